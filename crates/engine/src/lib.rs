@@ -1,0 +1,49 @@
+//! The sans-I/O contract between protocol engines and radios.
+//!
+//! An [`Engine`] is a state machine that takes events stamped in its node's own clock and gives
+//! back radio operations; it never reads a clock, draws entropy, blocks or allocates. Who answers
+//! the operations (a simulator, a chip's driver, the test [`harness`]) is a [`RadioPort`].
+//! Invariant: every operation ends in exactly one answer. Time base: the node's [`Instant`].
+//! `no_std`; the harness needs `std`.
+#![no_std]
+
+#[cfg(any(test, feature = "harness"))]
+extern crate std;
+
+#[cfg(any(test, feature = "harness"))]
+pub mod harness;
+mod pump;
+mod radio;
+mod timing;
+
+pub use pump::{drain, drive, Livelock, RadioPort, MAX_OPS_PER_DRAIN};
+pub use radio::{Cca, OpId, RadioEvent, RadioId, RadioOp, Refusal, Request, TxSlot, When};
+pub use timing::BoardTiming;
+
+use thalweg_units::Instant;
+
+/// A protocol as a state machine.
+///
+/// Drain order, after every `handle_*` call: `poll_radio` until `None` (each request is submitted
+/// at once), then `poll_event` until `None`, then `poll_timeout` once; [`drain`] does it.
+/// Calls come with non-decreasing instants. After `handle_timeout(at)` and a drain,
+/// `poll_timeout()` is `None` or later than `at`.
+pub trait Engine {
+    /// What the layer above orders.
+    type Command;
+    /// What the layer above is told.
+    type Event;
+
+    /// Takes an order from the layer above.
+    fn handle_command(&mut self, now: Instant, command: Self::Command);
+    /// Takes what a radio of this node reports.
+    fn handle_radio(&mut self, at: Instant, radio: RadioId, event: RadioEvent<'_>);
+    /// The instant that `poll_timeout` named has come.
+    fn handle_timeout(&mut self, at: Instant);
+    /// The next radio operation wanted, until `None`.
+    fn poll_radio(&mut self) -> Option<Request<'_>>;
+    /// When this engine next wants [`Engine::handle_timeout`], in its node's clock.
+    fn poll_timeout(&self) -> Option<Instant>;
+    /// The next event for the layer above, until `None`.
+    fn poll_event(&mut self) -> Option<Self::Event>;
+}

@@ -1,0 +1,197 @@
+//! Radio operations and events: the level at which bulk protocols win or lose.
+//!
+//! The radio of one node is in one *mode*, set by the last [`RadioOp::Listen`] or
+//! [`RadioOp::Sleep`], and may hold one *pending* transmission. A transmission is an excursion: at
+//! its time the radio leaves the mode (aborting a reception in progress), sends, and goes back to
+//! the mode by itself after [`crate::BoardTiming::turnaround`], retuning if need be. So a relay
+//! says `Listen` once, and `Stream` once a frame.
+//!
+//! Refused operations leave the mode as it was. Frames are MAC frames without FCS.
+
+use thalweg_units::{Channel, Dbm, Duration, Instant};
+
+/// Which radio of a node, 0 for its first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct RadioId(pub u8);
+
+/// An operation's name, chosen by the engine, to match its answer. Engines that do not need to
+/// tell operations apart may use one name for all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct OpId(pub u16);
+
+/// A transmit buffer of a radio; the CC2420 has one, slot 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct TxSlot(pub u8);
+
+/// When a transmission begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// As soon as the radio can: after the strobe and the turnaround.
+    Now,
+    /// So that the frame's SFD *ends* on the air at this instant of the node's clock.
+    At(Instant),
+    /// So that the first preamble symbol follows the last byte of the good frame most recently
+    /// received by this radio after this time: armed in hardware (a capture of the end of frame
+    /// and a compare that strobes), free of software jitter. It must be submitted soon enough for
+    /// the turnaround, else it is refused as late.
+    AfterRx(Duration),
+}
+
+/// What a transmission does about a busy channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cca {
+    /// Send without looking.
+    Skip,
+    /// Look just before calibrating for transmission; refuse with [`Refusal::ChannelBusy`].
+    Require,
+}
+
+/// What an engine wants of a radio. Each is answered by exactly one [`RadioEvent::Done`],
+/// [`RadioEvent::Sent`] or [`RadioEvent::Refused`] with the request's [`OpId`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RadioOp<'a> {
+    /// Copies a frame into a transmit buffer: `load_base + len * load_byte` of bus time. `Done`
+    /// when copied.
+    Load {
+        /// The buffer.
+        slot: TxSlot,
+        /// The frame, without FCS.
+        mpdu: &'a [u8],
+    },
+    /// Sends what is in a buffer, which stays loaded and may be sent again. `Sent` after the last
+    /// symbol.
+    Transmit {
+        /// The buffer; [`Refusal::SlotEmpty`] where nothing was loaded.
+        slot: TxSlot,
+        /// On which channel.
+        channel: Channel,
+        /// When.
+        when: When,
+        /// Whether to look first.
+        cca: Cca,
+    },
+    /// Strobes first and copies the frame while the radio calibrates and sends (P3, section IV-G;
+    /// Glossy): like `Load` and `Transmit` in one, without the bus time in front. `Sent` after the
+    /// last symbol; the buffer of slot 0 holds the frame afterwards.
+    Stream {
+        /// The frame, without FCS.
+        mpdu: &'a [u8],
+        /// On which channel.
+        channel: Channel,
+        /// When.
+        when: When,
+        /// Whether to look first.
+        cca: Cca,
+    },
+    /// Sets the mode to receiving on `channel`; a reception in progress is aborted, even on the
+    /// same channel. `Done` when the receiver is on (during a transmission: at once; the mode
+    /// holds after it).
+    Listen {
+        /// On which channel.
+        channel: Channel,
+        /// After how many bytes of a frame [`RadioEvent::Head`] is wanted; 0 for never.
+        head_bytes: u8,
+    },
+    /// Sets the mode to sleeping and cancels a pending transmission. `Done` at once.
+    Sleep,
+    /// Cancels the pending transmission, which is answered `Refused(Superseded)`; one already on
+    /// the air goes on. `Done` at once.
+    Cancel,
+}
+
+/// An operation, its name and the radio it is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request<'a> {
+    /// Which of the node's radios.
+    pub radio: RadioId,
+    /// The operation's name.
+    pub id: OpId,
+    /// The operation.
+    pub op: RadioOp<'a>,
+}
+
+impl<'a> Request<'a> {
+    /// `op` for the first radio, under the name `id`.
+    pub const fn new(id: OpId, op: RadioOp<'a>) -> Self {
+        Self { radio: RadioId(0), id, op }
+    }
+}
+
+/// Why an operation was not done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// Its time had passed, or could not be met any more, by this much.
+    Late {
+        /// How much too late.
+        by: Duration,
+    },
+    /// The channel was busy and [`Cca::Require`] was asked for.
+    ChannelBusy,
+    /// Nothing was loaded, or nothing received that [`When::AfterRx`] could refer to.
+    Empty,
+    /// Another transmission, `Sleep` or `Cancel` took its place.
+    Superseded,
+    /// The frame is longer than [`thalweg_wire::phy::MAX_MPDU`], or empty.
+    BadLength,
+    /// This node has no such radio or buffer.
+    NoSuch,
+}
+
+/// What a radio reports.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum RadioEvent<'a> {
+    /// The operation is done.
+    Done {
+        /// Which.
+        op: OpId,
+    },
+    /// The frame is on its way: its last symbol has been sent.
+    Sent {
+        /// Which operation.
+        op: OpId,
+        /// When its SFD ended on the air.
+        sfd: Instant,
+    },
+    /// The operation was not done.
+    Refused {
+        /// Which.
+        op: OpId,
+        /// Why.
+        why: Refusal,
+    },
+    /// The first bytes of a frame that is still being received. Answer with `Listen` to abort it.
+    Head {
+        /// As many as [`RadioOp::Listen`] asked for, fewer where the frame is shorter.
+        bytes: &'a [u8],
+        /// When its SFD ended.
+        sfd: Instant,
+    },
+    /// A frame was received and its FCS was right.
+    Frame {
+        /// The frame, without FCS.
+        mpdu: &'a [u8],
+        /// When its SFD ended.
+        sfd: Instant,
+        /// When its last byte ended.
+        end: Instant,
+        /// Received signal strength, 1 dB steps.
+        rssi: Dbm,
+        /// Link quality indication, as the chip gives it (CC2420: mean correlation, 50 to 110).
+        lqi: u8,
+    },
+    /// A frame was received whose FCS was wrong, or its end was lost.
+    Corrupt {
+        /// When its SFD ended.
+        sfd: Instant,
+    },
+}
+
+impl RadioEvent<'_> {
+    /// The operation that this event answers, if it answers one.
+    pub const fn answers(&self) -> Option<OpId> {
+        match self {
+            Self::Done { op } | Self::Sent { op, .. } | Self::Refused { op, .. } => Some(*op),
+            Self::Head { .. } | Self::Frame { .. } | Self::Corrupt { .. } => None,
+        }
+    }
+}

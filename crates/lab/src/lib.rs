@@ -1,0 +1,1 @@
+//! Testbeds, experiments, metrics and reports of Thalweg.

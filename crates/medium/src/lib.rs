@@ -1,0 +1,1 @@
+//! The physics of Thalweg's simulator: propagation, interference, modems.

@@ -1,0 +1,1 @@
+//! From link qualities to routes, groups, channels and predictions.

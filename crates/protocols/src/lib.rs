@@ -1,0 +1,1 @@
+//! Thalweg's protocol engines: one folder per system.

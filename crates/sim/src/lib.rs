@@ -1,0 +1,1 @@
+//! Thalweg's simulator: event queue, clocks, boards, energy, capture.

@@ -1,0 +1,19 @@
+//! Newtypes of the quantities that Thalweg computes with.
+//!
+//! Owns: time ([`Instant`], [`SimTime`], [`Duration`]), power ([`Dbm`], [`Db`], [`MilliWatts`]),
+//! [`Channel`]s, addresses and rates. Invariant: a value that has no meaning cannot be made
+//! (a [`Channel`] is 11..=26, powers add only in milliwatts). `no_std`, no allocation.
+//! Tests: beside each module.
+#![no_std]
+
+mod address;
+mod channel;
+mod power;
+mod rate;
+mod time;
+
+pub use address::{NodeId, NodeIdError};
+pub use channel::{Channel, ChannelError, ChannelSet};
+pub use power::{Db, Dbm, MilliWatts};
+pub use rate::BitRate;
+pub use time::{Duration, Instant, SimTime};

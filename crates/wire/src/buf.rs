@@ -1,0 +1,210 @@
+//! Cursors over bytes that never panic, and an owned frame of fixed capacity.
+
+use crate::phy::MAX_MPDU;
+use core::fmt;
+
+/// Why bytes are not the frame they were taken for, or a frame does not fit its buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WireError {
+    /// Fewer bytes than the fields need.
+    Truncated,
+    /// A field holds a value that it must not.
+    Malformed,
+    /// The buffer is too small for what is to be written.
+    NoRoom,
+}
+
+impl fmt::Display for WireError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Truncated => "frame is too short",
+            Self::Malformed => "frame has an impossible field",
+            Self::NoRoom => "frame does not fit its buffer",
+        })
+    }
+}
+impl core::error::Error for WireError {}
+
+/// Reads little-endian fields from the front of a slice.
+#[derive(Debug, Clone)]
+pub struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    /// Reads from `bytes`.
+    pub const fn new(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+    /// The next `n` bytes.
+    ///
+    /// # Errors
+    /// [`WireError::Truncated`] where fewer are left; nothing is consumed then.
+    pub fn bytes(&mut self, n: usize) -> Result<&'a [u8], WireError> {
+        let (head, rest) = self.0.split_at_checked(n).ok_or(WireError::Truncated)?;
+        self.0 = rest;
+        Ok(head)
+    }
+    /// The next byte.
+    ///
+    /// # Errors
+    /// [`WireError::Truncated`] at the end.
+    pub fn u8(&mut self) -> Result<u8, WireError> {
+        Ok(self.bytes(1)?[0])
+    }
+    /// The next two bytes, little-endian.
+    ///
+    /// # Errors
+    /// [`WireError::Truncated`] where fewer are left.
+    pub fn u16(&mut self) -> Result<u16, WireError> {
+        let b = self.bytes(2)?;
+        Ok(u16::from_le_bytes([b[0], b[1]]))
+    }
+    /// The next four bytes, little-endian.
+    ///
+    /// # Errors
+    /// [`WireError::Truncated`] where fewer are left.
+    pub fn u32(&mut self) -> Result<u32, WireError> {
+        let b = self.bytes(4)?;
+        Ok(u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+    }
+    /// Everything that is left.
+    pub const fn rest(self) -> &'a [u8] {
+        self.0
+    }
+    /// How many bytes are left.
+    pub const fn remaining(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// Writes little-endian fields into a slice.
+#[derive(Debug)]
+pub struct Writer<'a> {
+    bytes: &'a mut [u8],
+    at: usize,
+}
+
+impl<'a> Writer<'a> {
+    /// Writes into `bytes` from its beginning.
+    pub fn new(bytes: &'a mut [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+    /// Appends `bytes`.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`] where they do not fit; nothing is written then.
+    pub fn bytes(&mut self, bytes: &[u8]) -> Result<&mut Self, WireError> {
+        let end = self.at + bytes.len();
+        self.bytes.get_mut(self.at..end).ok_or(WireError::NoRoom)?.copy_from_slice(bytes);
+        self.at = end;
+        Ok(self)
+    }
+    /// Appends one byte.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`] at the end.
+    pub fn u8(&mut self, value: u8) -> Result<&mut Self, WireError> {
+        self.bytes(&[value])
+    }
+    /// Appends two bytes, little-endian.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`] where they do not fit.
+    pub fn u16(&mut self, value: u16) -> Result<&mut Self, WireError> {
+        self.bytes(&value.to_le_bytes())
+    }
+    /// Appends four bytes, little-endian.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`] where they do not fit.
+    pub fn u32(&mut self, value: u32) -> Result<&mut Self, WireError> {
+        self.bytes(&value.to_le_bytes())
+    }
+    /// How many bytes were written.
+    pub const fn len(&self) -> usize {
+        self.at
+    }
+    /// Whether nothing was written yet.
+    pub const fn is_empty(&self) -> bool {
+        self.at == 0
+    }
+}
+
+/// A MAC frame without FCS, owned: at most [`MAX_MPDU`] bytes.
+#[derive(Clone, Copy)]
+pub struct FrameBuf {
+    bytes: [u8; MAX_MPDU],
+    len: u8,
+}
+
+impl FrameBuf {
+    /// An empty frame.
+    pub const EMPTY: Self = Self { bytes: [0; MAX_MPDU], len: 0 };
+
+    /// The frame that `write` writes.
+    ///
+    /// # Errors
+    /// What `write` returns.
+    pub fn build(
+        write: impl FnOnce(&mut Writer<'_>) -> Result<(), WireError>,
+    ) -> Result<Self, WireError> {
+        let mut frame = Self::EMPTY;
+        let mut writer = Writer::new(&mut frame.bytes);
+        write(&mut writer)?;
+        frame.len = writer.len() as u8;
+        Ok(frame)
+    }
+    /// A copy of `bytes`.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`] beyond [`MAX_MPDU`] bytes.
+    pub fn from_slice(bytes: &[u8]) -> Result<Self, WireError> {
+        Self::build(|w| w.bytes(bytes).map(|_| ()))
+    }
+}
+impl core::ops::Deref for FrameBuf {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+}
+impl core::ops::DerefMut for FrameBuf {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes[..usize::from(self.len)]
+    }
+}
+impl PartialEq for FrameBuf {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+impl Eq for FrameBuf {}
+impl fmt::Debug for FrameBuf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "FrameBuf({:02x?})", &**self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_read_back() {
+        let frame = FrameBuf::build(|w| {
+            w.u8(1)?.u16(0x0302)?.u32(0x0706_0504)?.bytes(&[8, 9])?;
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(&*frame, &[1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        let mut r = Reader::new(&frame);
+        assert_eq!((r.u8(), r.u16(), r.u32()), (Ok(1), Ok(0x0302), Ok(0x0706_0504)));
+        assert_eq!(r.rest(), &[8, 9]);
+    }
+
+    #[test]
+    fn too_little_and_too_much_are_errors() {
+        assert_eq!(Reader::new(&[1]).u16(), Err(WireError::Truncated));
+        assert_eq!(FrameBuf::from_slice(&[0; 126]), Err(WireError::NoRoom));
+        assert!(FrameBuf::from_slice(&[0; 125]).is_ok());
+    }
+}
