@@ -1,1 +1,2 @@
 //! Testbeds, experiments, metrics and reports of Thalweg.
+pub mod store;

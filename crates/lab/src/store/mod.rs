@@ -1,0 +1,287 @@
+//! The object store: collected objects as files, their records in SQLite beside them.
+//!
+//! `DIR/objects/<testbed>-<source>-<digest>.bin` and `DIR/thalweg.db`. Invariants: an object is
+//! there whole or not at all, none is ever overwritten, a record that names an object is written
+//! only after the object is on the disk, and all of it holds after `kill -9` at any instant.
+//! An object without a record can remain (killed between the two); the next run adopts it.
+//! Time base: wall clock, in `stored_at` only. Tests: `store/tests.rs`.
+
+mod campaign;
+mod error;
+mod object;
+mod record;
+mod schema;
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{params, Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
+use thalweg_units::NodeId;
+
+pub use error::StoreError;
+pub use object::digest_of;
+pub use record::{
+    Campaign, CampaignId, Fate, Kept, NewTransfer, StoredTransfer, TransferId, TransferRecord,
+    Turn, TurnState,
+};
+
+/// How long to wait for another process's write to end.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A folder of collected objects with its database.
+#[derive(Debug)]
+pub struct Store {
+    root: PathBuf,
+    objects: PathBuf,
+    database: PathBuf,
+    db: Connection,
+}
+
+impl Store {
+    /// Opens the store in `root`, making it where there is none, and removes what a killed process
+    /// left half-written.
+    ///
+    /// # Errors
+    /// [`StoreError`] when `root` is no folder, cannot be written, or its database is not ours.
+    pub fn open(root: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let root = root.as_ref().to_owned();
+        if root.exists() && !root.is_dir() {
+            return Err(StoreError::NotAFolder(root));
+        }
+        let objects = root.join("objects");
+        fs::create_dir_all(&objects).map_err(object::io_error("make", &objects))?;
+        let database = root.join("thalweg.db");
+        let db = Connection::open(&database).map_err(db_error(&database))?;
+        let mut store = Self {
+            root,
+            objects,
+            database,
+            db,
+        };
+        store.prepare().map_err(db_error(&store.database))?;
+        match schema::migrate(&mut store.db).map_err(db_error(&store.database))? {
+            schema::Format::Current => {}
+            schema::Format::Later(found) => {
+                let path = store.database;
+                return Err(StoreError::TooNew {
+                    path,
+                    found,
+                    known: schema::KNOWN,
+                });
+            }
+            schema::Format::Foreign => return Err(StoreError::Foreign(store.database)),
+        }
+        let tx = store.begin()?;
+        object::tidy(&store.objects)?;
+        tx.commit().map_err(db_error(&store.database))?;
+        Ok(store)
+    }
+
+    fn prepare(&mut self) -> rusqlite::Result<()> {
+        self.db.busy_timeout(PATIENCE)?;
+        // A file system without shared memory answers with another mode, which serves as well.
+        self.db
+            .pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+        self.db.pragma_update(None, "synchronous", "FULL")?;
+        self.db.pragma_update(None, "foreign_keys", "ON")
+    }
+
+    /// The store's folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Stores `object` and the record of the transfer that brought it: both or neither.
+    ///
+    /// # Errors
+    /// [`StoreError`]; nothing is then stored that was not there before.
+    pub fn keep(&mut self, new: &NewTransfer<'_>, object: &[u8]) -> Result<Kept, StoreError> {
+        let (actual, recorded) = (object.len() as u64, new.record.bytes);
+        if actual != recorded {
+            return Err(StoreError::LengthMismatch { actual, recorded });
+        }
+        let digest = digest_of(object);
+        let name = object::file_name(&new.record.testbed, new.record.source, &digest);
+        // Holds the write lock from before the hidden file is made until the record is on the disk.
+        let tx = self.begin()?;
+        let transfer =
+            insert(&tx, new, Some((&digest, &name))).map_err(db_error(&self.database))?;
+        let (path, fate) = object::write(&self.objects, &name, object)?;
+        if let Err(error) = tx.commit() {
+            if fate == Fate::Written {
+                // The object must not outlive its record; there is nobody left to tell of a failure.
+                let _ = fs::remove_file(&path);
+            }
+            return Err(db_error(&self.database)(error));
+        }
+        Ok(Kept {
+            transfer,
+            path,
+            digest,
+            fate,
+        })
+    }
+
+    /// Remembers a transfer that has no object to store, such as one that failed.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn note(&mut self, new: &NewTransfer<'_>) -> Result<TransferId, StoreError> {
+        let tx = self.begin()?;
+        let id = insert(&tx, new, None).map_err(db_error(&self.database))?;
+        tx.commit().map_err(db_error(&self.database))?;
+        Ok(id)
+    }
+
+    /// All transfers, the oldest first, baselines included.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn transfers(&self) -> Result<Vec<StoredTransfer>, StoreError> {
+        self.query("SELECT * FROM transfers ORDER BY id", [])
+            .map_err(db_error(&self.database))
+    }
+
+    /// The transfer of number `id`.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn transfer(&self, id: TransferId) -> Result<Option<StoredTransfer>, StoreError> {
+        let rows = self.query("SELECT * FROM transfers WHERE id = ?1", [id.0]);
+        Ok(rows.map_err(db_error(&self.database))?.pop())
+    }
+
+    fn query<P: rusqlite::Params>(&self, sql: &str, p: P) -> rusqlite::Result<Vec<StoredTransfer>> {
+        let mut statement = self.db.prepare(sql)?;
+        let rows = statement.query_map(p, |row| stored(row, &self.objects))?;
+        rows.collect()
+    }
+
+    fn begin(&self) -> Result<Transaction<'_>, StoreError> {
+        Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)
+            .map_err(db_error(&self.database))
+    }
+}
+
+fn db_error(database: &Path) -> impl Fn(rusqlite::Error) -> StoreError {
+    let path = database.to_owned();
+    move |source| StoreError::Database {
+        path: path.clone(),
+        source,
+    }
+}
+
+/// Inserts a transfer, its baseline, and ends its turn in its campaign.
+fn insert(
+    tx: &Transaction<'_>,
+    new: &NewTransfer<'_>,
+    object: Option<(&str, &str)>,
+) -> rusqlite::Result<TransferId> {
+    let id = insert_one(tx, new.record, new.report, object, None)?;
+    if let Some(baseline) = new.baseline {
+        insert_one(tx, baseline, "{}", None, Some(id))?;
+    }
+    if let Some(campaign) = new.campaign {
+        tx.execute(
+            "UPDATE turns SET transfer = ?1, failure = NULL WHERE campaign = ?2 AND node = ?3",
+            params![id.0, campaign.0, new.record.source.get()],
+        )?;
+    }
+    Ok(id)
+}
+
+fn insert_one(
+    tx: &Transaction<'_>,
+    r: &TransferRecord,
+    report: &str,
+    object: Option<(&str, &str)>,
+    baseline_of: Option<TransferId>,
+) -> rusqlite::Result<TransferId> {
+    tx.execute(
+        "INSERT INTO transfers (protocol, testbed, source, sink, bytes, verified, goodput_kbps,
+            utilisation, rounds, first_round_reliability, active_nodes, hops, paths, energy_j,
+            duration_s, seed, digest, object, baseline_of, report)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,
+            ?19, ?20)",
+        params![
+            r.protocol,
+            r.testbed,
+            r.source.get(),
+            r.sink.get(),
+            r.bytes,
+            r.verified,
+            r.goodput_kbps,
+            r.utilisation,
+            r.rounds,
+            r.first_round_reliability,
+            r.active_nodes,
+            r.hops,
+            r.paths,
+            r.energy_j,
+            r.duration_s,
+            r.seed.to_string(),
+            object.map(|(digest, _)| digest),
+            object.map(|(_, name)| name),
+            baseline_of.map(|id| id.0),
+            report,
+        ],
+    )?;
+    Ok(TransferId(tx.last_insert_rowid()))
+}
+
+fn stored(row: &Row<'_>, objects: &Path) -> rusqlite::Result<StoredTransfer> {
+    let seed: String = row.get("seed")?;
+    Ok(StoredTransfer {
+        id: TransferId(row.get("id")?),
+        record: TransferRecord {
+            protocol: row.get("protocol")?,
+            testbed: row.get("testbed")?,
+            source: node(row, "source")?,
+            sink: node(row, "sink")?,
+            bytes: row.get("bytes")?,
+            verified: row.get("verified")?,
+            goodput_kbps: row.get("goodput_kbps")?,
+            utilisation: row.get("utilisation")?,
+            rounds: row.get("rounds")?,
+            first_round_reliability: row.get("first_round_reliability")?,
+            active_nodes: row.get("active_nodes")?,
+            hops: row.get("hops")?,
+            paths: row.get("paths")?,
+            // SQLite has no NaN: it stores NULL.
+            energy_j: row.get::<_, Option<f64>>("energy_j")?.unwrap_or(f64::NAN),
+            duration_s: row.get::<_, Option<f64>>("duration_s")?.unwrap_or(f64::NAN),
+            seed: seed.parse().map_err(|e| unreadable(row, "seed", e))?,
+        },
+        digest: row.get("digest")?,
+        object: row
+            .get::<_, Option<String>>("object")?
+            .map(|name| objects.join(name)),
+        baseline_of: row.get::<_, Option<i64>>("baseline_of")?.map(TransferId),
+    })
+}
+
+/// The node whose address stands in `column`.
+fn node(row: &Row<'_>, column: &str) -> rusqlite::Result<NodeId> {
+    NodeId::new(row.get(column)?).map_err(|e| unreadable(row, column, e))
+}
+
+fn unreadable<E>(row: &Row<'_>, column: &str, error: E) -> rusqlite::Error
+where
+    E: std::error::Error + Send + Sync + 'static,
+{
+    let index = row.as_ref().column_index(column).unwrap_or(0);
+    let kind = rusqlite::types::Type::Text;
+    rusqlite::Error::FromSqlConversionFailure(index, kind, Box::new(error))
+}
+
+/// The number that `sql` asks for, if there is such a row.
+fn number<P: rusqlite::Params>(
+    tx: &Transaction<'_>,
+    sql: &str,
+    p: P,
+) -> rusqlite::Result<Option<i64>> {
+    tx.query_row(sql, p, |row| row.get(0)).optional()
+}

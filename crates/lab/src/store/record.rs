@@ -1,0 +1,139 @@
+//! What the store remembers of a transfer and of a campaign.
+
+use std::path::PathBuf;
+
+use thalweg_units::NodeId;
+
+/// The result of one transfer, as it stands in the database's table `transfers`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TransferRecord {
+    /// The protocol, such as `p3`.
+    pub protocol: String,
+    /// The testbed's name, or the file it came from.
+    pub testbed: String,
+    /// The node that the object came from.
+    pub source: NodeId,
+    /// The base station.
+    pub sink: NodeId,
+    /// Length of the object in bytes.
+    pub bytes: u64,
+    /// Whether the object arrived with the length and digest that the source announced.
+    pub verified: bool,
+    /// Object bits per second of transfer time, in kbit/s; none when it did not arrive whole.
+    pub goodput_kbps: Option<f64>,
+    /// Fraction of the source's air time limit that carried new packets, 0..=1.
+    pub utilisation: Option<f64>,
+    /// How many rounds were sent, the first included.
+    pub rounds: u32,
+    /// Fraction of the packets that the first round brought, 0..=1.
+    pub first_round_reliability: Option<f64>,
+    /// How many nodes took part, source and sink included.
+    pub active_nodes: u32,
+    /// Hops from source to sink.
+    pub hops: u32,
+    /// How many node-distinct paths were used.
+    pub paths: u32,
+    /// Energy of all nodes over the transfer, in joules.
+    pub energy_j: f64,
+    /// From the first packet to the verified object, in seconds.
+    pub duration_s: f64,
+    /// The seed of the run.
+    pub seed: u64,
+}
+
+/// A transfer to be remembered.
+#[derive(Debug, Clone, Copy)]
+pub struct NewTransfer<'a> {
+    /// The result.
+    pub record: &'a TransferRecord,
+    /// The result of the baseline that ran beside it.
+    pub baseline: Option<&'a TransferRecord>,
+    /// The whole report as JSON, for what the table has no column for.
+    pub report: &'a str,
+    /// The campaign that it belongs to; its source's turn is then over.
+    pub campaign: Option<CampaignId>,
+}
+
+/// A transfer that the store remembers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredTransfer {
+    /// Its number in the store.
+    pub id: TransferId,
+    /// The result.
+    pub record: TransferRecord,
+    /// SHA-256 of the object in hexadecimal; none where there is no object.
+    pub digest: Option<String>,
+    /// Path of the object's file; none where there is no object.
+    pub object: Option<PathBuf>,
+    /// The transfer that this one was the baseline of.
+    pub baseline_of: Option<TransferId>,
+}
+
+/// The number of a transfer in its store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TransferId(pub i64);
+
+/// The number of a campaign in its store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CampaignId(pub i64);
+
+/// How a stored object came to be in the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It was written.
+    Written,
+    /// The same bytes were there already.
+    Identical,
+}
+
+/// An object in the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// The transfer that brought it.
+    pub transfer: TransferId,
+    /// Its file.
+    pub path: PathBuf,
+    /// SHA-256 in hexadecimal.
+    pub digest: String,
+    /// Whether it was written or there already.
+    pub fate: Fate,
+}
+
+/// A collection from many nodes in turn, which may be interrupted and go on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Campaign {
+    /// Its number in the store.
+    pub id: CampaignId,
+    /// The nodes, in the order of their turns.
+    pub nodes: Vec<Turn>,
+}
+
+impl Campaign {
+    /// The nodes whose turn has yet to come, in order.
+    pub fn left(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.nodes
+            .iter()
+            .filter(|turn| turn.state == TurnState::Left)
+            .map(|turn| turn.node)
+    }
+}
+
+/// One node's turn in a campaign.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Turn {
+    /// The node.
+    pub node: NodeId,
+    /// How far it is.
+    pub state: TurnState,
+}
+
+/// How far a node's turn in a campaign is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TurnState {
+    /// Yet to come.
+    Left,
+    /// Its transfer is in the store.
+    Done(TransferId),
+    /// It has no object to show, for the reason given.
+    Failed(String),
+}

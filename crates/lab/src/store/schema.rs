@@ -1,0 +1,86 @@
+//! The database's tables, and how an older database becomes a newer one.
+//!
+//! `PRAGMA user_version` counts the migrations that a database has been through; a migration that
+//! was ever released is never changed, a new one is appended. Tests: `store/tests.rs`.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+/// "THLW": tells this program's databases from others (`PRAGMA application_id`).
+pub(super) const APPLICATION_ID: i64 = 0x5448_4c57;
+
+/// Seeds are text because SQLite's integers end at 2^63 - 1.
+const MIGRATIONS: &[&str] = &["
+    CREATE TABLE transfers (
+        id                      INTEGER PRIMARY KEY,
+        stored_at               INTEGER NOT NULL DEFAULT (unixepoch()),
+        protocol                TEXT    NOT NULL,
+        testbed                 TEXT    NOT NULL,
+        source                  INTEGER NOT NULL,
+        sink                    INTEGER NOT NULL,
+        bytes                   INTEGER NOT NULL,
+        verified                INTEGER NOT NULL CHECK (verified IN (0, 1)),
+        goodput_kbps            REAL,
+        utilisation             REAL,
+        rounds                  INTEGER NOT NULL,
+        first_round_reliability REAL,
+        active_nodes            INTEGER NOT NULL,
+        hops                    INTEGER NOT NULL,
+        paths                   INTEGER NOT NULL,
+        energy_j                REAL,
+        duration_s              REAL,
+        seed                    TEXT    NOT NULL,
+        digest                  TEXT,
+        object                  TEXT,
+        baseline_of             INTEGER REFERENCES transfers (id),
+        report                  TEXT    NOT NULL
+    ) STRICT;
+    CREATE INDEX transfers_by_source ON transfers (testbed, source);
+    CREATE TABLE campaigns (
+        id          INTEGER PRIMARY KEY,
+        begun_at    INTEGER NOT NULL DEFAULT (unixepoch()),
+        description TEXT    NOT NULL UNIQUE
+    ) STRICT;
+    CREATE TABLE turns (
+        campaign INTEGER NOT NULL REFERENCES campaigns (id),
+        place    INTEGER NOT NULL,
+        node     INTEGER NOT NULL,
+        transfer INTEGER REFERENCES transfers (id),
+        failure  TEXT,
+        PRIMARY KEY (campaign, place),
+        UNIQUE (campaign, node)
+    ) STRICT, WITHOUT ROWID;
+"];
+
+/// The newest format.
+pub(super) const KNOWN: i64 = MIGRATIONS.len() as i64;
+
+/// What a database turned out to be.
+pub(super) enum Format {
+    /// This program's newest.
+    Current,
+    /// A later version's.
+    Later(i64),
+    /// Another program's.
+    Foreign,
+}
+
+/// Brings the database to the newest format, each step whole or not at all.
+pub(super) fn migrate(db: &mut Connection) -> rusqlite::Result<Format> {
+    let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let application: i64 = tx.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let found: i64 = tx.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let tables: i64 = tx.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if application != APPLICATION_ID && (application != 0 || found != 0 || tables != 0) {
+        return Ok(Format::Foreign);
+    }
+    if found > KNOWN {
+        return Ok(Format::Later(found));
+    }
+    for migration in MIGRATIONS.iter().skip(usize::try_from(found).unwrap_or(0)) {
+        tx.execute_batch(migration)?;
+    }
+    tx.pragma_update(None, "application_id", APPLICATION_ID)?;
+    tx.pragma_update(None, "user_version", KNOWN)?;
+    tx.commit()?;
+    Ok(Format::Current)
+}

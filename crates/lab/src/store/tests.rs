@@ -1,0 +1,371 @@
+//! The store as its users see it, and as it is after kills, full disks and odd files.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use super::*;
+
+fn node(n: u16) -> NodeId {
+    NodeId::new(n).unwrap()
+}
+
+fn record(source: u16, object: &[u8]) -> TransferRecord {
+    TransferRecord {
+        protocol: "p3".into(),
+        testbed: "indriya".into(),
+        source: node(source),
+        sink: node(0),
+        bytes: object.len() as u64,
+        verified: true,
+        goodput_kbps: Some(178.4),
+        utilisation: Some(0.714),
+        rounds: 2,
+        first_round_reliability: Some(0.985),
+        active_nodes: 41,
+        hops: 7,
+        paths: 6,
+        energy_j: 1.25,
+        duration_s: 2.6,
+        seed: u64::MAX,
+    }
+}
+
+fn new(record: &TransferRecord) -> NewTransfer<'_> {
+    NewTransfer {
+        record,
+        baseline: None,
+        report: "{}",
+        campaign: None,
+    }
+}
+
+fn object(n: u64, len: usize) -> Vec<u8> {
+    (0..len as u64)
+        .map(|i| (i.wrapping_mul(2_654_435_761).wrapping_add(n * 97) >> 3) as u8)
+        .collect()
+}
+
+fn names(store: &Store) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(&store.objects)
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+/// Every record's object is there and whole, and no file is there that is not whole.
+fn check(root: &Path) -> usize {
+    let store = Store::open(root).unwrap();
+    let ok: String = store
+        .db
+        .query_row("PRAGMA integrity_check", [], |r| r.get(0))
+        .unwrap();
+    assert_eq!(ok, "ok");
+    let transfers = store.transfers().unwrap();
+    for transfer in &transfers {
+        let bytes = fs::read(transfer.object.as_ref().unwrap()).unwrap();
+        assert_eq!(transfer.digest.as_deref(), Some(digest_of(&bytes).as_str()));
+    }
+    for name in names(&store) {
+        let digest = digest_of(&fs::read(store.objects.join(&name)).unwrap());
+        assert!(
+            name.ends_with(&format!("-{}.bin", &digest[..16])),
+            "{name} is not whole"
+        );
+    }
+    transfers.len()
+}
+
+#[test]
+fn what_was_kept_is_there_after_reopening() {
+    let dir = tempfile::tempdir().unwrap();
+    let bytes = object(1, 5000);
+    let (main, pip) = (
+        record(93, &bytes),
+        TransferRecord {
+            protocol: "pip".into(),
+            ..record(93, &bytes)
+        },
+    );
+    let kept = Store::open(dir.path())
+        .unwrap()
+        .keep(
+            &NewTransfer {
+                baseline: Some(&pip),
+                ..new(&main)
+            },
+            &bytes,
+        )
+        .unwrap();
+    assert_eq!(kept.fate, Fate::Written);
+    assert_eq!(fs::read(&kept.path).unwrap(), bytes);
+    let stored = Store::open(dir.path()).unwrap().transfers().unwrap();
+    assert_eq!(stored.len(), 2);
+    assert_eq!(stored[0].record, main);
+    assert_eq!(stored[0].object.as_ref(), Some(&kept.path));
+    assert_eq!(stored[1].record, pip);
+    assert_eq!(stored[1].baseline_of, Some(kept.transfer));
+    assert_eq!(stored[1].object, None);
+    assert_eq!(check_objects(dir.path()), 1);
+}
+
+fn check_objects(root: &Path) -> usize {
+    names(&Store::open(root).unwrap()).len()
+}
+
+#[test]
+fn the_same_object_again_is_fine_and_another_one_is_never_overwritten() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = Store::open(dir.path()).unwrap();
+    let bytes = object(1, 777);
+    let r = record(5, &bytes);
+    let kept = store.keep(&new(&r), &bytes).unwrap();
+    assert_eq!(store.keep(&new(&r), &bytes).unwrap().fate, Fate::Identical);
+    for other in [&bytes[..776], &object(2, 777)[..]] {
+        fs::write(&kept.path, other).unwrap();
+        let error = store.keep(&new(&r), &bytes).unwrap_err();
+        assert!(matches!(error, StoreError::ObjectExists(_)), "{error}");
+        assert_eq!(fs::read(&kept.path).unwrap(), other);
+    }
+    assert_eq!(
+        store.transfers().unwrap().len(),
+        2,
+        "a refused object leaves no record"
+    );
+}
+
+#[test]
+fn a_record_that_lies_about_the_length_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = Store::open(dir.path()).unwrap();
+    let r = record(5, b"four");
+    assert!(matches!(
+        store.keep(&new(&r), b"five!"),
+        Err(StoreError::LengthMismatch { .. })
+    ));
+    assert!(names(&store).is_empty());
+}
+
+#[test]
+fn a_number_that_is_none_survives() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = Store::open(dir.path()).unwrap();
+    let r = TransferRecord {
+        goodput_kbps: None,
+        energy_j: f64::NAN,
+        verified: false,
+        ..record(5, b"")
+    };
+    store.note(&new(&r)).unwrap();
+    let back = store.transfers().unwrap().remove(0);
+    assert!(back.record.energy_j.is_nan() && back.object.is_none() && back.digest.is_none());
+    assert_eq!(back.record.goodput_kbps, None);
+}
+
+#[test]
+fn odd_folders_and_databases_are_one_line_each() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    fs::write(&file, "x").unwrap();
+    let garbage = dir.path().join("garbage");
+    fs::create_dir(&garbage).unwrap();
+    fs::write(garbage.join("thalweg.db"), vec![0x5a; 9000]).unwrap();
+    let foreign = dir.path().join("foreign");
+    fs::create_dir(&foreign).unwrap();
+    let db = Connection::open(foreign.join("thalweg.db")).unwrap();
+    db.execute_batch("CREATE TABLE cheese (age INTEGER)")
+        .unwrap();
+    drop(db);
+    let later = dir.path().join("later");
+    drop(Store::open(&later).unwrap());
+    let db = Connection::open(later.join("thalweg.db")).unwrap();
+    db.pragma_update(None, "user_version", 99).unwrap();
+    drop(db);
+    for (root, part) in [
+        (file.clone(), "is not a folder"),
+        (file.join("below"), "cannot make"),
+        (garbage, "not a readable database"),
+        (foreign, "not of this program"),
+        (later, "format 99"),
+    ] {
+        let line = Store::open(&root).unwrap_err().to_string();
+        assert!(
+            line.contains(part) && !line.contains('\n') && !line.contains("os error"),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn what_a_killed_process_left_is_removed_at_the_next_open() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(Store::open(dir.path()).unwrap());
+    let left = dir.path().join("objects/.incoming-indriya-5-0123.bin");
+    fs::write(&left, "half").unwrap();
+    drop(Store::open(dir.path()).unwrap());
+    assert!(!left.exists());
+}
+
+#[test]
+fn a_failed_commit_takes_the_object_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = Store::open(dir.path()).unwrap();
+    // The database may not grow: the record's report does not fit any more.
+    let pages: i64 = store
+        .db
+        .query_row("PRAGMA page_count", [], |r| r.get(0))
+        .unwrap();
+    store
+        .db
+        .pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))
+        .unwrap();
+    let bytes = object(3, 3000);
+    let (r, report) = (record(9, &bytes), "x".repeat(100_000));
+    let error = store
+        .keep(
+            &NewTransfer {
+                report: &report,
+                ..new(&r)
+            },
+            &bytes,
+        )
+        .unwrap_err();
+    assert!(
+        error.to_string().ends_with("no space left on device"),
+        "{error}"
+    );
+    assert!(names(&store).is_empty());
+    assert!(store.transfers().unwrap().is_empty());
+}
+
+#[test]
+fn a_campaign_goes_on_where_it_was() {
+    let dir = tempfile::tempdir().unwrap();
+    let all = [node(3), node(1), node(2)];
+    let mut store = Store::open(dir.path()).unwrap();
+    let campaign = store.campaign("k", &all).unwrap();
+    assert!(campaign.left().eq(all));
+    let bytes = object(4, 40);
+    let r = record(1, &bytes);
+    let kept = store
+        .keep(
+            &NewTransfer {
+                campaign: Some(campaign.id),
+                ..new(&r)
+            },
+            &bytes,
+        )
+        .unwrap();
+    store.fail_turn(campaign.id, node(3), "no route").unwrap();
+    drop(store);
+
+    let mut store = Store::open(dir.path()).unwrap();
+    let again = store.campaign("k", &all).unwrap();
+    assert!(again.left().eq([node(2)]));
+    assert_eq!(again.nodes[1].state, TurnState::Done(kept.transfer));
+    assert_eq!(again.nodes[0].state, TurnState::Failed("no route".into()));
+    assert_eq!(store.campaign("another", &all).unwrap().left().count(), 3);
+    assert!(matches!(
+        store.campaign("k", &all[..2]),
+        Err(StoreError::CampaignNodes)
+    ));
+}
+
+#[test]
+fn two_processes_worth_of_connections_take_turns() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(Store::open(dir.path()).unwrap());
+    std::thread::scope(|scope| {
+        for n in 0..3u16 {
+            let root = dir.path();
+            scope.spawn(move || {
+                for i in 0..5 {
+                    let bytes = object(u64::from(n) * 100 + i, 900);
+                    Store::open(root)
+                        .unwrap()
+                        .keep(&new(&record(n, &bytes)), &bytes)
+                        .unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(check(dir.path()), 15);
+}
+
+/// A child that stores objects until it is killed. Does nothing unless the test below runs it.
+#[test]
+fn child_that_is_killed() {
+    let Some(root) = std::env::var_os("THALWEG_STORE_TEST_ROOT") else {
+        return;
+    };
+    let mut n = 0;
+    loop {
+        let bytes = object(n, 4_000_000);
+        Store::open(&root)
+            .unwrap()
+            .keep(&new(&record(7, &bytes)), &bytes)
+            .unwrap();
+        n += 1;
+    }
+}
+
+#[test]
+fn killed_at_any_instant_the_store_is_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut kept = 0;
+    for round in 0..16u64 {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--exact",
+                "store::tests::child_that_is_killed",
+                "--nocapture",
+            ])
+            .env("THALWEG_STORE_TEST_ROOT", dir.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(15 + round * 8));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let now = check(dir.path());
+        assert!(now >= kept, "a record was lost");
+        kept = now;
+    }
+    assert!(kept > 0, "no child lived long enough to store anything");
+}
+
+/// Needs the right to mount; where there is none the test says so and passes.
+#[test]
+fn a_full_disk_is_one_line_and_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let mount = |args: &[&str]| {
+        let status = Command::new("mount")
+            .args(args)
+            .arg(dir.path())
+            .stderr(Stdio::null())
+            .status();
+        status.is_ok_and(|s| s.success())
+    };
+    if !mount(&["-t", "tmpfs", "-o", "size=1m", "tmpfs"]) {
+        eprintln!("skipped: no right to mount a small disk here");
+        return;
+    }
+    let result = std::panic::catch_unwind(|| {
+        let mut store = Store::open(dir.path()).unwrap();
+        let small = object(1, 10_000);
+        store.keep(&new(&record(1, &small)), &small).unwrap();
+        let big = object(2, 2_000_000);
+        let error = store.keep(&new(&record(2, &big)), &big).unwrap_err();
+        assert!(error.to_string().contains("cannot write"), "{error}");
+        assert!(!error.to_string().contains('\n'));
+        assert_eq!(names(&store).len(), 1);
+        drop(store);
+        assert_eq!(check(dir.path()), 1);
+    });
+    let _ = Command::new("umount").arg(dir.path()).status();
+    assert!(result.is_ok());
+}
