@@ -7,9 +7,12 @@
 //! Frames are carried *without* their FCS: hardware appends and checks it.
 #![no_std]
 
+pub mod beacon;
 pub mod buf;
 pub mod dispatch;
+pub mod flood;
 pub mod mac;
 pub mod phy;
+pub mod report;
 
 pub use buf::{FrameBuf, Reader, WireError, Writer};

@@ -1,0 +1,198 @@
+//! Link measurement (P3, section IV-D1): the beacon, and the flood that says whose turn it is.
+//!
+//! An [`Announce`] is kept so short (15 bytes with its flood's header) that a flood of it crosses
+//! ten hops within T_o = 10 ms. Intervals are told in steps of 0.1 ms. Tests: at the end.
+
+use crate::buf::{Reader, WireError, Writer};
+use crate::flood::{node, Campaign, Kind, Tag};
+use crate::{dispatch, mac, phy};
+use thalweg_units::{Channel, ChannelSet, Duration, NodeId};
+
+/// The step in which times are told: 0.1 ms.
+pub const TIME_STEP: Duration = Duration::from_micros(100);
+
+/// Bytes of a beacon without filler.
+pub const MIN_BEACON_BYTES: usize = mac::HEADER_BYTES + 4;
+
+/// A node's broadcast that its neighbours count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Beacon {
+    /// Who sends it.
+    pub from: NodeId,
+    /// Which measurement it belongs to.
+    pub campaign: Campaign,
+    /// On which channel it is sent: what a receiver elsewhere must not count.
+    pub channel: Channel,
+    /// Its number among those of its sender on its channel, from 0.
+    pub number: u8,
+}
+
+impl Beacon {
+    /// Reads a beacon and ignores its filler.
+    ///
+    /// # Errors
+    /// [`WireError`] where `mpdu` is no beacon.
+    pub fn parse(mpdu: &[u8]) -> Result<Self, WireError> {
+        let mut r = Reader::new(mpdu);
+        let number = mac::Header::parse(&mut r)?.sequence;
+        if r.u8()? != dispatch::BEACON {
+            return Err(WireError::Malformed);
+        }
+        let from = node(&mut r)?;
+        let byte = r.u8()?;
+        let campaign = Campaign::new(byte >> 4);
+        Ok(Self {
+            from,
+            campaign,
+            channel: Channel::from_index(usize::from(byte & 0x0f)),
+            number,
+        })
+    }
+    /// Writes a beacon, filled up to `bytes` where it is shorter, so that it is exposed to errors
+    /// as the frames are whose links it measures.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`].
+    pub fn emit(&self, w: &mut Writer<'_>, bytes: usize) -> Result<(), WireError> {
+        mac::Header {
+            sequence: self.number,
+        }
+        .emit(w)?;
+        w.u8(dispatch::BEACON)?.u16(self.from.get())?;
+        w.u8(self.campaign.number() << 4 | self.channel.index() as u8)?;
+        // Not all zeros: the chips of real payloads are mixed.
+        while w.len() < bytes.min(phy::MAX_MPDU) {
+            w.u8((w.len() as u8).wrapping_mul(0x5d))?;
+        }
+        Ok(())
+    }
+}
+
+/// "Node `node` sends beacons now": the content of a flood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Announce {
+    /// Which measurement it belongs to.
+    pub campaign: Campaign,
+    /// Whose turn it is.
+    pub node: NodeId,
+    /// On which channels, lowest first.
+    pub channels: ChannelSet,
+    /// N_b: how many beacons on each channel.
+    pub beacons: u8,
+    /// IPI: from one beacon to the next, a multiple of [`TIME_STEP`] up to 6.5535 s.
+    pub interval: Duration,
+}
+
+impl Announce {
+    /// Reads the content of a flood.
+    ///
+    /// # Errors
+    /// [`WireError`] where it is no announcement.
+    pub fn parse(content: &[u8]) -> Result<Self, WireError> {
+        let mut r = Reader::new(content);
+        let tag = Tag::parse(&mut r)?;
+        if tag.kind != Kind::Announce {
+            return Err(WireError::Malformed);
+        }
+        let repr = Self {
+            campaign: tag.campaign,
+            node: node(&mut r)?,
+            channels: ChannelSet::from_bits(r.u16()?),
+            beacons: r.u8()?,
+            interval: TIME_STEP * u64::from(r.u16()?),
+        };
+        if r.remaining() > 0 {
+            return Err(WireError::Malformed);
+        }
+        Ok(repr)
+    }
+    /// Writes the content of a flood.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`]; [`WireError::Malformed`] for an interval that cannot be told.
+    pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
+        Tag {
+            kind: Kind::Announce,
+            campaign: self.campaign,
+        }
+        .emit(w)?;
+        w.u16(self.node.get())?
+            .u16(self.channels.bits())?
+            .u8(self.beacons)?;
+        w.u16(steps(self.interval)?)?;
+        Ok(())
+    }
+}
+
+/// `time` in steps of [`TIME_STEP`].
+///
+/// # Errors
+/// [`WireError::Malformed`] where it is no multiple of a step, or more than 65535 of them.
+pub fn steps(time: Duration) -> Result<u16, WireError> {
+    let steps = u16::try_from(time / TIME_STEP).map_err(|_| WireError::Malformed)?;
+    if TIME_STEP * u64::from(steps) == time {
+        Ok(steps)
+    } else {
+        Err(WireError::Malformed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flood::HEADER_BYTES;
+    use crate::FrameBuf;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_beacon_round_trips_with_any_filler(
+            id in 0..=NodeId::MAX.get(), campaign: u8, channel in 0..16usize, number: u8,
+            bytes in 0..=phy::MAX_MPDU,
+        ) {
+            let beacon = Beacon {
+                from: NodeId::new(id).unwrap(),
+                campaign: Campaign::new(campaign),
+                channel: Channel::from_index(channel),
+                number,
+            };
+            let frame = FrameBuf::build(|w| beacon.emit(w, bytes)).unwrap();
+            prop_assert_eq!(frame.len(), bytes.max(7));
+            prop_assert_eq!(Beacon::parse(&frame), Ok(beacon));
+        }
+
+        #[test]
+        fn an_announcement_round_trips(
+            id in 0..=NodeId::MAX.get(), campaign: u8, bits: u16, beacons: u8, steps: u16,
+        ) {
+            let announce = Announce {
+                campaign: Campaign::new(campaign),
+                node: NodeId::new(id).unwrap(),
+                channels: ChannelSet::from_bits(bits),
+                beacons,
+                interval: TIME_STEP * u64::from(steps),
+            };
+            let content = FrameBuf::build(|w| announce.emit(w)).unwrap();
+            prop_assert_eq!(Announce::parse(&content), Ok(announce));
+            prop_assert_eq!(content.len() + HEADER_BYTES, 15);
+        }
+
+        #[test]
+        fn any_bytes_are_parsed_without_panic(
+            bytes in prop::collection::vec(any::<u8>(), 0..=130),
+        ) {
+            let _ = Beacon::parse(&bytes);
+            if let Ok(announce) = Announce::parse(&bytes) {
+                let content = FrameBuf::build(|w| announce.emit(w)).unwrap();
+                prop_assert_eq!(&*content, &bytes[..]);
+            }
+        }
+    }
+
+    #[test]
+    fn an_interval_that_cannot_be_told_is_refused() {
+        assert_eq!(steps(Duration::from_millis(100)), Ok(1000));
+        assert_eq!(steps(Duration::from_micros(150)), Err(WireError::Malformed));
+        assert_eq!(steps(Duration::from_secs(7)), Err(WireError::Malformed));
+    }
+}

@@ -1,0 +1,252 @@
+//! A Glossy flood's frame: header, and the tag that says what the flood carries.
+//!
+//! Layout after the MAC header (whose sequence number is the flood's): dispatch, initiator (2),
+//! one byte with N_tx (3 bits, high) and relay counter (5 bits, low), then the content, whose
+//! first byte is its [`Tag`]. Only the relay counter changes from one transmission to the next,
+//! so all nodes that send in one slot send the same bytes. Tests: at the end of this file.
+
+use crate::buf::{FrameBuf, Reader, WireError, Writer};
+use crate::{dispatch, mac, phy};
+use thalweg_units::NodeId;
+
+/// Bytes in front of the content, MAC header included.
+pub const HEADER_BYTES: usize = mac::HEADER_BYTES + 4;
+/// The longest content of one flood, its tag included.
+pub const MAX_CONTENT: usize = phy::MAX_MPDU - HEADER_BYTES;
+/// The highest relay counter that can be told.
+pub const MAX_RELAY: u8 = 31;
+/// The highest N_tx that can be told.
+pub const MAX_N_TX: u8 = 7;
+
+const RELAY_AT: usize = HEADER_BYTES - 1;
+
+/// How often each node sends a flood's frame: N_tx, 1..=7.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ntx(u8);
+
+impl Ntx {
+    /// Once: no repetition.
+    pub const ONE: Self = Self(1);
+    /// Twice.
+    pub const TWO: Self = Self(2);
+    /// Three times, Glossy's usual choice.
+    pub const THREE: Self = Self(3);
+
+    /// `n` times; `None` outside 1..=7.
+    pub const fn new(n: u8) -> Option<Self> {
+        if n >= 1 && n <= MAX_N_TX {
+            Some(Self(n))
+        } else {
+            None
+        }
+    }
+    /// How many times.
+    pub const fn get(self) -> u8 {
+        self.0
+    }
+}
+
+/// A flood's frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Repr<'a> {
+    /// The flood's number among its initiator's, modulo 256.
+    pub sequence: u8,
+    /// Who began the flood.
+    pub initiator: NodeId,
+    /// How often each node sends it.
+    pub n_tx: Ntx,
+    /// How many slots after the flood's first this frame is sent, 0..=31.
+    pub relay: u8,
+    /// What is flooded.
+    pub content: &'a [u8],
+}
+
+impl<'a> Repr<'a> {
+    /// Reads a whole frame.
+    ///
+    /// # Errors
+    /// [`WireError`] where `mpdu` is no flood's frame.
+    pub fn parse(mpdu: &'a [u8]) -> Result<Self, WireError> {
+        let mut r = Reader::new(mpdu);
+        let sequence = mac::Header::parse(&mut r)?.sequence;
+        if r.u8()? != dispatch::FLOOD {
+            return Err(WireError::Malformed);
+        }
+        let initiator = node(&mut r)?;
+        let counts = r.u8()?;
+        let n_tx = Ntx::new(counts >> 5).ok_or(WireError::Malformed)?;
+        Ok(Self {
+            sequence,
+            initiator,
+            n_tx,
+            relay: counts & MAX_RELAY,
+            content: r.rest(),
+        })
+    }
+    /// Writes the frame.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`]; [`WireError::Malformed`] for a relay counter beyond [`MAX_RELAY`].
+    pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
+        if self.relay > MAX_RELAY {
+            return Err(WireError::Malformed);
+        }
+        mac::Header {
+            sequence: self.sequence,
+        }
+        .emit(w)?;
+        w.u8(dispatch::FLOOD)?.u16(self.initiator.get())?;
+        w.u8(self.n_tx.get() << 5 | self.relay)?
+            .bytes(self.content)?;
+        Ok(())
+    }
+}
+
+/// Sets the relay counter of a flood's frame, the one byte that a relay patches; counters beyond
+/// [`MAX_RELAY`] are cut off there. A frame too short to have one stays as it is.
+pub fn patch_relay(frame: &mut FrameBuf, relay: u8) {
+    if let Some(byte) = frame.get_mut(RELAY_AT) {
+        *byte = *byte & !MAX_RELAY | relay.min(MAX_RELAY);
+    }
+}
+
+/// What a flood carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Bytes of the layer above.
+    Application,
+    /// Whose turn it is to send beacons: [`crate::beacon::Announce`].
+    Announce,
+    /// Who reports in which slot: [`crate::report::Schedule`].
+    Schedule,
+    /// A part of one node's link table: [`crate::report::Report`].
+    Report,
+}
+
+/// Which measurement something belongs to: counts modulo 16.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Campaign(u8);
+
+impl Campaign {
+    /// Campaign `number` modulo 16.
+    pub const fn new(number: u8) -> Self {
+        Self(number & 0x0f)
+    }
+    /// Its number, 0..=15.
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+    /// The one after it.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self::new(self.0 + 1)
+    }
+}
+
+/// The first byte of a flood's content: campaign (high four bits) and kind (low four bits).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tag {
+    /// What follows.
+    pub kind: Kind,
+    /// Which measurement it belongs to; 0 for [`Kind::Application`].
+    pub campaign: Campaign,
+}
+
+impl Tag {
+    /// Reads the tag.
+    ///
+    /// # Errors
+    /// [`WireError::Truncated`]; [`WireError::Malformed`] for an unknown kind.
+    pub fn parse(r: &mut Reader<'_>) -> Result<Self, WireError> {
+        let byte = r.u8()?;
+        let kind = match byte & 0x0f {
+            0 => Kind::Application,
+            1 => Kind::Announce,
+            2 => Kind::Schedule,
+            3 => Kind::Report,
+            _ => return Err(WireError::Malformed),
+        };
+        Ok(Self {
+            kind,
+            campaign: Campaign::new(byte >> 4),
+        })
+    }
+    /// Writes the tag.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`].
+    pub fn emit(self, w: &mut Writer<'_>) -> Result<(), WireError> {
+        let kind = match self.kind {
+            Kind::Application => 0,
+            Kind::Announce => 1,
+            Kind::Schedule => 2,
+            Kind::Report => 3,
+        };
+        w.u8(self.campaign.number() << 4 | kind)?;
+        Ok(())
+    }
+}
+
+/// Reads a node's address.
+pub(crate) fn node(r: &mut Reader<'_>) -> Result<NodeId, WireError> {
+    NodeId::new(r.u16()?).map_err(|_| WireError::Malformed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_flood_round_trips(
+            sequence: u8,
+            id in 0..=NodeId::MAX.get(),
+            n in 1..=MAX_N_TX,
+            relay in 0..=MAX_RELAY,
+            content in prop::collection::vec(any::<u8>(), 0..=MAX_CONTENT),
+        ) {
+            let repr = Repr {
+                sequence,
+                initiator: NodeId::new(id).unwrap(),
+                n_tx: Ntx::new(n).unwrap(),
+                relay,
+                content: &content,
+            };
+            let mut frame = FrameBuf::build(|w| repr.emit(w)).unwrap();
+            prop_assert_eq!(Repr::parse(&frame), Ok(repr));
+            patch_relay(&mut frame, 30 - relay.min(30));
+            prop_assert_eq!(Repr::parse(&frame), Ok(Repr { relay: 30 - relay.min(30), ..repr }));
+        }
+
+        #[test]
+        fn any_bytes_are_parsed_without_panic(
+            bytes in prop::collection::vec(any::<u8>(), 0..=130),
+        ) {
+            if let Ok(repr) = Repr::parse(&bytes) {
+                let frame = FrameBuf::build(|w| repr.emit(w));
+                prop_assert!(bytes.len() > phy::MAX_MPDU || &*frame.unwrap() == &bytes[..]);
+            }
+            if let Ok(tag) = Tag::parse(&mut Reader::new(&bytes)) {
+                let frame = FrameBuf::build(|w| tag.emit(w)).unwrap();
+                prop_assert_eq!(frame[0], bytes[0]);
+            }
+        }
+    }
+
+    #[test]
+    fn impossible_fields_are_refused() {
+        assert_eq!(Ntx::new(0), None);
+        assert_eq!(Ntx::new(8), None);
+        let initiator = NodeId::new(1).unwrap();
+        let repr = Repr {
+            sequence: 0,
+            initiator,
+            n_tx: Ntx::ONE,
+            relay: 32,
+            content: &[],
+        };
+        assert_eq!(FrameBuf::build(|w| repr.emit(w)), Err(WireError::Malformed));
+        assert_eq!(Campaign::new(15).next(), Campaign::new(0));
+    }
+}

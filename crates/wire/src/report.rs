@@ -1,0 +1,260 @@
+//! Collection of link tables (P3, section IV-D1): the sink's schedule and the nodes' reports.
+//!
+//! Both are contents of floods. A schedule is a [`Schedule`] and then [`Assignment`]s up to the
+//! content's end; a report is a [`Report`] and then [`Row`]s up to the content's end. A row names
+//! one neighbour and the channels on which something was heard of it. Tests: at the end.
+
+use crate::beacon::{steps, TIME_STEP};
+use crate::buf::{Reader, WireError, Writer};
+use crate::flood::{node, Campaign, Kind, Tag, MAX_CONTENT};
+use thalweg_units::{Channel, Duration, NodeId};
+
+/// The head of a schedule: when the slots are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Schedule {
+    /// Which measurement's tables are wanted.
+    pub campaign: Campaign,
+    /// From the schedule's reference time to the first slot, in steps of [`TIME_STEP`].
+    pub first: Duration,
+    /// From one slot to the next, in steps of [`TIME_STEP`].
+    pub slot: Duration,
+}
+
+impl Schedule {
+    /// Bytes of the head, tag included.
+    pub const BYTES: usize = 5;
+
+    /// Reads the head; the assignments are left in `r`.
+    ///
+    /// # Errors
+    /// [`WireError`] where it is no schedule.
+    pub fn parse(r: &mut Reader<'_>) -> Result<Self, WireError> {
+        let tag = Tag::parse(r)?;
+        if tag.kind != Kind::Schedule {
+            return Err(WireError::Malformed);
+        }
+        Ok(Self {
+            campaign: tag.campaign,
+            first: TIME_STEP * u64::from(r.u16()?),
+            slot: TIME_STEP * u64::from(r.u16()?),
+        })
+    }
+    /// Writes the head.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`]; [`WireError::Malformed`] for times that cannot be told.
+    pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
+        Tag {
+            kind: Kind::Schedule,
+            campaign: self.campaign,
+        }
+        .emit(w)?;
+        w.u16(steps(self.first)?)?.u16(steps(self.slot)?)?;
+        Ok(())
+    }
+}
+
+/// The slots of one node: it has as many as frames, right after those of the assignment before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Assignment {
+    /// Who sends.
+    pub node: NodeId,
+    /// The first frame of its report that it sends.
+    pub first: u8,
+    /// How many frames it sends, one a slot.
+    pub count: u8,
+}
+
+impl Assignment {
+    /// Bytes of one.
+    pub const BYTES: usize = 4;
+    /// How many fit into a schedule.
+    pub const MAX: usize = (MAX_CONTENT - Schedule::BYTES) / Self::BYTES;
+
+    /// Reads one.
+    ///
+    /// # Errors
+    /// [`WireError`].
+    pub fn parse(r: &mut Reader<'_>) -> Result<Self, WireError> {
+        Ok(Self {
+            node: node(r)?,
+            first: r.u8()?,
+            count: r.u8()?,
+        })
+    }
+    /// Writes one.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`].
+    pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
+        w.u16(self.node.get())?.u8(self.first)?.u8(self.count)?;
+        Ok(())
+    }
+}
+
+/// The head of a report's frame. The reporting node is the flood's initiator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Report {
+    /// Which measurement it is of.
+    pub campaign: Campaign,
+    /// Which frame of the report this is, below `frames`.
+    pub frame: u8,
+    /// How many frames the report has; at least one, which may be without rows.
+    pub frames: u8,
+}
+
+impl Report {
+    /// Bytes of the head, tag included.
+    pub const BYTES: usize = 3;
+
+    /// Reads the head; the rows are left in `r`.
+    ///
+    /// # Errors
+    /// [`WireError`] where it is no report.
+    pub fn parse(r: &mut Reader<'_>) -> Result<Self, WireError> {
+        let tag = Tag::parse(r)?;
+        let repr = Self {
+            campaign: tag.campaign,
+            frame: r.u8()?,
+            frames: r.u8()?,
+        };
+        if tag.kind != Kind::Report || repr.frame >= repr.frames {
+            return Err(WireError::Malformed);
+        }
+        Ok(repr)
+    }
+    /// Writes the head.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`]; [`WireError::Malformed`] where `frame` is not below `frames`.
+    pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
+        if self.frame >= self.frames {
+            return Err(WireError::Malformed);
+        }
+        Tag {
+            kind: Kind::Report,
+            campaign: self.campaign,
+        }
+        .emit(w)?;
+        w.u8(self.frame)?.u8(self.frames)?;
+        Ok(())
+    }
+}
+
+/// What was heard of a neighbour on one channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Heard {
+    /// How many beacons, at least one.
+    pub received: u8,
+    /// Their mean signal strength in dBm.
+    pub rssi: i8,
+}
+
+/// What was heard of one neighbour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row {
+    /// Who was heard.
+    pub neighbour: NodeId,
+    /// On each channel, by [`Channel::index`]; `None` where nothing was heard.
+    pub heard: [Option<Heard>; Channel::COUNT],
+}
+
+impl Row {
+    /// Bytes of this row.
+    pub fn bytes(&self) -> usize {
+        4 + 2 * self.heard.iter().flatten().count()
+    }
+    /// Reads one row.
+    ///
+    /// # Errors
+    /// [`WireError`].
+    pub fn parse(r: &mut Reader<'_>) -> Result<Self, WireError> {
+        let neighbour = node(r)?;
+        let channels = r.u16()?;
+        let mut heard = [None; Channel::COUNT];
+        for (index, cell) in heard.iter_mut().enumerate() {
+            if channels & 1 << index != 0 {
+                let received = r.u8()?;
+                let rssi = i8::from_le_bytes([r.u8()?]);
+                *cell = Some(Heard { received, rssi });
+            }
+        }
+        Ok(Self { neighbour, heard })
+    }
+    /// Writes one row.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`].
+    pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
+        let channels = (0..Channel::COUNT)
+            .filter(|i| self.heard[*i].is_some())
+            .fold(0u16, |bits, index| bits | 1 << index);
+        w.u16(self.neighbour.get())?.u16(channels)?;
+        for cell in self.heard.iter().flatten() {
+            w.u8(cell.received)?.bytes(&cell.rssi.to_le_bytes())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FrameBuf;
+    use proptest::prelude::*;
+
+    fn heard() -> impl Strategy<Value = Option<Heard>> {
+        prop::option::of((1u8.., any::<i8>()).prop_map(|(received, rssi)| Heard { received, rssi }))
+    }
+
+    proptest! {
+        #[test]
+        fn a_schedule_round_trips(
+            campaign: u8, first: u16, slot: u16, id in 0..=NodeId::MAX.get(), frame: u8, count: u8,
+        ) {
+            let schedule = Schedule {
+                campaign: Campaign::new(campaign),
+                first: TIME_STEP * u64::from(first),
+                slot: TIME_STEP * u64::from(slot),
+            };
+            let one = Assignment { node: NodeId::new(id).unwrap(), first: frame, count };
+            let content = FrameBuf::build(|w| {
+                schedule.emit(w)?;
+                one.emit(w)
+            }).unwrap();
+            prop_assert_eq!(content.len(), Schedule::BYTES + Assignment::BYTES);
+            let mut r = Reader::new(&content);
+            prop_assert_eq!(Schedule::parse(&mut r), Ok(schedule));
+            prop_assert_eq!(Assignment::parse(&mut r), Ok(one));
+        }
+
+        #[test]
+        fn a_report_round_trips(
+            campaign: u8, frame in 0u8..255, more in 1u8..,
+            id in 0..=NodeId::MAX.get(), cells in prop::array::uniform16(heard()),
+        ) {
+            let campaign = Campaign::new(campaign);
+            let report = Report { campaign, frame, frames: frame.saturating_add(more) };
+            let row = Row { neighbour: NodeId::new(id).unwrap(), heard: cells };
+            let content = FrameBuf::build(|w| {
+                report.emit(w)?;
+                row.emit(w)
+            }).unwrap();
+            prop_assert_eq!(content.len(), Report::BYTES + row.bytes());
+            let mut r = Reader::new(&content);
+            prop_assert_eq!(Report::parse(&mut r), Ok(report));
+            prop_assert_eq!(Row::parse(&mut r), Ok(row));
+            prop_assert_eq!(r.remaining(), 0);
+        }
+
+        #[test]
+        fn any_bytes_are_parsed_without_panic(
+            bytes in prop::collection::vec(any::<u8>(), 0..=130),
+        ) {
+            let _ = Schedule::parse(&mut Reader::new(&bytes));
+            let _ = Assignment::parse(&mut Reader::new(&bytes));
+            let _ = Report::parse(&mut Reader::new(&bytes));
+            let _ = Row::parse(&mut Reader::new(&bytes));
+        }
+    }
+}
