@@ -13,6 +13,8 @@ pub mod dispatch;
 pub mod flood;
 pub mod mac;
 pub mod phy;
+pub mod pipeline;
 pub mod report;
+pub mod route;
 
 pub use buf::{FrameBuf, Reader, WireError, Writer};

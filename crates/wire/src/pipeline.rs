@@ -1,0 +1,329 @@
+//! Frames of the packet pipeline (P3 and PIP): data, requests for a report, and NACKs.
+//!
+//! All begin with the same seven bytes (P3, section V: "7-bytes application header"): MAC header,
+//! dispatch, a byte of hop, group and tag, and a number. A relay changes only the hop, so all
+//! relays of a stage send the same bytes. Tests: at the end of this file.
+
+use crate::{dispatch, mac, Reader, WireError, Writer};
+
+/// Bytes of [`Header`], the MAC header included.
+pub const HEADER_BYTES: usize = 7;
+/// The most payload that a frame carries.
+pub const MAX_PAYLOAD: usize = crate::phy::MAX_MPDU - HEADER_BYTES;
+/// The most packets of a transfer.
+pub const MAX_PACKETS: u16 = 16_384;
+/// The most hops of a route.
+pub const MAX_HOPS: u8 = 10;
+/// How many bytes of a frame tell whether it is meant for a node: up to hop, group and tag.
+pub const HEAD_BYTES: u8 = 5;
+/// Bytes of an emitted [`Request`], header included.
+pub const REQUEST_BYTES: usize = HEADER_BYTES + 15;
+/// Bytes of an emitted [`Nack`] before its bit vector, header included.
+pub const NACK_FIXED_BYTES: usize = HEADER_BYTES + 5;
+
+const HOP_AT: usize = 4;
+const HOP_BITS: u8 = 0x0f;
+const EVEN_BIT: u8 = 0x10;
+const TAG_SHIFT: u32 = 5;
+const RELEASE_BIT: u8 = 0x80;
+
+/// Which subgroup of each stage carries a packet: that of the odd-numbered cycles of the source,
+/// counted from one, or of the even-numbered (P3, section IV-B).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Group {
+    /// Handles packets that the source sends in its 1st, 3rd, 5th ... cycle.
+    Odd,
+    /// Handles the others.
+    Even,
+}
+
+impl Group {
+    /// The other group.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Odd => Self::Even,
+            Self::Even => Self::Odd,
+        }
+    }
+}
+
+/// What a frame is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A packet of the object, towards the destination.
+    Data,
+    /// Asks the destination what it misses, or releases everyone; towards the destination.
+    Request,
+    /// Says what is missing; towards the source.
+    Nack,
+}
+
+impl Kind {
+    const fn dispatch(self) -> u8 {
+        match self {
+            Self::Data => dispatch::PIPE_DATA,
+            Self::Request => dispatch::PIPE_REQUEST,
+            Self::Nack => dispatch::PIPE_NACK,
+        }
+    }
+}
+
+/// Three bits of a transfer's id, which keep frames of another transfer out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tag(u8);
+
+impl Tag {
+    /// The tag of transfer `id`.
+    pub const fn of(id: u16) -> Self {
+        Self((id & 7) as u8)
+    }
+}
+
+/// What the first [`HEAD_BYTES`] bytes tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// What the frame is.
+    pub kind: Kind,
+    /// The transfer's tag.
+    pub tag: Tag,
+    /// The stage that sent it, 0 (source) to 10.
+    pub hop: u8,
+    /// The group that it is for.
+    pub group: Group,
+}
+
+impl Head {
+    /// Reads the beginning of a frame: [`HEAD_BYTES`] bytes or more.
+    ///
+    /// # Errors
+    /// [`WireError`] where it is no frame of a pipeline.
+    pub fn parse(bytes: &[u8]) -> Result<Self, WireError> {
+        let mut r = Reader::new(bytes);
+        mac::Header::parse(&mut r)?;
+        Self::parse_after_mac(&mut r)
+    }
+
+    fn parse_after_mac(r: &mut Reader<'_>) -> Result<Self, WireError> {
+        let kind = match r.u8()? {
+            dispatch::PIPE_DATA => Kind::Data,
+            dispatch::PIPE_REQUEST => Kind::Request,
+            dispatch::PIPE_NACK => Kind::Nack,
+            _ => return Err(WireError::Malformed),
+        };
+        let byte = r.u8()?;
+        let hop = byte & HOP_BITS;
+        if hop > MAX_HOPS {
+            return Err(WireError::Malformed);
+        }
+        let group = if byte & EVEN_BIT == 0 {
+            Group::Odd
+        } else {
+            Group::Even
+        };
+        Ok(Self {
+            kind,
+            tag: Tag(byte >> TAG_SHIFT),
+            hop,
+            group,
+        })
+    }
+}
+
+/// The header of every frame of a pipeline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    /// What, whose, from where and for whom.
+    pub head: Head,
+    /// Data: the packet's number, below [`MAX_PACKETS`]. Request and NACK: the round.
+    pub number: u16,
+}
+
+impl Header {
+    /// Reads the header; the body is left in `r`.
+    ///
+    /// # Errors
+    /// [`WireError`] where it is no frame of a pipeline, or a packet's number is too high.
+    pub fn parse(r: &mut Reader<'_>) -> Result<Self, WireError> {
+        let mac = mac::Header::parse(r)?;
+        let head = Head::parse_after_mac(r)?;
+        let number = r.u16()?;
+        let too_high = head.kind == Kind::Data && number >= MAX_PACKETS;
+        if too_high || mac.sequence != number.to_le_bytes()[0] {
+            return Err(WireError::Malformed);
+        }
+        Ok(Self { head, number })
+    }
+
+    /// Writes the header.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`]; [`WireError::Malformed`] for a hop beyond [`MAX_HOPS`].
+    pub fn emit(self, w: &mut Writer<'_>) -> Result<(), WireError> {
+        let Head {
+            kind,
+            tag,
+            hop,
+            group,
+        } = self.head;
+        if hop > MAX_HOPS {
+            return Err(WireError::Malformed);
+        }
+        mac::Header {
+            sequence: self.number.to_le_bytes()[0],
+        }
+        .emit(w)?;
+        let even = if group == Group::Even { EVEN_BIT } else { 0 };
+        w.u8(kind.dispatch())?
+            .u8(hop | even | tag.0 << TAG_SHIFT)?
+            .u16(self.number)?;
+        Ok(())
+    }
+}
+
+/// Writes another hop into an emitted frame, all that a relay changes.
+///
+/// # Errors
+/// [`WireError::Truncated`] where `mpdu` is too short; [`WireError::Malformed`] for a hop beyond
+/// [`MAX_HOPS`].
+pub fn set_hop(mpdu: &mut [u8], hop: u8) -> Result<(), WireError> {
+    if hop > MAX_HOPS {
+        return Err(WireError::Malformed);
+    }
+    let byte = mpdu.get_mut(HOP_AT).ok_or(WireError::Truncated)?;
+    *byte = *byte & !HOP_BITS | hop;
+    Ok(())
+}
+
+/// What a [`Request`] is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// The destination shall send a NACK.
+    Report,
+    /// The transfer is over for the source: everyone may leave.
+    Release,
+}
+
+/// The body of a request, sent after the last packet of a round (P3, section IV-F).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    /// How many packets the transfer has.
+    pub packets: u16,
+    /// Bytes of the whole object at the source.
+    pub object_len: u32,
+    /// Digest of the whole object.
+    pub digest: [u8; 8],
+    /// How many copies of this request follow this one, each one cycle of a request later; to 127.
+    pub following: u8,
+    /// What for.
+    pub purpose: Purpose,
+}
+
+impl Request {
+    /// Reads the body; padding after it is allowed.
+    ///
+    /// # Errors
+    /// [`WireError`] where there are too few bytes or too many packets.
+    pub fn parse(r: &mut Reader<'_>) -> Result<Self, WireError> {
+        let packets = r.u16()?;
+        let object_len = r.u32()?;
+        let mut digest = [0; 8];
+        digest.copy_from_slice(r.bytes(8)?);
+        let last = r.u8()?;
+        if packets > MAX_PACKETS {
+            return Err(WireError::Malformed);
+        }
+        let purpose = if last & RELEASE_BIT == 0 {
+            Purpose::Report
+        } else {
+            Purpose::Release
+        };
+        Ok(Self {
+            packets,
+            object_len,
+            digest,
+            following: last & !RELEASE_BIT,
+            purpose,
+        })
+    }
+
+    /// Writes the body.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`]; [`WireError::Malformed`] for a field out of its range.
+    pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
+        if self.packets > MAX_PACKETS || self.following & RELEASE_BIT != 0 {
+            return Err(WireError::Malformed);
+        }
+        let release = if self.purpose == Purpose::Release {
+            RELEASE_BIT
+        } else {
+            0
+        };
+        w.u16(self.packets)?
+            .u32(self.object_len)?
+            .bytes(&self.digest)?;
+        w.u8(self.following | release)?;
+        Ok(())
+    }
+}
+
+/// The body of a NACK: a part of the bit vector of missing packets (P3, section IV-F).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Nack<'a> {
+    /// Number of the packet that bit 0 of the vector stands for.
+    pub first: u16,
+    /// How many packets are missing in all; none missing means complete.
+    pub missing: u16,
+    /// How many frames of this NACK follow this one.
+    pub following: u8,
+    /// Bit `i % 8` of byte `i / 8` is set where packet `first + i` is missing.
+    pub vector: &'a [u8],
+}
+
+impl<'a> Nack<'a> {
+    /// Reads the body, the vector to the end of the frame.
+    ///
+    /// # Errors
+    /// [`WireError`] where there are too few bytes or a number is too high.
+    pub fn parse(mut r: Reader<'a>) -> Result<Self, WireError> {
+        let (first, missing, following) = (r.u16()?, r.u16()?, r.u8()?);
+        if first >= MAX_PACKETS || missing > MAX_PACKETS {
+            return Err(WireError::Malformed);
+        }
+        Ok(Self {
+            first,
+            missing,
+            following,
+            vector: r.rest(),
+        })
+    }
+
+    /// Writes the body.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`]; [`WireError::Malformed`] for a number that is too high.
+    pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
+        if self.first >= MAX_PACKETS || self.missing > MAX_PACKETS {
+            return Err(WireError::Malformed);
+        }
+        w.u16(self.first)?
+            .u16(self.missing)?
+            .u8(self.following)?
+            .bytes(self.vector)?;
+        Ok(())
+    }
+
+    /// The numbers of the packets that this part says are missing.
+    pub fn missing_packets(&self) -> impl Iterator<Item = u16> + 'a {
+        let (first, vector) = (usize::from(self.first), self.vector);
+        (0..vector.len() * 8)
+            .filter(move |i| vector[i / 8] & (1 << (i % 8)) != 0)
+            .filter_map(move |i| u16::try_from(first + i).ok())
+            .filter(|packet| *packet < MAX_PACKETS)
+    }
+}
+
+#[cfg(test)]
+#[path = "pipeline_tests.rs"]
+mod tests;

@@ -1,0 +1,219 @@
+extern crate std;
+use super::*;
+use crate::FrameBuf;
+use proptest::prelude::*;
+use std::vec::Vec;
+
+fn node(address: u16) -> NodeId {
+    NodeId::new(address).unwrap()
+}
+
+fn routes() -> impl Strategy<Value = Route> {
+    let scheme = prop_oneof![
+        Just(Scheme::P3),
+        Just(Scheme::Pip(Hopping::Fixed)),
+        Just(Scheme::Pip(Hopping::EveryCyclePair)),
+    ];
+    let channels = proptest::collection::vec(0..16usize, 2..=11);
+    let threshold = proptest::option::of(0..=100u8);
+    let members = proptest::collection::vec((1..=9u8, any::<bool>()), 0..=MAX_MEMBERS);
+    let numbers = (
+        any::<u16>(),
+        1..=118u8,
+        any::<u16>(),
+        any::<u32>(),
+        any::<u32>(),
+    );
+    (scheme, channels, threshold, members, numbers).prop_map(
+        |(scheme, channels, threshold, members, (transfer, payload, deadline_s, offset, len))| {
+            let channels: Vec<_> = channels.into_iter().map(Channel::from_index).collect();
+            let channels = Channels::new(&channels).unwrap();
+            let mut route = Route::new(transfer, node(0), node(65_000), scheme, channels);
+            route.payload = PayloadSize::new(payload).unwrap();
+            route.threshold = threshold.and_then(Percent::new);
+            (route.deadline_s, route.range) = (deadline_s, ObjectRange { offset, len });
+            for (i, (stage, even)) in members.into_iter().enumerate() {
+                let group = if even { Group::Even } else { Group::Odd };
+                if stage < channels.hops() {
+                    route
+                        .add(Member {
+                            node: node(300 + i as u16),
+                            stage,
+                            group,
+                        })
+                        .unwrap();
+                }
+            }
+            route
+        },
+    )
+}
+
+fn segments(route: &Route) -> Vec<FrameBuf> {
+    (0..route.segments())
+        .map(|i| {
+            FrameBuf::build(|w| route.segment(i, Duration::from_millis(40 + i as u64), w)).unwrap()
+        })
+        .collect()
+}
+
+fn channels(hops: usize) -> Channels {
+    let list: Vec<_> = (0..=hops).map(Channel::from_index).collect();
+    Channels::new(&list).unwrap()
+}
+
+#[test]
+fn the_largest_route_fits_three_floods() {
+    let mut route = Route::new(1, node(1), node(2), Scheme::P3, channels(10));
+    route.threshold = Percent::new(95);
+    for i in 0..MAX_MEMBERS as u16 {
+        let (stage, group) = (1 + (i % 9) as u8, Group::Even);
+        route
+            .add(Member {
+                node: node(10 + i),
+                stage,
+                group,
+            })
+            .unwrap();
+    }
+    let more = Member {
+        node: node(999),
+        stage: 1,
+        group: Group::Odd,
+    };
+    assert_eq!(route.add(more), Err(WireError::NoRoom));
+    assert_eq!(route.segments(), MAX_SEGMENTS);
+    assert!(segments(&route)
+        .iter()
+        .all(|s| s.len() <= MAX_SEGMENT_BYTES));
+}
+
+#[test]
+fn a_usual_route_of_four_hops_and_six_paths_fits_one() {
+    let mut route = Route::new(1, node(1), node(2), Scheme::P3, channels(4));
+    for i in 0..18u16 {
+        let group = if i % 2 == 0 { Group::Odd } else { Group::Even };
+        route
+            .add(Member {
+                node: node(10 + i),
+                stage: 1 + (i / 6) as u8,
+                group,
+            })
+            .unwrap();
+    }
+    assert_eq!(route.segments(), 1);
+    assert_eq!(route.groups(), Groups::Two);
+    assert_eq!(route.place_of(node(1)), Some(Place::Source));
+    assert_eq!(route.place_of(node(2)), Some(Place::Destination));
+    assert_eq!(
+        route.place_of(node(17)),
+        Some(Place::Relay {
+            stage: 2,
+            group: Group::Even
+        })
+    );
+    assert_eq!(route.place_of(node(3)), None);
+    let twice = Member {
+        node: node(17),
+        stage: 1,
+        group: Group::Odd,
+    };
+    assert_eq!(route.add(twice), Err(WireError::Malformed));
+    let outside = Member {
+        node: node(500),
+        stage: 4,
+        group: Group::Odd,
+    };
+    assert_eq!(route.add(outside), Err(WireError::Malformed));
+}
+
+#[test]
+fn a_stage_without_one_group_makes_one_group_of_all() {
+    let mut route = Route::new(1, node(1), node(2), Scheme::P3, channels(3));
+    for (n, stage, group) in [(3, 1, Group::Odd), (4, 2, Group::Odd), (5, 1, Group::Even)] {
+        route
+            .add(Member {
+                node: node(n),
+                stage,
+                group,
+            })
+            .unwrap();
+    }
+    assert_eq!(route.groups(), Groups::One);
+    route
+        .add(Member {
+            node: node(6),
+            stage: 2,
+            group: Group::Even,
+        })
+        .unwrap();
+    assert_eq!(route.groups(), Groups::Two);
+}
+
+#[test]
+fn ranges_end_with_the_object() {
+    assert_eq!(ObjectRange::ALL.within(59_000), 59_000);
+    assert_eq!(
+        ObjectRange {
+            offset: 100,
+            len: 50
+        }
+        .within(120),
+        20
+    );
+    assert_eq!(
+        ObjectRange {
+            offset: 100,
+            len: 50
+        }
+        .within(90),
+        0
+    );
+}
+
+proptest! {
+    #[test]
+    fn routes_round_trip_in_any_order(route in routes(), backwards: bool) {
+        let mut parts = segments(&route);
+        if backwards {
+            parts.reverse();
+        }
+        let mut assembler = Assembler::new();
+        for (i, part) in parts.iter().enumerate() {
+            prop_assert_eq!(assembler.route(), None);
+            let told = assembler.push(part).unwrap();
+            prop_assert_eq!(told.transfer, route.transfer);
+            let index = if backwards { parts.len() - 1 - i } else { i } as u64;
+            prop_assert_eq!(told.until_start, Duration::from_millis(40 + index));
+        }
+        prop_assert_eq!(assembler.route(), Some(route));
+    }
+
+    #[test]
+    fn another_transfer_begins_anew(one in routes(), mut other in routes()) {
+        other.transfer = one.transfer.wrapping_add(1);
+        let mut assembler = Assembler::new();
+        assembler.push(&segments(&one)[0]).unwrap();
+        for part in segments(&other) {
+            assembler.push(&part).unwrap();
+        }
+        prop_assert_eq!(assembler.route(), Some(other));
+    }
+
+    #[test]
+    fn any_bytes_assemble_or_not(
+        parts in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..=118), 0..6),
+        count in 1..=3u8,
+    ) {
+        let mut assembler = Assembler::new();
+        for (i, mut part) in parts.into_iter().enumerate() {
+            if let [kind, _, _, place, ..] = &mut part[..] {
+                (*kind, *place) = (SEGMENT_KIND, (i as u8 % count) << 4 | count);
+            }
+            let _ = assembler.push(&part);
+            if let Some(route) = assembler.route() {
+                prop_assert!(route.members().len() <= MAX_MEMBERS);
+            }
+        }
+    }
+}
