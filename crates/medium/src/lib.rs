@@ -1,1 +1,44 @@
 //! The physics of Thalweg's simulator: propagation, interference, modems.
+//!
+//! An [`Environment`] is a site (ears, links, interference), shared by all runs on it; a
+//! [`Medium`] is the air of one run: what is being sent, who is locked on what, and what each
+//! receiver makes of it, symbol by symbol. Protocols are unknown here, and so are the costs of
+//! radio operations. Time base: [`thalweg_units::SimTime`]. Same seed, same outcomes, on every
+//! machine: draws depend on (seed, transmission, ear), never on the order of calls of others.
+//! Tests: beside the modules; `tests/` holds a chip-level receiver and a naive medium to compare.
+
+mod building;
+pub mod chip;
+mod environment;
+mod fading;
+mod geometry;
+mod interference;
+mod links;
+mod losscause;
+mod measured;
+mod medium;
+pub mod modem;
+pub mod random;
+mod reception;
+mod signal;
+mod variation;
+
+pub use building::{BuildingModel, CleanBurstsModel, WifiModel};
+pub use chip::Chip;
+pub use environment::{Ear, Environment};
+pub use fading::Fading;
+pub use geometry::{corridor_layout, Placement, Position};
+pub use interference::{band_of, Interference, Source, BANDS};
+pub use links::{Link, Links, LinksBuilder, INAUDIBLE_FACTOR};
+pub use losscause::LossCause;
+pub use measured::{MeasuredFrame, MeasuredLink};
+pub use medium::{Deaf, Medium, Outcome, Reception};
+pub use variation::Variation;
+
+/// A radio of an environment: both its receiver and its sender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EarId(pub u32);
+
+/// A transmission of one run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TxId(pub u64);

@@ -1,0 +1,186 @@
+//! Who hears whom: sparse, per channel, one row per sender.
+//!
+//! A row holds every ear at which the sender's strongest setting is above a hundredth of the
+//! noise floor: those that can receive it and those that it merely disturbs. Rows are sorted by
+//! ear. 16 bytes per link and channel, 256 per pair and direction. Gains are relative to 0 dBm
+//! nominal transmit power and hold the sender's own offset. Tests: here.
+
+use crate::EarId;
+use thalweg_units::{Channel, Dbm};
+
+/// Signals weaker than the noise floor by more than this are not heard and disturb nobody:
+/// a hundredth of the floor, 0.04 dB on the SINR.
+pub const INAUDIBLE_FACTOR: f64 = 0.01;
+
+/// One sender at one ear on one channel.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Link {
+    /// The ear.
+    pub to: EarId,
+    /// Received power at 0 dBm nominal transmit power, in milliwatts: the mean over variation (of
+    /// its level in dBm).
+    pub gain_mw: f32,
+    /// Propagation delay in nanoseconds.
+    pub delay_ns: f32,
+    /// Hazard per symbol that does not depend on power: what a measured link loses although its
+    /// signal is strong. Zero on modelled links.
+    pub erasure: f32,
+}
+
+/// The links of one channel.
+#[derive(Debug, Clone, Default)]
+struct Rows {
+    /// Row `i` is `links[starts[i]..starts[i + 1]]`.
+    starts: Vec<u32>,
+    links: Vec<Link>,
+}
+
+/// All links of an environment.
+#[derive(Debug, Clone)]
+pub struct Links {
+    channels: Vec<Rows>,
+}
+
+impl Links {
+    /// The ears that sender `from` reaches or disturbs on `channel`, by rising number.
+    #[inline]
+    pub fn heard_by(&self, from: EarId, channel: Channel) -> &[Link] {
+        let from = from.0 as usize;
+        self.channels
+            .get(channel.index())
+            .and_then(|rows| match rows.starts.get(from..from + 2) {
+                Some(&[start, end]) => rows.links.get(start as usize..end as usize),
+                _ => None,
+            })
+            .unwrap_or(&[])
+    }
+
+    /// The link between two ears, where there is one.
+    pub fn between(&self, from: EarId, to: EarId, channel: Channel) -> Option<&Link> {
+        let row = self.heard_by(from, channel);
+        row.binary_search_by_key(&to, |link| link.to)
+            .ok()
+            .and_then(|i| row.get(i))
+    }
+
+    /// Mean received power at 0 dBm nominal transmit power; `None` where it cannot be heard.
+    pub fn mean_rssi(&self, from: EarId, to: EarId, channel: Channel) -> Option<Dbm> {
+        self.between(from, to, channel)
+            .map(|link| thalweg_units::MilliWatts(f64::from(link.gain_mw)).dbm())
+    }
+
+    /// How many links there are, all channels together.
+    pub fn len(&self) -> usize {
+        self.channels.iter().map(|rows| rows.links.len()).sum()
+    }
+
+    /// Whether there is no link at all.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Collects links in any order.
+#[derive(Debug, Clone)]
+pub struct LinksBuilder {
+    ears: usize,
+    channels: Vec<Vec<(EarId, Link)>>,
+}
+
+impl LinksBuilder {
+    /// For a network of `ears` ears.
+    pub fn new(ears: usize) -> Self {
+        Self {
+            ears,
+            channels: vec![Vec::new(); Channel::COUNT],
+        }
+    }
+
+    /// Adds a link. Links to itself and of ears that do not exist are left out; of two links
+    /// between the same ears the later one holds.
+    pub fn add(&mut self, from: EarId, channel: Channel, link: Link) {
+        let exists = |ear: EarId| (ear.0 as usize) < self.ears;
+        if from == link.to || !exists(from) || !exists(link.to) {
+            return;
+        }
+        if let Some(links) = self.channels.get_mut(channel.index()) {
+            links.push((from, link));
+        }
+    }
+
+    /// The finished links.
+    pub fn build(self) -> Links {
+        let ears = self.ears;
+        let channels = self
+            .channels
+            .into_iter()
+            .map(|mut links| {
+                // Stable, so that of two equal ones the later is still the later.
+                links.sort_by_key(|(from, link)| (*from, link.to));
+                links.reverse();
+                links.dedup_by_key(|(from, link)| (*from, link.to));
+                links.reverse();
+                let mut starts = vec![0u32; ears + 1];
+                for (from, _) in &links {
+                    if let Some(count) = starts.get_mut(from.0 as usize + 1) {
+                        *count += 1;
+                    }
+                }
+                let mut total = 0;
+                for start in &mut starts {
+                    total += *start;
+                    *start = total;
+                }
+                Rows {
+                    starts,
+                    links: links.into_iter().map(|(_, link)| link).collect(),
+                }
+            })
+            .collect();
+        Links { channels }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link(to: u32, gain_mw: f32) -> Link {
+        Link {
+            to: EarId(to),
+            gain_mw,
+            delay_ns: 0.0,
+            erasure: 0.0,
+        }
+    }
+
+    #[test]
+    fn rows_are_sorted_and_the_later_of_two_holds() {
+        let mut builder = LinksBuilder::new(4);
+        let c = Channel::LAST;
+        for (from, to, gain) in [
+            (2, 3, 1.0),
+            (0, 3, 2.0),
+            (0, 1, 3.0),
+            (0, 3, 4.0),
+            (1, 1, 9.0),
+            (0, 4, 9.0),
+        ] {
+            builder.add(EarId(from), c, link(to, gain));
+        }
+        let links = builder.build();
+        assert_eq!(links.heard_by(EarId(0), c), &[link(1, 3.0), link(3, 4.0)]);
+        assert_eq!(links.heard_by(EarId(1), c), &[]);
+        assert_eq!(links.heard_by(EarId(2), c), &[link(3, 1.0)]);
+        assert_eq!(links.heard_by(EarId(9), c), &[]);
+        assert_eq!(links.between(EarId(0), EarId(3), c), Some(&link(3, 4.0)));
+        assert_eq!(links.between(EarId(3), EarId(0), c), None);
+        assert_eq!(links.heard_by(EarId(0), Channel::FIRST), &[]);
+        assert_eq!(links.len(), 3);
+    }
+
+    #[test]
+    fn a_link_costs_less_than_a_kilobyte() {
+        assert!(Channel::COUNT * core::mem::size_of::<Link>() <= 256);
+    }
+}
