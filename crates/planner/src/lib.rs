@@ -1,1 +1,28 @@
 //! From link qualities to routes, groups, channels and predictions.
+//!
+//! Owns: what the gateway computes before a bulk transfer (P3, sections IV-C and IV-D): the table of
+//! measured links, node-distinct paths, groups, channels, and what to expect of them. Nodes are
+//! indices 0..n of that table. Nothing here reads a clock or draws from a hidden source: the same
+//! links, request and generator give the same plan.
+
+pub mod beats;
+pub mod channels;
+pub mod closed_forms;
+pub mod groups;
+pub mod links;
+pub mod paths;
+pub mod plan;
+pub mod predict;
+pub mod request;
+pub mod topology;
+
+pub use channels::Assignment;
+pub use groups::{Group, Member};
+pub use links::{ChannelSummary, LinkError, LinkQualities, LinkQuality, Place};
+pub use paths::{node_distinct_paths, PathSearch, PathSet, RelayOrder};
+pub use plan::{plan, PipPlan, Plan, PlanError, Warning};
+pub use predict::{Feed, Prediction};
+pub use request::{
+    Diversity, Grouping, LastStage, PipChoice, RadioCurrents, RouteRequest, Transfer,
+};
+pub use topology::{LinkRule, Topology};

@@ -1,0 +1,125 @@
+//! What the pipelines can do at best, in closed form: cycle time, cycles of a pass, goodput bounds,
+//! the time of a link measurement (P3, equation 1) and of a control exchange.
+//!
+//! No losses, no contention, no clock drift: upper bounds that simulations are checked against.
+//! Tests: below, against the arithmetic on P3's own numbers.
+
+use thalweg_units::{BitRate, Duration};
+use thalweg_wire::phy::air_time;
+
+/// What a packet and a pipeline cycle consist of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cycle {
+    /// Application bytes in a packet (P3: 118).
+    pub payload_bytes: usize,
+    /// Header bytes before them, checksum not included (P3: 7).
+    pub header_bytes: usize,
+    /// From the end of one frame on air to the beginning of the next of the same sender, and from
+    /// the end of a reception to its relaying: turnaround, channel change and software.
+    pub gap: Duration,
+}
+
+impl Default for Cycle {
+    /// P3's packets; the gap is the CC2420's 192 us turnaround and 89 us of software.
+    fn default() -> Self {
+        Self {
+            payload_bytes: 118,
+            header_bytes: 7,
+            gap: Duration::from_micros(281),
+        }
+    }
+}
+
+impl Cycle {
+    /// Air time of a data frame, preamble included.
+    pub fn air_time(&self) -> Duration {
+        air_time(self.payload_bytes + self.header_bytes)
+    }
+    /// The cycle time T_c: a frame and the gap.
+    pub fn period(&self) -> Duration {
+        self.air_time() + self.gap
+    }
+    /// The rate at which a radio can send application bytes and header at best, P3's "effective
+    /// physical rate": 125 B per T_c there.
+    pub fn effective_rate(&self) -> BitRate {
+        let bytes = self.payload_bytes + self.header_bytes;
+        BitRate::of_bytes(bytes as u64, self.period())
+    }
+    /// Bound on P3's goodput: a payload every cycle.
+    pub fn p3_bound(&self) -> BitRate {
+        BitRate::of_bytes(self.payload_bytes as u64, self.period())
+    }
+    /// Bound on PIP's goodput: a payload every other cycle.
+    pub fn pip_bound(&self) -> BitRate {
+        BitRate::of_bytes(self.payload_bytes as u64, self.period() * 2)
+    }
+    /// Goodput of a loss-free P3 transfer: wake-up, then one pass of `packets` over `hops`.
+    pub fn p3_goodput(&self, packets: u64, hops: u64, wake_up: Duration) -> BitRate {
+        let time = wake_up + self.period() * p3_pass_cycles(packets, hops);
+        BitRate::of_bytes(packets * self.payload_bytes as u64, time)
+    }
+    /// Goodput of a loss-free PIP transfer.
+    pub fn pip_goodput(&self, packets: u64, hops: u64, wake_up: Duration) -> BitRate {
+        let time = wake_up + self.period() * pip_pass_cycles(packets, hops);
+        BitRate::of_bytes(packets * self.payload_bytes as u64, time)
+    }
+    /// One control exchange: the request to the sink and its NACK back, each in two consecutive
+    /// cycles (one per sub-group), and `guard` for timers and turn-round.
+    pub fn exchange_time(&self, hops: u64, guard: Duration) -> Duration {
+        self.period() * (2 * (hops + 1)) + guard
+    }
+}
+
+/// Cycles until the last of `packets` has crossed `hops` where the source sends in every cycle.
+pub const fn p3_pass_cycles(packets: u64, hops: u64) -> u64 {
+    (packets + hops).saturating_sub(1)
+}
+
+/// The same where the source sends in every other cycle (the last, idle one counted).
+pub const fn pip_pass_cycles(packets: u64, hops: u64) -> u64 {
+    2 * packets + hops
+}
+
+/// Time to measure the links of `nodes` nodes, one after the other (P3, equation 1):
+/// T = (T_o + IPI x N_b) x n, with `order` T_o to tell a node to begin, then `beacons` beacons
+/// at intervals of `interval`.
+pub fn link_measurement_time(
+    nodes: u64,
+    order: Duration,
+    interval: Duration,
+    beacons: u64,
+) -> Duration {
+    (order + interval * beacons) * nodes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_papers_rates() {
+        let cycle = Cycle::default();
+        assert_eq!(cycle.air_time(), Duration::from_micros(4256));
+        assert_eq!(cycle.period(), Duration::from_micros(4537));
+        assert!((cycle.effective_rate().kbps() - 220.4).abs() < 0.1);
+        assert!((cycle.p3_bound().kbps() - 208.1).abs() < 0.1);
+        assert!((cycle.pip_bound().kbps() * 2.0 - cycle.p3_bound().kbps()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn loss_free_transfers() {
+        let (cycle, wake_up) = (Cycle::default(), Duration::from_millis(95));
+        assert!((cycle.p3_goodput(500, 2, wake_up).kbps() - 199.3).abs() < 0.5);
+        assert!((cycle.pip_goodput(500, 2, wake_up).kbps() - 101.7).abs() < 0.5);
+        // A hop more costs one cycle of a pass, whatever its length.
+        assert_eq!(p3_pass_cycles(500, 6) - p3_pass_cycles(500, 5), 1);
+        assert_eq!(p3_pass_cycles(0, 0), 0);
+    }
+
+    #[test]
+    fn equation_one() {
+        let ms = Duration::from_millis;
+        let time = link_measurement_time(100, ms(10), ms(100), 10);
+        assert_eq!(time, Duration::from_secs(101));
+    }
+}

@@ -1,0 +1,278 @@
+//! Who relays odd and who even packets (P3, section IV-C3), extra relays, and who speaks to the sink.
+//!
+//! Works on [`Draft`]: the stages between source and sink with each relay's group. Invariant: the
+//! groups' path counts differ by at most one, and so do their sizes per stage until
+//! [`Draft::thin_last_stage`]. Nothing here draws but [`random_halves`]. Tests: in tests/plans.rs.
+
+use crate::links::LinkQualities;
+use crate::predict::{chain, reversed};
+use crate::topology::Topology;
+use rand::seq::SliceRandom;
+use rand::Rng;
+use serde::Serialize;
+use thalweg_units::Channel;
+
+/// Which packets a relay receives and forwards: those that the source sent in odd or in even cycles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Group {
+    /// Packets of odd cycles; the larger group where the number of paths is odd.
+    Odd,
+    /// Packets of even cycles.
+    Even,
+}
+
+impl Group {
+    /// Both groups, in order.
+    pub const BOTH: [Self; 2] = [Self::Odd, Self::Even];
+}
+
+/// A relay of one stage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Member {
+    /// The relay.
+    pub node: usize,
+    /// Its packets.
+    pub group: Group,
+    /// The path it came from, an index into the plan's paths; none for an extra relay.
+    pub path: Option<usize>,
+}
+
+/// Least probability that the logarithm in a plan's worth sees, so that one dead half does not hide all else.
+const FLOOR: f64 = 1e-4;
+/// Weight of the reverse pipeline, which carries a few control frames only.
+const REVERSE_WEIGHT: f64 = 0.05;
+/// Sweeps over all stages in which swaps are sought.
+const SWEEPS: usize = 6;
+/// Up to this many paths every split into halves is looked at.
+const ALL_SPLITS: usize = 10;
+
+/// Assigns each of `paths` paths to a group, half and half by chance.
+pub(crate) fn random_halves(paths: usize, rng: &mut impl Rng) -> Vec<Group> {
+    let mut groups: Vec<Group> = (0..paths)
+        .map(|at| {
+            if at < paths.div_ceil(2) {
+                Group::Odd
+            } else {
+                Group::Even
+            }
+        })
+        .collect();
+    groups.shuffle(rng);
+    groups
+}
+
+/// Stages under construction.
+#[derive(Debug, Clone)]
+pub(crate) struct Draft<'a> {
+    pub(crate) links: &'a LinkQualities,
+    pub(crate) source: usize,
+    pub(crate) sink: usize,
+    /// Stages 1..H.
+    pub(crate) stages: Vec<Vec<Member>>,
+}
+
+impl Draft<'_> {
+    /// Source, relays of one group, sink, stage by stage.
+    pub(crate) fn group(&self, group: Group) -> Vec<Vec<usize>> {
+        let relays = self.stages.iter().map(|stage| {
+            stage
+                .iter()
+                .filter(|m| m.group == group)
+                .map(|m| m.node)
+                .collect::<Vec<_>>()
+        });
+        std::iter::once(vec![self.source])
+            .chain(relays)
+            .chain(std::iter::once(vec![self.sink]))
+            .collect()
+    }
+    /// The groups that have relays, or the bare hop from source to sink.
+    pub(crate) fn groups(&self) -> Vec<Vec<Vec<usize>>> {
+        if self.stages.is_empty() {
+            return vec![vec![vec![self.source], vec![self.sink]]];
+        }
+        let groups = Group::BOTH.iter().map(|&group| self.group(group));
+        groups
+            .filter(|stages| stages.iter().all(|stage| !stage.is_empty()))
+            .collect()
+    }
+    fn worth_of(&self, group: Group, channels: &[Channel]) -> f64 {
+        let stages = self.group(group);
+        let forward = chain(self.links, &stages, channels).end;
+        let (back, back_channels) = reversed(&stages, channels);
+        let reverse = chain(self.links, &back, &back_channels).end;
+        libm::log(forward.max(FLOOR)) + REVERSE_WEIGHT * libm::log(reverse.max(FLOOR))
+    }
+    fn worth(&self, channels: &[Channel]) -> f64 {
+        Group::BOTH
+            .iter()
+            .map(|&group| self.worth_of(group, channels))
+            .sum()
+    }
+    fn set_path_groups(&mut self, groups: &[Group]) {
+        for member in self.stages.iter_mut().flatten() {
+            if let Some(&group) = member.path.and_then(|path| groups.get(path)) {
+                member.group = group;
+            }
+        }
+    }
+    /// Fills thin stages up to `least` relays with nodes linked to the stages before and after.
+    pub(crate) fn fill_to(&mut self, topology: &Topology, least: usize) {
+        let mut taken = vec![false; topology.nodes()];
+        taken[self.source] = true;
+        taken[self.sink] = true;
+        for member in self.stages.iter().flatten() {
+            taken[member.node] = true;
+        }
+        let count = self.stages.len();
+        for at in 0..count {
+            while self.stages[at].len() < least {
+                let around = |side: usize| -> Vec<usize> {
+                    match side {
+                        0 => vec![self.source],
+                        side if side > count => vec![self.sink],
+                        side => self.stages[side - 1].iter().map(|m| m.node).collect(),
+                    }
+                };
+                let (before, after) = (around(at), around(at + 2));
+                let linked = |node: usize, to: &[usize]| {
+                    to.iter()
+                        .filter(|&&other| topology.linked(node, other))
+                        .count()
+                };
+                let best = (0..topology.nodes())
+                    .filter(|&node| !taken[node])
+                    .map(|node| (linked(node, &before), linked(node, &after), node))
+                    .filter(|&(b, a, _)| b > 0 && a > 0)
+                    .max_by_key(|&(b, a, node)| (b.min(a), b + a, std::cmp::Reverse(node)));
+                let Some((_, _, node)) = best else { break };
+                taken[node] = true;
+                let odd = self.stages[at]
+                    .iter()
+                    .filter(|m| m.group == Group::Odd)
+                    .count();
+                let group = if odd * 2 <= self.stages[at].len() {
+                    Group::Odd
+                } else {
+                    Group::Even
+                };
+                self.stages[at].push(Member {
+                    node,
+                    group,
+                    path: None,
+                });
+            }
+        }
+    }
+    /// Regroups for the best predicted delivery: the best split of the paths if there are few enough,
+    /// then swaps of an odd and an even relay within a stage as long as one helps. Sizes stay.
+    pub(crate) fn balance(&mut self, paths: usize, channels: &[Channel]) {
+        let mut best = self.worth(channels);
+        if (2..=ALL_SPLITS).contains(&paths) {
+            for mask in 0u32..1 << paths {
+                // Of two mirrored splits only one; of odd numbers the larger half is odd.
+                let mirrored = paths % 2 == 0 && mask & 1 == 0;
+                if mask.count_ones() as usize != paths.div_ceil(2) || mirrored {
+                    continue;
+                }
+                let side = |at| {
+                    if mask >> at & 1 == 1 {
+                        Group::Odd
+                    } else {
+                        Group::Even
+                    }
+                };
+                let groups: Vec<Group> = (0..paths).map(side).collect();
+                let mut trial = self.clone();
+                trial.set_path_groups(&groups);
+                let worth = trial.worth(channels);
+                if worth > best + 1e-9 {
+                    best = worth;
+                    *self = trial;
+                }
+            }
+        }
+        for _ in 0..SWEEPS {
+            let before = best;
+            for stage in 0..self.stages.len() {
+                for a in 0..self.stages[stage].len() {
+                    for b in 0..a {
+                        let (one, other) =
+                            (self.stages[stage][a].group, self.stages[stage][b].group);
+                        if one == other {
+                            continue;
+                        }
+                        self.stages[stage][a].group = other;
+                        self.stages[stage][b].group = one;
+                        let worth = self.worth(channels);
+                        if worth > best + 1e-9 {
+                            best = worth;
+                        } else {
+                            self.stages[stage][a].group = one;
+                            self.stages[stage][b].group = other;
+                        }
+                    }
+                }
+            }
+            if best <= before + 1e-9 {
+                break;
+            }
+        }
+    }
+    /// Leaves out relays of the last stage, one by one, as long as that improves predicted delivery; each
+    /// group keeps at least one.
+    pub(crate) fn thin_last_stage(&mut self, channels: &[Channel]) {
+        for group in Group::BOTH {
+            loop {
+                let Some(last) = self.stages.last() else {
+                    return;
+                };
+                let speaking: Vec<usize> = (0..last.len())
+                    .filter(|&at| last[at].group == group)
+                    .collect();
+                if speaking.len() < 2 {
+                    break;
+                }
+                let mut best = (self.worth_of(group, channels) + 1e-3, None);
+                for at in speaking {
+                    let mut trial = self.clone();
+                    if let Some(stage) = trial.stages.last_mut() {
+                        stage.remove(at);
+                    }
+                    let worth = trial.worth_of(group, channels);
+                    if worth > best.0 {
+                        best = (worth, Some(trial.stages));
+                    }
+                }
+                match best.1 {
+                    Some(stages) => self.stages = stages,
+                    None => break,
+                }
+            }
+        }
+    }
+    /// How good `channel` would be for stage `stage` (0..=H): over the groups, the chance that
+    /// somebody receives when everybody before speaks, and the mean receiver's chance; a little
+    /// for the reverse direction.
+    pub(crate) fn channel_worth(&self, stage: usize, channel: Channel) -> f64 {
+        let side = |senders: &[usize], receivers: &[usize]| {
+            let each: Vec<f64> = (receivers.iter())
+                .map(|&to| crate::predict::synchronous_delivery(self.links, senders, to, channel))
+                .collect();
+            let none: f64 = each.iter().map(|p| 1.0 - p).product();
+            let mean = each.iter().sum::<f64>() / each.len().max(1) as f64;
+            libm::log((1.0 - none).max(FLOOR)) + mean
+        };
+        let mut worth = 0.0;
+        for stages in self.groups() {
+            if stage > 0 {
+                worth += side(&stages[stage - 1], &stages[stage]);
+            }
+            if let Some(after) = stages.get(stage + 1) {
+                worth += REVERSE_WEIGHT * side(after, &stages[stage]);
+            }
+        }
+        worth
+    }
+}

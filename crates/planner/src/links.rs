@@ -1,0 +1,361 @@
+//! What was measured: beacons received of beacons sent and mean RSSI, per directed pair of nodes
+//! and channel (P3, section IV-D), and where the nodes are, if known.
+//! Invariants: node indices are 0..nodes(), a reception ratio is 0..=1, no node has a link to itself.
+//! Not modelled: when a measurement was made; every table is one campaign. Tests: below.
+
+use serde::Serialize;
+use thalweg_units::{Channel, ChannelSet, Dbm};
+
+/// Where a node is.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Place {
+    /// Along the building, in metres.
+    pub x_m: f64,
+    /// Across the building, in metres.
+    pub y_m: f64,
+    /// Height, in metres.
+    pub z_m: f64,
+    /// The floor it is on; 0 where there is but one.
+    pub floor: u16,
+}
+
+/// What is known of one directed link on one channel.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LinkQuality {
+    /// Packet reception ratio, 0..=1.
+    pub prr: f64,
+    /// Mean received power of what was received; none where nothing was, or nobody noted it.
+    pub rssi: Option<Dbm>,
+    /// How many beacons the ratio stands on; none where the source of the data does not say.
+    pub sent: Option<u32>,
+}
+
+/// A measurement that cannot be.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum LinkError {
+    /// A node that is not in the table.
+    #[error("node {node} is not one of the {nodes} nodes (0 to {last})", last = nodes.saturating_sub(1))]
+    UnknownNode {
+        /// The node named.
+        node: usize,
+        /// How many nodes the table has.
+        nodes: usize,
+    },
+    /// From a node to itself.
+    #[error("node {node} has no link to itself")]
+    OwnLink {
+        /// The node named.
+        node: usize,
+    },
+    /// More beacons received than sent, or none sent.
+    #[error("{received} beacons received of {sent} sent from {from} to {to} is no measurement")]
+    Count {
+        /// Sender.
+        from: usize,
+        /// Receiver.
+        to: usize,
+        /// Beacons received.
+        received: u32,
+        /// Beacons sent.
+        sent: u32,
+    },
+    /// A ratio outside 0..=1.
+    #[error("a reception ratio of {prr} from {from} to {to}: it is between 0 and 1")]
+    Ratio {
+        /// Sender.
+        from: usize,
+        /// Receiver.
+        to: usize,
+        /// The ratio named.
+        prr: f64,
+    },
+    /// Not one place for each node.
+    #[error("{places} places for {nodes} nodes")]
+    Places {
+        /// How many were given.
+        places: usize,
+        /// How many nodes there are.
+        nodes: usize,
+    },
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    to: usize,
+    quality: LinkQuality,
+}
+
+/// The table of link qualities of one network. Sparse: only pairs that were heard of take room.
+#[derive(Debug, Clone)]
+pub struct LinkQualities {
+    nodes: usize,
+    /// Per channel and sender, sorted by receiver; a channel without data has no rows.
+    rows: Vec<Vec<Vec<Entry>>>,
+    places: Option<Vec<Place>>,
+}
+
+/// One line about a channel as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ChannelSummary {
+    /// Directed pairs with any reception.
+    pub heard_pairs: usize,
+    /// Mean reception ratio over those pairs.
+    pub mean_prr: f64,
+    /// Mean number of neighbours that a node hears with PRR of at least one half.
+    pub mean_degree: f64,
+}
+
+impl LinkQualities {
+    /// An empty table for `nodes` nodes.
+    pub fn new(nodes: usize) -> Self {
+        Self {
+            nodes,
+            rows: vec![Vec::new(); Channel::COUNT],
+            places: None,
+        }
+    }
+    /// How many nodes there are; their indices are below this.
+    pub fn nodes(&self) -> usize {
+        self.nodes
+    }
+    /// Says where every node is.
+    ///
+    /// # Errors
+    /// [`LinkError::Places`] where there is not one place for each node.
+    pub fn set_places(&mut self, places: Vec<Place>) -> Result<(), LinkError> {
+        if places.len() != self.nodes {
+            return Err(LinkError::Places {
+                places: places.len(),
+                nodes: self.nodes,
+            });
+        }
+        self.places = Some(places);
+        Ok(())
+    }
+    /// Where every node is, if known.
+    pub fn places(&self) -> Option<&[Place]> {
+        self.places.as_deref()
+    }
+    /// Notes that `to` received `received` of the `sent` beacons of `from` on `channel`, on average
+    /// at `rssi`. A second record of the same link adds to the first.
+    ///
+    /// # Errors
+    /// [`LinkError`] for nodes that are not there and for counts that cannot be.
+    pub fn record(
+        &mut self,
+        from: usize,
+        to: usize,
+        channel: Channel,
+        received: u32,
+        sent: u32,
+        rssi: Option<Dbm>,
+    ) -> Result<(), LinkError> {
+        if sent == 0 || received > sent {
+            return Err(LinkError::Count {
+                from,
+                to,
+                received,
+                sent,
+            });
+        }
+        let mut quality = LinkQuality {
+            prr: f64::from(received) / f64::from(sent),
+            rssi: rssi.filter(|_| received > 0),
+            sent: Some(sent),
+        };
+        if let Some(old) = self.quality(from, to, channel) {
+            quality = merged(old, quality, received, sent);
+        }
+        self.put(from, to, channel, quality)
+    }
+    /// Notes a ratio that comes without counts (a trace, a link matrix); replaces what was there.
+    ///
+    /// # Errors
+    /// [`LinkError`] for nodes that are not there and for a ratio outside 0..=1.
+    pub fn record_prr(
+        &mut self,
+        from: usize,
+        to: usize,
+        channel: Channel,
+        prr: f64,
+        rssi: Option<Dbm>,
+    ) -> Result<(), LinkError> {
+        if !(0.0..=1.0).contains(&prr) {
+            return Err(LinkError::Ratio { from, to, prr });
+        }
+        self.put(
+            from,
+            to,
+            channel,
+            LinkQuality {
+                prr,
+                rssi,
+                sent: None,
+            },
+        )
+    }
+    fn put(
+        &mut self,
+        from: usize,
+        to: usize,
+        channel: Channel,
+        quality: LinkQuality,
+    ) -> Result<(), LinkError> {
+        for node in [from, to] {
+            if node >= self.nodes {
+                return Err(LinkError::UnknownNode {
+                    node,
+                    nodes: self.nodes,
+                });
+            }
+        }
+        if from == to {
+            return Err(LinkError::OwnLink { node: from });
+        }
+        let table = &mut self.rows[channel.index()];
+        if table.is_empty() {
+            table.resize(self.nodes, Vec::new());
+        }
+        let row = &mut table[from];
+        match row.binary_search_by_key(&to, |entry| entry.to) {
+            Ok(at) => row[at].quality = quality,
+            Err(at) => row.insert(at, Entry { to, quality }),
+        }
+        Ok(())
+    }
+    /// What is known of the link from `from` to `to` on `channel`; none where nothing was recorded.
+    pub fn quality(&self, from: usize, to: usize, channel: Channel) -> Option<LinkQuality> {
+        let row = self.rows[channel.index()].get(from)?;
+        let at = row.binary_search_by_key(&to, |entry| entry.to).ok()?;
+        Some(row[at].quality)
+    }
+    /// Reception ratio from `from` to `to`; 0 where nothing was recorded.
+    pub fn prr(&self, from: usize, to: usize, channel: Channel) -> f64 {
+        self.quality(from, to, channel).map_or(0.0, |q| q.prr)
+    }
+    /// Mean received power from `from` at `to`, where known.
+    pub fn rssi(&self, from: usize, to: usize, channel: Channel) -> Option<Dbm> {
+        self.quality(from, to, channel).and_then(|q| q.rssi)
+    }
+    /// The receivers that a record of `from` on `channel` names, lowest index first.
+    pub fn heard_from(
+        &self,
+        from: usize,
+        channel: Channel,
+    ) -> impl Iterator<Item = (usize, LinkQuality)> + '_ {
+        self.rows[channel.index()]
+            .get(from)
+            .into_iter()
+            .flatten()
+            .map(|e| (e.to, e.quality))
+    }
+    /// The channels on which anything was received at all.
+    pub fn channels(&self) -> ChannelSet {
+        Channel::all()
+            .filter(|c| {
+                self.rows[c.index()]
+                    .iter()
+                    .flatten()
+                    .any(|e| e.quality.prr > 0.0)
+            })
+            .collect()
+    }
+    /// One line about `channel` as a whole.
+    pub fn summary(&self, channel: Channel) -> ChannelSummary {
+        let heard = self.rows[channel.index()]
+            .iter()
+            .flatten()
+            .filter(|e| e.quality.prr > 0.0);
+        let (mut pairs, mut sum, mut good) = (0usize, 0.0, 0usize);
+        for entry in heard {
+            pairs += 1;
+            sum += entry.quality.prr;
+            good += usize::from(entry.quality.prr >= 0.5);
+        }
+        ChannelSummary {
+            heard_pairs: pairs,
+            mean_prr: if pairs == 0 { 0.0 } else { sum / pairs as f64 },
+            mean_degree: if self.nodes == 0 {
+                0.0
+            } else {
+                good as f64 / self.nodes as f64
+            },
+        }
+    }
+}
+
+/// Both records together, weighted by what each stands on.
+fn merged(old: LinkQuality, new: LinkQuality, received: u32, sent: u32) -> LinkQuality {
+    let old_sent = f64::from(old.sent.unwrap_or(0));
+    let (old_received, received) = (old.prr * old_sent, f64::from(received));
+    let total = old_sent + f64::from(sent);
+    let rssi = match (old.rssi, new.rssi) {
+        (Some(a), Some(b)) if old_received + received > 0.0 => Some(Dbm((a.0 * old_received
+            + b.0 * received)
+            / (old_received + received))),
+        (a, b) => b.or(a),
+    };
+    LinkQuality {
+        prr: (old_received + received) / total,
+        rssi,
+        sent: Some(old.sent.unwrap_or(0).saturating_add(sent)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_add_up() {
+        let mut links = LinkQualities::new(3);
+        links
+            .record(0, 1, Channel::LAST, 10, 10, Some(Dbm(-80.0)))
+            .unwrap();
+        links
+            .record(0, 1, Channel::LAST, 5, 10, Some(Dbm(-86.0)))
+            .unwrap();
+        assert_eq!(links.prr(0, 1, Channel::LAST), 0.75);
+        assert_eq!(links.rssi(0, 1, Channel::LAST), Some(Dbm(-82.0)));
+        assert_eq!(links.prr(1, 0, Channel::LAST), 0.0);
+        assert_eq!(links.channels().len(), 1);
+        let summary = links.summary(Channel::LAST);
+        assert_eq!((summary.heard_pairs, summary.mean_prr), (1, 0.75));
+    }
+
+    #[test]
+    fn nonsense_is_refused_by_name() {
+        let mut links = LinkQualities::new(3);
+        let c = Channel::LAST;
+        assert!(matches!(
+            links.record(0, 3, c, 1, 1, None),
+            Err(LinkError::UnknownNode { .. })
+        ));
+        assert!(matches!(
+            links.record(1, 1, c, 1, 1, None),
+            Err(LinkError::OwnLink { node: 1 })
+        ));
+        assert!(matches!(
+            links.record(0, 1, c, 2, 1, None),
+            Err(LinkError::Count { .. })
+        ));
+        assert!(matches!(
+            links.record(0, 1, c, 0, 0, None),
+            Err(LinkError::Count { .. })
+        ));
+        assert!(matches!(
+            links.record_prr(0, 1, c, 1.1, None),
+            Err(LinkError::Ratio { .. })
+        ));
+        assert!(matches!(
+            links.record_prr(0, 1, c, f64::NAN, None),
+            Err(LinkError::Ratio { .. })
+        ));
+        assert!(links.set_places(vec![]).is_err());
+        assert_eq!(
+            links.record(0, 3, c, 1, 1, None).unwrap_err().to_string(),
+            "node 3 is not one of the 3 nodes (0 to 2)"
+        );
+        assert!(links.channels().is_empty());
+    }
+}

@@ -1,0 +1,81 @@
+//! The paper's search (P3, section IV-C2): a depth-first search for one path of exactly H hops, its
+//! relays taken out, the next search among the rest, until none is found.
+//!
+//! A table of walks prunes the search: a relay is entered only if a walk of exactly the hops that
+//! remain leads from it to the sink through relays still free. What is left to backtrack over are
+//! walks that meet themselves; a budget bounds that. Tests: in the parent module and tests/.
+
+use super::Quest;
+
+/// Relays entered in the search for one path before it is given up. The table of walks makes a few
+/// dozen the usual number; only graphs whose long walks all meet themselves come near it.
+const BUDGET: usize = 20_000;
+
+/// As many node-distinct paths as the search finds, in the order found.
+pub(super) fn paths(quest: &Quest<'_>, ordered: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    let mut free = vec![true; quest.topology.nodes()];
+    free[quest.source] = false;
+    free[quest.sink] = false;
+    let mut found = Vec::new();
+    while let Some(path) = one(quest, ordered, &mut free) {
+        found.push(path);
+    }
+    found
+}
+
+/// One path through free relays; they are free no longer.
+fn one(quest: &Quest<'_>, ordered: &[Vec<usize>], free: &mut [bool]) -> Option<Vec<usize>> {
+    let leads = walks(quest, free);
+    let mut path = vec![quest.source];
+    // Per node of the path: the next neighbour of it to try.
+    let mut tried = vec![0usize];
+    let mut budget = BUDGET;
+    while let (Some(&here), Some(next)) = (path.last(), tried.last_mut()) {
+        let left = quest.hops - (path.len() - 1);
+        if left == 1 {
+            // The table says that the sink is a neighbour.
+            path.push(quest.sink);
+            return Some(path);
+        }
+        let candidates = &ordered[here][*next..];
+        match candidates
+            .iter()
+            .position(|&relay| free[relay] && leads[left - 1][relay])
+        {
+            Some(skip) => {
+                let relay = candidates[skip];
+                *next += skip + 1;
+                budget = budget.checked_sub(1)?;
+                free[relay] = false;
+                path.push(relay);
+                tried.push(0);
+            }
+            None => {
+                path.pop();
+                tried.pop();
+                if here != quest.source {
+                    free[here] = true;
+                }
+            }
+        }
+    }
+    None
+}
+
+/// `walks[k][v]`: a walk of exactly k hops leads from v to the sink through free relays.
+fn walks(quest: &Quest<'_>, free: &[bool]) -> Vec<Vec<bool>> {
+    let nodes = free.len();
+    let mut leads = vec![vec![false; nodes]; quest.hops];
+    leads[0][quest.sink] = true;
+    for left in 1..quest.hops {
+        for node in 0..nodes {
+            leads[left][node] = free[node]
+                && quest
+                    .topology
+                    .neighbours(node)
+                    .iter()
+                    .any(|&n| leads[left - 1][n]);
+        }
+    }
+    leads
+}

@@ -1,0 +1,452 @@
+//! What to expect of a plan: delivery per stage, first-round reliability, rounds, time, goodput, energy.
+//!
+//! Model: a frame gets from one sender to one receiver with the measured PRR of the assigned channel;
+//! receivers and senders are independent (P3, section III-B); who holds a packet at a stage is
+//! followed exactly, set by set; frames of several senders beat against each other ([`crate::beats`]).
+//! Not modelled: interference between stages, change since the measurement, clocks, frame length (a
+//! beacon's PRR counts for a data frame), relays that silence themselves. Tests: below and tests/.
+
+use crate::beats;
+use crate::closed_forms::{p3_pass_cycles, pip_pass_cycles};
+use crate::links::LinkQualities;
+use crate::request::Transfer;
+use serde::Serialize;
+use thalweg_units::Channel;
+
+/// Senders and receivers of a stage up to which sets of holders are followed one by one; above,
+/// holders count as independent of each other.
+const EXACT: usize = 8;
+/// First-round reliability below which a transfer is taken never to end.
+const DEAD: f64 = 1e-3;
+
+/// How often the source may send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Feed {
+    /// Every cycle: there are two groups, or no relays at all.
+    EveryCycle,
+    /// Every other cycle: all relays are of one group.
+    AlternateCycles,
+}
+
+/// What is expected of a transfer over a plan.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Prediction {
+    /// Per group (one, or odd then even) and hop: if anybody of the stage before holds a packet, the
+    /// probability that somebody of the next gets it.
+    pub hop_delivery: Vec<Vec<f64>>,
+    /// Per group: probability that a packet of the source reaches the sink in one pass.
+    pub group_delivery: Vec<f64>,
+    /// Per group: probability that a frame of the sink reaches the source over the reverse pipeline.
+    pub reverse_delivery: Vec<f64>,
+    /// R1: expected share of the packets that arrive in the first round, 0..=1.
+    pub first_round: f64,
+    /// Probability that one try of a control exchange (request and NACK) succeeds.
+    pub exchange: f64,
+    /// Probability that the transfer ends at all.
+    pub completion: f64,
+    /// Expected rounds; none where the transfer never ends. So are the next two.
+    pub rounds: Option<f64>,
+    /// Expected time from first wake-up packet to last data packet, in seconds.
+    pub time_s: Option<f64>,
+    /// Expected radio energy of all active nodes over that time, in joules.
+    pub energy_j: Option<f64>,
+    /// Goodput of a transfer that ends, in kbit/s of payload; 0 where none does.
+    pub goodput_kbps: f64,
+    /// Source, sink and relays.
+    pub active_nodes: usize,
+}
+
+/// Probability that a frame that `senders` send in step on `channel` arrives at `to`.
+///
+/// Somebody's frame must be strong enough (independent of each other, each with its PRR), and the beats
+/// among all that reach the receiver must leave it intact. Grows with every PRR as long as the
+/// RSSIs stay.
+pub fn synchronous_delivery(
+    links: &LinkQualities,
+    senders: &[usize],
+    to: usize,
+    channel: Channel,
+) -> f64 {
+    /// Senders without RSSI count as audible from this PRR on.
+    const AUDIBLE: f64 = 0.1;
+    let mut missed = 1.0;
+    let mut levels = Vec::with_capacity(senders.len());
+    let mut unknown = 0;
+    for quality in senders
+        .iter()
+        .filter_map(|&from| links.quality(from, to, channel))
+    {
+        missed *= 1.0 - quality.prr;
+        match quality.rssi {
+            Some(rssi) => levels.push(rssi),
+            None => unknown += usize::from(quality.prr >= AUDIBLE),
+        }
+    }
+    (1.0 - missed) * beats::survival(&levels, unknown)
+}
+
+/// What a packet meets on its way down one group's stages.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Chain {
+    pub(crate) hops: Vec<f64>,
+    pub(crate) end: f64,
+    /// Expected senders over all stages but the first, per packet.
+    pub(crate) relayed: f64,
+}
+
+/// Follows a packet from `stages[0]`, all of whose members hold it, to the last stage; stage k
+/// receives on `channels[k]`.
+pub(crate) fn chain(links: &LinkQualities, stages: &[Vec<usize>], channels: &[Channel]) -> Chain {
+    let mut hops = Vec::new();
+    let mut relayed = 0.0;
+    let first = stages.first().map_or(0, Vec::len);
+    let mut holders = Holders::all(first);
+    let mut alive = 1.0;
+    for ((senders, receivers), &channel) in stages.iter().zip(&stages[1..]).zip(&channels[1..]) {
+        holders = holders.onward(links, senders, receivers, channel);
+        let now = holders.any();
+        hops.push(if alive > 0.0 { now / alive } else { 0.0 });
+        alive = now;
+        relayed += holders.mean();
+    }
+    // The last stage receives only.
+    relayed -= holders.mean();
+    Chain {
+        hops,
+        end: alive,
+        relayed,
+    }
+}
+
+/// Who of a stage holds a packet.
+enum Holders {
+    /// The probability of every set, by bit mask.
+    Sets(Vec<f64>),
+    /// The probability of every member on its own.
+    Each(Vec<f64>),
+}
+
+impl Holders {
+    fn all(members: usize) -> Self {
+        if members > EXACT {
+            return Self::Each(vec![1.0; members]);
+        }
+        let mut sets = vec![0.0; 1 << members];
+        sets[(1 << members) - 1] = 1.0;
+        Self::Sets(sets)
+    }
+    fn any(&self) -> f64 {
+        match self {
+            Self::Sets(sets) => sets[1..].iter().sum(),
+            Self::Each(each) => 1.0 - each.iter().map(|p| 1.0 - p).product::<f64>(),
+        }
+    }
+    fn mean(&self) -> f64 {
+        match self {
+            Self::Sets(sets) => sets
+                .iter()
+                .enumerate()
+                .map(|(set, p)| f64::from(set.count_ones()) * p)
+                .sum(),
+            Self::Each(each) => each.iter().sum(),
+        }
+    }
+    /// Each member's own probability.
+    fn marginals(&self, members: usize) -> Vec<f64> {
+        match self {
+            Self::Each(each) => each.clone(),
+            Self::Sets(sets) => (0..members)
+                .map(|at| {
+                    sets.iter()
+                        .enumerate()
+                        .filter(|(set, _)| set >> at & 1 == 1)
+                        .map(|(_, p)| p)
+                        .sum()
+                })
+                .collect(),
+        }
+    }
+    fn onward(
+        &self,
+        links: &LinkQualities,
+        senders: &[usize],
+        receivers: &[usize],
+        channel: Channel,
+    ) -> Self {
+        let Self::Sets(sets) = self else {
+            return Self::independent(
+                &self.marginals(senders.len()),
+                links,
+                senders,
+                receivers,
+                channel,
+            );
+        };
+        if receivers.len() > EXACT {
+            return Self::independent(
+                &self.marginals(senders.len()),
+                links,
+                senders,
+                receivers,
+                channel,
+            );
+        }
+        let mut onward = vec![0.0; 1 << receivers.len()];
+        for (set, &p) in sets.iter().enumerate() {
+            if p <= 0.0 {
+                continue;
+            }
+            let speaking: Vec<usize> = (senders.iter().enumerate())
+                .filter(|(at, _)| set >> at & 1 == 1)
+                .map(|(_, &node)| node)
+                .collect();
+            // The distribution over sets of receivers, built up receiver by receiver.
+            let mut spread = vec![p];
+            for &receiver in receivers {
+                let r = synchronous_delivery(links, &speaking, receiver, channel);
+                let got: Vec<f64> = spread.iter().map(|p| p * r).collect();
+                for p in &mut spread {
+                    *p *= 1.0 - r;
+                }
+                spread.extend(got);
+            }
+            for (to, p) in onward.iter_mut().zip(spread) {
+                *to += p;
+            }
+        }
+        Self::Sets(onward)
+    }
+    /// The same, senders taken as independent of each other: a receiver's chance is that of the
+    /// senders' expected PRR, beaten by all that reach it.
+    fn independent(
+        held: &[f64],
+        links: &LinkQualities,
+        senders: &[usize],
+        receivers: &[usize],
+        channel: Channel,
+    ) -> Self {
+        let each: Vec<f64> = (receivers.iter())
+            .map(|&to| {
+                let missed: f64 = (senders.iter().zip(held))
+                    .map(|(&from, p)| 1.0 - p * links.prr(from, to, channel))
+                    .product();
+                let whole = synchronous_delivery(links, senders, to, channel);
+                let unbeaten: f64 = 1.0
+                    - senders
+                        .iter()
+                        .map(|&f| 1.0 - links.prr(f, to, channel))
+                        .product::<f64>();
+                let beats = if unbeaten > 0.0 {
+                    whole / unbeaten
+                } else {
+                    1.0
+                };
+                (1.0 - missed) * beats
+            })
+            .collect();
+        if each.len() > EXACT {
+            return Self::Each(each);
+        }
+        let mut sets = vec![1.0];
+        for p in each {
+            let got: Vec<f64> = sets.iter().map(|q| q * p).collect();
+            for q in &mut sets {
+                *q *= 1.0 - p;
+            }
+            sets.extend(got);
+        }
+        Self::Sets(sets)
+    }
+}
+
+/// The stages and channels of one direction turned round.
+pub(crate) fn reversed(
+    stages: &[Vec<usize>],
+    channels: &[Channel],
+) -> (Vec<Vec<usize>>, Vec<Channel>) {
+    (
+        stages.iter().rev().cloned().collect(),
+        channels.iter().rev().copied().collect(),
+    )
+}
+
+/// Whether a control exchange that keeps failing ends the transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Patience {
+    Endless,
+    Tries(u32),
+}
+
+/// The prediction for groups of stages (each from source to sink) that are fed as `feed` says.
+pub(crate) fn predict(
+    links: &LinkQualities,
+    groups: &[Vec<Vec<usize>>],
+    channels: &[Channel],
+    feed: Feed,
+    patience: Patience,
+    transfer: &Transfer,
+) -> Prediction {
+    let forward: Vec<Chain> = groups
+        .iter()
+        .map(|stages| chain(links, stages, channels))
+        .collect();
+    let reverse_delivery: Vec<f64> = groups
+        .iter()
+        .map(|stages| {
+            let (stages, channels) = reversed(stages, channels);
+            chain(links, &stages, &channels).end
+        })
+        .collect();
+    let group_delivery: Vec<f64> = forward.iter().map(|chain| chain.end).collect();
+    let mean =
+        |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / groups.len().max(1) as f64;
+    let first_round = mean(&mut group_delivery.iter().copied());
+    // A control frame goes out once per group; one arrival is enough.
+    let any = |each: &[f64]| 1.0 - each.iter().map(|p| 1.0 - p).product::<f64>();
+    let exchange = any(&group_delivery) * any(&reverse_delivery);
+    let mut relays: Vec<usize> = groups.iter().flatten().flatten().copied().collect();
+    relays.sort_unstable();
+    relays.dedup();
+    let active_nodes = relays.len();
+    let mut prediction = Prediction {
+        hop_delivery: forward.iter().map(|chain| chain.hops.clone()).collect(),
+        group_delivery,
+        reverse_delivery,
+        first_round,
+        exchange,
+        completion: 0.0,
+        rounds: None,
+        time_s: None,
+        energy_j: None,
+        goodput_kbps: 0.0,
+        active_nodes,
+    };
+    let packets = f64::from(transfer.packets);
+    let rounds = expected_rounds(packets, first_round);
+    if first_round < DEAD || (exchange < DEAD && rounds > 1.001) {
+        return prediction;
+    }
+    let hops = channels.len().saturating_sub(1) as u64;
+    let exchanges = rounds - 1.0;
+    prediction.completion = match patience {
+        Patience::Endless => 1.0,
+        Patience::Tries(tries) => {
+            libm::pow(1.0 - libm::pow(1.0 - exchange, f64::from(tries)), exchanges)
+        }
+    };
+    let cycle = &transfer.cycle;
+    // Packets sent in all rounds: n (1 + q + q^2 + ...).
+    let sent = packets / first_round;
+    let cycles = match feed {
+        Feed::EveryCycle => sent + rounds * p3_pass_cycles(0, hops) as f64,
+        Feed::AlternateCycles => 2.0 * sent + rounds * pip_pass_cycles(0, hops) as f64,
+    };
+    let exchange_s = cycle
+        .exchange_time(hops, transfer.exchange_guard)
+        .as_secs_f64();
+    let control_s = if exchanges > 0.0 {
+        exchanges / exchange * exchange_s
+    } else {
+        0.0
+    };
+    let time_s = transfer.wake_up.as_secs_f64() + cycles * cycle.period().as_secs_f64() + control_s;
+    let relayed = mean(&mut forward.iter().map(|chain| chain.relayed));
+    let sending_s = sent * (1.0 + relayed) * cycle.air_time().as_secs_f64();
+    let currents = &transfer.currents;
+    let listening_s = (active_nodes as f64 * time_s - sending_s).max(0.0);
+    let charge_mas = currents.receive_ma * listening_s + currents.send_ma * sending_s;
+    prediction.rounds = Some(rounds);
+    prediction.time_s = Some(time_s);
+    prediction.energy_j = Some(charge_mas * 1e-3 * currents.supply_v);
+    prediction.goodput_kbps = packets * cycle.payload_bytes as f64 * 8e-3 / time_s;
+    prediction
+}
+
+/// Rounds until all of `packets` have arrived where each arrives with probability `delivery` a round:
+/// the mean of the largest of that many geometric variables.
+pub fn expected_rounds(packets: f64, delivery: f64) -> f64 {
+    let lost = 1.0 - delivery.clamp(0.0, 1.0);
+    if lost >= 1.0 {
+        return f64::INFINITY;
+    }
+    let mut rounds = 1.0;
+    let mut left = lost;
+    loop {
+        // Probability that some packet is still missing.
+        let more = 1.0 - libm::exp(packets * libm::log1p(-left));
+        rounds += more;
+        if more < 1e-9 {
+            return rounds;
+        }
+        left *= lost;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::links::LinkQualities;
+    use thalweg_units::Dbm;
+
+    const C: Channel = Channel::LAST;
+
+    fn net(links: &[(usize, usize, f64)]) -> LinkQualities {
+        let mut table = LinkQualities::new(10);
+        for &(a, b, prr) in links {
+            // Far apart in power, so that beats play no part.
+            let rssi = Some(Dbm(-60.0 - 12.0 * a as f64));
+            table.record_prr(a, b, C, prr, rssi).unwrap();
+        }
+        table
+    }
+
+    #[test]
+    fn a_single_path_multiplies() {
+        let links = net(&[(0, 1, 0.9), (1, 2, 0.8)]);
+        let chain = chain(&links, &[vec![0], vec![1], vec![2]], &[C; 3]);
+        assert!((chain.end - 0.72).abs() < 1e-12);
+        assert!((chain.hops[1] - 0.8).abs() < 1e-12);
+        assert!((chain.relayed - 0.9).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_chain_that_does_not_join_is_dead() {
+        // 1 gets the packet, 2 has the link onward.
+        let links = net(&[(0, 1, 1.0), (2, 3, 1.0)]);
+        let chain = chain(&links, &[vec![0], vec![1, 2], vec![3]], &[C; 3]);
+        assert_eq!(chain.hops, [1.0, 0.0]);
+        assert_eq!(chain.end, 0.0);
+    }
+
+    #[test]
+    fn two_ways_are_followed_set_by_set() {
+        let links = net(&[(0, 1, 0.5), (0, 2, 0.5), (1, 3, 1.0), (2, 3, 1.0)]);
+        let chain = chain(&links, &[vec![0], vec![1, 2], vec![3]], &[C; 3]);
+        assert!((chain.end - 0.75).abs() < 0.01, "{}", chain.end);
+    }
+
+    #[test]
+    fn many_members_are_close_to_few_lists() {
+        let mut links = LinkQualities::new(30);
+        for a in 0..10 {
+            links.record_prr(20, a, C, 0.6, Some(Dbm(-80.0))).unwrap();
+            links
+                .record_prr(a, 21, C, 0.3, Some(Dbm(-60.0 - 12.0 * a as f64)))
+                .unwrap();
+        }
+        let run = |n: usize| chain(&links, &[vec![20], (0..n).collect(), vec![21]], &[C; 3]).end;
+        let closed = |n: i32| 1.0 - (1.0f64 - 0.6 * 0.3).powi(n);
+        assert!((run(8) - closed(8)).abs() < 0.02);
+        assert!((run(9) - closed(9)).abs() < 0.02);
+    }
+
+    #[test]
+    fn rounds_of_sure_and_of_lossy_packets() {
+        assert_eq!(expected_rounds(500.0, 1.0), 1.0);
+        assert!((expected_rounds(1.0, 0.5) - 2.0).abs() < 1e-6);
+        let rounds = expected_rounds(500.0, 0.92);
+        assert!((3.0..3.6).contains(&rounds), "{rounds}");
+        assert!(expected_rounds(10.0, 0.0).is_infinite());
+    }
+}

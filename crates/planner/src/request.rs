@@ -1,0 +1,189 @@
+//! What is asked of the planner: the pair, how routes are sought, grouped and given channels, and
+//! the transfer that is to be predicted. Defaults are P3's (sections IV-C and V).
+//! Not here: what comes out of it (`plan`). Tests: in `plan` and tests/.
+
+use crate::channels::Assignment;
+use crate::closed_forms::Cycle;
+use crate::paths::{PathSearch, RelayOrder};
+use crate::topology::LinkRule;
+use serde::Serialize;
+use thalweg_units::{Channel, Duration};
+
+/// How the paths are split into the two groups that relay odd and even packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Default)]
+#[serde(rename_all = "kebab-case")]
+pub enum Grouping {
+    /// Random halves of the paths (P3, section IV-C3).
+    #[default]
+    Random,
+    /// The halves, then the swaps within stages, with the best predicted delivery on the channels
+    /// assigned: each half's chain of links joins from source to sink if any split allows it.
+    Balanced,
+}
+
+/// Relays beside the paths' own (P3, section IV-C3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Default)]
+#[serde(rename_all = "kebab-case")]
+pub enum Diversity {
+    /// None.
+    #[default]
+    PathsOnly,
+    /// Stages with fewer relays than this get unused nodes that are linked to the stages before
+    /// and after, best linked first.
+    FillTo(usize),
+}
+
+/// Which relays of the last stage speak to the sink, which has no receiver diversity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Default)]
+#[serde(rename_all = "kebab-case")]
+pub enum LastStage {
+    /// All of them, less those that silence themselves in the transfer (P3, section IV-E).
+    #[default]
+    All,
+    /// Of each group, the set with the best predicted delivery; the others are left out of the plan.
+    Best,
+}
+
+/// Which of P3's paths PIP runs on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Default)]
+#[serde(rename_all = "kebab-case")]
+pub enum PipChoice {
+    /// Any, by chance (P3, section V).
+    #[default]
+    Random,
+    /// The one with the best predicted delivery.
+    Best,
+}
+
+/// Radio currents, for predicted energy.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct RadioCurrents {
+    /// Receiving or listening, in milliamperes.
+    pub receive_ma: f64,
+    /// Sending, in milliamperes.
+    pub send_ma: f64,
+    /// Supply voltage.
+    pub supply_v: f64,
+}
+
+impl RadioCurrents {
+    /// CC2420 at 0 dBm and 3 V (data sheet: 18.8 mA receiving, 17.4 mA sending).
+    pub const CC2420: Self = Self {
+        receive_ma: 18.8,
+        send_ma: 17.4,
+        supply_v: 3.0,
+    };
+}
+
+/// The transfer to predict.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Transfer {
+    /// Packets of the object.
+    pub packets: u32,
+    /// Packet and cycle.
+    pub cycle: Cycle,
+    /// From the first wake-up packet to the first data packet.
+    pub wake_up: Duration,
+    /// Timers and turn-round of one control exchange beyond its cycles.
+    pub exchange_guard: Duration,
+    /// Tries of one control exchange after which PIP gives up.
+    pub pip_tries: u32,
+    /// What the radio draws.
+    pub currents: RadioCurrents,
+}
+
+impl Default for Transfer {
+    /// P3's evaluation: 500 packets of 118 B.
+    fn default() -> Self {
+        Self {
+            packets: 500,
+            cycle: Cycle::default(),
+            wake_up: Duration::from_millis(95),
+            exchange_guard: Duration::from_millis(55),
+            pip_tries: 5,
+            currents: RadioCurrents::CC2420,
+        }
+    }
+}
+
+/// A route wanted. [`RouteRequest::new`] gives P3's defaults; change the fields that differ.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RouteRequest {
+    /// The node that has the data.
+    pub source: usize,
+    /// The node that wants it.
+    pub sink: usize,
+    /// Pipeline channels, counted back from the sink (see [`crate::channels::spread_order`]).
+    pub channels: Vec<Channel>,
+    /// How stages get their channels.
+    pub assignment: Assignment,
+    /// The channel on which routes are sought.
+    pub routing_channel: Channel,
+    /// N: fewer paths than this make the planner try longer ones (and 0 counts as 1).
+    pub min_paths: usize,
+    /// Use no more paths than this, the best linked ones.
+    pub max_paths: Option<usize>,
+    /// Longest H tried, though never less than three above the shortest.
+    pub max_hops: usize,
+    /// Exactly this H, whatever the number of paths.
+    pub hops: Option<usize>,
+    /// How paths are sought.
+    pub search: PathSearch,
+    /// Which relay the search tries first.
+    pub order: RelayOrder,
+    /// How paths are split.
+    pub grouping: Grouping,
+    /// Relays beside the paths' own.
+    pub diversity: Diversity,
+    /// Who speaks to the sink.
+    pub last_stage: LastStage,
+    /// Which links count.
+    pub rule: LinkRule,
+    /// Rules tried in turn where `rule` leaves too few paths of every length.
+    pub fallback: Vec<LinkRule>,
+    /// PIP's path.
+    pub pip: PipChoice,
+    /// The transfer to predict.
+    pub transfer: Transfer,
+}
+
+impl RouteRequest {
+    /// P3 as published, from `source` to `sink`: channels 26, 20, 25, 15 counted back from the sink,
+    /// routes on channel 26, N = 6, random halves.
+    pub fn new(source: usize, sink: usize) -> Self {
+        let rule = LinkRule::default();
+        Self {
+            source,
+            sink,
+            channels: [15, 9, 14, 4].map(Channel::from_index).to_vec(),
+            assignment: Assignment::default(),
+            routing_channel: Channel::LAST,
+            min_paths: 6,
+            max_paths: None,
+            max_hops: 10,
+            hops: None,
+            search: PathSearch::default(),
+            order: RelayOrder::default(),
+            grouping: Grouping::default(),
+            diversity: Diversity::default(),
+            last_stage: LastStage::default(),
+            rule,
+            fallback: rule.weaker(),
+            pip: PipChoice::default(),
+            transfer: Transfer::default(),
+        }
+    }
+    /// The same with all that the planner can do better: larger path sets, stages filled up to N,
+    /// groups, channels and last speakers chosen by predicted delivery.
+    pub fn improved(source: usize, sink: usize) -> Self {
+        Self {
+            search: PathSearch::Layered,
+            grouping: Grouping::Balanced,
+            assignment: Assignment::Best,
+            diversity: Diversity::FillTo(6),
+            last_stage: LastStage::Best,
+            pip: PipChoice::Best,
+            ..Self::new(source, sink)
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! The graph that routes are sought in: which links the routing channel offers under a link rule.
+//!
+//! P3 builds its routes of "high-quality links (with ETX 1)" (section V). [`LinkRule`] says what
+//! that means here; both directions must qualify, since NACKs come back the same way.
+//! Invariants: links are mutual; neighbour lists are sorted. Tests: below.
+
+use crate::links::LinkQualities;
+use serde::Serialize;
+use std::collections::VecDeque;
+use thalweg_units::{Channel, Db, Dbm};
+
+/// When a pair of nodes counts as a link for routing ("ETX 1").
+///
+/// Ten beacons cannot tell a reception ratio of .99 from one of .85, and a link that only just
+/// clears the sensitivity knee is lost in the next fade. So where the mean RSSI is known it must lie
+/// [`margin`](Self::margin) above the radio's effective noise floor, both ways.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LinkRule {
+    /// Least reception ratio in each direction, 0..=1.
+    pub min_prr: f64,
+    /// Effective noise floor of the radio: thermal noise, noise figure and demodulator loss.
+    pub floor: Dbm,
+    /// Least distance of the mean RSSI from `floor` in each direction, where an RSSI is known;
+    /// none asks for no margin.
+    pub margin: Option<Db>,
+}
+
+impl LinkRule {
+    /// Effective noise floor of the CC2420: -111 dBm (kT x 2 MHz) + 11.8 dB noise figure + 3.7 dB
+    /// demodulator loss, which puts its sensitivity at the data sheet's -95 dBm.
+    pub const CC2420_FLOOR: Dbm = Dbm(-95.5);
+
+    /// This rule with another fade margin.
+    #[must_use]
+    pub const fn with_margin(self, margin: Option<Db>) -> Self {
+        Self { margin, ..self }
+    }
+    /// Rules to fall back on, in order, where this one leaves too few paths: half its margin, no
+    /// margin, and no margin at a reception ratio of .7 (measured links keep a few per cent of
+    /// loss even far above the knee).
+    pub fn weaker(self) -> Vec<Self> {
+        let mut rules = Vec::new();
+        if let Some(margin) = self.margin {
+            rules.push(self.with_margin(Some(Db(margin.0 / 2.0))));
+            rules.push(self.with_margin(None));
+        }
+        if self.min_prr > 0.7 {
+            rules.push(Self {
+                min_prr: 0.7,
+                ..self.with_margin(None)
+            });
+        }
+        rules
+    }
+    /// Whether `a` and `b` are linked on `channel`.
+    pub fn admits(&self, links: &LinkQualities, a: usize, b: usize, channel: Channel) -> bool {
+        self.admits_one_way(links, a, b, channel) && self.admits_one_way(links, b, a, channel)
+    }
+    fn admits_one_way(&self, links: &LinkQualities, a: usize, b: usize, channel: Channel) -> bool {
+        let Some(quality) = links.quality(a, b, channel) else {
+            return false;
+        };
+        // A ratio of zero is no link under any rule.
+        let loud = match (quality.rssi, self.margin) {
+            (Some(rssi), Some(margin)) => rssi >= self.floor + margin,
+            _ => true,
+        };
+        quality.prr > 0.0 && quality.prr >= self.min_prr && loud
+    }
+}
+
+impl Default for LinkRule {
+    /// Nine of ten beacons and 4 dB above the CC2420's effective floor, both ways.
+    fn default() -> Self {
+        Self {
+            min_prr: 0.9,
+            floor: Self::CC2420_FLOOR,
+            margin: Some(Db(4.0)),
+        }
+    }
+}
+
+impl std::fmt::Display for LinkRule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "PRR >= {} both ways", self.min_prr)?;
+        match self.margin {
+            Some(margin) => write!(f, ", RSSI >= {} where known", self.floor + margin),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Serialize for LinkRule {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct;
+        let mut out = serializer.serialize_struct("LinkRule", 3)?;
+        out.serialize_field("min_prr", &self.min_prr)?;
+        out.serialize_field("floor_dbm", &self.floor.0)?;
+        out.serialize_field("margin_db", &self.margin.map(|m| m.0))?;
+        out.end()
+    }
+}
+
+/// An undirected graph over the nodes: the routing links under one rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Topology {
+    neighbours: Vec<Vec<usize>>,
+}
+
+impl Topology {
+    /// The links that `rule` admits on `channel`.
+    pub fn new(links: &LinkQualities, channel: Channel, rule: &LinkRule) -> Self {
+        let mut neighbours = vec![Vec::new(); links.nodes()];
+        for a in 0..links.nodes() {
+            for (b, _) in links.heard_from(a, channel) {
+                if a < b && rule.admits(links, a, b, channel) {
+                    neighbours[a].push(b);
+                    neighbours[b].push(a);
+                }
+            }
+        }
+        for list in &mut neighbours {
+            list.sort_unstable();
+        }
+        Self { neighbours }
+    }
+    /// A graph from its edges; edges to nodes that are not there, and loops, are left out.
+    pub fn from_edges(nodes: usize, edges: impl IntoIterator<Item = (usize, usize)>) -> Self {
+        let mut neighbours = vec![Vec::new(); nodes];
+        for (a, b) in edges {
+            if a < nodes && b < nodes && a != b {
+                neighbours[a].push(b);
+                neighbours[b].push(a);
+            }
+        }
+        for list in &mut neighbours {
+            list.sort_unstable();
+            list.dedup();
+        }
+        Self { neighbours }
+    }
+    /// How many nodes there are.
+    pub fn nodes(&self) -> usize {
+        self.neighbours.len()
+    }
+    /// The neighbours of `node`, lowest index first; none for a node that is not there.
+    pub fn neighbours(&self, node: usize) -> &[usize] {
+        self.neighbours.get(node).map_or(&[], Vec::as_slice)
+    }
+    /// Whether `a` and `b` are linked.
+    pub fn linked(&self, a: usize, b: usize) -> bool {
+        self.neighbours(a).binary_search(&b).is_ok()
+    }
+    /// Mean number of neighbours of a node.
+    pub fn mean_degree(&self) -> f64 {
+        let ends: usize = self.neighbours.iter().map(Vec::len).sum();
+        if self.neighbours.is_empty() {
+            0.0
+        } else {
+            ends as f64 / self.neighbours.len() as f64
+        }
+    }
+    /// Hops from `origin` to every node; none where there is no way.
+    pub fn hops_from(&self, origin: usize) -> Vec<Option<usize>> {
+        let mut hops = vec![None; self.nodes()];
+        if origin >= self.nodes() {
+            return hops;
+        }
+        hops[origin] = Some(0);
+        let mut queue = VecDeque::from([(origin, 0)]);
+        while let Some((node, far)) = queue.pop_front() {
+            for &next in self.neighbours(node) {
+                if hops[next].is_none() {
+                    hops[next] = Some(far + 1);
+                    queue.push_back((next, far + 1));
+                }
+            }
+        }
+        hops
+    }
+    /// The connected components, largest first (then by lowest node), each sorted.
+    pub fn components(&self) -> Vec<Vec<usize>> {
+        let mut seen = vec![false; self.nodes()];
+        let mut components = Vec::new();
+        for start in 0..self.nodes() {
+            if seen[start] {
+                continue;
+            }
+            let part: Vec<usize> = (self.hops_from(start).iter().enumerate())
+                .filter_map(|(node, hops)| hops.map(|_| node))
+                .collect();
+            for &node in &part {
+                seen[node] = true;
+            }
+            components.push(part);
+        }
+        components.sort_by_key(|part| std::cmp::Reverse(part.len()));
+        components
+    }
+    /// Whether every node reaches every other.
+    pub fn is_connected(&self) -> bool {
+        self.hops_from(0).iter().all(Option::is_some)
+    }
+    /// The longest shortest path among nodes that reach each other, in hops.
+    pub fn diameter(&self) -> usize {
+        (0..self.nodes())
+            .flat_map(|node| self.hops_from(node))
+            .flatten()
+            .max()
+            .unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(ab: (u32, f64), ba: (u32, f64)) -> LinkQualities {
+        let mut links = LinkQualities::new(2);
+        links
+            .record(0, 1, Channel::LAST, ab.0, 10, Some(Dbm(ab.1)))
+            .unwrap();
+        links
+            .record(1, 0, Channel::LAST, ba.0, 10, Some(Dbm(ba.1)))
+            .unwrap();
+        links
+    }
+
+    #[test]
+    fn a_link_needs_beacons_and_margin_both_ways() {
+        let rule = LinkRule::default();
+        let admits = |ab, ba, rule: LinkRule| rule.admits(&table(ab, ba), 0, 1, Channel::LAST);
+        assert!(admits((10, -91.5), (9, -91.5), rule));
+        assert!(!admits((10, -91.5), (8, -91.5), rule));
+        assert!(!admits((10, -91.6), (10, -80.0), rule));
+        assert!(!admits((10, -80.0), (10, -91.6), rule));
+        assert!(admits((10, -91.6), (10, -80.0), rule.weaker()[0]));
+        assert!(admits((7, -95.0), (10, -95.0), rule.weaker()[2]));
+        assert!(!admits(
+            (0, -95.0),
+            (10, -95.0),
+            LinkRule {
+                min_prr: 0.0,
+                ..rule
+            }
+        ));
+    }
+
+    #[test]
+    fn rssi_is_asked_for_only_where_known() {
+        let mut links = LinkQualities::new(2);
+        links.record_prr(0, 1, Channel::LAST, 0.95, None).unwrap();
+        links.record_prr(1, 0, Channel::LAST, 0.95, None).unwrap();
+        assert!(LinkRule::default().admits(&links, 0, 1, Channel::LAST));
+        assert!(!LinkRule::default().admits(&links, 0, 1, Channel::FIRST));
+    }
+
+    #[test]
+    fn hops_and_components() {
+        let graph = Topology::from_edges(6, [(0, 1), (1, 2), (2, 3), (3, 0), (4, 5), (5, 4)]);
+        assert_eq!(
+            graph.hops_from(0),
+            [Some(0), Some(1), Some(2), Some(1), None, None]
+        );
+        assert_eq!(graph.components(), [vec![0, 1, 2, 3], vec![4, 5]]);
+        assert!(!graph.is_connected());
+        assert_eq!(graph.diameter(), 2);
+        assert_eq!(graph.mean_degree(), 10.0 / 6.0);
+        assert!(graph.linked(4, 5) && !graph.linked(0, 2));
+    }
+}
