@@ -1,1 +1,28 @@
-//! Thalweg's simulator: event queue, clocks, boards, energy, capture.
+//! Thalweg's simulator: answers the contract of [`thalweg_engine`] on the physics of
+//! [`thalweg_medium`].
+//!
+//! A [`Network`] holds one engine per node, each on a [`Board`] with its own clock, and lets time
+//! pass. Never names a protocol. Time base: [`thalweg_units::SimTime`]; no wall clock. Same seed,
+//! same bytes. Does not model: several radios on one node, receive buffers that overflow, crystal
+//! error within a frame.
+
+mod board;
+mod capture;
+mod clock;
+mod energy;
+mod fault;
+mod network;
+mod queue;
+mod radio;
+#[cfg(test)]
+mod tests;
+mod trace;
+mod world;
+
+pub use board::{boards, Board, Currents};
+pub use capture::{Capture, CaptureError, Captured, Pcapng, Scope, Side};
+pub use clock::ClockModel;
+pub use energy::{Energy, RadioState};
+pub use fault::Fault;
+pub use network::{Network, NetworkError, SimError, Stop};
+pub use trace::{ReceptionTrace, Stats, TraceHook};

@@ -1,0 +1,241 @@
+//! Where a node's time and charge go: the time in each state of radio and microcontroller.
+//!
+//! Invariant: the times of each of the two sum to the time elapsed, to the nanosecond. The
+//! microcontroller is active while handlers run ([`crate::Board::handler`] each), while a `Load`
+//! copies, and from strobe to last symbol of a `Stream`, whose code feeds the buffer and waits in
+//! the interrupt handler (P3, section IV-G); else in low-power mode. Reading a frame out is part
+//! of the handler. Tests: at the end of this file.
+
+use crate::board::Currents;
+use thalweg_units::{Duration, SimTime};
+
+/// What a radio does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RadioState {
+    /// Powered down.
+    Sleep,
+    /// Its oscillator starts, or runs with the synthesiser off.
+    Idle,
+    /// It calibrates for receiving or transmitting.
+    Calibrate,
+    /// Its receiver is on.
+    Receive,
+    /// It transmits.
+    Transmit,
+}
+
+/// Time and energy of one node from the beginning to the time of asking.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Energy {
+    /// Radio powered down.
+    pub radio_sleep: Duration,
+    /// Radio idle.
+    pub radio_idle: Duration,
+    /// Radio calibrating.
+    pub radio_calibrate: Duration,
+    /// Radio's receiver on.
+    pub radio_receive: Duration,
+    /// Radio transmitting.
+    pub radio_transmit: Duration,
+    /// Microcontroller running.
+    pub mcu_active: Duration,
+    /// Microcontroller in its low-power mode.
+    pub mcu_low_power: Duration,
+    /// What the board draws.
+    pub currents: Currents,
+}
+
+impl Energy {
+    /// The time all this is over.
+    pub fn elapsed(&self) -> Duration {
+        self.mcu_active + self.mcu_low_power
+    }
+    /// The time the radio was not powered down.
+    pub fn radio_on(&self) -> Duration {
+        self.radio_idle + self.radio_calibrate + self.radio_receive + self.radio_transmit
+    }
+    /// Charge through the radio, in millicoulombs (milliampere-seconds).
+    pub fn radio_charge_mc(&self) -> f64 {
+        let c = &self.currents;
+        self.radio_sleep.as_secs_f64() * c.radio_sleep_ma
+            + self.radio_idle.as_secs_f64() * c.radio_idle_ma
+            + self.radio_calibrate.as_secs_f64() * c.radio_calibrate_ma
+            + self.radio_receive.as_secs_f64() * c.radio_receive_ma
+            + self.radio_transmit.as_secs_f64() * c.radio_transmit_ma
+    }
+    /// Charge through the microcontroller, in millicoulombs.
+    pub fn mcu_charge_mc(&self) -> f64 {
+        self.mcu_active.as_secs_f64() * self.currents.mcu_active_ma
+            + self.mcu_low_power.as_secs_f64() * self.currents.mcu_low_power_ma
+    }
+    /// Energy of the radio, in joules.
+    pub fn radio_joules(&self) -> f64 {
+        self.radio_charge_mc() * self.currents.supply_v * 1e-3
+    }
+    /// Energy of the microcontroller, in joules.
+    pub fn mcu_joules(&self) -> f64 {
+        self.mcu_charge_mc() * self.currents.supply_v * 1e-3
+    }
+    /// Energy of both, in joules.
+    pub fn joules(&self) -> f64 {
+        self.radio_joules() + self.mcu_joules()
+    }
+    /// What was used since `earlier`, a reading of the same node's meter; zero where it is later.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let less = |a: Duration, b: Duration| a.saturating_sub(b);
+        Self {
+            radio_sleep: less(self.radio_sleep, earlier.radio_sleep),
+            radio_idle: less(self.radio_idle, earlier.radio_idle),
+            radio_calibrate: less(self.radio_calibrate, earlier.radio_calibrate),
+            radio_receive: less(self.radio_receive, earlier.radio_receive),
+            radio_transmit: less(self.radio_transmit, earlier.radio_transmit),
+            mcu_active: less(self.mcu_active, earlier.mcu_active),
+            mcu_low_power: less(self.mcu_low_power, earlier.mcu_low_power),
+            currents: self.currents,
+        }
+    }
+}
+
+/// A node's meter. Calls come in time order.
+#[derive(Debug, Clone)]
+pub(crate) struct Meter {
+    state: RadioState,
+    since: SimTime,
+    /// States that will follow by themselves (waking, then calibrating, then receiving).
+    planned: [Option<(SimTime, RadioState)>; 2],
+    times: [Duration; 5],
+    mcu_active: Duration,
+    mcu_until: SimTime,
+}
+
+impl Meter {
+    pub(crate) fn new() -> Self {
+        Self {
+            state: RadioState::Sleep,
+            since: SimTime::ZERO,
+            planned: [None; 2],
+            times: [Duration::ZERO; 5],
+            mcu_active: Duration::ZERO,
+            mcu_until: SimTime::ZERO,
+        }
+    }
+    /// From `at` on the radio does this, and later by itself what `then` says, soonest first.
+    pub(crate) fn radio(
+        &mut self,
+        at: SimTime,
+        state: RadioState,
+        then: [Option<(SimTime, RadioState)>; 2],
+    ) {
+        self.account(at);
+        self.state = state;
+        self.planned = then;
+    }
+    /// Whether the receiver is on at `now`.
+    pub(crate) fn receives(&mut self, now: SimTime) -> bool {
+        self.account(now);
+        self.state == RadioState::Receive
+    }
+    /// The microcontroller runs from `from` to `until`, or is running already.
+    pub(crate) fn mcu(&mut self, from: SimTime, until: SimTime) {
+        self.mcu_active += until.since(from.max(self.mcu_until));
+        self.mcu_until = self.mcu_until.max(until);
+    }
+    fn account(&mut self, to: SimTime) {
+        while let [Some((at, state)), next] = self.planned {
+            if at > to {
+                break;
+            }
+            self.times[self.state as usize] += at.since(self.since);
+            (self.since, self.state, self.planned) = (at.max(self.since), state, [next, None]);
+        }
+        self.times[self.state as usize] += to.since(self.since);
+        self.since = self.since.max(to);
+    }
+    /// The reading at `now`.
+    pub(crate) fn read(&self, now: SimTime, currents: Currents) -> Energy {
+        let mut upto = self.clone();
+        upto.account(now);
+        let [radio_sleep, radio_idle, radio_calibrate, radio_receive, radio_transmit] = upto.times;
+        // What is running now was credited until its end.
+        let mcu_active = self.mcu_active.saturating_sub(self.mcu_until.since(now));
+        Energy {
+            radio_sleep,
+            radio_idle,
+            radio_calibrate,
+            radio_receive,
+            radio_transmit,
+            mcu_active,
+            mcu_low_power: now.since(SimTime::ZERO).saturating_sub(mcu_active),
+            currents,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::board::boards;
+
+    fn us(us: u64) -> SimTime {
+        SimTime::from_nanos(us * 1000)
+    }
+
+    #[test]
+    fn planned_states_follow_and_times_sum() {
+        let mut meter = Meter::new();
+        meter.radio(
+            us(10),
+            RadioState::Idle,
+            [
+                Some((us(30), RadioState::Calibrate)),
+                Some((us(60), RadioState::Receive)),
+            ],
+        );
+        meter.radio(us(100), RadioState::Transmit, [None; 2]);
+        let energy = meter.read(us(150), boards::telosb().currents);
+        let expect = [10, 20, 30, 40, 50].map(Duration::from_micros);
+        let got = [
+            energy.radio_sleep,
+            energy.radio_idle,
+            energy.radio_calibrate,
+            energy.radio_receive,
+            energy.radio_transmit,
+        ];
+        assert_eq!(got, expect);
+        assert_eq!(energy.radio_sleep + energy.radio_on(), energy.elapsed());
+        // A plan that is overtaken does not happen.
+        meter.radio(
+            us(150),
+            RadioState::Calibrate,
+            [Some((us(170), RadioState::Receive)), None],
+        );
+        meter.radio(us(160), RadioState::Sleep, [None; 2]);
+        let later = meter
+            .read(us(200), boards::telosb().currents)
+            .since(&energy);
+        assert_eq!(later.radio_receive, Duration::ZERO);
+        assert_eq!(later.radio_sleep, Duration::from_micros(40));
+    }
+
+    #[test]
+    fn overlapping_work_is_counted_once() {
+        let mut meter = Meter::new();
+        meter.mcu(us(10), us(30));
+        meter.mcu(us(20), us(25));
+        meter.mcu(us(28), us(50));
+        meter.mcu(us(60), us(100));
+        let energy = meter.read(us(80), boards::telosb().currents);
+        assert_eq!(energy.mcu_active, Duration::from_micros(40 + 20));
+        assert_eq!(energy.elapsed(), Duration::from_micros(80));
+    }
+
+    #[test]
+    fn a_second_of_receiving_is_56_4_millijoules() {
+        let mut meter = Meter::new();
+        meter.radio(SimTime::ZERO, RadioState::Receive, [None; 2]);
+        let energy = meter.read(us(1_000_000), boards::telosb().currents);
+        assert!((energy.radio_joules() - 18.8e-3 * 3.0).abs() < 1e-9);
+        assert!((energy.mcu_joules() - 5.1e-6 * 3.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,159 @@
+//! One node's radio as engines see it: mode, pending transmission, excursion, buffer.
+//!
+//! Holds the state; what happens to it in time is in `world.rs`. Invariant: a pending transmission
+//! is answered once, when it leaves `pending`. Tests: `tests/contract.rs`, `tests/random_operations.rs`.
+
+use crate::board::Board;
+use crate::clock::Clock;
+use crate::energy::Meter;
+use thalweg_engine::{Cca, OpId};
+use thalweg_medium::random;
+use thalweg_units::{Channel, Duration, Instant, SimTime};
+use thalweg_wire::FrameBuf;
+
+/// What the radio does when it is not away on a transmission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Sleep,
+    Listen { channel: Channel, head_bytes: u8 },
+}
+
+/// Whether the radio has left its mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Excursion {
+    No,
+    /// It calibrates for the pending transmission.
+    Strobed,
+    OnAir {
+        until: SimTime,
+    },
+}
+
+/// How a pending transmission's frame gets into the buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Filling {
+    /// It is there.
+    Loaded,
+    /// Software copies while the radio calibrates and sends.
+    Streamed,
+}
+
+/// A transmission that was accepted and is not on the air yet.
+pub(crate) struct Pending {
+    pub(crate) id: OpId,
+    /// Tells it from those before, to events that outlive it.
+    pub(crate) token: u32,
+    pub(crate) strobe: SimTime,
+    pub(crate) start: SimTime,
+    pub(crate) channel: Channel,
+    pub(crate) cca: Cca,
+    pub(crate) filling: Filling,
+    pub(crate) frame: FrameBuf,
+}
+
+pub(crate) struct Radio {
+    pub(crate) board: Board,
+    pub(crate) clock: Clock,
+    pub(crate) mode: Mode,
+    pub(crate) excursion: Excursion,
+    pub(crate) pending: Option<Pending>,
+    pub(crate) tokens: u32,
+    /// The one transmit buffer.
+    pub(crate) slot: Option<FrameBuf>,
+    /// Until when copies that were ordered keep the bus.
+    pub(crate) bus_until: SimTime,
+    /// From when the oscillator is stable; none while powered down.
+    pub(crate) awake_from: Option<SimTime>,
+    /// Counts the times that the receiver was turned elsewhere, to tell stale events.
+    pub(crate) tuning: u32,
+    /// The receiver is on.
+    pub(crate) tuned: bool,
+    /// Until when the frame lasts that the receiver is synchronised on.
+    pub(crate) receiving_until: SimTime,
+    /// When the good frame received last ended.
+    pub(crate) last_rx_end: Option<SimTime>,
+    pub(crate) dead: bool,
+    pub(crate) deaf_until: Option<SimTime>,
+    pub(crate) meter: Meter,
+    sync: random::Stream,
+    software: random::Stream,
+}
+
+impl Radio {
+    pub(crate) fn new(board: Board, seed: u64, node: u64) -> Self {
+        let clock = board.clock.draw(seed, node);
+        Self {
+            board,
+            clock,
+            mode: Mode::Sleep,
+            excursion: Excursion::No,
+            pending: None,
+            tokens: 0,
+            slot: None,
+            bus_until: SimTime::ZERO,
+            awake_from: None,
+            tuning: 0,
+            tuned: false,
+            receiving_until: SimTime::ZERO,
+            last_rx_end: None,
+            dead: false,
+            deaf_until: None,
+            meter: Meter::new(),
+            sync: random::stream(seed, "sim.sync_jitter", &[node]),
+            software: random::stream(seed, "sim.software_jitter", &[node]),
+        }
+    }
+    /// What the node's clock reads at `at`.
+    pub(crate) fn read(&self, at: SimTime) -> Instant {
+        self.clock.read(at)
+    }
+    /// The soonest strobe of a transmission asked for at `now`: after a frame on the air, copies
+    /// on the bus and the oscillator's start.
+    pub(crate) fn soonest_strobe(&self, now: SimTime) -> SimTime {
+        let free = match self.excursion {
+            Excursion::OnAir { until } => until,
+            Excursion::No | Excursion::Strobed => now,
+        };
+        let awake = self.awake_from.unwrap_or(now + self.board.timing.wake);
+        now.max(free).max(self.bus_until).max(awake)
+    }
+    /// How long it takes to copy `bytes` over the bus.
+    pub(crate) fn copy_time(&self, bytes: usize) -> Duration {
+        self.board.timing.load_base + self.board.timing.load_byte * bytes as u64
+    }
+    /// `nominal` with the error of a start armed in hardware.
+    pub(crate) fn with_sync_jitter(&mut self, nominal: SimTime) -> SimTime {
+        shifted(nominal, self.board.sync_jitter, &mut self.sync)
+    }
+    /// `nominal` with the error of a start strobed by software.
+    pub(crate) fn with_software_jitter(&mut self, nominal: SimTime) -> SimTime {
+        shifted(nominal, self.board.software_jitter, &mut self.software)
+    }
+    /// The pending transmission, if it is the one that `token` names.
+    pub(crate) fn pending(&self, token: u32) -> Option<&Pending> {
+        self.pending.as_ref().filter(|p| p.token == token)
+    }
+    /// How many bytes of a frame of `bytes` the engine wants to see before the rest.
+    pub(crate) fn head_bytes(&self, bytes: usize) -> usize {
+        match self.mode {
+            Mode::Listen { head_bytes, .. } => usize::from(head_bytes).min(bytes),
+            Mode::Sleep => 0,
+        }
+    }
+    pub(crate) fn is_deaf(&self, now: SimTime) -> bool {
+        self.dead || self.deaf_until.is_some_and(|until| now < until)
+    }
+}
+
+fn shifted(at: SimTime, sigma: Duration, rng: &mut random::Stream) -> SimTime {
+    if sigma.is_zero() {
+        return at;
+    }
+    let shift = random::normal(rng) * sigma.as_nanos() as f64;
+    let by = Duration::from_nanos(shift.abs() as u64);
+    if shift < 0.0 {
+        at.saturating_sub(by)
+    } else {
+        at + by
+    }
+}
