@@ -1,2 +1,48 @@
-//! The one binary of Thalweg.
-fn main() {}
+//! The one binary of Thalweg: arguments in, tables and JSON out. What it runs lives in
+//! `thalweg-lab`. Progress and errors go to standard error, results to standard output.
+
+mod args;
+mod backend;
+mod campaign;
+mod capture;
+mod collect;
+mod failure;
+mod interrupt;
+mod output;
+mod progress;
+mod table;
+mod values;
+
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::Parser;
+
+use args::{Cli, Command};
+use failure::Failure;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn run() -> Result<(), Failure> {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+            ) =>
+        {
+            return output::print(&error.to_string());
+        }
+        Err(error) => return Err(failure::usage(&error)),
+    };
+    match &cli.command {
+        Command::Collect(args) => collect::run(args),
+        _ => Err(Failure::Job("is yet to come".to_owned())),
+    }
+}

@@ -1,0 +1,223 @@
+//! The command line: what may be typed, and its help. What a value may be: `values.rs`.
+//! Tests: `tests/help.rs` (snapshots), `tests/bad_input.rs`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use thalweg_units::{Channel, NodeId};
+
+use crate::values::{self, List, Seeds};
+
+/// Bulk data out of IEEE 802.15.4 sensor networks at close to the radio's rate.
+#[derive(Debug, Parser)]
+#[command(
+    name = "thalweg",
+    version,
+    disable_help_subcommand = true,
+    max_term_width = 100
+)]
+#[command(after_help = "\
+Examples:
+  thalweg collect                       a 59 kB object out of a simulated 139-node building
+  thalweg collect --testbed links.csv   the same over links that you measured
+  thalweg testbed list                  the networks that are built in
+
+Exit status: 0 done, 1 the job failed, 2 bad usage or bad input.")]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Collect(Box<CollectArgs>),
+    Plan(PlanArgs),
+    /// What networks there are, and what one looks like.
+    #[command(subcommand)]
+    Testbed(TestbedCommand),
+    /// What experiments there are, and what one does.
+    #[command(subcommand)]
+    Experiment(ExperimentCommand),
+    Run(RunArgs),
+}
+
+/// Fetch an object from a node to the base station, verify it and store it.
+///
+/// The network measures its own links, the planner picks node-distinct routes, a flood installs
+/// them, the object moves and is repaired until it is whole. It is stored under --out with a record
+/// in the database there. Progress is shown on standard error, the result on standard output.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  thalweg collect --from 93 --to 1 --seed 7
+  thalweg collect --file photo.jpg --channels 15,20,25,26 --pcap air.pcapng
+  thalweg collect --testbed grenoble.k7.gz --json > result.json
+  thalweg collect --all-nodes           every node in turn; goes on when started again")]
+pub(crate) struct CollectArgs {
+    /// The network: a built-in name (see `thalweg testbed list`), a testbed TOML, a K7 link trace
+    /// or a CSV of links (src,dst,channel,prr[,rssi_dbm]).
+    #[arg(long, value_name = "NAME|FILE", default_value = "indriya", value_parser = values::name)]
+    pub(crate) testbed: String,
+    /// The node that has the object [default: the planner picks a far one].
+    #[arg(long, value_name = "NODE", value_parser = values::node)]
+    pub(crate) from: Option<NodeId>,
+    /// The base station [default: the testbed's].
+    #[arg(long, value_name = "NODE", value_parser = values::node)]
+    pub(crate) to: Option<NodeId>,
+    /// Send this file.
+    #[arg(long, value_name = "FILE", conflicts_with = "bytes")]
+    pub(crate) file: Option<PathBuf>,
+    /// Send this many random bytes, such as 59000, 64k or 1Mi [default: 59000].
+    #[arg(long, value_name = "N", value_parser = values::bytes)]
+    pub(crate) bytes: Option<u32>,
+    /// How the object travels.
+    #[arg(long, value_enum, default_value_t = ProtocolName::P3)]
+    pub(crate) protocol: ProtocolName,
+    /// The channels to use, such as 15,20,25,26 or 11-26 [default: the planner picks].
+    #[arg(long, value_name = "LIST", value_parser = values::channels)]
+    pub(crate) channels: Option<List<Channel>>,
+    /// Object bytes in a packet, 1 to 118.
+    #[arg(long, value_name = "BYTES", default_value_t = values::MAX_PAYLOAD, value_parser = values::payload)]
+    pub(crate) payload: u8,
+    /// Use at most this many node-distinct paths [default: all of the chosen length].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
+    pub(crate) paths: Option<u8>,
+    /// Use paths of exactly this many hops [default: the shortest with enough paths].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
+    pub(crate) hops: Option<u8>,
+    /// The seed of everything random; the same seed gives the same result.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Fetch from every node in turn; interrupted and started again it goes on.
+    #[arg(long, conflicts_with_all = ["from", "pcap"])]
+    pub(crate) all_nodes: bool,
+    /// Write every frame on the air to this file (pcapng, for Wireshark).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pcap: Option<PathBuf>,
+    /// Print the result as one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The folder for objects and their records.
+    #[arg(long, value_name = "DIR", default_value = "thalweg-data")]
+    pub(crate) out: PathBuf,
+}
+
+/// A transport for bulk objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProtocolName {
+    /// Packet pipeline over node-distinct paths, with PIP beside it for comparison.
+    P3,
+    /// Packet pipeline over one path.
+    Pip,
+}
+
+/// Routes, channels and predicted time and energy from measured links.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  thalweg plan --links links.csv --from 12 --to 1
+  thalweg plan --links grenoble.k7.gz --svg plan.svg --graphml plan.graphml")]
+pub(crate) struct PlanArgs {
+    /// The links: a CSV (src,dst,channel,prr[,rssi_dbm]), a K7 link trace, or any testbed.
+    #[arg(long, value_name = "FILE", value_parser = values::name)]
+    pub(crate) links: String,
+    /// The node that has the object [default: the planner picks a far one].
+    #[arg(long, value_name = "NODE", value_parser = values::node)]
+    pub(crate) from: Option<NodeId>,
+    /// The base station [default: the testbed's].
+    #[arg(long, value_name = "NODE", value_parser = values::node)]
+    pub(crate) to: Option<NodeId>,
+    /// The object's length in bytes, for the prediction, such as 59000, 64k or 1Mi.
+    #[arg(long, value_name = "N", default_value = "59000", value_parser = values::bytes)]
+    pub(crate) bytes: u32,
+    /// The channels to use, such as 15,20,25,26 or 11-26 [default: the planner picks].
+    #[arg(long, value_name = "LIST", value_parser = values::channels)]
+    pub(crate) channels: Option<List<Channel>>,
+    /// Object bytes in a packet, 1 to 118.
+    #[arg(long, value_name = "BYTES", default_value_t = values::MAX_PAYLOAD, value_parser = values::payload)]
+    pub(crate) payload: u8,
+    /// Use at most this many node-distinct paths [default: all of the chosen length].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
+    pub(crate) paths: Option<u8>,
+    /// Use paths of exactly this many hops [default: the shortest with enough paths].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
+    pub(crate) hops: Option<u8>,
+    /// The seed of everything random.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Print the plan as one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write the plan as a GraphML file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) graphml: Option<PathBuf>,
+    /// Draw the plan over the map as an SVG file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TestbedCommand {
+    /// The built-in networks.
+    List {
+        /// Print a JSON array.
+        #[arg(long)]
+        json: bool,
+    },
+    /// One network: nodes, links, degrees and hops.
+    #[command(after_help = "\
+Examples:
+  thalweg testbed show indriya --svg indriya.svg
+  thalweg testbed show links.csv --json")]
+    Show {
+        /// A built-in name, a testbed TOML, a K7 link trace or a CSV of links.
+        #[arg(value_name = "NAME|FILE", value_parser = values::name)]
+        testbed: String,
+        /// Draw the map as an SVG file.
+        #[arg(long, value_name = "FILE")]
+        svg: Option<PathBuf>,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ExperimentCommand {
+    /// The built-in experiments.
+    List {
+        /// Print a JSON array.
+        #[arg(long)]
+        json: bool,
+    },
+    /// One experiment's plan.
+    Show {
+        /// A built-in name or a TOML file.
+        #[arg(value_name = "NAME|FILE", value_parser = values::name)]
+        experiment: String,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Run an experiment and print its table.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  thalweg run p3.fig5
+  thalweg run my-sweep.toml --seeds 1..20 --out results")]
+pub(crate) struct RunArgs {
+    /// A built-in experiment (see `thalweg experiment list`) or a TOML file.
+    #[arg(value_name = "EXPERIMENT|FILE", value_parser = values::name)]
+    pub(crate) experiment: String,
+    /// The seeds, both ends included, such as 1..10 or 7.
+    #[arg(long, value_name = "A..B", default_value = "1..10", value_parser = values::seeds)]
+    pub(crate) seeds: Seeds,
+    /// Print the result as JSON, one object a line.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write the rows as JSON and CSV to this folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}

@@ -1,0 +1,290 @@
+//! `thalweg collect --all-nodes`: every node in turn, remembered in the store.
+//!
+//! What is printed at the end comes from the store, so that a campaign that was interrupted ends
+//! in the same bytes as one that was not. Time base: wall clock, for the time left only.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use thalweg_lab::store::{digest_of, Campaign, Store, Turn, TurnState};
+
+use crate::args::CollectArgs;
+use crate::backend::{nodes, CollectError};
+use crate::collect::{
+    not_whole, number, options, read_object, remember, store_failure, transfer, Object, Stop,
+};
+use crate::failure::{one_line, Failure};
+use crate::interrupt::Interrupt;
+use crate::output;
+use crate::progress::Reporter;
+use crate::table::{Align, Table};
+
+/// Fetches an object from every node but the sink.
+pub(crate) fn run(args: &CollectArgs, interrupt: &Interrupt) -> Result<(), Failure> {
+    let object = read_object(args)?;
+    let (all, default_sink) = nodes(&args.testbed).map_err(input)?;
+    let sink = args.to.unwrap_or(default_sink);
+    if !all.contains(&sink) {
+        return Err(Failure::Input(format!(
+            "{}: has no node {sink}",
+            args.testbed
+        )));
+    }
+    let sources: Vec<_> = all.into_iter().filter(|node| *node != sink).collect();
+    let mut store = Store::open(&args.out).map_err(store_failure)?;
+    let description = description(args, &object)?;
+    let campaign = store
+        .campaign(&description, &sources)
+        .map_err(store_failure)?;
+    let total = campaign.nodes.len();
+    let mut left = campaign.left().count();
+    let mut reporter = Reporter::to_stderr();
+    if left < total {
+        reporter.line(&format!(
+            "thalweg: going on: {} of {total} nodes are done",
+            total - left
+        ));
+    }
+    let (begun, mut turns, mut arrived) =
+        (Instant::now(), 0u32, arrived_before(&store, &campaign)?);
+    for source in campaign.left() {
+        reporter.set_context(&format!("node {source}, {} of {total}", total - left + 1));
+        let options = options(args, Some(source), &object, None);
+        let line = match transfer(options, &mut reporter, interrupt) {
+            Ok(report) => {
+                remember(&mut store, &report, Some(campaign.id))?;
+                let o = &report.outcome;
+                if o.verified {
+                    arrived += o.bytes;
+                    format!(
+                        "{} kbit/s in {} rounds",
+                        number(o.goodput_kbps, 1.0, 1),
+                        o.rounds
+                    )
+                } else {
+                    not_whole(o)
+                }
+            }
+            Err(Stop::Interrupted) => {
+                let line = format!("interrupted with {left} nodes left; start it again to go on");
+                return Err(Failure::Job(line));
+            }
+            Err(Stop::Input(line) | Stop::Failed(line)) => {
+                store
+                    .fail_turn(campaign.id, source, &line)
+                    .map_err(store_failure)?;
+                one_line(&line)
+            }
+        };
+        left -= 1;
+        turns += 1;
+        reporter.line(&format!(
+            "node {source}: {line}; {} of {total} nodes, {:.1} kB so far{}",
+            total - left,
+            arrived as f64 / 1000.0,
+            time_left(begun.elapsed(), turns, left)
+        ));
+    }
+    reporter.finish();
+    let done = store
+        .campaign(&description, &sources)
+        .map_err(store_failure)?;
+    let summary = summary(&store, &done)?;
+    if args.json {
+        output::print_json(&summary)?;
+    } else {
+        output::print(&text(&summary))?;
+    }
+    match summary.nodes.iter().filter(|line| !line.verified).count() {
+        0 => Ok(()),
+        missing => Err(Failure::Job(format!(
+            "{missing} of {total} objects did not arrive"
+        ))),
+    }
+}
+
+fn input(error: CollectError) -> Failure {
+    Failure::input(error)
+}
+
+/// Everything that a campaign's results depend on, in one form.
+fn description(args: &CollectArgs, object: &Object) -> Result<String, Failure> {
+    #[derive(Serialize)]
+    struct Description<'a> {
+        testbed: &'a str,
+        testbed_digest: Option<String>,
+        to: Option<u16>,
+        object: String,
+        protocol: String,
+        channels: Option<Vec<u8>>,
+        payload: u8,
+        paths: Option<u8>,
+        hops: Option<u8>,
+        seed: u64,
+    }
+    let digest = match fs::read(Path::new(&args.testbed)) {
+        Ok(bytes) => Some(digest_of(&bytes)),
+        // A built-in testbed; what cannot be read at all was refused before.
+        Err(_) => None,
+    };
+    let description = Description {
+        testbed: &args.testbed,
+        testbed_digest: digest,
+        to: args.to.map(|node| node.get()),
+        object: match object {
+            Object::Random { bytes } => format!("random {bytes}"),
+            Object::File(bytes) => format!("sha256 {}", digest_of(bytes)),
+        },
+        protocol: format!("{:?}", args.protocol).to_lowercase(),
+        channels: args
+            .channels
+            .as_ref()
+            .map(|list| list.0.iter().map(|c| c.number()).collect()),
+        payload: args.payload,
+        paths: args.paths,
+        hops: args.hops,
+        seed: args.seed,
+    };
+    serde_json::to_string(&description).map_err(Failure::job)
+}
+
+/// Bytes that arrived in earlier runs of the campaign.
+fn arrived_before(store: &Store, campaign: &Campaign) -> Result<u64, Failure> {
+    Ok(summary(store, campaign)?.bytes)
+}
+
+/// The time that the nodes left will take if they take as long as those of this run.
+fn time_left(elapsed: Duration, turns: u32, left: usize) -> String {
+    if turns == 0 || left == 0 {
+        return String::new();
+    }
+    let seconds = (elapsed.as_secs_f64() / f64::from(turns) * left as f64).ceil();
+    if seconds < 90.0 {
+        format!(", about {seconds} s left")
+    } else {
+        format!(", about {:.0} min left", seconds / 60.0)
+    }
+}
+
+/// A campaign's results as `--json` prints them.
+#[derive(Debug, Serialize)]
+struct Summary {
+    nodes: Vec<Line>,
+    /// How many objects arrived.
+    objects: usize,
+    /// Their bytes.
+    bytes: u64,
+    /// Time of all transfers, one after another.
+    duration_s: f64,
+    energy_j: f64,
+    /// All bytes over all time.
+    goodput_kbps: Option<f64>,
+}
+
+/// One node's line.
+#[derive(Debug, Default, Serialize)]
+struct Line {
+    source: u16,
+    verified: bool,
+    failure: Option<String>,
+    bytes: Option<u64>,
+    goodput_kbps: Option<f64>,
+    rounds: Option<u32>,
+    hops: Option<u32>,
+    paths: Option<u32>,
+    energy_j: Option<f64>,
+    duration_s: Option<f64>,
+    digest: Option<String>,
+}
+
+impl Line {
+    fn new(store: &Store, turn: &Turn) -> Result<Self, Failure> {
+        let mut line = Self {
+            source: turn.node.get(),
+            ..Self::default()
+        };
+        let stored = match &turn.state {
+            TurnState::Done(id) => store.transfer(*id).map_err(store_failure)?,
+            TurnState::Failed(reason) => {
+                line.failure = Some(reason.clone());
+                None
+            }
+            TurnState::Left => None,
+        };
+        let Some(stored) = stored else {
+            return Ok(line);
+        };
+        let r = stored.record;
+        Ok(Self {
+            verified: r.verified,
+            failure: (!r.verified).then(|| "the object did not arrive whole".to_owned()),
+            bytes: Some(r.bytes),
+            goodput_kbps: r.goodput_kbps,
+            rounds: Some(r.rounds),
+            hops: Some(r.hops),
+            paths: Some(r.paths),
+            energy_j: Some(r.energy_j),
+            duration_s: Some(r.duration_s),
+            digest: stored.digest,
+            ..line
+        })
+    }
+}
+
+fn summary(store: &Store, campaign: &Campaign) -> Result<Summary, Failure> {
+    let nodes: Vec<Line> = campaign
+        .nodes
+        .iter()
+        .map(|turn| Line::new(store, turn))
+        .collect::<Result<_, _>>()?;
+    let whole = || nodes.iter().filter(|line| line.verified);
+    let bytes = whole().filter_map(|line| line.bytes).sum::<u64>();
+    let duration_s: f64 = nodes.iter().filter_map(|line| line.duration_s).sum();
+    Ok(Summary {
+        objects: whole().count(),
+        bytes,
+        duration_s,
+        energy_j: nodes.iter().filter_map(|line| line.energy_j).sum(),
+        goodput_kbps: (duration_s > 0.0).then(|| bytes as f64 * 8.0 / 1000.0 / duration_s),
+        nodes,
+    })
+}
+
+fn text(summary: &Summary) -> String {
+    let numbers = [
+        "node",
+        "hops",
+        "paths",
+        "rounds",
+        "kbit/s",
+        "time, s",
+        "energy, J",
+    ];
+    let heading = numbers.map(|name| (name, Align::Right));
+    let mut table = Table::new(heading.into_iter().chain([("object", Align::Left)]));
+    let whole = |value: Option<u32>| value.map_or_else(|| "-".to_owned(), |n| n.to_string());
+    for line in &summary.nodes {
+        table.row([
+            line.source.to_string(),
+            whole(line.hops),
+            whole(line.paths),
+            whole(line.rounds),
+            number(line.goodput_kbps, 1.0, 1),
+            number(line.duration_s, 1.0, 3),
+            number(line.energy_j, 1.0, 3),
+            line.failure.clone().unwrap_or_else(|| "whole".to_owned()),
+        ]);
+    }
+    format!(
+        "{}\n{} of {} objects, {} bytes in {} s on the air, {} kbit/s, {} J\n",
+        table.render(),
+        summary.objects,
+        summary.nodes.len(),
+        summary.bytes,
+        number(Some(summary.duration_s), 1.0, 3),
+        number(summary.goodput_kbps, 1.0, 1),
+        number(Some(summary.energy_j), 1.0, 3),
+    )
+}

@@ -1,0 +1,68 @@
+//! How a command ends when it does not end well: one line, one exit status.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+
+/// Why a command stopped.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// What was typed, or the input named in it, cannot be used: status 2.
+    Input(String),
+    /// The job did not get done: status 1.
+    Job(String),
+    /// Whoever read standard output has gone; there is nobody to tell: status 0.
+    ReaderGone,
+}
+
+impl Failure {
+    /// Bad input, explained by `error`.
+    pub(crate) fn input(error: impl fmt::Display) -> Self {
+        Self::Input(error.to_string())
+    }
+    /// A failed job, explained by `error`.
+    pub(crate) fn job(error: impl fmt::Display) -> Self {
+        Self::Job(error.to_string())
+    }
+    /// Says it on standard error, in one line, and gives the exit status.
+    pub(crate) fn report(&self) -> ExitCode {
+        let (line, status) = match self {
+            Self::Input(line) => (line, 2),
+            Self::Job(line) => (line, 1),
+            Self::ReaderGone => return ExitCode::SUCCESS,
+        };
+        // Standard error may be closed as well.
+        let _ = writeln!(io::stderr(), "thalweg: error: {}", one_line(line));
+        ExitCode::from(status)
+    }
+}
+
+/// `text` without line breaks and control characters, whatever file names it quotes.
+pub(crate) fn one_line(text: &str) -> String {
+    let clean: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    clean.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What clap says over several lines, in one: what is wrong, and the tip if there is one.
+pub(crate) fn usage(error: &clap::Error) -> Failure {
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return Failure::Input("a command is missing; see `thalweg --help`".to_owned());
+    }
+    let text = error.to_string();
+    let mut paragraphs = text.split("\n\n");
+    let first = paragraphs.next().unwrap_or_default();
+    let first = first.strip_prefix("error: ").unwrap_or(first).trim_end();
+    let mut line = first.to_owned();
+    for paragraph in paragraphs {
+        let paragraph = paragraph.trim();
+        if paragraph.starts_with("tip:") {
+            line = format!("{line} ({paragraph})");
+        }
+    }
+    Failure::Input(line)
+}

@@ -1,0 +1,167 @@
+//! What goes to standard output and into the files that an option names.
+//!
+//! A file appears under its name only when it is whole. A device or pipe that exists already
+//! (`/dev/full`, a FIFO to Wireshark) is written as it comes.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::failure::Failure;
+
+/// Writes `text` to standard output.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure::ReaderGone,
+            _ => Failure::Job(format!("standard output: cannot write: {}", plain(&error))),
+        })
+}
+
+/// Writes `value` to standard output as JSON on one line.
+pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string(value).map_err(Failure::job)?;
+    print(&format!("{text}\n"))
+}
+
+/// The system's message without the number that `std` appends.
+pub(crate) fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    let end = text.find(" (os error").unwrap_or(text.len());
+    text[..end].to_owned()
+}
+
+/// A file that appears under its name when it is complete, or never.
+#[derive(Debug)]
+pub(crate) struct WholeFile {
+    path: PathBuf,
+    /// Where the bytes go until then; none for a device or a pipe.
+    partial: Option<PathBuf>,
+    file: Option<File>,
+}
+
+impl WholeFile {
+    /// A file that will be named `path`. What stands there now stays until [`Self::finish`].
+    pub(crate) fn create(path: &Path) -> Result<Self, Failure> {
+        let special = fs::metadata(path).is_ok_and(|meta| !meta.is_file());
+        if special && path.is_dir() {
+            return Err(Failure::Input(format!("{}: is a folder", path.display())));
+        }
+        let Some(name) = path.file_name() else {
+            return Err(Failure::Input(format!(
+                "{}: is no file name",
+                path.display()
+            )));
+        };
+        let partial = (!special).then(|| {
+            let mut hidden = std::ffi::OsString::from(".");
+            hidden.push(name);
+            hidden.push(format!(".{}.part", std::process::id()));
+            path.with_file_name(hidden)
+        });
+        let opened = match &partial {
+            Some(partial) => File::create(partial),
+            None => File::options().write(true).open(path),
+        };
+        let file = opened.map_err(|error| cannot_write(path, &error))?;
+        Ok(Self {
+            path: path.to_owned(),
+            partial,
+            file: Some(file),
+        })
+    }
+
+    /// A writer into the file.
+    pub(crate) fn writer(&self) -> Result<BufWriter<File>, Failure> {
+        let file = self.file.as_ref().map(File::try_clone);
+        let file = file.unwrap_or_else(|| Err(io::ErrorKind::NotFound.into()));
+        Ok(BufWriter::new(
+            file.map_err(|error| cannot_write(&self.path, &error))?,
+        ))
+    }
+
+    /// Gives the file its name. Every writer must have been flushed.
+    pub(crate) fn finish(mut self) -> Result<(), Failure> {
+        let Some(file) = self.file.take() else {
+            return Ok(());
+        };
+        let Some(partial) = self.partial.clone() else {
+            return Ok(());
+        };
+        let named = file
+            .sync_all()
+            .and_then(|()| fs::rename(&partial, &self.path));
+        if named.is_ok() {
+            self.partial = None;
+        }
+        named.map_err(|error| cannot_write(&self.path, &error))
+    }
+}
+
+impl Drop for WholeFile {
+    fn drop(&mut self) {
+        if let Some(partial) = &self.partial {
+            // Left unfinished: there is nobody left to tell of a failure.
+            let _ = fs::remove_file(partial);
+        }
+    }
+}
+
+/// Writes a whole file at once.
+pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
+    let whole = WholeFile::create(path)?;
+    let mut writer = whole.writer()?;
+    writer
+        .write_all(text.as_bytes())
+        .and_then(|()| writer.flush())
+        .map_err(|error| cannot_write(path, &error))?;
+    whole.finish()
+}
+
+/// The failure to write `path`.
+pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+    Failure::Job(format!(
+        "{}: cannot write: {}",
+        path.display(),
+        plain(error)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_appears_only_when_it_is_finished() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.svg");
+        write_file(&path, "old").unwrap();
+        let whole = WholeFile::create(&path).unwrap();
+        whole.writer().unwrap().write_all(b"new").unwrap();
+        drop(whole);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        write_file(&path, "new").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        assert_eq!(
+            fs::read_dir(dir.path()).unwrap().count(),
+            1,
+            "nothing is left over"
+        );
+    }
+
+    #[test]
+    fn a_full_device_is_one_line() {
+        let error = write_file(Path::new("/dev/full"), &"x".repeat(100_000)).unwrap_err();
+        let Failure::Job(line) = error else {
+            panic!("{error:?}")
+        };
+        assert!(
+            line.contains("/dev/full: cannot write") && !line.contains("os error"),
+            "{line}"
+        );
+    }
+}

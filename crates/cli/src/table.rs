@@ -1,0 +1,85 @@
+//! Plain aligned tables for the terminal.
+
+/// Where a column's cells stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Align {
+    /// Words.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// A table: a heading and rows of as many cells.
+#[derive(Debug)]
+pub(crate) struct Table {
+    align: Vec<Align>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table with this heading.
+    pub(crate) fn new<S: Into<String>>(heading: impl IntoIterator<Item = (S, Align)>) -> Self {
+        let (names, align) = heading
+            .into_iter()
+            .map(|(name, align)| (name.into(), align))
+            .unzip();
+        Self {
+            align,
+            rows: vec![names],
+        }
+    }
+    /// Adds a row.
+    pub(crate) fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
+        self.rows.push(cells.into_iter().map(Into::into).collect());
+    }
+    /// The table as text: columns two spaces apart, a rule under the heading.
+    pub(crate) fn render(&self) -> String {
+        let width = |column: usize| {
+            let cells = self.rows.iter().filter_map(|row| row.get(column));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..self.align.len()).map(width).collect();
+        let mut text = String::new();
+        for (place, row) in self.rows.iter().enumerate() {
+            text.push_str(self.line(row, &widths).trim_end());
+            text.push('\n');
+            if place == 0 {
+                let rule: Vec<String> = widths.iter().map(|&w| "-".repeat(w)).collect();
+                text.push_str(&rule.join("  "));
+                text.push('\n');
+            }
+        }
+        text
+    }
+
+    fn line(&self, row: &[String], widths: &[usize]) -> String {
+        let mut cells = Vec::with_capacity(widths.len());
+        for ((cell, width), align) in row.iter().zip(widths).zip(&self.align) {
+            cells.push(match align {
+                Align::Left => format!("{cell:<width$}"),
+                Align::Right => format!("{cell:>width$}"),
+            });
+        }
+        cells.join("  ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_stand_to_the_right_and_words_to_the_left() {
+        let (left, right) = (Align::Left, Align::Right);
+        let mut table = Table::new([("name", left), ("goodput", right), ("note", left)]);
+        table.row(["p3", "178.5", "x"]);
+        table.row(["a longer one", "-", ""]);
+        let expected = "\
+name          goodput  note
+------------  -------  ----
+p3              178.5  x
+a longer one        -
+";
+        assert_eq!(table.render(), expected);
+    }
+}

@@ -1,0 +1,166 @@
+//! What may stand behind an option: each parser takes one value or says in one line what it wants.
+
+use thalweg_units::{Channel, NodeId};
+
+/// Object bytes in the largest packet: 127 less 7 of header and 2 of check sum.
+pub(crate) const MAX_PAYLOAD: u8 = 118;
+
+/// A comma-separated list (a type of its own, so that the option is given once).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct List<T>(pub(crate) Vec<T>);
+
+/// Seeds of an experiment, both ends included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Seeds {
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+}
+
+type Parsed<T> = Result<T, String>;
+
+/// A name or a path: anything but nothing.
+pub(crate) fn name(text: &str) -> Parsed<String> {
+    if text.trim().is_empty() {
+        Err("a name or a file is missing".to_owned())
+    } else {
+        Ok(text.to_owned())
+    }
+}
+
+/// A node's number.
+pub(crate) fn node(text: &str) -> Parsed<NodeId> {
+    let wanted = "a node's number is from 0 to 65533";
+    let number: u16 = text.trim().parse().map_err(|_| wanted.to_owned())?;
+    NodeId::new(number).map_err(|_| wanted.to_owned())
+}
+
+/// Channels as `15,20,25,26`, with ranges as `11-14`, each at most once, in the order given.
+pub(crate) fn channels(text: &str) -> Parsed<List<Channel>> {
+    let mut list = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last) = (channel(first)?, channel(last)?);
+        if first > last {
+            return Err(format!("the range {part} runs backwards"));
+        }
+        for channel in Channel::all().filter(|c| (first..=last).contains(c)) {
+            if list.contains(&channel) {
+                return Err(format!("channel {channel} stands there twice"));
+            }
+            list.push(channel);
+        }
+    }
+    Ok(List(list))
+}
+
+fn channel(text: &str) -> Parsed<Channel> {
+    text.parse()
+        .map_err(|e| format!("{e}, not \"{}\"", text.trim()))
+}
+
+/// Object bytes in a packet.
+pub(crate) fn payload(text: &str) -> Parsed<u8> {
+    match text.trim().parse() {
+        Ok(bytes @ 1..=MAX_PAYLOAD) => Ok(bytes),
+        _ => Err(format!(
+            "a packet holds 1 to {MAX_PAYLOAD} bytes of the object"
+        )),
+    }
+}
+
+/// A length in bytes, with a multiplier if one is given: `59000`, `64k`, `1Mi`.
+pub(crate) fn bytes(text: &str) -> Parsed<u32> {
+    const WANTED: &str =
+        "a length is a whole number of bytes from 1 to 4294967295, such as 59000, 64k or 1Mi";
+    let text = text.trim();
+    let text = text.strip_suffix('B').unwrap_or(text);
+    let end = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (digits, unit) = text.split_at(end);
+    let factor: u32 = match unit.trim_start() {
+        "" => 1,
+        "k" => 1000,
+        "M" => 1_000_000,
+        "Ki" => 1 << 10,
+        "Mi" => 1 << 20,
+        _ => return Err(WANTED.to_owned()),
+    };
+    match digits
+        .parse::<u32>()
+        .ok()
+        .and_then(|n| n.checked_mul(factor))
+    {
+        Some(n) if n > 0 => Ok(n),
+        _ => Err(WANTED.to_owned()),
+    }
+}
+
+/// Seeds as `A..B` (both included) or one alone.
+pub(crate) fn seeds(text: &str) -> Parsed<Seeds> {
+    const WANTED: &str = "seeds are A..B, both included, such as 1..10, or one whole number";
+    let (first, last) = text.split_once("..").unwrap_or((text, text));
+    let number = |text: &str| text.trim().parse::<u64>().map_err(|_| WANTED.to_owned());
+    let (first, last) = (number(first)?, number(last.trim_start_matches('='))?);
+    if first > last {
+        return Err(format!("the seeds {text} run backwards"));
+    }
+    Ok(Seeds { first, last })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn channels_are_listed_in_the_order_given() {
+        let numbers =
+            |text| channels(text).map(|l| l.0.iter().map(|c| c.number()).collect::<Vec<_>>());
+        assert_eq!(numbers("26,15"), Ok(vec![26, 15]));
+        assert_eq!(numbers("11-13, 26"), Ok(vec![11, 12, 13, 26]));
+        for bad in [
+            "", "10", "27", "15,,20", "15,15", "14-12", "11-13,12", "x", "-11", "11-",
+        ] {
+            assert!(numbers(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn lengths_have_units() {
+        assert_eq!(bytes("59000"), Ok(59_000));
+        assert_eq!(bytes("64k"), Ok(64_000));
+        assert_eq!(bytes("64 KiB"), Ok(65_536));
+        assert_eq!(bytes("1M"), Ok(1_000_000));
+        for bad in [
+            "",
+            "0",
+            "-1",
+            "1.5k",
+            "k",
+            "5000M",
+            "99999999999",
+            "NaN",
+            "12x",
+            "\u{663}",
+        ] {
+            assert!(bytes(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn seeds_include_both_ends() {
+        assert_eq!(seeds("1..10"), Ok(Seeds { first: 1, last: 10 }));
+        assert_eq!(seeds("7"), Ok(Seeds { first: 7, last: 7 }));
+        for bad in ["", "..", "1..", "10..1", "a..b", "-1..2"] {
+            assert!(seeds(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn nodes_and_payloads_are_bounded() {
+        assert_eq!(node("65533").map(NodeId::get), Ok(65_533));
+        assert!(node("65534").is_err() && node("x").is_err() && node("-1").is_err());
+        assert_eq!(payload("118"), Ok(118));
+        assert!(payload("0").is_err() && payload("119").is_err() && payload("300").is_err());
+    }
+}
