@@ -1,21 +1,33 @@
-//! Environments from measured link traces (filled in below).
+//! Environments from measured link traces: the reception ratio that was measured is the channel.
+//!
+//! Mean RSSI gives the amplitude. Where the modem would receive more at that amplitude than was
+//! measured, the rest is a residual hazard per symbol (what the site does to that link: foreign
+//! traffic, fading deeper than the model's); where it would receive less, the amplitude is raised
+//! to what the ratio asks for (RSSI registers are off by some decibels). Either way a single
+//! sender's frames of the trace's size arrive with the measured ratio. RSSI is known of received
+//! frames only, so weak links look stronger than they are. Tests: here.
+
 use crate::chip::Chip;
-use crate::environment::Environment;
-use crate::{EarId, Link, LinksBuilder};
+use crate::environment::{Ear, Environment, SingleLink};
+use crate::interference::Interference;
+use crate::links::{Link, LinksBuilder};
+use crate::modem::Demodulator;
+use crate::variation::{Factors, Variation};
+use crate::EarId;
 use thalweg_units::{Channel, Db, Dbm};
 
 /// A measured link on one channel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MeasuredLink {
-    /// Sender.
+    /// Sender, from 0.
     pub from: u32,
-    /// Receiver.
+    /// Receiver, from 0.
     pub to: u32,
     /// Channel.
     pub channel: Channel,
     /// Packet reception ratio, 0..=1.
     pub prr: f64,
-    /// Mean RSSI of the frames received.
+    /// Mean RSSI of the frames received, where it was recorded.
     pub rssi: Option<Dbm>,
 }
 
@@ -26,21 +38,97 @@ pub struct MeasuredFrame {
     pub psdu_bytes: u16,
 }
 
+/// Packet-to-packet variation of a measured site. Nothing varies from run to run: the measured
+/// ratio is that of this run.
+const VARIATION: Variation = Variation {
+    packet: Db(1.5),
+    run: Db(0.0),
+};
+/// A ratio that no finite power gives is taken for this one.
+const MOST_PRR: f64 = 0.9999;
+
+/// Reception ratio against received power, and back, by table.
+struct Curve {
+    lowest: f64,
+    ratios: Vec<f64>,
+    symbols: f64,
+}
+
+impl Curve {
+    const STEP_DB: f64 = 0.125;
+    const STEPS: usize = 321;
+
+    fn new(chip: &'static Chip, frame: MeasuredFrame) -> Self {
+        let demodulator = Demodulator::default();
+        let factors = Factors::new(VARIATION.packet);
+        let single = SingleLink {
+            chip,
+            noise_mw: chip.noise_floor.milliwatts().0,
+        };
+        let lowest = chip.noise_floor.0 - 12.0;
+        let psdu = usize::from(frame.psdu_bytes);
+        let ratios = (0..Self::STEPS)
+            .map(|step| {
+                let level = Dbm(lowest + Self::STEP_DB * step as f64).milliwatts().0;
+                single.prr(&demodulator, level, 0.0, psdu, &factors)
+            })
+            .collect();
+        Self {
+            lowest,
+            ratios,
+            symbols: single.symbols(psdu),
+        }
+    }
+
+    fn ratio_at(&self, level: Dbm) -> f64 {
+        let place = (level.0 - self.lowest) / Self::STEP_DB;
+        if place <= 0.0 {
+            return 0.0;
+        }
+        match self.ratios.get(place as usize..place as usize + 2) {
+            Some([a, b]) => a + (b - a) * (place - place.floor()),
+            _ => 1.0,
+        }
+    }
+
+    /// The lowest level at which `ratio` is received.
+    fn level_for(&self, ratio: f64) -> Dbm {
+        let above = self.ratios.partition_point(|r| *r < ratio);
+        let place = match self.ratios.get(above.saturating_sub(1)..=above) {
+            Some(&[a, b]) if b > a => above as f64 - 1.0 + (ratio - a) / (b - a),
+            _ => above as f64,
+        };
+        Dbm(self.lowest + Self::STEP_DB * place)
+    }
+}
+
 impl Environment {
-    /// A site as measured.
+    /// The site of a trace: `nodes` ears of `chip`, and of each measured link its reception ratio
+    /// for frames of the size `frame`. Links that received nothing are absent, as are those of
+    /// nodes that do not exist; of several entries for the same link and channel the last holds.
     pub fn from_measured(
         nodes: usize,
         links: impl IntoIterator<Item = MeasuredLink>,
-        _frame: MeasuredFrame,
+        frame: MeasuredFrame,
         chip: &'static Chip,
         seed: u64,
     ) -> Self {
         let ears = (0..nodes)
-            .map(|n| crate::Ear::nominal(chip, n, seed))
+            .map(|number| Ear::nominal(chip, number, seed))
             .collect();
+        let curve = Curve::new(chip, frame);
         let mut builder = LinksBuilder::new(nodes);
-        for link in links {
-            let level = link.rssi.unwrap_or(chip.noise_floor + Db(10.0));
+        // A comparison that NaN fails, too.
+        for link in links.into_iter().filter(|link| link.prr > 0.0) {
+            let prr = link.prr.min(1.0);
+            let needed = curve.level_for(prr.min(MOST_PRR));
+            let level = link.rssi.filter(|rssi| rssi.0 > needed.0).unwrap_or(needed);
+            let excess = curve.ratio_at(level) / prr;
+            let erasure = if excess > 1.0 {
+                libm::log(excess) / curve.symbols.max(1.0)
+            } else {
+                0.0
+            };
             builder.add(
                 EarId(link.from),
                 link.channel,
@@ -48,15 +136,84 @@ impl Environment {
                     to: EarId(link.to),
                     gain_mw: level.milliwatts().0 as f32,
                     delay_ns: 0.0,
-                    erasure: 0.0,
+                    erasure: erasure as f32,
                 },
             );
         }
-        Self::new(
-            ears,
-            builder.build(),
-            crate::Interference::none(),
-            crate::Variation::NONE,
-        )
+        Self::new(ears, builder.build(), Interference::none(), VARIATION)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chip::CC2420;
+    use crate::{Medium, Outcome};
+    use std::sync::Arc;
+    use thalweg_units::{Duration, SimTime};
+
+    const FRAME: MeasuredFrame = MeasuredFrame { psdu_bytes: 50 };
+
+    fn simulated(prr: f64, rssi: Option<Dbm>) -> f64 {
+        let link = MeasuredLink {
+            from: 0,
+            to: 1,
+            channel: Channel::LAST,
+            prr,
+            rssi,
+        };
+        let env = Arc::new(Environment::from_measured(2, [link], FRAME, &CC2420, 1));
+        let expected = env.prr(EarId(0), EarId(1), Channel::LAST, 50, Dbm(0.0));
+        assert!((expected - prr).abs() < 0.01, "{prr} {rssi:?}: {expected}");
+        let mut medium = Medium::new(env, 2);
+        let (mut locked, mut received) = (Vec::new(), Vec::new());
+        medium.listen(SimTime::ZERO, EarId(1), Channel::LAST);
+        let mut at = SimTime::ZERO;
+        for _ in 0..4000 {
+            at += Duration::from_millis(5);
+            let tx = medium.transmit(at, EarId(0), Channel::LAST, Dbm(0.0), &[1; 48], &mut locked);
+            medium.end(at + medium.air_time(EarId(0), 48), tx, &mut received);
+        }
+        received
+            .iter()
+            .filter(|r| r.outcome == Outcome::Good)
+            .count() as f64
+            / 4000.0
+    }
+
+    #[test]
+    fn a_single_sender_gets_the_measured_ratio() {
+        let cases = [
+            (0.9, Some(Dbm(-70.0))),
+            (0.05, Some(Dbm(-80.0))),
+            (0.5, Some(Dbm(-96.0))),
+            (0.7, None),
+            (0.99, Some(Dbm(-99.0))),
+        ];
+        for (prr, rssi) in cases {
+            let got = simulated(prr, rssi);
+            assert!((got - prr).abs() < 0.03, "{prr} {rssi:?}: {got}");
+        }
+    }
+
+    #[test]
+    fn a_perfect_link_is_kept_as_strong_as_it_was_measured() {
+        let link = MeasuredLink {
+            from: 1,
+            to: 0,
+            channel: Channel::FIRST,
+            prr: 1.0,
+            rssi: Some(Dbm(-60.0)),
+        };
+        let dead = MeasuredLink {
+            prr: 0.0,
+            to: 2,
+            ..link
+        };
+        let env = Environment::from_measured(3, [link, dead], FRAME, &CC2420, 1);
+        let rssi = env.mean_rssi(EarId(1), EarId(0), Channel::FIRST).unwrap();
+        assert!((rssi.0 + 60.0).abs() < 1e-3);
+        assert_eq!(env.mean_rssi(EarId(1), EarId(2), Channel::FIRST), None);
+        assert_eq!(env.mean_rssi(EarId(0), EarId(1), Channel::FIRST), None);
     }
 }

@@ -1,0 +1,196 @@
+//! What the medium does on small benches, against closed forms and what is known of CC2420
+//! radios: sensitivity, capture, and synchronous senders (P3, section II; Glossy). The table of
+//! all of it: `cargo test -p thalweg-medium --release --test facts -- --ignored --nocapture`.
+
+mod common;
+
+use common::{against, bench, bench_each, equal, Sender};
+use thalweg_medium::{LossCause, Outcome};
+use thalweg_units::{Db, Dbm, Duration};
+
+const LATE: Duration = Duration::from_micros(400);
+
+#[test]
+fn sensitivity_is_the_data_sheets() {
+    // PER 1 % of 20 bytes at -95.3 dBm; long frames fall within 3 dB.
+    for (level, psdu, low, high) in [
+        (-95.3, 20, 0.975, 0.998),
+        (-97.5, 127, 0.0, 0.15),
+        (-96.6, 127, 0.42, 0.58),
+        (-95.5, 127, 0.88, 0.95),
+        (-94.5, 127, 0.985, 1.0),
+    ] {
+        let prr = bench(&equal(1, Dbm(level)), psdu, 2000, 0.0);
+        // Below the lock threshold (-97 dBm) nothing is received at all.
+        assert!(
+            (low..=high).contains(&prr),
+            "{psdu} B at {level} dBm: {prr}"
+        );
+    }
+}
+
+#[test]
+fn capture_takes_three_decibels() {
+    for (sir, psdu, low, high) in [
+        (0.0, 20, 0.0, 0.03),
+        (1.0, 20, 0.03, 0.16),
+        (2.0, 20, 0.74, 0.90),
+        (3.0, 20, 0.97, 1.0),
+        (1.0, 127, 0.0, 0.02),
+        (2.0, 127, 0.22, 0.44),
+        (3.0, 127, 0.90, 0.98),
+    ] {
+        // The interferer begins after the lock, and lasts as long.
+        let prr = bench(&against(Db(sir), Duration::from_micros(5)), psdu, 2000, 0.0);
+        assert!(
+            (low..=high).contains(&prr),
+            "{psdu} B at SIR {sir} dB: {prr}"
+        );
+    }
+}
+
+#[test]
+fn only_the_preamble_can_be_stolen() {
+    // An interferer 6 dB stronger: takes the receiver while the first frame's SFD is not over.
+    let second = |late| {
+        let mut of_first = 0;
+        let senders = [
+            Sender {
+                level: Dbm(-60.0),
+                delay: late,
+                frame: 0,
+            },
+            Sender {
+                level: Dbm(-66.0),
+                delay: Duration::ZERO,
+                frame: 1,
+            },
+        ];
+        bench_each(&senders, 60, 100, 0.0, |r| {
+            of_first += u32::from(r.outcome == Outcome::Good)
+        });
+        of_first
+    };
+    assert_eq!(second(Duration::from_micros(100)), 100);
+    assert_eq!(second(Duration::from_micros(400)), 0);
+}
+
+#[test]
+fn two_equal_synchronous_senders_are_the_worst_case() {
+    let prr = |n, psdu, sigma| bench(&equal(n, Dbm(-70.0)), psdu, 1500, sigma);
+    let two = prr(2, 127, 100.0);
+    assert!((0.68..0.84).contains(&two), "{two}");
+    let short = prr(2, 8, 100.0);
+    assert!((0.87..0.97).contains(&short), "{short}");
+    assert!(prr(3, 127, 100.0) > two);
+    // More timing error, more loss; and more senders, more loss.
+    assert!(prr(10, 127, 150.0) < prr(3, 127, 150.0) - 0.1);
+    assert!(prr(3, 127, 200.0) < prr(3, 127, 100.0) - 0.1);
+}
+
+#[test]
+fn capture_repairs_two_synchronous_senders() {
+    let mut senders = equal(2, Dbm(-70.0));
+    senders[1].level = Dbm(-75.0);
+    assert!(bench(&senders, 127, 1000, 100.0) > 0.93);
+}
+
+#[test]
+fn a_copy_eight_microseconds_late_is_interference() {
+    let mut senders = equal(2, Dbm(-70.0));
+    senders[1].delay = Duration::from_micros(8);
+    assert!(bench(&senders, 127, 500, 0.0) < 0.05);
+    assert!(bench(&senders, 8, 500, 0.0) < 0.15);
+}
+
+#[test]
+fn losses_have_the_cause_that_made_them() {
+    let causes = |senders: &[Sender], sigma| {
+        let mut causes = Vec::new();
+        bench_each(senders, 127, 400, sigma, |r| {
+            if let Outcome::Corrupt(cause) = r.outcome {
+                causes.push(cause);
+            }
+        });
+        causes
+    };
+    let mostly = |causes: &[LossCause], cause| {
+        let share = causes.iter().filter(|c| **c == cause).count();
+        assert!(
+            share * 10 >= causes.len() * 9 && causes.len() > 20,
+            "{causes:?}"
+        );
+    };
+    mostly(&causes(&equal(1, Dbm(-96.6)), 0.0), LossCause::Weak);
+    mostly(&causes(&equal(2, Dbm(-70.0)), 100.0), LossCause::BeatNull);
+    mostly(&causes(&against(Db(-3.0), LATE), 0.0), LossCause::Collision);
+}
+
+#[test]
+#[ignore = "prints the whole table; takes some seconds in release"]
+fn the_table() {
+    let frames = 6000;
+    println!("single link, PRR 127 B (closed form .08 .50 .92 .994):");
+    for level in [-97.5, -96.6, -95.5, -94.5] {
+        println!(
+            "  {level:6.1} dBm  {:.3}",
+            bench(&equal(1, Dbm(level)), 127, frames, 0.0)
+        );
+    }
+    println!(
+        "  PRR 20 B at -95.3 dBm {:.3}",
+        bench(&equal(1, Dbm(-95.3)), 20, frames, 0.0)
+    );
+    println!("capture, SIR 0 1 2 3 dB:");
+    for psdu in [20, 127] {
+        let row: Vec<_> = (0..4)
+            .map(|sir| {
+                let senders = against(Db(f64::from(sir)), Duration::from_micros(5));
+                format!("{:.2}", bench(&senders, psdu, frames, 0.0))
+            })
+            .collect();
+        println!("  {psdu:3} B  {}", row.join(" "));
+    }
+    println!("synchronous, -70 dBm each, n = 1 2 3 4 6 8 10:");
+    for (sigma, spread) in [
+        (50.0, 0.0),
+        (100.0, 0.0),
+        (150.0, 0.0),
+        (200.0, 0.0),
+        (150.0, 4.0),
+    ] {
+        for psdu in [8, 32, 127] {
+            let row: Vec<_> = [1, 2, 3, 4, 6, 8, 10]
+                .into_iter()
+                .map(|n| {
+                    let mut senders = equal(n, Dbm(-70.0));
+                    for (i, sender) in senders.iter_mut().enumerate() {
+                        let step = if n > 1 {
+                            i as f64 / (n - 1) as f64
+                        } else {
+                            0.0
+                        };
+                        sender.level = Dbm(-70.0 - spread * step);
+                    }
+                    format!("{:.2}", bench(&senders, psdu, frames, sigma))
+                })
+                .collect();
+            println!(
+                "  sigma {sigma:3} ns, spread {spread} dB, {psdu:3} B  {}",
+                row.join(" ")
+            );
+        }
+    }
+    println!("two equal senders, fixed offset 0 .1 .2 .3 .4 .5 us, 8 us:");
+    for psdu in [8, 127] {
+        let row: Vec<_> = [0, 100, 200, 300, 400, 500, 8000]
+            .into_iter()
+            .map(|offset| {
+                let mut senders = equal(2, Dbm(-70.0));
+                senders[1].delay = Duration::from_nanos(offset);
+                format!("{:.2}", bench(&senders, psdu, frames, 0.0))
+            })
+            .collect();
+        println!("  {psdu:3} B  {}", row.join(" "));
+    }
+}
