@@ -1,1 +1,14 @@
 //! Thalweg's protocol engines: one folder per system.
+//!
+//! Every engine is a state machine over the contract of `thalweg-engine`: no I/O, no allocation,
+//! no clock of its own. `no_std`. Each folder's README names the paper's sections that it
+//! implements and every deviation.
+#![no_std]
+
+#[cfg(test)]
+extern crate std;
+
+pub mod collection;
+pub mod floodnet;
+pub mod glossy;
+pub mod linkprobe;

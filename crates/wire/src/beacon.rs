@@ -75,9 +75,9 @@ pub struct Announce {
     pub campaign: Campaign,
     /// Whose turn it is.
     pub node: NodeId,
-    /// On which channels, lowest first.
+    /// On which channels, lowest first; at least one.
     pub channels: ChannelSet,
-    /// N_b: how many beacons on each channel.
+    /// N_b: how many beacons on each channel, at least one.
     pub beacons: u8,
     /// IPI: from one beacon to the next, a multiple of [`TIME_STEP`] up to 6.5535 s.
     pub interval: Duration,
@@ -87,7 +87,7 @@ impl Announce {
     /// Reads the content of a flood.
     ///
     /// # Errors
-    /// [`WireError`] where it is no announcement.
+    /// [`WireError`] where it is no announcement, or one of no beacons at all.
     pub fn parse(content: &[u8]) -> Result<Self, WireError> {
         let mut r = Reader::new(content);
         let tag = Tag::parse(&mut r)?;
@@ -101,7 +101,8 @@ impl Announce {
             beacons: r.u8()?,
             interval: TIME_STEP * u64::from(r.u16()?),
         };
-        if r.remaining() > 0 {
+        let none = repr.channels.is_empty() || repr.beacons == 0 || repr.interval.is_zero();
+        if none || r.remaining() > 0 {
             return Err(WireError::Malformed);
         }
         Ok(repr)
@@ -163,7 +164,8 @@ mod tests {
 
         #[test]
         fn an_announcement_round_trips(
-            id in 0..=NodeId::MAX.get(), campaign: u8, bits: u16, beacons: u8, steps: u16,
+            id in 0..=NodeId::MAX.get(), campaign: u8, bits in 1u16.., beacons in 1u8..,
+            steps in 1u16..,
         ) {
             let announce = Announce {
                 campaign: Campaign::new(campaign),

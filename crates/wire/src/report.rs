@@ -18,11 +18,13 @@ pub struct Schedule {
     pub first: Duration,
     /// From one slot to the next, in steps of [`TIME_STEP`].
     pub slot: Duration,
+    /// Links of which fewer beacons were received are not reported; 1 for all that were heard.
+    pub floor: u8,
 }
 
 impl Schedule {
     /// Bytes of the head, tag included.
-    pub const BYTES: usize = 5;
+    pub const BYTES: usize = 6;
 
     /// Reads the head; the assignments are left in `r`.
     ///
@@ -37,6 +39,7 @@ impl Schedule {
             campaign: tag.campaign,
             first: TIME_STEP * u64::from(r.u16()?),
             slot: TIME_STEP * u64::from(r.u16()?),
+            floor: r.u8()?,
         })
     }
     /// Writes the head.
@@ -49,7 +52,9 @@ impl Schedule {
             campaign: self.campaign,
         }
         .emit(w)?;
-        w.u16(steps(self.first)?)?.u16(steps(self.slot)?)?;
+        w.u16(steps(self.first)?)?
+            .u16(steps(self.slot)?)?
+            .u8(self.floor)?;
         Ok(())
     }
 }
@@ -210,12 +215,14 @@ mod tests {
     proptest! {
         #[test]
         fn a_schedule_round_trips(
-            campaign: u8, first: u16, slot: u16, id in 0..=NodeId::MAX.get(), frame: u8, count: u8,
+            campaign: u8, first: u16, slot: u16, floor: u8,
+            id in 0..=NodeId::MAX.get(), frame: u8, count: u8,
         ) {
             let schedule = Schedule {
                 campaign: Campaign::new(campaign),
                 first: TIME_STEP * u64::from(first),
                 slot: TIME_STEP * u64::from(slot),
+                floor,
             };
             let one = Assignment { node: NodeId::new(id).unwrap(), first: frame, count };
             let content = FrameBuf::build(|w| {

@@ -1,0 +1,291 @@
+//! The sink's account of who reported what, and whom to ask next.
+
+use crate::linkprobe::NodeList;
+use thalweg_units::NodeId;
+use thalweg_wire::report::Assignment;
+
+use super::pack::MAX_FRAMES;
+
+/// The most slots in one round: what bounds the time after which losses are made good.
+const MAX_SLOTS: u8 = 32;
+
+#[derive(Debug, Clone, Copy)]
+struct Record {
+    /// Bit `f`: frame `f` arrived.
+    got: u64,
+    /// How many frames there are; `None` before the first one arrived.
+    frames: Option<u8>,
+    /// Rounds in a row that brought nothing.
+    silent: u8,
+    fate: Fate,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Asked,
+    Complete,
+    GivenUp { told: bool },
+}
+
+/// A node whose report is not complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Missing {
+    /// Which node.
+    pub node: NodeId,
+    /// How many frames of its report arrived.
+    pub received: u8,
+    /// How many there are; `None` where it never answered.
+    pub frames: Option<u8>,
+}
+
+/// The slots of one round.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Round {
+    assignments: [Option<(Assignment, u16)>; Assignment::MAX],
+    len: usize,
+    slots: u8,
+}
+
+impl Round {
+    const EMPTY: Self = Self {
+        assignments: [None; Assignment::MAX],
+        len: 0,
+        slots: 0,
+    };
+
+    pub(crate) fn assignments(&self) -> impl Iterator<Item = &Assignment> {
+        self.assignments
+            .iter()
+            .flatten()
+            .map(|(assignment, _)| assignment)
+    }
+    pub(crate) const fn len(&self) -> usize {
+        self.len
+    }
+    pub(crate) const fn slots(&self) -> u8 {
+        self.slots
+    }
+}
+
+/// The account of one collection.
+#[derive(Debug, Clone)]
+pub(crate) struct Ledger<const NODES: usize> {
+    nodes: NodeList<NODES>,
+    records: [Record; NODES],
+    tries: u8,
+    cursor: usize,
+    round: Round,
+    /// Which records' news this round brought.
+    complete: u16,
+}
+
+impl<const NODES: usize> Ledger<NODES> {
+    /// Reports are wanted of `nodes`; one that is silent `tries` times in a row is given up.
+    pub(crate) fn new(nodes: NodeList<NODES>, tries: u8) -> Self {
+        let record = Record {
+            got: 0,
+            frames: None,
+            silent: 0,
+            fate: Fate::Asked,
+        };
+        Self {
+            nodes,
+            records: [record; NODES],
+            tries: tries.max(1),
+            cursor: 0,
+            round: Round::EMPTY,
+            complete: 0,
+        }
+    }
+    pub(crate) fn nodes(&self) -> u16 {
+        self.nodes.len()
+    }
+    /// How many reports are complete.
+    pub(crate) fn complete(&self) -> u16 {
+        self.complete
+    }
+    pub(crate) fn asks(&self, node: NodeId) -> bool {
+        self.nodes.as_slice().contains(&node)
+    }
+    /// How many nodes were given up.
+    pub(crate) fn given_up(&self) -> u16 {
+        let used = &self.records[..usize::from(self.nodes.len())];
+        used.iter()
+            .filter(|r| matches!(r.fate, Fate::GivenUp { .. }))
+            .count() as u16
+    }
+
+    /// Takes frame `frame` of `frames` of `node`'s report; `true` where it is news.
+    pub(crate) fn accept(&mut self, node: NodeId, frame: u8, frames: u8) -> bool {
+        let Some(index) = self.nodes.as_slice().iter().position(|n| *n == node) else {
+            return false;
+        };
+        let record = &mut self.records[index];
+        let contradicts = record.frames.is_some_and(|f| f != frames);
+        if frame >= frames || frames > MAX_FRAMES || contradicts || record.got & 1 << frame != 0 {
+            return false;
+        }
+        record.got |= 1 << frame;
+        record.frames = Some(frames);
+        record.silent = 0;
+        if record.got.count_ones() == u32::from(frames) && record.fate == Fate::Asked {
+            record.fate = Fate::Complete;
+            self.complete += 1;
+        }
+        true
+    }
+
+    /// Ends the round before and assigns the slots of the next one; `None` when no more is to be
+    /// asked.
+    pub(crate) fn next_round(&mut self) -> Option<&Round> {
+        self.close_round();
+        self.round = Round::EMPTY;
+        let n = usize::from(self.nodes.len());
+        for step in 0..n {
+            let index = (self.cursor + step) % n;
+            if self.round.len == Assignment::MAX || self.round.slots >= MAX_SLOTS {
+                self.cursor = index;
+                break;
+            }
+            let record = &self.records[index];
+            if record.fate != Fate::Asked {
+                continue;
+            }
+            let first = record.got.trailing_ones() as u8;
+            let gap = (record.got >> first).trailing_zeros();
+            let count = match record.frames {
+                None => 1,
+                Some(frames) => gap.min(u32::from(frames - first)) as u8,
+            };
+            let count = count.min(MAX_SLOTS - self.round.slots);
+            let assignment = Assignment {
+                node: self.nodes.as_slice()[index],
+                first,
+                count,
+            };
+            let before = record.got.count_ones() as u16;
+            self.round.assignments[self.round.len] = Some((assignment, before));
+            self.round.len += 1;
+            self.round.slots += count;
+        }
+        (self.round.len > 0).then_some(&self.round)
+    }
+
+    fn close_round(&mut self) {
+        for (assignment, before) in self.round.assignments.iter().flatten() {
+            let index = self
+                .nodes
+                .as_slice()
+                .iter()
+                .position(|n| *n == assignment.node);
+            let Some(record) = index.map(|i| &mut self.records[i]) else {
+                continue;
+            };
+            if record.got.count_ones() as u16 > *before || record.fate != Fate::Asked {
+                continue;
+            }
+            record.silent += 1;
+            if record.silent >= self.tries {
+                record.fate = Fate::GivenUp { told: false };
+            }
+        }
+    }
+
+    /// The next node that was given up and not told of yet.
+    pub(crate) fn poll_missing(&mut self) -> Option<Missing> {
+        let used = &mut self.records[..usize::from(self.nodes.len())];
+        let untold = Fate::GivenUp { told: false };
+        let index = used.iter().position(|r| r.fate == untold)?;
+        let record = &mut used[index];
+        record.fate = Fate::GivenUp { told: true };
+        Some(Missing {
+            node: self.nodes.as_slice()[index],
+            received: record.got.count_ones() as u8,
+            frames: record.frames,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    fn id(n: u16) -> NodeId {
+        NodeId::new(n).unwrap()
+    }
+
+    fn asked<const N: usize>(ledger: &mut Ledger<N>) -> Vec<(u16, u8, u8)> {
+        ledger.next_round().map_or(Vec::new(), |round| {
+            assert!(round.slots() <= MAX_SLOTS && round.len() <= Assignment::MAX);
+            round
+                .assignments()
+                .map(|a| (a.node.get(), a.first, a.count))
+                .collect()
+        })
+    }
+
+    #[test]
+    fn asks_for_the_first_frame_then_for_what_is_missing() {
+        let mut ledger = Ledger::<8>::new(NodeList::range(0, 3).unwrap(), 2);
+        assert_eq!(asked(&mut ledger), [(0, 0, 1), (1, 0, 1), (2, 0, 1)]);
+        assert!(ledger.accept(id(0), 0, 1));
+        assert!(ledger.accept(id(1), 0, 5));
+        assert!(!ledger.accept(id(1), 0, 5), "the same frame twice");
+        assert!(!ledger.accept(id(1), 1, 6), "another number of frames");
+        assert!(!ledger.accept(id(9), 0, 1), "not asked");
+        assert_eq!(asked(&mut ledger), [(1, 1, 4), (2, 0, 1)]);
+        assert!(ledger.accept(id(1), 2, 5));
+        assert_eq!(ledger.poll_missing(), None);
+        assert_eq!(asked(&mut ledger), [(1, 1, 1)]);
+        assert_eq!(
+            ledger.poll_missing(),
+            Some(Missing {
+                node: id(2),
+                received: 0,
+                frames: None
+            })
+        );
+        assert_eq!(ledger.poll_missing(), None);
+        for frame in [1, 3, 4] {
+            assert!(ledger.accept(id(1), frame, 5));
+        }
+        assert_eq!(asked(&mut ledger), []);
+        assert_eq!((ledger.complete(), ledger.given_up()), (2, 1));
+    }
+
+    #[test]
+    fn everyone_is_asked_in_turn_and_silence_ends() {
+        let mut ledger = Ledger::<256>::new(NodeList::range(0, 256).unwrap(), 3);
+        let (mut rounds, mut times) = (0, [0; 256]);
+        loop {
+            let round = asked(&mut ledger);
+            if round.is_empty() {
+                break;
+            }
+            rounds += 1;
+            round
+                .iter()
+                .for_each(|(n, _, _)| times[usize::from(*n)] += 1);
+            while ledger.poll_missing().is_some() {}
+        }
+        assert!(times.iter().all(|t| *t == 3), "{times:?}");
+        assert!(rounds <= 3 * 256usize.div_ceil(Assignment::MAX), "{rounds}");
+        assert_eq!(ledger.given_up(), 256);
+    }
+
+    #[test]
+    fn a_full_report_of_64_frames_is_collected() {
+        let mut ledger = Ledger::<1>::new(NodeList::range(0, 1).unwrap(), 2);
+        assert_eq!(asked(&mut ledger), [(0, 0, 1)]);
+        assert!(ledger.accept(id(0), 0, MAX_FRAMES));
+        for (first, count) in [(1, 32), (33, 31)] {
+            assert_eq!(asked(&mut ledger), [(0, first, count)]);
+            for frame in first..first + count {
+                assert!(ledger.accept(id(0), frame, MAX_FRAMES));
+            }
+        }
+        assert_eq!(asked(&mut ledger), []);
+        assert_eq!(ledger.complete(), 1);
+    }
+}

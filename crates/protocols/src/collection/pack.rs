@@ -1,0 +1,197 @@
+//! A link table as the frames of a report, and back.
+//!
+//! The same table and floor always give the same frames, so that a lost one can be asked for by
+//! its number. Rows are not split; a frame takes as many as fit.
+
+use crate::linkprobe::LinkTable;
+use thalweg_units::{Channel, Dbm, NodeId};
+use thalweg_wire::flood::{Campaign, MAX_CONTENT};
+use thalweg_wire::report::{Heard, Report, Row};
+use thalweg_wire::{FrameBuf, Reader, WireError};
+
+/// The most frames of one report; what does not fit into them is not sent.
+pub const MAX_FRAMES: u8 = 64;
+
+/// How many frames the report of `table` has, and the content of frame number `frame` where there
+/// is such a frame. The report of another campaign's table is one frame without rows.
+///
+/// # Errors
+/// Never in fact: rows are counted before they are written.
+pub fn report_frame<const N: usize>(
+    table: &LinkTable<N>,
+    campaign: Campaign,
+    floor: u8,
+    frame: u8,
+) -> Result<Option<FrameBuf>, WireError> {
+    let rows = || {
+        let wanted = table.campaign() == Some(campaign);
+        table.rows(floor).filter(move |_| wanted)
+    };
+    let frames = frames_of(rows()).last().map_or(1, |(last, _)| last + 1);
+    if frame >= frames {
+        return Ok(None);
+    }
+    FrameBuf::build(|w| {
+        Report {
+            campaign,
+            frame,
+            frames,
+        }
+        .emit(w)?;
+        frames_of(rows())
+            .filter(|(in_frame, _)| *in_frame == frame)
+            .try_for_each(|(_, row)| row.emit(w))
+    })
+    .map(Some)
+}
+
+/// Each row with the number of the frame that it goes into.
+fn frames_of(rows: impl Iterator<Item = Row>) -> impl Iterator<Item = (u8, Row)> {
+    rows.scan((0u8, Report::BYTES), |(frame, used), row| {
+        *used += row.bytes();
+        if *used > MAX_CONTENT {
+            (*frame, *used) = (*frame + 1, Report::BYTES + row.bytes());
+        }
+        (*frame < MAX_FRAMES).then_some((*frame, row))
+    })
+}
+
+/// What a node heard of another one on one channel, as the sink learns it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Link {
+    /// Who sent the beacons.
+    pub from: NodeId,
+    /// Who counted them.
+    pub to: NodeId,
+    /// On which channel.
+    pub channel: Channel,
+    /// How many of N_b came through, at least one.
+    pub received: u8,
+    /// Their mean signal strength.
+    pub rssi: Dbm,
+}
+
+/// The links in one frame of a report, one at a time.
+#[derive(Debug, Clone)]
+pub(crate) struct Links {
+    to: NodeId,
+    content: FrameBuf,
+    at: usize,
+    row: Option<(NodeId, [Option<Heard>; Channel::COUNT])>,
+    channel: usize,
+}
+
+impl Links {
+    /// The links into `to` that the frame with this content tells of.
+    pub(crate) fn new(to: NodeId, content: FrameBuf) -> Self {
+        Self {
+            to,
+            content,
+            at: Report::BYTES,
+            row: None,
+            channel: 0,
+        }
+    }
+}
+
+impl Iterator for Links {
+    type Item = Link;
+    fn next(&mut self) -> Option<Link> {
+        loop {
+            let Some((from, heard)) = self.row else {
+                let rest = self.content.get(self.at..)?;
+                let mut r = Reader::new(rest);
+                let row = Row::parse(&mut r).ok()?;
+                self.at += rest.len() - r.remaining();
+                (self.row, self.channel) = (Some((row.neighbour, row.heard)), 0);
+                continue;
+            };
+            let index = self.channel;
+            let Some(cell) = heard.get(index) else {
+                self.row = None;
+                continue;
+            };
+            self.channel += 1;
+            if let Some(cell) = cell {
+                return Some(Link {
+                    from,
+                    to: self.to,
+                    channel: Channel::from_index(index),
+                    received: cell.received,
+                    rssi: Dbm(f64::from(cell.rssi)),
+                });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    fn id(n: u16) -> NodeId {
+        NodeId::new(n).unwrap()
+    }
+
+    fn table(neighbours: u16, channels: usize) -> LinkTable {
+        let mut table = LinkTable::new();
+        table.begin(Campaign::new(4));
+        for n in 0..neighbours {
+            for channel in Channel::all().take(channels) {
+                for _ in 0..=n % 7 {
+                    table.record(id(n), channel, Dbm(-40.0 - f64::from(n)));
+                }
+            }
+        }
+        table
+    }
+
+    fn links(table: &LinkTable, floor: u8) -> (u8, Vec<Link>) {
+        let mut links = Vec::new();
+        for frame in 0..=MAX_FRAMES {
+            match report_frame(table, Campaign::new(4), floor, frame).unwrap() {
+                Some(content) => {
+                    assert!(content.len() <= MAX_CONTENT);
+                    let report = Report::parse(&mut Reader::new(&content)).unwrap();
+                    assert_eq!(report.frame, frame);
+                    links.extend(Links::new(id(99), content));
+                }
+                None => return (frame, links),
+            }
+        }
+        (MAX_FRAMES, links)
+    }
+
+    #[test]
+    fn all_links_come_out_again_once() {
+        for (neighbours, channels, frames) in [(1, 1, 1), (20, 1, 2), (30, 4, 4), (160, 16, 54)] {
+            let (got, links) = links(&table(neighbours, channels), 1);
+            assert_eq!(
+                got, frames,
+                "{neighbours} neighbours on {channels} channels"
+            );
+            assert_eq!(links.len(), usize::from(neighbours) * channels);
+            for link in links {
+                assert_eq!(link.received, (link.from.get() % 7) as u8 + 1);
+                let whole = -40.0 - f64::from(link.from.get());
+                assert_eq!((link.to, link.rssi), (id(99), Dbm(whole.max(-128.0))));
+            }
+        }
+    }
+
+    #[test]
+    fn an_empty_table_and_one_of_another_campaign_are_one_empty_frame() {
+        assert_eq!(links(&LinkTable::new(), 1), (1, Vec::new()));
+        let mut other = table(3, 1);
+        other.begin(Campaign::new(5));
+        assert_eq!(links(&other, 1), (1, Vec::new()));
+    }
+
+    #[test]
+    fn weak_links_stay_below_the_floor() {
+        let (_, links) = links(&table(14, 2), 7);
+        assert_eq!(links.len(), 2 * 2);
+        assert!(links.iter().all(|l| l.received == 7));
+    }
+}

@@ -1,0 +1,117 @@
+//! What [`super::Floodnet`] is ordered and what it tells.
+
+use crate::collection::{Collect, Link, Missing};
+use crate::linkprobe::Measure;
+use thalweg_engine::Refusal;
+use thalweg_units::{Duration, Instant, NodeId};
+use thalweg_wire::FrameBuf;
+
+/// An order to one node.
+// The lists of nodes are stored in place: there is no allocator to put them elsewhere.
+#[allow(clippy::large_enum_variant)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command<const NODES: usize = 256> {
+    /// Take the radio and listen on the control channel; what was going on is dropped.
+    Listen,
+    /// Drop everything, without events, and leave the radio to another engine.
+    Stop,
+    /// Flood these bytes, at most 117, to all nodes.
+    Flood {
+        /// What is flooded.
+        payload: FrameBuf,
+    },
+    /// Measure links.
+    Measure(Measure<NODES>),
+    /// Collect the tables of the last measurement.
+    Collect(Collect<NODES>),
+}
+
+/// Why an order is not carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refused {
+    /// An order is being carried out, here or by the sink of a measurement.
+    Busy,
+    /// The payload does not fit into one flood.
+    TooLong,
+    /// The radio refused the flood's first frame.
+    Radio(Refusal),
+    /// Nothing was heard of the radio.
+    Silent,
+}
+
+/// What the layer above is told.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Event {
+    /// A flood of the application: on its initiator when it is on the air, on every other node
+    /// when it has arrived.
+    Flooded {
+        /// The bytes.
+        payload: FrameBuf,
+        /// Who flooded them.
+        initiator: NodeId,
+        /// The flood's number among its initiator's.
+        sequence: u8,
+        /// After how many slots it arrived; 0 on the initiator and on those who heard it.
+        relay: u8,
+        /// T_ref: the end of the SFD of the initiator's first frame, by this node's clock.
+        reference: Instant,
+    },
+    /// This node's part in an application's flood is over: as far as the flood is concerned it may
+    /// sleep.
+    FloodFinished {
+        /// Who flooded.
+        initiator: NodeId,
+        /// The flood's number among its initiator's.
+        sequence: u8,
+        /// How many times this node sent it.
+        sent: u8,
+        /// How many times this node received it.
+        heard: u8,
+    },
+    /// On the initiator: the next flood may follow, at once. Until `quiet` this one may still be on
+    /// the air far away.
+    FloodDone {
+        /// T_ref of the flood.
+        reference: Instant,
+        /// From when on the whole network is silent.
+        quiet: Instant,
+    },
+    /// On the sink: the turn of a node begins.
+    Probing {
+        /// Whose.
+        node: NodeId,
+        /// Its number, from 0.
+        turn: u16,
+        /// How many there are.
+        of: u16,
+    },
+    /// On the sink: the measurement is over.
+    Measured {
+        /// How many nodes had their turn.
+        nodes: u16,
+        /// From the first flood's reference time to the end of the last turn: equation (1).
+        time: Duration,
+    },
+    /// On the sink: one link, of a report that came in.
+    Link(Link),
+    /// On the sink: a round of the collection is over.
+    Progress {
+        /// How many reports are complete.
+        complete: u16,
+        /// How many are wanted.
+        of: u16,
+    },
+    /// On the sink: a node was given up.
+    Missing(Missing),
+    /// On the sink: the collection is over.
+    Collected {
+        /// How many reports are complete.
+        complete: u16,
+        /// How many nodes were given up.
+        missing: u16,
+        /// How long it took.
+        time: Duration,
+    },
+    /// An order was not carried out.
+    Refused(Refused),
+}

@@ -1,0 +1,395 @@
+//! Everything of P3 that rests on floods, as one engine: dissemination (section IV-D2), link
+//! measurement and its collection (section IV-D1).
+//!
+//! Owns: the node's radio while active, and who uses it: [`crate::glossy`] floods on the control
+//! channel, or a turn of [`crate::linkprobe`]. Time base: the node's clock, through the reference
+//! times of floods. Invariants: an idle node listens on the control channel; the sink does one
+//! thing at a time; whatever is lost, every order ends. Tests: `tests.rs`.
+
+mod config;
+mod event;
+mod sink;
+#[cfg(test)]
+mod tests;
+
+pub use config::Config;
+pub use event::{Command, Event, Refused};
+
+use crate::collection::{report_frame, Agenda, Links};
+use crate::glossy::{self, Flood, Queue};
+use crate::linkprobe::{LinkTable, Step, Turn};
+use core::ops::RangeInclusive;
+use sink::Task;
+use thalweg_engine::{BoardTiming, Cca, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, When};
+use thalweg_units::{Channel, Duration, Instant, NodeId};
+use thalweg_wire::beacon::{Announce, Beacon};
+use thalweg_wire::flood::{Campaign, Kind, Tag};
+use thalweg_wire::{FrameBuf, Reader};
+
+/// The names of operations that [`Floodnet`] uses.
+pub const OPS: RangeInclusive<u16> = 0x0100..=0x03ff;
+const TUNE: OpId = OpId(0x0300);
+const BEACON: OpId = OpId(0x0301);
+
+/// How long before its time a transmission is asked for: turnaround, SFD and software fit in.
+const LEAD: Duration = Duration::from_millis(1);
+
+/// Who has the radio.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Radio {
+    Floods,
+    /// A turn of link measurement, listening on this channel; `None` on the node that sends.
+    Probing(Option<Channel>),
+}
+
+/// One node: floods, link measurement and collection. `NEIGHBOURS` is the capacity of its link
+/// table, `NODES` that of the sink's orders: a node that is never sink takes `NODES = 0`.
+///
+/// RAM: about 1.3 kB, 50 bytes a neighbour and 18 bytes a node (14 kB for the defaults).
+#[derive(Debug)]
+pub struct Floodnet<const NEIGHBOURS: usize = 160, const NODES: usize = 256> {
+    id: NodeId,
+    config: Config,
+    timing: BoardTiming,
+    flood: Flood,
+    radio: Radio,
+    table: LinkTable<NEIGHBOURS>,
+    campaign: Campaign,
+    turn: Option<Turn>,
+    agenda: Option<Agenda>,
+    task: Task<NODES>,
+    /// The application's flood that this node takes part in, to tell of its end.
+    application: Option<(NodeId, u8)>,
+    tune: Option<Channel>,
+    beacon: Option<(Channel, Instant)>,
+    beacon_frame: FrameBuf,
+    links: Option<Links>,
+    events: Queue<Event, 8>,
+}
+
+impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
+    /// Node `id` on a board of `timing`, listening on the control channel from the first drain on.
+    pub const fn new(id: NodeId, config: Config, timing: BoardTiming) -> Self {
+        Self {
+            id,
+            config,
+            timing,
+            flood: Flood::new(id, config.glossy, timing),
+            radio: Radio::Floods,
+            table: LinkTable::new(),
+            campaign: Campaign::new(0),
+            turn: None,
+            agenda: None,
+            task: Task::Idle,
+            application: None,
+            tune: None,
+            beacon: None,
+            beacon_frame: FrameBuf::EMPTY,
+            links: None,
+            events: Queue::new(),
+        }
+    }
+    /// Whether nothing is going on: no flood, no turn, no slots to come, no order of the sink. Only
+    /// then should the radio be given to another engine.
+    pub const fn is_idle(&self) -> bool {
+        !self.flood.is_active()
+            && self.turn.is_none()
+            && self.agenda.is_none()
+            && matches!(self.task, Task::Idle)
+    }
+    /// This node's table of the links into it.
+    pub const fn table(&self) -> &LinkTable<NEIGHBOURS> {
+        &self.table
+    }
+
+    fn tell(&mut self, event: Event) {
+        let full = self.events.push(event).is_err();
+        debug_assert!(!full, "events are drained after every call");
+    }
+
+    /// Drops everything in progress.
+    fn drop_all(&mut self) {
+        self.turn = None;
+        self.agenda = None;
+        self.task = Task::Idle;
+        self.application = None;
+        self.tune = None;
+        self.beacon = None;
+        self.links = None;
+        self.radio = Radio::Floods;
+        self.events.clear();
+    }
+
+    /// Hears what the floods below have to tell.
+    fn attend(&mut self) {
+        while let Some(event) = self.flood.poll_event() {
+            match event {
+                glossy::Event::Started {
+                    sequence,
+                    reference,
+                } => {
+                    self.sink_flood_started(sequence, reference);
+                }
+                glossy::Event::Received {
+                    initiator,
+                    sequence,
+                    relay,
+                    reference,
+                } => {
+                    self.handle_content(initiator, sequence, relay, reference);
+                }
+                glossy::Event::Finished {
+                    initiator,
+                    sequence,
+                    reference,
+                    sent,
+                    heard,
+                } => {
+                    self.sink_flood_finished(initiator, sequence, reference);
+                    if self.application == Some((initiator, sequence)) {
+                        self.application = None;
+                        self.tell(Event::FloodFinished {
+                            initiator,
+                            sequence,
+                            sent,
+                            heard,
+                        });
+                    }
+                }
+                glossy::Event::Refused { sequence, why } => {
+                    self.sink_flood_refused(sequence, why);
+                }
+            }
+        }
+    }
+
+    fn handle_content(&mut self, initiator: NodeId, sequence: u8, relay: u8, reference: Instant) {
+        let content = self.flood.content();
+        let mut r = Reader::new(content);
+        let Ok(tag) = Tag::parse(&mut r) else { return };
+        match tag.kind {
+            Kind::Application => {
+                let Ok(payload) = FrameBuf::from_slice(r.rest()) else {
+                    return;
+                };
+                self.application = Some((initiator, sequence));
+                self.tell(Event::Flooded {
+                    payload,
+                    initiator,
+                    sequence,
+                    relay,
+                    reference,
+                });
+            }
+            Kind::Announce => {
+                if let Ok(announce) = Announce::parse(content) {
+                    self.agenda = None;
+                    self.begin_turn(announce, reference);
+                }
+            }
+            Kind::Schedule => self.agenda = Agenda::parse(content, reference, self.id),
+            Kind::Report => {
+                if let Ok(content) = FrameBuf::from_slice(content) {
+                    self.sink_report(initiator, content);
+                }
+            }
+        }
+    }
+
+    fn begin_turn(&mut self, announce: Announce, reference: Instant) {
+        self.campaign = announce.campaign;
+        self.table.begin(announce.campaign);
+        self.turn = Some(Turn::new(
+            announce,
+            reference,
+            self.id,
+            self.config.control,
+            LEAD,
+        ));
+    }
+
+    /// Does everything that is due.
+    fn run(&mut self, now: Instant) {
+        loop {
+            self.attend();
+            if let Some(step) = self.turn.as_mut().and_then(|turn| turn.step(now)) {
+                self.take_step(step);
+            } else if self.agenda_due().is_some_and(|due| due <= now) {
+                self.report(now);
+            } else if !self.run_task(now) {
+                return;
+            }
+        }
+    }
+
+    fn take_step(&mut self, step: Step) {
+        match step {
+            Step::Leave => {
+                self.flood.stop();
+                self.radio = Radio::Probing(None);
+            }
+            Step::Tune(channel) => {
+                self.tune = Some(channel);
+                self.radio = Radio::Probing(Some(channel));
+            }
+            Step::Beacon {
+                channel,
+                number,
+                sfd,
+            } => {
+                let beacon = Beacon {
+                    from: self.id,
+                    campaign: self.campaign,
+                    channel,
+                    number,
+                };
+                let bytes = usize::from(self.config.beacon_bytes);
+                if let Ok(frame) = FrameBuf::build(|w| beacon.emit(w, bytes)) {
+                    self.beacon_frame = frame;
+                    self.beacon = Some((channel, sfd));
+                }
+            }
+            Step::Return => {
+                self.turn = None;
+                self.radio = Radio::Floods;
+                self.flood.listen();
+            }
+        }
+    }
+
+    fn agenda_due(&self) -> Option<Instant> {
+        let (slot, _) = self.agenda.as_ref()?.peek()?;
+        Some(slot.saturating_sub(LEAD))
+    }
+
+    /// Begins the flood of this node's next slot.
+    fn report(&mut self, now: Instant) {
+        let Some(agenda) = &mut self.agenda else {
+            return;
+        };
+        let Some((slot, frame)) = agenda.peek() else {
+            return;
+        };
+        let (campaign, floor) = (agenda.campaign(), agenda.floor());
+        agenda.advance();
+        if agenda.peek().is_none() {
+            self.agenda = None;
+        }
+        // A slot that has passed is lost: the sink asks again.
+        if slot <= now {
+            return;
+        }
+        if let Ok(Some(content)) = report_frame(&self.table, campaign, floor, frame) {
+            let n_tx = self.config.report_n_tx;
+            // Fits: a report's frame is built to.
+            let _ = self.flood.start(now, &content, n_tx, When::At(slot));
+        }
+    }
+
+    fn count_beacon(&mut self, event: &RadioEvent<'_>, listening: Channel) {
+        let RadioEvent::Frame { mpdu, rssi, .. } = *event else {
+            return;
+        };
+        let (Ok(beacon), Some(turn)) = (Beacon::parse(mpdu), &self.turn) else {
+            return;
+        };
+        let announce = turn.announce();
+        if (beacon.from, beacon.campaign) == (announce.node, announce.campaign)
+            && beacon.channel == listening
+        {
+            self.table.record(beacon.from, listening, rssi);
+        }
+    }
+}
+
+impl<const NEIGHBOURS: usize, const NODES: usize> Engine for Floodnet<NEIGHBOURS, NODES> {
+    type Command = Command<NODES>;
+    type Event = Event;
+
+    fn handle_command(&mut self, now: Instant, command: Command<NODES>) {
+        match command {
+            Command::Listen => {
+                self.drop_all();
+                self.flood.listen();
+            }
+            Command::Stop => {
+                self.drop_all();
+                self.flood.stop();
+            }
+            Command::Flood { payload } => self.order_flood(now, &payload),
+            Command::Measure(measure) => self.order_measure(now, measure),
+            Command::Collect(collect) => self.order_collect(now, collect),
+        }
+        self.run(now);
+    }
+
+    fn handle_radio(&mut self, at: Instant, radio: RadioId, event: RadioEvent<'_>) {
+        if radio != RadioId(0) {
+            return;
+        }
+        match self.radio {
+            Radio::Probing(listening) if event.answers().is_none() => {
+                if let Some(channel) = listening {
+                    self.count_beacon(&event, channel);
+                }
+            }
+            Radio::Probing(_) | Radio::Floods => self.flood.handle_radio(&event),
+        }
+        self.run(at);
+    }
+
+    fn handle_timeout(&mut self, at: Instant) {
+        self.flood.handle_timeout(at);
+        self.run(at);
+    }
+
+    fn poll_radio(&mut self) -> Option<Request<'_>> {
+        // What the floods take back comes before what a turn wants.
+        if self.flood.wants_radio() {
+            return self.flood.poll_radio();
+        }
+        if let Some(channel) = self.tune.take() {
+            return Some(Request::new(
+                TUNE,
+                RadioOp::Listen {
+                    channel,
+                    head_bytes: 0,
+                },
+            ));
+        }
+        let (channel, sfd) = self.beacon.take()?;
+        let (mpdu, when) = (&*self.beacon_frame, When::At(sfd));
+        Some(Request::new(
+            BEACON,
+            RadioOp::Stream {
+                mpdu,
+                channel,
+                when,
+                cca: Cca::Skip,
+            },
+        ))
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let turn = self.turn.as_ref().and_then(Turn::peek).map(|(due, _)| due);
+        [
+            self.flood.poll_timeout(),
+            turn,
+            self.agenda_due(),
+            self.task_due(),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        if let Some(links) = &mut self.links {
+            if let Some(link) = links.next() {
+                return Some(Event::Link(link));
+            }
+            self.links = None;
+        }
+        self.events.pop().or_else(|| self.poll_collection())
+    }
+}

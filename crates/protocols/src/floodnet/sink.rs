@@ -1,0 +1,362 @@
+//! The sink's orders: one at a time.
+
+use super::{Config, Event, Floodnet, Refused, LEAD};
+use crate::collection::{report_frame, Collect, Ledger, Links};
+use crate::glossy::{flood_spacing, flood_time};
+use crate::linkprobe::{Measure, Sweep};
+use thalweg_engine::{Refusal, When};
+use thalweg_units::{Duration, Instant, NodeId};
+use thalweg_wire::flood::{Campaign, Kind, Tag, HEADER_BYTES};
+use thalweg_wire::report::{Report, Schedule};
+use thalweg_wire::{FrameBuf, Reader, WireError};
+
+/// Between an order, or a round, and its first frame.
+const START: Duration = Duration::from_millis(2);
+/// Between the frames of the sink's own report, which need no air.
+const OWN_FRAME: Duration = Duration::from_millis(1);
+
+/// What the sink is doing.
+// In place: there is no allocator.
+#[allow(clippy::large_enum_variant)]
+#[derive(Debug)]
+pub(super) enum Task<const NODES: usize> {
+    Idle,
+    Flooding {
+        sequence: u8,
+        mpdu_bytes: usize,
+        reference: Option<Instant>,
+    },
+    Measuring(Sweep<NODES>),
+    Collecting(Collection<NODES>),
+}
+
+#[derive(Debug)]
+pub(super) struct Collection<const NODES: usize> {
+    ledger: Ledger<NODES>,
+    floor: u8,
+    begin: Instant,
+    phase: Phase,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Phase {
+    /// The sink's own report.
+    Own { frame: u8, due: Instant },
+    /// The round's last slot ends then.
+    Round { end: Instant },
+    /// All is done; this is how long it took.
+    Over { time: Duration },
+}
+
+impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
+    fn is_free(&mut self) -> bool {
+        let free = matches!(self.task, Task::Idle) && self.turn.is_none() && self.agenda.is_none();
+        if !free {
+            self.tell(Event::Refused(Refused::Busy));
+        }
+        free
+    }
+
+    pub(super) fn order_flood(&mut self, now: Instant, payload: &[u8]) {
+        if !self.is_free() {
+            return;
+        }
+        let tag = Tag {
+            kind: Kind::Application,
+            campaign: Campaign::default(),
+        };
+        let content = FrameBuf::build(|w| {
+            tag.emit(w)?;
+            w.bytes(payload).map(|_| ())
+        });
+        let started = content
+            .map_err(|_| Refused::TooLong)
+            .and_then(|content| self.start(now, &content, When::Now));
+        match started {
+            Ok(sequence) => {
+                let mpdu_bytes = HEADER_BYTES + 1 + payload.len();
+                self.task = Task::Flooding {
+                    sequence,
+                    mpdu_bytes,
+                    reference: None,
+                };
+            }
+            Err(why) => self.tell(Event::Refused(why)),
+        }
+    }
+
+    pub(super) fn order_measure(&mut self, now: Instant, measure: Measure<NODES>) {
+        if self.is_free() {
+            self.campaign = self.campaign.next();
+            let begin = now + START;
+            self.task = Task::Measuring(Sweep::new(
+                measure,
+                self.campaign,
+                begin,
+                self.config.control,
+            ));
+        }
+    }
+
+    pub(super) fn order_collect(&mut self, now: Instant, collect: Collect<NODES>) {
+        if self.is_free() {
+            let ledger = Ledger::new(collect.nodes, self.config.tries);
+            let phase = if ledger.asks(self.id) {
+                Phase::Own { frame: 0, due: now }
+            } else {
+                Phase::Round { end: now }
+            };
+            let floor = collect.floor;
+            self.task = Task::Collecting(Collection {
+                ledger,
+                floor,
+                begin: now,
+                phase,
+            });
+        }
+    }
+
+    /// When the sink's order wants to go on.
+    pub(super) fn task_due(&self) -> Option<Instant> {
+        match &self.task {
+            Task::Idle => None,
+            Task::Flooding {
+                mpdu_bytes,
+                reference,
+                ..
+            } => {
+                let spacing = flood_spacing(*mpdu_bytes, self.config.n_tx, &self.timing);
+                reference.map(|reference| reference + spacing)
+            }
+            Task::Measuring(sweep) if sweep.announce().is_some() => {
+                Some(sweep.reference().saturating_sub(LEAD))
+            }
+            Task::Measuring(sweep) => Some(sweep.reference()),
+            Task::Collecting(collection) => match collection.phase {
+                Phase::Own { due, .. } => Some(due),
+                Phase::Round { end } => Some(end),
+                Phase::Over { .. } => None,
+            },
+        }
+    }
+
+    /// Goes on with the sink's order if that is due; `false` where it is not.
+    pub(super) fn run_task(&mut self, now: Instant) -> bool {
+        if self.task_due().is_none_or(|due| due > now) {
+            return false;
+        }
+        match &mut self.task {
+            Task::Idle => {}
+            Task::Flooding {
+                reference,
+                mpdu_bytes,
+                ..
+            } => {
+                if let Some(reference) = *reference {
+                    let Config { reach, n_tx, .. } = self.config;
+                    let quiet = reference + flood_time(*mpdu_bytes, reach, n_tx, &self.timing);
+                    self.task = Task::Idle;
+                    self.tell(Event::FloodDone { reference, quiet });
+                }
+            }
+            Task::Measuring(_) => self.next_turn(now),
+            Task::Collecting(collection) => match collection.phase {
+                Phase::Own { frame, .. } => self.own_report(now, frame),
+                Phase::Round { .. } => self.next_round(now),
+                Phase::Over { .. } => {}
+            },
+        }
+        true
+    }
+
+    fn next_turn(&mut self, now: Instant) {
+        let Task::Measuring(sweep) = &mut self.task else {
+            return;
+        };
+        let (reference, turn, of) = (sweep.reference(), sweep.turns(), sweep.nodes());
+        let Some(announce) = sweep.announce() else {
+            let time = sweep.total_time();
+            self.task = Task::Idle;
+            return self.tell(Event::Measured { nodes: of, time });
+        };
+        sweep.advance();
+        // Refused or not, the turn takes its time.
+        if let Ok(content) = FrameBuf::build(|w| announce.emit(w)) {
+            let _ = self.start(now, &content, When::At(reference));
+        }
+        self.begin_turn(announce, reference);
+        self.tell(Event::Probing {
+            node: announce.node,
+            turn,
+            of,
+        });
+    }
+
+    fn own_report(&mut self, now: Instant, frame: u8) {
+        let Task::Collecting(Collection {
+            ledger,
+            floor,
+            phase,
+            ..
+        }) = &mut self.task
+        else {
+            return;
+        };
+        let content = report_frame(&self.table, self.campaign, *floor, frame)
+            .ok()
+            .flatten();
+        let Some(content) = content else {
+            *phase = Phase::Round { end: now };
+            return;
+        };
+        *phase = Phase::Own {
+            frame: frame + 1,
+            due: now + OWN_FRAME,
+        };
+        if let Ok(report) = Report::parse(&mut Reader::new(&content)) {
+            ledger.accept(self.id, report.frame, report.frames);
+            self.links = Some(Links::new(self.id, content));
+        }
+    }
+
+    fn next_round(&mut self, now: Instant) {
+        let (config, timing, campaign) = (self.config, self.timing, self.campaign);
+        let Task::Collecting(Collection {
+            ledger,
+            floor,
+            begin,
+            phase,
+        }) = &mut self.task
+        else {
+            return;
+        };
+        let slot = config.report_slot(&timing);
+        let reference = now + START;
+        let built = ledger.next_round().map(|round| {
+            let bytes = HEADER_BYTES + Schedule::BYTES + 4 * round.len();
+            let first = config.schedule_slot(bytes, &timing);
+            let schedule = Schedule {
+                campaign,
+                first,
+                slot,
+                floor: *floor,
+            };
+            let content = FrameBuf::build(|w| -> Result<(), WireError> {
+                schedule.emit(w)?;
+                round
+                    .assignments()
+                    .try_for_each(|assignment| assignment.emit(w))
+            });
+            (content, reference + first + slot * u64::from(round.slots()))
+        });
+        let progress = Event::Progress {
+            complete: ledger.complete(),
+            of: ledger.nodes(),
+        };
+        match built {
+            Some((content, end)) => {
+                *phase = Phase::Round { end };
+                // Refused or not, the round takes its time.
+                if let Ok(content) = content {
+                    let _ = self.start(now, &content, When::At(reference));
+                }
+            }
+            None => {
+                *phase = Phase::Over {
+                    time: now.since(*begin),
+                }
+            }
+        }
+        self.tell(progress);
+    }
+
+    /// Takes a frame of `from`'s report.
+    pub(super) fn sink_report(&mut self, from: NodeId, content: FrameBuf) {
+        let Task::Collecting(Collection { ledger, .. }) = &mut self.task else {
+            return;
+        };
+        let Ok(report) = Report::parse(&mut Reader::new(&content)) else {
+            return;
+        };
+        if report.campaign == self.campaign && ledger.accept(from, report.frame, report.frames) {
+            self.links = Some(Links::new(from, content));
+        }
+    }
+
+    /// The events of a collection that wait in its account.
+    pub(super) fn poll_collection(&mut self) -> Option<Event> {
+        let Task::Collecting(Collection { ledger, phase, .. }) = &mut self.task else {
+            return None;
+        };
+        if let Some(missing) = ledger.poll_missing() {
+            return Some(Event::Missing(missing));
+        }
+        let Phase::Over { time } = *phase else {
+            return None;
+        };
+        let (complete, missing) = (ledger.complete(), ledger.given_up());
+        self.task = Task::Idle;
+        Some(Event::Collected {
+            complete,
+            missing,
+            time,
+        })
+    }
+
+    pub(super) fn sink_flood_started(&mut self, started: u8, at: Instant) {
+        let Task::Flooding {
+            sequence,
+            reference,
+            ..
+        } = &mut self.task
+        else {
+            return;
+        };
+        if *sequence != started {
+            return;
+        }
+        *reference = Some(at);
+        let payload = self.flood.content().get(1..).unwrap_or_default();
+        if let Ok(payload) = FrameBuf::from_slice(payload) {
+            let (initiator, sequence) = (self.id, started);
+            self.application = Some((initiator, sequence));
+            self.tell(Event::Flooded {
+                payload,
+                initiator,
+                sequence,
+                relay: 0,
+                reference: at,
+            });
+        }
+    }
+
+    pub(super) fn sink_flood_finished(
+        &mut self,
+        initiator: NodeId,
+        finished: u8,
+        reference: Option<Instant>,
+    ) {
+        if initiator == self.id && reference.is_none() {
+            self.end_unsent(finished, Refused::Silent);
+        }
+    }
+
+    pub(super) fn sink_flood_refused(&mut self, refused: u8, why: Refusal) {
+        self.end_unsent(refused, Refused::Radio(why));
+    }
+
+    fn end_unsent(&mut self, number: u8, why: Refused) {
+        if matches!(self.task, Task::Flooding { sequence, .. } if sequence == number) {
+            self.task = Task::Idle;
+            self.tell(Event::Refused(why));
+        }
+    }
+
+    /// Begins a flood of the sink.
+    fn start(&mut self, now: Instant, content: &[u8], when: When) -> Result<u8, Refused> {
+        let n_tx = self.config.n_tx;
+        self.flood
+            .start(now, content, n_tx, when)
+            .map_err(|_| Refused::TooLong)
+    }
+}

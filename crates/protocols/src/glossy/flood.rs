@@ -1,0 +1,463 @@
+//! One node's part in floods, one flood at a time.
+//!
+//! Not an [`thalweg_engine::Engine`] by itself but shaped like one: the engine above passes its
+//! calls on and drains it first. It uses the names [`OPS`] for its operations and ignores answers
+//! to others. A relayed transmission is armed in hardware a fixed gap after the last byte received;
+//! a re-sending by the clock is armed at once after a transmission, and a reception supersedes it.
+
+use super::{slot_time, Config, MissedSlot, Queue};
+use core::fmt;
+use core::ops::RangeInclusive;
+use thalweg_engine::{BoardTiming, Cca, OpId, RadioEvent, RadioOp, Refusal, Request, When};
+use thalweg_units::{Duration, Instant, NodeId};
+use thalweg_wire::flood::{patch_relay, Ntx, Repr, HEADER_BYTES, MAX_CONTENT};
+use thalweg_wire::FrameBuf;
+
+/// The names of operations that [`Flood`] uses.
+pub const OPS: RangeInclusive<u16> = 0x0100..=0x02ff;
+const LISTEN: OpId = OpId(0x0100);
+const CANCEL: OpId = OpId(0x0101);
+const FIRST_TX: u16 = 0x0200;
+
+/// A node that neither hears nor sends for so many slots is out of the flood.
+const PATIENCE_SLOTS: u64 = 4;
+/// How many floods are remembered, so that their stragglers do not begin them anew.
+const REMEMBERED: usize = 8;
+
+/// What the layer above is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// The flood that this node began is on the air.
+    Started {
+        /// Its number.
+        sequence: u8,
+        /// T_ref: the end of the SFD of its first frame.
+        reference: Instant,
+    },
+    /// A flood arrived that was not known yet. [`Flood::content`] says what it carries, until the
+    /// next call of a `handle_` method.
+    Received {
+        /// Who began it.
+        initiator: NodeId,
+        /// Its number among the initiator's.
+        sequence: u8,
+        /// How many slots after the first frame it arrived.
+        relay: u8,
+        /// T_ref: the end of the SFD of its first frame, by this node's clock.
+        reference: Instant,
+    },
+    /// This node's part in a flood is over.
+    Finished {
+        /// Who began it.
+        initiator: NodeId,
+        /// Its number among the initiator's.
+        sequence: u8,
+        /// T_ref; `None` where this node began it and nothing went out.
+        reference: Option<Instant>,
+        /// How many times this node sent it.
+        sent: u8,
+        /// How many times this node received it.
+        heard: u8,
+    },
+    /// The radio refused to begin this node's own flood.
+    Refused {
+        /// Its number.
+        sequence: u8,
+        /// Why.
+        why: Refusal,
+    },
+}
+
+/// More than [`MAX_CONTENT`] bytes do not fit into a flood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooLong;
+
+impl fmt::Display for TooLong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a flood carries at most {MAX_CONTENT} bytes")
+    }
+}
+impl core::error::Error for TooLong {}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Initiator,
+    Relay,
+}
+
+#[derive(Debug)]
+struct Active {
+    role: Role,
+    initiator: NodeId,
+    sequence: u8,
+    n_tx: Ntx,
+    slot: Duration,
+    reference: Option<Instant>,
+    /// Transmissions that count towards N_tx, and all of them.
+    counted: u8,
+    sent: u8,
+    heard: u8,
+    /// The first and the number of transmit operations asked for in this flood.
+    first_op: u8,
+    ops: u8,
+    give_up: Instant,
+}
+
+#[derive(Debug)]
+enum State {
+    /// The radio is somebody else's.
+    Stopped,
+    Idle,
+    Active(Active),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    initiator: NodeId,
+    sequence: u8,
+    /// No frame of that flood is on the air after this.
+    until: Instant,
+}
+
+/// One node's part in floods.
+#[derive(Debug)]
+pub struct Flood {
+    id: NodeId,
+    config: Config,
+    timing: BoardTiming,
+    state: State,
+    frame: FrameBuf,
+    next_sequence: u8,
+    next_op: u8,
+    known: [Option<Known>; REMEMBERED],
+    next_known: usize,
+    cancel: bool,
+    listen: bool,
+    stream: Option<(OpId, When)>,
+    /// Transmissions submitted and not answered yet.
+    unanswered_ops: u8,
+    events: Queue<Event, 4>,
+}
+
+impl Flood {
+    /// Node `id`'s part, listening from the first drain on.
+    pub const fn new(id: NodeId, config: Config, timing: BoardTiming) -> Self {
+        Self {
+            id,
+            config,
+            timing,
+            state: State::Idle,
+            frame: FrameBuf::EMPTY,
+            next_sequence: 0,
+            next_op: 0,
+            known: [None; REMEMBERED],
+            next_known: 0,
+            cancel: false,
+            listen: true,
+            stream: None,
+            unanswered_ops: 0,
+            events: Queue::new(),
+        }
+    }
+    /// Tunes to the control channel and takes part in whatever comes.
+    pub fn listen(&mut self) {
+        self.abandon();
+        self.state = State::Idle;
+        self.listen = true;
+    }
+    /// Leaves a flood in progress, without an event, and takes no part in any until
+    /// [`Flood::listen`] or [`Flood::start`]. The radio stays as it is, for somebody else.
+    pub fn stop(&mut self) {
+        self.abandon();
+        self.state = State::Stopped;
+        self.listen = false;
+    }
+    /// Begins a flood of `content`: its first frame goes out `when`. A flood in progress is left.
+    /// Returns its number.
+    ///
+    /// # Errors
+    /// [`TooLong`] beyond [`MAX_CONTENT`] bytes; nothing changes then.
+    pub fn start(
+        &mut self,
+        now: Instant,
+        content: &[u8],
+        n_tx: Ntx,
+        when: When,
+    ) -> Result<u8, TooLong> {
+        let sequence = self.next_sequence;
+        let repr = Repr {
+            sequence,
+            initiator: self.id,
+            n_tx,
+            relay: 0,
+            content,
+        };
+        let frame = FrameBuf::build(|w| repr.emit(w)).map_err(|_| TooLong)?;
+        self.leave();
+        self.next_sequence = sequence.wrapping_add(1);
+        self.listen |= matches!(self.state, State::Stopped);
+        self.frame = frame;
+        let slot = slot_time(frame.len(), &self.timing);
+        let begin = match when {
+            When::At(sfd) => sfd,
+            When::Now | When::AfterRx(_) => now,
+        };
+        self.activate(Role::Initiator, repr, None, begin);
+        self.remember(self.id, sequence, begin + self.life(slot));
+        self.send(0, when);
+        Ok(sequence)
+    }
+    /// What the flood in progress, or the last one, carries.
+    pub fn content(&self) -> &[u8] {
+        self.frame.get(HEADER_BYTES..).unwrap_or_default()
+    }
+    /// Whether this node is taking part in a flood.
+    pub const fn is_active(&self) -> bool {
+        matches!(self.state, State::Active(_))
+    }
+
+    /// Takes what the radio reports.
+    pub fn handle_radio(&mut self, event: &RadioEvent<'_>) {
+        if event.answers().is_some_and(|op| tx_number(op).is_some()) {
+            self.unanswered_ops = self.unanswered_ops.saturating_sub(1);
+        }
+        match *event {
+            RadioEvent::Sent { op, sfd } => self.handle_sent(op, sfd),
+            RadioEvent::Refused { op, why } => self.handle_refused(op, why),
+            RadioEvent::Frame { mpdu, sfd, .. } => {
+                if let Ok(repr) = Repr::parse(mpdu) {
+                    self.handle_frame(mpdu, repr, sfd);
+                }
+            }
+            RadioEvent::Done { .. } | RadioEvent::Head { .. } | RadioEvent::Corrupt { .. } => {}
+        }
+    }
+    /// The instant of [`Flood::poll_timeout`] has come.
+    pub fn handle_timeout(&mut self, at: Instant) {
+        if self.poll_timeout().is_some_and(|t| t <= at) {
+            self.leave();
+        }
+    }
+    /// Whether [`Flood::poll_radio`] has an operation.
+    pub const fn wants_radio(&self) -> bool {
+        self.cancel || self.listen || self.stream.is_some()
+    }
+    /// The next operation wanted.
+    pub fn poll_radio(&mut self) -> Option<Request<'_>> {
+        if core::mem::take(&mut self.cancel) {
+            return Some(Request::new(CANCEL, RadioOp::Cancel));
+        }
+        if core::mem::take(&mut self.listen) {
+            let op = RadioOp::Listen {
+                channel: self.config.channel,
+                head_bytes: 0,
+            };
+            return Some(Request::new(LISTEN, op));
+        }
+        let (id, when) = self.stream.take()?;
+        self.unanswered_ops = self.unanswered_ops.saturating_add(1);
+        let channel = self.config.channel;
+        let op = RadioOp::Stream {
+            mpdu: &self.frame,
+            channel,
+            when,
+            cca: Cca::Skip,
+        };
+        Some(Request::new(id, op))
+    }
+    /// When [`Flood::handle_timeout`] is wanted.
+    pub const fn poll_timeout(&self) -> Option<Instant> {
+        match &self.state {
+            State::Active(active) => Some(active.give_up),
+            State::Idle | State::Stopped => None,
+        }
+    }
+    /// The next event.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop()
+    }
+
+    fn handle_sent(&mut self, op: OpId, sfd: Instant) {
+        let Some(active) = self.active_of(op) else {
+            return;
+        };
+        active.sent = active.sent.saturating_add(1);
+        active.give_up = sfd + active.slot * PATIENCE_SLOTS;
+        let unanswered = active.role == Role::Initiator && active.heard == 0;
+        if !unanswered {
+            active.counted += 1;
+        }
+        let started = active.reference.is_none();
+        let reference = *active.reference.get_or_insert(sfd);
+        let (sequence, slot) = (active.sequence, active.slot);
+        let done = active.counted >= active.n_tx.get();
+        if started {
+            self.tell(Event::Started {
+                sequence,
+                reference,
+            });
+        }
+        if done {
+            return self.leave();
+        }
+        // A reception in the coming slot supersedes this with the same frame at the same instant.
+        if unanswered || self.config.missed == MissedSlot::ResendOnOwnClock {
+            let relay = (sfd.since(reference) + slot / 2) / slot + 2;
+            self.send(relay, When::At(sfd + slot * 2));
+        }
+    }
+
+    fn handle_refused(&mut self, op: OpId, why: Refusal) {
+        let Some(active) = self.active_of(op) else {
+            return;
+        };
+        // A relay that the radio refused missed its slot: the next reception or the time-out helps.
+        if active.role == Role::Initiator && active.reference.is_none() {
+            let sequence = active.sequence;
+            self.state = State::Idle;
+            self.tell(Event::Refused { sequence, why });
+        }
+    }
+
+    fn handle_frame(&mut self, mpdu: &[u8], repr: Repr<'_>, sfd: Instant) {
+        let slot = slot_time(mpdu.len(), &self.timing);
+        let next = u64::from(repr.relay) + 1;
+        match &mut self.state {
+            State::Stopped => return,
+            State::Active(active)
+                if (active.initiator, active.sequence) == (repr.initiator, repr.sequence) =>
+            {
+                active.heard = active.heard.saturating_add(1);
+                active.give_up = sfd + slot * PATIENCE_SLOTS;
+                if active.role == Role::Initiator && active.heard == 1 {
+                    // Of the unanswered transmissions only the last counts.
+                    active.counted = 1;
+                }
+                if active.counted >= active.n_tx.get() {
+                    return self.leave();
+                }
+            }
+            // Two floods at once: one's own goes on.
+            State::Active(Active {
+                role: Role::Initiator,
+                ..
+            }) => return,
+            State::Active(_) | State::Idle => {
+                if self.knows(repr.initiator, repr.sequence, sfd) {
+                    return;
+                }
+                let Ok(frame) = FrameBuf::from_slice(mpdu) else {
+                    return;
+                };
+                self.leave();
+                self.frame = frame;
+                let reference = sfd.saturating_sub(slot * u64::from(repr.relay));
+                self.activate(Role::Relay, repr, Some(reference), sfd);
+                self.remember(repr.initiator, repr.sequence, reference + self.life(slot));
+                self.tell(Event::Received {
+                    initiator: repr.initiator,
+                    sequence: repr.sequence,
+                    relay: repr.relay,
+                    reference,
+                });
+            }
+        }
+        self.send(next, When::AfterRx(self.timing.relay_gap()));
+    }
+
+    fn activate(&mut self, role: Role, repr: Repr<'_>, reference: Option<Instant>, begin: Instant) {
+        let slot = slot_time(HEADER_BYTES + repr.content.len(), &self.timing);
+        self.state = State::Active(Active {
+            role,
+            initiator: repr.initiator,
+            sequence: repr.sequence,
+            n_tx: repr.n_tx,
+            slot,
+            reference,
+            counted: 0,
+            sent: 0,
+            heard: u8::from(role == Role::Relay),
+            first_op: self.next_op,
+            ops: 0,
+            give_up: begin + slot * PATIENCE_SLOTS,
+        });
+    }
+
+    /// Asks for a transmission with relay counter `relay`, unless that is beyond the bound.
+    fn send(&mut self, relay: u64, when: When) {
+        let State::Active(active) = &mut self.state else {
+            return;
+        };
+        let Ok(relay) = u8::try_from(relay) else {
+            return;
+        };
+        if relay > self.config.last_relay() {
+            return;
+        }
+        patch_relay(&mut self.frame, relay);
+        self.stream = Some((OpId(FIRST_TX | u16::from(self.next_op)), when));
+        self.next_op = self.next_op.wrapping_add(1);
+        active.ops = active.ops.saturating_add(1);
+    }
+
+    /// The flood that asked for `op`, if it is still in progress.
+    fn active_of(&mut self, op: OpId) -> Option<&mut Active> {
+        let State::Active(active) = &mut self.state else {
+            return None;
+        };
+        let number = tx_number(op)?;
+        (number.wrapping_sub(active.first_op) < active.ops).then_some(active)
+    }
+
+    /// Ends this node's part in a flood with an event.
+    fn leave(&mut self) {
+        if let State::Active(active) = &self.state {
+            let event = Event::Finished {
+                initiator: active.initiator,
+                sequence: active.sequence,
+                reference: active.reference,
+                sent: active.sent,
+                heard: active.heard,
+            };
+            self.tell(event);
+            self.abandon();
+            self.state = State::Idle;
+        }
+    }
+
+    /// Takes back what was asked for and not done yet.
+    fn abandon(&mut self) {
+        self.stream = None;
+        self.cancel |= self.unanswered_ops > 0;
+    }
+
+    /// How long after its reference time frames of a flood may be on the air.
+    fn life(&self, slot: Duration) -> Duration {
+        slot * (u64::from(self.config.last_relay()) + 1)
+    }
+
+    fn knows(&self, initiator: NodeId, sequence: u8, now: Instant) -> bool {
+        self.known.iter().flatten().any(|known| {
+            (known.initiator, known.sequence) == (initiator, sequence) && now <= known.until
+        })
+    }
+
+    fn remember(&mut self, initiator: NodeId, sequence: u8, until: Instant) {
+        self.known[self.next_known] = Some(Known {
+            initiator,
+            sequence,
+            until,
+        });
+        self.next_known = (self.next_known + 1) % REMEMBERED;
+    }
+
+    fn tell(&mut self, event: Event) {
+        let full = self.events.push(event).is_err();
+        debug_assert!(!full, "events are drained after every call");
+    }
+}
+
+/// Which of this machine's transmissions `op` names.
+fn tx_number(op: OpId) -> Option<u8> {
+    u8::try_from(op.0.checked_sub(FIRST_TX)?).ok()
+}
