@@ -1,8 +1,13 @@
 //! Faults that experiments inject: a node that dies, a receiver that goes deaf.
 //!
 //! Does not model a half-sent frame: what is on the air when its sender dies goes on to its end.
-//! Tests: with the network's.
+//! Tests: `tests/whole.rs`.
 
+use crate::air::ear;
+use crate::queue::Rank;
+use crate::radio::{Excursion, Mode};
+use crate::world::{What, World};
+use thalweg_medium::Deaf;
 use thalweg_units::SimTime;
 
 /// What is wrong with a node from now on.
@@ -18,4 +23,62 @@ pub enum Fault {
     },
     /// Nothing. The engine goes on from the state it had, the radio in the mode it had.
     Healthy,
+}
+
+impl World {
+    pub(crate) fn fault(&mut self, n: usize, fault: Fault) {
+        match fault {
+            Fault::Dead => {
+                self.radios[n].dead = true;
+                self.stop_receiving(n);
+                self.drop_pending(n);
+                self.settle(n);
+            }
+            Fault::Deaf { until } => {
+                self.radios[n].deaf_until = Some(until);
+                if self.radios[n].tuned {
+                    self.radios[n].tuned = false;
+                    self.radios[n].receiving_until = SimTime::ZERO;
+                    self.medium.deafen(self.now, ear(n), Deaf::Busy);
+                }
+                let what = What::Undeafen { node: n as u32 };
+                self.queue.push(until.max(self.now), Rank::Turn, what);
+            }
+            Fault::Healthy => {
+                let was_dead = std::mem::take(&mut self.radios[n].dead);
+                self.radios[n].deaf_until = None;
+                if was_dead {
+                    self.revive(n);
+                } else {
+                    self.undeafen(n);
+                }
+            }
+        }
+    }
+
+    fn revive(&mut self, n: usize) {
+        self.settle(n);
+        let now = self.now;
+        for (node, telling) in std::mem::take(&mut self.held) {
+            if node as usize == n {
+                self.queue
+                    .push(now, Rank::Tell, What::Tell { node, telling });
+            } else {
+                self.held.push((node, telling));
+            }
+        }
+        let local = self.timers[n].local.take();
+        self.set_timeout(n, local);
+    }
+
+    pub(crate) fn undeafen(&mut self, n: usize) {
+        let now = self.now;
+        let radio = &mut self.radios[n];
+        if radio.is_deaf(now) || radio.tuned || radio.excursion != Excursion::No {
+            return;
+        }
+        if let (Mode::Listen { channel, .. }, true) = (radio.mode, radio.meter.receives(now)) {
+            self.hear(n, channel);
+        }
+    }
 }

@@ -6,12 +6,14 @@
 //! same bytes. Does not model: several radios on one node, receive buffers that overflow, crystal
 //! error within a frame.
 
+mod air;
 mod board;
 mod capture;
 mod clock;
 mod energy;
 mod fault;
 mod network;
+mod operations;
 mod queue;
 mod radio;
 #[cfg(test)]

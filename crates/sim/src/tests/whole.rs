@@ -13,7 +13,7 @@ fn wander(seed: u64) -> (Network<Puppet>, Vec<String>) {
     let log = Arc::new(Mutex::new(Vec::new()));
     let into = Arc::clone(&log);
     net.trace(Some(Box::new(move |r| {
-        into.lock().unwrap().push(format!("{r:?}"))
+        into.lock().unwrap().push(format!("{r:?}"));
     })));
     for n in 0..4 {
         net.command(n, Listen(26));
@@ -59,7 +59,7 @@ fn hardware_starts_scatter_by_the_boards_jitter() {
             let Seen::Sent { sfd } = answer(&net, 1, 1).1 else {
                 panic!("not sent")
             };
-            sfd.as_nanos() as f64 - (2_088_000 + 281_000 + 160_000) as f64
+            sfd.as_nanos() as f64 - f64::from(2_088_000 + 281_000 + 160_000)
         })
         .collect();
     let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
@@ -256,7 +256,7 @@ fn engines_without_end_are_errors() {
 fn numbers_that_do_not_match_are_refused() {
     let engines = || vec![Puppet::default(), Puppet::default()];
     let board = boards::telosb();
-    let three = vec![board.clone(), board.clone(), board.clone()];
+    let three = vec![board; 3];
     assert!(Network::new(world(2, |_, _| true), &three, engines(), 1).is_err());
     assert!(Network::new(world(3, |_, _| true), &three[..1], engines(), 1).is_err());
     assert!(Network::new(world(2, |_, _| true), &three[..2], engines(), 1).is_ok());

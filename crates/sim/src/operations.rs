@@ -1,0 +1,217 @@
+//! What operations do: accepted, refused, superseded.
+//!
+//! The contract is [`thalweg_engine::RadioOp`]'s. Refused operations change nothing. A frame is
+//! taken from the buffer when `Transmit` is asked for. Tests: `tests/contract.rs`,
+//! `tests/random_operations.rs`.
+
+use crate::queue::Rank;
+use crate::radio::{Excursion, Filling, Mode, Pending};
+use crate::world::{What, World};
+use thalweg_engine::{Cca, OpId, RadioId, RadioOp, Refusal, Request, TxSlot, When};
+use thalweg_units::Channel;
+use thalweg_wire::FrameBuf;
+
+/// What dropping a pending transmission left behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dropped {
+    Nothing,
+    /// The radio was away or awake for it.
+    MustSettle,
+}
+
+/// A transmission that is asked for.
+struct Shot {
+    id: OpId,
+    frame: FrameBuf,
+    filling: Filling,
+    channel: Channel,
+    when: When,
+    cca: Cca,
+}
+
+impl World {
+    /// Takes an operation of node `n`, now.
+    pub(crate) fn submit(&mut self, n: usize, request: Request<'_>) {
+        let (now, id) = (self.now, request.id);
+        if request.radio != RadioId(0) {
+            return self.refuse(n, id, Refusal::NoSuch);
+        }
+        match request.op {
+            RadioOp::Load { slot, .. } | RadioOp::Transmit { slot, .. } if slot != TxSlot(0) => {
+                self.refuse(n, id, Refusal::NoSuch);
+            }
+            RadioOp::Load { mpdu, .. } => {
+                let Some(frame) = frame(mpdu) else {
+                    return self.refuse(n, id, Refusal::BadLength);
+                };
+                let radio = &mut self.radios[n];
+                let from = now.max(radio.bus_until);
+                let until = from + radio.copy_time(mpdu.len());
+                radio.slot = Some(frame);
+                radio.bus_until = until;
+                radio.meter.mcu(from, until);
+                self.done(n, until, id);
+            }
+            RadioOp::Transmit {
+                channel, when, cca, ..
+            } => match self.radios[n].slot {
+                Some(frame) => {
+                    let filling = Filling::Loaded;
+                    self.send(
+                        n,
+                        Shot {
+                            id,
+                            frame,
+                            filling,
+                            channel,
+                            when,
+                            cca,
+                        },
+                    );
+                }
+                None => self.refuse(n, id, Refusal::Empty),
+            },
+            RadioOp::Stream {
+                mpdu,
+                channel,
+                when,
+                cca,
+            } => match frame(mpdu) {
+                Some(frame) => {
+                    let filling = Filling::Streamed;
+                    self.send(
+                        n,
+                        Shot {
+                            id,
+                            frame,
+                            filling,
+                            channel,
+                            when,
+                            cca,
+                        },
+                    );
+                }
+                None => self.refuse(n, id, Refusal::BadLength),
+            },
+            RadioOp::Listen {
+                channel,
+                head_bytes,
+            } => {
+                self.radios[n].mode = Mode::Listen {
+                    channel,
+                    head_bytes,
+                };
+                self.stop_receiving(n);
+                let on = match self.radios[n].excursion {
+                    Excursion::No => self.begin_tuning(n),
+                    Excursion::Strobed | Excursion::OnAir { .. } => now,
+                };
+                self.done(n, on, id);
+            }
+            RadioOp::Sleep => {
+                self.radios[n].mode = Mode::Sleep;
+                self.stop_receiving(n);
+                self.drop_pending(n);
+                self.settle(n);
+                self.done(n, now, id);
+            }
+            RadioOp::Cancel => {
+                if self.drop_pending(n) == Dropped::MustSettle {
+                    self.settle(n);
+                }
+                self.done(n, now, id);
+            }
+        }
+    }
+
+    /// Accepts a transmission, or refuses it.
+    fn send(&mut self, n: usize, shot: Shot) {
+        let Shot {
+            id,
+            frame,
+            filling,
+            channel,
+            when,
+            cca,
+        } = shot;
+        let now = self.now;
+        let radio = &mut self.radios[n];
+        let turnaround = radio.board.timing.turnaround;
+        let soonest = radio.soonest_strobe(now);
+        let ready = soonest + turnaround;
+        let nominal = match when {
+            When::Now => ready,
+            When::At(sfd) => radio
+                .clock
+                .when(sfd)
+                .saturating_sub(radio.board.chip.phy.sfd_offset()),
+            When::AfterRx(gap) => match radio.last_rx_end {
+                Some(end) => radio.clock.after(end, gap),
+                None => return self.refuse(n, id, Refusal::Empty),
+            },
+        };
+        if nominal < ready {
+            let why = Refusal::Late {
+                by: ready.since(nominal),
+            };
+            return self.refuse(n, id, why);
+        }
+        let start = match when {
+            // Software is late, never early.
+            When::Now => {
+                let shifted = radio.with_software_jitter(nominal);
+                nominal + nominal.since(shifted).max(shifted.since(nominal))
+            }
+            When::At(_) => radio.with_software_jitter(nominal).max(ready),
+            // Armed in hardware, which may be early by its own rounding.
+            When::AfterRx(_) => radio.with_sync_jitter(nominal),
+        };
+        let strobe = start.saturating_sub(turnaround).max(soonest);
+        radio.tokens = radio.tokens.wrapping_add(1);
+        let token = radio.tokens;
+        if filling == Filling::Streamed {
+            radio.slot = Some(frame);
+        }
+        let dropped = self.drop_pending(n);
+        self.radios[n].pending = Some(Pending {
+            id,
+            token,
+            strobe,
+            start,
+            channel,
+            cca,
+            filling,
+            frame,
+        });
+        let node = n as u32;
+        if dropped == Dropped::MustSettle || self.radios[n].mode == Mode::Sleep {
+            self.settle(n);
+        }
+        self.queue
+            .push(strobe, Rank::Turn, What::Strobe { node, token });
+    }
+
+    /// Answers the pending transmission, if there is one, that it will not be.
+    pub(crate) fn drop_pending(&mut self, n: usize) -> Dropped {
+        let Some(pending) = self.radios[n].pending.take() else {
+            return Dropped::Nothing;
+        };
+        self.refuse(n, pending.id, Refusal::Superseded);
+        let radio = &mut self.radios[n];
+        let strobed = radio.excursion == Excursion::Strobed;
+        if strobed {
+            radio.excursion = Excursion::No;
+        }
+        if strobed || radio.mode == Mode::Sleep {
+            Dropped::MustSettle
+        } else {
+            Dropped::Nothing
+        }
+    }
+}
+
+fn frame(mpdu: &[u8]) -> Option<FrameBuf> {
+    FrameBuf::from_slice(mpdu)
+        .ok()
+        .filter(|frame| !frame.is_empty())
+}
