@@ -1,0 +1,198 @@
+//! Bad input: one line on standard error, the right status, nothing on standard output, nothing
+//! left behind.
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+
+use assert_cmd::Command;
+use predicates::prelude::*;
+use predicates::str::contains;
+
+fn thalweg(folder: &Path) -> Command {
+    let mut command = Command::cargo_bin("thalweg").unwrap();
+    command.current_dir(folder);
+    command
+}
+
+/// Runs `args` in an empty folder: status `code`, one line that contains `part`.
+fn refused(code: i32, args: &[&str], part: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    refused_in(dir.path(), code, args, part);
+    assert_eq!(
+        fs::read_dir(dir.path()).unwrap().count(),
+        0,
+        "{args:?} left something behind"
+    );
+}
+
+fn refused_in(folder: &Path, code: i32, args: &[&str], part: &str) {
+    let one_line = predicate::function(|text: &str| {
+        text.starts_with("thalweg: error: ")
+            && text.ends_with('\n')
+            && text.lines().count() == 1
+            && !text.contains("panicked")
+            && !text.contains("os error")
+    });
+    thalweg(folder)
+        .args(args)
+        .assert()
+        .code(code)
+        .stdout("")
+        .stderr(one_line.and(contains(part)));
+}
+
+#[test]
+fn what_was_typed_cannot_be_used() {
+    let cases: &[(&[&str], &str)] = &[
+        (&[], "a command is missing"),
+        (&["bogus"], "unrecognized subcommand 'bogus'"),
+        (&["colect"], "tip: a similar subcommand exists: 'collect'"),
+        (
+            &["collect", "--chanels", "15"],
+            "tip: a similar argument exists: '--channels'",
+        ),
+        (&["collect", "extra"], "unexpected argument 'extra'"),
+        (
+            &["collect", "--channels", "27"],
+            "a channel is a whole number from 11 to 26",
+        ),
+        (
+            &["collect", "--channels", "10"],
+            "a channel is a whole number from 11 to 26",
+        ),
+        (
+            &["collect", "--channels", "15,,20"],
+            "a channel is a whole number from 11 to 26",
+        ),
+        (
+            &["collect", "--channels", "15,15"],
+            "channel 15 stands there twice",
+        ),
+        (&["collect", "--channels", "20-15"], "runs backwards"),
+        (&["collect", "--channels"], "a value is required"),
+        (&["collect", "--payload", "0"], "1 to 118"),
+        (&["collect", "--payload", "119"], "1 to 118"),
+        (&["collect", "--from", "65535"], "0 to 65533"),
+        (&["collect", "--from", "x"], "0 to 65533"),
+        (&["collect", "--to=-1"], "0 to 65533"),
+        (&["collect", "--bytes", "0"], "whole number of bytes"),
+        (&["collect", "--bytes", "NaN"], "whole number of bytes"),
+        (
+            &["collect", "--bytes", "99999999999"],
+            "whole number of bytes",
+        ),
+        (&["collect", "--seed", "x"], "--seed"),
+        (&["collect", "--seed", "18446744073709551616"], "--seed"),
+        (&["collect", "--paths", "0"], "--paths"),
+        (&["collect", "--hops", "256"], "--hops"),
+        (
+            &["collect", "--protocol", "tcp"],
+            "possible values: p3, pip",
+        ),
+        (&["collect", "--testbed", ""], "--testbed"),
+        (
+            &["collect", "--file", "a", "--bytes", "1"],
+            "cannot be used with",
+        ),
+        (
+            &["collect", "--all-nodes", "--from", "3"],
+            "cannot be used with",
+        ),
+        (
+            &["collect", "--all-nodes", "--pcap", "a"],
+            "cannot be used with",
+        ),
+        (
+            &["collect", "--seed", "1", "--seed", "2"],
+            "cannot be used multiple times",
+        ),
+        (
+            &["collect", "--file", "missing.bin"],
+            "missing.bin: cannot be read",
+        ),
+        (&["collect", "--file", "."], ".: cannot be read"),
+        (&["collect", "--file", "/dev/null"], "/dev/null: is empty"),
+        (
+            &["collect", "--file", "/dev/zero"],
+            "/dev/zero: is larger than 64 MiB",
+        ),
+        (&["collect", "--pcap", "."], ".: is a folder"),
+        (&["collect", "--pcap", "none/.."], "is no file name"),
+        (&["plan"], "--links <FILE>"),
+        (&["testbed"], "a command is missing"),
+        (
+            &["run"],
+            "required arguments were not provided: <EXPERIMENT|FILE>",
+        ),
+        (&["run", "p3.fig5", "--seeds", "10..1"], "run backwards"),
+        (&["run", "p3.fig5", "--seeds", "1-3"], "seeds are A..B"),
+    ];
+    for (args, part) in cases {
+        refused(2, args, part);
+    }
+}
+
+#[test]
+fn a_file_name_with_line_breaks_stays_one_line() {
+    refused(
+        2,
+        &["collect", "--file", "no\nsuch\u{1b}[31m\nfile"],
+        "no such",
+    );
+}
+
+#[test]
+fn a_file_in_the_place_of_the_store_is_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("data"), "mine").unwrap();
+    refused_in(
+        dir.path(),
+        2,
+        &["collect", "--out", "data"],
+        "data: is not a folder",
+    );
+    assert_eq!(fs::read(dir.path().join("data")).unwrap(), b"mine");
+}
+
+#[test]
+fn a_capture_that_cannot_be_written_is_one_line() {
+    refused(
+        1,
+        &["collect", "--pcap", "no/such/folder/air.pcapng"],
+        "air.pcapng: cannot write",
+    );
+}
+
+#[test]
+fn a_reader_that_has_gone_is_no_error() {
+    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("thalweg"))
+        .args(["collect", "--help"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+}
+
+#[test]
+fn a_full_standard_output_is_one_line() {
+    let full = fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let output = std::process::Command::new(assert_cmd::cargo::cargo_bin("thalweg"))
+        .arg("--help")
+        .stdout(full)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let line = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(
+        line,
+        "thalweg: error: standard output: cannot write: No space left on device\n"
+    );
+}
