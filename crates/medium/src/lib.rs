@@ -18,6 +18,8 @@ mod losscause;
 mod measured;
 mod medium;
 pub mod modem;
+#[cfg(test)]
+mod naive_tests;
 pub mod random;
 mod reception;
 mod signal;

@@ -141,7 +141,7 @@ pub struct Medium {
 
 /// Power variation of this run.
 #[derive(Debug)]
-struct Draws {
+pub(crate) struct Draws {
     packet_key: u64,
     run_key: u64,
     packet: Factors,
@@ -151,7 +151,7 @@ struct Draws {
 }
 
 impl Draws {
-    fn new(env: &Environment, seed: u64) -> Self {
+    pub(crate) fn new(env: &Environment, seed: u64) -> Self {
         let variation = env.variation;
         Self {
             packet_key: derive(seed, "packets", &[]),
@@ -165,11 +165,11 @@ impl Draws {
     }
     /// The random word of transmission `number` at `ear`.
     #[inline]
-    fn word(&self, number: u64, ear: EarId) -> u64 {
+    pub(crate) fn word(&self, number: u64, ear: EarId) -> u64 {
         nth(nth(self.packet_key, number), u64::from(ear.0))
     }
     #[inline]
-    fn factor(&self, word: u64, from: EarId, to: EarId, channel: Channel) -> f64 {
+    pub(crate) fn factor(&self, word: u64, from: EarId, to: EarId, channel: Channel) -> f64 {
         let mut factor = f64::from(self.packet.pick(word));
         if self.run_varies {
             let (low, high) = (from.min(to), from.max(to));

@@ -67,7 +67,7 @@ fn only_the_preamble_can_be_stolen() {
             },
         ];
         bench_each(&senders, 60, 100, 0.0, |r| {
-            of_first += u32::from(r.outcome == Outcome::Good)
+            of_first += u32::from(r.outcome == Outcome::Good);
         });
         of_first
     };
