@@ -132,24 +132,36 @@ impl Environment {
         psdu_bytes: usize,
         power: Dbm,
     ) -> f64 {
-        let (Some(link), Some(ear)) = (
-            self.links.between(from, to, channel),
-            self.ears.get(to.0 as usize),
-        ) else {
-            return 0.0;
-        };
-        let mean = f64::from(link.gain_mw) * power.milliwatts().0;
-        let single = SingleLink {
-            chip: ear.chip,
-            noise_mw: ear.noise_floor.milliwatts().0,
-        };
-        single.prr(
-            &self.demodulator,
-            mean,
-            f64::from(link.erasure),
-            psdu_bytes,
-            &Factors::new(self.variation.total()),
-        )
+        self.expected(psdu_bytes, power)(from, to, channel)
+    }
+
+    /// [`Environment::prr`] of many links: what all links share is worked out once.
+    pub fn expected(
+        &self,
+        psdu_bytes: usize,
+        power: Dbm,
+    ) -> impl Fn(EarId, EarId, Channel) -> f64 + '_ {
+        let factors = Factors::new(self.variation.total());
+        let power_mw = power.milliwatts().0;
+        move |from, to, channel| {
+            let (Some(link), Some(ear)) = (
+                self.links.between(from, to, channel),
+                self.ears.get(to.0 as usize),
+            ) else {
+                return 0.0;
+            };
+            let single = SingleLink {
+                chip: ear.chip,
+                noise_mw: ear.noise_floor.milliwatts().0,
+            };
+            single.prr(
+                &self.demodulator,
+                f64::from(link.gain_mw) * power_mw,
+                f64::from(link.erasure),
+                psdu_bytes,
+                &factors,
+            )
+        }
     }
 }
 
