@@ -1,8 +1,8 @@
 //! Who relays odd and who even packets (P3, section IV-C3), extra relays, and who speaks to the sink.
 //!
-//! Works on [`Draft`]: the stages between source and sink with each relay's group. Invariant: the
+//! Works on a draft of the plan: the stages between source and sink with each relay's group. Invariant: the
 //! groups' path counts differ by at most one, and so do their sizes per stage until
-//! [`Draft::thin_last_stage`]. Nothing here draws but [`random_halves`]. Tests: in tests/plans.rs.
+//! the last stage is thinned. Nothing here draws but the random halves. Tests: in tests/plans.rs.
 
 use crate::links::LinkQualities;
 use crate::predict::{chain, reversed};

@@ -8,21 +8,30 @@
 pub mod beats;
 pub mod channels;
 pub mod closed_forms;
+mod graphml;
 pub mod groups;
 pub mod links;
+pub mod pairs;
 pub mod paths;
 pub mod plan;
 pub mod predict;
 pub mod request;
+mod route;
+mod svg;
 pub mod topology;
 
 pub use channels::Assignment;
 pub use groups::{Group, Member};
 pub use links::{ChannelSummary, LinkError, LinkQualities, LinkQuality, Place};
+pub use pairs::{
+    best_channels, channel_support, suggest_pairs, ChannelSupport, Floors, Pair, PairOrder,
+    PairRequest,
+};
 pub use paths::{node_distinct_paths, PathSearch, PathSet, RelayOrder};
-pub use plan::{plan, PipPlan, Plan, PlanError, Warning};
+pub use plan::{PipPlan, Plan, PlanError, Warning};
 pub use predict::{Feed, Prediction};
 pub use request::{
     Diversity, Grouping, LastStage, PipChoice, RadioCurrents, RouteRequest, Transfer,
 };
+pub use route::plan;
 pub use topology::{LinkRule, Topology};

@@ -1,6 +1,7 @@
 //! Path searches against brute force on small random graphs.
 
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use rand::SeedableRng;
 use thalweg_planner::{node_distinct_paths, PathSearch, Topology};
 
@@ -77,7 +78,7 @@ fn check_paths(graph: &Topology, paths: &[Vec<usize>], source: usize, sink: usiz
 }
 
 fn graphs() -> impl Strategy<Value = Topology> {
-    (5usize..=10, 0.15f64..0.5).prop_flat_map(|(nodes, density)| {
+    (7usize..=11, 0.3f64..0.7).prop_flat_map(|(nodes, density)| {
         let pairs: Vec<(usize, usize)> = (0..nodes)
             .flat_map(|a| (0..a).map(move |b| (a, b)))
             .collect();
@@ -93,7 +94,7 @@ fn graphs() -> impl Strategy<Value = Topology> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, rng_seed: RngSeed::Fixed(26), failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn searches_agree_with_brute_force(graph in graphs(), hops in 1usize..6, seed in 0u64..1000) {
         let (source, sink) = (0, graph.nodes() - 1);
@@ -110,5 +111,42 @@ proptest! {
         prop_assert_eq!(dfs.paths.is_empty(), most == 0);
         let again = node_distinct_paths(&graph, source, sink, hops, PathSearch::Layered, &mut rng(seed));
         prop_assert_eq!(again, better);
+    }
+}
+
+/// Layers of relays between a source and a sink, linked only from layer to layer.
+fn layered_graphs() -> impl Strategy<Value = (Topology, usize)> {
+    (3usize..=6, 3usize..=7, 0.2f64..0.5, 0u64..1 << 40).prop_map(|(hops, width, density, seed)| {
+        use rand::Rng;
+        let mut rng = rng(seed);
+        let nodes = 2 + width * (hops - 1);
+        let layer = |node: usize| match node {
+            0 => 0,
+            last if last == nodes - 1 => hops,
+            relay => 1 + (relay - 1) % (hops - 1),
+        };
+        let mut edges = Vec::new();
+        for a in 0..nodes {
+            for b in 0..nodes {
+                let end = a == 0 || b == nodes - 1;
+                if layer(a) + 1 == layer(b) && (end || rng.random_bool(density)) {
+                    edges.push((a, b));
+                }
+            }
+        }
+        (Topology::from_edges(nodes, edges), hops)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, rng_seed: RngSeed::Fixed(26), failure_persistence: None, ..ProptestConfig::default() })]
+    /// Where every relay has one layer only, Menger's bound is met exactly.
+    #[test]
+    fn the_larger_search_is_exact_on_layers((graph, hops) in layered_graphs(), seed in 0u64..1000) {
+        let sink = graph.nodes() - 1;
+        prop_assume!(graph.hops_from(0)[sink] == Some(hops));
+        let found = node_distinct_paths(&graph, 0, sink, hops, PathSearch::Layered, &mut rng(seed));
+        check_paths(&graph, &found.paths, 0, sink, hops);
+        prop_assert_eq!(found.paths.len(), found.upper_bound);
     }
 }

@@ -194,7 +194,7 @@ pub(crate) fn find(
 }
 
 /// Node-distinct paths of exactly `hops` hops between two nodes of a bare graph, relays tried in
-/// order of their index. For tools and tests; plans are made with [`crate::plan`].
+/// order of their index. For tools and tests; plans are made with [`crate::plan()`].
 pub fn node_distinct_paths(
     topology: &Topology,
     source: usize,

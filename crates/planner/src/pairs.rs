@@ -1,0 +1,279 @@
+//! Which pairs of nodes and which channels a network supports: for choosing routes to try, and for
+//! traces whose nodes and channels nobody has an opinion on.
+//!
+//! A pair supports a transfer if at least N node-distinct paths of one length join it under the link
+//! rule asked for; no weaker rule counts here. Tests: below.
+
+use crate::channels::{apart, spread_order};
+use crate::links::LinkQualities;
+use crate::paths::{self, Quest};
+use crate::request::RouteRequest;
+use crate::topology::{LinkRule, Topology};
+use rand::seq::SliceRandom;
+use rand::Rng;
+use serde::{Serialize, Serializer};
+use thalweg_units::Channel;
+
+/// In which order pairs are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PairOrder {
+    /// Farthest apart in hops first; no node serves in two pairs.
+    #[default]
+    Farthest,
+    /// By chance.
+    Random,
+}
+
+/// Which pairs qualify by floor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Floors {
+    /// All.
+    #[default]
+    Any,
+    /// Those on different floors; all where places are not known.
+    Different,
+}
+
+/// Pairs wanted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PairRequest {
+    /// How many.
+    pub count: usize,
+    /// Which first.
+    pub order: PairOrder,
+    /// Which qualify.
+    pub floors: Floors,
+    /// Shortest path at least this long, in hops.
+    pub min_hops: usize,
+    /// How routes are sought: rule, routing channel, N, search, `max_hops` (a strict bound on H here);
+    /// source and sink are ignored.
+    pub route: RouteRequest,
+}
+
+impl PairRequest {
+    /// `count` pairs at least two hops apart, farthest first, with P3's defaults and H of at most 6.
+    pub fn new(count: usize) -> Self {
+        Self {
+            count,
+            order: PairOrder::default(),
+            floors: Floors::default(),
+            min_hops: 2,
+            route: RouteRequest {
+                max_hops: 6,
+                ..RouteRequest::new(0, 0)
+            },
+        }
+    }
+}
+
+/// A pair that supports a transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Pair {
+    /// Source.
+    pub source: usize,
+    /// Sink.
+    pub sink: usize,
+    /// Hops of a shortest path.
+    pub shortest: usize,
+    /// H: the shortest length with enough paths.
+    pub hops: usize,
+    /// Paths found of that length.
+    pub paths: usize,
+}
+
+/// Pairs that have at least N node-distinct paths of one length, in the order asked for; fewer than
+/// asked for where the network has no more.
+pub fn suggest_pairs(
+    links: &LinkQualities,
+    request: &PairRequest,
+    rng: &mut impl Rng,
+) -> Vec<Pair> {
+    let route = &request.route;
+    let topology = Topology::new(links, route.routing_channel, &route.rule);
+    let wanted = route.min_paths.max(1);
+    let hops: Vec<Vec<Option<usize>>> = (0..links.nodes())
+        .map(|node| topology.hops_from(node))
+        .collect();
+    let other_floor = |a: usize, b: usize| match (request.floors, links.places()) {
+        (Floors::Different, Some(places)) => places[a].floor != places[b].floor,
+        _ => true,
+    };
+    // With too few neighbours there is no need to search; a direct link needs none.
+    let open = |node: usize| topology.neighbours(node).len() >= wanted;
+    let mut candidates: Vec<(usize, usize, usize)> = Vec::new();
+    for (source, to) in hops.iter().enumerate().filter(|&(node, _)| open(node)) {
+        for (sink, far) in to.iter().enumerate().filter(|&(node, _)| open(node)) {
+            let Some(far) = far.filter(|&far| far >= request.min_hops.max(1)) else {
+                continue;
+            };
+            if far <= route.max_hops && other_floor(source, sink) {
+                candidates.push((far, source, sink));
+            }
+        }
+    }
+    // By chance in any case: among pairs equally far apart no node is favoured.
+    candidates.shuffle(rng);
+    if request.order == PairOrder::Farthest {
+        candidates.sort_by_key(|&(far, _, _)| std::cmp::Reverse(far));
+    }
+    let mut serving = vec![false; links.nodes()];
+    let mut pairs = Vec::new();
+    for (shortest, source, sink) in candidates {
+        if pairs.len() >= request.count {
+            break;
+        }
+        if request.order == PairOrder::Farthest && (serving[source] || serving[sink]) {
+            continue;
+        }
+        let (channel, order) = (route.routing_channel, route.order);
+        let ends = (source, sink);
+        let ordered = paths::ordered_neighbours(&topology, links, channel, ends, order, rng);
+        for length in shortest..=route.max_hops {
+            let (from, to) = (&hops[source], &hops[sink]);
+            let quest = Quest {
+                topology: &topology,
+                source,
+                sink,
+                hops: length,
+                from,
+                to,
+            };
+            let found = paths::find(&quest, &ordered, route.search, rng).paths.len();
+            if found >= wanted {
+                serving[source] = true;
+                serving[sink] = true;
+                pairs.push(Pair {
+                    source,
+                    sink,
+                    shortest,
+                    hops: length,
+                    paths: found,
+                });
+                break;
+            }
+        }
+    }
+    pairs
+}
+
+/// What one channel offers under a link rule.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ChannelSupport {
+    /// The channel.
+    #[serde(serialize_with = "number")]
+    pub channel: Channel,
+    /// Mean number of routing links of a node.
+    pub mean_degree: f64,
+    /// Nodes in the largest connected part.
+    pub largest_part: usize,
+}
+
+fn number<S: Serializer>(channel: &Channel, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u8(channel.number())
+}
+
+/// The channels with data, best first: largest connected part, then most links.
+pub fn channel_support(links: &LinkQualities, rule: &LinkRule) -> Vec<ChannelSupport> {
+    let mut support: Vec<ChannelSupport> = (links.channels().iter())
+        .map(|channel| {
+            let topology = Topology::new(links, channel, rule);
+            let largest_part = topology.components().first().map_or(0, Vec::len);
+            ChannelSupport {
+                channel,
+                mean_degree: topology.mean_degree(),
+                largest_part,
+            }
+        })
+        .collect();
+    support.sort_by(|a, b| {
+        let links = b.mean_degree.total_cmp(&a.mean_degree);
+        b.largest_part
+            .cmp(&a.largest_part)
+            .then(links)
+            .then(b.channel.cmp(&a.channel))
+    });
+    support
+}
+
+/// Up to `count` channels to run a pipeline on, counted back from the sink: the best that leave a channel
+/// between each other, then the best of the rest.
+pub fn best_channels(links: &LinkQualities, rule: &LinkRule, count: usize) -> Vec<Channel> {
+    let support = channel_support(links, rule);
+    let mut chosen: Vec<Channel> = Vec::new();
+    for least in [2, 1] {
+        for candidate in &support {
+            let clear = chosen.iter().all(|&c| apart(c, candidate.channel) >= least);
+            if chosen.len() < count && clear {
+                chosen.push(candidate.channel);
+            }
+        }
+    }
+    match chosen.first() {
+        Some(&best) => spread_order(&chosen, best),
+        None => chosen,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::links::Place;
+    use rand::SeedableRng;
+    use thalweg_units::Channel;
+
+    /// A grid of 12 x 7 nodes, linked to their eight neighbours, on two channels; the second
+    /// channel lacks the links of the last column.
+    fn grid() -> LinkQualities {
+        let at = |node: usize| ((node / 7) as f64, (node % 7) as f64);
+        let mut links = LinkQualities::new(84);
+        for a in 0..84 {
+            for b in 0..84 {
+                let ((ax, ay), (bx, by)) = (at(a), at(b));
+                if a == b || (ax - bx).abs() > 1.0 || (ay - by).abs() > 1.0 {
+                    continue;
+                }
+                links.record(a, b, Channel::LAST, 10, 10, None).unwrap();
+                if ax.max(bx) < 11.0 {
+                    links.record(a, b, Channel::FIRST, 10, 10, None).unwrap();
+                }
+            }
+        }
+        let place = |node| Place {
+            x_m: at(node).0,
+            y_m: at(node).1,
+            z_m: 0.0,
+            floor: 0,
+        };
+        links.set_places((0..84).map(place).collect()).unwrap();
+        links
+    }
+
+    #[test]
+    fn far_pairs_first_and_each_node_once() {
+        let mut rng = rand_pcg::Pcg64Mcg::seed_from_u64(1);
+        let mut request = PairRequest::new(5);
+        request.route.min_paths = 3;
+        let pairs = suggest_pairs(&grid(), &request, &mut rng);
+        assert_eq!(pairs.len(), 5);
+        assert!(pairs
+            .windows(2)
+            .all(|two| two[0].shortest >= two[1].shortest));
+        assert!(pairs.iter().all(|pair| pair.paths >= 3 && pair.hops <= 6));
+        let mut nodes: Vec<usize> = pairs.iter().flat_map(|p| [p.source, p.sink]).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        assert_eq!(nodes.len(), 10);
+        // Nobody has nine neighbours.
+        request.route.min_paths = 9;
+        assert!(suggest_pairs(&grid(), &request, &mut rng).is_empty());
+    }
+
+    #[test]
+    fn channels_by_what_they_connect() {
+        let support = channel_support(&grid(), &LinkRule::default());
+        assert_eq!(support[0].channel, Channel::LAST);
+        assert_eq!((support[0].largest_part, support[1].largest_part), (84, 77));
+        let best = best_channels(&grid(), &LinkRule::default(), 4);
+        assert_eq!(best, [Channel::LAST, Channel::FIRST]);
+    }
+}

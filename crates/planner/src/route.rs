@@ -1,0 +1,354 @@
+//! Route selection (P3, sections IV-C and IV-D): from links and a request to a plan.
+//!
+//! For each link rule in turn and for H from the shortest length up, node-distinct paths of exactly
+//! H hops are sought until there are N of them; else the most that were met are taken, with a warning.
+//! Then groups, extra relays, channels, speakers of the last stage, prediction. The generator is drawn
+//! from in a fixed order: same links, request and generator, same plan. Tests: tests/plans.rs.
+
+use crate::channels::{self, Assignment, REUSE_DISTANCE};
+use crate::groups::{random_halves, Draft, Group, Member};
+use crate::links::LinkQualities;
+use crate::paths::{self, PathSet, Quest};
+use crate::plan::{PipPlan, Plan, PlanError, Warning};
+use crate::predict::{predict, Feed, Patience};
+use crate::request::{Diversity, Grouping, LastStage, PipChoice, RouteRequest};
+use crate::topology::{LinkRule, Topology};
+use rand::Rng;
+use thalweg_units::Channel;
+
+/// A set of paths and how it came about.
+struct Route {
+    set: PathSet,
+    hops: usize,
+    shortest: usize,
+    rule: LinkRule,
+    topology: Topology,
+    weaker: bool,
+}
+
+/// Plans a transfer.
+///
+/// # Errors
+/// [`PlanError`] where the request names nodes or channels that will not do, or no route exists.
+pub fn plan(
+    links: &LinkQualities,
+    request: &RouteRequest,
+    rng: &mut impl Rng,
+) -> Result<Plan, PlanError> {
+    check(links, request)?;
+    let mut route = route(links, request, rng)?;
+    if let Some(most) = request.max_paths {
+        keep_best(
+            &mut route.set.paths,
+            most.max(1),
+            links,
+            request.routing_channel,
+        );
+    }
+    let (hops, paths) = (route.hops, route.set.paths);
+    let mut warnings = Vec::new();
+    if route.weaker {
+        warnings.push(Warning::WeakerRule);
+    }
+    if paths.len() < request.min_paths {
+        warnings.push(Warning::FewPaths {
+            found: paths.len(),
+            wanted: request.min_paths,
+        });
+    }
+
+    let halves = random_halves(paths.len(), rng);
+    let stages = (1..hops)
+        .map(|stage| {
+            let members = paths.iter().zip(&halves).enumerate();
+            members
+                .map(|(at, (path, &group))| Member {
+                    node: path[stage],
+                    group,
+                    path: Some(at),
+                })
+                .collect()
+        })
+        .collect();
+    let mut draft = Draft {
+        links,
+        source: request.source,
+        sink: request.sink,
+        stages,
+    };
+    if let Diversity::FillTo(least) = request.diversity {
+        draft.fill_to(&route.topology, least);
+    }
+    let channels = assign(&mut draft, request, hops, paths.len(), &mut warnings)?;
+    if request.last_stage == LastStage::Best {
+        draft.thin_last_stage(&channels);
+    }
+    for channel in &channels {
+        let unmeasured = Warning::UnmeasuredChannel {
+            channel: channel.number(),
+        };
+        if !links.channels().contains(*channel) && !warnings.contains(&unmeasured) {
+            warnings.push(unmeasured);
+        }
+    }
+
+    let groups = draft.groups();
+    let feed = if groups.len() == 2 || hops == 1 {
+        Feed::EveryCycle
+    } else {
+        Feed::AlternateCycles
+    };
+    let prediction = predict(
+        links,
+        &groups,
+        &channels,
+        feed,
+        Patience::Endless,
+        &request.transfer,
+    );
+    if feed == Feed::AlternateCycles {
+        warnings.push(Warning::OneGroup);
+    } else if hops > 1 {
+        for (&group, &delivery) in Group::BOTH.iter().zip(&prediction.group_delivery) {
+            if delivery < 0.2 {
+                warnings.push(Warning::DeadGroup { group, delivery });
+            }
+        }
+    }
+    let pip = pip(links, request, &paths, &channels, rng);
+    Ok(Plan {
+        source: request.source,
+        sink: request.sink,
+        hops,
+        shortest: route.shortest,
+        paths,
+        path_bound: route.set.upper_bound,
+        stages: draft.stages,
+        channels,
+        routing_channel: request.routing_channel,
+        feed,
+        rule_used: route.rule,
+        warnings,
+        prediction,
+        pip,
+    })
+}
+
+fn check(links: &LinkQualities, request: &RouteRequest) -> Result<(), PlanError> {
+    for node in [request.source, request.sink] {
+        if node >= links.nodes() {
+            return Err(PlanError::UnknownNode {
+                node,
+                nodes: links.nodes(),
+            });
+        }
+    }
+    if request.source == request.sink {
+        return Err(PlanError::SourceIsSink {
+            node: request.source,
+        });
+    }
+    for (at, &channel) in request.channels.iter().enumerate() {
+        if request.channels[..at].contains(&channel) {
+            return Err(PlanError::RepeatedChannel { channel });
+        }
+    }
+    if !links.channels().contains(request.routing_channel) {
+        let measured: Vec<String> = links.channels().iter().map(|c| c.to_string()).collect();
+        let measured = if measured.is_empty() {
+            "none".into()
+        } else {
+            measured.join(" ")
+        };
+        return Err(PlanError::NoData {
+            channel: request.routing_channel,
+            measured,
+        });
+    }
+    Ok(())
+}
+
+/// The first route, by rule and then by length, that has enough paths; else the one with most.
+fn route(
+    links: &LinkQualities,
+    request: &RouteRequest,
+    rng: &mut impl Rng,
+) -> Result<Route, PlanError> {
+    let (source, sink, channel) = (request.source, request.sink, request.routing_channel);
+    let wanted = request.min_paths.max(1);
+    let mut best: Option<Route> = None;
+    let mut failure = None;
+    for (rank, rule) in std::iter::once(&request.rule)
+        .chain(&request.fallback)
+        .enumerate()
+    {
+        let topology = Topology::new(links, channel, rule);
+        let (from, to) = (topology.hops_from(source), topology.hops_from(sink));
+        let Some(shortest) = from[sink] else {
+            let reached = from.iter().flatten().filter(|&&hops| hops > 0);
+            failure = Some(PlanError::Unreachable {
+                source_node: source,
+                sink,
+                channel,
+                reached: reached.clone().count(),
+                far: reached.max().copied().unwrap_or(0),
+                rule: *rule,
+            });
+            continue;
+        };
+        let ordered = paths::ordered_neighbours(
+            &topology,
+            links,
+            channel,
+            (source, sink),
+            request.order,
+            rng,
+        );
+        let lengths = match request.hops {
+            Some(hops) => hops..=hops,
+            None => shortest..=request.max_hops.max(shortest + 3),
+        };
+        failure = Some(PlanError::NoPath {
+            hops: *lengths.start(),
+            source_node: source,
+            sink,
+            shortest,
+        });
+        for hops in lengths {
+            let quest = Quest {
+                topology: &topology,
+                source,
+                sink,
+                hops,
+                from: &from,
+                to: &to,
+            };
+            let set = paths::find(&quest, &ordered, request.search, rng);
+            let found = set.paths.len();
+            if found > best.as_ref().map_or(0, |best| best.set.paths.len()) {
+                let (rule, topology) = (*rule, topology.clone());
+                best = Some(Route {
+                    set,
+                    hops,
+                    shortest,
+                    rule,
+                    topology,
+                    weaker: rank > 0,
+                });
+            }
+            if found >= wanted {
+                break;
+            }
+        }
+        if best
+            .as_ref()
+            .is_some_and(|best| best.set.paths.len() >= wanted)
+        {
+            break;
+        }
+    }
+    best.ok_or_else(|| {
+        failure.unwrap_or(PlanError::NoPath {
+            hops: 0,
+            source_node: source,
+            sink,
+            shortest: 0,
+        })
+    })
+}
+
+/// Keeps the `most` paths whose weakest link is best, in the order they were in.
+fn keep_best(paths: &mut Vec<Vec<usize>>, most: usize, links: &LinkQualities, channel: Channel) {
+    let weakest = |path: &[usize]| {
+        let mut least = (1.0f64, f64::INFINITY);
+        for hop in path.windows(2) {
+            for (a, b) in [(hop[0], hop[1]), (hop[1], hop[0])] {
+                if let Some(quality) = links.quality(a, b, channel) {
+                    least.0 = least.0.min(quality.prr);
+                    least.1 = least.1.min(quality.rssi.map_or(f64::INFINITY, |r| r.0));
+                }
+            }
+        }
+        least
+    };
+    let mut ranked: Vec<usize> = (0..paths.len()).collect();
+    ranked.sort_by(|&a, &b| {
+        let (a, b) = (weakest(&paths[a]), weakest(&paths[b]));
+        b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1))
+    });
+    let keep = &ranked[..most.min(ranked.len())];
+    let mut at = 0..;
+    paths.retain(|_| at.next().is_some_and(|at| keep.contains(&at)));
+}
+
+/// Gives stages their channels and, if asked to, relays their groups to suit.
+fn assign(
+    draft: &mut Draft<'_>,
+    request: &RouteRequest,
+    hops: usize,
+    paths: usize,
+    warnings: &mut Vec<Warning>,
+) -> Result<Vec<Channel>, PlanError> {
+    let balanced = request.grouping == Grouping::Balanced;
+    if request.assignment == Assignment::Best {
+        let measured: Vec<Channel> = draft.links.channels().iter().collect();
+        let mut chosen = None;
+        // Channels and groups depend on each other: twice round settles them.
+        for _ in 0..if balanced { 2 } else { 1 } {
+            let worth = |stage, channel| draft.channel_worth(stage, channel);
+            chosen = channels::best(&measured, hops, worth);
+            if let (Some(channels), true) = (&chosen, balanced) {
+                draft.balance(paths, channels);
+            }
+        }
+        match chosen {
+            Some(channels) => return Ok(channels),
+            None => warnings.push(Warning::NoChoiceOfChannels),
+        }
+    }
+    let needed = hops.min(REUSE_DISTANCE);
+    if request.channels.len() < needed {
+        return Err(PlanError::TooFewChannels {
+            given: request.channels.len(),
+            needed,
+            hops,
+        });
+    }
+    let channels = channels::counted_back(&request.channels, hops);
+    if balanced {
+        draft.balance(paths, &channels);
+    }
+    Ok(channels)
+}
+
+fn pip(
+    links: &LinkQualities,
+    request: &RouteRequest,
+    paths: &[Vec<usize>],
+    channels: &[Channel],
+    rng: &mut impl Rng,
+) -> PipPlan {
+    let patience = Patience::Tries(request.transfer.pip_tries);
+    let on = |path: &[usize]| {
+        let stages = [path.iter().map(|&node| vec![node]).collect()];
+        let (feed, transfer) = (Feed::AlternateCycles, &request.transfer);
+        let prediction = predict(links, &stages, channels, feed, patience, transfer);
+        PipPlan {
+            path: path.to_vec(),
+            prediction,
+        }
+    };
+    // Drawn in any case, so that the choice shifts nothing else.
+    let chosen = rng.random_range(0..paths.len().max(1));
+    let mut pip = on(&paths[chosen]);
+    if request.pip == PipChoice::Best {
+        let worth = |plan: &PipPlan| plan.prediction.completion * plan.prediction.goodput_kbps;
+        for path in paths {
+            let other = on(path);
+            if worth(&other) > worth(&pip) {
+                pip = other;
+            }
+        }
+    }
+    pip
+}
