@@ -1,0 +1,207 @@
+//! Axes: from values to pixels, and where to put ticks.
+
+use libm::{floor, log10, pow};
+
+/// A scale from values to pixels.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scale {
+    low: f64,
+    high: f64,
+    from: f64,
+    to: f64,
+    spacing: Spacing,
+}
+
+/// How an axis spaces its values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spacing {
+    Linear,
+    Log,
+}
+
+impl Scale {
+    /// Values `low..=high` to pixels `from..=to`. An empty or unusable range becomes one around it.
+    pub(crate) fn new(low: f64, high: f64, from: f64, to: f64, spacing: Spacing) -> Self {
+        let (mut low, mut high) = match (low.is_finite(), high.is_finite()) {
+            (true, true) => (low.min(high), low.max(high)),
+            _ => (0.0, 1.0),
+        };
+        if spacing == Spacing::Log {
+            high = if high > 0.0 { high } else { 1.0 };
+            low = if low > 0.0 { low } else { high / 1000.0 };
+            if high / low < 1.000_001 {
+                (low, high) = (low / 2.0, high * 2.0);
+            }
+        } else if high - low <= f64::EPSILON * high.abs().max(low.abs()) || high == low {
+            let half = if low == 0.0 { 0.5 } else { low.abs() / 2.0 };
+            (low, high) = (low - half, high + half);
+        }
+        Self {
+            low,
+            high,
+            from,
+            to,
+            spacing,
+        }
+    }
+
+    /// The pixel of `value`, within the axis; `None` where the axis cannot show it.
+    pub(crate) fn at(&self, value: f64) -> Option<f64> {
+        let share = match self.spacing {
+            Spacing::Linear => (value - self.low) / (self.high - self.low),
+            Spacing::Log if value > 0.0 => {
+                (log10(value) - log10(self.low)) / (log10(self.high) - log10(self.low))
+            }
+            Spacing::Log => return None,
+        };
+        share
+            .is_finite()
+            .then(|| self.from + share.clamp(0.0, 1.0) * (self.to - self.from))
+    }
+
+    /// Whether the axis goes as far as `value`.
+    pub(crate) fn reaches(&self, value: f64) -> bool {
+        let slack = (self.high - self.low) * 1e-9;
+        (self.low - slack..=self.high + slack).contains(&value)
+    }
+
+    /// Ends of the axis.
+    pub(crate) fn ends(&self) -> (f64, f64) {
+        (self.low, self.high)
+    }
+
+    /// Round values along the axis, about `count` of them, with their labels.
+    pub(crate) fn ticks(&self, count: usize) -> Vec<(f64, String)> {
+        match self.spacing {
+            Spacing::Linear => {
+                let step = round_step((self.high - self.low) / count.max(1) as f64);
+                let first = libm::ceil(self.low / step - 1e-9);
+                let mut ticks = Vec::new();
+                // Bounded whatever the range: more ticks than pixels help nobody.
+                for i in 0..200 {
+                    let value = (first + f64::from(i)) * step;
+                    if !self.reaches(value) {
+                        break;
+                    }
+                    ticks.push((value, label(value, step)));
+                }
+                ticks
+            }
+            Spacing::Log => {
+                let mut ticks = Vec::new();
+                let first = floor(log10(self.low) + 1e-9) as i32;
+                let last = floor(log10(self.high) + 1e-9) as i32;
+                let factors: &[f64] = match last - first {
+                    0..=1 => &[1.0, 2.0, 3.0, 5.0, 7.0],
+                    2..=3 => &[1.0, 2.0, 5.0],
+                    _ => &[1.0],
+                };
+                let stride = ((last - first) / 10).max(1) as usize;
+                for decade in (first..=last).step_by(stride) {
+                    for factor in factors {
+                        let value = factor * pow(10.0, f64::from(decade));
+                        if self.reaches(value) {
+                            ticks.push((value, label(value, value)));
+                        }
+                    }
+                }
+                ticks
+            }
+        }
+    }
+}
+
+/// The ends of an axis that begins and ends on a tick.
+pub(crate) fn rounded_ends(low: f64, high: f64, count: usize) -> (f64, f64) {
+    if !(low.is_finite() && high.is_finite() && high > low) {
+        return (low, high);
+    }
+    let step = round_step((high - low) / count.max(1) as f64);
+    (
+        floor(low / step + 1e-9) * step,
+        libm::ceil(high / step - 1e-9) * step,
+    )
+}
+
+/// 1, 2, 2.5 or 5 times a power of ten, at least `raw`.
+fn round_step(raw: f64) -> f64 {
+    if !(raw.is_finite() && raw > 0.0) {
+        return 1.0;
+    }
+    let decade = pow(10.0, floor(log10(raw)));
+    let factor = raw / decade;
+    let rounded = [1.0, 2.0, 2.5, 5.0]
+        .into_iter()
+        .find(|f| factor <= f + 1e-9)
+        .unwrap_or(10.0);
+    rounded * decade
+}
+
+/// `value` with as many decimals as `step` needs.
+pub(crate) fn label(value: f64, step: f64) -> String {
+    let magnitude = value.abs();
+    if magnitude >= 1e7 || (magnitude > 0.0 && magnitude < 1e-4) {
+        return format!("{value:e}");
+    }
+    let decimals = (0..=6).find(|d| {
+        let scaled = step.abs() * pow(10.0, f64::from(*d));
+        (scaled - libm::round(scaled)).abs() < 1e-6 * scaled.max(1.0)
+    });
+    let value = if magnitude < step.abs() * 1e-9 {
+        0.0
+    } else {
+        value
+    };
+    format!("{value:.*}", decimals.unwrap_or(6) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(low: f64, high: f64, spacing: Spacing) -> Vec<String> {
+        Scale::new(low, high, 0.0, 1.0, spacing)
+            .ticks(5)
+            .into_iter()
+            .map(|t| t.1)
+            .collect()
+    }
+
+    #[test]
+    fn ticks_are_round_numbers() {
+        assert_eq!(
+            labels(0.0, 200.0, Spacing::Linear),
+            ["0", "50", "100", "150", "200"]
+        );
+        assert_eq!(
+            labels(0.0, 1.0, Spacing::Linear),
+            ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]
+        );
+        assert_eq!(
+            labels(-0.05, 0.07, Spacing::Linear).first().unwrap(),
+            "-0.050"
+        );
+        assert_eq!(labels(1.0, 1000.0, Spacing::Log).len(), 10);
+        assert_eq!(rounded_ends(0.0, 178.5, 5), (0.0, 200.0));
+    }
+
+    #[test]
+    fn no_range_breaks_an_axis() {
+        for (low, high) in [
+            (0.0, 0.0),
+            (f64::NAN, 1.0),
+            (f64::NEG_INFINITY, f64::INFINITY),
+            (5.0, 5.0),
+            (-1e300, 1e300),
+            (1.0, 1.0 + 1e-15),
+        ] {
+            for spacing in [Spacing::Linear, Spacing::Log] {
+                let scale = Scale::new(low, high, 10.0, 20.0, spacing);
+                assert!(scale.ticks(5).len() <= 200);
+                if let Some(pixel) = scale.at(1.0) {
+                    assert!((10.0..=20.0).contains(&pixel), "{low} {high} {pixel}");
+                }
+            }
+        }
+    }
+}
