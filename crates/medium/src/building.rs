@@ -350,7 +350,7 @@ impl BuildingModel {
 mod tests {
     use super::*;
     use crate::chip::CC2420;
-    use crate::geometry::corridor_layout;
+    use crate::geometry::{corridor_layout, Position};
 
     fn indriya(seed: u64) -> Environment {
         let placements = corridor_layout(3, 139, 153.0, 8.0, 3.5, seed);
@@ -417,5 +417,67 @@ mod tests {
         assert_eq!(row(&a), row(&b));
         assert_ne!(row(&a), row(&c));
         assert_eq!(a.ears, b.ears);
+    }
+
+    #[test]
+    fn foreign_traffic_hits_wifi_channels_and_a_whole_floor_at_once() {
+        use crate::{Medium, Outcome, Reception};
+        use std::sync::Arc;
+        use thalweg_units::SimTime;
+        // Two pairs of neighbours, far enough apart to be independent but for the bursts.
+        let at = |x_m: f64| Placement {
+            position: Position {
+                x_m,
+                y_m: 0.0,
+                z_m: 0.0,
+            },
+            floor: 0,
+        };
+        let places = [at(0.0), at(12.0), at(140.0), at(152.0)];
+        let model = BuildingModel {
+            wifi: Some(WifiModel {
+                power: Dbm(-55.0),
+                power_spread: Db(1.0),
+                ..WifiModel::default()
+            }),
+            ..BuildingModel::default()
+        };
+        let env = Arc::new(Environment::from_building(&model, &places, &CC2420, 3));
+        let run = |channel: Channel| {
+            let mut medium = Medium::new(Arc::clone(&env), 4);
+            medium.listen(SimTime::ZERO, EarId(1), channel);
+            medium.listen(SimTime::ZERO, EarId(3), channel);
+            let (mut locked, mut got, mut both) = (Vec::new(), Vec::new(), [0u32; 4]);
+            for i in 1..3000u64 {
+                let start = SimTime::from_nanos(i * 20_000_000);
+                let frames = [0, 2].map(|from| {
+                    medium.transmit(
+                        start,
+                        EarId(from),
+                        channel,
+                        Dbm(0.0),
+                        &[7; 125],
+                        &mut locked,
+                    )
+                });
+                got.clear();
+                for tx in frames {
+                    medium.end(start + Duration::from_micros(4256), tx, &mut got);
+                }
+                let good = |ear| {
+                    let good = |r: &Reception| r.ear == ear && r.outcome == Outcome::Good;
+                    usize::from(got.iter().any(good))
+                };
+                both[2 * good(EarId(1)) + good(EarId(3))] += 1;
+            }
+            both
+        };
+        let clean = run(Channel::LAST);
+        assert!(clean[3] > 2900, "{clean:?}");
+        let wifi = run(Channel::new(22).unwrap());
+        let lost = wifi[0] + wifi[1] + wifi[2];
+        assert!((900..2300).contains(&lost), "{wifi:?}");
+        // The same bursts at both: they lose together.
+        assert!(wifi[0] * 10 > lost * 9, "{wifi:?}");
     }
 }

@@ -106,6 +106,8 @@ struct Hears {
 struct Transmission {
     /// Its place in the order of transmissions.
     number: u64,
+    /// Of its random words.
+    key: u64,
     from: EarId,
     channel: Channel,
     start: u64,
@@ -163,10 +165,10 @@ impl Draws {
             most: Db(3.5 * (variation.packet.0 + variation.run.0)).factor(),
         }
     }
-    /// The random word of transmission `number` at `ear`.
+    /// The key of what transmission `number` draws.
     #[inline]
-    pub(crate) fn word(&self, number: u64, ear: EarId) -> u64 {
-        nth(nth(self.packet_key, number), u64::from(ear.0))
+    pub(crate) fn key(&self, number: u64) -> u64 {
+        nth(self.packet_key, number)
     }
     #[inline]
     pub(crate) fn factor(&self, word: u64, from: EarId, to: EarId, channel: Channel) -> f64 {
@@ -516,6 +518,7 @@ impl Medium {
         if place as usize == self.transmissions.len() {
             self.transmissions.push(Transmission {
                 number,
+                key: 0,
                 from,
                 channel,
                 start: 0,
@@ -528,6 +531,7 @@ impl Medium {
         }
         if let Some(tx) = self.transmissions.get_mut(place as usize) {
             tx.number = number;
+            tx.key = self.draws.key(number);
             tx.from = from;
             tx.channel = channel;
             tx.start = at.as_nanos();
@@ -629,7 +633,8 @@ fn arrive(
     tx: &Transmission,
     link: &Link,
 ) -> Option<Signal> {
-    let word = draws.word(tx.number, link.to);
+    // One random word for this transmission at this ear.
+    let word = nth(tx.key, u64::from(link.to.0));
     let power = f64::from(link.gain_mw)
         * tx.power
         * draws.factor(word, tx.from, link.to, tx.channel)

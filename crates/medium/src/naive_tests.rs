@@ -54,6 +54,10 @@ const ALL: Counts = Counts {
     copies: true,
 };
 
+fn word(draws: &Draws, i: usize, ear: usize) -> u64 {
+    nth(draws.key(i as u64), ear as u64)
+}
+
 impl Naive {
     fn new(env: Arc<Environment>, seed: u64) -> Self {
         let ears = env.ears.len();
@@ -78,7 +82,7 @@ impl Naive {
         let (channel, since) = self.tuned[ear]?;
         let to = EarId(ear as u32);
         let link = self.env.links.between(EarId(sent.from), to, sent.channel)?;
-        let word = self.draws.word(i as u64, to);
+        let word = word(&self.draws, i, ear);
         let leak = self.env.ears[ear]
             .chip
             .adjacent
@@ -125,7 +129,7 @@ impl Naive {
     }
 
     fn endurance(&self, ear: usize, i: usize) -> f64 {
-        let word = self.draws.word(i as u64, EarId(ear as u32));
+        let word = word(&self.draws, i, ear);
         -libm::log(open_unit(mix(word ^ 0x5851_f42d_4c95_7f2d)))
     }
 
@@ -222,7 +226,7 @@ impl Naive {
                 let t = f64::from(symbol - 6) * 16e-6 + sample - 4e-6;
                 let (mut u, mut v) = ((0.0, 0.0), (0.0, 0.0));
                 for &(k, p) in &senders {
-                    let word = self.draws.word(k as u64, EarId(ear as u32));
+                    let word = word(&self.draws, k, ear);
                     let offset =
                         |k: usize| self.env.ears[self.sent[k].from as usize].carrier_offset_hz;
                     let turns = if k == strongest.0 {

@@ -5,8 +5,10 @@
 mod common;
 
 use common::{against, bench, bench_each, equal, Sender};
-use thalweg_medium::{LossCause, Outcome};
-use thalweg_units::{Db, Dbm, Duration};
+use std::sync::Arc;
+use thalweg_medium::chip::CC1000;
+use thalweg_medium::{EarId, Environment, LossCause, Medium, Outcome};
+use thalweg_units::{Channel, Db, Dbm, Duration, SimTime};
 
 const LATE: Duration = Duration::from_micros(400);
 
@@ -124,6 +126,47 @@ fn losses_have_the_cause_that_made_them() {
     mostly(&causes(&equal(1, Dbm(-96.6)), 0.0), LossCause::Weak);
     mostly(&causes(&equal(2, Dbm(-70.0)), 100.0), LossCause::BeatNull);
     mostly(&causes(&against(Db(-3.0), LATE), 0.0), LossCause::Collision);
+}
+
+#[test]
+fn mica2_frames_take_their_time_and_capture_its_power() {
+    let prr = |levels: &[f64]| {
+        let env = Environment::from_gains(levels.len() + 1, &CC1000, 1, |from, to, _| {
+            (to == 0 && from > 0).then(|| Dbm(levels[from - 1]))
+        });
+        let mut medium = Medium::new(Arc::new(env), 1);
+        assert_eq!(medium.air_time(EarId(1), 36).as_micros(), 23_333);
+        let (mut locked, mut received) = (Vec::new(), Vec::new());
+        medium.listen(SimTime::ZERO, EarId(0), Channel::FIRST);
+        for i in 1..=400u64 {
+            let at = SimTime::from_nanos(i * 50_000_000);
+            let mut send = |from: u32, late| {
+                let at = at + Duration::from_millis(late);
+                let mpdu = [from as u8; 36];
+                let channel = Channel::FIRST;
+                let tx = medium.transmit(at, EarId(from), channel, Dbm(0.0), &mpdu, &mut locked);
+                (at + medium.air_time(EarId(from), 36), tx)
+            };
+            let mut sent = vec![send(1, 0)];
+            if levels.len() > 1 {
+                // After the preamble.
+                sent.push(send(2, 12));
+            }
+            for (at, tx) in sent {
+                medium.end(at, tx, &mut received);
+            }
+        }
+        received
+            .iter()
+            .filter(|r| r.outcome == Outcome::Good)
+            .count() as f64
+            / 400.0
+    };
+    // Bit error rate 1e-3 at -101 dBm: (1 - 1e-3)^(8 * 39).
+    assert!((prr(&[-101.0]) - 0.73).abs() < 0.08);
+    assert!(prr(&[-95.0]) > 0.99);
+    assert!(prr(&[-70.0, -71.0]) < 0.05);
+    assert!(prr(&[-70.0, -79.0]) > 0.9);
 }
 
 #[test]
