@@ -18,7 +18,8 @@ pub enum Assignment {
     /// The request's channels in turn, the first to the sink, then back towards the source.
     #[default]
     CountedBack,
-    /// For every stage the channel with the best measured qualities among all that were measured: none
+    /// For every stage the channel with the best measured qualities among those
+    /// measured and allowed: none
     /// twice within [`REUSE_DISTANCE`] stages, no two side by side in the band at neighbouring stages.
     Best,
 }

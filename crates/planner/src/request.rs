@@ -7,7 +7,7 @@ use crate::closed_forms::Cycle;
 use crate::paths::{PathSearch, RelayOrder};
 use crate::topology::LinkRule;
 use serde::Serialize;
-use thalweg_units::{Channel, Duration};
+use thalweg_units::{Channel, ChannelSet, Duration};
 
 /// How the paths are split into the two groups that relay odd and even packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Default)]
@@ -117,6 +117,10 @@ pub struct RouteRequest {
     pub channels: Vec<Channel>,
     /// How stages get their channels.
     pub assignment: Assignment,
+    /// Channels that [`Assignment::Best`] may choose among, as far as they were measured. Under Wi-Fi
+    /// losses come in bursts that all receivers share, which no reception ratio shows: leave those
+    /// channels out where there is much of it.
+    pub choose_from: ChannelSet,
     /// The channel on which routes are sought.
     pub routing_channel: Channel,
     /// N: fewer paths than this make the planner try longer ones (and 0 counts as 1).
@@ -157,6 +161,7 @@ impl RouteRequest {
             sink,
             channels: [15, 9, 14, 4].map(Channel::from_index).to_vec(),
             assignment: Assignment::default(),
+            choose_from: ChannelSet::ALL,
             routing_channel: Channel::LAST,
             min_paths: 6,
             max_paths: None,

@@ -291,7 +291,10 @@ fn assign(
 ) -> Result<Vec<Channel>, PlanError> {
     let balanced = request.grouping == Grouping::Balanced;
     if request.assignment == Assignment::Best {
-        let measured: Vec<Channel> = draft.links.channels().iter().collect();
+        let measured = draft.links.channels().iter();
+        let measured: Vec<Channel> = measured
+            .filter(|&channel| request.choose_from.contains(channel))
+            .collect();
         let mut chosen = None;
         // Channels and groups depend on each other: twice round settles them.
         for _ in 0..if balanced { 2 } else { 1 } {

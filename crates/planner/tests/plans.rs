@@ -67,8 +67,11 @@ fn plans_keep_their_promises() {
                     assert_eq!(plan(&links, &request, &mut rng(seed)).unwrap(), made);
                 }
             }
-            let improved = RouteRequest::improved(request.source, request.sink);
-            check(&links, &plan(&links, &improved, &mut rng(seed)).unwrap());
+            let mut improved = RouteRequest::improved(request.source, request.sink);
+            improved.choose_from = (12..=26).step_by(2).flat_map(Channel::new).collect();
+            let made = plan(&links, &improved, &mut rng(seed)).unwrap();
+            check(&links, &made);
+            assert!(made.channels.iter().all(|c| c.number() % 2 == 0));
         }
     }
 }
