@@ -225,7 +225,7 @@ mod tests {
         ) {
             if let Ok(repr) = Repr::parse(&bytes) {
                 let frame = FrameBuf::build(|w| repr.emit(w));
-                prop_assert!(bytes.len() > phy::MAX_MPDU || &*frame.unwrap() == &bytes[..]);
+                prop_assert!(bytes.len() > phy::MAX_MPDU || *frame.unwrap() == bytes[..]);
             }
             if let Ok(tag) = Tag::parse(&mut Reader::new(&bytes)) {
                 let frame = FrameBuf::build(|w| tag.emit(w)).unwrap();

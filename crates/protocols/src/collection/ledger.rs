@@ -275,6 +275,18 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_makes_up_for_earlier_silence() {
+        let mut ledger = Ledger::<1>::new(NodeList::range(0, 1).unwrap(), 2);
+        for frame in 0..5 {
+            assert_eq!(asked(&mut ledger).len(), 1);
+            assert_eq!(asked(&mut ledger).len(), 1, "one silent round is forgiven");
+            assert!(ledger.accept(id(0), frame, 9));
+        }
+        assert_eq!((asked(&mut ledger).len(), asked(&mut ledger).len()), (1, 1));
+        assert_eq!((asked(&mut ledger).len(), ledger.given_up()), (0, 1));
+    }
+
+    #[test]
     fn a_full_report_of_64_frames_is_collected() {
         let mut ledger = Ledger::<1>::new(NodeList::range(0, 1).unwrap(), 2);
         assert_eq!(asked(&mut ledger), [(0, 0, 1)]);

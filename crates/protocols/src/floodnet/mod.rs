@@ -45,7 +45,7 @@ enum Radio {
 /// One node: floods, link measurement and collection. `NEIGHBOURS` is the capacity of its link
 /// table, `NODES` that of the sink's orders: a node that is never sink takes `NODES = 0`.
 ///
-/// RAM: about 1.3 kB, 50 bytes a neighbour and 18 bytes a node (14 kB for the defaults).
+/// RAM: about 2.5 kB, 50 bytes a neighbour and 18 bytes a node (15 kB for the defaults).
 #[derive(Debug)]
 pub struct Floodnet<const NEIGHBOURS: usize = 160, const NODES: usize = 256> {
     id: NodeId,

@@ -263,41 +263,35 @@ fn sequence_numbers_wrap_without_losing_a_flood() {
 
 #[test]
 fn a_straggler_does_not_begin_a_flood_anew() {
-    let mut net = net(2, Config::default(), ideal(MESH));
-    start(&mut net, 10);
-    net.run_for(Duration::from_millis(12));
-    assert!((0..2).all(|n| !net.engine(n).0.is_active()));
-    let old = net.sent()[0].mpdu.clone();
-    // Node 0 sends a frame of the finished flood once more.
-    let repr = Repr::parse(&old).unwrap();
-    let mut late = Flood::new(id(0), Config::default(), MOTE);
-    late.start(net.now(), repr.content, Ntx::THREE, When::Now)
-        .unwrap();
-    net.take_events();
-    let frame = RadioEvent::Frame {
-        mpdu: &old,
-        sfd: net.now(),
-        end: net.now(),
-        rssi: thalweg_units::Dbm(-60.0),
-        lqi: 100,
+    let repr = Repr {
+        sequence: 9,
+        initiator: id(0),
+        n_tx: Ntx::THREE,
+        relay: 0,
+        content: &[1, 2, 3],
     };
+    let mpdu = thalweg_wire::FrameBuf::build(|w| repr.emit(w)).unwrap();
     let mut receiver = Flood::new(id(1), Config::default(), MOTE);
-    receiver.handle_radio(&frame);
-    assert!(matches!(
-        receiver.poll_event(),
-        Some(Event::Received { .. })
-    ));
-    receiver.handle_timeout(net.now() + Duration::from_millis(10));
-    assert!(matches!(
-        receiver.poll_event(),
-        Some(Event::Finished {
-            sent: 0,
-            heard: 1,
-            ..
-        })
-    ));
-    receiver.handle_radio(&frame);
-    assert_eq!(receiver.poll_event(), None);
+    let mut hear = |at: Duration| {
+        let at = Instant::ZERO + at;
+        receiver.handle_timeout(at);
+        let (rssi, lqi) = (thalweg_units::Dbm(-60.0), 100);
+        receiver.handle_radio(&RadioEvent::Frame {
+            mpdu: &mpdu,
+            sfd: at,
+            end: at,
+            rssi,
+            lqi,
+        });
+        core::iter::from_fn(|| receiver.poll_event())
+            .filter(|event| matches!(event, Event::Received { .. }))
+            .count()
+    };
+    assert_eq!(hear(Duration::from_millis(1)), 1);
+    // The part in it is over after four silent slots, the flood's life after 25.
+    assert_eq!(hear(Duration::from_millis(10)), 0);
+    assert_eq!(hear(Duration::from_millis(20)), 0);
+    assert_eq!(hear(Duration::from_millis(60)), 1);
 }
 
 #[test]
