@@ -98,6 +98,8 @@ impl Fixed {
 #[derive(Debug, Default)]
 struct Hears {
     locked: Option<Signal>,
+    /// The locked frame's header is known to be right, so the lock holds to its end.
+    header_right: bool,
     signals: Vec<Signal>,
 }
 
@@ -277,6 +279,7 @@ impl Medium {
             return None;
         }
         hears.locked = Some(signal);
+        hears.header_right = false;
         tx.locked.push(ear);
         Some(TxId(tx.number << PLACE_BITS | u64::from(tx_place)))
     }
@@ -344,8 +347,8 @@ impl Medium {
                 continue;
             }
             let external = env.interference.at(ear_place, channel);
-            if let Some(current) = hears.locked {
-                if signal.is_synchronous_with(&current) {
+            if let Some(current) = &hears.locked {
+                if hears.header_right || signal.is_synchronous_with(current) {
                     continue;
                 }
                 let age = at.as_nanos().saturating_sub(current.start);
@@ -353,7 +356,7 @@ impl Medium {
                     let group: f64 = hears
                         .signals
                         .iter()
-                        .filter(|s| s.is_synchronous_with(&current))
+                        .filter(|s| s.is_synchronous_with(current))
                         .map(|s| s.power)
                         .sum();
                     if signal.power < ear.steal * group {
@@ -365,12 +368,12 @@ impl Medium {
                     if age < ear.chip.phy.symbol.as_nanos() * u64::from(header) {
                         continue;
                     }
-                    gather(bursts, env, external, &current, at, &mut self.burst_list);
+                    gather(bursts, env, external, current, at, &mut self.burst_list);
                     let heard = Hearing {
                         demodulator: env.demodulator(),
                         chip: ear.chip,
                         noise: ear.noise,
-                        locked: &current,
+                        locked: current,
                         signals: &hears.signals,
                         bursts: &self.burst_list,
                         burst_power: external.map_or(0.0, |(_, power)| power),
@@ -378,13 +381,16 @@ impl Medium {
                     }
                     .assess(header, Without::Nothing, &mut self.scratch);
                     if heard.hazard < current.endurance() {
+                        hears.header_right = true;
                         continue;
                     }
+                    hears.locked = None;
                 }
             }
             let burst = || external_power(bursts, env, external, at);
             if can_lock(ear, &hears.signals, &signal, at, burst) {
                 hears.locked = Some(signal);
+                hears.header_right = false;
                 tx.locked.push(link.to);
                 locked.push(link.to);
             }
@@ -660,7 +666,10 @@ fn arrive(
 /// Drops the signals that can have no part in a reception any more.
 #[inline]
 fn forget(hears: &mut Hears, at: SimTime) {
-    let since = hears.locked.map_or(at.as_nanos(), |locked| locked.start);
+    let since = hears
+        .locked
+        .as_ref()
+        .map_or(at.as_nanos(), |locked| locked.start);
     hears.signals.retain(|signal| signal.end > since);
 }
 
