@@ -172,6 +172,10 @@ impl<E: Engine> Net<E> {
         self.nodes[n].engine.handle_command(self.now, command);
         self.settle(n);
     }
+    /// Tells node `n` something that its radio did not report: for tests with nonsense.
+    pub fn inject(&mut self, n: usize, event: RadioEvent<'_>) {
+        self.tell(n, event);
+    }
     /// Runs until `deadline`.
     pub fn run_until(&mut self, deadline: Instant) {
         while self.step(deadline) {}

@@ -12,3 +12,7 @@ pub mod collection;
 pub mod floodnet;
 pub mod glossy;
 pub mod linkprobe;
+pub mod object;
+pub mod p3;
+pub mod pip;
+pub mod pipeline;

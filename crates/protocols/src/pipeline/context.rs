@@ -1,0 +1,72 @@
+//! What every role of a pipeline works with: the terms of the transfer, and the node's hands.
+
+use super::air::Air;
+use super::cadence::Cadence;
+use super::events::{End, Events, Stats};
+use super::packets::PacketSet;
+use super::session::Session;
+use crate::object::ObjectStore;
+use crate::pip::Hopper;
+use core::ops::ControlFlow;
+use thalweg_units::{Channel, Duration, Instant};
+use thalweg_wire::phy::SYMBOL;
+use thalweg_wire::pipeline::{Tag, HEAD_BYTES};
+use thalweg_wire::route::Place;
+
+/// `Break` where the node's part is over.
+pub(super) type Flow = ControlFlow<End>;
+
+/// Borrowed from the engine for one call.
+pub(super) struct Context<'a, S: ObjectStore> {
+    pub(super) session: &'a Session,
+    pub(super) cadence: &'a Cadence,
+    pub(super) tag: Tag,
+    pub(super) hopper: &'a mut Option<Hopper>,
+    pub(super) store: &'a mut S,
+    pub(super) air: &'a mut Air,
+    pub(super) packets: &'a mut PacketSet,
+    pub(super) events: &'a mut Events,
+    pub(super) stats: &'a mut Stats,
+}
+
+impl<S: ObjectStore> Context<'_, S> {
+    /// On which channel `stage` hears a frame whose SFD is at `sfd`.
+    pub(super) fn channel(&self, stage: u8, sfd: Instant) -> Channel {
+        match &*self.hopper {
+            Some(hopper) => hopper.channel(stage, hopper.cycle_at(sfd)),
+            None => self.session.channels.of(stage),
+        }
+    }
+    /// Listens on this node's channel, and aborts what is being received. Only relays look at the
+    /// beginning of frames: source and destination have nothing better to receive.
+    pub(super) fn listen(&mut self) {
+        let head_bytes = match self.session.place {
+            Place::Relay { .. } => HEAD_BYTES,
+            Place::Source | Place::Destination => 0,
+        };
+        let channel = match self.hopper {
+            Some(hopper) => hopper.own_channel(),
+            None => self.session.channels.of(self.session.stage()),
+        };
+        self.air.listen(channel, head_bytes);
+    }
+    /// A good frame of this transfer had its SFD at `sfd`.
+    pub(super) fn heard(&mut self, sfd: Instant) {
+        if let Some(hopper) = self.hopper {
+            hopper.heard(sfd);
+        }
+    }
+    /// `sfd`, or with hopping the next SFD of the grid of cycles.
+    pub(super) fn align(&self, sfd: Instant) -> Instant {
+        self.hopper
+            .as_ref()
+            .map_or(sfd, |hopper| hopper.align(sfd, Duration::ZERO))
+    }
+    /// The same for an instant that was reckoned from another node's frame, which is off by what
+    /// the two clocks drift apart in an exchange: some microseconds.
+    pub(super) fn align_heard(&self, sfd: Instant) -> Instant {
+        self.hopper
+            .as_ref()
+            .map_or(sfd, |hopper| hopper.align(sfd, SYMBOL))
+    }
+}

@@ -1,0 +1,130 @@
+//! What a pipeline tells the layer above, and what it counted.
+
+use super::session::SetupError;
+use thalweg_units::Instant;
+
+/// How a node's part in a transfer ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// Source: the destination confirmed everything. Destination: everything is there.
+    Complete,
+    /// Relay, or a destination that misses packets: the source said that it is over.
+    Released,
+    /// Source: too many requests in a row stayed unanswered (PIP).
+    GaveUp,
+    /// The deadline passed, or nothing was heard for too long.
+    TimedOut,
+    /// The radio refused everything.
+    RadioFailed,
+    /// The layer above ordered it.
+    Stopped,
+}
+
+/// An object is complete at the destination.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Complete {
+    /// Bytes transferred, without padding.
+    pub len: u32,
+    /// Bytes of the whole object at the source.
+    pub object_len: u32,
+    /// The object's digest at the source.
+    pub digest: [u8; 8],
+    /// How many packets it took.
+    pub packets: u16,
+    /// How many of them arrived in the first round.
+    pub first_round: u16,
+    /// How many rounds there were.
+    pub rounds: u16,
+    /// When the last missing packet had been received, in this node's clock; the transfer's start
+    /// where there was none.
+    pub last_packet: Instant,
+}
+
+/// What the layer above is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// The transfer does not begin here.
+    Refused(SetupError),
+    /// Destination: so many packets are there.
+    Progress {
+        /// How many.
+        received: u16,
+    },
+    /// Source: all packets of a round were sent.
+    RoundSent {
+        /// Which, from 0.
+        round: u16,
+        /// How many packets were sent in it.
+        sent: u16,
+    },
+    /// Source and destination: how many packets had arrived after a round.
+    RoundReported {
+        /// Which, from 0.
+        round: u16,
+        /// How many are there.
+        received: u16,
+        /// Of how many.
+        packets: u16,
+    },
+    /// Destination: everything is there. The transfer goes on until the source knows.
+    Complete(Complete),
+    /// This node's part is over and its radio sleeps.
+    Finished(End),
+}
+
+/// What a node counted in its last or present transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stats {
+    /// Packets of the transfer, where known (source; destination after the first round).
+    pub packets: u16,
+    /// Source: rounds begun.
+    pub rounds: u16,
+    /// Source: data frames sent, all rounds.
+    pub data_sent: u32,
+    /// Source: requests that stayed unanswered.
+    pub unanswered: u32,
+    /// Destination: different packets received.
+    pub received: u16,
+    /// Destination: packets received again.
+    pub duplicates: u32,
+    /// Relay: frames forwarded.
+    pub forwarded: u32,
+    /// Relay: packets not forwarded because of the threshold.
+    pub withheld: u32,
+    /// Relay: receptions aborted midway.
+    pub aborted: u32,
+    /// Transmissions that the radio refused.
+    pub refused: u32,
+}
+
+impl Stats {
+    /// Source: data frames sent again.
+    pub fn retransmitted(&self) -> u32 {
+        self.data_sent.saturating_sub(u32::from(self.packets))
+    }
+}
+
+const CAPACITY: usize = 8;
+
+/// The events not yet polled, oldest first. More than a handler can cause fit in.
+#[derive(Debug)]
+pub(super) struct Events {
+    waiting: [Option<Event>; CAPACITY],
+}
+
+impl Events {
+    pub(super) const EMPTY: Self = Self {
+        waiting: [None; CAPACITY],
+    };
+
+    pub(super) fn push(&mut self, event: Event) {
+        if let Some(free) = self.waiting.iter_mut().find(|e| e.is_none()) {
+            *free = Some(event);
+        }
+    }
+    pub(super) fn pop(&mut self) -> Option<Event> {
+        let first = self.waiting[0].take();
+        self.waiting.rotate_left(1);
+        first
+    }
+}

@@ -1,0 +1,98 @@
+//! A set of packet numbers: at the destination those received, at the source those still to send.
+
+use thalweg_wire::pipeline::MAX_PACKETS;
+
+/// Bytes of the set's bit vector.
+const BYTES: usize = MAX_PACKETS as usize / 8;
+
+/// A set of numbers below [`MAX_PACKETS`].
+#[derive(Debug, Clone)]
+pub(super) struct PacketSet([u8; BYTES]);
+
+impl PacketSet {
+    pub(super) const EMPTY: Self = Self([0; BYTES]);
+
+    /// Empties the set.
+    pub(super) fn clear(&mut self) {
+        self.0.fill(0);
+    }
+    /// Makes it 0..`n`.
+    pub(super) fn fill_to(&mut self, n: u16) {
+        self.clear();
+        (0..n).for_each(|k| {
+            self.insert(k);
+        });
+    }
+    /// Adds `k`; whether it was new.
+    pub(super) fn insert(&mut self, k: u16) -> bool {
+        let bit = 1 << (k % 8);
+        match self.0.get_mut(usize::from(k / 8)) {
+            Some(byte) if *byte & bit == 0 => {
+                *byte |= bit;
+                true
+            }
+            Some(_) | None => false,
+        }
+    }
+    /// Takes `k` out.
+    pub(super) fn remove(&mut self, k: u16) {
+        if let Some(byte) = self.0.get_mut(usize::from(k / 8)) {
+            *byte &= !(1 << (k % 8));
+        }
+    }
+    /// The lowest member that is not below `from`.
+    pub(super) fn first_from(&self, from: u16) -> Option<u16> {
+        let mut at = usize::from(from / 8);
+        let mut byte = self.0.get(at)? & (0xff << (from % 8));
+        while byte == 0 {
+            at += 1;
+            byte = *self.0.get(at)?;
+        }
+        u16::try_from(at * 8)
+            .ok()
+            .map(|k| k + byte.trailing_zeros() as u16)
+    }
+    /// Byte `i` of the bit vector of what is *not* in the set, of numbers below `n`.
+    pub(super) fn missing_byte(&self, i: usize, n: u16) -> u8 {
+        let below = usize::from(n).saturating_sub(i * 8).min(8);
+        let mask = if below == 8 { 0xff } else { (1u8 << below) - 1 };
+        self.0.get(i).map_or(0, |byte| !byte & mask)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_are_found_in_order() {
+        let mut set = PacketSet::EMPTY;
+        for k in [0, 7, 8, 300, MAX_PACKETS - 1] {
+            assert!(set.insert(k));
+            assert!(!set.insert(k));
+        }
+        assert!(!set.insert(MAX_PACKETS));
+        let mut found = [0; 5];
+        let mut from = 0;
+        for slot in &mut found {
+            *slot = set.first_from(from).unwrap();
+            from = *slot + 1;
+        }
+        assert_eq!(found, [0, 7, 8, 300, MAX_PACKETS - 1]);
+        assert_eq!(set.first_from(MAX_PACKETS), None);
+        set.remove(300);
+        assert_eq!(set.first_from(9), Some(MAX_PACKETS - 1));
+    }
+
+    #[test]
+    fn what_is_missing_ends_at_n() {
+        let mut set = PacketSet::EMPTY;
+        set.fill_to(10);
+        set.remove(9);
+        assert_eq!(set.missing_byte(0, 10), 0);
+        assert_eq!(set.missing_byte(1, 10), 0b10);
+        assert_eq!(set.missing_byte(1, 12), 0b1110);
+        assert_eq!(set.missing_byte(2, 10), 0);
+        assert_eq!(set.missing_byte(9_999, u16::MAX), 0);
+    }
+}

@@ -1,0 +1,163 @@
+//! A relay: stage k, 1..H. It has no modes to get stuck in: a frame's kind tells its direction,
+//! data and requests go on to C_{k+1}, NACKs back to C_{k-1} (P3, section IV-F).
+
+use super::context::{Context, Flow};
+use super::events::End;
+use crate::object::ObjectStore;
+use crate::p3::Threshold;
+use core::ops::ControlFlow::{Break, Continue};
+use thalweg_engine::When;
+use thalweg_units::{Duration, Instant};
+use thalweg_wire::pipeline::{self, Group, Head, Header, Kind, Nack, Purpose, Request};
+use thalweg_wire::route::Groups;
+use thalweg_wire::{FrameBuf, Reader};
+
+/// A relay's state.
+#[derive(Debug)]
+pub(super) struct Relay {
+    stage: u8,
+    group: Group,
+    threshold: Option<Threshold>,
+    /// When anything of this transfer was last heard.
+    last_heard: Instant,
+    patience: Duration,
+    /// The frame under way is a release: leave when it is sent.
+    leaving: bool,
+    /// A NACK said that nothing is missing.
+    complete: bool,
+}
+
+impl Relay {
+    pub(super) fn new<S: ObjectStore>(
+        stage: u8,
+        group: Group,
+        cx: &Context<'_, S>,
+        now: Instant,
+    ) -> Self {
+        let policy = &cx.session.policy;
+        let last_but_one = stage + 1 == cx.session.hops();
+        Self {
+            stage,
+            group,
+            threshold: policy
+                .threshold
+                .filter(|_| last_but_one)
+                .map(Threshold::new),
+            last_heard: now.max(cx.session.start),
+            patience: policy.inactivity,
+            leaving: false,
+            complete: false,
+        }
+    }
+
+    pub(super) fn deadline(&self) -> Instant {
+        self.last_heard + self.patience
+    }
+
+    /// How it ends when nothing more is heard.
+    pub(super) fn silence(&self) -> End {
+        if self.complete {
+            End::Released
+        } else {
+            End::TimedOut
+        }
+    }
+
+    /// Whether a frame that begins with `head` comes from a neighbouring stage, for this group.
+    fn wants<S: ObjectStore>(&self, cx: &Context<'_, S>, head: &Head) -> bool {
+        let group = cx.session.groups == Groups::One || head.group == self.group;
+        let hop = match head.kind {
+            Kind::Data | Kind::Request => head.hop + 1 == self.stage,
+            Kind::Nack => head.hop == self.stage + 1,
+        };
+        group && hop
+    }
+
+    /// The beginning of a frame: aborts the reception of what is for others (P3, section IV-B).
+    pub(super) fn head<S: ObjectStore>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        bytes: &[u8],
+        sfd: Instant,
+    ) {
+        let ours = Head::parse(bytes).ok().filter(|head| head.tag == cx.tag);
+        if ours.is_some() {
+            self.last_heard = self.last_heard.max(sfd);
+        }
+        if !ours.is_some_and(|head| self.wants(cx, &head)) {
+            cx.stats.aborted += 1;
+            cx.listen();
+        }
+    }
+
+    pub(super) fn frame<S: ObjectStore>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        mpdu: &[u8],
+        sfd: Instant,
+    ) {
+        let mut body = Reader::new(mpdu);
+        let Ok(Header { head, number }) = Header::parse(&mut body) else {
+            return;
+        };
+        if head.tag != cx.tag || !self.wants(cx, &head) {
+            return;
+        }
+        let (forward, towards) = match head.kind {
+            Kind::Data if mpdu.len() != cx.cadence.data_bytes() => return,
+            Kind::Data => (self.judge(cx, number, sfd), self.stage + 1),
+            Kind::Request => {
+                let Ok(request) = Request::parse(&mut body) else {
+                    return;
+                };
+                self.leaving = request.purpose == Purpose::Release;
+                if let Some(threshold) = &mut self.threshold {
+                    threshold.round_ended(number);
+                }
+                (true, self.stage + 1)
+            }
+            Kind::Nack => {
+                let Ok(nack) = Nack::parse(body) else { return };
+                if nack.missing == 0 {
+                    self.patience = cx.session.policy.linger;
+                    self.complete = true;
+                }
+                (true, self.stage - 1)
+            }
+        };
+        self.last_heard = self.last_heard.max(sfd);
+        cx.heard(sfd);
+        if !forward {
+            cx.stats.withheld += 1;
+            return;
+        }
+        let Ok(mut frame) = FrameBuf::from_slice(mpdu) else {
+            return;
+        };
+        if pipeline::set_hop(&mut frame, self.stage).is_ok() {
+            let next = sfd + cx.cadence.slot(mpdu.len());
+            let channel = cx.channel(towards, next);
+            cx.air
+                .transmit(frame, channel, When::AfterRx(cx.cadence.gap()));
+        }
+    }
+
+    fn judge<S: ObjectStore>(&mut self, cx: &Context<'_, S>, number: u16, sfd: Instant) -> bool {
+        self.threshold.as_mut().is_none_or(|threshold| {
+            threshold.received(number, sfd, cx.cadence.relay_period(), cx.session.groups);
+            threshold.speaks()
+        })
+    }
+
+    pub(super) fn sent<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>) -> Flow {
+        cx.stats.forwarded += 1;
+        self.refused()
+    }
+
+    pub(super) fn refused(&mut self) -> Flow {
+        if self.leaving {
+            return Break(End::Released);
+        }
+        Continue(())
+    }
+}

@@ -1,0 +1,158 @@
+//! What a node must know to take part in a transfer, and what can be wrong with it.
+
+use crate::{p3, pip};
+use core::fmt;
+use thalweg_units::NodeId;
+use thalweg_units::{Duration, Instant};
+use thalweg_wire::pipeline::MAX_PACKETS;
+use thalweg_wire::route::{
+    Channels, Groups, Hopping, ObjectRange, PayloadSize, Percent, Place, Route, Scheme,
+};
+
+/// How long the source asks in vain for a NACK.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GiveUp {
+    /// Until [`Policy::inactivity`] has passed.
+    OnInactivity,
+    /// Until that, or this many requests in a row stayed unanswered.
+    AfterTries(u8),
+}
+
+/// What a protocol decides about a transfer: see [`crate::p3::policy`] and [`crate::pip::policy`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    /// When the source gives up an exchange.
+    pub give_up: GiveUp,
+    /// Below which reception ratio a relay of the last but one stage is silent (P3, section
+    /// IV-E); `None` for never.
+    pub threshold: Option<Percent>,
+    /// Whether channels change.
+    pub hopping: Hopping,
+    /// A relay or destination that hears nothing of the transfer for so long leaves it; so does
+    /// the source when its requests stay unanswered for so long.
+    pub inactivity: Duration,
+    /// The same for relays and the destination once the object is complete: long enough for
+    /// several requests, in case the source did not hear that it is.
+    pub linger: Duration,
+    /// When a transfer is given up in any case, after its beginning.
+    pub deadline: Duration,
+    /// The destination tells its progress every so many new packets; 0 for never.
+    pub progress_every: u16,
+}
+
+/// A node's part in a transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Session {
+    /// The transfer's id, the same for all its nodes.
+    pub transfer: u16,
+    /// What this node does.
+    pub place: Place,
+    /// How many groups there are.
+    pub groups: Groups,
+    /// The stages' reception channels.
+    pub channels: Channels,
+    /// Payload of each packet.
+    pub payload: PayloadSize,
+    /// Which part of the object.
+    pub range: ObjectRange,
+    /// When the SFD of the source's first packet ends, in this node's clock.
+    pub start: Instant,
+    /// The protocol's decisions.
+    pub policy: Policy,
+}
+
+impl Session {
+    /// The part of `node` in `route`, which begins at `start` of its clock; `None` where it has
+    /// none. With [`Scheme::P3`] the policy is P3's, with [`Scheme::Pip`] PIP's.
+    pub fn from_route(route: &Route, node: NodeId, start: Instant) -> Option<Self> {
+        let policy = match route.scheme {
+            Scheme::P3 => p3::policy(),
+            Scheme::Pip(hopping) => pip::policy(hopping),
+        };
+        Some(Self {
+            transfer: route.transfer,
+            place: route.place_of(node)?,
+            groups: route.groups(),
+            channels: route.channels,
+            payload: route.payload,
+            range: route.range,
+            start,
+            policy: Policy {
+                threshold: route.threshold,
+                deadline: Duration::from_secs(u64::from(route.deadline_s)),
+                ..policy
+            },
+        })
+    }
+
+    /// H.
+    pub const fn hops(&self) -> u8 {
+        self.channels.hops()
+    }
+    /// This node's stage, 0..=H.
+    pub const fn stage(&self) -> u8 {
+        match self.place {
+            Place::Source => 0,
+            Place::Relay { stage, .. } => stage,
+            Place::Destination => self.hops(),
+        }
+    }
+    /// How many packets an object of `object_len` bytes makes; `None` beyond [`MAX_PACKETS`].
+    pub fn packets(&self, object_len: u32) -> Option<u16> {
+        let n = self
+            .range
+            .within(object_len)
+            .div_ceil(u32::from(self.payload.bytes()));
+        u16::try_from(n).ok().filter(|n| *n <= MAX_PACKETS)
+    }
+
+    /// Whether it makes sense.
+    ///
+    /// # Errors
+    /// [`SetupError`].
+    pub fn check(&self) -> Result<(), SetupError> {
+        if let Place::Relay { stage, .. } = self.place {
+            if stage == 0 || stage >= self.hops() {
+                return Err(SetupError::NoSuchStage);
+            }
+        }
+        match self.policy.hopping {
+            Hopping::Fixed => Ok(()),
+            Hopping::EveryCyclePair if self.groups == Groups::Two => {
+                Err(SetupError::HoppingNeedsOneGroup)
+            }
+            Hopping::EveryCyclePair if self.payload.bytes() < pip::MIN_HOPPING_PAYLOAD => {
+                Err(SetupError::PayloadTooSmallForHopping)
+            }
+            Hopping::EveryCyclePair => Ok(()),
+        }
+    }
+}
+
+/// Why a transfer cannot begin at this node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetupError {
+    /// Another one is under way.
+    Busy,
+    /// A relay's stage is not between the source's and the destination's.
+    NoSuchStage,
+    /// The object needs more than [`MAX_PACKETS`] packets of this size.
+    TooManyPackets,
+    /// Channel hopping is defined for one group only (two groups use every cycle).
+    HoppingNeedsOneGroup,
+    /// With channel hopping all frames have one length, and a request must fit into it.
+    PayloadTooSmallForHopping,
+}
+
+impl fmt::Display for SetupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Busy => "another transfer is under way",
+            Self::NoSuchStage => "a relay's stage must lie between source and destination",
+            Self::TooManyPackets => "the object makes more than 16384 packets",
+            Self::HoppingNeedsOneGroup => "channel hopping needs a single group",
+            Self::PayloadTooSmallForHopping => "channel hopping needs 32 bytes of payload",
+        })
+    }
+}
+impl core::error::Error for SetupError {}

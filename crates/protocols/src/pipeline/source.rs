@@ -1,0 +1,359 @@
+//! The source: stage 0. Sends a round of packets strictly regularly, asks for a NACK, sends what
+//! is missing, and so on (P3, sections IV-B and IV-F).
+//!
+//! `packets` of the context holds what is still to be sent in the present or next round: a NACK
+//! puts packets in, sending takes them out. A NACK of which a part was lost thus leads to a round
+//! of what is known, after which the destination tells the rest.
+
+use super::air::TxAnswer;
+use super::context::{Context, Flow};
+use super::events::{End, Event};
+use super::session::{GiveUp, SetupError};
+use crate::object::{ObjectInfo, ObjectStore};
+use crate::p3::{first_group, next_group};
+use core::ops::ControlFlow::{Break, Continue};
+use thalweg_engine::{Refusal, When};
+use thalweg_units::{Duration, Instant};
+use thalweg_wire::phy::SFD_OFFSET;
+use thalweg_wire::pipeline::{Group, Head, Header, Kind, Nack, Purpose, Request, MAX_PAYLOAD};
+use thalweg_wire::{FrameBuf, Reader, WireError, Writer};
+
+/// Refusals in a row after which the radio is taken to be broken.
+const MAX_REFUSALS: u8 = 16;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Doing {
+    /// Packet `number` is ordered.
+    Data { number: u16 },
+    /// A copy of the request is ordered, `following` more come after it.
+    Request { following: u8 },
+    /// The answer, or the rest of it, comes until then.
+    Waiting { until: Instant },
+    /// A copy of the release is ordered, `following` more come after it.
+    Release { following: u8, end: End },
+}
+
+/// The source's state.
+#[derive(Debug)]
+pub(super) struct Source {
+    object: ObjectInfo,
+    packets: u16,
+    doing: Doing,
+    round: u16,
+    /// SFD of the transmission that is ordered.
+    sfd: Instant,
+    group: Group,
+    sent_in_round: u16,
+    /// SFD of the first copy of the last request, and of the first request of this exchange.
+    asked: Instant,
+    exchange_began: Instant,
+    tries: u8,
+    /// Different missing packets learned in this exchange.
+    known: u16,
+    refusals: u8,
+    deadline: Option<Instant>,
+}
+
+impl Source {
+    pub(super) fn start<S: ObjectStore>(
+        cx: &mut Context<'_, S>,
+        now: Instant,
+    ) -> Result<Self, SetupError> {
+        let object = cx.store.info();
+        let packets = cx
+            .session
+            .packets(object.len)
+            .ok_or(SetupError::TooManyPackets)?;
+        cx.packets.fill_to(packets);
+        (cx.stats.packets, cx.stats.rounds) = (packets, 1);
+        let start = cx.align(cx.session.start.max(now + cx.cadence.lead()));
+        let mut source = Self {
+            object,
+            packets,
+            doing: Doing::Data { number: 0 },
+            round: 0,
+            sfd: start,
+            group: first_group(cx.session.groups, 0),
+            sent_in_round: 0,
+            asked: start,
+            exchange_began: start,
+            tries: 0,
+            known: 0,
+            refusals: 0,
+            deadline: Some(start + cx.session.policy.deadline),
+        };
+        source.order_data(cx, 0);
+        Ok(source)
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let waiting = match self.doing {
+            Doing::Waiting { until } => Some(until),
+            Doing::Data { .. } | Doing::Request { .. } | Doing::Release { .. } => None,
+        };
+        match (waiting, self.deadline) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    /// Orders the first packet from `from` on that is still to be sent, at `self.sfd`, or the
+    /// request where there is none.
+    fn order_data<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>, from: u16) {
+        let Some(number) = cx.packets.first_from(from) else {
+            if self.sent_in_round > 0 {
+                self.sfd += cx.cadence.request_delay();
+            }
+            cx.events.push(Event::RoundSent {
+                round: self.round,
+                sent: self.sent_in_round,
+            });
+            (self.exchange_began, self.tries, self.known) = (self.sfd, 0, 0);
+            return self.ask(cx);
+        };
+        self.doing = Doing::Data { number };
+        let (range, payload) = (cx.session.range, cx.session.payload.bytes());
+        let within = u32::from(number) * u32::from(payload);
+        let mut bytes = [0; MAX_PAYLOAD];
+        let bytes = &mut bytes[..usize::from(payload)];
+        // The last packet is padded with zeros, not with what follows the range.
+        let left = range.within(self.object.len).saturating_sub(within);
+        let filled = usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len());
+        cx.store
+            .read(range.offset.saturating_add(within), &mut bytes[..filled]);
+        self.transmit(cx, Kind::Data, number, |w| w.bytes(bytes).map(|_| ()));
+    }
+
+    /// Orders the first copy of a request for a report at `self.sfd`.
+    fn ask<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>) {
+        self.asked = self.sfd;
+        self.doing = Doing::Request {
+            following: cx.cadence.copies() - 1,
+        };
+        self.order_request(cx);
+    }
+
+    /// Orders the first copy of the release at `sfd`.
+    fn release<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>, sfd: Instant, end: End) {
+        self.sfd = sfd;
+        self.doing = Doing::Release {
+            following: cx.cadence.copies() - 1,
+            end,
+        };
+        self.order_request(cx);
+    }
+
+    fn order_request<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>) {
+        let (purpose, following) = match self.doing {
+            Doing::Request { following } => (Purpose::Report, following),
+            Doing::Release { following, .. } => (Purpose::Release, following),
+            Doing::Data { .. } | Doing::Waiting { .. } => return,
+        };
+        let ObjectInfo {
+            len: object_len,
+            digest,
+        } = self.object;
+        let request = Request {
+            packets: self.packets,
+            object_len,
+            digest,
+            following,
+            purpose,
+        };
+        let bytes = cx.cadence.request_bytes();
+        self.transmit(cx, Kind::Request, self.round, |w| {
+            request.emit(w)?;
+            (w.len()..bytes).try_for_each(|_| w.u8(0).map(|_| ()))
+        });
+    }
+
+    fn transmit<S: ObjectStore>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        kind: Kind,
+        number: u16,
+        body: impl FnOnce(&mut Writer<'_>) -> Result<(), WireError>,
+    ) {
+        let head = Head {
+            kind,
+            tag: cx.tag,
+            hop: 0,
+            group: self.group,
+        };
+        let frame = FrameBuf::build(|w| {
+            Header { head, number }.emit(w)?;
+            body(w)
+        });
+        // An empty frame, which cannot come about, would be refused by the radio.
+        let channel = cx.channel(1, self.sfd);
+        cx.air.transmit(
+            frame.unwrap_or(FrameBuf::EMPTY),
+            channel,
+            When::At(self.sfd),
+        );
+    }
+
+    pub(super) fn answered<S: ObjectStore>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        answer: TxAnswer,
+    ) -> Flow {
+        let sent = match answer {
+            TxAnswer::Sent(_) => {
+                self.refusals = 0;
+                true
+            }
+            TxAnswer::Refused(why) => {
+                self.refusals += 1;
+                if self.refusals > MAX_REFUSALS {
+                    return Break(End::RadioFailed);
+                }
+                self.skip_missed_slots(cx, why);
+                false
+            }
+        };
+        match self.doing {
+            Doing::Data { number } => {
+                self.sfd += cx.cadence.data_period();
+                self.group = next_group(cx.session.groups, self.group);
+                if sent {
+                    cx.packets.remove(number);
+                    self.sent_in_round += 1;
+                    cx.stats.data_sent += 1;
+                    self.order_data(cx, number + 1);
+                } else {
+                    self.order_data(cx, number);
+                }
+            }
+            Doing::Request { following: 0 } => {
+                let until = self.asked + cx.cadence.answer_within(self.packets);
+                self.doing = Doing::Waiting {
+                    until: until.saturating_sub(SFD_OFFSET),
+                };
+                self.group = next_group(cx.session.groups, self.group);
+            }
+            Doing::Request { following } => {
+                self.doing = Doing::Request {
+                    following: following - 1,
+                };
+                self.next_copy(cx);
+            }
+            Doing::Release { following: 0, end } => return Break(end),
+            Doing::Release { following, end } => {
+                self.doing = Doing::Release {
+                    following: following - 1,
+                    end,
+                };
+                self.next_copy(cx);
+            }
+            Doing::Waiting { .. } => {}
+        }
+        Continue(())
+    }
+
+    fn next_copy<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>) {
+        self.sfd += cx.cadence.request_slot();
+        self.group = next_group(cx.session.groups, self.group);
+        self.order_request(cx);
+    }
+
+    /// Moves `self.sfd` on by whole slots of two cycles, so that the next order is not late again.
+    fn skip_missed_slots<S: ObjectStore>(&mut self, cx: &Context<'_, S>, why: Refusal) {
+        if let Refusal::Late { by } = why {
+            let step = cx.cadence.relay_period();
+            self.sfd += step * by.as_nanos().div_ceil(step.as_nanos());
+        }
+    }
+
+    pub(super) fn frame<S: ObjectStore>(
+        &mut self,
+        cx: &mut Context<'_, S>,
+        mpdu: &[u8],
+        sfd: Instant,
+    ) {
+        let mut body = Reader::new(mpdu);
+        let Ok(Header { head, number }) = Header::parse(&mut body) else {
+            return;
+        };
+        let for_us = head.kind == Kind::Nack && head.tag == cx.tag && head.hop == 1;
+        if !for_us || number != self.round || !matches!(self.doing, Doing::Waiting { .. }) {
+            return;
+        }
+        let Ok(nack) = Nack::parse(body) else { return };
+        let train = u32::from(cx.cadence.nack_shape(self.packets).segments)
+            * u32::from(cx.cadence.copies());
+        if nack.missing > self.packets || u32::from(nack.following) >= train {
+            return;
+        }
+        for packet in nack.missing_packets().take_while(|k| *k < self.packets) {
+            if cx.packets.insert(packet) {
+                self.known += 1;
+            }
+        }
+        self.tries = 0;
+        let rest = cx.cadence.nack_period(mpdu.len()) * u64::from(nack.following);
+        let next = cx.align_heard(sfd + rest + cx.cadence.slot(mpdu.len()));
+        let learned_all = self.known >= nack.missing;
+        if learned_all {
+            cx.events.push(Event::RoundReported {
+                round: self.round,
+                received: self.packets - nack.missing,
+                packets: self.packets,
+            });
+        }
+        if nack.missing == 0 {
+            self.release(cx, next, End::Complete);
+        } else if learned_all {
+            self.next_round(cx, next);
+        } else {
+            self.doing = Doing::Waiting {
+                until: next.saturating_sub(SFD_OFFSET),
+            };
+        }
+    }
+
+    fn next_round<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>, sfd: Instant) {
+        self.round = self.round.wrapping_add(1);
+        cx.stats.rounds = cx.stats.rounds.saturating_add(1);
+        self.sfd = sfd;
+        self.group = first_group(cx.session.groups, self.round);
+        self.sent_in_round = 0;
+        self.order_data(cx, 0);
+    }
+
+    pub(super) fn timeout<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>, at: Instant) {
+        let soon = cx.align(at + cx.cadence.lead());
+        if self.deadline.is_some_and(|deadline| at >= deadline) {
+            self.deadline = None;
+            if !matches!(self.doing, Doing::Release { .. }) {
+                // A frame may be on the air for another cycle.
+                self.release(cx, soon + cx.cadence.cycle(), End::TimedOut);
+            }
+            return;
+        }
+        let Doing::Waiting { until } = self.doing else {
+            return;
+        };
+        if at < until {
+            return;
+        }
+        if self.known > 0 {
+            return self.next_round(cx, soon);
+        }
+        self.tries = self.tries.saturating_add(1);
+        cx.stats.unanswered += 1;
+        let tired = match cx.session.policy.give_up {
+            GiveUp::AfterTries(tries) => self.tries >= tries,
+            GiveUp::OnInactivity => false,
+        };
+        let waited: Duration = at.since(self.exchange_began);
+        if tired {
+            self.release(cx, soon, End::GaveUp);
+        } else if waited >= cx.session.policy.inactivity {
+            self.release(cx, soon, End::TimedOut);
+        } else {
+            self.sfd = soon;
+            self.ask(cx);
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! A pipeline of test nodes: 0 is the source, then the relays by stage, the last the destination.
+
+use crate::object::{ObjectInfo, ObjectStore};
+use crate::pipeline::{Command, Complete, End, Event, GiveUp, Pipeline, Session};
+use crate::{p3, pip};
+use std::vec;
+use std::vec::Vec;
+use thalweg_engine::harness::{Air, Fate, Net};
+use thalweg_engine::BoardTiming;
+use thalweg_units::{Channel, Duration, Instant, NodeId};
+use thalweg_wire::pipeline::Group;
+use thalweg_wire::route::{Channels, Hopping, Member, PayloadSize, Route, Scheme};
+
+/// TelosB's turnaround and P3's software.
+pub(super) const TELOSB: BoardTiming = BoardTiming {
+    turnaround: Duration::from_micros(192),
+    forward_software: Duration::from_micros(89),
+    ..BoardTiming::IDEAL
+};
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Memory {
+    pub(super) bytes: Vec<u8>,
+    pub(super) digest: [u8; 8],
+}
+
+impl ObjectStore for Memory {
+    fn info(&self) -> ObjectInfo {
+        ObjectInfo {
+            len: self.bytes.len() as u32,
+            digest: self.digest,
+        }
+    }
+    fn read(&self, offset: u32, into: &mut [u8]) {
+        for (i, byte) in into.iter_mut().enumerate() {
+            *byte = self.bytes.get(offset as usize + i).copied().unwrap_or(0);
+        }
+    }
+    fn write(&mut self, offset: u32, bytes: &[u8]) {
+        let end = offset as usize + bytes.len();
+        if self.bytes.len() < end {
+            self.bytes.resize(end, 0);
+        }
+        self.bytes[offset as usize..end].copy_from_slice(bytes);
+    }
+}
+
+pub(super) fn object(len: usize) -> Memory {
+    let bytes = (0..len).map(|i| (i * 7 + i / 251) as u8).collect();
+    Memory {
+        bytes,
+        digest: *b"the same",
+    }
+}
+
+/// A deterministic draw from 0..1000 for anything that can be told by numbers.
+pub(super) fn draw(ids: &[u64]) -> u64 {
+    let mut z = ids.iter().fold(0x9e37_79b9_7f4a_7c15u64, |h, id| {
+        (h ^ id).wrapping_mul(0xbf58_476d_1ce4_e5b9).rotate_left(29)
+    });
+    z = (z ^ (z >> 30)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (z ^ (z >> 31)) % 1000
+}
+
+pub(super) fn start() -> Instant {
+    Instant::from_nanos(50_000_000)
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Layout {
+    pub(super) route: Route,
+    /// Stage of each node.
+    pub(super) stages: Vec<u8>,
+    /// What to do instead of what the policy says.
+    pub(super) give_up: Option<GiveUp>,
+}
+
+/// A route of `hops` hops and `paths` paths, groups in turn, over four channels counted back
+/// from the destination.
+pub(super) fn layout(scheme: Scheme, hops: u8, paths: u8) -> Layout {
+    let four = [26, 20, 25, 15].map(|n| Channel::new(n).unwrap());
+    let mut list: Vec<_> = (0..=usize::from(hops)).map(|back| four[back % 4]).collect();
+    list.reverse();
+    let relays = u16::from(hops - 1) * u16::from(paths);
+    let id = |i: u16| NodeId::new(i).unwrap();
+    let channels = Channels::new(&list).unwrap();
+    let mut route = Route::new(5, id(0), id(relays + 1), scheme, channels);
+    let mut stages = vec![0];
+    for stage in 1..hops {
+        for path in 0..paths {
+            let group = if path % 2 == 0 {
+                Group::Odd
+            } else {
+                Group::Even
+            };
+            route
+                .add(Member {
+                    node: id(stages.len() as u16),
+                    stage,
+                    group,
+                })
+                .unwrap();
+            stages.push(stage);
+        }
+    }
+    stages.push(hops);
+    Layout {
+        route,
+        stages,
+        give_up: None,
+    }
+}
+
+pub(super) fn p3(hops: u8, paths: u8) -> Layout {
+    layout(Scheme::P3, hops, paths)
+}
+pub(super) fn pip(hops: u8) -> Layout {
+    layout(Scheme::Pip(Hopping::Fixed), hops, 1)
+}
+
+impl Layout {
+    pub(super) fn payload(mut self, bytes: u8) -> Self {
+        self.route.payload = PayloadSize::new(bytes).unwrap();
+        self
+    }
+    pub(super) fn last(&self) -> usize {
+        self.stages.len() - 1
+    }
+    pub(super) fn sessions(&self) -> impl Iterator<Item = Session> + '_ {
+        (0..self.stages.len() as u16).map(|n| {
+            let node = NodeId::new(n).unwrap();
+            let mut session = Session::from_route(&self.route, node, start()).unwrap();
+            session.policy.give_up = self.give_up.unwrap_or(session.policy.give_up);
+            session
+        })
+    }
+
+    /// The network, all nodes waiting for the beginning. Only neighbouring stages hear each
+    /// other, and that only as `links` says.
+    pub(super) fn net(
+        &self,
+        object: &Memory,
+        timing: BoardTiming,
+        mut links: impl FnMut(Air<'_>) -> Fate + 'static,
+    ) -> Net<Pipeline<Memory>> {
+        let engines = (0..self.stages.len())
+            .map(|n| {
+                let store = if n == 0 {
+                    object.clone()
+                } else {
+                    Memory::default()
+                };
+                Pipeline::new(timing, store)
+            })
+            .collect();
+        let stages = self.stages.clone();
+        let mut net = Net::new(engines, timing, move |air| {
+            if stages[air.from].abs_diff(stages[air.to]) == 1 {
+                links(air)
+            } else {
+                Fate::Silent
+            }
+        });
+        for (n, session) in self.sessions().enumerate() {
+            net.command(n, Command::Start(session));
+        }
+        net
+    }
+
+    /// Runs until all nodes are done, at most `seconds`.
+    pub(super) fn run(&self, net: &mut Net<Pipeline<Memory>>, seconds: u64) -> Outcome {
+        let mut events = Vec::new();
+        for _ in 0..seconds * 4 {
+            net.run_for(Duration::from_millis(250));
+            events.extend(net.take_events());
+            let done = (0..self.stages.len()).all(|n| net.engine(n).session().is_none());
+            if done {
+                break;
+            }
+        }
+        Outcome {
+            events,
+            last: self.last(),
+        }
+    }
+}
+
+pub(super) type Told = (Instant, usize, Event);
+
+#[derive(Debug)]
+pub(super) struct Outcome {
+    pub(super) events: Vec<Told>,
+    last: usize,
+}
+
+impl Outcome {
+    pub(super) fn of(&self, n: usize) -> impl Iterator<Item = (Instant, Event)> + '_ {
+        self.events
+            .iter()
+            .filter(move |e| e.1 == n)
+            .map(|e| (e.0, e.2))
+    }
+    pub(super) fn end(&self, n: usize) -> Option<End> {
+        self.of(n).find_map(|(_, e)| match e {
+            Event::Finished(end) => Some(end),
+            _ => None,
+        })
+    }
+    pub(super) fn complete(&self) -> Option<(Instant, Complete)> {
+        self.of(self.last).find_map(|(at, e)| match e {
+            Event::Complete(complete) => Some((at, complete)),
+            _ => None,
+        })
+    }
+    /// The destination has `object`, byte by byte; gives what it said about it.
+    pub(super) fn assert_whole(&self, net: &Net<Pipeline<Memory>>, object: &Memory) -> Complete {
+        let (_, complete) = self
+            .complete()
+            .unwrap_or_else(|| panic!("{:?}", self.events));
+        assert_eq!(complete.object_len as usize, object.bytes.len());
+        assert_eq!(complete.digest, object.digest);
+        let mut got = net.engine(self.last).store().bytes.clone();
+        got.truncate(complete.len as usize);
+        assert!(got == object.bytes, "the bytes are not the same");
+        complete
+    }
+}
+
+/// Everything arrives.
+pub(super) fn ideal(_air: Air<'_>) -> Fate {
+    Fate::Heard
+}
+
+/// Both protocols' policies end by themselves.
+#[test]
+fn every_policy_waits_a_finite_time() {
+    for policy in [p3::policy(), pip::policy(Hopping::Fixed)] {
+        assert!(!policy.inactivity.is_zero() && !policy.linger.is_zero());
+        assert!(policy.deadline < Duration::from_secs(3600));
+    }
+}

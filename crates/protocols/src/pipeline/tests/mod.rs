@@ -1,0 +1,7 @@
+//! The pipeline on small ideal networks with chosen losses.
+
+mod bench;
+mod faults;
+mod lossy;
+mod nonsense;
+mod timing;
