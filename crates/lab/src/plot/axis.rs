@@ -19,6 +19,37 @@ pub(crate) enum Spacing {
     Log,
 }
 
+/// How finely an axis may be divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Grain {
+    /// As finely as helps.
+    Any,
+    /// Whole numbers only: all values are.
+    Whole,
+}
+
+impl Grain {
+    /// The grain of these values.
+    pub(crate) fn of(mut values: impl Iterator<Item = f64>) -> Self {
+        if values.all(|v| v == libm::round(v)) {
+            Self::Whole
+        } else {
+            Self::Any
+        }
+    }
+    /// A round step of at least `raw` and this grain.
+    fn step(self, raw: f64) -> f64 {
+        let step = round_step(raw);
+        match self {
+            Self::Any => step,
+            Self::Whole if step < 1.0 => 1.0,
+            // The only round step that is not a multiple of one.
+            Self::Whole if step == 2.5 => 5.0,
+            Self::Whole => step,
+        }
+    }
+}
+
 impl Scale {
     /// Values `low..=high` to pixels `from..=to`. An empty or unusable range becomes one around it.
     pub(crate) fn new(low: f64, high: f64, from: f64, to: f64, spacing: Spacing) -> Self {
@@ -71,10 +102,10 @@ impl Scale {
     }
 
     /// Round values along the axis, about `count` of them, with their labels.
-    pub(crate) fn ticks(&self, count: usize) -> Vec<(f64, String)> {
+    pub(crate) fn ticks(&self, count: usize, grain: Grain) -> Vec<(f64, String)> {
         match self.spacing {
             Spacing::Linear => {
-                let step = round_step((self.high - self.low) / count.max(1) as f64);
+                let step = grain.step((self.high - self.low) / count.max(1) as f64);
                 let first = libm::ceil(self.low / step - 1e-9);
                 let mut ticks = Vec::new();
                 // Bounded whatever the range: more ticks than pixels help nobody.
@@ -112,11 +143,11 @@ impl Scale {
 }
 
 /// The ends of an axis that begins and ends on a tick.
-pub(crate) fn rounded_ends(low: f64, high: f64, count: usize) -> (f64, f64) {
+pub(crate) fn rounded_ends(low: f64, high: f64, count: usize, grain: Grain) -> (f64, f64) {
     if !(low.is_finite() && high.is_finite() && high > low) {
         return (low, high);
     }
-    let step = round_step((high - low) / count.max(1) as f64);
+    let step = grain.step((high - low) / count.max(1) as f64);
     (
         floor(low / step + 1e-9) * step,
         libm::ceil(high / step - 1e-9) * step,
@@ -161,7 +192,7 @@ mod tests {
 
     fn labels(low: f64, high: f64, spacing: Spacing) -> Vec<String> {
         Scale::new(low, high, 0.0, 1.0, spacing)
-            .ticks(5)
+            .ticks(5, Grain::Any)
             .into_iter()
             .map(|t| t.1)
             .collect()
@@ -182,7 +213,11 @@ mod tests {
             "-0.050"
         );
         assert_eq!(labels(1.0, 1000.0, Spacing::Log).len(), 10);
-        assert_eq!(rounded_ends(0.0, 178.5, 5), (0.0, 200.0));
+        let few = Scale::new(0.0, 3.0, 0.0, 1.0, Spacing::Linear).ticks(5, Grain::Whole);
+        assert_eq!(few.len(), 4, "{few:?}");
+        assert_eq!(Grain::of([1.0, 2.0].into_iter()), Grain::Whole);
+        assert_eq!(Grain::of([1.0, 2.5].into_iter()), Grain::Any);
+        assert_eq!(rounded_ends(0.0, 178.5, 5, Grain::Any), (0.0, 200.0));
     }
 
     #[test]
@@ -197,7 +232,7 @@ mod tests {
         ] {
             for spacing in [Spacing::Linear, Spacing::Log] {
                 let scale = Scale::new(low, high, 10.0, 20.0, spacing);
-                assert!(scale.ticks(5).len() <= 200);
+                assert!(scale.ticks(5, Grain::Any).len() <= 200);
                 if let Some(pixel) = scale.at(1.0) {
                     assert!((10.0..=20.0).contains(&pixel), "{low} {high} {pixel}");
                 }

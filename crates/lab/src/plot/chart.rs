@@ -1,6 +1,6 @@
 //! Drawing a [`Chart`].
 
-use super::axis::{label, rounded_ends, Scale, Spacing};
+use super::axis::{label, rounded_ends, Grain, Scale, Spacing};
 use super::svg::{text_width, Anchor, Svg, FAINT, GRID, INK};
 use super::{Chart, Mark, Point, ReferenceAt, Series, XAxis, YAxis};
 
@@ -27,6 +27,8 @@ struct Frame {
     bottom: f64,
     x: Scale,
     y: Scale,
+    x_grain: Grain,
+    y_grain: Grain,
 }
 
 pub(crate) fn draw(chart: &Chart) -> String {
@@ -66,7 +68,7 @@ pub(crate) fn draw(chart: &Chart) -> String {
                 bar += 1;
             }
             Mark::Line | Mark::Steps | Mark::Scatter => {
-                draw_marks(&mut svg, chart, &frame, series, index)
+                draw_marks(&mut svg, chart, &frame, series, index);
             }
         }
     }
@@ -82,7 +84,7 @@ pub(crate) fn draw(chart: &Chart) -> String {
 }
 
 /// All points that can be drawn.
-fn points(chart: &Chart) -> impl Iterator<Item = &Point> {
+fn points(chart: &Chart) -> impl Iterator<Item = &Point> + Clone {
     chart
         .series
         .iter()
@@ -108,6 +110,8 @@ fn frame(chart: &Chart, width: f64, height: f64, top: f64) -> Frame {
         .filter_map(|p| p.interval)
         .flat_map(|(low, high)| [low, high]);
     let ys = points(chart).map(|p| p.y).chain(reference_ys).chain(ends);
+    let y_grain = Grain::of(ys.clone());
+    let x_grain = Grain::of(points(chart).map(|p| p.x));
     let (low, high, spacing) = match chart.y_axis {
         YAxis::Fixed(low, high) => (low, high, Spacing::Linear),
         YAxis::Log => {
@@ -116,18 +120,18 @@ fn frame(chart: &Chart, width: f64, height: f64, top: f64) -> Frame {
         }
         YAxis::FromZero => {
             let (low, high) = span(ys);
-            let (low, high) = rounded_ends(low.min(0.0), high.max(0.0), Y_TICKS);
+            let (low, high) = rounded_ends(low.min(0.0), high.max(0.0), Y_TICKS, y_grain);
             (low, high, Spacing::Linear)
         }
         YAxis::Span => {
             let (low, high) = span(ys);
-            let (low, high) = rounded_ends(low, high, Y_TICKS);
+            let (low, high) = rounded_ends(low, high, Y_TICKS, y_grain);
             (low, high, Spacing::Linear)
         }
     };
     let names = |scale: &Scale| {
         scale
-            .ticks(Y_TICKS)
+            .ticks(Y_TICKS, y_grain)
             .into_iter()
             .map(|t| t.1)
             .collect::<Vec<_>>()
@@ -149,6 +153,8 @@ fn frame(chart: &Chart, width: f64, height: f64, top: f64) -> Frame {
         right,
         top,
         bottom,
+        x_grain,
+        y_grain,
         x,
         y: Scale::new(low, high, bottom, top, spacing),
     }
@@ -226,7 +232,7 @@ fn category_room(chart: &Chart, width: f64) -> f64 {
 }
 
 fn y_axis(svg: &mut Svg, chart: &Chart, frame: &Frame) {
-    for (value, name) in frame.y.ticks(Y_TICKS) {
+    for (value, name) in frame.y.ticks(Y_TICKS, frame.y_grain) {
         let Some(y) = frame.y.at(value) else { continue };
         let stroke = format!("stroke=\"{GRID}\"");
         svg.line((frame.left, y), (frame.right, y), &stroke);
@@ -268,7 +274,7 @@ fn x_axis(svg: &mut Svg, chart: &Chart, frame: &Frame, height: f64) {
         }
         XAxis::Linear | XAxis::Log => {
             let count = (((frame.right - frame.left) / 80.0) as usize).max(2);
-            for (value, name) in frame.x.ticks(count) {
+            for (value, name) in frame.x.ticks(count, frame.x_grain) {
                 let Some(x) = frame.x.at(value) else { continue };
                 svg.line((x, frame.bottom), (x, frame.bottom + 4.0), &base);
                 svg.text(

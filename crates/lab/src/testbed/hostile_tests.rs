@@ -95,6 +95,16 @@ fn a_site_can_be_made_of_the_trace() {
         physics: Physics::Measured(measured),
     };
     let site = testbed.realise(1);
+    // What was measured is what a frame of the measured size gets.
+    let Physics::Measured(measured) = &testbed.physics else {
+        panic!()
+    };
+    let expected = site.expected(127, Dbm(0.0));
+    for l in &measured.links {
+        let ear = |index| thalweg_medium::EarId(u32::from(index));
+        let got = expected(ear(l.from), ear(l.to), l.channel);
+        assert!((got - l.prr).abs() < 0.01, "{l:?}: {got}");
+    }
     let s = summary(&testbed, &site, SummaryOptions::default());
     assert_eq!(s.channels.len(), 2);
     for channel in &s.channels {

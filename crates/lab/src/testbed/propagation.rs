@@ -401,12 +401,11 @@ mod tests {
     #[test]
     fn every_constant_can_be_set_and_sets_only_itself() {
         for constant in all() {
-            let before = {
-                let mut model = BuildingModel::default();
-                model.clean_bursts = Some(CleanBurstsModel::default());
-                model.between_floors.rice_k = Some(Db(0.0));
-                model
+            let mut before = BuildingModel {
+                clean_bursts: Some(CleanBurstsModel::default()),
+                ..BuildingModel::default()
             };
+            before.between_floors.rice_k = Some(Db(0.0));
             let now = (constant.get)(&before).unwrap();
             let other = if now + 1.0 <= constant.most {
                 now + 1.0
