@@ -631,7 +631,8 @@ impl Medium {
 }
 
 /// The frame of `tx` at an ear tuned to `tuned`; `None` where it is too weak to matter.
-#[inline]
+// Inlined: handing the signal through memory costs more than computing it.
+#[inline(always)]
 fn arrive(
     draws: &Draws,
     ear: &Fixed,
