@@ -222,6 +222,33 @@ fn listening_again_aborts_a_reception() {
 }
 
 #[test]
+fn a_head_is_not_told_of_a_frame_that_was_given_up() {
+    let timing = BoardTiming {
+        event_latency: us(100),
+        ..BoardTiming::IDEAL
+    };
+    for (give_up, heads) in [(false, 1), (true, 0)] {
+        let mut net = net_on(boards::exact(timing), 2);
+        net.command(1, ListenFor(26, 3));
+        run(&mut net, 1000);
+        net.command(0, now(&[1; 100]));
+        // The head is complete at 1192 + 9 * 32 = 1480 and would be told at 1580.
+        run(&mut net, 1500);
+        if give_up {
+            net.command(1, Sleep);
+        }
+        run(&mut net, 9000);
+        let seen = heard(&net, 1);
+        assert_eq!(
+            seen.iter()
+                .filter(|s| matches!(s.1, Seen::Head { .. }))
+                .count(),
+            heads
+        );
+    }
+}
+
+#[test]
 fn cancel_and_sleep_take_back_what_is_not_on_the_air() {
     for order in [Cancel, Sleep] {
         let mut net = net(2);

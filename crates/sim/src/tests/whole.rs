@@ -115,9 +115,15 @@ fn a_timeout_put_off_again_and_again_fires_once() {
         net.command(0, Timeout(local(1000 + t)));
         run(&mut net, t);
     }
-    net.command(0, Timeout(local(500)));
+    run(&mut net, 1098);
+    assert_eq!(heard(&net, 0), []);
+    run(&mut net, 1500);
+    assert_eq!(heard(&net, 0), [(1099, Seen::Timeout)]);
+    // And one that is brought forward, long before the one it replaces.
+    net.command(0, Timeout(local(5000)));
+    net.command(0, Timeout(local(2000)));
     assert_eq!(run(&mut net, 9000), Stop::Idle);
-    assert_eq!(heard(&net, 0), [(500, Seen::Timeout)]);
+    assert_eq!(heard(&net, 0)[1..], [(2000, Seen::Timeout)]);
 }
 
 #[test]
