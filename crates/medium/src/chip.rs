@@ -169,9 +169,8 @@ pub struct Chip {
 }
 
 /// Chipcon CC2420 (TelosB, Tmote Sky). Sensitivity -95 dBm, adjacent and alternate channel
-/// rejection 45/30 and 54/53 dB (the leak here is measured at the demodulator: co-channel
-/// rejection's worth above it), co-channel rejection -3 dB: data sheet SWRS041, tables 5.3; the
-/// effective floor is kT x 2 MHz (-111 dBm) + 11.8 dB noise figure + 3.7 dB demodulator loss,
+/// rejection 45/30 and 54/53 dB (a leak is 1 dB below its rejection), co-channel rejection -3 dB:
+/// data sheet SWRS041, receive section; the effective floor is kT x 2 MHz (-111 dBm) + 11.8 dB noise figure + 3.7 dB demodulator loss,
 /// fitted to the sensitivity. CCA threshold -77 dBm: TinyOS 1.x default.
 pub const CC2420: Chip = Chip {
     name: "CC2420",
@@ -194,8 +193,9 @@ pub const CC2420: Chip = Chip {
     carrier_ppm: 10.0,
 };
 
-/// Atmel AT86RF231 (Opal's 2.4 GHz radio): sensitivity -101 dBm, +3 dBm, adjacent and alternate
-/// rejection 36 and 52 dB, RSSI in 3 dB steps (data sheet 8111).
+/// Atmel AT86RF231 (Opal's 2.4 GHz radio): sensitivity -101 dBm, +3 dBm, rejection 32 dB at
+/// -5 MHz, 35 at +5, 48 at 10 and 54 at 15 MHz, RSSI in 3 dB steps (data sheet 8111C, tables 12-6
+/// and 12-7). The leaks are 1 dB below the rejections, as the CC2420's.
 pub const AT86RF231: Chip = Chip {
     name: "AT86RF231",
     noise_floor: Dbm(-101.5),
@@ -220,8 +220,8 @@ pub const AT86RF212: Chip = Chip {
     ..AT86RF231
 };
 
-/// Nordic nRF52840 in its IEEE 802.15.4 mode: sensitivity -100 dBm, +8 dBm, co-channel rejection
-/// -3 dB (product specification 1.7, 6.20).
+/// Nordic nRF52840 in its IEEE 802.15.4 mode: sensitivity -100 dBm, +8 dBm (product
+/// specification, 6.20). The rejections are assumed: what is usual for the class.
 pub const NRF52840: Chip = Chip {
     name: "nRF52840",
     noise_floor: Dbm(-100.5),

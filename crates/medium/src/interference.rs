@@ -86,7 +86,7 @@ const BLOCK_NS: u64 = 50_000_000;
 const KEPT: usize = 4;
 
 /// A burst: from, to, in nanoseconds.
-type Burst = (u64, u64);
+pub(crate) type Burst = (u64, u64);
 
 #[derive(Debug, Clone, Default)]
 struct Block {
@@ -149,6 +149,36 @@ impl Bursts {
         let mut on = false;
         self.overlapping(interference, place, at, at + 1, |_| on = true);
         on
+    }
+
+    /// Foreign power at `at`; `external` as [`Interference::at`] gives it.
+    pub(crate) fn power_at(
+        &mut self,
+        interference: &Interference,
+        external: Option<(usize, f64)>,
+        at: SimTime,
+    ) -> f64 {
+        match external {
+            Some((source, power)) if self.is_on(interference, source, at) => power,
+            _ => 0.0,
+        }
+    }
+
+    /// The bursts between `from` and `to`, in order.
+    pub(crate) fn gather(
+        &mut self,
+        interference: &Interference,
+        external: Option<(usize, f64)>,
+        from: u64,
+        to: SimTime,
+        into: &mut Vec<Burst>,
+    ) {
+        into.clear();
+        if let Some((source, _)) = external {
+            self.overlapping(interference, source, from, to.as_nanos(), |burst| {
+                into.push(burst);
+            });
+        }
     }
 }
 

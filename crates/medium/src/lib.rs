@@ -21,6 +21,7 @@ pub mod modem;
 #[cfg(test)]
 mod naive_tests;
 pub mod random;
+mod receiver;
 mod reception;
 mod signal;
 mod variation;

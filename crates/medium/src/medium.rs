@@ -8,16 +8,15 @@
 
 use crate::environment::Environment;
 use crate::interference::Bursts;
-use crate::links::{Link, INAUDIBLE_FACTOR};
 use crate::losscause::{LossCause, Without};
-use crate::modem::Demodulator;
-use crate::random::{derive, mix, nth};
+use crate::random::{derive, mix};
+use crate::receiver::{can_lock, lqi, power_at, rssi, Fixed};
 use crate::reception::{Heard, Hearing, Rotation, Scratch};
-use crate::signal::{On, Signal};
-use crate::variation::Factors;
-use crate::{Chip, EarId, TxId};
+use crate::signal::{arrive, On, Signal, Transmission};
+use crate::variation::Draws;
+use crate::{EarId, TxId};
 use std::sync::Arc;
-use thalweg_units::{Channel, Db, Dbm, Duration, MilliWatts, SimTime};
+use thalweg_units::{Channel, Dbm, Duration, MilliWatts, SimTime};
 
 /// Why a receiver is off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,62 +61,12 @@ enum Receiver {
     On(Channel),
 }
 
-/// What of an ear does not change, ready for use.
-#[derive(Debug, Clone, Copy)]
-struct Fixed {
-    chip: &'static Chip,
-    noise: f64,
-    /// Noise that RSSI and CCA see.
-    sensed_noise: f64,
-    inaudible: f64,
-    lock: f64,
-    steal: f64,
-    leak_above: f64,
-    leak_below: f64,
-    leak_far: f64,
-    rssi_bias: f64,
-}
-
-impl Fixed {
-    /// What is left of a power on `channel` when tuned to `tuned`.
-    #[inline]
-    fn leak(&self, tuned: Channel, channel: Channel) -> f64 {
-        let (tuned, channel) = (tuned.index(), channel.index());
-        if tuned == channel {
-            1.0
-        } else if channel == tuned + 1 {
-            self.leak_above
-        } else if channel + 1 == tuned {
-            self.leak_below
-        } else {
-            self.leak_far
-        }
-    }
-}
-
 #[derive(Debug, Default)]
 struct Hears {
     locked: Option<Signal>,
     /// The locked frame's header is known to be right, so the lock holds to its end.
     header_right: bool,
     signals: Vec<Signal>,
-}
-
-/// A frame on the air.
-#[derive(Debug)]
-struct Transmission {
-    /// Its place in the order of transmissions.
-    number: u64,
-    /// Of its random words.
-    key: u64,
-    from: EarId,
-    channel: Channel,
-    start: u64,
-    end: u64,
-    power: f64,
-    content: u64,
-    mpdu: Vec<u8>,
-    locked: Vec<EarId>,
 }
 
 /// Low bits of a [`TxId`]: where the transmission is kept.
@@ -143,70 +92,10 @@ pub struct Medium {
     scratch: Scratch,
 }
 
-/// Power variation of this run.
-#[derive(Debug)]
-pub(crate) struct Draws {
-    packet_key: u64,
-    run_key: u64,
-    packet: Factors,
-    run: Factors,
-    run_varies: bool,
-    most: f64,
-}
-
-impl Draws {
-    pub(crate) fn new(env: &Environment, seed: u64) -> Self {
-        let variation = env.variation;
-        Self {
-            packet_key: derive(seed, "packets", &[]),
-            run_key: derive(seed, "run", &[]),
-            packet: Factors::new(variation.packet),
-            run: Factors::new(variation.run),
-            run_varies: variation.run.0 > 0.0,
-            // Factors end at 3.3 standard deviations.
-            most: Db(3.5 * (variation.packet.0 + variation.run.0)).factor(),
-        }
-    }
-    /// The key of what transmission `number` draws.
-    #[inline]
-    pub(crate) fn key(&self, number: u64) -> u64 {
-        nth(self.packet_key, number)
-    }
-    #[inline]
-    pub(crate) fn factor(&self, word: u64, from: EarId, to: EarId, channel: Channel) -> f64 {
-        let mut factor = f64::from(self.packet.pick(word));
-        if self.run_varies {
-            let (low, high) = (from.min(to), from.max(to));
-            let pair = u64::from(low.0) << 36 | u64::from(high.0) << 4 | channel.index() as u64;
-            factor *= f64::from(self.run.pick(nth(self.run_key, pair)));
-        }
-        factor
-    }
-}
-
 impl Medium {
     /// The silent air of a run on `env`. All receivers are off.
     pub fn new(env: Arc<Environment>, seed: u64) -> Self {
-        let fixed = env
-            .ears
-            .iter()
-            .map(|ear| {
-                let chip = ear.chip;
-                let noise = ear.noise_floor.milliwatts().0;
-                Fixed {
-                    chip,
-                    noise,
-                    sensed_noise: noise * (-chip.demodulator_loss).factor(),
-                    inaudible: noise * INAUDIBLE_FACTOR,
-                    lock: chip.lock_sinr.factor(),
-                    steal: chip.steal.factor(),
-                    leak_above: (-chip.adjacent.above).factor(),
-                    leak_below: (-chip.adjacent.below).factor(),
-                    leak_far: (-chip.adjacent.far).factor(),
-                    rssi_bias: ear.rssi_bias.0,
-                }
-            })
-            .collect();
+        let fixed = env.ears.iter().map(Fixed::new).collect();
         let count = env.ears.len();
         Self {
             fixed,
@@ -274,7 +163,7 @@ impl Medium {
         let signal = *hears.signals.iter().find(|signal| signal.tx == tx.number)?;
         let external = self.env.interference.at(place, channel);
         let (bursts, env) = (&mut self.bursts, &self.env);
-        let burst = || external_power(bursts, env, external, at);
+        let burst = || bursts.power_at(&env.interference, external, at);
         if !can_lock(&fixed, &hears.signals, &signal, at, burst) {
             return None;
         }
@@ -321,8 +210,9 @@ impl Medium {
             bursts,
             ..
         } = self;
+        let id = TxId((self.count - 1) << PLACE_BITS | u64::from(place));
         let Some(tx) = transmissions.get_mut(place as usize) else {
-            return TxId(u64::MAX);
+            return id;
         };
         let audible = tx.power * draws.most;
         for link in env.links.heard_by(from, channel) {
@@ -368,7 +258,13 @@ impl Medium {
                     if age < ear.chip.phy.symbol.as_nanos() * u64::from(header) {
                         continue;
                     }
-                    gather(bursts, env, external, current, at, &mut self.burst_list);
+                    bursts.gather(
+                        &env.interference,
+                        external,
+                        current.start,
+                        at,
+                        &mut self.burst_list,
+                    );
                     let heard = Hearing {
                         demodulator: env.demodulator(),
                         chip: ear.chip,
@@ -387,7 +283,7 @@ impl Medium {
                     hears.locked = None;
                 }
             }
-            let burst = || external_power(bursts, env, external, at);
+            let burst = || bursts.power_at(&env.interference, external, at);
             if can_lock(ear, &hears.signals, &signal, at, burst) {
                 hears.locked = Some(signal);
                 hears.header_right = false;
@@ -395,7 +291,7 @@ impl Medium {
                 locked.push(link.to);
             }
         }
-        TxId(tx.number << PLACE_BITS | u64::from(place))
+        id
     }
 
     /// First preamble symbol to last symbol of a frame of `mpdu_bytes` sent by `from`.
@@ -492,7 +388,7 @@ impl Medium {
             }
         }
         let external = self.env.interference.at(place, channel);
-        MilliWatts(power + external_power(&mut self.bursts, &self.env, external, at))
+        MilliWatts(power + self.bursts.power_at(&self.env.interference, external, at))
     }
 
     /// How many frames were sent.
@@ -608,11 +504,10 @@ impl Medium {
             return None;
         };
         let external = self.env.interference.at(place, channel);
-        gather(
-            &mut self.bursts,
-            &self.env,
+        self.bursts.gather(
+            &self.env.interference,
             external,
-            locked,
+            locked.start,
             at,
             &mut self.burst_list,
         );
@@ -630,40 +525,6 @@ impl Medium {
     }
 }
 
-/// The frame of `tx` at an ear tuned to `tuned`; `None` where it is too weak to matter.
-// Inlined: handing the signal through memory costs more than computing it.
-#[inline(always)]
-fn arrive(
-    draws: &Draws,
-    ear: &Fixed,
-    tuned: Channel,
-    tx: &Transmission,
-    link: &Link,
-) -> Option<Signal> {
-    // One random word for this transmission at this ear.
-    let word = nth(tx.key, u64::from(link.to.0));
-    let power = f64::from(link.gain_mw)
-        * tx.power
-        * draws.factor(word, tx.from, link.to, tx.channel)
-        * ear.leak(tuned, tx.channel);
-    (power >= ear.inaudible).then_some(Signal {
-        tx: tx.number,
-        from: tx.from.0,
-        on: if tuned == tx.channel {
-            On::Same
-        } else {
-            On::Other
-        },
-        content: tx.content,
-        start: tx.start,
-        end: tx.end,
-        delay: link.delay_ns,
-        erasure: link.erasure,
-        power,
-        word,
-    })
-}
-
 /// Drops the signals that can have no part in a reception any more.
 #[inline]
 fn forget(hears: &mut Hears, at: SimTime) {
@@ -672,63 +533,6 @@ fn forget(hears: &mut Hears, at: SimTime) {
         .as_ref()
         .map_or(at.as_nanos(), |locked| locked.start);
     hears.signals.retain(|signal| signal.end > since);
-}
-
-fn power_at(signals: &[Signal], at: SimTime) -> f64 {
-    signals
-        .iter()
-        .filter(|signal| signal.is_on_at(at))
-        .map(|signal| signal.power)
-        .sum()
-}
-
-/// Whether an idle receiver synchronises on `signal`, together with its synchronous copies.
-fn can_lock(
-    ear: &Fixed,
-    signals: &[Signal],
-    signal: &Signal,
-    at: SimTime,
-    burst: impl FnOnce() -> f64,
-) -> bool {
-    let (mut useful, mut rest) = (0.0, ear.noise);
-    for other in signals.iter().filter(|other| other.is_on_at(at)) {
-        if other.is_synchronous_with(signal) {
-            useful += other.power;
-        } else {
-            rest += other.power;
-        }
-    }
-    useful > ear.lock * rest && useful > ear.lock * (rest + burst())
-}
-
-fn external_power(
-    bursts: &mut Bursts,
-    env: &Environment,
-    external: Option<(usize, f64)>,
-    at: SimTime,
-) -> f64 {
-    match external {
-        Some((source, power)) if bursts.is_on(&env.interference, source, at) => power,
-        _ => 0.0,
-    }
-}
-
-/// The bursts from the begin of `locked` to `at`.
-fn gather(
-    bursts: &mut Bursts,
-    env: &Environment,
-    external: Option<(usize, f64)>,
-    locked: &Signal,
-    at: SimTime,
-    into: &mut Vec<(u64, u64)>,
-) {
-    into.clear();
-    if let Some((source, _)) = external {
-        let from = locked.start;
-        bursts.overlapping(&env.interference, source, from, at.as_nanos(), |burst| {
-            into.push(burst);
-        });
-    }
 }
 
 /// When the first symbol of a reception arrived.
@@ -740,19 +544,4 @@ fn arrival(locked: &Signal, heard: &Heard) -> SimTime {
         SimTime::from_nanos(locked.start)
             .saturating_sub(Duration::from_nanos((0.5 - offset) as u64))
     }
-}
-
-fn rssi(ear: &Fixed, power: f64) -> Dbm {
-    let step = ear.chip.rssi_step.0;
-    let level = MilliWatts(power + ear.sensed_noise).dbm().0 + ear.rssi_bias;
-    Dbm((level / step).round() * step)
-}
-
-/// The CC2420's mean correlation: about 80 where half of the long frames are lost, 106 and more
-/// from 5 dB above that on.
-fn lqi(ear: &Fixed, heard: &Heard, word: u64) -> u8 {
-    let g = Demodulator::ratio(ear.chip.modem, heard.power, ear.noise, heard.interference);
-    let jitter = f64::from((word >> 12) as u8 % 5) - 2.0;
-    let correlation = 85.0 + 4.5 * Db::from_factor(g).0;
-    (correlation.min(106.0) + jitter).clamp(50.0, 110.0) as u8
 }

@@ -5,9 +5,9 @@
 
 use crate::chip::CC2420;
 use crate::interference::Bursts;
-use crate::medium::Draws;
 use crate::modem::{oqpsk_interference, HazardTable};
 use crate::random::{derive, mix, nth, open_unit, stream, Stream};
+use crate::variation::Draws;
 use crate::{
     Deaf, EarId, Environment, Interference, LossCause, Medium, Outcome, Source, TxId, Variation,
 };

@@ -1,8 +1,12 @@
-//! What a listening ear keeps of each frame on the air that it can hear: enough to tell later
+//! Frames on the air, and what a listening ear keeps of each frame on the air that it can hear: enough to tell later
 //! what the frame did to a reception, without asking the transmission, which may be long gone.
 
-use crate::random::{mix, open_unit};
-use thalweg_units::SimTime;
+use crate::links::Link;
+use crate::random::{mix, nth, open_unit};
+use crate::receiver::Fixed;
+use crate::variation::Draws;
+use crate::EarId;
+use thalweg_units::{Channel, SimTime};
 
 /// Frames with the same content that begin within this of each other are one synchronous frame to
 /// a receiver: two chip times; beyond one chip from their common centre they are interference
@@ -70,4 +74,55 @@ impl Signal {
     pub(crate) fn phase(&self) -> f64 {
         (self.word >> 32) as f64 * (1.0 / 4_294_967_296.0)
     }
+}
+
+/// A frame on the air.
+#[derive(Debug)]
+pub(crate) struct Transmission {
+    /// Its place in the order of transmissions.
+    pub(crate) number: u64,
+    /// Of its random words.
+    pub(crate) key: u64,
+    pub(crate) from: EarId,
+    pub(crate) channel: Channel,
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    pub(crate) power: f64,
+    pub(crate) content: u64,
+    pub(crate) mpdu: Vec<u8>,
+    pub(crate) locked: Vec<EarId>,
+}
+
+/// The frame of `tx` at an ear tuned to `tuned`; `None` where it is too weak to matter.
+// Inlined: handing the signal through memory costs more than computing it.
+#[inline(always)]
+pub(crate) fn arrive(
+    draws: &Draws,
+    ear: &Fixed,
+    tuned: Channel,
+    tx: &Transmission,
+    link: &Link,
+) -> Option<Signal> {
+    // One random word for this transmission at this ear.
+    let word = nth(tx.key, u64::from(link.to.0));
+    let power = f64::from(link.gain_mw)
+        * tx.power
+        * draws.factor(word, tx.from, link.to, tx.channel)
+        * ear.leak(tuned, tx.channel);
+    (power >= ear.inaudible).then_some(Signal {
+        tx: tx.number,
+        from: tx.from.0,
+        on: if tuned == tx.channel {
+            On::Same
+        } else {
+            On::Other
+        },
+        content: tx.content,
+        start: tx.start,
+        end: tx.end,
+        delay: link.delay_ns,
+        erasure: link.erasure,
+        power,
+        word,
+    })
 }

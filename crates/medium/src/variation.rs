@@ -3,8 +3,10 @@
 //! Both are normal in decibels. The draws are taken from a table of quantiles as linear factors,
 //! so that a draw costs one look-up and no exponential. Tests: here.
 
-use crate::random;
-use thalweg_units::Db;
+use crate::environment::Environment;
+use crate::random::{self, derive, nth};
+use crate::EarId;
+use thalweg_units::{Channel, Db};
 
 /// Standard deviations of received power around a link's mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -78,6 +80,48 @@ impl Factors {
             .skip(step / 2)
             .step_by(step)
             .map(|f| f64::from(*f))
+    }
+}
+
+/// Power variation of this run.
+#[derive(Debug)]
+pub(crate) struct Draws {
+    packet_key: u64,
+    run_key: u64,
+    packet: Factors,
+    run: Factors,
+    run_varies: bool,
+    /// More than any factor that is drawn.
+    pub(crate) most: f64,
+}
+
+impl Draws {
+    pub(crate) fn new(env: &Environment, seed: u64) -> Self {
+        let variation = env.variation;
+        Self {
+            packet_key: derive(seed, "packets", &[]),
+            run_key: derive(seed, "run", &[]),
+            packet: Factors::new(variation.packet),
+            run: Factors::new(variation.run),
+            run_varies: variation.run.0 > 0.0,
+            // Factors end at 3.3 standard deviations.
+            most: Db(3.5 * (variation.packet.0 + variation.run.0)).factor(),
+        }
+    }
+    /// The key of what transmission `number` draws.
+    #[inline]
+    pub(crate) fn key(&self, number: u64) -> u64 {
+        nth(self.packet_key, number)
+    }
+    #[inline]
+    pub(crate) fn factor(&self, word: u64, from: EarId, to: EarId, channel: Channel) -> f64 {
+        let mut factor = f64::from(self.packet.pick(word));
+        if self.run_varies {
+            let (low, high) = (from.min(to), from.max(to));
+            let pair = u64::from(low.0) << 36 | u64::from(high.0) << 4 | channel.index() as u64;
+            factor *= f64::from(self.run.pick(nth(self.run_key, pair)));
+        }
+        factor
     }
 }
 
