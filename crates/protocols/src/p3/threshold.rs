@@ -45,7 +45,8 @@ impl Threshold {
         };
         self.last = Some(sfd);
         self.received += 1;
-        self.expected += u32::try_from(came.max(1)).unwrap_or(u32::MAX / 2);
+        let came = u32::try_from(came.max(1)).unwrap_or(u32::MAX);
+        self.expected = self.expected.saturating_add(came);
     }
 
     /// The request that ends `round` was heard: the time to the next packet tells nothing.

@@ -105,6 +105,8 @@ impl Hopper {
     }
     /// Moves on to the window at `at`.
     pub fn advance(&mut self, at: Instant) {
+        let begun = self.cycle_at(at).saturating_sub(u64::from(self.stage) + 1);
+        self.window = self.window.max(begun / 2);
         while self.next_window() <= at {
             self.window += 1;
         }

@@ -2,15 +2,23 @@
 
 use super::bench::{ideal, object, p3, pip, start, Layout, Memory, TELOSB};
 use crate::pipeline::{Command, End, Event, GiveUp, Pipeline, Session, SetupError};
-use std::collections::BTreeSet;
 use std::vec::Vec;
 use thalweg_engine::harness::Fate;
 use thalweg_units::{Duration, NodeId};
-use thalweg_wire::pipeline::{Head, Kind};
+use thalweg_wire::pipeline::{Group, Head, Header, Kind, Purpose, Request};
 use thalweg_wire::route::{ObjectRange, Place};
+use thalweg_wire::Reader;
 
 fn is_control(mpdu: &[u8]) -> bool {
     Head::parse(mpdu).is_ok_and(|h| h.kind != Kind::Data)
+}
+
+fn request(mpdu: &[u8]) -> Option<Request> {
+    let mut r = Reader::new(mpdu);
+    let header = Header::parse(&mut r)
+        .ok()
+        .filter(|h| h.head.kind == Kind::Request);
+    header.and_then(|_| Request::parse(&mut r).ok())
 }
 
 /// All transmissions of control frames in a run over ideal links, by their number on the air.
@@ -71,25 +79,23 @@ fn a_relay_may_die_in_the_middle() {
 
 #[test]
 fn half_of_the_packets_find_the_other_group_when_one_dies() {
-    let layout = p3(3, 4);
-    let object = object(100 * 118);
-    let even: BTreeSet<usize> = layout
-        .sessions()
-        .enumerate()
-        .filter(|(_, s)| matches!(s.place, Place::Relay { group, .. } if group == thalweg_wire::pipeline::Group::Even))
-        .map(|(n, _)| n)
-        .collect();
-    let mut net = layout.net(&object, TELOSB, move |air| {
-        if even.contains(&air.from) || even.contains(&air.to) {
-            Fate::Silent
-        } else {
-            Fate::Heard
-        }
-    });
-    let outcome = layout.run(&mut net, 30);
-    let complete = outcome.assert_whole(&net, &object);
-    assert_eq!(complete.first_round, 50);
-    assert!(complete.rounds <= 9, "{} rounds", complete.rounds);
+    for dead in [Group::Odd, Group::Even] {
+        let layout = p3(3, 4);
+        let object = object(100 * 118);
+        let in_dead = |s: &Session| matches!(s.place, Place::Relay { group, .. } if group == dead);
+        let dead: Vec<bool> = layout.sessions().map(|s| in_dead(&s)).collect();
+        let mut net = layout.net(&object, TELOSB, move |air| {
+            if dead[air.from] || dead[air.to] {
+                Fate::Silent
+            } else {
+                Fate::Heard
+            }
+        });
+        let outcome = layout.run(&mut net, 30);
+        let complete = outcome.assert_whole(&net, &object);
+        assert_eq!(complete.first_round, 50);
+        assert!(complete.rounds <= 9, "{} rounds", complete.rounds);
+    }
 }
 
 #[test]
@@ -254,4 +260,29 @@ fn a_pipeline_fits_into_a_small_mote() {
     let bytes = core::mem::size_of::<Pipeline<crate::object::NoObject>>();
     std::println!("Pipeline: {bytes} bytes");
     assert!(bytes < 3_072, "{bytes}");
+}
+
+#[test]
+fn whoever_misses_the_release_leaves_soon_after_the_end() {
+    let layout = p3(3, 4);
+    let object = object(20 * 118);
+    let mut net = layout.net(&object, TELOSB, |air| match request(air.mpdu) {
+        Some(request) if request.purpose == Purpose::Release => Fate::Silent,
+        _ => Fate::Heard,
+    });
+    let outcome = layout.run(&mut net, 10);
+    let (complete, _) = outcome.complete().unwrap();
+    for n in 1..=layout.last() {
+        let (at, event) = outcome.of(n).last().unwrap();
+        let end = if n == layout.last() {
+            End::Complete
+        } else {
+            End::Released
+        };
+        assert_eq!(event, Event::Finished(end));
+        assert!(
+            at.since(complete) < Duration::from_millis(1_100),
+            "node {n} at {at}"
+        );
+    }
 }

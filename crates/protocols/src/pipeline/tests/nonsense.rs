@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::vec::Vec;
 use thalweg_engine::{drain, Engine, OpId, RadioEvent, RadioId, RadioOp, Refusal};
 use thalweg_units::{Dbm, Duration, Instant};
-use thalweg_wire::pipeline::{Group, Head, Header, Kind, Tag};
+use thalweg_wire::pipeline::{Group, Head, Header, Kind, Purpose, Request, Tag};
 use thalweg_wire::{FrameBuf, WireError};
 
 fn frame(mpdu: &[u8], sfd: Instant) -> RadioEvent<'_> {
@@ -108,27 +108,36 @@ fn a_request_that_contradicts_itself_is_not_believed() {
     let session = layout.sessions().nth(1).unwrap();
     let mut engine = Pipeline::new(TELOSB, Memory::default());
     engine.handle_command(Instant::ZERO, Command::Start(session));
-    let request = thalweg_wire::pipeline::Request {
-        packets: 3,
-        object_len: 118 * 3 + 1,
-        digest: [0; 8],
-        following: 0,
-        purpose: thalweg_wire::pipeline::Purpose::Report,
+    let mut ask = |packets, object_len, expected| {
+        let (purpose, following, digest) = (Purpose::Report, 0, [0; 8]);
+        let request = Request {
+            packets,
+            object_len,
+            digest,
+            following,
+            purpose,
+        };
+        let head = Head {
+            kind: Kind::Request,
+            tag: Tag::of(5),
+            hop: 0,
+            group: Group::Odd,
+        };
+        let mpdu = FrameBuf::build(|w| {
+            Header { head, number: 0 }.emit(w)?;
+            request.emit(w)
+        });
+        engine.handle_radio(start(), RadioId(0), frame(&mpdu.unwrap(), start()));
+        assert_eq!(engine.stats().packets, expected);
     };
-    let head = Head {
-        kind: Kind::Request,
-        tag: Tag::of(5),
-        hop: 0,
-        group: Group::Odd,
-    };
-    let mpdu = FrameBuf::build(|w| {
-        Header { head, number: 0 }.emit(w)?;
-        request.emit(w)
-    })
-    .unwrap();
-    engine.handle_radio(start(), RadioId(0), frame(&mpdu, start()));
-    assert_eq!(engine.stats().packets, 0);
-    assert_eq!(engine.poll_event(), None);
+    // The length does not fit the number; it does; then another transfer is told of.
+    ask(3, 118 * 3 + 1, 0);
+    ask(4, 118 * 3 + 1, 4);
+    ask(0, 0, 4);
+    let told = core::iter::from_fn(|| engine.poll_event());
+    assert!(told
+        .into_iter()
+        .all(|event| !matches!(event, Event::Complete(_))));
 }
 
 #[test]
