@@ -1,4 +1,9 @@
-//! Testbeds, experiments, metrics and reports of Thalweg.
+//! Testbeds, transfers, experiments, metrics, plots and the object store of Thalweg.
+//!
+//! Data flows one way: testbed -> survey -> plan -> transfer -> outcome -> metrics -> report.
+
+pub mod collect;
 pub mod plot;
 pub mod store;
 pub mod testbed;
+pub mod transfer;

@@ -12,6 +12,7 @@ pub mod collection;
 pub mod floodnet;
 pub mod glossy;
 pub mod linkprobe;
+pub mod mote;
 pub mod object;
 pub mod p3;
 pub mod pip;

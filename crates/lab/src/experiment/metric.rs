@@ -1,0 +1,223 @@
+//! Metrics: from rows to one number per seed, and from seeds to a mean with its 95 % interval.
+//!
+//! A metric is declared in the experiment's file: a column, a statistic over the rows of one seed,
+//! and the columns that split them. The statistic is taken within each seed and then averaged over
+//! the seeds, so that a seed (one random building) is the unit of the interval.
+
+use super::row::{Row, Value};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The column that names the seed of a row.
+pub const SEED: &str = "seed";
+
+/// A statistic over the rows of one seed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Statistic {
+    /// The arithmetic mean.
+    Mean,
+    /// The middle value.
+    Median,
+    /// The smallest value.
+    Min,
+    /// The largest value.
+    Max,
+    /// The sum.
+    Sum,
+    /// How many rows have the column.
+    Count,
+    /// The share of values that are zero, 0..=1.
+    ShareZero,
+    /// The share of values below this, 0..=1.
+    ShareBelow(f64),
+}
+
+/// One declared metric.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MetricSpec {
+    /// Its stable name.
+    pub name: String,
+    /// The column it is taken of.
+    pub of: String,
+    /// The statistic over the rows of one seed.
+    pub stat: Statistic,
+    /// Its unit, as printed.
+    #[serde(default)]
+    pub unit: String,
+    /// Columns that split the rows: one result for each combination of their values.
+    #[serde(default)]
+    pub by: Vec<String>,
+    /// Only rows in which these columns have these values.
+    #[serde(default, rename = "where")]
+    pub only: BTreeMap<String, Value>,
+}
+
+/// A metric's value.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Measured {
+    /// The metric's name.
+    pub metric: String,
+    /// The values of its `by` columns.
+    pub at: BTreeMap<String, Value>,
+    /// The mean over the seeds.
+    pub value: f64,
+    /// The mean's 95 % interval (Student's t); none with fewer than two seeds.
+    pub ci95: Option<[f64; 2]>,
+    /// How many seeds.
+    pub n: usize,
+    /// The unit.
+    pub unit: String,
+}
+
+impl MetricSpec {
+    /// This metric of `rows`, one result for each combination of its `by` columns. Combinations
+    /// without any value have none.
+    pub fn measure(&self, rows: &[Row]) -> Vec<Measured> {
+        // Keys as text sort and compare exactly; the values themselves are kept for printing.
+        let mut groups: BTreeMap<Vec<String>, (BTreeMap<String, Value>, PerSeed)> = BTreeMap::new();
+        for row in rows {
+            let fits = self.only.iter().all(|(c, v)| row.0.get(c) == Some(v));
+            let at: Option<BTreeMap<String, Value>> =
+                self.by.iter().map(|c| Some((c.clone(), row.0.get(c)?.clone()))).collect();
+            let (true, Some(at), Some(x)) = (fits, at, row.number(&self.of)) else { continue };
+            let key = at.values().map(sort_key).collect();
+            let seed = row.0.get(SEED).map(sort_key).unwrap_or_default();
+            groups.entry(key).or_insert_with(|| (at, PerSeed::new())).1.entry(seed).or_default().push(x);
+        }
+        groups
+            .into_values()
+            .map(|(at, seeds)| {
+                let values: Vec<f64> = seeds.into_values().map(|v| self.stat.of(v)).collect();
+                let (value, ci95) = mean_and_interval(&values);
+                Measured {
+                    metric: self.name.clone(),
+                    at,
+                    value,
+                    ci95,
+                    n: values.len(),
+                    unit: self.unit.clone(),
+                }
+            })
+            .collect()
+    }
+}
+
+type PerSeed = BTreeMap<String, Vec<f64>>;
+
+/// Numbers sort as numbers, names as names.
+fn sort_key(value: &Value) -> String {
+    match value.number() {
+        Some(x) => format!("{x:+030.9}"),
+        None => value.to_string(),
+    }
+}
+
+impl Statistic {
+    /// The statistic of `values`, which are not empty.
+    fn of(self, mut values: Vec<f64>) -> f64 {
+        let n = values.len() as f64;
+        let share = |holds: &dyn Fn(f64) -> bool| values.iter().filter(|x| holds(**x)).count() as f64 / n;
+        match self {
+            Self::Mean => values.iter().sum::<f64>() / n,
+            Self::Sum => values.iter().sum(),
+            Self::Count => n,
+            Self::ShareZero => share(&|x| x == 0.0),
+            Self::ShareBelow(limit) => share(&|x| x < limit),
+            Self::Min => values.iter().copied().fold(f64::INFINITY, f64::min),
+            Self::Max => values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            Self::Median => {
+                values.sort_by(f64::total_cmp);
+                let middle = values.len() / 2;
+                if values.len() % 2 == 1 {
+                    values[middle]
+                } else {
+                    (values[middle - 1] + values[middle]) / 2.0
+                }
+            }
+        }
+    }
+}
+
+/// The mean of `values` and its 95 % interval.
+pub fn mean_and_interval(values: &[f64]) -> (f64, Option<[f64; 2]>) {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    if values.len() < 2 {
+        return (mean, None);
+    }
+    let variance = values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
+    let half = student_t_975(values.len() - 1) * (variance / n).sqrt();
+    (mean, Some([mean - half, mean + half]))
+}
+
+/// The 97.5 % point of Student's t with `degrees` of freedom (standard tables to three decimals).
+fn student_t_975(degrees: usize) -> f64 {
+    const TABLE: [f64; 30] = [
+        12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
+        2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
+        2.052, 2.048, 2.045, 2.042,
+    ];
+    match degrees {
+        0 => f64::INFINITY,
+        d if d <= 30 => TABLE[d - 1],
+        // Above 30 the point is within 0.5 % of this expansion about the normal's 1.960.
+        d => 1.960 + 2.4 / d as f64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows() -> Vec<Row> {
+        [(1u64, "p3", 10.0), (1, "p3", 30.0), (2, "p3", 40.0), (1, "pip", 0.0), (2, "pip", 6.0)]
+            .into_iter()
+            .map(|(seed, p, x)| Row::new().with(SEED, seed).with("protocol", p).with("x", x))
+            .collect()
+    }
+    fn spec(stat: Statistic, by: &[&str]) -> MetricSpec {
+        MetricSpec {
+            name: "m".into(),
+            of: "x".into(),
+            stat,
+            unit: String::new(),
+            by: by.iter().map(|s| (*s).to_owned()).collect(),
+            only: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn a_seed_counts_once_however_many_rows_it_has() {
+        let m = spec(Statistic::Mean, &["protocol"]).measure(&rows());
+        assert_eq!(m.len(), 2);
+        assert_eq!((m[0].value, m[0].n), (30.0, 2)); // mean of 20 and 40
+        assert_eq!((m[1].value, m[1].n), (3.0, 2));
+    }
+
+    #[test]
+    fn shares_and_extremes() {
+        let zero = spec(Statistic::ShareZero, &["protocol"]).measure(&rows());
+        assert_eq!((zero[0].value, zero[1].value), (0.0, 0.5));
+        assert_eq!(spec(Statistic::Max, &[]).measure(&rows())[0].value, 35.0);
+    }
+
+    #[test]
+    fn the_interval_is_students() {
+        let (mean, ci) = mean_and_interval(&[1.0, 2.0, 3.0]);
+        let [lo, hi] = ci.unwrap();
+        assert!((mean - 2.0).abs() < 1e-12);
+        assert!((hi - mean - 4.303 / 3f64.sqrt()).abs() < 1e-9 && (mean - lo - (hi - mean)).abs() < 1e-9);
+        assert_eq!(mean_and_interval(&[5.0]).1, None);
+    }
+
+    #[test]
+    fn filters_and_missing_columns_leave_rows_out() {
+        let mut m = spec(Statistic::Count, &[]);
+        m.only.insert("protocol".into(), Value::from("pip"));
+        assert_eq!(m.measure(&rows())[0].value, 1.0);
+        m.of = "absent".into();
+        assert!(m.measure(&rows()).is_empty());
+    }
+}

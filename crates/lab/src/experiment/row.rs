@@ -1,0 +1,96 @@
+//! Rows: what an experiment observed, one flat record per transfer, link or pair. Columns are
+//! named by strings so that metrics and figures can be declared in data; order is alphabetical,
+//! so the same run gives the same bytes.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// One observed value. Missing values are missing columns, never special numbers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// A whole number: a count, an index, a seed.
+    Whole(i64),
+    /// A measured number.
+    Number(f64),
+    /// A name.
+    Text(String),
+}
+
+impl Value {
+    /// The value as a number, where it is one.
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Self::Whole(n) => Some(*n as f64),
+            Self::Number(x) => Some(*x),
+            Self::Text(_) => None,
+        }
+    }
+}
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole(n) => write!(f, "{n}"),
+            Self::Number(x) => write!(f, "{x}"),
+            Self::Text(s) => f.write_str(s),
+        }
+    }
+}
+impl From<f64> for Value {
+    fn from(x: f64) -> Self {
+        Self::Number(x)
+    }
+}
+impl From<u64> for Value {
+    fn from(n: u64) -> Self {
+        i64::try_from(n).map_or(Self::Number(n as f64), Self::Whole)
+    }
+}
+impl From<usize> for Value {
+    fn from(n: usize) -> Self {
+        Self::from(n as u64)
+    }
+}
+impl From<u32> for Value {
+    fn from(n: u32) -> Self {
+        Self::Whole(i64::from(n))
+    }
+}
+impl From<&str> for Value {
+    fn from(s: &str) -> Self {
+        Self::Text(s.to_owned())
+    }
+}
+
+/// One observation.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[serde(transparent)]
+pub struct Row(pub BTreeMap<String, Value>);
+
+impl Row {
+    /// A row without columns.
+    pub fn new() -> Self {
+        Self::default()
+    }
+    /// This row with `column` set.
+    #[must_use]
+    pub fn with(mut self, column: &str, value: impl Into<Value>) -> Self {
+        self.set(column, value);
+        self
+    }
+    /// Sets `column`.
+    pub fn set(&mut self, column: &str, value: impl Into<Value>) {
+        self.0.insert(column.to_owned(), value.into());
+    }
+    /// Sets `column` where there is a value.
+    pub fn set_some(&mut self, column: &str, value: Option<impl Into<Value>>) {
+        if let Some(value) = value {
+            self.set(column, value);
+        }
+    }
+    /// The number in `column`, where there is one.
+    pub fn number(&self, column: &str) -> Option<f64> {
+        self.0.get(column).and_then(Value::number)
+    }
+}

@@ -1,0 +1,84 @@
+//! Objects in memory: what a simulated node holds and receives. A mote would have flash instead.
+
+use sha2::{Digest, Sha256};
+use std::sync::Arc;
+use thalweg_protocols::object::{ObjectInfo, ObjectStore};
+
+/// More than this is not received: 16,384 packets of 118 bytes.
+const MAX_BYTES: usize = 16_384 * 118;
+
+/// One node's object memory: the object that it offers, and the one that it receives.
+#[derive(Debug, Clone, Default)]
+pub struct Memory {
+    offered: Option<(Arc<[u8]>, ObjectInfo)>,
+    received: Vec<u8>,
+}
+
+/// The first eight bytes of an object's SHA-256: what a transfer carries to be compared.
+pub fn digest(bytes: &[u8]) -> [u8; 8] {
+    let mut short = [0; 8];
+    short.copy_from_slice(&Sha256::digest(bytes)[..8]);
+    short
+}
+
+impl Memory {
+    /// Offers `object` from now on.
+    pub fn offer(&mut self, object: Arc<[u8]>) {
+        let len = u32::try_from(object.len()).unwrap_or(u32::MAX);
+        let info = ObjectInfo { len, digest: digest(&object) };
+        self.offered = Some((object, info));
+    }
+    /// Forgets what was received.
+    pub fn clear(&mut self) {
+        self.received.clear();
+    }
+    /// Takes what was received, cut to `len` bytes.
+    pub fn take(&mut self, len: usize) -> Vec<u8> {
+        let mut bytes = std::mem::take(&mut self.received);
+        bytes.truncate(len);
+        bytes
+    }
+}
+
+impl ObjectStore for Memory {
+    fn info(&self) -> ObjectInfo {
+        self.offered.as_ref().map_or(ObjectInfo { len: 0, digest: [0; 8] }, |(_, info)| *info)
+    }
+    fn read(&self, offset: u32, into: &mut [u8]) {
+        into.fill(0);
+        let Some((bytes, _)) = &self.offered else { return };
+        let have = bytes.get(offset as usize..).unwrap_or(&[]);
+        let n = have.len().min(into.len());
+        into[..n].copy_from_slice(&have[..n]);
+    }
+    fn write(&mut self, offset: u32, bytes: &[u8]) {
+        let (offset, end) = (offset as usize, offset as usize + bytes.len());
+        if end > MAX_BYTES {
+            return;
+        }
+        if self.received.len() < end {
+            self.received.resize(end, 0);
+        }
+        self.received[offset..end].copy_from_slice(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_read_is_padded_and_what_is_written_is_cut() {
+        let mut m = Memory::default();
+        assert_eq!(m.info().len, 0);
+        m.offer(Arc::from(&[1u8, 2, 3][..]));
+        let mut buf = [9; 4];
+        m.read(1, &mut buf);
+        assert_eq!(buf, [2, 3, 0, 0]);
+        m.read(7, &mut buf);
+        assert_eq!(buf, [0; 4]);
+        m.write(2, &[7, 8]);
+        m.write(u32::MAX, &[1]);
+        assert_eq!(m.take(3), [0, 0, 7]);
+    }
+}

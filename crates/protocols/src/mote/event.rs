@@ -1,0 +1,54 @@
+//! What a mote is ordered and what it tells.
+
+use crate::collection::Collect;
+use crate::linkprobe::Measure;
+use crate::{floodnet, pipeline};
+use thalweg_units::Instant;
+use thalweg_wire::route::Route;
+
+/// An order. All but [`Command::Stop`] are for the sink, one at a time.
+// The lists are stored in place: there is no allocator to put them elsewhere.
+#[allow(clippy::large_enum_variant)]
+#[derive(Debug, Clone)]
+pub enum Command<const NODES: usize = 256> {
+    /// Measure the links of these nodes.
+    Measure(Measure<NODES>),
+    /// Collect the link tables of the last measurement.
+    Collect(Collect<NODES>),
+    /// Wake the nodes of a route by floods and fetch the object over it. This node must be the
+    /// route's sink.
+    Fetch(Route),
+    /// Leave everything and listen for floods.
+    Stop,
+}
+
+/// Why an order is not carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refused {
+    /// Another order is being carried out, or this node takes part in another's.
+    Busy,
+    /// The route's sink is another node.
+    NotSink,
+    /// The route cannot be written into wake-up messages.
+    BadRoute,
+}
+
+/// What the layer above is told.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Event {
+    /// Of link measurement and collection.
+    Floods(floodnet::Event),
+    /// On the sink: the wake-up floods have begun.
+    WakeUp {
+        /// When the SFD of the first wake-up packet ended: goodput counts from here (P3, section V).
+        reference: Instant,
+        /// When the SFD of the source's first packet will end.
+        start: Instant,
+    },
+    /// This node takes part in a transfer from now on.
+    Joined,
+    /// Of the transfer.
+    Pipeline(pipeline::Event),
+    /// An order was not carried out.
+    Refused(Refused),
+}

@@ -1,0 +1,392 @@
+//! The whole node: floods, link measurement, collection and pipelines stacked on one radio.
+//!
+//! Owns: which engine has the radio. A node listens for floods; a wake-up message (P3, section
+//! IV-D2) gives the radio to the pipeline of those that have a part, and sends the others to rest
+//! until the transfer is over. Time base: the node's clock. Invariants: one engine has the radio at
+//! a time; a node without an order is always reachable by floods within [`rest::PERIOD`].
+//! Deviations: README.md. Tests: `tests.rs`.
+
+mod event;
+pub mod rest;
+#[cfg(test)]
+mod tests;
+
+pub use event::{Command, Event, Refused};
+
+use crate::floodnet::{self, Floodnet};
+use crate::glossy::{flood_spacing, flood_time, Queue};
+use crate::object::ObjectStore;
+use crate::pipeline::{self, Pipeline, Session};
+use rest::{Grid, WINDOW};
+use thalweg_engine::{BoardTiming, Engine, OpId, RadioEvent, RadioId, RadioOp, Request};
+use thalweg_units::{Duration, Instant, NodeId};
+use thalweg_wire::flood::HEADER_BYTES;
+use thalweg_wire::route::{Assembler, Route, MAX_SEGMENT_BYTES};
+use thalweg_wire::FrameBuf;
+
+/// The name of the operations of this layer; those of the engines below begin at 0x0100.
+const OWN: OpId = OpId(1);
+/// From the end of the last wake-up flood to the source's first packet: handing the radio over.
+const HANDOVER: Duration = Duration::from_millis(2);
+
+/// Who has the radio.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Duty {
+    /// Floods and what rests on them.
+    Floods,
+    /// A pipeline.
+    Transfer,
+    /// Nobody: asleep until this instant.
+    Asleep(Instant),
+    /// Floods, until this instant unless something comes.
+    Window(Instant),
+}
+
+/// An order of the sink that waits until all nodes listen.
+#[allow(clippy::large_enum_variant)]
+#[derive(Debug)]
+enum Order<const NODES: usize> {
+    Floods(floodnet::Command<NODES>),
+    Fetch(Route),
+}
+
+/// The sink's wake-up under way.
+#[derive(Debug)]
+struct WakeUp {
+    route: Route,
+    /// The next segment.
+    next: usize,
+    /// When the source begins, once the first flood is out.
+    start: Option<Instant>,
+}
+
+/// One node. `S` holds the objects; `NEIGHBOURS` and `NODES` as of [`Floodnet`].
+#[derive(Debug)]
+pub struct Mote<S: ObjectStore, const NEIGHBOURS: usize = 160, const NODES: usize = 256> {
+    id: NodeId,
+    config: floodnet::Config,
+    timing: BoardTiming,
+    floods: Floodnet<NEIGHBOURS, NODES>,
+    pipeline: Pipeline<S>,
+    assembler: Assembler,
+    duty: Duty,
+    grid: Option<Grid>,
+    order: Option<(Instant, Order<NODES>)>,
+    wake_up: Option<WakeUp>,
+    /// The route that was just completed, and when it begins.
+    called: Option<(Route, Instant)>,
+    sleep: bool,
+    events: Queue<Event, 16>,
+}
+
+impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHBOURS, NODES> {
+    /// Node `id` on a board of `timing` with the objects of `store`.
+    pub fn new(id: NodeId, config: floodnet::Config, timing: BoardTiming, store: S) -> Self {
+        Self {
+            id,
+            config,
+            timing,
+            floods: Floodnet::new(id, config, timing),
+            pipeline: Pipeline::new(timing, store),
+            assembler: Assembler::new(),
+            duty: Duty::Floods,
+            grid: None,
+            order: None,
+            wake_up: None,
+            called: None,
+            sleep: false,
+            events: Queue::new(),
+        }
+    }
+    /// This node's address.
+    pub const fn id(&self) -> NodeId {
+        self.id
+    }
+    /// The pipeline: its store, its counts.
+    pub const fn pipeline(&self) -> &Pipeline<S> {
+        &self.pipeline
+    }
+    /// Where the objects are.
+    pub fn store_mut(&mut self) -> &mut S {
+        self.pipeline.store_mut()
+    }
+    /// Whether no order is waiting or being carried out and the radio listens for floods.
+    pub fn is_idle(&self) -> bool {
+        self.duty == Duty::Floods
+            && self.order.is_none()
+            && self.wake_up.is_none()
+            && self.floods.is_idle()
+    }
+
+    /// From the first wake-up packet to the source's first for a route of `segments` segments: the
+    /// floods follow each other at their spacing, the last runs out.
+    pub fn wake_up_time(
+        segments: usize,
+        config: &floodnet::Config,
+        timing: &BoardTiming,
+    ) -> Duration {
+        let bytes = HEADER_BYTES + 1 + MAX_SEGMENT_BYTES;
+        let before = segments.saturating_sub(1) as u64;
+        flood_spacing(bytes, config.n_tx, timing) * before
+            + flood_time(bytes, config.reach, config.n_tx, timing)
+            + HANDOVER
+    }
+
+    fn tell(&mut self, event: Event) {
+        let full = self.events.push(event).is_err();
+        debug_assert!(!full, "events are drained after every call");
+    }
+
+    fn queue_order(&mut self, now: Instant, order: Order<NODES>) {
+        if !self.is_idle() {
+            return self.tell(Event::Refused(Refused::Busy));
+        }
+        let at = self.grid.map_or(now, |grid| grid.meeting_after(now));
+        self.order = Some((at, order));
+    }
+
+    fn carry_out(&mut self, now: Instant, order: Order<NODES>) {
+        match order {
+            Order::Floods(command) => self.floods.handle_command(now, command),
+            Order::Fetch(route) => {
+                self.wake_up = Some(WakeUp { route, next: 0, start: None });
+                self.flood_segment(now);
+            }
+        }
+    }
+
+    /// Floods the next segment of the wake-up message.
+    fn flood_segment(&mut self, now: Instant) {
+        let Some(wake_up) = &mut self.wake_up else { return };
+        let until_start = match wake_up.start {
+            Some(start) => start.since(now),
+            None => {
+                Self::wake_up_time(wake_up.route.segments(), &self.config, &self.timing)
+            }
+        };
+        let (route, next) = (&wake_up.route, wake_up.next);
+        match FrameBuf::build(|w| route.segment(next, until_start, w)) {
+            Ok(payload) => {
+                wake_up.next += 1;
+                self.floods.handle_command(now, floodnet::Command::Flood { payload });
+            }
+            Err(_) => {
+                self.wake_up = None;
+                self.tell(Event::Refused(Refused::BadRoute));
+            }
+        }
+    }
+
+    /// Hears what the engines below have to tell, and acts on it.
+    fn attend(&mut self, now: Instant) {
+        while let Some(event) = self.pipeline.poll_event() {
+            self.tell(Event::Pipeline(event));
+            let over = matches!(event, pipeline::Event::Finished(_) | pipeline::Event::Refused(_));
+            if over && self.duty == Duty::Transfer {
+                self.duty = Duty::Floods;
+                self.floods.handle_command(now, floodnet::Command::Listen);
+            }
+        }
+        while let Some(event) = self.floods.poll_event() {
+            // Links come by the dozen: they are left where they are until the layer above asks.
+            let many = matches!(event, floodnet::Event::Link(_));
+            self.flooded(now, event);
+            if many {
+                break;
+            }
+        }
+    }
+
+    fn flooded(&mut self, now: Instant, event: floodnet::Event) {
+        if let Duty::Window(_) = self.duty {
+            self.duty = Duty::Floods;
+        }
+        match event {
+            floodnet::Event::Flooded { payload, initiator, reference, .. } => {
+                let Ok(segment) = self.assembler.push(&payload) else { return };
+                let start = reference + segment.until_start;
+                if initiator == self.id {
+                    self.began(reference, start);
+                } else if let Some(route) = self.assembler.route() {
+                    self.called = Some((route, start));
+                }
+            }
+            floodnet::Event::FloodFinished { .. } => self.answer_call(now),
+            floodnet::Event::FloodDone { .. } => {
+                let Some(wake_up) = &mut self.wake_up else { return };
+                if wake_up.next < wake_up.route.segments() {
+                    return self.flood_segment(now);
+                }
+                if let Some(start) = wake_up.start {
+                    self.called = Some((wake_up.route, start));
+                    self.wake_up = None;
+                    self.answer_call(now);
+                }
+            }
+            floodnet::Event::Refused(floodnet::Refused::Busy) => {
+                self.wake_up = None;
+                self.tell(Event::Refused(Refused::Busy));
+            }
+            other => {
+                if matches!(other, floodnet::Event::Refused(_)) {
+                    self.wake_up = None;
+                }
+                self.tell(Event::Floods(other));
+            }
+        }
+    }
+
+    /// The sink's flood is out: the first of a wake-up fixes when the source begins.
+    fn began(&mut self, reference: Instant, start: Instant) {
+        let Some(wake_up) = &mut self.wake_up else { return };
+        if wake_up.start.is_none() {
+            wake_up.start = Some(start);
+            self.tell(Event::WakeUp { reference, start });
+        }
+    }
+
+    /// Joins the transfer that this node was called to, or goes to rest while it lasts.
+    fn answer_call(&mut self, now: Instant) {
+        let Some((route, start)) = self.called.take() else { return };
+        let until = start + Duration::from_secs(u64::from(route.deadline_s));
+        let grid = Grid { epoch: start, until };
+        self.grid = Some(grid);
+        self.floods.handle_command(now, floodnet::Command::Stop);
+        match Session::from_route(&route, self.id, start) {
+            Some(session) => {
+                self.duty = Duty::Transfer;
+                self.pipeline.handle_command(now, pipeline::Command::Start(session));
+                self.tell(Event::Joined);
+                self.attend(now);
+            }
+            None => self.rest(now, grid),
+        }
+    }
+
+    fn rest(&mut self, now: Instant, grid: Grid) {
+        if now >= grid.until {
+            self.duty = Duty::Floods;
+            return;
+        }
+        self.sleep = true;
+        // The window that begins right now is the one that just ended.
+        self.duty = Duty::Asleep(grid.window_after(now + Duration::from_nanos(1)));
+    }
+
+    /// Does what is due in this layer.
+    fn run(&mut self, now: Instant) {
+        match self.duty {
+            Duty::Asleep(until) if until <= now => {
+                self.duty = Duty::Window(now + WINDOW);
+                self.floods.handle_command(now, floodnet::Command::Listen);
+            }
+            Duty::Window(until) if until <= now => match self.grid {
+                Some(grid) if self.floods.is_idle() => {
+                    self.floods.handle_command(now, floodnet::Command::Stop);
+                    self.rest(now, grid);
+                }
+                _ => self.duty = Duty::Floods,
+            },
+            _ => {}
+        }
+        if self.order.as_ref().is_some_and(|(at, _)| *at <= now) {
+            if let Some((_, order)) = self.order.take() {
+                self.carry_out(now, order);
+            }
+        }
+        self.attend(now);
+    }
+
+    fn own_timeout(&self) -> Option<Instant> {
+        let duty = match self.duty {
+            Duty::Asleep(until) | Duty::Window(until) => Some(until),
+            Duty::Floods | Duty::Transfer => None,
+        };
+        let order = self.order.as_ref().map(|(at, _)| *at);
+        duty.into_iter().chain(order).min()
+    }
+}
+
+impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
+    for Mote<S, NEIGHBOURS, NODES>
+{
+    type Command = Command<NODES>;
+    type Event = Event;
+
+    fn handle_command(&mut self, now: Instant, command: Command<NODES>) {
+        match command {
+            Command::Measure(m) => {
+                self.queue_order(now, Order::Floods(floodnet::Command::Measure(m)));
+            }
+            Command::Collect(c) => {
+                self.queue_order(now, Order::Floods(floodnet::Command::Collect(c)));
+            }
+            Command::Fetch(route) if route.sink != self.id => {
+                self.tell(Event::Refused(Refused::NotSink));
+            }
+            Command::Fetch(route) => self.queue_order(now, Order::Fetch(route)),
+            Command::Stop => {
+                self.pipeline.handle_command(now, pipeline::Command::Stop);
+                (self.order, self.wake_up, self.called) = (None, None, None);
+                self.duty = Duty::Floods;
+                self.floods.handle_command(now, floodnet::Command::Listen);
+            }
+        }
+        self.run(now);
+    }
+
+    fn handle_radio(&mut self, at: Instant, radio: RadioId, event: RadioEvent<'_>) {
+        match event.answers() {
+            Some(op) if pipeline::OPS.contains(&op.0) => {
+                self.pipeline.handle_radio(at, radio, event);
+            }
+            Some(op) if floodnet::OPS.contains(&op.0) => {
+                self.floods.handle_radio(at, radio, event);
+            }
+            Some(_) => {}
+            None => match self.duty {
+                Duty::Transfer => self.pipeline.handle_radio(at, radio, event),
+                Duty::Floods | Duty::Window(_) => self.floods.handle_radio(at, radio, event),
+                Duty::Asleep(_) => {}
+            },
+        }
+        self.run(at);
+    }
+
+    fn handle_timeout(&mut self, at: Instant) {
+        if self.floods.poll_timeout().is_some_and(|due| due <= at) {
+            self.floods.handle_timeout(at);
+        }
+        if self.pipeline.poll_timeout().is_some_and(|due| due <= at) {
+            self.pipeline.handle_timeout(at);
+        }
+        self.run(at);
+    }
+
+    fn poll_radio(&mut self) -> Option<Request<'_>> {
+        // The engine that leaves is asked before the one that takes over.
+        if core::mem::take(&mut self.sleep) {
+            return Some(Request::new(OWN, RadioOp::Sleep));
+        }
+        if let Some(request) = self.pipeline.poll_radio() {
+            return Some(request);
+        }
+        self.floods.poll_radio()
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.own_timeout()
+            .into_iter()
+            .chain(self.floods.poll_timeout())
+            .chain(self.pipeline.poll_timeout())
+            .min()
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        if let Some(event) = self.events.pop() {
+            return Some(event);
+        }
+        // What is left are the rest of a report's links.
+        self.floods.poll_event().map(Event::Floods)
+    }
+}
