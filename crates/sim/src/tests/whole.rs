@@ -122,8 +122,13 @@ fn a_timeout_put_off_again_and_again_fires_once() {
     // And one that is brought forward, long before the one it replaces.
     net.command(0, Timeout(local(5000)));
     net.command(0, Timeout(local(2000)));
-    assert_eq!(run(&mut net, 9000), Stop::Idle);
+    run(&mut net, 9000);
     assert_eq!(heard(&net, 0)[1..], [(2000, Seen::Timeout)]);
+    // And one that is put off before time goes on.
+    net.command(0, Timeout(local(10_000)));
+    net.command(0, Timeout(local(11_000)));
+    assert_eq!(run(&mut net, 20_000), Stop::Idle);
+    assert_eq!(heard(&net, 0)[2..], [(11_000, Seen::Timeout)]);
 }
 
 #[test]
@@ -149,6 +154,26 @@ fn dead_and_deaf_nodes() {
     run(&mut net, 30_000);
     assert_eq!((heard(&net, 1).len(), heard(&net, 2).len()), (1, 1));
     assert!(net.energy(1).radio_sleep >= us(18_000));
+}
+
+#[test]
+fn what_came_due_while_dead_comes_afterwards() {
+    let mut net = net(1);
+    net.command(0, Listen(26));
+    net.command(0, say(&[1; 9], When::At(local(2000))));
+    net.command(0, Timeout(local(1500)));
+    run(&mut net, 100);
+    net.fault(0, Fault::Dead);
+    run(&mut net, 3000);
+    assert!(net.engine(0).seen.is_empty());
+    net.fault(0, Fault::Healthy);
+    run(&mut net, 4000);
+    assert_eq!(answer(&net, 0, 0), (3000, Seen::Done));
+    assert_eq!(
+        answer(&net, 0, 1),
+        (3000, Seen::Refused(Refusal::Superseded))
+    );
+    assert_eq!(heard(&net, 0), [(3000, Seen::Timeout)]);
 }
 
 #[test]
