@@ -1,13 +1,14 @@
-//! The first byte after the MAC header names the protocol. All values lie in 0x00..=0x3f, which
-//! RFC 4944, section 5.1, reserves for "not a LoWPAN frame", so that other stacks ignore ours.
+//! The first byte after the MAC header names the protocol. All values lie in 0x10..=0x3f: RFC 4944,
+//! section 5.1, reserves 0x00..=0x3f for "not a LoWPAN frame", so that other stacks ignore ours, and
+//! below 0x10 decoders that guess take a frame for one of Atmel's Lightweight Mesh.
 
 /// A Glossy flood.
-pub const FLOOD: u8 = 0x01;
+pub const FLOOD: u8 = 0x11;
 /// A link-probe beacon.
-pub const BEACON: u8 = 0x02;
+pub const BEACON: u8 = 0x12;
 /// Pipelined bulk data (P3, PIP).
-pub const PIPE_DATA: u8 = 0x08;
+pub const PIPE_DATA: u8 = 0x18;
 /// A pipeline's request for a NACK.
-pub const PIPE_REQUEST: u8 = 0x09;
+pub const PIPE_REQUEST: u8 = 0x19;
 /// A pipeline's NACK.
-pub const PIPE_NACK: u8 = 0x0a;
+pub const PIPE_NACK: u8 = 0x1a;
