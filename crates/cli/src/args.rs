@@ -173,6 +173,9 @@ Examples:
         /// A built-in name, a testbed TOML, a K7 link trace or a CSV of links.
         #[arg(value_name = "NAME|FILE", value_parser = values::name)]
         testbed: String,
+        /// The seed that draws what the testbed leaves open.
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        seed: u64,
         /// Draw the map as an SVG file.
         #[arg(long, value_name = "FILE")]
         svg: Option<PathBuf>,

@@ -8,86 +8,41 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
+use thalweg_lab::collect::{check, Object};
 use thalweg_lab::store::{digest_of, Campaign, Store, Turn, TurnState};
+use thalweg_lab::testbed::Testbed;
+use thalweg_units::NodeId;
 
 use crate::args::CollectArgs;
-use crate::backend::{nodes, CollectError};
-use crate::collect::{
-    not_whole, number, options, read_object, remember, store_failure, transfer, Object, Stop,
-};
 use crate::failure::{one_line, Failure};
-use crate::interrupt::Interrupt;
+use crate::job::{not_whole, remember, request, store_failure, Stop, Watch};
 use crate::output;
-use crate::progress::Reporter;
-use crate::table::{Align, Table};
+use crate::table::{number, Align, Table};
 
 /// Fetches an object from every node but the sink.
-pub(crate) fn run(args: &CollectArgs, interrupt: &Interrupt) -> Result<(), Failure> {
-    let object = read_object(args)?;
-    let (all, default_sink) = nodes(&args.testbed).map_err(input)?;
-    let sink = args.to.unwrap_or(default_sink);
-    if !all.contains(&sink) {
-        return Err(Failure::Input(format!(
-            "{}: has no node {sink}",
-            args.testbed
-        )));
-    }
-    let sources: Vec<_> = all.into_iter().filter(|node| *node != sink).collect();
+pub(crate) fn run(
+    args: &CollectArgs,
+    object: &Object,
+    testbed: Testbed,
+    watch: &mut Watch,
+) -> Result<(), Failure> {
+    let sink = args.to.unwrap_or(testbed.sink);
+    check(&testbed, &request(args, None, object)?).map_err(Failure::input)?;
+    let sources: Vec<NodeId> = testbed
+        .nodes
+        .iter()
+        .map(|node| node.id)
+        .filter(|node| *node != sink)
+        .collect();
+    let description = description(args, object)?;
     let mut store = Store::open(&args.out).map_err(store_failure)?;
-    let description = description(args, &object)?;
     let campaign = store
         .campaign(&description, &sources)
         .map_err(store_failure)?;
-    let total = campaign.nodes.len();
-    let mut left = campaign.left().count();
-    let mut reporter = Reporter::to_stderr();
-    if left < total {
-        reporter.line(&format!(
-            "thalweg: going on: {} of {total} nodes are done",
-            total - left
-        ));
+    if campaign.left().next().is_some() {
+        turns(args, object, testbed, &mut store, &campaign, watch)?;
     }
-    let (begun, mut turns, mut arrived) =
-        (Instant::now(), 0u32, arrived_before(&store, &campaign)?);
-    for source in campaign.left() {
-        reporter.set_context(&format!("node {source}, {} of {total}", total - left + 1));
-        let options = options(args, Some(source), &object, None);
-        let line = match transfer(options, &mut reporter, interrupt) {
-            Ok(report) => {
-                remember(&mut store, &report, Some(campaign.id))?;
-                let o = &report.outcome;
-                if o.verified {
-                    arrived += o.bytes;
-                    format!(
-                        "{} kbit/s in {} rounds",
-                        number(o.goodput_kbps, 1.0, 1),
-                        o.rounds
-                    )
-                } else {
-                    not_whole(o)
-                }
-            }
-            Err(Stop::Interrupted) => {
-                let line = format!("interrupted with {left} nodes left; start it again to go on");
-                return Err(Failure::Job(line));
-            }
-            Err(Stop::Input(line) | Stop::Failed(line)) => {
-                store
-                    .fail_turn(campaign.id, source, &line)
-                    .map_err(store_failure)?;
-                one_line(&line)
-            }
-        };
-        left -= 1;
-        turns += 1;
-        reporter.line(&format!(
-            "node {source}: {line}; {} of {total} nodes, {:.1} kB so far{}",
-            total - left,
-            arrived as f64 / 1000.0,
-            time_left(begun.elapsed(), turns, left)
-        ));
-    }
-    reporter.finish();
+    watch.reporter.finish();
     let done = store
         .campaign(&description, &sources)
         .map_err(store_failure)?;
@@ -100,13 +55,69 @@ pub(crate) fn run(args: &CollectArgs, interrupt: &Interrupt) -> Result<(), Failu
     match summary.nodes.iter().filter(|line| !line.verified).count() {
         0 => Ok(()),
         missing => Err(Failure::Job(format!(
-            "{missing} of {total} objects did not arrive"
+            "{missing} of {} objects did not arrive",
+            summary.nodes.len()
         ))),
     }
 }
 
-fn input(error: CollectError) -> Failure {
-    Failure::input(error)
+/// The turns of the nodes that are left.
+fn turns(
+    args: &CollectArgs,
+    object: &Object,
+    testbed: Testbed,
+    store: &mut Store,
+    campaign: &Campaign,
+    watch: &mut Watch,
+) -> Result<(), Failure> {
+    let total = campaign.nodes.len();
+    let mut left = campaign.left().count();
+    if left < total {
+        watch.reporter.line(&format!(
+            "thalweg: going on: {} of {total} are done",
+            total - left
+        ));
+    }
+    let mut arrived = summary(store, campaign)?.bytes;
+    let collector = watch.survey(args, testbed)?;
+    let begun = Instant::now();
+    for (turn, source) in (1u32..).zip(campaign.left()) {
+        watch
+            .reporter
+            .set_context(&format!("{} of {total}", total - left + 1));
+        let request = request(args, Some(source), object)?;
+        let line = match watch.fetch(&collector, &request, None) {
+            Ok(report) => {
+                remember(store, &report, Some(campaign.id))?;
+                let o = &report.outcome;
+                arrived += o.bytes;
+                if o.verified {
+                    let goodput = number(Some(o.goodput_kbps), 1.0, 1);
+                    format!("node {source}: {goodput} kbit/s, rounds {}", o.rounds)
+                } else {
+                    not_whole(o)
+                }
+            }
+            Err(Stop::Interrupted) => {
+                let line = format!("interrupted with {left} nodes left; start it again to go on");
+                return Err(Failure::Job(line));
+            }
+            Err(Stop::Input(line) | Stop::Failed(line)) => {
+                store
+                    .fail_turn(campaign.id, source, &line)
+                    .map_err(store_failure)?;
+                format!("node {source}: {}", one_line(&line))
+            }
+        };
+        left -= 1;
+        watch.reporter.line(&format!(
+            "{line}; {} of {total} nodes, {:.1} kB so far{}",
+            total - left,
+            arrived as f64 / 1000.0,
+            time_left(begun.elapsed(), turn, left)
+        ));
+    }
+    Ok(())
 }
 
 /// Everything that a campaign's results depend on, in one form.
@@ -135,7 +146,7 @@ fn description(args: &CollectArgs, object: &Object) -> Result<String, Failure> {
         to: args.to.map(|node| node.get()),
         object: match object {
             Object::Random { bytes } => format!("random {bytes}"),
-            Object::File(bytes) => format!("sha256 {}", digest_of(bytes)),
+            Object::Bytes(bytes) => format!("sha256 {}", digest_of(bytes)),
         },
         protocol: format!("{:?}", args.protocol).to_lowercase(),
         channels: args
@@ -150,14 +161,9 @@ fn description(args: &CollectArgs, object: &Object) -> Result<String, Failure> {
     serde_json::to_string(&description).map_err(Failure::job)
 }
 
-/// Bytes that arrived in earlier runs of the campaign.
-fn arrived_before(store: &Store, campaign: &Campaign) -> Result<u64, Failure> {
-    Ok(summary(store, campaign)?.bytes)
-}
-
 /// The time that the nodes left will take if they take as long as those of this run.
 fn time_left(elapsed: Duration, turns: u32, left: usize) -> String {
-    if turns == 0 || left == 0 {
+    if left == 0 {
         return String::new();
     }
     let seconds = (elapsed.as_secs_f64() / f64::from(turns) * left as f64).ceil();

@@ -1,10 +1,12 @@
 //! The file of `--pcap`: whole or not there, and no write error is lost on the way.
 
-use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use thalweg_lab::collect::CollectError;
+use thalweg_sim::{Capture as Frames, Pcapng, Scope};
 
 use crate::failure::Failure;
 use crate::output::{cannot_write, WholeFile};
@@ -14,7 +16,7 @@ use crate::output::{cannot_write, WholeFile};
 pub(crate) struct Capture {
     path: PathBuf,
     whole: WholeFile,
-    sink: Rc<RefCell<Sink>>,
+    sink: Arc<Mutex<Sink>>,
 }
 
 #[derive(Debug)]
@@ -26,7 +28,7 @@ struct Sink {
 
 /// What the simulation writes its frames to.
 #[derive(Debug)]
-struct Handle(Rc<RefCell<Sink>>);
+struct Handle(Arc<Mutex<Sink>>);
 
 impl Capture {
     /// A capture that will be named `path`.
@@ -39,16 +41,24 @@ impl Capture {
         Ok(Self {
             path: path.to_owned(),
             whole,
-            sink: Rc::new(RefCell::new(sink)),
+            sink: Arc::new(Mutex::new(sink)),
         })
     }
-    /// A writer into the capture.
-    pub(crate) fn writer(&self) -> Box<dyn Write> {
-        Box::new(Handle(Rc::clone(&self.sink)))
+    /// What the frames of `nodes` nodes go to.
+    pub(crate) fn frames(&self, nodes: usize) -> Result<Box<dyn Frames>, CollectError> {
+        // Receptions too: only they have a signal strength.
+        Ok(Box::new(Pcapng::new(
+            self.writer(),
+            nodes,
+            Scope::Receptions,
+        )?))
+    }
+    fn writer(&self) -> Handle {
+        Handle(Arc::clone(&self.sink))
     }
     /// The failure that the file met, if it met one.
     pub(crate) fn failure(&self) -> Option<Failure> {
-        let sink = self.sink.borrow();
+        let sink = locked(&self.sink);
         sink.error
             .as_ref()
             .map(|error| cannot_write(&self.path, error))
@@ -56,7 +66,7 @@ impl Capture {
     /// Gives the file its name.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         // Its result is the first error's, which `failure` tells.
-        let _ = Handle(Rc::clone(&self.sink)).flush();
+        let _ = Handle(Arc::clone(&self.sink)).flush();
         match self.failure() {
             Some(failure) => Err(failure),
             None => self.whole.finish(),
@@ -64,12 +74,17 @@ impl Capture {
     }
 }
 
+/// The sink; a panic elsewhere leaves it as it was.
+fn locked(sink: &Mutex<Sink>) -> MutexGuard<'_, Sink> {
+    sink.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Handle {
     fn attempt<T>(
         &self,
         write: impl FnOnce(&mut BufWriter<File>) -> io::Result<T>,
     ) -> io::Result<T> {
-        let mut sink = self.0.borrow_mut();
+        let mut sink = locked(&self.0);
         if let Some(error) = &sink.error {
             return Err(error.kind().into());
         }

@@ -2,15 +2,17 @@
 //! `thalweg-lab`. Progress and errors go to standard error, results to standard output.
 
 mod args;
-mod backend;
 mod campaign;
 mod capture;
 mod collect;
 mod failure;
 mod interrupt;
+mod job;
 mod output;
+mod plan;
 mod progress;
 mod table;
+mod testbed;
 mod values;
 
 use std::process::ExitCode;
@@ -43,6 +45,8 @@ fn run() -> Result<(), Failure> {
     };
     match &cli.command {
         Command::Collect(args) => collect::run(args),
-        _ => Err(Failure::Job("is yet to come".to_owned())),
+        Command::Plan(args) => plan::run(args),
+        Command::Testbed(command) => testbed::run(command),
+        _ => Err(Failure::Job("experiments are not connected to the command line yet".to_owned())),
     }
 }

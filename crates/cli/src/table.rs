@@ -64,6 +64,14 @@ impl Table {
     }
 }
 
+/// A number times `factor` with `digits` behind the point, or a dash where there is none.
+pub(crate) fn number(value: Option<f64>, factor: f64, digits: usize) -> String {
+    match value {
+        Some(value) if value.is_finite() => format!("{:.digits$}", value * factor),
+        _ => "-".to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

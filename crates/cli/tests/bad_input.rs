@@ -1,5 +1,6 @@
 //! Bad input: one line on standard error, the right status, nothing on standard output, nothing
 //! left behind.
+#![allow(clippy::unwrap_used)]
 
 use std::fs;
 use std::path::Path;
@@ -119,7 +120,41 @@ fn what_was_typed_cannot_be_used() {
         ),
         (&["collect", "--pcap", "."], ".: is a folder"),
         (&["collect", "--pcap", "none/.."], "is no file name"),
+        (&["collect", "--testbed", "nope"], "nope: no such testbed"),
+        (
+            &["collect", "--testbed", "pair", "--from", "9"],
+            "pair: has no node 9",
+        ),
+        (
+            &["collect", "--testbed", "pair", "--to", "9"],
+            "pair: has no node 9",
+        ),
+        (
+            &["collect", "--testbed", "pair", "--from", "1"],
+            "both source and sink",
+        ),
+        (
+            &["collect", "--testbed", "pair", "--bytes", "5M"],
+            "at most 16384",
+        ),
+        (
+            &["collect", "--testbed", "pair", "--all-nodes", "--to", "9"],
+            "pair: has no node 9",
+        ),
         (&["plan"], "--links <FILE>"),
+        (
+            &["plan", "--links", "nope.csv"],
+            "nope.csv: no such testbed",
+        ),
+        (
+            &["plan", "--links", "pair", "--from", "9"],
+            "pair: has no node 9",
+        ),
+        (
+            &["plan", "--links", "pair", "--from", "1"],
+            "node 1 is both source and sink",
+        ),
+        (&["testbed", "show", "nope"], "nope: no such testbed"),
         (&["testbed"], "a command is missing"),
         (
             &["run"],
@@ -131,6 +166,59 @@ fn what_was_typed_cannot_be_used() {
     for (args, part) in cases {
         refused(2, args, part);
     }
+}
+
+#[test]
+fn what_the_network_cannot_do_is_bad_input_after_the_survey() {
+    let dir = tempfile::tempdir().unwrap();
+    thalweg(dir.path())
+        .args(["collect", "--testbed", "pair", "--hops", "3"])
+        .assert()
+        .code(2)
+        .stdout("")
+        .stderr(contains(
+            "error: no path of exactly 3 hops from node 2 to node 1",
+        ));
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+/// Runs on a file `links.csv` with this text.
+fn refused_links(text: &str, args: &[&str], part: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("links.csv"), text).unwrap();
+    refused_in(dir.path(), 2, args, part);
+    assert_eq!(
+        fs::read_dir(dir.path()).unwrap().count(),
+        1,
+        "{args:?} left something behind"
+    );
+}
+
+#[test]
+fn a_table_of_links_that_cannot_be_names_its_line() {
+    let collect = ["collect", "--testbed", "links.csv"];
+    let plan = ["plan", "--links", "links.csv"];
+    for args in [&collect[..], &plan[..]] {
+        for (rows, part) in [
+            ("", "links.csv"),
+            ("1,2,26,NaN\n", "links.csv, line 2: prr"),
+            ("1,2,26,1.5\n", "links.csv, line 2: prr"),
+            ("1,2,27,1\n", "links.csv, line 2: channel"),
+            ("1,2,26,1\n1,x,26,1\n", "links.csv, line 3"),
+        ] {
+            refused_links(&format!("src,dst,channel,prr\n{rows}"), args, part);
+        }
+    }
+}
+
+#[test]
+fn a_source_that_nobody_hears_is_bad_input() {
+    let text = "src,dst,channel,prr\n1,2,26,1\n2,1,26,1\n3,4,26,1\n4,3,26,1\n";
+    refused_links(
+        text,
+        &["plan", "--links", "links.csv", "--from", "4"],
+        "no route from node 4 to node 1",
+    );
 }
 
 #[test]

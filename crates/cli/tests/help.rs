@@ -1,4 +1,5 @@
 //! What the program says of itself. A change here is a change for users: update README with it.
+#![allow(clippy::unwrap_used)]
 
 use assert_cmd::Command;
 

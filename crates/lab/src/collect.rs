@@ -478,9 +478,31 @@ impl Collector {
                 id(sink),
                 id(source_node)
             ),
+            PlanError::NoPath { hops, source_node, sink, shortest } => format!(
+                "no path of exactly {hops} hops from node {} to node {}: the shortest has \
+                 {shortest}",
+                id(source_node),
+                id(sink)
+            ),
             other => other.to_string(),
         })
     }
+}
+
+/// Whether `request` can be asked of `testbed` at all: what is known before its links are.
+///
+/// # Errors
+/// [`CollectError`] of bad input.
+pub fn check(testbed: &Testbed, request: &Request) -> Result<(), CollectError> {
+    let sink = request.to.unwrap_or(testbed.sink);
+    index_of(testbed, sink)?;
+    if let Some(from) = request.from {
+        index_of(testbed, from)?;
+        if from == sink {
+            return Err(CollectError::SourceIsSink(sink));
+        }
+    }
+    packets_of(request).map(|_| ())
 }
 
 /// `bytes` random bytes of `seed`.

@@ -1,0 +1,155 @@
+//! `thalweg testbed list|show`.
+
+use std::path::Path;
+
+use serde::Serialize;
+use thalweg_lab::testbed::{map_svg, summary, ChannelSummary, Summary, SummaryOptions, Testbed};
+
+use crate::args::TestbedCommand;
+use crate::failure::Failure;
+use crate::output::{print, print_json, write_file};
+use crate::table::{number, Align, Table};
+
+/// Runs `testbed list` or `testbed show`.
+pub(crate) fn run(command: &TestbedCommand) -> Result<(), Failure> {
+    match command {
+        TestbedCommand::List { json } => list(*json),
+        TestbedCommand::Show {
+            testbed,
+            seed,
+            svg,
+            json,
+        } => show(testbed, *seed, svg.as_deref(), *json),
+    }
+}
+
+/// A testbed in a list.
+#[derive(Debug, Serialize)]
+struct Entry {
+    name: String,
+    nodes: usize,
+    board: &'static str,
+    sink: u16,
+    description: String,
+}
+
+impl Entry {
+    fn new(testbed: &Testbed) -> Self {
+        Self {
+            name: testbed.name.clone(),
+            nodes: testbed.len(),
+            board: testbed.board.name(),
+            sink: testbed.sink.get(),
+            description: testbed.description.clone(),
+        }
+    }
+}
+
+fn list(json: bool) -> Result<(), Failure> {
+    let testbeds = Testbed::built_in()
+        .map(Testbed::load)
+        .collect::<Result<Vec<_>, _>>();
+    let entries: Vec<Entry> = testbeds
+        .map_err(Failure::job)?
+        .iter()
+        .map(Entry::new)
+        .collect();
+    if json {
+        return print_json(&entries);
+    }
+    let (left, right) = (Align::Left, Align::Right);
+    let mut table = Table::new([
+        ("name", left),
+        ("nodes", right),
+        ("board", left),
+        ("sink", right),
+        ("what it is", left),
+    ]);
+    for e in entries {
+        table.row([
+            e.name,
+            e.nodes.to_string(),
+            e.board.into(),
+            e.sink.to_string(),
+            e.description,
+        ]);
+    }
+    print(&table.render())
+}
+
+/// What `testbed show --json` prints.
+#[derive(Debug, Serialize)]
+struct Shown {
+    #[serde(flatten)]
+    entry: Entry,
+    seed: u64,
+    options: SummaryOptions,
+    channels: Vec<ChannelSummary>,
+}
+
+fn show(name: &str, seed: u64, svg: Option<&Path>, json: bool) -> Result<(), Failure> {
+    let testbed = Testbed::load(name).map_err(Failure::input)?;
+    let environment = testbed.realise(seed);
+    let summary = summary(&testbed, &environment, SummaryOptions::default());
+    if let Some(path) = svg {
+        write_file(path, &map_svg(&testbed, &environment))?;
+    }
+    let entry = Entry::new(&testbed);
+    if json {
+        let Summary {
+            options, channels, ..
+        } = summary;
+        print_json(&Shown {
+            entry,
+            seed,
+            options,
+            channels,
+        })
+    } else {
+        print(&text(&entry, seed, &summary))
+    }
+}
+
+fn text(entry: &Entry, seed: u64, summary: &Summary) -> String {
+    let numbers = [
+        "channel",
+        "good links",
+        "mean degree",
+        "max degree",
+        "mean hops",
+        "max hops",
+        "diameter",
+        "unreached",
+        "asymmetric, %",
+    ];
+    let mut table = Table::new(numbers.map(|name| (name, Align::Right)));
+    for c in &summary.channels {
+        table.row([
+            c.channel.to_string(),
+            c.good_links.to_string(),
+            number(Some(c.degree.mean), 1.0, 1),
+            c.degree.max.to_string(),
+            number(Some(c.hops.mean), 1.0, 2),
+            c.hops.max.to_string(),
+            c.diameter.to_string(),
+            c.unreachable.to_string(),
+            number(Some(c.asymmetric_share), 100.0, 1),
+        ]);
+    }
+    let o = &summary.options;
+    format!(
+        "{}: {} {} nodes, sink {}, seed {seed}\n{}\n\n{}\n\
+         A neighbour is heard with a reception ratio of {} at least; good links have {} in both\n\
+         directions. Hops are counted over good links from the sink; frames of {} bytes at {} dBm.\n",
+        entry.name,
+        entry.nodes,
+        entry.board,
+        entry.sink,
+        entry.description,
+        table.render(),
+        o.neighbour_prr,
+        o.good_prr,
+        o.psdu_bytes,
+        o.power_dbm,
+    )
+}

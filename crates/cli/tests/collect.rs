@@ -1,0 +1,185 @@
+//! The main job as a user runs it, on small networks: what is printed, what is stored, what a kill
+//! and a full disk leave.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+fn thalweg(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin("thalweg"));
+    command.current_dir(folder).args(args);
+    command
+}
+
+fn run(folder: &Path, args: &[&str]) -> Output {
+    let output = thalweg(folder, args).output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{args:?}: {stderr}");
+    output
+}
+
+fn objects(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder.join("thalweg-data/objects")).unwrap();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths
+}
+
+#[test]
+fn json_is_one_object_with_the_promised_keys_and_the_same_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let args = ["collect", "--testbed", "pair", "--bytes", "2000", "--json"];
+    let first = run(dir.path(), &args);
+    let text = String::from_utf8(first.stdout.clone()).unwrap();
+    assert_eq!(text.lines().count(), 1);
+    let report: Value = serde_json::from_str(&text).unwrap();
+    for outcome in [&report, &report["baseline"]] {
+        for key in "protocol testbed source sink bytes verified goodput_kbps utilisation rounds \
+                    first_round_reliability active_nodes hops paths energy_j duration_s seed"
+            .split_whitespace()
+        {
+            assert!(outcome.get(key).is_some(), "{key} is missing");
+        }
+    }
+    assert_eq!(report["verified"], true);
+    assert_eq!(report["bytes"], 2000);
+    assert_eq!(objects(dir.path()).len(), 1);
+    let again = run(dir.path(), &args);
+    assert_eq!(again.stdout, first.stdout);
+    assert!(String::from_utf8(again.stderr)
+        .unwrap()
+        .contains("had the same object already"));
+}
+
+#[test]
+fn a_file_arrives_as_it_was() {
+    let dir = tempfile::tempdir().unwrap();
+    let bytes: Vec<u8> = (0..3001u32).map(|i| ((i * i) >> 3) as u8).collect();
+    fs::write(dir.path().join("photo.jpg"), &bytes).unwrap();
+    let output = run(
+        dir.path(),
+        &[
+            "collect",
+            "--testbed",
+            "line5",
+            "--file",
+            "photo.jpg",
+            "--pcap",
+            "air.pcapng",
+        ],
+    );
+    assert!(String::from_utf8(output.stdout)
+        .unwrap()
+        .contains("3001 bytes, whole"));
+    assert_eq!(fs::read(&objects(dir.path())[0]).unwrap(), bytes);
+    assert!(fs::metadata(dir.path().join("air.pcapng")).unwrap().len() > 3001);
+}
+
+#[test]
+fn an_object_that_exists_with_other_bytes_is_not_overwritten() {
+    let dir = tempfile::tempdir().unwrap();
+    let args = ["collect", "--testbed", "pair", "--bytes", "500"];
+    run(dir.path(), &args);
+    let path = &objects(dir.path())[0];
+    fs::write(path, "mine").unwrap();
+    let output = thalweg(dir.path(), &args).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr
+        .lines()
+        .last()
+        .unwrap()
+        .contains("exists already and holds other bytes"));
+    assert_eq!(fs::read(path).unwrap(), b"mine");
+}
+
+#[test]
+fn a_full_disk_under_the_capture_is_one_line_and_nothing_is_stored() {
+    let dir = tempfile::tempdir().unwrap();
+    let args = ["collect", "--testbed", "pair", "--pcap", "/dev/full"];
+    let output = thalweg(dir.path(), &args).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    let errors: Vec<&str> = stderr
+        .lines()
+        .filter(|line| line.contains("error"))
+        .collect();
+    assert_eq!(
+        errors,
+        ["thalweg: error: /dev/full: cannot write: No space left on device"]
+    );
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_campaign_that_was_killed_goes_on_and_ends_the_same() {
+    let args = [
+        "collect",
+        "--testbed",
+        "line5",
+        "--bytes",
+        "40000",
+        "--all-nodes",
+        "--json",
+    ];
+    let whole = tempfile::tempdir().unwrap();
+    let expected = run(whole.path(), &args).stdout;
+    let summary: Value = serde_json::from_slice(&expected).unwrap();
+    assert_eq!(summary["objects"], 4);
+
+    let killed = tempfile::tempdir().unwrap();
+    for delay in [20, 40, 60, 80] {
+        let mut child = thalweg(killed.path(), &args)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(delay));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    assert_eq!(run(killed.path(), &args).stdout, expected);
+    let again = run(killed.path(), &args);
+    assert_eq!(again.stdout, expected);
+    assert_eq!(objects(killed.path()).len(), 4);
+}
+
+#[test]
+fn plan_writes_its_pictures_and_testbed_its_map() {
+    let dir = tempfile::tempdir().unwrap();
+    run(
+        dir.path(),
+        &[
+            "plan",
+            "--links",
+            "line5",
+            "--svg",
+            "p.svg",
+            "--graphml",
+            "p.graphml",
+        ],
+    );
+    run(dir.path(), &["testbed", "show", "line5", "--svg", "m.svg"]);
+    for (file, begin) in [("p.svg", "<svg"), ("p.graphml", "<?xml"), ("m.svg", "<svg")] {
+        assert!(
+            fs::read_to_string(dir.path().join(file))
+                .unwrap()
+                .starts_with(begin),
+            "{file}"
+        );
+    }
+    let plan = run(
+        dir.path(),
+        &["plan", "--links", "line5", "--from", "5", "--json"],
+    )
+    .stdout;
+    let plan: Value = serde_json::from_slice(&plan).unwrap();
+    assert_eq!(
+        (&plan["source"], &plan["sink"]),
+        (&Value::from(5), &Value::from(1))
+    );
+}
