@@ -47,6 +47,8 @@ fn run() -> Result<(), Failure> {
         Command::Collect(args) => collect::run(args),
         Command::Plan(args) => plan::run(args),
         Command::Testbed(command) => testbed::run(command),
-        _ => Err(Failure::Job("experiments are not connected to the command line yet".to_owned())),
+        _ => Err(Failure::Job(
+            "experiments are not connected to the command line yet".to_owned(),
+        )),
     }
 }
