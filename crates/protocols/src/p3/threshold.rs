@@ -1,25 +1,24 @@
-//! Which relays of the last but one stage speak (P3, section IV-E).
+//! Which relays of the last but one stage speak (P3, section IV-E: "those nodes on the penultimate
+//! stage with a good reception reliability of at least a predefined threshold").
 //!
-//! The ratio is estimated from what a relay sees: packets of its group come strictly every two
-//! cycles within a round, so the time between two of them tells how many were missed, and the
-//! number of the first tells how many came before it in the first round. Time base: the relay's
-//! clock. Tests: at the end of this file.
+//! The reception reliability is that of the relay itself: of the packets of its group whose
+//! beginning it heard, the share that it received whole. Packets that never reached the stage
+//! before say nothing about it; counted as its losses they would silence whole stages of routes
+//! whose losses lie elsewhere. Tests: at the end of this file.
 
-use thalweg_units::{Duration, Instant};
-use thalweg_wire::route::{Groups, Percent};
+use thalweg_wire::route::Percent;
 
-/// A relay speaks whatever its ratio until it could have received so many packets: below twenty,
-/// one lost packet alone would silence it at the usual 95 %.
+/// A relay speaks whatever its ratio until so many packets were judged: below twenty, one lost
+/// packet alone would silence it at the usual 95 %.
 pub const MIN_SAMPLE: u32 = 20;
 
 /// A relay's own reception ratio against the threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Threshold {
     percent: Percent,
-    expected: u32,
-    received: u32,
+    begun: u32,
+    whole: u32,
     round: u16,
-    last: Option<Instant>,
 }
 
 impl Threshold {
@@ -27,31 +26,25 @@ impl Threshold {
     pub const fn new(percent: Percent) -> Self {
         Self {
             percent,
-            expected: 0,
-            received: 0,
+            begun: 0,
+            whole: 0,
             round: 0,
-            last: None,
         }
     }
 
-    /// Packet `number` of the own group was received, with its SFD at `sfd`; packets of the group
-    /// come every `period`.
-    pub fn received(&mut self, number: u16, sfd: Instant, period: Duration, groups: Groups) {
-        let came = match self.last {
-            Some(last) => (sfd.since(last) + period / 2) / period,
-            None if self.round == 0 && groups == Groups::Two => u64::from(number / 2) + 1,
-            None if self.round == 0 => u64::from(number) + 1,
-            None => 1,
-        };
-        self.last = Some(sfd);
-        self.received += 1;
-        let came = u32::try_from(came.max(1)).unwrap_or(u32::MAX);
-        self.expected = self.expected.saturating_add(came);
+    /// A packet of the own group was received whole.
+    pub fn received(&mut self) {
+        self.begun = self.begun.saturating_add(1);
+        self.whole = self.whole.saturating_add(1);
     }
 
-    /// The request that ends `round` was heard: the time to the next packet tells nothing.
+    /// A packet of the own group began and was lost.
+    pub fn lost(&mut self) {
+        self.begun = self.begun.saturating_add(1);
+    }
+
+    /// The request that ends `round` was heard.
     pub fn round_ended(&mut self, round: u16) {
-        self.last = None;
         self.round = round.saturating_add(1);
     }
 
@@ -59,8 +52,7 @@ impl Threshold {
     /// whose relays are all below it does not hold the last packets back forever.
     pub fn speaks(&self) -> bool {
         let percent = u64::from(self.percent.get()) >> self.round.min(7);
-        self.expected < MIN_SAMPLE
-            || u64::from(self.received) * 100 >= percent * u64::from(self.expected)
+        self.begun < MIN_SAMPLE || u64::from(self.whole) * 100 >= percent * u64::from(self.begun)
     }
 }
 
@@ -68,43 +60,29 @@ impl Threshold {
 mod tests {
     use super::*;
 
-    const PERIOD: Duration = Duration::from_micros(9_074);
-
-    fn at(cycle_pair: u64) -> Instant {
-        Instant::ZERO + PERIOD * cycle_pair + Duration::from_micros(cycle_pair % 3)
-    }
-
     fn fed(lost_every: u64, packets: u64) -> Threshold {
         let mut threshold = Threshold::new(Percent::new(95).unwrap());
-        for k in (0..packets).filter(|k| k % lost_every != 0) {
-            threshold.received(2 * k as u16, at(k), PERIOD, Groups::Two);
+        for k in 0..packets {
+            match k % lost_every {
+                0 => threshold.lost(),
+                _ => threshold.received(),
+            }
         }
         threshold
     }
 
     #[test]
     fn a_good_relay_speaks_and_a_bad_one_does_not() {
-        assert!(fed(21, 200).speaks());
-        assert!(!fed(15, 200).speaks());
+        assert!(fed(21, 210).speaks());
+        assert!(!fed(15, 210).speaks());
         assert!(fed(2, 15).speaks(), "too few packets to judge");
     }
 
     #[test]
-    fn packets_before_the_first_one_heard_count_as_missed() {
-        let mut late = Threshold::new(Percent::new(95).unwrap());
-        for k in 10..40 {
-            late.received(2 * k as u16, at(k), PERIOD, Groups::Two);
-        }
-        assert_eq!((late.received, late.expected), (30, 40));
-    }
-
-    #[test]
-    fn the_pause_between_rounds_is_no_loss_and_patience_ends() {
+    fn patience_ends() {
         let mut bad = fed(2, 200);
-        let before = bad.expected;
+        assert!(!bad.speaks());
         bad.round_ended(0);
-        bad.received(7, at(10_000), PERIOD, Groups::Two);
-        assert_eq!(bad.expected, before + 1);
         assert!(bad.speaks(), "50 % is enough once the threshold is 47 %");
     }
 }

@@ -231,6 +231,7 @@ impl<S: ObjectStore> Engine for Pipeline<S> {
                 (Role::Relay(relay), RadioEvent::Frame { mpdu, sfd, .. }) => {
                     relay.frame(cx, mpdu, sfd);
                 }
+                (Role::Relay(relay), RadioEvent::Corrupt { .. }) => relay.corrupt(),
                 (Role::Source(source), RadioEvent::Frame { mpdu, sfd, .. }) => {
                     source.frame(cx, mpdu, sfd);
                 }

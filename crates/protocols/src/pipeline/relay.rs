@@ -25,6 +25,8 @@ pub(super) struct Relay {
     leaving: bool,
     /// A NACK said that nothing is missing.
     complete: bool,
+    /// A packet of this relay's group has begun.
+    packet_begun: bool,
 }
 
 impl Relay {
@@ -47,6 +49,7 @@ impl Relay {
             patience: policy.inactivity,
             leaving: false,
             complete: false,
+            packet_begun: false,
         }
     }
 
@@ -84,9 +87,20 @@ impl Relay {
         if ours.is_some() {
             self.last_heard = self.last_heard.max(sfd);
         }
-        if !ours.is_some_and(|head| self.wants(cx, &head)) {
+        let wanted = ours.filter(|head| self.wants(cx, head));
+        self.packet_begun = wanted.is_some_and(|head| head.kind == Kind::Data);
+        if wanted.is_none() {
             cx.stats.aborted += 1;
             cx.listen();
+        }
+    }
+
+    /// The end of the frame under way was lost.
+    pub(super) fn corrupt(&mut self) {
+        if core::mem::take(&mut self.packet_begun) {
+            if let Some(threshold) = &mut self.threshold {
+                threshold.lost();
+            }
         }
     }
 
@@ -105,7 +119,7 @@ impl Relay {
         }
         let (forward, towards) = match head.kind {
             Kind::Data if mpdu.len() != cx.cadence.data_bytes() => return,
-            Kind::Data => (self.judge(cx, number, sfd), self.stage + 1),
+            Kind::Data => (self.judge(), self.stage + 1),
             Kind::Request => {
                 let Ok(request) = Request::parse(&mut body) else {
                     return;
@@ -142,9 +156,10 @@ impl Relay {
         }
     }
 
-    fn judge<S: ObjectStore>(&mut self, cx: &Context<'_, S>, number: u16, sfd: Instant) -> bool {
+    fn judge(&mut self) -> bool {
+        self.packet_begun = false;
         self.threshold.as_mut().is_none_or(|threshold| {
-            threshold.received(number, sfd, cx.cadence.relay_period(), cx.session.groups);
+            threshold.received();
             threshold.speaks()
         })
     }
