@@ -39,7 +39,7 @@ pub struct Air<'a> {
 pub enum Fate {
     /// It arrives (unless it collides).
     Heard,
-    /// It arrives with a wrong FCS.
+    /// Its beginning arrives, but its FCS is wrong.
     Corrupted,
     /// Nothing of it arrives.
     Silent,
@@ -68,14 +68,22 @@ struct Pending {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Sleep,
-    Listen { channel: Channel, head_bytes: u8, since: Instant },
+    Listen {
+        channel: Channel,
+        head_bytes: u8,
+        since: Instant,
+    },
 }
 
 struct Lock {
     air: usize,
     start: Instant,
     fate: Fate,
+    collided: Option<Collision>,
 }
+
+/// Another frame came in between: not even the beginning can be read.
+struct Collision;
 
 struct Node<E> {
     engine: E,
@@ -277,9 +285,10 @@ impl<E: Engine> Net<E> {
             Owned::Load(slot, _) if slot != 0 => {
                 self.answer(n, now, Answer::Refused(id, Refusal::NoSuch));
             }
-            Owned::Load(_, mpdu) | Owned::Send { mpdu: Some(mpdu), .. }
-                if mpdu.is_empty() || mpdu.len() > phy::MAX_MPDU =>
-            {
+            Owned::Load(_, mpdu)
+            | Owned::Send {
+                mpdu: Some(mpdu), ..
+            } if mpdu.is_empty() || mpdu.len() > phy::MAX_MPDU => {
                 self.answer(n, now, Answer::Refused(id, Refusal::BadLength));
             }
             Owned::Load(_, mpdu) => {
@@ -287,17 +296,29 @@ impl<E: Engine> Net<E> {
                 self.nodes[n].slot = Some(mpdu);
                 self.answer(n, now + cost, Answer::Done(id));
             }
-            Owned::Send { mpdu, channel, when, cca } => {
+            Owned::Send {
+                mpdu,
+                channel,
+                when,
+                cca,
+            } => {
                 let Some(mpdu) = mpdu.or_else(|| self.nodes[n].slot.clone()) else {
                     return self.answer(n, now, Answer::Refused(id, Refusal::Empty));
                 };
                 self.send(n, id, mpdu, channel, when, cca);
             }
-            Owned::Listen { channel, head_bytes } => {
+            Owned::Listen {
+                channel,
+                head_bytes,
+            } => {
                 self.supersede_lock(n);
                 let busy = self.nodes[n].sending_until;
                 let since = busy.unwrap_or(now) + self.timing.turnaround;
-                self.nodes[n].mode = Mode::Listen { channel, head_bytes, since };
+                self.nodes[n].mode = Mode::Listen {
+                    channel,
+                    head_bytes,
+                    since,
+                };
                 let done = if busy.is_some() { now } else { since };
                 self.answer(n, done, Answer::Done(id));
             }
@@ -336,7 +357,9 @@ impl<E: Engine> Net<E> {
             },
         };
         if start < ready {
-            let why = Refusal::Late { by: ready.since(start) };
+            let why = Refusal::Late {
+                by: ready.since(start),
+            };
             return self.answer(n, now, Answer::Refused(op, why));
         }
         let busy = self.queue.values().any(|w| match w {
@@ -348,15 +371,26 @@ impl<E: Engine> Net<E> {
         }
         self.supersede_pending(n);
         self.nodes[n].slot = Some(mpdu.clone());
-        self.nodes[n].pending = Some(Pending { op, start, channel, mpdu });
+        self.nodes[n].pending = Some(Pending {
+            op,
+            start,
+            channel,
+            mpdu,
+        });
         self.at(start, What::TxStart { node: n, start });
     }
 
     fn start_sending(&mut self, n: usize, start: Instant) {
-        if self.nodes[n].pending.as_ref().is_none_or(|p| p.start != start) {
+        if self.nodes[n]
+            .pending
+            .as_ref()
+            .is_none_or(|p| p.start != start)
+        {
             return; // cancelled or superseded
         }
-        let Some(p) = self.nodes[n].pending.take() else { return };
+        let Some(p) = self.nodes[n].pending.take() else {
+            return;
+        };
         let end = start + phy::air_time(p.mpdu.len());
         self.supersede_lock(n);
         self.nodes[n].sending_until = Some(end);
@@ -364,7 +398,12 @@ impl<E: Engine> Net<E> {
             *since = end + self.timing.turnaround;
         }
         let air = self.sent.len();
-        let frame = SentFrame { from: n, channel: p.channel, start, mpdu: p.mpdu };
+        let frame = SentFrame {
+            from: n,
+            channel: p.channel,
+            start,
+            mpdu: p.mpdu,
+        };
         for to in (0..self.nodes.len()).filter(|to| *to != n) {
             self.arrive(to, air, &frame);
         }
@@ -375,7 +414,14 @@ impl<E: Engine> Net<E> {
 
     /// A frame begins at listener `to`: it locks, joins, collides, or passes.
     fn arrive(&mut self, to: usize, air: usize, frame: &SentFrame) {
-        let Mode::Listen { channel, head_bytes, since } = self.nodes[to].mode else { return };
+        let Mode::Listen {
+            channel,
+            head_bytes,
+            since,
+        } = self.nodes[to].mode
+        else {
+            return;
+        };
         let sending = self.nodes[to].sending_until.is_some();
         if channel != frame.channel || sending {
             return;
@@ -398,14 +444,20 @@ impl<E: Engine> Net<E> {
                     && sent.get(lock.air).is_some_and(|f| f.mpdu == frame.mpdu);
                 if !same {
                     lock.fate = Fate::Corrupted;
-                } else if fate == Fate::Heard && lock.fate == Fate::Corrupted {
+                    lock.collided = Some(Collision);
+                } else if fate == Fate::Heard && lock.collided.is_none() {
                     lock.fate = Fate::Heard;
                 }
             }
             // Deaf while tuning: the frame's beginning was missed.
             None if since > frame.start => {}
             None => {
-                self.nodes[to].lock = Some(Lock { air, start: frame.start, fate });
+                self.nodes[to].lock = Some(Lock {
+                    air,
+                    start: frame.start,
+                    fate,
+                    collided: None,
+                });
                 if head_bytes > 0 {
                     let n = usize::from(head_bytes).min(frame.mpdu.len());
                     let after = phy::SFD_OFFSET + phy::BYTE * (phy::PHR_BYTES + n) as u64;
@@ -416,14 +468,22 @@ impl<E: Engine> Net<E> {
     }
 
     fn head(&mut self, n: usize, air: usize) {
-        let Mode::Listen { head_bytes, .. } = self.nodes[n].mode else { return };
+        let Mode::Listen { head_bytes, .. } = self.nodes[n].mode else {
+            return;
+        };
         let locked = self.nodes[n].lock.as_ref();
-        if locked.is_none_or(|l| l.air != air || l.fate != Fate::Heard) {
+        if locked.is_none_or(|l| l.air != air || l.collided.is_some()) {
             return;
         }
         let frame = self.sent[air].clone();
         let bytes = &frame.mpdu[..usize::from(head_bytes).min(frame.mpdu.len())];
-        self.tell(n, RadioEvent::Head { bytes, sfd: frame.start + phy::SFD_OFFSET });
+        self.tell(
+            n,
+            RadioEvent::Head {
+                bytes,
+                sfd: frame.start + phy::SFD_OFFSET,
+            },
+        );
     }
 
     fn end_sending(&mut self, air: usize) {
@@ -434,12 +494,24 @@ impl<E: Engine> Net<E> {
             if self.nodes[n].lock.as_ref().is_none_or(|l| l.air != air) {
                 continue;
             }
-            let heard = self.nodes[n].lock.take().is_some_and(|l| l.fate == Fate::Heard);
+            let heard = self.nodes[n]
+                .lock
+                .take()
+                .is_some_and(|l| l.fate == Fate::Heard);
             if heard {
                 let end = frame.start + phy::air_time(frame.mpdu.len());
                 self.nodes[n].last_rx_end = Some(end);
                 let (mpdu, rssi, lqi) = (&frame.mpdu[..], Dbm(-60.0), 107);
-                self.tell(n, RadioEvent::Frame { mpdu, sfd, end, rssi, lqi });
+                self.tell(
+                    n,
+                    RadioEvent::Frame {
+                        mpdu,
+                        sfd,
+                        end,
+                        rssi,
+                        lqi,
+                    },
+                );
             } else {
                 self.tell(n, RadioEvent::Corrupt { sfd });
             }
@@ -449,8 +521,16 @@ impl<E: Engine> Net<E> {
 
 enum Owned {
     Load(u8, Vec<u8>),
-    Send { mpdu: Option<Vec<u8>>, channel: Channel, when: When, cca: Cca },
-    Listen { channel: Channel, head_bytes: u8 },
+    Send {
+        mpdu: Option<Vec<u8>>,
+        channel: Channel,
+        when: When,
+        cca: Cca,
+    },
+    Listen {
+        channel: Channel,
+        head_bytes: u8,
+    },
     Sleep,
     Cancel,
 }
@@ -459,13 +539,32 @@ impl From<Request<'_>> for Owned {
     fn from(request: Request<'_>) -> Self {
         match request.op {
             RadioOp::Load { slot, mpdu } => Self::Load(slot.0, mpdu.to_vec()),
-            RadioOp::Transmit { channel, when, cca, .. } => {
-                Self::Send { mpdu: None, channel, when, cca }
-            }
-            RadioOp::Stream { mpdu, channel, when, cca } => {
-                Self::Send { mpdu: Some(mpdu.to_vec()), channel, when, cca }
-            }
-            RadioOp::Listen { channel, head_bytes } => Self::Listen { channel, head_bytes },
+            RadioOp::Transmit {
+                channel, when, cca, ..
+            } => Self::Send {
+                mpdu: None,
+                channel,
+                when,
+                cca,
+            },
+            RadioOp::Stream {
+                mpdu,
+                channel,
+                when,
+                cca,
+            } => Self::Send {
+                mpdu: Some(mpdu.to_vec()),
+                channel,
+                when,
+                cca,
+            },
+            RadioOp::Listen {
+                channel,
+                head_bytes,
+            } => Self::Listen {
+                channel,
+                head_bytes,
+            },
             RadioOp::Sleep => Self::Sleep,
             RadioOp::Cancel => Self::Cancel,
         }
