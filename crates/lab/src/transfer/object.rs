@@ -25,7 +25,10 @@ impl Memory {
     /// Offers `object` from now on.
     pub fn offer(&mut self, object: Arc<[u8]>) {
         let len = u32::try_from(object.len()).unwrap_or(u32::MAX);
-        let info = ObjectInfo { len, digest: digest(&object) };
+        let info = ObjectInfo {
+            len,
+            digest: digest(&object),
+        };
         self.offered = Some((object, info));
     }
     /// Forgets what was received.
@@ -42,11 +45,19 @@ impl Memory {
 
 impl ObjectStore for Memory {
     fn info(&self) -> ObjectInfo {
-        self.offered.as_ref().map_or(ObjectInfo { len: 0, digest: [0; 8] }, |(_, info)| *info)
+        self.offered.as_ref().map_or(
+            ObjectInfo {
+                len: 0,
+                digest: [0; 8],
+            },
+            |(_, info)| *info,
+        )
     }
     fn read(&self, offset: u32, into: &mut [u8]) {
         into.fill(0);
-        let Some((bytes, _)) = &self.offered else { return };
+        let Some((bytes, _)) = &self.offered else {
+            return;
+        };
         let have = bytes.get(offset as usize..).unwrap_or(&[]);
         let n = have.len().min(into.len());
         into[..n].copy_from_slice(&have[..n]);
