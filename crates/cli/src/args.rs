@@ -55,7 +55,7 @@ Examples:
   thalweg collect --all-nodes           every node in turn; goes on when started again")]
 pub(crate) struct CollectArgs {
     /// The network: a built-in name (see `thalweg testbed list`), a testbed TOML, a K7 link trace
-    /// or a CSV of links (src,dst,channel,prr[,rssi_dbm]).
+    /// or a CSV of links (`src,dst,channel,prr[,rssi_dbm]`).
     #[arg(long, value_name = "NAME|FILE", default_value = "indriya", value_parser = values::name)]
     pub(crate) testbed: String,
     /// The node that has the object [default: the planner picks a far one].
@@ -118,7 +118,7 @@ Examples:
   thalweg plan --links links.csv --from 12 --to 1
   thalweg plan --links grenoble.k7.gz --svg plan.svg --graphml plan.graphml")]
 pub(crate) struct PlanArgs {
-    /// The links: a CSV (src,dst,channel,prr[,rssi_dbm]), a K7 link trace, or any testbed.
+    /// The links: a CSV (`src,dst,channel,prr[,rssi_dbm]`), a K7 link trace, or any testbed.
     #[arg(long, value_name = "FILE", value_parser = values::name)]
     pub(crate) links: String,
     /// The node that has the object [default: the planner picks a far one].
