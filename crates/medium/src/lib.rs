@@ -20,6 +20,7 @@ mod medium;
 pub mod modem;
 #[cfg(test)]
 mod naive_tests;
+mod phasors;
 pub mod random;
 mod receiver;
 mod reception;

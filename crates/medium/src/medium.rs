@@ -9,9 +9,10 @@
 use crate::environment::Environment;
 use crate::interference::Bursts;
 use crate::losscause::{LossCause, Without};
+use crate::phasors::Carrier;
 use crate::random::{derive, mix};
 use crate::receiver::{can_lock, lqi, power_at, rssi, Fixed};
-use crate::reception::{Heard, Hearing, Rotation, Scratch};
+use crate::reception::{Heard, Hearing, Scratch};
 use crate::signal::{arrive, On, Signal, Transmission};
 use crate::variation::Draws;
 use crate::{EarId, TxId};
@@ -79,7 +80,7 @@ pub struct Medium {
     fixed: Vec<Fixed>,
     receivers: Vec<Receiver>,
     hears: Vec<Hears>,
-    rotations: Vec<Rotation>,
+    carriers: Vec<Carrier>,
     transmissions: Vec<Transmission>,
     free: Vec<u32>,
     ended: Vec<u32>,
@@ -101,10 +102,10 @@ impl Medium {
             fixed,
             receivers: vec![Receiver::Off(Deaf::Sleeping); count],
             hears: (0..count).map(|_| Hears::default()).collect(),
-            rotations: env
+            carriers: env
                 .ears
                 .iter()
-                .map(|ear| Rotation::new(ear.carrier_offset_hz))
+                .map(|ear| Carrier::new(ear.carrier_offset_hz))
                 .collect(),
             transmissions: Vec::new(),
             free: Vec::new(),
@@ -273,7 +274,7 @@ impl Medium {
                         signals: &hears.signals,
                         bursts: &self.burst_list,
                         burst_power: external.map_or(0.0, |(_, power)| power),
-                        rotations: &self.rotations,
+                        carriers: &self.carriers,
                     }
                     .assess(header, Without::Nothing, &mut self.scratch);
                     if heard.hazard < current.endurance() {
@@ -474,8 +475,10 @@ impl Medium {
                     return None;
                 }
                 Outcome::Corrupt(LossCause::find(|without| {
-                    self.assess(at, place, locked, total, without)
-                        .is_some_and(|heard| heard.hazard < endurance)
+                    heard.disturbed.by(without)
+                        && self
+                            .assess(at, place, locked, total, without)
+                            .is_some_and(|heard| heard.hazard < endurance)
                 }))
             }
         };
@@ -519,7 +522,7 @@ impl Medium {
             signals: &self.hears.get(place)?.signals,
             bursts: &self.burst_list,
             burst_power: external.map_or(0.0, |(_, power)| power),
-            rotations: &self.rotations,
+            carriers: &self.carriers,
         };
         Some(hearing.assess(until, without, &mut self.scratch))
     }
