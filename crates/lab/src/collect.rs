@@ -357,8 +357,8 @@ impl Collector {
         plan(&self.surveyed.links, &route, &mut rng).map_err(|why| self.named(&why))
     }
 
-    /// A node as far from the sink as the network has enough paths for; the farthest where none
-    /// has.
+    /// A node far from the sink that the network joins to it by enough paths; where it has not
+    /// enough for any node, one with the most.
     fn far_source(&self, request: &Request) -> Result<usize, CollectError> {
         /// Beyond this P3's channels come round a second time within a node's interference range.
         const MAX_HOPS: usize = 6;
@@ -370,14 +370,27 @@ impl Collector {
             .filter_map(|n| hops[n].map(|h| (h, n)))
             .collect();
         sources.sort_by_key(|(h, n)| (std::cmp::Reverse(*h), *n));
-        let well_linked = sources.iter().find(|(_, source)| {
+        let mut best: Option<(usize, usize)> = None;
+        for (_, source) in &sources {
             let mut route = self.route_request(*source, request, 1);
             route.fallback.clear();
+            route.max_hops = MAX_HOPS;
+            let enough = route.min_paths;
             let mut rng = stream(self.seed, "source", &[*source as u64]);
-            plan(links, &route, &mut rng)
-                .is_ok_and(|p| p.path_count() >= route.min_paths && p.hops <= MAX_HOPS)
-        });
-        well_linked.or(sources.first()).map(|(_, n)| *n).ok_or_else(|| CollectError::NoSource {
+            // One or two hops are no job for a pipeline, if there is anything else.
+            let paths = match plan(links, &route, &mut rng) {
+                Ok(p) if (3..=MAX_HOPS).contains(&p.hops) => p.path_count().min(enough),
+                Ok(p) if p.hops == 2 => 1,
+                _ => 0,
+            };
+            if best.is_none_or(|(most, _)| paths > most) {
+                best = Some((paths, *source));
+            }
+            if paths == enough {
+                break;
+            }
+        }
+        best.map(|(_, n)| n).ok_or_else(|| CollectError::NoSource {
             testbed: self.testbed.name.clone(),
             sink: self.sink(),
         })
