@@ -63,6 +63,8 @@ pub struct Floodnet<const NEIGHBOURS: usize = 160, const NODES: usize = 256> {
     tune: Option<Channel>,
     beacon: Option<(Channel, Instant)>,
     beacon_frame: FrameBuf,
+    /// A beacon was ordered and not answered yet.
+    beacon_armed: bool,
     links: Option<Links>,
     events: Queue<Event, 8>,
 }
@@ -85,6 +87,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             tune: None,
             beacon: None,
             beacon_frame: FrameBuf::EMPTY,
+            beacon_armed: false,
             links: None,
             events: Queue::new(),
         }
@@ -96,6 +99,19 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             && self.turn.is_none()
             && self.agenda.is_none()
             && matches!(self.task, Task::Idle)
+    }
+    /// Whether an order of this node is being carried out.
+    pub const fn has_order(&self) -> bool {
+        !matches!(self.task, Task::Idle)
+    }
+    /// Whether an order would be refused: another one is being carried out, here or by the sink of
+    /// a measurement.
+    pub const fn is_busy(&self) -> bool {
+        self.has_order() || self.turn.is_some() || self.agenda.is_some()
+    }
+    /// Whether [`Engine::poll_radio`] has an operation.
+    pub const fn wants_radio(&self) -> bool {
+        self.flood.wants_radio() || self.tune.is_some() || self.beacon.is_some()
     }
     /// This node's table of the links into it.
     pub const fn table(&self) -> &LinkTable<NEIGHBOURS> {
@@ -109,6 +125,9 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
 
     /// Drops everything in progress.
     fn drop_all(&mut self) {
+        if core::mem::take(&mut self.beacon_armed) {
+            self.flood.take_back();
+        }
         self.turn = None;
         self.agenda = None;
         self.task = Task::Idle;
@@ -327,6 +346,9 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Engine for Floodnet<NEIGHBOURS
         if radio != RadioId(0) {
             return;
         }
+        if event.answers() == Some(BEACON) {
+            self.beacon_armed = false;
+        }
         match self.radio {
             Radio::Probing(listening) if event.answers().is_none() => {
                 if let Some(channel) = listening {
@@ -358,6 +380,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Engine for Floodnet<NEIGHBOURS
             ));
         }
         let (channel, sfd) = self.beacon.take()?;
+        self.beacon_armed = true;
         let (mpdu, when) = (&*self.beacon_frame, When::At(sfd));
         Some(Request::new(
             BEACON,

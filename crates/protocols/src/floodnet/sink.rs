@@ -50,7 +50,7 @@ enum Phase {
 
 impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
     fn is_free(&mut self) -> bool {
-        let free = matches!(self.task, Task::Idle) && self.turn.is_none() && self.agenda.is_none();
+        let free = !self.is_busy();
         if !free {
             self.tell(Event::Refused(Refused::Busy));
         }

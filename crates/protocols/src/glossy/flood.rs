@@ -11,6 +11,7 @@ use core::ops::RangeInclusive;
 use thalweg_engine::{BoardTiming, Cca, OpId, RadioEvent, RadioOp, Refusal, Request, When};
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::flood::{patch_relay, Ntx, Repr, HEADER_BYTES, MAX_CONTENT};
+use thalweg_wire::phy;
 use thalweg_wire::FrameBuf;
 
 /// The names of operations that [`Flood`] uses.
@@ -134,8 +135,8 @@ pub struct Flood {
     cancel: bool,
     listen: bool,
     stream: Option<(OpId, When)>,
-    /// Transmissions submitted and not answered yet.
-    unanswered_ops: u8,
+    /// The last transmission submitted, while it is not answered yet.
+    armed: Option<OpId>,
     events: Queue<Event, 4>,
 }
 
@@ -155,7 +156,7 @@ impl Flood {
             cancel: false,
             listen: true,
             stream: None,
-            unanswered_ops: 0,
+            armed: None,
             events: Queue::new(),
         }
     }
@@ -171,6 +172,10 @@ impl Flood {
         self.abandon();
         self.state = State::Stopped;
         self.listen = false;
+    }
+    /// Takes back whatever transmission is pending at the radio, whoever ordered it.
+    pub(crate) fn take_back(&mut self) {
+        self.cancel = true;
     }
     /// Begins a flood of `content`: its first frame goes out `when`. A flood in progress is left.
     /// Returns its number.
@@ -202,7 +207,9 @@ impl Flood {
             When::At(sfd) => sfd,
             When::Now | When::AfterRx(_) => now,
         };
-        self.activate(Role::Initiator, repr, None, begin);
+        // A frame of any length may be on its way yet before this one.
+        let busy = phy::air_time(phy::MAX_MPDU);
+        self.activate(Role::Initiator, repr, None, begin + busy);
         self.remember(self.id, sequence, begin + self.life(slot));
         self.send(0, when);
         Ok(sequence)
@@ -218,8 +225,8 @@ impl Flood {
 
     /// Takes what the radio reports.
     pub fn handle_radio(&mut self, event: &RadioEvent<'_>) {
-        if event.answers().is_some_and(|op| tx_number(op).is_some()) {
-            self.unanswered_ops = self.unanswered_ops.saturating_sub(1);
+        if event.answers().is_some() && event.answers() == self.armed {
+            self.armed = None;
         }
         match *event {
             RadioEvent::Sent { op, sfd } => self.handle_sent(op, sfd),
@@ -255,7 +262,7 @@ impl Flood {
             return Some(Request::new(LISTEN, op));
         }
         let (id, when) = self.stream.take()?;
-        self.unanswered_ops = self.unanswered_ops.saturating_add(1);
+        self.armed = Some(id);
         let channel = self.config.channel;
         let op = RadioOp::Stream {
             mpdu: &self.frame,
@@ -428,7 +435,7 @@ impl Flood {
     /// Takes back what was asked for and not done yet.
     fn abandon(&mut self) {
         self.stream = None;
-        self.cancel |= self.unanswered_ops > 0;
+        self.cancel |= self.armed.is_some();
     }
 
     /// How long after its reference time frames of a flood may be on the air.

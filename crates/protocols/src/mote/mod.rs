@@ -3,7 +3,9 @@
 //! Owns: which engine has the radio. A node listens for floods; a wake-up message (P3, section
 //! IV-D2) gives the radio to the pipeline of those that have a part, and sends the others to rest
 //! until the transfer is over. Time base: the node's clock. Invariants: one engine has the radio at
-//! a time; a node without an order is always reachable by floods within [`rest::PERIOD`].
+//! a time, and what it left pending is taken back before the next one asks for anything; a node
+//! that is not in a transfer is reachable by floods within [`rest::PERIOD`]; every order ends in an
+//! event, unless [`Command::Stop`] ends it.
 //! Deviations: README.md. Tests: `tests.rs`.
 
 mod event;
@@ -17,10 +19,11 @@ use crate::floodnet::{self, Floodnet};
 use crate::glossy::{flood_spacing, flood_time, Queue};
 use crate::object::ObjectStore;
 use crate::pipeline::{self, Pipeline, Session};
-use rest::{Grid, WINDOW};
+use rest::Grid;
 use thalweg_engine::{BoardTiming, Engine, OpId, RadioEvent, RadioId, RadioOp, Request};
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::flood::HEADER_BYTES;
+use thalweg_wire::phy::SFD_OFFSET;
 use thalweg_wire::route::{Assembler, Route, MAX_SEGMENT_BYTES};
 use thalweg_wire::FrameBuf;
 
@@ -28,6 +31,8 @@ use thalweg_wire::FrameBuf;
 const OWN: OpId = OpId(1);
 /// From the end of the last wake-up flood to the source's first packet: handing the radio over.
 const HANDOVER: Duration = Duration::from_millis(2);
+/// The step in which segments tell the time.
+const MILLISECOND: Duration = Duration::from_millis(1);
 
 /// Who has the radio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,18 +143,31 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     }
 
     fn queue_order(&mut self, now: Instant, order: Order<NODES>) {
-        if !self.is_idle() {
+        if self.duty == Duty::Transfer || self.has_order() || self.floods.is_busy() {
             return self.tell(Event::Refused(Refused::Busy));
         }
         let at = self.grid.map_or(now, |grid| grid.meeting_after(now));
         self.order = Some((at, order));
     }
 
+    /// Whether an order of this node waits or is being carried out.
+    fn has_order(&self) -> bool {
+        self.order.is_some() || self.wake_up.is_some() || self.floods.has_order()
+    }
+
     fn carry_out(&mut self, now: Instant, order: Order<NODES>) {
+        if let Duty::Asleep(_) | Duty::Window(_) = self.duty {
+            self.duty = Duty::Floods;
+            self.floods.handle_command(now, floodnet::Command::Listen);
+        }
         match order {
             Order::Floods(command) => self.floods.handle_command(now, command),
             Order::Fetch(route) => {
-                self.wake_up = Some(WakeUp { route, next: 0, start: None });
+                self.wake_up = Some(WakeUp {
+                    route,
+                    next: 0,
+                    start: None,
+                });
                 self.flood_segment(now);
             }
         }
@@ -157,18 +175,22 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
 
     /// Floods the next segment of the wake-up message.
     fn flood_segment(&mut self, now: Instant) {
-        let Some(wake_up) = &mut self.wake_up else { return };
+        let Some(wake_up) = &mut self.wake_up else {
+            return;
+        };
         let until_start = match wake_up.start {
-            Some(start) => start.since(now),
-            None => {
-                Self::wake_up_time(wake_up.route.segments(), &self.config, &self.timing)
+            // Segments tell whole milliseconds, rounded up: half of one less is the nearest.
+            Some(start) => {
+                (start.since(now + first_frame(&self.timing))).saturating_sub(MILLISECOND / 2)
             }
+            None => Self::wake_up_time(wake_up.route.segments(), &self.config, &self.timing),
         };
         let (route, next) = (&wake_up.route, wake_up.next);
         match FrameBuf::build(|w| route.segment(next, until_start, w)) {
             Ok(payload) => {
                 wake_up.next += 1;
-                self.floods.handle_command(now, floodnet::Command::Flood { payload });
+                self.floods
+                    .handle_command(now, floodnet::Command::Flood { payload });
             }
             Err(_) => {
                 self.wake_up = None;
@@ -181,7 +203,10 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     fn attend(&mut self, now: Instant) {
         while let Some(event) = self.pipeline.poll_event() {
             self.tell(Event::Pipeline(event));
-            let over = matches!(event, pipeline::Event::Finished(_) | pipeline::Event::Refused(_));
+            let over = matches!(
+                event,
+                pipeline::Event::Finished(_) | pipeline::Event::Refused(_)
+            );
             if over && self.duty == Duty::Transfer {
                 self.duty = Duty::Floods;
                 self.floods.handle_command(now, floodnet::Command::Listen);
@@ -202,8 +227,15 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             self.duty = Duty::Floods;
         }
         match event {
-            floodnet::Event::Flooded { payload, initiator, reference, .. } => {
-                let Ok(segment) = self.assembler.push(&payload) else { return };
+            floodnet::Event::Flooded {
+                payload,
+                initiator,
+                reference,
+                ..
+            } => {
+                let Ok(segment) = self.assembler.push(&payload) else {
+                    return;
+                };
                 let start = reference + segment.until_start;
                 if initiator == self.id {
                     self.began(reference, start);
@@ -212,79 +244,107 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
                 }
             }
             floodnet::Event::FloodFinished { .. } => self.answer_call(now),
-            floodnet::Event::FloodDone { .. } => {
-                let Some(wake_up) = &mut self.wake_up else { return };
-                if wake_up.next < wake_up.route.segments() {
-                    return self.flood_segment(now);
-                }
-                if let Some(start) = wake_up.start {
-                    self.called = Some((wake_up.route, start));
-                    self.wake_up = None;
-                    self.answer_call(now);
-                }
-            }
-            floodnet::Event::Refused(floodnet::Refused::Busy) => {
+            floodnet::Event::FloodDone { .. } => self.go_on_waking(now),
+            floodnet::Event::Refused(why) => {
                 self.wake_up = None;
-                self.tell(Event::Refused(Refused::Busy));
+                self.tell(match why {
+                    floodnet::Refused::Busy => Event::Refused(Refused::Busy),
+                    other => Event::Floods(floodnet::Event::Refused(other)),
+                });
             }
-            other => {
-                if matches!(other, floodnet::Event::Refused(_)) {
-                    self.wake_up = None;
-                }
-                self.tell(Event::Floods(other));
-            }
+            other => self.tell(Event::Floods(other)),
         }
     }
 
     /// The sink's flood is out: the first of a wake-up fixes when the source begins.
     fn began(&mut self, reference: Instant, start: Instant) {
-        let Some(wake_up) = &mut self.wake_up else { return };
+        let Some(wake_up) = &mut self.wake_up else {
+            return;
+        };
         if wake_up.start.is_none() {
             wake_up.start = Some(start);
             self.tell(Event::WakeUp { reference, start });
         }
     }
 
-    /// Joins the transfer that this node was called to, or goes to rest while it lasts.
-    fn answer_call(&mut self, now: Instant) {
-        let Some((route, start)) = self.called.take() else { return };
-        let until = start + Duration::from_secs(u64::from(route.deadline_s));
-        let grid = Grid { epoch: start, until };
-        self.grid = Some(grid);
-        self.floods.handle_command(now, floodnet::Command::Stop);
-        match Session::from_route(&route, self.id, start) {
-            Some(session) => {
-                self.duty = Duty::Transfer;
-                self.pipeline.handle_command(now, pipeline::Command::Start(session));
-                self.tell(Event::Joined);
-                self.attend(now);
-            }
-            None => self.rest(now, grid),
+    /// A flood of this sink is over: sends the next segment, or begins the transfer.
+    fn go_on_waking(&mut self, now: Instant) {
+        let Some(wake_up) = &self.wake_up else { return };
+        if wake_up.next < wake_up.route.segments() {
+            return self.flood_segment(now);
+        }
+        // Every flood has begun, so the first has.
+        let call = wake_up.start.map(|start| (wake_up.route, start));
+        self.wake_up = None;
+        match call {
+            Some((route, start)) => self.take_part(now, route, start),
+            None => self.tell(Event::Refused(Refused::BadRoute)),
         }
     }
 
-    fn rest(&mut self, now: Instant, grid: Grid) {
-        if now >= grid.until {
-            self.duty = Duty::Floods;
+    /// Answers the wake-up message that is complete, if one is.
+    fn answer_call(&mut self, now: Instant) {
+        let Some((route, start)) = self.called.take() else {
             return;
+        };
+        // A sink that is at work leaves other sinks' transfers to others.
+        if self.wake_up.is_none() && !self.floods.has_order() {
+            self.take_part(now, route, start);
         }
-        self.sleep = true;
-        // The window that begins right now is the one that just ended.
-        self.duty = Duty::Asleep(grid.window_after(now + Duration::from_nanos(1)));
+    }
+
+    /// Joins a transfer, or goes to rest while it lasts.
+    fn take_part(&mut self, now: Instant, route: Route, start: Instant) {
+        let until = start + Duration::from_secs(u64::from(route.deadline_s));
+        let took = Self::wake_up_time(route.segments(), &self.config, &self.timing);
+        let told = MILLISECOND * took.as_nanos().div_ceil(MILLISECOND.as_nanos());
+        let first = start.saturating_sub(told + first_frame(&self.timing));
+        let grid = Grid::new(first, until, self.grid.filter(|grid| !grid.is_over(now)));
+        self.grid = Some(grid);
+        match Session::from_route(&route, self.id, start) {
+            Some(session) => {
+                if self.order.take().is_some() {
+                    self.tell(Event::Refused(Refused::Busy));
+                }
+                self.floods.handle_command(now, floodnet::Command::Stop);
+                self.duty = Duty::Transfer;
+                self.pipeline
+                    .handle_command(now, pipeline::Command::Start(session));
+                self.tell(Event::Joined);
+                self.attend(now);
+            }
+            None => {
+                if let Some((at, _)) = &mut self.order {
+                    *at = grid.meeting_after(now);
+                }
+                self.rest(now, grid);
+            }
+        }
+    }
+
+    /// Sleeps until the next window, or listens on where none is to come or one is open.
+    fn rest(&mut self, now: Instant, grid: Grid) {
+        match grid.window_after(now) {
+            Some((opens, _)) if opens > now => {
+                self.floods.handle_command(now, floodnet::Command::Stop);
+                self.sleep = true;
+                self.duty = Duty::Asleep(opens);
+            }
+            Some((_, closes)) => self.duty = Duty::Window(closes),
+            None => self.duty = Duty::Floods,
+        }
     }
 
     /// Does what is due in this layer.
     fn run(&mut self, now: Instant) {
         match self.duty {
             Duty::Asleep(until) if until <= now => {
-                self.duty = Duty::Window(now + WINDOW);
+                let window = self.grid.and_then(|grid| grid.window_after(now));
+                self.duty = window.map_or(Duty::Floods, |(_, closes)| Duty::Window(closes));
                 self.floods.handle_command(now, floodnet::Command::Listen);
             }
             Duty::Window(until) if until <= now => match self.grid {
-                Some(grid) if self.floods.is_idle() => {
-                    self.floods.handle_command(now, floodnet::Command::Stop);
-                    self.rest(now, grid);
-                }
+                Some(grid) if self.floods.is_idle() => self.rest(now, grid),
                 _ => self.duty = Duty::Floods,
             },
             _ => {}
@@ -328,6 +388,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
             Command::Stop => {
                 self.pipeline.handle_command(now, pipeline::Command::Stop);
                 (self.order, self.wake_up, self.called) = (None, None, None);
+                self.sleep = false;
                 self.duty = Duty::Floods;
                 self.floods.handle_command(now, floodnet::Command::Listen);
             }
@@ -364,14 +425,21 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
     }
 
     fn poll_radio(&mut self) -> Option<Request<'_>> {
-        // The engine that leaves is asked before the one that takes over.
-        if core::mem::take(&mut self.sleep) {
-            return Some(Request::new(OWN, RadioOp::Sleep));
+        // Whoever left is asked before the one that took over: what he takes back is his own.
+        match self.duty {
+            Duty::Transfer if self.floods.wants_radio() => self.floods.poll_radio(),
+            Duty::Transfer => self.pipeline.poll_radio(),
+            Duty::Asleep(_) if self.floods.wants_radio() => self.floods.poll_radio(),
+            Duty::Asleep(_) | Duty::Floods | Duty::Window(_) => {
+                if core::mem::take(&mut self.sleep) {
+                    return Some(Request::new(OWN, RadioOp::Sleep));
+                }
+                if self.pipeline.wants_radio() {
+                    return self.pipeline.poll_radio();
+                }
+                self.floods.poll_radio()
+            }
         }
-        if let Some(request) = self.pipeline.poll_radio() {
-            return Some(request);
-        }
-        self.floods.poll_radio()
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
@@ -389,4 +457,9 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
         // What is left are the rest of a report's links.
         self.floods.poll_event().map(Event::Floods)
     }
+}
+
+/// From an order of a flood to the end of the SFD of its first frame.
+fn first_frame(timing: &BoardTiming) -> Duration {
+    timing.turnaround + SFD_OFFSET
 }

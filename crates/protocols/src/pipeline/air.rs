@@ -66,6 +66,10 @@ impl Air {
         self.current = None;
     }
 
+    pub(super) fn wants_radio(&self) -> bool {
+        self.mode.is_some() || self.transmit.is_some()
+    }
+
     pub(super) fn poll(&mut self) -> Option<Request<'_>> {
         let id = OpId(*OPS.start() | self.last_id.0.wrapping_add(1));
         if let Some(mode) = self.mode.take() {

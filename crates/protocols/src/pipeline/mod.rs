@@ -103,6 +103,10 @@ impl<S: ObjectStore> Pipeline<S> {
     pub fn store_mut(&mut self) -> &mut S {
         &mut self.store
     }
+    /// Whether [`Engine::poll_radio`] has an operation.
+    pub fn wants_radio(&self) -> bool {
+        self.air.wants_radio()
+    }
     /// What was counted in the transfer under way, or in the last one.
     pub fn stats(&self) -> &Stats {
         &self.stats

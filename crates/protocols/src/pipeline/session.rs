@@ -6,7 +6,7 @@ use thalweg_units::NodeId;
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::pipeline::MAX_PACKETS;
 use thalweg_wire::route::{
-    Channels, Groups, Hopping, ObjectRange, PayloadSize, Percent, Place, Route, Scheme,
+    Channels, Groups, Hopping, Member, ObjectRange, PayloadSize, Percent, Place, Route, Scheme,
 };
 
 /// How long the source asks in vain for a NACK.
@@ -69,16 +69,17 @@ impl Session {
             Scheme::P3 => p3::policy(),
             Scheme::Pip(hopping) => pip::policy(hopping),
         };
+        let place = route.place_of(node)?;
         Some(Self {
             transfer: route.transfer,
-            place: route.place_of(node)?,
+            place,
             groups: route.groups(),
             channels: route.channels,
             payload: route.payload,
             range: route.range,
             start,
             policy: Policy {
-                threshold: route.threshold,
+                threshold: route.threshold.filter(|_| !speaks_alone(route, place)),
                 deadline: Duration::from_secs(u64::from(route.deadline_s)),
                 ..policy
             },
@@ -127,6 +128,17 @@ impl Session {
             Hopping::EveryCyclePair => Ok(()),
         }
     }
+}
+
+/// Whether a relay is the only one of its stage for some packets: its silence would leave a hole
+/// in the pipeline, where P3 is to be no worse than a single path (P3, section IV-C).
+fn speaks_alone(route: &Route, place: Place) -> bool {
+    let Place::Relay { stage, group } = place else {
+        return false;
+    };
+    let all = route.groups() == Groups::One;
+    let beside = |m: &&Member| m.stage == stage && (all || m.group == group);
+    route.members().iter().filter(beside).count() == 1
 }
 
 /// Why a transfer cannot begin at this node.

@@ -6,7 +6,7 @@ use std::vec::Vec;
 use thalweg_engine::harness::Fate;
 use thalweg_units::{Duration, NodeId};
 use thalweg_wire::pipeline::{Group, Head, Header, Kind, Purpose, Request};
-use thalweg_wire::route::{ObjectRange, Place};
+use thalweg_wire::route::{ObjectRange, Percent, Place};
 use thalweg_wire::Reader;
 
 fn is_control(mpdu: &[u8]) -> bool {
@@ -284,5 +284,17 @@ fn whoever_misses_the_release_leaves_soon_after_the_end() {
             at.since(complete) < Duration::from_millis(1_100),
             "node {n} at {at}"
         );
+    }
+}
+
+#[test]
+fn a_relay_that_is_alone_speaks_below_the_threshold() {
+    for (paths, silent) in [(1, false), (2, false), (4, true)] {
+        let mut layout = p3(3, paths);
+        layout.route.threshold = Percent::new(95);
+        let last = layout.stages.iter().filter(|stage| **stage == 2).count();
+        let thresholds = layout.sessions().filter(|s| s.policy.threshold.is_some());
+        let with = thresholds.filter(|s| matches!(s.place, Place::Relay { stage: 2, .. }));
+        assert_eq!(with.count(), if silent { last } else { 0 }, "{paths} paths");
     }
 }

@@ -1,0 +1,9 @@
+//! Whole nodes on small ideal networks. `bench.rs` watches that no engine leaves a transmission
+//! pending when another has the radio.
+
+mod bench;
+mod nonsense;
+mod orders;
+mod sleepers;
+mod stops;
+mod whole;
