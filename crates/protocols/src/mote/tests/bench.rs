@@ -116,7 +116,17 @@ impl Engine for Watched {
                     RadioOp::Stream { .. } | RadioOp::Transmit { .. } => {
                         self.pending = Some(request.id);
                     }
-                    RadioOp::Cancel | RadioOp::Sleep => self.pending = None,
+                    RadioOp::Cancel | RadioOp::Sleep => {
+                        let ours = self
+                            .pending
+                            .take()
+                            .filter(|op| pipeline::OPS.contains(&op.0));
+                        let floods = floodnet::OPS.contains(&request.id.0);
+                        assert!(
+                            ours.is_none() || !floods,
+                            "floods cancel a pipeline's {ours:?}"
+                        );
+                    }
                     RadioOp::Listen { .. } | RadioOp::Load { .. } => {}
                 }
                 Some(request)

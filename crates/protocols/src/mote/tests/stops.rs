@@ -1,9 +1,13 @@
 //! Stop at any time, of any node, and what comes after it.
 
-use super::bench::{across, draw, fetch, from_corner, grid, ideal, measure, until_end, GRID, MS};
+use super::bench::{
+    across, draw, fetch, from_corner, grid, ideal, measure, until_end, Watched, GRID, MS,
+};
 use crate::mote::Command;
+use crate::pipeline;
 use std::vec::Vec;
-use thalweg_units::Duration;
+use thalweg_engine::{drain, Engine, RadioEvent, RadioId, RadioOp};
+use thalweg_units::{Dbm, Duration, Instant};
 
 /// Long enough for whoever heard nothing of a stop to notice.
 const PATIENCE: Duration = Duration::from_millis(7_500);
@@ -57,4 +61,63 @@ fn everyone_stops_and_starts_again() {
     }
     net.run_for(MS(600));
     fetch(&mut net, across(77)).unwrap();
+}
+
+#[test]
+fn what_a_flood_left_pending_is_taken_back_before_the_source_begins() {
+    let mut net = grid(ideal());
+    net.command(4, Command::Fetch(across(1)));
+    net.run_for(MS(30));
+    let flood = net.sent()[0].mpdu.clone();
+    let mut source = Watched::new(7);
+    let mut asked = Vec::new();
+    let mut step = |source: &mut Watched| {
+        asked.clear();
+        let due = drain(source, |r| asked.push((r.id, Kind::of(&r.op))), |_| ()).unwrap();
+        (due, asked.clone())
+    };
+    step(&mut source);
+    let (end, sfd) = (Instant::ZERO + MS(105), Instant::ZERO + MS(101));
+    let (rssi, lqi, mpdu) = (Dbm(-60.0), 107, &flood[..]);
+    source.handle_radio(
+        end,
+        RadioId(0),
+        RadioEvent::Frame {
+            mpdu,
+            sfd,
+            end,
+            rssi,
+            lqi,
+        },
+    );
+    let (due, ops) = step(&mut source);
+    assert_eq!(
+        ops.iter().map(|(_, kind)| *kind).collect::<Vec<_>>(),
+        [Kind::Send]
+    );
+    // The radio never answers; the flood is given up and the transfer begins.
+    source.handle_timeout(due.unwrap());
+    let (_, ops) = step(&mut source);
+    let kinds: Vec<Kind> = ops.iter().map(|(_, kind)| *kind).collect();
+    assert_eq!(kinds, [Kind::Cancel, Kind::Listen, Kind::Send]);
+    assert!(pipeline::OPS.contains(&ops[2].0 .0));
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Send,
+    Cancel,
+    Listen,
+    Other,
+}
+
+impl Kind {
+    fn of(op: &RadioOp<'_>) -> Self {
+        match op {
+            RadioOp::Stream { .. } => Self::Send,
+            RadioOp::Cancel => Self::Cancel,
+            RadioOp::Listen { .. } => Self::Listen,
+            _ => Self::Other,
+        }
+    }
 }
