@@ -3,6 +3,7 @@
 //! Data flows one way: testbed -> survey -> plan -> transfer -> outcome -> metrics -> report.
 
 pub mod collect;
+pub mod experiment;
 pub mod plot;
 pub mod store;
 pub mod testbed;

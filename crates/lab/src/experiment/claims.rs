@@ -59,7 +59,33 @@ pub struct Judged {
     pub exception: Option<String>,
 }
 
+/// The papers' claims, by short name.
+const BUILT_IN: &[(&str, &str)] = &[("p3", include_str!("../../../../papers/p3.toml"))];
+
+/// A claims file that is none.
+#[derive(Debug, thiserror::Error)]
+#[error("papers/{paper}.toml: {why}")]
+pub struct ClaimsError {
+    /// The paper's short name.
+    pub paper: String,
+    /// Place and expectation.
+    pub why: String,
+}
+
 impl Claims {
+    /// The claims of the paper of that short name; none where it is not known.
+    ///
+    /// # Errors
+    /// [`ClaimsError`], which a test rules out.
+    pub fn of_paper(paper: &str) -> Result<Self, ClaimsError> {
+        let Some((_, text)) = BUILT_IN.iter().find(|(name, _)| *name == paper) else {
+            return Ok(Self::default());
+        };
+        toml::from_str(text).map_err(|e| ClaimsError {
+            paper: paper.to_owned(),
+            why: e.to_string().replace('\n', " "),
+        })
+    }
     /// `measured`, a result of experiment `id`, beside its claim if it has one.
     pub fn judge(&self, id: &str, paper: Option<&str>, measured: Measured) -> Judged {
         let claim = self
@@ -82,7 +108,67 @@ impl Claims {
         self.claims
             .iter()
             .filter(|c| c.id == id)
-            .filter(|c| !measured.iter().any(|m| m.metric == c.metric && m.at == c.at))
+            .filter(|c| {
+                !measured
+                    .iter()
+                    .any(|m| m.metric == c.metric && m.at == c.at)
+            })
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Experiment;
+
+    #[test]
+    fn every_claim_belongs_to_a_metric_of_an_experiment() {
+        let experiments = Experiment::built_in().unwrap();
+        for (paper, _) in BUILT_IN {
+            for claim in Claims::of_paper(paper).unwrap().claims {
+                let experiment = experiments.iter().find(|e| e.id == claim.id).unwrap();
+                let metric = experiment.metrics.iter().find(|m| m.name == claim.metric);
+                let metric = metric.unwrap_or_else(|| panic!("{} {}", claim.id, claim.metric));
+                let by: Vec<&String> = claim.at.keys().collect();
+                let mut wanted: Vec<&String> = metric.by.iter().collect();
+                wanted.sort();
+                assert_eq!(by, wanted, "{} {}", claim.id, claim.metric);
+                assert!(!claim.source.is_empty() && claim.band.is_none_or(|b| b[0] <= b[1]));
+            }
+        }
+        assert!(Claims::of_paper("none").unwrap().claims.is_empty());
+    }
+
+    #[test]
+    fn a_value_is_judged_by_its_own_claim() {
+        let text =
+            "[[claim]]\nid='e'\nmetric='m'\nat={p='x'}\nreference=5.0\nband=[4.0,inf]\nsource='s'";
+        let claims: Claims = toml::from_str(text).unwrap();
+        let measured = |p: &str, value| Measured {
+            metric: "m".into(),
+            at: [("p".to_owned(), Value::from(p))].into(),
+            value,
+            ci95: None,
+            n: 1,
+            unit: String::new(),
+        };
+        assert_eq!(
+            claims.judge("e", None, measured("x", 4.0)).within,
+            Some(true)
+        );
+        assert_eq!(
+            claims.judge("e", None, measured("x", 3.9)).within,
+            Some(false)
+        );
+        assert_eq!(claims.judge("e", None, measured("y", 3.9)).within, None);
+        assert_eq!(claims.unanswered("e", &[measured("y", 1.0)]).len(), 1);
+        let line =
+            serde_json::to_string(&claims.judge("e", Some("q"), measured("x", 4.5))).unwrap();
+        let expected = concat!(
+            r#"{"id":"e","paper":"q","metric":"m","at":{"p":"x"},"value":4.5,"ci95":null,"n":1,"unit":"","#,
+            r#""reference":5.0,"band":[4.0,null],"within":true}"#
+        );
+        assert_eq!(line, expected);
     }
 }

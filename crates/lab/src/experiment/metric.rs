@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The column that names the seed of a row.
-pub const SEED: &str = "seed";
+pub(super) const SEED: &str = "seed";
 
 /// A statistic over the rows of one seed.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Statistic {
     /// The arithmetic mean.
@@ -31,6 +31,10 @@ pub enum Statistic {
     ShareZero,
     /// The share of values below this, 0..=1.
     ShareBelow(f64),
+    /// The share of values from this to that, 0..=1.
+    ShareBetween(f64, f64),
+    /// Not of the values but of this other column: its value where the mean over seeds is largest.
+    BestOf(String),
 }
 
 /// One declared metric.
@@ -41,6 +45,10 @@ pub struct MetricSpec {
     pub name: String,
     /// The column it is taken of.
     pub of: String,
+    /// Divided by the same statistic of this column, over the rows that have both: a ratio of means
+    /// or sums, not a mean of ratios.
+    #[serde(default)]
+    pub over: Option<String>,
     /// The statistic over the rows of one seed.
     pub stat: Statistic,
     /// Its unit, as printed.
@@ -76,38 +84,134 @@ impl MetricSpec {
     /// without any value have none.
     pub fn measure(&self, rows: &[Row]) -> Vec<Measured> {
         // Keys as text sort and compare exactly; the values themselves are kept for printing.
-        let mut groups: BTreeMap<Vec<String>, (BTreeMap<String, Value>, PerSeed)> = BTreeMap::new();
+        let mut groups: BTreeMap<Vec<String>, Group> = BTreeMap::new();
         for row in rows {
             let fits = self.only.iter().all(|(c, v)| row.0.get(c) == Some(v));
-            let at: Option<BTreeMap<String, Value>> =
-                self.by.iter().map(|c| Some((c.clone(), row.0.get(c)?.clone()))).collect();
-            let (true, Some(at), Some(x)) = (fits, at, row.number(&self.of)) else { continue };
+            let at: Option<BTreeMap<String, Value>> = self
+                .by
+                .iter()
+                .map(|c| Some((c.clone(), row.0.get(c)?.clone())))
+                .collect();
+            let (true, Some(at), Some(value)) = (fits, at, self.value_of(row)) else {
+                continue;
+            };
             let key = at.values().map(sort_key).collect();
+            let group = groups.entry(key).or_insert_with(|| Group {
+                at,
+                seeds: BTreeMap::new(),
+            });
             let seed = row.0.get(SEED).map(sort_key).unwrap_or_default();
-            groups.entry(key).or_insert_with(|| (at, PerSeed::new())).1.entry(seed).or_default().push(x);
+            group.seeds.entry(seed).or_default().push(value);
         }
         groups
             .into_values()
-            .map(|(at, seeds)| {
-                let values: Vec<f64> = seeds.into_values().map(|v| self.stat.of(v)).collect();
-                let (value, ci95) = mean_and_interval(&values);
-                Measured {
-                    metric: self.name.clone(),
-                    at,
-                    value,
-                    ci95,
-                    n: values.len(),
-                    unit: self.unit.clone(),
-                }
-            })
+            .filter_map(|group| self.measured(group))
             .collect()
+    }
+
+    /// What the metric takes of a row; none where the row lacks a column.
+    fn value_of(&self, row: &Row) -> Option<Observed> {
+        Some(Observed {
+            value: row.number(&self.of)?,
+            over: match &self.over {
+                Some(column) => Some(row.number(column)?),
+                None => None,
+            },
+            choice: match &self.stat {
+                Statistic::BestOf(column) => Some(row.number(column)?),
+                _ => None,
+            },
+        })
+    }
+
+    fn measured(&self, group: Group) -> Option<Measured> {
+        let n = group.seeds.len();
+        let (value, ci95, n) = if matches!(self.stat, Statistic::BestOf(_)) {
+            (best_choice(&group.seeds)?, None, n)
+        } else {
+            let per_seed: Vec<f64> = group
+                .seeds
+                .into_values()
+                .map(|rows| {
+                    let over: Option<Vec<f64>> = rows.iter().map(|o| o.over).collect();
+                    let value = self.stat.of(rows.iter().map(|o| o.value).collect());
+                    over.filter(|_| self.over.is_some())
+                        .map_or(value, |over| value / self.stat.of(over))
+                })
+                // A ratio over nothing says nothing.
+                .filter(|value| value.is_finite())
+                .collect();
+            if per_seed.is_empty() {
+                return None;
+            }
+            let (mean, interval) = mean_and_interval(&per_seed);
+            (mean, interval, per_seed.len())
+        };
+        Some(Measured {
+            metric: self.name.clone(),
+            at: group.at,
+            value,
+            ci95,
+            n,
+            unit: self.unit.clone(),
+        })
     }
 }
 
-type PerSeed = BTreeMap<String, Vec<f64>>;
+impl Measured {
+    /// Its name with where it was taken, as `goodput_mean (protocol pip)`.
+    pub fn label(&self) -> String {
+        if self.at.is_empty() {
+            return self.metric.clone();
+        }
+        let at: Vec<String> = self.at.iter().map(|(c, v)| format!("{c} {v}")).collect();
+        format!("{} ({})", self.metric, at.join(", "))
+    }
+}
+
+/// What a metric takes of one row.
+struct Observed {
+    value: f64,
+    over: Option<f64>,
+    choice: Option<f64>,
+}
+
+/// Rows that agree in the `by` columns.
+struct Group {
+    at: BTreeMap<String, Value>,
+    seeds: BTreeMap<String, Vec<Observed>>,
+}
+
+/// The choice with the largest mean over seeds of its means within a seed; the first of equals.
+fn best_choice(seeds: &BTreeMap<String, Vec<Observed>>) -> Option<f64> {
+    let mut choices: Vec<f64> = seeds.values().flatten().filter_map(|o| o.choice).collect();
+    choices.sort_by(f64::total_cmp);
+    choices.dedup();
+    let mean_of = |choice: f64| {
+        let means: Vec<f64> = (seeds.values())
+            .filter_map(|rows| {
+                let of: Vec<f64> = rows
+                    .iter()
+                    .filter(|o| o.choice == Some(choice))
+                    .map(|o| o.value)
+                    .collect();
+                (!of.is_empty()).then(|| mean_and_interval(&of).0)
+            })
+            .collect();
+        mean_and_interval(&means).0
+    };
+    let mut best: Option<(f64, f64)> = None;
+    for choice in choices {
+        let mean = mean_of(choice);
+        if best.is_none_or(|(_, highest)| mean > highest) {
+            best = Some((choice, mean));
+        }
+    }
+    best.map(|(choice, _)| choice)
+}
 
 /// Numbers sort as numbers, names as names.
-fn sort_key(value: &Value) -> String {
+pub(super) fn sort_key(value: &Value) -> String {
     match value.number() {
         Some(x) => format!("{x:+030.9}"),
         None => value.to_string(),
@@ -116,15 +220,17 @@ fn sort_key(value: &Value) -> String {
 
 impl Statistic {
     /// The statistic of `values`, which are not empty.
-    fn of(self, mut values: Vec<f64>) -> f64 {
+    fn of(&self, mut values: Vec<f64>) -> f64 {
         let n = values.len() as f64;
-        let share = |holds: &dyn Fn(f64) -> bool| values.iter().filter(|x| holds(**x)).count() as f64 / n;
+        let share =
+            |holds: &dyn Fn(f64) -> bool| values.iter().filter(|x| holds(**x)).count() as f64 / n;
         match self {
-            Self::Mean => values.iter().sum::<f64>() / n,
+            Self::Mean | Self::BestOf(_) => values.iter().sum::<f64>() / n,
             Self::Sum => values.iter().sum(),
             Self::Count => n,
             Self::ShareZero => share(&|x| x == 0.0),
-            Self::ShareBelow(limit) => share(&|x| x < limit),
+            Self::ShareBelow(limit) => share(&|x| x < *limit),
+            Self::ShareBetween(low, high) => share(&|x| (*low..=*high).contains(&x)),
             Self::Min => values.iter().copied().fold(f64::INFINITY, f64::min),
             Self::Max => values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             Self::Median => {
@@ -172,15 +278,22 @@ mod tests {
     use super::*;
 
     fn rows() -> Vec<Row> {
-        [(1u64, "p3", 10.0), (1, "p3", 30.0), (2, "p3", 40.0), (1, "pip", 0.0), (2, "pip", 6.0)]
-            .into_iter()
-            .map(|(seed, p, x)| Row::new().with(SEED, seed).with("protocol", p).with("x", x))
-            .collect()
+        [
+            (1u64, "p3", 10.0),
+            (1, "p3", 30.0),
+            (2, "p3", 40.0),
+            (1, "pip", 0.0),
+            (2, "pip", 6.0),
+        ]
+        .into_iter()
+        .map(|(seed, p, x)| Row::new().with(SEED, seed).with("protocol", p).with("x", x))
+        .collect()
     }
     fn spec(stat: Statistic, by: &[&str]) -> MetricSpec {
         MetricSpec {
             name: "m".into(),
             of: "x".into(),
+            over: None,
             stat,
             unit: String::new(),
             by: by.iter().map(|s| (*s).to_owned()).collect(),
@@ -208,7 +321,10 @@ mod tests {
         let (mean, ci) = mean_and_interval(&[1.0, 2.0, 3.0]);
         let [lo, hi] = ci.unwrap();
         assert!((mean - 2.0).abs() < 1e-12);
-        assert!((hi - mean - 4.303 / 3f64.sqrt()).abs() < 1e-9 && (mean - lo - (hi - mean)).abs() < 1e-9);
+        assert!(
+            (hi - mean - 4.303 / 3f64.sqrt()).abs() < 1e-9
+                && (mean - lo - (hi - mean)).abs() < 1e-9
+        );
         assert_eq!(mean_and_interval(&[5.0]).1, None);
     }
 
@@ -219,5 +335,31 @@ mod tests {
         assert_eq!(m.measure(&rows())[0].value, 1.0);
         m.of = "absent".into();
         assert!(m.measure(&rows()).is_empty());
+    }
+
+    #[test]
+    fn ratios_are_of_sums_and_the_best_is_of_means() {
+        let mut ratio = spec(Statistic::Sum, &[]);
+        ratio.over = Some("seed".into());
+        // Seed 1: 10 + 30 + 0 over 3; seed 2: 46 over 4.
+        let expected = (40.0 / 3.0 + 46.0 / 4.0) / 2.0;
+        assert!((ratio.measure(&rows())[0].value - expected).abs() < 1e-12);
+        ratio.over = Some("absent".into());
+        assert!(ratio.measure(&rows()).is_empty());
+        let rows: Vec<Row> = [
+            (1u64, 40.0, 5.0),
+            (1, 118.0, 9.0),
+            (2, 40.0, 8.0),
+            (2, 118.0, 7.0),
+        ]
+        .into_iter()
+        .map(|(seed, p, x)| Row::new().with(SEED, seed).with("payload", p).with("x", x))
+        .collect();
+        assert_eq!(
+            spec(Statistic::BestOf("payload".into()), &[]).measure(&rows)[0].value,
+            118.0
+        );
+        let between = spec(Statistic::ShareBetween(5.0, 8.0), &[]).measure(&rows);
+        assert_eq!(between[0].value, 0.75);
     }
 }

@@ -3,7 +3,7 @@
 //! so the same run gives the same bytes.
 
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// One observed value. Missing values are missing columns, never special numbers.
@@ -92,5 +92,41 @@ impl Row {
     /// The number in `column`, where there is one.
     pub fn number(&self, column: &str) -> Option<f64> {
         self.0.get(column).and_then(Value::number)
+    }
+}
+
+/// `rows` as CSV text: a heading with every column that any row has, in alphabetical order; a cell
+/// is empty where its row lacks the column.
+pub fn csv(rows: &[Row]) -> String {
+    let columns: BTreeSet<&String> = rows.iter().flat_map(|r| r.0.keys()).collect();
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut record: Vec<String> = columns.iter().map(|c| (*c).clone()).collect();
+    // Writing to memory does not fail.
+    let _ = writer.write_record(&record);
+    for row in rows {
+        record.clear();
+        let cell = |c: &&String| row.0.get(*c).map(Value::to_string).unwrap_or_default();
+        record.extend(columns.iter().map(cell));
+        let _ = writer.write_record(&record);
+    }
+    let bytes = writer.into_inner().unwrap_or_default();
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn csv_has_every_column_and_empty_cells() {
+        let rows = [
+            Row::new().with("b", 1u64).with("a", 0.5),
+            Row::new().with("c", "x, y"),
+        ];
+        assert_eq!(csv(&rows), "a,b,c\n0.5,1,\n,,\"x, y\"\n");
+        assert_eq!(
+            serde_json::to_string(&rows[0]).unwrap(),
+            r#"{"a":0.5,"b":1}"#
+        );
     }
 }

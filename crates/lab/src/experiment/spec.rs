@@ -1,9 +1,14 @@
 //! Experiments as data: one TOML file each, built in from `experiments/` or given by path.
 
+use super::asymmetry::Asymmetry;
+use super::correlation::Correlation;
+use super::figure::FigureSpec;
+use super::link_channels::LinkChannels;
 use super::metric::MetricSpec;
-use serde::{Deserialize, Serialize};
+use super::overhead::Overhead;
+use super::transfers::Transfers;
+use serde::Deserialize;
 use std::path::{Path, PathBuf};
-use thalweg_units::Channel;
 
 /// An experiment: what to run, what to measure of it, how to draw it.
 #[derive(Debug, Clone, Deserialize)]
@@ -21,6 +26,9 @@ pub struct Experiment {
     /// How many seeds by default, from 1 on.
     #[serde(default = "ten")]
     pub seeds: u64,
+    /// The subset for continuous integration.
+    #[serde(default)]
+    pub quick: Quick,
     /// What is run.
     pub run: Run,
     /// What is measured.
@@ -35,160 +43,82 @@ const fn ten() -> u64 {
     10
 }
 
-/// What an experiment runs.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+/// What an experiment runs; each kind has a file of its own.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Run {
     /// Transfers of one object from a source to a sink, over many routes.
     Transfers(Box<Transfers>),
+    /// Packets over single links, on every channel.
+    LinkChannels(LinkChannels),
+    /// Receptions of the same synchronous transmissions at several receivers.
+    Correlation(Correlation),
+    /// Link measurement, collection and download of a whole network.
+    Overhead(Box<Overhead>),
+    /// Transfers over a route whose reverse direction is dead at one hop.
+    Asymmetry(Box<Asymmetry>),
 }
 
-/// Transfers over routes drawn at random.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Transfers {
-    /// Testbed, by name or file.
-    pub testbed: String,
-    /// Routes drawn per seed.
-    #[serde(default = "twenty")]
-    pub routes: u32,
-    /// Which routes are drawn.
-    #[serde(default)]
-    pub route: RouteSpec,
-    /// Pipeline channels, the set that stages take turns with.
-    #[serde(default = "clean_channels")]
-    pub channels: Vec<u8>,
-    /// Payload bytes of a packet, 1..=118; more than one value sweeps.
-    #[serde(default = "full_payload")]
-    pub payload: Vec<u8>,
-    /// Packets of the object, all full.
-    #[serde(default = "five_hundred")]
-    pub packets: u32,
-    /// Bytes of the object, instead of `packets`.
-    pub bytes: Option<u32>,
-    /// Protocols, each over the same routes.
-    pub protocols: Vec<String>,
-    /// Highest number of node-distinct paths; more than one value sweeps.
-    #[serde(default)]
-    pub max_paths: Vec<usize>,
-}
-
-const fn twenty() -> u32 {
-    20
-}
-const fn five_hundred() -> u32 {
-    500
-}
-fn clean_channels() -> Vec<u8> {
-    vec![15, 20, 25, 26]
-}
-fn full_payload() -> Vec<u8> {
-    vec![118]
-}
-
-/// Which routes are drawn.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct RouteSpec {
-    /// Fewest hops.
-    pub min_hops: usize,
-    /// Most hops.
-    pub max_hops: usize,
-    /// Fewest node-distinct paths.
-    pub min_paths: usize,
-    /// Source and sink on different floors.
-    pub floors: Floors,
-}
-
-/// Whether source and sink may share a floor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Floors {
-    /// Any two nodes.
-    Any,
-    /// Two floors.
-    Different,
-}
-
-impl Default for RouteSpec {
-    fn default() -> Self {
-        Self { min_hops: 2, max_hops: 6, min_paths: 6, floors: Floors::Different }
+impl Run {
+    /// Whether every value is in range; the error names the key and what was expected.
+    fn check(&self) -> Result<(), String> {
+        match self {
+            Self::Transfers(t) => t.check(),
+            Self::LinkChannels(l) => l.check(),
+            Self::Correlation(c) => c.check(),
+            Self::Overhead(o) => o.check(),
+            Self::Asymmetry(a) => a.check(),
+        }
+    }
+    /// The same with `routes` routes (or links) per seed, where the kind draws any.
+    #[must_use]
+    pub fn with_routes(mut self, routes: u32) -> Self {
+        match &mut self {
+            Self::Transfers(t) => t.routes = routes,
+            Self::LinkChannels(l) => l.links = routes,
+            Self::Asymmetry(a) => a.transfers.routes = routes,
+            Self::Overhead(o) => o.sources = Some(routes),
+            Self::Correlation(_) => {}
+        }
+        self
     }
 }
 
-/// A figure over an experiment's rows.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FigureSpec {
-    /// Its file's stem.
-    pub name: String,
-    /// Title.
-    pub title: String,
-    /// Column of the horizontal axis, and its label.
-    pub x: Axis,
-    /// Column of the vertical axis, and its label.
-    pub y: Axis,
-    /// Column that tells series apart.
-    #[serde(default)]
-    pub series: Option<String>,
-    /// Kind of marks.
-    #[serde(default)]
-    pub mark: Mark,
-    /// Only rows of the first seed (a figure of single routes), or the mean over all.
-    #[serde(default)]
-    pub over: Over,
-    /// Values of the paper, drawn as dashed lines.
-    #[serde(default)]
-    pub reference: Vec<ReferenceLine>,
+/// `ok`, or what `key` was expected to be.
+pub(super) fn expect(key: &str, ok: bool, range: &str) -> Result<(), String> {
+    if ok {
+        Ok(())
+    } else {
+        Err(format!("run.{key}: expected {range}"))
+    }
 }
 
-/// An axis.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Axis {
-    /// The rows' column.
-    pub column: String,
-    /// Its label with unit.
-    pub label: String,
+/// A smaller run, for continuous integration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Quick {
+    /// Seeds, from 1 on.
+    pub seeds: u64,
+    /// Routes (or links) of each; none leaves the run's own.
+    pub routes: Option<u32>,
 }
 
-/// Kind of marks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Mark {
-    /// Bars beside each other.
-    #[default]
-    Bars,
-    /// Points joined by lines.
-    Lines,
-}
-
-/// Which rows a figure shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Over {
-    /// The first seed's.
-    FirstSeed,
-    /// All seeds', averaged where the horizontal value is the same.
-    #[default]
-    Mean,
-}
-
-/// A value of the paper on the vertical axis.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ReferenceLine {
-    /// Its label.
-    pub label: String,
-    /// Its value.
-    pub value: f64,
+impl Default for Quick {
+    fn default() -> Self {
+        Self {
+            seeds: 2,
+            routes: None,
+        }
+    }
 }
 
 /// Why an experiment's file is none.
 #[derive(Debug, thiserror::Error)]
 pub enum SpecError {
     /// There is neither a built-in experiment nor a file of that name.
-    #[error("no experiment and no file is called {0:?}; `thalweg experiment list` names what there is")]
+    #[error(
+        "no experiment and no file is called {0:?}; `thalweg experiment list` names what there is"
+    )]
     Unknown(String),
     /// The file cannot be read.
     #[error("{path}: cannot be read: {why}")]
@@ -214,8 +144,20 @@ macro_rules! built_in {
     };
 }
 
-/// The built-in experiments' files.
-const BUILT_IN: &[(&str, &str)] = built_in!["p3/fig5.toml", "p3/fig7.toml", "p3/degrade.toml"];
+/// The built-in experiments' files, in the order of the papers.
+const BUILT_IN: &[(&str, &str)] = built_in![
+    "p3/table1.toml",
+    "p3/table2.toml",
+    "p3/fig5.toml",
+    "p3/fig6.toml",
+    "p3/table3.toml",
+    "p3/fig7.toml",
+    "p3/table4.toml",
+    "p3/energy.toml",
+    "p3/overhead.toml",
+    "p3/degrade.toml",
+    "p3/asym.toml",
+];
 
 impl Experiment {
     /// The built-in experiments, by file.
@@ -223,7 +165,10 @@ impl Experiment {
     /// # Errors
     /// [`SpecError::Malformed`], which a test rules out.
     pub fn built_in() -> Result<Vec<Self>, SpecError> {
-        BUILT_IN.iter().map(|(path, text)| Self::parse(Path::new(path), text)).collect()
+        BUILT_IN
+            .iter()
+            .map(|(path, text)| Self::parse(Path::new(path), text))
+            .collect()
     }
     /// The built-in experiment of that id, or the one in the file of that name.
     ///
@@ -239,7 +184,10 @@ impl Experiment {
             Err(why) if why.kind() == std::io::ErrorKind::NotFound => {
                 Err(SpecError::Unknown(name.to_owned()))
             }
-            Err(why) => Err(SpecError::Unreadable { path: path.to_owned(), why }),
+            Err(why) => Err(SpecError::Unreadable {
+                path: path.to_owned(),
+                why,
+            }),
         }
     }
     /// The experiment that `text` describes.
@@ -247,29 +195,51 @@ impl Experiment {
     /// # Errors
     /// [`SpecError::Malformed`].
     pub fn parse(path: &Path, text: &str) -> Result<Self, SpecError> {
-        let malformed = |why: String| SpecError::Malformed { path: path.to_owned(), why };
+        let malformed = |why: String| SpecError::Malformed {
+            path: path.to_owned(),
+            why,
+        };
         let experiment: Self = toml::from_str(text).map_err(|e| {
-            let line = e.span().map_or(0, |s| text[..s.start.min(text.len())].matches('\n').count() + 1);
-            malformed(format!("line {line}: {}", e.message().replace('\n', " ")))
+            let message = e.message().replace('\n', " ");
+            // An error inside `[run]` comes without a place: which keys are allowed depends on `kind`.
+            match e
+                .span()
+                .filter(|span| span.start > 0 && span.start < text.len())
+            {
+                Some(span) => {
+                    let line = text[..span.start].matches('\n').count() + 1;
+                    malformed(format!("line {line}: {message}"))
+                }
+                None => malformed(message),
+            }
         })?;
         experiment.check().map_err(malformed)?;
         Ok(experiment)
     }
     fn check(&self) -> Result<(), String> {
-        let Run::Transfers(t) = &self.run;
-        let in_range = |what: &str, ok: bool, range: &str| {
-            if ok {
-                Ok(())
-            } else {
-                Err(format!("run.{what}: expected {range}"))
-            }
-        };
-        in_range("routes", (1..=10_000).contains(&t.routes), "1 to 10000")?;
-        in_range("packets", (1..=16_384).contains(&t.packets), "1 to 16384")?;
-        in_range("payload", !t.payload.is_empty() && t.payload.iter().all(|p| (1..=118).contains(p)), "values from 1 to 118")?;
-        in_range("channels", !t.channels.is_empty() && t.channels.iter().all(|c| Channel::new(*c).is_ok()), "channels from 11 to 26")?;
-        in_range("protocols", !t.protocols.is_empty(), "at least one protocol")?;
-        in_range("max_paths", t.max_paths.iter().all(|m| (1..=20).contains(m)), "values from 1 to 20")
+        let named = |id: &str| !id.is_empty() && !id.contains(['/', '\\', '\0']);
+        if !named(&self.id) {
+            return Err("id: expected a name without slashes".to_owned());
+        }
+        if let Some(figure) = self.figures.iter().find(|f| !named(&f.name)) {
+            return Err(format!(
+                "figure {:?}: expected a name without slashes",
+                figure.name
+            ));
+        }
+        if !(1..=10_000).contains(&self.seeds) || !(1..=10_000).contains(&self.quick.seeds) {
+            return Err("seeds: expected 1 to 10000".to_owned());
+        }
+        self.run.check()
+    }
+    /// The papers' short names among the built-in experiments.
+    pub fn papers(experiments: &[Self]) -> Vec<&str> {
+        let mut papers: Vec<&str> = experiments
+            .iter()
+            .filter_map(|e| e.paper.as_deref())
+            .collect();
+        papers.dedup();
+        papers
     }
 }
 
@@ -288,14 +258,21 @@ mod tests {
     fn nonsense_is_one_line_that_names_file_and_place() {
         for (text, wanted) in [
             ("", "missing field `id`"),
-            ("id = 3", "line 1"),
+            ("title = 't'\nid = 3", "line 2"),
             ("id='x'\ntitle='t'\n[run]\nkind='transfers'\ntestbed='pair'\nprotocols=[]", "run.protocols"),
             ("id='x'\ntitle='t'\n[run]\nkind='transfers'\ntestbed='pair'\nprotocols=['p3']\npayload=[119]", "1 to 118"),
+            ("id='x'\ntitle='t'\n[run]\nkind='transfers'\ntestbed='pair'\nprotocols=['p4']", "p4"),
+            ("id='x'\ntitle='t'\n[run]\nkind='dance'", "dance"),
+            ("id='x'\ntitle='t'\n[run]\nkind='transfers'\ntestbed='pair'\nprotocols=['p3']\nspeed=1", "speed"),
+            ("id='../x'\ntitle='t'\n[run]\nkind='transfers'\ntestbed='pair'\nprotocols=['p3']", "slashes"),
             ("id='x'\ntitle='t'\ncolour=1\n[run]\nkind='transfers'\ntestbed='pair'\nprotocols=['p3']", "colour"),
         ] {
             let e = Experiment::parse(Path::new("mine.toml"), text).unwrap_err().to_string();
             assert!(e.starts_with("mine.toml: ") && e.contains(wanted) && !e.contains('\n'), "{e}");
         }
-        assert!(Experiment::load("no-such").unwrap_err().to_string().contains("experiment list"));
+        assert!(Experiment::load("no-such")
+            .unwrap_err()
+            .to_string()
+            .contains("experiment list"));
     }
 }

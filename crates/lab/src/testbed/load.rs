@@ -10,8 +10,13 @@ use super::trace::Trace;
 use super::{file, k7, matrix, Measured, Physics, Testbed};
 
 /// The testbeds that need no file, with their TOML.
-const BUILT_IN: [(&str, &str); 3] = [
+const BUILT_IN: [(&str, &str); 5] = [
     ("indriya", include_str!("../../../../testbeds/indriya.toml")),
+    (
+        "building100",
+        include_str!("../../../../testbeds/building100.toml"),
+    ),
+    ("floor21", include_str!("../../../../testbeds/floor21.toml")),
     ("line5", include_str!("../../../../testbeds/line5.toml")),
     ("pair", include_str!("../../../../testbeds/pair.toml")),
 ];

@@ -1,0 +1,235 @@
+//! Whether receivers lose the same packets: one initiator, ten relays that repeat each packet
+//! together, ten receivers of the second hop, Pearson's coefficient over packets for every pair of
+//! receivers (P3, Table II).
+//!
+//! Owns the keys of `kind = "correlation"` and its rows. A pair one of which received everything or
+//! nothing has no coefficient and no row. Only the relays' transmissions count as receptions.
+//! Tests: below and `tests.rs`.
+
+use super::link_channels::{campaign, longest, probes};
+use super::metric::SEED;
+use super::probe::{Order, Told, LEAST_PSDU};
+use super::row::Row;
+use super::site::{faithful_survey, Site, Sites};
+use super::spec::expect;
+use super::{in_order, ExperimentError, Ticker};
+use serde::Deserialize;
+use std::ops::ControlFlow;
+use thalweg_medium::random::derive;
+use thalweg_units::{Channel, Duration};
+
+/// Receptions of the same synchronous transmissions at several receivers.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Correlation {
+    /// Testbed, by name or file; its sink begins every flood.
+    pub testbed: String,
+    /// Channels, one after the other.
+    pub channels: Vec<u8>,
+    /// Nodes that repeat together: those that hear the initiator best.
+    pub relays: usize,
+    /// Nodes compared: those that hear it least.
+    pub receivers: usize,
+    /// Packets per channel.
+    pub packets: u32,
+    /// From one packet to the next, in milliseconds.
+    pub interval_ms: u64,
+    /// Length of a packet with its check sum.
+    #[serde(default = "longest")]
+    pub psdu_bytes: usize,
+}
+
+/// The channel on which the initiator's neighbours are told from the rest.
+const SURVEY_CHANNEL: Channel = Channel::LAST;
+
+/// Who does what.
+struct Roles {
+    initiator: usize,
+    relays: Vec<usize>,
+    receivers: Vec<usize>,
+}
+
+impl Correlation {
+    pub(super) fn check(&self) -> Result<(), String> {
+        let channels = self.channels.iter().all(|c| Channel::new(*c).is_ok());
+        expect(
+            "channels",
+            channels && !self.channels.is_empty(),
+            "channels from 11 to 26",
+        )?;
+        expect("relays", (1..=100).contains(&self.relays), "1 to 100")?;
+        expect("receivers", (2..=100).contains(&self.receivers), "2 to 100")?;
+        expect(
+            "packets",
+            (2..=1_000_000).contains(&self.packets),
+            "2 to 1000000",
+        )?;
+        expect(
+            "interval_ms",
+            (20..=60_000).contains(&self.interval_ms),
+            "20 to 60000",
+        )?;
+        expect(
+            "psdu_bytes",
+            (LEAST_PSDU..=127).contains(&self.psdu_bytes),
+            "13 to 127",
+        )
+    }
+    pub(super) fn parts(&self) -> u64 {
+        self.channels.len() as u64
+    }
+
+    pub(super) fn rows(
+        &self,
+        seeds: &[u64],
+        sites: &Sites,
+        ticker: &Ticker<'_>,
+    ) -> Result<Vec<Row>, ExperimentError> {
+        let rows = in_order(seeds, |seed| {
+            let site = sites.site(&self.testbed, *seed)?;
+            let roles = self.roles(&site, sites, ticker)?;
+            let rows = in_order(&self.channels, |number| {
+                ticker.go_on()?;
+                let channel = Channel::new(*number).unwrap_or(SURVEY_CHANNEL);
+                let rows = self.channel_rows(&site, &roles, channel)?;
+                ticker.tick(1);
+                Ok(rows)
+            })?;
+            Ok(rows.concat())
+        })?;
+        Ok(rows.concat())
+    }
+
+    fn roles(
+        &self,
+        site: &Site,
+        sites: &Sites,
+        ticker: &Ticker<'_>,
+    ) -> Result<Roles, ExperimentError> {
+        let (initiator, nodes) = (site.testbed.sink_index(), site.testbed.len());
+        if nodes < 1 + self.relays + self.receivers {
+            return Err(ExperimentError::Unfit {
+                testbed: self.testbed.clone(),
+                seed: site.seed,
+                why: format!(
+                    "{nodes} nodes; an initiator, {} relays and {} receivers need {}",
+                    self.relays,
+                    self.receivers,
+                    1 + self.relays + self.receivers
+                ),
+            });
+        }
+        let links = &sites
+            .survey(site, faithful_survey(SURVEY_CHANNEL), ticker)?
+            .links;
+        let heard = |n: usize| {
+            let level = links.rssi(initiator, n, SURVEY_CHANNEL);
+            (
+                links.prr(initiator, n, SURVEY_CHANNEL),
+                level.map_or(f64::NEG_INFINITY, |l| l.0),
+            )
+        };
+        let mut others: Vec<usize> = (0..nodes).filter(|n| *n != initiator).collect();
+        others.sort_by(|a, b| {
+            let (a, b) = (heard(*a), heard(*b));
+            b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1))
+        });
+        let receivers = others.split_off(others.len() - self.receivers);
+        others.truncate(self.relays);
+        Ok(Roles {
+            initiator,
+            relays: others,
+            receivers,
+        })
+    }
+
+    fn channel_rows(
+        &self,
+        site: &Site,
+        roles: &Roles,
+        channel: Channel,
+    ) -> Result<Vec<Row>, ExperimentError> {
+        let environment = campaign(&site.environment);
+        let seed = derive(site.seed, "correlation", &[u64::from(channel.number())]);
+        let mut net = probes(site, &environment, seed)?;
+        for &relay in &roles.relays {
+            net.command(relay, Order::Relay(channel));
+        }
+        for &receiver in &roles.receivers {
+            net.command(receiver, Order::Receive(channel));
+        }
+        let interval = Duration::from_millis(self.interval_ms);
+        let (count, psdu_bytes) = (self.packets, self.psdu_bytes);
+        net.command(
+            roles.initiator,
+            Order::Send {
+                channel,
+                count,
+                interval,
+                psdu_bytes,
+            },
+        );
+        let mut got = vec![vec![false; count as usize]; roles.receivers.len()];
+        let limit = net.now() + interval * (u64::from(count) + 10);
+        net.run_until(limit, |_, node, told| match told {
+            Told::Heard { number, relay: 1 } => {
+                let receiver = roles.receivers.iter().position(|r| *r == node);
+                if let Some(cell) = receiver.and_then(|r| got[r].get_mut(number as usize)) {
+                    *cell = true;
+                }
+                ControlFlow::Continue(())
+            }
+            Told::Heard { .. } => ControlFlow::Continue(()),
+            Told::SentAll => ControlFlow::Break(()),
+        })?;
+        let row = || {
+            Row::new()
+                .with(SEED, site.seed)
+                .with("channel", u32::from(channel.number()))
+                .with("packets", count)
+        };
+        let mut rows = Vec::new();
+        for (a, first) in got.iter().enumerate() {
+            let received = first.iter().filter(|g| **g).count() as f64;
+            let prr = received / f64::from(count);
+            rows.push(row().with("receiver", a + 1).with("prr", prr));
+            for (b, second) in got.iter().enumerate().skip(a + 1) {
+                if let Some(r) = pearson(first, second) {
+                    rows.push(
+                        row()
+                            .with("a", a + 1)
+                            .with("b", b + 1)
+                            .with("correlation", r),
+                    );
+                }
+            }
+        }
+        Ok(rows)
+    }
+}
+
+/// Pearson's coefficient of two series of outcomes; none where one of them does not vary.
+fn pearson(a: &[bool], b: &[bool]) -> Option<f64> {
+    let n = a.len().min(b.len()) as f64;
+    let count = |which: &dyn Fn((&bool, &bool)) -> bool| {
+        a.iter().zip(b).filter(|pair| which(*pair)).count() as f64
+    };
+    let (pa, pb) = (count(&|p| *p.0) / n, count(&|p| *p.1) / n);
+    let both = count(&|p| *p.0 && *p.1) / n;
+    let variance = pa * (1.0 - pa) * pb * (1.0 - pb);
+    (variance > 0.0).then(|| (both - pa * pb) / variance.sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pearsons_coefficient() {
+        let a = [true, true, false, false];
+        assert_eq!(pearson(&a, &a), Some(1.0));
+        assert_eq!(pearson(&a, &[false, false, true, true]), Some(-1.0));
+        assert_eq!(pearson(&a, &[true, false, true, false]), Some(0.0));
+        assert_eq!(pearson(&a, &[true; 4]), None);
+    }
+}

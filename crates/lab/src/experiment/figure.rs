@@ -1,0 +1,298 @@
+//! Figures: from rows to a [`Chart`], as an experiment's file declares it, with the paper's values
+//! beside ours. Tests: below.
+
+use super::metric::{mean_and_interval, sort_key, SEED};
+use super::row::{Row, Value};
+use crate::plot::{Chart, Mark as PlotMark, Point, ReferenceAt, XAxis};
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A figure over an experiment's rows.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FigureSpec {
+    /// Its file's stem.
+    pub name: String,
+    /// Title.
+    pub title: String,
+    /// Column of the horizontal axis, and its label.
+    pub x: Axis,
+    /// Column of the vertical axis, and its label.
+    pub y: Axis,
+    /// Column that tells series apart.
+    #[serde(default)]
+    pub series: Option<String>,
+    /// Kind of marks.
+    #[serde(default)]
+    pub mark: Mark,
+    /// Which rows are drawn.
+    #[serde(default)]
+    pub over: Over,
+    /// Only rows in which these columns have these values.
+    #[serde(default, rename = "where")]
+    pub only: BTreeMap<String, Value>,
+    /// The paper's values.
+    #[serde(default)]
+    pub reference: Vec<ReferenceSpec>,
+}
+
+/// An axis.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Axis {
+    /// The rows' column.
+    pub column: String,
+    /// Its label with unit.
+    pub label: String,
+}
+
+/// Kind of marks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mark {
+    /// Bars beside each other.
+    #[default]
+    Bars,
+    /// Points joined by lines.
+    Lines,
+    /// The share of rows at or below each value of the horizontal column; the vertical column is
+    /// not read.
+    Distribution,
+}
+
+/// Which rows a figure shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Over {
+    /// The first seed's.
+    FirstSeed,
+    /// All seeds', averaged where the horizontal value is the same, with 95 % intervals.
+    #[default]
+    Mean,
+}
+
+/// Values of the paper: a level, or points.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReferenceSpec {
+    /// What they are.
+    pub label: String,
+    /// A level on the vertical axis.
+    pub value: Option<f64>,
+    /// Points: horizontal value as the column has it, and vertical one.
+    #[serde(default)]
+    pub points: Vec<(Value, f64)>,
+}
+
+impl FigureSpec {
+    /// The figure of `rows`.
+    pub fn draw(&self, rows: &[Row]) -> Chart {
+        let first = rows
+            .iter()
+            .filter_map(|r| r.0.get(SEED))
+            .map(sort_key)
+            .min();
+        let shown: Vec<&Row> = rows
+            .iter()
+            .filter(|r| self.only.iter().all(|(c, v)| r.0.get(c) == Some(v)))
+            .filter(|r| match self.over {
+                Over::Mean => true,
+                Over::FirstSeed => r.0.get(SEED).map(sort_key) == first,
+            })
+            .collect();
+        let mut chart = Chart::new(&self.title, &self.x.label, &self.y.label);
+        chart.subtitle = self.subtitle(&shown);
+        if self.mark == Mark::Distribution {
+            self.distribution(chart, &shown)
+        } else {
+            self.averages(chart, &shown)
+        }
+    }
+
+    fn subtitle(&self, rows: &[&Row]) -> String {
+        let seeds: BTreeSet<String> = rows
+            .iter()
+            .filter_map(|r| r.0.get(SEED))
+            .map(Value::to_string)
+            .collect();
+        match (self.over, seeds.iter().next()) {
+            (_, None) => String::new(),
+            (Over::FirstSeed, Some(seed)) => format!("seed {seed}"),
+            (Over::Mean, Some(seed)) if seeds.len() == 1 => format!("seed {seed}"),
+            (Over::Mean, _) => format!("{} seeds", seeds.len()),
+        }
+    }
+
+    /// The series' names and rows, by name.
+    fn split<'a>(&self, rows: &[&'a Row]) -> Vec<(String, Vec<&'a Row>)> {
+        let Some(column) = &self.series else {
+            return vec![(String::new(), rows.to_vec())];
+        };
+        let mut series: BTreeMap<String, (String, Vec<&Row>)> = BTreeMap::new();
+        for row in rows {
+            if let Some(value) = row.0.get(column) {
+                let entry = series.entry(sort_key(value));
+                entry
+                    .or_insert_with(|| (value.to_string(), Vec::new()))
+                    .1
+                    .push(row);
+            }
+        }
+        series.into_values().collect()
+    }
+
+    fn distribution(&self, mut chart: Chart, rows: &[&Row]) -> Chart {
+        for (name, rows) in self.split(rows) {
+            let mut values: Vec<f64> = rows
+                .iter()
+                .filter_map(|r| r.number(&self.x.column))
+                .collect();
+            values.sort_by(f64::total_cmp);
+            let n = values.len() as f64;
+            let start = values.first().map(|x| Point::new(*x, 0.0));
+            let points = values
+                .iter()
+                .enumerate()
+                .map(|(i, x)| Point::new(*x, (i + 1) as f64 / n));
+            chart = chart.with(name, PlotMark::Steps, start.into_iter().chain(points));
+        }
+        self.references(chart, &BTreeMap::new())
+    }
+
+    fn averages(&self, mut chart: Chart, rows: &[&Row]) -> Chart {
+        let places: BTreeMap<String, String> =
+            (rows.iter().filter_map(|r| r.0.get(&self.x.column)))
+                .chain(
+                    self.reference
+                        .iter()
+                        .flat_map(|r| r.points.iter().map(|p| &p.0)),
+                )
+                .map(|v| (sort_key(v), v.to_string()))
+                .collect();
+        let position: BTreeMap<&String, f64> = places
+            .keys()
+            .enumerate()
+            .map(|(i, key)| (key, i as f64))
+            .collect();
+        if self.mark == Mark::Bars {
+            chart.x_axis = XAxis::Categories(places.values().cloned().collect());
+        }
+        let mark = if self.mark == Mark::Bars {
+            PlotMark::Bars
+        } else {
+            PlotMark::Line
+        };
+        for (name, rows) in self.split(rows) {
+            // Horizontal value, then seed, then the rows' values.
+            let mut at: BTreeMap<String, (f64, BTreeMap<String, Vec<f64>>)> = BTreeMap::new();
+            for row in rows {
+                let (Some(x), Some(y)) = (row.0.get(&self.x.column), row.number(&self.y.column))
+                else {
+                    continue;
+                };
+                let key = sort_key(x);
+                let place = match self.mark {
+                    Mark::Lines => x.number(),
+                    Mark::Bars | Mark::Distribution => position.get(&key).copied(),
+                };
+                let Some(place) = place else { continue };
+                let seed = row.0.get(SEED).map(sort_key).unwrap_or_default();
+                let entry = at.entry(key).or_insert((place, BTreeMap::new()));
+                entry.1.entry(seed).or_default().push(y);
+            }
+            let points = at.into_values().map(|(x, seeds)| {
+                let means: Vec<f64> = seeds.values().map(|v| mean_and_interval(v).0).collect();
+                let (mean, interval) = mean_and_interval(&means);
+                match interval {
+                    Some([low, high]) => Point::new(x, mean).within(low, high),
+                    None => Point::new(x, mean),
+                }
+            });
+            chart = chart.with(name, mark, points.collect::<Vec<_>>());
+        }
+        let position = position
+            .into_iter()
+            .map(|(key, at)| (key.clone(), at))
+            .collect();
+        self.references(chart, &position)
+    }
+
+    fn references(&self, mut chart: Chart, position: &BTreeMap<String, f64>) -> Chart {
+        for r in &self.reference {
+            if let Some(level) = r.value {
+                chart = chart.beside(&r.label, ReferenceAt::Level(level));
+            }
+            if !r.points.is_empty() {
+                let points = r.points.iter().filter_map(|(x, y)| {
+                    let place = match self.mark {
+                        Mark::Bars => position.get(&sort_key(x)).copied(),
+                        Mark::Lines | Mark::Distribution => x.number(),
+                    };
+                    Some((place?, *y))
+                });
+                chart = chart.beside(&r.label, ReferenceAt::Points(points.collect()));
+            }
+        }
+        chart
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(text: &str) -> FigureSpec {
+        let axes = "name='f'\ntitle='T'\nx={column='x',label='X'}\ny={column='y',label='Y'}\n";
+        toml::from_str(&format!("{axes}{text}")).unwrap()
+    }
+    fn rows() -> Vec<Row> {
+        [
+            (1u64, "a", 1u64, 2.0),
+            (2, "a", 1, 4.0),
+            (1, "b", 1, 9.0),
+            (1, "a", 10, 5.0),
+        ]
+        .into_iter()
+        .map(|(seed, s, x, y)| {
+            Row::new()
+                .with(SEED, seed)
+                .with("s", s)
+                .with("x", x)
+                .with("y", y)
+        })
+        .collect()
+    }
+
+    #[test]
+    fn seeds_are_averaged_and_series_told_apart() {
+        let chart = spec("series='s'\nmark='lines'").draw(&rows());
+        assert_eq!(chart.series.len(), 2);
+        assert_eq!(
+            (chart.series[0].points[0].x, chart.series[0].points[0].y),
+            (1.0, 3.0)
+        );
+        assert!(chart.series[0].points[0].interval.is_some());
+        assert_eq!(chart.subtitle, "2 seeds");
+        let first = spec("series='s'\nover='first-seed'").draw(&rows());
+        assert_eq!(first.series[0].points[0].y, 2.0);
+        assert_eq!(
+            first.x_axis,
+            XAxis::Categories(vec!["1".into(), "10".into()])
+        );
+    }
+
+    #[test]
+    fn the_papers_values_stand_beside_ours() {
+        let text =
+            "[[reference]]\nlabel='p'\npoints=[[10,7.0]]\n[[reference]]\nlabel='l'\nvalue=3.0";
+        let chart = spec(text).draw(&rows());
+        assert_eq!(
+            chart.references[0].at,
+            ReferenceAt::Points(vec![(1.0, 7.0)])
+        );
+        assert_eq!(chart.references[1].at, ReferenceAt::Level(3.0));
+        let cdf = spec("mark='distribution'").draw(&rows());
+        assert_eq!(cdf.series[0].points.last().map(|p| p.y), Some(1.0));
+        assert!(!spec("where={s='none'}").draw(&rows()).to_svg().is_empty());
+    }
+}

@@ -1,0 +1,301 @@
+//! What single links are worth on every channel: links of a tree built on one channel, tried on all
+//! sixteen, packet by packet (P3, Table I).
+//!
+//! Owns the keys of `kind = "link-channels"` and its rows. One sender, one receiver, nobody else on
+//! the air; link variation is that of a campaign of minutes. Tests: `tests.rs`.
+
+use super::metric::SEED;
+use super::probe::{Order, Probe, Told, LEAST_PSDU};
+use super::row::Row;
+use super::site::{faithful_survey, Site, Sites};
+use super::spec::expect;
+use super::{in_order, ExperimentError, Ticker};
+use serde::Deserialize;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use thalweg_medium::random::{derive, stream};
+use thalweg_medium::{Environment, Variation};
+use thalweg_planner::{LinkQualities, LinkRule, Topology};
+use thalweg_sim::{boards, Network};
+use thalweg_units::{Channel, Duration};
+
+/// Packets over single links, on every channel.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkChannels {
+    /// Testbed, by name or file.
+    pub testbed: String,
+    /// The channel on which the tree is built.
+    pub tree_channel: u8,
+    /// Links drawn per seed among the tree's links between floors.
+    pub links: u32,
+    /// Packets per link and channel.
+    pub packets: u32,
+    /// From one packet to the next, in milliseconds.
+    pub interval_ms: u64,
+    /// Length of a packet with its check sum.
+    #[serde(default = "longest")]
+    pub psdu_bytes: usize,
+}
+
+pub(super) const fn longest() -> usize {
+    127
+}
+
+impl LinkChannels {
+    pub(super) fn check(&self) -> Result<(), String> {
+        expect(
+            "tree_channel",
+            Channel::new(self.tree_channel).is_ok(),
+            "a channel from 11 to 26",
+        )?;
+        expect("links", (1..=10_000).contains(&self.links), "1 to 10000")?;
+        expect(
+            "packets",
+            (1..=1_000_000).contains(&self.packets),
+            "1 to 1000000",
+        )?;
+        expect(
+            "interval_ms",
+            (6..=60_000).contains(&self.interval_ms),
+            "6 to 60000",
+        )?;
+        expect(
+            "psdu_bytes",
+            (LEAST_PSDU..=127).contains(&self.psdu_bytes),
+            "13 to 127",
+        )
+    }
+    pub(super) fn parts(&self) -> u64 {
+        u64::from(self.links)
+    }
+
+    pub(super) fn rows(
+        &self,
+        seeds: &[u64],
+        sites: &Sites,
+        ticker: &Ticker<'_>,
+    ) -> Result<Vec<Row>, ExperimentError> {
+        let rows = in_order(seeds, |seed| {
+            let site = sites.site(&self.testbed, *seed)?;
+            let links = self.links(&site, sites, ticker)?;
+            let environment = campaign(&site.environment);
+            let numbered: Vec<(usize, (usize, usize))> = links.into_iter().enumerate().collect();
+            let rows = in_order(&numbered, |(number, ends)| {
+                ticker.go_on()?;
+                let rows = self.link_rows(&site, &environment, *number, *ends)?;
+                ticker.tick(1);
+                Ok(rows)
+            })?;
+            ticker.tick(u64::from(self.links).saturating_sub(numbered.len() as u64));
+            Ok(rows.concat())
+        })?;
+        Ok(rows.concat())
+    }
+
+    /// Links between floors of the tree, drawn at random.
+    fn links(
+        &self,
+        site: &Site,
+        sites: &Sites,
+        ticker: &Ticker<'_>,
+    ) -> Result<Vec<(usize, usize)>, ExperimentError> {
+        let channel = Channel::new(self.tree_channel).unwrap_or(Channel::LAST);
+        let surveyed = sites.survey(site, faithful_survey(channel), ticker)?;
+        let floor = site.testbed.board.chip().noise_floor;
+        let rule = LinkRule {
+            floor,
+            ..LinkRule::default()
+        };
+        let tree = etx_tree(&surveyed.links, channel, &rule, site.testbed.sink_index());
+        let floor_of = |n: usize| {
+            surveyed
+                .links
+                .places()
+                .and_then(|p| p.get(n))
+                .map(|p| p.floor)
+        };
+        let mut links: Vec<(usize, usize)> = tree
+            .into_iter()
+            .filter(|(child, parent)| floor_of(*child) != floor_of(*parent))
+            .collect();
+        let mut rng = stream(site.seed, "links", &[]);
+        rand::seq::SliceRandom::shuffle(links.as_mut_slice(), &mut rng);
+        links.truncate(self.links as usize);
+        if links.is_empty() {
+            return Err(ExperimentError::Unfit {
+                testbed: self.testbed.clone(),
+                seed: site.seed,
+                why: "the tree has no link between floors".to_owned(),
+            });
+        }
+        Ok(links)
+    }
+
+    fn link_rows(
+        &self,
+        site: &Site,
+        environment: &Arc<Environment>,
+        number: usize,
+        (from, to): (usize, usize),
+    ) -> Result<Vec<Row>, ExperimentError> {
+        let seed = derive(site.seed, "link", &[from as u64, to as u64]);
+        let mut net = probes(site, environment, seed)?;
+        let interval = Duration::from_millis(self.interval_ms);
+        Channel::all()
+            .map(|channel| {
+                let (count, psdu_bytes) = (self.packets, self.psdu_bytes);
+                net.command(to, Order::Receive(channel));
+                net.command(
+                    from,
+                    Order::Send {
+                        channel,
+                        count,
+                        interval,
+                        psdu_bytes,
+                    },
+                );
+                let mut received = 0u32;
+                let limit = net.now() + interval * (u64::from(count) + 10);
+                net.run_until(limit, |_, node, told| match told {
+                    Told::Heard { .. } if node == to => {
+                        received += 1;
+                        ControlFlow::Continue(())
+                    }
+                    Told::Heard { .. } => ControlFlow::Continue(()),
+                    Told::SentAll => ControlFlow::Break(()),
+                })?;
+                let id = |n: usize| site.testbed.id_of(n).map_or(0, |id| u32::from(id.get()));
+                let own = channel.number() == self.tree_channel;
+                Ok(Row::new()
+                    .with(SEED, site.seed)
+                    .with("link", number + 1)
+                    .with("from", id(from))
+                    .with("to", id(to))
+                    .with("channel", u32::from(channel.number()))
+                    .with("tree", if own { "own" } else { "other" })
+                    .with("packets", count)
+                    .with("prr", f64::from(received) / f64::from(count)))
+            })
+            .collect::<Result<Vec<Row>, ExperimentError>>()
+            .map(with_dead_shares)
+    }
+}
+
+/// Marks what the last row of Table I counts: receptions below one in ten.
+fn with_dead_shares(mut rows: Vec<Row>) -> Vec<Row> {
+    for row in &mut rows {
+        let dead = row.number("prr").is_some_and(|prr| prr < 0.1);
+        row.set("below_tenth", u32::from(dead));
+    }
+    rows
+}
+
+/// The environment in a campaign of minutes instead of a run of seconds.
+pub(super) fn campaign(environment: &Environment) -> Arc<Environment> {
+    let mut environment = environment.clone();
+    // Measured links carry their own variation.
+    if environment.variation != Variation::NONE {
+        environment.variation = Variation::CAMPAIGN;
+    }
+    Arc::new(environment)
+}
+
+/// A network of probes at `site`.
+pub(super) fn probes(
+    site: &Site,
+    environment: &Arc<Environment>,
+    seed: u64,
+) -> Result<Network<Probe>, ExperimentError> {
+    let board = boards::telosb();
+    if site.testbed.board.chip() != board.chip {
+        return Err(ExperimentError::Unfit {
+            testbed: site.name.clone(),
+            seed: site.seed,
+            why: format!("board {}: expected telosb", site.testbed.board.name()),
+        });
+    }
+    let probes = site
+        .testbed
+        .nodes
+        .iter()
+        .map(|n| Probe::new(n.id, board.timing))
+        .collect();
+    Ok(Network::new(environment.clone(), &[board], probes, seed)?)
+}
+
+/// The tree of least expected transmissions over the links that `rule` admits, as (child, parent):
+/// of parents with the same total the one whose weaker direction is strongest.
+fn etx_tree(
+    links: &LinkQualities,
+    channel: Channel,
+    rule: &LinkRule,
+    root: usize,
+) -> Vec<(usize, usize)> {
+    let topology = Topology::new(links, channel, rule);
+    let nodes = topology.nodes();
+    let etx = |a: usize, b: usize| 1.0 / (links.prr(a, b, channel) * links.prr(b, a, channel));
+    let strength = |a: usize, b: usize| {
+        let rssi = |x, y| links.rssi(x, y, channel).map_or(f64::NEG_INFINITY, |r| r.0);
+        rssi(a, b).min(rssi(b, a))
+    };
+    let mut cost = vec![f64::INFINITY; nodes];
+    let mut parent: Vec<Option<usize>> = vec![None; nodes];
+    let mut settled = vec![false; nodes];
+    if let Some(c) = cost.get_mut(root) {
+        *c = 0.0;
+    }
+    loop {
+        let nearest = (0..nodes)
+            .filter(|n| !settled[*n] && cost[*n].is_finite())
+            .min_by(|a, b| cost[*a].total_cmp(&cost[*b]).then(a.cmp(b)));
+        let Some(node) = nearest else { break };
+        settled[node] = true;
+        for &child in topology.neighbours(node).iter().filter(|c| !settled[**c]) {
+            let through = cost[node] + etx(node, child);
+            let stronger = parent[child].is_none_or(|p| strength(child, node) > strength(child, p));
+            // Sums of the same ratios in another order differ in the last bit.
+            let equal = (through - cost[child]).abs() < 1e-9;
+            if (equal && stronger) || (!equal && through < cost[child]) {
+                (cost[child], parent[child]) = (through, Some(node));
+            }
+        }
+    }
+    parent
+        .into_iter()
+        .enumerate()
+        .filter_map(|(child, p)| Some((child, p?)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_units::Dbm;
+
+    #[test]
+    fn the_tree_takes_fewest_transmissions_then_the_stronger_parent() {
+        let mut links = LinkQualities::new(5);
+        let mut link = |a, b, received, rssi| {
+            for (x, y) in [(a, b), (b, a)] {
+                links
+                    .record(x, y, Channel::LAST, received, 10, Some(Dbm(rssi)))
+                    .unwrap();
+            }
+        };
+        // Node 3 can go through 1 or 2; 4 has a poor direct link and a good way round.
+        link(0, 1, 10, -80.0);
+        link(0, 2, 10, -70.0);
+        link(1, 3, 10, -85.0);
+        link(2, 3, 10, -75.0);
+        link(0, 4, 6, -94.0);
+        link(2, 4, 10, -80.0);
+        let rule = LinkRule {
+            min_prr: 0.5,
+            ..LinkRule::default()
+        }
+        .with_margin(None);
+        let tree = etx_tree(&links, Channel::LAST, &rule, 0);
+        assert_eq!(tree, [(1, 0), (2, 0), (3, 2), (4, 2)]);
+    }
+}

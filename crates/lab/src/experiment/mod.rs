@@ -1,0 +1,180 @@
+//! Experiments: data in (`experiments/<paper>/*.toml`), rows out, and from rows metrics, figures
+//! and a judgement against the papers' claims (`papers/*.toml`).
+//!
+//! Flow: [`Experiment`] -> [`run`] -> [`Row`]s -> [`MetricSpec::measure`] -> [`Claims::judge`] ->
+//! [`Report`]. A kind of run is one file here with its keys, their check, and its `rows`.
+//! Invariant: rows depend on the experiment and the seeds alone, in value and order, whatever the
+//! number of threads. Tests: beside each file, and `tests.rs`.
+
+mod asymmetry;
+mod claims;
+mod correlation;
+mod figure;
+mod link_channels;
+mod metric;
+mod overhead;
+mod page;
+mod probe;
+mod report;
+mod row;
+mod site;
+mod spec;
+#[cfg(test)]
+mod tests;
+mod transfers;
+mod variant;
+
+pub use asymmetry::Asymmetry;
+pub use claims::{Claim, Claims, ClaimsError, Judged};
+pub use correlation::Correlation;
+pub use figure::{Axis, FigureSpec, Mark, Over, ReferenceSpec};
+pub use link_channels::LinkChannels;
+pub use metric::{mean_and_interval, Measured, MetricSpec, Statistic};
+pub use overhead::Overhead;
+pub use page::{page, short, span};
+pub use report::Report;
+pub use row::{csv, Row, Value};
+pub use site::{faithful_survey, Site, Sites};
+pub use spec::{Experiment, Quick, Run, SpecError};
+pub use transfers::{Floors, RouteSpec, Transfers};
+pub use variant::{Knowledge, Variant};
+
+use crate::testbed::TestbedError;
+use crate::transfer::SessionError;
+use rayon::prelude::*;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Why an experiment gave no rows.
+#[derive(Debug, thiserror::Error)]
+pub enum ExperimentError {
+    /// Its testbed cannot be had.
+    #[error(transparent)]
+    Testbed(#[from] TestbedError),
+    /// A simulated network did not do what it should.
+    #[error(transparent)]
+    Session(SessionError),
+    /// A simulated network of probes did not do what it should.
+    #[error("simulation: {0}")]
+    Sim(#[from] thalweg_sim::SimError),
+    /// A network of probes could not be set up.
+    #[error("simulation: {0}")]
+    Network(#[from] thalweg_sim::NetworkError),
+    /// The testbed does not have what the experiment needs.
+    #[error("{testbed}, seed {seed}: {why}")]
+    Unfit {
+        /// The testbed.
+        testbed: String,
+        /// The seed.
+        seed: u64,
+        /// What is missing.
+        why: String,
+    },
+    /// The observer wanted to stop.
+    #[error("stopped")]
+    Stopped,
+}
+
+impl ExperimentError {
+    /// Whether what was asked for is to blame, not what happened then.
+    pub const fn is_input(&self) -> bool {
+        matches!(self, Self::Testbed(_) | Self::Unfit { .. })
+    }
+}
+
+impl From<SessionError> for ExperimentError {
+    fn from(error: SessionError) -> Self {
+        match error {
+            SessionError::Stopped => Self::Stopped,
+            error => Self::Session(error),
+        }
+    }
+}
+
+/// Told of each part that is done: how many, of how many. It may break off.
+pub type ProgressObserver<'a> = &'a (dyn Fn(u64, u64) -> ControlFlow<()> + Sync);
+
+/// Counts parts done, over all threads.
+pub(crate) struct Ticker<'a> {
+    done: AtomicU64,
+    total: u64,
+    stopped: AtomicBool,
+    observer: ProgressObserver<'a>,
+}
+
+impl<'a> Ticker<'a> {
+    fn new(total: u64, observer: ProgressObserver<'a>) -> Self {
+        let ticker = Self {
+            done: AtomicU64::new(0),
+            total,
+            stopped: AtomicBool::new(false),
+            observer,
+        };
+        ticker.tell(0);
+        ticker
+    }
+    fn tell(&self, done: u64) {
+        if (self.observer)(done.min(self.total), self.total).is_break() {
+            self.stopped.store(true, Ordering::Relaxed);
+        }
+    }
+    /// `parts` more are done.
+    fn tick(&self, parts: u64) {
+        self.tell(self.done.fetch_add(parts, Ordering::Relaxed) + parts);
+    }
+    /// Whether the observer wanted to stop.
+    fn stopped(&self) -> bool {
+        // Asked again, since a long part may tick rarely.
+        self.tell(self.done.load(Ordering::Relaxed));
+        self.stopped.load(Ordering::Relaxed)
+    }
+    fn go_on(&self) -> Result<(), ExperimentError> {
+        if self.stopped() {
+            Err(ExperimentError::Stopped)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// What `each` gives of `items`, worked out in parallel, in their order; of several errors the first.
+fn in_order<T: Sync, R: Send>(
+    items: &[T],
+    each: impl Fn(&T) -> Result<R, ExperimentError> + Send + Sync,
+) -> Result<Vec<R>, ExperimentError> {
+    let results: Vec<Result<R, ExperimentError>> = items.par_iter().map(each).collect();
+    results.into_iter().collect()
+}
+
+/// Runs `run` with each of `seeds`. `sites` keeps what later runs can use again.
+///
+/// # Errors
+/// [`ExperimentError`].
+pub fn run(
+    run: &Run,
+    seeds: &[u64],
+    sites: &Sites,
+    observer: ProgressObserver<'_>,
+) -> Result<Vec<Row>, ExperimentError> {
+    let ticker = Ticker::new(seeds.len() as u64 * run.parts(), observer);
+    match run {
+        Run::Transfers(t) => t.rows(seeds, sites, &ticker),
+        Run::LinkChannels(l) => l.rows(seeds, sites, &ticker),
+        Run::Correlation(c) => c.rows(seeds, sites, &ticker),
+        Run::Overhead(o) => o.rows(seeds, sites, &ticker),
+        Run::Asymmetry(a) => a.rows(seeds, sites, &ticker),
+    }
+}
+
+impl Run {
+    /// Parts per seed that progress is counted in.
+    fn parts(&self) -> u64 {
+        match self {
+            Self::Transfers(t) => t.parts(),
+            Self::LinkChannels(l) => l.parts(),
+            Self::Correlation(c) => c.parts(),
+            Self::Overhead(_) => overhead::PARTS,
+            Self::Asymmetry(a) => a.parts(),
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! What a whole network costs: measuring its links, collecting what was measured, then an object
+//! from every node (P3, sections IV-D1, IV-D3 and V).
+//!
+//! Owns the keys of `kind = "overhead"` and its rows: one per phase, and one per object. Objects are
+//! fetched one after the other; their time is the sum of the transfers' own, as the paper's is.
+//! Tests: `tests.rs`.
+
+use super::metric::SEED;
+use super::row::Row;
+use super::site::{faithful_survey, Site, Sites};
+use super::spec::expect;
+use super::transfers::outcome_row;
+use super::variant::Variant;
+use super::{in_order, ExperimentError, Ticker};
+use crate::collect::random_object;
+use crate::transfer::{Session, Surveyed, Terms};
+use serde::Deserialize;
+use std::ops::ControlFlow;
+use thalweg_medium::random::{derive, stream};
+use thalweg_planner::closed_forms::link_measurement_time;
+use thalweg_planner::{plan, RouteRequest};
+use thalweg_units::{Channel, Duration};
+
+/// Link measurement, collection and download of a whole network.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Overhead {
+    /// Testbed, by name or file.
+    pub testbed: String,
+    /// The channel on which links are measured and routes sought.
+    pub routing_channel: u8,
+    /// Time to tell a node to begin (T_o of equation 1), in milliseconds.
+    pub order_ms: u64,
+    /// Bytes of each node's object.
+    pub bytes: u32,
+    /// Fetch from so many nodes only, spread over the network, and take the others' time to be
+    /// their mean.
+    pub sources: Option<u32>,
+    /// How objects travel.
+    pub protocol: Variant,
+}
+
+/// Parts per seed that progress is counted in.
+pub(super) const PARTS: u64 = 100;
+
+impl Overhead {
+    pub(super) fn check(&self) -> Result<(), String> {
+        let channel = Channel::new(self.routing_channel).is_ok();
+        expect("routing_channel", channel, "a channel from 11 to 26")?;
+        expect("order_ms", self.order_ms <= 10_000, "at most 10000")?;
+        expect("sources", self.sources != Some(0), "at least 1")?;
+        expect(
+            "bytes",
+            (1..=16_384 * 118).contains(&self.bytes),
+            "1 to 1933312",
+        )
+    }
+
+    pub(super) fn rows(
+        &self,
+        seeds: &[u64],
+        sites: &Sites,
+        ticker: &Ticker<'_>,
+    ) -> Result<Vec<Row>, ExperimentError> {
+        let rows = in_order(seeds, |seed| {
+            let site = sites.site(&self.testbed, *seed)?;
+            let channel = Channel::new(self.routing_channel).unwrap_or(Channel::LAST);
+            let survey = faithful_survey(channel);
+            let surveyed = sites.survey(&site, survey, ticker)?;
+            let nodes = site.testbed.len() as u64;
+            let order = Duration::from_millis(self.order_ms);
+            let beacons = u64::from(survey.beacons);
+            let closed = link_measurement_time(nodes, order, survey.interval, beacons);
+            let sink = site.testbed.sink_index();
+            let all: Vec<usize> = (0..site.testbed.len()).filter(|n| *n != sink).collect();
+            let wanted = self
+                .sources
+                .map_or(all.len(), |n| (n as usize).clamp(1, all.len()));
+            let chosen: Vec<(u64, usize)> = (0..wanted)
+                .map(|i| (i as u64, all[i * all.len() / wanted]))
+                .collect();
+            let fetched = in_order(&chosen, |(place, source)| {
+                ticker.go_on()?;
+                let row = self.fetch(&site, &surveyed, *source)?;
+                let part = |place: u64| place * PARTS / wanted as u64;
+                ticker.tick(part(place + 1) - part(*place));
+                Ok(row)
+            })?;
+            let durations: Vec<f64> = fetched
+                .iter()
+                .filter_map(|r| r.number("duration_s"))
+                .collect();
+            let download = durations.iter().sum::<f64>() * all.len() as f64 / wanted as f64;
+            let (measuring, collecting) = (
+                surveyed.measuring.as_secs_f64(),
+                surveyed.collecting.as_secs_f64(),
+            );
+            let row = |phase: &str| Row::new().with(SEED, *seed).with("phase", phase);
+            let mut rows = vec![
+                row("equation-1").with("phase_s", closed.as_secs_f64()),
+                row("measuring")
+                    .with("phase_s", measuring)
+                    .with("missing_tables", surveyed.missing.len()),
+                row("collecting").with("phase_s", collecting),
+                row("downloading").with("phase_s", download),
+                row("everything").with("phase_s", measuring + collecting + download),
+            ];
+            rows.extend(fetched);
+            Ok(rows)
+        })?;
+        Ok(rows.concat())
+    }
+
+    fn fetch(
+        &self,
+        site: &Site,
+        surveyed: &Surveyed,
+        source: usize,
+    ) -> Result<Row, ExperimentError> {
+        let mut request = RouteRequest::new(source, site.testbed.sink_index());
+        request.routing_channel = Channel::new(self.routing_channel).unwrap_or(Channel::LAST);
+        request.rule.floor = site.testbed.board.chip().noise_floor;
+        request.fallback = request.rule.weaker();
+        let request = self.protocol.request(&request);
+        let mut rng = stream(site.seed, "plan", &[source as u64]);
+        let row = Row::new()
+            .with(SEED, site.seed)
+            .with("protocol", self.protocol.name());
+        let id = site
+            .testbed
+            .id_of(source)
+            .map_or(0, |id| u32::from(id.get()));
+        let plan = match plan(&surveyed.links, &request, &mut rng) {
+            Ok(plan) => plan,
+            // A node that nobody hears costs no time and delivers nothing.
+            Err(_) => return Ok(row.with("source", id).with("verified", 0u32)),
+        };
+        let seed = derive(site.seed, "fetch", &[source as u64]);
+        let mut session = Session::open(&site.testbed, site.environment.clone(), seed)?;
+        session.offer(source, random_object(seed, self.bytes as usize));
+        let protocol = self.protocol.protocol();
+        let (outcome, _) = session.fetch(&plan, protocol, &Terms::default(), &mut |_| {
+            ControlFlow::Continue(())
+        })?;
+        let mut row = row;
+        row.0.extend(outcome_row(&outcome).0);
+        Ok(row)
+    }
+}

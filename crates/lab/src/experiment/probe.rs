@@ -1,0 +1,274 @@
+//! Probes: the smallest engines that measure receptions. One node sends numbered frames at an
+//! interval, relays repeat each at once and together as Glossy's do, receivers tell what they heard.
+//!
+//! Frames are those of a flood ([`thalweg_wire::flood`]): the relay counter tells the first
+//! transmission (0) from the relays' (1). Time base: the node's clock. Tests: below.
+
+use std::collections::VecDeque;
+use thalweg_engine::{BoardTiming, Cca, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, When};
+use thalweg_units::{Channel, Duration, Instant, NodeId};
+use thalweg_wire::flood::{patch_relay, Ntx, Repr, HEADER_BYTES};
+use thalweg_wire::FrameBuf;
+
+/// What a node is to do.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Order {
+    /// Send `count` frames, one each `interval`, from one interval from now on.
+    Send {
+        channel: Channel,
+        count: u32,
+        interval: Duration,
+        psdu_bytes: usize,
+    },
+    /// Repeat what the sender sends.
+    Relay(Channel),
+    /// Tell what is heard.
+    Receive(Channel),
+}
+
+/// What a node tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Told {
+    /// Frame `number` was received, `relay` hops after the first transmission.
+    Heard { number: u32, relay: u8 },
+    /// All frames are sent.
+    SentAll,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Idle,
+    Sender {
+        channel: Channel,
+        left: u32,
+        interval: Duration,
+        psdu_bytes: usize,
+        next: Instant,
+    },
+    Relay {
+        channel: Channel,
+    },
+    Receiver,
+}
+
+/// Check-sum bytes of a PSDU, which engines do not handle.
+const FCS_BYTES: usize = 2;
+/// Bytes of the frame's number.
+const NUMBER_BYTES: usize = 4;
+
+/// The shortest frame a probe can send, check sum included.
+pub(super) const LEAST_PSDU: usize = HEADER_BYTES + NUMBER_BYTES + FCS_BYTES;
+
+/// A node.
+#[derive(Debug)]
+pub(super) struct Probe {
+    id: NodeId,
+    timing: BoardTiming,
+    role: Role,
+    number: u32,
+    frame: FrameBuf,
+    listen: Option<Channel>,
+    send: Option<(Channel, When)>,
+    events: VecDeque<Told>,
+}
+
+impl Probe {
+    pub(super) fn new(id: NodeId, timing: BoardTiming) -> Self {
+        Self {
+            id,
+            timing,
+            role: Role::Idle,
+            number: 0,
+            frame: FrameBuf::EMPTY,
+            listen: None,
+            send: None,
+            events: VecDeque::new(),
+        }
+    }
+
+    fn frame_of(&self, psdu_bytes: usize) -> FrameBuf {
+        let mut content = self.number.to_be_bytes().to_vec();
+        content.resize(
+            psdu_bytes
+                .saturating_sub(HEADER_BYTES + FCS_BYTES)
+                .max(NUMBER_BYTES),
+            0x5a,
+        );
+        let repr = Repr {
+            sequence: self.number as u8,
+            initiator: self.id,
+            n_tx: Ntx::ONE,
+            relay: 0,
+            content: &content,
+        };
+        // Its length was checked with the experiment's file.
+        FrameBuf::build(|w| repr.emit(w)).unwrap_or(FrameBuf::EMPTY)
+    }
+}
+
+impl Engine for Probe {
+    type Command = Order;
+    type Event = Told;
+
+    fn handle_command(&mut self, now: Instant, command: Order) {
+        match command {
+            Order::Send {
+                channel,
+                count,
+                interval,
+                psdu_bytes,
+            } => {
+                self.number = 0;
+                let next = now + interval;
+                self.role = Role::Sender {
+                    channel,
+                    left: count,
+                    interval,
+                    psdu_bytes,
+                    next,
+                };
+            }
+            Order::Relay(channel) => {
+                self.role = Role::Relay { channel };
+                self.listen = Some(channel);
+            }
+            Order::Receive(channel) => {
+                self.role = Role::Receiver;
+                self.listen = Some(channel);
+            }
+        }
+    }
+
+    fn handle_radio(&mut self, _at: Instant, _radio: RadioId, event: RadioEvent<'_>) {
+        let RadioEvent::Frame { mpdu, .. } = event else {
+            return;
+        };
+        let Ok(repr) = Repr::parse(mpdu) else { return };
+        let Some(Ok(number)) = repr.content.get(..NUMBER_BYTES).map(<[u8; 4]>::try_from) else {
+            return;
+        };
+        let number = u32::from_be_bytes(number);
+        match self.role {
+            Role::Relay { channel } if repr.relay == 0 => {
+                let Ok(mut frame) = FrameBuf::from_slice(mpdu) else {
+                    return;
+                };
+                patch_relay(&mut frame, 1);
+                self.frame = frame;
+                self.send = Some((channel, When::AfterRx(self.timing.relay_gap())));
+            }
+            Role::Receiver => self.events.push_back(Told::Heard {
+                number,
+                relay: repr.relay,
+            }),
+            Role::Relay { .. } | Role::Idle | Role::Sender { .. } => {}
+        }
+    }
+
+    fn handle_timeout(&mut self, at: Instant) {
+        let Role::Sender {
+            channel,
+            left,
+            interval,
+            psdu_bytes,
+            next,
+        } = self.role
+        else {
+            return;
+        };
+        if at < next {
+            return;
+        }
+        if left == 0 {
+            self.role = Role::Idle;
+            self.events.push_back(Told::SentAll);
+            return;
+        }
+        self.frame = self.frame_of(psdu_bytes);
+        self.number += 1;
+        self.send = Some((channel, When::Now));
+        let next = next + interval;
+        self.role = Role::Sender {
+            channel,
+            left: left - 1,
+            interval,
+            psdu_bytes,
+            next,
+        };
+    }
+
+    fn poll_radio(&mut self) -> Option<Request<'_>> {
+        if let Some(channel) = self.listen.take() {
+            return Some(Request::new(
+                OpId(1),
+                RadioOp::Listen {
+                    channel,
+                    head_bytes: 0,
+                },
+            ));
+        }
+        let (channel, when) = self.send.take()?;
+        let op = RadioOp::Stream {
+            mpdu: &self.frame,
+            channel,
+            when,
+            cca: Cca::Skip,
+        };
+        Some(Request::new(OpId(2), op))
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        match self.role {
+            Role::Sender { next, .. } => Some(next),
+            Role::Idle | Role::Relay { .. } | Role::Receiver => None,
+        }
+    }
+
+    fn poll_event(&mut self) -> Option<Told> {
+        self.events.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ops::ControlFlow;
+    use std::sync::Arc;
+    use thalweg_medium::{chip::CC2420, Environment};
+    use thalweg_sim::{boards, Network};
+    use thalweg_units::{Dbm, SimTime};
+
+    #[test]
+    fn relays_repeat_and_receivers_tell_both() {
+        let env = Arc::new(Environment::full_mesh(3, &CC2420, Dbm(-60.0), 1));
+        let board = boards::telosb();
+        let ids = [1, 2, 3].map(|n| NodeId::new(n).unwrap());
+        let probes = ids.map(|id| Probe::new(id, board.timing)).into();
+        let mut net = Network::new(env, &[board], probes, 5).unwrap();
+        let channel = Channel::LAST;
+        net.command(1, Order::Relay(channel));
+        net.command(2, Order::Receive(channel));
+        let interval = Duration::from_millis(20);
+        net.command(
+            0,
+            Order::Send {
+                channel,
+                count: 3,
+                interval,
+                psdu_bytes: 127,
+            },
+        );
+        let (mut heard, mut done) = (Vec::new(), false);
+        net.run_until(SimTime::from_nanos(1_000_000_000), |_, n, told| {
+            match told {
+                Told::Heard { number, relay } => heard.push((n, number, relay)),
+                Told::SentAll => done = true,
+            }
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+        let expected: Vec<_> = (0..3).flat_map(|k| [(2, k, 0), (2, k, 1)]).collect();
+        assert!(done);
+        assert_eq!(heard, expected);
+    }
+}

@@ -1,0 +1,73 @@
+//! A report: an experiment's results beside the paper's, with what they were measured of.
+//! Tests: `tests.rs`.
+
+use super::claims::{Claim, Claims, Judged};
+use super::row::Row;
+use super::spec::Experiment;
+
+/// What came of an experiment.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// The experiment.
+    pub experiment: Experiment,
+    /// The seeds it was run with.
+    pub seeds: Vec<u64>,
+    /// What was observed.
+    pub rows: Vec<Row>,
+    /// The results, in the order of the experiment's metrics.
+    pub results: Vec<Judged>,
+    /// Claims that no result answers.
+    pub unanswered: Vec<Claim>,
+    /// The figures, as file stem and SVG.
+    pub figures: Vec<(String, String)>,
+}
+
+impl Report {
+    /// The report of `rows`, judged against `claims`.
+    pub fn new(experiment: &Experiment, seeds: &[u64], rows: Vec<Row>, claims: &Claims) -> Self {
+        let measured: Vec<_> = experiment
+            .metrics
+            .iter()
+            .flat_map(|m| m.measure(&rows))
+            .collect();
+        let (id, paper) = (&experiment.id, experiment.paper.as_deref());
+        let unanswered = claims
+            .unanswered(id, &measured)
+            .into_iter()
+            .cloned()
+            .collect();
+        let figures = experiment
+            .figures
+            .iter()
+            .map(|f| (f.name.clone(), f.draw(&rows).to_svg()))
+            .collect();
+        Self {
+            experiment: experiment.clone(),
+            seeds: seeds.to_vec(),
+            rows,
+            results: measured
+                .into_iter()
+                .map(|m| claims.judge(id, paper, m))
+                .collect(),
+            unanswered,
+            figures,
+        }
+    }
+
+    /// What is wrong with it: results outside their bands without a written exception, and claims
+    /// with a band that nothing answers. One line each.
+    pub fn misses(&self) -> Vec<String> {
+        let outside = self
+            .results
+            .iter()
+            .filter(|r| r.within == Some(false) && r.exception.is_none());
+        let silent = self
+            .unanswered
+            .iter()
+            .filter(|c| c.band.is_some() && c.exception.is_none());
+        outside
+            .map(|r| format!("{}: {} is outside its band", r.id, r.measured.label()))
+            .chain(silent.map(|c| format!("{}: {} was not measured", c.id, c.metric)))
+            .collect()
+    }
+}

@@ -1,0 +1,179 @@
+//! Tests of whole experiments, small enough for every run.
+
+use super::*;
+use std::path::Path;
+use std::sync::Mutex;
+
+/// Five nodes in a row: two-hop routes over one path.
+const LINE: &str = "
+id = 'mine'
+title = 'P3 and PIP on a line'
+[run]
+kind = 'transfers'
+testbed = 'line5'
+routes = 2
+packets = 20
+payload = [60, 118]
+protocols = ['p3', 'pip']
+baseline = 'pip'
+route = { min_hops = 2, max_hops = 4, min_paths = 1, floors = 'any' }
+[[metric]]
+name = 'goodput_mean'
+of = 'goodput_kbps'
+stat = 'mean'
+unit = 'kbit/s'
+by = ['protocol', 'payload']
+[[metric]]
+name = 'whole'
+of = 'verified'
+stat = 'mean'
+[[figure]]
+name = 'goodput'
+title = 'Goodput'
+x = { column = 'payload', label = 'Payload (B)' }
+y = { column = 'goodput_kbps', label = 'Goodput (kbit/s)' }
+series = 'protocol'
+mark = 'lines'
+";
+
+fn experiment(text: &str) -> Experiment {
+    Experiment::parse(Path::new("mine.toml"), text).unwrap()
+}
+fn rows(experiment: &Experiment, seeds: &[u64]) -> Vec<Row> {
+    run(&experiment.run, seeds, &Sites::default(), &|_, _| {
+        ControlFlow::Continue(())
+    })
+    .unwrap()
+}
+fn with_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .unwrap()
+        .install(work)
+}
+
+#[test]
+fn the_same_rows_on_one_thread_and_on_three() {
+    let e = experiment(LINE);
+    let one = with_threads(1, || rows(&e, &[1, 2]));
+    let three = with_threads(3, || rows(&e, &[1, 2]));
+    assert_eq!(
+        serde_json::to_string(&one).unwrap(),
+        serde_json::to_string(&three).unwrap()
+    );
+    assert_eq!(csv(&one), csv(&three));
+    // A seed's rows do not depend on the other seeds.
+    assert_eq!(rows(&e, &[2]), one[one.len() / 2..]);
+}
+
+#[test]
+fn transfers_end_to_end() {
+    let e = experiment(LINE);
+    let rows = rows(&e, &[1]);
+    // Two routes, two payloads, two protocols.
+    assert_eq!(rows.len(), 8);
+    for row in &rows {
+        assert_eq!(row.number("verified"), Some(1.0), "{row:?}");
+        let rate = row.number("rate_kbps").unwrap();
+        assert!((219.0..222.0).contains(&rate), "{rate}");
+        let (goodput, hops) = (
+            row.number("goodput_kbps").unwrap(),
+            row.number("hops").unwrap(),
+        );
+        assert!(goodput > 10.0 && (2.0..=4.0).contains(&hops), "{row:?}");
+        let utilisation = row.number("utilisation").unwrap();
+        assert!((utilisation - goodput / rate).abs() < 1e-12);
+        assert!(row.number("utilisation_without_overhead").unwrap() > utilisation);
+        assert!(row.number("baseline_energy_j").unwrap() > 0.0);
+    }
+    let claims = Claims::default();
+    let report = Report::new(&e, &[1], rows, &claims);
+    assert_eq!((report.results.len(), report.figures.len()), (5, 1));
+    assert!(report.misses().is_empty());
+    let html = page(&[report]);
+    assert!(
+        html.contains("<svg")
+            && html.contains("goodput_mean")
+            && !html.contains("http://localhost")
+    );
+}
+
+#[test]
+fn links_on_all_channels() {
+    let e = experiment(
+        "id='t'\ntitle='t'\n[run]\nkind='link-channels'\ntestbed='indriya'\ntree_channel=26\n\
+         links=2\npackets=40\ninterval_ms=10\n",
+    );
+    let rows = rows(&e, &[3]);
+    assert_eq!(rows.len(), 32);
+    let own: Vec<f64> = rows
+        .iter()
+        .filter(|r| r.number("channel") == Some(26.0))
+        .filter_map(|r| r.number("prr"))
+        .collect();
+    assert!(own.iter().all(|prr| *prr > 0.8), "{own:?}");
+    let all = rows.iter().filter_map(|r| r.number("prr")).sum::<f64>() / 32.0;
+    assert!(all < 0.8, "{all}");
+}
+
+#[test]
+fn receivers_under_wifi_lose_together() {
+    let e = experiment(
+        "id='t'\ntitle='t'\n[run]\nkind='correlation'\ntestbed='floor21'\nchannels=[22, 26]\n\
+         relays=10\nreceivers=10\npackets=300\ninterval_ms=1000\n",
+    );
+    let rows = rows(&e, &[1]);
+    let mean = |channel: f64| {
+        let r: Vec<f64> = rows
+            .iter()
+            .filter(|r| r.number("channel") == Some(channel))
+            .filter_map(|r| r.number("correlation"))
+            .collect();
+        mean_and_interval(&r).0
+    };
+    assert!(mean(22.0) > 0.2, "{}", mean(22.0));
+    let clean = mean(26.0);
+    assert!(clean.is_nan() || clean < 0.15, "{clean}");
+}
+
+#[test]
+fn observers_count_and_may_stop() {
+    let e = experiment(LINE);
+    let seen = Mutex::new(Vec::new());
+    let observer = |done, total| {
+        seen.lock().unwrap().push((done, total));
+        ControlFlow::Continue(())
+    };
+    run(&e.run, &[1], &Sites::default(), &observer).unwrap();
+    let seen = seen.into_inner().unwrap();
+    assert_eq!((seen[0], *seen.last().unwrap()), ((0, 2), (2, 2)));
+    let stopped = run(&e.run, &[1], &Sites::default(), &|_, _| {
+        ControlFlow::Break(())
+    });
+    assert!(matches!(stopped, Err(ExperimentError::Stopped)));
+}
+
+#[test]
+fn what_a_testbed_lacks_is_said_in_one_line() {
+    let unfit = |text: &str| {
+        let e = experiment(&format!("id='t'\ntitle='t'\n[run]\n{text}"));
+        let go_on = |_, _| ControlFlow::Continue(());
+        let error = run(&e.run, &[1], &Sites::default(), &go_on).unwrap_err();
+        assert!(
+            error.is_input() && !error.to_string().contains('\n'),
+            "{error}"
+        );
+        error.to_string()
+    };
+    let paths = unfit("kind='transfers'\ntestbed='line5'\nprotocols=['p3']\n");
+    assert!(
+        paths.contains("line5") && paths.contains("node-distinct"),
+        "{paths}"
+    );
+    let nodes = "kind='correlation'\ntestbed='pair'\nchannels=[26]\nrelays=10\nreceivers=10\n\
+                 packets=10\ninterval_ms=1000\n";
+    assert!(unfit(nodes).contains("need 21"));
+    let gone = unfit("kind='transfers'\ntestbed='no-such'\nprotocols=['p3']\n");
+    assert!(gone.contains("no-such"), "{gone}");
+}
