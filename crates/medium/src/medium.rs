@@ -68,7 +68,29 @@ struct Hears {
     /// The locked frame's header is known to be right, so the lock holds to its end.
     header_right: bool,
     signals: Vec<Signal>,
+    /// So many signals are kept without looking which of them are over.
+    room: usize,
 }
+
+impl Hears {
+    /// Keeps `signal`, which begins at `at`. Signals that can have no part in a reception any more
+    /// go at the next idle moment, or when they are many: nobody minds them.
+    #[inline]
+    fn note(&mut self, signal: Signal, at: SimTime) {
+        if self.locked.is_none() || self.signals.len() >= self.room {
+            let since = self
+                .locked
+                .as_ref()
+                .map_or(at.as_nanos(), |locked| locked.start);
+            self.signals.retain(|signal| signal.end > since);
+            self.room = 2 * self.signals.len() + FEW_SIGNALS;
+        }
+        self.signals.push(signal);
+    }
+}
+
+/// What an ear hears at once where it is quiet.
+const FEW_SIGNALS: usize = 4;
 
 /// Low bits of a [`TxId`]: where the transmission is kept.
 const PLACE_BITS: u32 = 20;
@@ -232,8 +254,7 @@ impl Medium {
             let Some(signal) = arrive(draws, ear, tuned, tx, link) else {
                 continue;
             };
-            forget(hears, at);
-            hears.signals.push(signal);
+            hears.note(signal, at);
             if signal.on == On::Other {
                 continue;
             }
@@ -526,16 +547,6 @@ impl Medium {
         };
         Some(hearing.assess(until, without, &mut self.scratch))
     }
-}
-
-/// Drops the signals that can have no part in a reception any more.
-#[inline]
-fn forget(hears: &mut Hears, at: SimTime) {
-    let since = hears
-        .locked
-        .as_ref()
-        .map_or(at.as_nanos(), |locked| locked.start);
-    hears.signals.retain(|signal| signal.end > since);
 }
 
 /// When the first symbol of a reception arrived.
