@@ -3,7 +3,7 @@
 use crate::collection::Collect;
 use crate::linkprobe::Measure;
 use crate::{floodnet, pipeline};
-use thalweg_units::Instant;
+use thalweg_units::{Duration, Instant};
 use thalweg_wire::route::Route;
 
 /// An order. All but [`Command::Stop`] are for the sink, one at a time.
@@ -18,6 +18,16 @@ pub enum Command<const NODES: usize = 256> {
     /// Wake the nodes of a route by floods and fetch the object over it. This node must be the
     /// route's sink.
     Fetch(Route),
+    /// The same as one of several transfers that sinks begin together, each over nodes and on
+    /// channels of its own. The first sink's wake-up leaves `room` before the transfers begin;
+    /// a sink that hears of it, and gets such an order before they do, floods its route at once
+    /// (the floods of two sinks must not meet) and begins with them.
+    FetchTogether {
+        /// As of [`Command::Fetch`].
+        route: Route,
+        /// For the wake-ups of the other sinks; without meaning for them.
+        room: Duration,
+    },
     /// Leave everything and listen for floods.
     Stop,
 }
@@ -31,6 +41,8 @@ pub enum Refused {
     NotSink,
     /// The route cannot be written into wake-up messages.
     BadRoute,
+    /// The transfers to begin together with begin too soon to wake another route.
+    TooLate,
 }
 
 /// What the layer above is told.

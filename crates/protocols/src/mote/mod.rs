@@ -5,7 +5,7 @@
 //! until the transfer is over. Time base: the node's clock. Invariants: one engine has the radio at
 //! a time, and what it left pending is taken back before the next one asks for anything; a node
 //! that is not in a transfer is reachable by floods within [`rest::PERIOD`]; every order ends in an
-//! event, unless [`Command::Stop`] ends it.
+//! event, unless [`Command::Stop`] ends it; until transfers begin together, all nodes carry floods.
 //! Deviations: README.md. Tests: `tests.rs`.
 
 mod event;
@@ -52,7 +52,7 @@ enum Duty {
 #[derive(Debug)]
 enum Order<const NODES: usize> {
     Floods(floodnet::Command<NODES>),
-    Fetch(Route),
+    Fetch { route: Route, room: Duration },
 }
 
 /// The sink's wake-up under way.
@@ -61,6 +61,10 @@ struct WakeUp {
     route: Route,
     /// The next segment.
     next: usize,
+    /// For how long the transfer waits for the wake-ups of other sinks.
+    room: Duration,
+    /// When other sinks' transfers begin that this one is to begin with.
+    together: Option<Instant>,
     /// When the source begins, once the first flood is out.
     start: Option<Instant>,
 }
@@ -150,6 +154,23 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         self.order = Some((at, order));
     }
 
+    /// An order to fetch together with others: at once where they have been called already, since
+    /// all nodes listen until they begin.
+    fn queue_together(&mut self, now: Instant, route: Route, room: Duration) {
+        let order = Order::Fetch { route, room };
+        let Some((_, start)) = self.called else {
+            return self.queue_order(now, order);
+        };
+        let needed = Self::wake_up_time(route.segments(), &self.config, &self.timing);
+        if self.has_order() || self.floods.is_busy() {
+            self.tell(Event::Refused(Refused::Busy));
+        } else if start.since(now) < needed {
+            self.tell(Event::Refused(Refused::TooLate));
+        } else {
+            self.order = Some((now, order));
+        }
+    }
+
     /// Whether an order of this node waits or is being carried out.
     fn has_order(&self) -> bool {
         self.order.is_some() || self.wake_up.is_some() || self.floods.has_order()
@@ -162,10 +183,14 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         }
         match order {
             Order::Floods(command) => self.floods.handle_command(now, command),
-            Order::Fetch(route) => {
+            Order::Fetch { route, room } => {
+                let needed = Self::wake_up_time(route.segments(), &self.config, &self.timing);
+                let called = self.called.take().map(|(_, start)| start);
                 self.wake_up = Some(WakeUp {
                     route,
                     next: 0,
+                    room,
+                    together: called.filter(|start| start.since(now) >= needed),
                     start: None,
                 });
                 self.flood_segment(now);
@@ -178,12 +203,15 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         let Some(wake_up) = &mut self.wake_up else {
             return;
         };
-        let until_start = match wake_up.start {
+        let until_start = match wake_up.start.or(wake_up.together) {
             // Segments tell whole milliseconds, rounded up: half of one less is the nearest.
             Some(start) => {
                 (start.since(now + first_frame(&self.timing))).saturating_sub(MILLISECOND / 2)
             }
-            None => Self::wake_up_time(wake_up.route.segments(), &self.config, &self.timing),
+            None => {
+                Self::wake_up_time(wake_up.route.segments(), &self.config, &self.timing)
+                    + wake_up.room
+            }
         };
         let (route, next) = (&wake_up.route, wake_up.next);
         match FrameBuf::build(|w| route.segment(next, until_start, w)) {
@@ -240,7 +268,11 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
                 if initiator == self.id {
                     self.began(reference, start);
                 } else if let Some(route) = self.assembler.route() {
-                    self.called = Some((route, start));
+                    // Of transfers that begin together, the one that this node is needed for.
+                    let needed = |route: &Route| route.place_of(self.id).is_some();
+                    if !self.called.is_some_and(|(before, _)| needed(&before)) {
+                        self.called = Some((route, start));
+                    }
                 }
             }
             floodnet::Event::FloodFinished { .. } => self.answer_call(now),
@@ -284,6 +316,15 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
 
     /// Answers the wake-up message that is complete, if one is.
     fn answer_call(&mut self, now: Instant) {
+        // Where there is room for another wake-up before it begins, another may come, and needs
+        // all nodes to carry it.
+        let room = Self::wake_up_time(1, &self.config, &self.timing);
+        if self
+            .called
+            .is_some_and(|(_, start)| start.since(now) > room)
+        {
+            return;
+        }
         let Some((route, start)) = self.called.take() else {
             return;
         };
@@ -349,6 +390,9 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             },
             _ => {}
         }
+        if self.call_due().is_some_and(|due| due <= now) {
+            self.answer_call(now);
+        }
         if self.order.as_ref().is_some_and(|(at, _)| *at <= now) {
             if let Some((_, order)) = self.order.take() {
                 self.carry_out(now, order);
@@ -363,7 +407,12 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             Duty::Floods | Duty::Transfer => None,
         };
         let order = self.order.as_ref().map(|(at, _)| *at);
-        duty.into_iter().chain(order).min()
+        duty.into_iter().chain(order).chain(self.call_due()).min()
+    }
+
+    /// When a call is to be answered even though no flood has ended since.
+    fn call_due(&self) -> Option<Instant> {
+        self.called.map(|(_, start)| start.saturating_sub(HANDOVER))
     }
 }
 
@@ -381,10 +430,16 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
             Command::Collect(c) => {
                 self.queue_order(now, Order::Floods(floodnet::Command::Collect(c)));
             }
-            Command::Fetch(route) if route.sink != self.id => {
+            Command::Fetch(route) | Command::FetchTogether { route, .. }
+                if route.sink != self.id =>
+            {
                 self.tell(Event::Refused(Refused::NotSink));
             }
-            Command::Fetch(route) => self.queue_order(now, Order::Fetch(route)),
+            Command::Fetch(route) => {
+                let room = Duration::ZERO;
+                self.queue_order(now, Order::Fetch { route, room });
+            }
+            Command::FetchTogether { route, room } => self.queue_together(now, route, room),
             Command::Stop => {
                 self.pipeline.handle_command(now, pipeline::Command::Stop);
                 (self.order, self.wake_up, self.called) = (None, None, None);

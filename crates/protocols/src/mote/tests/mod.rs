@@ -6,4 +6,5 @@ mod nonsense;
 mod orders;
 mod sleepers;
 mod stops;
+mod together;
 mod whole;
