@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use thalweg_lab::collect::CollectError;
+use thalweg_lab::testbed::Node;
 use thalweg_sim::{Capture as Frames, Pcapng, Scope};
 
 use crate::failure::Failure;
@@ -44,12 +45,12 @@ impl Capture {
             sink: Arc::new(Mutex::new(sink)),
         })
     }
-    /// What the frames of `nodes` nodes go to.
-    pub(crate) fn frames(&self, nodes: usize) -> Result<Box<dyn Frames>, CollectError> {
+    /// What the frames of `nodes` go to.
+    pub(crate) fn frames(&self, nodes: &[Node]) -> Result<Box<dyn Frames>, CollectError> {
         // Receptions too: only they have a signal strength.
-        Ok(Box::new(Pcapng::new(
+        Ok(Box::new(Pcapng::named(
             self.writer(),
-            nodes,
+            nodes.iter().map(|node| node.id),
             Scope::Receptions,
         )?))
     }

@@ -72,6 +72,7 @@ impl Watch {
         let mut observer = |progress| self.note(&progress);
         Ok(Collector::open(
             testbed,
+            args.from,
             args.to,
             channels,
             args.seed,
@@ -87,13 +88,13 @@ impl Watch {
         capture: Option<&Capture>,
     ) -> Result<Report, Stop> {
         let plan = collector.plan(request)?;
-        let nodes = collector.testbed().len();
+        let nodes = &collector.testbed().nodes;
         let frames = capture.map(|capture| capture.frames(nodes)).transpose()?;
         let mut observer = |progress| self.note(&progress);
         Ok(collector.fetch(request, &plan, frames, &mut observer)?)
     }
 
-    fn note(&mut self, progress: &Progress) -> ControlFlow<()> {
+    pub(crate) fn note(&mut self, progress: &Progress) -> ControlFlow<()> {
         let reporter = &mut self.reporter;
         match *progress {
             Progress::Measuring { done, total } => {

@@ -1,38 +1,46 @@
-//! `thalweg plan`: routes, groups, channels and predictions from a testbed's links.
-
-use std::collections::BTreeMap;
+//! `thalweg plan`: routes, groups, channels and predictions, of links that a file tells or that a
+//! simulated network measures itself.
 
 use serde::Serialize;
-use thalweg_lab::testbed::{Physics, Testbed};
-use thalweg_medium::{random, EarId, Environment};
-use thalweg_planner::{
-    best_channels, plan, suggest_pairs, Group, LinkQualities, PairRequest, Place, Plan, PlanError,
-    Prediction, RouteRequest, Topology,
-};
-use thalweg_units::{Channel, Dbm, NodeId};
+use thalweg_lab::collect::{check, Collector, Object, Request, Site};
+use thalweg_lab::testbed::Testbed;
+use thalweg_lab::transfer::Protocol;
+use thalweg_planner::{Group, Plan, Prediction};
+use thalweg_units::{Channel, NodeId};
+use thalweg_wire::route::PayloadSize;
 
 use crate::args::PlanArgs;
 use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::job::{Stop, Watch};
 use crate::output::{print, print_json, write_file};
+use crate::progress::Reporter;
 use crate::table::{number, Align, Table};
-
-/// Channels of a pipeline where none are asked for (P3, section V).
-const CHANNELS: usize = 4;
-/// Sources farther than this are passed over where none is asked for (P3's longest route).
-const FARTHEST: usize = 6;
 
 /// Plans, and writes what was asked for.
 pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
     let testbed = Testbed::load(&args.links).map_err(Failure::input)?;
-    let links = link_qualities(&testbed, &testbed.realise(args.seed)).map_err(Failure::input)?;
-    let plan = find(args, &testbed, &links)?;
+    let payload = PayloadSize::new(args.payload)
+        .ok_or_else(|| Failure::Input("a packet holds 1 to 118 bytes".to_owned()))?;
+    let request = Request {
+        from: args.from,
+        to: args.to,
+        object: Object::Random { bytes: args.bytes },
+        protocol: Protocol::P3,
+        payload,
+        paths: args.paths,
+        hops: args.hops,
+    };
+    check(&testbed, &request).map_err(Failure::input)?;
+    let site = site(args, testbed)?;
+    let plan = site.plan(&request).map_err(Failure::input)?;
     if let Some(path) = &args.graphml {
-        write_file(path, &plan.to_graphml(Some(&links)))?;
+        write_file(path, &plan.to_graphml(Some(site.links())))?;
     }
     if let Some(path) = &args.svg {
-        write_file(path, &plan.to_svg(&links))?;
+        write_file(path, &plan.to_svg(site.links()))?;
     }
-    let shown = Shown::new(&testbed, args, &plan);
+    let shown = Shown::new(site.testbed(), args, &plan);
     if args.json {
         print_json(&shown)
     } else {
@@ -40,169 +48,23 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
     }
 }
 
-/// The links as measured, or as the model of a testbed that was not measured has them.
-fn link_qualities(
-    testbed: &Testbed,
-    environment: &Environment,
-) -> Result<LinkQualities, thalweg_planner::LinkError> {
-    let nodes = testbed.len();
-    let mut links = LinkQualities::new(nodes);
-    if let Physics::Measured(measured) = &testbed.physics {
-        for link in &measured.links {
-            let (from, to) = (usize::from(link.from), usize::from(link.to));
-            links.record_prr(from, to, link.channel, link.prr, link.rssi_dbm.map(Dbm))?;
-        }
-    } else {
-        for (from, to) in (0..nodes).flat_map(|from| (0..nodes).map(move |to| (from, to))) {
-            for channel in testbed.channels.iter().filter(|_| from != to) {
-                let (a, b) = (EarId(from as u32), EarId(to as u32));
-                let prr = environment.prr(a, b, channel, 127, Dbm(0.0));
-                if prr > 0.0 {
-                    let rssi = environment.mean_rssi(a, b, channel);
-                    links.record_prr(from, to, channel, prr.min(1.0), rssi)?;
-                }
-            }
-        }
+/// The links of a file as it tells them; those of a simulated site as the site measures them.
+fn site(args: &PlanArgs, testbed: Testbed) -> Result<Site, Failure> {
+    let channels: Option<&[Channel]> = args.channels.as_ref().map(|list| list.0.as_slice());
+    let told = Site::of_measured(&testbed, args.from, args.to, channels, args.seed);
+    if let Some(site) = told.map_err(Failure::input)? {
+        return Ok(site);
     }
-    let places: Option<Vec<Place>> = environment.ears.iter().map(place).collect();
-    if let Some(places) = places {
-        links.set_places(places)?;
-    }
-    Ok(links)
-}
-
-fn place(ear: &thalweg_medium::Ear) -> Option<Place> {
-    let placement = ear.placement?;
-    let thalweg_medium::Position { x_m, y_m, z_m } = placement.position;
-    Some(Place {
-        x_m,
-        y_m,
-        z_m,
-        floor: placement.floor,
-    })
-}
-
-fn find(args: &PlanArgs, testbed: &Testbed, links: &LinkQualities) -> Result<Plan, Failure> {
-    let index = |node: NodeId| {
-        let unknown = || Failure::Input(format!("{}: has no node {node}", args.links));
-        testbed.index_of(node).ok_or_else(unknown)
+    let mut watch = Watch {
+        reporter: Reporter::to_stderr(),
+        interrupt: Interrupt::on_signals(),
     };
-    let mut sink = args.to.map_or(Ok(testbed.sink_index()), index)?;
-    let mut source = args.from.map(index).transpose()?;
-    let mut request = RouteRequest::new(sink, sink);
-    request.channels = match &args.channels {
-        Some(list) => list.0.clone(),
-        None => best_channels(links, &request.rule, CHANNELS),
-    };
-    let routing = request.channels.first().copied();
-    request.routing_channel = routing.unwrap_or(request.routing_channel);
-    request.max_paths = args.paths.map(usize::from);
-    request.hops = args.hops.map(usize::from);
-    request.transfer.packets = args.bytes.div_ceil(u32::from(args.payload));
-    request.transfer.cycle.payload_bytes = usize::from(args.payload);
-    // Nobody has said where the base station of a trace is: the ends that it supports best.
-    let free = (args.from, args.to) == (None, None);
-    if free && matches!(testbed.physics, Physics::Measured(_)) {
-        let pairs = PairRequest {
-            route: request.clone(),
-            ..PairRequest::new(1)
-        };
-        let mut rng = random::stream(args.seed, "pairs", &[]);
-        if let Some(pair) = suggest_pairs(links, &pairs, &mut rng).first() {
-            (source, sink) = (Some(pair.source), pair.sink);
-        }
-    }
-    request.sink = sink;
-    let seek = |source: usize| {
-        let request = RouteRequest {
-            source,
-            ..request.clone()
-        };
-        let mut rng = random::stream(args.seed, "plan", &[source as u64, sink as u64]);
-        plan(links, &request, &mut rng)
-    };
-    let found = match source {
-        Some(source) => seek(source),
-        None => farthest(links, &request, seek),
-    };
-    found.map_err(|error| Failure::Input(format!("{}: {}", args.links, named(&error, testbed))))
-}
-
-/// The plan for the farthest source with enough paths, else for the one with most.
-fn farthest(
-    links: &LinkQualities,
-    request: &RouteRequest,
-    seek: impl Fn(usize) -> Result<Plan, PlanError>,
-) -> Result<Plan, PlanError> {
-    let topology = Topology::new(links, request.routing_channel, &request.rule);
-    let mut by_hops: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for (node, hops) in topology.hops_from(request.sink).into_iter().enumerate() {
-        if let Some(hops @ 1..=FARTHEST) = hops {
-            by_hops.entry(hops).or_default().push(node);
-        }
-    }
-    let mut best: Option<Plan> = None;
-    for source in by_hops.into_values().rev().flatten() {
-        let Ok(plan) = seek(source) else { continue };
-        if plan.path_count()
-            >= request
-                .min_paths
-                .min(request.max_paths.unwrap_or(usize::MAX))
-        {
-            return Ok(plan);
-        }
-        if best
-            .as_ref()
-            .is_none_or(|best| plan.path_count() > best.path_count())
-        {
-            best = Some(plan);
-        }
-    }
-    // Nobody can reach the sink: the planner says so of any other node.
-    best.map_or_else(|| seek(usize::from(request.sink == 0)), Ok)
-}
-
-/// The planner speaks of indices; users know nodes by their ids.
-fn named(error: &PlanError, testbed: &Testbed) -> String {
-    let id = |index: usize| {
-        testbed
-            .id_of(index)
-            .map_or(index, |id| usize::from(id.get()))
-    };
-    let error = match error.clone() {
-        PlanError::SourceIsSink { node } => PlanError::SourceIsSink { node: id(node) },
-        PlanError::Unreachable {
-            source_node,
-            sink,
-            channel,
-            reached,
-            far,
-            rule,
-        } => {
-            let (source_node, sink) = (id(source_node), id(sink));
-            PlanError::Unreachable {
-                source_node,
-                sink,
-                channel,
-                reached,
-                far,
-                rule,
-            }
-        }
-        PlanError::NoPath {
-            hops,
-            source_node,
-            sink,
-            shortest,
-        } => PlanError::NoPath {
-            hops,
-            source_node: id(source_node),
-            sink: id(sink),
-            shortest,
-        },
-        other => other,
-    };
-    error.to_string()
+    let mut observer = |progress| watch.note(&progress);
+    let (from, to) = (args.from, args.to);
+    let collector = Collector::open(testbed, from, to, channels, args.seed, &mut observer)
+        .map_err(|error| Failure::from(Stop::from(error)))?;
+    watch.reporter.finish();
+    Ok(collector.site().clone())
 }
 
 /// A plan as `--json` prints it: nodes by id.

@@ -8,7 +8,8 @@ use crate::plan::Plan;
 use std::fmt::Write as _;
 
 /// What nodes and edges carry: (for, name, type).
-const KEYS: [(&str, &str, &str); 10] = [
+const KEYS: [(&str, &str, &str); 11] = [
+    ("node", "label", "string"),
     ("node", "stage", "int"),
     ("node", "channel", "int"),
     ("node", "role", "string"),
@@ -45,6 +46,7 @@ impl Plan {
         );
         for (node, stage) in self.active_nodes() {
             line(&mut out, format_args!("    <node id=\"n{node}\">"));
+            data(&mut out, "label", links.map_or(node, |l| l.id(node)));
             data(&mut out, "stage", stage);
             if let Some(channel) = self.channels.get(stage) {
                 data(&mut out, "channel", channel);

@@ -92,6 +92,7 @@ pub struct LinkQualities {
     /// Per channel and sender, sorted by receiver; a channel without data has no rows.
     rows: Vec<Vec<Vec<Entry>>>,
     places: Option<Vec<Place>>,
+    ids: Option<Vec<u16>>,
 }
 
 /// One line about a channel as a whole.
@@ -112,11 +113,31 @@ impl LinkQualities {
             nodes,
             rows: vec![Vec::new(); Channel::COUNT],
             places: None,
+            ids: None,
         }
     }
     /// How many nodes there are; their indices are below this.
     pub fn nodes(&self) -> usize {
         self.nodes
+    }
+    /// Says by which id users know every node, for pictures and graphs.
+    ///
+    /// # Errors
+    /// [`LinkError::Places`] where there is not one id for each node.
+    pub fn set_ids(&mut self, ids: Vec<u16>) -> Result<(), LinkError> {
+        if ids.len() != self.nodes {
+            return Err(LinkError::Places {
+                places: ids.len(),
+                nodes: self.nodes,
+            });
+        }
+        self.ids = Some(ids);
+        Ok(())
+    }
+    /// The id by which users know `node`; its index where none was told.
+    pub fn id(&self, node: usize) -> usize {
+        let told = self.ids.as_ref().and_then(|ids| ids.get(node));
+        told.map_or(node, |id| usize::from(*id))
     }
     /// Says where every node is.
     ///

@@ -50,7 +50,7 @@ impl Plan {
             out,
             format_args!("<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>"),
         );
-        self.title(out);
+        self.title(links, out);
         for (name, [x, y, width, height]) in &layout.panels {
             put(out, format_args!(
                 "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"6\" \
@@ -92,8 +92,8 @@ impl Plan {
                 };
                 put(out, format_args!(
                     "<text x=\"{x:.1}\" y=\"{:.1}\" font-size=\"{size}\" text-anchor=\"middle\" \
-                     fill=\"#22282d\" stroke=\"#f6f7f8\" stroke-width=\"2.5\" paint-order=\"stroke\">{node}</text>",
-                    y + below
+                     fill=\"#22282d\" stroke=\"#f6f7f8\" stroke-width=\"2.5\" paint-order=\"stroke\">{}</text>",
+                    y + below, links.id(node)
                 ));
             }
         }
@@ -102,15 +102,15 @@ impl Plan {
         svg
     }
 
-    fn title(&self, out: &mut String) {
+    fn title(&self, links: &LinkQualities, out: &mut String) {
         let paths = match self.path_count() {
             1 => "one path".to_string(),
             many => format!("{many} node-distinct paths"),
         };
         let title = format!(
             "Node {} to node {}: {} hop{}, {paths}",
-            self.source,
-            self.sink,
+            links.id(self.source),
+            links.id(self.sink),
             self.hops,
             if self.hops == 1 { "" } else { "s" },
         );

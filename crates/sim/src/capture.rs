@@ -2,7 +2,7 @@
 //!
 //! The format is pcapng (draft-ietf-opsawg-pcapng, sections 4.1 to 4.3) with link type 283, IEEE
 //! 802.15.4 TAP, whose TLVs hold channel, time of the SFD, RSS and LQI. One interface per node,
-//! named `node N`: a transmission is a packet sent on its sender's interface, a reception (only if
+//! named `node NAME`: a transmission is a packet sent on its sender's interface, a reception (only if
 //! asked for) one received on its receiver's. Frames carry their real FCS. Packets are stamped
 //! with the end of their last symbol in true time, so stamps never go back. Tests: at the end.
 
@@ -106,11 +106,23 @@ pub struct Pcapng<W: Write + Send> {
 }
 
 impl<W: Write + Send> Pcapng<W> {
-    /// Begins a file for `nodes` nodes.
+    /// Begins a file for `nodes` nodes, named by their indices.
     ///
     /// # Errors
     /// [`CaptureError`] where the head of the file cannot be written.
     pub fn new(out: W, nodes: usize, scope: Scope) -> Result<Self, CaptureError> {
+        Self::named(out, 0..nodes, scope)
+    }
+
+    /// Begins a file for nodes with these names, one for each node in order.
+    ///
+    /// # Errors
+    /// [`CaptureError`] where the head of the file cannot be written.
+    pub fn named(
+        out: W,
+        names: impl IntoIterator<Item = impl std::fmt::Display>,
+        scope: Scope,
+    ) -> Result<Self, CaptureError> {
         let mut file = Self {
             out,
             scope,
@@ -123,7 +135,7 @@ impl<W: Write + Send> Pcapng<W> {
         file.u16(0);
         file.block.extend(u64::MAX.to_le_bytes()); // length of the section not known
         file.finish()?;
-        for node in 0..nodes {
+        for node in names {
             file.begin(INTERFACE_DESCRIPTION);
             file.u16(LINK_TYPE);
             file.u16(0);

@@ -1,0 +1,389 @@
+//! The main job: survey a network, plan a route, fetch an object with P3, and the same with PIP.
+//!
+//! A [`Collector`] surveys once and then fetches from any node. Each transfer runs in a network
+//! of its own, switched on afresh with a seed derived from (seed, source), so that a campaign over
+//! all nodes gives the same results however often it is interrupted.
+
+mod error;
+mod site;
+
+pub use error::CollectError;
+pub use site::{Site, CLEAN_CHANNELS};
+
+use crate::testbed::Testbed;
+use crate::transfer::{Outcome, Protocol, Session, Step, Survey, Surveyed, Terms};
+use serde::Serialize;
+use site::{check_channels, clean_channels, Ends};
+use std::ops::ControlFlow::{self, Continue};
+use std::sync::Arc;
+use thalweg_medium::random::{derive, stream};
+use thalweg_medium::Environment;
+use thalweg_planner::{Plan, Prediction};
+use thalweg_sim::Capture;
+use thalweg_units::{Channel, ChannelSet, NodeId};
+use thalweg_wire::route::PayloadSize;
+
+/// What is to be fetched, and how.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// From which node; the planner picks a far one where none is named.
+    pub from: Option<NodeId>,
+    /// To which node; the testbed's sink where none is named.
+    pub to: Option<NodeId>,
+    /// The object.
+    pub object: Object,
+    /// Over all paths, or over one.
+    pub protocol: Protocol,
+    /// Payload of each packet.
+    pub payload: PayloadSize,
+    /// At most this many paths.
+    pub paths: Option<u8>,
+    /// Exactly this many hops.
+    pub hops: Option<u8>,
+}
+
+/// What the source has.
+#[derive(Debug, Clone)]
+pub enum Object {
+    /// So many bytes, drawn from (seed, source).
+    Random {
+        /// How many.
+        bytes: u32,
+    },
+    /// These.
+    Bytes(Arc<[u8]>),
+}
+
+/// What is told while it runs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Progress {
+    /// Links are measured: turns done, of all nodes.
+    Measuring {
+        /// Turns begun.
+        done: u64,
+        /// Nodes.
+        total: u64,
+    },
+    /// Link tables are collected.
+    Collecting {
+        /// Complete tables.
+        done: u64,
+        /// Nodes.
+        total: u64,
+    },
+    /// A route was found.
+    Planned {
+        /// From which node.
+        from: NodeId,
+        /// To which node.
+        to: NodeId,
+        /// H.
+        hops: usize,
+        /// M.
+        paths: usize,
+    },
+    /// A transfer's wake-up has begun.
+    WakingUp {
+        /// Whose.
+        protocol: Protocol,
+    },
+    /// Packets arrive.
+    Packets {
+        /// By which protocol.
+        protocol: Protocol,
+        /// Round, from 1.
+        round: u32,
+        /// Packets at the sink.
+        received: u64,
+        /// Packets of the object.
+        total: u64,
+        /// Goodput so far.
+        goodput_kbps: f64,
+    },
+}
+
+/// Told of progress; may break off.
+pub type ProgressObserver<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
+
+/// One finished job.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// The transfer.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+    /// What the planner had expected of it.
+    pub predicted: Prediction,
+    /// PIP over one of the same paths, on the same channels.
+    pub baseline: Option<Outcome>,
+    /// Reception channels of stages 0 to H.
+    pub channels: Vec<u8>,
+    /// What it took to know the links.
+    pub survey: SurveyCost,
+    /// The object as it arrived, where it did.
+    #[serde(skip)]
+    pub object: Option<Vec<u8>>,
+}
+
+/// The cost of a survey.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SurveyCost {
+    /// Measuring links (P3, equation 1), in seconds.
+    pub measuring_s: f64,
+    /// Collecting what was measured, in seconds.
+    pub collecting_s: f64,
+    /// Directed links on the routing channel that were heard.
+    pub links: usize,
+    /// Nodes whose tables did not come in.
+    pub missing: Vec<u16>,
+}
+
+/// A testbed that has surveyed itself.
+pub struct Collector {
+    site: Site,
+    environment: Arc<Environment>,
+    seed: u64,
+    surveyed: Surveyed,
+}
+
+impl Collector {
+    /// Draws the site of `testbed` from `seed`, switches it on and has node `to` survey it.
+    /// `channels` are those of the pipeline; where none are named, the four that Wi-Fi leaves
+    /// alone, or on measured links the four that link the network best. Where neither `from` nor
+    /// `to` is named, measured links also decide which pair of nodes is taken.
+    ///
+    /// # Errors
+    /// [`CollectError`].
+    pub fn open(
+        testbed: Testbed,
+        from: Option<NodeId>,
+        to: Option<NodeId>,
+        channels: Option<&[Channel]>,
+        seed: u64,
+        observer: ProgressObserver<'_>,
+    ) -> Result<Self, CollectError> {
+        check_channels(&testbed, channels)?;
+        let ends = match Site::of_measured(&testbed, from, to, channels, seed)? {
+            Some(measured) => measured.ends(),
+            None => Ends {
+                sink: to.map_or(Ok(testbed.sink_index()), |node| index_of(&testbed, node))?,
+                source: None,
+            },
+        };
+        let wanted = channels
+            .map(<[Channel]>::to_vec)
+            .or_else(|| clean_channels(&testbed));
+        let surveyed_channels: ChannelSet = match &wanted {
+            Some(list) => list.iter().copied().collect(),
+            None => testbed.channels,
+        };
+        let environment = Arc::new(testbed.realise(seed));
+        let mut session =
+            Session::open(&testbed, environment.clone(), derive(seed, "survey", &[]))?;
+        let mut steps = |step: Step| match step {
+            Step::Measuring { turn, of } => observer(Progress::Measuring {
+                done: u64::from(turn),
+                total: u64::from(of),
+            }),
+            Step::Collecting { complete, of } => observer(Progress::Collecting {
+                done: u64::from(complete),
+                total: u64::from(of),
+            }),
+            Step::WakingUp | Step::Packets { .. } => Continue(()),
+        };
+        let surveyed = session.survey(ends.sink, Survey::of(surveyed_channels), &mut steps)?;
+        let site = Site::new(testbed, surveyed.links.clone(), ends, wanted, seed);
+        Ok(Self {
+            site,
+            environment,
+            seed,
+            surveyed,
+        })
+    }
+
+    /// The testbed and its links.
+    pub fn site(&self) -> &Site {
+        &self.site
+    }
+    /// The testbed.
+    pub fn testbed(&self) -> &Testbed {
+        self.site.testbed()
+    }
+    /// What the survey brought.
+    pub fn surveyed(&self) -> &Surveyed {
+        &self.surveyed
+    }
+    /// The node that data goes to.
+    pub fn sink(&self) -> NodeId {
+        self.site.sink()
+    }
+    /// The drawn site.
+    pub fn environment(&self) -> &Arc<Environment> {
+        &self.environment
+    }
+    /// Plans the route of `request`.
+    ///
+    /// # Errors
+    /// [`CollectError`].
+    pub fn plan(&self, request: &Request) -> Result<Plan, CollectError> {
+        self.site.plan(request)
+    }
+
+    /// Fetches the object over `plan`, and again with PIP where `request` is for P3. What is on
+    /// the air goes to `capture`.
+    ///
+    /// # Errors
+    /// [`CollectError`] where nothing can be said of the transfer; a transfer that fails is a
+    /// report.
+    pub fn fetch(
+        &self,
+        request: &Request,
+        plan: &Plan,
+        capture: Option<Box<dyn Capture>>,
+        observer: ProgressObserver<'_>,
+    ) -> Result<Report, CollectError> {
+        let total = u64::from(packets_of(request)?);
+        let (from, to) = (self.testbed().nodes[plan.source].id, self.sink());
+        let (hops, paths) = (plan.hops, plan.path_count());
+        if observer(Progress::Planned {
+            from,
+            to,
+            hops,
+            paths,
+        })
+        .is_break()
+        {
+            return Err(CollectError::Stopped);
+        }
+        let seed = derive(self.seed, "transfer", &[u64::from(from.get())]);
+        let mut session = Session::open(self.testbed(), self.environment.clone(), seed)?;
+        session.offer(plan.source, self.object(request, from));
+        if capture.is_some() {
+            session.network().capture(capture)?;
+        }
+        let terms = Terms {
+            payload: request.payload,
+            ..Terms::default()
+        };
+        let mut run = |session: &mut Session, protocol: Protocol| {
+            let mut steps = |step: Step| match step {
+                Step::WakingUp => observer(Progress::WakingUp { protocol }),
+                Step::Packets {
+                    round,
+                    received,
+                    goodput,
+                } => observer(Progress::Packets {
+                    protocol,
+                    round,
+                    received: u64::from(received),
+                    total,
+                    goodput_kbps: goodput.kbps(),
+                }),
+                Step::Measuring { .. } | Step::Collecting { .. } => Continue(()),
+            };
+            session.fetch(plan, protocol, &terms, &mut steps)
+        };
+        let (mut outcome, object) = run(&mut session, request.protocol)?;
+        outcome.seed = self.seed;
+        let baseline = match request.protocol {
+            Protocol::P3 => {
+                let (mut baseline, _) = run(&mut session, Protocol::Pip)?;
+                baseline.seed = self.seed;
+                Some(baseline)
+            }
+            Protocol::Pip | Protocol::PipHopping => None,
+        };
+        session.network().capture(None)?;
+        let predicted = match request.protocol {
+            Protocol::P3 => plan.prediction.clone(),
+            Protocol::Pip | Protocol::PipHopping => plan.pip.prediction.clone(),
+        };
+        Ok(Report {
+            outcome,
+            predicted,
+            baseline,
+            channels: plan.channels.iter().map(|c| c.number()).collect(),
+            survey: self.survey_cost(),
+            object,
+        })
+    }
+
+    /// What it took to know the links.
+    pub fn survey_cost(&self) -> SurveyCost {
+        SurveyCost {
+            measuring_s: self.surveyed.measuring.as_secs_f64(),
+            collecting_s: self.surveyed.collecting.as_secs_f64(),
+            links: self
+                .surveyed
+                .links
+                .summary(self.site.routing_channel())
+                .heard_pairs,
+            missing: self.surveyed.missing.iter().map(|n| n.get()).collect(),
+        }
+    }
+
+    fn object(&self, request: &Request, from: NodeId) -> Arc<[u8]> {
+        match &request.object {
+            Object::Bytes(bytes) => bytes.clone(),
+            Object::Random { bytes } => random_object(
+                derive(self.seed, "object", &[u64::from(from.get())]),
+                *bytes as usize,
+            ),
+        }
+    }
+}
+
+/// Whether `request` can be asked of `testbed` at all: what is known before its links are.
+///
+/// # Errors
+/// [`CollectError`] of bad input.
+pub fn check(testbed: &Testbed, request: &Request) -> Result<(), CollectError> {
+    let sink = request.to.unwrap_or(testbed.sink);
+    index_of(testbed, sink)?;
+    if let Some(from) = request.from {
+        index_of(testbed, from)?;
+        if from == sink {
+            return Err(CollectError::SourceIsSink(sink));
+        }
+    }
+    packets_of(request).map(|_| ())
+}
+
+/// `bytes` random bytes of `seed`.
+pub fn random_object(seed: u64, bytes: usize) -> Arc<[u8]> {
+    let mut rng = stream(seed, "object bytes", &[]);
+    let mut object = vec![0; bytes];
+    rand::RngCore::fill_bytes(&mut rng, &mut object);
+    object.into()
+}
+
+fn packets_of(request: &Request) -> Result<u32, CollectError> {
+    let bytes = match &request.object {
+        Object::Random { bytes } => u64::from(*bytes),
+        Object::Bytes(bytes) => bytes.len() as u64,
+    };
+    let payload = request.payload.bytes();
+    let packets = bytes.div_ceil(u64::from(payload));
+    let max = thalweg_wire::pipeline::MAX_PACKETS;
+    match u32::try_from(packets) {
+        Ok(0) => Err(CollectError::Empty),
+        Ok(n) if n <= u32::from(max) => Ok(n),
+        _ => Err(CollectError::TooLarge {
+            bytes,
+            packets,
+            payload,
+            max,
+        }),
+    }
+}
+
+fn index_of(testbed: &Testbed, node: NodeId) -> Result<usize, CollectError> {
+    let ids = || testbed.nodes.iter().map(|n| n.id);
+    testbed
+        .index_of(node)
+        .ok_or_else(|| CollectError::UnknownNode {
+            testbed: testbed.name.clone(),
+            node,
+            first: ids().min().unwrap_or(node),
+            last: ids().max().unwrap_or(node),
+        })
+}
