@@ -36,7 +36,7 @@ pub use interference::{band_of, Interference, Source, BANDS};
 pub use links::{Link, Links, LinksBuilder, INAUDIBLE_FACTOR};
 pub use losscause::LossCause;
 pub use measured::{MeasuredFrame, MeasuredLink};
-pub use medium::{Deaf, Medium, Outcome, Reception};
+pub use medium::{Deaf, Medium, Outcome, Reception, Standing};
 pub use variation::Variation;
 
 /// A radio of an environment: both its receiver and its sender.

@@ -6,6 +6,10 @@
 //! overlaps its reception. Draws depend on (seed, transmission, ear) only. Not modelled: receivers
 //! that lock on a frame in the middle of its preamble after another one ended. Tests: `tests/`.
 
+mod standing;
+
+pub use standing::Standing;
+
 use crate::environment::Environment;
 use crate::interference::Bursts;
 use crate::losscause::{LossCause, Without};

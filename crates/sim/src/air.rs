@@ -239,6 +239,9 @@ impl World {
             self.synchronised(ear.0 as usize, air);
         }
         self.locked = locked;
+        if self.watch.is_some() {
+            self.watch_beginning(air);
+        }
         self.queue.push(end, Rank::AirEnd, What::AirEnd { air });
         self.tell(n, end + latency, Telling::Sent(id, told_sfd));
     }
@@ -279,7 +282,13 @@ impl World {
         self.on_air.retain(|other| *other != air);
         let mut received = std::mem::take(&mut self.received);
         received.clear();
+        if self.watch.is_some() {
+            self.watch_end(air);
+        }
         self.medium.end(now, tx, &mut received);
+        if self.watch.is_some() {
+            self.tell_end(air, &received);
+        }
 
         self.radios[from].excursion = Excursion::No;
         self.settle(from);

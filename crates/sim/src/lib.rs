@@ -19,6 +19,7 @@ mod radio;
 #[cfg(test)]
 mod tests;
 mod trace;
+mod watch;
 mod world;
 
 pub use board::{boards, Board, Currents};
@@ -27,4 +28,4 @@ pub use clock::ClockModel;
 pub use energy::{Energy, RadioState};
 pub use fault::Fault;
 pub use network::{Network, NetworkError, SimError, Stop};
-pub use trace::{ReceptionTrace, Stats, TraceHook};
+pub use trace::{AirHook, AirTrace, Ending, Moment, ReceptionTrace, Stats, TraceHook};

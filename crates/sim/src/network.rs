@@ -9,7 +9,7 @@ use crate::capture::{Capture, CaptureError};
 use crate::energy::Energy;
 use crate::fault::Fault;
 use crate::radio::Radio;
-use crate::trace::{Stats, TraceHook};
+use crate::trace::{AirHook, Stats, TraceHook, Watch};
 use crate::world::{Next, World};
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -216,6 +216,24 @@ impl<E: Engine> Network<E> {
     /// Calls `hook` with every reception from now on.
     pub fn trace(&mut self, hook: Option<TraceHook>) {
         self.world.trace = hook;
+    }
+    /// Calls `hook` with the beginning and the end of every frame from now on, and with what
+    /// becomes of it at the receivers of `nodes`, also at those that do not hear it.
+    pub fn watch(&mut self, nodes: &[usize], hook: AirHook) {
+        self.world.watch = Some(Watch {
+            nodes: nodes.to_vec(),
+            hook,
+            begins: Vec::new(),
+            ends: Vec::new(),
+        });
+    }
+    /// Ends [`Network::watch`].
+    pub fn unwatch(&mut self) {
+        self.world.watch = None;
+    }
+    /// The site.
+    pub fn environment(&self) -> &Arc<Environment> {
+        self.world.medium.environment()
     }
 
     /// Runs until `deadline`, which is then the present, or until `observer` breaks. It is given

@@ -1,6 +1,6 @@
 //! What the simulator tells about itself: counts, and each reception with its cause of loss.
 
-use thalweg_medium::Outcome;
+use thalweg_medium::{LossCause, Outcome, Standing};
 use thalweg_units::{Channel, Dbm, SimTime};
 
 /// What happened so far, counted.
@@ -43,3 +43,56 @@ pub struct ReceptionTrace<'a> {
 
 /// What is called with each reception, in the order in which they end.
 pub type TraceHook = Box<dyn FnMut(&ReceptionTrace<'_>) + Send>;
+
+/// What the end of a frame brought to a receiver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// It was synchronised on the frame and got all of it right.
+    Good,
+    /// It was synchronised on the frame and got something wrong, in the header or after it.
+    Lost {
+        /// Why.
+        cause: LossCause,
+        /// Whose frame was the strongest other one on the channel.
+        interferer: Option<usize>,
+    },
+    /// It was not synchronised on this copy of the frame.
+    Other(Standing),
+}
+
+/// When something is told of a frame on the air.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment<'a> {
+    /// It begins: how each watched receiver but the sender's stands to it.
+    Begins(&'a [(usize, Standing)]),
+    /// It ends: what each watched receiver but the sender's has of it.
+    Ends(&'a [(usize, Ending)]),
+}
+
+/// A frame on the air, seen from the receivers that are watched.
+#[derive(Debug, Clone, Copy)]
+pub struct AirTrace<'a> {
+    /// The present.
+    pub at: SimTime,
+    /// The sender.
+    pub from: usize,
+    /// The channel.
+    pub channel: Channel,
+    /// When the first preamble symbol went out.
+    pub start: SimTime,
+    /// The frame as sent, without FCS.
+    pub mpdu: &'a [u8],
+    /// Beginning or end, and the receivers.
+    pub moment: Moment<'a>,
+}
+
+/// What is called with the beginning and the end of each frame, in order of time.
+pub type AirHook = Box<dyn FnMut(&AirTrace<'_>) + Send>;
+
+/// Receivers that are watched.
+pub(crate) struct Watch {
+    pub(crate) nodes: Vec<usize>,
+    pub(crate) hook: AirHook,
+    pub(crate) begins: Vec<(usize, Standing)>,
+    pub(crate) ends: Vec<(usize, Ending)>,
+}

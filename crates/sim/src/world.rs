@@ -7,7 +7,7 @@
 use crate::capture::{Capture, CaptureError};
 use crate::queue::{Queue, Rank, Slab};
 use crate::radio::Radio;
-use crate::trace::{Stats, TraceHook};
+use crate::trace::{Stats, TraceHook, Watch};
 use thalweg_engine::{OpId, RadioEvent, Refusal};
 use thalweg_medium::{EarId, Medium, Reception, TxId};
 use thalweg_units::{Channel, Dbm, Instant, SimTime};
@@ -116,6 +116,7 @@ pub(crate) struct World {
     pub(crate) stats: Stats,
     pub(crate) capture: Option<Box<dyn Capture>>,
     pub(crate) trace: Option<TraceHook>,
+    pub(crate) watch: Option<Watch>,
     pub(crate) failed: Option<CaptureError>,
     pub(crate) medium: Medium,
     pub(crate) queue: Queue<What>,
@@ -141,6 +142,7 @@ impl World {
             stats: Stats::default(),
             capture: None,
             trace: None,
+            watch: None,
             failed: None,
             medium,
             queue: Queue::new(),
