@@ -56,6 +56,20 @@ impl World {
         }
     }
 
+    pub(crate) fn plan_fault(&mut self, at: SimTime, n: usize, fault: Fault) {
+        let what = What::Strike {
+            planned: self.planned.len() as u32,
+        };
+        self.planned.push((n, fault));
+        self.queue.push(at.max(self.now), Rank::Turn, what);
+    }
+
+    pub(crate) fn strike(&mut self, planned: usize) {
+        if let Some((n, fault)) = self.planned.get(planned).copied() {
+            self.fault(n, fault);
+        }
+    }
+
     fn revive(&mut self, n: usize) {
         self.settle(n);
         let now = self.now;

@@ -204,6 +204,10 @@ impl<E: Engine> Network<E> {
     pub fn fault(&mut self, n: usize, fault: Fault) {
         self.world.fault(n, fault);
     }
+    /// From `at` on (from now on, where that has passed), `fault` holds for node `n`.
+    pub fn fault_at(&mut self, at: SimTime, n: usize, fault: Fault) {
+        self.world.plan_fault(at, n, fault);
+    }
     /// Writes what is on the air from now on to `to`, instead of to what it was written to before,
     /// which is flushed.
     ///

@@ -5,6 +5,7 @@
 //! into the medium come in time order. Invariant: each telling is told once. Tests: `tests/`.
 
 use crate::capture::{Capture, CaptureError};
+use crate::fault::Fault;
 use crate::queue::{Queue, Rank, Slab};
 use crate::radio::Radio;
 use crate::trace::{Stats, TraceHook, Watch};
@@ -84,6 +85,10 @@ pub(crate) enum What {
     Undeafen {
         node: u32,
     },
+    /// A fault that was planned strikes.
+    Strike {
+        planned: u32,
+    },
 }
 
 /// When a node wants its time-out, and the one event in the queue that stands for it.
@@ -127,6 +132,8 @@ pub(crate) struct World {
     pub(crate) on_air: Vec<u32>,
     pub(crate) tellings: Slab<Telling>,
     /// What dead nodes are owed.
+    /// Faults to come, and those that came.
+    pub(crate) planned: Vec<(usize, Fault)>,
     pub(crate) held: Vec<(u32, u32)>,
     pub(crate) locked: Vec<EarId>,
     pub(crate) received: Vec<Reception>,
@@ -151,6 +158,7 @@ impl World {
             airs: Slab::new(),
             on_air: Vec::new(),
             tellings: Slab::new(),
+            planned: Vec::new(),
             held: Vec::new(),
             locked: Vec::new(),
             received: Vec::new(),
@@ -209,6 +217,7 @@ impl World {
                 What::AirEnd { air } => self.air_end(air),
                 What::Head { node, air, tuning } => self.head(node as usize, air, tuning),
                 What::Undeafen { node } => self.undeafen(node as usize),
+                What::Strike { planned } => self.strike(planned as usize),
                 What::Tell { node, telling } => {
                     if self.radios[node as usize].dead {
                         self.held.push((node, telling));

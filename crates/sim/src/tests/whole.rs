@@ -157,6 +157,28 @@ fn dead_and_deaf_nodes() {
 }
 
 #[test]
+fn faults_strike_when_they_were_planned() {
+    let mut net = net(2);
+    net.command(1, Listen(26));
+    net.fault_at(at(5_000), 1, Fault::Dead);
+    net.fault_at(at(15_000), 1, Fault::Healthy);
+    net.fault_at(at(35_000), 1, Fault::Deaf { until: at(50_000) });
+    for time in [3_000, 8_000, 20_000, 40_000, 52_000] {
+        run(&mut net, time);
+        net.command(0, say(&[4; 9], When::Now));
+    }
+    run(&mut net, 60_000);
+    let frames = |(_, seen): &&(u64, Seen)| matches!(seen, Seen::Frame { .. });
+    assert_eq!(heard(&net, 1).iter().filter(frames).count(), 3);
+    // What is planned for the past strikes at once.
+    net.fault_at(at(0), 1, Fault::Dead);
+    run(&mut net, 60_001);
+    net.command(0, say(&[4; 9], When::Now));
+    run(&mut net, 70_000);
+    assert_eq!(heard(&net, 1).iter().filter(frames).count(), 3);
+}
+
+#[test]
 fn what_came_due_while_dead_comes_afterwards() {
     let mut net = net(1);
     net.command(0, Listen(26));
