@@ -77,19 +77,18 @@ struct Hears {
 }
 
 impl Hears {
-    /// Keeps `signal`, which begins at `at`. Signals that can have no part in a reception any more
-    /// go at the next idle moment, or when they are many: nobody minds them.
+    /// Makes room for a signal that begins at `at`. Those that can have no part in a reception any
+    /// more go at the next idle moment, or when they are many: nobody minds them.
     #[inline]
-    fn note(&mut self, signal: Signal, at: SimTime) {
+    fn forget(&mut self, at: SimTime) {
         if self.locked.is_none() || self.signals.len() >= self.room {
             let since = self
                 .locked
                 .as_ref()
                 .map_or(at.as_nanos(), |locked| locked.start);
-            self.signals.retain(|signal| signal.end > since);
+            self.signals.retain(|signal| signal.end() > since);
             self.room = 2 * self.signals.len() + FEW_SIGNALS;
         }
-        self.signals.push(signal);
     }
 }
 
@@ -167,7 +166,7 @@ impl Medium {
             let Some(tx) = self.transmissions.get(tx_place as usize) else {
                 continue;
             };
-            if tx.end <= at.as_nanos() {
+            if tx.end() <= at.as_nanos() {
                 continue;
             }
             let Some(link) = self.env.links.between(tx.from, ear, tx.channel) else {
@@ -258,19 +257,26 @@ impl Medium {
             let Some(signal) = arrive(draws, ear, tuned, tx, link) else {
                 continue;
             };
-            hears.note(signal, at);
-            if signal.on == On::Other {
+            hears.forget(at);
+            hears.signals.push(signal);
+            let Hears {
+                locked: lock,
+                header_right,
+                signals,
+                ..
+            } = hears;
+            // Looked at where it is kept: then it is written there and nowhere else.
+            let Some(signal) = signals.last().filter(|signal| signal.on == On::Same) else {
                 continue;
-            }
+            };
             let external = env.interference.at(ear_place, channel);
-            if let Some(current) = &hears.locked {
-                if hears.header_right || signal.is_synchronous_with(current) {
+            if let Some(current) = lock {
+                if *header_right || signal.is_synchronous_with(current) {
                     continue;
                 }
                 let age = at.as_nanos().saturating_sub(current.start);
                 if age < ear.chip.phy.sfd_offset().as_nanos() {
-                    let group: f64 = hears
-                        .signals
+                    let group: f64 = signals
                         .iter()
                         .filter(|s| s.is_synchronous_with(current))
                         .map(|s| s.power)
@@ -296,23 +302,23 @@ impl Medium {
                         chip: ear.chip,
                         noise: ear.noise,
                         locked: current,
-                        signals: &hears.signals,
+                        signals,
                         bursts: &self.burst_list,
                         burst_power: external.map_or(0.0, |(_, power)| power),
                         carriers: &self.carriers,
                     }
                     .assess(header, Without::Nothing, &mut self.scratch);
                     if heard.hazard < current.endurance() {
-                        hears.header_right = true;
+                        *header_right = true;
                         continue;
                     }
-                    hears.locked = None;
+                    *lock = None;
                 }
             }
             let burst = || bursts.power_at(&env.interference, external, at);
-            if can_lock(ear, &hears.signals, &signal, at, burst) {
-                hears.locked = Some(signal);
-                hears.header_right = false;
+            if can_lock(ear, signals, signal, at, burst) {
+                *lock = Some(*signal);
+                *header_right = false;
                 tx.locked.push(link.to);
                 locked.push(link.to);
             }
@@ -405,7 +411,7 @@ impl Medium {
                 let Some(tx) = self.transmissions.get(tx_place as usize) else {
                     continue;
                 };
-                if tx.end > at.as_nanos() {
+                if tx.end() > at.as_nanos() {
                     if let Some(link) = self.env.links.between(tx.from, ear, tx.channel) {
                         power += arrive(&self.draws, fixed, channel, tx, link)
                             .map_or(0.0, |signal| signal.power);
@@ -450,7 +456,7 @@ impl Medium {
                 from,
                 channel,
                 start: 0,
-                end: 0,
+                air: 0,
                 power: 0.0,
                 content,
                 mpdu: Vec::with_capacity(mpdu.len()),
@@ -463,7 +469,7 @@ impl Medium {
             tx.from = from;
             tx.channel = channel;
             tx.start = at.as_nanos();
-            tx.end = (at + air).as_nanos();
+            tx.air = air.as_nanos() as u32;
             tx.power = power.milliwatts().0;
             tx.content = content;
             tx.mpdu.clear();

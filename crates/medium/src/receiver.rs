@@ -7,7 +7,7 @@ use crate::links::INAUDIBLE_FACTOR;
 use crate::modem::Demodulator;
 use crate::reception::Heard;
 use crate::signal::Signal;
-use thalweg_units::{Channel, Db, Dbm, MilliWatts, SimTime};
+use thalweg_units::{Channel, Db, Dbm, SimTime};
 
 /// What of an ear does not change, ready for use.
 #[derive(Debug, Clone, Copy)]
@@ -89,7 +89,7 @@ pub(crate) fn can_lock(
 /// What the RSSI register says of `power`.
 pub(crate) fn rssi(ear: &Fixed, power: f64) -> Dbm {
     let step = ear.chip.rssi_step.0;
-    let level = MilliWatts(power + ear.sensed_noise).dbm().0 + ear.rssi_bias;
+    let level = Db::from_factor(power + ear.sensed_noise).0 + ear.rssi_bias;
     Dbm((level / step).round() * step)
 }
 

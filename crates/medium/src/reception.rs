@@ -147,7 +147,7 @@ impl Hearing<'_> {
                 }
             };
             if !ignored {
-                let end = (signal.end as i64 - self.locked.start as i64) as f64
+                let end = (signal.end() as i64 - self.locked.start as i64) as f64
                     + (f64::from(signal.delay) - f64::from(self.locked.delay));
                 *disturbed |= push_interval(changes, window, after, end, signal.power);
             }

@@ -22,7 +22,7 @@ pub(crate) enum On {
     Other,
 }
 
-/// A frame on the air, at one ear.
+/// A frame on the air, at one ear: 64 bytes, since everybody in reach keeps one of each frame.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Signal {
     /// The transmission.
@@ -35,8 +35,8 @@ pub(crate) struct Signal {
     pub(crate) content: u64,
     /// First preamble symbol leaves the sender, in nanoseconds.
     pub(crate) start: u64,
-    /// Last symbol has left the sender.
-    pub(crate) end: u64,
+    /// From then until the last symbol has left the sender, in nanoseconds.
+    pub(crate) air: u32,
     /// Propagation delay in nanoseconds.
     pub(crate) delay: f32,
     /// Hazard per symbol whatever the power.
@@ -63,7 +63,12 @@ impl Signal {
     }
     #[inline]
     pub(crate) fn is_on_at(&self, at: SimTime) -> bool {
-        self.start <= at.as_nanos() && at.as_nanos() < self.end
+        self.start <= at.as_nanos() && at.as_nanos() < self.end()
+    }
+    /// Last symbol has left the sender.
+    #[inline]
+    pub(crate) fn end(&self) -> u64 {
+        self.start + u64::from(self.air)
     }
     /// The hazard up to which this ear gets this frame right: exponential with mean one.
     pub(crate) fn endurance(&self) -> f64 {
@@ -86,11 +91,18 @@ pub(crate) struct Transmission {
     pub(crate) from: EarId,
     pub(crate) channel: Channel,
     pub(crate) start: u64,
-    pub(crate) end: u64,
+    pub(crate) air: u32,
     pub(crate) power: f64,
     pub(crate) content: u64,
     pub(crate) mpdu: Vec<u8>,
     pub(crate) locked: Vec<EarId>,
+}
+
+impl Transmission {
+    /// When its last symbol has left the sender.
+    pub(crate) fn end(&self) -> u64 {
+        self.start + u64::from(self.air)
+    }
 }
 
 /// The frame of `tx` at an ear tuned to `tuned`; `None` where it is too weak to matter.
@@ -119,7 +131,7 @@ pub(crate) fn arrive(
         },
         content: tx.content,
         start: tx.start,
-        end: tx.end,
+        air: tx.air,
         delay: link.delay_ns,
         erasure: link.erasure,
         power,

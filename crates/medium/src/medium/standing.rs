@@ -114,8 +114,8 @@ impl Medium {
             .filter(|other| {
                 other.on == On::Same
                     && !other.is_synchronous_with(signal)
-                    && other.start < signal.end
-                    && other.end > signal.start
+                    && other.start < signal.end()
+                    && other.end() > signal.start
             })
             .max_by(|a, b| a.power.total_cmp(&b.power))
             .map(|other| EarId(other.from))
