@@ -78,6 +78,12 @@ pub enum SessionError {
     /// The sink's node refused an order.
     #[error("the sink refused an order: {0}")]
     Refused(String),
+    /// The sink's node did not say how an order ended.
+    #[error("the sink did not answer within {patience}")]
+    NoEnd {
+        /// For how long it was waited.
+        patience: Duration,
+    },
     /// The simulator failed.
     #[error("simulation: {0}")]
     Sim(#[from] SimError),
@@ -162,6 +168,10 @@ impl Session {
     pub fn network(&mut self) -> &mut Network<Node> {
         &mut self.net
     }
+    /// The nodes' names, by index.
+    pub fn ids(&self) -> &[NodeId] {
+        &self.ids
+    }
     /// The board of the nodes.
     pub fn board(&self) -> &Board {
         &self.board
@@ -202,7 +212,7 @@ impl Session {
         mut handler: impl FnMut(SimTime, mote::Event) -> ControlFlow<Result<(), SessionError>>,
     ) -> Result<(), SessionError> {
         let deadline = self.net.now() + patience;
-        let mut outcome = Err(SessionError::Refused(format!("no end within {patience}")));
+        let mut outcome = Err(SessionError::NoEnd { patience });
         self.net.run_until(deadline, |at, node, event| {
             if node != sink {
                 return Continue(());
@@ -215,6 +225,11 @@ impl Session {
                 }
             }
         })?;
+        if let Err(SessionError::Stopped | SessionError::NoEnd { .. }) = outcome {
+            // The sink is free for its next order at once; whoever else takes part leaves when it
+            // hears nothing any more.
+            self.net.command(sink, mote::Command::Stop);
+        }
         outcome
     }
 }

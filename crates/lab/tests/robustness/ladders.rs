@@ -1,0 +1,124 @@
+//! Any number of hops and paths, any payload, any object, links of any quality.
+
+use crate::bench::{draw, fetch, object, terms, Ladder, Reverse};
+use thalweg_lab::transfer::{Protocol, Terms};
+use thalweg_wire::route::{PayloadSize, Percent};
+
+/// What is drawn for case `n`.
+fn case(n: u64) -> (Ladder, Protocol, Terms, usize) {
+    let d = |what, below| draw(what, &[n], below);
+    let (hops, paths) = (1 + d("hops", 10) as usize, 1 + d("paths", 10) as usize);
+    // Half of them ideal, the others down to links that lose half.
+    let least_prr = [1.0, 1.0, 0.9, 0.5][d("quality", 4) as usize];
+    let protocol = match d("protocol", 4) {
+        0 => Protocol::Pip,
+        1 => Protocol::PipHopping,
+        _ => Protocol::P3,
+    };
+    let smallest = if protocol == Protocol::PipHopping {
+        32
+    } else {
+        1
+    };
+    let payload = (1 + d("payload", 118) as u8).max(smallest);
+    let threshold = [None, Percent::new(50), Percent::new(95)][d("threshold", 3) as usize];
+    let terms = Terms {
+        payload: PayloadSize::new(payload).unwrap(),
+        threshold,
+        ..terms()
+    };
+    // One packet, a few, a hundred.
+    let most = usize::from(payload) * [1, 9, 120][d("size", 3) as usize];
+    let bytes = 1 + d("bytes", most as u64) as usize;
+    (
+        Ladder {
+            hops,
+            paths,
+            least_prr,
+            seed: n,
+            reverse: Reverse::Alive,
+        },
+        protocol,
+        terms,
+        bytes,
+    )
+}
+
+#[test]
+fn whatever_is_asked_for_ends_with_the_right_bytes_or_none() {
+    let (mut ideal, mut arrived) = (0, 0);
+    for n in 0..90 {
+        let (ladder, protocol, terms, bytes) = case(n);
+        let plan = ladder.plan();
+        assert_eq!(
+            (plan.hops, plan.path_count()),
+            (ladder.hops, ladder.paths.min(plan.path_bound))
+        );
+        let mut session = ladder.session();
+        let object = object(n, bytes);
+        for _ in 0..2 {
+            let outcome = fetch(&mut session, &plan, protocol, &terms, &object);
+            // What is sure on good links: a single sender each hop, or a few.
+            if ladder.least_prr == 1.0 && protocol != Protocol::P3 {
+                ideal += 1;
+                arrived += u32::from(outcome.verified);
+            }
+        }
+    }
+    assert!(
+        ideal > 20 && arrived * 10 >= ideal * 9,
+        "{arrived} of {ideal}"
+    );
+}
+
+#[test]
+fn every_number_of_hops_on_one_ideal_path() {
+    for hops in 1..=10 {
+        let ladder = Ladder {
+            hops,
+            paths: 1,
+            least_prr: 1.0,
+            seed: 5,
+            reverse: Reverse::Alive,
+        };
+        let (plan, mut session) = (ladder.plan(), ladder.session());
+        for (protocol, seed) in [
+            (Protocol::P3, 1),
+            (Protocol::Pip, 2),
+            (Protocol::PipHopping, 3),
+        ] {
+            let outcome = fetch(
+                &mut session,
+                &plan,
+                protocol,
+                &terms(),
+                &object(seed, 5_000),
+            );
+            assert!(outcome.verified, "{hops} hops: {outcome:?}");
+            assert_eq!(outcome.active_nodes, hops as u32 + 1);
+        }
+    }
+}
+
+#[test]
+fn every_number_of_paths() {
+    for paths in 1..=10 {
+        let ladder = Ladder {
+            hops: 3,
+            paths,
+            least_prr: 0.95,
+            seed: 9,
+            reverse: Reverse::Alive,
+        };
+        let (plan, mut session) = (ladder.plan(), ladder.session());
+        let outcome = fetch(
+            &mut session,
+            &plan,
+            Protocol::P3,
+            &terms(),
+            &object(1, 9_000),
+        );
+        assert!(outcome.verified, "{paths} paths: {outcome:?}");
+        assert_eq!(outcome.paths, paths as u32);
+    }
+}

@@ -1,0 +1,12 @@
+//! Transfers on the simulator with everything that can go wrong going wrong: none hangs, delivers
+//! other bytes than the source's, or reports success without them. See docs/robustness.md.
+
+mod bench;
+mod building;
+mod ends;
+mod faults;
+mod ladders;
+mod one_path;
+mod readers;
+mod same_seed;
+mod sizes;
