@@ -1,8 +1,8 @@
 //! Survey, collection and transfers, one after the other, on links that hear or lose.
 
 use super::bench::{
-    across, fetch, from_corner, grid, id, ideal, is_asleep, lossy, measure, net, until_end, GRID,
-    MS,
+    across, among_neighbours, fetch, from_corner, grid, id, ideal, is_asleep, lossy, measure, net,
+    until_end, GRID, MS,
 };
 use crate::collection::Collect;
 use crate::floodnet;
@@ -113,5 +113,23 @@ fn surveys_end_whatever_is_lost() {
             (0..GRID).all(|n| net.engine(n).mote.is_idle()),
             "{percent} %"
         );
+    }
+}
+
+#[test]
+fn every_single_frame_of_a_fetch_may_be_lost() {
+    // Wake-up floods, packets, requests and NACKs, at all who would have heard them.
+    for route in [across(1), from_corner(1)] {
+        let mut net = grid(ideal());
+        fetch(&mut net, route).unwrap();
+        let frames = net.sent().len();
+        assert!(frames > 100);
+        for lost in 0..frames {
+            let mut net = grid(among_neighbours(move |air| match air.number == lost {
+                true => Fate::Silent,
+                false => Fate::Heard,
+            }));
+            fetch(&mut net, route).unwrap_or_else(|| panic!("without frame {lost}"));
+        }
     }
 }
