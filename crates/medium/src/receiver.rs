@@ -7,6 +7,7 @@ use crate::links::INAUDIBLE_FACTOR;
 use crate::modem::Demodulator;
 use crate::reception::Heard;
 use crate::signal::Signal;
+use core::f64::consts::LN_10;
 use thalweg_units::{Channel, Db, Dbm, SimTime};
 
 /// What of an ear does not change, ready for use.
@@ -89,7 +90,8 @@ pub(crate) fn can_lock(
 /// What the RSSI register says of `power`.
 pub(crate) fn rssi(ear: &Fixed, power: f64) -> Dbm {
     let step = ear.chip.rssi_step.0;
-    let level = Db::from_factor(power + ear.sensed_noise).0 + ear.rssi_bias;
+    // The natural logarithm is the quicker one.
+    let level = libm::log(power + ear.sensed_noise) * (10.0 / LN_10) + ear.rssi_bias;
     Dbm((level / step).round() * step)
 }
 
@@ -98,6 +100,11 @@ pub(crate) fn rssi(ear: &Fixed, power: f64) -> Dbm {
 pub(crate) fn lqi(ear: &Fixed, heard: &Heard, word: u64) -> u8 {
     let g = Demodulator::ratio(ear.chip.modem, heard.power, ear.noise, heard.interference);
     let jitter = f64::from((word >> 12) as u8 % 5) - 2.0;
-    let correlation = 85.0 + 4.5 * Db::from_factor(g).0;
-    (correlation.min(106.0) + jitter).clamp(50.0, 110.0) as u8
+    // 4.7 dB; spares most receptions the logarithm.
+    let correlation = if g > 2.96 {
+        106.0
+    } else {
+        (85.0 + 4.5 * Db::from_factor(g).0).min(106.0)
+    };
+    (correlation + jitter).clamp(50.0, 110.0) as u8
 }

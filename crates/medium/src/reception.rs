@@ -178,11 +178,16 @@ impl Hearing<'_> {
         if Demodulator::ratio(modem, power, self.noise, heard.interference) > DOMINANT {
             return 0.0;
         }
+        // In symbols times nanoseconds.
+        let endured = self.locked.endurance() * symbol_ns;
         let (mut hazard, mut interference, mut from) = (0.0, 0.0, window.0);
         for change in changes {
             if change.at > from {
                 let g = Demodulator::ratio(modem, power, self.noise, interference);
                 hazard += (change.at - from) * self.demodulator.hazard(modem, g);
+                if hazard > endured {
+                    return f64::INFINITY;
+                }
                 from = change.at;
             }
             interference = f64::max(interference + change.power, 0.0);
