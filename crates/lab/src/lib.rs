@@ -4,6 +4,7 @@
 
 pub mod collect;
 pub mod experiment;
+pub mod explain;
 pub mod plot;
 pub mod store;
 pub mod testbed;

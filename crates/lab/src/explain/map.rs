@@ -1,0 +1,207 @@
+//! The loss map: what of each round is left after each stage, and why the rest is not.
+//!
+//! Invariants, for every hop: entered = arrived + lost by cause; what arrived at a stage enters
+//! the next hop. Tests: `tests.rs`.
+
+use super::cause::{Cause, Causes};
+use super::layout::SubGroup;
+use serde::{Deserialize, Serialize};
+
+/// What became of a transfer's frames, stage by stage. Nodes are named as the testbed does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LossMap {
+    /// `p3`, `pip` or `pip-hopping`.
+    pub protocol: String,
+    /// The node that has the object.
+    pub source: u16,
+    /// The node that wants it.
+    pub sink: u16,
+    /// H.
+    pub hops: usize,
+    /// Reception channels of stages 0 to H; of a transfer that hops, the first ones.
+    pub channels: Vec<u8>,
+    /// Every node with its stage and group, stage by stage.
+    pub nodes: Vec<MapNode>,
+    /// Packets of the object, round by round; of every wake-up, if there were several.
+    pub rounds: Vec<RoundLoss>,
+    /// Requests and releases of all rounds, towards the sink.
+    pub requests: Vec<HopLoss>,
+    /// NACKs of all rounds, towards the source.
+    pub nacks: Vec<HopLoss>,
+}
+
+/// A node's place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MapNode {
+    /// Who.
+    pub node: u16,
+    /// 0 (source) to H (sink).
+    pub stage: usize,
+    /// Whose packets it handles.
+    pub group: SubGroup,
+}
+
+/// A round of packets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoundLoss {
+    /// Wake-ups before that of this round.
+    pub attempt: u32,
+    /// From 1.
+    pub round: u32,
+    /// Hops in their order, the groups of each.
+    pub hops: Vec<HopLoss>,
+}
+
+/// What one sub-group made of a hop.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HopLoss {
+    /// The stage that receives.
+    pub stage: usize,
+    /// Of the packets.
+    pub group: SubGroup,
+    /// The channel of `stage`.
+    pub channel: u8,
+    /// Packets that somebody of the stage before had.
+    pub entered: u32,
+    /// Packets that somebody of this stage got.
+    pub arrived: u32,
+    /// The difference, each packet by what kept it from the receiver that was nearest to it.
+    pub lost: Causes,
+    /// The group's nodes of the stage before.
+    pub senders: Vec<Sender>,
+    /// The group's nodes of this stage.
+    pub receivers: Vec<Receiver>,
+}
+
+/// A sender's part in a hop.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sender {
+    /// Who.
+    pub node: u16,
+    /// Packets that it had.
+    pub had: u32,
+    /// Packets that it sent.
+    pub sent: u32,
+}
+
+/// A receiver's part in a hop.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receiver {
+    /// Who.
+    pub node: u16,
+    /// Packets that it got.
+    pub got: u32,
+    /// Why not the others that were sent.
+    pub lost: Causes,
+}
+
+impl HopLoss {
+    /// How many nodes sent a packet, on average; 0 where nothing entered.
+    pub fn mean_senders(&self) -> f64 {
+        let sent: u32 = self.senders.iter().map(|s| s.sent).sum();
+        match self.entered {
+            0 => 0.0,
+            n => f64::from(sent) / f64::from(n),
+        }
+    }
+    /// Share that arrived; `None` where nothing entered.
+    pub fn survival(&self) -> Option<f64> {
+        (self.entered > 0).then(|| f64::from(self.arrived) / f64::from(self.entered))
+    }
+    /// Whether nothing is unaccounted for.
+    pub fn is_conserved(&self) -> bool {
+        self.entered == self.arrived + self.lost.total()
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.entered += other.entered;
+        self.arrived += other.arrived;
+        self.lost.add(&other.lost);
+        for (mine, theirs) in self.senders.iter_mut().zip(&other.senders) {
+            mine.had += theirs.had;
+            mine.sent += theirs.sent;
+        }
+        for (mine, theirs) in self.receivers.iter_mut().zip(&other.receivers) {
+            mine.got += theirs.got;
+            mine.lost.add(&theirs.lost);
+        }
+    }
+}
+
+impl LossMap {
+    /// The first round of the last wake-up, which first-round reliability is about.
+    pub fn first_round(&self) -> Option<&RoundLoss> {
+        self.rounds.iter().rev().find(|r| r.round == 1)
+    }
+    /// The packets of all rounds.
+    pub fn all_rounds(&self) -> Vec<HopLoss> {
+        let mut rounds = self.rounds.iter();
+        let mut sum = rounds.next().map_or(Vec::new(), |r| r.hops.clone());
+        for round in rounds {
+            for (mine, theirs) in sum.iter_mut().zip(&round.hops) {
+                mine.add(theirs);
+            }
+        }
+        sum
+    }
+    /// Whether every hop accounts for all that entered it, and passes on all that arrived.
+    pub fn is_conserved(&self) -> bool {
+        let passed_on = |hops: &[HopLoss]| {
+            hops.iter().enumerate().all(|(at, hop)| {
+                let before = hops[..at].iter().rev().find(|b| b.group == hop.group);
+                hop.is_conserved() && before.is_none_or(|b| b.arrived == hop.entered)
+            })
+        };
+        self.rounds.iter().all(|r| passed_on(&r.hops))
+            && passed_on(&self.requests)
+            && passed_on(&self.nacks)
+    }
+}
+
+/// Losses of many transfers' first rounds by the receiving stage's distance from the sink.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Totals {
+    /// Transfers added.
+    pub transfers: u32,
+    /// By stages before the sink: 0 is the sink itself.
+    pub stages: Vec<StageTotal>,
+}
+
+/// One distance from the sink.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct StageTotal {
+    /// Packets that entered the hop.
+    pub entered: u32,
+    /// Packets that arrived.
+    pub arrived: u32,
+    /// The others.
+    pub lost: Causes,
+}
+
+impl Totals {
+    /// Adds the first round of a transfer.
+    pub fn add(&mut self, map: &LossMap) {
+        self.transfers += 1;
+        for hop in map.first_round().iter().flat_map(|r| &r.hops) {
+            let at = map.hops - hop.stage;
+            if self.stages.len() <= at {
+                self.stages.resize(at + 1, StageTotal::default());
+            }
+            let stage = &mut self.stages[at];
+            stage.entered += hop.entered;
+            stage.arrived += hop.arrived;
+            stage.lost.add(&hop.lost);
+        }
+    }
+    /// Packets lost, over all stages.
+    pub fn lost(&self) -> u32 {
+        self.stages.iter().map(|s| s.lost.total()).sum()
+    }
+    /// The share of `cause` in all losses, 0..=1, and what of it fell at the sink itself.
+    pub fn share(&self, cause: Cause) -> (f64, f64) {
+        let all = f64::from(self.lost().max(1));
+        let of = |s: &StageTotal| f64::from(s.lost.of(cause));
+        let sum: f64 = self.stages.iter().map(of).sum();
+        (sum / all, self.stages.first().map_or(0.0, of) / all)
+    }
+}

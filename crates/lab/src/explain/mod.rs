@@ -1,0 +1,92 @@
+//! Loss maps: where the packets of a transfer were lost, stage by stage, and why.
+//!
+//! [`fetch`] is [`Session::fetch`] with a map beside the outcome; [`Recorder`] does the same
+//! around any other way to run a transfer. Causes come from the medium's counterfactual redraws
+//! of each reception and from who sent what, never from a model. How to read a map:
+//! `docs/explain.md`. Does not cover wake-up floods. Tests: `tests.rs`.
+
+mod attribute;
+mod cause;
+mod layout;
+mod map;
+mod picture;
+mod record;
+mod text;
+
+pub use cause::{Cause, Causes};
+pub use layout::SubGroup;
+pub use map::{HopLoss, LossMap, MapNode, Receiver, RoundLoss, Sender, StageTotal, Totals};
+
+use crate::transfer::{Observer, Outcome, Protocol, Session, SessionError, Terms};
+use layout::Layout;
+use record::Log;
+use std::sync::{Arc, Mutex, PoisonError};
+use thalweg_planner::Plan;
+
+/// Records a transfer from [`Recorder::start`] to [`Recorder::finish`].
+pub struct Recorder {
+    log: Arc<Mutex<Log>>,
+    protocol: Protocol,
+    threshold: bool,
+}
+
+impl Recorder {
+    /// Watches the nodes of `plan` that `protocol` uses from now on, in place of whoever watched
+    /// the network before.
+    pub fn start(session: &mut Session, plan: &Plan, protocol: Protocol, terms: &Terms) -> Self {
+        let layout = Layout::new(plan, protocol);
+        let nodes = layout.nodes();
+        let network = session.network();
+        let log = Arc::new(Mutex::new(Log::new(layout, network.environment().clone())));
+        let noted = log.clone();
+        network.watch(
+            &nodes,
+            Box::new(move |air| {
+                noted
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .note(air);
+            }),
+        );
+        let threshold = protocol == Protocol::P3 && terms.threshold.is_some();
+        Self {
+            log,
+            protocol,
+            threshold,
+        }
+    }
+
+    /// Ends the watch and draws the map.
+    pub fn finish(self, session: &mut Session) -> LossMap {
+        session.network().unwatch();
+        let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let terms = attribute::Terms {
+            protocol: self.protocol,
+            ids: session.ids(),
+            power: session.board().tx_power,
+            threshold: self.threshold,
+        };
+        attribute::Attribution::new(&log, &terms).map()
+    }
+}
+
+/// [`Session::fetch`], and where the packets were lost. The outcome is the same as without.
+///
+/// # Errors
+/// [`SessionError`] where nothing can be said of the transfer.
+pub fn fetch(
+    session: &mut Session,
+    plan: &Plan,
+    protocol: Protocol,
+    terms: &Terms,
+    observer: Observer<'_>,
+) -> Result<(Outcome, Option<Vec<u8>>, LossMap), SessionError> {
+    let recorder = Recorder::start(session, plan, protocol, terms);
+    let fetched = session.fetch(plan, protocol, terms, observer);
+    let map = recorder.finish(session);
+    let (outcome, object) = fetched?;
+    Ok((outcome, object, map))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,262 @@
+//! The record of a transfer: each frame of the pipeline from where it came from, hop by hop.
+//!
+//! A journey is one frame of the source (data, request) or of the sink (NACK) and what all stages
+//! made of it: relays change its hop only, so its other bytes name it. Sent again in a later
+//! round it is another journey. Invariant: frames of strangers enter only as interferers.
+//! Tests: `tests.rs`.
+
+use super::layout::{Layout, SubGroup};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use thalweg_medium::{Deaf, EarId, Environment, LossCause, Standing};
+use thalweg_sim::{AirTrace, Ending, Moment};
+use thalweg_units::{Channel, SimTime};
+use thalweg_wire::pipeline::{set_hop, Header, Kind, Purpose, Request};
+use thalweg_wire::{FrameBuf, Reader};
+
+/// What became of a frame at a receiver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    Good,
+    Lost {
+        cause: LossCause,
+        interferer: Option<usize>,
+    },
+    /// The receiver was not there for it.
+    Off(Away),
+}
+
+/// How a receiver was away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Away {
+    /// Sending, turning around, or it broke off.
+    Busy,
+    /// Asleep or on another channel.
+    Absent,
+}
+
+/// What is known so far of a frame at a receiver.
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    fate: Fate,
+    /// It synchronised on the frame; no copy's end told anything yet.
+    locked: bool,
+    settled: bool,
+}
+
+/// What a hop made of a journey.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Step {
+    pub(super) senders: Vec<usize>,
+    pub(super) channel: Option<Channel>,
+    seen: BTreeMap<usize, Seen>,
+}
+
+impl Step {
+    pub(super) fn fate(&self, receiver: usize) -> Option<Fate> {
+        self.seen.get(&receiver).map(|seen| seen.fate)
+    }
+    pub(super) fn got(&self, receiver: usize) -> bool {
+        self.fate(receiver) == Some(Fate::Good)
+    }
+}
+
+/// One frame of source or sink on its way.
+#[derive(Debug, Clone)]
+pub(super) struct Journey {
+    pub(super) kind: Kind,
+    pub(super) group: SubGroup,
+    /// Wake-ups of the transfer before this one.
+    pub(super) attempt: u32,
+    /// Data: the round, from 0.
+    pub(super) round: u16,
+    pub(super) mpdu_bytes: usize,
+    /// By the stage that sends.
+    pub(super) steps: Vec<Step>,
+}
+
+/// Everything told of a transfer.
+pub(super) struct Log {
+    layout: Layout,
+    environment: Arc<Environment>,
+    pub(super) journeys: Vec<Journey>,
+    /// The present journey of the frames with these bytes, hop zero.
+    under_way: BTreeMap<Vec<u8>, usize>,
+    /// What is on the air: sender, channel, when it began.
+    on_air: Vec<(usize, Channel, SimTime)>,
+    attempt: Option<(thalweg_wire::pipeline::Tag, u32)>,
+    round: u16,
+}
+
+impl Log {
+    pub(super) fn new(layout: Layout, environment: Arc<Environment>) -> Self {
+        Self {
+            layout,
+            environment,
+            journeys: Vec::new(),
+            under_way: BTreeMap::new(),
+            on_air: Vec::new(),
+            attempt: None,
+            round: 0,
+        }
+    }
+
+    pub(super) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+    pub(super) fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    pub(super) fn note(&mut self, air: &AirTrace<'_>) {
+        let this = (air.from, air.channel, air.start);
+        match air.moment {
+            Moment::Begins(_) => self.on_air.push(this),
+            Moment::Ends(_) => self.on_air.retain(|other| *other != this),
+        }
+        let Some((journey, stage, next)) = self.journey(air) else {
+            return;
+        };
+        let group = self.journeys[journey].group;
+        let receivers: Vec<usize> = self.layout.members(next, group).collect();
+        match air.moment {
+            Moment::Begins(seen) => {
+                let step = &mut self.journeys[journey].steps[stage];
+                step.senders.push(air.from);
+                step.channel = Some(air.channel);
+                for (n, standing) in seen.iter().filter(|(n, _)| receivers.contains(n)) {
+                    let interferer = match standing {
+                        Standing::Unlocked(LossCause::Collision) => self.loudest(*n, air),
+                        _ => None,
+                    };
+                    self.journeys[journey].steps[stage].begins(*n, *standing, interferer);
+                }
+            }
+            Moment::Ends(seen) => {
+                let step = &mut self.journeys[journey].steps[stage];
+                for (n, ending) in seen.iter().filter(|(n, _)| receivers.contains(n)) {
+                    step.ends(*n, *ending);
+                }
+            }
+        }
+    }
+
+    /// The journey that a frame belongs to, the stage that sends it and the stage that it is for.
+    fn journey(&mut self, air: &AirTrace<'_>) -> Option<(usize, usize, usize)> {
+        let mut body = Reader::new(air.mpdu);
+        let header = Header::parse(&mut body).ok()?;
+        let (head, stage) = (header.head, usize::from(header.head.hop));
+        if self.layout.stage_of(air.from) != Some(stage) {
+            return None;
+        }
+        let (origin, next) = match head.kind {
+            Kind::Data | Kind::Request => (0, stage + 1),
+            Kind::Nack => (self.layout.hops(), stage.checked_sub(1)?),
+        };
+        if next > self.layout.hops() {
+            return None;
+        }
+        let mut frame = FrameBuf::from_slice(air.mpdu).ok()?;
+        set_hop(&mut frame, 0).ok()?;
+        let begins = matches!(air.moment, Moment::Begins(_));
+        if stage != origin || !begins {
+            let journey = *self.under_way.get(&frame[..])?;
+            return Some((journey, stage, next));
+        }
+        let attempt = match self.attempt {
+            Some((tag, n)) if tag == head.tag => n,
+            before => {
+                self.round = 0;
+                let n = before.map_or(0, |(_, n)| n + 1);
+                self.attempt = Some((head.tag, n));
+                n
+            }
+        };
+        if head.kind == Kind::Request {
+            let request = Request::parse(&mut body).ok()?;
+            if request.purpose == Purpose::Report {
+                self.round = header.number.wrapping_add(1);
+            }
+        }
+        let journey = self.journeys.len();
+        self.journeys.push(Journey {
+            kind: head.kind,
+            group: self.layout.group(head.group),
+            attempt,
+            round: self.round,
+            mpdu_bytes: air.mpdu.len(),
+            steps: vec![Step::default(); self.layout.hops() + 1],
+        });
+        self.under_way.insert(frame.to_vec(), journey);
+        Some((journey, stage, next))
+    }
+
+    /// Who else sends on the channel of `air`, the strongest at `to` on average.
+    fn loudest(&self, to: usize, air: &AirTrace<'_>) -> Option<usize> {
+        let power = |from: usize| {
+            let (from, to) = (EarId(from as u32), EarId(to as u32));
+            let rssi = self.environment.mean_rssi(from, to, air.channel);
+            rssi.map_or(f64::NEG_INFINITY, |rssi| rssi.0)
+        };
+        // Synchronous copies begin within a microsecond of each other.
+        let is_copy = |start: SimTime| air.start.as_nanos().abs_diff(start.as_nanos()) < 2_000;
+        self.on_air
+            .iter()
+            .filter(|(from, channel, start)| {
+                *channel == air.channel && *from != air.from && !is_copy(*start)
+            })
+            .map(|(from, _, _)| *from)
+            .max_by(|a, b| power(*a).total_cmp(&power(*b)).then(b.cmp(a)))
+    }
+}
+
+impl Step {
+    fn begins(&mut self, n: usize, standing: Standing, interferer: Option<usize>) {
+        let collision = |interferer| Fate::Lost {
+            cause: LossCause::Collision,
+            interferer,
+        };
+        let (fate, locked) = match standing {
+            Standing::WithCopy => return,
+            Standing::Locked => (Fate::Off(Away::Busy), true),
+            Standing::Off(Deaf::Busy) => (Fate::Off(Away::Busy), false),
+            Standing::Off(Deaf::Sleeping) | Standing::Elsewhere(_) => {
+                (Fate::Off(Away::Absent), false)
+            }
+            Standing::Taken(by) => (collision(Some(by.0 as usize)), false),
+            Standing::Unlocked(LossCause::Collision) => (collision(interferer), false),
+            Standing::Unlocked(cause) => {
+                let interferer = None;
+                (Fate::Lost { cause, interferer }, false)
+            }
+        };
+        let locked = locked || self.seen.get(&n).is_some_and(|seen| seen.locked);
+        let settled = false;
+        self.seen.insert(
+            n,
+            Seen {
+                fate,
+                locked,
+                settled,
+            },
+        );
+    }
+
+    fn ends(&mut self, n: usize, ending: Ending) {
+        let Some(seen) = self.seen.get_mut(&n) else {
+            return;
+        };
+        match ending {
+            Ending::Good => (seen.fate, seen.settled) = (Fate::Good, true),
+            Ending::Lost { cause, interferer } if !seen.settled => {
+                (seen.fate, seen.settled) = (Fate::Lost { cause, interferer }, true);
+            }
+            // It synchronised and then left the frame for another.
+            Ending::Other(Standing::Taken(by)) if seen.locked && !seen.settled => {
+                let (cause, interferer) = (LossCause::Collision, Some(by.0 as usize));
+                seen.fate = Fate::Lost { cause, interferer };
+            }
+            Ending::Lost { .. } | Ending::Other(_) => {}
+        }
+    }
+}
