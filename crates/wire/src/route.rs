@@ -300,6 +300,16 @@ impl Route {
         self.encoded_len().div_ceil(CHUNK)
     }
 
+    /// Bytes of its longest segment. All are equally long, give or take a byte: floods of shorter
+    /// frames travel faster, and one that follows another must not catch up with it.
+    pub fn segment_bytes(&self) -> usize {
+        SEGMENT_HEADER_BYTES + self.chunk_bytes()
+    }
+
+    fn chunk_bytes(&self) -> usize {
+        self.encoded_len().div_ceil(self.segments())
+    }
+
     fn encoded_len(&self) -> usize {
         let hops = usize::from(self.channels.hops());
         let threshold = usize::from(self.threshold.is_some());
@@ -332,7 +342,7 @@ impl Route {
         self.encode(&mut all)?;
         let len = all.len();
         let chunk = bytes[..len]
-            .chunks(CHUNK)
+            .chunks(self.chunk_bytes())
             .nth(index)
             .ok_or(WireError::Malformed)?;
         w.u8(SEGMENT_KIND)?.u16(self.transfer)?;

@@ -127,17 +127,17 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             && self.floods.is_idle()
     }
 
-    /// From the first wake-up packet to the source's first for a route of `segments` segments: the
-    /// floods follow each other at their spacing, the last runs out.
+    /// From the first wake-up packet to the source's first: the floods of the route's segments
+    /// follow each other at their spacing, the last reaches all stages, H hops and one to spare.
     pub fn wake_up_time(
-        segments: usize,
+        route: &Route,
         config: &floodnet::Config,
         timing: &BoardTiming,
     ) -> Duration {
-        let bytes = HEADER_BYTES + 1 + MAX_SEGMENT_BYTES;
-        let before = segments.saturating_sub(1) as u64;
+        let bytes = HEADER_BYTES + 1 + route.segment_bytes();
+        let before = route.segments().saturating_sub(1) as u64;
         flood_spacing(bytes, config.n_tx, timing) * before
-            + flood_time(bytes, config.reach, config.n_tx, timing)
+            + flood_time(bytes, route.channels.hops() + 1, config.n_tx, timing)
             + HANDOVER
     }
 
@@ -161,7 +161,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         let Some((_, start)) = self.called else {
             return self.queue_order(now, order);
         };
-        let needed = Self::wake_up_time(route.segments(), &self.config, &self.timing);
+        let needed = Self::wake_up_time(&route, &self.config, &self.timing);
         if self.has_order() || self.floods.is_busy() {
             self.tell(Event::Refused(Refused::Busy));
         } else if start.since(now) < needed {
@@ -184,7 +184,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         match order {
             Order::Floods(command) => self.floods.handle_command(now, command),
             Order::Fetch { route, room } => {
-                let needed = Self::wake_up_time(route.segments(), &self.config, &self.timing);
+                let needed = Self::wake_up_time(&route, &self.config, &self.timing);
                 let called = self.called.take().map(|(_, start)| start);
                 self.wake_up = Some(WakeUp {
                     route,
@@ -208,10 +208,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             Some(start) => {
                 (start.since(now + first_frame(&self.timing))).saturating_sub(MILLISECOND / 2)
             }
-            None => {
-                Self::wake_up_time(wake_up.route.segments(), &self.config, &self.timing)
-                    + wake_up.room
-            }
+            None => Self::wake_up_time(&wake_up.route, &self.config, &self.timing) + wake_up.room,
         };
         let (route, next) = (&wake_up.route, wake_up.next);
         match FrameBuf::build(|w| route.segment(next, until_start, w)) {
@@ -318,7 +315,9 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     fn answer_call(&mut self, now: Instant) {
         // Where there is room for another wake-up before it begins, another may come, and needs
         // all nodes to carry it.
-        let room = Self::wake_up_time(1, &self.config, &self.timing);
+        let bytes = HEADER_BYTES + 1 + MAX_SEGMENT_BYTES;
+        let (reach, n_tx) = (self.config.reach, self.config.n_tx);
+        let room = flood_time(bytes, reach, n_tx, &self.timing) + HANDOVER;
         if self
             .called
             .is_some_and(|(_, start)| start.since(now) > room)
@@ -337,7 +336,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     /// Joins a transfer, or goes to rest while it lasts.
     fn take_part(&mut self, now: Instant, route: Route, start: Instant) {
         let until = start + Duration::from_secs(u64::from(route.deadline_s));
-        let took = Self::wake_up_time(route.segments(), &self.config, &self.timing);
+        let took = Self::wake_up_time(&route, &self.config, &self.timing);
         let told = MILLISECOND * took.as_nanos().div_ceil(MILLISECOND.as_nanos());
         let first = start.saturating_sub(told + first_frame(&self.timing));
         let grid = Grid::new(first, until, self.grid.filter(|grid| !grid.is_over(now)));

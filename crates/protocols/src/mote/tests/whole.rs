@@ -10,9 +10,11 @@ use crate::linkprobe::NodeList;
 use crate::mote::{Command, Event};
 use crate::pip;
 use std::boxed::Box;
-use thalweg_engine::harness::Fate;
-use thalweg_units::Duration;
-use thalweg_wire::route::{Hopping, Route, Scheme};
+use std::vec::Vec;
+use thalweg_engine::harness::{Air, Fate};
+use thalweg_units::{Channel, Duration};
+use thalweg_wire::pipeline::Group;
+use thalweg_wire::route::{Channels, Hopping, Member, Route, Scheme};
 
 fn collect(nodes: usize) -> Command<16> {
     let nodes = NodeList::range(0, nodes as u16).unwrap();
@@ -131,5 +133,39 @@ fn every_single_frame_of_a_fetch_may_be_lost() {
             }));
             fetch(&mut net, route).unwrap_or_else(|| panic!("without frame {lost}"));
         }
+    }
+}
+
+#[test]
+fn a_segment_never_catches_up_with_the_one_before() {
+    // A line of ten hops, and routes with so many relays elsewhere that the last segment would be
+    // a few bytes if the others were full.
+    for beyond in [1, 2, 5] {
+        let line = |air: Air<'_>| match air.from.abs_diff(air.to) {
+            1 => Fate::Heard,
+            _ => Fate::Silent,
+        };
+        let mut net = net(11, Box::new(line));
+        let stages: Vec<Channel> = (0..11).map(|k| Channel::from_index(k)).collect();
+        let channels = Channels::new(&stages).unwrap();
+        let mut route = Route::new(1, id(10), id(0), Scheme::P3, channels);
+        for n in 1..10 {
+            let (node, stage, group) = (id(10 - n), n as u8, Group::Odd);
+            route.add(Member { node, stage, group }).unwrap();
+        }
+        for n in 100.. {
+            if route.segments() == 2 && n >= 120 + beyond {
+                break;
+            }
+            route
+                .add(Member {
+                    node: id(n),
+                    stage: 1,
+                    group: Group::Odd,
+                })
+                .unwrap();
+        }
+        assert_eq!(route.segments(), 2);
+        assert_eq!(fetch(&mut net, route).unwrap().rounds, 1);
     }
 }
