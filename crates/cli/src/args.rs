@@ -21,6 +21,7 @@ Examples:
   thalweg collect                       a 59 kB object out of a simulated 139-node building
   thalweg collect --testbed links.csv   the same over links that you measured
   thalweg testbed list                  the networks that are built in
+  thalweg reproduce p3                  the results of a paper, beside what it reports
 
 Exit status: 0 done, 1 the job failed, 2 bad usage or bad input.")]
 pub(crate) struct Cli {
@@ -39,6 +40,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Experiment(ExperimentCommand),
     Run(RunArgs),
+    Reproduce(ReproduceArgs),
 }
 
 /// Fetch an object from a node to the base station, verify it and store it.
@@ -204,7 +206,7 @@ pub(crate) enum ExperimentCommand {
     },
 }
 
-/// Run an experiment and print its table.
+/// Run an experiment and print its results beside the paper's.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -214,13 +216,48 @@ pub(crate) struct RunArgs {
     /// A built-in experiment (see `thalweg experiment list`) or a TOML file.
     #[arg(value_name = "EXPERIMENT|FILE", value_parser = values::name)]
     pub(crate) experiment: String,
-    /// The seeds, both ends included, such as 1..10 or 7.
-    #[arg(long, value_name = "A..B", default_value = "1..10", value_parser = values::seeds)]
-    pub(crate) seeds: Seeds,
-    /// Print the result as JSON, one object a line.
+    /// The seeds, both ends included, such as 1..10 or 7 [default: the experiment's, mostly 1..10].
+    #[arg(long, value_name = "A..B", value_parser = values::seeds)]
+    pub(crate) seeds: Option<Seeds>,
+    /// Draw so many routes (or links, or sources) per seed [default: the experiment's].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) routes: Option<u32>,
+    /// Print the results as JSON, one object a line.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write the rows as JSON and CSV to this folder.
+    /// Write rows (CSV, JSON), results and figures to this folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// The papers' tables and figures, beside what the papers report.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  thalweg reproduce                     every result of every paper
+  thalweg reproduce p3.fig5 p3.table1   two of them
+  thalweg reproduce p3 --report page    one paper, as a page to read
+  thalweg reproduce --quick --check     a subset, for continuous integration")]
+pub(crate) struct ReproduceArgs {
+    /// Papers (such as p3) and results (such as p3.fig5) [default: all].
+    #[arg(value_name = "PAPER|ID", value_parser = values::name)]
+    pub(crate) what: Vec<String>,
+    /// Few seeds and routes of each.
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Exit with status 1 where a result is outside its band without a written exception.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// The seeds, both ends included, such as 1..10 or 7 [default: the experiments', mostly 1..10].
+    #[arg(long, value_name = "A..B", value_parser = values::seeds)]
+    pub(crate) seeds: Option<Seeds>,
+    /// Print the results as JSON, one object a line.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write a self-contained page, index.html, to this folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) report: Option<PathBuf>,
+    /// Write rows (CSV, JSON), results and figures to this folder, one folder for each result.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 }

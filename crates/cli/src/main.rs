@@ -5,12 +5,15 @@ mod args;
 mod campaign;
 mod capture;
 mod collect;
+mod experiment;
 mod failure;
 mod interrupt;
 mod job;
 mod output;
 mod plan;
 mod progress;
+mod reproduce;
+mod run;
 mod table;
 mod testbed;
 mod values;
@@ -24,13 +27,13 @@ use args::{Cli, Command};
 use failure::Failure;
 
 fn main() -> ExitCode {
-    match run() {
+    match dispatch() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
 }
 
-fn run() -> Result<(), Failure> {
+fn dispatch() -> Result<(), Failure> {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error)
@@ -47,8 +50,8 @@ fn run() -> Result<(), Failure> {
         Command::Collect(args) => collect::run(args),
         Command::Plan(args) => plan::run(args),
         Command::Testbed(command) => testbed::run(command),
-        _ => Err(Failure::Job(
-            "experiments are not connected to the command line yet".to_owned(),
-        )),
+        Command::Experiment(command) => experiment::run(command),
+        Command::Run(args) => run::run(args),
+        Command::Reproduce(args) => reproduce::run(args),
     }
 }

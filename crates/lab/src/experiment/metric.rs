@@ -49,6 +49,9 @@ pub struct MetricSpec {
     /// or sums, not a mean of ratios.
     #[serde(default)]
     pub over: Option<String>,
+    /// Divided by the same metric of the rows in which these columns have these values instead, seed
+    /// by seed.
+    pub against: Option<BTreeMap<String, Value>>,
     /// The statistic over the rows of one seed.
     pub stat: Statistic,
     /// Its unit, as printed.
@@ -83,10 +86,29 @@ impl MetricSpec {
     /// This metric of `rows`, one result for each combination of its `by` columns. Combinations
     /// without any value have none.
     pub fn measure(&self, rows: &[Row]) -> Vec<Measured> {
-        // Keys as text sort and compare exactly; the values themselves are kept for printing.
-        let mut groups: BTreeMap<Vec<String>, Group> = BTreeMap::new();
+        let mut groups = self.groups(rows, &self.only);
+        let mut others = match &self.against {
+            None => Groups::new(),
+            Some(against) => {
+                let mut only = self.only.clone();
+                only.extend(against.iter().map(|(c, v)| (c.clone(), v.clone())));
+                self.groups(rows, &only)
+            }
+        };
+        let mut results = Vec::new();
+        while let Some((key, group)) = groups.pop_first() {
+            let other = others.remove(&key);
+            results.extend(self.measured(group, other));
+        }
+        results
+    }
+
+    /// The rows that have the values of `only`, by their `by` columns. Keys as text sort and compare
+    /// exactly; the values themselves are kept for printing.
+    fn groups(&self, rows: &[Row], only: &BTreeMap<String, Value>) -> Groups {
+        let mut groups = Groups::new();
         for row in rows {
-            let fits = self.only.iter().all(|(c, v)| row.0.get(c) == Some(v));
+            let fits = only.iter().all(|(c, v)| row.0.get(c) == Some(v));
             let at: Option<BTreeMap<String, Value>> = self
                 .by
                 .iter()
@@ -104,9 +126,6 @@ impl MetricSpec {
             group.seeds.entry(seed).or_default().push(value);
         }
         groups
-            .into_values()
-            .filter_map(|group| self.measured(group))
-            .collect()
     }
 
     /// What the metric takes of a row; none where the row lacks a column.
@@ -124,19 +143,18 @@ impl MetricSpec {
         })
     }
 
-    fn measured(&self, group: Group) -> Option<Measured> {
-        let n = group.seeds.len();
+    fn measured(&self, group: Group, other: Option<Group>) -> Option<Measured> {
         let (value, ci95, n) = if matches!(self.stat, Statistic::BestOf(_)) {
-            (best_choice(&group.seeds)?, None, n)
+            (best_choice(&group.seeds)?, None, group.seeds.len())
         } else {
+            let value = |rows: &Vec<Observed>| self.of_seed(rows);
             let per_seed: Vec<f64> = group
                 .seeds
-                .into_values()
-                .map(|rows| {
-                    let over: Option<Vec<f64>> = rows.iter().map(|o| o.over).collect();
-                    let value = self.stat.of(rows.iter().map(|o| o.value).collect());
-                    over.filter(|_| self.over.is_some())
-                        .map_or(value, |over| value / self.stat.of(over))
+                .iter()
+                .filter_map(|(seed, rows)| match (&self.against, &other) {
+                    (None, _) => Some(value(rows)),
+                    (Some(_), Some(other)) => Some(value(rows) / value(other.seeds.get(seed)?)),
+                    (Some(_), None) => None,
                 })
                 // A ratio over nothing says nothing.
                 .filter(|value| value.is_finite())
@@ -155,6 +173,15 @@ impl MetricSpec {
             n,
             unit: self.unit.clone(),
         })
+    }
+
+    /// The statistic of one seed's rows, divided by that of the `over` column if there is one.
+    fn of_seed(&self, rows: &[Observed]) -> f64 {
+        let value = self.stat.of(rows.iter().map(|o| o.value).collect());
+        if self.over.is_none() {
+            return value;
+        }
+        value / self.stat.of(rows.iter().filter_map(|o| o.over).collect())
     }
 }
 
@@ -175,6 +202,9 @@ struct Observed {
     over: Option<f64>,
     choice: Option<f64>,
 }
+
+/// Rows by their `by` columns.
+type Groups = BTreeMap<Vec<String>, Group>;
 
 /// Rows that agree in the `by` columns.
 struct Group {
@@ -294,6 +324,7 @@ mod tests {
             name: "m".into(),
             of: "x".into(),
             over: None,
+            against: None,
             stat,
             unit: String::new(),
             by: by.iter().map(|s| (*s).to_owned()).collect(),
@@ -361,5 +392,17 @@ mod tests {
         );
         let between = spec(Statistic::ShareBetween(5.0, 8.0), &[]).measure(&rows);
         assert_eq!(between[0].value, 0.75);
+    }
+
+    #[test]
+    fn one_protocol_against_another_seed_by_seed() {
+        let mut m = spec(Statistic::Mean, &[]);
+        m.only.insert("protocol".into(), Value::from("p3"));
+        m.against = Some([("protocol".to_owned(), Value::from("pip"))].into());
+        // Seed 1: 20 over 0, which says nothing; seed 2: 40 over 6.
+        let ratio = m.measure(&rows());
+        assert_eq!((ratio[0].n, ratio[0].value), (1, 40.0 / 6.0));
+        m.against = Some([("protocol".to_owned(), Value::from("none"))].into());
+        assert!(m.measure(&rows()).is_empty());
     }
 }

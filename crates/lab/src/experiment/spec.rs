@@ -37,6 +37,9 @@ pub struct Experiment {
     /// How it is drawn.
     #[serde(default, rename = "figure")]
     pub figures: Vec<FigureSpec>,
+    /// The file's text.
+    #[serde(skip)]
+    pub text: String,
 }
 
 const fn ten() -> u64 {
@@ -199,7 +202,7 @@ impl Experiment {
             path: path.to_owned(),
             why,
         };
-        let experiment: Self = toml::from_str(text).map_err(|e| {
+        let mut experiment: Self = toml::from_str(text).map_err(|e| {
             let message = e.message().replace('\n', " ");
             // An error inside `[run]` comes without a place: which keys are allowed depends on `kind`.
             match e
@@ -214,6 +217,7 @@ impl Experiment {
             }
         })?;
         experiment.check().map_err(malformed)?;
+        text.clone_into(&mut experiment.text);
         Ok(experiment)
     }
     fn check(&self) -> Result<(), String> {
@@ -231,6 +235,11 @@ impl Experiment {
             return Err("seeds: expected 1 to 10000".to_owned());
         }
         self.run.check()
+    }
+    /// Its file as JSON, with what the file leaves to defaults left out.
+    pub fn json(&self) -> serde_json::Value {
+        // The text was parsed before.
+        toml::from_str(&self.text).unwrap_or_default()
     }
     /// The papers' short names among the built-in experiments.
     pub fn papers(experiments: &[Self]) -> Vec<&str> {

@@ -464,6 +464,7 @@ pub(super) fn outcome_row(o: &Outcome) -> Row {
         .with("energy_j", o.energy_j)
         .with("duration_s", o.duration_s)
         .with("wake_up_s", o.wake_up_s)
+        .with("bytes", o.bytes)
         .with("verified", u32::from(o.verified));
     row.set_some("r1", o.first_round_reliability);
     row.set_some("retransmitted", o.retransmitted);

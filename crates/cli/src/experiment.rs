@@ -1,0 +1,75 @@
+//! `thalweg experiment list|show`.
+
+use serde::Serialize;
+use thalweg_lab::experiment::{Claims, Experiment};
+
+use crate::args::ExperimentCommand;
+use crate::failure::Failure;
+use crate::output::{print, print_json};
+use crate::table::{Align, Table};
+
+/// Runs `experiment list` or `experiment show`.
+pub(crate) fn run(command: &ExperimentCommand) -> Result<(), Failure> {
+    match command {
+        ExperimentCommand::List { json } => list(*json),
+        ExperimentCommand::Show { experiment, json } => show(experiment, *json),
+    }
+}
+
+/// An experiment in a list.
+#[derive(Debug, Serialize)]
+struct Entry<'a> {
+    id: &'a str,
+    title: &'a str,
+    paper: Option<&'a str>,
+    seeds: u64,
+    claims: usize,
+}
+
+fn list(json: bool) -> Result<(), Failure> {
+    let experiments = Experiment::built_in().map_err(Failure::job)?;
+    let mut entries = Vec::new();
+    for e in &experiments {
+        let claims = claims_of(e)?.claims;
+        entries.push(Entry {
+            id: &e.id,
+            title: &e.title,
+            paper: e.paper.as_deref(),
+            seeds: e.seeds,
+            claims: claims
+                .iter()
+                .filter(|c| c.id == e.id && c.band.is_some())
+                .count(),
+        });
+    }
+    if json {
+        return print_json(&entries);
+    }
+    let (left, right) = (Align::Left, Align::Right);
+    let mut table = Table::new([
+        ("id", left),
+        ("seeds", right),
+        ("bands", right),
+        ("what it measures", left),
+    ]);
+    for e in entries {
+        let (seeds, claims) = (e.seeds.to_string(), e.claims.to_string());
+        table.row([e.id, &seeds, &claims, e.title]);
+    }
+    print(&table.render())
+}
+
+/// What the experiment's paper claims.
+pub(crate) fn claims_of(experiment: &Experiment) -> Result<Claims, Failure> {
+    let paper = experiment.paper.as_deref().unwrap_or_default();
+    Claims::of_paper(paper).map_err(Failure::job)
+}
+
+fn show(name: &str, json: bool) -> Result<(), Failure> {
+    let experiment = Experiment::load(name).map_err(Failure::input)?;
+    if json {
+        return print_json(&experiment.json());
+    }
+    // The file is the plan; a copy of it is an experiment of one's own.
+    print(&experiment.text)
+}

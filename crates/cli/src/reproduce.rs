@@ -1,0 +1,107 @@
+//! `thalweg reproduce`: the papers' results, one after the other, as tables, JSON lines or a page.
+
+use thalweg_lab::experiment::{page, Experiment, Report, Row, Run};
+
+use crate::args::ReproduceArgs;
+use crate::experiment::claims_of;
+use crate::failure::Failure;
+use crate::output::{print, write_file};
+use crate::run::{json_lines, make_folder, seeds_of, text, write_report, Lab};
+
+/// Runs `thalweg reproduce`.
+pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
+    let experiments = chosen(&args.what)?;
+    for folder in args.report.iter().chain(&args.out) {
+        make_folder(folder)?;
+    }
+    let lab = Lab::new();
+    // Some results are different looks at the same run.
+    let mut kept: Vec<(Run, Vec<u64>, Vec<Row>)> = Vec::new();
+    let mut reports = Vec::new();
+    for mut experiment in experiments {
+        if args.quick {
+            experiment.seeds = experiment.quick.seeds;
+            if let Some(routes) = experiment.quick.routes {
+                experiment.run = experiment.run.with_routes(routes);
+            }
+        }
+        let seeds = seeds_of(args.seeds, experiment.seeds);
+        let known = kept
+            .iter()
+            .find(|(run, with, _)| *run == experiment.run && *with == seeds);
+        let rows = match known {
+            Some((_, _, rows)) => rows.clone(),
+            None => {
+                let rows = lab.rows(&experiment.id, &experiment.run, &seeds)?;
+                kept.push((experiment.run.clone(), seeds.clone(), rows.clone()));
+                rows
+            }
+        };
+        lab.finish();
+        let report = Report::new(&experiment, &seeds, rows, &claims_of(&experiment)?);
+        if let Some(out) = &args.out {
+            let folder = out.join(&experiment.id);
+            make_folder(&folder)?;
+            write_report(&folder, &report)?;
+        }
+        if args.json {
+            print(&json_lines(&report.results)?)?;
+        } else {
+            print(&format!("{}\n", text(&report)))?;
+        }
+        reports.push(report);
+    }
+    if let Some(folder) = &args.report {
+        write_file(&folder.join("index.html"), &page(&reports))?;
+    }
+    if !args.json {
+        print(&summary(&reports))?;
+    }
+    let misses: Vec<String> = reports.iter().flat_map(Report::misses).collect();
+    if args.check && !misses.is_empty() {
+        let (count, list) = (misses.len(), misses.join("; "));
+        return Err(Failure::Job(format!(
+            "{count} without a written exception: {list}"
+        )));
+    }
+    Ok(())
+}
+
+/// The built-in experiments that `what` names, each once, in their own order; all where it is empty.
+fn chosen(what: &[String]) -> Result<Vec<Experiment>, Failure> {
+    let all = Experiment::built_in().map_err(Failure::job)?;
+    let names = |e: &Experiment, name: &String| e.id == *name || e.paper.as_ref() == Some(name);
+    if let Some(unknown) = what.iter().find(|name| !all.iter().any(|e| names(e, name))) {
+        return Err(Failure::Input(format!(
+            "no paper and no result is called {unknown:?}; there are the papers {} and the results \
+             of `thalweg experiment list`",
+            Experiment::papers(&all).join(", ")
+        )));
+    }
+    let wanted = |e: &Experiment| what.is_empty() || what.iter().any(|name| names(e, name));
+    Ok(all
+        .into_iter()
+        .filter(|e| e.paper.is_some() && wanted(e))
+        .collect())
+}
+
+fn summary(reports: &[Report]) -> String {
+    let results = || reports.iter().flat_map(|r| &r.results);
+    let within = results().filter(|r| r.within == Some(true)).count();
+    let outside: Vec<String> = results()
+        .filter(|r| r.within == Some(false))
+        .map(|r| match &r.exception {
+            Some(why) => format!("  {}: {}: {why}", r.id, r.measured.label()),
+            None => format!("  {}: {}", r.id, r.measured.label()),
+        })
+        .collect();
+    let mut text = format!(
+        "{within} of {} results lie within their bands",
+        within + outside.len()
+    );
+    match outside.is_empty() {
+        true => text.push('\n'),
+        false => text.push_str(&format!("; outside:\n{}\n", outside.join("\n"))),
+    }
+    text
+}

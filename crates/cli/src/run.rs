@@ -1,0 +1,186 @@
+//! `thalweg run`: one experiment, its results as a table or as JSON, its rows and figures as files.
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use thalweg_lab::experiment::{
+    self, csv, short, span, Experiment, ExperimentError, Judged, Report, Row, Run, Sites,
+};
+
+use crate::args::RunArgs;
+use crate::experiment::claims_of;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::output::{cannot_write, print, write_file};
+use crate::progress::Reporter;
+use crate::table::{Align, Table};
+use crate::values::Seeds;
+
+/// Runs `thalweg run`.
+pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
+    let mut experiment = Experiment::load(&args.experiment).map_err(Failure::input)?;
+    let claims = claims_of(&experiment)?;
+    if let Some(routes) = args.routes {
+        experiment.run = experiment.run.with_routes(routes);
+    }
+    let seeds = seeds_of(args.seeds, experiment.seeds);
+    if let Some(folder) = &args.out {
+        make_folder(folder)?;
+    }
+    let lab = Lab::new();
+    let rows = lab.rows(&experiment.id, &experiment.run, &seeds)?;
+    lab.finish();
+    let report = Report::new(&experiment, &seeds, rows, &claims);
+    if let Some(folder) = &args.out {
+        write_report(folder, &report)?;
+    }
+    if args.json {
+        print(&json_lines(&report.results)?)
+    } else {
+        print(&text(&report))
+    }
+}
+
+/// The seeds asked for, else 1 to `count`.
+pub(crate) fn seeds_of(asked: Option<Seeds>, count: u64) -> Vec<u64> {
+    let (first, last) = asked.map_or((1, count), |s| (s.first, s.last));
+    (first..=last).collect()
+}
+
+/// What runs experiments, and tells how far they are.
+pub(crate) struct Lab {
+    sites: Sites,
+    interrupt: Interrupt,
+    reporter: Mutex<Reporter>,
+}
+
+impl Lab {
+    pub(crate) fn new() -> Self {
+        Self {
+            sites: Sites::default(),
+            interrupt: Interrupt::on_signals(),
+            reporter: Mutex::new(Reporter::to_stderr()),
+        }
+    }
+
+    /// The rows of `run` with `seeds`; `id` names it in the progress.
+    pub(crate) fn rows(&self, id: &str, run: &Run, seeds: &[u64]) -> Result<Vec<Row>, Failure> {
+        let observer = |done: u64, total: u64| {
+            if self.interrupt.is_set() {
+                return ControlFlow::Break(());
+            }
+            let mut reporter = self.reporter.lock().unwrap_or_else(PoisonError::into_inner);
+            reporter.counted(id, "", done, total);
+            ControlFlow::Continue(())
+        };
+        experiment::run(run, seeds, &self.sites, &observer).map_err(failure)
+    }
+
+    /// Takes the progress bar away.
+    pub(crate) fn finish(&self) {
+        self.reporter
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .finish();
+    }
+}
+
+fn failure(error: ExperimentError) -> Failure {
+    if error.is_input() {
+        Failure::input(error)
+    } else {
+        Failure::job(error)
+    }
+}
+
+/// Makes a folder for results, before time is spent on them.
+pub(crate) fn make_folder(folder: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(folder).map_err(|error| cannot_write(folder, &error))
+}
+
+/// Writes rows, results and figures of `report` to `folder`.
+pub(crate) fn write_report(folder: &Path, report: &Report) -> Result<(), Failure> {
+    let rows = serde_json::to_string(&report.rows).map_err(Failure::job)?;
+    let results = serde_json::to_string_pretty(&report.results).map_err(Failure::job)?;
+    write_file(&folder.join("rows.csv"), &csv(&report.rows))?;
+    write_file(&folder.join("rows.json"), &format!("{rows}\n"))?;
+    write_file(&folder.join("results.json"), &format!("{results}\n"))?;
+    for (name, svg) in &report.figures {
+        write_file(&folder.join(format!("{name}.svg")), svg)?;
+    }
+    Ok(())
+}
+
+/// One JSON object a line.
+pub(crate) fn json_lines(results: &[Judged]) -> Result<String, Failure> {
+    let mut text = String::new();
+    for result in results {
+        text.push_str(&serde_json::to_string(result).map_err(Failure::job)?);
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// The results as a table.
+pub(crate) fn text(report: &Report) -> String {
+    let e = &report.experiment;
+    let seeds = match report.seeds.as_slice() {
+        [one] => format!("seed {one}"),
+        [first, .., last] => format!("seeds {first}..{last}"),
+        [] => String::new(),
+    };
+    let (left, right) = (Align::Left, Align::Right);
+    let mut table = Table::new([
+        ("metric", left),
+        ("value", right),
+        ("95 %", right),
+        ("unit", left),
+        ("paper", right),
+        ("band", right),
+        ("", left),
+    ]);
+    for r in &report.results {
+        table.row([
+            r.measured.label(),
+            short(r.measured.value),
+            r.measured.ci95.map(span).unwrap_or_default(),
+            r.measured.unit.clone(),
+            r.reference.map(short).unwrap_or_default(),
+            r.band.map(span).unwrap_or_default(),
+            verdict(r).to_owned(),
+        ]);
+    }
+    for claim in &report.unanswered {
+        let band = claim.band.map(span).unwrap_or_default();
+        let reference = claim.reference.map(short).unwrap_or_default();
+        let nothing = String::new;
+        let missing = "not measured".to_owned();
+        table.row([
+            claim.metric.clone(),
+            nothing(),
+            nothing(),
+            nothing(),
+            reference,
+            band,
+            missing,
+        ]);
+    }
+    format!(
+        "{}: {} ({seeds}, {} rows)\n\n{}",
+        e.id,
+        e.title,
+        report.rows.len(),
+        table.render()
+    )
+}
+
+fn verdict(result: &Judged) -> &'static str {
+    match (result.within, &result.exception) {
+        (Some(true), _) => "within",
+        (Some(false), None) => "OUTSIDE",
+        (Some(false), Some(_)) => "outside (explained)",
+        (None, _) => "",
+    }
+}

@@ -1,0 +1,168 @@
+//! `experiment`, `run` and `reproduce` end to end, on experiments small enough for every test run.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::Command;
+
+const LINE: &str = "
+id = 'mine'
+title = 'P3 and PIP on a line'
+[run]
+kind = 'transfers'
+testbed = 'line5'
+routes = 1
+packets = 10
+protocols = ['p3', 'pip']
+route = { min_hops = 2, max_hops = 4, min_paths = 1, floors = 'any' }
+[[metric]]
+name = 'goodput_mean'
+of = 'goodput_kbps'
+stat = 'mean'
+unit = 'kbit/s'
+by = ['protocol']
+[[figure]]
+name = 'goodput'
+title = 'Goodput'
+x = { column = 'protocol', label = 'Protocol' }
+y = { column = 'goodput_kbps', label = 'Goodput (kbit/s)' }
+";
+
+fn thalweg(folder: &Path, args: &[&str]) -> (i32, String, String) {
+    let mut command = Command::cargo_bin("thalweg").unwrap();
+    let output = command.current_dir(folder).args(args).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (
+        output.status.code().unwrap(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+#[test]
+fn run_writes_rows_results_and_figures_the_same_each_time() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("mine.toml"), LINE).unwrap();
+    let args = |out| {
+        [
+            "run",
+            "mine.toml",
+            "--seeds",
+            "1..2",
+            "--json",
+            "--out",
+            out,
+        ]
+    };
+    let (status, first, _) = thalweg(dir.path(), &args("a"));
+    assert_eq!(status, 0);
+    assert_eq!(first.lines().count(), 2);
+    let keys = [
+        "id",
+        "paper",
+        "metric",
+        "at",
+        "value",
+        "ci95",
+        "n",
+        "unit",
+        "reference",
+        "band",
+        "within",
+    ];
+    for line in first.lines() {
+        let value: serde_json::Value = serde_json::from_str(line).unwrap();
+        let object = value.as_object().unwrap();
+        assert!(
+            object.len() == keys.len() && keys.iter().all(|k| object.contains_key(*k)),
+            "{line}"
+        );
+        assert!(
+            value["n"] == 2 && value["value"].as_f64().unwrap() > 0.0,
+            "{line}"
+        );
+    }
+    let (_, second, _) = thalweg(dir.path(), &args("b"));
+    assert_eq!(first, second);
+    for file in ["rows.csv", "rows.json", "results.json", "goodput.svg"] {
+        let read = |folder: &str| fs::read(dir.path().join(folder).join(file)).unwrap();
+        assert!(!read("a").is_empty() && read("a") == read("b"), "{file}");
+    }
+    let (_, table, _) = thalweg(dir.path(), &["run", "mine.toml", "--seeds", "1"]);
+    assert!(
+        table.contains("goodput_mean (protocol pip)") && table.contains("kbit/s"),
+        "{table}"
+    );
+}
+
+#[test]
+fn experiments_are_listed_and_shown() {
+    let dir = tempfile::tempdir().unwrap();
+    let (status, list, _) = thalweg(dir.path(), &["experiment", "list"]);
+    assert!(
+        status == 0 && list.contains("p3.table1") && list.contains("p3.asym"),
+        "{list}"
+    );
+    let (_, json, _) = thalweg(dir.path(), &["experiment", "list", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert!(json.as_array().is_some_and(|a| a.len() >= 11));
+    let (_, toml, _) = thalweg(dir.path(), &["experiment", "show", "p3.fig5"]);
+    // What is shown is a file that can be run.
+    fs::write(dir.path().join("copy.toml"), toml).unwrap();
+    let (status, shown, _) = thalweg(dir.path(), &["experiment", "show", "copy.toml", "--json"]);
+    assert!(status == 0 && shown.contains("\"transfers\""), "{shown}");
+}
+
+#[test]
+fn reproduce_judges_and_reports() {
+    let dir = tempfile::tempdir().unwrap();
+    let args = [
+        "reproduce",
+        "p3.table1",
+        "--seeds",
+        "1",
+        "--quick",
+        "--check",
+        "--report",
+        "page",
+    ];
+    let (status, text, errors) = thalweg(dir.path(), &args);
+    assert!(
+        text.contains("prr_mean (tree own)") && text.contains("within"),
+        "{text}"
+    );
+    assert!(
+        status == 0 || (status == 1 && errors.contains("written exception")),
+        "{errors}"
+    );
+    let page = fs::read_to_string(dir.path().join("page/index.html")).unwrap();
+    assert!(page.contains("<svg") && page.contains("p3.table1") && !page.contains("<script"));
+}
+
+#[test]
+fn what_is_not_there_is_named_in_one_line() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("bad.toml"), "id = 'x'\ntitle = 3\n").unwrap();
+    fs::write(
+        dir.path().join("wide.toml"),
+        LINE.replace("routes = 1", "routes = 0"),
+    )
+    .unwrap();
+    for (args, part) in [
+        (&["run", "no-such"][..], "no-such"),
+        (&["run", "bad.toml"], "bad.toml: line 2"),
+        (&["run", "wide.toml"], "run.routes"),
+        (&["experiment", "show", "no-such"], "experiment list"),
+        (&["reproduce", "p9"], "p9"),
+        (&["run", "p3.fig5", "--seeds", "5..1"], "backwards"),
+        (&["run", "p3.fig5", "--routes", "0"], "--routes"),
+    ] {
+        let (status, out, errors) = thalweg(dir.path(), args);
+        let one = errors.lines().count() == 1 && errors.starts_with("thalweg: error: ");
+        assert!(
+            status == 2 && out.is_empty() && one && errors.contains(part),
+            "{args:?}: {errors}"
+        );
+    }
+}
