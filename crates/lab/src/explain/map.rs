@@ -193,6 +193,19 @@ impl Totals {
             stage.lost.add(&hop.lost);
         }
     }
+    /// Adds what `other` counted.
+    pub fn merge(&mut self, other: &Self) {
+        self.transfers += other.transfers;
+        if self.stages.len() < other.stages.len() {
+            self.stages
+                .resize(other.stages.len(), StageTotal::default());
+        }
+        for (mine, theirs) in self.stages.iter_mut().zip(&other.stages) {
+            mine.entered += theirs.entered;
+            mine.arrived += theirs.arrived;
+            mine.lost.add(&theirs.lost);
+        }
+    }
     /// Packets lost, over all stages.
     pub fn lost(&self) -> u32 {
         self.stages.iter().map(|s| s.lost.total()).sum()
