@@ -39,15 +39,48 @@ pub fn survival(levels: &[Dbm], unknown: usize) -> f64 {
         return UNKNOWN[(count - 1).min(UNKNOWN.len() - 1)];
     }
     let powers = levels.iter().map(|level| level.milliwatts().0);
-    let strongest = powers.clone().fold(0.0, f64::max);
-    let (sum, squares) = powers.fold((0.0, 0.0), |(sum, sq), p| (sum + p, sq + p * p));
-    let (rest, rest_squares) = (sum - strongest, squares - strongest * strongest);
-    if rest <= 0.0 || rest_squares <= 0.0 {
-        return 1.0;
+    match Lead::of(powers) {
+        Some(lead) => lead.survival(0.0),
+        None => 1.0,
     }
-    let others = rest * rest / rest_squares;
-    let lead_db = 10.0 * libm::log10(strongest / rest);
-    interpolated(others, lead_db)
+}
+
+/// What of several senders' powers decides over their beats.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Lead {
+    /// Effective number of senders beside the strongest.
+    others: f64,
+    /// The strongest over the sum of the others, in decibels.
+    db: f64,
+}
+
+impl Lead {
+    /// Of senders that arrive with `powers` (in any unit); none where there are fewer than two.
+    pub(crate) fn of(powers: impl Iterator<Item = f64>) -> Option<Self> {
+        let (mut strongest, mut sum, mut squares) = (0.0, 0.0, 0.0);
+        for power in powers {
+            strongest = f64::max(strongest, power);
+            sum += power;
+            squares += power * power;
+        }
+        let (rest, rest_squares) = (sum - strongest, squares - strongest * strongest);
+        (rest > 0.0 && rest_squares > 0.0).then(|| Self {
+            others: rest * rest / rest_squares,
+            db: 10.0 * libm::log10(strongest / rest),
+        })
+    }
+    /// Probability that a frame survives, where the strongest lies `shift_db` higher than that.
+    pub(crate) fn survival(&self, shift_db: f64) -> f64 {
+        // Below the others' own level another one of them is the strongest.
+        let least = -10.0 * libm::log10(self.others.max(1.0));
+        let lead = self.db + shift_db;
+        let lead = if lead < least {
+            2.0 * least - lead
+        } else {
+            lead
+        };
+        interpolated(self.others, lead)
+    }
 }
 
 fn interpolated(others: f64, lead_db: f64) -> f64 {

@@ -4,8 +4,9 @@
 //! groups' path counts differ by at most one, and so do their sizes per stage until
 //! the last stage is thinned. Nothing here draws but the random halves. Tests: in tests/plans.rs.
 
-use crate::links::LinkQualities;
-use crate::predict::{chain, reversed};
+use crate::assess::{Layout, Stages};
+use crate::expect::Expected;
+use crate::predict::both_ways;
 use crate::topology::Topology;
 use rand::seq::SliceRandom;
 use rand::Rng;
@@ -65,7 +66,7 @@ pub(crate) fn random_halves(paths: usize, rng: &mut impl Rng) -> Vec<Group> {
 /// Stages under construction.
 #[derive(Debug, Clone)]
 pub(crate) struct Draft<'a> {
-    pub(crate) links: &'a LinkQualities,
+    pub(crate) expected: &'a Expected,
     pub(crate) source: usize,
     pub(crate) sink: usize,
     /// Stages 1..H.
@@ -74,7 +75,7 @@ pub(crate) struct Draft<'a> {
 
 impl Draft<'_> {
     /// Source, relays of one group, sink, stage by stage.
-    pub(crate) fn group(&self, group: Group) -> Vec<Vec<usize>> {
+    pub(crate) fn group(&self, group: Group) -> Stages {
         let relays = self.stages.iter().map(|stage| {
             stage
                 .iter()
@@ -98,11 +99,10 @@ impl Draft<'_> {
             .collect()
     }
     fn worth_of(&self, group: Group, channels: &[Channel]) -> f64 {
+        let layout = Layout::quiet(self.expected, channels);
         let stages = self.group(group);
-        let forward = chain(self.links, &stages, channels).end;
-        let (back, back_channels) = reversed(&stages, channels);
-        let reverse = chain(self.links, &back, &back_channels).end;
-        libm::log(forward.max(FLOOR)) + REVERSE_WEIGHT * libm::log(reverse.max(FLOOR))
+        let (forward, back) = both_ways(&layout, group as usize, &stages);
+        libm::log(forward.end.max(FLOOR)) + REVERSE_WEIGHT * libm::log(back.end.max(FLOOR))
     }
     fn worth(&self, channels: &[Channel]) -> f64 {
         Group::BOTH
@@ -258,7 +258,7 @@ impl Draft<'_> {
     pub(crate) fn channel_worth(&self, stage: usize, channel: Channel) -> f64 {
         let side = |senders: &[usize], receivers: &[usize]| {
             let each: Vec<f64> = (receivers.iter())
-                .map(|&to| crate::predict::synchronous_delivery(self.links, senders, to, channel))
+                .map(|&to| self.expected.together(senders, to, channel, 0.0))
                 .collect();
             let none: f64 = each.iter().map(|p| 1.0 - p).product();
             let mean = each.iter().sum::<f64>() / each.len().max(1) as f64;

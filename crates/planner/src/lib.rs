@@ -5,9 +5,12 @@
 //! indices 0..n of that table. Nothing here reads a clock or draws from a hidden source: the same
 //! links, request and generator give the same plan.
 
+mod assess;
 pub mod beats;
+mod chains;
 pub mod channels;
 pub mod closed_forms;
+pub mod expect;
 mod graphml;
 pub mod groups;
 pub mod links;
@@ -21,6 +24,7 @@ mod svg;
 pub mod topology;
 
 pub use channels::Assignment;
+pub use expect::LinkModel;
 pub use groups::{Group, Member};
 pub use links::{ChannelSummary, LinkError, LinkQualities, LinkQuality, Place};
 pub use pairs::{
@@ -31,7 +35,7 @@ pub use paths::{node_distinct_paths, PathSearch, PathSet, RelayOrder};
 pub use plan::{PipPlan, Plan, PlanError, Warning};
 pub use predict::{Feed, Prediction};
 pub use request::{
-    Diversity, Grouping, LastStage, PipChoice, RadioCurrents, RouteRequest, Transfer,
+    Diversity, Grouping, LastStage, PipChoice, RadioCurrents, RouteRequest, Style, Transfer,
 };
 pub use route::plan;
 pub use topology::{LinkRule, Topology};

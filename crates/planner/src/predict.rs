@@ -1,17 +1,14 @@
 //! What to expect of a plan: delivery per stage, first-round reliability, rounds, time, goodput, energy.
 //!
-//! Model: a frame gets from one sender to one receiver with the measured PRR of the assigned channel;
+//! Model: a frame gets from one sender to one receiver with what [`crate::expect`] makes of the survey;
 //! receivers and senders are independent (P3, section III-B); who holds a packet at a stage is
-//! followed exactly, set by set; frames of several senders beat against each other ([`crate::beats`]).
-//! Not modelled: interference between stages, change since the measurement, clocks, frame length (a
-//! beacon's PRR counts for a data frame), relays that silence themselves. Tests: below and tests/.
+//! followed exactly, set by set; frames of several senders beat against each other ([`crate::beats`]);
+//! the other stages interfere (`assess`).
+//! Not modelled: clocks, relays that silence themselves. Tests: below and tests/.
 
-use crate::beats;
 use crate::closed_forms::{p3_pass_cycles, pip_pass_cycles};
-use crate::links::LinkQualities;
 use crate::request::Transfer;
 use serde::Serialize;
-use thalweg_units::Channel;
 
 /// Senders and receivers of a stage up to which sets of holders are followed one by one; above,
 /// holders count as independent of each other.
@@ -57,34 +54,17 @@ pub struct Prediction {
     pub active_nodes: usize,
 }
 
-/// Probability that a frame that `senders` send in step on `channel` arrives at `to`.
-///
-/// Somebody's frame must be strong enough (independent of each other, each with its PRR), and the beats
-/// among all that reach the receiver must leave it intact. Grows with every PRR as long as the
-/// RSSIs stay.
-pub fn synchronous_delivery(
-    links: &LinkQualities,
-    senders: &[usize],
-    to: usize,
-    channel: Channel,
-) -> f64 {
-    /// Senders without RSSI count as audible from this PRR on.
-    const AUDIBLE: f64 = 0.1;
-    let mut missed = 1.0;
-    let mut levels = Vec::with_capacity(senders.len());
-    let mut unknown = 0;
-    for quality in senders
-        .iter()
-        .filter_map(|&from| links.quality(from, to, channel))
-    {
-        missed *= 1.0 - quality.prr;
-        match quality.rssi {
-            Some(rssi) => levels.push(rssi),
-            None => unknown += usize::from(quality.prr >= AUDIBLE),
-        }
-    }
-    (1.0 - missed) * beats::survival(&levels, unknown)
+/// How frames fare between neighbouring stages of a plan. Stages count from the source, 0..=H.
+pub(crate) trait Air {
+    /// Probability that a frame which `senders` of `stage - 1` send in step to `group` arrives at `to`,
+    /// of `stage`.
+    fn forward(&self, group: usize, stage: usize, senders: &[usize], to: usize) -> f64;
+    /// The same from `stage + 1` to `stage`, for NACKs.
+    fn backward(&self, group: usize, stage: usize, senders: &[usize], to: usize) -> f64;
 }
+
+/// One hop: senders, receiver, probability.
+type Hop<'a> = &'a dyn Fn(&[usize], usize) -> f64;
 
 /// What a packet meets on its way down one group's stages.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,16 +75,17 @@ pub(crate) struct Chain {
     pub(crate) relayed: f64,
 }
 
-/// Follows a packet from `stages[0]`, all of whose members hold it, to the last stage; stage k
-/// receives on `channels[k]`.
-pub(crate) fn chain(links: &LinkQualities, stages: &[Vec<usize>], channels: &[Channel]) -> Chain {
+/// Follows a packet from `stages[0]`, all of whose members hold it, to the last stage; `hop` tells,
+/// for the place of the receivers in `stages`, how a frame fares.
+pub(crate) fn chain(stages: &[Vec<usize>], hop: impl Fn(usize, &[usize], usize) -> f64) -> Chain {
     let mut hops = Vec::new();
     let mut relayed = 0.0;
     let first = stages.first().map_or(0, Vec::len);
     let mut holders = Holders::all(first);
     let mut alive = 1.0;
-    for ((senders, receivers), &channel) in stages.iter().zip(&stages[1..]).zip(&channels[1..]) {
-        holders = holders.onward(links, senders, receivers, channel);
+    for (at, pair) in stages.windows(2).enumerate() {
+        let (senders, receivers) = (&pair[0], &pair[1]);
+        holders = holders.onward(senders, receivers, &|senders, to| hop(at + 1, senders, to));
         let now = holders.any();
         hops.push(if alive > 0.0 { now / alive } else { 0.0 });
         alive = now;
@@ -117,6 +98,20 @@ pub(crate) fn chain(links: &LinkQualities, stages: &[Vec<usize>], channels: &[Ch
         end: alive,
         relayed,
     }
+}
+
+/// Both directions of `group`, whose members are `stages`, source to sink.
+pub(crate) fn both_ways(air: &dyn Air, group: usize, stages: &[Vec<usize>]) -> (Chain, Chain) {
+    let last = stages.len().saturating_sub(1);
+    let back: Vec<Vec<usize>> = stages.iter().rev().cloned().collect();
+    (
+        chain(stages, |stage, senders, to| {
+            air.forward(group, stage, senders, to)
+        }),
+        chain(&back, |at, senders, to| {
+            air.backward(group, last - at, senders, to)
+        }),
+    )
 }
 
 /// Who of a stage holds a packet.
@@ -167,49 +162,33 @@ impl Holders {
                 .collect(),
         }
     }
-    fn onward(
-        &self,
-        links: &LinkQualities,
-        senders: &[usize],
-        receivers: &[usize],
-        channel: Channel,
-    ) -> Self {
+    fn onward(&self, senders: &[usize], receivers: &[usize], hop: Hop<'_>) -> Self {
         let Self::Sets(sets) = self else {
-            return Self::independent(
-                &self.marginals(senders.len()),
-                links,
-                senders,
-                receivers,
-                channel,
-            );
+            return Self::independent(&self.marginals(senders.len()), senders, receivers, hop);
         };
         if receivers.len() > EXACT {
-            return Self::independent(
-                &self.marginals(senders.len()),
-                links,
-                senders,
-                receivers,
-                channel,
-            );
+            return Self::independent(&self.marginals(senders.len()), senders, receivers, hop);
         }
         let mut onward = vec![0.0; 1 << receivers.len()];
+        let mut speaking = Vec::with_capacity(senders.len());
         for (set, &p) in sets.iter().enumerate() {
             if p <= 0.0 {
                 continue;
             }
-            let speaking: Vec<usize> = (senders.iter().enumerate())
-                .filter(|(at, _)| set >> at & 1 == 1)
-                .map(|(_, &node)| node)
-                .collect();
+            speaking.clear();
+            speaking.extend(
+                (senders.iter().enumerate())
+                    .filter(|(at, _)| set >> at & 1 == 1)
+                    .map(|(_, &node)| node),
+            );
             // The distribution over sets of receivers, built up receiver by receiver.
             let mut spread = vec![p];
             for &receiver in receivers {
-                let r = synchronous_delivery(links, &speaking, receiver, channel);
-                let got: Vec<f64> = spread.iter().map(|p| p * r).collect();
-                for p in &mut spread {
-                    *p *= 1.0 - r;
+                let r = hop(&speaking, receiver);
+                for at in 0..spread.len() {
+                    spread.push(spread[at] * r);
+                    spread[at] *= 1.0 - r;
                 }
-                spread.extend(got);
             }
             for (to, p) in onward.iter_mut().zip(spread) {
                 *to += p;
@@ -219,26 +198,14 @@ impl Holders {
     }
     /// The same, senders taken as independent of each other: a receiver's chance is that of the
     /// senders' expected PRR, beaten by all that reach it.
-    fn independent(
-        held: &[f64],
-        links: &LinkQualities,
-        senders: &[usize],
-        receivers: &[usize],
-        channel: Channel,
-    ) -> Self {
+    fn independent(held: &[f64], senders: &[usize], receivers: &[usize], hop: Hop<'_>) -> Self {
         let each: Vec<f64> = (receivers.iter())
             .map(|&to| {
-                let missed: f64 = (senders.iter().zip(held))
-                    .map(|(&from, p)| 1.0 - p * links.prr(from, to, channel))
-                    .product();
-                let whole = synchronous_delivery(links, senders, to, channel);
-                let unbeaten: f64 = 1.0
-                    - senders
-                        .iter()
-                        .map(|&f| 1.0 - links.prr(f, to, channel))
-                        .product::<f64>();
+                let alone: Vec<f64> = senders.iter().map(|&from| hop(&[from], to)).collect();
+                let missed: f64 = (alone.iter().zip(held)).map(|(q, p)| 1.0 - p * q).product();
+                let unbeaten: f64 = 1.0 - alone.iter().map(|q| 1.0 - q).product::<f64>();
                 let beats = if unbeaten > 0.0 {
-                    whole / unbeaten
+                    hop(senders, to) / unbeaten
                 } else {
                     1.0
                 };
@@ -260,17 +227,6 @@ impl Holders {
     }
 }
 
-/// The stages and channels of one direction turned round.
-pub(crate) fn reversed(
-    stages: &[Vec<usize>],
-    channels: &[Channel],
-) -> (Vec<Vec<usize>>, Vec<Channel>) {
-    (
-        stages.iter().rev().cloned().collect(),
-        channels.iter().rev().copied().collect(),
-    )
-}
-
 /// Whether a control exchange that keeps failing ends the transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Patience {
@@ -280,24 +236,17 @@ pub(crate) enum Patience {
 
 /// The prediction for groups of stages (each from source to sink) that are fed as `feed` says.
 pub(crate) fn predict(
-    links: &LinkQualities,
+    air: &dyn Air,
     groups: &[Vec<Vec<usize>>],
-    channels: &[Channel],
     feed: Feed,
     patience: Patience,
     transfer: &Transfer,
 ) -> Prediction {
-    let forward: Vec<Chain> = groups
-        .iter()
-        .map(|stages| chain(links, stages, channels))
+    let both: Vec<(Chain, Chain)> = (groups.iter().enumerate())
+        .map(|(group, stages)| both_ways(air, group, stages))
         .collect();
-    let reverse_delivery: Vec<f64> = groups
-        .iter()
-        .map(|stages| {
-            let (stages, channels) = reversed(stages, channels);
-            chain(links, &stages, &channels).end
-        })
-        .collect();
+    let forward: Vec<&Chain> = both.iter().map(|(forward, _)| forward).collect();
+    let reverse_delivery: Vec<f64> = both.iter().map(|(_, back)| back.end).collect();
     let group_delivery: Vec<f64> = forward.iter().map(|chain| chain.end).collect();
     let mean =
         |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>() / groups.len().max(1) as f64;
@@ -323,11 +272,16 @@ pub(crate) fn predict(
         active_nodes,
     };
     let packets = f64::from(transfer.packets);
-    let rounds = expected_rounds(packets, first_round);
-    if first_round < DEAD || (exchange < DEAD && rounds > 1.001) {
+    if first_round < DEAD {
         return prediction;
     }
-    let hops = channels.len().saturating_sub(1) as u64;
+    let rounds = expected_rounds(packets, first_round);
+    if exchange < DEAD && rounds > 1.001 {
+        return prediction;
+    }
+    let hops = groups
+        .first()
+        .map_or(0, |stages| stages.len().saturating_sub(1)) as u64;
     let exchanges = rounds - 1.0;
     prediction.completion = match patience {
         Patience::Endless => 1.0,
@@ -370,6 +324,11 @@ pub fn expected_rounds(packets: f64, delivery: f64) -> f64 {
     if lost >= 1.0 {
         return f64::INFINITY;
     }
+    if delivery < DEAD {
+        // The continuous limit; counting would take ever longer.
+        const EULER: f64 = 0.577_215_664_901_532_9;
+        return (libm::log(packets.max(1.0)) + EULER) / -libm::log1p(-delivery);
+    }
     let mut rounds = 1.0;
     let mut left = lost;
     loop {
@@ -386,25 +345,21 @@ pub fn expected_rounds(packets: f64, delivery: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::links::LinkQualities;
-    use thalweg_units::Dbm;
 
-    const C: Channel = Channel::LAST;
-
-    fn net(links: &[(usize, usize, f64)]) -> LinkQualities {
-        let mut table = LinkQualities::new(10);
-        for &(a, b, prr) in links {
-            // Far apart in power, so that beats play no part.
-            let rssi = Some(Dbm(-60.0 - 12.0 * a as f64));
-            table.record_prr(a, b, C, prr, rssi).unwrap();
+    /// Senders and receivers that are independent, and do not beat.
+    fn hop(links: &[(usize, usize, f64)]) -> impl Fn(usize, &[usize], usize) -> f64 + '_ {
+        move |_, senders, to| {
+            let missed = links
+                .iter()
+                .filter(|(a, b, _)| *b == to && senders.contains(a));
+            1.0 - missed.map(|(_, _, prr)| 1.0 - prr).product::<f64>()
         }
-        table
     }
 
     #[test]
     fn a_single_path_multiplies() {
-        let links = net(&[(0, 1, 0.9), (1, 2, 0.8)]);
-        let chain = chain(&links, &[vec![0], vec![1], vec![2]], &[C; 3]);
+        let links = [(0, 1, 0.9), (1, 2, 0.8)];
+        let chain = chain(&[vec![0], vec![1], vec![2]], hop(&links));
         assert!((chain.end - 0.72).abs() < 1e-12);
         assert!((chain.hops[1] - 0.8).abs() < 1e-12);
         assert!((chain.relayed - 0.9).abs() < 1e-12);
@@ -413,29 +368,24 @@ mod tests {
     #[test]
     fn a_chain_that_does_not_join_is_dead() {
         // 1 gets the packet, 2 has the link onward.
-        let links = net(&[(0, 1, 1.0), (2, 3, 1.0)]);
-        let chain = chain(&links, &[vec![0], vec![1, 2], vec![3]], &[C; 3]);
+        let links = [(0, 1, 1.0), (2, 3, 1.0)];
+        let chain = chain(&[vec![0], vec![1, 2], vec![3]], hop(&links));
         assert_eq!(chain.hops, [1.0, 0.0]);
         assert_eq!(chain.end, 0.0);
     }
 
     #[test]
     fn two_ways_are_followed_set_by_set() {
-        let links = net(&[(0, 1, 0.5), (0, 2, 0.5), (1, 3, 1.0), (2, 3, 1.0)]);
-        let chain = chain(&links, &[vec![0], vec![1, 2], vec![3]], &[C; 3]);
-        assert!((chain.end - 0.75).abs() < 0.01, "{}", chain.end);
+        let links = [(0, 1, 0.5), (0, 2, 0.5), (1, 3, 1.0), (2, 3, 1.0)];
+        let chain = chain(&[vec![0], vec![1, 2], vec![3]], hop(&links));
+        assert!((chain.end - 0.75).abs() < 1e-12, "{}", chain.end);
     }
 
     #[test]
-    fn many_members_are_close_to_few_lists() {
-        let mut links = LinkQualities::new(30);
-        for a in 0..10 {
-            links.record_prr(20, a, C, 0.6, Some(Dbm(-80.0))).unwrap();
-            links
-                .record_prr(a, 21, C, 0.3, Some(Dbm(-60.0 - 12.0 * a as f64)))
-                .unwrap();
-        }
-        let run = |n: usize| chain(&links, &[vec![20], (0..n).collect(), vec![21]], &[C; 3]).end;
+    fn many_members_are_close_to_few() {
+        let links: Vec<(usize, usize, f64)> =
+            (0..10).flat_map(|a| [(20, a, 0.6), (a, 21, 0.3)]).collect();
+        let run = |n: usize| chain(&[vec![20], (0..n).collect(), vec![21]], hop(&links)).end;
         let closed = |n: i32| 1.0 - (1.0f64 - 0.6 * 0.3).powi(n);
         assert!((run(8) - closed(8)).abs() < 0.02);
         assert!((run(9) - closed(9)).abs() < 0.02);
@@ -448,5 +398,11 @@ mod tests {
         let rounds = expected_rounds(500.0, 0.92);
         assert!((3.0..3.6).contains(&rounds), "{rounds}");
         assert!(expected_rounds(10.0, 0.0).is_infinite());
+        let (few, fewer) = (
+            expected_rounds(500.0, 1.001e-3),
+            expected_rounds(500.0, 0.999e-3),
+        );
+        assert!((few / fewer - 1.0).abs() < 0.01, "{few} {fewer}");
+        assert!(expected_rounds(500.0, 1e-12) > 1e12);
     }
 }

@@ -4,6 +4,7 @@
 
 use crate::channels::Assignment;
 use crate::closed_forms::Cycle;
+use crate::expect::LinkModel;
 use crate::paths::{PathSearch, RelayOrder};
 use crate::topology::LinkRule;
 use serde::Serialize;
@@ -31,6 +32,19 @@ pub enum Diversity {
     /// Stages with fewer relays than this get unused nodes that are linked to the stages before
     /// and after, best linked first.
     FillTo(usize),
+}
+
+/// What a route is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Default)]
+#[serde(rename_all = "kebab-case")]
+pub enum Style {
+    /// Node-distinct paths sought on one channel, then groups and channels (P3, section IV-C).
+    #[default]
+    Paths,
+    /// One relay per stage and group, chosen on the channels that they use by what all of them were
+    /// measured to be; relays beside them only where that is expected to save time. Falls back on
+    /// `Paths` where fewer channels were measured than a route needs, or no two such chains exist.
+    Chains,
 }
 
 /// Which relays of the last stage speak to the sink, which has no receiver diversity.
@@ -113,6 +127,8 @@ pub struct RouteRequest {
     pub source: usize,
     /// The node that wants it.
     pub sink: usize,
+    /// What the route is made of.
+    pub style: Style,
     /// Pipeline channels, counted back from the sink (see [`crate::channels::spread_order`]).
     pub channels: Vec<Channel>,
     /// How stages get their channels.
@@ -149,6 +165,8 @@ pub struct RouteRequest {
     pub pip: PipChoice,
     /// The transfer to predict.
     pub transfer: Transfer,
+    /// What predictions make of measured links.
+    pub model: LinkModel,
 }
 
 impl RouteRequest {
@@ -159,6 +177,7 @@ impl RouteRequest {
         Self {
             source,
             sink,
+            style: Style::default(),
             channels: [15, 9, 14, 4].map(Channel::from_index).to_vec(),
             assignment: Assignment::default(),
             choose_from: ChannelSet::ALL,
@@ -176,9 +195,17 @@ impl RouteRequest {
             fallback: rule.weaker(),
             pip: PipChoice::default(),
             transfer: Transfer::default(),
+            model: LinkModel::default(),
         }
     }
-    /// The same with all that the planner can do better: larger path sets, stages filled up to N,
+    /// The leanest plan, over what was measured on all of P3's channels.
+    pub fn planned(source: usize, sink: usize) -> Self {
+        Self {
+            style: Style::Chains,
+            ..Self::improved(source, sink)
+        }
+    }
+    /// The same as [`RouteRequest::new`] with all that paths and groups can do better: larger path sets, stages filled up to N,
     /// groups, channels and last speakers chosen by predicted delivery.
     pub fn improved(source: usize, sink: usize) -> Self {
         Self {

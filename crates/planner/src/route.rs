@@ -5,16 +5,19 @@
 //! Then groups, extra relays, channels, speakers of the last stage, prediction. The generator is drawn
 //! from in a fixed order: same links, request and generator, same plan. Tests: tests/plans.rs.
 
+use crate::assess::Layout;
+use crate::chains;
 use crate::channels::{self, Assignment, REUSE_DISTANCE};
+use crate::expect::Expected;
 use crate::groups::{random_halves, Draft, Group, Member};
 use crate::links::LinkQualities;
 use crate::paths::{self, PathSet, Quest};
 use crate::plan::{PipPlan, Plan, PlanError, Warning};
 use crate::predict::{predict, Feed, Patience};
-use crate::request::{Diversity, Grouping, LastStage, PipChoice, RouteRequest};
+use crate::request::{Diversity, Grouping, LastStage, PipChoice, RouteRequest, Style};
 use crate::topology::{LinkRule, Topology};
 use rand::Rng;
-use thalweg_units::Channel;
+use thalweg_units::{Channel, ChannelSet};
 
 /// A set of paths and how it came about.
 struct Route {
@@ -36,6 +39,11 @@ pub fn plan(
     rng: &mut impl Rng,
 ) -> Result<Plan, PlanError> {
     check(links, request)?;
+    if request.style == Style::Chains {
+        if let Some(plan) = chained(links, request, rng) {
+            return Ok(plan);
+        }
+    }
     let mut route = route(links, request, rng)?;
     if let Some(most) = request.max_paths {
         keep_best(
@@ -70,8 +78,9 @@ pub fn plan(
                 .collect()
         })
         .collect();
+    let expected = Expected::new(links, links.channels(), &request.model);
     let mut draft = Draft {
-        links,
+        expected: &expected,
         source: request.source,
         sink: request.sink,
         stages,
@@ -79,7 +88,14 @@ pub fn plan(
     if let Diversity::FillTo(least) = request.diversity {
         draft.fill_to(&route.topology, least);
     }
-    let channels = assign(&mut draft, request, hops, paths.len(), &mut warnings)?;
+    let measured = links.channels();
+    let channels = assign(
+        &mut draft,
+        request,
+        measured,
+        (hops, paths.len()),
+        &mut warnings,
+    )?;
     if request.last_stage == LastStage::Best {
         draft.thin_last_stage(&channels);
     }
@@ -98,14 +114,9 @@ pub fn plan(
     } else {
         Feed::AlternateCycles
     };
-    let prediction = predict(
-        links,
-        &groups,
-        &channels,
-        feed,
-        Patience::Endless,
-        &request.transfer,
-    );
+    let layout = Layout::new(&expected, &groups, &channels);
+    let (patience, transfer) = (Patience::Endless, &request.transfer);
+    let prediction = predict(&layout, &groups, feed, patience, transfer);
     if feed == Feed::AlternateCycles {
         warnings.push(Warning::OneGroup);
     } else if hops > 1 {
@@ -115,7 +126,7 @@ pub fn plan(
             }
         }
     }
-    let pip = pip(links, request, &paths, &channels, rng);
+    let pip = pip(&expected, request, &paths, &channels, rng);
     Ok(Plan {
         source: request.source,
         sink: request.sink,
@@ -129,6 +140,64 @@ pub fn plan(
         feed,
         rule_used: route.rule,
         warnings,
+        prediction,
+        pip,
+    })
+}
+
+/// A plan of two lean chains, where the measured channels and links allow one.
+fn chained(links: &LinkQualities, request: &RouteRequest, rng: &mut impl Rng) -> Option<Plan> {
+    let measured = links.channels();
+    let channels: Vec<Channel> = (request.channels.iter().copied())
+        .filter(|&channel| measured.contains(channel))
+        .collect();
+    let set: ChannelSet = channels.iter().copied().collect();
+    let expected = Expected::new(links, set, &request.model);
+    let hops = match request.hops {
+        Some(hops) => hops..=hops,
+        None => 1..=request.max_hops,
+    };
+    let quest = chains::Quest {
+        expected: &expected,
+        source: request.source,
+        sink: request.sink,
+        hops,
+        channels: &channels,
+        transfer: &request.transfer,
+    };
+    let chains = quest.best()?;
+    let hops = chains.hops();
+    let mut paths = chains.groups.to_vec();
+    paths.dedup();
+    let groups = quest.thickened(&chains);
+    let members = |stage: usize| -> Vec<Member> {
+        let own = |group: usize| paths.get(group).and_then(|path| path.get(stage));
+        let each = groups.iter().zip(Group::BOTH).enumerate();
+        each.flat_map(|(at, (stages, group))| {
+            stages[stage].iter().map(move |&node| Member {
+                node,
+                group,
+                path: (own(at) == Some(&node)).then_some(at),
+            })
+        })
+        .collect()
+    };
+    let stages = (1..hops).map(members).collect();
+    let prediction = chains::judged(&expected, &groups, &chains.channels, &request.transfer);
+    let pip = pip(&expected, request, &paths, &chains.channels, rng);
+    Some(Plan {
+        source: request.source,
+        sink: request.sink,
+        hops,
+        shortest: hops,
+        path_bound: paths.len(),
+        paths,
+        stages,
+        channels: chains.channels,
+        routing_channel: request.routing_channel,
+        feed: Feed::EveryCycle,
+        rule_used: request.rule,
+        warnings: Vec::new(),
         prediction,
         pip,
     })
@@ -285,14 +354,13 @@ fn keep_best(paths: &mut Vec<Vec<usize>>, most: usize, links: &LinkQualities, ch
 fn assign(
     draft: &mut Draft<'_>,
     request: &RouteRequest,
-    hops: usize,
-    paths: usize,
+    measured: ChannelSet,
+    (hops, paths): (usize, usize),
     warnings: &mut Vec<Warning>,
 ) -> Result<Vec<Channel>, PlanError> {
     let balanced = request.grouping == Grouping::Balanced;
     if request.assignment == Assignment::Best {
-        let measured = draft.links.channels().iter();
-        let measured: Vec<Channel> = measured
+        let measured: Vec<Channel> = (measured.iter())
             .filter(|&channel| request.choose_from.contains(channel))
             .collect();
         let mut chosen = None;
@@ -325,7 +393,7 @@ fn assign(
 }
 
 fn pip(
-    links: &LinkQualities,
+    expected: &Expected,
     request: &RouteRequest,
     paths: &[Vec<usize>],
     channels: &[Channel],
@@ -335,7 +403,8 @@ fn pip(
     let on = |path: &[usize]| {
         let stages = [path.iter().map(|&node| vec![node]).collect()];
         let (feed, transfer) = (Feed::AlternateCycles, &request.transfer);
-        let prediction = predict(links, &stages, channels, feed, patience, transfer);
+        let layout = Layout::new(expected, &stages, channels);
+        let prediction = predict(&layout, &stages, feed, patience, transfer);
         PipPlan {
             path: path.to_vec(),
             prediction,

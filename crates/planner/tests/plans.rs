@@ -6,11 +6,11 @@ mod common;
 use common::{building, rng};
 use std::collections::BTreeSet;
 use thalweg_planner::{
-    plan, suggest_pairs, Assignment, Feed, Floors, Group, Grouping, LinkQualities, LinkRule,
-    PairOrder, PairRequest, PathSearch, Plan, PlanError, RelayOrder, RouteRequest, Topology,
-    Warning,
+    plan, suggest_pairs, Assignment, Feed, Floors, Group, Grouping, LinkModel, LinkQualities,
+    LinkRule, PairOrder, PairRequest, PathSearch, Plan, PlanError, RelayOrder, RouteRequest,
+    Topology, Warning,
 };
-use thalweg_units::{Channel, Dbm};
+use thalweg_units::{Channel, Db, Dbm};
 
 fn routes(links: &LinkQualities, count: usize, seed: u64) -> Vec<RouteRequest> {
     let mut request = PairRequest::new(count);
@@ -187,6 +187,12 @@ fn a_perfect_network_reaches_the_closed_forms() {
             min_prr: 0.9,
             margin: None,
             ..LinkRule::default()
+        },
+        // Nothing varies, so ten decibels are enough to capture.
+        model: LinkModel {
+            packet: Db(0.0),
+            unknown: Db(0.0),
+            ..LinkModel::CC2420
         },
         ..RouteRequest::new(0, 19)
     };

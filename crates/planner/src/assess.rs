@@ -1,0 +1,161 @@
+//! How frames fare over a whole plan: every stage sends in every cycle, so a receiver hears its own
+//! stage's senders against all others of the same cycle, each on its channel.
+//!
+//! In the cycle in which stage k receives for group g, stage j sends for g where j and k - 1 are
+//! both even or both odd, else for the other group. All members of a sending stage are taken to speak:
+//! never less interference than there is. NACKs travel alone. Tests: below.
+
+use crate::expect::Expected;
+use crate::predict::Air;
+use thalweg_units::Channel;
+
+/// Members of one group: source, relays stage by stage, sink.
+pub(crate) type Stages = Vec<Vec<usize>>;
+
+/// Who is where, on which channel stage k receives, and what disturbs whom.
+pub(crate) struct Layout<'a> {
+    expected: &'a Expected,
+    channels: &'a [Channel],
+    /// Per group and stage: receivers and the interference at each, in milliwatts.
+    disturbed: Vec<Vec<Vec<(usize, f64)>>>,
+}
+
+impl<'a> Layout<'a> {
+    /// `groups` are one or two, each from source to sink.
+    pub(crate) fn new(expected: &'a Expected, groups: &[Stages], channels: &'a [Channel]) -> Self {
+        let disturbed = (0..groups.len())
+            .map(|group| {
+                let stages = groups[group].iter().enumerate();
+                stages
+                    .map(|(stage, members)| {
+                        let each = members.iter();
+                        each.map(|&to| {
+                            (
+                                to,
+                                interference(expected, groups, channels, (group, stage), to),
+                            )
+                        })
+                        .collect()
+                    })
+                    .collect()
+            })
+            .collect();
+        Self {
+            expected,
+            channels,
+            disturbed,
+        }
+    }
+    /// The same where stages do not disturb each other.
+    pub(crate) fn quiet(expected: &'a Expected, channels: &'a [Channel]) -> Self {
+        Self {
+            expected,
+            channels,
+            disturbed: Vec::new(),
+        }
+    }
+}
+
+/// What `to`, of the group and stage `place`, hears of the other stages' senders, in milliwatts.
+fn interference(
+    expected: &Expected,
+    groups: &[Stages],
+    channels: &[Channel],
+    (group, stage): (usize, usize),
+    to: usize,
+) -> f64 {
+    let tuned = channels[stage];
+    let mut sum = 0.0;
+    for sending in 0..channels.len().saturating_sub(1) {
+        let same = (sending + 1 + stage) % 2 == 0;
+        if sending + 1 == stage || (groups.len() == 1 && !same) {
+            continue;
+        }
+        let speaking = if same {
+            group
+        } else {
+            groups.len() - 1 - group
+        };
+        let members = groups.get(speaking).and_then(|g| g.get(sending));
+        sum += (members.into_iter().flatten())
+            .filter(|&&from| from != to)
+            .map(|&from| expected.interference(from, to, tuned, channels[sending + 1]))
+            .sum::<f64>();
+    }
+    sum
+}
+
+impl Air for Layout<'_> {
+    fn forward(&self, group: usize, stage: usize, senders: &[usize], to: usize) -> f64 {
+        if senders.is_empty() {
+            return 0.0;
+        }
+        let around = self.disturbed.get(group).and_then(|g| g.get(stage));
+        let here = around.and_then(|members| members.iter().find(|(node, _)| *node == to));
+        let interference = here.map_or(0.0, |(_, power)| *power);
+        self.expected
+            .together(senders, to, self.channels[stage], interference)
+    }
+    fn backward(&self, _group: usize, stage: usize, senders: &[usize], to: usize) -> f64 {
+        self.expected
+            .together(senders, to, self.channels[stage], 0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::expect::LinkModel;
+    use crate::links::LinkQualities;
+    use crate::predict::both_ways;
+    use thalweg_units::{ChannelSet, Dbm};
+
+    /// A line 0..=5 of strong hops on all channels, where stage 4 is also heard at stage 1.
+    fn line(heard: f64) -> LinkQualities {
+        let mut links = LinkQualities::new(6);
+        for channel in Channel::all() {
+            for a in 0..5 {
+                for (from, to) in [(a, a + 1), (a + 1, a)] {
+                    let rssi = Some(Dbm(-80.0));
+                    links.record(from, to, channel, 10, 10, rssi).unwrap();
+                }
+            }
+            let rssi = Some(Dbm(heard));
+            links.record(4, 1, channel, 10, 10, rssi).unwrap();
+        }
+        links
+    }
+
+    fn delivered(heard: f64, numbers: &[u8]) -> f64 {
+        let links = line(heard);
+        let expected = Expected::new(&links, ChannelSet::ALL, &LinkModel::CC2420);
+        let channels: Vec<Channel> = numbers.iter().map(|&n| Channel::new(n).unwrap()).collect();
+        let stages: Stages = (0..6).map(|node| vec![node]).collect();
+        let layout = Layout::new(&expected, std::slice::from_ref(&stages), &channels);
+        both_ways(&layout, 0, &stages).0.end
+    }
+
+    #[test]
+    fn a_channel_used_again_is_heard_four_stages_on() {
+        // Stage 4 sends to stage 5 on the channel on which stage 1 receives, in the same cycle.
+        let again = [26, 15, 20, 25, 26, 15];
+        assert!(delivered(-100.0, &again) > 0.99);
+        assert!(
+            delivered(-80.0, &again) < 0.5,
+            "{}",
+            delivered(-80.0, &again)
+        );
+        assert!(delivered(-80.0, &[26, 15, 20, 25, 26, 17]) > 0.99);
+    }
+
+    #[test]
+    fn loud_neighbours_leak_into_the_channel_beside() {
+        let beside = [11, 26, 20, 15, 11, 25];
+        assert!(
+            delivered(-40.0, &beside) < 0.9,
+            "{}",
+            delivered(-40.0, &beside)
+        );
+        assert!(delivered(-60.0, &beside) > 0.99);
+    }
+}

@@ -1,0 +1,373 @@
+//! Two node-disjoint chains of single relays, one for each group, over the links that can be trusted on
+//! the very channels that they get: the leanest plan of P3 (section IV-B asks for one relay per stage
+//! and group; more of them beat at the next receiver).
+//!
+//! For every length and order of channels the cheapest chain is sought by dynamic programming over
+//! (stage, node), then the other around it, in turns; the best pairs are judged as whole plans
+//! ([`crate::assess`]) and improved relay by relay. Nothing is drawn. Tests: tests/chains.rs.
+
+use crate::assess::{Layout, Stages};
+use crate::channels::REUSE_DISTANCE;
+use crate::expect::Expected;
+use crate::predict::{predict, Feed, Patience, Prediction};
+use crate::request::Transfer;
+use thalweg_units::Channel;
+
+/// A hop with less than this is no hop.
+const LEAST: f64 = 0.3;
+/// What a loss on the way back costs against one on the way forth: NACKs are few, and go twice.
+const REVERSE_WEIGHT: f64 = 0.1;
+/// Turns in which each chain is sought anew around the other.
+const TURNS: usize = 3;
+/// Pairs of chains that are judged as whole plans.
+const JUDGED: usize = 24;
+/// Of them, how many are improved.
+const IMPROVED: usize = 3;
+/// Sweeps of improvement.
+const SWEEPS: usize = 3;
+/// A hop of a chain that delivers less than this may get a relay beside its own.
+const THIN: f64 = 0.998;
+/// What a relay beside a chain's own must save, as a share of the expected time.
+const WORTH: f64 = 1e-3;
+/// Most relays of one stage and group.
+const MOST: usize = 3;
+/// How many hops more than the fewest possible are tried.
+const MORE_HOPS: usize = 4;
+
+/// What chains are sought for.
+pub(crate) struct Quest<'a> {
+    pub(crate) expected: &'a Expected,
+    pub(crate) source: usize,
+    pub(crate) sink: usize,
+    /// Lengths tried.
+    pub(crate) hops: std::ops::RangeInclusive<usize>,
+    /// Channels to give to stages.
+    pub(crate) channels: &'a [Channel],
+    pub(crate) transfer: &'a Transfer,
+}
+
+/// A pair of chains, and their channels.
+#[derive(Debug, Clone)]
+pub(crate) struct Chains {
+    /// Odd, then even; each source to sink. The same where source and sink are neighbours.
+    pub(crate) groups: [Vec<usize>; 2],
+    /// Reception channels of stages 0..=H.
+    pub(crate) channels: Vec<Channel>,
+}
+
+impl Chains {
+    pub(crate) fn hops(&self) -> usize {
+        self.channels.len().saturating_sub(1)
+    }
+    /// As stages of one relay each.
+    pub(crate) fn stages(&self) -> Vec<Stages> {
+        let list = |chain: &Vec<usize>| chain.iter().map(|&node| vec![node]).collect();
+        if self.hops() == 1 {
+            return vec![list(&self.groups[0])];
+        }
+        self.groups.iter().map(list).collect()
+    }
+}
+
+/// Expected time of a plan, in seconds.
+fn expected_time(
+    expected: &Expected,
+    stages: &[Stages],
+    channels: &[Channel],
+    transfer: &Transfer,
+) -> f64 {
+    judged(expected, stages, channels, transfer)
+        .time_s
+        .unwrap_or(f64::INFINITY)
+}
+
+/// What to expect of a plan.
+pub(crate) fn judged(
+    expected: &Expected,
+    stages: &[Stages],
+    channels: &[Channel],
+    transfer: &Transfer,
+) -> Prediction {
+    let layout = Layout::new(expected, stages, channels);
+    predict(
+        &layout,
+        stages,
+        Feed::EveryCycle,
+        Patience::Endless,
+        transfer,
+    )
+}
+
+impl Quest<'_> {
+    /// The best pair of chains; none where no two disjoint ones join the two nodes.
+    pub(crate) fn best(&self) -> Option<Chains> {
+        let table = Table::new(self.expected, self.channels);
+        let mut found: Vec<(f64, Chains)> = Vec::new();
+        let mut fewest = None;
+        for hops in self.hops.clone() {
+            if fewest.is_some_and(|fewest| hops > fewest + MORE_HOPS) {
+                break;
+            }
+            let mut order = Vec::with_capacity(hops + 1);
+            self.orders(hops, &mut order, &mut |order| {
+                if let Some((cost, groups)) = self.pair(&table, order) {
+                    let channels = order.iter().map(|&at| self.channels[at]).collect();
+                    found.push((cost + 1e-3 * hops as f64, Chains { groups, channels }));
+                    fewest.get_or_insert(hops);
+                }
+            });
+        }
+        found.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let time = |chains: &Chains| {
+            let stages = chains.stages();
+            expected_time(self.expected, &stages, &chains.channels, self.transfer)
+        };
+        let mut judged: Vec<(f64, Chains)> = (found.into_iter().take(JUDGED))
+            .map(|(_, chains)| (time(&chains), chains))
+            .collect();
+        judged.sort_by(|a, b| a.0.total_cmp(&b.0));
+        judged.truncate(IMPROVED);
+        for (worth, chains) in &mut judged {
+            self.improve(chains, worth, &time);
+        }
+        judged.sort_by(|a, b| a.0.total_cmp(&b.0));
+        judged.into_iter().next().map(|(_, chains)| chains)
+    }
+
+    /// The stages of `chains`, with relays beside the chains' own where a hop is thin and one more is
+    /// expected to save time in spite of its beats.
+    pub(crate) fn thickened(&self, chains: &Chains) -> Vec<Stages> {
+        let mut stages = chains.stages();
+        let mut used = vec![false; self.expected.nodes()];
+        for &node in stages.iter().flatten().flatten() {
+            used[node] = true;
+        }
+        if chains.hops() < 2 {
+            return stages;
+        }
+        let time = |stages: &[Stages]| {
+            expected_time(self.expected, stages, &chains.channels, self.transfer)
+        };
+        let mut now = time(&stages);
+        loop {
+            let judged = judged(self.expected, &stages, &chains.channels, self.transfer);
+            let mut best = (now * (1.0 - WORTH), None);
+            for (group, hops) in judged.hop_delivery.iter().enumerate() {
+                // A thin hop may be mended at either end.
+                let thin = |hop: usize| hops.get(hop).is_some_and(|&delivery| delivery < THIN);
+                for stage in (1..chains.hops()).filter(|&stage| thin(stage - 1) || thin(stage)) {
+                    if stages[group][stage].len() >= MOST {
+                        continue;
+                    }
+                    for node in self.beside(&stages[group], stage, &chains.channels, &used) {
+                        stages[group][stage].push(node);
+                        let then = time(&stages);
+                        stages[group][stage].pop();
+                        if then < best.0 {
+                            best = (then, Some((group, stage, node)));
+                        }
+                    }
+                }
+            }
+            let (then, Some((group, stage, node))) = best else {
+                return stages;
+            };
+            stages[group][stage].push(node);
+            used[node] = true;
+            now = then;
+        }
+    }
+
+    /// Unused nodes that a member of the stage before reaches, and that reach one of the next.
+    fn beside(
+        &self,
+        stages: &Stages,
+        stage: usize,
+        channels: &[Channel],
+        used: &[bool],
+    ) -> Vec<usize> {
+        let reaches = |from: usize, to: usize, channel: Channel| {
+            let link = self.expected.link(from, to, channel);
+            link.is_some_and(|link| link.delivery > LEAST)
+        };
+        let (before, here, after) = (stage - 1, stage, stage + 1);
+        (0..self.expected.nodes())
+            .filter(|&node| {
+                !used[node]
+                    && (stages[before].iter()).any(|&from| reaches(from, node, channels[here]))
+                    && (stages[after].iter()).any(|&to| reaches(node, to, channels[after]))
+            })
+            .collect()
+    }
+
+    /// Calls `visit` with every order of channels (places in the list) for stages 0..=`hops` in which
+    /// none comes twice within the distance of reuse.
+    fn orders(&self, hops: usize, order: &mut Vec<usize>, visit: &mut dyn FnMut(&[usize])) {
+        if order.len() == hops + 1 {
+            return visit(order);
+        }
+        let recent = order.len().saturating_sub(REUSE_DISTANCE - 1);
+        for at in 0..self.channels.len() {
+            if !order[recent..].contains(&at) {
+                order.push(at);
+                self.orders(hops, order, visit);
+                order.pop();
+            }
+        }
+    }
+
+    /// Two chains for one order of channels, and their cost.
+    fn pair(&self, table: &Table, order: &[usize]) -> Option<(f64, [Vec<usize>; 2])> {
+        let mut taken = vec![false; self.expected.nodes()];
+        let first = self.chain(table, order, &taken)?;
+        if order.len() == 2 {
+            return Some((2.0 * first.0, [first.1.clone(), first.1]));
+        }
+        mark(&mut taken, &first.1, true);
+        let second = self.chain(table, order, &taken)?;
+        let mut best = (first.0 + second.0, [first.1.clone(), second.1.clone()]);
+        let mut pair = [first, second];
+        for turn in 0..TURNS {
+            let (at, other) = (turn % 2, 1 - turn % 2);
+            taken.fill(false);
+            mark(&mut taken, &pair[other].1, true);
+            let Some(anew) = self.chain(table, order, &taken) else {
+                break;
+            };
+            pair[at] = anew;
+            let cost = pair[0].0 + pair[1].0;
+            if cost < best.0 {
+                best = (cost, [pair[0].1.clone(), pair[1].1.clone()]);
+            }
+        }
+        Some(best)
+    }
+
+    /// The cheapest chain whose relays are not `taken`.
+    fn chain(&self, table: &Table, order: &[usize], taken: &[bool]) -> Option<(f64, Vec<usize>)> {
+        let nodes = self.expected.nodes();
+        let hops = order.len() - 1;
+        let mut before: Vec<Vec<usize>> = vec![vec![usize::MAX; nodes]; hops + 1];
+        let mut cost = vec![f64::INFINITY; nodes];
+        cost[self.source] = 0.0;
+        for stage in 1..=hops {
+            let mut next = vec![f64::INFINITY; nodes];
+            for from in (0..nodes).filter(|&from| cost[from].is_finite()) {
+                for &(to, hop) in table.hops(order[stage], order[stage - 1], from) {
+                    let last = stage == hops;
+                    if (to == self.sink) != last || to == self.source || taken[to] {
+                        continue;
+                    }
+                    let total = cost[from] + hop;
+                    if total < next[to] && !on_the_way(&before, stage - 1, from, to) {
+                        next[to] = total;
+                        before[stage][to] = from;
+                    }
+                }
+            }
+            cost = next;
+        }
+        let total = cost[self.sink];
+        if !total.is_finite() {
+            return None;
+        }
+        let mut chain = vec![self.sink];
+        let mut node = self.sink;
+        for stage in (1..=hops).rev() {
+            node = before[stage][node];
+            chain.push(node);
+        }
+        chain.reverse();
+        Some((total, chain))
+    }
+
+    /// Changes one relay at a time as long as the whole plan gets better.
+    fn improve(&self, chains: &mut Chains, worth: &mut f64, time: &impl Fn(&Chains) -> f64) {
+        for _ in 0..SWEEPS {
+            let before = *worth;
+            for group in 0..2 {
+                for stage in 1..chains.hops() {
+                    let relay = chains.groups[group][stage];
+                    let (prev, next) = (
+                        chains.groups[group][stage - 1],
+                        chains.groups[group][stage + 1],
+                    );
+                    let mut best = relay;
+                    for (node, reach) in self.expected.reached(prev, chains.channels[stage]) {
+                        let onward = self.expected.link(*node, next, chains.channels[stage + 1]);
+                        let good = reach.delivery > LEAST
+                            && onward.is_some_and(|onward| onward.delivery > LEAST);
+                        let used = chains.groups.iter().any(|chain| chain.contains(node));
+                        if !good || used {
+                            continue;
+                        }
+                        chains.groups[group][stage] = *node;
+                        let now = time(chains);
+                        if now < *worth - 1e-9 {
+                            (*worth, best) = (now, *node);
+                        }
+                    }
+                    chains.groups[group][stage] = best;
+                }
+            }
+            if *worth > before - 1e-6 {
+                break;
+            }
+        }
+    }
+}
+
+fn mark(taken: &mut [bool], chain: &[usize], value: bool) {
+    let relays = chain.len().saturating_sub(1);
+    for &node in chain.get(1..relays).unwrap_or(&[]) {
+        taken[node] = value;
+    }
+}
+
+/// Whether the cheapest chain to `node`, of `stage`, comes by `relay`.
+fn on_the_way(before: &[Vec<usize>], stage: usize, mut node: usize, relay: usize) -> bool {
+    for at in (1..=stage).rev() {
+        if node == relay {
+            return true;
+        }
+        node = before[at][node];
+    }
+    node == relay
+}
+
+/// What hops cost: minus the logarithm of their delivery forth, and a little of that back, per
+/// pair of channels (places in the list) forth and back.
+struct Table {
+    channels: usize,
+    rows: Vec<Vec<Vec<(usize, f64)>>>,
+}
+
+impl Table {
+    fn new(expected: &Expected, channels: &[Channel]) -> Self {
+        let hop = |from: usize, forth: Channel, back: Channel| {
+            let reached = expected.reached(from, forth).iter();
+            reached
+                .filter(|(_, reach)| reach.delivery > LEAST)
+                .map(|&(to, reach)| {
+                    let back = expected.link(to, from, back).map_or(0.0, |r| r.delivery);
+                    let cost = -libm::log(reach.delivery.min(1.0))
+                        - REVERSE_WEIGHT * libm::log(back.clamp(1e-3, 1.0));
+                    (to, cost)
+                })
+                .collect()
+        };
+        let mut rows = Vec::new();
+        for &forth in channels {
+            for &back in channels {
+                rows.push((0..expected.nodes()).map(|n| hop(n, forth, back)).collect());
+            }
+        }
+        Self {
+            channels: channels.len(),
+            rows,
+        }
+    }
+    fn hops(&self, forth: usize, back: usize, from: usize) -> &[(usize, f64)] {
+        &self.rows[forth * self.channels + back][from]
+    }
+}

@@ -1,0 +1,299 @@
+//! What to expect of a link in a coming transfer, after what was measured of it.
+//!
+//! Ten beacons of ten cannot tell a link at the edge of sensitivity from a strong one; the received
+//! power can. Power varies from packet to packet, has moved since the survey, and receivers differ:
+//! all normal in decibels, so the chance of a frame is a normal integral over the margin. What was
+//! counted corrects it. Other senders of the pipeline raise the floor. Tests: below.
+
+use crate::beats::{self, Lead};
+use crate::links::{LinkQualities, LinkQuality};
+use crate::topology::LinkRule;
+use thalweg_units::{Channel, ChannelSet, Db, Dbm};
+
+/// Margin over the effective floor at which half of the longest frames arrive (127 B at -96.6 dBm
+/// where the floor is -95.5; IEEE 802.15.4-2006, E.4.1).
+const HALF_AT_DB: f64 = -1.1;
+/// Standard deviation of the normal law that follows a frame's reception around that margin.
+const KNEE_DB: f64 = 0.8;
+/// How much an interferer counts against noise of the same power: chips of O-QPSK are not noise.
+const INTERFERENCE_WEIGHT: f64 = 1.78;
+/// Shifts of the strongest sender's lead in standard deviations, with their weights (Gauss-Hermite).
+const SHIFTS: [(f64, f64); 5] = [
+    (-2.857, 0.0113),
+    (-1.356, 0.2221),
+    (0.0, 0.5332),
+    (1.356, 0.2221),
+    (2.857, 0.0113),
+];
+
+/// How a radio receives, and how far a survey can be trusted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LinkModel {
+    /// Effective noise floor, demodulator loss included.
+    pub floor: Dbm,
+    /// Noise that the RSSI register sees with no signal; it is part of every RSSI.
+    pub register_noise: Dbm,
+    /// Standard deviation of received power from packet to packet.
+    pub packet: Db,
+    /// Standard deviation of what is not known of a link's mean in the coming run: its change since
+    /// the survey, the receiver's floor and RSSI error.
+    pub unknown: Db,
+    /// How many frames the margin counts for beside the frames that were counted.
+    pub prior_frames: f64,
+    /// What is left of a sender one channel above, one below, and farther away.
+    pub leak: [Db; 3],
+}
+
+impl LinkModel {
+    /// The CC2420: floor and adjacent channels as of the data sheet (see [`LinkRule::CC2420_FLOOR`]);
+    /// 1.5 dB from packet to packet, and 1.9 dB for 1 dB of change in each of two runs, 1 dB of
+    /// difference between receivers and half a decibel of register error.
+    pub const CC2420: Self = Self {
+        floor: LinkRule::CC2420_FLOOR,
+        register_noise: Dbm(-99.2),
+        packet: Db(1.5),
+        unknown: Db(1.9),
+        prior_frames: 30.0,
+        leak: [Db(-46.0), Db(-31.0), Db(-54.0)],
+    };
+
+    /// Probability that a long frame arrives whose mean power lies `margin` above the floor.
+    pub fn delivery_at(&self, margin: Db) -> f64 {
+        let spread =
+            (self.packet.0 * self.packet.0 + self.unknown.0 * self.unknown.0 + KNEE_DB * KNEE_DB)
+                .sqrt();
+        0.5 * libm::erfc(-(margin.0 - HALF_AT_DB) / (spread * std::f64::consts::SQRT_2))
+    }
+    /// Mean power of a link without the register's own noise, where an RSSI is known.
+    pub fn power(&self, quality: &LinkQuality) -> Option<Dbm> {
+        let rssi = quality.rssi?.milliwatts().0;
+        let least = self.register_noise.milliwatts().0 * 0.1;
+        let power = (rssi - self.register_noise.milliwatts().0).max(least);
+        // Only what was received has an RSSI: where much was lost, the mean is lower than it says.
+        let heard = Dbm(10.0 * libm::log10(power));
+        let lost = (1.0 - quality.prr).clamp(0.0, 1.0);
+        Some(heard - Db(lost * 2.0))
+    }
+    fn leak_factor(&self, tuned: Channel, sent: Channel) -> f64 {
+        let (tuned, sent) = (tuned.index(), sent.index());
+        let [above, below, far] = self.leak;
+        if tuned == sent {
+            1.0
+        } else if sent == tuned + 1 {
+            above.factor()
+        } else if sent + 1 == tuned {
+            below.factor()
+        } else {
+            far.factor()
+        }
+    }
+}
+
+impl Default for LinkModel {
+    fn default() -> Self {
+        Self::CC2420
+    }
+}
+
+/// One directed link on one channel.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Reach {
+    /// Probability that a long frame arrives with nothing else on the air.
+    pub(crate) delivery: f64,
+    /// Mean power in milliwatts, where known.
+    pub(crate) power: Option<f64>,
+}
+
+/// A table of [`Reach`] over all links of some channels.
+#[derive(Debug, Clone)]
+pub(crate) struct Expected {
+    nodes: usize,
+    model: LinkModel,
+    floor_mw: f64,
+    rows: Vec<Vec<Vec<(usize, Reach)>>>,
+}
+
+impl Expected {
+    pub(crate) fn new(links: &LinkQualities, channels: ChannelSet, model: &LinkModel) -> Self {
+        let reach = |quality: &LinkQuality| {
+            let power = model.power(quality);
+            let margin = power.map(|power| power - model.floor);
+            let delivery = match (margin, quality.sent) {
+                (Some(margin), Some(sent)) => {
+                    let (sent, prior) = (f64::from(sent), model.prior_frames);
+                    (model.delivery_at(margin) * prior + quality.prr * sent) / (prior + sent)
+                }
+                // A ratio that stands on nobody knows how many frames is taken as it is.
+                (_, None) => quality.prr,
+                (None, Some(sent)) => {
+                    (quality.prr * f64::from(sent) + 0.5) / (f64::from(sent) + 1.0)
+                }
+            };
+            Reach {
+                delivery,
+                power: power.map(|power| power.milliwatts().0),
+            }
+        };
+        let rows = Channel::all()
+            .map(|channel| {
+                if !channels.contains(channel) {
+                    return Vec::new();
+                }
+                (0..links.nodes())
+                    .map(|from| {
+                        links
+                            .heard_from(from, channel)
+                            .filter(|(_, quality)| quality.prr > 0.0)
+                            .map(|(to, quality)| (to, reach(&quality)))
+                            .collect()
+                    })
+                    .collect()
+            })
+            .collect();
+        Self {
+            nodes: links.nodes(),
+            model: *model,
+            floor_mw: model.floor.milliwatts().0,
+            rows,
+        }
+    }
+    pub(crate) fn nodes(&self) -> usize {
+        self.nodes
+    }
+    /// What `from` reaches on `channel`, lowest index first.
+    pub(crate) fn reached(&self, from: usize, channel: Channel) -> &[(usize, Reach)] {
+        self.rows[channel.index()]
+            .get(from)
+            .map_or(&[], Vec::as_slice)
+    }
+    pub(crate) fn link(&self, from: usize, to: usize, channel: Channel) -> Option<&Reach> {
+        let row = self.reached(from, channel);
+        let at = row.binary_search_by_key(&to, |(to, _)| *to).ok()?;
+        Some(&row[at].1)
+    }
+    /// Power of `from` at `to` where `to` listens to `tuned` and `from` sends on `sent`, in
+    /// milliwatts; nothing where nothing was heard.
+    pub(crate) fn interference(
+        &self,
+        from: usize,
+        to: usize,
+        tuned: Channel,
+        sent: Channel,
+    ) -> f64 {
+        self.link(from, to, sent)
+            .and_then(|reach| reach.power)
+            .map_or(0.0, |power| power * self.model.leak_factor(tuned, sent))
+    }
+    /// Probability that a frame of `from` alone arrives at `to` against `interference` milliwatts.
+    pub(crate) fn alone(&self, reach: &Reach, interference: f64) -> f64 {
+        let (Some(power), true) = (reach.power, interference > 0.0) else {
+            return reach.delivery;
+        };
+        let margin = Db(10.0 * libm::log10(power / self.floor_mw));
+        let risen = 1.0 + INTERFERENCE_WEIGHT * interference / self.floor_mw;
+        let quiet = self.model.delivery_at(margin);
+        let loud = self
+            .model
+            .delivery_at(margin - Db(10.0 * libm::log10(risen)));
+        if quiet > 0.0 {
+            reach.delivery * loud / quiet
+        } else {
+            0.0
+        }
+    }
+    /// Probability that a frame that `senders` send in step on `channel` arrives at `to`, where
+    /// `interference` milliwatts of other frames arrive with it.
+    pub(crate) fn together(
+        &self,
+        senders: &[usize],
+        to: usize,
+        channel: Channel,
+        interference: f64,
+    ) -> f64 {
+        let (mut missed, mut count, mut unknown) = (1.0, 0usize, 0usize);
+        for &from in senders {
+            let Some(reach) = self.link(from, to, channel) else {
+                continue;
+            };
+            missed *= 1.0 - self.alone(reach, interference);
+            match reach.power {
+                Some(_) => count += 1,
+                None => unknown += usize::from(reach.delivery >= 0.1),
+            }
+        }
+        if count + unknown < 2 {
+            return 1.0 - missed;
+        }
+        if unknown > 0 {
+            return (1.0 - missed) * beats::survival(&[], count + unknown);
+        }
+        let powers = senders
+            .iter()
+            .filter_map(|&from| self.link(from, to, channel)?.power);
+        (1.0 - missed) * Lead::of(powers).map_or(1.0, |lead| self.survival(&lead))
+    }
+    /// Survival of beats over what is not known of the strongest sender's lead.
+    fn survival(&self, lead: &Lead) -> f64 {
+        let (packet, run) = (self.model.packet.0, self.model.unknown.0);
+        let spread = (2.0 * (packet * packet + run * run)).sqrt();
+        SHIFTS
+            .iter()
+            .map(|(shift, weight)| weight * lead.survival(shift * spread))
+            .sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(received: u32, rssi: f64) -> LinkQualities {
+        let mut links = LinkQualities::new(4);
+        for from in [0, 2, 3] {
+            links
+                .record(from, 1, Channel::LAST, received, 10, Some(Dbm(rssi)))
+                .unwrap();
+        }
+        links
+    }
+
+    fn expected(received: u32, rssi: f64) -> Expected {
+        Expected::new(&table(received, rssi), ChannelSet::ALL, &LinkModel::CC2420)
+    }
+
+    #[test]
+    fn margin_tells_what_ten_beacons_cannot() {
+        let at = |received, rssi| expected(received, rssi).together(&[0], 1, Channel::LAST, 0.0);
+        assert!(at(10, -94.0) < 0.9, "{}", at(10, -94.0));
+        assert!(at(10, -87.0) > 0.999, "{}", at(10, -87.0));
+        assert!(at(8, -87.0) < at(10, -87.0));
+        assert!(at(10, -91.0) > at(10, -92.0));
+    }
+
+    #[test]
+    fn interference_counts_by_its_power() {
+        let table = expected(10, -85.0);
+        let at = |level: f64| table.together(&[0], 1, Channel::LAST, Dbm(level).milliwatts().0);
+        assert!(at(-110.0) > 0.99);
+        assert!(at(-85.0) < 0.3, "{}", at(-85.0));
+        assert!(at(-92.0) < at(-96.0));
+    }
+
+    #[test]
+    fn equal_senders_beat_and_unequal_ones_may_not() {
+        let table = expected(10, -80.0);
+        let one = table.together(&[0], 1, Channel::LAST, 0.0);
+        let two = table.together(&[0, 2], 1, Channel::LAST, 0.0);
+        assert!(two < 0.9 && one > 0.999, "{two} {one}");
+    }
+
+    #[test]
+    fn ratios_without_counts_or_power_are_taken_as_they_are() {
+        let mut links = LinkQualities::new(2);
+        links.record_prr(0, 1, Channel::LAST, 0.93, None).unwrap();
+        let table = Expected::new(&links, ChannelSet::ALL, &LinkModel::CC2420);
+        assert_eq!(table.together(&[0], 1, Channel::LAST, 1.0), 0.93);
+        assert_eq!(table.together(&[1], 0, Channel::LAST, 0.0), 0.0);
+        assert_eq!(table.interference(0, 1, Channel::LAST, Channel::LAST), 0.0);
+    }
+}
