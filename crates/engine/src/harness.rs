@@ -90,6 +90,8 @@ struct Node<E> {
     mode: Mode,
     pending: Option<Pending>,
     sending_until: Option<Instant>,
+    /// From when the oscillator is stable; none while powered down.
+    awake_from: Option<Instant>,
     slot: Option<Vec<u8>>,
     last_rx_end: Option<Instant>,
     lock: Option<Lock>,
@@ -139,6 +141,7 @@ impl<E: Engine> Net<E> {
                 mode: Mode::Sleep,
                 pending: None,
                 sending_until: None,
+                awake_from: None,
                 slot: None,
                 last_rx_end: None,
                 lock: None,
@@ -282,7 +285,7 @@ impl<E: Engine> Net<E> {
     fn submit(&mut self, n: usize, id: OpId, op: Owned) {
         let now = self.now;
         match op {
-            Owned::Load(slot, _) if slot != 0 => {
+            Owned::Load(slot, _) | Owned::Send { slot, .. } if slot != 0 => {
                 self.answer(n, now, Answer::Refused(id, Refusal::NoSuch));
             }
             Owned::Load(_, mpdu)
@@ -297,6 +300,7 @@ impl<E: Engine> Net<E> {
                 self.answer(n, now + cost, Answer::Done(id));
             }
             Owned::Send {
+                slot: _,
                 mpdu,
                 channel,
                 when,
@@ -313,7 +317,10 @@ impl<E: Engine> Net<E> {
             } => {
                 self.supersede_lock(n);
                 let busy = self.nodes[n].sending_until;
-                let since = busy.unwrap_or(now) + self.timing.turnaround;
+                let awake = *self.nodes[n]
+                    .awake_from
+                    .get_or_insert(now + self.timing.wake);
+                let since = busy.unwrap_or(now).max(awake) + self.timing.turnaround;
                 self.nodes[n].mode = Mode::Listen {
                     channel,
                     head_bytes,
@@ -326,12 +333,21 @@ impl<E: Engine> Net<E> {
                 self.supersede_lock(n);
                 self.supersede_pending(n);
                 self.nodes[n].mode = Mode::Sleep;
+                self.power_down(n);
                 self.answer(n, now, Answer::Done(id));
             }
             Owned::Cancel => {
                 self.supersede_pending(n);
                 self.answer(n, now, Answer::Done(id));
             }
+        }
+    }
+
+    /// A sleeping radio that does not send loses its oscillator.
+    fn power_down(&mut self, n: usize) {
+        let node = &mut self.nodes[n];
+        if matches!(node.mode, Mode::Sleep) && node.sending_until.is_none() {
+            node.awake_from = None;
         }
     }
 
@@ -347,7 +363,10 @@ impl<E: Engine> Net<E> {
 
     fn send(&mut self, n: usize, op: OpId, mpdu: Vec<u8>, channel: Channel, when: When, cca: Cca) {
         let now = self.now;
-        let ready = self.nodes[n].sending_until.unwrap_or(now).max(now) + self.timing.turnaround;
+        let node = &self.nodes[n];
+        let free = node.sending_until.unwrap_or(now);
+        let awake = node.awake_from.unwrap_or(now + self.timing.wake);
+        let ready = now.max(free).max(awake) + self.timing.turnaround;
         let start = match when {
             When::Now => ready,
             When::At(sfd) => sfd.saturating_sub(phy::SFD_OFFSET),
@@ -394,6 +413,8 @@ impl<E: Engine> Net<E> {
         let end = start + phy::air_time(p.mpdu.len());
         self.supersede_lock(n);
         self.nodes[n].sending_until = Some(end);
+        // It was woken in time.
+        self.nodes[n].awake_from.get_or_insert(start);
         if let Mode::Listen { since, .. } = &mut self.nodes[n].mode {
             *since = end + self.timing.turnaround;
         }
@@ -490,6 +511,7 @@ impl<E: Engine> Net<E> {
         let frame = self.sent[air].clone();
         let sfd = frame.start + phy::SFD_OFFSET;
         self.nodes[frame.from].sending_until = None;
+        self.power_down(frame.from);
         for n in 0..self.nodes.len() {
             if self.nodes[n].lock.as_ref().is_none_or(|l| l.air != air) {
                 continue;
@@ -522,6 +544,8 @@ impl<E: Engine> Net<E> {
 enum Owned {
     Load(u8, Vec<u8>),
     Send {
+        slot: u8,
+        /// None for what is in the slot.
         mpdu: Option<Vec<u8>>,
         channel: Channel,
         when: When,
@@ -540,8 +564,12 @@ impl From<Request<'_>> for Owned {
         match request.op {
             RadioOp::Load { slot, mpdu } => Self::Load(slot.0, mpdu.to_vec()),
             RadioOp::Transmit {
-                channel, when, cca, ..
+                slot,
+                channel,
+                when,
+                cca,
             } => Self::Send {
+                slot: slot.0,
                 mpdu: None,
                 channel,
                 when,
@@ -553,6 +581,7 @@ impl From<Request<'_>> for Owned {
                 when,
                 cca,
             } => Self::Send {
+                slot: 0,
                 mpdu: Some(mpdu.to_vec()),
                 channel,
                 when,
