@@ -446,6 +446,8 @@ fn places(hops: u8) -> impl Iterator<Item = (u8, Group)> {
 pub struct Segment {
     /// Of which transfer.
     pub transfer: u16,
+    /// Its place among the route's segments, from 0.
+    pub index: u8,
     /// From the reference time of the flood that brought it to the first packet.
     pub until_start: Duration,
 }
@@ -498,6 +500,7 @@ impl Assembler {
         self.lens[index] = u8::try_from(chunk.len()).ok();
         Ok(Segment {
             transfer,
+            index: place >> 4,
             until_start: Duration::from_millis(u64::from(ms)),
         })
     }

@@ -63,10 +63,22 @@ struct WakeUp {
     next: usize,
     /// For how long the transfer waits for the wake-ups of other sinks.
     room: Duration,
+    /// When the first flood of this wake-up, or of those that it joins, was ordered.
+    first: Instant,
     /// When other sinks' transfers begin that this one is to begin with.
     together: Option<Instant>,
     /// When the source begins, once the first flood is out.
     start: Option<Instant>,
+}
+
+/// A wake-up message that was heard.
+#[derive(Debug, Clone, Copy)]
+struct Call {
+    route: Route,
+    /// When the source begins.
+    start: Instant,
+    /// When the first flood was ordered, of all whose transfers begin then.
+    first: Instant,
 }
 
 /// One node. `S` holds the objects; `NEIGHBOURS` and `NODES` as of [`Floodnet`].
@@ -82,8 +94,8 @@ pub struct Mote<S: ObjectStore, const NEIGHBOURS: usize = 160, const NODES: usiz
     grid: Option<Grid>,
     order: Option<(Instant, Order<NODES>)>,
     wake_up: Option<WakeUp>,
-    /// The route that was just completed, and when it begins.
-    called: Option<(Route, Instant)>,
+    /// What was just heard, and is not answered yet.
+    called: Option<Call>,
     sleep: bool,
     events: Queue<Event, 16>,
 }
@@ -158,7 +170,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     /// all nodes listen until they begin.
     fn queue_together(&mut self, now: Instant, route: Route, room: Duration) {
         let order = Order::Fetch { route, room };
-        let Some((_, start)) = self.called else {
+        let Some(Call { start, .. }) = self.called else {
             return self.queue_order(now, order);
         };
         let needed = Self::wake_up_time(&route, &self.config, &self.timing);
@@ -185,12 +197,14 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             Order::Floods(command) => self.floods.handle_command(now, command),
             Order::Fetch { route, room } => {
                 let needed = Self::wake_up_time(&route, &self.config, &self.timing);
-                let called = self.called.take().map(|(_, start)| start);
+                let called = self.called.take();
+                let called = called.filter(|call| call.start.since(now) >= needed);
                 self.wake_up = Some(WakeUp {
                     route,
                     next: 0,
                     room,
-                    together: called.filter(|start| start.since(now) >= needed),
+                    first: called.map_or(now, |call| call.first),
+                    together: called.map(|call| call.start),
                     start: None,
                 });
                 self.flood_segment(now);
@@ -265,11 +279,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
                 if initiator == self.id {
                     self.began(reference, start);
                 } else if let Some(route) = self.assembler.route() {
-                    // Of transfers that begin together, the one that this node is needed for.
-                    let needed = |route: &Route| route.place_of(self.id).is_some();
-                    if !self.called.is_some_and(|(before, _)| needed(&before)) {
-                        self.called = Some((route, start));
-                    }
+                    self.heard(route, segment.index, reference, start);
                 }
             }
             floodnet::Event::FloodFinished { .. } => self.answer_call(now),
@@ -282,6 +292,25 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
                 });
             }
             other => self.tell(Event::Floods(other)),
+        }
+    }
+
+    /// A route is complete with the segment number `index`, whose flood began at `reference`.
+    fn heard(&mut self, route: Route, index: u8, reference: Instant, start: Instant) {
+        let bytes = HEADER_BYTES + 1 + route.segment_bytes();
+        let ahead = first_frame(&self.timing);
+        let apart = flood_spacing(bytes, self.config.n_tx, &self.timing) + ahead;
+        let first = reference.saturating_sub(apart * u64::from(index) + ahead);
+        // Of transfers that begin together, the one that this node is needed for; the sinks began
+        // to wake them with the first.
+        let needed = |call: &Call| call.route.place_of(self.id).is_some();
+        if !self.called.as_ref().is_some_and(needed) {
+            let first = self.called.map_or(first, |call| call.first.min(first));
+            self.called = Some(Call {
+                route,
+                start,
+                first,
+            });
         }
     }
 
@@ -303,10 +332,15 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             return self.flood_segment(now);
         }
         // Every flood has begun, so the first has.
-        let call = wake_up.start.map(|start| (wake_up.route, start));
+        let (route, first) = (wake_up.route, wake_up.first);
+        let call = wake_up.start.map(|start| Call {
+            route,
+            start,
+            first,
+        });
         self.wake_up = None;
         match call {
-            Some((route, start)) => self.take_part(now, route, start),
+            Some(call) => self.take_part(now, call),
             None => self.tell(Event::Refused(Refused::BadRoute)),
         }
     }
@@ -318,27 +352,26 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         let bytes = HEADER_BYTES + 1 + MAX_SEGMENT_BYTES;
         let (reach, n_tx) = (self.config.reach, self.config.n_tx);
         let room = flood_time(bytes, reach, n_tx, &self.timing) + HANDOVER;
-        if self
-            .called
-            .is_some_and(|(_, start)| start.since(now) > room)
-        {
+        if self.called.is_some_and(|c| c.start.since(now) > room) {
             return;
         }
-        let Some((route, start)) = self.called.take() else {
+        let Some(call) = self.called.take() else {
             return;
         };
         // A sink that is at work leaves other sinks' transfers to others.
         if self.wake_up.is_none() && !self.floods.has_order() {
-            self.take_part(now, route, start);
+            self.take_part(now, call);
         }
     }
 
     /// Joins a transfer, or goes to rest while it lasts.
-    fn take_part(&mut self, now: Instant, route: Route, start: Instant) {
+    fn take_part(&mut self, now: Instant, call: Call) {
+        let Call {
+            route,
+            start,
+            first,
+        } = call;
         let until = start + Duration::from_secs(u64::from(route.deadline_s));
-        let took = Self::wake_up_time(&route, &self.config, &self.timing);
-        let told = MILLISECOND * took.as_nanos().div_ceil(MILLISECOND.as_nanos());
-        let first = start.saturating_sub(told + first_frame(&self.timing));
         let grid = Grid::new(first, until, self.grid.filter(|grid| !grid.is_over(now)));
         self.grid = Some(grid);
         match Session::from_route(&route, self.id, start) {
@@ -411,7 +444,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
 
     /// When a call is to be answered even though no flood has ended since.
     fn call_due(&self) -> Option<Instant> {
-        self.called.map(|(_, start)| start.saturating_sub(HANDOVER))
+        self.called.map(|call| call.start.saturating_sub(HANDOVER))
     }
 }
 
