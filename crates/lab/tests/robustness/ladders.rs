@@ -46,8 +46,8 @@ fn case(n: u64) -> (Ladder, Protocol, Terms, usize) {
 
 #[test]
 fn whatever_is_asked_for_ends_with_the_right_bytes_or_none() {
-    let (mut ideal, mut arrived) = (0, 0);
-    for n in 0..90 {
+    let (mut good, mut arrived) = (0, 0);
+    for n in 0..120 {
         let (ladder, protocol, terms, bytes) = case(n);
         let plan = ladder.plan();
         assert_eq!(
@@ -58,17 +58,14 @@ fn whatever_is_asked_for_ends_with_the_right_bytes_or_none() {
         let object = object(n, bytes);
         for _ in 0..2 {
             let outcome = fetch(&mut session, &plan, protocol, &terms, &object);
-            // What is sure on good links: a single sender each hop, or a few.
-            if ladder.least_prr == 1.0 && protocol != Protocol::P3 {
-                ideal += 1;
+            if ladder.least_prr >= 0.9 && protocol == Protocol::P3 {
+                good += 1;
                 arrived += u32::from(outcome.verified);
             }
         }
     }
-    assert!(
-        ideal > 20 && arrived * 10 >= ideal * 9,
-        "{arrived} of {ideal}"
-    );
+    // Of some thousand such ladders one in five hundred fails.
+    assert!(good > 80 && arrived + 1 >= good, "{arrived} of {good}");
 }
 
 #[test]

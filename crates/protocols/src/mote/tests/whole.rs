@@ -146,7 +146,7 @@ fn a_segment_never_catches_up_with_the_one_before() {
             _ => Fate::Silent,
         };
         let mut net = net(11, Box::new(line));
-        let stages: Vec<Channel> = (0..11).map(|k| Channel::from_index(k)).collect();
+        let stages: Vec<Channel> = (0..11).map(Channel::from_index).collect();
         let channels = Channels::new(&stages).unwrap();
         let mut route = Route::new(1, id(10), id(0), Scheme::P3, channels);
         for n in 1..10 {

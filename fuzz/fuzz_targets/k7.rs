@@ -1,0 +1,12 @@
+//! The reader of K7 traces.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use thalweg_lab::testbed::read_k7;
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Err(error) = read_k7(bytes, "x.k7") {
+        let line = error.to_string();
+        assert!(line.starts_with("x.k7") && !line.contains('\n'), "{line}");
+    }
+});
