@@ -1,6 +1,9 @@
 //! Transfers on the simulator with everything that can go wrong going wrong: none hangs, delivers
 //! other bytes than the source's, or reports success without them. See docs/robustness.md.
 
+// Helpers of tests are tests.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 mod bench;
 mod building;
 mod ends;
