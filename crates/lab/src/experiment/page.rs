@@ -126,6 +126,9 @@ fn seeds(seeds: &[u64]) -> String {
 
 /// A number with as many digits as a reader wants.
 pub fn short(x: f64) -> String {
+    if x != 0.0 && x.abs() < 0.001 {
+        return format!("{x:.2e}");
+    }
     let digits = match x.abs() {
         a if a >= 100.0 => 1,
         a if a >= 10.0 => 2,
@@ -162,6 +165,10 @@ mod tests {
 
     #[test]
     fn numbers_are_short() {
+        assert_eq!(
+            (short(0.000_080_4), short(0.0)),
+            ("8.04e-5".into(), "0".into())
+        );
         assert_eq!(
             (short(178.523), short(0.04), short(2.0)),
             ("178.5".into(), "0.04".into(), "2".into())
