@@ -1,8 +1,9 @@
 //! Frames of the packet pipeline (P3 and PIP): data, requests for a report, and NACKs.
 //!
 //! All begin with the same seven bytes (P3, section V: "7-bytes application header"): MAC header,
-//! dispatch, a byte of hop, group and tag, and a number. A relay changes only the hop, so all
-//! relays of a stage send the same bytes. Tests: at the end of this file.
+//! dispatch, a byte of hop, group and tag, and a number. [`Format::Slim`] says the same in four. A
+//! relay changes only the hop, so all relays of a stage send the same bytes.
+//! Tests: at the end of this file.
 
 use crate::{dispatch, mac, Reader, WireError, Writer};
 
@@ -10,22 +11,78 @@ use crate::{dispatch, mac, Reader, WireError, Writer};
 pub const HEADER_BYTES: usize = 7;
 /// The most payload that a frame carries.
 pub const MAX_PAYLOAD: usize = crate::phy::MAX_MPDU - HEADER_BYTES;
+/// Bytes of [`Header`] in [`Format::Slim`].
+pub const SLIM_HEADER_BYTES: usize = 4;
+/// The most payload that a frame of [`Format::Slim`] carries.
+pub const MAX_SLIM_PAYLOAD: usize = crate::phy::MAX_MPDU - SLIM_HEADER_BYTES;
 /// The most packets of a transfer.
 pub const MAX_PACKETS: u16 = 16_384;
 /// The most hops of a route.
 pub const MAX_HOPS: u8 = 10;
 /// How many bytes of a frame tell whether it is meant for a node: up to hop, group and tag.
 pub const HEAD_BYTES: u8 = 5;
+/// Bytes of an emitted [`Request`] after the header.
+pub const REQUEST_BODY_BYTES: usize = 15;
 /// Bytes of an emitted [`Request`], header included.
-pub const REQUEST_BYTES: usize = HEADER_BYTES + 15;
+pub const REQUEST_BYTES: usize = HEADER_BYTES + REQUEST_BODY_BYTES;
+/// Bytes of an emitted [`Nack`] before its bit vector, without header.
+pub const NACK_BODY_BYTES: usize = 5;
 /// Bytes of an emitted [`Nack`] before its bit vector, header included.
-pub const NACK_FIXED_BYTES: usize = HEADER_BYTES + 5;
+pub const NACK_FIXED_BYTES: usize = HEADER_BYTES + NACK_BODY_BYTES;
 
 const HOP_AT: usize = 4;
 const HOP_BITS: u8 = 0x0f;
 const EVEN_BIT: u8 = 0x10;
 const TAG_SHIFT: u32 = 5;
 const RELEASE_BIT: u8 = 0x80;
+const ANNOUNCE_BIT: u8 = 0x40;
+const FOLLOWING_BITS: u8 = 0x3f;
+/// First byte of a slim frame: the one-byte frame control of a multipurpose frame without
+/// addresses (IEEE 802.15.4-2015, 7.3.5: type 101, all else 0); its sequence number follows.
+const MULTIPURPOSE: u8 = 0x05;
+const SLIM_HOP_AT: usize = 2;
+const SLIM_KIND_SHIFT: u32 = 6;
+const SLIM_HIGH_BITS: u8 = 0x3f;
+
+/// How a frame of a pipeline begins. It tells so itself: readers need not be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Format {
+    /// Seven bytes, as P3's: a data frame, a dispatch byte, and a number of its own beside the MAC's.
+    #[default]
+    Full,
+    /// Four bytes: a multipurpose frame, whose sequence number is the low byte of the number; hop,
+    /// group and tag; kind and the rest of the number.
+    Slim,
+}
+
+impl Format {
+    /// Bytes of [`Header`].
+    pub const fn header_bytes(self) -> usize {
+        match self {
+            Self::Full => HEADER_BYTES,
+            Self::Slim => SLIM_HEADER_BYTES,
+        }
+    }
+    /// How many bytes of a frame tell whether it is meant for a node.
+    pub const fn head_bytes(self) -> u8 {
+        match self {
+            Self::Full => HEAD_BYTES,
+            Self::Slim => SLIM_HEADER_BYTES as u8,
+        }
+    }
+    /// The most payload of a frame.
+    pub const fn max_payload(self) -> u8 {
+        (crate::phy::MAX_MPDU - self.header_bytes()) as u8
+    }
+    /// The format of the frame that begins with `bytes`, if it is any.
+    fn of(bytes: &[u8]) -> Option<Self> {
+        match *bytes.first()? {
+            MULTIPURPOSE => Some(Self::Slim),
+            first if first == crate::mac::FRAME_CONTROL.to_le_bytes()[0] => Some(Self::Full),
+            _ => None,
+        }
+    }
+}
 
 /// Which subgroup of each stage carries a packet: that of the odd-numbered cycles of the source,
 /// counted from one, or of the even-numbered (P3, section IV-B).
@@ -100,8 +157,25 @@ impl Head {
     /// [`WireError`] where it is no frame of a pipeline.
     pub fn parse(bytes: &[u8]) -> Result<Self, WireError> {
         let mut r = Reader::new(bytes);
+        if Format::of(bytes) == Some(Format::Slim) {
+            r.u8()?;
+            return Ok(Self::parse_slim(&mut r)?.0);
+        }
         mac::Header::parse(&mut r)?;
         Self::parse_after_mac(&mut r)
+    }
+
+    /// The head and the number of a slim frame, after its first byte.
+    fn parse_slim(r: &mut Reader<'_>) -> Result<(Self, u16), WireError> {
+        let (low, place, high) = (r.u8()?, r.u8()?, r.u8()?);
+        let kind = match high >> SLIM_KIND_SHIFT {
+            0 => Kind::Data,
+            1 => Kind::Request,
+            2 => Kind::Nack,
+            _ => return Err(WireError::Malformed),
+        };
+        let number = u16::from_le_bytes([low, high & SLIM_HIGH_BITS]);
+        Ok((Self::of(kind, place)?, number))
     }
 
     fn parse_after_mac(r: &mut Reader<'_>) -> Result<Self, WireError> {
@@ -111,7 +185,10 @@ impl Head {
             dispatch::PIPE_NACK => Kind::Nack,
             _ => return Err(WireError::Malformed),
         };
-        let byte = r.u8()?;
+        Self::of(kind, r.u8()?)
+    }
+
+    fn of(kind: Kind, byte: u8) -> Result<Self, WireError> {
         let hop = byte & HOP_BITS;
         if hop > MAX_HOPS {
             return Err(WireError::Malformed);
@@ -127,6 +204,19 @@ impl Head {
             hop,
             group,
         })
+    }
+
+    /// Hop, group and tag in a byte.
+    fn place(self) -> Result<u8, WireError> {
+        if self.hop > MAX_HOPS {
+            return Err(WireError::Malformed);
+        }
+        let even = if self.group == Group::Even {
+            EVEN_BIT
+        } else {
+            0
+        };
+        Ok(self.hop | even | self.tag.0 << TAG_SHIFT)
     }
 }
 
@@ -145,6 +235,11 @@ impl Header {
     /// # Errors
     /// [`WireError`] where it is no frame of a pipeline, or a packet's number is too high.
     pub fn parse(r: &mut Reader<'_>) -> Result<Self, WireError> {
+        if r.clone().u8()? == MULTIPURPOSE {
+            r.u8()?;
+            let (head, number) = Head::parse_slim(r)?;
+            return Ok(Self { head, number });
+        }
         let mac = mac::Header::parse(r)?;
         let head = Head::parse_after_mac(r)?;
         let number = r.u16()?;
@@ -155,28 +250,44 @@ impl Header {
         Ok(Self { head, number })
     }
 
-    /// Writes the header.
+    /// Writes the header in [`Format::Full`].
     ///
     /// # Errors
     /// [`WireError::NoRoom`]; [`WireError::Malformed`] for a hop beyond [`MAX_HOPS`].
     pub fn emit(self, w: &mut Writer<'_>) -> Result<(), WireError> {
-        let Head {
-            kind,
-            tag,
-            hop,
-            group,
-        } = self.head;
-        if hop > MAX_HOPS {
-            return Err(WireError::Malformed);
+        self.emit_as(Format::Full, w)
+    }
+
+    /// Writes the header.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`]; [`WireError::Malformed`] for a hop beyond [`MAX_HOPS`], and in
+    /// [`Format::Slim`] for a number of [`MAX_PACKETS`] or more.
+    pub fn emit_as(self, format: Format, w: &mut Writer<'_>) -> Result<(), WireError> {
+        let place = self.head.place()?;
+        let [low, high] = self.number.to_le_bytes();
+        match format {
+            Format::Full => {
+                mac::Header { sequence: low }.emit(w)?;
+                w.u8(self.head.kind.dispatch())?
+                    .u8(place)?
+                    .u16(self.number)?;
+            }
+            Format::Slim => {
+                if self.number >= MAX_PACKETS {
+                    return Err(WireError::Malformed);
+                }
+                let kind = match self.head.kind {
+                    Kind::Data => 0u8,
+                    Kind::Request => 1,
+                    Kind::Nack => 2,
+                };
+                w.u8(MULTIPURPOSE)?
+                    .u8(low)?
+                    .u8(place)?
+                    .u8(kind << SLIM_KIND_SHIFT | high)?;
+            }
         }
-        mac::Header {
-            sequence: self.number.to_le_bytes()[0],
-        }
-        .emit(w)?;
-        let even = if group == Group::Even { EVEN_BIT } else { 0 };
-        w.u8(kind.dispatch())?
-            .u8(hop | even | tag.0 << TAG_SHIFT)?
-            .u16(self.number)?;
         Ok(())
     }
 }
@@ -190,7 +301,11 @@ pub fn set_hop(mpdu: &mut [u8], hop: u8) -> Result<(), WireError> {
     if hop > MAX_HOPS {
         return Err(WireError::Malformed);
     }
-    let byte = mpdu.get_mut(HOP_AT).ok_or(WireError::Truncated)?;
+    let at = match Format::of(mpdu) {
+        Some(Format::Slim) => SLIM_HOP_AT,
+        Some(Format::Full) | None => HOP_AT,
+    };
+    let byte = mpdu.get_mut(at).ok_or(WireError::Truncated)?;
     *byte = *byte & !HOP_BITS | hop;
     Ok(())
 }
@@ -202,6 +317,8 @@ pub enum Purpose {
     Report,
     /// The transfer is over for the source: everyone may leave.
     Release,
+    /// Nothing is asked: it tells what comes, before it comes.
+    Announce,
 }
 
 /// The body of a request, sent after the last packet of a round (P3, section IV-F).
@@ -213,7 +330,7 @@ pub struct Request {
     pub object_len: u32,
     /// Digest of the whole object.
     pub digest: [u8; 8],
-    /// How many copies of this request follow this one, each one cycle of a request later; to 127.
+    /// How many copies of this request follow this one, each one cycle of a request later; to 63.
     pub following: u8,
     /// What for.
     pub purpose: Purpose,
@@ -233,16 +350,17 @@ impl Request {
         if packets > MAX_PACKETS {
             return Err(WireError::Malformed);
         }
-        let purpose = if last & RELEASE_BIT == 0 {
-            Purpose::Report
-        } else {
-            Purpose::Release
+        let purpose = match last & (RELEASE_BIT | ANNOUNCE_BIT) {
+            0 => Purpose::Report,
+            ANNOUNCE_BIT => Purpose::Announce,
+            RELEASE_BIT => Purpose::Release,
+            _ => return Err(WireError::Malformed),
         };
         Ok(Self {
             packets,
             object_len,
             digest,
-            following: last & !RELEASE_BIT,
+            following: last & FOLLOWING_BITS,
             purpose,
         })
     }
@@ -252,18 +370,18 @@ impl Request {
     /// # Errors
     /// [`WireError::NoRoom`]; [`WireError::Malformed`] for a field out of its range.
     pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
-        if self.packets > MAX_PACKETS || self.following & RELEASE_BIT != 0 {
+        if self.packets > MAX_PACKETS || self.following > FOLLOWING_BITS {
             return Err(WireError::Malformed);
         }
-        let release = if self.purpose == Purpose::Release {
-            RELEASE_BIT
-        } else {
-            0
+        let purpose = match self.purpose {
+            Purpose::Report => 0,
+            Purpose::Release => RELEASE_BIT,
+            Purpose::Announce => ANNOUNCE_BIT,
         };
         w.u16(self.packets)?
             .u32(self.object_len)?
             .bytes(&self.digest)?;
-        w.u8(self.following | release)?;
+        w.u8(self.following | purpose)?;
         Ok(())
     }
 }

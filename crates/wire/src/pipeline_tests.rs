@@ -39,6 +39,29 @@ fn a_full_packet_is_the_longest_frame() {
     );
 }
 
+#[test]
+fn slim_frames_are_multipurpose_frames_with_three_bytes_more() {
+    assert_eq!(MAX_SLIM_PAYLOAD, 121);
+    let head = Head {
+        kind: Kind::Nack,
+        tag: Tag::of(5),
+        hop: 2,
+        group: Group::Even,
+    };
+    let header = Header {
+        head,
+        number: 0x0201,
+    };
+    let frame = FrameBuf::build(|w| header.emit_as(Format::Slim, w)).unwrap();
+    assert_eq!(&frame[..], &[0x05, 0x01, 0xb2, 0x82]);
+    let beyond = Header {
+        number: MAX_PACKETS,
+        ..header
+    };
+    let refused = FrameBuf::build(|w| beyond.emit_as(Format::Slim, w));
+    assert_eq!(refused.err(), Some(WireError::Malformed));
+}
+
 proptest! {
     #[test]
     fn headers_round_trip(head in heads(), number in 0..MAX_PACKETS, hop in 0..=MAX_HOPS) {
@@ -52,11 +75,22 @@ proptest! {
     }
 
     #[test]
+    fn slim_headers_say_the_same(head in heads(), number in 0..MAX_PACKETS, hop in 0..=MAX_HOPS) {
+        let header = Header { head, number };
+        let mut frame = FrameBuf::build(|w| header.emit_as(Format::Slim, w)).unwrap();
+        prop_assert_eq!(frame.len(), SLIM_HEADER_BYTES);
+        prop_assert_eq!(Header::parse(&mut Reader::new(&frame)), Ok(header));
+        prop_assert_eq!(Head::parse(&frame[..usize::from(Format::Slim.head_bytes())]), Ok(head));
+        set_hop(&mut frame, hop).unwrap();
+        prop_assert_eq!(Head::parse(&frame), Ok(Head { hop, ..head }));
+    }
+
+    #[test]
     fn requests_round_trip(
-        packets in 0..=MAX_PACKETS, object_len: u32, digest: [u8; 8], following in 0..=127u8,
-        release: bool, padding in 0..20usize,
+        packets in 0..=MAX_PACKETS, object_len: u32, digest: [u8; 8], following in 0..=63u8,
+        purpose in prop_oneof![Just(Purpose::Report), Just(Purpose::Release), Just(Purpose::Announce)],
+        padding in 0..20usize,
     ) {
-        let purpose = if release { Purpose::Release } else { Purpose::Report };
         let request = Request { packets, object_len, digest, following, purpose };
         let frame = FrameBuf::build(|w| {
             request.emit(w)?;

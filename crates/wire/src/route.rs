@@ -6,7 +6,7 @@
 //! when the transfer begins after the reference time of *its* flood, so any of them will do as
 //! the time base. Tests: at the end of this file.
 
-use crate::pipeline::{Group, MAX_HOPS, MAX_PAYLOAD};
+use crate::pipeline::{Format, Group, MAX_HOPS, MAX_PAYLOAD};
 use crate::{Reader, WireError, Writer};
 use thalweg_units::{Channel, Duration, NodeId};
 
@@ -20,11 +20,16 @@ pub const MAX_SEGMENT_BYTES: usize = 110;
 pub const SEGMENT_KIND: u8 = 0x10;
 
 const SEGMENT_HEADER_BYTES: usize = 6;
+/// Place of the scheme for P3 that deviates from what was published: a byte of options follows.
+const WITH_OPTIONS: u8 = 0x30;
+const SLIM_BIT: u8 = 0x01;
+const FOUNTAIN_BIT: u8 = 0x02;
+const LEARNING_BIT: u8 = 0x04;
 const CHUNK: usize = MAX_SEGMENT_BYTES - SEGMENT_HEADER_BYTES;
 const MAX_ENCODED: usize = CHUNK * MAX_SEGMENTS;
 const MAX_STAGES: usize = MAX_HOPS as usize + 1;
 
-/// Bytes of payload in each packet, 1..=118.
+/// Bytes of payload in each packet: 1..=118, or up to 121 with slim headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PayloadSize(u8);
 
@@ -40,10 +45,46 @@ impl PayloadSize {
             None
         }
     }
+    /// `bytes` of payload in frames of `format`; `None` for 0 and for more than a frame holds.
+    pub const fn of_format(bytes: u8, format: Format) -> Option<Self> {
+        if bytes >= 1 && bytes <= format.max_payload() {
+            Some(Self(bytes))
+        } else {
+            None
+        }
+    }
+    /// The largest of `format`.
+    pub const fn max_of(format: Format) -> Self {
+        Self(format.max_payload())
+    }
     /// How many bytes.
     pub const fn bytes(self) -> u8 {
         self.0
     }
+}
+
+/// What makes up for lost packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Recovery {
+    /// What is missing is told packet by packet and sent again, round after round (P3, section IV-F).
+    #[default]
+    Rounds,
+    /// Packets are symbols of a fountain code, and any as many as the object has, or a few more,
+    /// will do; only how many are missing is told.
+    Fountain {
+        /// Symbols sent at once beyond the object's own, in percent of them.
+        spare: Percent,
+    },
+}
+
+/// Whether a transfer learns who does best while it runs (P3, section VI leaves that to the future).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Learning {
+    /// No.
+    #[default]
+    Off,
+    /// The destination hears each relay of the last but one stage alone, and says who is to speak.
+    LastSpeakers,
 }
 
 /// The reception channel of each stage, C_0 (source) to C_H (destination).
@@ -199,6 +240,12 @@ pub struct Route {
     pub deadline_s: u16,
     /// Which part of the object.
     pub range: ObjectRange,
+    /// How frames begin. Only [`Scheme::P3`] tells it, and the next two.
+    pub format: Format,
+    /// What makes up for lost packets.
+    pub recovery: Recovery,
+    /// Whether it learns.
+    pub learning: Learning,
     members: [Member; MAX_MEMBERS],
     count: u8,
 }
@@ -229,6 +276,9 @@ impl Route {
             threshold: None,
             deadline_s: 600,
             range: ObjectRange::ALL,
+            format: Format::Full,
+            recovery: Recovery::Rounds,
+            learning: Learning::Off,
             members: [NOBODY; MAX_MEMBERS],
             count: 0,
         }
@@ -313,7 +363,32 @@ impl Route {
     fn encoded_len(&self) -> usize {
         let hops = usize::from(self.channels.hops());
         let threshold = usize::from(self.threshold.is_some());
-        16 + threshold + hops + 1 + 2 * (hops - 1) + 2 * self.members().len()
+        16 + threshold + self.option_bytes() + hops + 1 + 2 * (hops - 1) + 2 * self.members().len()
+    }
+
+    /// Bytes that say how it deviates from P3 as published; none where it does not.
+    fn option_bytes(&self) -> usize {
+        match (self.scheme, self.options()) {
+            (Scheme::Pip(_), _) | (Scheme::P3, 0) => 0,
+            (Scheme::P3, options) if options & FOUNTAIN_BIT != 0 => 2,
+            (Scheme::P3, _) => 1,
+        }
+    }
+
+    fn options(&self) -> u8 {
+        let slim = match self.format {
+            Format::Full => 0,
+            Format::Slim => SLIM_BIT,
+        };
+        let fountain = match self.recovery {
+            Recovery::Rounds => 0,
+            Recovery::Fountain { .. } => FOUNTAIN_BIT,
+        };
+        let learning = match self.learning {
+            Learning::Off => 0,
+            Learning::LastSpeakers => LEARNING_BIT,
+        };
+        slim | fountain | learning
     }
 
     /// Writes segment `index`, whose flood's reference time is `until_start` before the first
@@ -354,7 +429,12 @@ impl Route {
 
     fn encode(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
         let hops = self.channels.hops();
+        let with_options = self.option_bytes() > 0;
+        if self.payload.0 > self.format.max_payload() {
+            return Err(WireError::Malformed);
+        }
         let scheme = match self.scheme {
+            Scheme::P3 if with_options => WITH_OPTIONS,
             Scheme::P3 => 0,
             Scheme::Pip(Hopping::Fixed) => 0x10,
             Scheme::Pip(Hopping::EveryCyclePair) => 0x20,
@@ -367,6 +447,12 @@ impl Route {
         w.u32(self.range.offset)?.u32(self.range.len)?;
         if let Some(threshold) = self.threshold {
             w.u8(threshold.0)?;
+        }
+        if with_options {
+            w.u8(self.options())?;
+            if let Recovery::Fountain { spare } = self.recovery {
+                w.u8(spare.0)?;
+            }
         }
         for channel in self.channels.as_slice() {
             w.u8(channel.number())?;
@@ -390,12 +476,12 @@ impl Route {
         let node = |r: &mut Reader<'_>| NodeId::new(r.u16()?).map_err(|_| bad);
         let (sink, source, flags) = (node(&mut r)?, node(&mut r)?, r.u8()?);
         let scheme = match flags & 0x70 {
-            0 => Scheme::P3,
+            0 | WITH_OPTIONS => Scheme::P3,
             0x10 => Scheme::Pip(Hopping::Fixed),
             0x20 => Scheme::Pip(Hopping::EveryCyclePair),
             _ => return Err(bad),
         };
-        let payload = PayloadSize::new(r.u8()?).ok_or(bad)?;
+        let payload = r.u8()?;
         let deadline_s = r.u16()?;
         let range = ObjectRange {
             offset: r.u32()?,
@@ -405,6 +491,26 @@ impl Route {
             0 => None,
             _ => Some(Percent::new(r.u8()?).ok_or(bad)?),
         };
+        let (mut format, mut recovery) = (Format::Full, Recovery::Rounds);
+        let mut learning = Learning::Off;
+        if flags & 0x70 == WITH_OPTIONS {
+            let options = r.u8()?;
+            // What does not deviate is not said this way: one route has one encoding.
+            if options == 0 || options & !(SLIM_BIT | FOUNTAIN_BIT | LEARNING_BIT) != 0 {
+                return Err(bad);
+            }
+            if options & SLIM_BIT != 0 {
+                format = Format::Slim;
+            }
+            if options & LEARNING_BIT != 0 {
+                learning = Learning::LastSpeakers;
+            }
+            if options & FOUNTAIN_BIT != 0 {
+                let spare = Percent::new(r.u8()?).ok_or(bad)?;
+                recovery = Recovery::Fountain { spare };
+            }
+        }
+        let payload = PayloadSize::of_format(payload, format).ok_or(bad)?;
         let hops = flags & 0x0f;
         if hops == 0 || hops > MAX_HOPS || sink == source {
             return Err(bad);
@@ -416,7 +522,8 @@ impl Route {
         let channels = Channels { list, hops };
         let mut route = Self::new(transfer, source, sink, scheme, channels);
         (route.payload, route.deadline_s, route.range) = (payload, deadline_s, range);
-        route.threshold = threshold;
+        (route.threshold, route.format) = (threshold, format);
+        (route.recovery, route.learning) = (recovery, learning);
         let mut counts = r.clone();
         r.bytes(2 * usize::from(hops - 1))?;
         for (stage, group) in places(hops) {

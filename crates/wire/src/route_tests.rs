@@ -24,13 +24,31 @@ fn routes() -> impl Strategy<Value = Route> {
         any::<u32>(),
         any::<u32>(),
     );
-    (scheme, channels, threshold, members, numbers).prop_map(
-        |(scheme, channels, threshold, members, (transfer, payload, deadline_s, offset, len))| {
+    let options = (
+        any::<bool>(),
+        proptest::option::of(0..=100u8),
+        any::<bool>(),
+    );
+    (scheme, channels, threshold, members, numbers, options).prop_map(
+        |(scheme, channels, threshold, members, numbers, (slim, spare, learning))| {
+            let (transfer, payload, deadline_s, offset, len) = numbers;
             let channels: Vec<_> = channels.into_iter().map(Channel::from_index).collect();
             let channels = Channels::new(&channels).unwrap();
             let mut route = Route::new(transfer, node(0), node(65_000), scheme, channels);
             route.payload = PayloadSize::new(payload).unwrap();
             route.threshold = threshold.and_then(Percent::new);
+            if scheme == Scheme::P3 {
+                if slim {
+                    route.format = Format::Slim;
+                    route.payload = PayloadSize::of_format(payload + 3, Format::Slim).unwrap();
+                }
+                if let Some(spare) = spare.and_then(Percent::new) {
+                    route.recovery = Recovery::Fountain { spare };
+                }
+                if learning {
+                    route.learning = Learning::LastSpeakers;
+                }
+            }
             (route.deadline_s, route.range) = (deadline_s, ObjectRange { offset, len });
             for (i, (stage, even)) in members.into_iter().enumerate() {
                 let group = if even { Group::Even } else { Group::Odd };
@@ -60,6 +78,16 @@ fn segments(route: &Route) -> Vec<FrameBuf> {
 fn channels(hops: usize) -> Channels {
     let list: Vec<_> = (0..=hops).map(Channel::from_index).collect();
     Channels::new(&list).unwrap()
+}
+
+#[test]
+fn a_full_frame_holds_no_slim_payload() {
+    let mut route = Route::new(1, node(1), node(2), Scheme::P3, channels(3));
+    route.payload = PayloadSize::max_of(Format::Slim);
+    let refused = FrameBuf::build(|w| route.segment(0, Duration::ZERO, w));
+    assert_eq!(refused.err(), Some(WireError::Malformed));
+    route.format = Format::Slim;
+    assert!(FrameBuf::build(|w| route.segment(0, Duration::ZERO, w)).is_ok());
 }
 
 #[test]
