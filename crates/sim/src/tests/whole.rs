@@ -199,6 +199,44 @@ fn what_came_due_while_dead_comes_afterwards() {
 }
 
 #[test]
+fn what_a_dead_node_is_owed_is_its_own() {
+    let mut net = net(3);
+    // Nodes 0 and 1 are owed answers, node 2 only a time-out.
+    for n in 0..2 {
+        net.command(n, Listen(26));
+    }
+    net.command(2, Timeout(local(1500)));
+    for n in 0..3 {
+        net.fault(n, Fault::Dead);
+    }
+    run(&mut net, 3000);
+    net.fault(1, Fault::Healthy);
+    run(&mut net, 4000);
+    assert!(net.engine(0).seen.is_empty(), "node 0 is still dead");
+    assert_eq!(answer(&net, 1, 0), (3000, Seen::Done));
+    net.fault(0, Fault::Healthy);
+    net.fault(2, Fault::Healthy);
+    run(&mut net, 6000);
+    assert_eq!(answer(&net, 0, 0), (4000, Seen::Done));
+    assert_eq!(heard(&net, 2), [(4000, Seen::Timeout)]);
+}
+
+#[test]
+fn a_deaf_node_that_is_healed_hears_at_once() {
+    let mut net = net(2);
+    net.command(1, Listen(26));
+    run(&mut net, 1000);
+    net.fault(1, Fault::Deaf { until: at(50_000) });
+    net.command(0, say(&[1; 9], When::Now));
+    run(&mut net, 9000);
+    assert!(heard(&net, 1).is_empty());
+    net.fault(1, Fault::Healthy);
+    net.command(0, say(&[2; 9], When::Now));
+    run(&mut net, 20_000);
+    assert_eq!(heard(&net, 1).len(), 1);
+}
+
+#[test]
 fn an_observer_that_breaks_misses_nothing() {
     let mut net = net(3);
     net.command(1, Listen(26));
