@@ -10,10 +10,7 @@ pub trait RadioPort {
     fn submit(&mut self, request: Request<'_>);
     /// Waits for the next event, at most until `limit`; `None` when `limit` came first. Without a
     /// limit it returns `None` only where nothing can ever happen.
-    fn next_event(
-        &mut self,
-        limit: Option<Instant>,
-    ) -> Option<(Instant, RadioId, RadioEvent<'_>)>;
+    fn next_event(&mut self, limit: Option<Instant>) -> Option<(Instant, RadioId, RadioEvent<'_>)>;
     /// The node's clock.
     fn now(&mut self) -> Instant;
 }

@@ -113,7 +113,11 @@ pub struct Request<'a> {
 impl<'a> Request<'a> {
     /// `op` for the first radio, under the name `id`.
     pub const fn new(id: OpId, op: RadioOp<'a>) -> Self {
-        Self { radio: RadioId(0), id, op }
+        Self {
+            radio: RadioId(0),
+            id,
+            op,
+        }
     }
 }
 

@@ -67,7 +67,10 @@ impl fmt::Display for Channel {
 impl FromStr for Channel {
     type Err = ChannelError;
     fn from_str(s: &str) -> Result<Self, ChannelError> {
-        s.trim().parse::<u8>().map_err(|_| ChannelError).and_then(Self::new)
+        s.trim()
+            .parse::<u8>()
+            .map_err(|_| ChannelError)
+            .and_then(Self::new)
     }
 }
 impl TryFrom<u8> for Channel {
@@ -124,7 +127,9 @@ impl FromIterator<Channel> for ChannelSet {
 }
 impl fmt::Debug for ChannelSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.iter().map(Channel::number)).finish()
+        f.debug_set()
+            .entries(self.iter().map(Channel::number))
+            .finish()
     }
 }
 
@@ -150,7 +155,10 @@ mod tests {
 
     #[test]
     fn a_set_holds_what_was_put_in() {
-        let set: ChannelSet = [15, 20, 25, 26].into_iter().flat_map(Channel::new).collect();
+        let set: ChannelSet = [15, 20, 25, 26]
+            .into_iter()
+            .flat_map(Channel::new)
+            .collect();
         assert_eq!(set.len(), 4);
         assert!(set.iter().map(Channel::number).eq([15, 20, 25, 26]));
         assert!(!set.contains(Channel::FIRST));

@@ -94,7 +94,10 @@ impl<'a> Writer<'a> {
     /// [`WireError::NoRoom`] where they do not fit; nothing is written then.
     pub fn bytes(&mut self, bytes: &[u8]) -> Result<&mut Self, WireError> {
         let end = self.at + bytes.len();
-        self.bytes.get_mut(self.at..end).ok_or(WireError::NoRoom)?.copy_from_slice(bytes);
+        self.bytes
+            .get_mut(self.at..end)
+            .ok_or(WireError::NoRoom)?
+            .copy_from_slice(bytes);
         self.at = end;
         Ok(self)
     }
@@ -138,7 +141,10 @@ pub struct FrameBuf {
 
 impl FrameBuf {
     /// An empty frame.
-    pub const EMPTY: Self = Self { bytes: [0; MAX_MPDU], len: 0 };
+    pub const EMPTY: Self = Self {
+        bytes: [0; MAX_MPDU],
+        len: 0,
+    };
 
     /// The frame that `write` writes.
     ///
@@ -197,7 +203,10 @@ mod tests {
         .unwrap();
         assert_eq!(&*frame, &[1, 2, 3, 4, 5, 6, 7, 8, 9]);
         let mut r = Reader::new(&frame);
-        assert_eq!((r.u8(), r.u16(), r.u32()), (Ok(1), Ok(0x0302), Ok(0x0706_0504)));
+        assert_eq!(
+            (r.u8(), r.u16(), r.u32()),
+            (Ok(1), Ok(0x0302), Ok(0x0706_0504))
+        );
         assert_eq!(r.rest(), &[8, 9]);
     }
 

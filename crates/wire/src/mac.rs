@@ -69,9 +69,18 @@ mod tests {
     fn header_round_trips_and_refuses_others() {
         let frame = FrameBuf::build(|w| Header { sequence: 7 }.emit(w)).unwrap();
         assert_eq!(frame.len(), HEADER_BYTES);
-        assert_eq!(Header::parse(&mut Reader::new(&frame)), Ok(Header { sequence: 7 }));
-        assert_eq!(Header::parse(&mut Reader::new(&[0x41, 0x88, 0])), Err(WireError::Malformed));
-        assert_eq!(Header::parse(&mut Reader::new(&[0x01])), Err(WireError::Truncated));
+        assert_eq!(
+            Header::parse(&mut Reader::new(&frame)),
+            Ok(Header { sequence: 7 })
+        );
+        assert_eq!(
+            Header::parse(&mut Reader::new(&[0x41, 0x88, 0])),
+            Err(WireError::Malformed)
+        );
+        assert_eq!(
+            Header::parse(&mut Reader::new(&[0x01])),
+            Err(WireError::Truncated)
+        );
     }
 
     #[test]
