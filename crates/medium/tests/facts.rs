@@ -6,7 +6,7 @@ mod common;
 
 use common::{against, bench, bench_each, equal, Sender};
 use std::sync::Arc;
-use thalweg_medium::chip::CC1000;
+use thalweg_medium::chip::{CC1000, CC2420};
 use thalweg_medium::{EarId, Environment, LossCause, Medium, Outcome};
 use thalweg_units::{Channel, Db, Dbm, Duration, SimTime};
 
@@ -235,5 +235,47 @@ fn the_table() {
             })
             .collect();
         println!("  {psdu:3} B  {}", row.join(" "));
+    }
+}
+
+/// A third frame finds the receiver free where, and only where, the header of the first was wrong.
+#[test]
+fn a_wrong_header_frees_the_receiver_and_a_right_one_does_not() {
+    // The first frame's sender, a synchronous one, a jammer of the header, and who comes later.
+    let levels = [-70.0, -72.0, -70.4, -60.0];
+    let env = Environment::from_gains(5, &CC2420, 1, |from, to, _| {
+        (to == 0 && from > 0).then(|| Dbm(levels[from - 1]))
+    });
+    let (env, ear, ch) = (Arc::new(env), EarId(0), Channel::LAST);
+    for starts_us in [
+        &[(1, 0), (3, 20), (4, 600)][..],
+        &[(1, 0), (2, 0), (3, 20), (4, 600)],
+    ] {
+        let mut air = Medium::new(Arc::clone(&env), 1);
+        air.listen(SimTime::ZERO, ear, ch);
+        let (mut freed, frames) = (0, 500);
+        for n in 1..=frames {
+            let at = SimTime::from_nanos(n * 10_000_000);
+            let (mut sent, mut received, mut wrong) = (Vec::new(), Vec::new(), false);
+            for &(from, us) in starts_us {
+                let start = at + Duration::from_micros(us);
+                if let (4, Some((first, _))) = (from, sent.first()) {
+                    wrong = air.header_loss(start, ear, *first).is_some();
+                }
+                let mut locked = Vec::new();
+                // Synchronous senders send the same.
+                let mpdu = [if from < 3 { 1 } else { from as u8 }; 60];
+                let tx = air.transmit(start, EarId(from), ch, Dbm(0.0), &mpdu, &mut locked);
+                let locks = from == 1 || from == 4 && wrong;
+                assert_eq!(locked.contains(&ear), locks, "frame {n}, sender {from}");
+                sent.push((tx, start + air.air_time(EarId(from), 60)));
+            }
+            for (tx, end) in sent {
+                air.end(end, tx, &mut received);
+            }
+            freed += u32::from(wrong);
+        }
+        let share = f64::from(freed) / frames as f64;
+        assert!((0.4..0.9).contains(&share), "{share}");
     }
 }
