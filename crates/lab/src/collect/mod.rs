@@ -10,6 +10,7 @@ mod site;
 pub use error::CollectError;
 pub use site::{Site, CLEAN_CHANNELS};
 
+use crate::explain::{self, LossMap};
 use crate::testbed::Testbed;
 use crate::transfer::{Outcome, Protocol, Session, Step, Survey, Surveyed, Terms};
 use serde::Serialize;
@@ -241,6 +242,34 @@ impl Collector {
         capture: Option<Box<dyn Capture>>,
         observer: ProgressObserver<'_>,
     ) -> Result<Report, CollectError> {
+        self.transfers(request, plan, capture, observer, None)
+    }
+
+    /// [`Collector::fetch`], and where the transfer's packets were lost, then PIP's where it is
+    /// part of the report. The report is the same as without.
+    ///
+    /// # Errors
+    /// As [`Collector::fetch`].
+    pub fn fetch_explained(
+        &self,
+        request: &Request,
+        plan: &Plan,
+        capture: Option<Box<dyn Capture>>,
+        observer: ProgressObserver<'_>,
+    ) -> Result<(Report, Vec<LossMap>), CollectError> {
+        let mut maps = Vec::new();
+        let report = self.transfers(request, plan, capture, observer, Some(&mut maps))?;
+        Ok((report, maps))
+    }
+
+    fn transfers(
+        &self,
+        request: &Request,
+        plan: &Plan,
+        capture: Option<Box<dyn Capture>>,
+        observer: ProgressObserver<'_>,
+        mut maps: Option<&mut Vec<LossMap>>,
+    ) -> Result<Report, CollectError> {
         let total = u64::from(packets_of(request)?);
         let (from, to) = (self.testbed().nodes[plan.source].id, self.sink());
         let (hops, paths) = (plan.hops, plan.path_count());
@@ -280,7 +309,13 @@ impl Collector {
                 }),
                 Step::Measuring { .. } | Step::Collecting { .. } => Continue(()),
             };
-            session.fetch(plan, protocol, &terms, &mut steps)
+            let Some(maps) = &mut maps else {
+                return session.fetch(plan, protocol, &terms, &mut steps);
+            };
+            let (outcome, object, map) =
+                explain::fetch(session, plan, protocol, &terms, &mut steps)?;
+            maps.push(map);
+            Ok((outcome, object))
         };
         let (mut outcome, object) = run(&mut session, request.protocol)?;
         outcome.seed = self.seed;

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
     /// A frame of another stage of the same transfer on the same channel: with four channels a
-    /// stage four before or behind.
+    /// stage four before or behind. It was stronger, or the receiver was just breaking it off.
     SelfInterference,
     /// Another frame on the same channel: a stranger's, or a stage mate's that is out of step.
     Collision,

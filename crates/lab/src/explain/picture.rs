@@ -225,9 +225,12 @@ impl LossMap {
                 colour(share)
             );
             svg.circle((x, y), 7.0, &fill, None);
-            let name = format!("{:.0} %", share * 100.0);
+            let name = match share {
+                0.5 => "half or less".to_owned(),
+                _ => format!("{:.0} %", share * 100.0),
+            };
             svg.text((x + 11.0, y + 4.0), Anchor::Start, 12.0, INK, &name);
-            x += 62.0;
+            x += 30.0 + text_width(&name, 12.0);
         }
         let dashed = "fill=\"none\" stroke=\"#332288\" stroke-width=\"3\" stroke-dasharray=\"4 3\"";
         svg.circle((x + 4.0, y), 7.0, dashed, None);

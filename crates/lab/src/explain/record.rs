@@ -75,6 +75,9 @@ pub(super) struct Journey {
     pub(super) steps: Vec<Step>,
 }
 
+/// A frame on the air: its sender, its channel, when it began.
+type OnAir = (usize, Channel, SimTime);
+
 /// Everything told of a transfer.
 pub(super) struct Log {
     layout: Layout,
@@ -82,8 +85,10 @@ pub(super) struct Log {
     pub(super) journeys: Vec<Journey>,
     /// The present journey of the frames with these bytes, hop zero.
     under_way: BTreeMap<Vec<u8>, usize>,
-    /// What is on the air: sender, channel, when it began.
-    on_air: Vec<(usize, Channel, SimTime)>,
+    /// What is on the air.
+    on_air: Vec<OnAir>,
+    /// The frame on which each node synchronised last.
+    engaged: BTreeMap<usize, OnAir>,
     attempt: Option<(thalweg_wire::pipeline::Tag, u32)>,
     round: u16,
 }
@@ -96,6 +101,7 @@ impl Log {
             journeys: Vec::new(),
             under_way: BTreeMap::new(),
             on_air: Vec::new(),
+            engaged: BTreeMap::new(),
             attempt: None,
             round: 0,
         }
@@ -114,7 +120,12 @@ impl Log {
             Moment::Begins(_) => self.on_air.push(this),
             Moment::Ends(_) => self.on_air.retain(|other| *other != this),
         }
-        let Some((journey, stage, next)) = self.journey(air) else {
+        let placed = self.journey(air);
+        if let Moment::Begins(seen) = air.moment {
+            let locked = seen.iter().filter(|(_, s)| *s == Standing::Locked);
+            self.engaged.extend(locked.map(|(n, _)| (*n, this)));
+        }
+        let Some((journey, stage, next)) = placed else {
             return;
         };
         let group = self.journeys[journey].group;
@@ -125,11 +136,18 @@ impl Log {
                 step.senders.push(air.from);
                 step.channel = Some(air.channel);
                 for (n, standing) in seen.iter().filter(|(n, _)| receivers.contains(n)) {
-                    let interferer = match standing {
-                        Standing::Unlocked(LossCause::Collision) => self.loudest(*n, air),
-                        _ => None,
+                    let (standing, interferer) = match *standing {
+                        Standing::Unlocked(LossCause::Collision) => {
+                            (*standing, self.loudest(*n, air))
+                        }
+                        // It has just broken off a frame that was not for it.
+                        Standing::Off(Deaf::Busy) => match self.broken_off(*n) {
+                            Some(by) => (Standing::Taken(EarId(by as u32)), None),
+                            None => (*standing, None),
+                        },
+                        other => (other, None),
                     };
-                    self.journeys[journey].steps[stage].begins(*n, *standing, interferer);
+                    self.journeys[journey].steps[stage].begins(*n, standing, interferer);
                 }
             }
             Moment::Ends(seen) => {
@@ -189,6 +207,14 @@ impl Log {
         });
         self.under_way.insert(frame.to_vec(), journey);
         Some((journey, stage, next))
+    }
+
+    /// Who sends the frame that `node` synchronised on and left, where that is on the air still
+    /// and the node does not send itself.
+    fn broken_off(&self, node: usize) -> Option<usize> {
+        let frame = self.engaged.get(&node)?;
+        let sends = self.on_air.iter().any(|(from, _, _)| *from == node);
+        (!sends && self.on_air.contains(frame)).then_some(frame.0)
     }
 
     /// Who else sends on the channel of `air`, the strongest at `to` on average.

@@ -401,6 +401,29 @@ fn a_receiver_that_is_away_is_busy_or_not_listening() {
 }
 
 #[test]
+fn breaking_off_a_frame_of_another_stage_is_self_interference() {
+    let mut hand = Hand::new();
+    let (other, own) = (Hand::frame(1, 9, Group::Odd), Hand::frame(0, 0, Group::Odd));
+    let mut tell = |at: u64, from: usize, start: u64, mpdu: &[u8], moment: Moment<'_>| {
+        let (at, start, channel) = (SimTime::from_nanos(at), SimTime::from_nanos(start), ch(15));
+        hand.log.note(&AirTrace {
+            at,
+            from,
+            channel,
+            start,
+            mpdu,
+            moment,
+        });
+    };
+    let busy = Standing::Off(Deaf::Busy);
+    tell(0, 2, 0, &other, Moment::Begins(&[(1, Standing::Locked)]));
+    tell(9, 0, 9, &own, Moment::Begins(&[(1, busy)]));
+    tell(80, 2, 0, &other, Moment::Ends(&[(1, Ending::Other(busy))]));
+    tell(90, 0, 9, &own, Moment::Ends(&[(1, Ending::Other(busy))]));
+    hand.only(0, Cause::SelfInterference);
+}
+
+#[test]
 fn what_is_had_and_not_sent_is_told() {
     let mut hand = Hand::new();
     hand.say(
