@@ -2,14 +2,16 @@
 //!
 //! Every engine is a state machine over the contract of `thalweg-engine`: no I/O, no allocation,
 //! no clock of its own. `no_std`. Each folder's README names the paper's sections that it
-//! implements and every deviation.
+//! implements and every deviation. What only a gateway does is behind the feature `std`.
 #![no_std]
 
-#[cfg(test)]
+#[cfg(any(test, feature = "std"))]
 extern crate std;
 
 pub mod collection;
 pub mod floodnet;
+#[cfg(any(test, feature = "std"))]
+pub mod fountain;
 pub mod glossy;
 pub mod linkprobe;
 pub mod mote;

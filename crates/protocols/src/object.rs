@@ -10,6 +10,15 @@ pub struct ObjectInfo {
     pub digest: [u8; 8],
 }
 
+/// The bytes of an object that symbols of a fountain code are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// Of the first byte.
+    pub offset: u32,
+    /// How many.
+    pub len: u32,
+}
+
 /// Where the bytes of one object are.
 pub trait ObjectStore {
     /// What the store holds. Asked of the source's store, when a transfer begins.
@@ -20,6 +29,25 @@ pub trait ObjectStore {
     /// object's length only after the first round, so the last packet's padding may be among
     /// them: a store keeps what it has room for, and is cut to the length told on completion.
     fn write(&mut self, offset: u32, bytes: &[u8]);
+
+    /// Whether the store can make and take symbols of a fountain code; without that, the next three
+    /// are never called. A mote encodes block by block as its memory allows; decoding is the
+    /// gateway's.
+    fn codes(&self) -> bool {
+        false
+    }
+    /// Fills `into` with symbol `number` of `part`, which is cut into symbols of that length: the
+    /// first ones are the bytes themselves, padded with zeros, those after them repair.
+    fn symbol(&mut self, _part: Part, _number: u16, into: &mut [u8]) {
+        into.fill(0);
+    }
+    /// Keeps a symbol. They come in any order, each once.
+    fn keep(&mut self, _number: u16, _symbol: &[u8]) {}
+    /// Whether what was kept, at least as many symbols as the part makes, is enough; if so the part
+    /// is in the store as if it had been written.
+    fn decode(&mut self, _part: Part) -> bool {
+        false
+    }
 }
 
 /// For nodes that have no objects: relays.

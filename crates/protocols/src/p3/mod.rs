@@ -3,8 +3,10 @@
 //! Two groups of relays at every stage, a packet in every cycle, several synchronous senders, no
 //! giving up by count. See README.md for where each section of the paper is.
 
+mod learning;
 mod threshold;
 
+pub use learning::{Directive, Listener, Ranks, Speaker};
 pub use threshold::{Threshold, MIN_SAMPLE};
 
 use crate::pipeline::{GiveUp, Policy};

@@ -9,7 +9,7 @@ use super::session::Session;
 use thalweg_engine::BoardTiming;
 use thalweg_units::Duration;
 use thalweg_wire::phy::{air_time, SFD_OFFSET};
-use thalweg_wire::pipeline::{HEADER_BYTES, NACK_FIXED_BYTES, REQUEST_BYTES};
+use thalweg_wire::pipeline::{NACK_BODY_BYTES, REQUEST_BODY_BYTES};
 use thalweg_wire::route::{Groups, Hopping};
 
 /// NACKs of transfers with a smaller payload than this are as long as if it were so large: a
@@ -30,6 +30,10 @@ pub struct Cadence {
     max_nack_bytes: usize,
     /// The fewest bytes of a NACK.
     min_nack_bytes: usize,
+    /// Bytes of a NACK before its vector.
+    nack_fixed_bytes: usize,
+    /// Whether NACKs tell which packets are missing.
+    vectors: bool,
     /// s.
     stride: u8,
     /// c.
@@ -49,7 +53,10 @@ impl Cadence {
     /// The slots of `session` on boards of `timing`.
     pub fn new(session: &Session, timing: &BoardTiming) -> Self {
         let payload = usize::from(session.payload.bytes());
-        let data_bytes = HEADER_BYTES + payload;
+        let header_bytes = session.format.header_bytes();
+        let data_bytes = header_bytes + payload;
+        let directive = usize::from(session.ranks.is_some());
+        let nack_fixed_bytes = header_bytes + NACK_BODY_BYTES + directive;
         let hopping = session.policy.hopping == Hopping::EveryCyclePair;
         let hops = session.hops();
         Self {
@@ -57,13 +64,19 @@ impl Cadence {
             gap: timing.relay_gap(),
             data_bytes,
             // With hopping, every frame keeps to the grid of data cycles.
-            request_bytes: if hopping { data_bytes } else { REQUEST_BYTES },
-            max_nack_bytes: HEADER_BYTES + payload.max(MIN_NACK_BODY),
+            request_bytes: if hopping {
+                data_bytes
+            } else {
+                header_bytes + REQUEST_BODY_BYTES
+            },
+            max_nack_bytes: header_bytes + payload.max(MIN_NACK_BODY),
             min_nack_bytes: if hopping {
                 data_bytes
             } else {
-                NACK_FIXED_BYTES
+                nack_fixed_bytes
             },
+            nack_fixed_bytes,
+            vectors: !session.is_fountain(),
             stride: if session.groups == Groups::One && hops > 1 {
                 2
             } else {
@@ -132,7 +145,13 @@ impl Cadence {
 
     /// The NACKs of a transfer of `packets`.
     pub fn nack_shape(&self, packets: u16) -> NackShape {
-        let room = self.max_nack_bytes - NACK_FIXED_BYTES;
+        if !self.vectors {
+            return NackShape {
+                vector_bytes: 0,
+                segments: 1,
+            };
+        }
+        let room = self.max_nack_bytes - self.nack_fixed_bytes;
         let all = usize::from(packets).div_ceil(8).max(1);
         let vector_bytes = all.min(room);
         NackShape {
@@ -146,7 +165,7 @@ impl Cadence {
     /// (H - 1 + c) tau_r + (H - 1) tau_n + (F - 1) s tau_n + tau_n, F = c times the segments.
     pub fn answer_within(&self, packets: u16) -> Duration {
         let shape = self.nack_shape(packets);
-        let nack_bytes = (NACK_FIXED_BYTES + shape.vector_bytes).max(self.min_nack_bytes);
+        let nack_bytes = (self.nack_fixed_bytes + shape.vector_bytes).max(self.min_nack_bytes);
         let (hops, copies) = (u64::from(self.hops), u64::from(self.copies));
         let frames = u64::from(shape.segments) * copies;
         self.request_slot() * (hops - 1 + copies)

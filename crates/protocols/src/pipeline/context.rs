@@ -10,7 +10,7 @@ use crate::pip::Hopper;
 use core::ops::ControlFlow;
 use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::phy::SYMBOL;
-use thalweg_wire::pipeline::{Tag, HEAD_BYTES};
+use thalweg_wire::pipeline::Tag;
 use thalweg_wire::route::Place;
 
 /// `Break` where the node's part is over.
@@ -41,7 +41,7 @@ impl<S: ObjectStore> Context<'_, S> {
     /// beginning of frames: source and destination have nothing better to receive.
     pub(super) fn listen(&mut self) {
         let head_bytes = match self.session.place {
-            Place::Relay { .. } => HEAD_BYTES,
+            Place::Relay { .. } => self.session.format.head_bytes(),
             Place::Source | Place::Destination => 0,
         };
         let channel = match self.hopper {

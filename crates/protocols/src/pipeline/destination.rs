@@ -8,11 +8,11 @@ use super::context::{Context, Flow};
 use super::events::{Complete, End, Event};
 use super::session::Policy;
 use crate::object::ObjectStore;
-use crate::p3::next_group;
+use crate::p3::{next_group, Directive, Listener};
 use core::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::When;
-use thalweg_units::{Duration, Instant};
-use thalweg_wire::pipeline::{Group, Head, Header, Kind, Nack, Purpose, Request, MAX_PAYLOAD};
+use thalweg_units::{Dbm, Duration, Instant};
+use thalweg_wire::pipeline::{Group, Head, Header, Kind, Nack, Purpose, Request, MAX_SLIM_PAYLOAD};
 use thalweg_wire::{FrameBuf, Reader};
 
 /// What the first request told.
@@ -51,6 +51,7 @@ pub(super) struct Destination {
     last_heard: Instant,
     last_packet: Instant,
     since_progress: u16,
+    listener: Option<Listener>,
 }
 
 impl Destination {
@@ -65,6 +66,7 @@ impl Destination {
             last_heard: now.max(cx.session.start),
             last_packet: cx.session.start,
             since_progress: 0,
+            listener: cx.session.ranks.map(Listener::new),
         }
     }
 
@@ -90,8 +92,8 @@ impl Destination {
         &mut self,
         cx: &mut Context<'_, S>,
         mpdu: &[u8],
-        sfd: Instant,
-        end: Instant,
+        (sfd, end): (Instant, Instant),
+        rssi: Dbm,
     ) -> Flow {
         let mut body = Reader::new(mpdu);
         let Ok(Header { head, number }) = Header::parse(&mut body) else {
@@ -102,6 +104,9 @@ impl Destination {
         }
         match head.kind {
             Kind::Data if mpdu.len() == cx.cadence.data_bytes() => {
+                if let (Some(listener), None) = (&mut self.listener, self.last_round) {
+                    listener.heard(head.group, number, rssi);
+                }
                 self.data(cx, number, body.rest(), end);
             }
             Kind::Request => {
@@ -118,7 +123,12 @@ impl Destination {
                         End::Released
                     });
                 }
-                self.request(cx, number, head.group, &request, sfd);
+                if request.purpose == Purpose::Announce {
+                    self.learn(cx, &request);
+                    self.check_complete(cx, 1);
+                } else {
+                    self.request(cx, number, head.group, &request, sfd);
+                }
             }
             Kind::Data | Kind::Nack => return Continue(()),
         }
@@ -134,10 +144,12 @@ impl Destination {
         payload: &[u8],
         end: Instant,
     ) {
-        if self.told.is_some_and(|told| number >= told.packets) {
+        let fountain = cx.session.is_fountain();
+        if !fountain && self.told.is_some_and(|told| number >= told.packets) {
             return;
         }
-        if !cx.packets.insert(number) {
+        // Symbols are only of use as long as there are too few.
+        if (fountain && self.complete) || !cx.packets.insert(number) {
             cx.stats.duplicates += 1;
             return;
         }
@@ -153,11 +165,15 @@ impl Destination {
         let kept = usize::try_from(left)
             .unwrap_or(usize::MAX)
             .min(payload.len());
-        cx.store.write(
-            cx.session.range.offset.saturating_add(within),
-            &payload[..kept],
-        );
-        cx.stats.received += 1;
+        if fountain {
+            cx.store.keep(number, payload);
+        } else {
+            cx.store.write(
+                cx.session.range.offset.saturating_add(within),
+                &payload[..kept],
+            );
+        }
+        cx.stats.received = cx.stats.received.saturating_add(1);
         self.last_packet = end;
         self.since_progress += 1;
         if self.since_progress == cx.session.policy.progress_every {
@@ -186,15 +202,16 @@ impl Destination {
         request: &Request,
         sfd: Instant,
     ) {
-        if self.told.is_none() {
-            self.told = Some(told(request));
-            self.forget_beyond(cx, request.packets);
-            cx.stats.packets = request.packets;
-        }
+        self.learn(cx, request);
         if self.last_round != Some(round) {
             self.last_round = Some(round);
-            self.first_round.get_or_insert(cx.stats.received);
-            let (received, packets) = (cx.stats.received, request.packets);
+            let packets = request.packets;
+            let received = cx.stats.received.min(packets);
+            // A trial is no round.
+            let trial = cx.session.ranks.is_some_and(|r| r.trial() < packets);
+            if round > 0 || !trial {
+                self.first_round.get_or_insert(received);
+            }
             cx.events.push(Event::RoundReported {
                 round,
                 received,
@@ -214,6 +231,26 @@ impl Destination {
         }
     }
 
+    /// Takes what a request tells of the transfer.
+    fn learn<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>, request: &Request) {
+        if self.told.is_none() {
+            self.told = Some(told(request));
+            if !cx.session.is_fountain() {
+                self.forget_beyond(cx, request.packets);
+            }
+            cx.stats.packets = request.packets;
+        }
+    }
+
+    /// How many packets are missing; of symbols, how many it takes at least.
+    fn missing<S: ObjectStore>(&self, cx: &Context<'_, S>) -> u16 {
+        let packets = self.told.map_or(0, |told| told.packets);
+        match packets.saturating_sub(cx.stats.received) {
+            0 if cx.session.is_fountain() && !self.complete => 1,
+            missing => missing,
+        }
+    }
+
     /// Takes out packets that the transfer turns out not to have.
     fn forget_beyond<S: ObjectStore>(&self, cx: &mut Context<'_, S>, packets: u16) {
         while let Some(k) = cx.packets.first_from(packets) {
@@ -227,13 +264,17 @@ impl Destination {
         if self.complete || cx.stats.received < told.packets {
             return;
         }
+        let part = cx.session.part(told.object_len);
+        if cx.session.is_fountain() && !cx.store.decode(part) {
+            return;
+        }
         self.complete = true;
         cx.events.push(Event::Complete(Complete {
             len: cx.session.range.within(told.object_len),
             object_len: told.object_len,
             digest: told.digest,
             packets: told.packets,
-            first_round: self.first_round.unwrap_or(cx.stats.received),
+            first_round: self.first_round.unwrap_or(told.packets),
             rounds,
             last_packet: self.last_packet,
         }));
@@ -274,28 +315,36 @@ impl Destination {
             let first = usize::from(s) * shape.vector_bytes;
             first..first + shape.vector_bytes
         };
-        (from..shape.segments)
-            .filter(move |s| part(*s).any(|i| cx.packets.missing_byte(i, packets) != 0))
+        let last = if cx.session.is_fountain() {
+            0
+        } else {
+            shape.segments
+        };
+        (from..last).filter(move |s| part(*s).any(|i| cx.packets.missing_byte(i, packets) != 0))
     }
 
     fn order<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>) {
         let (Some(train), Some(told)) = (self.train, self.told) else {
             return;
         };
-        let missing = told.packets.saturating_sub(cx.stats.received);
+        let missing = self.missing(cx);
         let shape = cx.cadence.nack_shape(told.packets);
         // Nothing missing needs no vector.
         let len = if missing == 0 { 0 } else { shape.vector_bytes };
-        let mut vector = [0; MAX_PAYLOAD];
+        // Where relays learn who is to speak, the byte that tells it comes before the vector.
+        let directive = self.listener.as_ref().map(Listener::directive);
+        let before = usize::from(directive.is_some());
+        let mut vector = [0; MAX_SLIM_PAYLOAD];
+        vector[0] = directive.map_or(0, Directive::byte);
         let from = usize::from(train.segment) * shape.vector_bytes;
-        for (i, byte) in vector[..len].iter_mut().enumerate() {
+        for (i, byte) in vector[before..before + len].iter_mut().enumerate() {
             *byte = cx.packets.missing_byte(from + i, told.packets);
         }
         let nack = Nack {
             first: u16::try_from(from * 8).unwrap_or(0),
             missing,
             following: train.following,
-            vector: &vector[..len],
+            vector: &vector[..before + len],
         };
         let hop = cx.session.hops();
         let head = Head {
@@ -310,7 +359,7 @@ impl Destination {
                 head,
                 number: train.round,
             }
-            .emit(w)?;
+            .emit_as(cx.session.format, w)?;
             nack.emit(w)?;
             (w.len()..min).try_for_each(|_| w.u8(0).map(|_| ()))
         });

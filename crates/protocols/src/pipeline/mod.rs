@@ -12,6 +12,7 @@ mod cadence;
 mod context;
 mod destination;
 mod events;
+mod fountain;
 mod packets;
 mod relay;
 mod session;
@@ -125,6 +126,10 @@ impl<S: ObjectStore> Pipeline<S> {
             return Err(SetupError::Busy);
         }
         session.check()?;
+        let ends = matches!(session.place, Place::Source | Place::Destination);
+        if session.is_fountain() && ends && !self.store.codes() {
+            return Err(SetupError::NoFountain);
+        }
         self.stats = Stats::default();
         let cadence = Cadence::new(&session, &self.timing);
         let mut hopper = match session.policy.hopping {
@@ -239,8 +244,17 @@ impl<S: ObjectStore> Engine for Pipeline<S> {
                 (Role::Source(source), RadioEvent::Frame { mpdu, sfd, .. }) => {
                     source.frame(cx, mpdu, sfd);
                 }
-                (Role::Destination(destination), RadioEvent::Frame { mpdu, sfd, end, .. }) => {
-                    return destination.frame(cx, mpdu, sfd, end);
+                (
+                    Role::Destination(destination),
+                    RadioEvent::Frame {
+                        mpdu,
+                        sfd,
+                        end,
+                        rssi,
+                        ..
+                    },
+                ) => {
+                    return destination.frame(cx, mpdu, (sfd, end), rssi);
                 }
                 _ => {}
             }

@@ -40,6 +40,10 @@ impl PacketSet {
             *byte &= !(1 << (k % 8));
         }
     }
+    /// How many members there are.
+    pub(super) fn count(&self) -> u16 {
+        self.0.iter().map(|byte| byte.count_ones() as u16).sum()
+    }
     /// The lowest member that is not below `from`.
     pub(super) fn first_from(&self, from: u16) -> Option<u16> {
         let mut at = usize::from(from / 8);

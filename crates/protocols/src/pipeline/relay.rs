@@ -4,7 +4,7 @@
 use super::context::{Context, Flow};
 use super::events::End;
 use crate::object::ObjectStore;
-use crate::p3::Threshold;
+use crate::p3::{Directive, Speaker, Threshold};
 use core::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::When;
 use thalweg_units::{Duration, Instant};
@@ -18,6 +18,8 @@ pub(super) struct Relay {
     stage: u8,
     group: Group,
     threshold: Option<Threshold>,
+    /// Where it learns whether it is to speak.
+    speaker: Option<Speaker>,
     /// When anything of this transfer was last heard.
     last_heard: Instant,
     patience: Duration,
@@ -45,6 +47,7 @@ impl Relay {
                 .threshold
                 .filter(|_| last_but_one)
                 .map(Threshold::new),
+            speaker: cx.session.ranks.and_then(|r| Speaker::new(r, group)),
             last_heard: now.max(cx.session.start),
             patience: policy.inactivity,
             leaving: false,
@@ -119,19 +122,30 @@ impl Relay {
         }
         let (forward, towards) = match head.kind {
             Kind::Data if mpdu.len() != cx.cadence.data_bytes() => return,
-            Kind::Data => (self.judge(), self.stage + 1),
+            Kind::Data => {
+                let turn = self.speaker.is_none_or(|s| s.speaks(number));
+                (self.judge() && turn, self.stage + 1)
+            }
             Kind::Request => {
                 let Ok(request) = Request::parse(&mut body) else {
                     return;
                 };
                 self.leaving = request.purpose == Purpose::Release;
-                if let Some(threshold) = &mut self.threshold {
-                    threshold.round_ended(number);
+                if request.purpose == Purpose::Report {
+                    if let Some(threshold) = &mut self.threshold {
+                        threshold.round_ended(number);
+                    }
+                    if let Some(speaker) = &mut self.speaker {
+                        speaker.round_ended(number);
+                    }
                 }
                 (true, self.stage + 1)
             }
             Kind::Nack => {
                 let Ok(nack) = Nack::parse(body) else { return };
+                if let (Some(speaker), Some(byte)) = (&mut self.speaker, nack.vector.first()) {
+                    speaker.told(number, Directive::from_byte(*byte));
+                }
                 if nack.missing == 0 {
                     self.patience = cx.session.policy.linger;
                     self.complete = true;

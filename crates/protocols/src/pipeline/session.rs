@@ -1,12 +1,15 @@
 //! What a node must know to take part in a transfer, and what can be wrong with it.
 
+use crate::object::Part;
+use crate::p3::Ranks;
 use crate::{p3, pip};
 use core::fmt;
 use thalweg_units::NodeId;
 use thalweg_units::{Duration, Instant};
-use thalweg_wire::pipeline::MAX_PACKETS;
+use thalweg_wire::pipeline::{Format, MAX_PACKETS};
 use thalweg_wire::route::{
-    Channels, Groups, Hopping, Member, ObjectRange, PayloadSize, Percent, Place, Route, Scheme,
+    Channels, Groups, Hopping, Member, ObjectRange, PayloadSize, Percent, Place, Recovery, Route,
+    Scheme,
 };
 
 /// How long the source asks in vain for a NACK.
@@ -55,6 +58,12 @@ pub struct Session {
     pub payload: PayloadSize,
     /// Which part of the object.
     pub range: ObjectRange,
+    /// How frames begin.
+    pub format: Format,
+    /// What makes up for lost packets.
+    pub recovery: Recovery,
+    /// The relays of the last but one stage, where the transfer learns who is to speak.
+    pub ranks: Option<Ranks>,
     /// When the SFD of the source's first packet ends, in this node's clock.
     pub start: Instant,
     /// The protocol's decisions.
@@ -77,6 +86,9 @@ impl Session {
             channels: route.channels,
             payload: route.payload,
             range: route.range,
+            format: route.format,
+            recovery: route.recovery,
+            ranks: Ranks::of(route, node),
             start,
             policy: Policy {
                 threshold: route.threshold.filter(|_| !speaks_alone(route, place)),
@@ -107,6 +119,18 @@ impl Session {
         u16::try_from(n).ok().filter(|n| *n <= MAX_PACKETS)
     }
 
+    /// The bytes wanted of an object of `object_len` bytes.
+    pub const fn part(&self, object_len: u32) -> Part {
+        Part {
+            offset: self.range.offset,
+            len: self.range.within(object_len),
+        }
+    }
+    /// Whether packets are symbols of a fountain code.
+    pub const fn is_fountain(&self) -> bool {
+        matches!(self.recovery, Recovery::Fountain { .. })
+    }
+
     /// Whether it makes sense.
     ///
     /// # Errors
@@ -116,6 +140,9 @@ impl Session {
             if stage == 0 || stage >= self.hops() {
                 return Err(SetupError::NoSuchStage);
             }
+        }
+        if self.payload.bytes() > self.format.max_payload() {
+            return Err(SetupError::PayloadTooLarge);
         }
         match self.policy.hopping {
             Hopping::Fixed => Ok(()),
@@ -154,6 +181,10 @@ pub enum SetupError {
     HoppingNeedsOneGroup,
     /// With channel hopping all frames have one length, and a request must fit into it.
     PayloadTooSmallForHopping,
+    /// A frame of this format does not hold the payload.
+    PayloadTooLarge,
+    /// The store of source or destination knows no fountain code.
+    NoFountain,
 }
 
 impl fmt::Display for SetupError {
@@ -163,6 +194,8 @@ impl fmt::Display for SetupError {
             Self::NoSuchStage => "a relay's stage must lie between source and destination",
             Self::TooManyPackets => "the object makes more than 16384 packets",
             Self::HoppingNeedsOneGroup => "channel hopping needs a single group",
+            Self::PayloadTooLarge => "a frame does not hold the payload",
+            Self::NoFountain => "source and destination need stores that code",
             Self::PayloadTooSmallForHopping => "channel hopping needs 32 bytes of payload",
         })
     }

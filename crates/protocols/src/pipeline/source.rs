@@ -3,11 +3,13 @@
 //!
 //! `packets` of the context holds what is still to be sent in the present or next round: a NACK
 //! puts packets in, sending takes them out. A NACK of which a part was lost thus leads to a round
-//! of what is known, after which the destination tells the rest.
+//! of what is known, after which the destination tells the rest. With a fountain code a round is a
+//! number of new symbols instead (`fountain`).
 
 use super::air::TxAnswer;
 use super::context::{Context, Flow};
 use super::events::{End, Event};
+use super::fountain::Fountain;
 use super::session::{GiveUp, SetupError};
 use crate::object::{ObjectInfo, ObjectStore};
 use crate::p3::{first_group, next_group};
@@ -15,7 +17,8 @@ use core::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::{Refusal, When};
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::phy::SFD_OFFSET;
-use thalweg_wire::pipeline::{Group, Head, Header, Kind, Nack, Purpose, Request, MAX_PAYLOAD};
+use thalweg_wire::pipeline::{Group, Head, Header, Kind, Nack, Purpose, Request, MAX_SLIM_PAYLOAD};
+use thalweg_wire::route::Recovery;
 use thalweg_wire::{FrameBuf, Reader, WireError, Writer};
 
 /// Refusals in a row after which the radio is taken to be broken.
@@ -23,6 +26,8 @@ const MAX_REFUSALS: u8 = 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Doing {
+    /// A copy of the announcement is ordered, `following` more come after it.
+    Announce { following: u8 },
     /// Packet `number` is ordered.
     Data { number: u16 },
     /// A copy of the request is ordered, `following` more come after it.
@@ -52,6 +57,7 @@ pub(super) struct Source {
     known: u16,
     refusals: u8,
     deadline: Option<Instant>,
+    fountain: Option<Fountain>,
 }
 
 impl Source {
@@ -64,7 +70,15 @@ impl Source {
             .session
             .packets(object.len)
             .ok_or(SetupError::TooManyPackets)?;
-        cx.packets.fill_to(packets);
+        let trial = cx.session.ranks.map(|ranks| ranks.trial());
+        let fountain = match cx.session.recovery {
+            Recovery::Rounds => None,
+            Recovery::Fountain { spare } => Some(Fountain::new(packets, spare, trial)),
+        };
+        match fountain {
+            Some(_) => cx.packets.clear(),
+            None => cx.packets.fill_to(packets),
+        }
         (cx.stats.packets, cx.stats.rounds) = (packets, 1);
         let start = cx.align(cx.session.start.max(now + cx.cadence.lead()));
         let mut source = Self {
@@ -81,15 +95,25 @@ impl Source {
             known: 0,
             refusals: 0,
             deadline: Some(start + cx.session.policy.deadline),
+            fountain,
         };
-        source.order_data(cx, 0);
+        if fountain.is_some() {
+            let following = cx.cadence.copies() - 1;
+            source.doing = Doing::Announce { following };
+            source.order_request(cx);
+        } else {
+            source.order_data(cx, 0);
+        }
         Ok(source)
     }
 
     pub(super) fn deadline(&self) -> Option<Instant> {
         let waiting = match self.doing {
             Doing::Waiting { until } => Some(until),
-            Doing::Data { .. } | Doing::Request { .. } | Doing::Release { .. } => None,
+            Doing::Announce { .. }
+            | Doing::Data { .. }
+            | Doing::Request { .. }
+            | Doing::Release { .. } => None,
         };
         match (waiting, self.deadline) {
             (Some(a), Some(b)) => Some(a.min(b)),
@@ -100,7 +124,7 @@ impl Source {
     /// Orders the first packet from `from` on that is still to be sent, at `self.sfd`, or the
     /// request where there is none.
     fn order_data<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>, from: u16) {
-        let Some(number) = cx.packets.first_from(from) else {
+        let Some(number) = self.next_packet(cx, from) else {
             if self.sent_in_round > 0 {
                 self.sfd += cx.cadence.request_delay();
             }
@@ -108,20 +132,39 @@ impl Source {
                 round: self.round,
                 sent: self.sent_in_round,
             });
-            (self.exchange_began, self.tries, self.known) = (self.sfd, 0, 0);
+            // After a trial the rest of the object is known to be missing.
+            let known = cx.packets.count();
+            (self.exchange_began, self.tries, self.known) = (self.sfd, 0, known);
             return self.ask(cx);
         };
         self.doing = Doing::Data { number };
         let (range, payload) = (cx.session.range, cx.session.payload.bytes());
         let within = u32::from(number) * u32::from(payload);
-        let mut bytes = [0; MAX_PAYLOAD];
+        let mut bytes = [0; MAX_SLIM_PAYLOAD];
         let bytes = &mut bytes[..usize::from(payload)];
+        if self.fountain.is_some() {
+            let part = cx.session.part(self.object.len);
+            cx.store.symbol(part, number, bytes);
+            return self.transmit(cx, Kind::Data, number, |w| w.bytes(bytes).map(|_| ()));
+        }
         // The last packet is padded with zeros, not with what follows the range.
         let left = range.within(self.object.len).saturating_sub(within);
         let filled = usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len());
         cx.store
             .read(range.offset.saturating_add(within), &mut bytes[..filled]);
         self.transmit(cx, Kind::Data, number, |w| w.bytes(bytes).map(|_| ()));
+    }
+
+    /// What to send next in this round, if anything.
+    fn next_packet<S: ObjectStore>(&self, cx: &Context<'_, S>, from: u16) -> Option<u16> {
+        if let Some(fountain) = &self.fountain {
+            return fountain.next();
+        }
+        let trial = cx.session.ranks.filter(|_| self.round == 0);
+        if trial.is_some_and(|ranks| self.sent_in_round >= ranks.trial()) {
+            return None;
+        }
+        cx.packets.first_from(from)
     }
 
     /// Orders the first copy of a request for a report at `self.sfd`.
@@ -145,6 +188,7 @@ impl Source {
 
     fn order_request<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>) {
         let (purpose, following) = match self.doing {
+            Doing::Announce { following } => (Purpose::Announce, following),
             Doing::Request { following } => (Purpose::Report, following),
             Doing::Release { following, .. } => (Purpose::Release, following),
             Doing::Data { .. } | Doing::Waiting { .. } => return,
@@ -181,7 +225,7 @@ impl Source {
             group: self.group,
         };
         let frame = FrameBuf::build(|w| {
-            Header { head, number }.emit(w)?;
+            Header { head, number }.emit_as(cx.session.format, w)?;
             body(w)
         });
         // An empty frame, which cannot come about, would be refused by the radio.
@@ -213,12 +257,25 @@ impl Source {
             }
         };
         match self.doing {
+            Doing::Announce { following: 0 } => {
+                self.sfd += cx.cadence.request_slot();
+                self.group = first_group(cx.session.groups, 0);
+                self.order_data(cx, 0);
+            }
+            Doing::Announce { following } => {
+                let following = following - 1;
+                self.doing = Doing::Announce { following };
+                self.next_copy(cx);
+            }
             Doing::Data { number } => {
                 self.sfd += cx.cadence.data_period();
                 self.group = next_group(cx.session.groups, self.group);
                 if sent {
                     cx.packets.remove(number);
-                    self.sent_in_round += 1;
+                    if let Some(fountain) = &mut self.fountain {
+                        fountain.sent();
+                    }
+                    self.sent_in_round = self.sent_in_round.saturating_add(1);
                     cx.stats.data_sent += 1;
                     self.order_data(cx, number + 1);
                 } else {
@@ -285,6 +342,14 @@ impl Source {
         if nack.missing > self.packets || u32::from(nack.following) >= train {
             return;
         }
+        let nack = match cx.session.ranks {
+            // The first byte tells relays who is to speak.
+            Some(_) => Nack {
+                vector: nack.vector.get(1..).unwrap_or(&[]),
+                ..nack
+            },
+            None => nack,
+        };
         for packet in nack.missing_packets().take_while(|k| *k < self.packets) {
             if cx.packets.insert(packet) {
                 self.known += 1;
@@ -293,7 +358,13 @@ impl Source {
         self.tries = 0;
         let rest = cx.cadence.nack_period(mpdu.len()) * u64::from(nack.following);
         let next = cx.align_heard(sfd + rest + cx.cadence.slot(mpdu.len()));
-        let learned_all = self.known >= nack.missing;
+        let learned_all = match &mut self.fountain {
+            Some(fountain) => {
+                fountain.missing(nack.missing);
+                true
+            }
+            None => self.known >= nack.missing,
+        };
         if learned_all {
             cx.events.push(Event::RoundReported {
                 round: self.round,

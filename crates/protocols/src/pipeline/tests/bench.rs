@@ -1,6 +1,7 @@
 //! A pipeline of test nodes: 0 is the source, then the relays by stage, the last the destination.
 
-use crate::object::{ObjectInfo, ObjectStore};
+use crate::fountain::{Decoder, Encoder};
+use crate::object::{ObjectInfo, ObjectStore, Part};
 use crate::pipeline::{Command, Complete, End, Event, GiveUp, Pipeline, Session};
 use crate::{p3, pip};
 use std::vec;
@@ -22,9 +23,44 @@ pub(super) const TELOSB: BoardTiming = BoardTiming {
 pub(super) struct Memory {
     pub(super) bytes: Vec<u8>,
     pub(super) digest: [u8; 8],
+    encoder: Option<Encoder>,
+    symbols: Vec<(u16, Vec<u8>)>,
 }
 
 impl ObjectStore for Memory {
+    fn codes(&self) -> bool {
+        true
+    }
+    fn symbol(&mut self, part: Part, number: u16, into: &mut [u8]) {
+        into.fill(0);
+        let (from, to) = (part.offset as usize, (part.offset + part.len) as usize);
+        if self.encoder.is_none() {
+            self.encoder = Encoder::new(&self.bytes[from..to], into.len());
+        }
+        if let Some(encoder) = &self.encoder {
+            encoder.symbol(number, into);
+        }
+    }
+    fn keep(&mut self, number: u16, symbol: &[u8]) {
+        self.symbols.push((number, symbol.to_vec()));
+    }
+    fn decode(&mut self, part: Part) -> bool {
+        if part.len == 0 {
+            return true;
+        }
+        let size = self.symbols.first().map_or(0, |(_, symbol)| symbol.len());
+        let Some(mut decoder) = Decoder::new(part.len as usize, size) else {
+            return false;
+        };
+        let symbols = self.symbols.iter().map(|(n, symbol)| (*n, &symbol[..]));
+        match decoder.take(symbols) {
+            Some(bytes) => {
+                self.write(part.offset, &bytes);
+                true
+            }
+            None => false,
+        }
+    }
     fn info(&self) -> ObjectInfo {
         ObjectInfo {
             len: self.bytes.len() as u32,
@@ -50,6 +86,7 @@ pub(super) fn object(len: usize) -> Memory {
     Memory {
         bytes,
         digest: *b"the same",
+        ..Memory::default()
     }
 }
 

@@ -5,3 +5,4 @@ mod faults;
 mod lossy;
 mod nonsense;
 mod timing;
+mod variants;

@@ -1,0 +1,264 @@
+//! Learning during a transfer who is to speak to the destination, which has no receiver diversity (P3,
+//! section VI: an adaptive method is left to the future).
+//!
+//! The first few packets are a trial: each relay of the last but one stage forwards only when it is
+//! its turn, so the destination hears each alone, with its power. Its first NACK says for each group
+//! whether all are to speak or one: one, where the powers would beat and the strongest is strong
+//! enough. Ranks are places in the wake-up message. A relay that misses the NACK speaks, as without
+//! learning; so do all from the fourth round on, lest a dead relay hold the last packets back.
+//! Tests: at the end of this file, and in `pipeline/tests`.
+
+use thalweg_units::{Db, Dbm, NodeId};
+use thalweg_wire::pipeline::Group;
+use thalweg_wire::route::{Groups, Learning, Place, Route};
+
+/// How often each relay is heard alone.
+const TURNS: u16 = 6;
+/// How many of them must have been heard of a relay that is to speak alone.
+const LEAST_HEARD: u8 = 5;
+/// Received power from which a sender is strong enough alone: 6 dB above the level at which nine of
+/// ten of the longest frames arrive at a CC2420 (-95.5 dBm).
+const ENOUGH: Dbm = Dbm(-89.5);
+/// A strongest sender so far above all others together captures: all may speak.
+const CAPTURES_DB: f64 = 6.0;
+/// Ranks that get a turn; a directive could name fifteen.
+const MAX_RANKS: usize = 7;
+const ALL: u8 = 0x0f;
+/// Rounds in which directives are followed.
+const FOLLOWED: u16 = 3;
+
+/// The relays of the last but one stage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ranks {
+    counts: [u8; 2],
+    own: Option<u8>,
+}
+
+const fn at(group: Group) -> usize {
+    match group {
+        Group::Odd => 0,
+        Group::Even => 1,
+    }
+}
+
+impl Ranks {
+    /// Those of `route`, with that of `node`, where the route learns and there is anything to learn.
+    pub fn of(route: &Route, node: NodeId) -> Option<Self> {
+        if route.learning == Learning::Off || route.groups() == Groups::One {
+            return None;
+        }
+        let stage = route.channels.hops() - 1;
+        let place = route.place_of(node)?;
+        let (mut counts, mut own) = ([0u8; 2], None);
+        for member in route.members().iter().filter(|m| m.stage == stage) {
+            let count = &mut counts[at(member.group)];
+            if member.node == node && matches!(place, Place::Relay { .. }) {
+                own = Some(*count);
+            }
+            *count = count.saturating_add(1);
+        }
+        counts
+            .iter()
+            .any(|count| *count > 1)
+            .then_some(Self { counts, own })
+    }
+    /// Packets of the trial: the first round ends after so many.
+    pub fn trial(&self) -> u16 {
+        let most = self.counts[0].max(self.counts[1]).min(MAX_RANKS as u8);
+        2 * TURNS * u16::from(most)
+    }
+    /// Whose turn it is with packet `number` of the trial, in `group`.
+    fn turn(&self, group: Group, number: u16) -> u8 {
+        let count = self.counts[at(group)].clamp(1, MAX_RANKS as u8);
+        (number / 2 % u16::from(count)) as u8
+    }
+}
+
+/// Who of a group's last relays is to speak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Directive {
+    /// Of the odd group, then of the even: a rank, or none for all.
+    only: [Option<u8>; 2],
+}
+
+impl Directive {
+    /// Everybody.
+    pub const ALL: Self = Self { only: [None; 2] };
+
+    /// As a byte of a NACK.
+    pub fn byte(self) -> u8 {
+        let [odd, even] = self.only.map(|rank| rank.unwrap_or(ALL) & ALL);
+        odd | even << 4
+    }
+    /// From a byte of a NACK.
+    pub fn from_byte(byte: u8) -> Self {
+        let only = |rank: u8| (rank != ALL).then_some(rank);
+        Self {
+            only: [only(byte & ALL), only(byte >> 4)],
+        }
+    }
+}
+
+/// A relay of the last but one stage, while the transfer learns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Speaker {
+    ranks: Ranks,
+    own: u8,
+    group: Group,
+    trial: bool,
+    only: Option<u8>,
+}
+
+impl Speaker {
+    /// Where `ranks` says that the node is one of them.
+    pub fn new(ranks: Ranks, group: Group) -> Option<Self> {
+        Some(Self {
+            ranks,
+            own: ranks.own?,
+            group,
+            trial: true,
+            only: None,
+        })
+    }
+    /// Whether to forward packet `number`.
+    pub fn speaks(&self, number: u16) -> bool {
+        if self.trial && number < self.ranks.trial() {
+            return self.ranks.turn(self.group, number) == self.own;
+        }
+        self.only.is_none_or(|only| only == self.own)
+    }
+    /// The request that ends `round` was heard.
+    pub fn round_ended(&mut self, round: u16) {
+        self.trial = false;
+        if round >= FOLLOWED {
+            self.only = None;
+        }
+    }
+    /// A NACK brought a directive.
+    pub fn told(&mut self, round: u16, directive: Directive) {
+        self.trial = false;
+        self.only = directive.only[at(self.group)].filter(|_| round < FOLLOWED);
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Heard {
+    count: u8,
+    /// Of received powers, in whole decibels over a milliwatt.
+    sum: i16,
+}
+
+/// What the destination hears in the trial.
+#[derive(Debug, Clone, Copy)]
+pub struct Listener {
+    ranks: Ranks,
+    heard: [[Heard; MAX_RANKS]; 2],
+}
+
+impl Listener {
+    /// Nothing heard yet.
+    pub fn new(ranks: Ranks) -> Self {
+        Self {
+            ranks,
+            heard: [[Heard::default(); MAX_RANKS]; 2],
+        }
+    }
+    /// Packet `number` of `group` arrived in the trial with `rssi`.
+    pub fn heard(&mut self, group: Group, number: u16, rssi: Dbm) {
+        if number >= self.ranks.trial() {
+            return;
+        }
+        let rank = usize::from(self.ranks.turn(group, number));
+        if let Some(heard) = self.heard[at(group)].get_mut(rank) {
+            heard.count = heard.count.saturating_add(1);
+            // Registers tell whole decibels.
+            heard.sum = heard.sum.saturating_add(rssi.0 as i16);
+        }
+    }
+    /// Who is to speak.
+    pub fn directive(&self) -> Directive {
+        Directive {
+            only: [self.best(0), self.best(1)],
+        }
+    }
+    fn best(&self, group: usize) -> Option<u8> {
+        let mut best: Option<(u8, f64)> = None;
+        let mut all = 0.0;
+        for (rank, heard) in (0u8..).zip(&self.heard[group]).filter(|(_, h)| h.count > 0) {
+            let level = f64::from(heard.sum) / f64::from(heard.count);
+            all += Dbm(level).milliwatts().0;
+            let enough = heard.count >= LEAST_HEARD && level >= ENOUGH.0;
+            if enough && best.is_none_or(|(_, most)| level > most) {
+                best = Some((rank, level));
+            }
+        }
+        let (rank, level) = best?;
+        let strongest = Dbm(level).milliwatts().0;
+        let captures = strongest >= (all - strongest) * Db(CAPTURES_DB).factor();
+        (!captures).then_some(rank)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RANKS: Ranks = Ranks {
+        counts: [3, 2],
+        own: Some(1),
+    };
+
+    fn heard(levels: [f64; 3], lost_of_last: u16) -> Directive {
+        let mut listener = Listener::new(RANKS);
+        for number in (0..RANKS.trial()).step_by(2) {
+            let rank = usize::from(RANKS.turn(Group::Odd, number));
+            if rank < 2 || number / 6 >= lost_of_last {
+                listener.heard(Group::Odd, number, Dbm(levels[rank]));
+            }
+        }
+        listener.directive()
+    }
+
+    #[test]
+    fn one_is_chosen_where_powers_would_beat() {
+        assert_eq!(heard([-80.0, -81.0, -79.0], 0).only, [Some(2), None]);
+        assert_eq!(heard([-80.0, -81.0, -79.0], 3).only, [Some(0), None]);
+        // The strongest captures all others.
+        assert_eq!(heard([-60.0, -81.0, -79.0], 0), Directive::ALL);
+        // Nobody is strong enough alone.
+        assert_eq!(heard([-91.0, -92.0, -93.0], 0), Directive::ALL);
+    }
+
+    #[test]
+    fn everybody_has_the_same_number_of_turns() {
+        assert_eq!(RANKS.trial(), 36);
+        let speaker = Speaker::new(RANKS, Group::Odd).unwrap();
+        let turns = (0..RANKS.trial()).step_by(2).filter(|n| speaker.speaks(*n));
+        assert_eq!(turns.count(), 6);
+        assert!(speaker.speaks(36), "the trial is over");
+    }
+
+    #[test]
+    fn directives_are_followed_for_some_rounds() {
+        let mut speaker = Speaker::new(RANKS, Group::Odd).unwrap();
+        speaker.round_ended(0);
+        assert!(speaker.speaks(0), "no NACK heard: speaks");
+        let other = Directive {
+            only: [Some(2), None],
+        };
+        speaker.told(0, Directive::from_byte(other.byte()));
+        assert!(!speaker.speaks(0));
+        speaker.told(
+            0,
+            Directive {
+                only: [Some(1), Some(9)],
+            },
+        );
+        assert!(speaker.speaks(0));
+        speaker.told(2, other);
+        speaker.round_ended(3);
+        assert!(speaker.speaks(0));
+        assert_eq!(Directive::from_byte(0xff), Directive::ALL);
+        assert_eq!(Directive::from_byte(other.byte()), other);
+    }
+}

@@ -1,0 +1,214 @@
+//! What deviates from P3 as published: slim headers, no rounds, learning who is to speak.
+
+use super::bench::{draw, ideal, object, p3, start, Layout, Memory, Outcome, TELOSB};
+use crate::pipeline::{Command, End, Event, Pipeline, Session, SetupError};
+use proptest::prelude::*;
+use std::vec::Vec;
+use thalweg_engine::harness::{Air, Fate, Net};
+use thalweg_engine::Engine;
+use thalweg_units::NodeId;
+use thalweg_wire::phy::{air_time, SFD_OFFSET};
+use thalweg_wire::pipeline::{Format, Header, Kind, Nack, Purpose, Request};
+use thalweg_wire::route::{Learning, PayloadSize, Percent, Recovery};
+use thalweg_wire::Reader;
+
+fn fountain(spare: u8) -> Recovery {
+    Recovery::Fountain {
+        spare: Percent::new(spare).unwrap(),
+    }
+}
+
+impl Layout {
+    fn slim(mut self) -> Self {
+        self.route.format = Format::Slim;
+        self.route.payload = PayloadSize::max_of(Format::Slim);
+        self
+    }
+    fn without_rounds(mut self, spare: u8) -> Self {
+        self.route.recovery = fountain(spare);
+        self
+    }
+    fn learning(mut self) -> Self {
+        self.route.learning = Learning::LastSpeakers;
+        self
+    }
+}
+
+fn lossy(loss: u64, seed: u64) -> impl FnMut(Air<'_>) -> Fate {
+    move |air| {
+        let ids = [seed, air.from as u64, air.to as u64, air.number as u64];
+        if draw(&ids) < loss {
+            Fate::Corrupted
+        } else {
+            Fate::Heard
+        }
+    }
+}
+
+fn run(
+    layout: &Layout,
+    object: &Memory,
+    links: impl FnMut(Air<'_>) -> Fate + 'static,
+) -> (Outcome, Net<Pipeline<Memory>>) {
+    let mut net = layout.net(object, TELOSB, links);
+    let outcome = layout.run(&mut net, 120);
+    (outcome, net)
+}
+
+/// The kind of a frame of a pipeline, and what it asks if it is a request.
+fn kind(mpdu: &[u8]) -> Option<(Kind, Option<Purpose>)> {
+    let mut r = Reader::new(mpdu);
+    let header = Header::parse(&mut r).ok()?;
+    let request = Request::parse(&mut r).ok();
+    let purpose = request.filter(|_| header.head.kind == Kind::Request);
+    Some((header.head.kind, purpose.map(|request| request.purpose)))
+}
+
+#[test]
+fn slim_frames_are_as_long_and_carry_three_bytes_more() {
+    for hops in [1, 2, 5, 10] {
+        let layout = p3(hops, 4).slim();
+        let object = object(40 * 121);
+        let (outcome, net) = run(&layout, &object, ideal);
+        let complete = outcome.assert_whole(&net, &object);
+        assert_eq!((complete.packets, complete.rounds), (40, 1));
+        let cycles = (air_time(125) + TELOSB.relay_gap()) * (40 + u64::from(hops) - 1);
+        let took = complete
+            .last_packet
+            .since(start().saturating_sub(SFD_OFFSET));
+        assert_eq!(took + TELOSB.relay_gap(), cycles, "{hops} hops");
+    }
+}
+
+#[test]
+fn without_losses_a_fountain_takes_an_announcement_more_than_rounds() {
+    let object = object(40 * 118);
+    let layout = p3(4, 4).without_rounds(0);
+    let (outcome, net) = run(&layout, &object, ideal);
+    let complete = outcome.assert_whole(&net, &object);
+    assert_eq!((complete.packets, complete.rounds), (40, 1));
+    let (rounds, net) = run(&p3(4, 4), &object, ideal);
+    let before = rounds.assert_whole(&net, &object).last_packet;
+    let announcement = (air_time(22) + TELOSB.relay_gap()) * 2;
+    assert_eq!(complete.last_packet.since(before), announcement);
+    assert_eq!(outcome.end(0), Some(End::Complete));
+}
+
+#[test]
+fn spare_symbols_end_a_lossy_transfer_without_asking() {
+    let object = object(100 * 118);
+    let layout = p3(3, 2).without_rounds(60);
+    let mut nacks = 0;
+    let (outcome, net) = run(&layout, &object, {
+        let mut some = lossy(100, 3);
+        move |air| match kind(air.mpdu) {
+            Some((Kind::Data, _)) => some(air),
+            _ => Fate::Heard,
+        }
+    });
+    let complete = outcome.assert_whole(&net, &object);
+    assert_eq!(complete.rounds, 1);
+    for (at, event) in outcome.of(layout.last()) {
+        nacks +=
+            u32::from(matches!(event, Event::RoundReported { .. }) && at < complete.last_packet);
+    }
+    assert_eq!(nacks, 0);
+    assert_eq!(net.engine(0).stats().data_sent, 160);
+}
+
+#[test]
+fn a_fountain_whose_announcements_are_lost_ends_all_the_same() {
+    let object = object(50 * 118);
+    let layout = p3(4, 4).without_rounds(10);
+    let (outcome, net) = run(&layout, &object, |air| match kind(air.mpdu) {
+        Some((_, Some(Purpose::Announce))) => Fate::Silent,
+        _ => Fate::Heard,
+    });
+    outcome.assert_whole(&net, &object);
+}
+
+#[test]
+fn nacks_of_a_fountain_name_no_packets() {
+    let object = object(50 * 118);
+    let layout = p3(2, 4).without_rounds(0);
+    let (outcome, net) = run(&layout, &object, |air| {
+        if let Ok(header) = Header::parse(&mut Reader::new(air.mpdu)) {
+            if header.head.kind == Kind::Nack {
+                let mut body = Reader::new(air.mpdu);
+                Header::parse(&mut body).unwrap();
+                assert!(Nack::parse(body).unwrap().vector.is_empty());
+            }
+            if header.head.kind == Kind::Data && header.number % 7 == 0 && header.number < 50 {
+                return Fate::Corrupted;
+            }
+        }
+        Fate::Heard
+    });
+    let complete = outcome.assert_whole(&net, &object);
+    // Eight symbols of its own were lost, and as many others will do.
+    assert_eq!((complete.first_round, complete.rounds), (42, 2));
+    assert!(net.engine(0).stats().data_sent >= 58);
+}
+
+#[test]
+fn a_store_that_does_not_code_has_no_part_in_a_fountain() {
+    let layout = p3(2, 4).without_rounds(0);
+    let session = Session::from_route(&layout.route, NodeId::new(0).unwrap(), start()).unwrap();
+    let mut bare = Pipeline::new(TELOSB, crate::object::NoObject);
+    bare.handle_command(start(), Command::Start(session));
+    let told = core::iter::from_fn(|| bare.poll_event()).collect::<Vec<_>>();
+    assert_eq!(told, [Event::Refused(SetupError::NoFountain)]);
+}
+
+#[test]
+fn one_last_speaker_is_chosen_where_equal_powers_would_beat() {
+    let object = object(300 * 118);
+    let layout = p3(3, 6).learning();
+    let (outcome, net) = run(&layout, &object, ideal);
+    let complete = outcome.assert_whole(&net, &object);
+    // The trial is a round of its own, and the first of what is counted comes after it.
+    assert_eq!((complete.first_round, complete.rounds), (300, 2));
+    // Stage 2 is nodes 7 to 12; of each group one forwards what comes after the trial.
+    let forwarded: Vec<u32> = (7..13).map(|n| net.engine(n).stats().forwarded).collect();
+    let talking = forwarded.iter().filter(|&&n| n > 100).count();
+    let silent = forwarded.iter().filter(|&&n| n < 20).count();
+    assert_eq!((talking, silent), (2, 4), "{forwarded:?}");
+}
+
+#[test]
+fn a_chosen_speaker_that_dies_does_not_hold_the_object_back() {
+    let object = object(200 * 118);
+    let layout = p3(3, 6).learning();
+    let (outcome, net) = run(&layout, &object, {
+        let mut frames = 0;
+        move |air| {
+            frames += usize::from(kind(air.mpdu).is_some_and(|(kind, _)| kind == Kind::Data));
+            // Whoever speaks most at stage 2 falls silent in the middle.
+            match air.from {
+                7 | 8 if frames > 3_000 => Fate::Silent,
+                _ => Fate::Heard,
+            }
+        }
+    });
+    outcome.assert_whole(&net, &object);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_variant_completes_whatever_is_lost(
+        hops in 1..=8u8, paths in 2..=8u8, slim: bool, spare in proptest::option::of(0..=30u8),
+        learning: bool, len in 1..20_000usize, loss in 0..=250u64, seed: u64,
+    ) {
+        let mut layout = p3(hops, paths);
+        if slim { layout = layout.slim(); }
+        if let Some(spare) = spare { layout = layout.without_rounds(spare); }
+        if learning { layout = layout.learning(); }
+        // A single chain of many hops bears little.
+        let loss = if paths < 6 { loss / u64::from(hops) } else { loss };
+        let object = object(len);
+        let (outcome, net) = run(&layout, &object, lossy(loss, seed));
+        outcome.assert_whole(&net, &object);
+    }
+}
