@@ -1,10 +1,14 @@
 //! Simulator throughput: nodes that broadcast without pause, in events and air frames per second
-//! of computing.
+//! of processor time.
 //!
 //! `saturated` is the building of 139 nodes, each sending a 60-byte frame on channel 26 about
 //! every 20 ms: some 15 frames are on the air at any time. `quiet` is 40 nodes that take turns, one
 //! frame at a time, which is what a pipeline looks like.
 
+#[path = "../../../bench/cpu_time.rs"]
+mod cpu_time;
+
+use cpu_time::CpuTime;
 use criterion::{Criterion, Throughput};
 use std::hint::black_box;
 use std::ops::ControlFlow;
@@ -104,7 +108,7 @@ fn building(floors: u16, nodes: usize) -> Arc<Environment> {
     ))
 }
 
-fn air(c: &mut Criterion) {
+fn air(c: &mut Criterion<CpuTime>) {
     let cases = [
         (
             "saturated_139",
@@ -133,7 +137,9 @@ fn air(c: &mut Criterion) {
 }
 
 fn main() {
-    let mut criterion = Criterion::default().configure_from_args();
+    let mut criterion = Criterion::default()
+        .with_measurement(CpuTime)
+        .configure_from_args();
     air(&mut criterion);
     criterion.final_summary();
 }
