@@ -54,6 +54,7 @@ Examples:
   thalweg collect --from 93 --to 1 --seed 7
   thalweg collect --file photo.jpg --channels 15,20,25,26 --pcap air.pcapng
   thalweg collect --testbed grenoble.k7.gz --json > result.json
+  thalweg collect --seed 7 --explain=map.svg
   thalweg collect --all-nodes           every node in turn; goes on when started again")]
 pub(crate) struct CollectArgs {
     /// The network: a built-in name (see `thalweg testbed list`), a testbed TOML, a K7 link trace
@@ -96,6 +97,9 @@ pub(crate) struct CollectArgs {
     /// Write every frame on the air to this file (pcapng, for Wireshark).
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
+    /// Say where packets were lost, stage by stage, and why; with a file, draw it as SVG too.
+    #[arg(long, value_name = "SVG", num_args = 0..=1, require_equals = true, conflicts_with = "all_nodes")]
+    pub(crate) explain: Option<Option<PathBuf>>,
     /// Print the result as one JSON object.
     #[arg(long)]
     pub(crate) json: bool,

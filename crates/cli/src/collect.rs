@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use thalweg_lab::collect::{check, Report};
+use thalweg_lab::explain::LossMap;
 use thalweg_lab::store::{Fate, Store};
 use thalweg_lab::testbed::Testbed;
 use thalweg_lab::transfer::Outcome;
@@ -35,15 +36,22 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
     check(&testbed, &request).map_err(Failure::input)?;
     let capture = args.pcap.as_deref().map(Capture::create).transpose()?;
     let collector = watch.survey(args, testbed)?;
-    let report = watch
-        .fetch(&collector, &request, capture.as_ref())
-        .map_err(|stop| {
-            capture
-                .as_ref()
-                .and_then(Capture::failure)
-                .unwrap_or(stop.into())
-        })?;
+    let fetched = match &args.explain {
+        None => watch
+            .fetch(&collector, &request, capture.as_ref())
+            .map(|report| (report, Vec::new())),
+        Some(_) => watch.fetch_explained(&collector, &request, capture.as_ref()),
+    };
+    let (report, maps) = fetched.map_err(|stop| {
+        capture
+            .as_ref()
+            .and_then(Capture::failure)
+            .unwrap_or(stop.into())
+    })?;
     watch.reporter.finish();
+    if let (Some(Some(path)), Some(map)) = (&args.explain, maps.first()) {
+        output::write_file(path, &map.to_svg())?;
+    }
     if let Some(capture) = capture {
         capture.finish()?;
     }
@@ -65,9 +73,15 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
         output::print_json(&Printed {
             report: &report,
             stored: stored.as_ref(),
+            explain: &maps,
         })?;
     } else {
-        output::print(&text(&report, stored.as_ref()))?;
+        let mut text = text(&report, stored.as_ref());
+        for map in &maps {
+            text.push('\n');
+            text.push_str(&map.to_text());
+        }
+        output::print(&text)?;
     }
     match stored {
         Some(_) => Ok(()),
@@ -88,6 +102,9 @@ struct Printed<'a> {
     #[serde(flatten)]
     report: &'a Report,
     stored: Option<&'a Stored>,
+    /// The transfer's loss map, then PIP's.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    explain: &'a [LossMap],
 }
 
 fn text(report: &Report, stored: Option<&Stored>) -> String {

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use thalweg_lab::collect::{CollectError, Collector, Object, Progress, Report, Request};
+use thalweg_lab::explain::LossMap;
 use thalweg_lab::store::{CampaignId, Kept, NewTransfer, Store, StoreError, TransferRecord};
 use thalweg_lab::testbed::Testbed;
 use thalweg_lab::transfer::{Outcome, Protocol};
@@ -92,6 +93,20 @@ impl Watch {
         let frames = capture.map(|capture| capture.frames(nodes)).transpose()?;
         let mut observer = |progress| self.note(&progress);
         Ok(collector.fetch(request, &plan, frames, &mut observer)?)
+    }
+
+    /// Fetches one object and says where packets were lost.
+    pub(crate) fn fetch_explained(
+        &mut self,
+        collector: &Collector,
+        request: &Request,
+        capture: Option<&Capture>,
+    ) -> Result<(Report, Vec<LossMap>), Stop> {
+        let plan = collector.plan(request)?;
+        let nodes = &collector.testbed().nodes;
+        let frames = capture.map(|capture| capture.frames(nodes)).transpose()?;
+        let mut observer = |progress| self.note(&progress);
+        Ok(collector.fetch_explained(request, &plan, frames, &mut observer)?)
     }
 
     pub(crate) fn note(&mut self, progress: &Progress) -> ControlFlow<()> {

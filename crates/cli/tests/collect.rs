@@ -56,6 +56,31 @@ fn json_is_one_object_with_the_promised_keys_and_the_same_again() {
 }
 
 #[test]
+fn losses_are_explained_where_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let plain = ["collect", "--testbed", "pair", "--bytes", "2000"];
+    let without = run(dir.path(), &plain);
+    let with = run(dir.path(), &[&plain[..], &["--explain=map.svg"]].concat());
+    let (without, with) = (
+        String::from_utf8(without.stdout).unwrap(),
+        String::from_utf8(with.stdout).unwrap(),
+    );
+    assert!(with.starts_with(&without), "the result is the same");
+    assert!(with.contains("where packets were lost: P3"), "{with}");
+    let svg = fs::read_to_string(dir.path().join("map.svg")).unwrap();
+    assert!(svg.starts_with("<svg") && svg.contains("packets arrived"));
+    let json = run(dir.path(), &[&plain[..], &["--explain", "--json"]].concat());
+    let report: Value = serde_json::from_slice(&json.stdout).unwrap();
+    let hop = &report["explain"][0]["rounds"][0]["hops"][0];
+    let count = |key: &str| hop[key].as_u64().unwrap();
+    let lost: u64 = (hop["lost"].as_object().unwrap().values())
+        .map(|n| n.as_u64().unwrap())
+        .sum();
+    assert_eq!(count("entered"), count("arrived") + lost);
+    assert_eq!(report["explain"][1]["protocol"], "pip");
+}
+
+#[test]
 fn a_file_arrives_as_it_was() {
     let dir = tempfile::tempdir().unwrap();
     let bytes: Vec<u8> = (0..3001u32).map(|i| ((i * i) >> 3) as u8).collect();

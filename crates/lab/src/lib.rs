@@ -2,6 +2,7 @@
 //!
 //! Data flows one way: testbed -> survey -> plan -> transfer -> outcome -> metrics -> report.
 
+pub mod campaign;
 pub mod collect;
 pub mod experiment;
 pub mod explain;

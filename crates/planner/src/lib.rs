@@ -10,6 +10,7 @@ pub mod beats;
 mod chains;
 pub mod channels;
 pub mod closed_forms;
+pub mod concurrent;
 pub mod expect;
 mod graphml;
 pub mod groups;

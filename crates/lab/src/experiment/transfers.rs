@@ -333,10 +333,10 @@ impl Transfers {
         let mut session = Session::open(&site.testbed, environment, seed)?;
         let object = random_object(derive(seed, "object", &[]), cell.bytes as usize);
         session.offer(plan.source, object);
-        let terms = Terms {
+        let terms = variant.terms(Terms {
             payload: cell.payload,
             ..Terms::default()
-        };
+        });
         let protocol = variant.protocol();
         let (outcome, _) =
             session.fetch(plan, protocol, &terms, &mut |_| ControlFlow::Continue(()))?;

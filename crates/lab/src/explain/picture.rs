@@ -185,7 +185,7 @@ impl LossMap {
             "stroke=\"#1f2933\" stroke-width=\"0.8\""
         };
         svg.circle(at, RADIUS, &format!("fill=\"{fill}\" {line}"), Some(&hint));
-        let dark = stage == 0 || share > 0.96 || share < 0.6;
+        let dark = stage == 0 || !(0.6..=0.96).contains(&share);
         let ink = if dark { "#ffffff" } else { INK };
         svg.text(
             (at.0, at.1 + 3.5),

@@ -151,9 +151,9 @@ impl Log {
                 }
             }
             Moment::Ends(seen) => {
-                let step = &mut self.journeys[journey].steps[stage];
                 for (n, ending) in seen.iter().filter(|(n, _)| receivers.contains(n)) {
-                    step.ends(*n, *ending);
+                    let stolen = self.stolen(*n, air.start);
+                    self.journeys[journey].steps[stage].ends(*n, *ending, stolen);
                 }
             }
         }
@@ -217,6 +217,12 @@ impl Log {
         (!sends && self.on_air.contains(frame)).then_some(frame.0)
     }
 
+    /// Who sent the frame on which `node` synchronised last, where that began after `start`.
+    fn stolen(&self, node: usize, start: SimTime) -> Option<usize> {
+        let frame = self.engaged.get(&node)?;
+        (frame.2 > start).then_some(frame.0)
+    }
+
     /// Who else sends on the channel of `air`, the strongest at `to` on average.
     fn loudest(&self, to: usize, air: &AirTrace<'_>) -> Option<usize> {
         let power = |from: usize| {
@@ -268,7 +274,9 @@ impl Step {
         );
     }
 
-    fn ends(&mut self, n: usize, ending: Ending) {
+    /// `stolen`: who began later and had `n` synchronise on it.
+    fn ends(&mut self, n: usize, ending: Ending, stolen: Option<usize>) {
+        let stolen = stolen.filter(|by| !self.senders.contains(by));
         let Some(seen) = self.seen.get_mut(&n) else {
             return;
         };
@@ -277,10 +285,16 @@ impl Step {
             Ending::Lost { cause, interferer } if !seen.settled => {
                 (seen.fate, seen.settled) = (Fate::Lost { cause, interferer }, true);
             }
-            // It synchronised and then left the frame for another.
-            Ending::Other(Standing::Taken(by)) if seen.locked && !seen.settled => {
-                let (cause, interferer) = (LossCause::Collision, Some(by.0 as usize));
-                seen.fate = Fate::Lost { cause, interferer };
+            // It synchronised and then left the frame, for another unless it is away.
+            Ending::Other(standing) if seen.locked && !seen.settled => {
+                let interferer = match standing {
+                    Standing::Taken(by) => Some(by.0 as usize),
+                    _ => stolen,
+                };
+                if interferer.is_some() {
+                    let cause = LossCause::Collision;
+                    seen.fate = Fate::Lost { cause, interferer };
+                }
             }
             Ending::Lost { .. } | Ending::Other(_) => {}
         }

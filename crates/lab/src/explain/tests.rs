@@ -287,8 +287,11 @@ struct Hand {
 
 impl Hand {
     fn new() -> Self {
-        let toy = Toy::new(&[2], &[12, 15, 20]);
-        let env = Environment::full_mesh(5, &CC2420, Dbm(GOOD), 1);
+        Self::of(2)
+    }
+    fn of(relays: usize) -> Self {
+        let toy = Toy::new(&[relays], &[12, 15, 20]);
+        let env = Environment::full_mesh(relays + 3, &CC2420, Dbm(GOOD), 1);
         let layout = Layout::new(&toy.plan(), Protocol::P3);
         Self {
             log: Log::new(layout, Arc::new(env)),
@@ -416,11 +419,56 @@ fn breaking_off_a_frame_of_another_stage_is_self_interference() {
         });
     };
     let busy = Standing::Off(Deaf::Busy);
+    let away = Ending::Other(busy);
     tell(0, 2, 0, &other, Moment::Begins(&[(1, Standing::Locked)]));
     tell(9, 0, 9, &own, Moment::Begins(&[(1, busy)]));
-    tell(80, 2, 0, &other, Moment::Ends(&[(1, Ending::Other(busy))]));
-    tell(90, 0, 9, &own, Moment::Ends(&[(1, Ending::Other(busy))]));
+    tell(80, 2, 0, &other, Moment::Ends(&[(1, away)]));
+    tell(90, 0, 9, &own, Moment::Ends(&[(1, away)]));
     hand.only(0, Cause::SelfInterference);
+    // And one that a stronger frame stole before it was broken off.
+    let mut hand = Hand::new();
+    let mut tell = |at: u64, from: usize, start: u64, mpdu: &[u8], moment: Moment<'_>| {
+        let (at, start, channel) = (SimTime::from_nanos(at), SimTime::from_nanos(start), ch(15));
+        hand.log.note(&AirTrace {
+            at,
+            from,
+            channel,
+            start,
+            mpdu,
+            moment,
+        });
+    };
+    tell(0, 0, 0, &own, Moment::Begins(&[(1, Standing::Locked)]));
+    tell(9, 2, 9, &other, Moment::Begins(&[(1, Standing::Locked)]));
+    tell(80, 0, 0, &own, Moment::Ends(&[(1, away)]));
+    tell(90, 2, 9, &other, Moment::Ends(&[(1, away)]));
+    hand.only(0, Cause::SelfInterference);
+}
+
+#[test]
+fn the_receiver_nearest_to_it_tells_why_a_packet_was_lost() {
+    let mut hand = Hand::of(4);
+    let mpdu = Hand::frame(0, 0, Group::Odd);
+    let start = SimTime::from_nanos(1);
+    let lost = |cause| Ending::Lost {
+        cause,
+        interferer: None,
+    };
+    let begins = [(1, Standing::Locked), (3, Standing::Locked)];
+    let ends = [(1, lost(LossCause::Weak)), (3, lost(LossCause::BeatNull))];
+    for moment in [Moment::Begins(&begins), Moment::Ends(&ends)] {
+        let (at, from, channel) = (start, 0, ch(15));
+        let mpdu = &mpdu;
+        hand.log.note(&AirTrace {
+            at,
+            from,
+            channel,
+            start,
+            mpdu,
+            moment,
+        });
+    }
+    hand.only(0, Cause::BeatNull);
 }
 
 #[test]

@@ -12,8 +12,10 @@ use thalweg_protocols::mote;
 use thalweg_protocols::object::ObjectStore;
 use thalweg_sim::Energy;
 use thalweg_units::{BitRate, Duration};
-use thalweg_wire::pipeline::Group;
-use thalweg_wire::route::{Channels, Hopping, Member, PayloadSize, Percent, Route, Scheme};
+use thalweg_wire::pipeline::{Format, Group};
+use thalweg_wire::route::{
+    Channels, Hopping, Learning, Member, PayloadSize, Percent, Recovery, Route, Scheme,
+};
 
 /// How an object travels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +50,12 @@ pub struct Terms {
     pub deadline_s: u16,
     /// How often the sink tries to wake a route from which nothing comes.
     pub attempts: u32,
+    /// How frames begin. This and what follows is for [`Protocol::P3`] alone.
+    pub format: Format,
+    /// What makes up for lost packets.
+    pub recovery: Recovery,
+    /// Whether the transfer learns who is to speak to the sink.
+    pub learning: Learning,
 }
 
 impl Default for Terms {
@@ -58,6 +66,46 @@ impl Default for Terms {
             threshold: Percent::new(50),
             deadline_s: 600,
             attempts: 3,
+            format: Format::Full,
+            recovery: Recovery::Rounds,
+            learning: Learning::Off,
+        }
+    }
+}
+
+impl Terms {
+    /// Symbols that a fountain sends beyond the object's own before it asks, in percent.
+    const SPARE: u8 = 3;
+
+    /// The same in slim frames; packets of the largest size grow by what the headers lose.
+    #[must_use]
+    pub fn slim(self) -> Self {
+        let payload = if self.payload == PayloadSize::MAX {
+            PayloadSize::max_of(Format::Slim)
+        } else {
+            self.payload
+        };
+        Self {
+            payload,
+            format: Format::Slim,
+            ..self
+        }
+    }
+    /// The same without rounds: packets are symbols of a fountain code.
+    #[must_use]
+    pub fn fountain(self) -> Self {
+        let recovery = match Percent::new(Self::SPARE) {
+            Some(spare) => Recovery::Fountain { spare },
+            None => self.recovery,
+        };
+        Self { recovery, ..self }
+    }
+    /// The same, learning who is to speak to the sink.
+    #[must_use]
+    pub fn learning(self) -> Self {
+        Self {
+            learning: Learning::LastSpeakers,
+            ..self
         }
     }
 }
@@ -92,13 +140,13 @@ impl Session {
     fn cycle(&self, terms: &Terms) -> Cycle {
         Cycle {
             payload_bytes: usize::from(terms.payload.bytes()),
+            header_bytes: terms.format.header_bytes(),
             gap: self.board.timing.relay_gap(),
-            ..Cycle::default()
         }
     }
 
     /// The plan as a wake-up message tells it.
-    fn route(
+    pub(crate) fn route(
         &mut self,
         plan: &Plan,
         protocol: Protocol,
@@ -126,6 +174,8 @@ impl Session {
         let added = match protocol {
             Protocol::P3 => {
                 route.threshold = terms.threshold;
+                (route.format, route.recovery) = (terms.format, terms.recovery);
+                route.learning = terms.learning;
                 plan.stages
                     .iter()
                     .enumerate()

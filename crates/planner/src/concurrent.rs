@@ -1,0 +1,473 @@
+//! Waves of transfers that run at once: each into a sink of its own, over relays of its own, on
+//! channels of its own (P3 leaves concurrency open; section IV-D3 counts one transfer after another).
+//!
+//! The farthest source comes first, then for every other sink the farthest source that fits beside
+//! what is chosen: its relays are free, enough channels are, and what is predicted of it keeps its share
+//! of what it would do alone. Invariants: no node has two parts in a wave, sinks never relay, two
+//! transfers share a channel only under [`Reuse::OutOfEarshot`]. Not modelled: what transfers of a wave
+//! do to each other's frames over neighbouring channels. Tests: below and tests/waves.rs.
+
+use crate::channels::{apart, counted_back, spread_order, REUSE_DISTANCE};
+use crate::links::LinkQualities;
+use crate::pairs::channel_support;
+use crate::plan::{Plan, PlanError};
+use crate::request::RouteRequest;
+use crate::route::plan;
+use crate::topology::Topology;
+use rand::Rng;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use thalweg_units::Channel;
+
+/// Whether two transfers of a wave may use the same channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reuse {
+    /// Never.
+    #[default]
+    Never,
+    /// Where the survey saw no beacon of those who send data on it to one transfer's stage arrive at
+    /// those who listen on it in the other.
+    OutOfEarshot,
+}
+
+/// How waves are planned.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WaveRequest {
+    /// How each route is sought; source, sink and channels are set for every transfer.
+    pub route: RouteRequest,
+    /// The sinks: each receives one transfer of a wave.
+    pub sinks: Vec<usize>,
+    /// The channels for pipelines, best first.
+    pub channels: Vec<Channel>,
+    /// Whether channels may be used twice.
+    pub reuse: Reuse,
+    /// A transfer joins a wave if its predicted goodput is at least this share of what is predicted
+    /// of it alone, 0..=1.
+    pub least_share: f64,
+    /// How many sources of each distance are tried for a sink.
+    pub tries: usize,
+}
+
+impl WaveRequest {
+    /// Least share of the best channel's links that a channel must offer. Where Wi-Fi takes half of a
+    /// channel's frames it also takes most of its links; bursts hit all relays of a stage at once, so
+    /// such a channel carries far less than its reception ratios say.
+    pub const LEAST_LINKS: f64 = 0.7;
+
+    /// Waves into `sinks` over the measured channels with enough links, ranked by how many; no channel
+    /// twice, at least 60 % of a transfer's goodput alone, six tries.
+    pub fn new(links: &LinkQualities, route: RouteRequest, sinks: Vec<usize>) -> Self {
+        let support = channel_support(links, &route.rule);
+        let most = support.iter().map(|s| s.mean_degree).fold(0.0, f64::max);
+        let good = support.iter().filter(|s| s.mean_degree >= Self::LEAST_LINKS * most);
+        Self {
+            channels: good.map(|s| s.channel).collect(),
+            route,
+            sinks,
+            reuse: Reuse::default(),
+            least_share: 0.6,
+            tries: 6,
+        }
+    }
+}
+
+/// Why a sink has nothing to do in a wave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Obstacle {
+    /// No source is left that is not in the wave already.
+    Sources,
+    /// Too few relays are free.
+    Relays,
+    /// Too few channels are free.
+    Channels,
+    /// What would be left of its goodput is too little.
+    Goodput,
+}
+
+/// Transfers that run at once.
+#[derive(Debug, Clone, Default)]
+pub struct Wave {
+    /// Their plans, each into another sink.
+    pub plans: Vec<Plan>,
+    /// The sinks that have nothing to do, and what hindered most of the sources tried for them.
+    pub idle: Vec<(usize, Obstacle)>,
+    /// Sources that no route leads away from, even alone.
+    pub lost: Vec<(usize, PlanError)>,
+}
+
+/// Plans one wave after the other of the same network.
+#[derive(Debug)]
+pub struct Waves<'a> {
+    links: &'a LinkQualities,
+    request: WaveRequest,
+    /// Hops to each sink, without other sinks between.
+    hops: Vec<Vec<Option<usize>>>,
+    /// What every source would do alone, in kbit/s.
+    alone: BTreeMap<usize, f64>,
+}
+
+/// What is taken by the transfers chosen so far.
+struct Taken<'w> {
+    plans: &'w [Plan],
+    nodes: Vec<bool>,
+}
+
+impl<'a> Waves<'a> {
+    /// Over `links`, as `request` says.
+    pub fn new(links: &'a LinkQualities, request: WaveRequest) -> Self {
+        let route = &request.route;
+        let hops = (request.sinks.iter())
+            .map(|&sink| {
+                let others = |node: usize| node != sink && request.sinks.contains(&node);
+                let free = without(links, &[route.routing_channel], others);
+                // Distances order the sources; whether there is a route is asked of the planner.
+                let weakest = route.fallback.last().unwrap_or(&route.rule);
+                Topology::new(&free, route.routing_channel, weakest).hops_from(sink)
+            })
+            .collect();
+        Self {
+            links,
+            request,
+            hops,
+            alone: BTreeMap::new(),
+        }
+    }
+
+    /// The request.
+    pub fn request(&self) -> &WaveRequest {
+        &self.request
+    }
+
+    /// The next wave of transfers from nodes of `pending`; `rng` draws what routes draw.
+    pub fn next(&mut self, pending: &[usize], rng: &mut (impl Rng + Clone)) -> Wave {
+        let mut wave = Wave::default();
+        let mut pending: Vec<usize> = pending
+            .iter()
+            .copied()
+            .filter(|node| !self.request.sinks.contains(node))
+            .collect();
+        let mut sinks: Vec<usize> = (0..self.request.sinks.len()).collect();
+        // The first: whichever is farthest from its nearest sink, alone.
+        while wave.plans.is_empty() && !pending.is_empty() {
+            let Some((source, at)) = self.farthest(&pending, &sinks) else {
+                break;
+            };
+            match self.alone(source, at, rng) {
+                Ok(plan) => {
+                    wave.plans.push(plan);
+                    sinks.retain(|&sink| sink != at);
+                }
+                Err(why) => wave.lost.push((source, why)),
+            }
+            pending.retain(|&node| node != source);
+        }
+        if wave.plans.is_empty() {
+            let lost = std::mem::take(&mut pending).into_iter();
+            let routing = self.request.route.routing_channel;
+            wave.lost
+                .extend(lost.map(|n| (n, self.unreachable(n, routing))));
+            return wave;
+        }
+        while !sinks.is_empty() {
+            match self.beside(&wave.plans, &pending, &sinks, rng) {
+                Ok((plan, at)) => {
+                    pending.retain(|&node| node != plan.source);
+                    sinks.retain(|&sink| sink != at);
+                    wave.plans.push(plan);
+                }
+                Err(why) => {
+                    let idle = sinks.drain(..);
+                    wave.idle
+                        .extend(idle.map(|at| (self.request.sinks[at], why)));
+                }
+            }
+        }
+        wave
+    }
+
+    fn unreachable(&self, source_node: usize, channel: Channel) -> PlanError {
+        PlanError::Unreachable {
+            source_node,
+            sink: self.request.sinks.first().copied().unwrap_or(source_node),
+            channel,
+            reached: 0,
+            far: 0,
+            rule: self.request.route.rule,
+        }
+    }
+
+    /// Hops from `source` to the nearest of `sinks`, and which that is.
+    fn nearest(&self, source: usize, sinks: &[usize]) -> Option<(usize, usize)> {
+        let hops = |at: usize| self.hops[at].get(source).copied().flatten();
+        let near = sinks.iter().filter_map(|&at| hops(at).map(|h| (h, at)));
+        near.min()
+    }
+
+    fn farthest(&self, pending: &[usize], sinks: &[usize]) -> Option<(usize, usize)> {
+        let far = pending
+            .iter()
+            .filter_map(|&n| self.nearest(n, sinks).map(|(h, at)| (h, n, at)));
+        let (_, source, at) = far.max_by_key(|&(h, n, _)| (h, std::cmp::Reverse(n)))?;
+        Some((source, at))
+    }
+
+    /// The plan of `source` into sink number `at` with nothing beside it.
+    fn alone(
+        &mut self,
+        source: usize,
+        at: usize,
+        rng: &mut (impl Rng + Clone),
+    ) -> Result<Plan, PlanError> {
+        let nothing = Taken {
+            plans: &[],
+            nodes: vec![false; self.links.nodes()],
+        };
+        let plan = match self.try_one(source, at, &nothing, rng) {
+            Ok(plan) => plan,
+            Err(Refused::Plan(why)) => return Err(why),
+            Err(Refused::Channels { given, needed }) => {
+                return Err(PlanError::TooFewChannels {
+                    given,
+                    needed,
+                    hops: needed,
+                })
+            }
+        };
+        self.alone.insert(source, expected(&plan));
+        Ok(plan)
+    }
+
+    /// One more transfer beside `plans`, and the number of its sink.
+    fn beside(
+        &mut self,
+        plans: &[Plan],
+        pending: &[usize],
+        sinks: &[usize],
+        rng: &mut (impl Rng + Clone),
+    ) -> Result<(Plan, usize), Obstacle> {
+        let mut nodes = vec![false; self.links.nodes()];
+        for (node, _) in plans.iter().flat_map(Plan::active_nodes) {
+            nodes[node] = true;
+        }
+        let taken = Taken { plans, nodes };
+        // Those at home at a free sink first, then by distance, the farthest first.
+        let all: Vec<usize> = (0..self.request.sinks.len()).collect();
+        let mut candidates: Vec<(usize, std::cmp::Reverse<usize>, usize, usize)> = pending
+            .iter()
+            .filter(|&&node| !taken.nodes[node])
+            .filter_map(|&node| {
+                let (hops, at) = self.nearest(node, sinks)?;
+                let (least, _) = self.nearest(node, &all)?;
+                Some((hops - least, std::cmp::Reverse(hops), node, at))
+            })
+            .collect();
+        candidates.sort_unstable();
+        let mut tried: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+        let mut hindered: BTreeMap<Obstacle, usize> = BTreeMap::new();
+        for (detour, std::cmp::Reverse(hops), source, at) in candidates {
+            let tries = tried.entry((detour, hops)).or_default();
+            *tries += 1;
+            if *tries > self.request.tries {
+                continue;
+            }
+            let why = match self.try_one(source, at, &taken, rng) {
+                Ok(plan) => {
+                    let alone = match self.alone.get(&source) {
+                        Some(alone) => *alone,
+                        None => self.alone(source, at, rng).map_or(0.0, |p| expected(&p)),
+                    };
+                    if expected(&plan) >= self.request.least_share * alone {
+                        return Ok((plan, at));
+                    }
+                    Obstacle::Goodput
+                }
+                Err(Refused::Channels { .. }) => Obstacle::Channels,
+                Err(Refused::Plan(_)) => Obstacle::Relays,
+            };
+            *hindered.entry(why).or_default() += 1;
+        }
+        let most = hindered.into_iter().max_by_key(|&(_, count)| count);
+        Err(most.map_or(Obstacle::Sources, |(why, _)| why))
+    }
+
+    /// A plan from `source` into sink number `at` that leaves alone what is taken.
+    fn try_one(
+        &self,
+        source: usize,
+        at: usize,
+        taken: &Taken<'_>,
+        rng: &mut (impl Rng + Clone),
+    ) -> Result<Plan, Refused> {
+        let sink = self.request.sinks[at];
+        let others =
+            |node: usize| taken.nodes[node] || (node != sink && self.request.sinks.contains(&node));
+        let routing = self.request.route.routing_channel;
+        let route = RouteRequest {
+            source,
+            sink,
+            ..self.request.route.clone()
+        };
+        // Which relays there are does not depend on the pipeline's channels: those come after.
+        let free = without(self.links, &[routing], others);
+        let draft = RouteRequest {
+            channels: self
+                .request
+                .channels
+                .iter()
+                .copied()
+                .take(REUSE_DISTANCE)
+                .collect(),
+            ..route.clone()
+        };
+        let draft = plan(&free, &draft, &mut rng.clone()).map_err(Refused::Plan)?;
+        let needed = draft.hops.min(REUSE_DISTANCE);
+        let wanted = if self.request.sinks.len() > 1 {
+            // What others need is not taken for variety's sake.
+            needed
+        } else {
+            REUSE_DISTANCE.min(self.request.channels.len())
+        };
+        let orders = orders(&self.request.channels, wanted);
+        let given = orders.first().map_or(0, Vec::len);
+        let fits = |order: &&Vec<Channel>| {
+            let channels = counted_back(order, draft.hops);
+            taken.plans.iter().all(|other| self.keep_apart(&draft, &channels, other))
+        };
+        let order = orders.iter().filter(|order| order.len() >= needed).find(fits);
+        let Some(order) = order else {
+            return Err(Refused::Channels { given, needed });
+        };
+        let mut measured = order.clone();
+        measured.push(routing);
+        let free = without(self.links, &measured, others);
+        let route = RouteRequest {
+            channels: order.clone(),
+            ..route
+        };
+        plan(&free, &route, rng).map_err(Refused::Plan)
+    }
+
+    /// Whether the relays of `draft`, receiving on `channels`, and those of `other` leave each
+    /// other's frames alone.
+    fn keep_apart(&self, draft: &Plan, channels: &[Channel], other: &Plan) -> bool {
+        let shared = |channel: &Channel| other.channels.contains(channel);
+        if self.request.reuse == Reuse::Never {
+            return !channels.iter().any(shared);
+        }
+        let (here, there) = (by_stage(draft), by_stage(other));
+        // Who listens at a stage must not hear who sends data to a stage of the other transfer on
+        // the same channel. NACKs are short and few.
+        let disturbed = |channel: Channel, listeners: &[usize], senders: Option<&Vec<usize>>| {
+            senders.into_iter().flatten().any(|&from| {
+                let heard = |&to: &usize| self.links.prr(from, to, channel) > 0.0;
+                listeners.iter().any(heard)
+            })
+        };
+        channels.iter().enumerate().all(|(a, &channel)| {
+            other.channels.iter().enumerate().all(|(b, &used)| {
+                used != channel
+                    || !(disturbed(channel, &here[a], b.checked_sub(1).map(|b| &there[b]))
+                        || disturbed(channel, &there[b], a.checked_sub(1).map(|a| &here[a])))
+            })
+        })
+    }
+}
+
+enum Refused {
+    Plan(PlanError),
+    Channels { given: usize, needed: usize },
+}
+
+/// Orders of `wanted` channels, to be counted back from the sink: that of the best ones first, then all
+/// others that leave a channel between those of neighbouring stages (relays of neighbouring stages
+/// stand too close to each other for channels side by side).
+fn orders(ranked: &[Channel], wanted: usize) -> Vec<Vec<Channel>> {
+    /// Of so many channels all orders are looked at: 1680 of four.
+    const MOST: usize = 8;
+    let mut best: Vec<Channel> = Vec::with_capacity(wanted);
+    for least in [2, 1] {
+        for &channel in ranked {
+            let clear = best.iter().all(|&c| apart(c, channel) >= least);
+            if best.len() < wanted && clear {
+                best.push(channel);
+            }
+        }
+    }
+    let mut all = match best.first() {
+        Some(&first) => vec![spread_order(&best, first)],
+        None => return Vec::new(),
+    };
+    let mut begun = vec![Vec::new()];
+    for _ in 0..wanted {
+        let longer = |order: &Vec<Channel>| {
+            let order = order.clone();
+            let next = ranked.iter().take(MOST).copied();
+            next.filter_map(move |channel| {
+                let clear = order.last().is_none_or(|&last| apart(last, channel) > 1);
+                (clear && !order.contains(&channel))
+                    .then(|| order.iter().copied().chain([channel]).collect::<Vec<_>>())
+            })
+            .collect::<Vec<_>>()
+        };
+        begun = begun.iter().flat_map(longer).collect();
+    }
+    // The first follows the last where the route is longer.
+    let closes = |order: &Vec<Channel>| match (order.first(), order.last()) {
+        (Some(&first), Some(&last)) => order.len() < 2 || apart(first, last) > 1,
+        _ => false,
+    };
+    all.extend(begun.into_iter().filter(closes));
+    all
+}
+
+/// Predicted goodput, weighted with the chance that there is any.
+fn expected(plan: &Plan) -> f64 {
+    plan.prediction.completion * plan.prediction.goodput_kbps
+}
+
+/// The nodes of each stage, 0..=H.
+fn by_stage(plan: &Plan) -> Vec<Vec<usize>> {
+    let mut stages = vec![Vec::new(); plan.hops + 1];
+    for (node, stage) in plan.active_nodes() {
+        if let Some(nodes) = stages.get_mut(stage) {
+            nodes.push(node);
+        }
+    }
+    stages
+}
+
+/// The links on `channels` among nodes that are not `taken`.
+fn without(
+    links: &LinkQualities,
+    channels: &[Channel],
+    taken: impl Fn(usize) -> bool,
+) -> LinkQualities {
+    let mut free = LinkQualities::new(links.nodes());
+    if let Some(places) = links.places() {
+        // One place for each node, as before.
+        let _ = free.set_places(places.to_vec());
+    }
+    let mut channels = channels.to_vec();
+    channels.sort_unstable();
+    channels.dedup();
+    for channel in channels {
+        for from in (0..links.nodes()).filter(|&node| !taken(node)) {
+            for (to, quality) in links.heard_from(from, channel) {
+                if taken(to) {
+                    continue;
+                }
+                // What was recorded once can be recorded again.
+                let _ = match quality.sent {
+                    Some(sent) => {
+                        let received = (quality.prr * f64::from(sent)).round() as u32;
+                        free.record(from, to, channel, received, sent, quality.rssi)
+                    }
+                    None => free.record_prr(from, to, channel, quality.prr, quality.rssi),
+                };
+            }
+        }
+    }
+    free
+}
