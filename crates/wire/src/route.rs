@@ -391,8 +391,8 @@ impl Route {
         slim | fountain | learning
     }
 
-    /// Writes segment `index`, whose flood's reference time is `until_start` before the first
-    /// packet (rounded up to a millisecond).
+    /// Writes segment `index` of a wake-up in its `turn`, whose flood's reference time is
+    /// `until_start` before the first packet (rounded up to a millisecond).
     ///
     /// # Errors
     /// [`WireError::Malformed`] for a segment that there is not, a start more than 65 s ahead, or
@@ -400,6 +400,7 @@ impl Route {
     pub fn segment(
         &self,
         index: usize,
+        turn: Turn,
         until_start: Duration,
         w: &mut Writer<'_>,
     ) -> Result<(), WireError> {
@@ -421,7 +422,11 @@ impl Route {
             .nth(index)
             .ok_or(WireError::Malformed)?;
         w.u8(SEGMENT_KIND)?.u16(self.transfer)?;
-        w.u8((index as u8) << 4 | count as u8)?
+        let turn = match turn {
+            Turn::First => 0,
+            Turn::Later => LATER_BIT,
+        };
+        w.u8((index as u8) << 4 | turn | count as u8)?
             .u16(ms)?
             .bytes(chunk)?;
         Ok(())
@@ -548,6 +553,18 @@ fn places(hops: u8) -> impl Iterator<Item = (u8, Group)> {
     (1..hops).flat_map(|stage| [(stage, Group::Odd), (stage, Group::Even)])
 }
 
+/// Which of the wake-ups of transfers that begin together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// The first, or the only one: it begins when everyone listens.
+    First,
+    /// Another one: it follows as soon as the one before it has died down.
+    Later,
+}
+
+const LATER_BIT: u8 = 0x08;
+const COUNT_BITS: u8 = 0x07;
+
 /// What an [`Assembler`] makes of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment {
@@ -555,6 +572,8 @@ pub struct Segment {
     pub transfer: u16,
     /// Its place among the route's segments, from 0.
     pub index: u8,
+    /// Whether it is of the first wake-up.
+    pub turn: Turn,
     /// From the reference time of the flood that brought it to the first packet.
     pub until_start: Duration,
 }
@@ -595,7 +614,11 @@ impl Assembler {
             return Err(WireError::Malformed);
         }
         let (transfer, place, ms) = (r.u16()?, r.u8()?, r.u16()?);
-        let (index, count) = (usize::from(place >> 4), place & 0x0f);
+        let (index, count) = (usize::from(place >> 4), place & COUNT_BITS);
+        let turn = match place & LATER_BIT {
+            0 => Turn::First,
+            _ => Turn::Later,
+        };
         let chunk = r.rest();
         if usize::from(count) > MAX_SEGMENTS || index >= usize::from(count) || chunk.len() > CHUNK {
             return Err(WireError::Malformed);
@@ -608,6 +631,7 @@ impl Assembler {
         Ok(Segment {
             transfer,
             index: place >> 4,
+            turn,
             until_start: Duration::from_millis(u64::from(ms)),
         })
     }

@@ -70,7 +70,10 @@ fn routes() -> impl Strategy<Value = Route> {
 fn segments(route: &Route) -> Vec<FrameBuf> {
     (0..route.segments())
         .map(|i| {
-            FrameBuf::build(|w| route.segment(i, Duration::from_millis(40 + i as u64), w)).unwrap()
+            FrameBuf::build(|w| {
+                route.segment(i, Turn::First, Duration::from_millis(40 + i as u64), w)
+            })
+            .unwrap()
         })
         .collect()
 }
@@ -84,10 +87,10 @@ fn channels(hops: usize) -> Channels {
 fn a_full_frame_holds_no_slim_payload() {
     let mut route = Route::new(1, node(1), node(2), Scheme::P3, channels(3));
     route.payload = PayloadSize::max_of(Format::Slim);
-    let refused = FrameBuf::build(|w| route.segment(0, Duration::ZERO, w));
+    let refused = FrameBuf::build(|w| route.segment(0, Turn::First, Duration::ZERO, w));
     assert_eq!(refused.err(), Some(WireError::Malformed));
     route.format = Format::Slim;
-    assert!(FrameBuf::build(|w| route.segment(0, Duration::ZERO, w)).is_ok());
+    assert!(FrameBuf::build(|w| route.segment(0, Turn::First, Duration::ZERO, w)).is_ok());
 }
 
 #[test]

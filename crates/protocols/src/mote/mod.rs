@@ -24,7 +24,7 @@ use thalweg_engine::{BoardTiming, Engine, OpId, RadioEvent, RadioId, RadioOp, Re
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::flood::HEADER_BYTES;
 use thalweg_wire::phy::SFD_OFFSET;
-use thalweg_wire::route::{Assembler, Route, MAX_SEGMENT_BYTES};
+use thalweg_wire::route::{Assembler, Route, Segment, Turn, MAX_SEGMENT_BYTES};
 use thalweg_wire::FrameBuf;
 
 /// The name of the operations of this layer; those of the engines below begin at 0x0100.
@@ -64,7 +64,7 @@ struct WakeUp {
     /// For how long the transfer waits for the wake-ups of other sinks.
     room: Duration,
     /// When the first flood of this wake-up, or of those that it joins, was ordered.
-    first: Instant,
+    first: Option<Instant>,
     /// When other sinks' transfers begin that this one is to begin with.
     together: Option<Instant>,
     /// When the source begins, once the first flood is out.
@@ -77,8 +77,9 @@ struct Call {
     route: Route,
     /// When the source begins.
     start: Instant,
-    /// When the first flood was ordered, of all whose transfers begin then.
-    first: Instant,
+    /// When the first flood was ordered, of all whose transfers begin then; none where only later
+    /// ones were heard.
+    first: Option<Instant>,
 }
 
 /// One node. `S` holds the objects; `NEIGHBOURS` and `NODES` as of [`Floodnet`].
@@ -203,7 +204,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
                     route,
                     next: 0,
                     room,
-                    first: called.map_or(now, |call| call.first),
+                    first: called.map_or(Some(now), |call| call.first),
                     together: called.map(|call| call.start),
                     start: None,
                 });
@@ -225,7 +226,11 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             None => Self::wake_up_time(&wake_up.route, &self.config, &self.timing) + wake_up.room,
         };
         let (route, next) = (&wake_up.route, wake_up.next);
-        match FrameBuf::build(|w| route.segment(next, until_start, w)) {
+        let turn = match wake_up.together {
+            Some(_) => Turn::Later,
+            None => Turn::First,
+        };
+        match FrameBuf::build(|w| route.segment(next, turn, until_start, w)) {
             Ok(payload) => {
                 wake_up.next += 1;
                 self.floods
@@ -279,7 +284,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
                 if initiator == self.id {
                     self.began(reference, start);
                 } else if let Some(route) = self.assembler.route() {
-                    self.heard(route, segment.index, reference, start);
+                    self.heard(route, segment, reference);
                 }
             }
             floodnet::Event::FloodFinished { .. } => self.answer_call(now),
@@ -295,17 +300,19 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         }
     }
 
-    /// A route is complete with the segment number `index`, whose flood began at `reference`.
-    fn heard(&mut self, route: Route, index: u8, reference: Instant, start: Instant) {
+    /// A route is complete with `segment`, whose flood began at `reference`.
+    fn heard(&mut self, route: Route, segment: Segment, reference: Instant) {
         let bytes = HEADER_BYTES + 1 + route.segment_bytes();
         let ahead = first_frame(&self.timing);
         let apart = flood_spacing(bytes, self.config.n_tx, &self.timing) + ahead;
-        let first = reference.saturating_sub(apart * u64::from(index) + ahead);
-        // Of transfers that begin together, the one that this node is needed for; the sinks began
-        // to wake them with the first.
+        let first = match segment.turn {
+            Turn::First => Some(reference.saturating_sub(apart * u64::from(segment.index) + ahead)),
+            Turn::Later => self.called.and_then(|call| call.first),
+        };
+        let start = reference + segment.until_start;
+        // Of transfers that begin together, the one that this node is needed for.
         let needed = |call: &Call| call.route.place_of(self.id).is_some();
         if !self.called.as_ref().is_some_and(needed) {
-            let first = self.called.map_or(first, |call| call.first.min(first));
             self.called = Some(Call {
                 route,
                 start,
@@ -372,8 +379,11 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             first,
         } = call;
         let until = start + Duration::from_secs(u64::from(route.deadline_s));
-        let grid = Grid::new(first, until, self.grid.filter(|grid| !grid.is_over(now)));
-        self.grid = Some(grid);
+        let before = self.grid.filter(|grid| !grid.is_over(now));
+        // A later flood tells no meeting: the node keeps to those that it knows, or stays awake.
+        let first = first.or(before.map(|grid| grid.first()));
+        let grid = first.map(|first| Grid::new(first, until, before));
+        self.grid = grid.or(self.grid);
         match Session::from_route(&route, self.id, start) {
             Some(session) => {
                 if self.order.take().is_some() {
@@ -387,6 +397,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
                 self.attend(now);
             }
             None => {
+                let Some(grid) = grid else { return };
                 if let Some((at, _)) = &mut self.order {
                     *at = grid.meeting_after(now);
                 }

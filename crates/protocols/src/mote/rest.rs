@@ -37,6 +37,10 @@ impl Grid {
             until,
         }
     }
+    /// The wake-up's first frame.
+    pub(super) const fn first(&self) -> Instant {
+        self.learned
+    }
     /// Whether everyone listens always.
     pub(super) fn is_over(&self, now: Instant) -> bool {
         now >= self.until

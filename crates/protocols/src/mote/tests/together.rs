@@ -1,12 +1,15 @@
 //! Several sinks' transfers that begin together.
 
 use super::bench::{
-    channels, from_corner, grid, id, ideal, is_asleep, is_end, object, Order, Watched, MS,
+    among_neighbours, channels, from_corner, grid, id, ideal, is_asleep, is_end, object, Order,
+    Watched, MS,
 };
 use crate::mote::{Command, Event, Refused};
 use crate::pipeline;
+use std::cell::Cell;
+use std::rc::Rc;
 use std::vec::Vec;
-use thalweg_engine::harness::Net;
+use thalweg_engine::harness::{Fate, Net};
 use thalweg_units::{Channel, Instant};
 use thalweg_wire::pipeline::Group;
 use thalweg_wire::route::{Channels, Member, Route, Scheme};
@@ -79,6 +82,51 @@ fn two_rows_are_woken_in_turn_and_begin_as_one() {
         }
         assert!((4..8).all(|n| is_asleep(&net, n)), "wave {wave}");
     }
+}
+
+/// A wave into 0 and 8, begun at the next meeting.
+fn wave(net: &mut Net<Watched>, transfer: u16) -> Vec<(usize, Event)> {
+    net.take_events();
+    net.command(0, together(row(transfer, 0)));
+    let mut first = Vec::new();
+    while start_of(&first).is_none() {
+        first = told(net, 1);
+    }
+    net.run_for(MS(55));
+    net.command(8, together(row(transfer + 1, 8)));
+    told(net, 610)
+}
+
+#[test]
+fn who_heard_only_a_later_wake_up_does_not_sleep_out_of_step() {
+    // 11 is the bottom row's source; 6 has no part. Both miss the first sink's flood.
+    let deaf = Rc::new(Cell::new(true));
+    let flag = deaf.clone();
+    let mut net = grid(among_neighbours(move |air| {
+        let flood = thalweg_wire::flood::Repr::parse(air.mpdu);
+        let first = flood.is_ok_and(|flood| flood.initiator == id(0));
+        match flag.get() && first && [6, 11].contains(&air.to) {
+            true => Fate::Silent,
+            false => Fate::Heard,
+        }
+    }));
+    let events = wave(&mut net, 1);
+    assert!(completed(&events, 0) && completed(&events, 8));
+    assert!(is_asleep(&net, 5) && !is_asleep(&net, 6));
+    deaf.set(false);
+    net.run_for(MS(37));
+    for transfer in [3, 5] {
+        let events = wave(&mut net, transfer);
+        assert!(completed(&events, 0) && completed(&events, 8));
+        assert!(is_asleep(&net, 5) && is_asleep(&net, 6));
+    }
+    // Whoever knows the meetings keeps to them.
+    deaf.set(true);
+    let events = wave(&mut net, 7);
+    assert!(completed(&events, 8) && is_asleep(&net, 6));
+    deaf.set(false);
+    let events = wave(&mut net, 9);
+    assert!(completed(&events, 0) && completed(&events, 8));
 }
 
 #[test]
