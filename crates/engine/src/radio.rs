@@ -61,7 +61,7 @@ pub enum RadioOp<'a> {
     /// Sends what is in a buffer, which stays loaded and may be sent again. `Sent` after the last
     /// symbol.
     Transmit {
-        /// The buffer; [`Refusal::SlotEmpty`] where nothing was loaded.
+        /// The buffer; [`Refusal::Empty`] where nothing was loaded.
         slot: TxSlot,
         /// On which channel.
         channel: Channel,
