@@ -2,7 +2,7 @@
 //!
 //! An [`Engine`] is a state machine that takes events stamped in its node's own clock and gives
 //! back radio operations; it never reads a clock, draws entropy, blocks or allocates. Who answers
-//! the operations (a simulator, a chip's driver, the test [`harness`]) is a [`RadioPort`].
+//! the operations (a simulator, a chip's driver, the test `harness`) is a [`RadioPort`].
 //! Invariant: every operation ends in exactly one answer. Time base: the node's [`Instant`].
 //! `no_std`; the harness needs `std`.
 #![no_std]
