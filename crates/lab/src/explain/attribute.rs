@@ -20,7 +20,7 @@ pub(super) struct Terms<'a> {
     pub(super) ids: &'a [NodeId],
     pub(super) power: Dbm,
     /// The last but one stage may keep packets back.
-    pub(super) threshold: bool,
+    pub(super) selective: bool,
 }
 
 /// A hop in the making.
@@ -219,7 +219,7 @@ impl<'a> Attribution<'a> {
     /// Why a sender did not send what it had.
     fn kept_back(&self, hop: &Hop, journey: &Journey) -> Cause {
         let last_but_one = hop.from + 1 == self.log.layout().hops() && hop.from > 0;
-        if self.terms.threshold && last_but_one && journey.kind == Kind::Data {
+        if self.terms.selective && last_but_one && journey.kind == Kind::Data {
             Cause::Withheld
         } else {
             Cause::NotSent

@@ -22,12 +22,14 @@ use layout::Layout;
 use record::Log;
 use std::sync::{Arc, Mutex, PoisonError};
 use thalweg_planner::Plan;
+use thalweg_wire::route::Learning;
 
 /// Records a transfer from [`Recorder::start`] to [`Recorder::finish`].
 pub struct Recorder {
     log: Arc<Mutex<Log>>,
     protocol: Protocol,
-    threshold: bool,
+    /// The last but one stage may keep packets back.
+    selective: bool,
 }
 
 impl Recorder {
@@ -48,11 +50,11 @@ impl Recorder {
                     .note(air);
             }),
         );
-        let threshold = protocol == Protocol::P3 && terms.threshold.is_some();
+        let told = terms.threshold.is_some() || terms.learning != Learning::Off;
         Self {
             log,
             protocol,
-            threshold,
+            selective: protocol == Protocol::P3 && told,
         }
     }
 
@@ -64,7 +66,7 @@ impl Recorder {
             protocol: self.protocol,
             ids: session.ids(),
             power: session.board().tx_power,
-            threshold: self.threshold,
+            selective: self.selective,
         };
         attribute::Attribution::new(&log, &terms).map()
     }

@@ -340,7 +340,7 @@ impl Hand {
             protocol: Protocol::P3,
             ids: &ids,
             power: Dbm(0.0),
-            threshold: false,
+            selective: false,
         };
         let map = attribute::Attribution::new(&self.log, &terms).map();
         assert!(map.is_conserved());
