@@ -58,6 +58,9 @@ pub(super) struct Source {
     refusals: u8,
     deadline: Option<Instant>,
     fountain: Option<Fountain>,
+    /// What the last NACK missed, and whether the one before missed as much.
+    missing: Option<u16>,
+    stuck: bool,
 }
 
 impl Source {
@@ -96,6 +99,8 @@ impl Source {
             refusals: 0,
             deadline: Some(start + cx.session.policy.deadline),
             fountain,
+            missing: None,
+            stuck: false,
         };
         if fountain.is_some() {
             let following = cx.cadence.copies() - 1;
@@ -127,6 +132,11 @@ impl Source {
         let Some(number) = self.next_packet(cx, from) else {
             if self.sent_in_round > 0 {
                 self.sfd += cx.cadence.request_delay();
+                if self.stuck {
+                    // Where the destination hears the source, or another stage on its channel, the
+                    // request may drown the last packet again and again: let it arrive first.
+                    self.sfd += cx.cadence.cycle() * u64::from(cx.session.hops());
+                }
             }
             cx.events.push(Event::RoundSent {
                 round: self.round,
@@ -366,6 +376,8 @@ impl Source {
             None => self.known >= nack.missing,
         };
         if learned_all {
+            self.stuck = self.missing == Some(nack.missing);
+            self.missing = Some(nack.missing);
             cx.events.push(Event::RoundReported {
                 round: self.round,
                 received: self.packets - nack.missing,

@@ -4,7 +4,7 @@ use super::bench::{ideal, object, p3, pip, start, Layout, Memory, TELOSB};
 use crate::pipeline::{Command, End, Event, GiveUp, Pipeline, Session, SetupError};
 use std::vec::Vec;
 use thalweg_engine::harness::Fate;
-use thalweg_units::{Duration, NodeId};
+use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::pipeline::{Group, Head, Header, Kind, Purpose, Request};
 use thalweg_wire::route::{ObjectRange, Percent, Place};
 use thalweg_wire::Reader;
@@ -260,6 +260,33 @@ fn a_pipeline_fits_into_a_small_mote() {
     let bytes = core::mem::size_of::<Pipeline<crate::object::NoObject>>();
     std::println!("Pipeline: {bytes} bytes");
     assert!(bytes < 3_072, "{bytes}");
+}
+
+#[test]
+fn a_request_that_drowns_the_last_packet_does_so_only_once() {
+    let layout = p3(5, 4);
+    let object = object(30 * 118);
+    let last = layout.last();
+    let mut asked = None;
+    // The destination hears the source's requests, and nothing else meanwhile.
+    let mut net = layout.net(&object, TELOSB, move |air| {
+        if air.from == 0 && request(air.mpdu).is_some() {
+            asked = Some(air.start);
+        }
+        let drowned = |asked: Instant| {
+            asked.since(air.start) < Duration::from_millis(4)
+                && air.start.since(asked) < Duration::from_millis(1)
+        };
+        match asked {
+            Some(asked) if air.to == last && air.mpdu.len() > 100 && drowned(asked) => {
+                Fate::Corrupted
+            }
+            _ => Fate::Heard,
+        }
+    });
+    let outcome = layout.run(&mut net, 20);
+    let complete = outcome.assert_whole(&net, &object);
+    assert!((2..=4).contains(&complete.rounds), "{}", complete.rounds);
 }
 
 #[test]
