@@ -60,7 +60,9 @@ impl WaveRequest {
     pub fn new(links: &LinkQualities, route: RouteRequest, sinks: Vec<usize>) -> Self {
         let support = channel_support(links, &route.rule);
         let most = support.iter().map(|s| s.mean_degree).fold(0.0, f64::max);
-        let good = support.iter().filter(|s| s.mean_degree >= Self::LEAST_LINKS * most);
+        let good = support
+            .iter()
+            .filter(|s| s.mean_degree >= Self::LEAST_LINKS * most);
         Self {
             channels: good.map(|s| s.channel).collect(),
             route,
@@ -333,9 +335,15 @@ impl<'a> Waves<'a> {
         let given = orders.first().map_or(0, Vec::len);
         let fits = |order: &&Vec<Channel>| {
             let channels = counted_back(order, draft.hops);
-            taken.plans.iter().all(|other| self.keep_apart(&draft, &channels, other))
+            taken
+                .plans
+                .iter()
+                .all(|other| self.keep_apart(&draft, &channels, other))
         };
-        let order = orders.iter().filter(|order| order.len() >= needed).find(fits);
+        let order = orders
+            .iter()
+            .filter(|order| order.len() >= needed)
+            .find(fits);
         let Some(order) = order else {
             return Err(Refused::Channels { given, needed });
         };

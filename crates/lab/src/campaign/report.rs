@@ -227,7 +227,8 @@ impl Campaign {
         let mean = |of: &dyn Fn(&TransferRow) -> f64| {
             good.iter().map(|t| of(t)).sum::<f64>() / good.len().max(1) as f64
         };
-        let download = self.total_s() - self.part_s(Part::Measuring) - self.part_s(Part::Collecting);
+        let download =
+            self.total_s() - self.part_s(Part::Measuring) - self.part_s(Part::Collecting);
         let energy = self.energy_j - self.survey_energy_j;
         let per = |value: f64, by: f64| if by > 0.0 { value / by } else { 0.0 };
         let least = good.iter().map(|t| t.goodput_kbps).reduce(f64::min);

@@ -11,15 +11,15 @@ use crate::transfer::{digest, Node, Protocol, Session, SessionError, Survey, Ter
 use std::collections::BTreeMap;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
+use thalweg_engine::BoardTiming;
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::concurrent::{Reuse, WaveRequest, Waves};
 use thalweg_planner::{Plan, RouteRequest};
-use thalweg_protocols::mote::{self, Command};
-use thalweg_protocols::pipeline::{self, Complete, End};
 use thalweg_protocols::floodnet;
 use thalweg_protocols::glossy::{flood_spacing, flood_time};
+use thalweg_protocols::mote::{self, Command};
+use thalweg_protocols::pipeline::{self, Complete, End};
 use thalweg_units::{BitRate, Channel, Duration, SimTime};
-use thalweg_engine::BoardTiming;
 use thalweg_wire::flood::HEADER_BYTES;
 use thalweg_wire::phy::SFD_OFFSET;
 use thalweg_wire::route::{Route, MAX_SEGMENT_BYTES};
@@ -100,7 +100,9 @@ impl Log {
                 self.fail(at, format!("refused: {why:?}"));
             }
             mote::Event::Pipeline(pipeline::Event::Refused(why)) => self.fail(at, why.to_string()),
-            mote::Event::Pipeline(pipeline::Event::RoundReported { round, received, .. }) => {
+            mote::Event::Pipeline(pipeline::Event::RoundReported {
+                round, received, ..
+            }) => {
                 self.first_round.get_or_insert(received);
                 self.rounds = u32::from(round) + 1;
             }
@@ -196,13 +198,24 @@ pub fn empty(
         if wave.plans.is_empty() {
             continue;
         }
-        active = wave.plans.iter().flat_map(Plan::active_nodes).map(|(n, _)| n).collect();
+        active = wave
+            .plans
+            .iter()
+            .flat_map(Plan::active_nodes)
+            .map(|(n, _)| n)
+            .collect();
         told(observer(Step::Wave {
             number: campaign.waves,
             transfers: wave.plans.len(),
             left: tries.len(),
         }))?;
-        let rows = run_wave(&mut session, &wave.plans, &settings.terms, &objects, &mut campaign)?;
+        let rows = run_wave(
+            &mut session,
+            &wave.plans,
+            &settings.terms,
+            &objects,
+            &mut campaign,
+        )?;
         for (plan, row) in wave.plans.iter().zip(rows) {
             let tried = tries.entry(plan.source).or_default();
             *tried += 1;
@@ -217,10 +230,15 @@ pub fn empty(
     Ok(campaign)
 }
 
-fn wait(session: &mut Session, time: Duration, campaign: &mut Campaign) -> Result<(), CampaignError> {
+fn wait(
+    session: &mut Session,
+    time: Duration,
+    campaign: &mut Campaign,
+) -> Result<(), CampaignError> {
     let net = session.network();
     let until = net.now() + time;
-    net.run_until(until, |_, _, _| Continue(())).map_err(SessionError::from)?;
+    net.run_until(until, |_, _, _| Continue(()))
+        .map_err(SessionError::from)?;
     campaign.add(Part::Waiting, time);
     Ok(())
 }
@@ -240,7 +258,9 @@ fn run_wave(
     let timing = session.board().timing;
     let wake_ups: Vec<Duration> = routes.iter().map(|r| wake_up(r, &timing)).collect();
     let own = Node::wake_up_time(&routes[0], &floodnet::Config::default(), &timing);
-    let all = wake_ups.iter().fold(Duration::ZERO, |sum, time| sum + *time);
+    let all = wake_ups
+        .iter()
+        .fold(Duration::ZERO, |sum, time| sum + *time);
     let room = all.saturating_sub(own);
     let net = session.network();
     let ordered = net.now();
@@ -275,7 +295,11 @@ fn run_wave(
                 _ => now + wake_ups[next - 1],
             };
         }
-        let until = if next < routes.len() { due.min(deadline) } else { deadline };
+        let until = if next < routes.len() {
+            due.min(deadline)
+        } else {
+            deadline
+        };
         let mut woke: Option<(usize, SimTime, mote::Event)> = None;
         net.run_until(until, |at, node, event| {
             let Some(job) = plans.iter().position(|plan| plan.sink == node) else {
@@ -289,7 +313,8 @@ fn run_wave(
                 }
                 event => logs[job].note(at, event),
             }
-            match logs[job].ended.is_some() && (job == 0 || logs.iter().all(|l| l.ended.is_some())) {
+            match logs[job].ended.is_some() && (job == 0 || logs.iter().all(|l| l.ended.is_some()))
+            {
                 true => Break(()),
                 false => Continue(()),
             }
@@ -346,14 +371,21 @@ fn account(campaign: &mut Campaign, ordered: SimTime, end: SimTime, logs: &[Log]
     ) else {
         return campaign.add(Part::Waiting, end.since(ordered));
     };
-    let last = |log: &Log| log.complete.map(|(_, last)| last).or(log.ended).unwrap_or(end);
+    let last = |log: &Log| {
+        log.complete
+            .map(|(_, last)| last)
+            .or(log.ended)
+            .unwrap_or(end)
+    };
     let slowest = logs.iter().map(last).max().unwrap_or(end).max(start);
     campaign.add(Part::Waiting, first.since(ordered));
     campaign.add(Part::WakingUp, start.since(first));
     campaign.add(Part::Transferring, slowest.since(start));
     campaign.add(Part::Ending, end.since(slowest));
     let busy = logs.iter().filter(|log| log.complete.is_some());
-    campaign.busy_s += busy.map(|log| last(log).since(start).as_secs_f64()).sum::<f64>();
+    campaign.busy_s += busy
+        .map(|log| last(log).since(start).as_secs_f64())
+        .sum::<f64>();
 }
 
 fn outcome(
@@ -396,7 +428,9 @@ fn outcome(
         },
         predicted_kbps: plan.prediction.goodput_kbps,
         duration_s: duration.as_secs_f64(),
-        rounds: log.complete.map_or(log.rounds, |(c, _)| u32::from(c.rounds)),
+        rounds: log
+            .complete
+            .map_or(log.rounds, |(c, _)| u32::from(c.rounds)),
         first_round_reliability: first.map(|f| f64::from(f) / f64::from(packets.max(1))),
         hops: plan.hops,
         paths: plan.path_count(),
@@ -409,7 +443,9 @@ fn outcome(
 /// So many of `nodes`, evenly.
 fn spread(nodes: &[usize], wanted: Option<usize>) -> Vec<usize> {
     let wanted = wanted.unwrap_or(nodes.len()).min(nodes.len());
-    (0..wanted).map(|i| nodes[i * nodes.len() / wanted]).collect()
+    (0..wanted)
+        .map(|i| nodes[i * nodes.len() / wanted])
+        .collect()
 }
 
 /// What all nodes have spent so far.

@@ -49,7 +49,11 @@ pub struct Equipped {
 ///
 /// # Errors
 /// [`CampaignError`] where a station cannot be had.
-pub fn equip(testbed: &Testbed, stations: &[Station], seed: u64) -> Result<Equipped, CampaignError> {
+pub fn equip(
+    testbed: &Testbed,
+    stations: &[Station],
+    seed: u64,
+) -> Result<Equipped, CampaignError> {
     let mut equipped = Equipped {
         testbed: testbed.clone(),
         sinks: Vec::new(),

@@ -1,1 +1,126 @@
-//! tests
+//! Campaigns on one floor: small, whole, and the same every time.
+
+use super::{empty, equip, network, CampaignError, Mode, Part, Station, Step};
+use crate::testbed::Testbed;
+use std::ops::ControlFlow::{Break, Continue};
+use thalweg_medium::EarId;
+use thalweg_planner::concurrent::Reuse;
+use thalweg_units::{Channel, NodeId};
+
+const BYTES: u32 = 5_000;
+
+fn floor() -> Testbed {
+    Testbed::load("floor21").unwrap()
+}
+
+fn both_ends(radios: u16) -> Mode {
+    Mode::BothEnds {
+        radios,
+        reuse: Reuse::OutOfEarshot,
+    }
+}
+
+#[test]
+fn everything_arrives_once_and_time_adds_up() {
+    let testbed = floor();
+    for mode in [Mode::Paper, both_ends(1)] {
+        let mut settings = mode.settings(&testbed, BYTES);
+        // What is on trial here are waves, not routes.
+        (settings.route.min_paths, settings.route.max_paths) = (2, Some(3));
+        let mut steps = Vec::new();
+        let campaign = empty(&testbed, &settings, 1, &mut |step| {
+            steps.push(step);
+            Continue(())
+        })
+        .unwrap();
+        let mut delivered: Vec<u16> = (campaign.transfers.iter())
+            .filter(|t| t.verified)
+            .map(|t| t.source)
+            .collect();
+        let count = delivered.len();
+        delivered.sort_unstable();
+        delivered.dedup();
+        assert_eq!(delivered.len(), count, "{mode:?}: somebody twice");
+        assert!(count * 10 >= campaign.sources * 9, "{mode:?}: {count}");
+        assert_eq!(campaign.bytes(), u64::from(BYTES) * count as u64);
+        assert!(campaign.transfers.iter().all(|t| !t.wrong));
+        for wave in 0..campaign.waves {
+            let at_once = campaign.transfers.iter().filter(|t| t.wave == wave);
+            assert!(at_once.count() <= campaign.radios);
+        }
+        assert!(campaign.part_s(Part::Transferring) > 0.0);
+        assert!(campaign.busy_s >= 0.0 && campaign.energy_j > campaign.survey_energy_j);
+        let row = campaign.row(&mode.name(), mode.stations());
+        let parts = row.waiting_s + row.waking_up_s + row.transferring_s + row.ending_s;
+        assert!((parts - row.download_s).abs() < 1e-6);
+        // Transfers of a wave take no longer together than one after the other.
+        let alone: f64 = campaign.transfers.iter().map(|t| t.duration_s).sum();
+        assert!(row.transferring_s <= alone);
+        assert_eq!(steps[0], Step::Surveyed);
+        assert_eq!(steps.len(), campaign.waves + 1);
+        if mode != Mode::Paper {
+            assert!(row.at_work > 1.0, "{}", row.at_work);
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_rows() {
+    let testbed = floor();
+    let run = |seed| {
+        network(&testbed, &[both_ends(1)], 2_000, Some(6), seed, &mut |_| {
+            Continue(())
+        })
+        .unwrap()
+    };
+    let rows = run(3);
+    assert_eq!(rows, run(3));
+    assert_ne!(rows, run(4));
+    assert_eq!(
+        (rows[0].sources, rows[0].stations, rows[0].radios),
+        (6, 2, 2)
+    );
+}
+
+#[test]
+fn stations_leave_the_building_as_it_is() {
+    let testbed = floor();
+    let bare = testbed.realise(5);
+    let along = |along, radios| Station::PutUp { along, radios };
+    let equipped = equip(&testbed, &[along(0.0, 2), along(1.0, 1)], 5).unwrap();
+    let site = equipped.testbed.realise(5);
+    let own = testbed.len();
+    assert_eq!(equipped.sinks, [own, own + 1, own + 2]);
+    assert_eq!(equipped.sources.len(), own);
+    for from in 0..own {
+        for to in (0..own).filter(|&to| to != from) {
+            let (from, to) = (EarId(from as u32), EarId(to as u32));
+            let rssi = |site: &thalweg_medium::Environment| {
+                site.mean_rssi(from, to, Channel::LAST).map(|r| r.0)
+            };
+            assert_eq!(rssi(&bare), rssi(&site));
+        }
+    }
+    let place = |n: usize| equipped.testbed.nodes[n].placement.unwrap().position;
+    assert!((place(own).distance_m(&place(own + 1)) - 1.0).abs() < 1e-9);
+    assert!(place(own + 2).x_m > place(own + 1).x_m);
+    let mut ids: Vec<NodeId> = equipped.testbed.nodes.iter().map(|n| n.id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), own + 3);
+}
+
+#[test]
+fn what_cannot_be_is_said() {
+    let testbed = floor();
+    let missing = NodeId::new(9_999).unwrap();
+    let error = equip(&testbed, &[Station::Node(missing)], 1).unwrap_err();
+    assert_eq!(error.to_string(), "floor21: has no node 9999");
+    assert!(matches!(
+        equip(&testbed, &[], 1),
+        Err(CampaignError::NoStation)
+    ));
+    let settings = Mode::Paper.settings(&testbed, BYTES);
+    let stopped = empty(&testbed, &settings, 1, &mut |_| Break(()));
+    assert!(matches!(stopped, Err(CampaignError::Stopped)));
+}

@@ -50,7 +50,7 @@ impl<'a> Attribution<'a> {
         let layout = log.layout();
         let mut rounds: BTreeMap<(u32, u16), Vec<&Journey>> = BTreeMap::new();
         let (mut requests, mut nacks) = (Vec::new(), Vec::new());
-        for journey in &log.journeys {
+        for journey in log.journeys.iter().filter(|j| !log.is_cut_off(j)) {
             match journey.kind {
                 Kind::Data => rounds
                     .entry((journey.attempt, journey.round))

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use thalweg_medium::{Deaf, EarId, Environment, LossCause, Standing};
 use thalweg_sim::{AirTrace, Ending, Moment};
-use thalweg_units::{Channel, SimTime};
+use thalweg_units::{Channel, Duration, SimTime};
 use thalweg_wire::pipeline::{set_hop, Header, Kind, Purpose, Request};
 use thalweg_wire::{FrameBuf, Reader};
 
@@ -71,6 +71,8 @@ pub(super) struct Journey {
     /// Data: the round, from 0.
     pub(super) round: u16,
     pub(super) mpdu_bytes: usize,
+    /// When anything of it was last on the air.
+    last: SimTime,
     /// By the stage that sends.
     pub(super) steps: Vec<Step>,
 }
@@ -91,7 +93,13 @@ pub(super) struct Log {
     engaged: BTreeMap<usize, OnAir>,
     attempt: Option<(thalweg_wire::pipeline::Tag, u32)>,
     round: u16,
+    /// When anything was last on the air.
+    last: SimTime,
 }
+
+/// What was on its way so shortly before the end of the record is not over: the record ends with
+/// the sink's part, which may be before the last copy of the release is there.
+const UNFINISHED: Duration = Duration::from_millis(10);
 
 impl Log {
     pub(super) fn new(layout: Layout, environment: Arc<Environment>) -> Self {
@@ -104,7 +112,19 @@ impl Log {
             engaged: BTreeMap::new(),
             attempt: None,
             round: 0,
+            last: SimTime::ZERO,
         }
+    }
+
+    /// Whether the record ends while a control frame is still on its way.
+    pub(super) fn is_cut_off(&self, journey: &Journey) -> bool {
+        let end = match journey.kind {
+            Kind::Data => return false,
+            Kind::Request => self.layout.hops() - 1,
+            Kind::Nack => 1,
+        };
+        let arrived = !journey.steps[end].senders.is_empty();
+        !arrived && self.last.since(journey.last) < UNFINISHED
     }
 
     pub(super) fn layout(&self) -> &Layout {
@@ -116,6 +136,7 @@ impl Log {
 
     pub(super) fn note(&mut self, air: &AirTrace<'_>) {
         let this = (air.from, air.channel, air.start);
+        self.last = air.at;
         match air.moment {
             Moment::Begins(_) => self.on_air.push(this),
             Moment::Ends(_) => self.on_air.retain(|other| *other != this),
@@ -128,6 +149,7 @@ impl Log {
         let Some((journey, stage, next)) = placed else {
             return;
         };
+        self.journeys[journey].last = air.at;
         let group = self.journeys[journey].group;
         let receivers: Vec<usize> = self.layout.members(next, group).collect();
         match air.moment {
@@ -203,6 +225,7 @@ impl Log {
             attempt,
             round: self.round,
             mpdu_bytes: air.mpdu.len(),
+            last: air.at,
             steps: vec![Step::default(); self.layout.hops() + 1],
         });
         self.under_way.insert(frame.to_vec(), journey);

@@ -518,6 +518,8 @@ fn every_packet_is_accounted_for_and_watching_changes_nothing() {
             let sum = |stage: usize| hops.iter().filter(move |h| h.stage == stage);
             let sent: u32 = sum(1).map(|h| h.entered).sum();
             let arrived: u32 = sum(3).map(|h| h.arrived).sum();
+            let unsent = |h: &HopLoss| h.lost.of(Cause::NotSent);
+            assert_eq!(map.requests.iter().map(unsent).sum::<u32>(), 0);
             let lost: u32 = hops.iter().map(|h| h.lost.total()).sum();
             assert_eq!(
                 (sent as usize, arrived + lost),

@@ -86,7 +86,8 @@ impl ObjectStore for Memory {
     }
     fn symbol(&mut self, part: Part, number: u16, into: &mut [u8]) {
         into.fill(0);
-        let ready = matches!(&self.encoder, Some((p, size, _)) if (*p, *size) == (part, into.len()));
+        let ready =
+            matches!(&self.encoder, Some((p, size, _)) if (*p, *size) == (part, into.len()));
         if !ready {
             let mut bytes = vec![0; part.len as usize];
             self.read(part.offset, &mut bytes);
@@ -111,7 +112,10 @@ impl ObjectStore for Memory {
         let Some(decoder) = &mut self.decoder else {
             return false;
         };
-        let symbols = self.symbols.iter().map(|(number, symbol)| (*number, &symbol[..]));
+        let symbols = self
+            .symbols
+            .iter()
+            .map(|(number, symbol)| (*number, &symbol[..]));
         let whole = decoder.take(symbols);
         self.symbols.clear();
         match whole {
@@ -133,7 +137,10 @@ mod tests {
         let (mut from, mut to) = (Memory::default(), Memory::default());
         let object: Vec<u8> = (0..1000u32).map(|i| (i * i / 7) as u8).collect();
         from.offer(Arc::from(&object[..]));
-        let part = Part { offset: 100, len: 850 };
+        let part = Part {
+            offset: 100,
+            len: 850,
+        };
         let mut whole = false;
         for number in (3..).take_while(|n| *n < 40) {
             let mut symbol = [0; 50];
