@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_link_needs_beacons_and_margin_both_ways() {
-        let rule = LinkRule::default();
+        let rule = LinkRule::default().with_margin(Some(Db(4.0)));
         let admits = |ab, ba, rule: LinkRule| rule.admits(&table(ab, ba), 0, 1, Channel::LAST);
         assert!(admits((10, -91.5), (9, -91.5), rule));
         assert!(!admits((10, -91.5), (8, -91.5), rule));
