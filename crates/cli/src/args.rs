@@ -226,6 +226,9 @@ pub(crate) struct RunArgs {
     /// Draw so many routes (or links, or sources) per seed [default: the experiment's].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) routes: Option<u32>,
+    /// How many nodes `bench.w1` has, 2 to 10000 [default: 139].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    pub(crate) nodes: Option<u32>,
     /// Print the results as JSON, one object a line.
     #[arg(long)]
     pub(crate) json: bool,

@@ -15,11 +15,15 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::{cannot_write, print, write_file};
 use crate::progress::Reporter;
+use crate::speed;
 use crate::table::{Align, Table};
 use crate::values::Seeds;
 
 /// Runs `thalweg run`.
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
+    if args.experiment == speed::ID {
+        return speed::run(args);
+    }
     let mut experiment = Experiment::load(&args.experiment).map_err(Failure::input)?;
     let claims = claims_of(&experiment)?;
     if let Some(routes) = args.routes {

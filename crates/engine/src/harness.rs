@@ -340,6 +340,7 @@ impl<E: Engine> Net<E> {
                 self.supersede_pending(n);
                 self.answer(n, now, Answer::Done(id));
             }
+            Owned::Unsupported => self.answer(n, now, Answer::Refused(id, Refusal::NoSuch)),
         }
     }
 
@@ -557,6 +558,8 @@ enum Owned {
     },
     Sleep,
     Cancel,
+    /// What this network's radios do not do.
+    Unsupported,
 }
 
 impl From<Request<'_>> for Owned {
@@ -596,6 +599,9 @@ impl From<Request<'_>> for Owned {
             },
             RadioOp::Sleep => Self::Sleep,
             RadioOp::Cancel => Self::Cancel,
+            RadioOp::Sense | RadioOp::Acknowledge { .. } | RadioOp::Preamble { .. } => {
+                Self::Unsupported
+            }
         }
     }
 }

@@ -47,7 +47,7 @@ pub enum Cca {
 }
 
 /// What an engine wants of a radio. Each is answered by exactly one [`RadioEvent::Done`],
-/// [`RadioEvent::Sent`] or [`RadioEvent::Refused`] with the request's [`OpId`].
+/// [`RadioEvent::Sent`], [`RadioEvent::Sensed`] or [`RadioEvent::Refused`] with the request's [`OpId`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RadioOp<'a> {
     /// Copies a frame into a transmit buffer: `load_base + len * load_byte` of bus time. `Done`
@@ -97,6 +97,22 @@ pub enum RadioOp<'a> {
     /// Cancels the pending transmission, which is answered `Refused(Superseded)`; one already on
     /// the air goes on. `Done` at once.
     Cancel,
+    /// Measures the power in the channel that the radio listens to, now: answered by
+    /// [`RadioEvent::Sensed`]. [`Refusal::NoSuch`] where the radio does not do it.
+    Sense,
+    /// Sends an acknowledgement of the good frame received last, in the form and after the gap that
+    /// the radio gives acknowledgements, without looking. `Sent` after the last symbol;
+    /// [`Refusal::Late`] where the gap has passed, [`Refusal::NoSuch`] where the radio does not do it.
+    Acknowledge {
+        /// The acknowledgement, without FCS.
+        mpdu: &'a [u8],
+    },
+    /// From now on, so many preamble bytes go before every frame (low-power listening wants more
+    /// than usual). `Done` at once; [`Refusal::NoSuch`] where hardware makes the preamble.
+    Preamble {
+        /// How many.
+        bytes: u16,
+    },
 }
 
 /// An operation, its name and the radio it is for.
@@ -141,6 +157,15 @@ pub enum Refusal {
     NoSuch,
 }
 
+/// What a receiver is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Activity {
+    /// It listens, or is off.
+    Idle,
+    /// It is synchronised on a frame.
+    Receiving,
+}
+
 /// What a radio reports.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RadioEvent<'a> {
@@ -155,6 +180,15 @@ pub enum RadioEvent<'a> {
         op: OpId,
         /// When its SFD ended on the air.
         sfd: Instant,
+    },
+    /// What [`RadioOp::Sense`] measured.
+    Sensed {
+        /// Which operation.
+        op: OpId,
+        /// Power in the channel, noise included, as the chip's register gives it.
+        power: Dbm,
+        /// What the receiver is doing.
+        activity: Activity,
     },
     /// The operation was not done.
     Refused {
@@ -194,7 +228,10 @@ impl RadioEvent<'_> {
     /// The operation that this event answers, if it answers one.
     pub const fn answers(&self) -> Option<OpId> {
         match self {
-            Self::Done { op } | Self::Sent { op, .. } | Self::Refused { op, .. } => Some(*op),
+            Self::Done { op }
+            | Self::Sent { op, .. }
+            | Self::Sensed { op, .. }
+            | Self::Refused { op, .. } => Some(*op),
             Self::Head { .. } | Self::Frame { .. } | Self::Corrupt { .. } => None,
         }
     }

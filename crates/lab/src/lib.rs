@@ -7,6 +7,7 @@ pub mod collect;
 pub mod experiment;
 pub mod explain;
 pub mod plot;
+pub mod speed;
 pub mod store;
 pub mod testbed;
 pub mod transfer;

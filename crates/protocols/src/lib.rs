@@ -9,9 +9,11 @@
 extern crate std;
 
 pub mod collection;
+pub mod csma;
 pub mod floodnet;
 #[cfg(any(test, feature = "std"))]
 pub mod fountain;
+pub mod fusion;
 pub mod glossy;
 pub mod linkprobe;
 pub mod mote;
@@ -19,3 +21,4 @@ pub mod object;
 pub mod p3;
 pub mod pip;
 pub mod pipeline;
+pub mod tree;

@@ -10,6 +10,7 @@ mod air;
 mod board;
 mod capture;
 mod clock;
+pub mod contention;
 mod energy;
 mod fault;
 mod network;

@@ -115,6 +115,9 @@ impl World {
                 self.settle(n);
                 self.done(n, now, id);
             }
+            RadioOp::Sense | RadioOp::Acknowledge { .. } | RadioOp::Preamble { .. } => {
+                self.refuse(n, id, Refusal::NoSuch);
+            }
             RadioOp::Cancel => {
                 if self.drop_pending(n) == Dropped::MustSettle {
                     self.settle(n);

@@ -12,3 +12,7 @@ pub const PIPE_DATA: u8 = 0x18;
 pub const PIPE_REQUEST: u8 = 0x19;
 /// A pipeline's NACK.
 pub const PIPE_NACK: u8 = 0x1a;
+/// A packet on its way up a collection tree.
+pub const TREE_DATA: u8 = 0x20;
+/// A tree's routing beacon.
+pub const TREE_BEACON: u8 = 0x21;

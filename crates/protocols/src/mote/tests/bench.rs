@@ -127,7 +127,7 @@ impl Engine for Watched {
                             "floods cancel a pipeline's {ours:?}"
                         );
                     }
-                    RadioOp::Listen { .. } | RadioOp::Load { .. } => {}
+                    _ => {}
                 }
                 Some(request)
             }
