@@ -599,9 +599,10 @@ impl From<Request<'_>> for Owned {
             },
             RadioOp::Sleep => Self::Sleep,
             RadioOp::Cancel => Self::Cancel,
-            RadioOp::Sense | RadioOp::Acknowledge { .. } | RadioOp::Preamble { .. } => {
-                Self::Unsupported
-            }
+            RadioOp::Sense
+            | RadioOp::Acknowledge { .. }
+            | RadioOp::Hear(_)
+            | RadioOp::Preamble { .. } => Self::Unsupported,
         }
     }
 }

@@ -107,6 +107,9 @@ pub enum RadioOp<'a> {
         /// The acknowledgement, without FCS.
         mpdu: &'a [u8],
     },
+    /// Which frames are told of from now on: hardware address recognition. `Done` at once;
+    /// [`Refusal::NoSuch`] where the radio does not do it.
+    Hear(Hear),
     /// From now on, so many preamble bytes go before every frame (low-power listening wants more
     /// than usual). `Done` at once; [`Refusal::NoSuch`] where hardware makes the preamble.
     Preamble {
@@ -155,6 +158,16 @@ pub enum Refusal {
     BadLength,
     /// This node has no such radio or buffer.
     NoSuch,
+}
+
+/// Which frames a radio tells its engine of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Hear {
+    /// All that are received: overhearing.
+    #[default]
+    Everything,
+    /// Those addressed to the node or to everybody, and acknowledgements of its own frames.
+    Addressed,
 }
 
 /// What a receiver is doing.

@@ -115,7 +115,10 @@ impl World {
                 self.settle(n);
                 self.done(n, now, id);
             }
-            RadioOp::Sense | RadioOp::Acknowledge { .. } | RadioOp::Preamble { .. } => {
+            RadioOp::Sense
+            | RadioOp::Acknowledge { .. }
+            | RadioOp::Hear(_)
+            | RadioOp::Preamble { .. } => {
                 self.refuse(n, id, Refusal::NoSuch);
             }
             RadioOp::Cancel => {

@@ -70,6 +70,24 @@ impl Ether {
         }
     }
 
+    /// Settles ear `e` up to `now` for what the strongest other sender would have done alone.
+    pub(super) fn blame(&mut self, now: u64, e: usize) {
+        let Some(ear) = self.ears.get_mut(e) else {
+            return;
+        };
+        let Some(lock) = &mut ear.lock else { return };
+        let length = (now - lock.since) as f64 * self.symbols_per_ns;
+        lock.since = now;
+        let others = ear.near.iter().filter(|(tx, _)| *tx != lock.tx);
+        if let Some(&(tx, level)) = others.max_by_key(|(_, level)| *level) {
+            let signal = milliwatts(lock.power);
+            let ratio = Demodulator::ratio(self.modem, signal, ear.noise, milliwatts(level));
+            let alone = self.demodulator.hazard(self.modem, ratio) * length;
+            let by = self.frames.get(tx as usize).map_or(0, |frame| frame.from);
+            ear.blame.add(by, alone);
+        }
+    }
+
     /// Which kind of collision two senders make: whether one could sense the other.
     pub(super) fn collision(&self, a: u32, b: u32) -> Loss {
         let threshold = self.reach.chip.cca_threshold;
@@ -112,11 +130,12 @@ impl Ether {
         };
         let modem = self.reach.chip.modem;
         let ratio = Demodulator::ratio(modem, milliwatts(lock.power), ear.noise, 0.0);
-        let symbols = frame.end.saturating_sub(frame.preamble_end) as f64 / self.symbol_ns;
+        let length = frame.end.saturating_sub(frame.preamble_end) as f64;
+        let symbols = length * self.symbols_per_ns;
         let alone = self.demodulator.hazard(modem, ratio) * symbols;
-        if alone >= lock.endurance {
+        if !lock.stands(alone) {
             Loss::WeakLink
-        } else if ear.blame.hazard + alone >= lock.endurance {
+        } else if !lock.stands(ear.blame.hazard + alone) {
             self.collision(from, ear.blame.by)
         } else {
             Loss::NoiseFloor

@@ -14,6 +14,7 @@ mod tests;
 pub use loss::Loss;
 pub use reach::Reach;
 
+use crate::chip::Modem;
 use crate::modem::Demodulator;
 use crate::random::{derive, mix, nth, open_unit};
 use crate::variation::Factors;
@@ -89,7 +90,19 @@ struct Lock {
     header_end: u64,
     hazard: f64,
     header_hazard: f64,
-    endurance: f64,
+    /// Whether the frame is meant for this ear, so that its loss is to be explained.
+    wanted: bool,
+    /// The random word that decides how much hazard the frame stands.
+    word: u64,
+}
+
+impl Lock {
+    /// Whether the frame is right after so much hazard: an exponential draw is above it.
+    fn stands(&self, hazard: f64) -> bool {
+        let u = open_unit(self.word);
+        // 1 - h <= exp(-h) <= 1 / (1 + h): spares most receptions the logarithm.
+        u <= 1.0 - hazard || (u * (1.0 + hazard) < 1.0 && hazard < -libm::log(u))
+    }
 }
 
 #[derive(Debug)]
@@ -135,7 +148,8 @@ pub struct Ether {
     count: u64,
     lock_factor: f64,
     steal: f64,
-    symbol_ns: f64,
+    symbols_per_ns: f64,
+    modem: Modem,
     /// Of the frame sent last, in dBm: all nodes of a network send alike.
     nominal_power: f64,
 }
@@ -167,7 +181,8 @@ impl Ether {
             count: 0,
             lock_factor: chip.lock_sinr.factor(),
             steal: chip.steal.factor(),
-            symbol_ns: chip.phy.symbol.as_nanos() as f64,
+            symbols_per_ns: 1.0 / chip.phy.symbol.as_nanos() as f64,
+            modem: chip.modem,
             nominal_power: 0.0,
             reach,
         }
@@ -245,21 +260,25 @@ impl Ether {
             }
             signals.push((path.to, grains(level)));
         }
-        let near = near.len();
-        for (i, &(e, level)) in signals.iter().enumerate() {
-            let e = e as usize;
-            self.settle(now, e);
-            let Some(ear) = self.ears.get_mut(e) else {
+        let (near, far) = signals.split_at(near.len());
+        for &(e, level) in near {
+            let place = e as usize;
+            self.settle(now, place);
+            let Some(ear) = self.ears.get_mut(place) else {
                 continue;
             };
             ear.total += level;
-            if i < near {
-                ear.near.push((tx, level));
-                if ear.receiver == Receiver::On {
-                    self.arrive(now, e, tx, level);
-                } else if sending.to == Some(EarId(e as u32)) {
-                    self.explain(tx, e, Loss::Deaf);
-                }
+            ear.near.push((tx, level));
+            if ear.receiver == Receiver::On {
+                self.arrive(now, place, tx, level);
+            } else if sending.to == Some(EarId(e)) {
+                self.explain(tx, place, Loss::Deaf);
+            }
+        }
+        for &(e, level) in far {
+            self.settle(now, e as usize);
+            if let Some(ear) = self.ears.get_mut(e as usize) {
+                ear.total += level;
             }
         }
         if let Some(frame) = self.frames.get_mut(tx as usize) {
@@ -277,39 +296,48 @@ impl Ether {
         let signals = core::mem::take(&mut frame.signals);
         let (from, to, near) = (frame.from, frame.to, frame.near);
         let mut got_it = false;
-        for (i, &(e, level)) in signals.iter().enumerate() {
+        let (near, far) = signals.split_at(near.min(signals.len()));
+        for &(e, level) in far {
+            self.settle(now, e as usize);
+            if let Some(ear) = self.ears.get_mut(e as usize) {
+                ear.total -= level;
+            }
+        }
+        for &(e, level) in near {
             let place = e as usize;
             self.settle(now, place);
             let Some(ear) = self.ears.get_mut(place) else {
                 continue;
             };
             ear.total -= level;
-            if i >= near {
-                continue;
-            }
             if let Some(found) = ear.near.iter().position(|(other, _)| *other == tx) {
                 ear.near.swap_remove(found);
             }
-            let Some(lock) = ear.lock.filter(|lock| lock.tx == tx) else {
-                continue;
-            };
-            ear.lock = None;
-            let good = lock.hazard < lock.endurance;
-            if good || lock.header_hazard < lock.endurance {
-                heard.push(Heard {
-                    ear: EarId(e),
-                    good,
-                    power: MilliWatts(milliwatts(level)),
-                });
-            }
-            if to == Some(e) {
-                got_it = good;
-                if !good {
-                    let why = self.why_corrupt(place, from, lock);
-                    self.explain(tx, place, why);
+            match ear.lock {
+                Some(lock) if lock.tx == tx => {
+                    ear.lock = None;
+                    let good = lock.stands(lock.hazard);
+                    if good || lock.stands(lock.header_hazard) {
+                        heard.push(Heard {
+                            ear: EarId(e),
+                            good,
+                            power: MilliWatts(milliwatts(level)),
+                        });
+                    }
+                    if to == Some(e) {
+                        got_it = good;
+                        if !good {
+                            let why = self.why_corrupt(place, from, lock);
+                            self.explain(tx, place, why);
+                        }
+                    }
                 }
+                Some(_) => continue,
+                None => {}
             }
-            self.seek(now, place);
+            if self.ears.get(place).is_some_and(|ear| !ear.near.is_empty()) {
+                self.seek(now, place);
+            }
         }
         let frame = self.frames.get_mut(tx as usize)?;
         frame.signals = signals;
@@ -355,36 +383,17 @@ impl Ether {
     /// Sums the hazard of what ear `e` receives up to `now`.
     #[inline]
     fn settle(&mut self, now: u64, e: usize) {
-        let Some(ear) = self.ears.get_mut(e) else {
-            return;
-        };
-        let Some(lock) = &mut ear.lock else { return };
-        if lock.since >= now {
-            return;
-        }
-        let modem = self.reach.chip.modem;
-        let signal = milliwatts(lock.power);
-        let disturbance = ear.total.saturating_sub(lock.power);
-        let symbols = |from: u64, until: u64| (until - from) as f64 / self.symbol_ns;
-        let ratio = Demodulator::ratio(modem, signal, ear.noise, milliwatts(disturbance));
-        let hazard = self.demodulator.hazard(modem, ratio);
-        if lock.since < lock.header_end {
-            lock.header_hazard += hazard * symbols(lock.since, now.min(lock.header_end));
-        }
-        let length = symbols(lock.since, now);
-        lock.hazard += hazard * length;
-        lock.since = now;
-        if disturbance > 0 && hazard > 0.0 {
-            let strongest = ear
-                .near
-                .iter()
-                .filter(|(tx, _)| *tx != lock.tx)
-                .max_by_key(|(_, level)| *level);
-            if let Some(&(tx, level)) = strongest {
-                let alone = Demodulator::ratio(modem, signal, ear.noise, milliwatts(level));
-                let alone = self.demodulator.hazard(modem, alone) * length;
-                let by = self.frames.get(tx as usize).map_or(0, |frame| frame.from);
-                ear.blame.add(by, alone);
+        if let Some(ear) = self.ears.get_mut(e) {
+            if let Some(lock) = &mut ear.lock {
+                if lock.since < now {
+                    let rates = (&self.demodulator, self.modem, self.symbols_per_ns);
+                    sum(now, rates, ear.total, ear.noise, lock);
+                    if lock.wanted && lock.hazard > 0.0 {
+                        self.blame(now, e);
+                    } else {
+                        lock.since = now;
+                    }
+                }
             }
         }
     }
@@ -408,7 +417,7 @@ impl Ether {
                 frame.form == Form::Expected || level as f64 >= self.steal * lock.power as f64
             } else {
                 // It is free again if the header of what it was locked on was wrong.
-                now >= lock.header_end && lock.header_hazard >= lock.endurance
+                now >= lock.header_end && !lock.stands(lock.header_hazard)
             };
             if !free {
                 let (from, other) = (frame.from, current.from);
@@ -438,7 +447,8 @@ impl Ether {
 
     /// The listening, idle ear `e` looks for a preamble that is still going on.
     fn seek(&mut self, now: u64, e: usize) {
-        let byte = self.reach.chip.phy.symbols_per_byte as f64 * self.symbol_ns;
+        let phy = &self.reach.chip.phy;
+        let byte = phy.symbol.as_nanos() * u64::from(phy.symbols_per_byte);
         let Some(ear) = self.ears.get(e) else { return };
         if ear.receiver == Receiver::Off || ear.lock.is_some() {
             return;
@@ -449,7 +459,7 @@ impl Ether {
             .filter(|(tx, _)| {
                 self.frames.get(*tx as usize).is_some_and(|frame| {
                     // A byte of preamble is enough to synchronise on.
-                    now as f64 + byte <= frame.preamble_end as f64 && frame.end > now
+                    now + byte <= frame.preamble_end && frame.end > now
                 })
             })
             .max_by_key(|(_, level)| *level);
@@ -481,7 +491,30 @@ impl Ether {
             header_end: frame.preamble_end + u64::from(header) * symbol,
             hazard: 0.0,
             header_hazard: 0.0,
-            endurance: -libm::log(open_unit(word)),
+            wanted: frame.to == Some(e as u32),
+            word,
         });
+    }
+}
+
+/// Adds to `lock` what it suffers from its `since` to `now`.
+#[inline]
+fn sum(
+    now: u64,
+    (demodulator, modem, symbols_per_ns): (&Demodulator, Modem, f64),
+    total: Grains,
+    noise: f64,
+    lock: &mut Lock,
+) {
+    let disturbance = milliwatts(total.saturating_sub(lock.power));
+    let ratio = Demodulator::ratio(modem, milliwatts(lock.power), noise, disturbance);
+    let hazard = demodulator.hazard(modem, ratio);
+    if hazard <= 0.0 {
+        return;
+    }
+    lock.hazard += hazard * (now - lock.since) as f64 * symbols_per_ns;
+    if lock.since < lock.header_end {
+        let part = now.min(lock.header_end) - lock.since;
+        lock.header_hazard += hazard * part as f64 * symbols_per_ns;
     }
 }

@@ -25,7 +25,7 @@ use crate::csma::{self, Mac, Outcome, Priority};
 use crate::tree::{Role, Router, Routing};
 use recent::Recent;
 use source::Source;
-use thalweg_engine::{Activity, Engine, OpId, RadioEvent, RadioId, RadioOp, Request};
+use thalweg_engine::{Activity, Engine, Hear, OpId, RadioEvent, RadioId, RadioOp, Request};
 use thalweg_units::{Channel, Db, Duration, Instant, NodeId};
 use thalweg_wire::addressed::{Congestion, Header};
 use thalweg_wire::tree::{flags, Data, Repr, DATA_HEADER_BYTES, FLAGS_AT};
@@ -33,6 +33,8 @@ use thalweg_wire::FrameBuf;
 
 /// The receiver's mode is asked for under this name.
 const LISTEN: OpId = OpId(0x110);
+/// Which frames are told of, under this one.
+const HEAR: OpId = OpId(0x112);
 /// Channel samples under this one.
 const SAMPLE: OpId = OpId(0x111);
 /// A packet that has crossed so many links goes round in circles.
@@ -169,6 +171,7 @@ pub struct Node {
     beacon: Option<FrameBuf>,
     power: Power,
     switch: Option<Power>,
+    hear: Option<Hear>,
     doze: Option<Duration>,
     wake_at: Option<Instant>,
     parent_state: Congestion,
@@ -203,6 +206,7 @@ impl Node {
             beacon: None,
             power: Power::Off,
             switch: None,
+            hear: None,
             doze: None,
             wake_at: None,
             parent_state: Congestion::Clear,
@@ -525,6 +529,12 @@ impl Engine for Node {
             Command::Start => {
                 self.power = Power::On;
                 self.switch = Some(Power::On);
+                let learns = matches!(self.config.routing, Routing::Beacons { .. });
+                self.hear = Some(if learns || self.config.strategy.overhears() {
+                    Hear::Everything
+                } else {
+                    Hear::Addressed
+                });
             }
             Command::Offer(schedule) => self.source.begin(schedule),
             Command::Pin => self.router.pin(),
@@ -596,6 +606,9 @@ impl Engine for Node {
                 Power::Off => RadioOp::Sleep,
             };
             return Some(Request::new(LISTEN, op));
+        }
+        if let Some(hear) = self.hear.take() {
+            return Some(Request::new(HEAR, RadioOp::Hear(hear)));
         }
         if core::mem::replace(&mut self.sample, false) {
             return Some(Request::new(SAMPLE, RadioOp::Sense));

@@ -173,6 +173,10 @@ impl Strategy {
             _ => return None,
         })
     }
+    /// Whether it needs to hear frames that are meant for others.
+    pub const fn overhears(&self) -> bool {
+        self.has_flow_control() || self.delay.is_some() || !matches!(self.rate_limit, RateLimit::Off)
+    }
     /// Whether neighbours are held back at all.
     pub const fn has_flow_control(&self) -> bool {
         !matches!(self.detection, Detection::Off)

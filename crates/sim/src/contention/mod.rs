@@ -17,7 +17,7 @@ use crate::capture::{Capture, CaptureError, Captured, Side};
 use crate::network::SimError;
 use crate::queue::{Queue, Rank, Slab};
 use std::collections::VecDeque;
-use thalweg_engine::{drain, Engine, OpId, RadioEvent, RadioId, Refusal};
+use thalweg_engine::{drain, Engine, Hear, OpId, RadioEvent, RadioId, Refusal};
 use thalweg_medium::ether::{Ether, Heard, Loss, OnAir, Reach};
 use thalweg_medium::EarId;
 use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId, SimTime};
@@ -90,6 +90,7 @@ struct Node {
     slot: Option<FrameBuf>,
     bus_until: u64,
     preamble: u16,
+    hear: Hear,
     last_rx_end: Option<u64>,
     /// Whose frame that was.
     last_rx_from: Option<u32>,
@@ -186,6 +187,7 @@ impl<E: Engine> Contention<E> {
                 slot: None,
                 bus_until: 0,
                 preamble,
+                hear: Hear::Everything,
                 last_rx_end: None,
                 last_rx_from: None,
                 wanted: None,
@@ -432,10 +434,18 @@ impl<E: Engine> Contention<E> {
             if n >= self.engines.len() {
                 continue;
             }
+            let node = &mut self.inner.nodes[n];
+            let is_meant = match air.kind {
+                Kind::Data => air.to.is_none(),
+                Kind::Acknowledgement => false,
+            };
+            let unheard = node.hear == Hear::Addressed && !is_meant && air.to != Some(n as u32);
             let event = if reception.good {
-                let node = &mut self.inner.nodes[n];
                 node.last_rx_end = Some(at.as_nanos());
                 node.last_rx_from = Some(air.from);
+                if unheard {
+                    continue;
+                }
                 RadioEvent::Frame {
                     mpdu: &air.frame,
                     sfd,
@@ -443,6 +453,8 @@ impl<E: Engine> Contention<E> {
                     rssi: self.inner.register(reception.power.0),
                     lqi: 0,
                 }
+            } else if unheard {
+                continue;
             } else {
                 RadioEvent::Corrupt { sfd }
             };

@@ -57,6 +57,10 @@ impl Inner {
                 self.done(n, op);
             }
             RadioOp::Sense => self.tellings.push_back((n as u32, Telling::Sensed(op))),
+            RadioOp::Hear(hear) => {
+                self.nodes[n].hear = hear;
+                self.done(n, op);
+            }
             RadioOp::Preamble { bytes } => {
                 self.nodes[n].preamble = bytes;
                 self.done(n, op);
