@@ -4,6 +4,7 @@
 
 pub mod campaign;
 pub mod collect;
+pub mod convergecast;
 pub mod experiment;
 pub mod explain;
 pub mod plot;

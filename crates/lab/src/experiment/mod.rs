@@ -8,6 +8,7 @@
 
 mod asymmetry;
 mod claims;
+mod convergecast;
 mod correlation;
 mod figure;
 mod link_channels;
@@ -26,6 +27,7 @@ mod variant;
 
 pub use asymmetry::Asymmetry;
 pub use claims::{Claim, Claims, ClaimsError, Judged};
+pub use convergecast::{Convergecast, Detail};
 pub use correlation::Correlation;
 pub use figure::{Axis, FigureSpec, Mark, Over, ReferenceSpec};
 pub use link_channels::LinkChannels;
@@ -163,6 +165,7 @@ pub fn run(
         Run::Correlation(c) => c.rows(seeds, sites, &ticker),
         Run::Overhead(o) => o.rows(seeds, sites, &ticker),
         Run::Asymmetry(a) => a.rows(seeds, sites, &ticker),
+        Run::Convergecast(c) => c.rows(seeds, sites, &ticker),
     }
 }
 
@@ -175,6 +178,7 @@ impl Run {
             Self::Correlation(c) => c.parts(),
             Self::Overhead(_) => overhead::PARTS,
             Self::Asymmetry(a) => a.parts(),
+            Self::Convergecast(c) => c.parts(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Experiments as data: one TOML file each, built in from `experiments/` or given by path.
 
 use super::asymmetry::Asymmetry;
+use super::convergecast::Convergecast;
 use super::correlation::Correlation;
 use super::figure::FigureSpec;
 use super::link_channels::LinkChannels;
@@ -60,6 +61,8 @@ pub enum Run {
     Overhead(Box<Overhead>),
     /// Transfers over a route whose reverse direction is dead at one hop.
     Asymmetry(Box<Asymmetry>),
+    /// Strategies against congestion in a convergecast network.
+    Convergecast(Box<Convergecast>),
 }
 
 impl Run {
@@ -71,6 +74,7 @@ impl Run {
             Self::Correlation(c) => c.check(),
             Self::Overhead(o) => o.check(),
             Self::Asymmetry(a) => a.check(),
+            Self::Convergecast(c) => c.check(),
         }
     }
     /// The same with `routes` routes (or links) per seed, where the kind draws any.
@@ -81,7 +85,7 @@ impl Run {
             Self::LinkChannels(l) => l.links = routes,
             Self::Asymmetry(a) => a.transfers.routes = routes,
             Self::Overhead(o) => o.sources = Some(routes),
-            Self::Correlation(_) => {}
+            Self::Correlation(_) | Self::Convergecast(_) => {}
         }
         self
     }

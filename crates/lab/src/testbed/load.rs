@@ -10,7 +10,7 @@ use super::trace::Trace;
 use super::{file, k7, matrix, Measured, Physics, Testbed};
 
 /// The testbeds that need no file, with their TOML.
-const BUILT_IN: [(&str, &str); 5] = [
+const BUILT_IN: [(&str, &str); 7] = [
     ("indriya", include_str!("../../../../testbeds/indriya.toml")),
     (
         "building100",
@@ -18,6 +18,8 @@ const BUILT_IN: [(&str, &str); 5] = [
     ),
     ("floor21", include_str!("../../../../testbeds/floor21.toml")),
     ("line5", include_str!("../../../../testbeds/line5.toml")),
+    ("stata", include_str!("../../../../testbeds/stata.toml")),
+    ("stata45", include_str!("../../../../testbeds/stata45.toml")),
     ("pair", include_str!("../../../../testbeds/pair.toml")),
 ];
 /// Most bytes of a testbed's TOML.

@@ -74,6 +74,8 @@ pub enum Command {
     Start,
     /// The application makes readings.
     Offer(Schedule),
+    /// The node fails: it neither hears nor sends any more.
+    Stop,
     /// Routes stay as they are.
     Pin,
     /// From now on the radio sleeps between readings and is switched on so long before the next;
@@ -537,6 +539,12 @@ impl Engine for Node {
                 });
             }
             Command::Offer(schedule) => self.source.begin(schedule),
+            Command::Stop => {
+                self.power = Power::Off;
+                self.switch = Some(Power::Off);
+                self.source.stop();
+                self.mac.withdraw();
+            }
             Command::Pin => self.router.pin(),
             Command::Doze { listen } => {
                 self.doze = Some(listen);

@@ -57,6 +57,9 @@ impl Source {
         self.next = (schedule.first < schedule.until).then_some(schedule.first);
         self.schedule = Some(schedule);
     }
+    pub(super) fn stop(&mut self) {
+        self.next = None;
+    }
     #[inline]
     pub(super) const fn poll_timeout(&self) -> Option<Instant> {
         self.next
