@@ -176,7 +176,10 @@ pub enum Activity {
     /// It listens, or is off.
     Idle,
     /// It is synchronised on a frame.
-    Receiving,
+    Receiving {
+        /// When it synchronised.
+        since: Instant,
+    },
 }
 
 /// What a radio reports.

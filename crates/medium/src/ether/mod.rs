@@ -84,6 +84,8 @@ enum Receiver {
 struct Lock {
     tx: u32,
     power: Grains,
+    /// When it began.
+    from: u64,
     /// From when on symbols must be right: hazard is summed up to `since`.
     since: u64,
     /// The end of the header: until then the frame holds the receiver only if it is right.
@@ -206,10 +208,10 @@ impl Ether {
                 MilliWatts(milliwatts(ear.total) + ear.noise / thermal)
             })
     }
-    /// Whether `ear` is synchronised on a frame.
-    pub fn is_receiving(&self, ear: EarId) -> bool {
-        let ear = self.ears.get(ear.0 as usize);
-        ear.is_some_and(|ear| ear.lock.is_some())
+    /// Since when `ear` is synchronised on a frame; none where it is not.
+    pub fn receiving_since(&self, ear: EarId) -> Option<SimTime> {
+        let lock = self.ears.get(ear.0 as usize)?.lock.as_ref()?;
+        Some(SimTime::from_nanos(lock.from))
     }
 
     /// The receiver of `ear` is on from `at` on. It synchronises on the strongest frame of whose
@@ -483,6 +485,7 @@ impl Ether {
         ear.lock = Some(Lock {
             tx,
             power: level,
+            from: now,
             since: frame
                 .preamble_end
                 .saturating_sub(sync)

@@ -36,10 +36,8 @@ impl NoiseFloor {
             *slot = power.0;
         }
         self.next = (self.next + 1) % SAMPLES;
-        let mut sorted = self.samples;
-        sorted.sort_unstable_by(f64::total_cmp);
-        let median = sorted.get(SAMPLES / 2).copied().unwrap_or(power.0);
-        self.level += WEIGHT * (median - self.level);
+        let quietest = self.samples.iter().copied().fold(f64::INFINITY, f64::min);
+        self.level += WEIGHT * (quietest - self.level);
     }
 }
 

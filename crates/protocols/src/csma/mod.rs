@@ -4,7 +4,7 @@
 //! an [`Outcome`]. Three schemes share the code ([`Scheme`]): B-MAC as Fusion uses it (section
 //! 2.3.3), the unslotted CSMA-CA of IEEE 802.15.4-2006 (7.5.1.4) and the TinyOS 1.x stack of the
 //! CC2420. Time base: the node's clock. Invariant: a frame that was offered ends in one outcome.
-//! Does not model: counting down only while the channel is idle. Tests: `tests.rs`.
+//! B-MAC counts down only while its radio receives nothing. Tests: `tests.rs`.
 
 mod floor;
 mod rng;
@@ -17,7 +17,7 @@ pub use rng::Rng;
 pub use scheme::{BMac, Config, Scheme, TinyOs, Unslotted};
 
 use thalweg_engine::{Activity, Cca, OpId, RadioEvent, RadioOp, Refusal, Request, TxSlot, When};
-use thalweg_units::{Channel, Db, Duration, Instant};
+use thalweg_units::{Channel, Dbm, Duration, Instant};
 use thalweg_wire::addressed::{Ack, Congestion, ACK_BYTES};
 use thalweg_wire::FrameBuf;
 
@@ -64,6 +64,14 @@ enum State {
     Idle,
     /// Until the end of a backoff.
     Backoff {
+        /// Since when it is counted down.
+        since: Instant,
+        until: Instant,
+    },
+    /// A backoff of which so much is left when the reception in progress is over, at the latest at
+    /// `until`.
+    Frozen {
+        left: Duration,
         until: Instant,
     },
     /// Stopped by the layer above.
@@ -106,6 +114,8 @@ pub struct Mac {
     sequence: u8,
     retries: u8,
     busy: u8,
+    /// Since when the backoff that ended last was counted down.
+    counted_since: Instant,
     priority: Priority,
     ack: [u8; ACK_BYTES],
     ack_wanted: bool,
@@ -132,6 +142,7 @@ impl Mac {
             sequence: 0,
             retries: 0,
             busy: 0,
+            counted_since: Instant::ZERO,
             priority: Priority::Normal,
             ack: [0; ACK_BYTES],
             ack_wanted: false,
@@ -149,9 +160,12 @@ impl Mac {
     pub const fn sent(&self) -> u32 {
         self.sent
     }
-    /// The estimate of the idle channel.
-    pub const fn noise_floor(&self) -> &NoiseFloor {
-        &self.floor
+    /// Power from which on software's carrier sense calls the channel busy.
+    pub fn threshold(&self) -> Dbm {
+        match self.config.scheme {
+            Scheme::BMac(BMac { margin, .. }) => self.floor.level() + margin,
+            Scheme::Unslotted(_) | Scheme::TinyOs(_) => self.floor.level(),
+        }
     }
     /// From the next backoff on.
     pub fn set_priority(&mut self, priority: Priority) {
@@ -179,13 +193,13 @@ impl Mac {
     }
     /// Takes the frame in hand back, unless it is on the air or waits for its acknowledgement.
     pub fn withdraw(&mut self) {
-        if matches!(self.state, State::Backoff { .. } | State::Held) {
+        if matches!(self.state, State::Backoff { .. } | State::Frozen { .. } | State::Held) {
             self.state = State::Idle;
         }
     }
     /// Stops a backoff until [`Mac::release`].
     pub fn hold(&mut self) {
-        if matches!(self.state, State::Backoff { .. }) {
+        if matches!(self.state, State::Backoff { .. } | State::Frozen { .. }) {
             self.state = State::Held;
         }
     }
@@ -197,13 +211,16 @@ impl Mac {
     }
     /// A backoff does not end before `until` and a new draw.
     pub fn defer(&mut self, until: Instant) {
-        if let State::Backoff { until: end } = self.state {
-            if end < until {
-                let wait = self.window(Reason::Initial);
-                self.state = State::Backoff {
-                    until: until + wait,
-                };
-            }
+        let end = match self.state {
+            State::Backoff { until: end, .. } | State::Frozen { until: end, .. } => end,
+            _ => return,
+        };
+        if end < until {
+            let wait = self.window(Reason::Initial);
+            self.state = State::Backoff {
+                since: until,
+                until: until + wait,
+            };
         }
     }
 
@@ -221,8 +238,9 @@ impl Mac {
     /// Takes what the radio reports.
     pub fn handle_radio(&mut self, now: Instant, event: &RadioEvent<'_>) -> Option<Outcome> {
         match *event {
-            RadioEvent::Frame { mpdu, .. } => {
+            RadioEvent::Frame { mpdu, sfd, .. } => {
                 self.sample_floor = self.uses_floor();
+                self.received(now, sfd);
                 if mpdu.len() != ACK_BYTES {
                     return None;
                 }
@@ -233,7 +251,10 @@ impl Mac {
                     return Some(Outcome::Acknowledged(ack.congestion));
                 }
             }
-            RadioEvent::Corrupt { .. } => self.sample_floor = self.uses_floor(),
+            RadioEvent::Corrupt { sfd } => {
+                self.sample_floor = self.uses_floor();
+                self.received(now, sfd);
+            }
             RadioEvent::Sent { op: ops::ACK, .. } | RadioEvent::Refused { op: ops::ACK, .. } => {
                 self.acking = false;
             }
@@ -267,16 +288,18 @@ impl Mac {
                 activity,
             } => {
                 if op == ops::FLOOR {
-                    if activity == Activity::Idle {
+                    // Only what carrier sense takes for idle is a sample of the idle channel.
+                    if activity == Activity::Idle && power.0 < self.threshold().0 {
                         self.floor.sample(power);
                     }
                 } else if op == ops::SENSE && self.state == State::Sensing {
-                    let margin = match self.config.scheme {
-                        Scheme::BMac(BMac { margin, .. }) => margin,
-                        Scheme::Unslotted(_) | Scheme::TinyOs(_) => Db(0.0),
-                    };
-                    let busy = power.0 >= (self.floor.level() + margin).0;
-                    if busy || activity == Activity::Receiving || self.acking {
+                    if let Activity::Receiving { since } = activity {
+                        let left = now.since(self.counted_since.max(since));
+                        let until = now + self.config.longest_frame;
+                        self.state = State::Frozen { left, until };
+                        return None;
+                    }
+                    if power.0 >= self.threshold().0 || self.acking {
                         return self.found_busy(now);
                     }
                     self.state = State::Sending;
@@ -291,7 +314,12 @@ impl Mac {
     /// The instant of [`Mac::poll_timeout`] has come.
     pub fn handle_timeout(&mut self, now: Instant) -> Option<Outcome> {
         match self.state {
-            State::Backoff { until } if until <= now => {
+            State::Frozen { left, until } if until <= now => {
+                // The reception came to nothing.
+                self.count_down(now, left);
+            }
+            State::Backoff { since, until } if until <= now => {
+                self.counted_since = since;
                 if self.acking {
                     // The radio answers somebody; that is as good as a busy channel.
                     self.back_off(now, Reason::Congestion);
@@ -333,7 +361,9 @@ impl Mac {
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
         match self.state {
-            State::Backoff { until } | State::AwaitAck { until } => Some(until),
+            State::Backoff { until, .. }
+            | State::Frozen { until, .. }
+            | State::AwaitAck { until } => Some(until),
             _ => None,
         }
     }
@@ -401,7 +431,31 @@ impl Mac {
 
     fn back_off(&mut self, now: Instant, reason: Reason) {
         let wait = self.window(reason);
-        self.state = State::Backoff { until: now + wait };
+        self.count_down(now, wait);
+    }
+
+    fn count_down(&mut self, now: Instant, wait: Duration) {
+        self.state = State::Backoff {
+            since: now,
+            until: now + wait.max(Duration::from_nanos(1)),
+        };
+    }
+
+    /// A reception has ended whose frame's header ended at `sfd`: what was counted down since its
+    /// preamble does not count.
+    fn received(&mut self, now: Instant, sfd: Instant) {
+        let Scheme::BMac(b) = self.config.scheme else {
+            return;
+        };
+        match self.state {
+            State::Backoff { since, until } if until > now => {
+                let began = since.max(sfd.saturating_sub(b.preamble)).min(now);
+                let until = until + now.since(began);
+                self.state = State::Backoff { since, until };
+            }
+            State::Frozen { left, .. } => self.count_down(now, left),
+            _ => {}
+        }
     }
 
     fn window(&mut self, reason: Reason) -> Duration {

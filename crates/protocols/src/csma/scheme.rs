@@ -11,6 +11,9 @@ pub struct BMac {
     pub initial: u16,
     /// Backoff after a busy channel: 1 to so many units.
     pub congestion: u16,
+    /// Length of a preamble with its sync word: for so long before a frame's header ends, its
+    /// receivers do not count down.
+    pub preamble: Duration,
     /// The channel is busy this much above the noise floor.
     pub margin: Db,
 }
@@ -59,6 +62,8 @@ pub struct Config {
     pub scheme: Scheme,
     /// How long an acknowledgement is waited for, from the end of the frame.
     pub ack_wait: Duration,
+    /// No reception lasts longer.
+    pub longest_frame: Duration,
     /// Retransmissions of a frame that is not acknowledged.
     pub retries: u8,
     /// What the register says of an idle channel, until it was sampled.
@@ -74,9 +79,11 @@ impl Config {
             unit: Duration::from_nanos(416_664),
             initial: 32,
             congestion: 16,
+            preamble: Duration::from_nanos(20 * 416_664),
             margin: Db(7.0),
         }),
         ack_wait: Duration::from_nanos(18 * 416_664),
+        longest_frame: Duration::from_nanos(56 * 416_664),
         retries: 3,
         quiet: Dbm(-105.0),
     };
@@ -90,6 +97,7 @@ impl Config {
             max_backoffs: 4,
         }),
         ack_wait: Duration::from_micros(864),
+        longest_frame: Duration::from_micros(4256),
         retries: 3,
         quiet: Dbm(-98.0),
     };
@@ -102,6 +110,7 @@ impl Config {
             congestion: 64,
         }),
         ack_wait: Duration::from_micros(864),
+        longest_frame: Duration::from_micros(4256),
         retries: 4,
         quiet: Dbm(-98.0),
     };

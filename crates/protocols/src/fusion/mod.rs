@@ -26,7 +26,7 @@ use crate::tree::{Role, Router, Routing};
 use recent::Recent;
 use source::Source;
 use thalweg_engine::{Activity, Engine, Hear, OpId, RadioEvent, RadioId, RadioOp, Request};
-use thalweg_units::{Channel, Db, Duration, Instant, NodeId};
+use thalweg_units::{Channel, Duration, Instant, NodeId};
 use thalweg_wire::addressed::{Congestion, Header};
 use thalweg_wire::tree::{flags, Data, Repr, DATA_HEADER_BYTES, FLAGS_AT};
 use thalweg_wire::FrameBuf;
@@ -42,6 +42,7 @@ const MAX_HOPS: u8 = 32;
 /// Events that wait to be told; more never come of one call.
 const MAX_EVENTS: usize = 16;
 
+fn std_env_b() -> bool { extern crate std; std::env::var("FB").is_ok() }
 /// What a node is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Config {
@@ -269,10 +270,9 @@ impl Node {
         while self.source.waiting > 0 {
             let waits = self.source.application == Application::Waits;
             let held = waits
-                && (self.source.outstanding
-                    || self.queue.is_full()
+                && (self.queue.is_full()
                     || !self.limiter.admits()
-                    || self.congestion() == Congestion::Congested);
+                    || (std_env_b() && self.congestion() == Congestion::Congested));
             if held {
                 return;
             }
@@ -561,8 +561,8 @@ impl Engine for Node {
             activity,
         } = event
         {
-            let busy = activity == Activity::Receiving
-                || power.0 >= (self.mac.noise_floor().level() + Db(7.0)).0;
+            let busy = activity != Activity::Idle
+                || power.0 >= self.mac.threshold().0;
             let state = if busy {
                 ChannelState::Busy
             } else {

@@ -8,7 +8,7 @@ use thalweg_engine::{
 };
 use thalweg_medium::ether::{Form, Sending};
 use thalweg_medium::EarId;
-use thalweg_units::{Duration, SimTime};
+use thalweg_units::{Duration, Instant, SimTime};
 use thalweg_wire::{addressed, FrameBuf};
 
 /// A frame that is asked for.
@@ -298,14 +298,16 @@ impl Inner {
     /// 802.15.4-2006, 6.9.9, mode 3 with "or", as the CC2420 and ns-3 have it).
     fn is_busy(&self, n: usize) -> bool {
         let ear = Self::ear(n);
-        self.ether.is_receiving(ear) || self.ether.sensed(ear).0 >= self.cca_mw
+        self.ether.receiving_since(ear).is_some() || self.ether.sensed(ear).0 >= self.cca_mw
     }
 
     /// What `Sense` says, when the engine is told.
     pub(super) fn sensed(&self, n: usize, op: OpId) -> RadioEvent<'static> {
-        let activity = match self.ether.is_receiving(Self::ear(n)) {
-            true => Activity::Receiving,
-            false => Activity::Idle,
+        let activity = match self.ether.receiving_since(Self::ear(n)) {
+            Some(since) => Activity::Receiving {
+                since: Instant::from_nanos(since.as_nanos()),
+            },
+            None => Activity::Idle,
         };
         RadioEvent::Sensed {
             op,
