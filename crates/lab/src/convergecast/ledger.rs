@@ -146,6 +146,7 @@ impl Observer<Event> for Ledger {
                 counts.made += u64::from(packets);
                 counts.skipped += u64::from(skipped);
             }
+            Event::Skipped { packets } => counts.skipped += u64::from(packets),
             Event::Taken { number } => {
                 counts.taken += 1;
                 let packet = Packet {

@@ -182,7 +182,10 @@ pub fn run(
             queue: setup.queue,
             frame_bytes,
             strategy: setup.strategy,
-            application: Application::Waits,
+            application: match setup.workload {
+                Workload::Periodic { .. } => Application::Skips,
+                Workload::Events { .. } => Application::Waits,
+            },
             seed: derive(seed, "node", &[n as u64]),
         };
         engines.push((id(n), Node::new(config)));

@@ -10,10 +10,13 @@ const MAX_SOURCES: usize = 128;
 struct Source {
     id: NodeId,
     at: Instant,
+    /// The packet of it that was heard last.
+    number: u16,
     /// Packets of it that the parent was heard forwarding; halved all together now and then.
     served: u16,
 }
 
+fn fall() -> bool { extern crate std; std::env::var("FB").is_ok() }
 /// Counts the parent's packets and sources, and gives tokens.
 #[derive(Debug)]
 pub struct Limiter {
@@ -22,6 +25,8 @@ pub struct Limiter {
     known: usize,
     /// Packets heard since the last token.
     heard: u16,
+    /// Since when the parent was not heard, or the last token was given for that.
+    quiet_since: Instant,
     tokens: u8,
 }
 
@@ -35,6 +40,7 @@ impl Limiter {
         let nobody = Source {
             id: NodeId::MAX,
             at: Instant::ZERO,
+            number: 0,
             served: 0,
         };
         Self {
@@ -42,6 +48,7 @@ impl Limiter {
             sources: [nobody; MAX_SOURCES],
             known: 0,
             heard: 0,
+            quiet_since: Instant::ZERO,
             tokens,
         }
     }
@@ -50,22 +57,37 @@ impl Limiter {
     pub const fn tokens(&self) -> u8 {
         self.tokens
     }
-    /// Whether a packet of the application's may be admitted.
-    pub const fn admits(&self) -> bool {
-        matches!(self.kind, RateLimit::Off) || self.tokens > 0
+    /// Whether a packet of the application's may be admitted. Where no source was heard for a whole
+    /// window there is nobody to share with (N is zero): a token a window, so that a network in
+    /// which every bucket is empty does not stay silent.
+    pub fn admits(&mut self, now: Instant) -> bool {
+        match self.kind {
+            RateLimit::Off => true,
+            RateLimit::Parent(limit) | RateLimit::LeastServed(limit) => {
+                if now.since(self.quiet_since) >= limit.window {
+                    self.quiet_since = now;
+                    self.earn(limit);
+                }
+                self.tokens > 0
+            }
+        }
     }
     /// One was admitted.
     pub fn spend(&mut self) {
         self.tokens = self.tokens.saturating_sub(1);
     }
 
-    /// The parent forwards a packet of `origin`; `me` is this node.
-    pub fn heard(&mut self, now: Instant, origin: NodeId, me: NodeId) {
+    /// The parent forwards packet `number` of `origin`; `me` is this node. A retransmission does not
+    /// count again.
+    pub fn heard(&mut self, now: Instant, origin: NodeId, number: u16, me: NodeId) {
         let limit = match self.kind {
             RateLimit::Off => return,
             RateLimit::Parent(limit) | RateLimit::LeastServed(limit) => limit,
         };
-        self.note(now, origin);
+        self.quiet_since = now;
+        if !self.note(now, origin, number) && !fall() {
+            return;
+        }
         let active = self.active(now, limit);
         match self.kind {
             RateLimit::Off => {}
@@ -112,21 +134,27 @@ impl Limiter {
         let sources = self.sources.iter().take(self.known);
         sources.filter(|s| now.since(s.at) <= limit.window).count()
     }
-    fn note(&mut self, now: Instant, id: NodeId) {
+    /// Remembers the packet; whether it is a new one.
+    fn note(&mut self, now: Instant, id: NodeId, number: u16) -> bool {
         let known = self.known;
         if let Some(source) = self.sources.iter_mut().take(known).find(|s| s.id == id) {
             source.at = now;
+            if source.number == number {
+                return false;
+            }
+            source.number = number;
             source.served += 1;
             if source.served >= 256 {
                 for source in self.sources.iter_mut().take(known) {
                     source.served /= 2;
                 }
             }
-            return;
+            return true;
         }
         let fresh = Source {
             id,
             at: now,
+            number,
             served: 1,
         };
         if let Some(slot) = self.sources.get_mut(known) {
@@ -135,6 +163,7 @@ impl Limiter {
         } else if let Some(oldest) = self.sources.iter_mut().min_by_key(|s| s.at) {
             *oldest = fresh;
         }
+        true
     }
 }
 
@@ -151,24 +180,24 @@ mod tests {
     fn a_token_for_every_round_of_the_parents_sources() {
         let mut limiter = Limiter::new(RateLimit::Parent(Strategy::LIMIT));
         for _ in 0..10 {
-            assert!(limiter.admits());
+            assert!(limiter.admits(Instant::ZERO));
             limiter.spend();
         }
-        assert!(!limiter.admits());
+        assert!(!limiter.admits(Instant::ZERO));
         limiter.spend();
         assert_eq!(limiter.tokens(), 0);
         // Four sources, 40 packets within the window, in turn: about one token for every four.
         let mut at = Instant::ZERO;
         for k in 0..40 {
             at += thalweg_units::Duration::from_millis(50);
-            limiter.heard(at, id(k % 4), id(9));
+            limiter.heard(at, id(k % 4), k, id(9));
         }
         assert_eq!(limiter.tokens(), 10);
         for _ in 0..8 {
             limiter.spend();
         }
-        for k in 0..8 {
-            limiter.heard(at, id(k % 4), id(9));
+        for k in 100..108 {
+            limiter.heard(at, id(k % 4), k, id(9));
         }
         assert_eq!(limiter.tokens(), 4);
     }

@@ -42,7 +42,6 @@ const MAX_HOPS: u8 = 32;
 /// Events that wait to be told; more never come of one call.
 const MAX_EVENTS: usize = 16;
 
-fn std_env_b() -> bool { extern crate std; std::env::var("FB").is_ok() }
 /// What a node is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Config {
@@ -109,6 +108,11 @@ pub enum Event {
         packets: u16,
         /// Of them, or of those before that still waited, not sent at all.
         skipped: u16,
+    },
+    /// The stack did not take so many packets, and the application gave them up.
+    Skipped {
+        /// Packets.
+        packets: u16,
     },
     /// The stack took a packet of the application's.
     Taken {
@@ -268,12 +272,13 @@ impl Node {
     /// Takes packets of the application's, as long as there is room for them.
     fn admit(&mut self, now: Instant) {
         while self.source.waiting > 0 {
-            let waits = self.source.application == Application::Waits;
-            let held = waits
-                && (self.queue.is_full()
-                    || !self.limiter.admits()
-                    || (std_env_b() && self.congestion() == Congestion::Congested));
+            let held = self.source.application != Application::Insists
+                && (self.queue.is_full() || !self.limiter.admits(now));
             if held {
+                if self.source.application == Application::Skips {
+                    let skipped = core::mem::take(&mut self.source.waiting);
+                    self.tell(Event::Skipped { packets: skipped });
+                }
                 return;
             }
             self.source.waiting -= 1;
@@ -297,7 +302,6 @@ impl Node {
                 continue;
             }
             if self.queue.push(packet) {
-                self.source.outstanding = true;
                 self.limiter.spend();
                 self.detector.queue_changed(now, &self.queue);
             } else {
@@ -390,9 +394,6 @@ impl Node {
                         why: Drop::ChannelBusy,
                     },
                 });
-                if origin == self.config.id {
-                    self.source.outstanding = false;
-                }
                 self.detector.queue_changed(now, &self.queue);
             }
             if let Outcome::Acknowledged(state) = outcome {
@@ -440,7 +441,8 @@ impl Node {
                 // A sink forwards by wire what it receives: its children go by what it is sent.
                 let to_sink = link.to == parent && parent.is_some_and(|p| self.router.is_sink(p));
                 if by_parent || to_sink {
-                    self.limiter.heard(now, data.origin, self.config.id);
+                    let (origin, number) = (data.origin, data.number);
+                    self.limiter.heard(now, origin, number, self.config.id);
                 }
             }
         }

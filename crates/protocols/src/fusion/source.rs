@@ -3,15 +3,16 @@
 
 use thalweg_units::{Duration, Instant};
 
-/// What the application does when the stack does not take a packet.
+/// What the application does when the stack does not take a packet (thesis, section 4.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Application {
-    /// It has one packet in the stack at a time, as TinyOS applications with one message buffer do,
-    /// and waits with the next until the stack is ready; readings beyond those that it may keep are
-    /// skipped.
+    /// It skips the reading and tries again with the next, at its own time.
     #[default]
+    Skips,
+    /// It waits until the stack is ready, and sends as fast as that allows; what still waits when
+    /// the next reading comes is skipped.
     Waits,
-    /// It hands down every reading at once; what finds the queue full is dropped.
+    /// It hands down every reading at once; what finds the queue full is dropped there.
     Insists,
 }
 
@@ -36,8 +37,6 @@ pub(super) struct Source {
     next: Option<Instant>,
     /// Packets that were made and not taken by the stack.
     pub(super) waiting: u16,
-    /// A packet of its own is in the stack.
-    pub(super) outstanding: bool,
     /// Number of the last packet taken.
     pub(super) number: u16,
 }
@@ -49,7 +48,6 @@ impl Source {
             schedule: None,
             next: None,
             waiting: 0,
-            outstanding: false,
             number: 0,
         }
     }
@@ -75,7 +73,7 @@ impl Source {
         self.next = (next < schedule.until).then_some(next);
         let waiting = self.waiting.saturating_add(schedule.burst);
         let kept = match self.application {
-            Application::Waits => waiting.min(schedule.burst),
+            Application::Skips | Application::Waits => waiting.min(schedule.burst),
             Application::Insists => waiting,
         };
         let skipped = waiting - kept;
