@@ -273,7 +273,7 @@ impl Node {
     fn admit(&mut self, now: Instant) {
         while self.source.waiting > 0 {
             let held = self.source.application != Application::Insists
-                && (self.queue.is_full() || !self.limiter.admits(now));
+                && (self.source.outstanding || self.queue.is_full() || !self.limiter.admits(now));
             if held {
                 if self.source.application == Application::Skips {
                     let skipped = core::mem::take(&mut self.source.waiting);
@@ -302,6 +302,7 @@ impl Node {
                 continue;
             }
             if self.queue.push(packet) {
+                self.source.outstanding = true;
                 self.limiter.spend();
                 self.detector.queue_changed(now, &self.queue);
             } else {
@@ -394,6 +395,9 @@ impl Node {
                         why: Drop::ChannelBusy,
                     },
                 });
+                if origin == self.config.id {
+                    self.source.outstanding = false;
+                }
                 self.detector.queue_changed(now, &self.queue);
             }
             if let Outcome::Acknowledged(state) = outcome {

@@ -3,7 +3,9 @@
 
 use thalweg_units::{Duration, Instant};
 
-/// What the application does when the stack does not take a packet (thesis, section 4.6).
+/// What the application does when the stack does not take a packet (thesis, section 4.6). Except
+/// where it insists, it has one packet in the stack at a time, as TinyOS applications with one
+/// message buffer do (figure 2-2), so that it cannot fill the queue that transit traffic needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Application {
     /// It skips the reading and tries again with the next, at its own time.
@@ -37,6 +39,8 @@ pub(super) struct Source {
     next: Option<Instant>,
     /// Packets that were made and not taken by the stack.
     pub(super) waiting: u16,
+    /// A packet of its own is in the stack.
+    pub(super) outstanding: bool,
     /// Number of the last packet taken.
     pub(super) number: u16,
 }
@@ -48,6 +52,7 @@ impl Source {
             schedule: None,
             next: None,
             waiting: 0,
+            outstanding: false,
             number: 0,
         }
     }
