@@ -226,7 +226,6 @@ pub fn run(
         network.command(n, Command::Stop, &mut ledger)?;
     }
     network.run_until(ends, &mut ledger)?;
-    if std::env::var("FDEBUG").is_ok() { for n in (0..nodes).step_by(9) { eprintln!("{n} {:?}", network.engine(n).mac().threshold()); } }
     let after: f64 = (0..nodes).map(|n| network.radio_joules(n)).sum();
     network
         .finish_capture()

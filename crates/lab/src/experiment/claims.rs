@@ -60,7 +60,10 @@ pub struct Judged {
 }
 
 /// The papers' claims, by short name.
-const BUILT_IN: &[(&str, &str)] = &[("p3", include_str!("../../../../papers/p3.toml"))];
+const BUILT_IN: &[(&str, &str)] = &[
+    ("p3", include_str!("../../../../papers/p3.toml")),
+    ("fusion", include_str!("../../../../papers/fusion.toml")),
+];
 
 /// A claims file that is none.
 #[derive(Debug, thiserror::Error)]
@@ -150,6 +153,7 @@ mod tests {
             at: [("p".to_owned(), Value::from(p))].into(),
             value,
             ci95: None,
+            ci99: None,
             n: 1,
             unit: String::new(),
         };

@@ -31,7 +31,7 @@ pub use convergecast::{Convergecast, Detail};
 pub use correlation::Correlation;
 pub use figure::{Axis, FigureSpec, Mark, Over, ReferenceSpec};
 pub use link_channels::LinkChannels;
-pub use metric::{mean_and_interval, Measured, MetricSpec, Statistic};
+pub use metric::{mean_and_interval, Confidence, Measured, MetricSpec, Statistic};
 pub use overhead::Overhead;
 pub use page::{page, short, span};
 pub use report::Report;

@@ -16,7 +16,6 @@ struct Source {
     served: u16,
 }
 
-fn fall() -> bool { extern crate std; std::env::var("FB").is_ok() }
 /// Counts the parent's packets and sources, and gives tokens.
 #[derive(Debug)]
 pub struct Limiter {
@@ -85,7 +84,7 @@ impl Limiter {
             RateLimit::Parent(limit) | RateLimit::LeastServed(limit) => limit,
         };
         self.quiet_since = now;
-        if !self.note(now, origin, number) && !fall() {
+        if !self.note(now, origin, number) {
             return;
         }
         let active = self.active(now, limit);
