@@ -1,7 +1,7 @@
 //! `thalweg run bench.w1`: how fast contention networks are simulated.
 
-use serde::Serialize;
 use rustix::time::{clock_gettime, ClockId};
+use serde::Serialize;
 use std::time::Duration;
 use thalweg_lab::speed::{Counts, SpeedError, W1};
 

@@ -18,8 +18,7 @@ mod timing;
 
 pub use pump::{drain, drive, Livelock, RadioPort, MAX_OPS_PER_DRAIN};
 pub use radio::{
-    Hear,
-    Activity, Cca, OpId, RadioEvent, RadioId, RadioOp, Refusal, Request, TxSlot, When,
+    Activity, Cca, Hear, OpId, RadioEvent, RadioId, RadioOp, Refusal, Request, TxSlot, When,
 };
 pub use timing::BoardTiming;
 

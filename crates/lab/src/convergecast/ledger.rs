@@ -202,8 +202,8 @@ impl Observer<Event> for Ledger {
     }
 
     fn aired(&mut self, at: SimTime, frame: &Aired<'_>) {
-        let is_data = frame.mpdu.get(thalweg_wire::addressed::HEADER_BYTES)
-            == Some(&dispatch::TREE_DATA);
+        let is_data =
+            frame.mpdu.get(thalweg_wire::addressed::HEADER_BYTES) == Some(&dispatch::TREE_DATA);
         let (Kind::Data, Some(to), true) = (frame.kind, frame.to, is_data && at >= self.begins)
         else {
             return;

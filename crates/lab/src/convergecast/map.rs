@@ -40,15 +40,23 @@ const WIDEST: f64 = 14.0;
 /// The map as SVG.
 pub fn traffic_map(title: &str, spots: &[Spot], edges: &[Edge]) -> String {
     let span = |of: fn(&Spot) -> f64| {
-        spots.iter().map(of).fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| {
-            (a.min(v), b.max(v))
-        })
+        spots
+            .iter()
+            .map(of)
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| {
+                (a.min(v), b.max(v))
+            })
     };
     let (left, right) = span(|s| s.at.0);
     let (low, high) = span(|s| s.at.1);
     let scale = 860.0 / (right - left).max(1e-3);
     let height = (high - low).max(1e-3) * scale;
-    let place = |s: &Spot| (20.0 + (s.at.0 - left) * scale, 50.0 + (high - s.at.1) * scale);
+    let place = |s: &Spot| {
+        (
+            20.0 + (s.at.0 - left) * scale,
+            50.0 + (high - s.at.1) * scale,
+        )
+    };
     let most = edges.iter().map(|e| e.packets).fold(1.0, f64::max);
     let mut svg = String::new();
     // Writing to a string does not fail.

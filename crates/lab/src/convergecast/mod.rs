@@ -153,9 +153,15 @@ pub fn run(
     };
     let nodes = testbed.len();
     let reach = Reach::of_environment(environment, board.chip, setup.channel, board.tx_power);
-    let routers = setup
-        .routers
-        .map(|count| backbone(&reach, board.chip.sensitivity, board.tx_power, &sinks, count));
+    let routers = setup.routers.map(|count| {
+        backbone(
+            &reach,
+            board.chip.sensitivity,
+            board.tx_power,
+            &sinks,
+            count,
+        )
+    });
     let fcs = board.chip.phy.fcs_bytes as u8;
     let frame_bytes = setup.frame_bytes.saturating_sub(fcs);
     // On the CC1000 the check sequence is part of the packet.
@@ -234,7 +240,10 @@ pub fn run(
     let waiting: Vec<(u16, u16)> = (0..nodes)
         .flat_map(|n| {
             let queue = network.engine(n).queue();
-            queue.iter().map(|p| (p.origin.get(), p.number)).collect::<Vec<_>>()
+            queue
+                .iter()
+                .map(|p| (p.origin.get(), p.number))
+                .collect::<Vec<_>>()
         })
         .collect();
     let unsent = (0..nodes)

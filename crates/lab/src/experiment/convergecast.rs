@@ -133,18 +133,39 @@ impl Convergecast {
         expect("offered", one_load, "loads, or `bursts` instead of them")?;
         let period = (0.1..=3600.0).contains(&self.event_period_s);
         expect("event_period_s", period, "0.1 to 3600 s")?;
-        expect("settle_s", (1.0..=3600.0).contains(&self.settle_s), "1 to 3600 s")?;
+        expect(
+            "settle_s",
+            (1.0..=3600.0).contains(&self.settle_s),
+            "1 to 3600 s",
+        )?;
         let length = (1.0..=36_000.0).contains(&self.duration_s);
         expect("duration_s", length, "1 to 36000 s")?;
         let listen = self.listen.iter().all(|l| (0.0..=1.0).contains(l));
-        expect("listen", listen && !self.listen.is_empty(), "shares, 0 to 1")?;
+        expect(
+            "listen",
+            listen && !self.listen.is_empty(),
+            "shares, 0 to 1",
+        )?;
         let queue = (1..=MAX_QUEUE as u8).contains(&self.queue);
         expect("queue", queue, "1 to 16 packets")?;
-        expect("frame_bytes", (34..=127).contains(&self.frame_bytes), "34 to 127")?;
-        let counts = self.sink_counts.iter().all(|n| (1..=self.sinks.len()).contains(n));
+        expect(
+            "frame_bytes",
+            (34..=127).contains(&self.frame_bytes),
+            "34 to 127",
+        )?;
+        let counts = self
+            .sink_counts
+            .iter()
+            .all(|n| (1..=self.sinks.len()).contains(n));
         expect("sink_counts", counts, "1 to the number of `sinks`")?;
-        expect("uneven", (0.01..=100.0).contains(&self.uneven), "0.01 to 100")?;
-        let power = self.tx_power_dbm.is_none_or(|p| (-30.0..=20.0).contains(&p));
+        expect(
+            "uneven",
+            (0.01..=100.0).contains(&self.uneven),
+            "0.01 to 100",
+        )?;
+        let power = self
+            .tx_power_dbm
+            .is_none_or(|p| (-30.0..=20.0).contains(&p));
         expect("tx_power_dbm", power, "-30 to 20 dBm")
     }
 
@@ -281,6 +302,10 @@ impl Convergecast {
             .with(SEED, site.seed)
             .with("strategy", point.strategy);
         match point.workload {
+            // Whole rates as whole numbers, as files write them.
+            Workload::Periodic { .. } if point.load.fract() == 0.0 => {
+                row.set("offered", point.load as u64);
+            }
             Workload::Periodic { .. } => row.set("offered", point.load),
             Workload::Events { burst, .. } => row.set("burst", u32::from(burst)),
         }
@@ -361,7 +386,10 @@ impl Convergecast {
         let row_of = |n: usize| {
             let node = &o.nodes[n];
             let id = site.testbed.id_of(n).map_or(0, |id| id.get());
-            let mut row = base.clone().with("scope", "node").with("node", u32::from(id));
+            let mut row = base
+                .clone()
+                .with("scope", "node")
+                .with("node", u32::from(id));
             row.set("throughput", node.delivered as f64 / self.duration_s);
             if node.made > 0 {
                 row.set("received_share", node.delivered as f64 / node.made as f64);

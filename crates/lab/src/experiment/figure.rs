@@ -2,8 +2,8 @@
 //! beside ours. Tests: below.
 
 use super::metric::{mean_and_interval, sort_key, student_t_975, student_t_995, Confidence, SEED};
-use crate::convergecast::{traffic_map, Edge, Spot, SpotRole};
 use super::row::{Row, Value};
+use crate::convergecast::{traffic_map, Edge, Spot, SpotRole};
 use crate::plot::{Chart, Mark as PlotMark, Point, ReferenceAt, XAxis};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -103,14 +103,21 @@ impl FigureSpec {
     /// The map of the first seed's links.
     fn map(&self, rows: &[Row]) -> String {
         let fits = |r: &&Row| self.only.iter().all(|(c, v)| r.0.get(c) == Some(v));
-        let first = rows.iter().filter_map(|r| r.0.get(SEED)).map(sort_key).min();
+        let first = rows
+            .iter()
+            .filter_map(|r| r.0.get(SEED))
+            .map(sort_key)
+            .min();
         let of_first = |r: &&Row| r.0.get(SEED).map(sort_key) == first;
         let mut spots: Vec<Spot> = Vec::new();
         let mut edges = Vec::new();
         for row in rows.iter().filter(fits).filter(of_first) {
             let mut spot = |end: &str, role: SpotRole| {
                 let id = row.0.get(end)?.to_string();
-                let at = (row.number(&format!("{end}_x"))?, row.number(&format!("{end}_y"))?);
+                let at = (
+                    row.number(&format!("{end}_x"))?,
+                    row.number(&format!("{end}_y"))?,
+                );
                 let known = spots.iter().position(|s| s.id == id);
                 Some(known.unwrap_or_else(|| {
                     spots.push(Spot { id, at, role });

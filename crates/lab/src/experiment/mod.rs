@@ -13,6 +13,7 @@ mod correlation;
 mod figure;
 mod link_channels;
 mod metric;
+mod neighbourhood;
 mod overhead;
 mod page;
 mod probe;
@@ -32,6 +33,7 @@ pub use correlation::Correlation;
 pub use figure::{Axis, FigureSpec, Mark, Over, ReferenceSpec};
 pub use link_channels::LinkChannels;
 pub use metric::{mean_and_interval, Confidence, Measured, MetricSpec, Statistic};
+pub use neighbourhood::Neighbourhood;
 pub use overhead::Overhead;
 pub use page::{page, short, span};
 pub use report::Report;
@@ -166,6 +168,7 @@ pub fn run(
         Run::Overhead(o) => o.rows(seeds, sites, &ticker),
         Run::Asymmetry(a) => a.rows(seeds, sites, &ticker),
         Run::Convergecast(c) => c.rows(seeds, sites, &ticker),
+        Run::Neighbourhood(n) => n.rows(seeds, sites, &ticker),
     }
 }
 
@@ -179,6 +182,7 @@ impl Run {
             Self::Overhead(_) => overhead::PARTS,
             Self::Asymmetry(a) => a.parts(),
             Self::Convergecast(c) => c.parts(),
+            Self::Neighbourhood(n) => n.parts(),
         }
     }
 }

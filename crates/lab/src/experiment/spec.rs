@@ -6,6 +6,7 @@ use super::correlation::Correlation;
 use super::figure::FigureSpec;
 use super::link_channels::LinkChannels;
 use super::metric::MetricSpec;
+use super::neighbourhood::Neighbourhood;
 use super::overhead::Overhead;
 use super::transfers::Transfers;
 use serde::Deserialize;
@@ -63,6 +64,8 @@ pub enum Run {
     Asymmetry(Box<Asymmetry>),
     /// Strategies against congestion in a convergecast network.
     Convergecast(Box<Convergecast>),
+    /// How many nodes hear a transmission, by power.
+    Neighbourhood(Neighbourhood),
 }
 
 impl Run {
@@ -75,6 +78,7 @@ impl Run {
             Self::Overhead(o) => o.check(),
             Self::Asymmetry(a) => a.check(),
             Self::Convergecast(c) => c.check(),
+            Self::Neighbourhood(n) => n.check(),
         }
     }
     /// The same with `routes` routes (or links) per seed, where the kind draws any.
@@ -85,7 +89,7 @@ impl Run {
             Self::LinkChannels(l) => l.links = routes,
             Self::Asymmetry(a) => a.transfers.routes = routes,
             Self::Overhead(o) => o.sources = Some(routes),
-            Self::Correlation(_) | Self::Convergecast(_) => {}
+            Self::Correlation(_) | Self::Convergecast(_) | Self::Neighbourhood(_) => {}
         }
         self
     }
@@ -164,6 +168,29 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "p3/overhead.toml",
     "p3/degrade.toml",
     "p3/asym.toml",
+    "fusion/fig2_5.toml",
+    "fusion/fig3_1.toml",
+    "fusion/fig5_2.toml",
+    "fusion/fig5_3.toml",
+    "fusion/fig5_4.toml",
+    "fusion/fig5_6.toml",
+    "fusion/fig5_7.toml",
+    "fusion/table5_2.toml",
+    "fusion/fig5_8.toml",
+    "fusion/fig5_9.toml",
+    "fusion/fig5_10.toml",
+    "fusion/fig5_11.toml",
+    "fusion/fig5_12.toml",
+    "fusion/fig5_14.toml",
+    "fusion/fig5_15.toml",
+    "fusion/fig5_16.toml",
+    "fusion/fig5_17.toml",
+    "fusion/power.toml",
+    "fusion/loss.toml",
+    "fusion/stata45.toml",
+    "fusion/beyond.toml",
+    "fusion/uneven.toml",
+    "fusion/sinks.toml",
 ];
 
 impl Experiment {

@@ -193,7 +193,10 @@ impl Mac {
     }
     /// Takes the frame in hand back, unless it is on the air or waits for its acknowledgement.
     pub fn withdraw(&mut self) {
-        if matches!(self.state, State::Backoff { .. } | State::Frozen { .. } | State::Held) {
+        if matches!(
+            self.state,
+            State::Backoff { .. } | State::Frozen { .. } | State::Held
+        ) {
             self.state = State::Idle;
         }
     }

@@ -175,7 +175,9 @@ impl Strategy {
     }
     /// Whether it needs to hear frames that are meant for others.
     pub const fn overhears(&self) -> bool {
-        self.has_flow_control() || self.delay.is_some() || !matches!(self.rate_limit, RateLimit::Off)
+        self.has_flow_control()
+            || self.delay.is_some()
+            || !matches!(self.rate_limit, RateLimit::Off)
     }
     /// Whether neighbours are held back at all.
     pub const fn has_flow_control(&self) -> bool {
