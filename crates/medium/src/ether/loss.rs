@@ -130,7 +130,10 @@ impl Ether {
         };
         let modem = self.reach.chip.modem;
         let ratio = Demodulator::ratio(modem, milliwatts(lock.power), ear.noise, 0.0);
-        let length = frame.end.saturating_sub(frame.preamble_end) as f64;
+        let phy = &self.reach.chip.phy;
+        let sync = phy.symbol.as_nanos() * u64::from(phy.sync_symbols);
+        let begin = frame.preamble_end.saturating_sub(sync).max(frame.start);
+        let length = frame.end.saturating_sub(begin) as f64;
         let symbols = length * self.symbols_per_ns;
         let alone = self.demodulator.hazard(modem, ratio) * symbols;
         if !lock.stands(alone) {
