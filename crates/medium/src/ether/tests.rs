@@ -52,7 +52,10 @@ fn prr(reach: &Reach, bytes: usize, disturb: &[u32]) -> (f64, Vec<Loss>) {
         for frame in &frames[1..] {
             ether.end(now, *frame, &mut heard);
         }
-        assert!(ether.ears.iter().all(|ear| ear.total == 0 && ear.near.is_empty()));
+        assert!(ether
+            .ears
+            .iter()
+            .all(|ear| ear.total == 0 && ear.near.is_empty()));
     }
     (good as f64 / 400.0, losses)
 }
@@ -70,7 +73,11 @@ fn single_links_follow_the_closed_form() {
         let env = crate::Environment::full_mesh(2, chip, Dbm(level), 1);
         let psdu = bytes + chip.phy.fcs_bytes as usize;
         let expected = env.prr(EarId(0), EarId(1), Channel::LAST, psdu, Dbm(0.0));
-        assert!((seen - expected).abs() < 0.08, "{}: {seen} {expected}", chip.name);
+        assert!(
+            (seen - expected).abs() < 0.08,
+            "{}: {seen} {expected}",
+            chip.name
+        );
         assert!(losses.iter().all(|loss| *loss == Loss::WeakLink));
     }
 }

@@ -141,18 +141,4 @@ impl Links {
             }
         }
     }
-
-    /// The newest sequence number that anybody advertises for `sink`.
-    pub(super) fn newest(&self, sink: NodeId) -> u16 {
-        let mut newest: Option<u16> = None;
-        for (route, _) in self.all().iter().filter_map(|n| n.route) {
-            if route.sink == sink {
-                let newer = newest.is_none_or(|s| route.sequence.wrapping_sub(s) < 0x8000);
-                if newer {
-                    newest = Some(route.sequence);
-                }
-            }
-        }
-        newest.unwrap_or(0)
-    }
 }

@@ -54,8 +54,11 @@ pub const COST_UNIT: u16 = 16;
 const HYSTERESIS: u16 = COST_UNIT / 2;
 /// Advertisements so many sequence numbers behind the newest are not followed any more.
 const STALE_SEQUENCES: u16 = 3;
-/// And those so many beacon intervals old.
+/// And those so many beacon intervals old. A sink that gave no new number for so long is gone, however
+/// often others repeat its last one: this is what ends loops.
 const STALE_INTERVALS: u64 = 6;
+/// Sinks that are told apart; the one longest silent makes room.
+const MAX_SINKS: usize = 4;
 
 #[derive(Debug, Clone, Copy)]
 struct Chosen {
@@ -73,6 +76,8 @@ pub struct Router {
     routing: Routing,
     links: Links,
     chosen: Option<Chosen>,
+    /// Of each sink that is advertised: its newest sequence number, and when that was first heard.
+    sinks: [Option<(NodeId, u16, Instant)>; MAX_SINKS],
     pinned: bool,
     next_beacon: Option<Instant>,
     sequence: u16,
@@ -98,6 +103,7 @@ impl Router {
             routing,
             links: Links::new(),
             chosen: None,
+            sinks: [None; MAX_SINKS],
             pinned: false,
             next_beacon,
             sequence: 0,
@@ -156,6 +162,9 @@ impl Router {
             neighbour.reverse = Some(link.received);
         }
         neighbour.advertise(now, beacon.routes());
+        for route in beacon.routes() {
+            self.note_sink(now, &route);
+        }
         self.choose(now);
     }
 
@@ -234,6 +243,25 @@ impl Router {
         FrameBuf::build(|w| Beacon::emit(w, link, congestion, routes, told)).ok()
     }
 
+    fn note_sink(&mut self, now: Instant, route: &Route) {
+        let fresh = Some((route.sink, route.sequence, now));
+        let known = |slot: &&mut Option<(NodeId, u16, Instant)>| {
+            slot.is_some_and(|(sink, _, _)| sink == route.sink)
+        };
+        if let Some(slot) = self.sinks.iter_mut().find(known) {
+            if slot.is_some_and(|(_, newest, _)| is_newer(route.sequence, newest)) {
+                *slot = fresh;
+            }
+        } else if let Some(slot) = (self.sinks.iter_mut()).min_by_key(|slot| slot.map(|s| s.2)) {
+            *slot = fresh;
+        }
+    }
+    /// The newest sequence number of `sink`, and since when it is known.
+    fn newest(&self, sink: NodeId) -> Option<(u16, Instant)> {
+        let known = self.sinks.iter().flatten().find(|s| s.0 == sink);
+        known.map(|(_, newest, at)| (*newest, *at))
+    }
+
     /// Chooses the cheapest of the routes that neighbours advertise.
     fn choose(&mut self, now: Instant) {
         if self.role == Role::Sink {
@@ -254,8 +282,11 @@ impl Router {
             if route.parent == id || now.since(at) > fresh_for {
                 continue;
             }
-            let newest = self.links.newest(route.sink);
-            if newest.wrapping_sub(route.sequence) > STALE_SEQUENCES {
+            let Some((newest, heard)) = self.newest(route.sink) else {
+                continue;
+            };
+            let behind = newest.wrapping_sub(route.sequence);
+            if behind > STALE_SEQUENCES || now.since(heard) > fresh_for {
                 continue;
             }
             let candidate = Chosen {
@@ -276,4 +307,9 @@ impl Router {
             (best, _) => best,
         };
     }
+}
+
+/// Whether `a` comes after `b`, numbers wrapping round.
+const fn is_newer(a: u16, b: u16) -> bool {
+    a != b && a.wrapping_sub(b) < 0x8000
 }
