@@ -10,6 +10,7 @@ use thalweg_lab::experiment::{
 };
 
 use crate::args::RunArgs;
+use crate::capture::Capture;
 use crate::experiment::claims_of;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -34,6 +35,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         make_folder(folder)?;
     }
     let lab = Lab::new();
+    if let Some(file) = &args.pcap {
+        lab.capture(&experiment.run, &seeds, file)?;
+    }
     let rows = lab.rows(&experiment.id, &experiment.run, &seeds)?;
     lab.finish();
     let report = Report::new(&experiment, &seeds, rows, &claims);
@@ -80,6 +84,19 @@ impl Lab {
             ControlFlow::Continue(())
         };
         experiment::run(run, seeds, &self.sites, &observer).map_err(failure)
+    }
+
+    /// Writes the frames of the first run with the first of `seeds` to `file`.
+    fn capture(&self, run: &Run, seeds: &[u64], file: &Path) -> Result<(), Failure> {
+        let (Run::Convergecast(run), Some(seed)) = (run, seeds.first()) else {
+            let why = "--pcap: expected an experiment of kind convergecast";
+            return Err(Failure::Input(why.to_owned()));
+        };
+        let testbed = self.sites.testbed(&run.testbed).map_err(failure)?;
+        let capture = Capture::create(file)?;
+        let frames = capture.transmissions(&testbed.nodes).map_err(Failure::job)?;
+        run.capture(*seed, &self.sites, frames).map_err(failure)?;
+        capture.finish()
     }
 
     /// Takes the progress bar away.
