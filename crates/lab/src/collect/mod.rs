@@ -321,6 +321,7 @@ impl Collector {
         outcome.seed = self.seed;
         let baseline = match request.protocol {
             Protocol::P3 => {
+                session.settle()?;
                 let (mut baseline, _) = run(&mut session, Protocol::Pip)?;
                 baseline.seed = self.seed;
                 Some(baseline)

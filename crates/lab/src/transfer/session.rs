@@ -19,6 +19,9 @@ use thalweg_units::{BitRate, Duration, NodeId, SimTime};
 /// The most nodes that a sink's orders can name.
 pub const MAX_NODES: usize = 256;
 
+/// Longer than any relay waits for a pipeline that has fallen silent (3 s).
+const SETTLING: Duration = Duration::from_secs(4);
+
 /// The engine of every node.
 pub type Node = Mote<Memory, 160, MAX_NODES>;
 
@@ -202,6 +205,17 @@ impl Session {
     /// Offers `object` at node `source`.
     pub fn offer(&mut self, source: usize, object: Arc<[u8]>) {
         self.net.engine_mut(source).store_mut().offer(object);
+    }
+
+    /// Leaves the network alone until every relay of the last transfer has left its pipeline:
+    /// one that missed the end stays for the inactivity time and hears no wake-up meanwhile.
+    ///
+    /// # Errors
+    /// [`SessionError::Sim`].
+    pub fn settle(&mut self) -> Result<(), SessionError> {
+        let deadline = self.net.now() + SETTLING;
+        self.net.run_until(deadline, |_, _, _| Continue(()))?;
+        Ok(())
     }
 
     /// Hands the sink's events to `handler` until that breaks.
