@@ -19,9 +19,6 @@ use thalweg_units::{BitRate, Duration, NodeId, SimTime};
 /// The most nodes that a sink's orders can name.
 pub const MAX_NODES: usize = 256;
 
-/// Longer than any relay waits for a pipeline that has fallen silent (3 s).
-const SETTLING: Duration = Duration::from_secs(4);
-
 /// The engine of every node.
 pub type Node = Mote<Memory, 160, MAX_NODES>;
 
@@ -113,6 +110,9 @@ pub struct Session {
 pub type Observer<'a> = &'a mut dyn FnMut(Step) -> ControlFlow<()>;
 
 impl Session {
+    /// Longer than any relay waits for a pipeline that has fallen silent (3 s).
+    pub const SETTLING: Duration = Duration::from_secs(4);
+
     /// The nodes of `testbed` in `environment`, switched on; `seed` draws what differs between
     /// runs in the same environment.
     ///
@@ -213,7 +213,7 @@ impl Session {
     /// # Errors
     /// [`SessionError::Sim`].
     pub fn settle(&mut self) -> Result<(), SessionError> {
-        let deadline = self.net.now() + SETTLING;
+        let deadline = self.net.now() + Self::SETTLING;
         self.net.run_until(deadline, |_, _, _| Continue(()))?;
         Ok(())
     }
