@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use thalweg_lab::variant::Variant;
 use thalweg_units::{Channel, NodeId};
 
 use crate::values::{self, List, Seeds};
@@ -55,6 +56,7 @@ Examples:
   thalweg collect --file photo.jpg --channels 15,20,25,26 --pcap air.pcapng
   thalweg collect --testbed grenoble.k7.gz --json > result.json
   thalweg collect --seed 7 --explain=map.svg
+  thalweg collect --protocol p3-best    the fastest
   thalweg collect --all-nodes           every node in turn; goes on when started again")]
 pub(crate) struct CollectArgs {
     /// The network: a built-in name (see `thalweg testbed list`), a testbed TOML, a K7 link trace
@@ -115,6 +117,34 @@ pub(crate) enum ProtocolName {
     P3,
     /// Packet pipeline over one path.
     Pip,
+    /// PIP whose channels change every two cycles.
+    PipHopping,
+    /// P3 over two lean chains of relays, planned on all its channels.
+    P3Planned,
+    /// P3 that learns which relays are to speak to the base station.
+    P3Adaptive,
+    /// P3 with a fountain code instead of rounds.
+    P3Fountain,
+    /// P3 with headers of four bytes.
+    P3Slim,
+    /// The fastest: lean chains and small headers.
+    P3Best,
+}
+
+impl ProtocolName {
+    /// What it stands for.
+    pub(crate) const fn variant(self) -> Variant {
+        match self {
+            Self::P3 => Variant::P3,
+            Self::Pip => Variant::Pip,
+            Self::PipHopping => Variant::PipHopping,
+            Self::P3Planned => Variant::P3Planned,
+            Self::P3Adaptive => Variant::P3Adaptive,
+            Self::P3Fountain => Variant::P3Fountain,
+            Self::P3Slim => Variant::P3Slim,
+            Self::P3Best => Variant::P3Best,
+        }
+    }
 }
 
 /// Routes, channels and predicted time and energy from measured links.
@@ -133,6 +163,9 @@ pub(crate) struct PlanArgs {
     /// The base station [default: the testbed's].
     #[arg(long, value_name = "NODE", value_parser = values::node)]
     pub(crate) to: Option<NodeId>,
+    /// How the object is to travel.
+    #[arg(long, value_enum, default_value_t = ProtocolName::P3)]
+    pub(crate) protocol: ProtocolName,
     /// The object's length in bytes, for the prediction, such as 59000, 64k or 1Mi.
     #[arg(long, value_name = "N", default_value = "59000", value_parser = values::bytes)]
     pub(crate) bytes: u32,

@@ -10,3 +10,4 @@ pub mod plot;
 pub mod store;
 pub mod testbed;
 pub mod transfer;
+pub mod variant;

@@ -1,4 +1,5 @@
-//! The main job: survey a network, plan a route, fetch an object with P3, and the same with PIP.
+//! The main job: survey a network, plan a route, fetch an object with P3 or a variant of it, and the
+//! same with PIP.
 //!
 //! A [`Collector`] surveys once and then fetches from any node. Each transfer runs in a network
 //! of its own, switched on afresh with a seed derived from (seed, source), so that a campaign over
@@ -13,6 +14,7 @@ pub use site::{Site, CLEAN_CHANNELS};
 use crate::explain::{self, LossMap};
 use crate::testbed::Testbed;
 use crate::transfer::{Outcome, Protocol, Session, Step, Survey, Surveyed, Terms};
+use crate::variant::Variant;
 use serde::Serialize;
 use site::{check_channels, clean_channels, Ends};
 use std::ops::ControlFlow::{self, Continue};
@@ -33,8 +35,8 @@ pub struct Request {
     pub to: Option<NodeId>,
     /// The object.
     pub object: Object,
-    /// Over all paths, or over one.
-    pub protocol: Protocol,
+    /// What moves it, and over what plan.
+    pub protocol: Variant,
     /// Payload of each packet.
     pub payload: PayloadSize,
     /// At most this many paths.
@@ -53,6 +55,16 @@ pub enum Object {
     },
     /// These.
     Bytes(Arc<[u8]>),
+}
+
+impl Object {
+    /// How many bytes.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Self::Random { bytes } => u64::from(*bytes),
+            Self::Bytes(bytes) => bytes.len() as u64,
+        }
+    }
 }
 
 /// What is told while it runs.
@@ -270,7 +282,17 @@ impl Collector {
         observer: ProgressObserver<'_>,
         mut maps: Option<&mut Vec<LossMap>>,
     ) -> Result<Report, CollectError> {
-        let total = u64::from(packets_of(request)?);
+        let variant = request.protocol;
+        let faithful = Terms {
+            payload: request.payload,
+            ..Terms::default()
+        };
+        let terms = variant.terms(faithful);
+        packets_of(request)?;
+        let total = request
+            .object
+            .bytes()
+            .div_ceil(u64::from(terms.payload.bytes()));
         let (from, to) = (self.testbed().nodes[plan.source].id, self.sink());
         let (hops, paths) = (plan.hops, plan.path_count());
         if observer(Progress::Planned {
@@ -289,11 +311,7 @@ impl Collector {
         if capture.is_some() {
             session.network().capture(capture)?;
         }
-        let terms = Terms {
-            payload: request.payload,
-            ..Terms::default()
-        };
-        let mut run = |session: &mut Session, protocol: Protocol| {
+        let mut run = |session: &mut Session, protocol: Protocol, terms: &Terms| {
             let mut steps = |step: Step| match step {
                 Step::WakingUp => observer(Progress::WakingUp { protocol }),
                 Step::Packets {
@@ -310,25 +328,27 @@ impl Collector {
                 Step::Measuring { .. } | Step::Collecting { .. } => Continue(()),
             };
             let Some(maps) = &mut maps else {
-                return session.fetch(plan, protocol, &terms, &mut steps);
+                return session.fetch(plan, protocol, terms, &mut steps);
             };
             let (outcome, object, map) =
-                explain::fetch(session, plan, protocol, &terms, &mut steps)?;
+                explain::fetch(session, plan, protocol, terms, &mut steps)?;
             maps.push(map);
             Ok((outcome, object))
         };
-        let (mut outcome, object) = run(&mut session, request.protocol)?;
+        let (mut outcome, object) = run(&mut session, variant.protocol(), &terms)?;
         outcome.seed = self.seed;
-        let baseline = match request.protocol {
+        variant.name().clone_into(&mut outcome.protocol);
+        let baseline = match variant.protocol() {
             Protocol::P3 => {
-                let (mut baseline, _) = run(&mut session, Protocol::Pip)?;
+                session.settle()?;
+                let (mut baseline, _) = run(&mut session, Protocol::Pip, &faithful)?;
                 baseline.seed = self.seed;
                 Some(baseline)
             }
             Protocol::Pip | Protocol::PipHopping => None,
         };
         session.network().capture(None)?;
-        let predicted = match request.protocol {
+        let predicted = match variant.protocol() {
             Protocol::P3 => plan.prediction.clone(),
             Protocol::Pip | Protocol::PipHopping => plan.pip.prediction.clone(),
         };
@@ -392,10 +412,8 @@ pub fn random_object(seed: u64, bytes: usize) -> Arc<[u8]> {
 }
 
 fn packets_of(request: &Request) -> Result<u32, CollectError> {
-    let bytes = match &request.object {
-        Object::Random { bytes } => u64::from(*bytes),
-        Object::Bytes(bytes) => bytes.len() as u64,
-    };
+    let bytes = request.object.bytes();
+    // Never above what the baseline's frames hold.
     let payload = request.payload.bytes();
     let packets = bytes.div_ceil(u64::from(payload));
     let max = thalweg_wire::pipeline::MAX_PACKETS;

@@ -127,6 +127,12 @@ impl Site {
 
     /// The request to the planner that `request` makes, for a source.
     pub fn route_request(&self, source: usize, request: &Request, packets: u32) -> RouteRequest {
+        let faithful = self.faithful_request(source, request, packets);
+        request.protocol.request(&faithful)
+    }
+
+    /// What the published protocols would ask.
+    fn faithful_request(&self, source: usize, request: &Request, packets: u32) -> RouteRequest {
         let mut route = RouteRequest::new(source, self.ends.sink);
         route.channels.clone_from(&self.channels);
         route.routing_channel = self.routing_channel;
@@ -203,7 +209,8 @@ impl Site {
         sources.sort_by_key(|(h, n)| (std::cmp::Reverse(*h), *n));
         let mut best: Option<(usize, usize)> = None;
         for (_, source) in &sources {
-            let mut route = self.route_request(*source, request, 1);
+            // The same source for every variant.
+            let mut route = self.faithful_request(*source, request, 1);
             route.fallback.clear();
             route.max_hops = FAR;
             let enough = route.min_paths;

@@ -22,8 +22,8 @@ mod spec;
 #[cfg(test)]
 mod tests;
 mod transfers;
-mod variant;
 
+pub use crate::variant::{Knowledge, Variant};
 pub use asymmetry::Asymmetry;
 pub use claims::{Claim, Claims, ClaimsError, Judged};
 pub use correlation::Correlation;
@@ -37,7 +37,6 @@ pub use row::{csv, Row, Value};
 pub use site::{faithful_survey, Site, Sites};
 pub use spec::{Experiment, Quick, Run, SpecError};
 pub use transfers::{Floors, RouteSpec, Transfers};
-pub use variant::{Knowledge, Variant};
 
 use crate::testbed::TestbedError;
 use crate::transfer::SessionError;

@@ -160,6 +160,7 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "p3/overhead.toml",
     "p3/degrade.toml",
     "p3/asym.toml",
+    "p3/variants.toml",
 ];
 
 impl Experiment {

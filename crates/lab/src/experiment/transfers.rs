@@ -7,11 +7,11 @@
 use super::row::Row;
 use super::site::{faithful_survey, Site, Sites};
 use super::spec::expect;
-use super::variant::{Knowledge, Variant};
 use super::{in_order, ExperimentError, Ticker};
 use crate::collect::random_object;
 use crate::testbed::Testbed;
 use crate::transfer::{Outcome, Protocol, Session, Survey, Surveyed, Terms};
+use crate::variant::{Knowledge, Variant};
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};

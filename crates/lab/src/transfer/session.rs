@@ -110,6 +110,9 @@ pub struct Session {
 pub type Observer<'a> = &'a mut dyn FnMut(Step) -> ControlFlow<()>;
 
 impl Session {
+    /// Longer than any relay waits for a pipeline that has fallen silent (3 s).
+    pub const SETTLING: Duration = Duration::from_secs(4);
+
     /// The nodes of `testbed` in `environment`, switched on; `seed` draws what differs between
     /// runs in the same environment.
     ///
@@ -202,6 +205,17 @@ impl Session {
     /// Offers `object` at node `source`.
     pub fn offer(&mut self, source: usize, object: Arc<[u8]>) {
         self.net.engine_mut(source).store_mut().offer(object);
+    }
+
+    /// Leaves the network alone until every relay of the last transfer has left its pipeline:
+    /// one that missed the end stays for the inactivity time and hears no wake-up meanwhile.
+    ///
+    /// # Errors
+    /// [`SessionError::Sim`].
+    pub fn settle(&mut self) -> Result<(), SessionError> {
+        let deadline = self.net.now() + Self::SETTLING;
+        self.net.run_until(deadline, |_, _, _| Continue(()))?;
+        Ok(())
     }
 
     /// Hands the sink's events to `handler` until that breaks.
