@@ -74,7 +74,7 @@ pub struct Config {
 pub enum Command {
     /// Take this part from now on; what was under way is forgotten.
     Join(Config),
-    /// Send packets of `payload_bytes` each, one each `interval`, the first after one interval.
+    /// Send packets of `payload_bytes` each, one each `interval`, the first at once.
     /// A packet that is due while another is under way waits.
     Send {
         /// The first packet's number.

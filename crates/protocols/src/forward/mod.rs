@@ -258,10 +258,11 @@ impl<S: ObjectStore> Engine for Forwarder<S> {
                 payload_bytes,
                 interval,
             } => {
+                let due = packets.min(1);
                 self.batch = Some(Batch {
                     next: first,
-                    left: packets,
-                    due: 0,
+                    left: packets - due,
+                    due,
                     payload_bytes: payload_bytes.min(MAX_PAYLOAD as u8),
                     interval,
                     at: now + interval,
