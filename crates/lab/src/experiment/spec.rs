@@ -3,6 +3,7 @@
 use super::asymmetry::Asymmetry;
 use super::correlation::Correlation;
 use super::figure::FigureSpec;
+use super::forwarding::ForwardingRuns;
 use super::link_channels::LinkChannels;
 use super::metric::MetricSpec;
 use super::overhead::Overhead;
@@ -60,6 +61,8 @@ pub enum Run {
     Overhead(Box<Overhead>),
     /// Transfers over a route whose reverse direction is dead at one hop.
     Asymmetry(Box<Asymmetry>),
+    /// Chains of forwarders.
+    Forwarding(ForwardingRuns),
 }
 
 impl Run {
@@ -71,6 +74,7 @@ impl Run {
             Self::Correlation(c) => c.check(),
             Self::Overhead(o) => o.check(),
             Self::Asymmetry(a) => a.check(),
+            Self::Forwarding(f) => f.check(),
         }
     }
     /// The same with `routes` routes (or links) per seed, where the kind draws any.
@@ -81,7 +85,7 @@ impl Run {
             Self::LinkChannels(l) => l.links = routes,
             Self::Asymmetry(a) => a.transfers.routes = routes,
             Self::Overhead(o) => o.sources = Some(routes),
-            Self::Correlation(_) => {}
+            Self::Correlation(_) | Self::Forwarding(_) => {}
         }
         self
     }
@@ -161,6 +165,12 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "p3/degrade.toml",
     "p3/asym.toml",
     "p3/variants.toml",
+    "cit/bounds.toml",
+    "cit/fig3.toml",
+    "cit/fig4.toml",
+    "cit/fig5.toml",
+    "cit/fig6.toml",
+    "cit/routes.toml",
 ];
 
 impl Experiment {

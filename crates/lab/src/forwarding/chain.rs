@@ -7,7 +7,9 @@ use thalweg_engine::Cca;
 use thalweg_medium::chip::Phy;
 use thalweg_medium::Environment;
 use thalweg_planner::closed_forms::{multi_channel_bound, single_channel_bound, single_hop_bound};
-use thalweg_protocols::forward::{Command, Config, Event, Exits, Forwarder, Forwarding, Role};
+use thalweg_protocols::forward::{
+    Command, Config, Event, Exits, Forwarder, Forwarding, Origin, Role,
+};
 use thalweg_protocols::object::NoObject;
 use thalweg_sim::{Board, Network, NetworkError, SimError};
 use thalweg_units::{BitRate, Channel, Duration, NodeId, SimTime};
@@ -130,9 +132,10 @@ impl Trial {
 /// The simulated nodes of a chain.
 pub type Nodes = Network<Forwarder<NoObject>>;
 
-/// The order in which channels are given to hops: far apart from hop to hop.
+/// The order in which channels are given to hops: far apart from hop to hop, and no two beside each
+/// other among the first eight.
 const SPREAD: [u8; 16] = [
-    26, 16, 21, 11, 24, 14, 19, 25, 12, 22, 17, 15, 20, 13, 23, 18,
+    26, 16, 22, 12, 24, 14, 20, 18, 25, 15, 21, 11, 23, 13, 19, 17,
 ];
 
 impl Chain {
@@ -182,16 +185,17 @@ impl Chain {
     pub fn mpdu_bytes(&self) -> usize {
         usize::from(self.payload_bytes) + HEADER_BYTES
     }
+    fn one_channel(&self) -> bool {
+        let first = self.channels.iter().flatten().next();
+        self.channels.iter().flatten().all(|c| Some(c) == first)
+    }
     /// What it can do at best where all its nodes are in range of each other (CIT, section 2):
     /// on one channel all its transmissions exclude each other.
     pub fn bound(&self) -> BitRate {
         let (bytes, hops) = (self.mpdu_bytes(), self.hops() as u64);
-        let mut distinct: Vec<Channel> = self.channels.iter().flatten().copied().collect();
-        distinct.sort();
-        distinct.dedup();
-        match (self.routes.len(), distinct.len()) {
-            (_, 1) => single_channel_bound(bytes, hops),
-            (1, _) => multi_channel_bound(bytes, hops),
+        match (self.routes.len(), self.one_channel()) {
+            (_, true) => single_channel_bound(bytes, hops),
+            (1, false) => multi_channel_bound(bytes, hops),
             _ => single_hop_bound(bytes),
         }
     }
@@ -203,11 +207,9 @@ impl Chain {
     pub fn paced_bound(&self, phy: &Phy) -> BitRate {
         let bytes = self.mpdu_bytes() as u64;
         let period = Duration::from_secs_f64(bytes as f64 * 8.0 / self.bound().bps());
-        let first = self.channels.iter().flatten().next();
-        let one_channel = self.channels.iter().flatten().all(|c| Some(c) == first);
         let saved = match self.hops() {
             0 | 1 => Duration::ZERO,
-            3.. if one_channel => TURNAROUND,
+            3.. if self.one_channel() => TURNAROUND,
             _ => phy.symbol * u64::from(phy.first_counted()),
         };
         BitRate::of_bytes(bytes, period.saturating_sub(saved))
@@ -258,6 +260,10 @@ impl Chain {
         Some(Config {
             role: if relay { Role::Relay } else { Role::End },
             previous,
+            origin: match self.one_channel() {
+                true => Origin::Header,
+                false => Origin::Channel,
+            },
             listen: listen.unwrap_or(first),
             exits: match exits[..] {
                 [even, odd] => Exits::Two(even, odd),
@@ -290,6 +296,7 @@ impl Chain {
                 first: 0,
                 packets: packets.saturating_add(followers),
                 payload_bytes: self.payload_bytes,
+                after: interval,
                 interval,
             },
         );
@@ -358,6 +365,7 @@ impl Chain {
             first: 0,
             packets: 1,
             payload_bytes,
+            after: Duration::ZERO,
             interval: second,
         };
         net.command(source, packet);
