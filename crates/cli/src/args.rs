@@ -120,6 +120,9 @@ pub(crate) enum ProtocolName {
     Pip,
     /// PIP whose channels change every two cycles.
     PipHopping,
+    /// Conditional immediate transmission over one path, repaired end to end; nodes know their part
+    /// beforehand.
+    Cit,
     /// P3 over two lean chains of relays, planned on all its channels.
     P3Planned,
     /// P3 that learns which relays are to speak to the base station.
@@ -139,6 +142,7 @@ impl ProtocolName {
             Self::P3 => Variant::P3,
             Self::Pip => Variant::Pip,
             Self::PipHopping => Variant::PipHopping,
+            Self::Cit => Variant::Cit,
             Self::P3Planned => Variant::P3Planned,
             Self::P3Adaptive => Variant::P3Adaptive,
             Self::P3Fountain => Variant::P3Fountain,
