@@ -12,6 +12,7 @@ mod correlation;
 mod figure;
 mod link_channels;
 mod metric;
+mod network;
 mod overhead;
 mod page;
 mod probe;
@@ -30,6 +31,7 @@ pub use correlation::Correlation;
 pub use figure::{Axis, FigureSpec, Mark, Over, ReferenceSpec};
 pub use link_channels::LinkChannels;
 pub use metric::{mean_and_interval, Measured, MetricSpec, Statistic};
+pub use network::Network;
 pub use overhead::Overhead;
 pub use page::{page, short, span};
 pub use report::Report;
@@ -162,6 +164,7 @@ pub fn run(
         Run::Correlation(c) => c.rows(seeds, sites, &ticker),
         Run::Overhead(o) => o.rows(seeds, sites, &ticker),
         Run::Asymmetry(a) => a.rows(seeds, sites, &ticker),
+        Run::Network(n) => n.rows(seeds, sites, &ticker),
     }
 }
 
@@ -174,6 +177,7 @@ impl Run {
             Self::Correlation(c) => c.parts(),
             Self::Overhead(_) => overhead::PARTS,
             Self::Asymmetry(a) => a.parts(),
+            Self::Network(n) => n.parts(),
         }
     }
 }

@@ -5,6 +5,7 @@ use super::correlation::Correlation;
 use super::figure::FigureSpec;
 use super::link_channels::LinkChannels;
 use super::metric::MetricSpec;
+use super::network::Network;
 use super::overhead::Overhead;
 use super::transfers::Transfers;
 use serde::Deserialize;
@@ -60,6 +61,8 @@ pub enum Run {
     Overhead(Box<Overhead>),
     /// Transfers over a route whose reverse direction is dead at one hop.
     Asymmetry(Box<Asymmetry>),
+    /// A whole network emptied, in several modes.
+    Network(Network),
 }
 
 impl Run {
@@ -71,6 +74,7 @@ impl Run {
             Self::Correlation(c) => c.check(),
             Self::Overhead(o) => o.check(),
             Self::Asymmetry(a) => a.check(),
+            Self::Network(n) => n.check(),
         }
     }
     /// The same with `routes` routes (or links) per seed, where the kind draws any.
@@ -81,6 +85,7 @@ impl Run {
             Self::LinkChannels(l) => l.links = routes,
             Self::Asymmetry(a) => a.transfers.routes = routes,
             Self::Overhead(o) => o.sources = Some(routes),
+            Self::Network(n) => n.sources = Some(routes),
             Self::Correlation(_) => {}
         }
         self
@@ -161,6 +166,7 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "p3/degrade.toml",
     "p3/asym.toml",
     "p3/variants.toml",
+    "p3/network.toml",
 ];
 
 impl Experiment {
