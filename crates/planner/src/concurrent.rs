@@ -11,13 +11,16 @@ use crate::channels::{apart, counted_back, spread_order, REUSE_DISTANCE};
 use crate::links::LinkQualities;
 use crate::pairs::channel_support;
 use crate::plan::{Plan, PlanError};
-use crate::request::RouteRequest;
+use crate::request::{RouteRequest, Style};
 use crate::route::plan;
 use crate::topology::Topology;
 use rand::Rng;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use thalweg_units::Channel;
+use thalweg_units::{Channel, ChannelSet};
+
+/// Fewer channels than the best plan has are worth having where so much of its goodput is left.
+const THRIFT: f64 = 0.97;
 
 /// Whether two transfers of a wave may use the same channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
@@ -302,6 +305,9 @@ impl<'a> Waves<'a> {
         taken: &Taken<'_>,
         rng: &mut (impl Rng + Clone),
     ) -> Result<Plan, Refused> {
+        if self.request.route.style == Style::Chains {
+            return self.try_chains(source, at, taken, rng);
+        }
         let sink = self.request.sinks[at];
         let others =
             |node: usize| taken.nodes[node] || (node != sink && self.request.sinks.contains(&node));
@@ -355,6 +361,68 @@ impl<'a> Waves<'a> {
             ..route
         };
         plan(&free, &route, rng).map_err(Refused::Plan)
+    }
+
+    /// The same of lean chains, which are sought on the channels that they get: over the hops that
+    /// nobody in the wave disturbs or is disturbed by, on as few channels as will do where others
+    /// may need the rest.
+    fn try_chains(
+        &self,
+        source: usize,
+        at: usize,
+        taken: &Taken<'_>,
+        rng: &mut (impl Rng + Clone),
+    ) -> Result<Plan, Refused> {
+        let sink = self.request.sinks[at];
+        let used = |c: &Channel| taken.plans.iter().any(|plan| plan.channels.contains(c));
+        let open = |c: &Channel| self.request.reuse == Reuse::OutOfEarshot || !used(c);
+        let channels: Vec<Channel> = (self.request.channels.iter().copied())
+            .filter(open)
+            .take(REUSE_DISTANCE)
+            .collect();
+        if channels.is_empty() {
+            return Err(Refused::Channels {
+                given: 0,
+                needed: 1,
+            });
+        }
+        let others =
+            |node: usize| taken.nodes[node] || (node != sink && self.request.sinks.contains(&node));
+        let routing = self.request.route.routing_channel;
+        let earshot = Earshot::new(self.links, taken.plans);
+        let mut measured = channels.clone();
+        if !measured.contains(&routing) {
+            measured.push(routing);
+        }
+        let free = free_links(self.links, &measured, others, |from, to, channel| {
+            earshot.disturbs(from, to, channel)
+        });
+        let on = |channels: Vec<Channel>| {
+            let route = RouteRequest {
+                source,
+                sink,
+                // Where no chains exist there is no room for more than chains beside others.
+                fallback: Vec::new(),
+                channels,
+                ..self.request.route.clone()
+            };
+            plan(&free, &route, &mut rng.clone())
+        };
+        let full = on(channels.clone()).map_err(Refused::Plan)?;
+        if self.request.sinks.len() == 1 {
+            return Ok(full);
+        }
+        let count = |plan: &Plan| plan.channels.iter().copied().collect::<ChannelSet>().len();
+        let enough = THRIFT * expected(&full);
+        for size in full.hops.min(channels.len())..count(&full) {
+            let thrifty = subsets(&channels, size).into_iter().map(&on);
+            let best = (thrifty.flatten().filter(|plan| expected(plan) >= enough))
+                .max_by(|a, b| expected(a).total_cmp(&expected(b)));
+            if let Some(plan) = best {
+                return Ok(plan);
+            }
+        }
+        Ok(full)
     }
 
     /// Whether the relays of `draft`, receiving on `channels`, and those of `other` leave each
@@ -446,11 +514,82 @@ fn by_stage(plan: &Plan) -> Vec<Vec<usize>> {
     stages
 }
 
+/// Sets of `size` of `channels`, the first ones first.
+fn subsets(channels: &[Channel], size: usize) -> Vec<Vec<Channel>> {
+    let Some((&first, rest)) = channels.split_first() else {
+        return match size {
+            0 => vec![Vec::new()],
+            _ => Vec::new(),
+        };
+    };
+    if size == 0 {
+        return vec![Vec::new()];
+    }
+    let with = subsets(rest, size - 1).into_iter().map(|set| {
+        let mut whole = vec![first];
+        whole.extend(set);
+        whole
+    });
+    with.chain(subsets(rest, size)).collect()
+}
+
+/// Who hears, and who is heard by, the data of the transfers of a wave. NACKs are short and few.
+struct Earshot {
+    /// By node and channel: hears somebody who sends data there.
+    deafened: Vec<ChannelSet>,
+    /// Is heard by somebody who listens for data there.
+    deafening: Vec<ChannelSet>,
+}
+
+impl Earshot {
+    fn new(links: &LinkQualities, plans: &[Plan]) -> Self {
+        let nothing = vec![ChannelSet::EMPTY; links.nodes()];
+        let (mut deafened, mut deafening) = (nothing.clone(), nothing);
+        for plan in plans {
+            let stages = by_stage(plan);
+            for (stage, &channel) in plan.channels.iter().enumerate().skip(1) {
+                for &sender in &stages[stage - 1] {
+                    for (node, quality) in links.heard_from(sender, channel) {
+                        if quality.prr > 0.0 {
+                            deafened[node] = deafened[node].with(channel);
+                        }
+                    }
+                }
+                for &listener in &stages[stage] {
+                    for (node, set) in deafening.iter_mut().enumerate() {
+                        if links.prr(node, listener, channel) > 0.0 {
+                            *set = set.with(channel);
+                        }
+                    }
+                }
+            }
+        }
+        Self {
+            deafened,
+            deafening,
+        }
+    }
+    /// Whether data from one node to another would be disturbed, or disturb.
+    fn disturbs(&self, from: usize, to: usize, channel: Channel) -> bool {
+        self.deafened[to].contains(channel) || self.deafening[from].contains(channel)
+    }
+}
+
 /// The links on `channels` among nodes that are not `taken`.
 fn without(
     links: &LinkQualities,
     channels: &[Channel],
     taken: impl Fn(usize) -> bool,
+) -> LinkQualities {
+    free_links(links, channels, taken, |_, _, _| false)
+}
+
+/// The same without those that are `barred`.
+fn free_links(
+    links: &LinkQualities,
+    channels: &[Channel],
+    taken: impl Fn(usize) -> bool,
+    barred: impl Fn(usize, usize, Channel) -> bool,
 ) -> LinkQualities {
     let mut free = LinkQualities::new(links.nodes());
     if let Some(places) = links.places() {
@@ -463,7 +602,7 @@ fn without(
     for channel in channels {
         for from in (0..links.nodes()).filter(|&node| !taken(node)) {
             for (to, quality) in links.heard_from(from, channel) {
-                if taken(to) {
+                if taken(to) || barred(from, to, channel) {
                     continue;
                 }
                 // What was recorded once can be recorded again.

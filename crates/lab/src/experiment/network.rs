@@ -70,6 +70,7 @@ impl Network {
                 false => Continue(()),
             };
             let campaign = empty(&testbed, &settings, seed, &mut observer);
+            if let Ok(c) = &campaign { for t in c.transfers.iter().filter(|t| !t.verified || t.goodput_kbps < 170.0) { eprintln!("DBG {} {} seed{} {:?} w{} {}->{} h{} ch{:?} act{} pred{:.0} got{:.0} r1{:?} rounds{} {:?}", mode.name(), variant.name(), seed, c.channels, t.wave, t.source, t.sink, t.hops, t.channels, t.active_nodes, t.predicted_kbps, t.goodput_kbps, t.first_round_reliability, t.rounds, t.failure); } }
             let row = match campaign {
                 Ok(campaign) => campaign.row(&mode.name(), mode.stations()),
                 Err(CampaignError::Stopped) => return Err(ExperimentError::Stopped),
