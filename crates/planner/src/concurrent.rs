@@ -8,6 +8,7 @@
 //! do to each other's frames over neighbouring channels. Tests: below and tests/waves.rs.
 
 use crate::channels::{apart, counted_back, spread_order, REUSE_DISTANCE};
+use crate::expect::Expected;
 use crate::links::LinkQualities;
 use crate::pairs::channel_support;
 use crate::plan::{Plan, PlanError};
@@ -111,12 +112,14 @@ pub struct Waves<'a> {
     hops: Vec<Vec<Option<usize>>>,
     /// What every source would do alone, in kbit/s.
     alone: BTreeMap<usize, f64>,
+    expected: Expected,
 }
 
 /// What is taken by the transfers chosen so far.
 struct Taken<'w> {
     plans: &'w [Plan],
     nodes: Vec<bool>,
+    earshot: Earshot,
 }
 
 impl<'a> Waves<'a> {
@@ -132,11 +135,14 @@ impl<'a> Waves<'a> {
                 Topology::new(&free, route.routing_channel, weakest).hops_from(sink)
             })
             .collect();
+        let channels = request.channels.iter().copied().collect();
+        let expected = Expected::new(links, channels, &request.route.model);
         Self {
             links,
             request,
             hops,
             alone: BTreeMap::new(),
+            expected,
         }
     }
 
@@ -228,6 +234,7 @@ impl<'a> Waves<'a> {
         let nothing = Taken {
             plans: &[],
             nodes: vec![false; self.links.nodes()],
+            earshot: Earshot::default(),
         };
         let plan = match self.try_one(source, at, &nothing, rng) {
             Ok(plan) => plan,
@@ -256,7 +263,12 @@ impl<'a> Waves<'a> {
         for (node, _) in plans.iter().flat_map(Plan::active_nodes) {
             nodes[node] = true;
         }
-        let taken = Taken { plans, nodes };
+        let earshot = Earshot::new(&self.expected, &self.request.channels, plans);
+        let taken = Taken {
+            plans,
+            nodes,
+            earshot,
+        };
         // Those at home at a free sink first, then by distance, the farthest first.
         let all: Vec<usize> = (0..self.request.sinks.len()).collect();
         let mut candidates: Vec<(usize, std::cmp::Reverse<usize>, usize, usize)> = pending
@@ -389,13 +401,12 @@ impl<'a> Waves<'a> {
         let others =
             |node: usize| taken.nodes[node] || (node != sink && self.request.sinks.contains(&node));
         let routing = self.request.route.routing_channel;
-        let earshot = Earshot::new(self.links, taken.plans);
         let mut measured = channels.clone();
         if !measured.contains(&routing) {
             measured.push(routing);
         }
         let free = free_links(self.links, &measured, others, |from, to, channel| {
-            earshot.disturbs(from, to, channel)
+            taken.earshot.disturbs(from, to, channel)
         });
         let on = |channels: Vec<Channel>| {
             let route = RouteRequest {
@@ -533,32 +544,32 @@ fn subsets(channels: &[Channel], size: usize) -> Vec<Vec<Channel>> {
     with.chain(subsets(rest, size)).collect()
 }
 
-/// Who hears, and who is heard by, the data of the transfers of a wave. NACKs are short and few.
+/// Who is disturbed by, and who disturbs, the data of the transfers of a wave, on its channel or from
+/// one beside it. NACKs are short and few.
+#[derive(Default)]
 struct Earshot {
-    /// By node and channel: hears somebody who sends data there.
+    /// By node: the channels on which it hears somebody who sends data.
     deafened: Vec<ChannelSet>,
-    /// Is heard by somebody who listens for data there.
+    /// By node: the channels on which it would be heard by somebody who listens for data.
     deafening: Vec<ChannelSet>,
 }
 
 impl Earshot {
-    fn new(links: &LinkQualities, plans: &[Plan]) -> Self {
-        let nothing = vec![ChannelSet::EMPTY; links.nodes()];
+    fn new(expected: &Expected, channels: &[Channel], plans: &[Plan]) -> Self {
+        let nothing = vec![ChannelSet::EMPTY; expected.nodes()];
         let (mut deafened, mut deafening) = (nothing.clone(), nothing);
         for plan in plans {
             let stages = by_stage(plan);
-            for (stage, &channel) in plan.channels.iter().enumerate().skip(1) {
-                for &sender in &stages[stage - 1] {
-                    for (node, quality) in links.heard_from(sender, channel) {
-                        if quality.prr > 0.0 {
+            for (stage, &used) in plan.channels.iter().enumerate().skip(1) {
+                for &channel in channels {
+                    for node in 0..expected.nodes() {
+                        let hears = |&from: &usize| expected.disturbs(from, node, channel, used);
+                        if stages[stage - 1].iter().any(hears) {
                             deafened[node] = deafened[node].with(channel);
                         }
-                    }
-                }
-                for &listener in &stages[stage] {
-                    for (node, set) in deafening.iter_mut().enumerate() {
-                        if links.prr(node, listener, channel) > 0.0 {
-                            *set = set.with(channel);
+                        let heard = |&to: &usize| expected.disturbs(node, to, used, channel);
+                        if stages[stage].iter().any(heard) {
+                            deafening[node] = deafening[node].with(channel);
                         }
                     }
                 }
@@ -571,7 +582,10 @@ impl Earshot {
     }
     /// Whether data from one node to another would be disturbed, or disturb.
     fn disturbs(&self, from: usize, to: usize, channel: Channel) -> bool {
-        self.deafened[to].contains(channel) || self.deafening[from].contains(channel)
+        let on = |sets: &[ChannelSet], node: usize| {
+            sets.get(node).is_some_and(|set| set.contains(channel))
+        };
+        on(&self.deafened, to) || on(&self.deafening, from)
     }
 }
 
