@@ -388,10 +388,11 @@ impl<'a> Waves<'a> {
         let sink = self.request.sinks[at];
         let used = |c: &Channel| taken.plans.iter().any(|plan| plan.channels.contains(c));
         let open = |c: &Channel| self.request.reuse == Reuse::OutOfEarshot || !used(c);
-        let channels: Vec<Channel> = (self.request.channels.iter().copied())
-            .filter(open)
-            .take(REUSE_DISTANCE)
-            .collect();
+        let mut channels: Vec<Channel> = self.request.channels.clone();
+        channels.retain(open);
+        // Best first, but those that nobody uses before all others.
+        channels.sort_by_key(used);
+        channels.truncate(REUSE_DISTANCE);
         if channels.is_empty() {
             return Err(Refused::Channels {
                 given: 0,

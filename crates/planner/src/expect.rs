@@ -26,8 +26,9 @@ const SHIFTS: [(f64, f64); 5] = [
     (2.857, 0.0113),
 ];
 
-/// Interference from beside the channel that nobody minds, as a share of the floor: 1 dB.
-const QUIET: f64 = 0.26;
+/// Interference from beside the channel that a transfer puts up with, as a multiple of the floor: links
+/// have about as much to spare, and what is lost costs less than sinks that have nothing to do.
+const QUIET: f64 = 4.0;
 
 /// How a radio receives, and how far a survey can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq)]

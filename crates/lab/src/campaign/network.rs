@@ -7,7 +7,7 @@ use crate::transfer::{Survey, Terms};
 use crate::variant::{Knowledge, Variant};
 use thalweg_planner::concurrent::Reuse;
 use thalweg_planner::RouteRequest;
-use thalweg_units::{Channel, Duration};
+use thalweg_units::{Channel, ChannelSet, Duration};
 
 /// A way of emptying a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub enum Mode {
 
 impl Mode {
     /// Those that `p3.network` compares.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Paper,
         Self::OneEnd { radios: 1 },
         Self::Middle { radios: 1 },
@@ -51,6 +51,10 @@ impl Mode {
         },
         Self::BothEnds {
             radios: 2,
+            reuse: Reuse::OutOfEarshot,
+        },
+        Self::BothEnds {
+            radios: 4,
             reuse: Reuse::OutOfEarshot,
         },
     ];
@@ -85,8 +89,15 @@ impl Mode {
         }
     }
 
-    /// How `testbed` is emptied of `bytes` bytes a node this way, by `variant`.
-    pub fn settings(self, testbed: &Testbed, variant: Variant, bytes: u32) -> Settings {
+    /// How `testbed` is emptied of `bytes` bytes a node this way, by `variant`, with
+    /// the links on `channels` measured where that is not told by the mode or the variant.
+    pub fn settings(
+        self,
+        testbed: &Testbed,
+        variant: Variant,
+        channels: ChannelSet,
+        bytes: u32,
+    ) -> Settings {
         /// The ends' stations stand a little inside.
         const END: f64 = 0.03;
         let put_up = |along, radios| Station::PutUp { along, radios };
@@ -114,10 +125,10 @@ impl Mode {
             (true, Knowledge::RoutingChannel) => Survey {
                 channels: [Channel::LAST].into_iter().collect(),
                 interval: Duration::from_millis(100),
-                ..Survey::of(testbed.channels)
+                ..Survey::of(channels)
             },
             (true, Knowledge::PipelineChannels) => Survey::of(faithful.iter().copied().collect()),
-            (false, _) => Survey::of(testbed.channels),
+            (false, _) => Survey::of(channels),
         };
         if !alone {
             // So many relays fit into one flood, and leave some for the others.

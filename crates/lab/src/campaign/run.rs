@@ -269,7 +269,6 @@ fn run_wave(
     let mut logs: Vec<Log> = plans.iter().map(|_| Log::default()).collect();
     let mut next = 0;
     let mut due = ordered;
-    let mut dbg_joined: Vec<(usize, SimTime)> = Vec::new();
     while next < routes.len() || logs.iter().any(|log| log.ended.is_none()) {
         let now = net.now();
         if now >= deadline {
@@ -303,7 +302,6 @@ fn run_wave(
         };
         let mut woke: Option<(usize, SimTime, mote::Event)> = None;
         net.run_until(until, |at, node, event| {
-            if let mote::Event::Joined = event { dbg_joined.push((node, at)); }
             let Some(job) = plans.iter().position(|plan| plan.sink == node) else {
                 return Continue(());
             };
@@ -347,13 +345,6 @@ fn run_wave(
         }
     }
     let end = net.now();
-    for (job, plan) in plans.iter().enumerate() {
-        for (node, stage) in plan.active_nodes() {
-            if !dbg_joined.iter().any(|(n, _)| *n == node) {
-                eprintln!("MISS wave {} job {job}/{} node {node} stage {stage}/{} at {:?}", campaign.waves, plans.len(), plan.hops, ordered);
-            }
-        }
-    }
     account(campaign, ordered, end, &logs);
     let wave = campaign.waves;
     Ok((plans.iter().zip(&logs))

@@ -11,9 +11,11 @@ use super::site::Sites;
 use super::spec::expect;
 use super::{in_order, ExperimentError, Ticker};
 use crate::campaign::{empty, CampaignError, Mode, NetworkRow};
+use crate::collect::CLEAN_CHANNELS;
 use crate::variant::Variant;
 use serde::Deserialize;
 use std::ops::ControlFlow::{Break, Continue};
+use thalweg_units::{Channel, ChannelSet};
 
 /// A whole network emptied.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -23,6 +25,10 @@ pub struct Network {
     pub testbed: String,
     /// Bytes of each node's object.
     pub bytes: u32,
+    /// The channels that are measured; transfers that run at once share those of them that link the
+    /// network well.
+    #[serde(default = "clean_channels")]
+    pub channels: Vec<u8>,
     /// From so many nodes only, spread over the network.
     pub sources: Option<u32>,
     /// Modes, by name ([`Mode::name`]).
@@ -31,7 +37,15 @@ pub struct Network {
     pub protocols: Vec<Variant>,
 }
 
+fn clean_channels() -> Vec<u8> {
+    CLEAN_CHANNELS.to_vec()
+}
+
 impl Network {
+    fn channel_set(&self) -> ChannelSet {
+        let valid = self.channels.iter().filter_map(|c| Channel::new(*c).ok());
+        valid.collect()
+    }
     pub(super) fn check(&self) -> Result<(), String> {
         let names: Vec<String> = Mode::ALL.iter().map(|m| m.name()).collect();
         let known = !self.modes.is_empty() && self.modes.iter().all(|m| names.contains(m));
@@ -39,6 +53,10 @@ impl Network {
         let piped = |v: &Variant| matches!(v.protocol(), crate::transfer::Protocol::P3);
         let pipelines = !self.protocols.is_empty() && self.protocols.iter().all(piped);
         expect("protocols", pipelines, "P3 or variants of it")?;
+        let clean = clean_channels().iter().all(|c| self.channels.contains(c));
+        let channels = clean && self.channels.iter().all(|c| Channel::new(*c).is_ok());
+        let range = "channels from 11 to 26, with 15, 20, 25 and 26";
+        expect("channels", channels, range)?;
         expect("sources", self.sources != Some(0), "at least 1")?;
         let bytes = (1..=16_384 * 118).contains(&self.bytes);
         expect("bytes", bytes, "1 to 1933312")
@@ -63,14 +81,13 @@ impl Network {
             .collect();
         in_order(&cases, |&(seed, mode, variant)| {
             ticker.go_on()?;
-            let mut settings = mode.settings(&testbed, variant, self.bytes);
+            let mut settings = mode.settings(&testbed, variant, self.channel_set(), self.bytes);
             settings.sources = self.sources.map(|n| n as usize);
             let mut observer = |_| match ticker.stopped() {
                 true => Break(()),
                 false => Continue(()),
             };
             let campaign = empty(&testbed, &settings, seed, &mut observer);
-            if let Ok(c) = &campaign { for t in c.transfers.iter().filter(|t| !t.verified || t.goodput_kbps < 170.0) { eprintln!("DBG {} {} seed{} {:?} w{} {}->{} h{} ch{:?} act{} pred{:.0} got{:.0} r1{:?} rounds{} {:?}", mode.name(), variant.name(), seed, c.channels, t.wave, t.source, t.sink, t.hops, t.channels, t.active_nodes, t.predicted_kbps, t.goodput_kbps, t.first_round_reliability, t.rounds, t.failure); } }
             let row = match campaign {
                 Ok(campaign) => campaign.row(&mode.name(), mode.stations()),
                 Err(CampaignError::Stopped) => return Err(ExperimentError::Stopped),

@@ -167,6 +167,7 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "p3/asym.toml",
     "p3/variants.toml",
     "p3/network.toml",
+    "p3/network-quiet.toml",
 ];
 
 impl Experiment {

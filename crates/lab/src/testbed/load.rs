@@ -16,6 +16,10 @@ const BUILT_IN: [(&str, &str); 5] = [
         "building100",
         include_str!("../../../../testbeds/building100.toml"),
     ),
+    (
+        "quiet100",
+        include_str!("../../../../testbeds/quiet100.toml"),
+    ),
     ("floor21", include_str!("../../../../testbeds/floor21.toml")),
     ("line5", include_str!("../../../../testbeds/line5.toml")),
     ("pair", include_str!("../../../../testbeds/pair.toml")),
