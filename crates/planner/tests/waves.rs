@@ -106,6 +106,43 @@ fn who_shares_a_channel_is_out_of_earshot() {
     assert!(shared > 0);
 }
 
+#[test]
+fn chains_share_channels_out_of_earshot_and_leave_some_to_others() {
+    for seed in 1..4 {
+        let links = building(NODES, seed);
+        let sinks = [30, 59];
+        let lean = |reuse| {
+            let mut request = WaveRequest::new(&links, RouteRequest::planned(0, 0), sinks.to_vec());
+            request.reuse = reuse;
+            request.channels.truncate(4);
+            request
+        };
+        let apart = waves(&links, lean(Reuse::OutOfEarshot), seed);
+        for wave in &apart {
+            for (at, a) in wave.plans.iter().enumerate() {
+                for b in &wave.plans[at + 1..] {
+                    assert!(!heard(&links, a, b) && !heard(&links, b, a), "seed {seed}");
+                }
+            }
+        }
+        let never = waves(&links, lean(Reuse::Never), seed);
+        let both = |waves: &[Wave]| waves.iter().filter(|w| w.plans.len() == 2).count();
+        assert!(
+            both(&never) > 0 && both(&apart) > both(&never),
+            "seed {seed}"
+        );
+        for wave in &never {
+            let mut used = BTreeSet::new();
+            for plan in &wave.plans {
+                let channels: BTreeSet<Channel> = plan.channels.iter().copied().collect();
+                assert!(channels.into_iter().all(|c| used.insert(c)), "seed {seed}");
+                // Nobody gets a plan that does not carry anything.
+                assert!(plan.prediction.goodput_kbps > 50.0, "seed {seed}");
+            }
+        }
+    }
+}
+
 /// Whether anyone of `b` hears on its own channel what someone of `a` sends there.
 fn heard(links: &LinkQualities, a: &Plan, b: &Plan) -> bool {
     a.active_nodes().iter().any(|&(from, stage)| {
