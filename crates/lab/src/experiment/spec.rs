@@ -73,6 +73,18 @@ impl Run {
             Self::Asymmetry(a) => a.check(),
         }
     }
+    /// The same in another network.
+    #[must_use]
+    pub fn with_testbed(mut self, name: String) -> Self {
+        match &mut self {
+            Self::Transfers(t) => t.testbed = name,
+            Self::LinkChannels(l) => l.testbed = name,
+            Self::Correlation(c) => c.testbed = name,
+            Self::Overhead(o) => o.testbed = name,
+            Self::Asymmetry(a) => a.transfers.testbed = name,
+        }
+        self
+    }
     /// The same with `routes` routes (or links) per seed, where the kind draws any.
     #[must_use]
     pub fn with_routes(mut self, routes: u32) -> Self {
@@ -161,6 +173,8 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "p3/degrade.toml",
     "p3/asym.toml",
     "p3/variants.toml",
+    "p3/mishaps.toml",
+    "p3/sizes.toml",
 ];
 
 impl Experiment {
