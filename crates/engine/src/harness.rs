@@ -6,7 +6,8 @@
 //! `thalweg-sim` does. Only radio 0 and slot 0 exist. Tests: at the end of this file.
 
 use crate::{
-    drain, BoardTiming, Cca, Engine, OpId, RadioEvent, RadioId, RadioOp, Refusal, Request, When,
+    drain, BoardTiming, Cca, Condition, Engine, OpId, RadioEvent, RadioId, RadioOp, Refusal,
+    Request, When,
 };
 use std::boxed::Box;
 use std::collections::BTreeMap;
@@ -95,7 +96,20 @@ struct Node<E> {
     slot: Option<Vec<u8>>,
     last_rx_end: Option<Instant>,
     lock: Option<Lock>,
+    conditional: Option<Conditional>,
+    /// How many bytes of a frame are handed over.
+    readout: usize,
     timeout: Option<Instant>,
+}
+
+/// Waits for a frame that has `bytes` at `offset`.
+struct Conditional {
+    op: OpId,
+    offset: u8,
+    bytes: Vec<u8>,
+    channel: Channel,
+    cca: Cca,
+    mpdu: Vec<u8>,
 }
 
 #[derive(Debug)]
@@ -145,6 +159,8 @@ impl<E: Engine> Net<E> {
                 slot: None,
                 last_rx_end: None,
                 lock: None,
+                conditional: None,
+                readout: phy::MAX_MPDU,
                 timeout: None,
             })
             .collect();
@@ -285,6 +301,7 @@ impl<E: Engine> Net<E> {
     fn submit(&mut self, n: usize, id: OpId, op: Owned) {
         let now = self.now;
         match op {
+            Owned::NoSuch => self.answer(n, now, Answer::Refused(id, Refusal::NoSuch)),
             Owned::Load(slot, _) | Owned::Send { slot, .. } if slot != 0 => {
                 self.answer(n, now, Answer::Refused(id, Refusal::NoSuch));
             }
@@ -329,15 +346,43 @@ impl<E: Engine> Net<E> {
                 let done = if busy.is_some() { now } else { since };
                 self.answer(n, done, Answer::Done(id));
             }
+            Owned::Conditional { condition, .. } if condition.len() > Condition::MAX_BYTES => {
+                self.answer(n, now, Answer::Refused(id, Refusal::BadLength));
+            }
+            Owned::Conditional {
+                offset,
+                condition: bytes,
+                channel,
+                cca,
+            } => {
+                let Some(mpdu) = self.nodes[n].slot.clone() else {
+                    return self.answer(n, now, Answer::Refused(id, Refusal::Empty));
+                };
+                self.supersede_conditional(n);
+                self.nodes[n].conditional = Some(Conditional {
+                    op: id,
+                    offset,
+                    bytes,
+                    channel,
+                    cca,
+                    mpdu,
+                });
+            }
+            Owned::Readout(bytes) => {
+                self.nodes[n].readout = bytes;
+                self.answer(n, now, Answer::Done(id));
+            }
             Owned::Sleep => {
                 self.supersede_lock(n);
                 self.supersede_pending(n);
+                self.supersede_conditional(n);
                 self.nodes[n].mode = Mode::Sleep;
                 self.power_down(n);
                 self.answer(n, now, Answer::Done(id));
             }
             Owned::Cancel => {
                 self.supersede_pending(n);
+                self.supersede_conditional(n);
                 self.answer(n, now, Answer::Done(id));
             }
         }
@@ -358,6 +403,23 @@ impl<E: Engine> Net<E> {
     fn supersede_pending(&mut self, n: usize) {
         if let Some(p) = self.nodes[n].pending.take() {
             self.answer(n, self.now, Answer::Refused(p.op, Refusal::Superseded));
+        }
+    }
+
+    fn supersede_conditional(&mut self, n: usize) {
+        if let Some(c) = self.nodes[n].conditional.take() {
+            self.answer(n, self.now, Answer::Refused(c.op, Refusal::Superseded));
+        }
+    }
+
+    /// The conditional transmission of node `n` goes out if `mpdu` meets its condition.
+    fn meet(&mut self, n: usize, mpdu: &[u8]) {
+        let met = self.nodes[n].conditional.take_if(|c| {
+            let (offset, bytes) = (c.offset, &c.bytes[..]);
+            Condition { offset, bytes }.holds(mpdu)
+        });
+        if let Some(c) = met {
+            self.send(n, c.op, c.mpdu, c.channel, When::Now, c.cca);
         }
     }
 
@@ -523,7 +585,9 @@ impl<E: Engine> Net<E> {
             if heard {
                 let end = frame.start + phy::air_time(frame.mpdu.len());
                 self.nodes[n].last_rx_end = Some(end);
-                let (mpdu, rssi, lqi) = (&frame.mpdu[..], Dbm(-60.0), 107);
+                self.meet(n, &frame.mpdu);
+                let bytes = self.nodes[n].readout.min(frame.mpdu.len());
+                let (mpdu, rssi, lqi) = (&frame.mpdu[..bytes], Dbm(-60.0), 107);
                 self.tell(
                     n,
                     RadioEvent::Frame {
@@ -555,8 +619,17 @@ enum Owned {
         channel: Channel,
         head_bytes: u8,
     },
+    Conditional {
+        offset: u8,
+        condition: Vec<u8>,
+        channel: Channel,
+        cca: Cca,
+    },
+    Readout(usize),
     Sleep,
     Cancel,
+    /// For a buffer that there is not.
+    NoSuch,
 }
 
 impl From<Request<'_>> for Owned {
@@ -587,6 +660,19 @@ impl From<Request<'_>> for Owned {
                 when,
                 cca,
             },
+            RadioOp::Conditional { slot, .. } if slot.0 != 0 => Self::NoSuch,
+            RadioOp::Conditional {
+                slot: _,
+                condition,
+                channel,
+                cca,
+            } => Self::Conditional {
+                offset: condition.offset,
+                condition: condition.bytes.to_vec(),
+                channel,
+                cca,
+            },
+            RadioOp::Readout { bytes } => Self::Readout(usize::from(bytes)),
             RadioOp::Listen {
                 channel,
                 head_bytes,

@@ -17,7 +17,9 @@ mod radio;
 mod timing;
 
 pub use pump::{drain, drive, Livelock, RadioPort, MAX_OPS_PER_DRAIN};
-pub use radio::{Cca, OpId, RadioEvent, RadioId, RadioOp, Refusal, Request, TxSlot, When};
+pub use radio::{
+    Cca, Condition, OpId, RadioEvent, RadioId, RadioOp, Refusal, Request, TxSlot, When,
+};
 pub use timing::BoardTiming;
 
 use thalweg_units::Instant;

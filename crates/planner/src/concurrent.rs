@@ -551,7 +551,7 @@ fn subsets(channels: &[Channel], size: usize) -> Vec<Vec<Channel>> {
 struct Earshot {
     /// By node: the channels on which it hears somebody who sends data.
     deafened: Vec<ChannelSet>,
-    /// By node: the channels on which it would be heard by somebody who listens for data.
+    /// By node: the channels on which it would be heard by somebody who listens.
     deafening: Vec<ChannelSet>,
 }
 
@@ -561,11 +561,13 @@ impl Earshot {
         let (mut deafened, mut deafening) = (nothing.clone(), nothing);
         for plan in plans {
             let stages = by_stage(plan);
-            for (stage, &used) in plan.channels.iter().enumerate().skip(1) {
+            for (stage, &used) in plan.channels.iter().enumerate() {
+                // Who listens at stage 0 is the source, for NACKs.
+                let senders = stage.checked_sub(1).map_or(&[][..], |s| &stages[s]);
                 for &channel in channels {
                     for node in 0..expected.nodes() {
                         let hears = |&from: &usize| expected.disturbs(from, node, channel, used);
-                        if stages[stage - 1].iter().any(hears) {
+                        if senders.iter().any(hears) {
                             deafened[node] = deafened[node].with(channel);
                         }
                         let heard = |&to: &usize| expected.disturbs(node, to, used, channel);

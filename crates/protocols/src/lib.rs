@@ -10,6 +10,7 @@ extern crate std;
 
 pub mod collection;
 pub mod floodnet;
+pub mod forward;
 #[cfg(any(test, feature = "std"))]
 pub mod fountain;
 pub mod glossy;

@@ -32,6 +32,7 @@ impl World {
                 self.radios[n].dead = true;
                 self.stop_receiving(n);
                 self.drop_pending(n);
+                self.drop_conditional(n);
                 self.settle(n);
             }
             Fault::Deaf { until } => {
@@ -83,6 +84,7 @@ impl World {
         }
         let local = self.timers[n].local.take();
         self.set_timeout(n, local);
+        self.begin_work(n);
     }
 
     pub(crate) fn undeafen(&mut self, n: usize) {

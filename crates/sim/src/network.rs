@@ -9,6 +9,7 @@ use crate::capture::{Capture, CaptureError};
 use crate::energy::Energy;
 use crate::fault::Fault;
 use crate::radio::Radio;
+use crate::timeline::SpanHook;
 use crate::trace::{AirHook, Stats, TraceHook, Watch};
 use crate::world::{Next, World};
 use std::collections::VecDeque;
@@ -230,6 +231,10 @@ impl<E: Engine> Network<E> {
             begins: Vec::new(),
             ends: Vec::new(),
         });
+    }
+    /// Calls `hook` with what radios and microcontrollers do from now on.
+    pub fn spans(&mut self, hook: Option<SpanHook>) {
+        self.world.spans = hook;
     }
     /// Ends [`Network::watch`].
     pub fn unwatch(&mut self) {

@@ -4,8 +4,11 @@
 //! taken from the buffer when `Transmit` is asked for. Tests: `tests/contract.rs`,
 //! `tests/random_operations.rs`.
 
+use crate::conditional::conditional;
 use crate::queue::Rank;
 use crate::radio::{Excursion, Filling, Mode, Pending};
+use crate::software::Deferred;
+use crate::timeline::Activity;
 use crate::world::{What, World};
 use thalweg_engine::{Cca, OpId, RadioId, RadioOp, Refusal, Request, TxSlot, When};
 use thalweg_units::Channel;
@@ -20,13 +23,13 @@ pub(crate) enum Dropped {
 }
 
 /// A transmission that is asked for.
-struct Shot {
-    id: OpId,
-    frame: FrameBuf,
-    filling: Filling,
-    channel: Channel,
-    when: When,
-    cca: Cca,
+pub(crate) struct Shot {
+    pub(crate) id: OpId,
+    pub(crate) frame: FrameBuf,
+    pub(crate) filling: Filling,
+    pub(crate) channel: Channel,
+    pub(crate) when: When,
+    pub(crate) cca: Cca,
 }
 
 impl World {
@@ -36,8 +39,15 @@ impl World {
         if request.radio != RadioId(0) {
             return self.refuse(n, id, Refusal::NoSuch);
         }
+        if self.radios[n].board.software.is_serial() {
+            return self.defer(n, request);
+        }
         match request.op {
-            RadioOp::Load { slot, .. } | RadioOp::Transmit { slot, .. } if slot != TxSlot(0) => {
+            RadioOp::Load { slot, .. }
+            | RadioOp::Transmit { slot, .. }
+            | RadioOp::Conditional { slot, .. }
+                if slot != TxSlot(0) =>
+            {
                 self.refuse(n, id, Refusal::NoSuch);
             }
             RadioOp::Load { mpdu, .. } => {
@@ -50,27 +60,23 @@ impl World {
                 radio.slot = Some(frame);
                 radio.bus_until = until;
                 radio.meter.mcu(from, until);
+                self.span(n, from, until, Activity::Load, None, Some(mpdu));
+                self.overwritten(n);
                 self.done(n, until, id);
             }
             RadioOp::Transmit {
                 channel, when, cca, ..
-            } => match self.radios[n].slot {
-                Some(frame) => {
-                    let filling = Filling::Loaded;
-                    self.send(
-                        n,
-                        Shot {
-                            id,
-                            frame,
-                            filling,
-                            channel,
-                            when,
-                            cca,
-                        },
-                    );
-                }
-                None => self.refuse(n, id, Refusal::Empty),
+            } => self.carry_out(n, id, Deferred::Transmit { channel, when, cca }),
+            RadioOp::Conditional {
+                condition,
+                channel,
+                cca,
+                ..
+            } => match conditional(condition, channel, cca) {
+                Some(op) => self.carry_out(n, id, op),
+                None => self.refuse(n, id, Refusal::BadLength),
             },
+            RadioOp::Readout { bytes } => self.carry_out(n, id, Deferred::Readout(bytes)),
             RadioOp::Stream {
                 mpdu,
                 channel,
@@ -97,6 +103,47 @@ impl World {
                 channel,
                 head_bytes,
             } => {
+                let op = Deferred::Listen {
+                    channel,
+                    head_bytes,
+                };
+                self.carry_out(n, id, op);
+            }
+            RadioOp::Sleep => self.carry_out(n, id, Deferred::Sleep),
+            RadioOp::Cancel => self.carry_out(n, id, Deferred::Cancel),
+        }
+    }
+
+    /// Lets an operation take effect, now.
+    pub(crate) fn carry_out(&mut self, n: usize, id: OpId, op: Deferred) {
+        let now = self.now;
+        match op {
+            Deferred::Transmit { channel, when, cca } => match self.radios[n].slot {
+                Some(frame) => {
+                    let filling = Filling::Loaded;
+                    self.send(
+                        n,
+                        Shot {
+                            id,
+                            frame,
+                            filling,
+                            channel,
+                            when,
+                            cca,
+                        },
+                    );
+                }
+                None => self.refuse(n, id, Refusal::Empty),
+            },
+            Deferred::Conditional { .. } => self.await_condition(n, id, op),
+            Deferred::Readout(bytes) => {
+                self.radios[n].readout = bytes;
+                self.done(n, now, id);
+            }
+            Deferred::Listen {
+                channel,
+                head_bytes,
+            } => {
                 self.radios[n].mode = Mode::Listen {
                     channel,
                     head_bytes,
@@ -108,14 +155,16 @@ impl World {
                 };
                 self.done(n, on, id);
             }
-            RadioOp::Sleep => {
+            Deferred::Sleep => {
                 self.radios[n].mode = Mode::Sleep;
                 self.stop_receiving(n);
                 self.drop_pending(n);
+                self.drop_conditional(n);
                 self.settle(n);
                 self.done(n, now, id);
             }
-            RadioOp::Cancel => {
+            Deferred::Cancel => {
+                self.drop_conditional(n);
                 if self.drop_pending(n) == Dropped::MustSettle {
                     self.settle(n);
                 }
@@ -125,7 +174,7 @@ impl World {
     }
 
     /// Accepts a transmission, or refuses it.
-    fn send(&mut self, n: usize, shot: Shot) {
+    pub(crate) fn send(&mut self, n: usize, shot: Shot) {
         let Shot {
             id,
             frame,
@@ -137,7 +186,10 @@ impl World {
         let now = self.now;
         let radio = &mut self.radios[n];
         let turnaround = radio.board.timing.turnaround;
-        let soonest = radio.soonest_strobe(now);
+        let soonest = match cca {
+            Cca::Skip => radio.soonest_strobe(now),
+            Cca::Require => radio.soonest_look(now, channel),
+        };
         let ready = soonest + turnaround;
         let nominal = match when {
             When::Now => ready,
@@ -171,6 +223,7 @@ impl World {
         let token = radio.tokens;
         if filling == Filling::Streamed {
             radio.slot = Some(frame);
+            self.overwritten(n);
         }
         let dropped = self.drop_pending(n);
         self.radios[n].pending = Some(Pending {
@@ -210,7 +263,7 @@ impl World {
     }
 }
 
-fn frame(mpdu: &[u8]) -> Option<FrameBuf> {
+pub(crate) fn frame(mpdu: &[u8]) -> Option<FrameBuf> {
     FrameBuf::from_slice(mpdu)
         .ok()
         .filter(|frame| !frame.is_empty())

@@ -70,6 +70,14 @@ pub(crate) struct Radio {
     pub(crate) tuned: bool,
     /// Until when the frame lasts that the receiver is synchronised on.
     pub(crate) receiving_until: SimTime,
+    /// When the SFD of that frame ended.
+    pub(crate) receiving_sfd: SimTime,
+    /// The receive buffer could not take all of it.
+    pub(crate) overflown: bool,
+    /// When the receiver is on, or will be; none while it is turned to nothing.
+    pub(crate) on_from: Option<SimTime>,
+    /// How many bytes of a frame are read out.
+    pub(crate) readout: u8,
     /// When the good frame received last ended.
     pub(crate) last_rx_end: Option<SimTime>,
     pub(crate) dead: bool,
@@ -95,6 +103,10 @@ impl Radio {
             tuning: 0,
             tuned: false,
             receiving_until: SimTime::ZERO,
+            receiving_sfd: SimTime::ZERO,
+            overflown: false,
+            on_from: None,
+            readout: u8::MAX,
             last_rx_end: None,
             dead: false,
             deaf_until: None,
@@ -116,6 +128,21 @@ impl Radio {
         };
         let awake = self.awake_from.unwrap_or(now + self.board.timing.wake);
         now.max(free).max(self.bus_until).max(awake)
+    }
+    /// The same where the channel is to be looked at first: the receiver must have been on for long
+    /// enough, on that channel.
+    pub(crate) fn soonest_look(&self, now: SimTime, channel: Channel) -> SimTime {
+        let soonest = self.soonest_strobe(now);
+        let settle = self.board.software.costs().cca_settle;
+        if settle.is_zero() {
+            return soonest;
+        }
+        let here = matches!(self.mode, Mode::Listen { channel: c, .. } if c == channel);
+        let on = match (self.excursion, self.on_from) {
+            (Excursion::No, Some(on)) if here => on,
+            _ => soonest + self.board.timing.turnaround,
+        };
+        soonest.max(on + settle)
     }
     /// How long it takes to copy `bytes` over the bus.
     pub(crate) fn copy_time(&self, bytes: usize) -> Duration {

@@ -8,6 +8,8 @@ use crate::capture::{Capture, CaptureError};
 use crate::fault::Fault;
 use crate::queue::{Queue, Rank, Slab};
 use crate::radio::Radio;
+use crate::software::Mcu;
+use crate::timeline::SpanHook;
 use crate::trace::{Stats, TraceHook, Watch};
 use thalweg_engine::{OpId, RadioEvent, Refusal};
 use thalweg_medium::{EarId, Medium, Reception, TxId};
@@ -39,6 +41,7 @@ pub(crate) enum Telling {
     },
     Frame {
         air: u32,
+        bytes: u8,
         sfd: Instant,
         end: Instant,
         rssi: Dbm,
@@ -82,6 +85,11 @@ pub(crate) enum What {
     Timer {
         node: u32,
     },
+    /// A piece of a microcontroller's work ends.
+    Work {
+        node: u32,
+        begun: u32,
+    },
     Undeafen {
         node: u32,
     },
@@ -122,10 +130,12 @@ pub(crate) struct World {
     pub(crate) capture: Option<Box<dyn Capture>>,
     pub(crate) trace: Option<TraceHook>,
     pub(crate) watch: Option<Watch>,
+    pub(crate) spans: Option<SpanHook>,
     pub(crate) failed: Option<CaptureError>,
     pub(crate) medium: Medium,
     pub(crate) queue: Queue<What>,
     pub(crate) radios: Vec<Radio>,
+    pub(crate) mcus: Vec<Mcu>,
     pub(crate) timers: Vec<Timer>,
     pub(crate) airs: Slab<Air>,
     /// Of these, what has not ended.
@@ -144,16 +154,19 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new(medium: Medium, radios: Vec<Radio>) -> Self {
         let timers = vec![Timer::default(); radios.len()];
+        let mcus = radios.iter().map(|_| Mcu::default()).collect();
         Self {
             now: SimTime::ZERO,
             stats: Stats::default(),
             capture: None,
             trace: None,
             watch: None,
+            spans: None,
             failed: None,
             medium,
             queue: Queue::new(),
             radios,
+            mcus,
             timers,
             airs: Slab::new(),
             on_air: Vec::new(),
@@ -216,6 +229,7 @@ impl World {
                 What::AirStart { node, token } => self.air_start(node as usize, token),
                 What::AirEnd { air } => self.air_end(air),
                 What::Head { node, air, tuning } => self.head(node as usize, air, tuning),
+                What::Work { node, begun } => self.end_work(node as usize, begun),
                 What::Undeafen { node } => self.undeafen(node as usize),
                 What::Strike { planned } => self.strike(planned as usize),
                 What::Tell { node, telling } => {
@@ -234,6 +248,7 @@ impl World {
                     if !self.radios[n].dead {
                         self.timers[n].wanted = None;
                         self.timers[n].local = None;
+                        self.pass_timeout(n);
                         return Ok(Next::Timeout { node: n });
                     }
                 }
@@ -326,6 +341,7 @@ impl World {
             }
             Telling::Frame {
                 air,
+                bytes,
                 sfd,
                 end,
                 rssi,
@@ -333,7 +349,7 @@ impl World {
             } => {
                 if let Some(frame) = self.airs.get(air) {
                     handle(RadioEvent::Frame {
-                        mpdu: &frame.mpdu,
+                        mpdu: &frame.mpdu[..usize::from(bytes)],
                         sfd,
                         end,
                         rssi,

@@ -12,3 +12,5 @@ pub const PIPE_DATA: u8 = 0x18;
 pub const PIPE_REQUEST: u8 = 0x19;
 /// A pipeline's NACK.
 pub const PIPE_NACK: u8 = 0x1a;
+/// A packet that is forwarded hop by hop (CIT).
+pub const FORWARD: u8 = 0x28;

@@ -11,6 +11,7 @@ pub mod beacon;
 pub mod buf;
 pub mod dispatch;
 pub mod flood;
+pub mod forward;
 pub mod mac;
 pub mod phy;
 pub mod pipeline;

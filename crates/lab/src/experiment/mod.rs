@@ -38,7 +38,7 @@ pub use report::Report;
 pub use row::{csv, Row, Value};
 pub use site::{faithful_survey, Site, Sites};
 pub use spec::{Experiment, Quick, Run, SpecError};
-pub use transfers::{Floors, RouteSpec, Transfers};
+pub use transfers::{Explained, ExplainedTransfer, Floors, Mishap, RouteSpec, Transfers};
 
 use crate::testbed::TestbedError;
 use crate::transfer::SessionError;
@@ -166,6 +166,24 @@ pub fn run(
         Run::Asymmetry(a) => a.rows(seeds, sites, &ticker),
         Run::Network(n) => n.rows(seeds, sites, &ticker),
     }
+}
+
+/// Runs the transfers of `run` again, watched: where their packets were lost. None where `run` is
+/// of another kind.
+///
+/// # Errors
+/// [`ExperimentError`].
+pub fn explain(
+    run: &Run,
+    seeds: &[u64],
+    sites: &Sites,
+    observer: ProgressObserver<'_>,
+) -> Result<Option<Explained>, ExperimentError> {
+    let Run::Transfers(transfers) = run else {
+        return Ok(None);
+    };
+    let ticker = Ticker::new(seeds.len() as u64 * run.parts(), observer);
+    transfers.explain(seeds, sites, &ticker).map(Some)
 }
 
 impl Run {

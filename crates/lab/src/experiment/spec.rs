@@ -77,6 +77,19 @@ impl Run {
             Self::Network(n) => n.check(),
         }
     }
+    /// The same in another network.
+    #[must_use]
+    pub fn with_testbed(mut self, name: String) -> Self {
+        match &mut self {
+            Self::Transfers(t) => t.testbed = name,
+            Self::LinkChannels(l) => l.testbed = name,
+            Self::Correlation(c) => c.testbed = name,
+            Self::Overhead(o) => o.testbed = name,
+            Self::Asymmetry(a) => a.transfers.testbed = name,
+            Self::Network(n) => n.testbed = name,
+        }
+        self
+    }
     /// The same with `routes` routes (or links) per seed, where the kind draws any.
     #[must_use]
     pub fn with_routes(mut self, routes: u32) -> Self {
@@ -168,6 +181,8 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "p3/variants.toml",
     "p3/network.toml",
     "p3/network-quiet.toml",
+    "p3/mishaps.toml",
+    "p3/sizes.toml",
 ];
 
 impl Experiment {

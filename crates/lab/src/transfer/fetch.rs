@@ -48,7 +48,8 @@ pub struct Terms {
     pub threshold: Option<Percent>,
     /// After how many seconds a transfer is given up.
     pub deadline_s: u16,
-    /// How often the sink tries to wake a route from which nothing comes.
+    /// How often the sink begins a [`Protocol::P3`] transfer that breaks off. PIP, which gives up
+    /// by design, has one attempt.
     pub attempts: u32,
     /// How frames begin. This and what follows is for [`Protocol::P3`] alone.
     pub format: Format,
@@ -126,11 +127,15 @@ impl Session {
         let active = active_nodes(plan, protocol);
         let mut log = Log::new(self.cycle(terms));
         for attempt in 1..=terms.attempts.max(1) {
+            if log.received > 0 {
+                // Relays of the broken transfer are deaf to a wake-up until they give it up.
+                self.settle()?;
+            }
             let route = self.route(plan, protocol, terms)?;
             self.net.engine_mut(plan.sink).store_mut().clear();
+            log.begin(attempt);
             self.run_transfer(plan.sink, &active, route, &mut log, observer)?;
-            let nothing_came = log.received == 0 && log.complete.is_none();
-            if !(nothing_came && attempt < terms.attempts && protocol == Protocol::P3) {
+            if !(log.is_broken() && protocol == Protocol::P3) {
                 break;
             }
         }
@@ -323,6 +328,7 @@ impl Session {
             energy_j: spent(&log.energy_after) - spent(&log.energy_before),
             duration_s: duration.as_secs_f64(),
             wake_up_s: log.wake_up.as_secs_f64(),
+            attempts: log.attempt,
             failure: (!verified).then(|| log.failure()),
             seed: self.seed,
         };

@@ -127,7 +127,10 @@ impl Engine for Watched {
                             "floods cancel a pipeline's {ours:?}"
                         );
                     }
-                    RadioOp::Listen { .. } | RadioOp::Load { .. } => {}
+                    RadioOp::Listen { .. }
+                    | RadioOp::Load { .. }
+                    | RadioOp::Conditional { .. }
+                    | RadioOp::Readout { .. } => {}
                 }
                 Some(request)
             }
