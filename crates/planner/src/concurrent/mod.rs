@@ -3,9 +3,11 @@
 //!
 //! The farthest source comes first, then for every other sink the farthest source that fits beside
 //! what is chosen: its relays are free, enough channels are, and what is predicted of it keeps its share
-//! of what it would do alone. Invariants: no node has two parts in a wave, sinks never relay, two
-//! transfers share a channel only under [`Reuse::OutOfEarshot`]. Not modelled: what transfers of a wave
-//! do to each other's frames over neighbouring channels. Tests: below and tests/waves.rs.
+//! of what it would do alone. Lean chains are sought around what others disturb (`earshot.rs`).
+//! Invariants: no node has two parts in a wave, sinks never relay, two transfers share a channel only
+//! under [`Reuse::OutOfEarshot`]. Tests: tests/waves.rs.
+
+mod earshot;
 
 use crate::channels::{apart, counted_back, spread_order, REUSE_DISTANCE};
 use crate::expect::Expected;
@@ -15,6 +17,7 @@ use crate::plan::{Plan, PlanError};
 use crate::request::{RouteRequest, Style};
 use crate::route::plan;
 use crate::topology::Topology;
+use earshot::{free_links, without, Earshot};
 use rand::Rng;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -543,95 +546,4 @@ fn subsets(channels: &[Channel], size: usize) -> Vec<Vec<Channel>> {
         whole
     });
     with.chain(subsets(rest, size)).collect()
-}
-
-/// Who is disturbed by, and who disturbs, the data of the transfers of a wave, on its channel or from
-/// one beside it. NACKs are short and few.
-#[derive(Default)]
-struct Earshot {
-    /// By node: the channels on which it hears somebody who sends data.
-    deafened: Vec<ChannelSet>,
-    /// By node: the channels on which it would be heard by somebody who listens.
-    deafening: Vec<ChannelSet>,
-}
-
-impl Earshot {
-    fn new(expected: &Expected, channels: &[Channel], plans: &[Plan]) -> Self {
-        let nothing = vec![ChannelSet::EMPTY; expected.nodes()];
-        let (mut deafened, mut deafening) = (nothing.clone(), nothing);
-        for plan in plans {
-            let stages = by_stage(plan);
-            for (stage, &used) in plan.channels.iter().enumerate() {
-                // Who listens at stage 0 is the source, for NACKs.
-                let senders = stage.checked_sub(1).map_or(&[][..], |s| &stages[s]);
-                for &channel in channels {
-                    for node in 0..expected.nodes() {
-                        let hears = |&from: &usize| expected.disturbs(from, node, channel, used);
-                        if senders.iter().any(hears) {
-                            deafened[node] = deafened[node].with(channel);
-                        }
-                        let heard = |&to: &usize| expected.disturbs(node, to, used, channel);
-                        if stages[stage].iter().any(heard) {
-                            deafening[node] = deafening[node].with(channel);
-                        }
-                    }
-                }
-            }
-        }
-        Self {
-            deafened,
-            deafening,
-        }
-    }
-    /// Whether data from one node to another would be disturbed, or disturb.
-    fn disturbs(&self, from: usize, to: usize, channel: Channel) -> bool {
-        let on = |sets: &[ChannelSet], node: usize| {
-            sets.get(node).is_some_and(|set| set.contains(channel))
-        };
-        on(&self.deafened, to) || on(&self.deafening, from)
-    }
-}
-
-/// The links on `channels` among nodes that are not `taken`.
-fn without(
-    links: &LinkQualities,
-    channels: &[Channel],
-    taken: impl Fn(usize) -> bool,
-) -> LinkQualities {
-    free_links(links, channels, taken, |_, _, _| false)
-}
-
-/// The same without those that are `barred`.
-fn free_links(
-    links: &LinkQualities,
-    channels: &[Channel],
-    taken: impl Fn(usize) -> bool,
-    barred: impl Fn(usize, usize, Channel) -> bool,
-) -> LinkQualities {
-    let mut free = LinkQualities::new(links.nodes());
-    if let Some(places) = links.places() {
-        // One place for each node, as before.
-        let _ = free.set_places(places.to_vec());
-    }
-    let mut channels = channels.to_vec();
-    channels.sort_unstable();
-    channels.dedup();
-    for channel in channels {
-        for from in (0..links.nodes()).filter(|&node| !taken(node)) {
-            for (to, quality) in links.heard_from(from, channel) {
-                if taken(to) || barred(from, to, channel) {
-                    continue;
-                }
-                // What was recorded once can be recorded again.
-                let _ = match quality.sent {
-                    Some(sent) => {
-                        let received = (quality.prr * f64::from(sent)).round() as u32;
-                        free.record(from, to, channel, received, sent, quality.rssi)
-                    }
-                    None => free.record_prr(from, to, channel, quality.prr, quality.rssi),
-                };
-            }
-        }
-    }
-    free
 }
