@@ -253,7 +253,9 @@ pub(crate) enum ExperimentCommand {
 #[command(after_help = "\
 Examples:
   thalweg run p3.fig5
-  thalweg run my-sweep.toml --seeds 1..20 --out results")]
+  thalweg run my-sweep.toml --seeds 1..20 --out results
+  thalweg run p3.fig5 --testbed grenoble.k7.gz
+  thalweg run p3.fig5 --seeds 7 --routes 1 --explain")]
 pub(crate) struct RunArgs {
     /// A built-in experiment (see `thalweg experiment list`) or a TOML file.
     #[arg(value_name = "EXPERIMENT|FILE", value_parser = values::name)]
@@ -261,9 +263,16 @@ pub(crate) struct RunArgs {
     /// The seeds, both ends included, such as 1..10 or 7 [default: the experiment's, mostly 1..10].
     #[arg(long, value_name = "A..B", value_parser = values::seeds)]
     pub(crate) seeds: Option<Seeds>,
+    /// Run it in this network instead of its own: a built-in name or a file.
+    #[arg(long, value_name = "NAME|FILE", value_parser = values::name)]
+    pub(crate) testbed: Option<String>,
     /// Draw so many routes (or links, or sources) per seed [default: the experiment's].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) routes: Option<u32>,
+    /// Say where the transfers' packets were lost and why: in sums over all of them, and hop by hop
+    /// where there are few; hop by hop for all in explain.json with --out.
+    #[arg(long)]
+    pub(crate) explain: bool,
     /// Print the results as JSON, one object a line.
     #[arg(long)]
     pub(crate) json: bool,

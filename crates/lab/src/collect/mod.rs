@@ -26,6 +26,9 @@ use thalweg_sim::Capture;
 use thalweg_units::{Channel, ChannelSet, NodeId};
 use thalweg_wire::route::PayloadSize;
 
+/// How often an object is asked for, each time over another plan.
+const ATTEMPTS: u64 = 3;
+
 /// What is to be fetched, and how.
 #[derive(Debug, Clone)]
 pub struct Request {
@@ -241,7 +244,8 @@ impl Collector {
         self.site.plan(request)
     }
 
-    /// Fetches the object over `plan`, and again with PIP where `request` is for P3. What is on
+    /// Fetches the object over `plan` (where that transfer breaks off, over other plans, three times
+    /// in all), and again with PIP where `request` is for P3. What is on
     /// the air goes to `capture`.
     ///
     /// # Errors
@@ -283,8 +287,10 @@ impl Collector {
         mut maps: Option<&mut Vec<LossMap>>,
     ) -> Result<Report, CollectError> {
         let variant = request.protocol;
+        // A transfer that breaks off is tried again, but over another plan.
         let faithful = Terms {
             payload: request.payload,
+            attempts: 1,
             ..Terms::default()
         };
         let terms = variant.terms(faithful);
@@ -311,7 +317,7 @@ impl Collector {
         if capture.is_some() {
             session.network().capture(capture)?;
         }
-        let mut run = |session: &mut Session, protocol: Protocol, terms: &Terms| {
+        let mut run = |session: &mut Session, plan: &Plan, protocol: Protocol, terms: &Terms| {
             let mut steps = |step: Step| match step {
                 Step::WakingUp => observer(Progress::WakingUp { protocol }),
                 Step::Packets {
@@ -335,13 +341,25 @@ impl Collector {
             maps.push(map);
             Ok((outcome, object))
         };
-        let (mut outcome, object) = run(&mut session, variant.protocol(), &terms)?;
+        let (mut outcome, mut object) = run(&mut session, plan, variant.protocol(), &terms)?;
+        for attempt in 1..ATTEMPTS {
+            if outcome.verified || variant.protocol() != Protocol::P3 {
+                break;
+            }
+            let Ok(again) = self.plan_again(request, from, attempt) else {
+                break;
+            };
+            session.settle()?;
+            let (mut next, arrived) = run(&mut session, &again, Protocol::P3, &faithful)?;
+            next.follows(&outcome, Session::SETTLING.as_secs_f64());
+            (outcome, object) = (next, arrived);
+        }
         outcome.seed = self.seed;
         variant.name().clone_into(&mut outcome.protocol);
         let baseline = match variant.protocol() {
             Protocol::P3 => {
                 session.settle()?;
-                let (mut baseline, _) = run(&mut session, Protocol::Pip, &faithful)?;
+                let (mut baseline, _) = run(&mut session, plan, Protocol::Pip, &faithful)?;
                 baseline.seed = self.seed;
                 Some(baseline)
             }
@@ -360,6 +378,22 @@ impl Collector {
             survey: self.survey_cost(),
             object,
         })
+    }
+
+    /// The plan of another attempt: P3 as published, over as many paths as there are, halves drawn
+    /// anew, since some node of the plan before may be gone.
+    fn plan_again(
+        &self,
+        request: &Request,
+        from: NodeId,
+        attempt: u64,
+    ) -> Result<Plan, CollectError> {
+        let request = Request {
+            from: Some(from),
+            protocol: Variant::P3,
+            ..request.clone()
+        };
+        self.site.plan_attempt(&request, attempt)
     }
 
     /// What it took to know the links.
@@ -439,4 +473,32 @@ fn index_of(testbed: &Testbed, node: NodeId) -> Result<usize, CollectError> {
             first: ids().min().unwrap_or(node),
             last: ids().max().unwrap_or(node),
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_attempt_goes_over_another_plan() {
+        let testbed = Testbed::load("building100").unwrap();
+        let mut quiet = |_: Progress| Continue(());
+        let collector = Collector::open(testbed, None, None, None, 1, &mut quiet).unwrap();
+        let request = Request {
+            from: None,
+            to: None,
+            object: Object::Random { bytes: 1_000 },
+            protocol: Variant::P3Planned,
+            payload: PayloadSize::MAX,
+            paths: None,
+            hops: None,
+        };
+        let first = collector.plan(&request).unwrap();
+        let from = collector.testbed().nodes[first.source].id;
+        let second = collector.plan_again(&request, from, 1).unwrap();
+        let third = collector.plan_again(&request, from, 2).unwrap();
+        assert_eq!((second.source, second.sink), (first.source, first.sink));
+        assert!(second.active_nodes().len() > first.active_nodes().len());
+        assert_ne!(second.stages, third.stages, "halves are drawn anew");
+    }
 }

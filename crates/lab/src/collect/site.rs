@@ -153,6 +153,15 @@ impl Site {
     /// # Errors
     /// [`CollectError`].
     pub fn plan(&self, request: &Request) -> Result<Plan, CollectError> {
+        self.plan_attempt(request, 0)
+    }
+
+    /// The same, drawn anew for attempt `attempt`: other halves, other chains.
+    pub(super) fn plan_attempt(
+        &self,
+        request: &Request,
+        attempt: u64,
+    ) -> Result<Plan, CollectError> {
         let source = match request.from {
             Some(node) => index_of(&self.testbed, node)?,
             None => self.far_source(request)?,
@@ -161,8 +170,10 @@ impl Site {
             return Err(CollectError::SourceIsSink(self.sink()));
         }
         let route = self.route_request(source, request, packets_of(request)?);
+        let ids = [source as u64, self.ends.sink as u64, attempt];
+        let ids = if attempt == 0 { &ids[..2] } else { &ids[..] };
         let seek = |route: &RouteRequest| {
-            let mut rng = stream(self.seed, "plan", &[source as u64, self.ends.sink as u64]);
+            let mut rng = stream(self.seed, "plan", ids);
             plan(&self.links, route, &mut rng)
         };
         let longest = usize::from(thalweg_wire::pipeline::MAX_HOPS);

@@ -13,6 +13,7 @@ mod figure;
 mod forwarding;
 mod link_channels;
 mod metric;
+mod network;
 mod overhead;
 mod page;
 mod probe;
@@ -32,13 +33,14 @@ pub use figure::{Axis, FigureSpec, Mark, Over, ReferenceSpec};
 pub use forwarding::{ForwardingRuns, Measure};
 pub use link_channels::LinkChannels;
 pub use metric::{mean_and_interval, Measured, MetricSpec, Statistic};
+pub use network::Network;
 pub use overhead::Overhead;
 pub use page::{page, short, span};
 pub use report::Report;
 pub use row::{csv, Row, Value};
 pub use site::{faithful_survey, Site, Sites};
 pub use spec::{Experiment, Quick, Run, SpecError};
-pub use transfers::{Floors, RouteSpec, Transfers};
+pub use transfers::{Explained, ExplainedTransfer, Floors, Mishap, RouteSpec, Transfers};
 
 use crate::forwarding::ChainError;
 use crate::testbed::TestbedError;
@@ -174,8 +176,27 @@ pub fn run(
         Run::Correlation(c) => c.rows(seeds, sites, &ticker),
         Run::Overhead(o) => o.rows(seeds, sites, &ticker),
         Run::Asymmetry(a) => a.rows(seeds, sites, &ticker),
+        Run::Network(n) => n.rows(seeds, sites, &ticker),
         Run::Forwarding(f) => f.rows(seeds, sites, &ticker),
     }
+}
+
+/// Runs the transfers of `run` again, watched: where their packets were lost. None where `run` is
+/// of another kind.
+///
+/// # Errors
+/// [`ExperimentError`].
+pub fn explain(
+    run: &Run,
+    seeds: &[u64],
+    sites: &Sites,
+    observer: ProgressObserver<'_>,
+) -> Result<Option<Explained>, ExperimentError> {
+    let Run::Transfers(transfers) = run else {
+        return Ok(None);
+    };
+    let ticker = Ticker::new(seeds.len() as u64 * run.parts(), observer);
+    transfers.explain(seeds, sites, &ticker).map(Some)
 }
 
 impl Run {
@@ -187,6 +208,7 @@ impl Run {
             Self::Correlation(c) => c.parts(),
             Self::Overhead(_) => overhead::PARTS,
             Self::Asymmetry(a) => a.parts(),
+            Self::Network(n) => n.parts(),
             Self::Forwarding(f) => f.parts(),
         }
     }

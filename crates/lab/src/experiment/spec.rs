@@ -6,6 +6,7 @@ use super::figure::FigureSpec;
 use super::forwarding::ForwardingRuns;
 use super::link_channels::LinkChannels;
 use super::metric::MetricSpec;
+use super::network::Network;
 use super::overhead::Overhead;
 use super::transfers::Transfers;
 use serde::Deserialize;
@@ -61,6 +62,8 @@ pub enum Run {
     Overhead(Box<Overhead>),
     /// Transfers over a route whose reverse direction is dead at one hop.
     Asymmetry(Box<Asymmetry>),
+    /// A whole network emptied, in several modes.
+    Network(Network),
     /// Chains of forwarders.
     Forwarding(ForwardingRuns),
 }
@@ -74,8 +77,23 @@ impl Run {
             Self::Correlation(c) => c.check(),
             Self::Overhead(o) => o.check(),
             Self::Asymmetry(a) => a.check(),
+            Self::Network(n) => n.check(),
             Self::Forwarding(f) => f.check(),
         }
+    }
+    /// The same in another network.
+    #[must_use]
+    pub fn with_testbed(mut self, name: String) -> Self {
+        match &mut self {
+            Self::Transfers(t) => t.testbed = name,
+            Self::LinkChannels(l) => l.testbed = name,
+            Self::Correlation(c) => c.testbed = name,
+            Self::Overhead(o) => o.testbed = name,
+            Self::Asymmetry(a) => a.transfers.testbed = name,
+            Self::Network(n) => n.testbed = name,
+            Self::Forwarding(f) => f.testbed = name,
+        }
+        self
     }
     /// The same with `routes` routes (or links) per seed, where the kind draws any.
     #[must_use]
@@ -85,6 +103,7 @@ impl Run {
             Self::LinkChannels(l) => l.links = routes,
             Self::Asymmetry(a) => a.transfers.routes = routes,
             Self::Overhead(o) => o.sources = Some(routes),
+            Self::Network(n) => n.sources = Some(routes),
             Self::Correlation(_) | Self::Forwarding(_) => {}
         }
         self
@@ -165,6 +184,10 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "p3/degrade.toml",
     "p3/asym.toml",
     "p3/variants.toml",
+    "p3/network.toml",
+    "p3/network-quiet.toml",
+    "p3/mishaps.toml",
+    "p3/sizes.toml",
     "cit/bounds.toml",
     "cit/fig3.toml",
     "cit/fig4.toml",

@@ -13,6 +13,7 @@ use thalweg_medium::Environment;
 use thalweg_planner::Place as PlanPlace;
 use thalweg_protocols::floodnet;
 use thalweg_protocols::mote::{self, Mote};
+use thalweg_protocols::object::ObjectStore;
 use thalweg_sim::{boards, Board, Network, SimError};
 use thalweg_units::{BitRate, Duration, NodeId, SimTime};
 
@@ -205,6 +206,12 @@ impl Session {
     /// Offers `object` at node `source`.
     pub fn offer(&mut self, source: usize, object: Arc<[u8]>) {
         self.net.engine_mut(source).store_mut().offer(object);
+    }
+
+    /// Packets of the object that node `source` offers, on `terms`.
+    pub fn packets(&self, source: usize, terms: &super::Terms) -> u32 {
+        let info = self.net.engine(source).pipeline().store().info();
+        info.len.div_ceil(u32::from(terms.payload.bytes()))
     }
 
     /// Leaves the network alone until every relay of the last transfer has left its pipeline:
