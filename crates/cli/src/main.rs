@@ -16,6 +16,7 @@ mod reproduce;
 mod run;
 mod table;
 mod testbed;
+mod timeline;
 mod values;
 
 use std::process::ExitCode;
@@ -53,5 +54,6 @@ fn dispatch() -> Result<(), Failure> {
         Command::Experiment(command) => experiment::run(command),
         Command::Run(args) => run::run(args),
         Command::Reproduce(args) => reproduce::run(args),
+        Command::Timeline(args) => timeline::run(args),
     }
 }

@@ -60,7 +60,10 @@ pub struct Judged {
 }
 
 /// The papers' claims, by short name.
-const BUILT_IN: &[(&str, &str)] = &[("p3", include_str!("../../../../papers/p3.toml"))];
+const BUILT_IN: &[(&str, &str)] = &[
+    ("p3", include_str!("../../../../papers/p3.toml")),
+    ("cit", include_str!("../../../../papers/cit.toml")),
+];
 
 /// A claims file that is none.
 #[derive(Debug, thiserror::Error)]

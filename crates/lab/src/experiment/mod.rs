@@ -10,6 +10,7 @@ mod asymmetry;
 mod claims;
 mod correlation;
 mod figure;
+mod forwarding;
 mod link_channels;
 mod metric;
 mod network;
@@ -29,6 +30,7 @@ pub use asymmetry::Asymmetry;
 pub use claims::{Claim, Claims, ClaimsError, Judged};
 pub use correlation::Correlation;
 pub use figure::{Axis, FigureSpec, Mark, Over, ReferenceSpec};
+pub use forwarding::{ForwardingRuns, Measure};
 pub use link_channels::LinkChannels;
 pub use metric::{mean_and_interval, Measured, MetricSpec, Statistic};
 pub use network::Network;
@@ -40,6 +42,7 @@ pub use site::{faithful_survey, Site, Sites};
 pub use spec::{Experiment, Quick, Run, SpecError};
 pub use transfers::{Explained, ExplainedTransfer, Floors, Mishap, RouteSpec, Transfers};
 
+use crate::forwarding::ChainError;
 use crate::testbed::TestbedError;
 use crate::transfer::SessionError;
 use rayon::prelude::*;
@@ -80,6 +83,15 @@ impl ExperimentError {
     /// Whether what was asked for is to blame, not what happened then.
     pub const fn is_input(&self) -> bool {
         matches!(self, Self::Testbed(_) | Self::Unfit { .. })
+    }
+}
+
+impl From<ChainError> for ExperimentError {
+    fn from(error: ChainError) -> Self {
+        match error {
+            ChainError::Network(error) => Self::Network(error),
+            ChainError::Sim(error) => Self::Sim(error),
+        }
     }
 }
 
@@ -165,6 +177,7 @@ pub fn run(
         Run::Overhead(o) => o.rows(seeds, sites, &ticker),
         Run::Asymmetry(a) => a.rows(seeds, sites, &ticker),
         Run::Network(n) => n.rows(seeds, sites, &ticker),
+        Run::Forwarding(f) => f.rows(seeds, sites, &ticker),
     }
 }
 
@@ -196,6 +209,7 @@ impl Run {
             Self::Overhead(_) => overhead::PARTS,
             Self::Asymmetry(a) => a.parts(),
             Self::Network(n) => n.parts(),
+            Self::Forwarding(f) => f.parts(),
         }
     }
 }

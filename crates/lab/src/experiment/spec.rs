@@ -3,6 +3,7 @@
 use super::asymmetry::Asymmetry;
 use super::correlation::Correlation;
 use super::figure::FigureSpec;
+use super::forwarding::ForwardingRuns;
 use super::link_channels::LinkChannels;
 use super::metric::MetricSpec;
 use super::network::Network;
@@ -63,6 +64,8 @@ pub enum Run {
     Asymmetry(Box<Asymmetry>),
     /// A whole network emptied, in several modes.
     Network(Network),
+    /// Chains of forwarders.
+    Forwarding(ForwardingRuns),
 }
 
 impl Run {
@@ -75,6 +78,7 @@ impl Run {
             Self::Overhead(o) => o.check(),
             Self::Asymmetry(a) => a.check(),
             Self::Network(n) => n.check(),
+            Self::Forwarding(f) => f.check(),
         }
     }
     /// The same in another network.
@@ -87,6 +91,7 @@ impl Run {
             Self::Overhead(o) => o.testbed = name,
             Self::Asymmetry(a) => a.transfers.testbed = name,
             Self::Network(n) => n.testbed = name,
+            Self::Forwarding(f) => f.testbed = name,
         }
         self
     }
@@ -99,7 +104,7 @@ impl Run {
             Self::Asymmetry(a) => a.transfers.routes = routes,
             Self::Overhead(o) => o.sources = Some(routes),
             Self::Network(n) => n.sources = Some(routes),
-            Self::Correlation(_) => {}
+            Self::Correlation(_) | Self::Forwarding(_) => {}
         }
         self
     }
@@ -183,6 +188,12 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "p3/network-quiet.toml",
     "p3/mishaps.toml",
     "p3/sizes.toml",
+    "cit/bounds.toml",
+    "cit/fig3.toml",
+    "cit/fig4.toml",
+    "cit/fig5.toml",
+    "cit/fig6.toml",
+    "cit/routes.toml",
 ];
 
 impl Experiment {

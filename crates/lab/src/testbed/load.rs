@@ -10,7 +10,7 @@ use super::trace::Trace;
 use super::{file, k7, matrix, Measured, Physics, Testbed};
 
 /// The testbeds that need no file, with their TOML.
-const BUILT_IN: [(&str, &str); 6] = [
+const BUILT_IN: &[(&str, &str)] = &[
     ("indriya", include_str!("../../../../testbeds/indriya.toml")),
     (
         "building100",
@@ -21,6 +21,7 @@ const BUILT_IN: [(&str, &str); 6] = [
         include_str!("../../../../testbeds/quiet100.toml"),
     ),
     ("floor21", include_str!("../../../../testbeds/floor21.toml")),
+    ("ring12", include_str!("../../../../testbeds/ring12.toml")),
     ("line5", include_str!("../../../../testbeds/line5.toml")),
     ("pair", include_str!("../../../../testbeds/pair.toml")),
 ];
