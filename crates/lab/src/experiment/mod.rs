@@ -182,7 +182,7 @@ pub fn run(
 }
 
 /// Runs the transfers of `run` again, watched: where their packets were lost. None where `run` is
-/// of another kind.
+/// of another kind ([`Run::can_be_explained`]).
 ///
 /// # Errors
 /// [`ExperimentError`].
@@ -200,6 +200,10 @@ pub fn explain(
 }
 
 impl Run {
+    /// Whether it is transfers over routes, whose losses [`explain`] can tell.
+    pub const fn can_be_explained(&self) -> bool {
+        matches!(self, Self::Transfers(_))
+    }
     /// Parts per seed that progress is counted in.
     fn parts(&self) -> u64 {
         match self {

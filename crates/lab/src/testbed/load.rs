@@ -10,7 +10,7 @@ use super::trace::Trace;
 use super::{file, k7, matrix, Measured, Physics, Testbed};
 
 /// The testbeds that need no file, with their TOML.
-const BUILT_IN: [(&str, &str); 7] = [
+const BUILT_IN: &[(&str, &str)] = &[
     ("indriya", include_str!("../../../../testbeds/indriya.toml")),
     (
         "building100",
