@@ -14,6 +14,7 @@ mod plan;
 mod progress;
 mod reproduce;
 mod run;
+mod speed;
 mod table;
 mod testbed;
 mod timeline;

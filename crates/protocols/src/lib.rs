@@ -9,10 +9,12 @@
 extern crate std;
 
 pub mod collection;
+pub mod csma;
 pub mod floodnet;
 pub mod forward;
 #[cfg(any(test, feature = "std"))]
 pub mod fountain;
+pub mod fusion;
 pub mod glossy;
 pub mod linkprobe;
 pub mod mote;
@@ -20,3 +22,4 @@ pub mod object;
 pub mod p3;
 pub mod pip;
 pub mod pipeline;
+pub mod tree;

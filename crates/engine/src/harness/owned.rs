@@ -46,7 +46,7 @@ pub(super) enum Owned {
     Readout(usize),
     Sleep,
     Cancel,
-    /// For a buffer that there is not.
+    /// For a buffer or an ability that there is not.
     NoSuch,
 }
 
@@ -98,6 +98,11 @@ impl From<Request<'_>> for Owned {
                 channel,
                 head_bytes,
             },
+            // What this network's radios do not do.
+            RadioOp::Sense
+            | RadioOp::Acknowledge { .. }
+            | RadioOp::Hear(_)
+            | RadioOp::Preamble { .. } => Self::NoSuch,
             RadioOp::Sleep => Self::Sleep,
             RadioOp::Cancel => Self::Cancel,
         }
