@@ -372,6 +372,8 @@ impl<E: Engine> Net<E> {
                 self.nodes[n].readout = bytes;
                 self.answer(n, now, Answer::Done(id));
             }
+            // Nobody acknowledges here.
+            Owned::Answer => self.answer(n, now, Answer::Refused(id, Refusal::NoSuch)),
             Owned::Sleep => {
                 self.supersede_lock(n);
                 self.supersede_pending(n);
@@ -626,6 +628,7 @@ enum Owned {
         cca: Cca,
     },
     Readout(usize),
+    Answer,
     Sleep,
     Cancel,
     /// For a buffer that there is not.
@@ -673,6 +676,7 @@ impl From<Request<'_>> for Owned {
                 cca,
             },
             RadioOp::Readout { bytes } => Self::Readout(usize::from(bytes)),
+            RadioOp::Answer(_) => Self::Answer,
             RadioOp::Listen {
                 channel,
                 head_bytes,

@@ -18,7 +18,7 @@ mod timing;
 
 pub use pump::{drain, drive, Livelock, RadioPort, MAX_OPS_PER_DRAIN};
 pub use radio::{
-    Cca, Condition, OpId, RadioEvent, RadioId, RadioOp, Refusal, Request, TxSlot, When,
+    Answering, Cca, Condition, OpId, RadioEvent, RadioId, RadioOp, Refusal, Request, TxSlot, When,
 };
 pub use timing::BoardTiming;
 

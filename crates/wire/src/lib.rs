@@ -3,10 +3,12 @@
 //! Owns: the IEEE 802.15.4 PHY's sizes and air time ([`phy`]), the MAC header and FCS ([`mac`]),
 //! and one module per protocol's own header. Each protocol header is a `Repr` with `parse` and
 //! `emit`; parsing any bytes never panics, and `parse(emit(r)) == r`. `no_std`, no allocation.
-//! Every frame begins with the three-byte MAC header of [`mac::Header`] and a [`dispatch`] byte.
+//! Every frame begins with a MAC header, the three bytes of [`mac::Header`] or, where single links
+//! are acknowledged, the nine of [`addressed::Header`], and a [`dispatch`] byte.
 //! Frames are carried *without* their FCS: hardware appends and checks it.
 #![no_std]
 
+pub mod addressed;
 pub mod beacon;
 pub mod buf;
 pub mod dispatch;

@@ -130,6 +130,7 @@ impl Engine for Watched {
                     RadioOp::Listen { .. }
                     | RadioOp::Load { .. }
                     | RadioOp::Conditional { .. }
+                    | RadioOp::Answer(_)
                     | RadioOp::Readout { .. } => {}
                 }
                 Some(request)

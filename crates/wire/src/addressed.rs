@@ -1,0 +1,161 @@
+//! The MAC header of frames over single links, and the acknowledgements that answer them:
+//! IEEE 802.15.4-2006, 7.2.1 and 7.2.2.3, with short addresses and one PAN identifier.
+
+use crate::buf::{Reader, WireError, Writer};
+use thalweg_units::NodeId;
+
+/// Bytes of [`Header`]: frame control, sequence number, PAN, destination, source.
+pub const HEADER_BYTES: usize = 9;
+/// Bytes of [`Ack`].
+pub const ACK_BYTES: usize = 3;
+/// The PAN that all frames belong to.
+pub const PAN: u16 = 0x5457;
+/// The broadcast address.
+const BROADCAST: u16 = 0xffff;
+/// Frame control: data, PAN compression, short addresses, version 0.
+const DATA: u16 = 0x8841;
+/// Frame control of acknowledgements.
+const ACKNOWLEDGEMENT: u16 = 0x0002;
+/// Bit 5 of the frame control: an acknowledgement is wanted.
+const ACK_REQUEST: u16 = 1 << 5;
+/// Bit 4 of the frame control: frame pending. In acknowledgements of ours: the receiver is
+/// congested.
+const PENDING: u16 = 1 << 4;
+
+/// The MAC header of a data frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    /// Data sequence number.
+    pub sequence: u8,
+    /// The neighbour it is for; none for everybody. A frame for one neighbour wants an
+    /// acknowledgement.
+    pub to: Option<NodeId>,
+    /// The neighbour that sends it.
+    pub from: NodeId,
+}
+
+impl Header {
+    /// Reads the header; what follows is left in `r`.
+    ///
+    /// # Errors
+    /// [`WireError::Truncated`]; [`WireError::Malformed`] for any other kind of frame.
+    pub fn parse(r: &mut Reader<'_>) -> Result<Self, WireError> {
+        let control = r.u16()?;
+        let (sequence, pan, to, from) = (r.u8()?, r.u16()?, r.u16()?, r.u16()?);
+        let to = match to {
+            BROADCAST => None,
+            to => Some(NodeId::new(to).map_err(|_| WireError::Malformed)?),
+        };
+        let wanted = match to {
+            Some(_) => DATA | ACK_REQUEST,
+            None => DATA,
+        };
+        if control != wanted || pan != PAN {
+            return Err(WireError::Malformed);
+        }
+        let from = NodeId::new(from).map_err(|_| WireError::Malformed)?;
+        Ok(Self { sequence, to, from })
+    }
+    /// Writes the header.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`].
+    pub fn emit(self, w: &mut Writer<'_>) -> Result<(), WireError> {
+        let control = match self.to {
+            Some(_) => DATA | ACK_REQUEST,
+            None => DATA,
+        };
+        w.u16(control)?.u8(self.sequence)?.u16(PAN)?;
+        w.u16(self.to.map_or(BROADCAST, NodeId::get))?
+            .u16(self.from.get())?;
+        Ok(())
+    }
+}
+
+/// What a receiver says of itself in an acknowledgement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Congestion {
+    /// It has room.
+    #[default]
+    Clear,
+    /// It is congested.
+    Congested,
+}
+
+/// An acknowledgement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ack {
+    /// Of the frame with this sequence number.
+    pub sequence: u8,
+    /// The receiver's state.
+    pub congestion: Congestion,
+}
+
+impl Ack {
+    /// Reads an acknowledgement.
+    ///
+    /// # Errors
+    /// [`WireError::Truncated`]; [`WireError::Malformed`] for any other kind of frame.
+    pub fn parse(mpdu: &[u8]) -> Result<Self, WireError> {
+        let mut r = Reader::new(mpdu);
+        let congestion = match r.u16()? {
+            ACKNOWLEDGEMENT => Congestion::Clear,
+            control if control == ACKNOWLEDGEMENT | PENDING => Congestion::Congested,
+            _ => return Err(WireError::Malformed),
+        };
+        let sequence = r.u8()?;
+        if r.remaining() > 0 {
+            return Err(WireError::Malformed);
+        }
+        Ok(Self {
+            sequence,
+            congestion,
+        })
+    }
+    /// Its bytes.
+    pub const fn bytes(self) -> [u8; ACK_BYTES] {
+        let control = match self.congestion {
+            Congestion::Clear => ACKNOWLEDGEMENT,
+            Congestion::Congested => ACKNOWLEDGEMENT | PENDING,
+        };
+        let [low, high] = control.to_le_bytes();
+        [low, high, self.sequence]
+    }
+}
+
+/// Whom a frame with a [`Header`] is for: none for everybody, or where it has no such header.
+pub fn destination(mpdu: &[u8]) -> Option<NodeId> {
+    Header::parse(&mut Reader::new(mpdu)).ok()?.to
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FrameBuf;
+
+    #[test]
+    fn headers_and_acknowledgements_round_trip() {
+        let from = NodeId::new(7).unwrap();
+        for to in [None, Some(NodeId::new(9).unwrap())] {
+            let header = Header {
+                sequence: 200,
+                to,
+                from,
+            };
+            let frame = FrameBuf::build(|w| header.emit(w)).unwrap();
+            assert_eq!(frame.len(), HEADER_BYTES);
+            assert_eq!(Header::parse(&mut Reader::new(&frame)), Ok(header));
+            assert_eq!(destination(&frame), to);
+            assert!(Ack::parse(&frame).is_err());
+        }
+        for congestion in [Congestion::Clear, Congestion::Congested] {
+            let ack = Ack {
+                sequence: 3,
+                congestion,
+            };
+            assert_eq!(Ack::parse(&ack.bytes()), Ok(ack));
+            assert_eq!(destination(&ack.bytes()), None);
+        }
+        assert_eq!(Ack::parse(&[2, 0]), Err(WireError::Truncated));
+    }
+}
