@@ -9,6 +9,8 @@
 extern crate std;
 
 pub mod collection;
+pub mod fastforward;
+mod fifo;
 pub mod floodnet;
 pub mod forward;
 #[cfg(any(test, feature = "std"))]

@@ -14,3 +14,9 @@ pub const PIPE_REQUEST: u8 = 0x19;
 pub const PIPE_NACK: u8 = 0x1a;
 /// A packet that is forwarded hop by hop (CIT).
 pub const FORWARD: u8 = 0x28;
+/// A packet of a stream (FastForward).
+pub const STREAM_DATA: u8 = 0x2a;
+/// The end of a stream.
+pub const STREAM_END: u8 = 0x2b;
+/// The call that sets a stream up.
+pub const STREAM_CALL: u8 = 0x2c;

@@ -19,5 +19,6 @@ pub mod phy;
 pub mod pipeline;
 pub mod report;
 pub mod route;
+pub mod stream;
 
 pub use buf::{FrameBuf, Reader, WireError, Writer};
