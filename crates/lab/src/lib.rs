@@ -8,6 +8,7 @@ pub mod experiment;
 pub mod explain;
 pub mod plot;
 pub mod store;
+pub mod streams;
 pub mod testbed;
 pub mod transfer;
 pub mod variant;

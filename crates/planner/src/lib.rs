@@ -22,6 +22,7 @@ pub mod predict;
 pub mod request;
 mod route;
 mod svg;
+pub mod streams;
 pub mod topology;
 
 pub use channels::Assignment;

@@ -10,13 +10,17 @@ use super::trace::Trace;
 use super::{file, k7, matrix, Measured, Physics, Testbed};
 
 /// The testbeds that need no file, with their TOML.
-const BUILT_IN: [(&str, &str); 5] = [
+const BUILT_IN: [(&str, &str); 6] = [
     ("indriya", include_str!("../../../../testbeds/indriya.toml")),
     (
         "building100",
         include_str!("../../../../testbeds/building100.toml"),
     ),
     ("floor21", include_str!("../../../../testbeds/floor21.toml")),
+    (
+        "office12",
+        include_str!("../../../../testbeds/office12.toml"),
+    ),
     ("line5", include_str!("../../../../testbeds/line5.toml")),
     ("pair", include_str!("../../../../testbeds/pair.toml")),
 ];
