@@ -20,3 +20,5 @@ pub const STREAM_DATA: u8 = 0x2a;
 pub const STREAM_END: u8 = 0x2b;
 /// The call that sets a stream up.
 pub const STREAM_CALL: u8 = 0x2c;
+/// A packet of a burst (LPHT).
+pub const BURST: u8 = 0x2d;

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use thalweg_medium::{EarId, Environment};
 use thalweg_planner::streams::{Radio, StreamPlan, StreamRequest};
+use thalweg_protocols::fastforward::Config;
 use thalweg_sim::{boards, Board};
 use thalweg_units::{Channel, Channel900, Db, Dbm, NodeId, Tuning};
 
@@ -121,7 +122,7 @@ impl Ground {
         &self.losses
     }
 
-    /// A request over this site's channels, the calling channel left out where others are left.
+    /// A request over this site's channels, but the one on which nodes are called.
     pub fn request(&self, source: usize, sink: usize, via: Option<Vec<usize>>) -> StreamRequest {
         StreamRequest {
             source,
@@ -130,6 +131,7 @@ impl Ground {
             ghz2_4: self.testbed.channels.iter().collect(),
             mhz900: (1..=Channel900::COUNT as u8)
                 .filter_map(Channel900::new)
+                .filter(|c| Tuning::Mhz900(*c) != Config::CALLING)
                 .collect(),
         }
     }

@@ -1,6 +1,6 @@
 //! What a node of FastForward is told and tells.
 
-use thalweg_units::{Channel, Duration, NodeId};
+use thalweg_units::{Channel, Channel900, Duration, NodeId, Tuning};
 use thalweg_wire::stream::{Call, Version};
 
 /// The most packets that a node's queue can be made to hold.
@@ -20,8 +20,8 @@ pub struct Config {
     pub give_up: u8,
     /// A stream that was silent for so long is over.
     pub silence: Duration,
-    /// The channel, in the 2.4 GHz band, on which nodes sleep and are called.
-    pub calling: Channel,
+    /// On what nodes sleep and are called; no stream is to use it.
+    pub calling: Tuning,
     /// How often a sleeping node listens on it.
     pub wake_interval: Duration,
     /// For how long.
@@ -30,10 +30,18 @@ pub struct Config {
     pub call_intervals: u8,
 }
 
+impl Config {
+    /// The highest channel of the 900 MHz radio, which draws less when it listens.
+    pub const CALLING: Tuning = match Channel900::new(10) {
+        Some(channel) => Tuning::Mhz900(channel),
+        None => Tuning::Ghz2_4(Channel::LAST),
+    };
+}
+
 impl Default for Config {
     /// Queues of 12; 1 ms; 30 attempts; a neighbour is lost after 3 packets; a stream after 1 s of
-    /// silence; calls on channel 26, eight wake-ups a second, each long enough for two calls of the
-    /// longest path.
+    /// silence; calls on [`Config::CALLING`], eight wake-ups a second, each long enough for two calls
+    /// of the longest path.
     fn default() -> Self {
         Self {
             queue: 12,
@@ -41,7 +49,7 @@ impl Default for Config {
             attempts: 30,
             give_up: 3,
             silence: Duration::from_secs(1),
-            calling: Channel::LAST,
+            calling: Self::CALLING,
             wake_interval: Duration::from_millis(125),
             wake_time: Duration::from_millis(14),
             call_intervals: 8,

@@ -33,7 +33,8 @@ use thalweg_wire::FrameBuf;
 pub const STREAMS: usize = 2;
 /// The sender's number of a call; those below are streams'.
 const CALLING: u8 = STREAMS as u8;
-/// How long a source lets its path settle: until a call whose acknowledgement was lost has come again.
+/// How long a node that was called waits before it goes on: until the call would have come again, were
+/// its acknowledgement lost.
 const SETTLING: Duration = Duration::from_millis(20);
 
 /// A call that is passed on towards the source.
@@ -127,7 +128,7 @@ impl<S: ObjectStore> FastForward<S> {
         let _ = self.events.push(event);
     }
     const fn calling_channel(&self) -> Tuning {
-        Tuning::Ghz2_4(self.config.calling)
+        self.config.calling
     }
     fn place_of(&self, stream: u8) -> Option<usize> {
         let is_it = |p: &Option<Part>| p.as_ref().is_some_and(|p| p.call.stream == stream);
@@ -153,10 +154,8 @@ impl<S: ObjectStore> FastForward<S> {
         let Some(part) = self.parts.get(at).and_then(Option::as_ref) else {
             return;
         };
-        self.nap = Nap::Off;
         let Some(previous) = part.previous else {
-            self.settle = Some((now + SETTLING, at));
-            return;
+            return self.begin(at);
         };
         let (call, to) = (part.call, previous.node);
         self.calls = self.calls.wrapping_add(1);
@@ -343,7 +342,8 @@ impl<S: ObjectStore> FastForward<S> {
             let stream = call.stream;
             return self.tell(Event::Refused { stream });
         };
-        self.call_on(now, at);
+        self.nap = Nap::Off;
+        self.settle = Some((now + SETTLING, at));
     }
 
     fn heard_packet(&mut self, now: Instant, radio: RadioId, mpdu: &[u8]) {
@@ -444,7 +444,10 @@ impl<S: ObjectStore> Engine for FastForward<S> {
                 let is_sink = call.path.place(self.id) == Some(call.path.hops());
                 let free = self.calling.is_none() && self.place_of(stream).is_none();
                 match (is_sink && free).then(|| self.join(now, call)).flatten() {
-                    Some(at) => self.call_on(now, at),
+                    Some(at) => {
+                        self.nap = Nap::Off;
+                        self.call_on(now, at);
+                    }
                     None => self.tell(Event::Refused { stream }),
                 }
             }
@@ -510,7 +513,7 @@ impl<S: ObjectStore> Engine for FastForward<S> {
         if let Some((due, place)) = self.settle {
             if due <= at {
                 self.settle = None;
-                self.begin(at, place);
+                self.call_on(at, place);
             }
         }
         for n in 0..STREAMS {
@@ -568,7 +571,7 @@ impl<S: ObjectStore> Engine for FastForward<S> {
 
 impl<S: ObjectStore> FastForward<S> {
     /// The source's path is set up.
-    fn begin(&mut self, now: Instant, at: usize) {
+    fn begin(&mut self, at: usize) {
         let len = self.store.info().len;
         self.tune(at);
         let Some(part) = self.parts.get_mut(at).and_then(Option::as_mut) else {
@@ -583,7 +586,6 @@ impl<S: ObjectStore> FastForward<S> {
             stream,
             packets: batch.packets(),
         });
-        let _ = now;
         self.send_next(at);
     }
 }
