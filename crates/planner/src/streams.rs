@@ -1,8 +1,8 @@
 //! Streams over nodes with two radios: a path whose links take turns between the radios, a channel
 //! for each link, and what such a stream can carry at best (FastForward, sections II and III).
 //!
-//! Nodes are indices. Invariants of a plan: neighbouring links are in different bands; links within
-//! interference range of each other never share a channel; streams into one sink are node-disjoint and
+//! Nodes are indices. Invariants of a plan: neighbouring links are in different bands; links that
+//! would disturb each other never share a channel; streams into one sink are node-disjoint and
 //! arrive on different radios. Does not know losses of the bus. Tests: at the end.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +30,18 @@ pub struct StreamRequest {
     pub ghz2_4: Vec<Channel>,
     /// Channels of the second.
     pub mhz900: Vec<Channel900>,
+    /// Which radios carry it.
+    pub radios: Radios,
+}
+
+/// Which of a node's radios carry a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Radios {
+    /// They take turns from link to link.
+    #[default]
+    Alternating,
+    /// The first alone, for what FastForward is compared to.
+    First,
 }
 
 /// What the planner knows of the radio environment.
@@ -38,8 +50,33 @@ pub trait Radio {
     fn nodes(&self) -> usize;
     /// Reception ratio, 0 to 1, of the longest frames from one node to another.
     fn reception(&self, from: usize, to: usize, on: Tuning) -> f64;
-    /// Whether what the one sends there disturbs the other.
-    fn disturbs(&self, from: usize, to: usize, on: Tuning) -> bool;
+    /// The level in dBm at which what the one sends arrives at the other; none where it is lost in
+    /// the noise.
+    fn level(&self, from: usize, to: usize, on: Tuning) -> Option<f64>;
+}
+
+/// Links share a channel only where what disturbs is weaker than what is wanted by this, in dB: the
+/// co-channel rejection of 3 dB and what fading takes.
+const CLEAR: f64 = 12.0;
+/// No more is asked for.
+const CLEAR_ENOUGH: f64 = 30.0;
+
+/// By how much, in dB, what is wanted on each of two links stands above what the nodes of the other
+/// send, were they on the same channel.
+fn margin(radio: &impl Radio, one: (usize, usize), two: (usize, usize), on: Tuning) -> f64 {
+    let at = |to: usize, from: usize, by: [usize; 2]| {
+        let wanted = radio.level(from, to, on).unwrap_or(f64::NEG_INFINITY);
+        by.into_iter()
+            .map(|x| match x == to {
+                true => f64::NEG_INFINITY,
+                false => radio.level(x, to, on).map_or(CLEAR_ENOUGH, |level| wanted - level),
+            })
+            .fold(CLEAR_ENOUGH, f64::min)
+    };
+    let ((a, b), (c, d)) = (one, two);
+    [at(a, b, [c, d]), at(b, a, [c, d]), at(c, d, [a, b]), at(d, c, [a, b])]
+        .into_iter()
+        .fold(CLEAR_ENOUGH, f64::min)
 }
 
 /// Why there is no plan.
@@ -96,6 +133,13 @@ impl Band {
 }
 
 impl StreamRequest {
+    /// The band of the link before one in `band`.
+    const fn after(&self, band: Band) -> Band {
+        match self.radios {
+            Radios::Alternating => band.other(),
+            Radios::First => band,
+        }
+    }
     fn channels(&self, band: Band) -> Vec<Tuning> {
         match band {
             Band::Ghz2_4 => self.ghz2_4.iter().map(|c| Tuning::Ghz2_4(*c)).collect(),
@@ -108,7 +152,8 @@ impl StreamRequest {
     /// # Errors
     /// [`StreamError`].
     pub fn plan(&self, radio: &impl Radio, others: &[StreamPlan]) -> Result<StreamPlan, StreamError> {
-        if self.ghz2_4.len() < 2 || self.mhz900.len() < 2 {
+        let few = self.mhz900.len() < 2 && self.radios == Radios::Alternating;
+        if self.ghz2_4.len() < 2 || few {
             return Err(StreamError::FewChannels);
         }
         let taken: BTreeSet<usize> = (others.iter().flat_map(|plan| &plan.nodes).copied())
@@ -122,6 +167,7 @@ impl StreamRequest {
         let last: Vec<Band> = [Band::Ghz2_4, Band::Mhz900]
             .into_iter()
             .filter(|band| !busy.contains(band))
+            .filter(|band| *band == Band::Ghz2_4 || self.radios == Radios::Alternating)
             .collect();
         let (nodes, last) = match &self.via {
             Some(via) => {
@@ -182,7 +228,7 @@ impl StreamRequest {
                     continue;
                 }
                 let total = cost[&at].0 + 1.0 / quality;
-                let next = (from, band.other());
+                let next = (from, self.after(band));
                 if cost.get(&next).is_none_or(|(known, _)| total < *known) {
                     cost.insert(next, (total, Some(at)));
                     open.insert(next);
@@ -210,15 +256,12 @@ impl StreamRequest {
         let mut band = last;
         for pair in nodes.windows(2).rev() {
             let (from, to) = (pair[0], pair[1]);
-            let disturbed = |on: Tuning, by: Tuning| {
-                (used.iter()).any(|(a, b, other)| {
-                    *other == by
-                        && [*a, *b].iter().any(|x| {
-                            [from, to].iter().any(|y| {
-                                x == y || radio.disturbs(*x, *y, on) || radio.disturbs(*y, *x, on)
-                            })
-                        })
-                })
+            // The least margin over the links that have channel `by` already.
+            let clear = |on: Tuning, by: Tuning| {
+                (used.iter())
+                    .filter(|(_, _, other)| *other == by)
+                    .map(|(a, b, _)| margin(radio, (from, to), (*a, *b), on))
+                    .fold(CLEAR_ENOUGH, f64::min)
             };
             let neighbours = |on: Tuning| {
                 let near = |c: u8| Tuning::from_code(c).filter(|t| t.same_band(on));
@@ -226,19 +269,22 @@ impl StreamRequest {
                     .into_iter()
                     .flatten()
                     .filter_map(near)
-                    .filter(|by| disturbed(on, *by))
+                    .filter(|by| clear(on, *by) < -CLEAR)
                     .count()
             };
             let quality = |on: Tuning| radio.reception(from, to, on) * radio.reception(to, from, on);
             let best = (self.channels(band).into_iter())
-                .filter(|on| !disturbed(*on, *on))
-                // Good enough is as good as best: then the one with quieter neighbours.
-                .map(|on| ((quality(on).min(0.999) * 1e3) as u32, neighbours(on), on))
-                .min_by_key(|(quality, near, on)| (u32::MAX - quality, *near, *on));
-            let (_, _, on) = best.ok_or(StreamError::NoChannel { from, to })?;
+                .filter(|on| clear(*on, *on) >= CLEAR)
+                // Good enough is as good as best: then the clearest, then quiet neighbours.
+                .map(|on| {
+                    let good = (quality(on).min(0.99) * 1e2) as u32;
+                    (u32::MAX - good, u32::MAX - clear(on, on) as u32, neighbours(on), on)
+                })
+                .min();
+            let (_, _, _, on) = best.ok_or(StreamError::NoChannel { from, to })?;
             used.push((from, to, on));
             links.push(on);
-            band = band.other();
+            band = self.after(band);
         }
         links.reverse();
         Ok(StreamPlan { nodes, links })
@@ -280,8 +326,9 @@ mod tests {
         fn reception(&self, from: usize, to: usize, _on: Tuning) -> f64 {
             f64::from(u8::from(from.abs_diff(to) <= self.1))
         }
-        fn disturbs(&self, from: usize, to: usize, _on: Tuning) -> bool {
-            from.abs_diff(to) <= 2 * self.1
+        fn level(&self, from: usize, to: usize, _on: Tuning) -> Option<f64> {
+            let away = from.abs_diff(to);
+            (away <= 3 * self.1).then_some(-60.0 - 8.0 * away as f64)
         }
     }
     fn request(source: usize, sink: usize, each: usize) -> StreamRequest {
@@ -291,6 +338,7 @@ mod tests {
             via: None,
             ghz2_4: Channel::all().take(each).collect(),
             mhz900: (1..=each as u8).filter_map(Channel900::new).collect(),
+            radios: Radios::Alternating,
         }
     }
 
@@ -322,6 +370,17 @@ mod tests {
         assert_eq!(all.len(), 11);
         let third = request(9, 5, 6).plan(&row, &[one, two]);
         assert!(third.is_err());
+    }
+
+    #[test]
+    fn one_radio_takes_all_links_where_asked() {
+        let one = StreamRequest {
+            radios: Radios::First,
+            mhz900: Vec::new(),
+            ..request(11, 0, 6)
+        };
+        let plan = one.plan(&Row(12, 1), &[]).unwrap();
+        assert!(plan.links.windows(2).all(|w| w[0].same_band(w[1]) && w[0] != w[1]));
     }
 
     #[test]

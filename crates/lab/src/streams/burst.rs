@@ -38,10 +38,11 @@ fn one(
         .collect();
     let board = [ground.board.clone()];
     let mut net = Network::new(ground.environment.clone(), &board, engines, seed)?;
-    let channels: Vec<Channel> = ground.testbed.channels.iter().collect();
+    // A node is sent to on the channel of the link that leads to it.
+    let channels = ground.on_one_radio(plan, ground.links());
     let own = |hop: usize| {
-        let turn = hop % channels.len().max(1);
-        channels.get(turn).copied().unwrap_or(Channel::LAST)
+        let link = hop.checked_sub(1).and_then(|link| channels.get(link));
+        link.copied().unwrap_or(Channel::LAST)
     };
     for (hop, node) in plan.nodes.iter().enumerate() {
         let next = plan.nodes.get(hop + 1).map(|n| (ids[*n], own(hop + 1)));

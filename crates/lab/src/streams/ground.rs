@@ -6,7 +6,7 @@ use crate::testbed::{Board as BoardKind, Testbed};
 use std::str::FromStr;
 use std::sync::Arc;
 use thalweg_medium::{EarId, Environment};
-use thalweg_planner::streams::{Radio, StreamPlan, StreamRequest};
+use thalweg_planner::streams::{Radio, Radios, StreamPlan, StreamRequest};
 use thalweg_protocols::fastforward::Config;
 use thalweg_sim::{boards, Board};
 use thalweg_units::{Channel, Channel900, Db, Dbm, NodeId, Tuning};
@@ -56,10 +56,11 @@ pub struct Ground {
 }
 
 #[derive(Debug)]
-struct Links {
+pub(super) struct Links {
     nodes: usize,
-    /// By place of the channel, then sender, then receiver; 2.4 GHz before 900 MHz.
-    of: Vec<(f32, bool)>,
+    /// Reception ratio and level, by place of the channel, then sender, then receiver; 2.4 GHz before
+    /// 900 MHz.
+    of: Vec<(f32, Option<f32>)>,
 }
 
 /// Signals this much below the noise floor disturb nobody.
@@ -83,7 +84,8 @@ impl Ground {
         let environment = testbed
             .realise_dual([board.chip, second.chip], seed)
             .ok_or_else(|| unfit("its links were measured in one band, streams need two"))?;
-        let links = Arc::new(Links::of(&environment, testbed.len(), &board));
+        let boards = [board.clone(), board.with_second_radio()];
+        let links = Arc::new(Links::of(&environment, testbed.len(), &boards));
         Ok(Self {
             testbed,
             board,
@@ -133,6 +135,7 @@ impl Ground {
                 .filter_map(Channel900::new)
                 .filter(|c| Tuning::Mhz900(*c) != Config::CALLING)
                 .collect(),
+            radios: Radios::Alternating,
         }
     }
     /// A plan for `request` beside `others`. What was injected is not known to it.
@@ -146,6 +149,36 @@ impl Ground {
     ) -> Result<StreamPlan, StreamFailure> {
         Ok(request.plan(&*self.links, others)?)
     }
+    /// Channels for the path of `plan` on the first radio alone, as `links` knows it; the clearest there
+    /// are where not all can be clear.
+    pub(super) fn on_one_radio(&self, plan: &StreamPlan, links: &Links) -> Vec<Channel> {
+        let mut request = match (plan.nodes.first(), plan.nodes.last()) {
+            (Some(source), Some(sink)) => {
+                self.request(*source, *sink, Some(plan.nodes.clone()))
+            }
+            _ => return Vec::new(),
+        };
+        request.radios = Radios::First;
+        let turns = || {
+            let all = self.testbed.channels;
+            (plan.links.iter().zip(all.iter().cycle().take(plan.links.len())))
+                .map(|(_, channel)| channel)
+                .collect()
+        };
+        match request.plan(links, &[]) {
+            Ok(planned) => planned.links.iter().map(|on| on.place()).collect(),
+            Err(_) => {
+                // Every channel, Wi-Fi's too, is better than one's own.
+                request.ghz2_4 = Channel::all().collect();
+                let wide = request.plan(links, &[]);
+                wide.map_or_else(|_| turns(), |p| p.links.iter().map(|on| on.place()).collect())
+            }
+        }
+    }
+    /// What a planner knows of the links.
+    pub(super) fn links(&self) -> &Links {
+        &self.links
+    }
     /// Node ids of a plan.
     pub fn ids(&self, plan: &StreamPlan) -> Vec<NodeId> {
         let ids = plan.nodes.iter().filter_map(|n| self.testbed.id_of(*n));
@@ -154,10 +187,10 @@ impl Ground {
 }
 
 impl Links {
-    fn of(environment: &Environment, nodes: usize, board: &Board) -> Self {
-        let mut of = Vec::with_capacity(2 * Channel::COUNT * nodes * nodes);
-        let second = board.with_second_radio();
-        for (band, board) in [(0, board), (1, &second)] {
+    /// Of `nodes` nodes with the radios of `boards`, a band each.
+    pub(super) fn of(environment: &Environment, nodes: usize, boards: &[Board]) -> Self {
+        let mut of = Vec::with_capacity(boards.len() * Channel::COUNT * nodes * nodes);
+        for (band, board) in boards.iter().enumerate() {
             let expected = environment.expected(127, board.tx_power);
             let floor: Dbm = board.chip.noise_floor + HARMLESS;
             for channel in Channel::all() {
@@ -165,21 +198,18 @@ impl Links {
                     for to in 0..nodes {
                         let ear = |n: usize| EarId((n + band * nodes) as u32);
                         let (a, b) = (ear(from), ear(to));
-                        let mean = environment.mean_rssi(a, b, channel);
-                        let disturbs = mean
-                            .is_some_and(|rssi| rssi.0 + board.tx_power.0 > floor.0);
-                        let ratio = match disturbs {
-                            true => expected(a, b, channel),
-                            false => 0.0,
-                        };
-                        of.push((ratio as f32, disturbs));
+                        let level = (environment.mean_rssi(a, b, channel))
+                            .map(|rssi| rssi.0 + board.tx_power.0)
+                            .filter(|level| *level > floor.0);
+                        let ratio = level.map_or(0.0, |_| expected(a, b, channel));
+                        of.push((ratio as f32, level.map(|level| level as f32)));
                     }
                 }
             }
         }
         Self { nodes, of }
     }
-    fn at(&self, from: usize, to: usize, on: Tuning) -> Option<&(f32, bool)> {
+    fn at(&self, from: usize, to: usize, on: Tuning) -> Option<&(f32, Option<f32>)> {
         let band = usize::from(matches!(on, Tuning::Mhz900(_)));
         let channel = band * Channel::COUNT + on.place().index();
         self.of.get((channel * self.nodes + from) * self.nodes + to)
@@ -193,7 +223,7 @@ impl Radio for Links {
     fn reception(&self, from: usize, to: usize, on: Tuning) -> f64 {
         self.at(from, to, on).map_or(0.0, |link| f64::from(link.0))
     }
-    fn disturbs(&self, from: usize, to: usize, on: Tuning) -> bool {
-        self.at(from, to, on).is_some_and(|link| link.1)
+    fn level(&self, from: usize, to: usize, on: Tuning) -> Option<f64> {
+        self.at(from, to, on)?.1.map(f64::from)
     }
 }

@@ -7,6 +7,7 @@
 //! left out, as the paper compares throughput. Tests: `crates/lab/tests/streams/`.
 
 use super::dual::Chain;
+use super::ground::Links;
 use super::{Ground, LinkReport, Observer, Outcome, StreamFailure, Terms};
 use crate::transfer::Memory;
 use std::sync::Arc;
@@ -76,11 +77,13 @@ fn one(
     let engines = (ids.iter())
         .map(|id| Forwarder::new(*id, Memory::default()))
         .collect();
-    let mut net = Network::new(environment, std::slice::from_ref(board), engines, seed)?;
-    let channels: Vec<Channel> = ground.testbed.channels.iter().collect();
+    let site = environment.clone();
+    let mut net = Network::new(site, std::slice::from_ref(board), engines, seed)?;
+    let known = Links::of(&environment, ids.len(), std::slice::from_ref(board));
+    let channels = ground.on_one_radio(plan, &known);
     let own = |hop: usize| {
-        let turn = hop % channels.len().max(1);
-        channels.get(turn).copied().unwrap_or(Channel::LAST)
+        let link = hop.checked_sub(1).and_then(|link| channels.get(link));
+        link.copied().unwrap_or(Channel::LAST)
     };
     let hops = plan.nodes.len().saturating_sub(1);
     for (hop, node) in plan.nodes.iter().enumerate() {
