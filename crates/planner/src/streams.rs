@@ -5,6 +5,7 @@
 //! would disturb each other never share a channel; streams into one sink are node-disjoint and
 //! arrive on different radios. Does not know losses of the bus. Tests: at the end.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use thalweg_units::{BitRate, Channel, Channel900, Duration, Tuning};
 
@@ -274,14 +275,17 @@ impl StreamRequest {
             };
             let quality = |on: Tuning| radio.reception(from, to, on) * radio.reception(to, from, on);
             let best = (self.channels(band).into_iter())
-                .filter(|on| clear(*on, *on) >= CLEAR)
-                // Good enough is as good as best: then the clearest, then quiet neighbours.
+                // One radio has to make do with what there is.
+                .filter(|on| self.radios == Radios::First || clear(*on, *on) >= CLEAR)
+                // Clear, then good; good enough is as good as best: then the clearest, then quiet
+                // neighbours.
                 .map(|on| {
                     let good = (quality(on).min(0.99) * 1e2) as u32;
-                    (u32::MAX - good, u32::MAX - clear(on, on) as u32, neighbours(on), on)
+                    let clear = (clear(on, on) - CLEAR) as i32;
+                    ((clear.min(0), good, clear), neighbours(on), on)
                 })
-                .min();
-            let (_, _, _, on) = best.ok_or(StreamError::NoChannel { from, to })?;
+                .min_by_key(|(fit, near, on)| (Reverse(*fit), *near, *on));
+            let (_, _, on) = best.ok_or(StreamError::NoChannel { from, to })?;
             used.push((from, to, on));
             links.push(on);
             band = self.after(band);

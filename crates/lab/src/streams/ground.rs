@@ -149,8 +149,8 @@ impl Ground {
     ) -> Result<StreamPlan, StreamFailure> {
         Ok(request.plan(&*self.links, others)?)
     }
-    /// Channels for the path of `plan` on the first radio alone, as `links` knows it; the clearest there
-    /// are where not all can be clear.
+    /// Channels for the path of `plan` on the first radio alone, as `links` knows it: the clearest there
+    /// are. None where the path cannot be planned.
     pub(super) fn on_one_radio(&self, plan: &StreamPlan, links: &Links) -> Vec<Channel> {
         let mut request = match (plan.nodes.first(), plan.nodes.last()) {
             (Some(source), Some(sink)) => {
@@ -159,21 +159,8 @@ impl Ground {
             _ => return Vec::new(),
         };
         request.radios = Radios::First;
-        let turns = || {
-            let all = self.testbed.channels;
-            (plan.links.iter().zip(all.iter().cycle().take(plan.links.len())))
-                .map(|(_, channel)| channel)
-                .collect()
-        };
-        match request.plan(links, &[]) {
-            Ok(planned) => planned.links.iter().map(|on| on.place()).collect(),
-            Err(_) => {
-                // Every channel, Wi-Fi's too, is better than one's own.
-                request.ghz2_4 = Channel::all().collect();
-                let wide = request.plan(links, &[]);
-                wide.map_or_else(|_| turns(), |p| p.links.iter().map(|on| on.place()).collect())
-            }
-        }
+        let planned = request.plan(links, &[]);
+        planned.map_or_else(|_| Vec::new(), |p| p.links.iter().map(|on| on.place()).collect())
     }
     /// What a planner knows of the links.
     pub(super) fn links(&self) -> &Links {

@@ -312,6 +312,8 @@ impl<S: ObjectStore> Burst<S> {
             }
         }
         match packet.more {
+            // Another burst for a queue that holds part of one: no more than fits.
+            More::Follows if self.queue.is_full() => self.give(now),
             More::Follows => {
                 self.state = State::Taking {
                     until: now + config.silence,
