@@ -60,7 +60,13 @@ pub struct Judged {
 }
 
 /// The papers' claims, by short name.
-const BUILT_IN: &[(&str, &str)] = &[("p3", include_str!("../../../../papers/p3.toml"))];
+const BUILT_IN: &[(&str, &str)] = &[
+    ("p3", include_str!("../../../../papers/p3.toml")),
+    (
+        "fastforward",
+        include_str!("../../../../papers/fastforward.toml"),
+    ),
+];
 
 /// A claims file that is none.
 #[derive(Debug, thiserror::Error)]

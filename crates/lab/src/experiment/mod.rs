@@ -19,6 +19,7 @@ mod report;
 mod row;
 mod site;
 mod spec;
+mod streams;
 #[cfg(test)]
 mod tests;
 mod transfers;
@@ -35,6 +36,7 @@ pub use page::{page, short, span};
 pub use report::Report;
 pub use row::{csv, Row, Value};
 pub use site::{faithful_survey, Site, Sites};
+pub use streams::{StreamBounds, Streams};
 pub use spec::{Experiment, Quick, Run, SpecError};
 pub use transfers::{Explained, ExplainedTransfer, Floors, Mishap, RouteSpec, Transfers};
 
@@ -69,15 +71,31 @@ pub enum ExperimentError {
         /// What is missing.
         why: String,
     },
+    /// A stream could not be run.
+    #[error("streams: {0}")]
+    Stream(crate::streams::StreamFailure),
     /// The observer wanted to stop.
     #[error("stopped")]
     Stopped,
 }
 
+impl From<crate::streams::StreamFailure> for ExperimentError {
+    fn from(failure: crate::streams::StreamFailure) -> Self {
+        match failure {
+            crate::streams::StreamFailure::Stopped => Self::Stopped,
+            failure => Self::Stream(failure),
+        }
+    }
+}
+
 impl ExperimentError {
     /// Whether what was asked for is to blame, not what happened then.
     pub const fn is_input(&self) -> bool {
-        matches!(self, Self::Testbed(_) | Self::Unfit { .. })
+        match self {
+            Self::Testbed(_) | Self::Unfit { .. } => true,
+            Self::Stream(failure) => failure.is_input(),
+            _ => false,
+        }
     }
 }
 
@@ -162,6 +180,8 @@ pub fn run(
         Run::Correlation(c) => c.rows(seeds, sites, &ticker),
         Run::Overhead(o) => o.rows(seeds, sites, &ticker),
         Run::Asymmetry(a) => a.rows(seeds, sites, &ticker),
+        Run::Streams(s) => s.rows(seeds, sites, &ticker),
+        Run::StreamBounds(b) => b.rows(seeds, &ticker),
     }
 }
 
@@ -192,6 +212,8 @@ impl Run {
             Self::Correlation(c) => c.parts(),
             Self::Overhead(_) => overhead::PARTS,
             Self::Asymmetry(a) => a.parts(),
+            Self::Streams(s) => s.parts(),
+            Self::StreamBounds(_) => 1,
         }
     }
 }

@@ -6,6 +6,7 @@ use super::figure::FigureSpec;
 use super::link_channels::LinkChannels;
 use super::metric::MetricSpec;
 use super::overhead::Overhead;
+use super::streams::{StreamBounds, Streams};
 use super::transfers::Transfers;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -60,6 +61,10 @@ pub enum Run {
     Overhead(Box<Overhead>),
     /// Transfers over a route whose reverse direction is dead at one hop.
     Asymmetry(Box<Asymmetry>),
+    /// Streams over paths of nodes with two radios, and what they are compared to.
+    Streams(Box<Streams>),
+    /// What such streams can carry at best, in closed form.
+    StreamBounds(StreamBounds),
 }
 
 impl Run {
@@ -71,6 +76,8 @@ impl Run {
             Self::Correlation(c) => c.check(),
             Self::Overhead(o) => o.check(),
             Self::Asymmetry(a) => a.check(),
+            Self::Streams(s) => s.check(),
+            Self::StreamBounds(b) => b.check(),
         }
     }
     /// The same in another network.
@@ -82,6 +89,8 @@ impl Run {
             Self::Correlation(c) => c.testbed = name,
             Self::Overhead(o) => o.testbed = name,
             Self::Asymmetry(a) => a.transfers.testbed = name,
+            Self::Streams(s) => s.testbed = name,
+            Self::StreamBounds(_) => {}
         }
         self
     }
@@ -93,7 +102,7 @@ impl Run {
             Self::LinkChannels(l) => l.links = routes,
             Self::Asymmetry(a) => a.transfers.routes = routes,
             Self::Overhead(o) => o.sources = Some(routes),
-            Self::Correlation(_) => {}
+            Self::Correlation(_) | Self::Streams(_) | Self::StreamBounds(_) => {}
         }
         self
     }
@@ -175,6 +184,12 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "p3/variants.toml",
     "p3/mishaps.toml",
     "p3/sizes.toml",
+    "fastforward/bounds.toml",
+    "fastforward/fig4a.toml",
+    "fastforward/fig4b.toml",
+    "fastforward/fig5.toml",
+    "fastforward/twostreams.toml",
+    "fastforward/bus.toml",
 ];
 
 impl Experiment {

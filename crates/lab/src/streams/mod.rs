@@ -15,6 +15,7 @@ pub use ground::{Ground, Loss};
 pub use outcome::{LinkReport, Outcome};
 
 use crate::transfer::SessionError;
+use serde::Deserialize;
 use std::ops::ControlFlow;
 use thalweg_planner::streams::{StreamError, StreamPlan};
 use thalweg_protocols::fastforward::{Config, Version};
@@ -49,6 +50,13 @@ pub enum StreamFailure {
     Stopped,
 }
 
+impl StreamFailure {
+    /// Whether what was asked for is to blame, not what happened then.
+    pub const fn is_input(&self) -> bool {
+        matches!(self, Self::Unfit { .. } | Self::Plan(_) | Self::Board(_))
+    }
+}
+
 impl From<StreamFailure> for SessionError {
     fn from(failure: StreamFailure) -> Self {
         match failure {
@@ -61,7 +69,8 @@ impl From<StreamFailure> for SessionError {
 }
 
 /// What carries the packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(try_from = "String")]
 pub enum Carrier {
     /// FastForward, in one of its versions.
     FastForward(Version),
@@ -69,6 +78,16 @@ pub enum Carrier {
     Burst,
     /// PIP's slots over one radio, with the copying stack that it was published on.
     Pip,
+}
+
+impl TryFrom<String> for Carrier {
+    type Error = String;
+    fn try_from(name: String) -> Result<Self, String> {
+        Self::from_name(&name).ok_or_else(|| {
+            let known: Vec<&str> = Self::ALL.iter().map(|c| c.name()).collect();
+            format!("no stream protocol is called {name:?}; there are {}", known.join(", "))
+        })
+    }
 }
 
 impl Carrier {
