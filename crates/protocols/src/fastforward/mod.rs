@@ -90,7 +90,7 @@ impl<S: ObjectStore> FastForward<S> {
             parts: [const { None }; STREAMS],
             past: [ZERO; STREAMS],
             calling: None,
-            caller: Sender::IDLE,
+            caller: Sender::new(id.get()),
             settle: None,
             nap: Nap::Asleep { until: zero },
             events: Fifo::new(16),
@@ -228,7 +228,7 @@ impl<S: ObjectStore> FastForward<S> {
         let stream = part.call.stream;
         if self.calling.is_some_and(|c| c.call.stream == stream) {
             self.calling = None;
-            self.caller = Sender::IDLE;
+            self.caller = Sender::new(self.id.get());
         }
         if self.settle.is_some_and(|(_, settling)| settling == at) {
             self.settle = None;

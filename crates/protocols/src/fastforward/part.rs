@@ -130,7 +130,7 @@ impl Part {
             previous: hop(before, before),
             next: hop(Some(place + 1), Some(place)),
             queue: Fifo::new(room),
-            sender: Sender::IDLE,
+            sender: Sender::new(call.path.node(place)?.get()),
             batch: None,
             heard_by,
             counts: Counts::default(),

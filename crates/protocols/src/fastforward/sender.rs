@@ -33,14 +33,32 @@ pub(super) struct Sender {
     state: State,
     sequence: u8,
     attempts: u32,
+    /// Tells this link's waits from those of the links beside it.
+    salt: u16,
 }
 
+/// From the second repetition on a sender waits up to this much longer. Two senders beside each other
+/// that repeat at the same pace can stay in step, the one's copy over the bus making the other's
+/// acknowledgement late each time.
+const SPREAD_US: u64 = 512;
+
 impl Sender {
-    pub(super) const IDLE: Self = Self {
-        state: State::Idle,
-        sequence: 0,
-        attempts: 0,
-    };
+    pub(super) const fn new(salt: u16) -> Self {
+        Self {
+            state: State::Idle,
+            sequence: 0,
+            attempts: 0,
+            salt,
+        }
+    }
+    fn spread(&self) -> Duration {
+        if self.attempts < 2 {
+            return Duration::ZERO;
+        }
+        let salt = u64::from(self.salt) << 32 | u64::from(self.sequence) << 16;
+        let mixed = (salt + u64::from(self.attempts)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        Duration::from_micros((mixed >> 40) % SPREAD_US)
+    }
     pub(super) fn is_idle(&self) -> bool {
         self.state == State::Idle
     }
@@ -78,7 +96,7 @@ impl Sender {
         };
         // One that was refused is as good as lost.
         self.state = State::Waiting {
-            until: at + timeout,
+            until: at + timeout + self.spread(),
         };
         None
     }
