@@ -14,8 +14,10 @@ mod plan;
 mod progress;
 mod reproduce;
 mod run;
+mod stream;
 mod table;
 mod testbed;
+mod timeline;
 mod values;
 
 use std::process::ExitCode;
@@ -53,5 +55,6 @@ fn dispatch() -> Result<(), Failure> {
         Command::Experiment(command) => experiment::run(command),
         Command::Run(args) => run::run(args),
         Command::Reproduce(args) => reproduce::run(args),
+        Command::Timeline(args) => timeline::run(args),
     }
 }

@@ -34,6 +34,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     if let Some(testbed) = &args.testbed {
         experiment.run = experiment.run.with_testbed(testbed.clone());
     }
+    if args.explain && !experiment.run.can_be_explained() {
+        return Err(unexplained(&experiment));
+    }
     let seeds = seeds_of(args.seeds, experiment.seeds);
     if let Some(folder) = &args.out {
         make_folder(folder)?;
@@ -60,6 +63,11 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         print(&text(&report))?;
         explained.map_or(Ok(()), |e| print(&losses_text(&e)))
     }
+}
+
+fn unexplained(experiment: &Experiment) -> Failure {
+    let id = &experiment.id;
+    Failure::input(format!("{id}: only transfers over routes can be explained"))
 }
 
 /// As many transfers are explained hop by hop on the terminal.
@@ -125,10 +133,7 @@ impl Lab {
         let observer = |done: u64, total: u64| self.told(&experiment.id, done, total);
         experiment::explain(&experiment.run, seeds, &self.sites, &observer)
             .map_err(failure)?
-            .ok_or_else(|| {
-                let id = &experiment.id;
-                Failure::input(format!("{id}: only transfers over routes can be explained"))
-            })
+            .ok_or_else(|| unexplained(experiment))
     }
 
     fn told(&self, id: &str, done: u64, total: u64) -> ControlFlow<()> {

@@ -6,6 +6,7 @@ pub mod campaign;
 pub mod collect;
 pub mod experiment;
 pub mod explain;
+pub mod forwarding;
 pub mod plot;
 pub mod store;
 pub mod streams;

@@ -6,6 +6,8 @@
 use crate::transfer::{Protocol, Terms};
 use serde::{Deserialize, Serialize};
 use thalweg_planner::RouteRequest;
+use thalweg_wire::forward::MAX_PAYLOAD;
+use thalweg_wire::route::PayloadSize;
 
 /// A protocol with its way of planning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -17,6 +19,8 @@ pub enum Variant {
     Pip,
     /// PIP over the same path, its channels changing every two cycles.
     PipHopping,
+    /// Conditional immediate transmission over the same path, repaired end to end.
+    Cit,
     /// P3's engines over a plan made from the measured qualities of all pipeline channels: two lean
     /// chains of relays whose links have power to spare on their own channels.
     P3Planned,
@@ -44,10 +48,11 @@ pub enum Knowledge {
 
 impl Variant {
     /// All of them, the published ones first.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::P3,
         Self::Pip,
         Self::PipHopping,
+        Self::Cit,
         Self::P3Planned,
         Self::P3Adaptive,
         Self::P3Fountain,
@@ -61,6 +66,7 @@ impl Variant {
             Self::P3 => "p3",
             Self::Pip => "pip",
             Self::PipHopping => "pip-hopping",
+            Self::Cit => "cit",
             Self::P3Planned => "p3-planned",
             Self::P3Adaptive => "p3-adaptive",
             Self::P3Fountain => "p3-fountain",
@@ -79,6 +85,7 @@ impl Variant {
             | Self::P3Best => Protocol::P3,
             Self::Pip => Protocol::Pip,
             Self::PipHopping => Protocol::PipHopping,
+            Self::Cit => Protocol::Cit,
         }
     }
     /// What its planner has to know.
@@ -123,6 +130,11 @@ impl Variant {
             Self::P3Fountain => faithful.fountain(),
             Self::P3Slim => faithful.slim(),
             Self::P3Best => faithful.slim(),
+            Self::Cit => Terms {
+                payload: PayloadSize::new(faithful.payload.bytes().min(MAX_PAYLOAD as u8))
+                    .unwrap_or(faithful.payload),
+                ..faithful
+            },
             Self::P3 | Self::Pip | Self::PipHopping | Self::P3Planned => faithful,
         }
     }

@@ -103,6 +103,21 @@ impl Board {
     }
 }
 
+impl Board {
+    /// What its software costs beyond [`Board::timing`]; nothing where it overlaps.
+    pub const fn software_costs(&self) -> Costs {
+        self.software.costs()
+    }
+    /// The same board without the operating system's cost (CIT, figure 3).
+    #[must_use]
+    pub fn without_os(mut self) -> Self {
+        if let Software::Serial(costs) = &mut self.software {
+            costs.os = Duration::ZERO;
+        }
+        self
+    }
+}
+
 /// Currents drawn from the supply in each state.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Currents {

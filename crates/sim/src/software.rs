@@ -286,6 +286,7 @@ impl World {
         };
         let read = match (&telling, overflown) {
             (_, true) => Duration::ZERO,
+            (Telling::Frame { bytes: 0, .. }, _) => Duration::ZERO,
             (Telling::Frame { bytes, .. }, _) => {
                 costs.read_base + costs.read_byte * u64::from(*bytes)
             }

@@ -62,6 +62,7 @@ pub struct Judged {
 /// The papers' claims, by short name.
 const BUILT_IN: &[(&str, &str)] = &[
     ("p3", include_str!("../../../../papers/p3.toml")),
+    ("cit", include_str!("../../../../papers/cit.toml")),
     (
         "fastforward",
         include_str!("../../../../papers/fastforward.toml"),

@@ -10,8 +10,10 @@ mod asymmetry;
 mod claims;
 mod correlation;
 mod figure;
+mod forwarding;
 mod link_channels;
 mod metric;
+mod network;
 mod overhead;
 mod page;
 mod probe;
@@ -29,8 +31,10 @@ pub use asymmetry::Asymmetry;
 pub use claims::{Claim, Claims, ClaimsError, Judged};
 pub use correlation::Correlation;
 pub use figure::{Axis, FigureSpec, Mark, Over, ReferenceSpec};
+pub use forwarding::{ForwardingRuns, Measure};
 pub use link_channels::LinkChannels;
 pub use metric::{mean_and_interval, Measured, MetricSpec, Statistic};
+pub use network::Network;
 pub use overhead::Overhead;
 pub use page::{page, short, span};
 pub use report::Report;
@@ -40,6 +44,7 @@ pub use streams::{StreamBounds, Streams};
 pub use spec::{Experiment, Quick, Run, SpecError};
 pub use transfers::{Explained, ExplainedTransfer, Floors, Mishap, RouteSpec, Transfers};
 
+use crate::forwarding::ChainError;
 use crate::testbed::TestbedError;
 use crate::transfer::SessionError;
 use rayon::prelude::*;
@@ -95,6 +100,15 @@ impl ExperimentError {
             Self::Testbed(_) | Self::Unfit { .. } => true,
             Self::Stream(failure) => failure.is_input(),
             _ => false,
+        }
+    }
+}
+
+impl From<ChainError> for ExperimentError {
+    fn from(error: ChainError) -> Self {
+        match error {
+            ChainError::Network(error) => Self::Network(error),
+            ChainError::Sim(error) => Self::Sim(error),
         }
     }
 }
@@ -180,13 +194,15 @@ pub fn run(
         Run::Correlation(c) => c.rows(seeds, sites, &ticker),
         Run::Overhead(o) => o.rows(seeds, sites, &ticker),
         Run::Asymmetry(a) => a.rows(seeds, sites, &ticker),
+        Run::Network(n) => n.rows(seeds, sites, &ticker),
+        Run::Forwarding(f) => f.rows(seeds, sites, &ticker),
         Run::Streams(s) => s.rows(seeds, sites, &ticker),
         Run::StreamBounds(b) => b.rows(seeds, &ticker),
     }
 }
 
 /// Runs the transfers of `run` again, watched: where their packets were lost. None where `run` is
-/// of another kind.
+/// of another kind ([`Run::can_be_explained`]).
 ///
 /// # Errors
 /// [`ExperimentError`].
@@ -204,6 +220,10 @@ pub fn explain(
 }
 
 impl Run {
+    /// Whether it is transfers over routes, whose losses [`explain`] can tell.
+    pub const fn can_be_explained(&self) -> bool {
+        matches!(self, Self::Transfers(_))
+    }
     /// Parts per seed that progress is counted in.
     fn parts(&self) -> u64 {
         match self {
@@ -212,6 +232,8 @@ impl Run {
             Self::Correlation(c) => c.parts(),
             Self::Overhead(_) => overhead::PARTS,
             Self::Asymmetry(a) => a.parts(),
+            Self::Network(n) => n.parts(),
+            Self::Forwarding(f) => f.parts(),
             Self::Streams(s) => s.parts(),
             Self::StreamBounds(_) => 1,
         }

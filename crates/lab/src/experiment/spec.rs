@@ -3,8 +3,10 @@
 use super::asymmetry::Asymmetry;
 use super::correlation::Correlation;
 use super::figure::FigureSpec;
+use super::forwarding::ForwardingRuns;
 use super::link_channels::LinkChannels;
 use super::metric::MetricSpec;
+use super::network::Network;
 use super::overhead::Overhead;
 use super::streams::{StreamBounds, Streams};
 use super::transfers::Transfers;
@@ -61,6 +63,10 @@ pub enum Run {
     Overhead(Box<Overhead>),
     /// Transfers over a route whose reverse direction is dead at one hop.
     Asymmetry(Box<Asymmetry>),
+    /// A whole network emptied, in several modes.
+    Network(Network),
+    /// Chains of forwarders.
+    Forwarding(ForwardingRuns),
     /// Streams over paths of nodes with two radios, and what they are compared to.
     Streams(Box<Streams>),
     /// What such streams can carry at best, in closed form.
@@ -76,6 +82,8 @@ impl Run {
             Self::Correlation(c) => c.check(),
             Self::Overhead(o) => o.check(),
             Self::Asymmetry(a) => a.check(),
+            Self::Network(n) => n.check(),
+            Self::Forwarding(f) => f.check(),
             Self::Streams(s) => s.check(),
             Self::StreamBounds(b) => b.check(),
         }
@@ -89,6 +97,8 @@ impl Run {
             Self::Correlation(c) => c.testbed = name,
             Self::Overhead(o) => o.testbed = name,
             Self::Asymmetry(a) => a.transfers.testbed = name,
+            Self::Network(n) => n.testbed = name,
+            Self::Forwarding(f) => f.testbed = name,
             Self::Streams(s) => s.testbed = name,
             Self::StreamBounds(_) => {}
         }
@@ -102,7 +112,11 @@ impl Run {
             Self::LinkChannels(l) => l.links = routes,
             Self::Asymmetry(a) => a.transfers.routes = routes,
             Self::Overhead(o) => o.sources = Some(routes),
-            Self::Correlation(_) | Self::Streams(_) | Self::StreamBounds(_) => {}
+            Self::Network(n) => n.sources = Some(routes),
+            Self::Correlation(_)
+            | Self::Forwarding(_)
+            | Self::Streams(_)
+            | Self::StreamBounds(_) => {}
         }
         self
     }
@@ -182,8 +196,16 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "p3/degrade.toml",
     "p3/asym.toml",
     "p3/variants.toml",
+    "p3/network.toml",
+    "p3/network-quiet.toml",
     "p3/mishaps.toml",
     "p3/sizes.toml",
+    "cit/bounds.toml",
+    "cit/fig3.toml",
+    "cit/fig4.toml",
+    "cit/fig5.toml",
+    "cit/fig6.toml",
+    "cit/routes.toml",
     "fastforward/bounds.toml",
     "fastforward/fig4a.toml",
     "fastforward/fig4b.toml",

@@ -6,11 +6,13 @@
 //! time. Tests: `crates/lab/tests/streams/`.
 
 mod burst;
+mod collect;
 mod dual;
 mod ground;
 mod outcome;
 mod pip;
 
+pub use collect::{collect, Collected, Order};
 pub use ground::{Ground, Loss};
 pub use outcome::{LinkReport, Outcome};
 
@@ -18,7 +20,9 @@ use crate::transfer::SessionError;
 use serde::Deserialize;
 use std::ops::ControlFlow;
 use thalweg_planner::streams::{StreamError, StreamPlan};
-use thalweg_protocols::fastforward::{Config, Version};
+pub use thalweg_protocols::fastforward::Version;
+
+use thalweg_protocols::fastforward::Config;
 use thalweg_sim::{Bus, Fault, NetworkError, SimError};
 use thalweg_units::Duration;
 

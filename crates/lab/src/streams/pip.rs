@@ -14,7 +14,7 @@ use std::sync::Arc;
 use thalweg_engine::Cca;
 use thalweg_medium::Environment;
 use thalweg_planner::streams::StreamPlan;
-use thalweg_protocols::forward::{Command, Config, Event, Exits, Forwarder, Forwarding, Role};
+use thalweg_protocols::forward::{Command, Config, Event, Exits, Forwarder, Forwarding, Origin, Role};
 use thalweg_sim::{boards, Board, Network};
 use thalweg_units::{Channel, Duration, NodeId};
 use thalweg_wire::{forward, phy};
@@ -95,6 +95,7 @@ fn one(
                 _ => Role::Relay,
             },
             previous: [before.map(|n| ids[*n]), None],
+            origin: Origin::Header,
             listen: own(hop),
             exits: Exits::One(own(hop + 1)),
             forwarding: Forwarding::Copying,
@@ -118,6 +119,7 @@ fn one(
         first: 0,
         packets: chain.packets() as u16,
         payload_bytes: terms.payload_bytes,
+        after: Duration::ZERO,
         interval: two_slots(board, terms.payload_bytes),
     };
     let mut outcome = chain.follow(&mut net, send, observer, |event| match event {

@@ -26,6 +26,8 @@ pub enum Protocol {
     Pip,
     /// Over one of them, its channels changing every two cycles.
     PipHopping,
+    /// Over one of them, forwarded by conditional immediate transmission; see `forwarded.rs`.
+    Cit,
 }
 
 impl Protocol {
@@ -35,6 +37,7 @@ impl Protocol {
             Self::P3 => "p3",
             Self::Pip => "pip",
             Self::PipHopping => "pip-hopping",
+            Self::Cit => "cit",
         }
     }
 }
@@ -124,6 +127,9 @@ impl Session {
         terms: &Terms,
         observer: Observer<'_>,
     ) -> Result<(Outcome, Option<Vec<u8>>), SessionError> {
+        if protocol == Protocol::Cit {
+            return self.forward(plan, terms, observer);
+        }
         let active = active_nodes(plan, protocol);
         let mut log = Log::new(self.cycle(terms));
         for attempt in 1..=terms.attempts.max(1) {
@@ -168,7 +174,7 @@ impl Session {
         self.transfers = self.transfers.wrapping_add(1);
         let scheme = match protocol {
             Protocol::P3 => Scheme::P3,
-            Protocol::Pip => Scheme::Pip(Hopping::Fixed),
+            Protocol::Pip | Protocol::Cit => Scheme::Pip(Hopping::Fixed),
             Protocol::PipHopping => Scheme::Pip(Hopping::EveryCyclePair),
         };
         let (source, sink) = (self.ids[plan.source], self.ids[plan.sink]);
@@ -198,7 +204,7 @@ impl Session {
                         })
                     })
             }
-            Protocol::Pip | Protocol::PipHopping => {
+            Protocol::Pip | Protocol::PipHopping | Protocol::Cit => {
                 let relays = &plan.pip.path[1..plan.pip.path.len() - 1];
                 relays.iter().enumerate().try_for_each(|(at, node)| {
                     let group = Group::Odd;
@@ -344,6 +350,6 @@ fn active_nodes(plan: &Plan, protocol: Protocol) -> Vec<usize> {
             .into_iter()
             .map(|(node, _)| node)
             .collect(),
-        Protocol::Pip | Protocol::PipHopping => plan.pip.path.clone(),
+        Protocol::Pip | Protocol::PipHopping | Protocol::Cit => plan.pip.path.clone(),
     }
 }

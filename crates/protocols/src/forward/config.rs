@@ -2,6 +2,7 @@
 
 use thalweg_engine::Cca;
 use thalweg_units::{Channel, Duration, NodeId};
+use thalweg_wire::forward::HEADER_BYTES;
 
 /// How frames get from the receive buffer into the transmit buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -9,7 +10,8 @@ pub enum Forwarding {
     /// Every packet is read out, written and then sent (CIT, section 3.2).
     Copying,
     /// No data moves: one frame is written once and sent again for every packet, and of what is
-    /// received only the header is read (CIT, section 3). It measures what copying costs, and
+    /// received nothing is read but the header, where nothing else tells whose it is (CIT, section
+    /// 3). It measures what copying costs, and
     /// delivers nothing.
     Resending,
     /// Conditional immediate transmission: packet n - 1 waits in the transmit buffer and goes out
@@ -24,6 +26,15 @@ pub enum Role {
     End,
     /// Sends them on.
     Relay,
+}
+
+/// How a node knows whose packet it has received.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// By its header: others send on the same channel.
+    Header,
+    /// By its channel: nobody else sends there.
+    Channel,
 }
 
 /// The channels a node sends on.
@@ -53,6 +64,8 @@ pub struct Config {
     pub role: Role,
     /// Whose packets it takes.
     pub previous: [Option<NodeId>; 2],
+    /// How it tells them from others'.
+    pub origin: Origin,
     /// Where it listens.
     pub listen: Channel,
     /// Where it sends.
@@ -69,12 +82,25 @@ pub struct Config {
     pub payload_bytes: u8,
 }
 
+impl Config {
+    /// How many bytes of a frame it reads.
+    pub(super) fn readout(&self) -> u8 {
+        match (self.forwarding, self.origin) {
+            // Nobody's packets are for it.
+            _ if self.previous == [None; 2] => 0,
+            (Forwarding::Resending, Origin::Channel) => 0,
+            (Forwarding::Resending, Origin::Header) => HEADER_BYTES as u8,
+            _ => u8::MAX,
+        }
+    }
+}
+
 /// Orders to a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
     /// Take this part from now on; what was under way is forgotten.
     Join(Config),
-    /// Send packets of `payload_bytes` each, one each `interval`, the first after one interval.
+    /// Send packets of `payload_bytes` each, one each `interval`.
     /// A packet that is due while another is under way waits.
     Send {
         /// The first packet's number.
@@ -83,6 +109,8 @@ pub enum Command {
         packets: u16,
         /// Payload bytes of each.
         payload_bytes: u8,
+        /// How long from now to the first.
+        after: Duration,
         /// From one to the next.
         interval: Duration,
     },

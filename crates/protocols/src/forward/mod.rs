@@ -10,13 +10,13 @@ mod orders;
 #[cfg(test)]
 mod tests;
 
-pub use config::{Command, Config, Drop, Event, Exits, Forwarding, Role};
+pub use config::{Command, Config, Drop, Event, Exits, Forwarding, Origin, Role};
 
 use crate::object::ObjectStore;
 use orders::{Orders, Ring, TxAnswer};
 use thalweg_engine::{Engine, RadioEvent, RadioId, Request};
 use thalweg_units::{Duration, Instant, NodeId};
-use thalweg_wire::forward::{Repr, HEADER_BYTES, MAX_PAYLOAD};
+use thalweg_wire::forward::{Repr, MAX_PAYLOAD};
 use thalweg_wire::FrameBuf;
 
 /// Packets that a relay keeps until they can be sent; one waits in the radio besides.
@@ -26,6 +26,10 @@ const QUEUE: usize = 4;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sending {
     Nothing,
+    /// A source has written it and waits until it is due.
+    Prepared {
+        number: u16,
+    },
     /// It goes out as soon as it can.
     Direct {
         number: u16,
@@ -114,13 +118,11 @@ impl<S: ObjectStore> Forwarder<S> {
         self.queue = Ring::EMPTY;
         (self.sending, self.batch, self.last) = (Sending::Nothing, None, None);
         self.emptying = false;
+        self.orders.readout(config.readout());
         if config.forwarding == Forwarding::Resending {
-            self.orders.readout(HEADER_BYTES as u8);
             if let Some(frame) = self.own(0, config.payload_bytes) {
                 self.orders.load(frame);
             }
-        } else {
-            self.orders.readout(u8::MAX);
         }
         self.orders.listen(config.listen);
         self.config = Some(config);
@@ -176,10 +178,20 @@ impl<S: ObjectStore> Forwarder<S> {
     /// Gives the radio the next frame, if it has none.
     fn send_next(&mut self, now: Instant) {
         let Some(config) = self.config else { return };
-        if self.sending != Sending::Nothing {
-            return;
+        if self.sending == Sending::Nothing && self.queue.is_empty() {
+            self.prepare(&config);
         }
-        let Some(Packet { number, frame }) = self.next_packet() else {
+        match (self.sending, self.batch.as_mut()) {
+            (Sending::Prepared { number }, Some(batch)) if batch.due > 0 => {
+                batch.due -= 1;
+                self.orders.send(config.exits.of(number), config.cca);
+                self.sending = Sending::Direct { number };
+                return;
+            }
+            (Sending::Nothing, _) => {}
+            _ => return,
+        }
+        let Some(Packet { number, frame }) = self.queue.pop() else {
             self.emptying = false;
             return;
         };
@@ -202,21 +214,25 @@ impl<S: ObjectStore> Forwarder<S> {
         };
     }
 
-    fn next_packet(&mut self) -> Option<Packet> {
-        if let Some(packet) = self.queue.pop() {
-            return Some(packet);
-        }
-        let batch = self.batch.as_mut().filter(|b| b.due > 0)?;
+    /// Writes a source's next packet while the one before it is on its way through others.
+    fn prepare(&mut self, config: &Config) {
+        let Some(batch) = self.batch.as_mut().filter(|b| b.left > 0 || b.due > 0) else {
+            return;
+        };
         let (number, payload_bytes) = (batch.next, batch.payload_bytes);
-        batch.due -= 1;
         batch.next = batch.next.wrapping_add(1);
-        let frame = self.own(number, payload_bytes)?;
-        Some(Packet { number, frame })
+        if config.forwarding != Forwarding::Resending {
+            if let Some(frame) = self.own(number, payload_bytes) {
+                self.orders.load(frame);
+            }
+        }
+        self.sending = Sending::Prepared { number };
     }
 
     fn answered(&mut self, answer: TxAnswer) {
         let was = core::mem::replace(&mut self.sending, Sending::Nothing);
         let (Sending::Direct { number }
+        | Sending::Prepared { number }
         | Sending::Waiting { number, .. }
         | Sending::CalledBack { number }) = was
         else {
@@ -256,15 +272,17 @@ impl<S: ObjectStore> Engine for Forwarder<S> {
                 first,
                 packets,
                 payload_bytes,
+                after,
                 interval,
             } => {
+                let due = if after.is_zero() { packets.min(1) } else { 0 };
                 self.batch = Some(Batch {
                     next: first,
-                    left: packets,
-                    due: 0,
+                    left: packets - due,
+                    due,
                     payload_bytes: payload_bytes.min(MAX_PAYLOAD as u8),
                     interval,
-                    at: now + interval,
+                    at: now + if due > 0 { interval } else { after },
                 });
             }
             Command::Arm { payload_bytes } => {
@@ -288,10 +306,23 @@ impl<S: ObjectStore> Engine for Forwarder<S> {
             self.answered(answer);
         }
         if let (RadioEvent::Frame { mpdu, .. }, Some(config)) = (event, self.config) {
-            if let Ok(repr) = Repr::parse(mpdu) {
-                if config.previous.contains(&Some(repr.previous)) {
+            match (Repr::parse(mpdu), config.previous[0]) {
+                (Ok(repr), _) if config.previous.contains(&Some(repr.previous)) => {
                     self.took(&config, &repr);
                 }
+                // Nothing of it was read: its channel says whose it is.
+                (Err(_), Some(previous)) if config.readout() == 0 => {
+                    let (number, payload) = (0, &[][..]);
+                    self.took(
+                        &config,
+                        &Repr {
+                            previous,
+                            number,
+                            payload,
+                        },
+                    );
+                }
+                _ => {}
             }
         }
         self.send_next(at);

@@ -21,6 +21,9 @@ impl<T: Copy, const N: usize> Ring<T, N> {
         from: 0,
         len: 0,
     };
+    pub(super) const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
     /// Adds `item`, or gives it back where there is no room.
     pub(super) fn push(&mut self, item: T) -> Result<(), T> {
         if self.len == N {

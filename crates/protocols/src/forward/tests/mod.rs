@@ -7,6 +7,7 @@ use std::vec::Vec;
 use thalweg_engine::harness::{Air, Fate, Net};
 use thalweg_engine::{BoardTiming, Cca};
 use thalweg_units::Channel;
+use thalweg_wire::forward::HEADER_BYTES;
 
 const TIMING: BoardTiming = BoardTiming {
     load_byte: Duration::from_micros(10),
@@ -64,6 +65,7 @@ fn chain(
         let config = Config {
             role,
             previous: [n.checked_sub(1).map(id), None],
+            origin: Origin::Channel,
             listen: ch(n.saturating_sub(1)),
             exits: Exits::One(ch(n)),
             forwarding,
@@ -87,6 +89,7 @@ fn send(net: &mut Net<Forwarder<Numbers>>, first: u16, packets: u16, interval: D
             first,
             packets,
             payload_bytes,
+            after: Duration::ZERO,
             interval,
         },
     );
@@ -161,6 +164,7 @@ fn packets_of_others_set_nothing_off_and_are_not_taken() {
     let other = Config {
         role: Role::End,
         previous: [None; 2],
+        origin: Origin::Header,
         listen: ch(0),
         exits: Exits::One(ch(0)),
         forwarding: Forwarding::Copying,
@@ -175,6 +179,7 @@ fn packets_of_others_set_nothing_off_and_are_not_taken() {
         first: 0,
         packets: 5,
         payload_bytes: 40,
+        after: ms(1),
         interval: ms(5),
     };
     net.command(3, all_but_route);
@@ -210,6 +215,7 @@ fn a_relay_that_is_overrun_says_what_it_dropped_and_keeps_the_order() {
             first: 0,
             packets,
             payload_bytes,
+            after: Duration::ZERO,
             interval,
         },
     );
