@@ -176,7 +176,8 @@ impl ProtocolName {
             Self::P3Slim => Ok(Variant::P3Slim),
             Self::P3Best => Ok(Variant::P3Best),
             Self::Fastforward | Self::FastforwardNobp | Self::FastforwardNoack | Self::Lpht => {
-                let line = "streams are set up from node to node: `thalweg collect --from` fetches over \
+                let line =
+                    "streams are set up from node to node: `thalweg collect --from` fetches over \
                             them, `plan` and --all-nodes do not";
                 Err(Failure::Input(line.to_owned()))
             }

@@ -33,7 +33,9 @@ pub(crate) fn run(
     ];
     if let Some((_, option)) = single_radio.iter().find(|(given, _)| *given) {
         let name = carrier.name();
-        return Err(Failure::Input(format!("--protocol {name}: {option} is not for streams")));
+        return Err(Failure::Input(format!(
+            "--protocol {name}: {option} is not for streams"
+        )));
     }
     let bytes: Arc<[u8]> = match object {
         Object::Bytes(bytes) => bytes.clone(),
@@ -157,7 +159,10 @@ fn text(c: &Collected, stored: Option<&(String, String)>) -> String {
     }
     text.push_str(&table.render());
     if let Some((path, digest)) = stored {
-        text.push_str(&format!("\n{} bytes, whole, sha256 {digest}\nstored as {path}\n", r.bytes));
+        text.push_str(&format!(
+            "\n{} bytes, whole, sha256 {digest}\nstored as {path}\n",
+            r.bytes
+        ));
     }
     text
 }

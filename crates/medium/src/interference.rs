@@ -64,17 +64,19 @@ impl Interference {
         }
         // An ear on a floor without sources is not disturbed.
         let floors = self.sources.len() as u16;
-        let ids = floors as u64 * BANDS as u64;
+        let ids = u64::from(floors) * BANDS as u64;
         self.ears.resize(own, (u16::MAX, [0.0; BANDS]));
         let more = other.ears.into_iter();
         let floor_of = |floor: u16| floor.saturating_add(floors);
-        self.ears.extend(more.map(|(floor, power)| (floor_of(floor), power)));
+        self.ears
+            .extend(more.map(|(floor, power)| (floor_of(floor), power)));
         let renamed = |source: Source| Source {
             id: source.id + ids,
             ..source
         };
         let sources = other.sources.into_iter();
-        self.sources.extend(sources.map(|floor| floor.map(|s| s.map(renamed))));
+        self.sources
+            .extend(sources.map(|floor| floor.map(|s| s.map(renamed))));
         self
     }
     /// What disturbs `ear` on `channel`: the place of the source in [`Bursts`], and its power in

@@ -21,8 +21,8 @@ pub mod plan;
 pub mod predict;
 pub mod request;
 mod route;
-mod svg;
 pub mod streams;
+mod svg;
 pub mod topology;
 
 pub use channels::Assignment;

@@ -33,6 +33,8 @@ pub struct StreamRequest {
     pub mhz900: Vec<Channel900>,
     /// Which radios carry it.
     pub radios: Radios,
+    /// On what nodes are called: a path that is sought takes links that are good there too.
+    pub calling: Option<Tuning>,
 }
 
 /// Which of a node's radios carry a stream.
@@ -70,14 +72,21 @@ fn margin(radio: &impl Radio, one: (usize, usize), two: (usize, usize), on: Tuni
         by.into_iter()
             .map(|x| match x == to {
                 true => f64::NEG_INFINITY,
-                false => radio.level(x, to, on).map_or(CLEAR_ENOUGH, |level| wanted - level),
+                false => radio
+                    .level(x, to, on)
+                    .map_or(CLEAR_ENOUGH, |level| wanted - level),
             })
             .fold(CLEAR_ENOUGH, f64::min)
     };
     let ((a, b), (c, d)) = (one, two);
-    [at(a, b, [c, d]), at(b, a, [c, d]), at(c, d, [a, b]), at(d, c, [a, b])]
-        .into_iter()
-        .fold(CLEAR_ENOUGH, f64::min)
+    [
+        at(a, b, [c, d]),
+        at(b, a, [c, d]),
+        at(c, d, [a, b]),
+        at(d, c, [a, b]),
+    ]
+    .into_iter()
+    .fold(CLEAR_ENOUGH, f64::min)
 }
 
 /// Why there is no plan.
@@ -152,7 +161,11 @@ impl StreamRequest {
     ///
     /// # Errors
     /// [`StreamError`].
-    pub fn plan(&self, radio: &impl Radio, others: &[StreamPlan]) -> Result<StreamPlan, StreamError> {
+    pub fn plan(
+        &self,
+        radio: &impl Radio,
+        others: &[StreamPlan],
+    ) -> Result<StreamPlan, StreamError> {
         let few = self.mhz900.len() < 2 && self.radios == Radios::Alternating;
         if self.ghz2_4.len() < 2 || few {
             return Err(StreamError::FewChannels);
@@ -182,7 +195,10 @@ impl StreamRequest {
                 (via.clone(), *last)
             }
             None => (last.iter())
-                .find_map(|last| self.shortest(radio, &taken, *last).map(|path| (path, *last)))
+                .find_map(|last| {
+                    self.shortest(radio, &taken, *last)
+                        .map(|path| (path, *last))
+                })
                 .ok_or(StreamError::NoPath {
                     from: self.source,
                     to: self.sink,
@@ -193,7 +209,12 @@ impl StreamRequest {
 
     /// The fewest expected transmissions from source to sink on alternating radios, the last link in
     /// `last`; searched from the sink.
-    fn shortest(&self, radio: &impl Radio, taken: &BTreeSet<usize>, last: Band) -> Option<Vec<usize>> {
+    fn shortest(
+        &self,
+        radio: &impl Radio,
+        taken: &BTreeSet<usize>,
+        last: Band,
+    ) -> Option<Vec<usize>> {
         type At = (usize, Band);
         let mut cost: BTreeMap<At, (f64, Option<At>)> = BTreeMap::new();
         let mut open: BTreeSet<At> = BTreeSet::new();
@@ -201,8 +222,10 @@ impl StreamRequest {
         cost.insert((self.sink, last), (0.0, None));
         open.insert((self.sink, last));
         let best_on = |from: usize, to: usize, band: Band| {
-            let both = |on: &Tuning| radio.reception(from, to, *on) * radio.reception(to, from, *on);
-            self.channels(band).iter().map(both).fold(0.0, f64::max)
+            let both =
+                |on: &Tuning| radio.reception(from, to, *on) * radio.reception(to, from, *on);
+            let called = self.calling.map_or(1.0, |on| both(&on));
+            (self.channels(band).iter().map(both).fold(0.0, f64::max)).min(called)
         };
         let ahead = |cost: &BTreeMap<At, (f64, Option<At>)>, at: At| {
             let mut nodes = vec![at.0];
@@ -273,7 +296,8 @@ impl StreamRequest {
                     .filter(|by| clear(on, *by) < -CLEAR)
                     .count()
             };
-            let quality = |on: Tuning| radio.reception(from, to, on) * radio.reception(to, from, on);
+            let quality =
+                |on: Tuning| radio.reception(from, to, on) * radio.reception(to, from, on);
             let best = (self.channels(band).into_iter())
                 // One radio has to make do with what there is.
                 .filter(|on| self.radios == Radios::First || clear(*on, *on) >= CLEAR)
@@ -343,6 +367,7 @@ mod tests {
             ghz2_4: Channel::all().take(each).collect(),
             mhz900: (1..=each as u8).filter_map(Channel900::new).collect(),
             radios: Radios::Alternating,
+            calling: None,
         }
     }
 
@@ -368,7 +393,9 @@ mod tests {
     fn two_streams_into_one_sink_share_neither_nodes_nor_its_radios() {
         let row = Row(11, 1);
         let one = request(0, 5, 6).plan(&row, &[]).unwrap();
-        let two = request(10, 5, 6).plan(&row, std::slice::from_ref(&one)).unwrap();
+        let two = request(10, 5, 6)
+            .plan(&row, std::slice::from_ref(&one))
+            .unwrap();
         assert!(!one.links[4].same_band(two.links[4]));
         let all: BTreeSet<_> = one.nodes.iter().chain(&two.nodes).collect();
         assert_eq!(all.len(), 11);
@@ -384,7 +411,10 @@ mod tests {
             ..request(11, 0, 6)
         };
         let plan = one.plan(&Row(12, 1), &[]).unwrap();
-        assert!(plan.links.windows(2).all(|w| w[0].same_band(w[1]) && w[0] != w[1]));
+        assert!(plan
+            .links
+            .windows(2)
+            .all(|w| w[0].same_band(w[1]) && w[0] != w[1]));
     }
 
     #[test]

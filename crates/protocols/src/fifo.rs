@@ -62,7 +62,10 @@ mod tests {
             for n in 0..3 {
                 assert_eq!(fifo.push(round + n), Ok(()));
             }
-            assert_eq!((fifo.push(9), fifo.is_full(), fifo.len()), (Err(9), true, 3));
+            assert_eq!(
+                (fifo.push(9), fifo.is_full(), fifo.len()),
+                (Err(9), true, 3)
+            );
             assert_eq!(fifo.front(), Some(&round));
             for n in 0..3 {
                 assert_eq!(fifo.pop(), Some(round + n));

@@ -307,7 +307,14 @@ impl World {
 
         self.radios[from].excursion = Excursion::No;
         self.sent(from, channel);
-        self.record(air, sent_sfd, now, Side::Sent { node: self.node_of(from) });
+        self.record(
+            air,
+            sent_sfd,
+            now,
+            Side::Sent {
+                node: self.node_of(from),
+            },
+        );
         for r in &received {
             let n = r.ear.0 as usize;
             let good = matches!(r.outcome, Outcome::Good);

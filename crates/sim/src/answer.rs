@@ -52,7 +52,11 @@ impl World {
 
     /// The driver has told radio `r` to acknowledge.
     pub(crate) fn acknowledge(&mut self, r: usize, sequence: u8) {
-        self.send_ack(r, sequence, self.now + self.radios[r].board.timing.turnaround);
+        self.send_ack(
+            r,
+            sequence,
+            self.now + self.radios[r].board.timing.turnaround,
+        );
     }
 
     fn send_ack(&mut self, r: usize, sequence: u8, start: SimTime) {
@@ -103,8 +107,8 @@ impl World {
             let radio = &self.radios[other];
             if let Excursion::OnAir { until: end } = radio.excursion {
                 until = until.max(Some(end));
-            } else if radio.excursion == Excursion::Strobed {
-                until = until.max(radio.pending.as_ref().map(|p| p.start));
+            } else if let Some(pending) = &radio.pending {
+                until = until.max(Some(pending.start));
             }
             if radio.receiving_until > self.now {
                 until = until.max(Some(radio.receiving_until));

@@ -31,7 +31,9 @@ pub enum NetworkError {
         nodes: usize,
     },
     /// The environment has another number of radios.
-    #[error("the environment has {ears} radios, which does not suit {nodes} engines on their boards")]
+    #[error(
+        "the environment has {ears} radios, which does not suit {nodes} engines on their boards"
+    )]
     Ears {
         /// Radios in the environment.
         ears: usize,
@@ -115,7 +117,9 @@ impl<E: Engine> Network<E> {
                 nodes,
             });
         }
-        let each = boards.first().map_or(1, |board| 1 + usize::from(board.second.is_some()));
+        let each = boards
+            .first()
+            .map_or(1, |board| 1 + usize::from(board.second.is_some()));
         let alike = boards.iter().all(|b| b.second.is_some() == (each == 2));
         if env.ears.len() != each * nodes || !alike {
             return Err(NetworkError::Ears {
@@ -200,7 +204,11 @@ impl<E: Engine> Network<E> {
             let radio = self.world.radio(r);
             radio.meter.read(now, radio.board.currents)
         };
-        let all: f64 = self.world.radios_of(n).map(|r| read(r).radio_joules()).sum();
+        let all: f64 = self
+            .world
+            .radios_of(n)
+            .map(|r| read(r).radio_joules())
+            .sum();
         all + read(n).mcu_joules()
     }
     /// Counts so far.

@@ -97,7 +97,10 @@ mod tests {
         }
         assert_eq!(known, Channel::COUNT + Channel900::COUNT);
         let (low, high) = (Channel900::new(1).unwrap(), Channel900::new(10).unwrap());
-        assert_eq!((low.center_hz(), high.center_hz()), (906_000_000, 924_000_000));
+        assert_eq!(
+            (low.center_hz(), high.center_hz()),
+            (906_000_000, 924_000_000)
+        );
         assert_eq!(Tuning::Mhz900(low).place(), Channel::FIRST);
         assert!(!Tuning::Mhz900(high).same_band(Tuning::Ghz2_4(Channel::LAST)));
     }

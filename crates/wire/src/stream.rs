@@ -133,7 +133,9 @@ impl Call {
         FrameBuf::build(|w| {
             let to = Some(to);
             Header { sequence, to, from }.emit(w)?;
-            w.u8(dispatch::STREAM_CALL)?.u8(self.stream)?.u8(self.round)?;
+            w.u8(dispatch::STREAM_CALL)?
+                .u8(self.stream)?
+                .u8(self.round)?;
             w.u8(self.version.code())?.u8(self.payload_bytes)?;
             w.u8(self.path.hops() as u8)?;
             for node in self.path.nodes.iter().flatten() {

@@ -40,8 +40,8 @@ pub use page::{page, short, span};
 pub use report::Report;
 pub use row::{csv, Row, Value};
 pub use site::{faithful_survey, Site, Sites};
-pub use streams::{StreamBounds, Streams};
 pub use spec::{Experiment, Quick, Run, SpecError};
+pub use streams::{StreamBounds, Streams};
 pub use transfers::{Explained, ExplainedTransfer, Floors, Mishap, RouteSpec, Transfers};
 
 use crate::forwarding::ChainError;

@@ -109,8 +109,15 @@ impl Streams {
         expect("hops", hops, "values from 1 to 23")?;
         let paths = self.hops.is_empty() != self.together.is_empty();
         expect("hops", paths, "either hops or paths together")?;
-        let long = self.together.iter().all(|p| (2..=MAX_PATH).contains(&p.len()));
-        expect("together", long && self.together.len() <= 2, "at most two paths of 2 to 24 nodes")?;
+        let long = self
+            .together
+            .iter()
+            .all(|p| (2..=MAX_PATH).contains(&p.len()));
+        expect(
+            "together",
+            long && self.together.len() <= 2,
+            "at most two paths of 2 to 24 nodes",
+        )?;
         let loss = self.last_link_loss.iter().all(|l| (0.0..=0.99).contains(l));
         expect("last_link_loss", loss, "values from 0 to 0.99")
     }
@@ -172,7 +179,13 @@ impl Streams {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         };
-        Ok(streams::run(ground, &plans, &self.terms(cell), seed, &mut observer)?)
+        Ok(streams::run(
+            ground,
+            &plans,
+            &self.terms(cell),
+            seed,
+            &mut observer,
+        )?)
     }
 
     /// A path of each length.
@@ -198,7 +211,9 @@ impl Streams {
         let ground = match (ids.as_slice(), cell.loss > 0.0) {
             ([.., from, to], true) => {
                 let (from, to, share) = (*from, *to, cell.loss);
-                ground.clone().with_losses(&[Loss { from, to, share }], psdu)?
+                ground
+                    .clone()
+                    .with_losses(&[Loss { from, to, share }], psdu)?
             }
             _ => ground.clone(),
         };
@@ -304,7 +319,10 @@ fn row(ground: &Ground, cell: Cell, payload: u8, outcome: &Outcome) -> Row {
         .with("retransmissions_by_link", again.join(" ").as_str())
         .with("queue_mean_by_node", queues.join(" ").as_str());
     row.set_some("queue_peak", peak);
-    row.set_some("uj_per_bit", outcome.joules_per_bit(payload).map(|j| j * 1e6));
+    row.set_some(
+        "uj_per_bit",
+        outcome.joules_per_bit(payload).map(|j| j * 1e6),
+    );
     row
 }
 

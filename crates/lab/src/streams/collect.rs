@@ -6,7 +6,7 @@ use crate::testbed::Testbed;
 use serde::Serialize;
 use std::sync::Arc;
 use thalweg_medium::random::derive;
-use thalweg_planner::streams::StreamPlan;
+use thalweg_planner::streams::{Radios, StreamPlan};
 use thalweg_units::{BitRate, Duration, NodeId};
 use thalweg_wire::{phy, stream};
 
@@ -93,7 +93,7 @@ pub fn collect(
     let source = order.from.map(index).transpose()?;
     let psdu = stream::HEADER_BYTES + usize::from(payload_bytes) + phy::FCS_BYTES;
     let ground = Ground::new(testbed.clone(), order.seed)?;
-    let plan = plan(&ground, source, sink)?;
+    let plan = plan(&ground, order.carrier, source, sink)?;
     let ground = ground.with_losses(&order.losses, psdu)?;
     let terms = Terms {
         carrier: order.carrier,
@@ -149,9 +149,21 @@ pub fn collect(
 }
 
 /// The plan from `source`, or from the node that is farthest from the sink of those that have one.
-fn plan(ground: &Ground, source: Option<usize>, sink: usize) -> Result<StreamPlan, StreamFailure> {
+fn plan(
+    ground: &Ground,
+    carrier: Carrier,
+    source: Option<usize>,
+    sink: usize,
+) -> Result<StreamPlan, StreamFailure> {
+    let from = |source: usize| {
+        let mut request = ground.request(source, sink, None);
+        if carrier == Carrier::Burst {
+            (request.radios, request.calling) = (Radios::First, None);
+        }
+        ground.plan(&request, &[])
+    };
     if let Some(source) = source {
-        return ground.plan(&ground.request(source, sink, None), &[]);
+        return from(source);
     }
     let place = |n: usize| ground.environment.ears.get(n).and_then(|ear| ear.placement);
     let away = |n: usize| match (place(n), place(sink)) {
@@ -162,7 +174,7 @@ fn plan(ground: &Ground, source: Option<usize>, sink: usize) -> Result<StreamPla
     others.sort_by(|a, b| away(*b).total_cmp(&away(*a)).then(a.cmp(b)));
     let mut last = None;
     for source in others {
-        match ground.plan(&ground.request(source, sink, None), &[]) {
+        match from(source) {
             Ok(plan) => return Ok(plan),
             Err(why) => last = last.or(Some(why)),
         }

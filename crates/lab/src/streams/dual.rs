@@ -55,7 +55,9 @@ pub(super) fn run(
             let store = net.engine_mut(*source).store_mut();
             store.offer(Arc::from(object.as_slice()));
         }
-        let packets = object.len().div_ceil(usize::from(terms.payload_bytes.max(1)));
+        let packets = object
+            .len()
+            .div_ceil(usize::from(terms.payload_bytes.max(1)));
         streams.push(Watched {
             plan,
             object,
@@ -99,9 +101,20 @@ pub(super) fn run(
         })?;
         let rest = net.now() + AFTER;
         let mut quiet = |_: Progress| Continue(());
-        follow(&mut net, &mut streams, air_bytes, rest.min(deadline), &mut quiet, |_| false)?;
+        follow(
+            &mut net,
+            &mut streams,
+            air_bytes,
+            rest.min(deadline),
+            &mut quiet,
+            |_| false,
+        )?;
         let wants = |s: &Watched<'_>| s.round < terms.repairs && s.have.contains(&false);
-        let Some(which) = streams.iter().position(wants).filter(|_| net.now() < deadline) else {
+        let Some(which) = streams
+            .iter()
+            .position(wants)
+            .filter(|_| net.now() < deadline)
+        else {
             break;
         };
         streams[which].round += 1;
@@ -142,7 +155,9 @@ fn open(
             *to = Some(range);
         }
     }
-    stream.ordered = net.now();
+    if stream.round == 0 {
+        stream.ordered = net.now();
+    }
     let sink = stream.plan.nodes.last().copied().unwrap_or(0);
     net.command(
         sink,
@@ -389,7 +404,9 @@ impl Chain<'_> {
         if stopped {
             return Err(StreamFailure::Stopped);
         }
-        let joules = (nodes.iter().zip(before)).map(|(n, b)| net.joules(*n) - b).sum();
+        let joules = (nodes.iter().zip(before))
+            .map(|(n, b)| net.joules(*n) - b)
+            .sum();
         let end = match received as usize == have.len() {
             true => "complete",
             false => "silent",

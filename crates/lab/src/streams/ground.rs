@@ -25,7 +25,8 @@ pub struct Loss {
 impl FromStr for Loss {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{text:?}: expected FROM-TO:SHARE with a share from 0 to 0.99, as 3-4:0.2");
+        let wrong =
+            || format!("{text:?}: expected FROM-TO:SHARE with a share from 0 to 0.99, as 3-4:0.2");
         let (link, share) = text.split_once(':').ok_or_else(wrong)?;
         let (from, to) = link.split_once('-').ok_or_else(wrong)?;
         let node = |id: &str| id.trim().parse().ok().and_then(|id| NodeId::new(id).ok());
@@ -78,9 +79,15 @@ impl Ground {
         };
         let board = match testbed.board {
             BoardKind::Opal => boards::load("opal")?,
-            _ => return Err(unfit("streams need nodes with two radios (board = \"opal\")")),
+            _ => {
+                return Err(unfit(
+                    "streams need nodes with two radios (board = \"opal\")",
+                ))
+            }
         };
-        let second = board.second.ok_or_else(|| unfit("its board has one radio"))?;
+        let second = board
+            .second
+            .ok_or_else(|| unfit("its board has one radio"))?;
         let environment = testbed
             .realise_dual([board.chip, second.chip], seed)
             .ok_or_else(|| unfit("its links were measured in one band, streams need two"))?;
@@ -100,14 +107,20 @@ impl Ground {
     ///
     /// # Errors
     /// [`StreamFailure::Unfit`] where a node is not the testbed's.
-    pub fn with_losses(mut self, losses: &[Loss], psdu_bytes: usize) -> Result<Self, StreamFailure> {
+    pub fn with_losses(
+        mut self,
+        losses: &[Loss],
+        psdu_bytes: usize,
+    ) -> Result<Self, StreamFailure> {
         let mut environment = (*self.environment).clone();
         for loss in losses {
             let index = |id: NodeId| {
-                self.testbed.index_of(id).ok_or_else(|| StreamFailure::Unfit {
-                    testbed: self.testbed.name.clone(),
-                    why: format!("there is no node {id}"),
-                })
+                self.testbed
+                    .index_of(id)
+                    .ok_or_else(|| StreamFailure::Unfit {
+                        testbed: self.testbed.name.clone(),
+                        why: format!("there is no node {id}"),
+                    })
             };
             let (from, to) = (index(loss.from)?, index(loss.to)?);
             for band in 0..2 {
@@ -136,6 +149,7 @@ impl Ground {
                 .filter(|c| Tuning::Mhz900(*c) != Config::CALLING)
                 .collect(),
             radios: Radios::Alternating,
+            calling: Some(Config::CALLING),
         }
     }
     /// A plan for `request` beside `others`. What was injected is not known to it.
@@ -153,14 +167,15 @@ impl Ground {
     /// are. None where the path cannot be planned.
     pub(super) fn on_one_radio(&self, plan: &StreamPlan, links: &Links) -> Vec<Channel> {
         let mut request = match (plan.nodes.first(), plan.nodes.last()) {
-            (Some(source), Some(sink)) => {
-                self.request(*source, *sink, Some(plan.nodes.clone()))
-            }
+            (Some(source), Some(sink)) => self.request(*source, *sink, Some(plan.nodes.clone())),
             _ => return Vec::new(),
         };
         request.radios = Radios::First;
         let planned = request.plan(links, &[]);
-        planned.map_or_else(|_| Vec::new(), |p| p.links.iter().map(|on| on.place()).collect())
+        planned.map_or_else(
+            |_| Vec::new(),
+            |p| p.links.iter().map(|on| on.place()).collect(),
+        )
     }
     /// What a planner knows of the links.
     pub(super) fn links(&self) -> &Links {

@@ -89,7 +89,10 @@ impl TryFrom<String> for Carrier {
     fn try_from(name: String) -> Result<Self, String> {
         Self::from_name(&name).ok_or_else(|| {
             let known: Vec<&str> = Self::ALL.iter().map(|c| c.name()).collect();
-            format!("no stream protocol is called {name:?}; there are {}", known.join(", "))
+            format!(
+                "no stream protocol is called {name:?}; there are {}",
+                known.join(", ")
+            )
         })
     }
 }

@@ -14,7 +14,9 @@ use std::sync::Arc;
 use thalweg_engine::Cca;
 use thalweg_medium::Environment;
 use thalweg_planner::streams::StreamPlan;
-use thalweg_protocols::forward::{Command, Config, Event, Exits, Forwarder, Forwarding, Origin, Role};
+use thalweg_protocols::forward::{
+    Command, Config, Event, Exits, Forwarder, Forwarding, Origin, Role,
+};
 use thalweg_sim::{boards, Board, Network};
 use thalweg_units::{Channel, Duration, NodeId};
 use thalweg_wire::{forward, phy};
@@ -36,7 +38,12 @@ pub(super) fn run(
         .ok_or_else(unfit)?;
     let psdu = forward::HEADER_BYTES + usize::from(terms.payload_bytes) + phy::FCS_BYTES;
     for loss in ground.losses() {
-        let ear = |id: NodeId| ground.testbed.index_of(id).map(|n| thalweg_medium::EarId(n as u32));
+        let ear = |id: NodeId| {
+            ground
+                .testbed
+                .index_of(id)
+                .map(|n| thalweg_medium::EarId(n as u32))
+        };
         if let (Some(from), Some(to)) = (ear(loss.from), ear(loss.to)) {
             environment = environment.with_loss(from, to, loss.share, psdu);
         }

@@ -80,7 +80,10 @@ mod tests {
         let site = testbed.realise_dual(chips, 3).unwrap();
         assert_eq!(site.ears.len(), 24);
         assert_eq!(site.ears[0].placement, site.ears[12].placement);
-        assert_eq!((site.ears[11].chip, site.ears[12].chip), (chips[0], chips[1]));
+        assert_eq!(
+            (site.ears[11].chip, site.ears[12].chip),
+            (chips[0], chips[1])
+        );
         let rssi = |a: u32, b: u32| site.mean_rssi(EarId(a), EarId(b), Channel::FIRST);
         assert!(rssi(0, 1).is_some() && rssi(12, 13).is_some());
         assert!((0..12).all(|a| (12..24).all(|b| rssi(a, b).is_none() && rssi(b, a).is_none())));

@@ -23,6 +23,10 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("floor21", include_str!("../../../../testbeds/floor21.toml")),
     ("ring12", include_str!("../../../../testbeds/ring12.toml")),
     (
+        "indriya-opal",
+        include_str!("../../../../testbeds/indriya-opal.toml"),
+    ),
+    (
         "office12",
         include_str!("../../../../testbeds/office12.toml"),
     ),

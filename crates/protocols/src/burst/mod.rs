@@ -90,12 +90,20 @@ pub struct Counts {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    Asleep { until: Instant },
-    Listening { until: Instant },
+    Asleep {
+        until: Instant,
+    },
+    Listening {
+        until: Instant,
+    },
     /// A burst comes in.
-    Taking { until: Instant },
+    Taking {
+        until: Instant,
+    },
     /// A burst goes out: this many of it are left.
-    Giving { left: usize },
+    Giving {
+        left: usize,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -142,6 +142,24 @@ pub struct Counts {
     pub taken: u32,
 }
 
+impl Counts {
+    /// What happened then and now.
+    #[must_use]
+    pub fn and(self, more: Self) -> Self {
+        Self {
+            sent: self.sent + more.sent,
+            retransmissions: self.retransmissions + more.retransmissions,
+            unacknowledged: self.unacknowledged + more.unacknowledged,
+            overflows: self.overflows + more.overflows,
+            withheld: self.withheld + more.withheld,
+            duplicates: self.duplicates + more.duplicates,
+            queue_peak: self.queue_peak.max(more.queue_peak),
+            queue_sum: self.queue_sum + more.queue_sum,
+            taken: self.taken + more.taken,
+        }
+    }
+}
+
 /// Whether `version` withholds acknowledgements when a queue is full.
 pub(super) const fn pushes_back(version: Version) -> bool {
     matches!(version, Version::Full)

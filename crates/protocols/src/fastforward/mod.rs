@@ -107,11 +107,9 @@ impl<S: ObjectStore> FastForward<S> {
     }
     /// What happened on this node's streams so far.
     pub fn counts(&self, at: usize) -> Counts {
+        let past = self.past.get(at).copied().unwrap_or_default();
         let now = self.parts.get(at).and_then(Option::as_ref);
-        now.map_or_else(
-            || self.past.get(at).copied().unwrap_or_default(),
-            |part| part.counts,
-        )
+        now.map_or(past, |part| past.and(part.counts))
     }
     /// Packets in the queue of this node's stream.
     pub fn queue_len(&self, at: usize) -> usize {
@@ -144,7 +142,6 @@ impl<S: ObjectStore> FastForward<S> {
         let hops = call.path.hops() as u64;
         let heard_by = now + wait * hops + self.config.silence;
         let part = Part::new(call, place, self.config.queue, heard_by)?;
-        self.past[at] = Counts::default();
         self.parts[at] = Some(part);
         Some(at)
     }
@@ -213,8 +210,7 @@ impl<S: ObjectStore> FastForward<S> {
         }
         if let Some(previous) = part.previous {
             part.answers = part.may_answer();
-            self.orders
-                .answer(previous.on, part.answers.then_some(me));
+            self.orders.answer(previous.on, part.answers.then_some(me));
             self.orders.want(Want::Listen(previous.on));
         }
     }
@@ -224,7 +220,7 @@ impl<S: ObjectStore> FastForward<S> {
         let Some(part) = self.parts.get_mut(at).and_then(Option::take) else {
             return;
         };
-        self.past[at] = part.counts;
+        self.past[at] = self.past[at].and(part.counts);
         let stream = part.call.stream;
         if self.calling.is_some_and(|c| c.call.stream == stream) {
             self.calling = None;
@@ -400,9 +396,12 @@ impl<S: ObjectStore> FastForward<S> {
                 self.orders.want(Want::Sleep(radio_of(channel)));
                 let asleep = self.config.wake_interval;
                 self.nap = Nap::Asleep {
-                    until: until + Duration::from_nanos(
-                        asleep.as_nanos().saturating_sub(self.config.wake_time.as_nanos()),
-                    ),
+                    until: until
+                        + Duration::from_nanos(
+                            asleep
+                                .as_nanos()
+                                .saturating_sub(self.config.wake_time.as_nanos()),
+                        ),
                 };
             }
             _ => {}
@@ -524,9 +523,8 @@ impl<S: ObjectStore> Engine for FastForward<S> {
             if let Some(verdict) = part.sender.timeout(at, most) {
                 self.decided(at, n, verdict);
             }
-            let is_silent = |p: &Part| {
-                p.previous.is_some() && p.heard_by <= at && p.queue.is_empty()
-            };
+            let is_silent =
+                |p: &Part| p.previous.is_some() && p.heard_by <= at && p.queue.is_empty();
             if (self.parts[n].as_ref()).is_some_and(is_silent) {
                 self.leave(at, n, End::Silent, None);
             }

@@ -12,8 +12,13 @@ enum State {
     Idle,
     /// The radio has not said yet that it is sent; the acknowledgement of an earlier copy may have
     /// come.
-    Sending { op: Option<OpId>, acked: bool },
-    Waiting { until: Instant },
+    Sending {
+        op: Option<OpId>,
+        acked: bool,
+    },
+    Waiting {
+        until: Instant,
+    },
 }
 
 /// What became of a frame.

@@ -294,7 +294,11 @@ impl Board {
             software_jitter: file.jitter.software_us.0,
             tx_power: Dbm(file.tx_power_dbm),
             handler: e.handler_us.0,
-            to_receive: file.timing.to_receive_us.unwrap_or(file.timing.turnaround_us).0,
+            to_receive: file
+                .timing
+                .to_receive_us
+                .unwrap_or(file.timing.turnaround_us)
+                .0,
             acks: match file.acknowledge {
                 Some(Acknowledge::Hardware { gap_us }) => AckStyle::Hardware { gap: gap_us.0 },
                 Some(Acknowledge::Driver { strobe_us }) => AckStyle::Driver {
