@@ -4,9 +4,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use thalweg_lab::streams::{Carrier, Loss, Version};
 use thalweg_lab::variant::Variant;
 use thalweg_units::{Channel, NodeId};
 
+use crate::failure::Failure;
 use crate::values::{self, List, Seeds};
 
 /// Bulk data out of IEEE 802.15.4 sensor networks at close to the radio's rate.
@@ -91,6 +93,10 @@ pub(crate) struct CollectArgs {
     /// Use paths of exactly this many hops [default: the shortest with enough paths].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
     pub(crate) hops: Option<u8>,
+    /// Lose this share of what one node sends at another, such as 3-4:0.2; may be given again. For
+    /// streams.
+    #[arg(long, value_name = "FROM-TO:SHARE")]
+    pub(crate) loss: Vec<Loss>,
     /// The seed of everything random; the same seed gives the same result.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
@@ -133,21 +139,48 @@ pub(crate) enum ProtocolName {
     P3Slim,
     /// The fastest: lean chains and small headers.
     P3Best,
+    /// FastForward: a stream over nodes with two radios (testbeds whose board is `opal`).
+    Fastforward,
+    /// FastForward without back-pressure.
+    FastforwardNobp,
+    /// FastForward without acknowledgements.
+    FastforwardNoack,
+    /// Burst forwarding over the first of two radios.
+    Lpht,
 }
 
 impl ProtocolName {
-    /// What it stands for.
-    pub(crate) const fn variant(self) -> Variant {
+    /// What carries its streams; none where it moves objects over one radio's routes.
+    pub(crate) const fn carrier(self) -> Option<Carrier> {
         match self {
-            Self::P3 => Variant::P3,
-            Self::Pip => Variant::Pip,
-            Self::PipHopping => Variant::PipHopping,
-            Self::Cit => Variant::Cit,
-            Self::P3Planned => Variant::P3Planned,
-            Self::P3Adaptive => Variant::P3Adaptive,
-            Self::P3Fountain => Variant::P3Fountain,
-            Self::P3Slim => Variant::P3Slim,
-            Self::P3Best => Variant::P3Best,
+            Self::Fastforward => Some(Carrier::FastForward(Version::Full)),
+            Self::FastforwardNobp => Some(Carrier::FastForward(Version::NoBackPressure)),
+            Self::FastforwardNoack => Some(Carrier::FastForward(Version::NoAck)),
+            Self::Lpht => Some(Carrier::Burst),
+            _ => None,
+        }
+    }
+    /// What it stands for, where it moves objects over one radio's routes.
+    ///
+    /// # Errors
+    /// A line that says that it does not.
+    pub(crate) fn variant(self) -> Result<Variant, Failure> {
+        match self {
+            Self::P3 => Ok(Variant::P3),
+            Self::Pip => Ok(Variant::Pip),
+            Self::PipHopping => Ok(Variant::PipHopping),
+            Self::Cit => Ok(Variant::Cit),
+            Self::P3Planned => Ok(Variant::P3Planned),
+            Self::P3Adaptive => Ok(Variant::P3Adaptive),
+            Self::P3Fountain => Ok(Variant::P3Fountain),
+            Self::P3Slim => Ok(Variant::P3Slim),
+            Self::P3Best => Ok(Variant::P3Best),
+            Self::Fastforward | Self::FastforwardNobp | Self::FastforwardNoack | Self::Lpht => {
+                let line =
+                    "streams are set up from node to node: `thalweg collect --from` fetches over \
+                            them, `plan` and --all-nodes do not";
+                Err(Failure::Input(line.to_owned()))
+            }
         }
     }
 }

@@ -169,7 +169,7 @@ pub(crate) fn request(
         from: source,
         to: args.to,
         object: object.clone(),
-        protocol: args.protocol.variant(),
+        protocol: args.protocol.variant()?,
         payload: payload.ok_or_else(|| Failure::input("a packet holds 1 to 118 bytes"))?,
         paths: args.paths,
         hops: args.hops,

@@ -15,6 +15,7 @@ mod progress;
 mod reproduce;
 mod run;
 mod speed;
+mod stream;
 mod table;
 mod testbed;
 mod timeline;

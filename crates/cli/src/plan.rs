@@ -25,7 +25,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
         from: args.from,
         to: args.to,
         object: Object::Random { bytes: args.bytes },
-        protocol: args.protocol.variant(),
+        protocol: args.protocol.variant()?,
         payload,
         paths: args.paths,
         hops: args.hops,

@@ -355,6 +355,8 @@ impl<E: Engine> Net<E> {
                 self.nodes[n].readout = bytes;
                 self.answer(n, now, Answer::Done(id));
             }
+            // Nobody acknowledges here.
+            Owned::Answer => self.answer(n, now, Answer::Refused(id, Refusal::NoSuch)),
             Owned::Sleep => {
                 self.supersede_lock(n);
                 self.supersede_pending(n);

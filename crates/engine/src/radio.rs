@@ -9,8 +9,11 @@
 //! Besides it may hold one *conditional* transmission (CIT, section 4), which waits for a reception
 //! however many other frames are sent meanwhile. Refused operations leave the mode as it was.
 //! Frames are MAC frames without FCS.
+//!
+//! A [`Channel`] is one of the radio's own band. On a 900 MHz radio it stands for the band's channel
+//! at its place ([`thalweg_units::Tuning`] keeps the two apart); there are ten of them.
 
-use thalweg_units::{Channel, Dbm, Duration, Instant};
+use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId};
 
 /// Which radio of a node, 0 for its first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -165,6 +168,20 @@ pub enum RadioOp<'a> {
         /// How many.
         bytes: u16,
     },
+    /// Who the radio is to good frames that ask for an acknowledgement: hardware, or the driver as
+    /// soon as it has read the frame, acknowledges by itself. `Done` when it holds. Withholding is
+    /// how a full queue pushes back (FastForward, section III-E).
+    Answer(Answering),
+}
+
+/// Whether a radio acknowledges frames that ask for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Answering {
+    /// It does not. The frames are told of all the same.
+    #[default]
+    Withheld,
+    /// It does where they are addressed to this node.
+    As(NodeId),
 }
 
 /// An operation, its name and the radio it is for.

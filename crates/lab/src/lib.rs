@@ -11,6 +11,7 @@ pub mod forwarding;
 pub mod plot;
 pub mod speed;
 pub mod store;
+pub mod streams;
 pub mod testbed;
 pub mod transfer;
 pub mod variant;

@@ -8,8 +8,11 @@
 #[cfg(any(test, feature = "std"))]
 extern crate std;
 
+pub mod burst;
 pub mod collection;
 pub mod csma;
+pub mod fastforward;
+mod fifo;
 pub mod floodnet;
 pub mod forward;
 #[cfg(any(test, feature = "std"))]

@@ -73,7 +73,7 @@ impl World {
             .awake_from
             .get_or_insert(now + radio.board.timing.wake);
         let calibrate = awake.max(now);
-        let on = calibrate + radio.board.timing.turnaround;
+        let on = calibrate + radio.board.to_receive;
         radio.tuning = radio.tuning.wrapping_add(1);
         radio.on_from = Some(on);
         let receive = Some((on, RadioState::Receive));
@@ -160,7 +160,9 @@ impl World {
         let (look, filling, bytes) = (pending.cca, pending.filling, pending.frame.len());
         if look == Cca::Require && self.is_busy(n, channel) {
             self.radios[n].pending = None;
-            self.refuse(n, id, Refusal::ChannelBusy);
+            if let Some(id) = id {
+                self.refuse(n, id, Refusal::ChannelBusy);
+            }
             if self.radios[n].mode == Mode::Sleep {
                 self.settle(n);
             }
@@ -175,10 +177,10 @@ impl World {
             .radio(now, RadioState::Calibrate, [transmit, None]);
         if filling == Filling::Streamed {
             radio.bus_until = radio.bus_until.max(now + radio.copy_time(bytes));
-            radio
-                .meter
-                .mcu(now, start + radio.board.chip.phy.air_time(bytes));
             let copied = now + radio.copy_time(bytes);
+            let until = start + radio.board.chip.phy.air_time(bytes);
+            let node = self.node_of(n);
+            self.radios[node].meter.mcu(now, until);
             self.span(n, now, copied, Activity::Load, None, None);
         }
         self.span(n, now, start, Activity::Calibrate, Some(channel), None);
@@ -253,7 +255,9 @@ impl World {
             self.watch_beginning(air);
         }
         self.queue.push(end, Rank::AirEnd, What::AirEnd { air });
-        self.tell(n, end + latency, Telling::Sent(id, told_sfd));
+        if let Some(id) = id {
+            self.tell(n, end + latency, Telling::Sent(id, told_sfd));
+        }
     }
 
     pub(crate) fn head(&mut self, n: usize, air: u32, tuning: u32) {
@@ -303,7 +307,14 @@ impl World {
 
         self.radios[from].excursion = Excursion::No;
         self.sent(from, channel);
-        self.record(air, sent_sfd, now, Side::Sent { node: from });
+        self.record(
+            air,
+            sent_sfd,
+            now,
+            Side::Sent {
+                node: self.node_of(from),
+            },
+        );
         for r in &received {
             let n = r.ear.0 as usize;
             let good = matches!(r.outcome, Outcome::Good);
@@ -324,6 +335,7 @@ impl World {
             };
             self.span(n, start, end, activity, Some(channel), Some(&mpdu));
             if good {
+                self.acknowledge_in_hardware(n, &mpdu, end);
                 self.stats.receptions += 1;
                 if let Some(frame) = self.airs.get_mut(air) {
                     frame.users += 1;
@@ -344,7 +356,8 @@ impl World {
                     self.tell(n, at, telling);
                     self.set_off(n, met);
                 }
-                self.record(air, r.sfd, now, Side::Received { node: n, rssi, lqi });
+                let node = self.node_of(n);
+                self.record(air, r.sfd, now, Side::Received { node, rssi, lqi });
             } else {
                 self.stats.corrupt += 1;
                 if serial {
@@ -379,10 +392,11 @@ impl World {
         let (Some(trace), Some(frame)) = (&mut self.trace, self.airs.get(air)) else {
             return;
         };
+        let nodes = self.mcus.len().max(1);
         trace(&ReceptionTrace {
             at: r.end,
-            from: frame.from,
-            to: r.ear.0 as usize,
+            from: frame.from % nodes,
+            to: r.ear.0 as usize % nodes,
             channel: frame.channel,
             start: frame.start,
             mpdu: &frame.mpdu,

@@ -39,6 +39,68 @@ pub struct Board {
     pub handler: Duration,
     /// What it draws.
     pub currents: Currents,
+    /// Between the end of a transmission, or retuning, and a receiver that is on;
+    /// [`BoardTiming::turnaround`] is the other way round.
+    pub to_receive: Duration,
+    /// How acknowledgements come about.
+    pub acks: AckStyle,
+    /// Who may use the bus while a radio is on the air.
+    pub bus: Bus,
+    /// Its second radio, if it has one: same bus, same timing.
+    pub second: Option<SecondRadio>,
+}
+
+/// A second radio on the same bus.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SecondRadio {
+    /// Its chip.
+    pub chip: &'static Chip,
+    /// Nominal transmit power.
+    pub tx_power: Dbm,
+    /// Receiver on, in milliamperes.
+    pub receive_ma: f64,
+    /// Transmitting at its power, in milliamperes.
+    pub transmit_ma: f64,
+}
+
+/// How a radio acknowledges the frames that [`thalweg_engine::RadioOp::Answer`] lets it answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AckStyle {
+    /// The chip does it, so long after the last symbol.
+    Hardware {
+        /// How long.
+        gap: Duration,
+    },
+    /// The driver does it as soon as it has read the frame: TinyOS's drivers for RF212 and RF231.
+    Driver {
+        /// What telling the radio to costs.
+        strobe: Duration,
+    },
+}
+
+/// What a driver does with the bus while its radio sends or receives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bus {
+    /// Releases it whenever it moves no data (FastForward, section IV-C).
+    Released,
+    /// Holds it until the frame is over, as the unmodified drivers do.
+    Held,
+}
+
+impl Board {
+    /// The board as its second radio sees it; the board itself where there is none.
+    #[must_use]
+    pub fn with_second_radio(&self) -> Self {
+        let mut board = self.clone();
+        if let Some(second) = self.second {
+            board.chip = second.chip;
+            board.tx_power = second.tx_power;
+            board.currents.radio_receive_ma = second.receive_ma;
+            board.currents.radio_calibrate_ma = second.receive_ma;
+            board.currents.radio_transmit_ma = second.transmit_ma;
+        }
+        board
+    }
 }
 
 impl Board {
@@ -159,7 +221,7 @@ pub mod boards {
             &[$(($name, include_str!(concat!("../../../boards/", $name, ".toml")))),*]
         };
     }
-    const BUILT_IN: &[(&str, &str)] = built_in!["telosb", "telosb-contiki", "ideal"];
+    const BUILT_IN: &[(&str, &str)] = built_in!["telosb", "telosb-contiki", "opal", "ideal"];
     const TELOSB: &str = include_str!("../../../boards/telosb.toml");
 
     /// The names of the built-in boards.
@@ -210,6 +272,7 @@ pub mod boards {
             sync_jitter: Duration::ZERO,
             software_jitter: Duration::ZERO,
             handler: Duration::ZERO,
+            to_receive: timing.turnaround,
             ..telosb()
         }
     }

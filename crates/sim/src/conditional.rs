@@ -2,7 +2,7 @@
 //! until a reception meets its condition, and then goes out from the interrupt handler.
 //!
 //! Owns the frame that waits, and that it is written again when others have overwritten it.
-//! Invariant: it is answered once, when it leaves `Mcu::waiting` for the air or for nothing.
+//! Invariant: it is answered once, when it leaves `Radio::waiting` for the air or for nothing.
 //! Not modelled: a condition that a corrupt frame's first bytes seem to meet. Tests: `tests/serial.rs`.
 
 use crate::board::PreCopy;
@@ -69,7 +69,7 @@ pub(crate) fn conditional(
 impl World {
     /// Which conditional transmission of node `n` a frame sets off.
     pub(crate) fn met(&self, n: usize, mpdu: &[u8]) -> Option<u32> {
-        let waiting = self.mcus[n].waiting.as_ref()?;
+        let waiting = self.radios[n].waiting.as_ref()?;
         waiting.met_by(mpdu).then_some(waiting.number)
     }
 
@@ -84,7 +84,7 @@ impl World {
 
     /// Another frame than the conditional one is in the transmit buffer of node `n`.
     pub(crate) fn overwritten(&mut self, n: usize) {
-        if let Some(waiting) = &mut self.mcus[n].waiting {
+        if let Some(waiting) = &mut self.radios[n].waiting {
             if waiting.buffer == Buffer::Written {
                 waiting.buffer = Buffer::Overwritten;
             }
@@ -93,7 +93,7 @@ impl World {
 
     /// Answers the conditional transmission, if there is one, that it will not be.
     pub(crate) fn drop_conditional(&mut self, n: usize) {
-        if let Some(waiting) = self.mcus[n].waiting.take() {
+        if let Some(waiting) = self.radios[n].waiting.take() {
             self.refuse(n, waiting.id, Refusal::Superseded);
         }
     }
@@ -114,11 +114,11 @@ impl World {
             return self.refuse(n, id, Refusal::Empty);
         };
         self.drop_conditional(n);
-        let mcu = &mut self.mcus[n];
-        mcu.numbers = mcu.numbers.wrapping_add(1);
-        mcu.waiting = Some(Waiting {
+        let radio = &mut self.radios[n];
+        radio.numbers = radio.numbers.wrapping_add(1);
+        radio.waiting = Some(Waiting {
             id,
-            number: mcu.numbers,
+            number: radio.numbers,
             frame,
             offset,
             bytes,
@@ -132,7 +132,7 @@ impl World {
     /// The transmit buffer of node `n` is free: the frame that waits is written into it again.
     pub(crate) fn rewrite(&mut self, n: usize) {
         let overwritten = |w: &Waiting| w.buffer != Buffer::Written;
-        if let Some(waiting) = self.mcus[n].waiting.filter(overwritten) {
+        if let Some(waiting) = self.radios[n].waiting.filter(overwritten) {
             let job = Job::Loaded(Loading::Conditional(waiting.number), waiting.frame);
             let cost = self.radios[n].copy_time(waiting.frame.len());
             self.work(n, Level::Task, job, cost, Activity::Load);
@@ -141,7 +141,7 @@ impl World {
 
     /// That is done.
     pub(crate) fn rewritten(&mut self, n: usize, number: u32, frame: FrameBuf) {
-        let waiting = self.mcus[n].waiting.as_mut();
+        let waiting = self.radios[n].waiting.as_mut();
         let Some(waiting) = waiting.filter(|w| w.number == number) else {
             return;
         };
@@ -156,16 +156,17 @@ impl World {
     pub(crate) fn prepare_to_fire(&mut self, n: usize, number: u32) {
         let radio = &self.radios[n];
         let costs = radio.board.software.costs();
-        let waiting = self.mcus[n].waiting.as_mut();
-        let Some(waiting) = waiting.filter(|w| w.number == number) else {
+        let (aimed_at, found) = (radio.aimed_at, radio.waiting);
+        let Some(mut waiting) = found.filter(|w| w.number == number) else {
             return;
         };
         if waiting.buffer != Buffer::Written {
             waiting.buffer = Buffer::Due;
+            self.radios[n].waiting = Some(waiting);
             return;
         }
         let (channel, bytes) = (waiting.channel, waiting.frame.len());
-        let elsewhere = self.mcus[n].aimed_at.is_some_and(|c| c != channel);
+        let elsewhere = aimed_at.is_some_and(|c| c != channel);
         let copy = radio.copy_time(bytes);
         let level = match costs.precopy {
             PreCopy::Yes => Level::Interrupt,
@@ -181,10 +182,10 @@ impl World {
     }
 
     pub(crate) fn fire(&mut self, n: usize, number: u32) {
-        let waiting = self.mcus[n].waiting.take_if(|w| w.number == number);
+        let waiting = self.radios[n].waiting.take_if(|w| w.number == number);
         let Some(waiting) = waiting else { return };
         if waiting.buffer != Buffer::Written {
-            self.mcus[n].waiting = Some(Waiting {
+            self.radios[n].waiting = Some(Waiting {
                 buffer: Buffer::Due,
                 ..waiting
             });

@@ -3,9 +3,10 @@
 //!
 //! A [`Network`] holds one engine per node, each on a [`Board`] with its own clock, and lets time
 //! pass. Never names a protocol. Time base: [`thalweg_units::SimTime`]; no wall clock. Same seed,
-//! same bytes. Does not model: several radios on one node, crystal error within a frame.
+//! same bytes. Does not model: crystal error within a frame.
 
 mod air;
+mod answer;
 mod board;
 mod capture;
 mod clock;
@@ -25,7 +26,9 @@ mod trace;
 mod watch;
 mod world;
 
-pub use board::{boards, Board, BoardError, Costs, Currents, PreCopy, Software};
+pub use board::{
+    boards, AckStyle, Board, BoardError, Bus, Costs, Currents, PreCopy, SecondRadio, Software,
+};
 pub use capture::{Capture, CaptureError, Captured, Pcapng, Scope, Side};
 pub use clock::ClockModel;
 pub use energy::{Energy, RadioState};

@@ -35,9 +35,19 @@ pub(crate) struct Shot {
 impl World {
     /// Takes an operation of node `n`, now.
     pub(crate) fn submit(&mut self, n: usize, request: Request<'_>) {
-        let (now, id) = (self.now, request.id);
-        if request.radio != RadioId(0) {
-            return self.refuse(n, id, Refusal::NoSuch);
+        let (now, id, node) = (self.now, request.id, n);
+        let n = n + usize::from(request.radio.0) * self.mcus.len();
+        if n >= self.radios.len() {
+            return self.refuse(node, id, Refusal::NoSuch);
+        }
+        let request = Request {
+            radio: RadioId(0),
+            ..request
+        };
+        if let Some(channel) = channel_of(&request.op) {
+            if !self.radios[n].board.chip.has_channel(channel) {
+                return self.refuse(n, id, Refusal::NoSuch);
+            }
         }
         if self.radios[n].board.software.is_serial() {
             return self.defer(n, request);
@@ -59,7 +69,7 @@ impl World {
                 let until = from + radio.copy_time(mpdu.len());
                 radio.slot = Some(frame);
                 radio.bus_until = until;
-                radio.meter.mcu(from, until);
+                self.radios[node].meter.mcu(from, until);
                 self.span(n, from, until, Activity::Load, None, Some(mpdu));
                 self.overwritten(n);
                 self.done(n, until, id);
@@ -115,6 +125,7 @@ impl World {
             | RadioOp::Acknowledge { .. }
             | RadioOp::Hear(_)
             | RadioOp::Preamble { .. } => self.refuse(n, id, Refusal::NoSuch),
+            RadioOp::Answer(answering) => self.carry_out(n, id, Deferred::Answer(answering)),
         }
     }
 
@@ -139,6 +150,10 @@ impl World {
                 }
                 None => self.refuse(n, id, Refusal::Empty),
             },
+            Deferred::Answer(answering) => {
+                self.radios[n].answering = answering;
+                self.done(n, now, id);
+            }
             Deferred::Conditional { .. } => self.await_condition(n, id, op),
             Deferred::Readout(bytes) => {
                 self.radios[n].readout = bytes;
@@ -231,7 +246,7 @@ impl World {
         }
         let dropped = self.drop_pending(n);
         self.radios[n].pending = Some(Pending {
-            id,
+            id: Some(id),
             token,
             strobe,
             start,
@@ -253,7 +268,9 @@ impl World {
         let Some(pending) = self.radios[n].pending.take() else {
             return Dropped::Nothing;
         };
-        self.refuse(n, pending.id, Refusal::Superseded);
+        if let Some(id) = pending.id {
+            self.refuse(n, id, Refusal::Superseded);
+        }
         let radio = &mut self.radios[n];
         let strobed = radio.excursion == Excursion::Strobed;
         if strobed {
@@ -264,6 +281,17 @@ impl World {
         } else {
             Dropped::Nothing
         }
+    }
+}
+
+/// The channel that an operation names.
+fn channel_of(op: &RadioOp<'_>) -> Option<Channel> {
+    match op {
+        RadioOp::Transmit { channel, .. }
+        | RadioOp::Stream { channel, .. }
+        | RadioOp::Conditional { channel, .. }
+        | RadioOp::Listen { channel, .. } => Some(*channel),
+        _ => None,
     }
 }
 

@@ -5,8 +5,10 @@
 
 use crate::board::Board;
 use crate::clock::Clock;
+use crate::conditional::Waiting;
 use crate::energy::Meter;
-use thalweg_engine::{Cca, OpId};
+use std::collections::VecDeque;
+use thalweg_engine::{Answering, Cca, OpId};
 use thalweg_medium::random;
 use thalweg_units::{Channel, Duration, Instant, SimTime};
 use thalweg_wire::FrameBuf;
@@ -40,7 +42,8 @@ pub(crate) enum Filling {
 
 /// A transmission that was accepted and is not on the air yet.
 pub(crate) struct Pending {
-    pub(crate) id: OpId,
+    /// Its operation; none for an acknowledgement, which nobody asked for.
+    pub(crate) id: Option<OpId>,
     /// Tells it from those before, to events that outlive it.
     pub(crate) token: u32,
     pub(crate) strobe: SimTime,
@@ -80,6 +83,14 @@ pub(crate) struct Radio {
     pub(crate) readout: u8,
     /// When the good frame received last ended.
     pub(crate) last_rx_end: Option<SimTime>,
+    pub(crate) answering: Answering,
+    /// The conditional transmission that waits, and how many there were.
+    pub(crate) waiting: Option<Waiting>,
+    pub(crate) numbers: u32,
+    /// Bytes of each frame in the receive buffer, oldest first.
+    pub(crate) received: VecDeque<u32>,
+    /// The channel of the last mode asked for, whether or not software has come to it.
+    pub(crate) aimed_at: Option<Channel>,
     pub(crate) dead: bool,
     pub(crate) deaf_until: Option<SimTime>,
     pub(crate) meter: Meter,
@@ -88,8 +99,11 @@ pub(crate) struct Radio {
 }
 
 impl Radio {
-    pub(crate) fn new(board: Board, seed: u64, node: u64) -> Self {
+    /// Radio `which` of node `node` on `board`; `ids` name its random streams.
+    pub(crate) fn new(board: Board, seed: u64, node: u64, which: u64) -> Self {
         let clock = board.clock.draw(seed, node);
+        let (one, two) = ([node], [node, which]);
+        let ids: &[u64] = if which == 0 { &one } else { &two };
         Self {
             board,
             clock,
@@ -108,11 +122,16 @@ impl Radio {
             on_from: None,
             readout: u8::MAX,
             last_rx_end: None,
+            answering: Answering::Withheld,
+            waiting: None,
+            numbers: 0,
+            received: VecDeque::new(),
+            aimed_at: None,
             dead: false,
             deaf_until: None,
             meter: Meter::new(),
-            sync: random::stream(seed, "sim.sync_jitter", &[node]),
-            software: random::stream(seed, "sim.software_jitter", &[node]),
+            sync: random::stream(seed, "sim.sync_jitter", ids),
+            software: random::stream(seed, "sim.software_jitter", ids),
         }
     }
     /// What the node's clock reads at `at`.
@@ -140,7 +159,7 @@ impl Radio {
         let here = matches!(self.mode, Mode::Listen { channel: c, .. } if c == channel);
         let on = match (self.excursion, self.on_from) {
             (Excursion::No, Some(on)) if here => on,
-            _ => soonest + self.board.timing.turnaround,
+            _ => soonest + self.board.to_receive,
         };
         soonest.max(on + settle)
     }

@@ -8,15 +8,15 @@
 //! Not modelled: a watchdog, nested interrupts. Tests: `tests/serial.rs`.
 
 use crate::board::PreCopy;
-use crate::conditional::{conditional, Waiting};
+use crate::conditional::conditional;
 use crate::queue::Rank;
 use crate::radio::{Excursion, Mode};
 use crate::timeline::Activity;
 use crate::world::{Telling, What, World};
 use std::collections::VecDeque;
-use thalweg_engine::{Cca, Condition, OpId, RadioOp, Refusal, Request, TxSlot, When};
+use thalweg_engine::{Answering, Cca, Condition, OpId, RadioOp, Refusal, Request, TxSlot, When};
 use thalweg_units::{Channel, Duration, SimTime};
-use thalweg_wire::FrameBuf;
+use thalweg_wire::{addressed, FrameBuf};
 
 /// Which work comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,6 +60,10 @@ pub(crate) enum Job {
         telling: u32,
     },
     Do(OpId, Deferred),
+    /// An acknowledgement goes out.
+    Acknowledge {
+        sequence: u8,
+    },
 }
 
 /// An operation that takes effect when software comes to it.
@@ -84,10 +88,13 @@ pub(crate) enum Deferred {
     },
     Sleep,
     Cancel,
+    Answer(Answering),
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Work {
+    /// For which radio.
+    radio: usize,
     job: Job,
     activity: Activity,
     total: Duration,
@@ -108,21 +115,14 @@ pub(crate) struct Mcu {
     running: Option<Running>,
     /// Counts what was begun, to tell stale events.
     begun: u32,
-    pub(crate) waiting: Option<Waiting>,
-    /// How many conditional transmissions there were.
-    pub(crate) numbers: u32,
-    /// Bytes of each frame in the receive buffer, oldest first.
-    received: VecDeque<u32>,
-    /// The channel of the last mode asked for, whether or not software has come to it.
-    pub(crate) aimed_at: Option<Channel>,
 }
 
 impl Mcu {
-    /// Bytes in the receive buffer at `now`.
-    fn unread(&self, now: SimTime) -> u64 {
-        let all: u64 = self.received.iter().map(|b| u64::from(*b)).sum();
-        let front = u64::from(self.received.front().copied().unwrap_or(0));
-        let is_read = |w: &&Work| matches!(w.job, Job::Read { .. });
+    /// Bytes in the receive buffer of radio `r` at `now`, of those in `received`.
+    fn unread(&self, r: usize, received: &VecDeque<u32>, now: SimTime) -> u64 {
+        let all: u64 = received.iter().map(|b| u64::from(*b)).sum();
+        let front = u64::from(received.front().copied().unwrap_or(0));
+        let is_read = |w: &&Work| matches!(w.job, Job::Read { .. }) && w.radio == r;
         let running = self.running.as_ref();
         let in_progress = running
             .filter(|r| is_read(&&r.work))
@@ -201,7 +201,7 @@ impl World {
                 head_bytes,
             } => {
                 self.retune(n, channel);
-                self.mcus[n].aimed_at = Some(channel);
+                self.radios[n].aimed_at = Some(channel);
                 let listen = Deferred::Listen {
                     channel,
                     head_bytes,
@@ -227,6 +227,10 @@ impl World {
             | RadioOp::Preamble { .. } => return self.refuse(n, id, Refusal::NoSuch),
             RadioOp::Sleep => (Job::Do(id, Deferred::Sleep), Duration::ZERO, Activity::Os),
             RadioOp::Cancel => (Job::Do(id, Deferred::Cancel), Duration::ZERO, Activity::Os),
+            RadioOp::Answer(answering) => {
+                let op = Deferred::Answer(answering);
+                (Job::Do(id, op), Duration::ZERO, Activity::Os)
+            }
         };
         self.work(n, Level::Task, job, cost, activity);
     }
@@ -234,7 +238,7 @@ impl World {
     /// The software of node `n` sets another channel than the one last aimed at.
     fn retune(&mut self, n: usize, channel: Channel) {
         let cost = self.radios[n].board.software.costs().retune;
-        if self.mcus[n].aimed_at.is_some_and(|c| c != channel) {
+        if self.radios[n].aimed_at.is_some_and(|c| c != channel) {
             self.work(n, Level::Task, Job::Pass, cost, Activity::Retune);
         }
     }
@@ -250,12 +254,17 @@ impl World {
     /// A reception of node `n` ended, of `bytes` MPDU bytes, which `telling` tells of. `met`: the
     /// conditional transmission that it sets off.
     pub(crate) fn take_in(&mut self, n: usize, telling: Telling, bytes: usize, met: Option<u32>) {
-        let now = self.now;
+        // The driver passes an acknowledgement on to whoever waits for it, not up.
+        let is_ack = match &telling {
+            Telling::Frame { air, .. } => (self.airs.get(*air))
+                .is_some_and(|frame| addressed::Ack::parse(&frame.mpdu).is_ok()),
+            _ => false,
+        };
         let radio = &self.radios[n];
         let costs = radio.board.software.costs();
         let sizes = &radio.board.chip.phy;
         let in_buffer = sizes.phr_bytes + bytes as u32 + sizes.fcs_bytes;
-        let judging = match self.mcus[n].waiting {
+        let judging = match self.radios[n].waiting {
             Some(_) => costs.condition,
             None => Duration::ZERO,
         };
@@ -268,7 +277,7 @@ impl World {
             Activity::Interrupt,
         );
 
-        let unread = self.mcus[n].unread(now);
+        let unread = self.unread(n);
         let overflow = unread > 0 && unread + u64::from(in_buffer) > u64::from(costs.rx_fifo_bytes);
         let overflown = std::mem::take(&mut self.radios[n].overflown) || overflow;
         let telling = match (overflown, telling) {
@@ -288,6 +297,7 @@ impl World {
             _ => costs.read_base + costs.read_byte * bytes as u64,
         };
         let pass_up = match telling {
+            Telling::Frame { .. } if is_ack => Duration::ZERO,
             Telling::Frame { .. } => costs.os,
             _ => Duration::ZERO,
         };
@@ -296,7 +306,7 @@ impl World {
             let job = Job::Tell { telling };
             return self.work(n, Level::Task, job, Duration::ZERO, Activity::Os);
         }
-        self.mcus[n].received.push_back(in_buffer);
+        self.radios[n].received.push_back(in_buffer);
         let job = Job::Read { telling, pass_up };
         self.work(n, Level::Task, job, read, Activity::Read);
     }
@@ -313,7 +323,7 @@ impl World {
             self.settle(n);
         }
         self.rewrite(n);
-        self.begin_work(n);
+        self.begin_work(self.node_of(n));
     }
 
     /// `cost` of work for node `n`, which leads to `job`.
@@ -325,13 +335,20 @@ impl World {
         cost: Duration,
         activity: Activity,
     ) {
-        self.mcus[n].queues[level as usize].push_back(Work {
+        let node = self.node_of(n);
+        self.mcus[node].queues[level as usize].push_back(Work {
+            radio: n,
             job,
             activity,
             total: cost,
             left: cost,
         });
-        self.begin_work(n);
+        self.begin_work(node);
+    }
+
+    /// Bytes in the receive buffer of radio `r`.
+    fn unread(&self, r: usize) -> u64 {
+        self.mcus[self.node_of(r)].unread(r, &self.radios[r].received, self.now)
     }
 
     /// Begins the most urgent work, where the microcontroller is free for it.
@@ -349,15 +366,18 @@ impl World {
             return;
         }
         self.stop_work(n);
-        let sending = self.radios[n].excursion != Excursion::No;
+        let front = self.mcus[n].queues[level as usize].front();
+        if let Some(work) = front {
+            let sending = self.radios[work.radio].excursion != Excursion::No;
+            if matches!(work.job, Job::Loaded(..)) && sending {
+                return; // until the buffer is free
+            }
+            if work.activity.takes_bus() && self.is_bus_held(work.radio) {
+                return; // until the other radio's frame is over
+            }
+        }
         let mcu = &mut self.mcus[n];
         let queue = &mut mcu.queues[level as usize];
-        if queue
-            .front()
-            .is_some_and(|w| matches!(w.job, Job::Loaded(..)) && sending)
-        {
-            return; // until the buffer is free
-        }
         let Some(work) = queue.pop_front() else {
             return;
         };
@@ -367,7 +387,7 @@ impl World {
         let since = now;
         mcu.running = Some(Running { work, level, since });
         if is_read {
-            self.check_overflow(n);
+            self.check_overflow(work.radio);
         }
         self.queue
             .push(now + work.left, Rank::Software, What::Work { node, begun });
@@ -397,7 +417,7 @@ impl World {
         let byte = sizes.symbol * u64::from(sizes.symbols_per_byte);
         let so_far = self.now.since(radio.receiving_sfd).as_nanos() / byte.as_nanos().max(1);
         let room = u64::from(radio.board.software.costs().rx_fifo_bytes);
-        if self.mcus[n].unread(self.now) + so_far > room {
+        if self.unread(n) + so_far > room {
             self.radios[n].overflown = true;
         }
     }
@@ -416,7 +436,8 @@ impl World {
             },
             _ => None,
         };
-        self.span(n, since, now, work.activity, None, mpdu.as_deref());
+        let r = work.radio;
+        self.span(r, since, now, work.activity, None, mpdu.as_deref());
     }
 
     /// The time of a piece of work has passed.
@@ -437,8 +458,11 @@ impl World {
             };
             return self.mcus[n].queues[running.level as usize].push_front(work);
         }
+        let node = n;
+        let n = running.work.radio;
         match running.work.job {
             Job::Pass => {}
+            Job::Acknowledge { sequence } => self.acknowledge(n, sequence),
             Job::Judged { met } => {
                 if let Some(number) = met {
                     self.prepare_to_fire(n, number);
@@ -452,15 +476,17 @@ impl World {
             }
             Job::Loaded(loading, frame) => self.loaded(n, loading, frame),
             Job::Read { telling, pass_up } => {
-                self.mcus[n].received.pop_front();
+                self.radios[n].received.pop_front();
                 let os = Work {
+                    radio: n,
                     job: Job::Tell { telling },
                     activity: Activity::Os,
                     total: pass_up,
                     left: pass_up,
                 };
                 // The process that read it passes it up before anything else.
-                self.mcus[n].queues[Level::Task as usize].push_front(os);
+                self.mcus[node].queues[Level::Task as usize].push_front(os);
+                self.acknowledge_read(n, telling);
             }
             Job::Tell { telling } => {
                 let (now, node) = (self.now, n as u32);
@@ -469,7 +495,7 @@ impl World {
             }
             Job::Do(id, op) => self.carry_out(n, id, op),
         }
-        self.begin_work(n);
+        self.begin_work(node);
     }
 
     fn loaded(&mut self, n: usize, loading: Loading, frame: FrameBuf) {

@@ -4,6 +4,7 @@
 //! overlap, but for receptions of frames that collide. Costs nothing unless somebody asks.
 
 use crate::world::World;
+use thalweg_engine::RadioId;
 use thalweg_units::{Channel, SimTime};
 
 /// What a part of a node does.
@@ -53,6 +54,8 @@ impl Activity {
 pub struct Span<'a> {
     /// The node.
     pub node: usize,
+    /// Which of its radios it has to do with.
+    pub radio: RadioId,
     /// Its beginning.
     pub from: SimTime,
     /// Its end.
@@ -78,9 +81,11 @@ impl World {
         channel: Option<Channel>,
         mpdu: Option<&[u8]>,
     ) {
+        let (radio, node) = (node / self.mcus.len().max(1), self.node_of(node));
         if let Some(hook) = &mut self.spans {
             hook(&Span {
                 node,
+                radio: RadioId(radio as u8),
                 from,
                 until,
                 activity,

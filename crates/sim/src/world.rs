@@ -19,6 +19,7 @@ use thalweg_wire::FrameBuf;
 /// A frame that was sent, kept while somebody may still be told of it.
 pub(crate) struct Air {
     pub(crate) tx: TxId,
+    /// The radio that sent it.
     pub(crate) from: usize,
     pub(crate) start: SimTime,
     pub(crate) sfd: SimTime,
@@ -52,6 +53,7 @@ pub(crate) enum Telling {
     },
 }
 
+/// `node` is a node's number in `Timer`, `Work` and `Look`, else a radio's (see [`World::new`]).
 pub(crate) enum What {
     /// A sleeping radio's oscillator starts, for a transmission.
     Wake {
@@ -93,6 +95,10 @@ pub(crate) enum What {
     Undeafen {
         node: u32,
     },
+    /// A bus that was held may be free.
+    Look {
+        node: u32,
+    },
     /// A fault that was planned strikes.
     Strike {
         planned: u32,
@@ -109,8 +115,8 @@ pub(crate) struct Timer {
 
 /// What comes next for the engines.
 pub(crate) enum Next {
-    /// Node `n` is told something: see [`World::told`].
-    Tell { node: usize, telling: u32 },
+    /// A node is told something by radio `radio`: see [`World::told`].
+    Tell { radio: usize, telling: u32 },
     /// Node `n`'s time-out.
     Timeout { node: usize },
     /// Nothing until the deadline.
@@ -134,6 +140,7 @@ pub(crate) struct World {
     pub(crate) failed: Option<CaptureError>,
     pub(crate) medium: Medium,
     pub(crate) queue: Queue<What>,
+    /// The first radios of all nodes, then all second ones; so are the medium's ears.
     pub(crate) radios: Vec<Radio>,
     pub(crate) mcus: Vec<Mcu>,
     pub(crate) timers: Vec<Timer>,
@@ -152,9 +159,10 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(medium: Medium, radios: Vec<Radio>) -> Self {
-        let timers = vec![Timer::default(); radios.len()];
-        let mcus = radios.iter().map(|_| Mcu::default()).collect();
+    /// `radios` holds the first radios of all `nodes` nodes, then all second ones.
+    pub(crate) fn new(medium: Medium, radios: Vec<Radio>, nodes: usize) -> Self {
+        let timers = vec![Timer::default(); nodes];
+        let mcus = (0..nodes).map(|_| Mcu::default()).collect();
         Self {
             now: SimTime::ZERO,
             stats: Stats::default(),
@@ -182,6 +190,14 @@ impl World {
     #[cfg(test)]
     pub(crate) fn is_clean(&self) -> bool {
         self.airs.len() == 0 && self.tellings.len() == 0 && self.held.is_empty()
+    }
+    /// The node that radio `r` belongs to. A node's first radio has the node's own number.
+    pub(crate) fn node_of(&self, r: usize) -> usize {
+        r % self.mcus.len().max(1)
+    }
+    /// The radios of node `n`, first one first.
+    pub(crate) fn radios_of(&self, n: usize) -> impl Iterator<Item = usize> {
+        (n..self.radios.len()).step_by(self.mcus.len().max(1))
     }
     pub(crate) fn radio(&self, n: usize) -> &Radio {
         &self.radios[n]
@@ -231,13 +247,14 @@ impl World {
                 What::Head { node, air, tuning } => self.head(node as usize, air, tuning),
                 What::Work { node, begun } => self.end_work(node as usize, begun),
                 What::Undeafen { node } => self.undeafen(node as usize),
+                What::Look { node } => self.begin_work(node as usize),
                 What::Strike { planned } => self.strike(planned as usize),
                 What::Tell { node, telling } => {
                     if self.radios[node as usize].dead {
                         self.held.push((node, telling));
                     } else if !self.is_stale(node as usize, telling) {
                         return Ok(Next::Tell {
-                            node: node as usize,
+                            radio: node as usize,
                             telling,
                         });
                     }

@@ -44,6 +44,7 @@ pub(super) enum Owned {
         cca: Cca,
     },
     Readout(usize),
+    Answer,
     Sleep,
     Cancel,
     /// For a buffer or an ability that there is not.
@@ -91,6 +92,7 @@ impl From<Request<'_>> for Owned {
                 cca,
             },
             RadioOp::Readout { bytes } => Self::Readout(usize::from(bytes)),
+            RadioOp::Answer(_) => Self::Answer,
             RadioOp::Listen {
                 channel,
                 head_bytes,

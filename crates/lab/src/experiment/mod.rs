@@ -23,6 +23,7 @@ mod report;
 mod row;
 mod site;
 mod spec;
+mod streams;
 #[cfg(test)]
 mod tests;
 mod transfers;
@@ -44,6 +45,7 @@ pub use report::Report;
 pub use row::{csv, Row, Value};
 pub use site::{faithful_survey, Site, Sites};
 pub use spec::{Experiment, Quick, Run, SpecError};
+pub use streams::{StreamBounds, Streams};
 pub use transfers::{Explained, ExplainedTransfer, Floors, Mishap, RouteSpec, Transfers};
 
 use crate::forwarding::ChainError;
@@ -78,15 +80,31 @@ pub enum ExperimentError {
         /// What is missing.
         why: String,
     },
+    /// A stream could not be run.
+    #[error("streams: {0}")]
+    Stream(crate::streams::StreamFailure),
     /// The observer wanted to stop.
     #[error("stopped")]
     Stopped,
 }
 
+impl From<crate::streams::StreamFailure> for ExperimentError {
+    fn from(failure: crate::streams::StreamFailure) -> Self {
+        match failure {
+            crate::streams::StreamFailure::Stopped => Self::Stopped,
+            failure => Self::Stream(failure),
+        }
+    }
+}
+
 impl ExperimentError {
     /// Whether what was asked for is to blame, not what happened then.
     pub const fn is_input(&self) -> bool {
-        matches!(self, Self::Testbed(_) | Self::Unfit { .. })
+        match self {
+            Self::Testbed(_) | Self::Unfit { .. } => true,
+            Self::Stream(failure) => failure.is_input(),
+            _ => false,
+        }
     }
 }
 
@@ -184,6 +202,8 @@ pub fn run(
         Run::Forwarding(f) => f.rows(seeds, sites, &ticker),
         Run::Convergecast(c) => c.rows(seeds, sites, &ticker),
         Run::Neighbourhood(n) => n.rows(seeds, sites, &ticker),
+        Run::Streams(s) => s.rows(seeds, sites, &ticker),
+        Run::StreamBounds(b) => b.rows(seeds, &ticker),
     }
 }
 
@@ -222,6 +242,8 @@ impl Run {
             Self::Forwarding(f) => f.parts(),
             Self::Convergecast(c) => c.parts(),
             Self::Neighbourhood(n) => n.parts(),
+            Self::Streams(s) => s.parts(),
+            Self::StreamBounds(_) => 1,
         }
     }
 }

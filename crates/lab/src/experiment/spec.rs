@@ -10,6 +10,7 @@ use super::metric::MetricSpec;
 use super::neighbourhood::Neighbourhood;
 use super::network::Network;
 use super::overhead::Overhead;
+use super::streams::{StreamBounds, Streams};
 use super::transfers::Transfers;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -72,6 +73,10 @@ pub enum Run {
     Convergecast(Box<Convergecast>),
     /// How many nodes hear a transmission, by power.
     Neighbourhood(Neighbourhood),
+    /// Streams over paths of nodes with two radios, and what they are compared to.
+    Streams(Box<Streams>),
+    /// What such streams can carry at best, in closed form.
+    StreamBounds(StreamBounds),
 }
 
 impl Run {
@@ -87,6 +92,8 @@ impl Run {
             Self::Forwarding(f) => f.check(),
             Self::Convergecast(c) => c.check(),
             Self::Neighbourhood(n) => n.check(),
+            Self::Streams(s) => s.check(),
+            Self::StreamBounds(b) => b.check(),
         }
     }
     /// The same in another network.
@@ -102,6 +109,8 @@ impl Run {
             Self::Forwarding(f) => f.testbed = name,
             Self::Convergecast(c) => c.testbed = name,
             Self::Neighbourhood(n) => n.testbed = name,
+            Self::Streams(s) => s.testbed = name,
+            Self::StreamBounds(_) => {}
         }
         self
     }
@@ -117,7 +126,9 @@ impl Run {
             Self::Correlation(_)
             | Self::Forwarding(_)
             | Self::Convergecast(_)
-            | Self::Neighbourhood(_) => {}
+            | Self::Neighbourhood(_)
+            | Self::Streams(_)
+            | Self::StreamBounds(_) => {}
         }
         self
     }
@@ -230,6 +241,12 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "fusion/beyond.toml",
     "fusion/uneven.toml",
     "fusion/sinks.toml",
+    "fastforward/bounds.toml",
+    "fastforward/fig4a.toml",
+    "fastforward/fig4b.toml",
+    "fastforward/fig5.toml",
+    "fastforward/twostreams.toml",
+    "fastforward/bus.toml",
 ];
 
 impl Experiment {

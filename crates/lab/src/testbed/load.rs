@@ -22,6 +22,14 @@ const BUILT_IN: &[(&str, &str)] = &[
     ),
     ("floor21", include_str!("../../../../testbeds/floor21.toml")),
     ("ring12", include_str!("../../../../testbeds/ring12.toml")),
+    (
+        "indriya-opal",
+        include_str!("../../../../testbeds/indriya-opal.toml"),
+    ),
+    (
+        "office12",
+        include_str!("../../../../testbeds/office12.toml"),
+    ),
     ("line5", include_str!("../../../../testbeds/line5.toml")),
     ("stata", include_str!("../../../../testbeds/stata.toml")),
     ("stata45", include_str!("../../../../testbeds/stata45.toml")),

@@ -3,11 +3,11 @@
 //! What a file leaves out is zero (a cost) or unlimited (a buffer); chip, turnaround and currents
 //! must stand there. Tests: at the end.
 
-use super::{Board, Costs, Currents, PreCopy, Software};
+use super::{AckStyle, Board, Bus, Costs, Currents, PreCopy, SecondRadio, Software};
 use crate::clock::ClockModel;
 use serde::Deserialize;
 use thalweg_engine::BoardTiming;
-use thalweg_medium::chip::{Chip, AT86RF231, CC1000, CC2420, NRF52840};
+use thalweg_medium::chip::{Chip, AT86RF212, AT86RF231, CC1000, CC2420, NRF52840};
 use thalweg_units::{Dbm, Duration};
 
 /// Why there is no such board.
@@ -52,6 +52,34 @@ struct File {
     #[serde(default)]
     jitter: Jitter,
     energy: Energy,
+    acknowledge: Option<Acknowledge>,
+    #[serde(default)]
+    bus: BusName,
+    second: Option<Second>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+enum BusName {
+    #[default]
+    Released,
+    Held,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "by", rename_all = "lowercase", deny_unknown_fields)]
+enum Acknowledge {
+    Hardware { gap_us: Us },
+    Driver { strobe_us: Us },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Second {
+    chip: ChipName,
+    tx_power_dbm: f64,
+    radio_receive_ma: f64,
+    radio_transmit_ma: f64,
 }
 
 #[derive(Deserialize)]
@@ -60,6 +88,7 @@ enum ChipName {
     Cc2420,
     Cc1000,
     At86rf231,
+    At86rf212,
     Nrf52840,
 }
 
@@ -69,6 +98,7 @@ impl ChipName {
             Self::Cc2420 => &CC2420,
             Self::Cc1000 => &CC1000,
             Self::At86rf231 => &AT86RF231,
+            Self::At86rf212 => &AT86RF212,
             Self::Nrf52840 => &NRF52840,
         }
     }
@@ -78,6 +108,7 @@ impl ChipName {
 #[serde(deny_unknown_fields)]
 struct Timing {
     turnaround_us: Us,
+    to_receive_us: Option<Us>,
     #[serde(default)]
     forward_software_us: Us,
     #[serde(default)]
@@ -216,6 +247,15 @@ impl Board {
                 "clock.drift_sigma_ppm: expected 0 to 1000".into(),
             ));
         }
+        if let Some(second) = &file.second {
+            let currents = [second.radio_receive_ma, second.radio_transmit_ma];
+            let fine = currents.iter().all(|x| (0.0..=10_000.0).contains(x));
+            if !fine || !(-60.0..=30.0).contains(&second.tx_power_dbm) {
+                return Err(malformed(
+                    "second: expected currents from 0 to 10000, tx_power_dbm from -60 to 30".into(),
+                ));
+            }
+        }
         let software = match file.software {
             Kind::Overlapped => Software::Overlapped,
             Kind::Serial(s) => Software::Serial(Costs {
@@ -254,6 +294,31 @@ impl Board {
             software_jitter: file.jitter.software_us.0,
             tx_power: Dbm(file.tx_power_dbm),
             handler: e.handler_us.0,
+            to_receive: file
+                .timing
+                .to_receive_us
+                .unwrap_or(file.timing.turnaround_us)
+                .0,
+            acks: match file.acknowledge {
+                Some(Acknowledge::Hardware { gap_us }) => AckStyle::Hardware { gap: gap_us.0 },
+                Some(Acknowledge::Driver { strobe_us }) => AckStyle::Driver {
+                    strobe: strobe_us.0,
+                },
+                // IEEE 802.15.4-2006, 7.5.6.4.2: after aTurnaroundTime.
+                None => AckStyle::Hardware {
+                    gap: thalweg_wire::phy::TURNAROUND,
+                },
+            },
+            bus: match file.bus {
+                BusName::Released => Bus::Released,
+                BusName::Held => Bus::Held,
+            },
+            second: file.second.map(|second| SecondRadio {
+                chip: second.chip.chip(),
+                tx_power: Dbm(second.tx_power_dbm),
+                receive_ma: second.radio_receive_ma,
+                transmit_ma: second.radio_transmit_ma,
+            }),
             currents: Currents {
                 supply_v: e.supply_v,
                 radio_sleep_ma: e.radio_sleep_ma,

@@ -56,9 +56,9 @@ impl Inner {
                 self.drop_pending(n);
                 self.done(n, op);
             }
-            // Bytes reach the microcontroller as they come: there is nothing to read out, and a
-            // condition is what the engine makes of a frame.
-            RadioOp::Conditional { .. } | RadioOp::Readout { .. } => {
+            // Bytes reach the microcontroller as they come: there is nothing to read out, a condition
+            // is what the engine makes of a frame, and acknowledgements are its own.
+            RadioOp::Conditional { .. } | RadioOp::Readout { .. } | RadioOp::Answer(_) => {
                 self.refuse(n, op, Refusal::NoSuch);
             }
             RadioOp::Sense => self.tellings.push_back((n as u32, Telling::Sensed(op))),

@@ -1,6 +1,7 @@
 //! Scripted engines on small networks: the contract, to the nanosecond.
 
 mod contract;
+mod dual;
 mod random_operations;
 mod serial;
 mod whole;
