@@ -4,8 +4,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use thalweg_lab::streams::{Carrier, Loss, Version};
+use thalweg_lab::variant::Variant;
 use thalweg_units::{Channel, NodeId};
 
+use crate::failure::Failure;
 use crate::values::{self, List, Seeds};
 
 /// Bulk data out of IEEE 802.15.4 sensor networks at close to the radio's rate.
@@ -41,6 +44,7 @@ pub(crate) enum Command {
     Experiment(ExperimentCommand),
     Run(RunArgs),
     Reproduce(ReproduceArgs),
+    Timeline(TimelineArgs),
 }
 
 /// Fetch an object from a node to the base station, verify it and store it.
@@ -55,6 +59,7 @@ Examples:
   thalweg collect --file photo.jpg --channels 15,20,25,26 --pcap air.pcapng
   thalweg collect --testbed grenoble.k7.gz --json > result.json
   thalweg collect --seed 7 --explain=map.svg
+  thalweg collect --protocol p3-best    the fastest
   thalweg collect --all-nodes           every node in turn; goes on when started again")]
 pub(crate) struct CollectArgs {
     /// The network: a built-in name (see `thalweg testbed list`), a testbed TOML, a K7 link trace
@@ -88,6 +93,10 @@ pub(crate) struct CollectArgs {
     /// Use paths of exactly this many hops [default: the shortest with enough paths].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
     pub(crate) hops: Option<u8>,
+    /// Lose this share of what one node sends at another, such as 3-4:0.2; may be given again. For
+    /// streams.
+    #[arg(long, value_name = "FROM-TO:SHARE")]
+    pub(crate) loss: Vec<Loss>,
     /// The seed of everything random; the same seed gives the same result.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
@@ -115,6 +124,65 @@ pub(crate) enum ProtocolName {
     P3,
     /// Packet pipeline over one path.
     Pip,
+    /// PIP whose channels change every two cycles.
+    PipHopping,
+    /// Conditional immediate transmission over one path, repaired end to end; nodes know their part
+    /// beforehand.
+    Cit,
+    /// P3 over two lean chains of relays, planned on all its channels.
+    P3Planned,
+    /// P3 that learns which relays are to speak to the base station.
+    P3Adaptive,
+    /// P3 with a fountain code instead of rounds.
+    P3Fountain,
+    /// P3 with headers of four bytes.
+    P3Slim,
+    /// The fastest: lean chains and small headers.
+    P3Best,
+    /// FastForward: a stream over nodes with two radios (testbeds whose board is `opal`).
+    Fastforward,
+    /// FastForward without back-pressure.
+    FastforwardNobp,
+    /// FastForward without acknowledgements.
+    FastforwardNoack,
+    /// Burst forwarding over the first of two radios.
+    Lpht,
+}
+
+impl ProtocolName {
+    /// What carries its streams; none where it moves objects over one radio's routes.
+    pub(crate) const fn carrier(self) -> Option<Carrier> {
+        match self {
+            Self::Fastforward => Some(Carrier::FastForward(Version::Full)),
+            Self::FastforwardNobp => Some(Carrier::FastForward(Version::NoBackPressure)),
+            Self::FastforwardNoack => Some(Carrier::FastForward(Version::NoAck)),
+            Self::Lpht => Some(Carrier::Burst),
+            _ => None,
+        }
+    }
+    /// What it stands for, where it moves objects over one radio's routes.
+    ///
+    /// # Errors
+    /// A line that says that it does not.
+    pub(crate) fn variant(self) -> Result<Variant, Failure> {
+        match self {
+            Self::P3 => Ok(Variant::P3),
+            Self::Pip => Ok(Variant::Pip),
+            Self::PipHopping => Ok(Variant::PipHopping),
+            Self::Cit => Ok(Variant::Cit),
+            Self::P3Planned => Ok(Variant::P3Planned),
+            Self::P3Adaptive => Ok(Variant::P3Adaptive),
+            Self::P3Fountain => Ok(Variant::P3Fountain),
+            Self::P3Slim => Ok(Variant::P3Slim),
+            Self::P3Best => Ok(Variant::P3Best),
+            Self::Fastforward | Self::FastforwardNobp | Self::FastforwardNoack | Self::Lpht => {
+                let line =
+                    "streams are set up from node to node: `thalweg collect --from` fetches over \
+                            them, `plan` and --all-nodes do not";
+                Err(Failure::Input(line.to_owned()))
+            }
+        }
+    }
 }
 
 /// Routes, channels and predicted time and energy from measured links.
@@ -133,6 +201,9 @@ pub(crate) struct PlanArgs {
     /// The base station [default: the testbed's].
     #[arg(long, value_name = "NODE", value_parser = values::node)]
     pub(crate) to: Option<NodeId>,
+    /// How the object is to travel.
+    #[arg(long, value_enum, default_value_t = ProtocolName::P3)]
+    pub(crate) protocol: ProtocolName,
     /// The object's length in bytes, for the prediction, such as 59000, 64k or 1Mi.
     #[arg(long, value_name = "N", default_value = "59000", value_parser = values::bytes)]
     pub(crate) bytes: u32,
@@ -215,7 +286,9 @@ pub(crate) enum ExperimentCommand {
 #[command(after_help = "\
 Examples:
   thalweg run p3.fig5
-  thalweg run my-sweep.toml --seeds 1..20 --out results")]
+  thalweg run my-sweep.toml --seeds 1..20 --out results
+  thalweg run p3.fig5 --testbed grenoble.k7.gz
+  thalweg run p3.fig5 --seeds 7 --routes 1 --explain")]
 pub(crate) struct RunArgs {
     /// A built-in experiment (see `thalweg experiment list`) or a TOML file.
     #[arg(value_name = "EXPERIMENT|FILE", value_parser = values::name)]
@@ -223,9 +296,16 @@ pub(crate) struct RunArgs {
     /// The seeds, both ends included, such as 1..10 or 7 [default: the experiment's, mostly 1..10].
     #[arg(long, value_name = "A..B", value_parser = values::seeds)]
     pub(crate) seeds: Option<Seeds>,
+    /// Run it in this network instead of its own: a built-in name or a file.
+    #[arg(long, value_name = "NAME|FILE", value_parser = values::name)]
+    pub(crate) testbed: Option<String>,
     /// Draw so many routes (or links, or sources) per seed [default: the experiment's].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) routes: Option<u32>,
+    /// Say where the transfers' packets were lost and why: in sums over all of them, and hop by hop
+    /// where there are few; hop by hop for all in explain.json with --out.
+    #[arg(long)]
+    pub(crate) explain: bool,
     /// How many nodes `bench.w1` has, 2 to 10000 [default: 139].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pub(crate) nodes: Option<u32>,
@@ -270,4 +350,73 @@ pub(crate) struct ReproduceArgs {
     /// Write rows (CSV, JSON), results and figures to this folder, one folder for each result.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+}
+
+/// What radio, bus and microcontroller of forwarding nodes do over time.
+///
+/// A chain forwards packets at its highest rate without loss; one packet's time is shown, beginning
+/// when the source sends it: by default with copying and with conditional immediate transmission.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  thalweg timeline                                   two hops, copying and conditional
+  thalweg timeline --hops 4 --forwarding conditional --svg cit.svg
+  thalweg timeline --one-channel --show 1,2 --interval-us 30000
+  thalweg timeline --board my-board.toml --payload 40 --json")]
+pub(crate) struct TimelineArgs {
+    /// Hops of the chain.
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=15))]
+    pub(crate) hops: u8,
+    /// How relays forward; more than one for pictures below each other.
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_value = "copying,conditional"
+    )]
+    pub(crate) forwarding: Vec<ForwardingArg>,
+    /// All hops on one channel [default: each has its own].
+    #[arg(long)]
+    pub(crate) one_channel: bool,
+    /// The nodes' board: a built-in name or a TOML file.
+    #[arg(long, value_name = "NAME|FILE", default_value = "telosb-contiki", value_parser = values::name)]
+    pub(crate) board: String,
+    /// The network, whose first nodes are the chain.
+    #[arg(long, value_name = "NAME|FILE", default_value = "ring12", value_parser = values::name)]
+    pub(crate) testbed: String,
+    /// Payload bytes of a packet, 0 to 117.
+    #[arg(long, value_name = "BYTES", default_value_t = 117, value_parser = clap::value_parser!(u8).range(0..=117))]
+    pub(crate) payload: u8,
+    /// From packet to packet, in microseconds [default: the shortest without loss].
+    #[arg(long, value_name = "US", value_parser = clap::value_parser!(u32).range(1_000..=10_000_000))]
+    pub(crate) interval_us: Option<u32>,
+    /// How much is shown, in microseconds [default: a little more than from packet to packet].
+    #[arg(long, value_name = "US", value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
+    pub(crate) length_us: Option<u32>,
+    /// Show only these nodes, by their place in the chain, the source being 0.
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) show: Option<Vec<u8>>,
+    /// Look at the channel before sending.
+    #[arg(long)]
+    pub(crate) cca: bool,
+    /// The seed of everything random.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Draw it as an SVG file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Print one JSON object for each, one a line.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// How relays forward.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ForwardingArg {
+    /// Every packet is read out and written.
+    Copying,
+    /// One frame is sent again for every packet; no data moves.
+    Resending,
+    /// Conditional immediate transmission.
+    Conditional,
 }

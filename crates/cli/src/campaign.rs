@@ -148,7 +148,7 @@ fn description(args: &CollectArgs, object: &Object) -> Result<String, Failure> {
             Object::Random { bytes } => format!("random {bytes}"),
             Object::Bytes(bytes) => format!("sha256 {}", digest_of(bytes)),
         },
-        protocol: format!("{:?}", args.protocol).to_lowercase(),
+        protocol: args.protocol.variant()?.name().to_owned(),
         channels: args
             .channels
             .as_ref()

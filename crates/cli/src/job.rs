@@ -14,7 +14,7 @@ use thalweg_lab::transfer::{Outcome, Protocol};
 use thalweg_units::{Channel, NodeId};
 use thalweg_wire::route::PayloadSize;
 
-use crate::args::{CollectArgs, ProtocolName};
+use crate::args::CollectArgs;
 use crate::capture::Capture;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -169,10 +169,7 @@ pub(crate) fn request(
         from: source,
         to: args.to,
         object: object.clone(),
-        protocol: match args.protocol {
-            ProtocolName::P3 => Protocol::P3,
-            ProtocolName::Pip => Protocol::Pip,
-        },
+        protocol: args.protocol.variant()?,
         payload: payload.ok_or_else(|| Failure::input("a packet holds 1 to 118 bytes"))?,
         paths: args.paths,
         hops: args.hops,

@@ -15,8 +15,10 @@ mod progress;
 mod reproduce;
 mod run;
 mod speed;
+mod stream;
 mod table;
 mod testbed;
+mod timeline;
 mod values;
 
 use std::process::ExitCode;
@@ -54,5 +56,6 @@ fn dispatch() -> Result<(), Failure> {
         Command::Experiment(command) => experiment::run(command),
         Command::Run(args) => run::run(args),
         Command::Reproduce(args) => reproduce::run(args),
+        Command::Timeline(args) => timeline::run(args),
     }
 }

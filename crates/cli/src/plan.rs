@@ -4,7 +4,6 @@
 use serde::Serialize;
 use thalweg_lab::collect::{check, Collector, Object, Request, Site};
 use thalweg_lab::testbed::Testbed;
-use thalweg_lab::transfer::Protocol;
 use thalweg_planner::{Group, Plan, Prediction};
 use thalweg_units::{Channel, NodeId};
 use thalweg_wire::route::PayloadSize;
@@ -26,7 +25,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
         from: args.from,
         to: args.to,
         object: Object::Random { bytes: args.bytes },
-        protocol: Protocol::P3,
+        protocol: args.protocol.variant()?,
         payload,
         paths: args.paths,
         hops: args.hops,

@@ -1,12 +1,14 @@
 //! `thalweg run`: one experiment, its results as a table or as JSON, its rows and figures as files.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use thalweg_lab::experiment::{
-    self, csv, short, span, Experiment, ExperimentError, Judged, Report, Row, Run, Sites,
+    self, csv, short, span, Claims, Experiment, ExperimentError, Explained, Judged, Report, Row,
+    Run, Sites,
 };
 
 use crate::args::RunArgs;
@@ -26,9 +28,19 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         return speed::run(args);
     }
     let mut experiment = Experiment::load(&args.experiment).map_err(Failure::input)?;
-    let claims = claims_of(&experiment)?;
+    // What a paper claims, it claims of its own network.
+    let claims = match &args.testbed {
+        None => claims_of(&experiment)?,
+        Some(_) => Claims::default(),
+    };
     if let Some(routes) = args.routes {
         experiment.run = experiment.run.with_routes(routes);
+    }
+    if let Some(testbed) = &args.testbed {
+        experiment.run = experiment.run.with_testbed(testbed.clone());
+    }
+    if args.explain && !experiment.run.can_be_explained() {
+        return Err(unexplained(&experiment));
     }
     let seeds = seeds_of(args.seeds, experiment.seeds);
     if let Some(folder) = &args.out {
@@ -39,16 +51,61 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         lab.capture(&experiment.run, &seeds, file)?;
     }
     let rows = lab.rows(&experiment.id, &experiment.run, &seeds)?;
+    let explained = match args.explain {
+        true => Some(lab.explained(&experiment, &seeds)?),
+        false => None,
+    };
     lab.finish();
     let report = Report::new(&experiment, &seeds, rows, &claims);
     if let Some(folder) = &args.out {
         write_report(folder, &report)?;
+        if let Some(explained) = &explained {
+            let json = serde_json::to_string(explained).map_err(Failure::job)?;
+            write_file(&folder.join("explain.json"), &format!("{json}\n"))?;
+        }
     }
     if args.json {
-        print(&json_lines(&report.results)?)
+        print(&json_lines(&report.results)?)?;
+        explained.map_or(Ok(()), |e| print(&losses_json(&experiment.id, &e)?))
     } else {
-        print(&text(&report))
+        print(&text(&report))?;
+        explained.map_or(Ok(()), |e| print(&losses_text(&e)))
     }
+}
+
+fn unexplained(experiment: &Experiment) -> Failure {
+    let id = &experiment.id;
+    Failure::input(format!("{id}: only transfers over routes can be explained"))
+}
+
+/// As many transfers are explained hop by hop on the terminal.
+const FEW: usize = 4;
+
+/// Losses by protocol, after single maps where there are few.
+fn losses_text(explained: &Explained) -> String {
+    let mut text = String::new();
+    if explained.transfers.len() <= FEW {
+        for transfer in &explained.transfers {
+            let (seed, route) = (transfer.seed, transfer.route);
+            let _ = writeln!(text, "\nseed {seed}, route {route}");
+            text.push_str(&transfer.map.to_text());
+        }
+    }
+    for (protocol, totals) in explained.totals() {
+        let _ = write!(text, "\n{protocol}: {}", totals.to_text());
+    }
+    text
+}
+
+/// One JSON object a protocol, a line each.
+fn losses_json(id: &str, explained: &Explained) -> Result<String, Failure> {
+    let mut text = String::new();
+    for (protocol, totals) in explained.totals() {
+        let line = serde_json::json!({ "id": id, "explain": protocol, "totals": totals });
+        let line = serde_json::to_string(&line).map_err(Failure::job)?;
+        let _ = writeln!(text, "{line}");
+    }
+    Ok(text)
 }
 
 /// The seeds asked for, else 1 to `count`.
@@ -75,14 +132,7 @@ impl Lab {
 
     /// The rows of `run` with `seeds`; `id` names it in the progress.
     pub(crate) fn rows(&self, id: &str, run: &Run, seeds: &[u64]) -> Result<Vec<Row>, Failure> {
-        let observer = |done: u64, total: u64| {
-            if self.interrupt.is_set() {
-                return ControlFlow::Break(());
-            }
-            let mut reporter = self.reporter.lock().unwrap_or_else(PoisonError::into_inner);
-            reporter.counted(id, "", done, total);
-            ControlFlow::Continue(())
-        };
+        let observer = |done: u64, total: u64| self.told(id, done, total);
         experiment::run(run, seeds, &self.sites, &observer).map_err(failure)
     }
 
@@ -94,9 +144,28 @@ impl Lab {
         };
         let testbed = self.sites.testbed(&run.testbed).map_err(failure)?;
         let capture = Capture::create(file)?;
-        let frames = capture.transmissions(&testbed.nodes).map_err(Failure::job)?;
+        let frames = capture
+            .transmissions(&testbed.nodes)
+            .map_err(Failure::job)?;
         run.capture(*seed, &self.sites, frames).map_err(failure)?;
         capture.finish()
+    }
+
+    /// Where the transfers of `experiment` lost their packets.
+    fn explained(&self, experiment: &Experiment, seeds: &[u64]) -> Result<Explained, Failure> {
+        let observer = |done: u64, total: u64| self.told(&experiment.id, done, total);
+        experiment::explain(&experiment.run, seeds, &self.sites, &observer)
+            .map_err(failure)?
+            .ok_or_else(|| unexplained(experiment))
+    }
+
+    fn told(&self, id: &str, done: u64, total: u64) -> ControlFlow<()> {
+        if self.interrupt.is_set() {
+            return ControlFlow::Break(());
+        }
+        let mut reporter = self.reporter.lock().unwrap_or_else(PoisonError::into_inner);
+        reporter.counted(id, "", done, total);
+        ControlFlow::Continue(())
     }
 
     /// Takes the progress bar away.

@@ -166,3 +166,116 @@ fn what_is_not_there_is_named_in_one_line() {
         );
     }
 }
+
+#[test]
+fn a_chain_of_ones_own_and_its_timeline() {
+    let dir = tempfile::tempdir().unwrap();
+    let chain = "
+id = 'chain'
+title = 'Two hops'
+[run]
+kind = 'forwarding'
+testbed = 'ring12'
+hops = [2]
+forwarding = ['copying', 'conditional']
+packets = 50
+[[metric]]
+name = 'throughput'
+of = 'raw_kbps'
+stat = 'mean'
+unit = 'kbit/s'
+by = ['forwarding']
+";
+    fs::write(dir.path().join("chain.toml"), chain).unwrap();
+    let (status, out, _) = thalweg(dir.path(), &["run", "chain.toml", "--seeds", "1", "--json"]);
+    assert_eq!((status, out.lines().count()), (0, 2));
+    let (status, out, _) = thalweg(dir.path(), &["timeline", "--svg", "t.svg"]);
+    assert_eq!(status, 0);
+    assert!(out.contains("copying, 117 payload bytes") && out.contains("relay 1  radio |R"));
+    let svg = fs::read_to_string(dir.path().join("t.svg")).unwrap();
+    assert!(svg.ends_with("</svg>\n") && svg.contains("conditional"));
+    let json = [
+        "timeline",
+        "--json",
+        "--hops",
+        "1",
+        "--forwarding",
+        "copying",
+    ];
+    let (status, out, _) = thalweg(dir.path(), &json);
+    let value: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert!(status == 0 && value["bars"].as_array().unwrap().len() > 3);
+    for (args, wanted) in [
+        (["timeline", "--board", "none"], "none"),
+        (["timeline", "--show", "3"], "--show 3"),
+        (["timeline", "--testbed", "pair"], "2 hops need 3"),
+    ] {
+        let (status, _, error) = thalweg(dir.path(), &args);
+        assert!(status == 2 && error.contains(wanted), "{error}");
+    }
+}
+
+#[test]
+fn run_explains_losses_and_takes_another_network() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("mine.toml"), LINE).unwrap();
+    let (status, text, _) = thalweg(
+        dir.path(),
+        &[
+            "run",
+            "mine.toml",
+            "--seeds",
+            "1",
+            "--explain",
+            "--out",
+            "o",
+        ],
+    );
+    assert_eq!(status, 0, "{text}");
+    for wanted in [
+        "seed 1, route 1",
+        "where packets were lost: P3",
+        "p3: 1 transfer,",
+        "pip: 1 transfer,",
+    ] {
+        assert!(text.contains(wanted), "{wanted}: {text}");
+    }
+    let json = fs::read_to_string(dir.path().join("o/explain.json")).unwrap();
+    let explained: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(explained["transfers"].as_array().unwrap().len(), 2);
+    // In a network of two nodes there is no route of two hops.
+    let (status, _, error) = thalweg(
+        dir.path(),
+        &["run", "mine.toml", "--seeds", "1", "--testbed", "pair"],
+    );
+    assert_eq!(status, 2);
+    assert!(error.contains("pair, seed 1: no two nodes"), "{error}");
+    let (status, _, error) = thalweg(dir.path(), &["run", "p3.table1", "--explain"]);
+    assert_eq!(status, 2);
+    assert!(error.contains("only transfers over routes"), "{error}");
+}
+
+#[test]
+fn a_relay_that_dies_ends_pip_and_shows_in_the_rows() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = LINE.replace(
+        "packets = 10",
+        "packets = 100\nmishaps = ['none', 'relay-dies']",
+    );
+    fs::write(dir.path().join("mine.toml"), text).unwrap();
+    let (status, _, _) = thalweg(
+        dir.path(),
+        &["run", "mine.toml", "--seeds", "1", "--out", "o"],
+    );
+    assert_eq!(status, 0);
+    let rows = fs::read_to_string(dir.path().join("o/rows.json")).unwrap();
+    let rows: Vec<serde_json::Value> = serde_json::from_str(&rows).unwrap();
+    let verified = |mishap: &str, protocol: &str| {
+        let row = rows
+            .iter()
+            .find(|r| r["mishap"] == mishap && r["protocol"] == protocol);
+        row.unwrap()["verified"] == 1
+    };
+    assert!(verified("none", "pip") && verified("none", "p3"));
+    assert!(!verified("relay-dies", "pip"));
+}

@@ -2,17 +2,18 @@
 //! frames that overlap on a channel collide unless they are the same frame within 0.5 us.
 //!
 //! Deterministic: events of one instant happen in the order they were caused. It answers the whole
-//! of [`RadioOp`] at the costs of a [`BoardTiming`]. It does not model power, fading or jitter;
+//! of [`crate::RadioOp`] at the costs of a [`BoardTiming`]. It does not model power, fading or jitter;
 //! `thalweg-sim` does. Only radio 0 and slot 0 exist. Tests: at the end of this file.
 
-use crate::{
-    drain, BoardTiming, Cca, Engine, OpId, RadioEvent, RadioId, RadioOp, Refusal, Request, When,
-};
+use crate::{drain, BoardTiming, Cca, Condition, Engine, OpId, RadioEvent, RadioId, Refusal, When};
 use std::boxed::Box;
 use std::collections::BTreeMap;
 use std::vec::Vec;
 use thalweg_units::{Channel, Dbm, Duration, Instant};
 use thalweg_wire::phy;
+
+mod owned;
+use owned::{Answer, Conditional, Owned};
 
 /// Same-frame transmissions that begin this close together are one frame to a receiver.
 const SAME_FRAME: Duration = Duration::from_nanos(500);
@@ -95,6 +96,9 @@ struct Node<E> {
     slot: Option<Vec<u8>>,
     last_rx_end: Option<Instant>,
     lock: Option<Lock>,
+    conditional: Option<Conditional>,
+    /// How many bytes of a frame are handed over.
+    readout: usize,
     timeout: Option<Instant>,
 }
 
@@ -104,13 +108,6 @@ enum What {
     TxStart { node: usize, start: Instant },
     TxEnd { air: usize },
     Head { node: usize, air: usize },
-}
-
-#[derive(Debug)]
-enum Answer {
-    Done(OpId),
-    Sent(OpId, Instant),
-    Refused(OpId, Refusal),
 }
 
 type Links = Box<dyn FnMut(Air<'_>) -> Fate>;
@@ -145,6 +142,8 @@ impl<E: Engine> Net<E> {
                 slot: None,
                 last_rx_end: None,
                 lock: None,
+                conditional: None,
+                readout: phy::MAX_MPDU,
                 timeout: None,
             })
             .collect();
@@ -285,6 +284,7 @@ impl<E: Engine> Net<E> {
     fn submit(&mut self, n: usize, id: OpId, op: Owned) {
         let now = self.now;
         match op {
+            Owned::NoSuch => self.answer(n, now, Answer::Refused(id, Refusal::NoSuch)),
             Owned::Load(slot, _) | Owned::Send { slot, .. } if slot != 0 => {
                 self.answer(n, now, Answer::Refused(id, Refusal::NoSuch));
             }
@@ -329,18 +329,47 @@ impl<E: Engine> Net<E> {
                 let done = if busy.is_some() { now } else { since };
                 self.answer(n, done, Answer::Done(id));
             }
+            Owned::Conditional { condition, .. } if condition.len() > Condition::MAX_BYTES => {
+                self.answer(n, now, Answer::Refused(id, Refusal::BadLength));
+            }
+            Owned::Conditional {
+                offset,
+                condition: bytes,
+                channel,
+                cca,
+            } => {
+                let Some(mpdu) = self.nodes[n].slot.clone() else {
+                    return self.answer(n, now, Answer::Refused(id, Refusal::Empty));
+                };
+                self.supersede_conditional(n);
+                self.nodes[n].conditional = Some(Conditional {
+                    op: id,
+                    offset,
+                    bytes,
+                    channel,
+                    cca,
+                    mpdu,
+                });
+            }
+            Owned::Readout(bytes) => {
+                self.nodes[n].readout = bytes;
+                self.answer(n, now, Answer::Done(id));
+            }
+            // Nobody acknowledges here.
+            Owned::Answer => self.answer(n, now, Answer::Refused(id, Refusal::NoSuch)),
             Owned::Sleep => {
                 self.supersede_lock(n);
                 self.supersede_pending(n);
+                self.supersede_conditional(n);
                 self.nodes[n].mode = Mode::Sleep;
                 self.power_down(n);
                 self.answer(n, now, Answer::Done(id));
             }
             Owned::Cancel => {
                 self.supersede_pending(n);
+                self.supersede_conditional(n);
                 self.answer(n, now, Answer::Done(id));
             }
-            Owned::Unsupported => self.answer(n, now, Answer::Refused(id, Refusal::NoSuch)),
         }
     }
 
@@ -359,6 +388,23 @@ impl<E: Engine> Net<E> {
     fn supersede_pending(&mut self, n: usize) {
         if let Some(p) = self.nodes[n].pending.take() {
             self.answer(n, self.now, Answer::Refused(p.op, Refusal::Superseded));
+        }
+    }
+
+    fn supersede_conditional(&mut self, n: usize) {
+        if let Some(c) = self.nodes[n].conditional.take() {
+            self.answer(n, self.now, Answer::Refused(c.op, Refusal::Superseded));
+        }
+    }
+
+    /// The conditional transmission of node `n` goes out if `mpdu` meets its condition.
+    fn meet(&mut self, n: usize, mpdu: &[u8]) {
+        let met = self.nodes[n].conditional.take_if(|c| {
+            let (offset, bytes) = (c.offset, &c.bytes[..]);
+            Condition { offset, bytes }.holds(mpdu)
+        });
+        if let Some(c) = met {
+            self.send(n, c.op, c.mpdu, c.channel, When::Now, c.cca);
         }
     }
 
@@ -524,7 +570,9 @@ impl<E: Engine> Net<E> {
             if heard {
                 let end = frame.start + phy::air_time(frame.mpdu.len());
                 self.nodes[n].last_rx_end = Some(end);
-                let (mpdu, rssi, lqi) = (&frame.mpdu[..], Dbm(-60.0), 107);
+                self.meet(n, &frame.mpdu);
+                let bytes = self.nodes[n].readout.min(frame.mpdu.len());
+                let (mpdu, rssi, lqi) = (&frame.mpdu[..bytes], Dbm(-60.0), 107);
                 self.tell(
                     n,
                     RadioEvent::Frame {
@@ -538,71 +586,6 @@ impl<E: Engine> Net<E> {
             } else {
                 self.tell(n, RadioEvent::Corrupt { sfd });
             }
-        }
-    }
-}
-
-enum Owned {
-    Load(u8, Vec<u8>),
-    Send {
-        slot: u8,
-        /// None for what is in the slot.
-        mpdu: Option<Vec<u8>>,
-        channel: Channel,
-        when: When,
-        cca: Cca,
-    },
-    Listen {
-        channel: Channel,
-        head_bytes: u8,
-    },
-    Sleep,
-    Cancel,
-    /// What this network's radios do not do.
-    Unsupported,
-}
-
-impl From<Request<'_>> for Owned {
-    fn from(request: Request<'_>) -> Self {
-        match request.op {
-            RadioOp::Load { slot, mpdu } => Self::Load(slot.0, mpdu.to_vec()),
-            RadioOp::Transmit {
-                slot,
-                channel,
-                when,
-                cca,
-            } => Self::Send {
-                slot: slot.0,
-                mpdu: None,
-                channel,
-                when,
-                cca,
-            },
-            RadioOp::Stream {
-                mpdu,
-                channel,
-                when,
-                cca,
-            } => Self::Send {
-                slot: 0,
-                mpdu: Some(mpdu.to_vec()),
-                channel,
-                when,
-                cca,
-            },
-            RadioOp::Listen {
-                channel,
-                head_bytes,
-            } => Self::Listen {
-                channel,
-                head_bytes,
-            },
-            RadioOp::Sleep => Self::Sleep,
-            RadioOp::Cancel => Self::Cancel,
-            RadioOp::Sense
-            | RadioOp::Acknowledge { .. }
-            | RadioOp::Hear(_)
-            | RadioOp::Preamble { .. } => Self::Unsupported,
         }
     }
 }

@@ -6,9 +6,14 @@
 //! the mode by itself after [`crate::BoardTiming::turnaround`], retuning if need be. So a relay
 //! says `Listen` once, and `Stream` once a frame.
 //!
-//! Refused operations leave the mode as it was. Frames are MAC frames without FCS.
+//! Besides it may hold one *conditional* transmission (CIT, section 4), which waits for a reception
+//! however many other frames are sent meanwhile. Refused operations leave the mode as it was.
+//! Frames are MAC frames without FCS.
+//!
+//! A [`Channel`] is one of the radio's own band. On a 900 MHz radio it stands for the band's channel
+//! at its place ([`thalweg_units::Tuning`] keeps the two apart); there are ten of them.
 
-use thalweg_units::{Channel, Dbm, Duration, Instant};
+use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId};
 
 /// Which radio of a node, 0 for its first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -44,6 +49,27 @@ pub enum Cca {
     Skip,
     /// Look just before calibrating for transmission; refuse with [`Refusal::ChannelBusy`].
     Require,
+}
+
+/// What a received frame must begin with for a conditional transmission to go out: these bytes,
+/// `offset` bytes into the frame. Typically protocol and previous hop (CIT, figure 2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Condition<'a> {
+    /// Bytes of the frame in front of those compared.
+    pub offset: u8,
+    /// What must stand there; at most [`Condition::MAX_BYTES`].
+    pub bytes: &'a [u8],
+}
+
+impl Condition<'_> {
+    /// The most bytes that are compared: an interrupt handler reads them one by one.
+    pub const MAX_BYTES: usize = 8;
+
+    /// Whether a frame that begins with `head` meets it.
+    pub fn holds(&self, head: &[u8]) -> bool {
+        head.get(usize::from(self.offset)..)
+            .is_some_and(|rest| rest.starts_with(self.bytes))
+    }
 }
 
 /// What an engine wants of a radio. Each is answered by exactly one [`RadioEvent::Done`],
@@ -83,6 +109,32 @@ pub enum RadioOp<'a> {
         /// Whether to look first.
         cca: Cca,
     },
+    /// Sends what is in a buffer as soon as a good frame has been received that meets `condition`:
+    /// from the interrupt handler that follows its last byte, while that frame is still in the
+    /// receive buffer; it is handed over as usual afterwards (conditional immediate transmission,
+    /// CIT, section 4). Waits behind operations asked for before it. `Sent` after the last symbol.
+    ///
+    /// There is one at a time: another takes its place, and [`RadioOp::Cancel`] and
+    /// [`RadioOp::Sleep`] end it; the one that was is answered `Refused(Superseded)`. Other frames
+    /// may be loaded and sent while it waits: they overwrite the buffer, and the driver writes
+    /// this one again once they are sent. A driver that does not copy ahead is correct, and slower.
+    Conditional {
+        /// The buffer; [`Refusal::Empty`] where nothing was loaded.
+        slot: TxSlot,
+        /// What a frame must begin with. [`Refusal::BadLength`] where it is too long.
+        condition: Condition<'a>,
+        /// On which channel.
+        channel: Channel,
+        /// Whether to look first.
+        cca: Cca,
+    },
+    /// Of each frame received from now on, at most its first `bytes` are read out of the receive
+    /// buffer, and the rest is flushed unread: [`RadioEvent::Frame`] gives no more. Everything is
+    /// read until this says otherwise. `Done` at once.
+    Readout {
+        /// How many bytes.
+        bytes: u8,
+    },
     /// Sets the mode to receiving on `channel`; a reception in progress is aborted, even on the
     /// same channel. `Done` when the receiver is on (during a transmission: at once; the mode
     /// holds after it).
@@ -92,10 +144,10 @@ pub enum RadioOp<'a> {
         /// After how many bytes of a frame [`RadioEvent::Head`] is wanted; 0 for never.
         head_bytes: u8,
     },
-    /// Sets the mode to sleeping and cancels a pending transmission. `Done` at once.
+    /// Sets the mode to sleeping and cancels pending and conditional transmissions. `Done` at once.
     Sleep,
-    /// Cancels the pending transmission, which is answered `Refused(Superseded)`; one already on
-    /// the air goes on. `Done` at once.
+    /// Cancels the pending and the conditional transmission, which are answered
+    /// `Refused(Superseded)`; one already on the air goes on. `Done` at once.
     Cancel,
     /// Measures the power in the channel that the radio listens to, now: answered by
     /// [`RadioEvent::Sensed`]. [`Refusal::NoSuch`] where the radio does not do it.
@@ -116,6 +168,20 @@ pub enum RadioOp<'a> {
         /// How many.
         bytes: u16,
     },
+    /// Who the radio is to good frames that ask for an acknowledgement: hardware, or the driver as
+    /// soon as it has read the frame, acknowledges by itself. `Done` when it holds. Withholding is
+    /// how a full queue pushes back (FastForward, section III-E).
+    Answer(Answering),
+}
+
+/// Whether a radio acknowledges frames that ask for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Answering {
+    /// It does not. The frames are told of all the same.
+    #[default]
+    Withheld,
+    /// It does where they are addressed to this node.
+    As(NodeId),
 }
 
 /// An operation, its name and the radio it is for.
@@ -220,7 +286,7 @@ pub enum RadioEvent<'a> {
         /// When its SFD ended.
         sfd: Instant,
     },
-    /// A frame was received and its FCS was right.
+    /// A frame was received and its FCS was right; what [`RadioOp::Readout`] asked for of it.
     Frame {
         /// The frame, without FCS.
         mpdu: &'a [u8],

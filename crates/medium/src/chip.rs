@@ -5,14 +5,14 @@
 //! forms of [`crate::modem`] give the data sheet's sensitivity. What operations cost in time
 //! belongs to boards, not here. Tests: `modem.rs`.
 
-use thalweg_units::{Db, Dbm, Duration};
+use thalweg_units::{Channel, Channel900, Db, Dbm, Duration};
 
 /// Radio band of a chip; ears of different bands do not hear each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Band {
     /// 2400-2483.5 MHz, channels 11..=26.
     Ghz2_4,
-    /// 902-928 MHz (a channel is only a label here).
+    /// 902-928 MHz: a channel is the one of [`thalweg_units::Channel900`] at its place.
     Mhz900,
     /// 433 MHz (a channel is only a label here).
     Mhz433,
@@ -169,6 +169,16 @@ pub struct Chip {
     /// Standard deviation of the carrier offset, uniform within this many parts per million
     /// either way.
     pub carrier_ppm: f64,
+}
+
+impl Chip {
+    /// Whether its band has a channel at this place.
+    pub const fn has_channel(&self, channel: Channel) -> bool {
+        match self.band {
+            Band::Ghz2_4 | Band::Mhz433 => true,
+            Band::Mhz900 => channel.index() < Channel900::COUNT,
+        }
+    }
 }
 
 /// Chipcon CC2420 (TelosB, Tmote Sky). Sensitivity -95 dBm, adjacent and alternate channel

@@ -112,6 +112,33 @@ impl Environment {
         Self::new(ears, links.build(), Interference::none(), Variation::NONE)
     }
 
+    /// This site's radios and then those of `other`, which stand at the same places in another
+    /// band: neither hears the other. Power varies as it does here.
+    #[must_use]
+    pub fn beside(self, other: Self) -> Self {
+        let own = self.ears.len();
+        let links = self.links.beside(own, other.links, other.ears.len());
+        let interference = self.interference.beside(own, other.interference);
+        let ears = self.ears.into_iter().chain(other.ears).collect();
+        Self::new(ears, links, interference, self.variation)
+    }
+
+    /// The same where what `to` hears of `from` is lost for another reason than power, on any
+    /// channel: a share `loss` (0 to less than 1) of frames of `psdu_bytes` (FCS included), fewer
+    /// of shorter ones.
+    #[must_use]
+    pub fn with_loss(mut self, from: EarId, to: EarId, loss: f64, psdu_bytes: usize) -> Self {
+        if let Some(ear) = self.ears.get(to.0 as usize) {
+            let single = SingleLink {
+                chip: ear.chip,
+                noise_mw: 1.0,
+            };
+            let hazard = -libm::log1p(-loss.clamp(0.0, 0.999_999)) / single.symbols(psdu_bytes);
+            self.links.erase(from, to, hazard as f32);
+        }
+        self
+    }
+
     /// What turns powers into hazards.
     pub fn demodulator(&self) -> &Demodulator {
         &self.demodulator

@@ -57,6 +57,28 @@ impl Interference {
     pub fn new(sources: Vec<[Option<Source>; BANDS]>, ears: Vec<(u16, [f32; BANDS])>) -> Self {
         Self { sources, ears }
     }
+    /// This around `own` ears, and `other` around those numbered after them.
+    pub(crate) fn beside(mut self, own: usize, other: Self) -> Self {
+        if self.ears.is_empty() && other.ears.is_empty() {
+            return Self::none();
+        }
+        // An ear on a floor without sources is not disturbed.
+        let floors = self.sources.len() as u16;
+        let ids = u64::from(floors) * BANDS as u64;
+        self.ears.resize(own, (u16::MAX, [0.0; BANDS]));
+        let more = other.ears.into_iter();
+        let floor_of = |floor: u16| floor.saturating_add(floors);
+        self.ears
+            .extend(more.map(|(floor, power)| (floor_of(floor), power)));
+        let renamed = |source: Source| Source {
+            id: source.id + ids,
+            ..source
+        };
+        let sources = other.sources.into_iter();
+        self.sources
+            .extend(sources.map(|floor| floor.map(|s| s.map(renamed))));
+        self
+    }
     /// What disturbs `ear` on `channel`: the place of the source in [`Bursts`], and its power in
     /// milliwatts.
     #[inline]

@@ -69,6 +69,36 @@ impl Links {
             .map(|link| thalweg_units::MilliWatts(f64::from(link.gain_mw)).dbm())
     }
 
+    /// These links between `own` ears, and those of `others` more ears, numbered after them.
+    pub(crate) fn beside(mut self, own: usize, other: Self, others: usize) -> Self {
+        for (rows, more) in self.channels.iter_mut().zip(other.channels) {
+            let before = rows.links.len() as u32;
+            rows.starts.resize(own + 1, before);
+            let shifted = |link: Link| Link {
+                to: EarId(link.to.0 + own as u32),
+                ..link
+            };
+            rows.links.extend(more.links.into_iter().map(shifted));
+            let ends = (1..=others).map(|n| before + more.starts.get(n).copied().unwrap_or(0));
+            rows.starts.extend(ends);
+        }
+        self
+    }
+
+    /// Adds `hazard` per symbol to what `to` hears of `from`, on every channel.
+    pub(crate) fn erase(&mut self, from: EarId, to: EarId, hazard: f32) {
+        let from = from.0 as usize;
+        for rows in &mut self.channels {
+            let Some(&[start, end]) = rows.starts.get(from..from + 2) else {
+                continue;
+            };
+            let row = rows.links.get_mut(start as usize..end as usize);
+            for link in row.into_iter().flatten().filter(|link| link.to == to) {
+                link.erasure += hazard;
+            }
+        }
+    }
+
     /// How many links there are, all channels together.
     pub fn len(&self) -> usize {
         self.channels.iter().map(|rows| rows.links.len()).sum()
@@ -177,6 +207,24 @@ mod tests {
         assert_eq!(links.between(EarId(3), EarId(0), c), None);
         assert_eq!(links.heard_by(EarId(0), Channel::FIRST), &[]);
         assert_eq!(links.len(), 3);
+    }
+
+    #[test]
+    fn two_bands_stand_side_by_side() {
+        let c = Channel::LAST;
+        let of = |from: u32, to: u32, gain: f32| {
+            let mut builder = LinksBuilder::new(2);
+            builder.add(EarId(from), c, link(to, gain));
+            builder.build()
+        };
+        let mut both = of(0, 1, 1.0).beside(2, of(1, 0, 2.0), 2);
+        assert_eq!(both.heard_by(EarId(0), c), &[link(1, 1.0)]);
+        assert_eq!(both.heard_by(EarId(1), c), &[]);
+        assert_eq!(both.heard_by(EarId(2), c), &[]);
+        assert_eq!(both.heard_by(EarId(3), c), &[link(2, 2.0)]);
+        both.erase(EarId(3), EarId(2), 0.5);
+        assert_eq!(both.between(EarId(3), EarId(2), c).unwrap().erasure, 0.5);
+        assert_eq!(both.between(EarId(0), EarId(1), c).unwrap().erasure, 0.0);
     }
 
     #[test]

@@ -206,7 +206,9 @@ impl Quest<'_> {
         if order.len() == hops + 1 {
             return visit(order);
         }
-        let recent = order.len().saturating_sub(REUSE_DISTANCE - 1);
+        // The source listens for NACKs, the sink for data: they may share a channel.
+        let first = usize::from(order.len() == hops);
+        let recent = first.max(order.len().saturating_sub(REUSE_DISTANCE - 1));
         for at in 0..self.channels.len() {
             if !order[recent..].contains(&at) {
                 order.push(at);

@@ -1,11 +1,12 @@
 //! What the pipelines can do at best, in closed form: cycle time, cycles of a pass, goodput bounds,
-//! the time of a link measurement (P3, equation 1) and of a control exchange.
+//! the time of a link measurement (P3, equation 1) and of a control exchange; and what any
+//! forwarding over one radio per node can do at best (CIT, section 2).
 //!
 //! No losses, no contention, no clock drift: upper bounds that simulations are checked against.
 //! Tests: below, against the arithmetic on P3's own numbers.
 
 use thalweg_units::{BitRate, Duration};
-use thalweg_wire::phy::air_time;
+use thalweg_wire::phy::{air_time, TURNAROUND};
 
 /// What a packet and a pipeline cycle consist of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,6 +93,25 @@ pub fn link_measurement_time(
     (order + interval * beacons) * nodes
 }
 
+/// Bound T_s on a single hop (CIT, section 2.1): frames of `mpdu_bytes` without their check sequence
+/// back to back, a turnaround between them. Counts the bits of MPDUs: 225 kbit/s for 125 bytes.
+pub fn single_hop_bound(mpdu_bytes: usize) -> BitRate {
+    BitRate::of_bytes(mpdu_bytes as u64, air_time(mpdu_bytes) + TURNAROUND)
+}
+
+/// Bound T_m(n) = T_s / n on a route on one channel, where the transmissions of `interfering` of its
+/// nodes exclude each other (CIT, section 2.2).
+pub fn single_channel_bound(mpdu_bytes: usize, interfering: u64) -> BitRate {
+    let time = (air_time(mpdu_bytes) + TURNAROUND) * interfering.max(1);
+    BitRate::of_bytes(mpdu_bytes as u64, time)
+}
+
+/// Bound on a route with a channel per hop (CIT, section 2.3): a relay is either receiving or
+/// sending, so it is half of T_s as soon as there is one.
+pub fn multi_channel_bound(mpdu_bytes: usize, hops: u64) -> BitRate {
+    single_channel_bound(mpdu_bytes, hops.min(2))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,6 +134,22 @@ mod tests {
         // A hop more costs one cycle of a pass, whatever its length.
         assert_eq!(p3_pass_cycles(500, 6) - p3_pass_cycles(500, 5), 1);
         assert_eq!(p3_pass_cycles(0, 0), 0);
+    }
+
+    #[test]
+    fn cits_bounds() {
+        let (t_s, multi) = (
+            single_hop_bound(125).kbps(),
+            multi_channel_bound(125, 6).kbps(),
+        );
+        assert!((t_s - 125.0 / 139.0 * 250.0).abs() < 1e-9);
+        assert_eq!(t_s.round(), 225.0);
+        for n in 1..=6 {
+            let bound = single_channel_bound(125, n).kbps();
+            assert!((bound * n as f64 - t_s).abs() < 1e-9);
+        }
+        assert!((multi - 112.4).abs() < 0.05);
+        assert_eq!(multi_channel_bound(125, 1), single_hop_bound(125));
     }
 
     #[test]

@@ -26,6 +26,10 @@ const SHIFTS: [(f64, f64); 5] = [
     (2.857, 0.0113),
 ];
 
+/// Interference from beside the channel that a transfer puts up with, as a multiple of the floor: links
+/// have about as much to spare, and what is lost costs less than sinks that have nothing to do.
+const QUIET: f64 = 4.0;
+
 /// How a radio receives, and how far a survey can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinkModel {
@@ -183,6 +187,14 @@ impl Expected {
         self.link(from, to, sent)
             .and_then(|reach| reach.power)
             .map_or(0.0, |power| power * self.model.leak_factor(tuned, sent))
+    }
+    /// Whether `from`, sending on `sent`, is heard by `to` at all where it listens to the same channel, or
+    /// raises its floor by more than [`QUIET`] where it listens to `tuned`.
+    pub(crate) fn disturbs(&self, from: usize, to: usize, tuned: Channel, sent: Channel) -> bool {
+        match tuned == sent {
+            true => self.link(from, to, sent).is_some(),
+            false => self.interference(from, to, tuned, sent) > QUIET * self.floor_mw,
+        }
     }
     /// Probability that a frame of `from` alone arrives at `to` against `interference` milliwatts.
     pub(crate) fn alone(&self, reach: &Reach, interference: f64) -> f64 {

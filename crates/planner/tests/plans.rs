@@ -368,7 +368,7 @@ fn plans_can_be_written_down() {
     let json = serde_json::to_value(&made).unwrap();
     assert_eq!(json["hops"], made.hops);
     assert_eq!(json["channels"][made.hops], 26);
-    let margin = made.rule_used.margin.map(|margin| f64::from(margin.0));
+    let margin = made.rule_used.margin.map(|margin| margin.0);
     assert_eq!(json["rule_used"]["margin_db"].as_f64(), margin);
     assert!(margin.is_some());
     assert_eq!(json["stages"][0][0]["node"], made.stages[0][0].node);

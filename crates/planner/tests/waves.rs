@@ -99,19 +99,60 @@ fn who_shares_a_channel_is_out_of_earshot() {
         for (at, a) in wave.plans.iter().enumerate() {
             for b in &wave.plans[at + 1..] {
                 shared += usize::from(a.channels.iter().any(|c| b.channels.contains(c)));
-                assert!(!heard(&links, a, b) && !heard(&links, b, a));
+                assert!(!heard(&links, a, b, 0) && !heard(&links, b, a, 0));
             }
         }
     }
     assert!(shared > 0);
 }
 
-/// Whether anyone of `b` hears on its own channel what someone of `a` sends there.
-fn heard(links: &LinkQualities, a: &Plan, b: &Plan) -> bool {
+#[test]
+fn chains_share_channels_out_of_earshot_and_leave_some_to_others() {
+    for seed in 1..3 {
+        let links = building(NODES, seed);
+        let sinks = [30, 59];
+        let lean = |reuse| {
+            let mut request = WaveRequest::new(&links, RouteRequest::planned(0, 0), sinks.to_vec());
+            request.reuse = reuse;
+            request.channels.truncate(4);
+            request
+        };
+        let apart = waves(&links, lean(Reuse::OutOfEarshot), seed);
+        for wave in &apart {
+            for (at, a) in wave.plans.iter().enumerate() {
+                for b in &wave.plans[at + 1..] {
+                    assert!(
+                        !heard(&links, a, b, 1) && !heard(&links, b, a, 1),
+                        "seed {seed}"
+                    );
+                }
+            }
+        }
+        let never = waves(&links, lean(Reuse::Never), seed);
+        let both = |waves: &[Wave]| waves.iter().filter(|w| w.plans.len() == 2).count();
+        assert!(
+            both(&never) > 0 && both(&apart) > both(&never),
+            "seed {seed}"
+        );
+        for wave in &never {
+            let mut used = BTreeSet::new();
+            for plan in &wave.plans {
+                let channels: BTreeSet<Channel> = plan.channels.iter().copied().collect();
+                assert!(channels.into_iter().all(|c| used.insert(c)), "seed {seed}");
+                // Nobody gets a plan that does not carry anything.
+                assert!(plan.prediction.goodput_kbps > 50.0, "seed {seed}");
+            }
+        }
+    }
+}
+
+/// Whether anyone of `b`, from stage `least` on, hears on its own channel what someone of `a` sends there.
+fn heard(links: &LinkQualities, a: &Plan, b: &Plan, least: usize) -> bool {
     a.active_nodes().iter().any(|&(from, stage)| {
         a.channels.get(stage + 1).is_some_and(|&on| {
             let listens = |stage: usize| b.channels.get(stage) == Some(&on);
-            let listeners = b.active_nodes().into_iter().filter(|&(_, at)| listens(at));
+            let hears = |at: usize| at >= least && listens(at);
+            let listeners = b.active_nodes().into_iter().filter(|&(_, at)| hears(at));
             listeners
                 .into_iter()
                 .any(|(to, _)| links.prr(from, to, on) > 0.0)

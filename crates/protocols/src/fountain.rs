@@ -2,7 +2,7 @@
 //!
 //! Symbol `n` of `k` is the n-th piece of the part as long as n < k, then repair; any k symbols do
 //! almost always (one failure in a hundred, and in ten thousand with one symbol more). For gateways
-//! and simulated nodes; a mote would encode block by block as its memory allows.
+//! and for sources with memory for the whole block, which a TelosB has not (docs/variants.md).
 //! Tests: at the end of this file.
 
 use raptorq::{

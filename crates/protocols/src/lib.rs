@@ -8,9 +8,13 @@
 #[cfg(any(test, feature = "std"))]
 extern crate std;
 
+pub mod burst;
 pub mod collection;
 pub mod csma;
+pub mod fastforward;
+mod fifo;
 pub mod floodnet;
+pub mod forward;
 #[cfg(any(test, feature = "std"))]
 pub mod fountain;
 pub mod fusion;

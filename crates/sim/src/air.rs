@@ -2,13 +2,14 @@
 //!
 //! A strobe leaves the mode one turnaround before the first symbol; the receiver is on one
 //! turnaround after the last. CCA looks at the strobe, free of charge whatever the mode. What is
-//! told to engines comes the board's event latency later. Not modelled: receive buffers that
-//! overflow. Tests: `tests/contract.rs`, `tests/whole.rs`.
+//! told to engines comes the board's event latency later, or when its software comes to it
+//! (`software.rs`). Tests: `tests/contract.rs`, `tests/whole.rs`.
 
 use crate::capture::{Captured, Side};
 use crate::energy::RadioState;
 use crate::queue::Rank;
 use crate::radio::{Excursion, Filling, Mode, Pending};
+use crate::timeline::Activity;
 use crate::trace::ReceptionTrace;
 use crate::world::{Air, Telling, What, World};
 use thalweg_engine::{Cca, Refusal};
@@ -21,6 +22,7 @@ impl World {
         let radio = &mut self.radios[n];
         radio.tuning = radio.tuning.wrapping_add(1);
         radio.receiving_until = SimTime::ZERO;
+        radio.on_from = None;
         if radio.tuned {
             radio.tuned = false;
             self.medium.deafen(self.now, ear(n), Deaf::Busy);
@@ -71,8 +73,9 @@ impl World {
             .awake_from
             .get_or_insert(now + radio.board.timing.wake);
         let calibrate = awake.max(now);
-        let on = calibrate + radio.board.timing.turnaround;
+        let on = calibrate + radio.board.to_receive;
         radio.tuning = radio.tuning.wrapping_add(1);
+        radio.on_from = Some(on);
         let receive = Some((on, RadioState::Receive));
         if calibrate > now {
             let then = [Some((calibrate, RadioState::Calibrate)), receive];
@@ -87,6 +90,7 @@ impl World {
             tuning: radio.tuning,
         };
         self.queue.push(on, Rank::Turn, what);
+        self.span(n, calibrate, on, Activity::Calibrate, None, None);
         on
     }
 
@@ -123,6 +127,8 @@ impl World {
             return;
         };
         radio.receiving_until = frame.end;
+        radio.receiving_sfd = frame.sfd;
+        radio.overflown = false;
         let head = radio.head_bytes(frame.mpdu.len());
         if head > 0 {
             let phy = &radio.board.chip.phy;
@@ -154,7 +160,9 @@ impl World {
         let (look, filling, bytes) = (pending.cca, pending.filling, pending.frame.len());
         if look == Cca::Require && self.is_busy(n, channel) {
             self.radios[n].pending = None;
-            self.refuse(n, id, Refusal::ChannelBusy);
+            if let Some(id) = id {
+                self.refuse(n, id, Refusal::ChannelBusy);
+            }
             if self.radios[n].mode == Mode::Sleep {
                 self.settle(n);
             }
@@ -169,10 +177,13 @@ impl World {
             .radio(now, RadioState::Calibrate, [transmit, None]);
         if filling == Filling::Streamed {
             radio.bus_until = radio.bus_until.max(now + radio.copy_time(bytes));
-            radio
-                .meter
-                .mcu(now, start + radio.board.chip.phy.air_time(bytes));
+            let copied = now + radio.copy_time(bytes);
+            let until = start + radio.board.chip.phy.air_time(bytes);
+            let node = self.node_of(n);
+            self.radios[node].meter.mcu(now, until);
+            self.span(n, now, copied, Activity::Load, None, None);
         }
+        self.span(n, now, start, Activity::Calibrate, Some(channel), None);
         self.queue.push(
             start,
             Rank::AirStart,
@@ -223,6 +234,7 @@ impl World {
         let tx = self
             .medium
             .transmit(now, ear(n), channel, power, &mpdu, &mut locked);
+        self.span(n, now, end, Activity::Transmit, Some(channel), Some(&mpdu));
         let air = Air {
             tx,
             from: n,
@@ -243,7 +255,9 @@ impl World {
             self.watch_beginning(air);
         }
         self.queue.push(end, Rank::AirEnd, What::AirEnd { air });
-        self.tell(n, end + latency, Telling::Sent(id, told_sfd));
+        if let Some(id) = id {
+            self.tell(n, end + latency, Telling::Sent(id, told_sfd));
+        }
     }
 
     pub(crate) fn head(&mut self, n: usize, air: u32, tuning: u32) {
@@ -279,6 +293,7 @@ impl World {
             return;
         };
         let (tx, from, sent_sfd) = (frame.tx, frame.from, frame.sfd);
+        let (channel, start, mpdu) = (frame.channel, frame.start, frame.mpdu);
         self.on_air.retain(|other| *other != air);
         let mut received = std::mem::take(&mut self.received);
         received.clear();
@@ -291,8 +306,15 @@ impl World {
         }
 
         self.radios[from].excursion = Excursion::No;
-        self.settle(from);
-        self.record(air, sent_sfd, now, Side::Sent { node: from });
+        self.sent(from, channel);
+        self.record(
+            air,
+            sent_sfd,
+            now,
+            Side::Sent {
+                node: self.node_of(from),
+            },
+        );
         for r in &received {
             let n = r.ear.0 as usize;
             let good = matches!(r.outcome, Outcome::Good);
@@ -305,28 +327,44 @@ impl World {
             if good {
                 radio.last_rx_end = Some(r.end);
             }
+            let serial = radio.board.software.is_serial();
             self.trace_reception(air, r);
+            let activity = match r.outcome {
+                Outcome::Good => Activity::Receive,
+                Outcome::Corrupt(_) => Activity::Corrupt,
+            };
+            self.span(n, start, end, activity, Some(channel), Some(&mpdu));
             if good {
+                self.acknowledge_in_hardware(n, &mpdu, end);
                 self.stats.receptions += 1;
                 if let Some(frame) = self.airs.get_mut(air) {
                     frame.users += 1;
                 }
                 let (rssi, lqi) = (r.rssi, r.lqi);
-                self.tell(
-                    n,
-                    at,
-                    Telling::Frame {
-                        air,
-                        sfd,
-                        end: last,
-                        rssi,
-                        lqi,
-                    },
-                );
-                self.record(air, r.sfd, now, Side::Received { node: n, rssi, lqi });
+                let telling = Telling::Frame {
+                    air,
+                    bytes: self.radios[n].readout.min(mpdu.len() as u8),
+                    sfd,
+                    end: last,
+                    rssi,
+                    lqi,
+                };
+                let met = self.met(n, &mpdu);
+                if serial {
+                    self.take_in(n, telling, mpdu.len(), met);
+                } else {
+                    self.tell(n, at, telling);
+                    self.set_off(n, met);
+                }
+                let node = self.node_of(n);
+                self.record(air, r.sfd, now, Side::Received { node, rssi, lqi });
             } else {
                 self.stats.corrupt += 1;
-                self.tell(n, at, Telling::Corrupt { sfd });
+                if serial {
+                    self.take_in(n, Telling::Corrupt { sfd }, mpdu.len(), None);
+                } else {
+                    self.tell(n, at, Telling::Corrupt { sfd });
+                }
             }
         }
         self.received = received;
@@ -354,10 +392,11 @@ impl World {
         let (Some(trace), Some(frame)) = (&mut self.trace, self.airs.get(air)) else {
             return;
         };
+        let nodes = self.mcus.len().max(1);
         trace(&ReceptionTrace {
             at: r.end,
-            from: frame.from,
-            to: r.ear.0 as usize,
+            from: frame.from % nodes,
+            to: r.ear.0 as usize % nodes,
             channel: frame.channel,
             start: frame.start,
             mpdu: &frame.mpdu,

@@ -1,22 +1,29 @@
 //! Boards: a microcontroller, a radio and the bus between them, with what each operation costs.
 //!
-//! Every constant carries its source. Lengths of time are of true time: the radio's crystal error
-//! over a turnaround is nanoseconds. Does not model a supply that sags. Tests: at the end.
+//! Boards are files in `boards/`, whose numbers carry their sources; `board/file.rs` reads them.
+//! Lengths of time are of true time: the radio's crystal error over a turnaround is nanoseconds.
+//! Does not model a supply that sags. Tests: at the end.
+
+mod file;
+
+pub use file::BoardError;
 
 use crate::clock::ClockModel;
 use thalweg_engine::BoardTiming;
-use thalweg_medium::chip::{Chip, CC2420};
+use thalweg_medium::chip::Chip;
 use thalweg_units::{Dbm, Duration};
 
 /// A kind of board.
 #[derive(Debug, Clone)]
 pub struct Board {
     /// Its name.
-    pub name: &'static str,
+    pub name: String,
     /// Its radio.
     pub chip: &'static Chip,
     /// What engines plan with.
     pub timing: BoardTiming,
+    /// What its software costs beyond that, and what may overlap.
+    pub software: Software,
     /// Its clocks.
     pub clock: ClockModel,
     /// Standard deviation of the start of a transmission armed in hardware
@@ -32,6 +39,83 @@ pub struct Board {
     pub handler: Duration,
     /// What it draws.
     pub currents: Currents,
+    /// Between the end of a transmission, or retuning, and a receiver that is on;
+    /// [`BoardTiming::turnaround`] is the other way round.
+    pub to_receive: Duration,
+    /// How acknowledgements come about.
+    pub acks: AckStyle,
+    /// Who may use the bus while a radio is on the air.
+    pub bus: Bus,
+    /// Its second radio, if it has one: same bus, same timing.
+    pub second: Option<SecondRadio>,
+}
+
+/// A second radio on the same bus.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SecondRadio {
+    /// Its chip.
+    pub chip: &'static Chip,
+    /// Nominal transmit power.
+    pub tx_power: Dbm,
+    /// Receiver on, in milliamperes.
+    pub receive_ma: f64,
+    /// Transmitting at its power, in milliamperes.
+    pub transmit_ma: f64,
+}
+
+/// How a radio acknowledges the frames that [`thalweg_engine::RadioOp::Answer`] lets it answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AckStyle {
+    /// The chip does it, so long after the last symbol.
+    Hardware {
+        /// How long.
+        gap: Duration,
+    },
+    /// The driver does it as soon as it has read the frame: TinyOS's drivers for RF212 and RF231.
+    Driver {
+        /// What telling the radio to costs.
+        strobe: Duration,
+    },
+}
+
+/// What a driver does with the bus while its radio sends or receives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bus {
+    /// Releases it whenever it moves no data (FastForward, section IV-C).
+    Released,
+    /// Holds it until the frame is over, as the unmodified drivers do.
+    Held,
+}
+
+impl Board {
+    /// The board as its second radio sees it; the board itself where there is none.
+    #[must_use]
+    pub fn with_second_radio(&self) -> Self {
+        let mut board = self.clone();
+        if let Some(second) = self.second {
+            board.chip = second.chip;
+            board.tx_power = second.tx_power;
+            board.currents.radio_receive_ma = second.receive_ma;
+            board.currents.radio_calibrate_ma = second.receive_ma;
+            board.currents.radio_transmit_ma = second.transmit_ma;
+        }
+        board
+    }
+}
+
+impl Board {
+    /// What its software costs beyond [`Board::timing`]; nothing where it overlaps.
+    pub const fn software_costs(&self) -> Costs {
+        self.software.costs()
+    }
+    /// The same board without the operating system's cost (CIT, figure 3).
+    #[must_use]
+    pub fn without_os(mut self) -> Self {
+        if let Software::Serial(costs) = &mut self.software {
+            costs.os = Duration::ZERO;
+        }
+        self
+    }
 }
 
 /// Currents drawn from the supply in each state.
@@ -55,73 +139,140 @@ pub struct Currents {
     pub mcu_low_power_ma: f64,
 }
 
-/// The boards that there are.
-pub mod boards {
-    use super::{Board, BoardTiming, ClockModel, Currents, Dbm, Duration, CC2420};
+/// Who moves frames between the microcontroller and its radios' buffers, and what that keeps busy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Software {
+    /// Interrupt code that copies while the radio calibrates and sends, as Glossy's does: a `Load`
+    /// takes the bus for what [`BoardTiming`] says, and everything else is in its `event_latency`
+    /// and `forward_software`. Receptions are handed over whole at their interrupt.
+    Overlapped,
+    /// An operating system's driver: one thing at a time, interrupt handlers before tasks, each
+    /// for what [`Costs`] says; the radio may be on the air meanwhile.
+    Serial(Costs),
+}
 
-    /// TelosB (Tmote Sky): CC2420 and MSP430F1611, at 0 dBm and 3 V.
-    pub fn telosb() -> Board {
-        Board {
-            name: "TelosB",
-            chip: &CC2420,
-            timing: BoardTiming {
-                // IEEE 802.15.4-2006, 6.4.1 (aTurnaroundTime, 12 symbols); the CC2420 calibrates
-                // in the same 12 symbols (SWRS041, "Frequency synthesizer", "Radio control").
-                turnaround: Duration::from_micros(192),
-                // What a P3 cycle of 4537 us has beyond 4256 us of air and the turnaround, in
-                // code derived from Glossy's (P3, section IV-G).
-                forward_software: Duration::from_micros(89),
-                // Interrupt entry and reading the capture registers; within `forward_software`.
-                event_latency: Duration::from_micros(10),
-                load_base: Duration::ZERO,
-                // 2212 us for 128 bytes: the difference between CIT's 220 kbit/s without and 148
-                // kbit/s with copying on a single hop (CIT, section V).
-                load_byte: Duration::from_nanos(17_281),
-                // CC2420 oscillator start-up (SWRS041, "Frequency synthesizer section").
-                wake: Duration::from_micros(860),
-            },
-            clock: ClockModel {
-                // Nodes were switched on within a second of each other; nothing depends on it.
-                max_offset: Duration::from_secs(1),
-                // Watch crystals are sold as +-20 ppm, which is taken as two sigma.
-                drift_sigma_ppm: 10.0,
-                // A timer that counts the 4 MHz oscillator, as Glossy's does.
-                tick: Duration::from_nanos(250),
-            },
-            // Fitted to the 75 % that Glossy reports for two equal senders of 128 bytes.
-            sync_jitter: Duration::from_nanos(100),
-            // A few instructions at 4 MHz: which one the interrupt finds.
-            software_jitter: Duration::from_micros(1),
-            tx_power: Dbm(0.0),
-            handler: Duration::from_micros(89),
-            currents: Currents {
-                supply_v: 3.0,
-                // SWRS041, "Overall" current consumption, typical: power-down 20 uA, idle 426 uA,
-                // receive 18.8 mA, transmit at 0 dBm 17.4 mA. None is given for calibration; the
-                // synthesiser and the receive chain run, so it is taken as receive.
-                radio_sleep_ma: 0.020,
-                radio_idle_ma: 0.426,
-                radio_calibrate_ma: 18.8,
-                radio_receive_ma: 18.8,
-                radio_transmit_ma: 17.4,
-                // Tmote Sky datasheet, "Typical operating conditions": MCU on, radio off 1.8 mA;
-                // MCU standby 5.1 uA.
-                mcu_active_ma: 1.8,
-                mcu_low_power_ma: 0.0051,
-            },
+impl Software {
+    /// What it costs; nothing where it overlaps.
+    pub(crate) const fn costs(&self) -> Costs {
+        match self {
+            Self::Overlapped => Costs::NOTHING,
+            Self::Serial(costs) => *costs,
         }
+    }
+    pub(crate) const fn is_serial(&self) -> bool {
+        matches!(self, Self::Serial(_))
+    }
+}
+
+/// Whether a frame that waits for a condition is copied into the radio's buffer beforehand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PreCopy {
+    /// It waits in the radio.
+    Yes,
+    /// The driver keeps frames in its own memory and copies when it sends.
+    No,
+}
+
+/// What software costs: time of the microcontroller, and of the bus where data moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Costs {
+    /// Telling the radio to send, per frame.
+    pub strobe: Duration,
+    /// Fixed part of reading a frame out of the receive buffer. Takes the bus.
+    pub read_base: Duration,
+    /// Cost of each byte of it. Takes the bus.
+    pub read_byte: Duration,
+    /// Operating system: per reception handed to an engine, and per time-out.
+    pub os: Duration,
+    /// Reading the first bytes of a reception and deciding, while a transmission is conditional.
+    /// Takes the bus.
+    pub condition: Duration,
+    /// Changing the channel, besides the turnaround. Takes the bus.
+    pub retune: Duration,
+    /// For how long the receiver must have been on before clear channel assessment means anything.
+    pub cca_settle: Duration,
+    /// Bytes of the receive buffer; a frame takes its length, its bytes and its check sequence.
+    pub rx_fifo_bytes: u32,
+    /// Whether conditional transmissions are copied ahead.
+    pub precopy: PreCopy,
+}
+
+impl Costs {
+    /// Nothing costs anything, and the receive buffer never overflows.
+    pub const NOTHING: Self = Self {
+        strobe: Duration::ZERO,
+        read_base: Duration::ZERO,
+        read_byte: Duration::ZERO,
+        os: Duration::ZERO,
+        condition: Duration::ZERO,
+        retune: Duration::ZERO,
+        cca_settle: Duration::ZERO,
+        rx_fifo_bytes: u32::MAX,
+        precopy: PreCopy::Yes,
+    };
+}
+
+/// The boards that there are: one file each in `boards/`, built in.
+pub mod boards {
+    use super::{Board, BoardError, BoardTiming, ClockModel, Duration, Software};
+
+    macro_rules! built_in {
+        ($($name:literal),* $(,)?) => {
+            &[$(($name, include_str!(concat!("../../../boards/", $name, ".toml")))),*]
+        };
+    }
+    const BUILT_IN: &[(&str, &str)] = built_in!["telosb", "telosb-contiki", "opal", "ideal"];
+    const TELOSB: &str = include_str!("../../../boards/telosb.toml");
+
+    /// The names of the built-in boards.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        BUILT_IN.iter().map(|(name, _)| *name)
+    }
+
+    /// The built-in board of that name, or the one in the TOML file of that name.
+    ///
+    /// # Errors
+    /// [`BoardError`].
+    pub fn load(name: &str) -> Result<Board, BoardError> {
+        match BUILT_IN.iter().find(|(built_in, _)| *built_in == name) {
+            Some((path, text)) => Board::parse(path, text),
+            None => {
+                let text = std::fs::read_to_string(name).map_err(|why| match why.kind() {
+                    std::io::ErrorKind::NotFound => BoardError::Unknown {
+                        name: name.to_owned(),
+                        known: names().collect::<Vec<_>>().join(", "),
+                    },
+                    _ => BoardError::Unreadable {
+                        path: name.to_owned(),
+                        why,
+                    },
+                })?;
+                Board::parse(name, &text)
+            }
+        }
+    }
+
+    /// TelosB (Tmote Sky) with the software of Glossy and P3: `boards/telosb.toml`.
+    #[expect(
+        clippy::expect_used,
+        reason = "its text is built in, and a test reads it"
+    )]
+    pub fn telosb() -> Board {
+        Board::parse("telosb", TELOSB).expect("built in")
     }
 
     /// A board without errors of its own: perfect clock, no jitter, the given timing; else a
     /// TelosB. For tests to the nanosecond.
     pub fn exact(timing: BoardTiming) -> Board {
         Board {
-            name: "exact",
+            name: "exact".to_owned(),
             timing,
+            software: Software::Overlapped,
             clock: ClockModel::PERFECT,
             sync_jitter: Duration::ZERO,
             software_jitter: Duration::ZERO,
             handler: Duration::ZERO,
+            to_receive: timing.turnaround,
             ..telosb()
         }
     }
@@ -141,5 +292,34 @@ mod tests {
         // CIT: 128 bytes over the bus.
         assert_eq!((board.timing.load_byte * 128).as_micros(), 2211);
         assert!(board.timing.event_latency < board.timing.forward_software);
+    }
+
+    #[test]
+    fn contikis_costs_add_up_to_cits_rates() {
+        let board = boards::load("telosb-contiki").unwrap();
+        let (costs, timing) = (board.software.costs(), board.timing);
+        let frame = thalweg_wire::phy::air_time(125) + timing.turnaround + costs.strobe;
+        assert_eq!(frame.as_micros(), 4545);
+        let write = timing.load_base + timing.load_byte * 125;
+        assert_eq!(write.as_micros(), 2211);
+        assert!((1e3 / (frame + write).as_micros_f64() * 1e3 - 148.0).abs() < 0.1);
+        assert_eq!((costs.read_base + costs.read_byte * 125).as_micros(), 3584);
+        assert_eq!((costs.condition + costs.retune).as_micros(), 84);
+        let copying = write + Duration::from_micros(3584) + costs.os + costs.strobe;
+        assert!(timing.forward_software >= copying + timing.event_latency);
+    }
+
+    #[test]
+    fn built_in_boards_are_well_formed() {
+        for name in boards::names() {
+            let board = boards::load(name).unwrap();
+            assert!(
+                board.timing.event_latency <= board.timing.forward_software,
+                "{name}"
+            );
+        }
+        let ideal = boards::load("ideal").unwrap();
+        assert_eq!(ideal.timing, BoardTiming::IDEAL);
+        assert_eq!(ideal.software, Software::Serial(Costs::NOTHING));
     }
 }

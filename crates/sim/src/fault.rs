@@ -29,28 +29,37 @@ impl World {
     pub(crate) fn fault(&mut self, n: usize, fault: Fault) {
         match fault {
             Fault::Dead => {
-                self.radios[n].dead = true;
-                self.stop_receiving(n);
-                self.drop_pending(n);
-                self.settle(n);
+                for r in self.radios_of(n) {
+                    self.radios[r].dead = true;
+                    self.stop_receiving(r);
+                    self.drop_pending(r);
+                    self.drop_conditional(r);
+                    self.settle(r);
+                }
             }
             Fault::Deaf { until } => {
-                self.radios[n].deaf_until = Some(until);
-                if self.radios[n].tuned {
-                    self.radios[n].tuned = false;
-                    self.radios[n].receiving_until = SimTime::ZERO;
-                    self.medium.deafen(self.now, ear(n), Deaf::Busy);
+                for r in self.radios_of(n) {
+                    self.radios[r].deaf_until = Some(until);
+                    if self.radios[r].tuned {
+                        self.radios[r].tuned = false;
+                        self.radios[r].receiving_until = SimTime::ZERO;
+                        self.medium.deafen(self.now, ear(r), Deaf::Busy);
+                    }
+                    let what = What::Undeafen { node: r as u32 };
+                    self.queue.push(until.max(self.now), Rank::Turn, what);
                 }
-                let what = What::Undeafen { node: n as u32 };
-                self.queue.push(until.max(self.now), Rank::Turn, what);
             }
             Fault::Healthy => {
-                let was_dead = std::mem::take(&mut self.radios[n].dead);
-                self.radios[n].deaf_until = None;
+                let was_dead = self.radios[n].dead;
+                for r in self.radios_of(n) {
+                    self.radios[r].dead = false;
+                    self.radios[r].deaf_until = None;
+                    if !was_dead {
+                        self.undeafen(r);
+                    }
+                }
                 if was_dead {
                     self.revive(n);
-                } else {
-                    self.undeafen(n);
                 }
             }
         }
@@ -71,10 +80,12 @@ impl World {
     }
 
     fn revive(&mut self, n: usize) {
-        self.settle(n);
+        for r in self.radios_of(n) {
+            self.settle(r);
+        }
         let now = self.now;
         for (node, telling) in std::mem::take(&mut self.held) {
-            if node as usize == n {
+            if self.node_of(node as usize) == n {
                 self.queue
                     .push(now, Rank::Tell, What::Tell { node, telling });
             } else {
@@ -83,6 +94,7 @@ impl World {
         }
         let local = self.timers[n].local.take();
         self.set_timeout(n, local);
+        self.begin_work(n);
     }
 
     pub(crate) fn undeafen(&mut self, n: usize) {

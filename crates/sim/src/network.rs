@@ -9,6 +9,7 @@ use crate::capture::{Capture, CaptureError};
 use crate::energy::Energy;
 use crate::fault::Fault;
 use crate::radio::Radio;
+use crate::timeline::SpanHook;
 use crate::trace::{AirHook, Stats, TraceHook, Watch};
 use crate::world::{Next, World};
 use std::collections::VecDeque;
@@ -30,7 +31,9 @@ pub enum NetworkError {
         nodes: usize,
     },
     /// The environment has another number of radios.
-    #[error("the environment has {ears} radios, there are {nodes} engines")]
+    #[error(
+        "the environment has {ears} radios, which does not suit {nodes} engines on their boards"
+    )]
     Ears {
         /// Radios in the environment.
         ears: usize,
@@ -114,23 +117,32 @@ impl<E: Engine> Network<E> {
                 nodes,
             });
         }
-        if env.ears.len() != nodes {
+        let each = boards
+            .first()
+            .map_or(1, |board| 1 + usize::from(board.second.is_some()));
+        let alike = boards.iter().all(|b| b.second.is_some() == (each == 2));
+        if env.ears.len() != each * nodes || !alike {
             return Err(NetworkError::Ears {
                 ears: env.ears.len(),
                 nodes,
             });
         }
-        for (node, (ear, board)) in env.ears.iter().zip(boards.iter().cycle()).enumerate() {
-            if ear.chip != board.chip {
-                let (board, ear) = (board.chip.name, ear.chip.name);
-                return Err(NetworkError::Chip { node, board, ear });
+        let mut radios = Vec::with_capacity(each * nodes);
+        for which in 0..each {
+            for (node, board) in (0..nodes).zip(boards.iter().cycle()) {
+                let board = match which {
+                    0 => board.clone(),
+                    _ => board.with_second_radio(),
+                };
+                let ear = env.ears.get(which * nodes + node).map(|ear| ear.chip);
+                if let Some(ear) = ear.filter(|ear| *ear != board.chip) {
+                    let (board, ear) = (board.chip.name, ear.name);
+                    return Err(NetworkError::Chip { node, board, ear });
+                }
+                radios.push(Radio::new(board, seed, node as u64, which as u64));
             }
         }
-        let radios = (0..nodes)
-            .zip(boards.iter().cycle())
-            .map(|(n, board)| Radio::new(board.clone(), seed, n as u64))
-            .collect();
-        let world = World::new(Medium::new(env, seed), radios);
+        let world = World::new(Medium::new(env, seed), radios, nodes);
         let mut network = Self {
             engines,
             world,
@@ -180,10 +192,24 @@ impl<E: Engine> Network<E> {
     pub fn board(&self, n: usize) -> &Board {
         &self.world.radio(n).board
     }
-    /// Time and energy of node `n` so far.
+    /// Time and energy of node `n` so far; of its radios, the first.
     pub fn energy(&self, n: usize) -> Energy {
         let radio = self.world.radio(n);
         radio.meter.read(self.world.now, radio.board.currents)
+    }
+    /// Energy that all radios and the microcontroller of node `n` have used so far, in joules.
+    pub fn joules(&self, n: usize) -> f64 {
+        let now = self.world.now;
+        let read = |r: usize| {
+            let radio = self.world.radio(r);
+            radio.meter.read(now, radio.board.currents)
+        };
+        let all: f64 = self
+            .world
+            .radios_of(n)
+            .map(|r| read(r).radio_joules())
+            .sum();
+        all + read(n).mcu_joules()
     }
     /// Counts so far.
     pub fn stats(&self) -> Stats {
@@ -231,6 +257,10 @@ impl<E: Engine> Network<E> {
             ends: Vec::new(),
         });
     }
+    /// Calls `hook` with what radios and microcontrollers do from now on.
+    pub fn spans(&mut self, hook: Option<SpanHook>) {
+        self.world.spans = hook;
+    }
     /// Ends [`Network::watch`].
     pub fn unwatch(&mut self) {
         self.world.watch = None;
@@ -265,11 +295,13 @@ impl<E: Engine> Network<E> {
                 return Err(failed.into());
             }
             match next.map_err(|stuck| SimError::StandingStill { at: stuck.at })? {
-                Next::Tell { node, telling } => {
+                Next::Tell { radio, telling } => {
+                    let node = self.world.node_of(radio);
+                    let which = RadioId((radio / self.engines.len()) as u8);
                     let at = self.world.local(node);
                     let engine = &mut self.engines[node];
                     self.world
-                        .told(telling, |event| engine.handle_radio(at, RadioId(0), event));
+                        .told(telling, |event| engine.handle_radio(at, which, event));
                     self.world.handled(node);
                     self.settle(node);
                 }

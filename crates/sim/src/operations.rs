@@ -4,8 +4,11 @@
 //! taken from the buffer when `Transmit` is asked for. Tests: `tests/contract.rs`,
 //! `tests/random_operations.rs`.
 
+use crate::conditional::conditional;
 use crate::queue::Rank;
 use crate::radio::{Excursion, Filling, Mode, Pending};
+use crate::software::Deferred;
+use crate::timeline::Activity;
 use crate::world::{What, World};
 use thalweg_engine::{Cca, OpId, RadioId, RadioOp, Refusal, Request, TxSlot, When};
 use thalweg_units::Channel;
@@ -20,24 +23,41 @@ pub(crate) enum Dropped {
 }
 
 /// A transmission that is asked for.
-struct Shot {
-    id: OpId,
-    frame: FrameBuf,
-    filling: Filling,
-    channel: Channel,
-    when: When,
-    cca: Cca,
+pub(crate) struct Shot {
+    pub(crate) id: OpId,
+    pub(crate) frame: FrameBuf,
+    pub(crate) filling: Filling,
+    pub(crate) channel: Channel,
+    pub(crate) when: When,
+    pub(crate) cca: Cca,
 }
 
 impl World {
     /// Takes an operation of node `n`, now.
     pub(crate) fn submit(&mut self, n: usize, request: Request<'_>) {
-        let (now, id) = (self.now, request.id);
-        if request.radio != RadioId(0) {
-            return self.refuse(n, id, Refusal::NoSuch);
+        let (now, id, node) = (self.now, request.id, n);
+        let n = n + usize::from(request.radio.0) * self.mcus.len();
+        if n >= self.radios.len() {
+            return self.refuse(node, id, Refusal::NoSuch);
+        }
+        let request = Request {
+            radio: RadioId(0),
+            ..request
+        };
+        if let Some(channel) = channel_of(&request.op) {
+            if !self.radios[n].board.chip.has_channel(channel) {
+                return self.refuse(n, id, Refusal::NoSuch);
+            }
+        }
+        if self.radios[n].board.software.is_serial() {
+            return self.defer(n, request);
         }
         match request.op {
-            RadioOp::Load { slot, .. } | RadioOp::Transmit { slot, .. } if slot != TxSlot(0) => {
+            RadioOp::Load { slot, .. }
+            | RadioOp::Transmit { slot, .. }
+            | RadioOp::Conditional { slot, .. }
+                if slot != TxSlot(0) =>
+            {
                 self.refuse(n, id, Refusal::NoSuch);
             }
             RadioOp::Load { mpdu, .. } => {
@@ -49,28 +69,24 @@ impl World {
                 let until = from + radio.copy_time(mpdu.len());
                 radio.slot = Some(frame);
                 radio.bus_until = until;
-                radio.meter.mcu(from, until);
+                self.radios[node].meter.mcu(from, until);
+                self.span(n, from, until, Activity::Load, None, Some(mpdu));
+                self.overwritten(n);
                 self.done(n, until, id);
             }
             RadioOp::Transmit {
                 channel, when, cca, ..
-            } => match self.radios[n].slot {
-                Some(frame) => {
-                    let filling = Filling::Loaded;
-                    self.send(
-                        n,
-                        Shot {
-                            id,
-                            frame,
-                            filling,
-                            channel,
-                            when,
-                            cca,
-                        },
-                    );
-                }
-                None => self.refuse(n, id, Refusal::Empty),
+            } => self.carry_out(n, id, Deferred::Transmit { channel, when, cca }),
+            RadioOp::Conditional {
+                condition,
+                channel,
+                cca,
+                ..
+            } => match conditional(condition, channel, cca) {
+                Some(op) => self.carry_out(n, id, op),
+                None => self.refuse(n, id, Refusal::BadLength),
             },
+            RadioOp::Readout { bytes } => self.carry_out(n, id, Deferred::Readout(bytes)),
             RadioOp::Stream {
                 mpdu,
                 channel,
@@ -97,6 +113,56 @@ impl World {
                 channel,
                 head_bytes,
             } => {
+                let op = Deferred::Listen {
+                    channel,
+                    head_bytes,
+                };
+                self.carry_out(n, id, op);
+            }
+            RadioOp::Sleep => self.carry_out(n, id, Deferred::Sleep),
+            RadioOp::Cancel => self.carry_out(n, id, Deferred::Cancel),
+            RadioOp::Sense
+            | RadioOp::Acknowledge { .. }
+            | RadioOp::Hear(_)
+            | RadioOp::Preamble { .. } => self.refuse(n, id, Refusal::NoSuch),
+            RadioOp::Answer(answering) => self.carry_out(n, id, Deferred::Answer(answering)),
+        }
+    }
+
+    /// Lets an operation take effect, now.
+    pub(crate) fn carry_out(&mut self, n: usize, id: OpId, op: Deferred) {
+        let now = self.now;
+        match op {
+            Deferred::Transmit { channel, when, cca } => match self.radios[n].slot {
+                Some(frame) => {
+                    let filling = Filling::Loaded;
+                    self.send(
+                        n,
+                        Shot {
+                            id,
+                            frame,
+                            filling,
+                            channel,
+                            when,
+                            cca,
+                        },
+                    );
+                }
+                None => self.refuse(n, id, Refusal::Empty),
+            },
+            Deferred::Answer(answering) => {
+                self.radios[n].answering = answering;
+                self.done(n, now, id);
+            }
+            Deferred::Conditional { .. } => self.await_condition(n, id, op),
+            Deferred::Readout(bytes) => {
+                self.radios[n].readout = bytes;
+                self.done(n, now, id);
+            }
+            Deferred::Listen {
+                channel,
+                head_bytes,
+            } => {
                 self.radios[n].mode = Mode::Listen {
                     channel,
                     head_bytes,
@@ -108,20 +174,16 @@ impl World {
                 };
                 self.done(n, on, id);
             }
-            RadioOp::Sleep => {
+            Deferred::Sleep => {
                 self.radios[n].mode = Mode::Sleep;
                 self.stop_receiving(n);
                 self.drop_pending(n);
+                self.drop_conditional(n);
                 self.settle(n);
                 self.done(n, now, id);
             }
-            RadioOp::Sense
-            | RadioOp::Acknowledge { .. }
-            | RadioOp::Hear(_)
-            | RadioOp::Preamble { .. } => {
-                self.refuse(n, id, Refusal::NoSuch);
-            }
-            RadioOp::Cancel => {
+            Deferred::Cancel => {
+                self.drop_conditional(n);
                 if self.drop_pending(n) == Dropped::MustSettle {
                     self.settle(n);
                 }
@@ -131,7 +193,7 @@ impl World {
     }
 
     /// Accepts a transmission, or refuses it.
-    fn send(&mut self, n: usize, shot: Shot) {
+    pub(crate) fn send(&mut self, n: usize, shot: Shot) {
         let Shot {
             id,
             frame,
@@ -143,7 +205,10 @@ impl World {
         let now = self.now;
         let radio = &mut self.radios[n];
         let turnaround = radio.board.timing.turnaround;
-        let soonest = radio.soonest_strobe(now);
+        let soonest = match cca {
+            Cca::Skip => radio.soonest_strobe(now),
+            Cca::Require => radio.soonest_look(now, channel),
+        };
         let ready = soonest + turnaround;
         let nominal = match when {
             When::Now => ready,
@@ -177,10 +242,11 @@ impl World {
         let token = radio.tokens;
         if filling == Filling::Streamed {
             radio.slot = Some(frame);
+            self.overwritten(n);
         }
         let dropped = self.drop_pending(n);
         self.radios[n].pending = Some(Pending {
-            id,
+            id: Some(id),
             token,
             strobe,
             start,
@@ -202,7 +268,9 @@ impl World {
         let Some(pending) = self.radios[n].pending.take() else {
             return Dropped::Nothing;
         };
-        self.refuse(n, pending.id, Refusal::Superseded);
+        if let Some(id) = pending.id {
+            self.refuse(n, id, Refusal::Superseded);
+        }
         let radio = &mut self.radios[n];
         let strobed = radio.excursion == Excursion::Strobed;
         if strobed {
@@ -216,7 +284,18 @@ impl World {
     }
 }
 
-fn frame(mpdu: &[u8]) -> Option<FrameBuf> {
+/// The channel that an operation names.
+fn channel_of(op: &RadioOp<'_>) -> Option<Channel> {
+    match op {
+        RadioOp::Transmit { channel, .. }
+        | RadioOp::Stream { channel, .. }
+        | RadioOp::Conditional { channel, .. }
+        | RadioOp::Listen { channel, .. } => Some(*channel),
+        _ => None,
+    }
+}
+
+pub(crate) fn frame(mpdu: &[u8]) -> Option<FrameBuf> {
     FrameBuf::from_slice(mpdu)
         .ok()
         .filter(|frame| !frame.is_empty())

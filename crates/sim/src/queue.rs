@@ -2,7 +2,7 @@
 //!
 //! Order at one instant, declared once for the whole simulator: what ends on the air, then what
 //! receivers and senders turn to, then what begins on the air, then what is read out of frames
-//! still coming in, then what engines are told, then their time-outs ([`Rank`]). Within one rank,
+//! still coming in, then what software is done with, then what engines are told, then their time-outs ([`Rank`]). Within one rank,
 //! events happen in the order in which they were caused. Time base: [`SimTime`]. No allocation in
 //! steady state. Tests: at the end of this file.
 
@@ -22,6 +22,8 @@ pub(crate) enum Rank {
     AirStart,
     /// The first bytes of a frame are there.
     Head,
+    /// A microcontroller is done with something.
+    Software,
     /// An engine is told something.
     Tell,
     /// An engine's time-out.

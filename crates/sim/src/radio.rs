@@ -5,8 +5,10 @@
 
 use crate::board::Board;
 use crate::clock::Clock;
+use crate::conditional::Waiting;
 use crate::energy::Meter;
-use thalweg_engine::{Cca, OpId};
+use std::collections::VecDeque;
+use thalweg_engine::{Answering, Cca, OpId};
 use thalweg_medium::random;
 use thalweg_units::{Channel, Duration, Instant, SimTime};
 use thalweg_wire::FrameBuf;
@@ -40,7 +42,8 @@ pub(crate) enum Filling {
 
 /// A transmission that was accepted and is not on the air yet.
 pub(crate) struct Pending {
-    pub(crate) id: OpId,
+    /// Its operation; none for an acknowledgement, which nobody asked for.
+    pub(crate) id: Option<OpId>,
     /// Tells it from those before, to events that outlive it.
     pub(crate) token: u32,
     pub(crate) strobe: SimTime,
@@ -70,8 +73,24 @@ pub(crate) struct Radio {
     pub(crate) tuned: bool,
     /// Until when the frame lasts that the receiver is synchronised on.
     pub(crate) receiving_until: SimTime,
+    /// When the SFD of that frame ended.
+    pub(crate) receiving_sfd: SimTime,
+    /// The receive buffer could not take all of it.
+    pub(crate) overflown: bool,
+    /// When the receiver is on, or will be; none while it is turned to nothing.
+    pub(crate) on_from: Option<SimTime>,
+    /// How many bytes of a frame are read out.
+    pub(crate) readout: u8,
     /// When the good frame received last ended.
     pub(crate) last_rx_end: Option<SimTime>,
+    pub(crate) answering: Answering,
+    /// The conditional transmission that waits, and how many there were.
+    pub(crate) waiting: Option<Waiting>,
+    pub(crate) numbers: u32,
+    /// Bytes of each frame in the receive buffer, oldest first.
+    pub(crate) received: VecDeque<u32>,
+    /// The channel of the last mode asked for, whether or not software has come to it.
+    pub(crate) aimed_at: Option<Channel>,
     pub(crate) dead: bool,
     pub(crate) deaf_until: Option<SimTime>,
     pub(crate) meter: Meter,
@@ -80,8 +99,11 @@ pub(crate) struct Radio {
 }
 
 impl Radio {
-    pub(crate) fn new(board: Board, seed: u64, node: u64) -> Self {
+    /// Radio `which` of node `node` on `board`; `ids` name its random streams.
+    pub(crate) fn new(board: Board, seed: u64, node: u64, which: u64) -> Self {
         let clock = board.clock.draw(seed, node);
+        let (one, two) = ([node], [node, which]);
+        let ids: &[u64] = if which == 0 { &one } else { &two };
         Self {
             board,
             clock,
@@ -95,12 +117,21 @@ impl Radio {
             tuning: 0,
             tuned: false,
             receiving_until: SimTime::ZERO,
+            receiving_sfd: SimTime::ZERO,
+            overflown: false,
+            on_from: None,
+            readout: u8::MAX,
             last_rx_end: None,
+            answering: Answering::Withheld,
+            waiting: None,
+            numbers: 0,
+            received: VecDeque::new(),
+            aimed_at: None,
             dead: false,
             deaf_until: None,
             meter: Meter::new(),
-            sync: random::stream(seed, "sim.sync_jitter", &[node]),
-            software: random::stream(seed, "sim.software_jitter", &[node]),
+            sync: random::stream(seed, "sim.sync_jitter", ids),
+            software: random::stream(seed, "sim.software_jitter", ids),
         }
     }
     /// What the node's clock reads at `at`.
@@ -116,6 +147,21 @@ impl Radio {
         };
         let awake = self.awake_from.unwrap_or(now + self.board.timing.wake);
         now.max(free).max(self.bus_until).max(awake)
+    }
+    /// The same where the channel is to be looked at first: the receiver must have been on for long
+    /// enough, on that channel.
+    pub(crate) fn soonest_look(&self, now: SimTime, channel: Channel) -> SimTime {
+        let soonest = self.soonest_strobe(now);
+        let settle = self.board.software.costs().cca_settle;
+        if settle.is_zero() {
+            return soonest;
+        }
+        let here = matches!(self.mode, Mode::Listen { channel: c, .. } if c == channel);
+        let on = match (self.excursion, self.on_from) {
+            (Excursion::No, Some(on)) if here => on,
+            _ => soonest + self.board.to_receive,
+        };
+        soonest.max(on + settle)
     }
     /// How long it takes to copy `bytes` over the bus.
     pub(crate) fn copy_time(&self, bytes: usize) -> Duration {

@@ -14,6 +14,8 @@ pub struct Stats {
     pub receptions: u64,
     /// Frames received with a wrong FCS, over all receivers.
     pub corrupt: u64,
+    /// Frames lost because a receive buffer had no room left, over all receivers.
+    pub overflows: u64,
 }
 
 /// One frame at one receiver that had synchronised on it.

@@ -8,6 +8,8 @@ use crate::capture::{Capture, CaptureError};
 use crate::fault::Fault;
 use crate::queue::{Queue, Rank, Slab};
 use crate::radio::Radio;
+use crate::software::Mcu;
+use crate::timeline::SpanHook;
 use crate::trace::{Stats, TraceHook, Watch};
 use thalweg_engine::{OpId, RadioEvent, Refusal};
 use thalweg_medium::{EarId, Medium, Reception, TxId};
@@ -17,6 +19,7 @@ use thalweg_wire::FrameBuf;
 /// A frame that was sent, kept while somebody may still be told of it.
 pub(crate) struct Air {
     pub(crate) tx: TxId,
+    /// The radio that sent it.
     pub(crate) from: usize,
     pub(crate) start: SimTime,
     pub(crate) sfd: SimTime,
@@ -39,6 +42,7 @@ pub(crate) enum Telling {
     },
     Frame {
         air: u32,
+        bytes: u8,
         sfd: Instant,
         end: Instant,
         rssi: Dbm,
@@ -49,6 +53,7 @@ pub(crate) enum Telling {
     },
 }
 
+/// `node` is a node's number in `Timer`, `Work` and `Look`, else a radio's (see [`World::new`]).
 pub(crate) enum What {
     /// A sleeping radio's oscillator starts, for a transmission.
     Wake {
@@ -82,7 +87,16 @@ pub(crate) enum What {
     Timer {
         node: u32,
     },
+    /// A piece of a microcontroller's work ends.
+    Work {
+        node: u32,
+        begun: u32,
+    },
     Undeafen {
+        node: u32,
+    },
+    /// A bus that was held may be free.
+    Look {
         node: u32,
     },
     /// A fault that was planned strikes.
@@ -101,8 +115,8 @@ pub(crate) struct Timer {
 
 /// What comes next for the engines.
 pub(crate) enum Next {
-    /// Node `n` is told something: see [`World::told`].
-    Tell { node: usize, telling: u32 },
+    /// A node is told something by radio `radio`: see [`World::told`].
+    Tell { radio: usize, telling: u32 },
     /// Node `n`'s time-out.
     Timeout { node: usize },
     /// Nothing until the deadline.
@@ -122,10 +136,13 @@ pub(crate) struct World {
     pub(crate) capture: Option<Box<dyn Capture>>,
     pub(crate) trace: Option<TraceHook>,
     pub(crate) watch: Option<Watch>,
+    pub(crate) spans: Option<SpanHook>,
     pub(crate) failed: Option<CaptureError>,
     pub(crate) medium: Medium,
     pub(crate) queue: Queue<What>,
+    /// The first radios of all nodes, then all second ones; so are the medium's ears.
     pub(crate) radios: Vec<Radio>,
+    pub(crate) mcus: Vec<Mcu>,
     pub(crate) timers: Vec<Timer>,
     pub(crate) airs: Slab<Air>,
     /// Of these, what has not ended.
@@ -142,18 +159,22 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(medium: Medium, radios: Vec<Radio>) -> Self {
-        let timers = vec![Timer::default(); radios.len()];
+    /// `radios` holds the first radios of all `nodes` nodes, then all second ones.
+    pub(crate) fn new(medium: Medium, radios: Vec<Radio>, nodes: usize) -> Self {
+        let timers = vec![Timer::default(); nodes];
+        let mcus = (0..nodes).map(|_| Mcu::default()).collect();
         Self {
             now: SimTime::ZERO,
             stats: Stats::default(),
             capture: None,
             trace: None,
             watch: None,
+            spans: None,
             failed: None,
             medium,
             queue: Queue::new(),
             radios,
+            mcus,
             timers,
             airs: Slab::new(),
             on_air: Vec::new(),
@@ -169,6 +190,14 @@ impl World {
     #[cfg(test)]
     pub(crate) fn is_clean(&self) -> bool {
         self.airs.len() == 0 && self.tellings.len() == 0 && self.held.is_empty()
+    }
+    /// The node that radio `r` belongs to. A node's first radio has the node's own number.
+    pub(crate) fn node_of(&self, r: usize) -> usize {
+        r % self.mcus.len().max(1)
+    }
+    /// The radios of node `n`, first one first.
+    pub(crate) fn radios_of(&self, n: usize) -> impl Iterator<Item = usize> {
+        (n..self.radios.len()).step_by(self.mcus.len().max(1))
     }
     pub(crate) fn radio(&self, n: usize) -> &Radio {
         &self.radios[n]
@@ -216,14 +245,16 @@ impl World {
                 What::AirStart { node, token } => self.air_start(node as usize, token),
                 What::AirEnd { air } => self.air_end(air),
                 What::Head { node, air, tuning } => self.head(node as usize, air, tuning),
+                What::Work { node, begun } => self.end_work(node as usize, begun),
                 What::Undeafen { node } => self.undeafen(node as usize),
+                What::Look { node } => self.begin_work(node as usize),
                 What::Strike { planned } => self.strike(planned as usize),
                 What::Tell { node, telling } => {
                     if self.radios[node as usize].dead {
                         self.held.push((node, telling));
                     } else if !self.is_stale(node as usize, telling) {
                         return Ok(Next::Tell {
-                            node: node as usize,
+                            radio: node as usize,
                             telling,
                         });
                     }
@@ -234,6 +265,7 @@ impl World {
                     if !self.radios[n].dead {
                         self.timers[n].wanted = None;
                         self.timers[n].local = None;
+                        self.pass_timeout(n);
                         return Ok(Next::Timeout { node: n });
                     }
                 }
@@ -326,6 +358,7 @@ impl World {
             }
             Telling::Frame {
                 air,
+                bytes,
                 sfd,
                 end,
                 rssi,
@@ -333,7 +366,7 @@ impl World {
             } => {
                 if let Some(frame) = self.airs.get(air) {
                     handle(RadioEvent::Frame {
-                        mpdu: &frame.mpdu,
+                        mpdu: &frame.mpdu[..usize::from(bytes)],
                         sfd,
                         end,
                         rssi,

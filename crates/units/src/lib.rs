@@ -7,12 +7,14 @@
 #![no_std]
 
 mod address;
+mod band;
 mod channel;
 mod power;
 mod rate;
 mod time;
 
 pub use address::{NodeId, NodeIdError};
+pub use band::{Channel900, Tuning};
 pub use channel::{Channel, ChannelError, ChannelSet};
 pub use power::{Db, Dbm, MilliWatts};
 pub use rate::BitRate;

@@ -12,7 +12,17 @@ pub const PIPE_DATA: u8 = 0x18;
 pub const PIPE_REQUEST: u8 = 0x19;
 /// A pipeline's NACK.
 pub const PIPE_NACK: u8 = 0x1a;
+/// A packet that is forwarded hop by hop (CIT).
+pub const FORWARD: u8 = 0x28;
 /// A packet on its way up a collection tree.
 pub const TREE_DATA: u8 = 0x20;
 /// A tree's routing beacon.
 pub const TREE_BEACON: u8 = 0x21;
+/// A packet of a stream (FastForward).
+pub const STREAM_DATA: u8 = 0x2a;
+/// The end of a stream.
+pub const STREAM_END: u8 = 0x2b;
+/// The call that sets a stream up.
+pub const STREAM_CALL: u8 = 0x2c;
+/// A packet of a burst (LPHT).
+pub const BURST: u8 = 0x2d;

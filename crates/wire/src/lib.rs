@@ -13,11 +13,13 @@ pub mod beacon;
 pub mod buf;
 pub mod dispatch;
 pub mod flood;
+pub mod forward;
 pub mod mac;
 pub mod phy;
 pub mod pipeline;
 pub mod report;
 pub mod route;
+pub mod stream;
 pub mod tree;
 
 pub use buf::{FrameBuf, Reader, WireError, Writer};

@@ -13,7 +13,7 @@ mod station;
 #[cfg(test)]
 mod tests;
 
-pub use network::{network, Mode};
+pub use network::Mode;
 pub use report::{Campaign, NetworkRow, Part, TransferRow};
 pub use run::{empty, Settings, Step};
 pub use station::{equip, Equipped, Station};

@@ -1,15 +1,13 @@
 //! The ways of emptying a network that are compared (`p3.network`), each with the survey that it needs.
 
-use super::report::NetworkRow;
-use super::run::{empty, Settings};
+use super::run::Settings;
 use super::station::Station;
-use super::{CampaignError, Step};
 use crate::testbed::Testbed;
 use crate::transfer::{Survey, Terms};
-use std::ops::ControlFlow;
+use crate::variant::{Knowledge, Variant};
 use thalweg_planner::concurrent::Reuse;
 use thalweg_planner::RouteRequest;
-use thalweg_units::{Channel, Duration};
+use thalweg_units::{Channel, ChannelSet, Duration};
 
 /// A way of emptying a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +36,7 @@ pub enum Mode {
 
 impl Mode {
     /// Those that `p3.network` compares.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Paper,
         Self::OneEnd { radios: 1 },
         Self::Middle { radios: 1 },
@@ -53,6 +51,10 @@ impl Mode {
         },
         Self::BothEnds {
             radios: 2,
+            reuse: Reuse::OutOfEarshot,
+        },
+        Self::BothEnds {
+            radios: 4,
             reuse: Reuse::OutOfEarshot,
         },
     ];
@@ -75,6 +77,10 @@ impl Mode {
             }
         }
     }
+    /// The one of [`Mode::ALL`] with that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.name() == name)
+    }
     /// Base stations.
     pub const fn stations(self) -> usize {
         match self {
@@ -83,14 +89,22 @@ impl Mode {
         }
     }
 
-    /// How `testbed` is emptied of `bytes` bytes a node this way.
-    pub fn settings(self, testbed: &Testbed, bytes: u32) -> Settings {
+    /// How `testbed` is emptied of `bytes` bytes a node this way, by `variant`, with
+    /// the links on `channels` measured where that is not told by the mode or the variant.
+    pub fn settings(
+        self,
+        testbed: &Testbed,
+        variant: Variant,
+        channels: ChannelSet,
+        bytes: u32,
+    ) -> Settings {
         /// The ends' stations stand a little inside.
         const END: f64 = 0.03;
         let put_up = |along, radios| Station::PutUp { along, radios };
         let mut route = RouteRequest::new(0, 0);
         route.rule.floor = testbed.board.chip().noise_floor;
         route.fallback = route.rule.weaker();
+        let mut route = variant.request(&route);
         let packets = bytes.div_ceil(route.transfer.cycle.payload_bytes.max(1) as u32);
         route.transfer.packets = packets;
         let faithful = route.channels.clone();
@@ -107,13 +121,14 @@ impl Mode {
         let good_s = (route.transfer.cycle.period() * u64::from(packets)).as_secs_f64();
         let patience = (good_s * 4.0).ceil().clamp(2.0, 600.0) as u16;
         let alone = stations.iter().map(Station::radios).sum::<usize>() == 1;
-        let survey = match alone {
-            true => Survey {
+        let survey = match (alone, variant.knowledge()) {
+            (true, Knowledge::RoutingChannel) => Survey {
                 channels: [Channel::LAST].into_iter().collect(),
                 interval: Duration::from_millis(100),
-                ..Survey::of(testbed.channels)
+                ..Survey::of(channels)
             },
-            false => Survey::of(testbed.channels),
+            (true, Knowledge::PipelineChannels) => Survey::of(faithful.iter().copied().collect()),
+            (false, _) => Survey::of(channels),
         };
         if !alone {
             // So many relays fit into one flood, and leave some for the others.
@@ -124,10 +139,10 @@ impl Mode {
             survey,
             bytes,
             sources: None,
-            terms: Terms {
+            terms: variant.terms(Terms {
                 deadline_s: patience,
                 ..Terms::default()
-            },
+            }),
             route,
             channels: alone.then_some(faithful),
             reuse,
@@ -136,28 +151,4 @@ impl Mode {
             attempts: 3,
         }
     }
-}
-
-/// Empties `testbed` of `bytes` bytes a node (of `sources` nodes, or all) in each of `modes`, in the
-/// building that `seed` draws; the rows of `p3.network`.
-///
-/// # Errors
-/// [`CampaignError`].
-pub fn network(
-    testbed: &Testbed,
-    modes: &[Mode],
-    bytes: u32,
-    sources: Option<usize>,
-    seed: u64,
-    observer: &mut dyn FnMut(Step) -> ControlFlow<()>,
-) -> Result<Vec<NetworkRow>, CampaignError> {
-    modes
-        .iter()
-        .map(|mode| {
-            let mut settings = mode.settings(testbed, bytes);
-            settings.sources = sources;
-            let campaign = empty(testbed, &settings, seed, observer)?;
-            Ok(campaign.row(&mode.name(), mode.stations()))
-        })
-        .collect()
 }

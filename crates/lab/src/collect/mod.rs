@@ -1,4 +1,5 @@
-//! The main job: survey a network, plan a route, fetch an object with P3, and the same with PIP.
+//! The main job: survey a network, plan a route, fetch an object with P3 or a variant of it, and the
+//! same with PIP.
 //!
 //! A [`Collector`] surveys once and then fetches from any node. Each transfer runs in a network
 //! of its own, switched on afresh with a seed derived from (seed, source), so that a campaign over
@@ -13,6 +14,7 @@ pub use site::{Site, CLEAN_CHANNELS};
 use crate::explain::{self, LossMap};
 use crate::testbed::Testbed;
 use crate::transfer::{Outcome, Protocol, Session, Step, Survey, Surveyed, Terms};
+use crate::variant::Variant;
 use serde::Serialize;
 use site::{check_channels, clean_channels, Ends};
 use std::ops::ControlFlow::{self, Continue};
@@ -24,6 +26,9 @@ use thalweg_sim::Capture;
 use thalweg_units::{Channel, ChannelSet, NodeId};
 use thalweg_wire::route::PayloadSize;
 
+/// How often an object is asked for, each time over another plan.
+const ATTEMPTS: u64 = 3;
+
 /// What is to be fetched, and how.
 #[derive(Debug, Clone)]
 pub struct Request {
@@ -33,8 +38,8 @@ pub struct Request {
     pub to: Option<NodeId>,
     /// The object.
     pub object: Object,
-    /// Over all paths, or over one.
-    pub protocol: Protocol,
+    /// What moves it, and over what plan.
+    pub protocol: Variant,
     /// Payload of each packet.
     pub payload: PayloadSize,
     /// At most this many paths.
@@ -53,6 +58,16 @@ pub enum Object {
     },
     /// These.
     Bytes(Arc<[u8]>),
+}
+
+impl Object {
+    /// How many bytes.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Self::Random { bytes } => u64::from(*bytes),
+            Self::Bytes(bytes) => bytes.len() as u64,
+        }
+    }
 }
 
 /// What is told while it runs.
@@ -229,7 +244,8 @@ impl Collector {
         self.site.plan(request)
     }
 
-    /// Fetches the object over `plan`, and again with PIP where `request` is for P3. What is on
+    /// Fetches the object over `plan` (where that transfer breaks off, over other plans, three times
+    /// in all), and again with PIP where `request` is for P3. What is on
     /// the air goes to `capture`.
     ///
     /// # Errors
@@ -270,7 +286,19 @@ impl Collector {
         observer: ProgressObserver<'_>,
         mut maps: Option<&mut Vec<LossMap>>,
     ) -> Result<Report, CollectError> {
-        let total = u64::from(packets_of(request)?);
+        let variant = request.protocol;
+        // A transfer that breaks off is tried again, but over another plan.
+        let faithful = Terms {
+            payload: request.payload,
+            attempts: 1,
+            ..Terms::default()
+        };
+        let terms = variant.terms(faithful);
+        packets_of(request)?;
+        let total = request
+            .object
+            .bytes()
+            .div_ceil(u64::from(terms.payload.bytes()));
         let (from, to) = (self.testbed().nodes[plan.source].id, self.sink());
         let (hops, paths) = (plan.hops, plan.path_count());
         if observer(Progress::Planned {
@@ -289,11 +317,7 @@ impl Collector {
         if capture.is_some() {
             session.network().capture(capture)?;
         }
-        let terms = Terms {
-            payload: request.payload,
-            ..Terms::default()
-        };
-        let mut run = |session: &mut Session, protocol: Protocol| {
+        let mut run = |session: &mut Session, plan: &Plan, protocol: Protocol, terms: &Terms| {
             let mut steps = |step: Step| match step {
                 Step::WakingUp => observer(Progress::WakingUp { protocol }),
                 Step::Packets {
@@ -310,27 +334,41 @@ impl Collector {
                 Step::Measuring { .. } | Step::Collecting { .. } => Continue(()),
             };
             let Some(maps) = &mut maps else {
-                return session.fetch(plan, protocol, &terms, &mut steps);
+                return session.fetch(plan, protocol, terms, &mut steps);
             };
             let (outcome, object, map) =
-                explain::fetch(session, plan, protocol, &terms, &mut steps)?;
+                explain::fetch(session, plan, protocol, terms, &mut steps)?;
             maps.push(map);
             Ok((outcome, object))
         };
-        let (mut outcome, object) = run(&mut session, request.protocol)?;
+        let (mut outcome, mut object) = run(&mut session, plan, variant.protocol(), &terms)?;
+        for attempt in 1..ATTEMPTS {
+            if outcome.verified || variant.protocol() != Protocol::P3 {
+                break;
+            }
+            let Ok(again) = self.plan_again(request, from, attempt) else {
+                break;
+            };
+            session.settle()?;
+            let (mut next, arrived) = run(&mut session, &again, Protocol::P3, &faithful)?;
+            next.follows(&outcome, Session::SETTLING.as_secs_f64());
+            (outcome, object) = (next, arrived);
+        }
         outcome.seed = self.seed;
-        let baseline = match request.protocol {
+        variant.name().clone_into(&mut outcome.protocol);
+        let baseline = match variant.protocol() {
             Protocol::P3 => {
-                let (mut baseline, _) = run(&mut session, Protocol::Pip)?;
+                session.settle()?;
+                let (mut baseline, _) = run(&mut session, plan, Protocol::Pip, &faithful)?;
                 baseline.seed = self.seed;
                 Some(baseline)
             }
-            Protocol::Pip | Protocol::PipHopping => None,
+            Protocol::Pip | Protocol::PipHopping | Protocol::Cit => None,
         };
         session.network().capture(None)?;
-        let predicted = match request.protocol {
+        let predicted = match variant.protocol() {
             Protocol::P3 => plan.prediction.clone(),
-            Protocol::Pip | Protocol::PipHopping => plan.pip.prediction.clone(),
+            Protocol::Pip | Protocol::PipHopping | Protocol::Cit => plan.pip.prediction.clone(),
         };
         Ok(Report {
             outcome,
@@ -340,6 +378,22 @@ impl Collector {
             survey: self.survey_cost(),
             object,
         })
+    }
+
+    /// The plan of another attempt: P3 as published, over as many paths as there are, halves drawn
+    /// anew, since some node of the plan before may be gone.
+    fn plan_again(
+        &self,
+        request: &Request,
+        from: NodeId,
+        attempt: u64,
+    ) -> Result<Plan, CollectError> {
+        let request = Request {
+            from: Some(from),
+            protocol: Variant::P3,
+            ..request.clone()
+        };
+        self.site.plan_attempt(&request, attempt)
     }
 
     /// What it took to know the links.
@@ -392,10 +446,8 @@ pub fn random_object(seed: u64, bytes: usize) -> Arc<[u8]> {
 }
 
 fn packets_of(request: &Request) -> Result<u32, CollectError> {
-    let bytes = match &request.object {
-        Object::Random { bytes } => u64::from(*bytes),
-        Object::Bytes(bytes) => bytes.len() as u64,
-    };
+    let bytes = request.object.bytes();
+    // Never above what the baseline's frames hold.
     let payload = request.payload.bytes();
     let packets = bytes.div_ceil(u64::from(payload));
     let max = thalweg_wire::pipeline::MAX_PACKETS;
@@ -421,4 +473,32 @@ fn index_of(testbed: &Testbed, node: NodeId) -> Result<usize, CollectError> {
             first: ids().min().unwrap_or(node),
             last: ids().max().unwrap_or(node),
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_attempt_goes_over_another_plan() {
+        let testbed = Testbed::load("building100").unwrap();
+        let mut quiet = |_: Progress| Continue(());
+        let collector = Collector::open(testbed, None, None, None, 1, &mut quiet).unwrap();
+        let request = Request {
+            from: None,
+            to: None,
+            object: Object::Random { bytes: 1_000 },
+            protocol: Variant::P3Planned,
+            payload: PayloadSize::MAX,
+            paths: None,
+            hops: None,
+        };
+        let first = collector.plan(&request).unwrap();
+        let from = collector.testbed().nodes[first.source].id;
+        let second = collector.plan_again(&request, from, 1).unwrap();
+        let third = collector.plan_again(&request, from, 2).unwrap();
+        assert_eq!((second.source, second.sink), (first.source, first.sink));
+        assert!(second.active_nodes().len() > first.active_nodes().len());
+        assert_ne!(second.stages, third.stages, "halves are drawn anew");
+    }
 }

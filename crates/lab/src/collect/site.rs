@@ -127,6 +127,12 @@ impl Site {
 
     /// The request to the planner that `request` makes, for a source.
     pub fn route_request(&self, source: usize, request: &Request, packets: u32) -> RouteRequest {
+        let faithful = self.faithful_request(source, request, packets);
+        request.protocol.request(&faithful)
+    }
+
+    /// What the published protocols would ask.
+    fn faithful_request(&self, source: usize, request: &Request, packets: u32) -> RouteRequest {
         let mut route = RouteRequest::new(source, self.ends.sink);
         route.channels.clone_from(&self.channels);
         route.routing_channel = self.routing_channel;
@@ -147,6 +153,15 @@ impl Site {
     /// # Errors
     /// [`CollectError`].
     pub fn plan(&self, request: &Request) -> Result<Plan, CollectError> {
+        self.plan_attempt(request, 0)
+    }
+
+    /// The same, drawn anew for attempt `attempt`: other halves, other chains.
+    pub(super) fn plan_attempt(
+        &self,
+        request: &Request,
+        attempt: u64,
+    ) -> Result<Plan, CollectError> {
         let source = match request.from {
             Some(node) => index_of(&self.testbed, node)?,
             None => self.far_source(request)?,
@@ -155,8 +170,10 @@ impl Site {
             return Err(CollectError::SourceIsSink(self.sink()));
         }
         let route = self.route_request(source, request, packets_of(request)?);
+        let ids = [source as u64, self.ends.sink as u64, attempt];
+        let ids = if attempt == 0 { &ids[..2] } else { &ids[..] };
         let seek = |route: &RouteRequest| {
-            let mut rng = stream(self.seed, "plan", &[source as u64, self.ends.sink as u64]);
+            let mut rng = stream(self.seed, "plan", ids);
             plan(&self.links, route, &mut rng)
         };
         let longest = usize::from(thalweg_wire::pipeline::MAX_HOPS);
@@ -203,7 +220,8 @@ impl Site {
         sources.sort_by_key(|(h, n)| (std::cmp::Reverse(*h), *n));
         let mut best: Option<(usize, usize)> = None;
         for (_, source) in &sources {
-            let mut route = self.route_request(*source, request, 1);
+            // The same source for every variant.
+            let mut route = self.faithful_request(*source, request, 1);
             route.fallback.clear();
             route.max_hops = FAR;
             let enough = route.min_paths;

@@ -150,7 +150,13 @@ impl Ledger {
 
 impl Observer<Event> for Ledger {
     fn told(&mut self, at: SimTime, node: usize, event: Event) {
-        let found_no_room = matches!(event, Event::Dropped { why: Drop::Buffer, .. });
+        let found_no_room = matches!(
+            event,
+            Event::Dropped {
+                why: Drop::Buffer,
+                ..
+            }
+        );
         if !found_no_room {
             self.settle();
         }

@@ -62,7 +62,12 @@ pub struct Judged {
 /// The papers' claims, by short name.
 const BUILT_IN: &[(&str, &str)] = &[
     ("p3", include_str!("../../../../papers/p3.toml")),
+    ("cit", include_str!("../../../../papers/cit.toml")),
     ("fusion", include_str!("../../../../papers/fusion.toml")),
+    (
+        "fastforward",
+        include_str!("../../../../papers/fastforward.toml"),
+    ),
 ];
 
 /// A claims file that is none.

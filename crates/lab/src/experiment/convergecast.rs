@@ -298,9 +298,15 @@ impl Convergecast {
         let site = sites.site(&self.testbed, seed)?;
         let setup = self.setup(&site, point)?;
         let seed = derive(site.seed, "convergecast run", &[]);
-        run(&site.testbed, &site.environment, &setup, seed, Some(capture))
-            .map(|_| ())
-            .map_err(|RunError::Sim(error)| ExperimentError::Sim(error))
+        run(
+            &site.testbed,
+            &site.environment,
+            &setup,
+            seed,
+            Some(capture),
+        )
+        .map(|_| ())
+        .map_err(|RunError::Sim(error)| ExperimentError::Sim(error))
     }
 
     fn run_rows(&self, site: &Site, point: &Point<'_>) -> Result<Vec<Row>, ExperimentError> {

@@ -10,10 +10,11 @@ use super::row::Row;
 use super::site::{faithful_survey, Site, Sites};
 use super::spec::expect;
 use super::{in_order, ExperimentError, Ticker};
+use rand::seq::{IndexedRandom as _, SliceRandom as _};
 use serde::Deserialize;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use thalweg_medium::random::{derive, stream};
+use thalweg_medium::random::{derive, stream, Stream};
 use thalweg_medium::{Environment, Variation};
 use thalweg_planner::{LinkQualities, LinkRule, Topology};
 use thalweg_sim::{boards, Network};
@@ -102,12 +103,9 @@ impl LinkChannels {
     ) -> Result<Vec<(usize, usize)>, ExperimentError> {
         let channel = Channel::new(self.tree_channel).unwrap_or(Channel::LAST);
         let surveyed = sites.survey(site, faithful_survey(channel), ticker)?;
-        let floor = site.testbed.board.chip().noise_floor;
-        let rule = LinkRule {
-            floor,
-            ..LinkRule::default()
-        };
-        let tree = etx_tree(&surveyed.links, channel, &rule, site.testbed.sink_index());
+        let mut rng = stream(site.seed, "tree", &[]);
+        let root = site.testbed.sink_index();
+        let tree = collection_tree(&surveyed.links, channel, root, &mut rng);
         let floor_of = |n: usize| {
             surveyed
                 .links
@@ -120,7 +118,7 @@ impl LinkChannels {
             .filter(|(child, parent)| floor_of(*child) != floor_of(*parent))
             .collect();
         let mut rng = stream(site.seed, "links", &[]);
-        rand::seq::SliceRandom::shuffle(links.as_mut_slice(), &mut rng);
+        links.shuffle(&mut rng);
         links.truncate(self.links as usize);
         if links.is_empty() {
             return Err(ExperimentError::Unfit {
@@ -224,23 +222,25 @@ pub(super) fn probes(
     Ok(Network::new(environment.clone(), &[board], probes, seed)?)
 }
 
-/// The tree of least expected transmissions over the links that `rule` admits, as (child, parent):
-/// of parents with the same total the one whose weaker direction is strongest.
-fn etx_tree(
+/// A collection tree (CTP) as (child, parent): least expected transmissions, by what the beacons of
+/// `links` tell and nothing else. Such a protocol keeps a parent until another is clearly better,
+/// so among equals the one that was heard first stays: any of them, drawn by `rng`.
+fn collection_tree(
     links: &LinkQualities,
     channel: Channel,
-    rule: &LinkRule,
     root: usize,
+    rng: &mut Stream,
 ) -> Vec<(usize, usize)> {
-    let topology = Topology::new(links, channel, rule);
+    // Worse links exist; a path of better ones is always cheaper here.
+    let heard = LinkRule {
+        min_prr: 0.1,
+        ..LinkRule::default()
+    }
+    .with_margin(None);
+    let topology = Topology::new(links, channel, &heard);
     let nodes = topology.nodes();
     let etx = |a: usize, b: usize| 1.0 / (links.prr(a, b, channel) * links.prr(b, a, channel));
-    let strength = |a: usize, b: usize| {
-        let rssi = |x, y| links.rssi(x, y, channel).map_or(f64::NEG_INFINITY, |r| r.0);
-        rssi(a, b).min(rssi(b, a))
-    };
     let mut cost = vec![f64::INFINITY; nodes];
-    let mut parent: Vec<Option<usize>> = vec![None; nodes];
     let mut settled = vec![false; nodes];
     if let Some(c) = cost.get_mut(root) {
         *c = 0.0;
@@ -251,20 +251,24 @@ fn etx_tree(
             .min_by(|a, b| cost[*a].total_cmp(&cost[*b]).then(a.cmp(b)));
         let Some(node) = nearest else { break };
         settled[node] = true;
-        for &child in topology.neighbours(node).iter().filter(|c| !settled[**c]) {
-            let through = cost[node] + etx(node, child);
-            let stronger = parent[child].is_none_or(|p| strength(child, node) > strength(child, p));
-            // Sums of the same ratios in another order differ in the last bit.
-            let equal = (through - cost[child]).abs() < 1e-9;
-            if (equal && stronger) || (!equal && through < cost[child]) {
-                (cost[child], parent[child]) = (through, Some(node));
-            }
+        for &child in topology.neighbours(node) {
+            cost[child] = cost[child].min(cost[node] + etx(node, child));
         }
     }
-    parent
-        .into_iter()
-        .enumerate()
-        .filter_map(|(child, p)| Some((child, p?)))
+    // Sums of the same ratios in another order differ in the last bit.
+    let equal = |a: f64, b: f64| (a - b).abs() < 1e-9;
+    (0..nodes)
+        .filter(|child| *child != root && cost[*child].is_finite())
+        .filter_map(|child| {
+            let best = |p: &&usize| equal(cost[**p] + etx(**p, child), cost[child]);
+            let parents: Vec<usize> = topology
+                .neighbours(child)
+                .iter()
+                .filter(best)
+                .copied()
+                .collect();
+            Some((child, *parents.choose(rng)?))
+        })
         .collect()
 }
 
@@ -274,28 +278,29 @@ mod tests {
     use thalweg_units::Dbm;
 
     #[test]
-    fn the_tree_takes_fewest_transmissions_then_the_stronger_parent() {
+    fn the_tree_takes_fewest_transmissions_and_any_parent_among_equals() {
         let mut links = LinkQualities::new(5);
-        let mut link = |a, b, received, rssi| {
+        let mut link = |a, b, received| {
             for (x, y) in [(a, b), (b, a)] {
                 links
-                    .record(x, y, Channel::LAST, received, 10, Some(Dbm(rssi)))
+                    .record(x, y, Channel::LAST, received, 10, Some(Dbm(-80.0)))
                     .unwrap();
             }
         };
         // Node 3 can go through 1 or 2; 4 has a poor direct link and a good way round.
-        link(0, 1, 10, -80.0);
-        link(0, 2, 10, -70.0);
-        link(1, 3, 10, -85.0);
-        link(2, 3, 10, -75.0);
-        link(0, 4, 6, -94.0);
-        link(2, 4, 10, -80.0);
-        let rule = LinkRule {
-            min_prr: 0.5,
-            ..LinkRule::default()
+        link(0, 1, 10);
+        link(0, 2, 10);
+        link(1, 3, 10);
+        link(2, 3, 10);
+        link(0, 4, 6);
+        link(2, 4, 10);
+        let mut parents = std::collections::BTreeSet::new();
+        for seed in 0..32 {
+            let mut rng = stream(seed, "tree", &[]);
+            let tree = collection_tree(&links, Channel::LAST, 0, &mut rng);
+            assert_eq!((tree[0], tree[1], tree[3]), ((1, 0), (2, 0), (4, 2)));
+            parents.insert(tree[2]);
         }
-        .with_margin(None);
-        let tree = etx_tree(&links, Channel::LAST, &rule, 0);
-        assert_eq!(tree, [(1, 0), (2, 0), (3, 2), (4, 2)]);
+        assert_eq!(parents.into_iter().collect::<Vec<_>>(), [(3, 1), (3, 2)]);
     }
 }

@@ -56,6 +56,9 @@ pub struct MetricSpec {
     pub against: Option<BTreeMap<String, Value>>,
     /// The statistic over the rows of one seed.
     pub stat: Statistic,
+    /// What every value is multiplied by, to come out in `unit`.
+    #[serde(default = "one")]
+    pub scale: f64,
     /// Its unit, as printed.
     #[serde(default)]
     pub unit: String,
@@ -68,6 +71,10 @@ pub struct MetricSpec {
     /// Only rows in which these columns have these values.
     #[serde(default, rename = "where")]
     pub only: BTreeMap<String, Value>,
+}
+
+const fn one() -> f64 {
+    1.0
 }
 
 /// An interval that some papers give instead of the 95 % one.
@@ -204,9 +211,9 @@ impl MetricSpec {
     fn of_seed(&self, rows: &[Observed]) -> f64 {
         let value = self.stat.of(rows.iter().map(|o| o.value).collect());
         if self.over.is_none() {
-            return value;
+            return value * self.scale;
         }
-        value / self.stat.of(rows.iter().filter_map(|o| o.over).collect())
+        self.scale * value / self.stat.of(rows.iter().filter_map(|o| o.over).collect())
     }
 }
 
@@ -371,6 +378,7 @@ mod tests {
             over: None,
             against: None,
             stat,
+            scale: 1.0,
             unit: String::new(),
             confidence: None,
             by: by.iter().map(|s| (*s).to_owned()).collect(),
@@ -421,6 +429,8 @@ mod tests {
         // Seed 1: 10 + 30 + 0 over 3; seed 2: 46 over 4.
         let expected = (40.0 / 3.0 + 46.0 / 4.0) / 2.0;
         assert!((ratio.measure(&rows())[0].value - expected).abs() < 1e-12);
+        ratio.scale = 1e3;
+        assert!((ratio.measure(&rows())[0].value - 1e3 * expected).abs() < 1e-9);
         ratio.over = Some("absent".into());
         assert!(ratio.measure(&rows()).is_empty());
         let rows: Vec<Row> = [

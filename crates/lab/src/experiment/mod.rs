@@ -11,9 +11,11 @@ mod claims;
 mod convergecast;
 mod correlation;
 mod figure;
+mod forwarding;
 mod link_channels;
 mod metric;
 mod neighbourhood;
+mod network;
 mod overhead;
 mod page;
 mod probe;
@@ -21,28 +23,32 @@ mod report;
 mod row;
 mod site;
 mod spec;
+mod streams;
 #[cfg(test)]
 mod tests;
 mod transfers;
-mod variant;
 
+pub use crate::variant::{Knowledge, Variant};
 pub use asymmetry::Asymmetry;
 pub use claims::{Claim, Claims, ClaimsError, Judged};
 pub use convergecast::{Convergecast, Detail};
 pub use correlation::Correlation;
 pub use figure::{Axis, FigureSpec, Mark, Over, ReferenceSpec};
+pub use forwarding::{ForwardingRuns, Measure};
 pub use link_channels::LinkChannels;
 pub use metric::{mean_and_interval, Confidence, Measured, MetricSpec, Statistic};
 pub use neighbourhood::Neighbourhood;
+pub use network::Network;
 pub use overhead::Overhead;
 pub use page::{page, short, span};
 pub use report::Report;
 pub use row::{csv, Row, Value};
 pub use site::{faithful_survey, Site, Sites};
 pub use spec::{Experiment, Quick, Run, SpecError};
-pub use transfers::{Floors, RouteSpec, Transfers};
-pub use variant::{Knowledge, Variant};
+pub use streams::{StreamBounds, Streams};
+pub use transfers::{Explained, ExplainedTransfer, Floors, Mishap, RouteSpec, Transfers};
 
+use crate::forwarding::ChainError;
 use crate::testbed::TestbedError;
 use crate::transfer::SessionError;
 use rayon::prelude::*;
@@ -74,15 +80,40 @@ pub enum ExperimentError {
         /// What is missing.
         why: String,
     },
+    /// A stream could not be run.
+    #[error("streams: {0}")]
+    Stream(crate::streams::StreamFailure),
     /// The observer wanted to stop.
     #[error("stopped")]
     Stopped,
 }
 
+impl From<crate::streams::StreamFailure> for ExperimentError {
+    fn from(failure: crate::streams::StreamFailure) -> Self {
+        match failure {
+            crate::streams::StreamFailure::Stopped => Self::Stopped,
+            failure => Self::Stream(failure),
+        }
+    }
+}
+
 impl ExperimentError {
     /// Whether what was asked for is to blame, not what happened then.
     pub const fn is_input(&self) -> bool {
-        matches!(self, Self::Testbed(_) | Self::Unfit { .. })
+        match self {
+            Self::Testbed(_) | Self::Unfit { .. } => true,
+            Self::Stream(failure) => failure.is_input(),
+            _ => false,
+        }
+    }
+}
+
+impl From<ChainError> for ExperimentError {
+    fn from(error: ChainError) -> Self {
+        match error {
+            ChainError::Network(error) => Self::Network(error),
+            ChainError::Sim(error) => Self::Sim(error),
+        }
     }
 }
 
@@ -167,12 +198,38 @@ pub fn run(
         Run::Correlation(c) => c.rows(seeds, sites, &ticker),
         Run::Overhead(o) => o.rows(seeds, sites, &ticker),
         Run::Asymmetry(a) => a.rows(seeds, sites, &ticker),
+        Run::Network(n) => n.rows(seeds, sites, &ticker),
+        Run::Forwarding(f) => f.rows(seeds, sites, &ticker),
         Run::Convergecast(c) => c.rows(seeds, sites, &ticker),
         Run::Neighbourhood(n) => n.rows(seeds, sites, &ticker),
+        Run::Streams(s) => s.rows(seeds, sites, &ticker),
+        Run::StreamBounds(b) => b.rows(seeds, &ticker),
     }
 }
 
+/// Runs the transfers of `run` again, watched: where their packets were lost. None where `run` is
+/// of another kind ([`Run::can_be_explained`]).
+///
+/// # Errors
+/// [`ExperimentError`].
+pub fn explain(
+    run: &Run,
+    seeds: &[u64],
+    sites: &Sites,
+    observer: ProgressObserver<'_>,
+) -> Result<Option<Explained>, ExperimentError> {
+    let Run::Transfers(transfers) = run else {
+        return Ok(None);
+    };
+    let ticker = Ticker::new(seeds.len() as u64 * run.parts(), observer);
+    transfers.explain(seeds, sites, &ticker).map(Some)
+}
+
 impl Run {
+    /// Whether it is transfers over routes, whose losses [`explain`] can tell.
+    pub const fn can_be_explained(&self) -> bool {
+        matches!(self, Self::Transfers(_))
+    }
     /// Parts per seed that progress is counted in.
     fn parts(&self) -> u64 {
         match self {
@@ -181,8 +238,12 @@ impl Run {
             Self::Correlation(c) => c.parts(),
             Self::Overhead(_) => overhead::PARTS,
             Self::Asymmetry(a) => a.parts(),
+            Self::Network(n) => n.parts(),
+            Self::Forwarding(f) => f.parts(),
             Self::Convergecast(c) => c.parts(),
             Self::Neighbourhood(n) => n.parts(),
+            Self::Streams(s) => s.parts(),
+            Self::StreamBounds(_) => 1,
         }
     }
 }

@@ -10,10 +10,10 @@ use super::row::Row;
 use super::site::{faithful_survey, Site, Sites};
 use super::spec::expect;
 use super::transfers::outcome_row;
-use super::variant::Variant;
 use super::{in_order, ExperimentError, Ticker};
 use crate::collect::random_object;
-use crate::transfer::{Session, Surveyed, Terms};
+use crate::transfer::{Outcome, Session, Surveyed, Terms};
+use crate::variant::Variant;
 use serde::Deserialize;
 use std::ops::ControlFlow;
 use thalweg_medium::random::{derive, stream};
@@ -39,6 +39,9 @@ pub struct Overhead {
     /// How objects travel.
     pub protocol: Variant,
 }
+
+/// How often an object is asked for, each time over a plan drawn anew.
+const ATTEMPTS: u64 = 3;
 
 /// Parts per seed that progress is counted in.
 pub(super) const PARTS: u64 = 100;
@@ -122,7 +125,6 @@ impl Overhead {
         request.rule.floor = site.testbed.board.chip().noise_floor;
         request.fallback = request.rule.weaker();
         let request = self.protocol.request(&request);
-        let mut rng = stream(site.seed, "plan", &[source as u64]);
         let row = Row::new()
             .with(SEED, site.seed)
             .with("protocol", self.protocol.name());
@@ -130,19 +132,40 @@ impl Overhead {
             .testbed
             .id_of(source)
             .map_or(0, |id| u32::from(id.get()));
-        let plan = match plan(&surveyed.links, &request, &mut rng) {
-            Ok(plan) => plan,
-            // A node that nobody hears costs no time and delivers nothing.
-            Err(_) => return Ok(row.with("source", id).with("verified", 0u32)),
-        };
         let seed = derive(site.seed, "fetch", &[source as u64]);
         let mut session = Session::open(&site.testbed, site.environment.clone(), seed)?;
         session.offer(source, random_object(seed, self.bytes as usize));
-        let protocol = self.protocol.protocol();
-        let (outcome, _) = session.fetch(&plan, protocol, &Terms::default(), &mut |_| {
-            ControlFlow::Continue(())
-        })?;
-        let mut row = row;
+        let terms = self.protocol.terms(Terms {
+            attempts: 1,
+            ..Terms::default()
+        });
+        let mut last: Option<Outcome> = None;
+        for attempt in 0..ATTEMPTS {
+            // Who is in which half is drawn anew: chains that did not join may join now.
+            let ids = [source as u64, attempt];
+            let ids = if attempt == 0 { &ids[..1] } else { &ids[..] };
+            let mut rng = stream(site.seed, "plan", ids);
+            let Ok(plan) = plan(&surveyed.links, &request, &mut rng) else {
+                break;
+            };
+            let protocol = self.protocol.protocol();
+            let (mut outcome, _) =
+                session.fetch(&plan, protocol, &terms, &mut |_| ControlFlow::Continue(()))?;
+            if let Some(failed) = &last {
+                outcome.follows(failed, Session::SETTLING.as_secs_f64());
+            }
+            let done = outcome.verified;
+            last = Some(outcome);
+            if done {
+                break;
+            }
+            session.settle()?;
+        }
+        // A node that nobody hears costs no time and delivers nothing.
+        let Some(outcome) = last else {
+            return Ok(row.with("source", id).with("verified", 0u32));
+        };
+        let mut row = row.with("attempts", outcome.attempts);
         row.0.extend(outcome_row(&outcome).0);
         Ok(row)
     }

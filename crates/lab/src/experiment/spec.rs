@@ -4,10 +4,13 @@ use super::asymmetry::Asymmetry;
 use super::convergecast::Convergecast;
 use super::correlation::Correlation;
 use super::figure::FigureSpec;
+use super::forwarding::ForwardingRuns;
 use super::link_channels::LinkChannels;
 use super::metric::MetricSpec;
 use super::neighbourhood::Neighbourhood;
+use super::network::Network;
 use super::overhead::Overhead;
+use super::streams::{StreamBounds, Streams};
 use super::transfers::Transfers;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -62,10 +65,18 @@ pub enum Run {
     Overhead(Box<Overhead>),
     /// Transfers over a route whose reverse direction is dead at one hop.
     Asymmetry(Box<Asymmetry>),
+    /// A whole network emptied, in several modes.
+    Network(Network),
+    /// Chains of forwarders.
+    Forwarding(ForwardingRuns),
     /// Strategies against congestion in a convergecast network.
     Convergecast(Box<Convergecast>),
     /// How many nodes hear a transmission, by power.
     Neighbourhood(Neighbourhood),
+    /// Streams over paths of nodes with two radios, and what they are compared to.
+    Streams(Box<Streams>),
+    /// What such streams can carry at best, in closed form.
+    StreamBounds(StreamBounds),
 }
 
 impl Run {
@@ -77,9 +88,31 @@ impl Run {
             Self::Correlation(c) => c.check(),
             Self::Overhead(o) => o.check(),
             Self::Asymmetry(a) => a.check(),
+            Self::Network(n) => n.check(),
+            Self::Forwarding(f) => f.check(),
             Self::Convergecast(c) => c.check(),
             Self::Neighbourhood(n) => n.check(),
+            Self::Streams(s) => s.check(),
+            Self::StreamBounds(b) => b.check(),
         }
+    }
+    /// The same in another network.
+    #[must_use]
+    pub fn with_testbed(mut self, name: String) -> Self {
+        match &mut self {
+            Self::Transfers(t) => t.testbed = name,
+            Self::LinkChannels(l) => l.testbed = name,
+            Self::Correlation(c) => c.testbed = name,
+            Self::Overhead(o) => o.testbed = name,
+            Self::Asymmetry(a) => a.transfers.testbed = name,
+            Self::Network(n) => n.testbed = name,
+            Self::Forwarding(f) => f.testbed = name,
+            Self::Convergecast(c) => c.testbed = name,
+            Self::Neighbourhood(n) => n.testbed = name,
+            Self::Streams(s) => s.testbed = name,
+            Self::StreamBounds(_) => {}
+        }
+        self
     }
     /// The same with `routes` routes (or links) per seed, where the kind draws any.
     #[must_use]
@@ -89,7 +122,13 @@ impl Run {
             Self::LinkChannels(l) => l.links = routes,
             Self::Asymmetry(a) => a.transfers.routes = routes,
             Self::Overhead(o) => o.sources = Some(routes),
-            Self::Correlation(_) | Self::Convergecast(_) | Self::Neighbourhood(_) => {}
+            Self::Network(n) => n.sources = Some(routes),
+            Self::Correlation(_)
+            | Self::Forwarding(_)
+            | Self::Convergecast(_)
+            | Self::Neighbourhood(_)
+            | Self::Streams(_)
+            | Self::StreamBounds(_) => {}
         }
         self
     }
@@ -168,6 +207,17 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "p3/overhead.toml",
     "p3/degrade.toml",
     "p3/asym.toml",
+    "p3/variants.toml",
+    "p3/network.toml",
+    "p3/network-quiet.toml",
+    "p3/mishaps.toml",
+    "p3/sizes.toml",
+    "cit/bounds.toml",
+    "cit/fig3.toml",
+    "cit/fig4.toml",
+    "cit/fig5.toml",
+    "cit/fig6.toml",
+    "cit/routes.toml",
     "fusion/fig2_5.toml",
     "fusion/fig3_1.toml",
     "fusion/fig5_2.toml",
@@ -191,6 +241,12 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "fusion/beyond.toml",
     "fusion/uneven.toml",
     "fusion/sinks.toml",
+    "fastforward/bounds.toml",
+    "fastforward/fig4a.toml",
+    "fastforward/fig4b.toml",
+    "fastforward/fig5.toml",
+    "fastforward/twostreams.toml",
+    "fastforward/bus.toml",
 ];
 
 impl Experiment {

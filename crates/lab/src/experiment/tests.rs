@@ -100,6 +100,36 @@ fn transfers_end_to_end() {
 }
 
 #[test]
+fn a_network_is_emptied_in_each_mode_by_each_protocol() {
+    let e = experiment(
+        "id='t'\ntitle='t'\n[run]\nkind='network'\ntestbed='floor21'\nbytes=3000\nsources=4\n\
+         modes=['middle-1', 'both-ends-1-reuse']\nprotocols=['p3-best', 'p3-slim']",
+    );
+    let rows = rows(&e, &[1]);
+    assert_eq!(rows.len(), 4);
+    for row in &rows {
+        assert_eq!(row.number("delivered_share"), Some(1.0), "{row:?}");
+        let parts = row.number("survey_s").unwrap() + row.number("download_s").unwrap();
+        let total = row.number("total_s").unwrap();
+        assert!((parts - total).abs() < 1e-6, "{parts} {total}");
+    }
+    let column = |row: &Row, name| row.0.get(name).map(Value::to_string).unwrap_or_default();
+    let cases: Vec<String> = (rows.iter())
+        .map(|row| format!("{} {}", column(row, "mode"), column(row, "protocol")))
+        .collect();
+    assert_eq!(cases[1], "middle-1 p3-slim");
+    assert_eq!(cases[2], "both-ends-1-reuse p3-best");
+    // Two radios have fewer waves than one.
+    let waves = |at: usize| rows[at].number("waves").unwrap();
+    assert!(waves(2) < waves(0));
+    let text = e.text.replace("middle-1", "everywhere");
+    let why = Experiment::parse(Path::new("mine.toml"), &text).unwrap_err();
+    assert!(why
+        .to_string()
+        .contains("run.modes: expected some of paper"));
+}
+
+#[test]
 fn links_on_all_channels() {
     let e = experiment(
         "id='t'\ntitle='t'\n[run]\nkind='link-channels'\ntestbed='indriya'\ntree_channel=26\n\

@@ -154,7 +154,8 @@ impl Totals {
             )
         }));
         rows.push(row);
-        let mut out = format!("{} transfers, first rounds\n", self.transfers);
+        let s = if self.transfers == 1 { "" } else { "s" };
+        let mut out = format!("{} transfer{s}, first rounds\n", self.transfers);
         table(&mut out, &rows);
         out
     }

@@ -10,13 +10,26 @@ use super::trace::Trace;
 use super::{file, k7, matrix, Measured, Physics, Testbed};
 
 /// The testbeds that need no file, with their TOML.
-const BUILT_IN: [(&str, &str); 7] = [
+const BUILT_IN: &[(&str, &str)] = &[
     ("indriya", include_str!("../../../../testbeds/indriya.toml")),
     (
         "building100",
         include_str!("../../../../testbeds/building100.toml"),
     ),
+    (
+        "quiet100",
+        include_str!("../../../../testbeds/quiet100.toml"),
+    ),
     ("floor21", include_str!("../../../../testbeds/floor21.toml")),
+    ("ring12", include_str!("../../../../testbeds/ring12.toml")),
+    (
+        "indriya-opal",
+        include_str!("../../../../testbeds/indriya-opal.toml"),
+    ),
+    (
+        "office12",
+        include_str!("../../../../testbeds/office12.toml"),
+    ),
     ("line5", include_str!("../../../../testbeds/line5.toml")),
     ("stata", include_str!("../../../../testbeds/stata.toml")),
     ("stata45", include_str!("../../../../testbeds/stata45.toml")),

@@ -4,6 +4,7 @@
 //! on. A node's index is its place in [`Testbed::nodes`] and its ear's number in the environment.
 //! Formats: `docs/testbeds.md`. Tests: beside each file.
 
+mod dual;
 mod error;
 mod file;
 mod k7;
@@ -133,7 +134,7 @@ pub enum Board {
     TelosB,
     /// Mica2: CC1000.
     Mica2,
-    /// Opal: AT86RF231 (its second radio, AT86RF212, is not a testbed's business yet).
+    /// Opal: AT86RF231, and AT86RF212 as its second radio ([`Testbed::realise_dual`]).
     Opal,
     /// nRF52840.
     Nrf52840,

@@ -26,6 +26,8 @@ pub enum Protocol {
     Pip,
     /// Over one of them, its channels changing every two cycles.
     PipHopping,
+    /// Over one of them, forwarded by conditional immediate transmission; see `forwarded.rs`.
+    Cit,
 }
 
 impl Protocol {
@@ -35,6 +37,7 @@ impl Protocol {
             Self::P3 => "p3",
             Self::Pip => "pip",
             Self::PipHopping => "pip-hopping",
+            Self::Cit => "cit",
         }
     }
 }
@@ -48,7 +51,8 @@ pub struct Terms {
     pub threshold: Option<Percent>,
     /// After how many seconds a transfer is given up.
     pub deadline_s: u16,
-    /// How often the sink tries to wake a route from which nothing comes.
+    /// How often the sink begins a [`Protocol::P3`] transfer that breaks off. PIP, which gives up
+    /// by design, has one attempt.
     pub attempts: u32,
     /// How frames begin. This and what follows is for [`Protocol::P3`] alone.
     pub format: Format,
@@ -123,14 +127,21 @@ impl Session {
         terms: &Terms,
         observer: Observer<'_>,
     ) -> Result<(Outcome, Option<Vec<u8>>), SessionError> {
+        if protocol == Protocol::Cit {
+            return self.forward(plan, terms, observer);
+        }
         let active = active_nodes(plan, protocol);
         let mut log = Log::new(self.cycle(terms));
         for attempt in 1..=terms.attempts.max(1) {
+            if log.received > 0 {
+                // Relays of the broken transfer are deaf to a wake-up until they give it up.
+                self.settle()?;
+            }
             let route = self.route(plan, protocol, terms)?;
             self.net.engine_mut(plan.sink).store_mut().clear();
+            log.begin(attempt);
             self.run_transfer(plan.sink, &active, route, &mut log, observer)?;
-            let nothing_came = log.received == 0 && log.complete.is_none();
-            if !(nothing_came && attempt < terms.attempts && protocol == Protocol::P3) {
+            if !(log.is_broken() && protocol == Protocol::P3) {
                 break;
             }
         }
@@ -163,7 +174,7 @@ impl Session {
         self.transfers = self.transfers.wrapping_add(1);
         let scheme = match protocol {
             Protocol::P3 => Scheme::P3,
-            Protocol::Pip => Scheme::Pip(Hopping::Fixed),
+            Protocol::Pip | Protocol::Cit => Scheme::Pip(Hopping::Fixed),
             Protocol::PipHopping => Scheme::Pip(Hopping::EveryCyclePair),
         };
         let (source, sink) = (self.ids[plan.source], self.ids[plan.sink]);
@@ -193,7 +204,7 @@ impl Session {
                         })
                     })
             }
-            Protocol::Pip | Protocol::PipHopping => {
+            Protocol::Pip | Protocol::PipHopping | Protocol::Cit => {
                 let relays = &plan.pip.path[1..plan.pip.path.len() - 1];
                 relays.iter().enumerate().try_for_each(|(at, node)| {
                     let group = Group::Odd;
@@ -323,6 +334,7 @@ impl Session {
             energy_j: spent(&log.energy_after) - spent(&log.energy_before),
             duration_s: duration.as_secs_f64(),
             wake_up_s: log.wake_up.as_secs_f64(),
+            attempts: log.attempt,
             failure: (!verified).then(|| log.failure()),
             seed: self.seed,
         };
@@ -338,6 +350,6 @@ fn active_nodes(plan: &Plan, protocol: Protocol) -> Vec<usize> {
             .into_iter()
             .map(|(node, _)| node)
             .collect(),
-        Protocol::Pip | Protocol::PipHopping => plan.pip.path.clone(),
+        Protocol::Pip | Protocol::PipHopping | Protocol::Cit => plan.pip.path.clone(),
     }
 }

@@ -11,6 +11,8 @@ use thalweg_wire::phy;
 /// What the sink told of one transfer, all its attempts together.
 pub(super) struct Log {
     pub(super) cycle: Cycle,
+    /// Which attempt, from 1.
+    pub(super) attempt: u32,
     /// First symbol of the first wake-up packet: by the sink's clock, and by true time.
     pub(super) began: Option<(Instant, SimTime)>,
     pub(super) wake_up: Duration,
@@ -30,6 +32,7 @@ impl Log {
     pub(super) fn new(cycle: Cycle) -> Self {
         Self {
             cycle,
+            attempt: 0,
             began: None,
             wake_up: Duration::ZERO,
             failed: None,
@@ -42,6 +45,17 @@ impl Log {
             energy_before: None,
             energy_after: None,
         }
+    }
+
+    /// Another attempt: what the last one brought is forgotten, its time is not.
+    pub(super) fn begin(&mut self, attempt: u32) {
+        self.attempt = attempt;
+        (self.received, self.first_round, self.end) = (0, None, None);
+    }
+
+    /// Whether the attempt ended without the object and without anybody having wanted that.
+    pub(super) fn is_broken(&self) -> bool {
+        self.complete.is_none() && self.refused.is_none() && !matches!(self.end, Some(End::Stopped))
     }
 
     pub(super) fn note(&mut self, at: SimTime, event: mote::Event) -> Option<Step> {

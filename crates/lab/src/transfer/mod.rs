@@ -2,6 +2,7 @@
 //! object. Everything measured comes from the simulation of the nodes' engines.
 
 mod fetch;
+mod forwarded;
 mod log;
 mod object;
 mod report;

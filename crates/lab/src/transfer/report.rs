@@ -42,9 +42,74 @@ pub struct Outcome {
     pub duration_s: f64,
     /// Of it, up to the source's first packet, in seconds.
     pub wake_up_s: f64,
+    /// How many times the transfer was begun; what is said of rounds is of the last time.
+    pub attempts: u32,
     /// How it ended, where it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
     /// The seed of the run.
     pub seed: u64,
+}
+
+impl Outcome {
+    /// Counts a transfer that failed before this one as part of it: its time, the pause of
+    /// `pause_s` seconds between them, its energy and its attempts.
+    pub fn follows(&mut self, failed: &Self, pause_s: f64) {
+        let duration_s = self.duration_s + failed.duration_s + pause_s;
+        if duration_s > 0.0 {
+            let share = self.duration_s / duration_s;
+            self.goodput_kbps *= share;
+            self.utilisation *= share;
+        }
+        self.duration_s = duration_s;
+        self.energy_j += failed.energy_j;
+        self.attempts += failed.attempts;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_transfer_costs_time_energy_and_goodput() {
+        let whole = Outcome {
+            protocol: "p3".to_owned(),
+            testbed: "line5".to_owned(),
+            source: 5,
+            sink: 1,
+            bytes: 59_000,
+            verified: true,
+            goodput_kbps: 160.0,
+            utilisation: 0.8,
+            rounds: 2,
+            first_round_reliability: Some(0.9),
+            retransmitted: Some(0.1),
+            active_nodes: 5,
+            hops: 4,
+            paths: 1,
+            energy_j: 1.0,
+            duration_s: 3.0,
+            wake_up_s: 0.1,
+            attempts: 1,
+            failure: None,
+            seed: 1,
+        };
+        let failed = Outcome {
+            bytes: 0,
+            verified: false,
+            goodput_kbps: 0.0,
+            duration_s: 5.0,
+            energy_j: 2.0,
+            ..whole.clone()
+        };
+        let mut both = whole.clone();
+        both.follows(&failed, 4.0);
+        assert_eq!(
+            (both.duration_s, both.energy_j, both.attempts),
+            (12.0, 3.0, 2)
+        );
+        assert_eq!((both.goodput_kbps, both.utilisation), (40.0, 0.2));
+        assert_eq!((both.bytes, both.rounds), (whole.bytes, whole.rounds));
+    }
 }

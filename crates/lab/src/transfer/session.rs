@@ -13,6 +13,7 @@ use thalweg_medium::Environment;
 use thalweg_planner::Place as PlanPlace;
 use thalweg_protocols::floodnet;
 use thalweg_protocols::mote::{self, Mote};
+use thalweg_protocols::object::ObjectStore;
 use thalweg_sim::{boards, Board, Network, SimError};
 use thalweg_units::{BitRate, Duration, NodeId, SimTime};
 
@@ -110,6 +111,9 @@ pub struct Session {
 pub type Observer<'a> = &'a mut dyn FnMut(Step) -> ControlFlow<()>;
 
 impl Session {
+    /// Longer than any relay waits for a pipeline that has fallen silent (3 s).
+    pub const SETTLING: Duration = Duration::from_secs(4);
+
     /// The nodes of `testbed` in `environment`, switched on; `seed` draws what differs between
     /// runs in the same environment.
     ///
@@ -202,6 +206,23 @@ impl Session {
     /// Offers `object` at node `source`.
     pub fn offer(&mut self, source: usize, object: Arc<[u8]>) {
         self.net.engine_mut(source).store_mut().offer(object);
+    }
+
+    /// Packets of the object that node `source` offers, on `terms`.
+    pub fn packets(&self, source: usize, terms: &super::Terms) -> u32 {
+        let info = self.net.engine(source).pipeline().store().info();
+        info.len.div_ceil(u32::from(terms.payload.bytes()))
+    }
+
+    /// Leaves the network alone until every relay of the last transfer has left its pipeline:
+    /// one that missed the end stays for the inactivity time and hears no wake-up meanwhile.
+    ///
+    /// # Errors
+    /// [`SessionError::Sim`].
+    pub fn settle(&mut self) -> Result<(), SessionError> {
+        let deadline = self.net.now() + Self::SETTLING;
+        self.net.run_until(deadline, |_, _, _| Continue(()))?;
+        Ok(())
     }
 
     /// Hands the sink's events to `handler` until that breaks.

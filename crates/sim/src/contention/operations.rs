@@ -56,6 +56,11 @@ impl Inner {
                 self.drop_pending(n);
                 self.done(n, op);
             }
+            // Bytes reach the microcontroller as they come: there is nothing to read out, a condition
+            // is what the engine makes of a frame, and acknowledgements are its own.
+            RadioOp::Conditional { .. } | RadioOp::Readout { .. } | RadioOp::Answer(_) => {
+                self.refuse(n, op, Refusal::NoSuch);
+            }
             RadioOp::Sense => self.tellings.push_back((n as u32, Telling::Sensed(op))),
             RadioOp::Hear(hear) => {
                 self.nodes[n].hear = hear;

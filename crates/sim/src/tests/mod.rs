@@ -1,7 +1,9 @@
 //! Scripted engines on small networks: the contract, to the nanosecond.
 
 mod contract;
+mod dual;
 mod random_operations;
+mod serial;
 mod whole;
 
 use crate::{boards, Board, Network, Stop};
@@ -9,7 +11,8 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use thalweg_engine::{
-    BoardTiming, Cca, Engine, OpId, RadioEvent, RadioId, RadioOp, Refusal, Request, TxSlot, When,
+    BoardTiming, Cca, Condition, Engine, OpId, RadioEvent, RadioId, RadioOp, Refusal, Request,
+    TxSlot, When,
 };
 use thalweg_medium::{chip::CC2420, Environment};
 use thalweg_units::{Channel, Dbm, Duration, Instant, SimTime};
@@ -22,6 +25,9 @@ pub(super) enum Order {
     Stream(Vec<u8>, When, Cca),
     Listen(u8),
     ListenFor(u8, u8),
+    /// When a frame comes that begins with these bytes, on that channel.
+    Upon(Vec<u8>, u8),
+    Readout(u8),
     Sleep,
     Cancel,
     /// For a radio that there is not.
@@ -145,6 +151,13 @@ impl Engine for Puppet {
                 channel: ch(*c),
                 head_bytes: *n,
             },
+            Order::Upon(bytes, c) => RadioOp::Conditional {
+                slot: TxSlot(0),
+                condition: Condition { offset: 0, bytes },
+                channel: ch(*c),
+                cca: Cca::Skip,
+            },
+            Order::Readout(bytes) => RadioOp::Readout { bytes: *bytes },
             Order::Sleep => RadioOp::Sleep,
             Order::Cancel | Order::OtherRadio | Order::Timeout(_) => RadioOp::Cancel,
         };

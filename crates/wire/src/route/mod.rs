@@ -6,7 +6,14 @@
 //! when the transfer begins after the reference time of *its* flood, so any of them will do as
 //! the time base. Tests: at the end of this file.
 
-use crate::pipeline::{Format, Group, MAX_HOPS, MAX_PAYLOAD};
+mod assembler;
+mod terms;
+
+use assembler::LATER_BIT;
+pub use assembler::{Assembler, Segment, Turn};
+pub use terms::*;
+
+use crate::pipeline::{Format, Group, MAX_HOPS};
 use crate::{Reader, WireError, Writer};
 use thalweg_units::{Channel, Duration, NodeId};
 
@@ -28,196 +35,6 @@ const LEARNING_BIT: u8 = 0x04;
 const CHUNK: usize = MAX_SEGMENT_BYTES - SEGMENT_HEADER_BYTES;
 const MAX_ENCODED: usize = CHUNK * MAX_SEGMENTS;
 const MAX_STAGES: usize = MAX_HOPS as usize + 1;
-
-/// Bytes of payload in each packet: 1..=118, or up to 121 with slim headers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PayloadSize(u8);
-
-impl PayloadSize {
-    /// The largest, P3's default (P3, Fig. 7).
-    pub const MAX: Self = Self(MAX_PAYLOAD as u8);
-
-    /// `bytes` of payload; `None` outside 1..=118.
-    pub const fn new(bytes: u8) -> Option<Self> {
-        if bytes >= 1 && bytes as usize <= MAX_PAYLOAD {
-            Some(Self(bytes))
-        } else {
-            None
-        }
-    }
-    /// `bytes` of payload in frames of `format`; `None` for 0 and for more than a frame holds.
-    pub const fn of_format(bytes: u8, format: Format) -> Option<Self> {
-        if bytes >= 1 && bytes <= format.max_payload() {
-            Some(Self(bytes))
-        } else {
-            None
-        }
-    }
-    /// The largest of `format`.
-    pub const fn max_of(format: Format) -> Self {
-        Self(format.max_payload())
-    }
-    /// How many bytes.
-    pub const fn bytes(self) -> u8 {
-        self.0
-    }
-}
-
-/// What makes up for lost packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Recovery {
-    /// What is missing is told packet by packet and sent again, round after round (P3, section IV-F).
-    #[default]
-    Rounds,
-    /// Packets are symbols of a fountain code, and any as many as the object has, or a few more,
-    /// will do; only how many are missing is told.
-    Fountain {
-        /// Symbols sent at once beyond the object's own, in percent of them.
-        spare: Percent,
-    },
-}
-
-/// Whether a transfer learns who does best while it runs (P3, section VI leaves that to the future).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Learning {
-    /// No.
-    #[default]
-    Off,
-    /// The destination hears each relay of the last but one stage alone, and says who is to speak.
-    LastSpeakers,
-}
-
-/// The reception channel of each stage, C_0 (source) to C_H (destination).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Channels {
-    list: [Channel; MAX_STAGES],
-    hops: u8,
-}
-
-impl Channels {
-    /// The channels of stages 0 to H; `None` unless 1 <= H <= 10.
-    pub fn new(channels: &[Channel]) -> Option<Self> {
-        let hops = u8::try_from(channels.len().checked_sub(1)?).ok()?;
-        if hops == 0 || hops > MAX_HOPS {
-            return None;
-        }
-        let mut list = [Channel::LAST; MAX_STAGES];
-        list[..channels.len()].copy_from_slice(channels);
-        Some(Self { list, hops })
-    }
-    /// H.
-    pub const fn hops(&self) -> u8 {
-        self.hops
-    }
-    /// C_stage; stages beyond H have that of H.
-    pub fn of(&self, stage: u8) -> Channel {
-        self.list[usize::from(stage.min(self.hops))]
-    }
-    /// C_0 to C_H.
-    pub fn as_slice(&self) -> &[Channel] {
-        &self.list[..=usize::from(self.hops)]
-    }
-}
-
-/// Whether the stages' channels change during a transfer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hopping {
-    /// They stay.
-    Fixed,
-    /// All advance by one place of the channel list every two cycles.
-    EveryCyclePair,
-}
-
-/// Which protocol the transfer uses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scheme {
-    /// Several paths, two groups, a packet every cycle.
-    P3,
-    /// One path, a packet every other cycle.
-    Pip(Hopping),
-}
-
-/// A reception ratio in percent, 0..=100 (P3, section IV-E).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Percent(u8);
-
-impl Percent {
-    /// `percent`; `None` above 100.
-    pub const fn new(percent: u8) -> Option<Self> {
-        if percent <= 100 {
-            Some(Self(percent))
-        } else {
-            None
-        }
-    }
-    /// The number.
-    pub const fn get(self) -> u8 {
-        self.0
-    }
-}
-
-/// Which bytes of the source's object are wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ObjectRange {
-    /// Of the first byte.
-    pub offset: u32,
-    /// At most this many; fewer where the object ends before.
-    pub len: u32,
-}
-
-impl ObjectRange {
-    /// All of it.
-    pub const ALL: Self = Self {
-        offset: 0,
-        len: u32::MAX,
-    };
-
-    /// How many bytes of an object of `object_len` bytes lie in the range.
-    pub const fn within(self, object_len: u32) -> u32 {
-        let left = object_len.saturating_sub(self.offset);
-        if left < self.len {
-            left
-        } else {
-            self.len
-        }
-    }
-}
-
-/// A relay of a route.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Member {
-    /// Who.
-    pub node: NodeId,
-    /// At which stage, 1..H.
-    pub stage: u8,
-    /// In which group.
-    pub group: Group,
-}
-
-/// A node's part in a route.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// Has the object: stage 0.
-    Source,
-    /// Forwards.
-    Relay {
-        /// 1..H.
-        stage: u8,
-        /// Whose packets.
-        group: Group,
-    },
-    /// Wants the object: stage H.
-    Destination,
-}
-
-/// How many groups the stages are divided into.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Groups {
-    /// One: the source sends in alternate cycles, every relay forwards every packet.
-    One,
-    /// Two: the source sends in every cycle (P3, section IV-B).
-    Two,
-}
 
 /// A transfer's route and terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -435,7 +252,7 @@ impl Route {
     fn encode(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
         let hops = self.channels.hops();
         let with_options = self.option_bytes() > 0;
-        if self.payload.0 > self.format.max_payload() {
+        if self.payload.bytes() > self.format.max_payload() {
             return Err(WireError::Malformed);
         }
         let scheme = match self.scheme {
@@ -448,15 +265,15 @@ impl Route {
         w.u16(self.sink.get())?
             .u16(self.source.get())?
             .u8(hops | scheme | limited)?;
-        w.u8(self.payload.0)?.u16(self.deadline_s)?;
+        w.u8(self.payload.bytes())?.u16(self.deadline_s)?;
         w.u32(self.range.offset)?.u32(self.range.len)?;
         if let Some(threshold) = self.threshold {
-            w.u8(threshold.0)?;
+            w.u8(threshold.get())?;
         }
         if with_options {
             w.u8(self.options())?;
             if let Recovery::Fountain { spare } = self.recovery {
-                w.u8(spare.0)?;
+                w.u8(spare.get())?;
             }
         }
         for channel in self.channels.as_slice() {
@@ -553,106 +370,5 @@ fn places(hops: u8) -> impl Iterator<Item = (u8, Group)> {
     (1..hops).flat_map(|stage| [(stage, Group::Odd), (stage, Group::Even)])
 }
 
-/// Which of the wake-ups of transfers that begin together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turn {
-    /// The first, or the only one: it begins when everyone listens.
-    First,
-    /// Another one: it follows as soon as the one before it has died down.
-    Later,
-}
-
-const LATER_BIT: u8 = 0x08;
-const COUNT_BITS: u8 = 0x07;
-
-/// What an [`Assembler`] makes of a segment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Segment {
-    /// Of which transfer.
-    pub transfer: u16,
-    /// Its place among the route's segments, from 0.
-    pub index: u8,
-    /// Whether it is of the first wake-up.
-    pub turn: Turn,
-    /// From the reference time of the flood that brought it to the first packet.
-    pub until_start: Duration,
-}
-
-/// Collects the segments of a route. Segments of another transfer put away those of the last.
-#[derive(Debug, Clone)]
-pub struct Assembler {
-    transfer: u16,
-    chunks: [[u8; CHUNK]; MAX_SEGMENTS],
-    lens: [Option<u8>; MAX_SEGMENTS],
-    count: u8,
-}
-
-impl Default for Assembler {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Assembler {
-    /// With nothing collected.
-    pub const fn new() -> Self {
-        Self {
-            transfer: 0,
-            chunks: [[0; CHUNK]; MAX_SEGMENTS],
-            lens: [None; MAX_SEGMENTS],
-            count: 0,
-        }
-    }
-
-    /// Takes a segment, in any order, any number of times.
-    ///
-    /// # Errors
-    /// [`WireError`] where `content` is no segment of a route; nothing changes then.
-    pub fn push(&mut self, content: &[u8]) -> Result<Segment, WireError> {
-        let mut r = Reader::new(content);
-        if r.u8()? != SEGMENT_KIND {
-            return Err(WireError::Malformed);
-        }
-        let (transfer, place, ms) = (r.u16()?, r.u8()?, r.u16()?);
-        let (index, count) = (usize::from(place >> 4), place & COUNT_BITS);
-        let turn = match place & LATER_BIT {
-            0 => Turn::First,
-            _ => Turn::Later,
-        };
-        let chunk = r.rest();
-        if usize::from(count) > MAX_SEGMENTS || index >= usize::from(count) || chunk.len() > CHUNK {
-            return Err(WireError::Malformed);
-        }
-        if transfer != self.transfer || count != self.count {
-            (self.transfer, self.count, self.lens) = (transfer, count, [None; MAX_SEGMENTS]);
-        }
-        self.chunks[index][..chunk.len()].copy_from_slice(chunk);
-        self.lens[index] = u8::try_from(chunk.len()).ok();
-        Ok(Segment {
-            transfer,
-            index: place >> 4,
-            turn,
-            until_start: Duration::from_millis(u64::from(ms)),
-        })
-    }
-
-    /// The route, once all its segments are there and make sense.
-    pub fn route(&self) -> Option<Route> {
-        let mut bytes = [0; MAX_ENCODED];
-        let mut w = Writer::new(&mut bytes);
-        for (chunk, len) in self
-            .chunks
-            .iter()
-            .zip(self.lens)
-            .take(usize::from(self.count))
-        {
-            w.bytes(&chunk[..usize::from(len?)]).ok()?;
-        }
-        let len = w.len();
-        Route::decode(self.transfer, &bytes[..len]).ok()
-    }
-}
-
 #[cfg(test)]
-#[path = "route_tests.rs"]
 mod tests;

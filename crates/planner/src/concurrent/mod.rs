@@ -3,21 +3,28 @@
 //!
 //! The farthest source comes first, then for every other sink the farthest source that fits beside
 //! what is chosen: its relays are free, enough channels are, and what is predicted of it keeps its share
-//! of what it would do alone. Invariants: no node has two parts in a wave, sinks never relay, two
-//! transfers share a channel only under [`Reuse::OutOfEarshot`]. Not modelled: what transfers of a wave
-//! do to each other's frames over neighbouring channels. Tests: below and tests/waves.rs.
+//! of what it would do alone. Lean chains are sought around what others disturb (`earshot.rs`).
+//! Invariants: no node has two parts in a wave, sinks never relay, two transfers share a channel only
+//! under [`Reuse::OutOfEarshot`]. Tests: tests/waves.rs.
+
+mod earshot;
 
 use crate::channels::{apart, counted_back, spread_order, REUSE_DISTANCE};
+use crate::expect::Expected;
 use crate::links::LinkQualities;
 use crate::pairs::channel_support;
 use crate::plan::{Plan, PlanError};
-use crate::request::RouteRequest;
+use crate::request::{RouteRequest, Style};
 use crate::route::plan;
 use crate::topology::Topology;
+use earshot::{free_links, without, Earshot};
 use rand::Rng;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use thalweg_units::Channel;
+use thalweg_units::{Channel, ChannelSet};
+
+/// Fewer channels than the best plan has are worth having where so much of its goodput is left.
+const THRIFT: f64 = 0.97;
 
 /// Whether two transfers of a wave may use the same channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
@@ -108,12 +115,14 @@ pub struct Waves<'a> {
     hops: Vec<Vec<Option<usize>>>,
     /// What every source would do alone, in kbit/s.
     alone: BTreeMap<usize, f64>,
+    expected: Expected,
 }
 
 /// What is taken by the transfers chosen so far.
 struct Taken<'w> {
     plans: &'w [Plan],
     nodes: Vec<bool>,
+    earshot: Earshot,
 }
 
 impl<'a> Waves<'a> {
@@ -129,11 +138,14 @@ impl<'a> Waves<'a> {
                 Topology::new(&free, route.routing_channel, weakest).hops_from(sink)
             })
             .collect();
+        let channels = request.channels.iter().copied().collect();
+        let expected = Expected::new(links, channels, &request.route.model);
         Self {
             links,
             request,
             hops,
             alone: BTreeMap::new(),
+            expected,
         }
     }
 
@@ -225,6 +237,7 @@ impl<'a> Waves<'a> {
         let nothing = Taken {
             plans: &[],
             nodes: vec![false; self.links.nodes()],
+            earshot: Earshot::default(),
         };
         let plan = match self.try_one(source, at, &nothing, rng) {
             Ok(plan) => plan,
@@ -253,7 +266,12 @@ impl<'a> Waves<'a> {
         for (node, _) in plans.iter().flat_map(Plan::active_nodes) {
             nodes[node] = true;
         }
-        let taken = Taken { plans, nodes };
+        let earshot = Earshot::new(&self.expected, &self.request.channels, plans);
+        let taken = Taken {
+            plans,
+            nodes,
+            earshot,
+        };
         // Those at home at a free sink first, then by distance, the farthest first.
         let all: Vec<usize> = (0..self.request.sinks.len()).collect();
         let mut candidates: Vec<(usize, std::cmp::Reverse<usize>, usize, usize)> = pending
@@ -302,6 +320,9 @@ impl<'a> Waves<'a> {
         taken: &Taken<'_>,
         rng: &mut (impl Rng + Clone),
     ) -> Result<Plan, Refused> {
+        if self.request.route.style == Style::Chains {
+            return self.try_chains(source, at, taken, rng);
+        }
         let sink = self.request.sinks[at];
         let others =
             |node: usize| taken.nodes[node] || (node != sink && self.request.sinks.contains(&node));
@@ -355,6 +376,68 @@ impl<'a> Waves<'a> {
             ..route
         };
         plan(&free, &route, rng).map_err(Refused::Plan)
+    }
+
+    /// The same of lean chains, which are sought on the channels that they get: over the hops that
+    /// nobody in the wave disturbs or is disturbed by, on as few channels as will do where others
+    /// may need the rest.
+    fn try_chains(
+        &self,
+        source: usize,
+        at: usize,
+        taken: &Taken<'_>,
+        rng: &mut (impl Rng + Clone),
+    ) -> Result<Plan, Refused> {
+        let sink = self.request.sinks[at];
+        let used = |c: &Channel| taken.plans.iter().any(|plan| plan.channels.contains(c));
+        let open = |c: &Channel| self.request.reuse == Reuse::OutOfEarshot || !used(c);
+        let mut channels: Vec<Channel> = self.request.channels.clone();
+        channels.retain(open);
+        // Best first, but those that nobody uses before all others.
+        channels.sort_by_key(used);
+        channels.truncate(REUSE_DISTANCE);
+        if channels.is_empty() {
+            return Err(Refused::Channels {
+                given: 0,
+                needed: 1,
+            });
+        }
+        let others =
+            |node: usize| taken.nodes[node] || (node != sink && self.request.sinks.contains(&node));
+        let routing = self.request.route.routing_channel;
+        let mut measured = channels.clone();
+        if !measured.contains(&routing) {
+            measured.push(routing);
+        }
+        let free = free_links(self.links, &measured, others, |from, to, channel| {
+            taken.earshot.disturbs(from, to, channel)
+        });
+        let on = |channels: Vec<Channel>| {
+            let route = RouteRequest {
+                source,
+                sink,
+                // Where no chains exist there is no room for more than chains beside others.
+                fallback: Vec::new(),
+                channels,
+                ..self.request.route.clone()
+            };
+            plan(&free, &route, &mut rng.clone())
+        };
+        let full = on(channels.clone()).map_err(Refused::Plan)?;
+        if self.request.sinks.len() == 1 {
+            return Ok(full);
+        }
+        let count = |plan: &Plan| plan.channels.iter().copied().collect::<ChannelSet>().len();
+        let enough = THRIFT * expected(&full);
+        for size in full.hops.min(channels.len())..count(&full) {
+            let thrifty = subsets(&channels, size).into_iter().map(&on);
+            let best = (thrifty.flatten().filter(|plan| expected(plan) >= enough))
+                .max_by(|a, b| expected(a).total_cmp(&expected(b)));
+            if let Some(plan) = best {
+                return Ok(plan);
+            }
+        }
+        Ok(full)
     }
 
     /// Whether the relays of `draft`, receiving on `channels`, and those of `other` leave each
@@ -446,36 +529,21 @@ fn by_stage(plan: &Plan) -> Vec<Vec<usize>> {
     stages
 }
 
-/// The links on `channels` among nodes that are not `taken`.
-fn without(
-    links: &LinkQualities,
-    channels: &[Channel],
-    taken: impl Fn(usize) -> bool,
-) -> LinkQualities {
-    let mut free = LinkQualities::new(links.nodes());
-    if let Some(places) = links.places() {
-        // One place for each node, as before.
-        let _ = free.set_places(places.to_vec());
+/// Sets of `size` of `channels`, the first ones first.
+fn subsets(channels: &[Channel], size: usize) -> Vec<Vec<Channel>> {
+    let Some((&first, rest)) = channels.split_first() else {
+        return match size {
+            0 => vec![Vec::new()],
+            _ => Vec::new(),
+        };
+    };
+    if size == 0 {
+        return vec![Vec::new()];
     }
-    let mut channels = channels.to_vec();
-    channels.sort_unstable();
-    channels.dedup();
-    for channel in channels {
-        for from in (0..links.nodes()).filter(|&node| !taken(node)) {
-            for (to, quality) in links.heard_from(from, channel) {
-                if taken(to) {
-                    continue;
-                }
-                // What was recorded once can be recorded again.
-                let _ = match quality.sent {
-                    Some(sent) => {
-                        let received = (quality.prr * f64::from(sent)).round() as u32;
-                        free.record(from, to, channel, received, sent, quality.rssi)
-                    }
-                    None => free.record_prr(from, to, channel, quality.prr, quality.rssi),
-                };
-            }
-        }
-    }
-    free
+    let with = subsets(rest, size - 1).into_iter().map(|set| {
+        let mut whole = vec![first];
+        whole.extend(set);
+        whole
+    });
+    with.chain(subsets(rest, size)).collect()
 }

@@ -1,0 +1,168 @@
+//! `thalweg collect --protocol fastforward`: one object over a stream.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use serde::Serialize;
+use thalweg_lab::collect::{random_object, Object};
+use thalweg_lab::store::{NewTransfer, Store};
+use thalweg_lab::streams::{self, Carrier, Collected, Order, Progress, StreamFailure};
+use thalweg_lab::testbed::Testbed;
+
+use crate::args::CollectArgs;
+use crate::failure::Failure;
+use crate::job::{store_failure, Watch};
+use crate::output;
+use crate::table::{Align, Table};
+
+/// Fetches one object over a stream, stores it and prints the result.
+pub(crate) fn run(
+    args: &CollectArgs,
+    carrier: Carrier,
+    object: &Object,
+    testbed: Testbed,
+    watch: &mut Watch,
+) -> Result<(), Failure> {
+    let single_radio = [
+        (args.all_nodes, "--all-nodes"),
+        (args.pcap.is_some(), "--pcap"),
+        (args.explain.is_some(), "--explain"),
+        (args.paths.is_some(), "--paths"),
+        (args.hops.is_some(), "--hops"),
+        (args.channels.is_some(), "--channels"),
+    ];
+    if let Some((_, option)) = single_radio.iter().find(|(given, _)| *given) {
+        let name = carrier.name();
+        return Err(Failure::Input(format!(
+            "--protocol {name}: {option} is not for streams"
+        )));
+    }
+    let bytes: Arc<[u8]> = match object {
+        Object::Bytes(bytes) => bytes.clone(),
+        Object::Random { bytes } => random_object(args.seed, *bytes as usize),
+    };
+    let order = Order {
+        testbed: Arc::new(testbed),
+        from: args.from,
+        to: args.to,
+        carrier,
+        payload_bytes: args.payload,
+        losses: args.loss.clone(),
+        seed: args.seed,
+    };
+    let mut observer = |at: Progress| {
+        let detail = format!("{:.1} kbit/s", at.kbps);
+        let (done, total) = (u64::from(at.received), u64::from(at.packets));
+        watch.reporter.counted("packets", &detail, done, total);
+        match watch.interrupt.is_set() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    };
+    let collected = streams::collect(&order, &bytes, &mut observer).map_err(failure)?;
+    watch.reporter.finish();
+    let mut store = Store::open(&args.out).map_err(store_failure)?;
+    let report = serde_json::to_string(&collected).map_err(Failure::job)?;
+    let new = NewTransfer {
+        record: &collected.record,
+        baseline: None,
+        report: &report,
+        campaign: None,
+    };
+    // What arrived is what was sent, as its digest says.
+    let kept = match collected.record.verified {
+        true => store.keep(&new, &bytes).map(Some),
+        false => store.note(&new).map(|_| None),
+    }
+    .map_err(store_failure)?;
+    let stored = kept.map(|kept| (kept.path.display().to_string(), kept.digest));
+    if args.json {
+        output::print_json(&Printed {
+            collected: &collected,
+            stored: stored.as_ref().map(|(path, _)| path),
+        })?;
+    } else {
+        output::print(&text(&collected, stored.as_ref()))?;
+    }
+    match collected.record.verified {
+        true => Ok(()),
+        false => Err(Failure::Job(format!(
+            "{} of {} packets arrived; the stream ended at its sink: {}, at its source: {}",
+            collected.stream.received,
+            collected.stream.packets,
+            collected.stream.end,
+            collected.stream.source_end
+        ))),
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Printed<'a> {
+    #[serde(flatten)]
+    collected: &'a Collected,
+    stored: Option<&'a String>,
+}
+
+fn failure(failure: StreamFailure) -> Failure {
+    match failure.is_input() {
+        true => Failure::input(failure),
+        false => Failure::job(failure),
+    }
+}
+
+fn text(c: &Collected, stored: Option<&(String, String)>) -> String {
+    let (r, s) = (&c.record, &c.stream);
+    let path: Vec<String> = c.path.iter().map(u16::to_string).collect();
+    let mut text = format!(
+        "{}, seed {}: {} from node {} to node {} over {}\n\
+         set up in {:.2} s; {} of {} packets in {:.2} s, {} rounds; on the air {:.1} kbit/s, goodput {:.1}\n\
+         {:.2} J, {:.2} uJ a bit\n\n",
+        r.testbed,
+        r.seed,
+        r.protocol,
+        r.source,
+        r.sink,
+        path.join(" "),
+        s.setup_seconds,
+        s.received,
+        s.packets,
+        s.seconds,
+        s.rounds,
+        c.throughput_kbps,
+        r.goodput_kbps.unwrap_or(0.0),
+        s.joules,
+        1e6 * s.joules / (8.0 * r.bytes as f64)
+    );
+    let mut table = Table::new([
+        ("link", Align::Left),
+        ("on", Align::Left),
+        ("sent", Align::Right),
+        ("again", Align::Right),
+        ("given up", Align::Right),
+        ("withheld", Align::Right),
+        ("overflows", Align::Right),
+        ("queue, mean", Align::Right),
+        ("most", Align::Right),
+    ]);
+    for link in &s.links {
+        table.row([
+            format!("{}-{}", link.from, link.to),
+            link.on.clone(),
+            link.sent.to_string(),
+            link.retransmissions.to_string(),
+            link.unacknowledged.to_string(),
+            link.withheld.to_string(),
+            link.overflows.to_string(),
+            format!("{:.1}", link.queue_mean),
+            link.queue_peak.to_string(),
+        ]);
+    }
+    text.push_str(&table.render());
+    if let Some((path, digest)) = stored {
+        text.push_str(&format!(
+            "\n{} bytes, whole, sha256 {digest}\nstored as {path}\n",
+            r.bytes
+        ));
+    }
+    text
+}

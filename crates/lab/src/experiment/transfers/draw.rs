@@ -1,0 +1,134 @@
+//! Which routes: a survey of the seed's building, pairs of nodes drawn at random, a plan for each.
+
+use super::rate::single_hop_rate;
+use super::{Floors, Transfers};
+use crate::experiment::site::{faithful_survey, Site, Sites};
+use crate::experiment::{ExperimentError, Ticker};
+use crate::transfer::{Survey, Surveyed};
+use crate::variant::{Knowledge, Variant};
+use std::sync::Arc;
+use thalweg_medium::random::{derive, stream};
+use thalweg_planner::channels::spread_order;
+use thalweg_planner::pairs::{suggest_pairs, Floors as PairFloors, Pair, PairOrder, PairRequest};
+use thalweg_planner::{plan, Plan, RouteRequest};
+use thalweg_units::ChannelSet;
+
+/// What the planner of each kind of variant knows.
+struct Known {
+    routing: Arc<Surveyed>,
+    pipeline: Option<Arc<Surveyed>>,
+}
+
+/// A seed's site with its routes.
+pub(in crate::experiment) struct Drawn {
+    pub(super) site: Site,
+    known: Known,
+    pub(in crate::experiment) pairs: Vec<Pair>,
+    /// The effective physical rate, from a single-hop run.
+    pub(super) rate_kbps: f64,
+}
+
+impl Transfers {
+    /// Surveys the site of `seed` and draws its routes.
+    pub(in crate::experiment) fn draw(
+        &self,
+        seed: u64,
+        sites: &Sites,
+        ticker: &Ticker<'_>,
+    ) -> Result<Drawn, ExperimentError> {
+        ticker.go_on()?;
+        let site = sites.site(&self.testbed, seed)?;
+        let routing_channel = self.routing_channel();
+        let channels: ChannelSet = self.channel_list().into_iter().collect();
+        let unfit = |why: String| ExperimentError::Unfit {
+            testbed: self.testbed.clone(),
+            seed,
+            why,
+        };
+        let mut wanted = self.channel_list();
+        wanted.push(routing_channel);
+        if let Some(missing) = wanted.iter().find(|c| !site.testbed.channels.contains(**c)) {
+            return Err(unfit(format!("channel {missing} is not available")));
+        }
+        let routing = sites.survey(&site, faithful_survey(routing_channel), ticker)?;
+        let all = self
+            .protocols
+            .iter()
+            .any(|v| v.knowledge() == Knowledge::PipelineChannels);
+        let pipeline = match all {
+            true => Some(sites.survey(&site, Survey::of(channels), ticker)?),
+            false => None,
+        };
+        let count = self.routes as usize;
+        let request = PairRequest {
+            order: PairOrder::Random,
+            floors: match self.route.floors {
+                Floors::Any => PairFloors::Any,
+                Floors::Different => PairFloors::Different,
+            },
+            min_hops: self.route.min_hops,
+            route: self.request(&site, 0, 0, None),
+            ..PairRequest::new(count)
+        };
+        let mut rng = stream(derive(seed, "routes", &[]), &self.draw, &[]);
+        let pairs = suggest_pairs(&routing.links, &request, &mut rng);
+        if pairs.is_empty() {
+            return Err(unfit(format!(
+                "no two nodes have {} node-distinct paths of {} to {} hops",
+                self.route.min_paths, self.route.min_hops, self.route.max_hops
+            )));
+        }
+        let rate_kbps = single_hop_rate(sites, seed)?;
+        Ok(Drawn {
+            site,
+            known: Known { routing, pipeline },
+            pairs,
+            rate_kbps,
+        })
+    }
+
+    /// The plan of `variant` for a route; none where its planner finds none.
+    pub(in crate::experiment) fn plan(
+        &self,
+        drawn: &Drawn,
+        route: usize,
+        variant: Variant,
+        max_paths: Option<usize>,
+    ) -> Option<Plan> {
+        let pair = drawn.pairs.get(route)?;
+        let request =
+            variant.request(&self.request(&drawn.site, pair.source, pair.sink, max_paths));
+        let known = &drawn.known;
+        let links = match (variant.knowledge(), &known.pipeline) {
+            (Knowledge::PipelineChannels, Some(surveyed)) => &surveyed.links,
+            _ => &known.routing.links,
+        };
+        // One stream for a route and a cell, whatever the variant: `p3` and `pip` share the plan.
+        let ids = [
+            pair.source as u64,
+            pair.sink as u64,
+            max_paths.map_or(0, |m| m as u64),
+        ];
+        let mut rng = stream(derive(drawn.site.seed, "plan", &[]), &self.draw, &ids);
+        plan(links, &request, &mut rng).ok()
+    }
+
+    /// What P3 and PIP ask of the planner.
+    fn request(
+        &self,
+        site: &Site,
+        source: usize,
+        sink: usize,
+        max_paths: Option<usize>,
+    ) -> RouteRequest {
+        let mut request = RouteRequest::new(source, sink);
+        request.routing_channel = self.routing_channel();
+        request.channels = spread_order(&self.channel_list(), request.routing_channel);
+        request.rule.floor = site.testbed.board.chip().noise_floor;
+        request.fallback = request.rule.weaker();
+        request.min_paths = self.route.min_paths;
+        request.max_paths = max_paths;
+        request.max_hops = self.route.max_hops;
+        request
+    }
+}

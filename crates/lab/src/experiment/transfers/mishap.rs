@@ -1,0 +1,86 @@
+//! What may go wrong in the middle of a transfer: faults of single nodes, timed by what has arrived.
+
+use crate::experiment::ExperimentError;
+use crate::transfer::{Session, SessionError, Step, Terms};
+use crate::variant::Variant;
+use serde::{Deserialize, Serialize};
+use std::ops::ControlFlow::{Break, Continue};
+use thalweg_medium::random::{uniform, Stream};
+use thalweg_planner::Plan;
+use thalweg_sim::Fault;
+use thalweg_units::Duration;
+
+/// One thing that goes wrong when half of the packets have arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mishap {
+    /// Nothing.
+    None,
+    /// A relay dies; of P3's paths it is one on the path that PIP takes.
+    RelayDies,
+    /// The sink hears nothing for a second.
+    SinkDeaf,
+    /// The source hears nothing for a second.
+    SourceDeaf,
+}
+
+/// How long a node is deaf.
+const DEAF: Duration = Duration::from_secs(1);
+
+impl Mishap {
+    /// Its name in files and rows.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::RelayDies => "relay-dies",
+            Self::SinkDeaf => "sink-deaf",
+            Self::SourceDeaf => "source-deaf",
+        }
+    }
+
+    /// Whether `plan` has whom it strikes.
+    pub(super) fn can_strike(self, plan: &Plan) -> bool {
+        self != Self::RelayDies || plan.pip.path.len() > 2
+    }
+
+    /// Has it strike `session` at the time at which half of the packets are there without it, as
+    /// the same transfer in `probe` tells.
+    pub(super) fn arrange(
+        self,
+        session: &mut Session,
+        probe: &mut Session,
+        plan: &Plan,
+        variant: Variant,
+        terms: &Terms,
+        rng: &mut Stream,
+    ) -> Result<(), ExperimentError> {
+        let half = probe.packets(plan.source, terms) / 2;
+        let mut watch = |step: Step| match step {
+            Step::Packets { received, .. } if received >= half => Break(()),
+            _ => Continue(()),
+        };
+        match probe.fetch(plan, variant.protocol(), terms, &mut watch) {
+            Err(SessionError::Stopped) => {}
+            // Half of the packets never arrive: there is no middle to strike in.
+            Ok(_) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+        let at = probe.network().now();
+        let until = at + DEAF;
+        let (node, fault) = match self {
+            Self::None => return Ok(()),
+            Self::RelayDies => {
+                let relays = &plan.pip.path[1..plan.pip.path.len() - 1];
+                let drawn = (uniform(rng) * relays.len() as f64) as usize;
+                match relays.get(drawn.min(relays.len().saturating_sub(1))) {
+                    Some(relay) => (*relay, Fault::Dead),
+                    None => return Ok(()),
+                }
+            }
+            Self::SinkDeaf => (plan.sink, Fault::Deaf { until }),
+            Self::SourceDeaf => (plan.source, Fault::Deaf { until }),
+        };
+        session.network().fault_at(at, node, fault);
+        Ok(())
+    }
+}

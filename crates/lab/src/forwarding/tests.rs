@@ -1,0 +1,239 @@
+//! Chains on simulated boards: bounds, losses, the paper's numbers where they are cheap to have.
+
+use super::*;
+use std::sync::Arc;
+use thalweg_engine::Cca;
+use thalweg_medium::{chip::CC2420, Environment};
+use thalweg_sim::boards;
+use thalweg_units::{Dbm, Duration};
+
+fn bench(board: &str, nodes: usize) -> Bench {
+    Bench {
+        environment: Arc::new(Environment::full_mesh(nodes, &CC2420, Dbm(-50.0), 1)),
+        board: boards::load(board).unwrap(),
+        seed: 3,
+    }
+}
+const VARIANTS: [ForwardingName; 3] = [
+    ForwardingName::Copying,
+    ForwardingName::Resending,
+    ForwardingName::Conditional,
+];
+
+#[test]
+fn an_ideal_board_reaches_the_bound_to_within_rounding() {
+    let bench = bench("ideal", 7);
+    for channels in [Channels::One, Channels::PerHop] {
+        for hops in [1, 2, 3, 6] {
+            for forwarding in VARIANTS {
+                let chain = Chain::line(hops, channels, forwarding);
+                let (_, trial) = chain.highest_rate(&bench, 60).unwrap().unwrap();
+                let share = trial.raw().kbps() / chain.paced_bound(&CC2420.phy).kbps();
+                let which = format!("{hops} {channels:?} {forwarding:?}: {share}");
+                assert!(share > 0.9985 && share <= 1.0 + 1e-9, "{which}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_contiki_chain_runs_at_the_papers_rates() {
+    let bench = bench("telosb-contiki", 7);
+    let rate = |chain: Chain| {
+        let (_, trial) = chain.highest_rate(&bench, 100).unwrap().unwrap();
+        assert!(trial.whole && trial.received == 100);
+        trial.raw().kbps()
+    };
+    let single = rate(Chain::line(1, Channels::One, ForwardingName::Copying));
+    assert!((single - 148.0).abs() < 3.0, "{single}");
+    let multi = rate(Chain::line(
+        6,
+        Channels::PerHop,
+        ForwardingName::Conditional,
+    ));
+    assert!((multi - 109.0).abs() < 3.0, "{multi}");
+    let copying = rate(Chain::line(6, Channels::PerHop, ForwardingName::Copying));
+    assert!((1.6..2.2).contains(&(multi / copying)), "{copying}");
+}
+
+#[test]
+fn a_loop_takes_half_the_time_when_nothing_is_copied_on_the_way() {
+    let bench = bench("telosb-contiki", 6);
+    let time = |forwarding| {
+        let chain = Chain::round(6, Channels::PerHop, forwarding);
+        chain.latency(&bench).unwrap().unwrap()
+    };
+    let copying = time(ForwardingName::Copying);
+    let conditional = time(ForwardingName::Conditional);
+    let ratio = conditional.as_secs_f64() / copying.as_secs_f64();
+    assert!((0.42..0.58).contains(&ratio), "{copying} {conditional}");
+}
+
+#[test]
+fn too_fast_loses_and_says_so() {
+    let bench = bench("telosb-contiki", 4);
+    let chain = Chain::line(3, Channels::PerHop, ForwardingName::Copying);
+    let trial = chain.run(&bench, Duration::from_millis(9), 50).unwrap();
+    assert!(!trial.whole && trial.received < 50);
+}
+
+#[test]
+fn one_route_or_two_end_where_they_should() {
+    let pair = Chain::pair(6, Channels::PerHop, ForwardingName::Conditional);
+    assert_eq!(pair.nodes(), 12);
+    assert_eq!((pair.source(), pair.sink()), (0, 11));
+    assert_eq!(pair.routes[0].len(), 7);
+    let inner = |r: &[usize]| r[1..6].to_vec();
+    assert!(inner(&pair.routes[0])
+        .iter()
+        .all(|n| !inner(&pair.routes[1]).contains(n)));
+    assert_eq!(pair.channels[0][5], pair.channels[1][5]);
+    let mut channels = pair.channels.concat();
+    channels.sort();
+    channels.dedup();
+    assert_eq!(channels.len(), 11);
+    assert_eq!(pair.cca, Cca::Skip);
+    let trial = pair
+        .run(&bench("telosb-contiki", 12), Duration::from_millis(12), 40)
+        .unwrap();
+    assert!(trial.whole);
+}
+
+mod bounded {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        /// Whatever the board and the chain, no run delivers more than its bound.
+        #[test]
+        fn no_chain_is_faster_than_its_bound(
+            payload in 0u8..=117, hops in 1usize..=5, many in any::<bool>(), variant in 0usize..3,
+            board in 0usize..3, cca in any::<bool>(), share in 0.9f64..2.5, seed in 0u64..1000,
+        ) {
+            let name = ["ideal", "telosb-contiki", "telosb"][board];
+            let channels = if many { Channels::PerHop } else { Channels::One };
+            let chain = Chain {
+                payload_bytes: payload,
+                cca: if cca { Cca::Require } else { Cca::Skip },
+                ..Chain::line(hops, channels, VARIANTS[variant])
+            };
+            let bench = Bench { seed, ..bench(name, hops + 1) };
+            let bytes = chain.mpdu_bytes() as f64;
+            let interval = Duration::from_secs_f64(bytes * 8.0 / chain.bound().bps() * share);
+            let trial = chain.run(&bench, interval, 40).unwrap();
+            if trial.received > 10 && trial.whole {
+                // Between two events told there is the operating system's pace, not the air's: one
+                // frame's time of it is not the chain's.
+                let slack = 1.0 + 1.5 / f64::from(trial.received);
+                prop_assert!(trial.raw().bps() <= chain.paced_bound(&CC2420.phy).bps() * slack);
+            }
+            if let Some((_, best)) = chain.highest_rate(&bench, 40).unwrap() {
+                let bound = chain.paced_bound(&CC2420.phy);
+                prop_assert!(best.raw().bps() <= bound.bps() * 1.001, "{} of {bound}", best.raw());
+            }
+        }
+    }
+}
+
+/// The two halves of the paper's figure 1.
+#[test]
+fn a_timeline_shows_what_is_on_the_critical_path() {
+    let bench = bench("telosb-contiki", 3);
+    let timeline = |forwarding| {
+        let chain = Chain::line(2, Channels::PerHop, forwarding);
+        let interval = Duration::from_micros(15_400);
+        chain.timeline(&bench, interval, None).unwrap()
+    };
+    // From the relay's last byte in to its first symbol out, and what the microcontroller did then.
+    let between = |t: &Timeline| {
+        let first = |name| {
+            t.bars
+                .iter()
+                .find(|b| b.place == 1 && b.activity == name)
+                .unwrap()
+        };
+        let (end, start) = (first("receive").until_us, first("transmit").from_us);
+        let done = t.bars.iter().filter(|b| b.place == 1 && !b.radio);
+        let done = done.filter(|b| b.from_us >= end - 0.5 && b.until_us <= start);
+        (start - end, done.map(|b| b.activity).collect::<Vec<_>>())
+    };
+    let (copying, conditional) = (
+        timeline(ForwardingName::Copying),
+        timeline(ForwardingName::Conditional),
+    );
+    let (took, work) = between(&copying);
+    assert!((6620.0..6640.0).contains(&took), "{took}");
+    assert_eq!(
+        work,
+        ["interrupt", "read", "system", "write", "channel", "strobe"]
+    );
+    let (took, work) = between(&conditional);
+    assert!((380.0..390.0).contains(&took), "{took}");
+    assert_eq!(work, ["interrupt", "channel", "strobe"]);
+    // The packet that goes out is the one before the one that came in.
+    let relay = |name| {
+        let bars = conditional.bars.iter();
+        bars.filter(|b| b.place == 1 && b.activity == name)
+            .find_map(|b| b.packet)
+    };
+    assert_eq!(relay("receive"), relay("transmit").map(|n| n + 1));
+    for t in [&copying, &conditional] {
+        for (row, one) in t.bars.iter().enumerate() {
+            let next = t.bars.get(row + 1);
+            let overlaps = next.is_some_and(|n| {
+                (n.place, n.radio) == (one.place, one.radio) && n.from_us < one.until_us - 1e-6
+            });
+            assert!(!overlaps, "{one:?} {next:?}");
+        }
+        let text = t.to_text(118);
+        assert_eq!(text.lines().count(), 1 + 9 + 2);
+        assert!(text.contains("relay 1  radio |RRR"));
+    }
+    let svg = timelines_svg(&[copying.clone(), conditional.of_places(&[1])]);
+    assert!(svg.starts_with("<svg") && svg.matches("relay 1").count() == 2);
+}
+
+#[test]
+fn foreign_frames_between_packets_change_nothing_below_the_highest_rate() {
+    // A node beside the chain speaks on the second hop's channel while that is idle, and another
+    // protocol's node would be as little understood.
+    let bench = bench("telosb-contiki", 4);
+    let chain = Chain::line(2, Channels::PerHop, ForwardingName::Conditional);
+    let interval = Duration::from_millis(30);
+    let mut net = chain.open(&bench, interval).unwrap();
+    use std::ops::ControlFlow::Continue;
+    use thalweg_protocols::forward::{Command, Config, Event, Exits, Forwarding, Origin, Role};
+    let other = Config {
+        role: Role::End,
+        previous: [None; 2],
+        origin: Origin::Header,
+        listen: chain.channels[0][0],
+        exits: Exits::One(chain.channels[0][0]),
+        forwarding: Forwarding::Copying,
+        cca: Cca::Skip,
+        hold: Duration::from_secs(1),
+        payload_bytes: 50,
+    };
+    net.command(3, Command::Join(other));
+    let send = |after_ms, payload_bytes, packets| Command::Send {
+        first: 0,
+        packets,
+        payload_bytes,
+        after: Duration::from_millis(after_ms),
+        interval,
+    };
+    net.command(0, send(20, 117, 52));
+    net.command(3, send(33, 50, 50));
+    let mut got = Vec::new();
+    let until = thalweg_units::SimTime::from_nanos(3_000_000_000);
+    net.run_until(until, |_, n, event| {
+        if let (2, Event::Received { number, .. }) = (n, event) {
+            got.push(number);
+        }
+        Continue(())
+    })
+    .unwrap();
+    assert_eq!(got, (0..52).collect::<Vec<_>>());
+}

@@ -1,0 +1,367 @@
+//! What radio, bus and microcontroller of a chain's nodes do over a stretch of time, as text, as a
+//! picture and as data: CIT's figure 1, of a chain of one's own.
+//!
+//! Times are true time from the stretch's beginning, which is that of a reception at the first
+//! relay. Rows are the nodes in the order of the hops. Tests: `tests.rs`, the text's snapshot.
+
+use super::chain::{Bench, Chain, ChainError};
+use crate::plot::svg::{Anchor, Svg, FAINT, GRID, INK};
+use serde::Serialize;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
+use thalweg_protocols::forward::Command;
+use thalweg_sim::Activity;
+use thalweg_units::{Duration, SimTime};
+use thalweg_wire::forward::Repr;
+
+/// Packets in front of the one that is shown, so that the pipeline is full.
+const BEFORE: u16 = 12;
+
+/// One thing that a node did.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Bar {
+    /// Its place in the chain, 0 for the source.
+    pub place: usize,
+    /// Beginning, in microseconds from the stretch's.
+    pub from_us: f64,
+    /// End.
+    pub until_us: f64,
+    /// What it did.
+    pub activity: &'static str,
+    /// Whether the radio did it, not the microcontroller.
+    pub radio: bool,
+    /// Whether it kept the bus.
+    pub bus: bool,
+    /// The channel, of what was on the air.
+    pub channel: Option<u8>,
+    /// The packet's number, of what had to do with one; frames that are sent again have none.
+    pub packet: Option<u16>,
+    #[serde(skip)]
+    kind: Activity,
+}
+
+/// A stretch of time of a chain.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Timeline {
+    /// What is shown.
+    pub title: String,
+    /// How long it is, in microseconds.
+    pub length_us: f64,
+    /// From packet to packet, in microseconds.
+    pub interval_us: f64,
+    /// Nodes of the chain, by place.
+    pub nodes: Vec<usize>,
+    /// What they did, by node and time.
+    pub bars: Vec<Bar>,
+}
+
+/// An activity's name, its letter in text and its colour.
+const fn look(activity: Activity) -> (&'static str, char, &'static str) {
+    match activity {
+        Activity::Calibrate => ("calibrate", '~', "#cfd6de"),
+        Activity::Transmit => ("transmit", 'T', "#d1495b"),
+        Activity::Receive => ("receive", 'R', "#2e86ab"),
+        Activity::Corrupt => ("corrupt", 'x', "#7f7f7f"),
+        Activity::Interrupt => ("interrupt", 'i', "#6a4c93"),
+        Activity::Read => ("read", 'r', "#8ac6d1"),
+        Activity::Load => ("write", 'w', "#edae49"),
+        Activity::Strobe => ("strobe", 's', "#3d5a40"),
+        Activity::Retune => ("channel", 'c', "#a3b18a"),
+        Activity::Os => ("system", 'o', "#b8b0c8"),
+    }
+}
+const ALL: [Activity; 10] = [
+    Activity::Transmit,
+    Activity::Receive,
+    Activity::Corrupt,
+    Activity::Calibrate,
+    Activity::Interrupt,
+    Activity::Read,
+    Activity::Load,
+    Activity::Strobe,
+    Activity::Retune,
+    Activity::Os,
+];
+
+/// The rows of a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Radio,
+    Bus,
+    Mcu,
+}
+const PARTS: [(Part, &str); 3] = [
+    (Part::Radio, "radio"),
+    (Part::Bus, "bus"),
+    (Part::Mcu, "mcu"),
+];
+
+impl Bar {
+    fn stands_in(&self, part: Part) -> bool {
+        match part {
+            Part::Radio => self.radio,
+            Part::Bus => self.bus,
+            Part::Mcu => !self.radio,
+        }
+    }
+}
+
+/// A bar before its times are known: node, beginning, end.
+type Seen = (usize, SimTime, SimTime, Bar);
+
+impl Chain {
+    /// What its nodes do for `length` (or a little more than an interval), packets coming at
+    /// `interval`, from the moment the first relay begins to receive.
+    ///
+    /// # Errors
+    /// [`ChainError`].
+    pub fn timeline(
+        &self,
+        bench: &Bench,
+        interval: Duration,
+        length: Option<Duration>,
+    ) -> Result<Timeline, ChainError> {
+        let nodes = self.routes.first().cloned().unwrap_or_default();
+        let mut net = self.open(bench, interval)?;
+        let length = length.unwrap_or(Duration::from_nanos(interval.as_nanos() / 8 * 9));
+        let spans: Arc<Mutex<Vec<Seen>>> = Arc::default();
+        let (hook, order) = (spans.clone(), nodes.clone());
+        net.spans(Some(Box::new(move |span| {
+            let packet = span.mpdu.and_then(|m| Repr::parse(m).ok());
+            // The last node of a loop is its first.
+            let Some(place) = order.iter().position(|n| *n == span.node) else {
+                return;
+            };
+            let bar = Bar {
+                place,
+                from_us: 0.0,
+                until_us: 0.0,
+                activity: look(span.activity).0,
+                radio: span.activity.is_radio(),
+                bus: span.activity.takes_bus(),
+                channel: span.channel.map(|c| c.number()),
+                packet: packet.map(|p| p.number),
+                kind: span.activity,
+            };
+            let mut spans = hook.lock().unwrap_or_else(PoisonError::into_inner);
+            spans.push((span.node, span.from, span.until, bar));
+        })));
+        let packets = BEFORE + 4 + 2 * self.hops() as u16;
+        net.command(
+            self.source(),
+            Command::Send {
+                first: 0,
+                packets,
+                payload_bytes: self.payload_bytes,
+                after: interval,
+                interval,
+            },
+        );
+        let end = net.now() + interval * u64::from(packets) + length;
+        net.run_until(end, |_, _, _| ControlFlow::Continue(()))?;
+        net.spans(None);
+        let spans = std::mem::take(&mut *spans.lock().unwrap_or_else(PoisonError::into_inner));
+        let source = self.source();
+        let sent = |s: &&Seen| s.0 == source && s.3.kind == Activity::Transmit;
+        let begins = spans
+            .iter()
+            .filter(sent)
+            .nth(usize::from(BEFORE))
+            .map(|s| s.1);
+        let origin = begins.unwrap_or(SimTime::ZERO);
+        let until = origin + length;
+        let us = |at: SimTime| at.max(origin).min(until).since(origin).as_micros_f64();
+        let mut bars: Vec<Bar> = spans
+            .into_iter()
+            .filter(|(_, from, to, _)| *to > origin && *from < until)
+            .map(|(_, from, to, bar)| Bar {
+                from_us: us(from),
+                until_us: us(to),
+                ..bar
+            })
+            .collect();
+        bars.sort_by(|a, b| {
+            let key = |b: &Bar| (b.place, !b.radio);
+            key(a).cmp(&key(b)).then(a.from_us.total_cmp(&b.from_us))
+        });
+        Ok(Timeline {
+            title: format!(
+                "{}, {} payload bytes, a packet each {:.0} us",
+                self.forwarding.name(),
+                self.payload_bytes,
+                interval.as_micros_f64()
+            ),
+            length_us: length.as_micros_f64(),
+            interval_us: interval.as_micros_f64(),
+            nodes,
+            bars,
+        })
+    }
+}
+
+impl Timeline {
+    /// Only these places of the chain.
+    #[must_use]
+    pub fn of_places(mut self, places: &[usize]) -> Self {
+        self.bars.retain(|b| places.contains(&b.place));
+        self
+    }
+
+    fn places(&self) -> Vec<usize> {
+        let mut places: Vec<usize> = self.bars.iter().map(|b| b.place).collect();
+        places.sort_unstable();
+        places.dedup();
+        places
+    }
+
+    fn name(&self, place: usize) -> String {
+        let last = self.nodes.len().saturating_sub(1);
+        match place {
+            0 => "source".to_owned(),
+            p if p == last => "sink".to_owned(),
+            p => format!("relay {p}"),
+        }
+    }
+
+    /// As text of `columns` columns: a row each for radio, bus and microcontroller of each node; of
+    /// what happens within one column, what takes longest.
+    pub fn to_text(&self, columns: usize) -> String {
+        let width = columns.saturating_sub(16).max(20);
+        let step = self.length_us / width as f64;
+        let mut text = format!("{}\n", self.title);
+        let mut used = Vec::new();
+        for place in self.places() {
+            for (row, (part, name)) in PARTS.into_iter().enumerate() {
+                let node = if row == 0 {
+                    self.name(place)
+                } else {
+                    String::new()
+                };
+                let mut line = format!("{node:<9}{name:<6}|");
+                for column in 0..width {
+                    let (from, until) = (step * column as f64, step * (column + 1) as f64);
+                    let bars = self
+                        .bars
+                        .iter()
+                        .filter(|b| b.place == place && b.stands_in(part));
+                    let longest = bars
+                        .map(|b| (b.until_us.min(until) - b.from_us.max(from), b.kind))
+                        .filter(|(time, _)| *time > step * 0.1)
+                        .max_by(|a, b| a.0.total_cmp(&b.0));
+                    line.push(match longest {
+                        Some((_, kind)) => {
+                            used.push(kind);
+                            look(kind).1
+                        }
+                        None => '.',
+                    });
+                }
+                text.push_str(&line);
+                text.push('\n');
+            }
+        }
+        let mut legend = String::new();
+        for kind in ALL.into_iter().filter(|k| used.contains(k)) {
+            let (name, letter, _) = look(kind);
+            legend.push_str(&format!("  {letter} {name}"));
+        }
+        text.push_str(&format!(
+            "{:16}0 ms to {:.2} ms, {step:.0} us a column\n",
+            "",
+            self.length_us / 1e3
+        ));
+        text.push_str(&format!("{:14}{legend}\n", ""));
+        text
+    }
+}
+
+/// `timelines` below each other, to one scale, as a picture.
+pub fn timelines_svg(timelines: &[Timeline]) -> String {
+    const LEFT: f64 = 96.0;
+    const WIDTH: f64 = 860.0;
+    const ROW: f64 = 16.0;
+    let longest = timelines.iter().map(|t| t.length_us).fold(1.0, f64::max);
+    let heights: Vec<f64> = timelines
+        .iter()
+        .map(|t| 52.0 + t.places().len() as f64 * (3.0 * ROW + 8.0))
+        .collect();
+    let height = 40.0 + heights.iter().sum::<f64>() + 30.0;
+    let mut svg = Svg::new(
+        LEFT + WIDTH + 24.0,
+        height,
+        "Radio, bus and microcontroller over time",
+    );
+    let x = |us: f64| LEFT + us / longest * WIDTH;
+    let mut at = LEFT;
+    for kind in ALL {
+        let (name, _, colour) = look(kind);
+        svg.rect(at, 14.0, 10.0, 10.0, &format!("fill=\"{colour}\""), None);
+        svg.text((at + 14.0, 23.0), Anchor::Start, 11.0, INK, name);
+        at += 84.0;
+    }
+    let mut top = 40.0;
+    for (timeline, height) in timelines.iter().zip(heights) {
+        svg.text(
+            (LEFT, top + 16.0),
+            Anchor::Start,
+            13.0,
+            INK,
+            &timeline.title,
+        );
+        let mut y = top + 26.0;
+        let bottom = top + height - 22.0;
+        let mut tick = 0.0;
+        while tick <= timeline.length_us {
+            svg.line(
+                (x(tick), y),
+                (x(tick), bottom),
+                &format!("stroke=\"{GRID}\""),
+            );
+            let label = format!("{:.0} ms", tick / 1e3);
+            svg.text(
+                (x(tick), bottom + 13.0),
+                Anchor::Middle,
+                10.0,
+                FAINT,
+                &label,
+            );
+            tick += if longest > 40_000.0 { 5_000.0 } else { 1_000.0 };
+        }
+        for place in timeline.places() {
+            for (row, (part, name)) in PARTS.into_iter().enumerate() {
+                if row == 0 {
+                    let node = timeline.name(place);
+                    svg.text((6.0, y + 12.0), Anchor::Start, 11.0, INK, &node);
+                }
+                svg.text((LEFT - 6.0, y + 12.0), Anchor::End, 10.0, FAINT, name);
+                let bars = timeline.bars.iter();
+                for bar in bars.filter(|b| b.place == place && b.stands_in(part)) {
+                    let (_, _, colour) = look(bar.kind);
+                    let (from, until) = (x(bar.from_us), x(bar.until_us));
+                    let what = match bar.packet {
+                        Some(number) => format!("{} packet {number}", bar.activity),
+                        None => bar.activity.to_owned(),
+                    };
+                    let hint = format!("{what}, {:.0} us", bar.until_us - bar.from_us);
+                    let style = format!("fill=\"{colour}\"");
+                    svg.rect(
+                        from,
+                        y + 1.0,
+                        (until - from).max(0.4),
+                        ROW - 3.0,
+                        &style,
+                        Some(&hint),
+                    );
+                    if let (Some(number), true) = (bar.packet, until - from > 26.0) {
+                        let middle = ((from + until) / 2.0, y + 11.5);
+                        svg.text(middle, Anchor::Middle, 9.0, "#fff", &number.to_string());
+                    }
+                }
+                y += ROW;
+            }
+            y += 8.0;
+        }
+        top += height;
+    }
+    svg.finish()
+}

@@ -1,0 +1,186 @@
+//! One object over a stream, from a node to the base station: the main job on nodes with two radios.
+
+use super::{run, Carrier, Ground, Loss, Observer, Outcome, StreamFailure, Terms};
+use crate::store::TransferRecord;
+use crate::testbed::Testbed;
+use serde::Serialize;
+use std::sync::Arc;
+use thalweg_medium::random::derive;
+use thalweg_planner::streams::{Radios, StreamPlan};
+use thalweg_units::{BitRate, Duration, NodeId};
+use thalweg_wire::{phy, stream};
+
+/// What is to be fetched, and how.
+#[derive(Debug, Clone)]
+pub struct Order {
+    /// The network; its nodes have two radios.
+    pub testbed: Arc<Testbed>,
+    /// The node that has the object; the farthest that can be reached where none is named.
+    pub from: Option<NodeId>,
+    /// The base station; the testbed's where none is named.
+    pub to: Option<NodeId>,
+    /// What carries it.
+    pub carrier: Carrier,
+    /// Payload bytes of a packet; what is too many is cut to the most there can be.
+    pub payload_bytes: u8,
+    /// Losses to inject.
+    pub losses: Vec<Loss>,
+    /// Of everything random.
+    pub seed: u64,
+}
+
+/// An object that was fetched, or not.
+#[derive(Debug, Clone, Serialize)]
+pub struct Collected {
+    /// What the store remembers; the fields below say it again, in JSON.
+    #[serde(skip)]
+    pub record: TransferRecord,
+    /// What carried it.
+    pub protocol: String,
+    /// The network.
+    pub testbed: String,
+    /// Where it was, by node id.
+    pub source: u16,
+    /// Where it went.
+    pub sink: u16,
+    /// Its length.
+    pub bytes: u64,
+    /// It is there, whole.
+    pub verified: bool,
+    /// Kbit/s of the object; none where it is not whole.
+    pub goodput_kbps: Option<f64>,
+    /// Joules of all nodes on the path.
+    pub energy_j: f64,
+    /// Seconds from the source's beginning to the last packet.
+    pub duration_s: f64,
+    /// Of everything random.
+    pub seed: u64,
+    /// What became of the stream.
+    pub stream: Outcome,
+    /// Kbit/s with every byte on the air counted, as FastForward's evaluation does.
+    pub throughput_kbps: f64,
+    /// The path, node ids from source to sink.
+    pub path: Vec<u16>,
+}
+
+/// The application asks for what is missing as often as this.
+const REPAIRS: u32 = 40;
+
+/// Fetches `object`.
+///
+/// # Errors
+/// [`StreamFailure`].
+pub fn collect(
+    order: &Order,
+    object: &[u8],
+    observer: Observer<'_>,
+) -> Result<Collected, StreamFailure> {
+    let testbed = &order.testbed;
+    let unfit = |why: String| StreamFailure::Unfit {
+        testbed: testbed.name.clone(),
+        why,
+    };
+    let payload_bytes = order.payload_bytes.clamp(1, stream::MAX_PAYLOAD as u8);
+    let packets = object.len().div_ceil(usize::from(payload_bytes));
+    if packets == 0 || packets >= usize::from(u16::MAX) {
+        return Err(unfit("a stream has 1 to 65534 packets".to_owned()));
+    }
+    let index = |id: NodeId| {
+        let known = testbed.index_of(id);
+        known.ok_or_else(|| unfit(format!("there is no node {id}")))
+    };
+    let sink = order.to.map_or(Ok(testbed.sink_index()), index)?;
+    let source = order.from.map(index).transpose()?;
+    let psdu = stream::HEADER_BYTES + usize::from(payload_bytes) + phy::FCS_BYTES;
+    let ground = Ground::new(testbed.clone(), order.seed)?;
+    let plan = plan(&ground, order.carrier, source, sink)?;
+    let ground = ground.with_losses(&order.losses, psdu)?;
+    let terms = Terms {
+        carrier: order.carrier,
+        payload_bytes,
+        repairs: REPAIRS,
+        deadline: Duration::from_secs(1_200),
+        ..Terms::default()
+    };
+    let path: Vec<u16> = ground.ids(&plan).iter().map(|id| id.get()).collect();
+    let hops = plan.links.len() as u32;
+    let (source, seed) = (plan.nodes[0], derive(order.seed, "stream", &[]));
+    let mut outcomes = run(&ground, &[(plan, object.to_vec())], &terms, seed, observer)?;
+    let Some(outcome) = outcomes.pop() else {
+        return Err(unfit("nothing was run".to_owned()));
+    };
+    let time = Duration::from_nanos((outcome.seconds * 1e9) as u64);
+    let goodput = BitRate::of_bytes(object.len() as u64, time).kbps();
+    let id = |n: usize| testbed.id_of(n).unwrap_or(testbed.sink);
+    let record = TransferRecord {
+        protocol: order.carrier.name().to_owned(),
+        testbed: testbed.name.clone(),
+        source: id(source),
+        sink: id(sink),
+        bytes: object.len() as u64,
+        verified: outcome.verified,
+        goodput_kbps: outcome.verified.then_some(goodput),
+        utilisation: None,
+        rounds: outcome.rounds,
+        first_round_reliability: None,
+        active_nodes: path.len() as u32,
+        hops,
+        paths: 1,
+        energy_j: outcome.joules,
+        duration_s: outcome.seconds,
+        seed: order.seed,
+    };
+    Ok(Collected {
+        protocol: record.protocol.clone(),
+        testbed: record.testbed.clone(),
+        source: record.source.get(),
+        sink: record.sink.get(),
+        bytes: record.bytes,
+        verified: record.verified,
+        goodput_kbps: record.goodput_kbps,
+        energy_j: record.energy_j,
+        duration_s: record.duration_s,
+        seed: record.seed,
+        record,
+        throughput_kbps: outcome.throughput().kbps(),
+        stream: outcome,
+        path,
+    })
+}
+
+/// The plan from `source`, or from the node that is farthest from the sink of those that have one.
+fn plan(
+    ground: &Ground,
+    carrier: Carrier,
+    source: Option<usize>,
+    sink: usize,
+) -> Result<StreamPlan, StreamFailure> {
+    let from = |source: usize| {
+        let mut request = ground.request(source, sink, None);
+        if carrier == Carrier::Burst {
+            (request.radios, request.calling) = (Radios::First, None);
+        }
+        ground.plan(&request, &[])
+    };
+    if let Some(source) = source {
+        return from(source);
+    }
+    let place = |n: usize| ground.environment.ears.get(n).and_then(|ear| ear.placement);
+    let away = |n: usize| match (place(n), place(sink)) {
+        (Some(a), Some(b)) => a.position.distance_m(&b.position),
+        _ => 0.0,
+    };
+    let mut others: Vec<usize> = (0..ground.testbed.len()).filter(|n| *n != sink).collect();
+    others.sort_by(|a, b| away(*b).total_cmp(&away(*a)).then(a.cmp(b)));
+    let mut last = None;
+    for source in others {
+        match from(source) {
+            Ok(plan) => return Ok(plan),
+            Err(why) => last = last.or(Some(why)),
+        }
+    }
+    Err(last.unwrap_or_else(|| StreamFailure::Unfit {
+        testbed: ground.testbed.name.clone(),
+        why: "there is one node".to_owned(),
+    }))
+}

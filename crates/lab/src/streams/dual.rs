@@ -1,0 +1,429 @@
+//! FastForward on simulated nodes: calls from the sink, then packets, then what became of them.
+
+use super::{Ground, LinkReport, Observer, Outcome, Progress, StreamFailure, Terms};
+use crate::transfer::{digest, Memory};
+use std::ops::ControlFlow::{Break, Continue};
+use std::sync::Arc;
+use thalweg_engine::Engine;
+use thalweg_planner::streams::StreamPlan;
+use thalweg_protocols::fastforward::{
+    Call, Command, End, Event, FastForward, Path, Range, Version, MAX_RANGES, STREAMS,
+};
+use thalweg_sim::Network;
+use thalweg_units::{Duration, SimTime};
+
+type Net = Network<FastForward<Memory>>;
+
+/// A stream as the sink's application sees it.
+struct Watched<'a> {
+    plan: &'a StreamPlan,
+    object: &'a [u8],
+    have: Vec<bool>,
+    repeated: u32,
+    ordered: SimTime,
+    begun: Option<SimTime>,
+    last: Option<SimTime>,
+    round: u32,
+    end: Option<End>,
+    source_end: Option<End>,
+    joules: Vec<f64>,
+}
+
+/// Nodes are asleep for so long before the first call.
+const BEFORE: Duration = Duration::from_secs(2);
+/// A stream that ended at its sink may still be ending at other nodes.
+const AFTER: Duration = Duration::from_millis(1500);
+
+pub(super) fn run(
+    ground: &Ground,
+    plans: &[(StreamPlan, Vec<u8>)],
+    terms: &Terms,
+    version: Version,
+    seed: u64,
+    observer: Observer<'_>,
+) -> Result<Vec<Outcome>, StreamFailure> {
+    let ids: Vec<_> = ground.testbed.nodes.iter().map(|n| n.id).collect();
+    let engines = (ids.iter())
+        .map(|id| FastForward::new(*id, terms.config, Memory::default()))
+        .collect();
+    let mut board = ground.board.clone();
+    board.bus = terms.bus;
+    let mut net = Net::new(ground.environment.clone(), &[board], engines, seed)?;
+    let mut streams = Vec::new();
+    for (plan, object) in plans {
+        if let Some(source) = plan.nodes.first() {
+            let store = net.engine_mut(*source).store_mut();
+            store.offer(Arc::from(object.as_slice()));
+        }
+        let packets = object
+            .len()
+            .div_ceil(usize::from(terms.payload_bytes.max(1)));
+        streams.push(Watched {
+            plan,
+            object,
+            have: vec![false; packets],
+            repeated: 0,
+            ordered: SimTime::ZERO,
+            begun: None,
+            last: None,
+            round: 0,
+            end: None,
+            source_end: None,
+            joules: Vec::new(),
+        });
+    }
+    let deadline = SimTime::ZERO + BEFORE + terms.deadline;
+    net.run_until(SimTime::ZERO + BEFORE, |_, _, _| Continue(()))?;
+    let air_bytes = air_bytes(terms);
+    // Calls take the sink's second radio: a stream that comes in on that one is called last.
+    let mut order: Vec<usize> = (0..streams.len()).collect();
+    order.sort_by_key(|n| {
+        let last = streams[*n].plan.links.last();
+        last.is_some_and(|on| on.same_band(terms.config.calling))
+    });
+    for which in order {
+        streams[which].joules = (streams[which].plan.nodes.iter())
+            .map(|n| net.joules(*n))
+            .collect();
+        open(ground, &mut net, &mut streams[which], which, terms, version)?;
+        // The sink calls one stream after the other.
+        follow(&mut net, &mut streams, air_bytes, deadline, observer, |s| {
+            s[which].begun.is_some() || s[which].end.is_some()
+        })?;
+    }
+    if let Some((node, after, fault)) = terms.death {
+        let at = net.now() + after;
+        net.fault_at(at, node, fault);
+    }
+    loop {
+        follow(&mut net, &mut streams, air_bytes, deadline, observer, |s| {
+            s.iter().all(|s| s.end.is_some())
+        })?;
+        let rest = net.now() + AFTER;
+        let mut quiet = |_: Progress| Continue(());
+        follow(
+            &mut net,
+            &mut streams,
+            air_bytes,
+            rest.min(deadline),
+            &mut quiet,
+            |_| false,
+        )?;
+        let wants = |s: &Watched<'_>| s.round < terms.repairs && s.have.contains(&false);
+        let Some(which) = streams
+            .iter()
+            .position(wants)
+            .filter(|_| net.now() < deadline)
+        else {
+            break;
+        };
+        streams[which].round += 1;
+        streams[which].end = None;
+        open(ground, &mut net, &mut streams[which], which, terms, version)?;
+    }
+    let mut outcomes = Vec::new();
+    for stream in &streams {
+        outcomes.push(outcome(ground, &mut net, stream, terms));
+    }
+    Ok(outcomes)
+}
+
+/// Bytes of a full packet on the air.
+pub(super) fn air_bytes(terms: &Terms) -> u32 {
+    let mpdu = thalweg_wire::stream::HEADER_BYTES + usize::from(terms.payload_bytes);
+    let byte = thalweg_wire::phy::BYTE.as_nanos();
+    (thalweg_wire::phy::air_time(mpdu).as_nanos() / byte) as u32
+}
+
+/// The sink calls the path of a stream, for all its packets or those that are missing.
+fn open(
+    ground: &Ground,
+    net: &mut Net,
+    stream: &mut Watched<'_>,
+    which: usize,
+    terms: &Terms,
+    version: Version,
+) -> Result<(), StreamFailure> {
+    let nodes = ground.ids(stream.plan);
+    let path = Path::new(&nodes, &stream.plan.links).ok_or_else(|| StreamFailure::Unfit {
+        testbed: ground.testbed.name.clone(),
+        why: format!("a path of {} nodes does not fit a call", nodes.len()),
+    })?;
+    let mut ranges = [None; MAX_RANGES];
+    if stream.round > 0 {
+        for (to, range) in ranges.iter_mut().zip(missing(&stream.have)) {
+            *to = Some(range);
+        }
+    }
+    if stream.round == 0 {
+        stream.ordered = net.now();
+    }
+    let sink = stream.plan.nodes.last().copied().unwrap_or(0);
+    net.command(
+        sink,
+        Command::Open(Call {
+            stream: which as u8,
+            round: stream.round as u8,
+            version,
+            payload_bytes: terms.payload_bytes,
+            path,
+            ranges,
+        }),
+    );
+    Ok(())
+}
+
+/// Runs of packets that are not there.
+fn missing(have: &[bool]) -> Vec<Range> {
+    let mut ranges: Vec<Range> = Vec::new();
+    for (number, _) in have.iter().enumerate().filter(|(_, have)| !**have) {
+        let number = number as u16;
+        match ranges.last_mut() {
+            Some(range) if range.first + range.count == number => range.count += 1,
+            _ => ranges.push(Range {
+                first: number,
+                count: 1,
+            }),
+        }
+    }
+    ranges
+}
+
+/// Lets the network run until `done`, or until the deadline.
+fn follow(
+    net: &mut Net,
+    streams: &mut [Watched<'_>],
+    air_bytes: u32,
+    deadline: SimTime,
+    observer: Observer<'_>,
+    done: impl Fn(&[Watched<'_>]) -> bool,
+) -> Result<(), StreamFailure> {
+    if done(streams) {
+        return Ok(());
+    }
+    let mut stopped = false;
+    net.run_until(deadline, |at, node, event| {
+        let of = match event {
+            Event::Begun { stream, .. }
+            | Event::Received { stream, .. }
+            | Event::Ended { stream, .. }
+            | Event::Refused { stream } => usize::from(stream),
+        };
+        let Some(stream) = streams.get_mut(of) else {
+            return Continue(());
+        };
+        let is_sink = stream.plan.nodes.last() == Some(&node);
+        match event {
+            Event::Begun { .. } => {
+                stream.begun.get_or_insert(at);
+            }
+            Event::Received { number, .. } if is_sink => {
+                match stream.have.get_mut(usize::from(number)) {
+                    Some(have) if !*have => *have = true,
+                    _ => stream.repeated += 1,
+                }
+                stream.last = Some(at);
+                let received = (streams.iter())
+                    .map(|s| s.have.iter().filter(|h| **h).count() as u32)
+                    .sum();
+                let packets = streams.iter().map(|s| s.have.len() as u32).sum();
+                let begun = streams.iter().filter_map(|s| s.begun).min().unwrap_or(at);
+                let seconds = at.since(begun).as_secs_f64().max(1e-9);
+                let bits = f64::from(received) * f64::from(air_bytes) * 8.0;
+                if received % 16 == 0 || received == packets {
+                    let kbps = bits / seconds / 1e3;
+                    let progress = Progress {
+                        received,
+                        packets,
+                        kbps,
+                    };
+                    if observer(progress).is_break() {
+                        stopped = true;
+                        return Break(());
+                    }
+                }
+            }
+            Event::Ended { why, .. } => {
+                if is_sink {
+                    stream.end = Some(why);
+                } else if stream.plan.nodes.first() == Some(&node) {
+                    stream.source_end = Some(why);
+                }
+            }
+            Event::Refused { .. } if is_sink => stream.end = Some(End::Closed),
+            Event::Received { .. } | Event::Refused { .. } => {}
+        }
+        match done(streams) {
+            true => Break(()),
+            false => Continue(()),
+        }
+    })?;
+    match stopped {
+        true => Err(StreamFailure::Stopped),
+        false => Ok(()),
+    }
+}
+
+fn outcome(ground: &Ground, net: &mut Net, stream: &Watched<'_>, terms: &Terms) -> Outcome {
+    let nodes = &stream.plan.nodes;
+    let id = |n: usize| ground.testbed.id_of(n).map_or(0, |id| id.get());
+    let links = (nodes.windows(2).zip(&stream.plan.links))
+        .map(|(pair, on)| {
+            let engine = net.engine(pair[0]);
+            // A node on the path of one stream has one part; its counts are in the place it had.
+            let counts = (0..STREAMS)
+                .map(|at| engine.counts(at))
+                .max_by_key(|counts| counts.sent)
+                .unwrap_or_default();
+            LinkReport {
+                from: id(pair[0]),
+                to: id(pair[1]),
+                on: on.to_string(),
+                sent: counts.sent,
+                retransmissions: counts.retransmissions,
+                unacknowledged: counts.unacknowledged,
+                overflows: counts.overflows,
+                withheld: counts.withheld,
+                duplicates: counts.duplicates,
+                queue_peak: u32::from(counts.queue_peak),
+                queue_mean: f64::from(counts.queue_sum) / f64::from(counts.taken.max(1)),
+            }
+        })
+        .collect();
+    let joules = (nodes.iter().zip(&stream.joules))
+        .map(|(n, before)| net.joules(*n) - before)
+        .sum();
+    let received = stream.have.iter().filter(|have| **have).count() as u32;
+    let sink = nodes.last().copied().unwrap_or(0);
+    // The sink's memory holds one object: of two streams, what arrived last.
+    let bytes = net.engine_mut(sink).store_mut().take(stream.object.len());
+    let whole = received as usize == stream.have.len();
+    let seconds = match (stream.begun, stream.last) {
+        (Some(begun), Some(last)) => last.since(begun).as_secs_f64(),
+        _ => 0.0,
+    };
+    let setup_seconds = match stream.begun {
+        Some(begun) => begun.since(stream.ordered).as_secs_f64(),
+        None => 0.0,
+    };
+    Outcome {
+        packets: stream.have.len() as u32,
+        received,
+        repeated: stream.repeated,
+        air_bytes: air_bytes(terms),
+        seconds,
+        setup_seconds,
+        rounds: stream.round + 1,
+        end: told(ground, stream.end),
+        source_end: told(ground, stream.source_end),
+        verified: whole && digest(&bytes) == digest(stream.object),
+        joules,
+        links,
+    }
+}
+
+fn told(_ground: &Ground, end: Option<End>) -> String {
+    match end {
+        None => "under way".to_owned(),
+        Some(End::Complete) => "complete".to_owned(),
+        Some(End::Silent) => "silent".to_owned(),
+        Some(End::Broken { neighbour }) => format!("node {neighbour} does not answer"),
+        Some(End::Closed) => "closed".to_owned(),
+    }
+}
+
+/// A path that a protocol without calls carries an object over.
+pub(super) struct Chain<'a> {
+    pub(super) plan: &'a StreamPlan,
+    pub(super) object: &'a [u8],
+    pub(super) terms: &'a Terms,
+    pub(super) air_bytes: u32,
+}
+
+/// A path over which nothing arrives for so long has nothing more to give.
+const PATIENCE: Duration = Duration::from_secs(4);
+
+impl Chain<'_> {
+    pub(super) fn packets(&self) -> usize {
+        let bytes = usize::from(self.terms.payload_bytes.max(1));
+        self.object.len().div_ceil(bytes)
+    }
+
+    /// Lets the source begin with `send` once the nodes are asleep, and sees what arrives, in events of
+    /// the sink that `number` makes packets of.
+    pub(super) fn follow<E: Engine>(
+        &self,
+        net: &mut Network<E>,
+        send: E::Command,
+        observer: Observer<'_>,
+        number: impl Fn(E::Event) -> Option<u16>,
+    ) -> Result<Outcome, StreamFailure> {
+        let nodes = &self.plan.nodes;
+        net.run_until(SimTime::ZERO + BEFORE, |_, _, _| Continue(()))?;
+        let before: Vec<f64> = nodes.iter().map(|n| net.joules(*n)).collect();
+        let begun = net.now();
+        let (source, sink) = (nodes.first().copied(), nodes.last().copied());
+        net.command(source.unwrap_or(0), send);
+        let mut have = vec![false; self.packets()];
+        let (mut repeated, mut received, mut last, mut stopped) = (0, 0u32, begun, false);
+        let deadline = begun + self.terms.deadline;
+        while (received as usize) < have.len() && net.now() < deadline && !stopped {
+            let until = (net.now() + PATIENCE).min(deadline);
+            let (came_before, packets) = (received, have.len() as u32);
+            net.run_until(until, |at, node, event| {
+                let Some(number) = number(event).filter(|_| Some(node) == sink) else {
+                    return Continue(());
+                };
+                match have.get_mut(usize::from(number)) {
+                    Some(have) if !*have => *have = true,
+                    _ => {
+                        repeated += 1;
+                        return Continue(());
+                    }
+                }
+                received += 1;
+                last = at;
+                let bits = f64::from(received) * f64::from(self.air_bytes) * 8.0;
+                let progress = Progress {
+                    received,
+                    packets,
+                    kbps: bits / 1e3 / at.since(begun).as_secs_f64().max(1e-9),
+                };
+                if received % 16 == 0 && observer(progress).is_break() {
+                    stopped = true;
+                }
+                match received == packets || stopped {
+                    true => Break(()),
+                    false => Continue(()),
+                }
+            })?;
+            if received == came_before {
+                break;
+            }
+        }
+        if stopped {
+            return Err(StreamFailure::Stopped);
+        }
+        let joules = (nodes.iter().zip(before))
+            .map(|(n, b)| net.joules(*n) - b)
+            .sum();
+        let end = match received as usize == have.len() {
+            true => "complete",
+            false => "silent",
+        };
+        Ok(Outcome {
+            packets: have.len() as u32,
+            received,
+            repeated,
+            air_bytes: self.air_bytes,
+            seconds: last.since(begun).as_secs_f64(),
+            setup_seconds: 0.0,
+            rounds: 1,
+            end: end.to_owned(),
+            source_end: "complete".to_owned(),
+            verified: false,
+            joules,
+            links: Vec::new(),
+        })
+    }
+}

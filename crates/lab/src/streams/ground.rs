@@ -1,0 +1,231 @@
+//! Where streams run: a site in two bands, with losses that were asked for, and what a planner knows
+//! of it beforehand (FastForward determines paths and channels beforehand too, section III-B).
+
+use super::StreamFailure;
+use crate::testbed::{Board as BoardKind, Testbed};
+use std::str::FromStr;
+use std::sync::Arc;
+use thalweg_medium::{EarId, Environment};
+use thalweg_planner::streams::{Radio, Radios, StreamPlan, StreamRequest};
+use thalweg_protocols::fastforward::Config;
+use thalweg_sim::{boards, Board};
+use thalweg_units::{Channel, Channel900, Db, Dbm, NodeId, Tuning};
+
+/// Loss injected on a link: what one node sends is lost at another, whatever the protocol.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Loss {
+    /// The sender.
+    pub from: NodeId,
+    /// The receiver.
+    pub to: NodeId,
+    /// Share of full data frames that is lost, 0 to 0.99; of shorter frames less, as symbols are hit.
+    pub share: f64,
+}
+
+impl FromStr for Loss {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong =
+            || format!("{text:?}: expected FROM-TO:SHARE with a share from 0 to 0.99, as 3-4:0.2");
+        let (link, share) = text.split_once(':').ok_or_else(wrong)?;
+        let (from, to) = link.split_once('-').ok_or_else(wrong)?;
+        let node = |id: &str| id.trim().parse().ok().and_then(|id| NodeId::new(id).ok());
+        let share: f64 = share.trim().parse().map_err(|_| wrong())?;
+        match (node(from), node(to)) {
+            (Some(from), Some(to)) if from != to && (0.0..=0.99).contains(&share) => {
+                Ok(Self { from, to, share })
+            }
+            _ => Err(wrong()),
+        }
+    }
+}
+
+/// A site for streams.
+#[derive(Debug, Clone)]
+pub struct Ground {
+    /// The testbed.
+    pub testbed: Arc<Testbed>,
+    /// Its nodes' board.
+    pub board: Board,
+    /// Both bands' ears.
+    pub environment: Arc<Environment>,
+    /// Seed of the site.
+    pub seed: u64,
+    losses: Vec<Loss>,
+    /// Reception ratio and interference of each pair, by band and channel.
+    links: Arc<Links>,
+}
+
+#[derive(Debug)]
+pub(super) struct Links {
+    nodes: usize,
+    /// Reception ratio and level, by place of the channel, then sender, then receiver; 2.4 GHz before
+    /// 900 MHz.
+    of: Vec<(f32, Option<f32>)>,
+}
+
+/// Signals this much below the noise floor disturb nobody.
+const HARMLESS: Db = Db(-3.0);
+
+impl Ground {
+    /// `testbed` as `seed` draws it.
+    ///
+    /// # Errors
+    /// [`StreamFailure::Unfit`] where its nodes have one radio, or its links were measured in one band.
+    pub fn new(testbed: Arc<Testbed>, seed: u64) -> Result<Self, StreamFailure> {
+        let unfit = |why: &str| StreamFailure::Unfit {
+            testbed: testbed.name.clone(),
+            why: why.to_owned(),
+        };
+        let board = match testbed.board {
+            BoardKind::Opal => boards::load("opal")?,
+            _ => {
+                return Err(unfit(
+                    "streams need nodes with two radios (board = \"opal\")",
+                ))
+            }
+        };
+        let second = board
+            .second
+            .ok_or_else(|| unfit("its board has one radio"))?;
+        let environment = testbed
+            .realise_dual([board.chip, second.chip], seed)
+            .ok_or_else(|| unfit("its links were measured in one band, streams need two"))?;
+        let boards = [board.clone(), board.with_second_radio()];
+        let links = Arc::new(Links::of(&environment, testbed.len(), &boards));
+        Ok(Self {
+            testbed,
+            board,
+            environment: Arc::new(environment),
+            seed,
+            losses: Vec::new(),
+            links,
+        })
+    }
+
+    /// The same with `losses` in both bands, for data frames of `psdu_bytes`.
+    ///
+    /// # Errors
+    /// [`StreamFailure::Unfit`] where a node is not the testbed's.
+    pub fn with_losses(
+        mut self,
+        losses: &[Loss],
+        psdu_bytes: usize,
+    ) -> Result<Self, StreamFailure> {
+        let mut environment = (*self.environment).clone();
+        for loss in losses {
+            let index = |id: NodeId| {
+                self.testbed
+                    .index_of(id)
+                    .ok_or_else(|| StreamFailure::Unfit {
+                        testbed: self.testbed.name.clone(),
+                        why: format!("there is no node {id}"),
+                    })
+            };
+            let (from, to) = (index(loss.from)?, index(loss.to)?);
+            for band in 0..2 {
+                let ear = |n: usize| EarId((n + band * self.testbed.len()) as u32);
+                environment = environment.with_loss(ear(from), ear(to), loss.share, psdu_bytes);
+            }
+        }
+        self.environment = Arc::new(environment);
+        self.losses.extend_from_slice(losses);
+        Ok(self)
+    }
+    /// The losses that were injected.
+    pub fn losses(&self) -> &[Loss] {
+        &self.losses
+    }
+
+    /// A request over this site's channels, but the one on which nodes are called.
+    pub fn request(&self, source: usize, sink: usize, via: Option<Vec<usize>>) -> StreamRequest {
+        StreamRequest {
+            source,
+            sink,
+            via,
+            ghz2_4: self.testbed.channels.iter().collect(),
+            mhz900: (1..=Channel900::COUNT as u8)
+                .filter_map(Channel900::new)
+                .filter(|c| Tuning::Mhz900(*c) != Config::CALLING)
+                .collect(),
+            radios: Radios::Alternating,
+            calling: Some(Config::CALLING),
+        }
+    }
+    /// A plan for `request` beside `others`. What was injected is not known to it.
+    ///
+    /// # Errors
+    /// [`StreamFailure::Plan`].
+    pub fn plan(
+        &self,
+        request: &StreamRequest,
+        others: &[StreamPlan],
+    ) -> Result<StreamPlan, StreamFailure> {
+        Ok(request.plan(&*self.links, others)?)
+    }
+    /// Channels for the path of `plan` on the first radio alone, as `links` knows it: the clearest there
+    /// are. None where the path cannot be planned.
+    pub(super) fn on_one_radio(&self, plan: &StreamPlan, links: &Links) -> Vec<Channel> {
+        let mut request = match (plan.nodes.first(), plan.nodes.last()) {
+            (Some(source), Some(sink)) => self.request(*source, *sink, Some(plan.nodes.clone())),
+            _ => return Vec::new(),
+        };
+        request.radios = Radios::First;
+        let planned = request.plan(links, &[]);
+        planned.map_or_else(
+            |_| Vec::new(),
+            |p| p.links.iter().map(|on| on.place()).collect(),
+        )
+    }
+    /// What a planner knows of the links.
+    pub(super) fn links(&self) -> &Links {
+        &self.links
+    }
+    /// Node ids of a plan.
+    pub fn ids(&self, plan: &StreamPlan) -> Vec<NodeId> {
+        let ids = plan.nodes.iter().filter_map(|n| self.testbed.id_of(*n));
+        ids.collect()
+    }
+}
+
+impl Links {
+    /// Of `nodes` nodes with the radios of `boards`, a band each.
+    pub(super) fn of(environment: &Environment, nodes: usize, boards: &[Board]) -> Self {
+        let mut of = Vec::with_capacity(boards.len() * Channel::COUNT * nodes * nodes);
+        for (band, board) in boards.iter().enumerate() {
+            let expected = environment.expected(127, board.tx_power);
+            let floor: Dbm = board.chip.noise_floor + HARMLESS;
+            for channel in Channel::all() {
+                for from in 0..nodes {
+                    for to in 0..nodes {
+                        let ear = |n: usize| EarId((n + band * nodes) as u32);
+                        let (a, b) = (ear(from), ear(to));
+                        let level = (environment.mean_rssi(a, b, channel))
+                            .map(|rssi| rssi.0 + board.tx_power.0)
+                            .filter(|level| *level > floor.0);
+                        let ratio = level.map_or(0.0, |_| expected(a, b, channel));
+                        of.push((ratio as f32, level.map(|level| level as f32)));
+                    }
+                }
+            }
+        }
+        Self { nodes, of }
+    }
+    fn at(&self, from: usize, to: usize, on: Tuning) -> Option<&(f32, Option<f32>)> {
+        let band = usize::from(matches!(on, Tuning::Mhz900(_)));
+        let channel = band * Channel::COUNT + on.place().index();
+        self.of.get((channel * self.nodes + from) * self.nodes + to)
+    }
+}
+
+impl Radio for Links {
+    fn nodes(&self) -> usize {
+        self.nodes
+    }
+    fn reception(&self, from: usize, to: usize, on: Tuning) -> f64 {
+        self.at(from, to, on).map_or(0.0, |link| f64::from(link.0))
+    }
+    fn level(&self, from: usize, to: usize, on: Tuning) -> Option<f64> {
+        self.at(from, to, on)?.1.map(f64::from)
+    }
+}

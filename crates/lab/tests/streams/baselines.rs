@@ -1,0 +1,48 @@
+//! The single-radio protocols, whose shares of the radio's rate follow from their slots and copies.
+
+use super::*;
+
+fn share(got: &Outcome) -> f64 {
+    got.throughput().kbps() / 2.5
+}
+
+#[test]
+fn bursts_halve_the_rate_and_pay_for_their_wake_ups() {
+    let ground = row(1);
+    let got: Vec<Outcome> = [1, 2, 4]
+        .map(|hops| {
+            go(
+                &ground,
+                &path(&ground, hops),
+                240,
+                &terms(Carrier::Burst),
+                1,
+            )
+        })
+        .into();
+    assert!(got.iter().all(|o| o.verified && o.repeated == 0), "{got:?}");
+    // One hop: bursts of 12 packets of 5.15 ms and half a wake-up interval each, 62.5 ms.
+    assert!((30.0..42.0).contains(&share(&got[0])), "{}", share(&got[0]));
+    assert!((15.0..23.0).contains(&share(&got[1])), "{}", share(&got[1]));
+    assert!((15.0..23.0).contains(&share(&got[2])), "{}", share(&got[2]));
+}
+
+#[test]
+fn pips_two_slots_hold_two_frames_and_two_copies() {
+    let ground = row(1);
+    for hops in [2, 5] {
+        let got = go(&ground, &path(&ground, hops), 200, &terms(Carrier::Pip), 1);
+        // PIP's rounds of repair are left out.
+        assert!(got.received >= 195 && got.repeated == 0, "{got:?}");
+        assert!((21.0..29.0).contains(&share(&got)), "{}", share(&got));
+    }
+}
+
+#[test]
+fn two_radios_are_four_times_as_fast() {
+    let ground = row(1);
+    let plan = path(&ground, 4);
+    let one = share(&go(&ground, &plan, 240, &terms(Carrier::Burst), 1));
+    let two = share(&go(&ground, &plan, 240, &terms(FULL), 1));
+    assert!((3.3..5.0).contains(&(two / one)), "{two} {one}");
+}

@@ -1,0 +1,59 @@
+//! Streams over simulated nodes with two radios: what FastForward promises, over random paths, losses
+//! and queues; how streams end when something is wrong; and what nothing may exceed.
+#![allow(clippy::unwrap_used)]
+
+mod baselines;
+mod ends;
+mod promises;
+
+use std::ops::ControlFlow::Continue;
+use std::sync::Arc;
+use thalweg_lab::streams::{run, Carrier, Ground, Outcome, Terms, Version};
+use thalweg_lab::testbed::Testbed;
+use thalweg_planner::streams::StreamPlan;
+
+const FULL: Carrier = Carrier::FastForward(Version::Full);
+const NO_BACK_PRESSURE: Carrier = Carrier::FastForward(Version::NoBackPressure);
+const NO_ACK: Carrier = Carrier::FastForward(Version::NoAck);
+
+/// A row of Opals without luck or foreign traffic.
+const ROW: &str = r#"
+name = "row"
+board = "opal"
+sink = 1
+nodes = [
+    { id = 1, x_m = 0.0, y_m = 0.0 }, { id = 2, x_m = 8.0, y_m = 0.0 },
+    { id = 3, x_m = 16.0, y_m = 0.0 }, { id = 4, x_m = 24.0, y_m = 0.0 },
+    { id = 5, x_m = 32.0, y_m = 0.0 }, { id = 6, x_m = 40.0, y_m = 0.0 },
+    { id = 7, x_m = 48.0, y_m = 0.0 },
+]
+[propagation]
+model = "open_plan"
+shadowing_db = 0.0
+tx_spread_db = 0.0
+noise_spread_db = 0.0
+"#;
+
+fn row(seed: u64) -> Ground {
+    Ground::new(Arc::new(Testbed::from_toml(ROW, "row").unwrap()), seed).unwrap()
+}
+fn path(ground: &Ground, hops: usize) -> StreamPlan {
+    let via = (0..=hops).rev().collect();
+    ground
+        .plan(&ground.request(hops, 0, Some(via)), &[])
+        .unwrap()
+}
+fn object(packets: usize) -> Vec<u8> {
+    (0..packets * 100).map(|n| (n * 31 % 253) as u8).collect()
+}
+fn go(ground: &Ground, plan: &StreamPlan, packets: usize, terms: &Terms, seed: u64) -> Outcome {
+    let plans = [(plan.clone(), object(packets))];
+    let mut outcomes = run(ground, &plans, terms, seed, &mut |_| Continue(())).unwrap();
+    outcomes.remove(0)
+}
+fn terms(carrier: Carrier) -> Terms {
+    Terms {
+        carrier,
+        ..Terms::default()
+    }
+}

@@ -1,0 +1,589 @@
+//! FastForward: bulk data over nodes with two radios, received on one and sent on on the other
+//! (Ekbatanifard, Sommer, Kusy, Iyer and Langendoen).
+//!
+//! Owns a node: asleep on a calling channel, called into a stream, source, relay or sink of up to two
+//! streams, asleep again. One link's sending is in `sender.rs`, one stream's part in `part.rs`. Time
+//! base: the node's clock. Invariants: each packet is handed to the sink's store once; a stream ends at
+//! every node, in one [`Event::Ended`]. Does not choose paths or channels. Tests: `tests.rs`, and
+//! `crates/lab/tests/streams/`.
+
+mod config;
+mod orders;
+mod part;
+mod sender;
+#[cfg(test)]
+mod tests;
+
+pub use config::{Command, Config, Counts, End, Event, MAX_QUEUE};
+pub use orders::radio_of;
+pub use thalweg_wire::stream::{Call, Path, Range, Version, MAX_PATH, MAX_RANGES};
+
+use crate::fifo::Fifo;
+use crate::object::ObjectStore;
+use orders::{Orders, Want};
+use part::{Batch, Part, Taken};
+use sender::{Sender, Verdict};
+use thalweg_engine::{Engine, RadioEvent, RadioId, Request};
+use thalweg_units::{Duration, Instant, NodeId, Tuning};
+use thalweg_wire::addressed::Ack;
+use thalweg_wire::stream::{Content, Packet};
+use thalweg_wire::FrameBuf;
+
+/// Streams that a node takes part in at once: a sink's two (section III-A).
+pub const STREAMS: usize = 2;
+/// The sender's number of a call; those below are streams'.
+const CALLING: u8 = STREAMS as u8;
+/// How long a node that was called waits before it goes on: until the call would have come again, were
+/// its acknowledgement lost.
+const SETTLING: Duration = Duration::from_millis(20);
+
+/// A call that is passed on towards the source.
+#[derive(Debug, Clone, Copy)]
+struct Calling {
+    call: Call,
+    to: NodeId,
+    frame: FrameBuf,
+    until: Instant,
+}
+
+/// What a sleeping node's first radio does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Nap {
+    /// It does something else.
+    Off,
+    Asleep {
+        until: Instant,
+    },
+    Awake {
+        until: Instant,
+    },
+}
+
+/// A node.
+#[derive(Debug)]
+pub struct FastForward<S> {
+    id: NodeId,
+    store: S,
+    config: Config,
+    orders: Orders,
+    parts: [Option<Part>; STREAMS],
+    /// What happened on streams that are over, by the place they had.
+    past: [Counts; STREAMS],
+    calling: Option<Calling>,
+    caller: Sender,
+    /// A call was taken and has to be passed on, or begun with, then.
+    settle: Option<(Instant, usize)>,
+    nap: Nap,
+    events: Fifo<Event, 16>,
+    calls: u8,
+}
+
+impl<S: ObjectStore> FastForward<S> {
+    /// A node that sleeps and waits for calls; `store` holds what it sends or takes what it receives.
+    pub const fn new(id: NodeId, config: Config, store: S) -> Self {
+        let zero = Instant::from_nanos(0);
+        Self {
+            id,
+            store,
+            config,
+            orders: Orders::NONE,
+            parts: [const { None }; STREAMS],
+            past: [ZERO; STREAMS],
+            calling: None,
+            caller: Sender::new(id.get()),
+            settle: None,
+            nap: Nap::Asleep { until: zero },
+            events: Fifo::new(16),
+            calls: 0,
+        }
+    }
+    /// What was received, and what is sent.
+    pub const fn store(&self) -> &S {
+        &self.store
+    }
+    /// The same, to change.
+    pub fn store_mut(&mut self) -> &mut S {
+        &mut self.store
+    }
+    /// What happened on this node's streams so far.
+    pub fn counts(&self, at: usize) -> Counts {
+        let past = self.past.get(at).copied().unwrap_or_default();
+        let now = self.parts.get(at).and_then(Option::as_ref);
+        now.map_or(past, |part| past.and(part.counts))
+    }
+    /// Packets in the queue of this node's stream.
+    pub fn queue_len(&self, at: usize) -> usize {
+        let part = self.parts.get(at).and_then(Option::as_ref);
+        part.map_or(0, |part| part.queue.len())
+    }
+    /// Whether it takes part in nothing.
+    pub fn is_idle(&self) -> bool {
+        self.calling.is_none() && self.parts.iter().all(Option::is_none)
+    }
+
+    fn tell(&mut self, event: Event) {
+        // There is room: each call into the engine tells of two things at most.
+        let _ = self.events.push(event);
+    }
+    const fn calling_channel(&self) -> Tuning {
+        self.config.calling
+    }
+    fn place_of(&self, stream: u8) -> Option<usize> {
+        let is_it = |p: &Option<Part>| p.as_ref().is_some_and(|p| p.call.stream == stream);
+        self.parts.iter().position(is_it)
+    }
+
+    /// Takes a part in the stream of `call`, if it fits; says where it is kept.
+    fn join(&mut self, now: Instant, call: Call) -> Option<usize> {
+        let place = call.path.place(self.id)?;
+        let at = self.parts.iter().position(Option::is_none)?;
+        // From the first packet on it is the silence that counts; until then the calls of others.
+        let wait = self.config.wake_interval * u64::from(self.config.call_intervals);
+        let hops = call.path.hops() as u64;
+        let heard_by = now + wait * hops + self.config.silence;
+        let part = Part::new(call, place, self.config.queue, heard_by)?;
+        self.parts[at] = Some(part);
+        Some(at)
+    }
+
+    /// Calls the node before this one on the path, or begins where there is none.
+    fn call_on(&mut self, now: Instant, at: usize) {
+        let Some(part) = self.parts.get(at).and_then(Option::as_ref) else {
+            return;
+        };
+        let Some(previous) = part.previous else {
+            return self.begin(at);
+        };
+        let (call, to) = (part.call, previous.node);
+        self.calls = self.calls.wrapping_add(1);
+        let Ok(frame) = call.frame(self.calls, self.id, to) else {
+            return self.leave(now, at, End::Broken { neighbour: to }, None);
+        };
+        let most = self.config.wake_interval * u64::from(self.config.call_intervals);
+        self.calling = Some(Calling {
+            call,
+            to,
+            frame,
+            until: now + most,
+        });
+        let channel = self.calling_channel();
+        self.orders.want(Want::Listen(channel));
+        self.orders.answer(channel, Some(self.id));
+        self.orders.want(Want::Send(CALLING, channel));
+        self.caller.begin(self.calls);
+    }
+
+    /// The call was taken, or nobody answered.
+    fn called(&mut self, now: Instant, verdict: Verdict) {
+        let Some(calling) = self.calling else { return };
+        match verdict {
+            Verdict::Again => {
+                let channel = self.calling_channel();
+                self.orders.want(Want::Again(CALLING, channel));
+            }
+            Verdict::Delivered => {
+                self.calling = None;
+                if let Some(at) = self.place_of(calling.call.stream) {
+                    self.tune(at);
+                }
+            }
+            Verdict::GivenUp => {
+                self.calling = None;
+                if let Some(at) = self.place_of(calling.call.stream) {
+                    let neighbour = calling.to;
+                    self.leave(now, at, End::Broken { neighbour }, None);
+                }
+            }
+        }
+    }
+
+    /// Turns the radios to a stream's links.
+    fn tune(&mut self, at: usize) {
+        let me = self.id;
+        let Some(part) = self.parts.get_mut(at).and_then(Option::as_mut) else {
+            return;
+        };
+        self.nap = Nap::Off;
+        if let Some(next) = part.next {
+            self.orders.answer(next.on, None);
+            self.orders.want(Want::Listen(next.on));
+        }
+        if let Some(previous) = part.previous {
+            part.answers = part.may_answer();
+            self.orders.answer(previous.on, part.answers.then_some(me));
+            self.orders.want(Want::Listen(previous.on));
+        }
+    }
+
+    /// Leaves a stream; the radios go back to low power where no other needs them.
+    fn leave(&mut self, now: Instant, at: usize, why: End, packets: Option<u16>) {
+        let Some(part) = self.parts.get_mut(at).and_then(Option::take) else {
+            return;
+        };
+        self.past[at] = self.past[at].and(part.counts);
+        let stream = part.call.stream;
+        if self.calling.is_some_and(|c| c.call.stream == stream) {
+            self.calling = None;
+            self.caller = Sender::new(self.id.get());
+        }
+        if self.settle.is_some_and(|(_, settling)| settling == at) {
+            self.settle = None;
+        }
+        self.tell(Event::Ended {
+            stream,
+            why,
+            packets,
+        });
+        for radio in [RadioId(0), RadioId(1)] {
+            let uses = |p: &Part| {
+                let hops = [p.previous, p.next];
+                hops.iter().flatten().any(|hop| radio_of(hop.on) == radio)
+            };
+            if !self.parts.iter().flatten().any(uses) {
+                self.orders.want(Want::Sleep(radio));
+            }
+        }
+        self.nap_again(now);
+    }
+    fn nap_again(&mut self, now: Instant) {
+        if self.is_idle() {
+            self.nap = Nap::Asleep {
+                until: now + self.config.wake_interval,
+            };
+        }
+    }
+
+    /// Passes acknowledgements or withholds them, as the queue of a stream says.
+    fn regulate(&mut self, at: usize) {
+        let me = self.id;
+        let Some(part) = self.parts.get_mut(at).and_then(Option::as_mut) else {
+            return;
+        };
+        let (Some(previous), may) = (part.previous, part.may_answer()) else {
+            return;
+        };
+        if may != part.answers {
+            part.answers = may;
+            self.orders.answer(previous.on, may.then_some(me));
+        }
+    }
+
+    /// Gives the radio a stream's next packet, if it has none.
+    fn send_next(&mut self, at: usize) {
+        if self.calling.is_some() || self.settle.is_some() {
+            return;
+        }
+        let Self { parts, store, .. } = self;
+        let Some(part) = parts.get_mut(at).and_then(Option::as_mut) else {
+            return;
+        };
+        let (Some(next), true) = (part.next, part.sender.is_idle()) else {
+            return;
+        };
+        part.make(|offset, into| store.read(offset, into));
+        let Some(front) = part.queue.front() else {
+            return;
+        };
+        part.sender.begin(front.sequence);
+        part.counts.sent += 1;
+        self.orders.want(Want::Send(at as u8, next.on));
+    }
+
+    /// What became of the packet at the front of a stream's queue.
+    fn decided(&mut self, now: Instant, at: usize, verdict: Verdict) {
+        let Some(part) = self.parts.get_mut(at).and_then(Option::as_mut) else {
+            return;
+        };
+        let Some(next) = part.next else { return };
+        match verdict {
+            Verdict::Again => {
+                part.counts.retransmissions += 1;
+                self.orders.want(Want::Again(at as u8, next.on));
+                return;
+            }
+            Verdict::Delivered => part.lost = 0,
+            Verdict::GivenUp => {
+                part.counts.unacknowledged += 1;
+                part.lost += 1;
+            }
+        }
+        let was_end = part.queue.pop().is_some_and(|sent| sent.is_end);
+        if part.lost >= self.config.give_up {
+            let neighbour = next.node;
+            return self.leave(now, at, End::Broken { neighbour }, None);
+        }
+        if was_end || part.is_done() {
+            let packets = part.batch.map(|b| b.total);
+            return self.leave(now, at, End::Complete, packets);
+        }
+        self.send_next(at);
+        self.regulate(at);
+    }
+
+    fn heard_call(&mut self, now: Instant, mpdu: &[u8]) {
+        let Ok((header, call)) = Call::parse(mpdu) else {
+            return;
+        };
+        if header.to != Some(self.id) {
+            return;
+        }
+        if let Some(at) = self.place_of(call.stream) {
+            let same = (self.parts[at].as_ref()).is_some_and(|p| p.call.round == call.round);
+            if same {
+                return; // its acknowledgement was lost
+            }
+            self.leave(now, at, End::Closed, None);
+        }
+        let Some(at) = self.join(now, call) else {
+            let stream = call.stream;
+            return self.tell(Event::Refused { stream });
+        };
+        self.nap = Nap::Off;
+        self.settle = Some((now + SETTLING, at));
+    }
+
+    fn heard_packet(&mut self, now: Instant, radio: RadioId, mpdu: &[u8]) {
+        let Ok(packet) = Packet::parse(mpdu) else {
+            return;
+        };
+        let Some(at) = self.place_of(packet.stream) else {
+            return;
+        };
+        let silence = self.config.silence;
+        let Some(part) = self.parts.get_mut(at).and_then(Option::as_mut) else {
+            return;
+        };
+        let from = packet.link.from;
+        let is_next_of = part.previous.is_some_and(|hop| {
+            hop.node == from && radio_of(hop.on) == radio && part.call.round == packet.round
+        });
+        if !is_next_of || packet.link.to.is_some_and(|to| to != self.id) {
+            return;
+        }
+        part.heard_by = now + silence;
+        match (part.take(&packet), packet.content) {
+            (Taken::No, _) => {}
+            (Taken::Queued, _) => {
+                self.send_next(at);
+                self.regulate(at);
+            }
+            (Taken::Deliver, Content::Data(payload)) => {
+                let offset = u32::from(packet.number) * u32::from(part.call.payload_bytes);
+                self.store.write(offset, payload);
+                self.tell(Event::Received {
+                    stream: packet.stream,
+                    number: packet.number,
+                    bytes: payload.len() as u8,
+                });
+            }
+            (Taken::Deliver, Content::End) => {}
+            // The last acknowledgement is on its way out of the driver by now.
+            (Taken::End(packets), _) => self.leave(now, at, End::Complete, Some(packets)),
+        }
+    }
+
+    fn nap_timeout(&mut self, at: Instant) {
+        let channel = self.calling_channel();
+        match self.nap {
+            Nap::Asleep { until } if until <= at => {
+                self.orders.want(Want::Listen(channel));
+                self.orders.answer(channel, Some(self.id));
+                self.nap = Nap::Awake {
+                    until: at + self.config.wake_time,
+                };
+            }
+            Nap::Awake { until } if until <= at => {
+                self.orders.want(Want::Sleep(radio_of(channel)));
+                let asleep = self.config.wake_interval;
+                self.nap = Nap::Asleep {
+                    until: until
+                        + Duration::from_nanos(
+                            asleep
+                                .as_nanos()
+                                .saturating_sub(self.config.wake_time.as_nanos()),
+                        ),
+                };
+            }
+            _ => {}
+        }
+    }
+}
+
+const ZERO: Counts = Counts {
+    sent: 0,
+    retransmissions: 0,
+    unacknowledged: 0,
+    overflows: 0,
+    withheld: 0,
+    duplicates: 0,
+    queue_peak: 0,
+    queue_sum: 0,
+    taken: 0,
+};
+
+impl<S: ObjectStore> Engine for FastForward<S> {
+    type Command = Command;
+    type Event = Event;
+
+    fn handle_command(&mut self, now: Instant, command: Command) {
+        match command {
+            Command::Sleep => {
+                for at in 0..STREAMS {
+                    self.leave(now, at, End::Closed, None);
+                }
+                // Wake-ups of different nodes are spread over the interval.
+                let spread = u64::from(self.id.get()).wrapping_mul(0x9e37_79b9) % 997;
+                let part = self.config.wake_interval.as_nanos() / 997;
+                self.nap = Nap::Asleep {
+                    until: now + Duration::from_nanos(1 + spread * part),
+                };
+            }
+            Command::Open(call) => {
+                let stream = call.stream;
+                let is_sink = call.path.place(self.id) == Some(call.path.hops());
+                let free = self.calling.is_none() && self.place_of(stream).is_none();
+                match (is_sink && free).then(|| self.join(now, call)).flatten() {
+                    Some(at) => {
+                        self.nap = Nap::Off;
+                        self.call_on(now, at);
+                    }
+                    None => self.tell(Event::Refused { stream }),
+                }
+            }
+            Command::Close(stream) => {
+                if let Some(at) = self.place_of(stream) {
+                    self.leave(now, at, End::Closed, None);
+                }
+            }
+        }
+    }
+
+    fn handle_radio(&mut self, at: Instant, radio: RadioId, event: RadioEvent<'_>) {
+        let timeout = self.config.ack_timeout;
+        if event.answers().is_some() {
+            if let Some(verdict) = self.caller.answered(at, &event, Some(timeout)) {
+                self.called(at, verdict);
+            }
+            for n in 0..STREAMS {
+                let Some(part) = self.parts.get_mut(n).and_then(Option::as_mut) else {
+                    continue;
+                };
+                let timeout = part.call.version.acknowledges().then_some(timeout);
+                if let Some(verdict) = part.sender.answered(at, &event, timeout) {
+                    self.decided(at, n, verdict);
+                }
+            }
+            return;
+        }
+        let RadioEvent::Frame { mpdu, .. } = event else {
+            return;
+        };
+        if let Ok(ack) = Ack::parse(mpdu) {
+            if self.calling.is_some() && radio == radio_of(self.calling_channel()) {
+                if let Some(verdict) = self.caller.acknowledged(ack.sequence) {
+                    self.called(at, verdict);
+                }
+                return;
+            }
+            for n in 0..STREAMS {
+                let Some(part) = self.parts.get_mut(n).and_then(Option::as_mut) else {
+                    continue;
+                };
+                if part.next.is_some_and(|hop| radio_of(hop.on) == radio) {
+                    if let Some(verdict) = part.sender.acknowledged(ack.sequence) {
+                        self.decided(at, n, verdict);
+                    }
+                }
+            }
+            return;
+        }
+        self.heard_packet(at, radio, mpdu);
+        self.heard_call(at, mpdu);
+    }
+
+    fn handle_timeout(&mut self, at: Instant) {
+        self.nap_timeout(at);
+        if let Some(calling) = self.calling {
+            let most = if at < calling.until { u32::MAX } else { 0 };
+            if let Some(verdict) = self.caller.timeout(at, most) {
+                self.called(at, verdict);
+            }
+        }
+        if let Some((due, place)) = self.settle {
+            if due <= at {
+                self.settle = None;
+                self.call_on(at, place);
+            }
+        }
+        for n in 0..STREAMS {
+            let most = u32::from(self.config.attempts);
+            let Some(part) = self.parts.get_mut(n).and_then(Option::as_mut) else {
+                continue;
+            };
+            if let Some(verdict) = part.sender.timeout(at, most) {
+                self.decided(at, n, verdict);
+            }
+            let is_silent =
+                |p: &Part| p.previous.is_some() && p.heard_by <= at && p.queue.is_empty();
+            if (self.parts[n].as_ref()).is_some_and(is_silent) {
+                self.leave(at, n, End::Silent, None);
+            }
+        }
+    }
+
+    fn poll_radio(&mut self) -> Option<Request<'_>> {
+        let (want, id) = self.orders.next()?;
+        let mut frame = None;
+        if let Want::Send(who, _) | Want::Again(who, _) = want {
+            let part = self.parts.get_mut(usize::from(who));
+            if who == CALLING {
+                self.caller.submitted(id);
+                frame = self.calling.map(|calling| calling.frame);
+            } else if let Some(part) = part.and_then(Option::as_mut) {
+                part.sender.submitted(id);
+                frame = part.queue.front().map(|queued| queued.frame);
+            }
+        }
+        Some(self.orders.request(want, id, frame))
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let nap = match self.nap {
+            Nap::Off => None,
+            Nap::Asleep { until } | Nap::Awake { until } => Some(until),
+        };
+        let calling = self.calling.and_then(|_| self.caller.due());
+        let settle = self.settle.map(|(due, _)| due);
+        let parts = self.parts.iter().flatten().flat_map(|part| {
+            let waits = part.previous.is_some() && part.queue.is_empty();
+            [part.sender.due(), waits.then_some(part.heard_by)]
+        });
+        let all = parts.chain([nap, calling, settle]);
+        all.flatten().min()
+    }
+
+    fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop()
+    }
+}
+
+impl<S: ObjectStore> FastForward<S> {
+    /// The source's path is set up.
+    fn begin(&mut self, at: usize) {
+        let len = self.store.info().len;
+        self.tune(at);
+        let Some(part) = self.parts.get_mut(at).and_then(Option::as_mut) else {
+            return;
+        };
+        let bytes = u32::from(part.call.payload_bytes.max(1));
+        let total = len.div_ceil(bytes).min(u32::from(u16::MAX) - 1) as u16;
+        let batch = Batch::new(&part.call, total);
+        part.batch = Some(batch);
+        let stream = part.call.stream;
+        self.tell(Event::Begun {
+            stream,
+            packets: batch.packets(),
+        });
+        self.send_next(at);
+    }
+}

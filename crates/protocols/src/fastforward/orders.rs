@@ -1,0 +1,91 @@
+//! What a node wants of its radios and has not been polled for yet.
+
+use crate::fifo::Fifo;
+use thalweg_engine::{Answering, OpId, RadioId, RadioOp, Request, TxSlot, When};
+use thalweg_units::{Channel, NodeId, Tuning};
+use thalweg_wire::FrameBuf;
+
+/// The radio of a band: 2.4 GHz first, 900 MHz second.
+pub const fn radio_of(tuning: Tuning) -> RadioId {
+    match tuning {
+        Tuning::Ghz2_4(_) => RadioId(0),
+        Tuning::Mhz900(_) => RadioId(1),
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Want {
+    Listen(Tuning),
+    Sleep(RadioId),
+    Answer(RadioId, Answering),
+    /// A frame, for the sender of that number.
+    Send(u8, Tuning),
+    /// The frame in the radio's buffer, for the sender of that number.
+    Again(u8, Tuning),
+}
+
+/// Orders to the radios.
+#[derive(Debug)]
+pub(super) struct Orders {
+    wants: Fifo<Want, 24>,
+    frame: FrameBuf,
+    last: u16,
+}
+
+impl Orders {
+    pub(super) const NONE: Self = Self {
+        wants: Fifo::new(24),
+        frame: FrameBuf::EMPTY,
+        last: 0,
+    };
+    pub(super) fn want(&mut self, want: Want) {
+        // There is room: what one event leads to is a dozen at most.
+        let _ = self.wants.push(want);
+    }
+    pub(super) fn answer(&mut self, tuning: Tuning, who: Option<NodeId>) {
+        let answering = who.map_or(Answering::Withheld, Answering::As);
+        self.want(Want::Answer(radio_of(tuning), answering));
+    }
+    /// The next want, and the name of the operation that it will be.
+    pub(super) fn next(&mut self) -> Option<(Want, OpId)> {
+        let want = self.wants.pop()?;
+        self.last = self.last.wrapping_add(1);
+        Some((want, OpId(self.last)))
+    }
+    /// The operation of `want`; `frame` is what it sends.
+    pub(super) fn request(&mut self, want: Want, id: OpId, frame: Option<FrameBuf>) -> Request<'_> {
+        self.frame = frame.unwrap_or(FrameBuf::EMPTY);
+        let (when, cca) = (When::Now, thalweg_engine::Cca::Skip);
+        let channel = |tuning: Tuning| -> Channel { tuning.place() };
+        let (radio, op) = match want {
+            Want::Listen(tuning) => {
+                let op = RadioOp::Listen {
+                    channel: channel(tuning),
+                    head_bytes: 0,
+                };
+                (radio_of(tuning), op)
+            }
+            Want::Sleep(radio) => (radio, RadioOp::Sleep),
+            Want::Answer(radio, answering) => (radio, RadioOp::Answer(answering)),
+            Want::Send(_, tuning) => {
+                let op = RadioOp::Stream {
+                    mpdu: &self.frame,
+                    channel: channel(tuning),
+                    when,
+                    cca,
+                };
+                (radio_of(tuning), op)
+            }
+            Want::Again(_, tuning) => {
+                let op = RadioOp::Transmit {
+                    slot: TxSlot(0),
+                    channel: channel(tuning),
+                    when,
+                    cca,
+                };
+                (radio_of(tuning), op)
+            }
+        };
+        Request { radio, id, op }
+    }
+}

@@ -1,0 +1,173 @@
+//! What a forwarder wants of its radio and has not been polled for yet, and which answer is whose.
+//!
+//! Invariant: one transmission at a time is under way, and only its answer counts; its frame stays
+//! here until the next is loaded.
+
+use thalweg_engine::{Cca, Condition, OpId, RadioEvent, RadioOp, Request, TxSlot, When};
+use thalweg_units::{Channel, NodeId};
+use thalweg_wire::{forward, FrameBuf};
+
+/// First in, first out, of at most `N`.
+#[derive(Debug, Clone)]
+pub(super) struct Ring<T, const N: usize> {
+    items: [Option<T>; N],
+    from: usize,
+    len: usize,
+}
+
+impl<T: Copy, const N: usize> Ring<T, N> {
+    pub(super) const EMPTY: Self = Self {
+        items: [None; N],
+        from: 0,
+        len: 0,
+    };
+    pub(super) const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+    /// Adds `item`, or gives it back where there is no room.
+    pub(super) fn push(&mut self, item: T) -> Result<(), T> {
+        if self.len == N {
+            return Err(item);
+        }
+        self.items[(self.from + self.len) % N] = Some(item);
+        self.len += 1;
+        Ok(())
+    }
+    pub(super) fn pop(&mut self) -> Option<T> {
+        if self.len == 0 {
+            return None;
+        }
+        let item = self.items[self.from].take();
+        self.from = (self.from + 1) % N;
+        self.len -= 1;
+        item
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Want {
+    Listen(Channel),
+    Readout(u8),
+    Load,
+    Send(Channel, Cca),
+    SendUpon(Channel, Cca),
+    Cancel,
+}
+
+/// The radio's answer to a transmission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TxAnswer {
+    Sent,
+    Refused,
+}
+
+/// Orders to the radio.
+#[derive(Debug)]
+pub(super) struct Orders {
+    wants: Ring<Want, 8>,
+    frame: FrameBuf,
+    /// Protocol and previous hop of the frame that sets off the next.
+    origin: [u8; 3],
+    last: u16,
+    current: Option<OpId>,
+}
+
+impl Orders {
+    /// None yet.
+    pub(super) const NONE: Self = Self {
+        wants: Ring::EMPTY,
+        frame: FrameBuf::EMPTY,
+        origin: [0; 3],
+        last: 0,
+        current: None,
+    };
+
+    fn want(&mut self, want: Want) {
+        // There is room: between two polls at most five are wanted.
+        let _ = self.wants.push(want);
+    }
+    pub(super) fn listen(&mut self, channel: Channel) {
+        self.want(Want::Listen(channel));
+    }
+    pub(super) fn readout(&mut self, bytes: u8) {
+        self.want(Want::Readout(bytes));
+    }
+    pub(super) fn load(&mut self, frame: FrameBuf) {
+        self.frame = frame;
+        self.want(Want::Load);
+    }
+    /// Loads the frame that was loaded last.
+    pub(super) fn load_again(&mut self) {
+        self.want(Want::Load);
+    }
+    pub(super) fn send(&mut self, channel: Channel, cca: Cca) {
+        self.want(Want::Send(channel, cca));
+    }
+    /// Sends what was loaded when a packet of `previous` has come in.
+    pub(super) fn send_upon(&mut self, previous: NodeId, channel: Channel, cca: Cca) {
+        self.origin = forward::origin(previous);
+        self.want(Want::SendUpon(channel, cca));
+    }
+    /// Ends the transmission under way; its answer still counts.
+    pub(super) fn call_back(&mut self) {
+        self.want(Want::Cancel);
+    }
+    /// Forgets what is under way and wanted.
+    pub(super) fn cancel(&mut self) {
+        self.wants = Ring::EMPTY;
+        self.current = None;
+        self.want(Want::Cancel);
+    }
+
+    pub(super) fn poll(&mut self) -> Option<Request<'_>> {
+        let want = self.wants.pop()?;
+        self.last = self.last.wrapping_add(1);
+        let id = OpId(self.last);
+        let (slot, mpdu) = (TxSlot(0), &self.frame[..]);
+        let op = match want {
+            Want::Listen(channel) => RadioOp::Listen {
+                channel,
+                head_bytes: 0,
+            },
+            Want::Readout(bytes) => RadioOp::Readout { bytes },
+            Want::Load => RadioOp::Load { slot, mpdu },
+            Want::Cancel => RadioOp::Cancel,
+            Want::Send(channel, cca) => {
+                self.current = Some(id);
+                let when = When::Now;
+                RadioOp::Transmit {
+                    slot,
+                    channel,
+                    when,
+                    cca,
+                }
+            }
+            Want::SendUpon(channel, cca) => {
+                self.current = Some(id);
+                let condition = Condition {
+                    offset: forward::ORIGIN_AT,
+                    bytes: &self.origin,
+                };
+                RadioOp::Conditional {
+                    slot,
+                    condition,
+                    channel,
+                    cca,
+                }
+            }
+        };
+        Some(Request::new(id, op))
+    }
+
+    /// The answer in `event` to the transmission under way.
+    pub(super) fn answer(&mut self, event: &RadioEvent<'_>) -> Option<TxAnswer> {
+        if event.answers().is_none() || event.answers() != self.current {
+            return None;
+        }
+        self.current = None;
+        match event {
+            RadioEvent::Sent { .. } => Some(TxAnswer::Sent),
+            _ => Some(TxAnswer::Refused),
+        }
+    }
+}

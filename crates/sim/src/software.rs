@@ -1,0 +1,515 @@
+//! The microcontroller of a node: what its software does, one thing at a time.
+//!
+//! Owns the queues of work and what each piece leads to when it is done. Interrupt work comes
+//! before tasks and stops them midway; within a level, first come, first served. A task that writes
+//! the transmit buffer waits until the radio has sent what is in it, and with it all tasks behind.
+//! Bus transfers are byte by byte, so that an interrupt handler may come in between. Boards whose
+//! software overlaps ([`crate::Software::Overlapped`]) use it for conditional transmissions alone.
+//! Not modelled: a watchdog, nested interrupts. Tests: `tests/serial.rs`.
+
+use crate::board::PreCopy;
+use crate::conditional::conditional;
+use crate::queue::Rank;
+use crate::radio::{Excursion, Mode};
+use crate::timeline::Activity;
+use crate::world::{Telling, What, World};
+use std::collections::VecDeque;
+use thalweg_engine::{Answering, Cca, Condition, OpId, RadioOp, Refusal, Request, TxSlot, When};
+use thalweg_units::{Channel, Duration, SimTime};
+use thalweg_wire::{addressed, FrameBuf};
+
+/// Which work comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Level {
+    Interrupt,
+    Task,
+}
+const LEVELS: [Level; 2] = [Level::Interrupt, Level::Task];
+
+/// For whom a frame was copied into the transmit buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Loading {
+    /// An operation, which is answered.
+    Op(OpId),
+    /// A transmission that follows.
+    Send,
+    /// The conditional transmission of that number.
+    Conditional(u32),
+}
+
+/// What is done when the time of a piece of work has passed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Job {
+    /// Nothing: it was time that something took.
+    Pass,
+    /// A reception was looked at; it met the condition of that number.
+    Judged {
+        met: Option<u32>,
+    },
+    /// The conditional transmission of that number goes out.
+    Fire(u32),
+    /// The radio turns back to its mode's channel.
+    TurnBack,
+    Loaded(Loading, FrameBuf),
+    /// A reception was read out; the operating system passes it up.
+    Read {
+        telling: u32,
+        pass_up: Duration,
+    },
+    Tell {
+        telling: u32,
+    },
+    Do(OpId, Deferred),
+    /// An acknowledgement goes out.
+    Acknowledge {
+        sequence: u8,
+    },
+}
+
+/// An operation that takes effect when software comes to it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Deferred {
+    Transmit {
+        channel: Channel,
+        when: When,
+        cca: Cca,
+    },
+    Conditional {
+        offset: u8,
+        bytes: [u8; Condition::MAX_BYTES],
+        len: u8,
+        channel: Channel,
+        cca: Cca,
+    },
+    Readout(u8),
+    Listen {
+        channel: Channel,
+        head_bytes: u8,
+    },
+    Sleep,
+    Cancel,
+    Answer(Answering),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Work {
+    /// For which radio.
+    radio: usize,
+    job: Job,
+    activity: Activity,
+    total: Duration,
+    left: Duration,
+}
+
+#[derive(Debug)]
+struct Running {
+    work: Work,
+    level: Level,
+    since: SimTime,
+}
+
+/// A microcontroller, and the receive buffer that it empties.
+#[derive(Debug, Default)]
+pub(crate) struct Mcu {
+    queues: [VecDeque<Work>; 2],
+    running: Option<Running>,
+    /// Counts what was begun, to tell stale events.
+    begun: u32,
+}
+
+impl Mcu {
+    /// Bytes in the receive buffer of radio `r` at `now`, of those in `received`.
+    fn unread(&self, r: usize, received: &VecDeque<u32>, now: SimTime) -> u64 {
+        let all: u64 = received.iter().map(|b| u64::from(*b)).sum();
+        let front = u64::from(received.front().copied().unwrap_or(0));
+        let is_read = |w: &&Work| matches!(w.job, Job::Read { .. }) && w.radio == r;
+        let running = self.running.as_ref();
+        let in_progress = running
+            .filter(|r| is_read(&&r.work))
+            .map(|r| (r.work.left.saturating_sub(now.since(r.since)), r.work.total));
+        let stopped = self.queues[Level::Task as usize].front().filter(is_read);
+        let (left, total) = match (in_progress, stopped) {
+            (Some(times), _) => times,
+            (None, Some(w)) => (w.left, w.total),
+            (None, None) => return all,
+        };
+        if total.is_zero() {
+            return all;
+        }
+        all - front + (front * left.as_nanos()).div_ceil(total.as_nanos())
+    }
+}
+
+impl World {
+    /// Takes an operation of node `n` whose software does one thing at a time.
+    pub(crate) fn defer(&mut self, n: usize, request: Request<'_>) {
+        let id = request.id;
+        let radio = &self.radios[n];
+        let costs = radio.board.software.costs();
+        let precopy = costs.precopy == PreCopy::Yes;
+        let copy = |mpdu: &[u8]| match precopy {
+            true => radio.copy_time(mpdu.len()),
+            false => Duration::ZERO,
+        };
+        // What a driver that keeps frames to itself copies when it sends.
+        let late_copy = |frame: Option<FrameBuf>| match (precopy, frame) {
+            (false, Some(frame)) => radio.copy_time(frame.len()),
+            _ => Duration::ZERO,
+        };
+        let (job, cost, activity) = match request.op {
+            RadioOp::Load { slot, .. }
+            | RadioOp::Transmit { slot, .. }
+            | RadioOp::Conditional { slot, .. }
+                if slot != TxSlot(0) =>
+            {
+                return self.refuse(n, id, Refusal::NoSuch)
+            }
+            RadioOp::Load { mpdu, .. } => match crate::operations::frame(mpdu) {
+                None => return self.refuse(n, id, Refusal::BadLength),
+                Some(frame) => (
+                    Job::Loaded(Loading::Op(id), frame),
+                    copy(mpdu),
+                    Activity::Load,
+                ),
+            },
+            RadioOp::Stream {
+                mpdu,
+                channel,
+                when,
+                cca,
+            } => {
+                let Some(frame) = crate::operations::frame(mpdu) else {
+                    return self.refuse(n, id, Refusal::BadLength);
+                };
+                let (cost, late) = (copy(mpdu), late_copy(Some(frame)));
+                let load = Job::Loaded(Loading::Send, frame);
+                self.work(n, Level::Task, load, cost, Activity::Load);
+                self.retune(n, channel);
+                let send = Deferred::Transmit { channel, when, cca };
+                (Job::Do(id, send), costs.strobe + late, Activity::Strobe)
+            }
+            RadioOp::Transmit {
+                channel, when, cca, ..
+            } => {
+                let late = late_copy(radio.slot);
+                self.retune(n, channel);
+                let send = Deferred::Transmit { channel, when, cca };
+                (Job::Do(id, send), costs.strobe + late, Activity::Strobe)
+            }
+            RadioOp::Listen {
+                channel,
+                head_bytes,
+            } => {
+                self.retune(n, channel);
+                self.radios[n].aimed_at = Some(channel);
+                let listen = Deferred::Listen {
+                    channel,
+                    head_bytes,
+                };
+                (Job::Do(id, listen), Duration::ZERO, Activity::Os)
+            }
+            RadioOp::Conditional {
+                condition,
+                channel,
+                cca,
+                ..
+            } => match conditional(condition, channel, cca) {
+                None => return self.refuse(n, id, Refusal::BadLength),
+                Some(op) => (Job::Do(id, op), Duration::ZERO, Activity::Os),
+            },
+            RadioOp::Readout { bytes } => {
+                let op = Deferred::Readout(bytes);
+                (Job::Do(id, op), Duration::ZERO, Activity::Os)
+            }
+            RadioOp::Sense
+            | RadioOp::Acknowledge { .. }
+            | RadioOp::Hear(_)
+            | RadioOp::Preamble { .. } => return self.refuse(n, id, Refusal::NoSuch),
+            RadioOp::Sleep => (Job::Do(id, Deferred::Sleep), Duration::ZERO, Activity::Os),
+            RadioOp::Cancel => (Job::Do(id, Deferred::Cancel), Duration::ZERO, Activity::Os),
+            RadioOp::Answer(answering) => {
+                let op = Deferred::Answer(answering);
+                (Job::Do(id, op), Duration::ZERO, Activity::Os)
+            }
+        };
+        self.work(n, Level::Task, job, cost, activity);
+    }
+
+    /// The software of node `n` sets another channel than the one last aimed at.
+    fn retune(&mut self, n: usize, channel: Channel) {
+        let cost = self.radios[n].board.software.costs().retune;
+        if self.radios[n].aimed_at.is_some_and(|c| c != channel) {
+            self.work(n, Level::Task, Job::Pass, cost, Activity::Retune);
+        }
+    }
+
+    /// The node's time-out is passed to its engine, whose operations wait for it.
+    pub(crate) fn pass_timeout(&mut self, n: usize) {
+        let os = self.radios[n].board.software.costs().os;
+        if !os.is_zero() {
+            self.work(n, Level::Task, Job::Pass, os, Activity::Os);
+        }
+    }
+
+    /// A reception of node `n` ended, of `bytes` MPDU bytes, which `telling` tells of. `met`: the
+    /// conditional transmission that it sets off.
+    pub(crate) fn take_in(&mut self, n: usize, telling: Telling, bytes: usize, met: Option<u32>) {
+        // The driver passes an acknowledgement on to whoever waits for it, not up.
+        let is_ack = match &telling {
+            Telling::Frame { air, .. } => (self.airs.get(*air))
+                .is_some_and(|frame| addressed::Ack::parse(&frame.mpdu).is_ok()),
+            _ => false,
+        };
+        let radio = &self.radios[n];
+        let costs = radio.board.software.costs();
+        let sizes = &radio.board.chip.phy;
+        let in_buffer = sizes.phr_bytes + bytes as u32 + sizes.fcs_bytes;
+        let judging = match self.radios[n].waiting {
+            Some(_) => costs.condition,
+            None => Duration::ZERO,
+        };
+        let entry = radio.board.timing.event_latency + judging;
+        self.work(
+            n,
+            Level::Interrupt,
+            Job::Judged { met },
+            entry,
+            Activity::Interrupt,
+        );
+
+        let unread = self.unread(n);
+        let overflow = unread > 0 && unread + u64::from(in_buffer) > u64::from(costs.rx_fifo_bytes);
+        let overflown = std::mem::take(&mut self.radios[n].overflown) || overflow;
+        let telling = match (overflown, telling) {
+            (true, Telling::Frame { air, sfd, .. }) => {
+                self.stats.overflows += 1;
+                self.release(air);
+                Telling::Corrupt { sfd }
+            }
+            (_, telling) => telling,
+        };
+        let read = match (&telling, overflown) {
+            (_, true) => Duration::ZERO,
+            (Telling::Frame { bytes: 0, .. }, _) => Duration::ZERO,
+            (Telling::Frame { bytes, .. }, _) => {
+                costs.read_base + costs.read_byte * u64::from(*bytes)
+            }
+            _ => costs.read_base + costs.read_byte * bytes as u64,
+        };
+        let pass_up = match telling {
+            Telling::Frame { .. } if is_ack => Duration::ZERO,
+            Telling::Frame { .. } => costs.os,
+            _ => Duration::ZERO,
+        };
+        let telling = self.tellings.insert(telling);
+        if overflown {
+            let job = Job::Tell { telling };
+            return self.work(n, Level::Task, job, Duration::ZERO, Activity::Os);
+        }
+        self.radios[n].received.push_back(in_buffer);
+        let job = Job::Read { telling, pass_up };
+        self.work(n, Level::Task, job, read, Activity::Read);
+    }
+
+    /// A transmission of node `n` has ended: its buffer is free, and its mode may be elsewhere.
+    pub(crate) fn sent(&mut self, n: usize, channel: Channel) {
+        let radio = &self.radios[n];
+        let elsewhere = matches!(radio.mode, Mode::Listen { channel: c, .. } if c != channel);
+        let costs = radio.board.software.costs();
+        if radio.board.software.is_serial() && elsewhere && !costs.retune.is_zero() {
+            let job = Job::TurnBack;
+            self.work(n, Level::Interrupt, job, costs.retune, Activity::Retune);
+        } else {
+            self.settle(n);
+        }
+        self.rewrite(n);
+        self.begin_work(self.node_of(n));
+    }
+
+    /// `cost` of work for node `n`, which leads to `job`.
+    pub(crate) fn work(
+        &mut self,
+        n: usize,
+        level: Level,
+        job: Job,
+        cost: Duration,
+        activity: Activity,
+    ) {
+        let node = self.node_of(n);
+        self.mcus[node].queues[level as usize].push_back(Work {
+            radio: n,
+            job,
+            activity,
+            total: cost,
+            left: cost,
+        });
+        self.begin_work(node);
+    }
+
+    /// Bytes in the receive buffer of radio `r`.
+    fn unread(&self, r: usize) -> u64 {
+        self.mcus[self.node_of(r)].unread(r, &self.radios[r].received, self.now)
+    }
+
+    /// Begins the most urgent work, where the microcontroller is free for it.
+    pub(crate) fn begin_work(&mut self, n: usize) {
+        let now = self.now;
+        if self.radios[n].dead {
+            return;
+        }
+        let mcu = &mut self.mcus[n];
+        let next = LEVELS
+            .into_iter()
+            .find(|l| !mcu.queues[*l as usize].is_empty());
+        let Some(level) = next else { return };
+        if mcu.running.as_ref().is_some_and(|r| r.level <= level) {
+            return;
+        }
+        self.stop_work(n);
+        let front = self.mcus[n].queues[level as usize].front();
+        if let Some(work) = front {
+            let sending = self.radios[work.radio].excursion != Excursion::No;
+            if matches!(work.job, Job::Loaded(..)) && sending {
+                return; // until the buffer is free
+            }
+            if work.activity.takes_bus() && self.is_bus_held(work.radio) {
+                return; // until the other radio's frame is over
+            }
+        }
+        let mcu = &mut self.mcus[n];
+        let queue = &mut mcu.queues[level as usize];
+        let Some(work) = queue.pop_front() else {
+            return;
+        };
+        let is_read = matches!(work.job, Job::Read { .. });
+        mcu.begun = mcu.begun.wrapping_add(1);
+        let (node, begun) = (n as u32, mcu.begun);
+        let since = now;
+        mcu.running = Some(Running { work, level, since });
+        if is_read {
+            self.check_overflow(work.radio);
+        }
+        self.queue
+            .push(now + work.left, Rank::Software, What::Work { node, begun });
+    }
+
+    /// Puts what is running back to the front of its queue.
+    fn stop_work(&mut self, n: usize) {
+        if let Some(Running {
+            mut work,
+            level,
+            since,
+        }) = self.mcus[n].running.take()
+        {
+            self.record_work(n, &work, since);
+            work.left = work.left.saturating_sub(self.now.since(since));
+            self.mcus[n].queues[level as usize].push_front(work);
+        }
+    }
+
+    /// Whether what has come in of the frame that is being received fits beside what was not read.
+    fn check_overflow(&mut self, n: usize) {
+        let radio = &self.radios[n];
+        if radio.receiving_until <= self.now {
+            return;
+        }
+        let sizes = &radio.board.chip.phy;
+        let byte = sizes.symbol * u64::from(sizes.symbols_per_byte);
+        let so_far = self.now.since(radio.receiving_sfd).as_nanos() / byte.as_nanos().max(1);
+        let room = u64::from(radio.board.software.costs().rx_fifo_bytes);
+        if self.unread(n) + so_far > room {
+            self.radios[n].overflown = true;
+        }
+    }
+
+    fn record_work(&mut self, n: usize, work: &Work, since: SimTime) {
+        let now = self.now;
+        self.radios[n].meter.mcu(since, now);
+        if self.spans.is_none() || since == now {
+            return;
+        }
+        let mpdu = match work.job {
+            Job::Loaded(_, frame) => Some(frame),
+            Job::Read { telling, .. } | Job::Tell { telling } => match self.tellings.get(telling) {
+                Some(Telling::Frame { air, .. }) => self.airs.get(*air).map(|a| a.mpdu),
+                _ => None,
+            },
+            _ => None,
+        };
+        let r = work.radio;
+        self.span(r, since, now, work.activity, None, mpdu.as_deref());
+    }
+
+    /// The time of a piece of work has passed.
+    pub(crate) fn end_work(&mut self, n: usize, begun: u32) {
+        let mcu = &mut self.mcus[n];
+        if mcu.begun != begun {
+            return;
+        }
+        let Some(running) = mcu.running.take() else {
+            return;
+        };
+        self.record_work(n, &running.work, running.since);
+        if self.radios[n].dead {
+            // Goes on when the node does.
+            let work = Work {
+                left: Duration::ZERO,
+                ..running.work
+            };
+            return self.mcus[n].queues[running.level as usize].push_front(work);
+        }
+        let node = n;
+        let n = running.work.radio;
+        match running.work.job {
+            Job::Pass => {}
+            Job::Acknowledge { sequence } => self.acknowledge(n, sequence),
+            Job::Judged { met } => {
+                if let Some(number) = met {
+                    self.prepare_to_fire(n, number);
+                }
+            }
+            Job::Fire(number) => self.fire(n, number),
+            Job::TurnBack => {
+                if self.radios[n].excursion == Excursion::No {
+                    self.settle(n);
+                }
+            }
+            Job::Loaded(loading, frame) => self.loaded(n, loading, frame),
+            Job::Read { telling, pass_up } => {
+                self.radios[n].received.pop_front();
+                let os = Work {
+                    radio: n,
+                    job: Job::Tell { telling },
+                    activity: Activity::Os,
+                    total: pass_up,
+                    left: pass_up,
+                };
+                // The process that read it passes it up before anything else.
+                self.mcus[node].queues[Level::Task as usize].push_front(os);
+                self.acknowledge_read(n, telling);
+            }
+            Job::Tell { telling } => {
+                let (now, node) = (self.now, n as u32);
+                self.queue
+                    .push(now, Rank::Tell, What::Tell { node, telling });
+            }
+            Job::Do(id, op) => self.carry_out(n, id, op),
+        }
+        self.begin_work(node);
+    }
+
+    fn loaded(&mut self, n: usize, loading: Loading, frame: FrameBuf) {
+        match loading {
+            Loading::Op(id) => {
+                self.radios[n].slot = Some(frame);
+                self.overwritten(n);
+                self.done(n, self.now, id);
+            }
+            Loading::Send => {
+                self.radios[n].slot = Some(frame);
+                self.overwritten(n);
+            }
+            Loading::Conditional(number) => self.rewritten(n, number, frame),
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! What a wake-up message says besides who takes part: values that cannot be wrong. Tests: `tests.rs`.
+
+use super::MAX_STAGES;
+use crate::pipeline::{Format, Group, MAX_HOPS, MAX_PAYLOAD};
+use thalweg_units::{Channel, NodeId};
+
+/// Bytes of payload in each packet: 1..=118, or up to 121 with slim headers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PayloadSize(u8);
+
+impl PayloadSize {
+    /// The largest, P3's default (P3, Fig. 7).
+    pub const MAX: Self = Self(MAX_PAYLOAD as u8);
+
+    /// `bytes` of payload; `None` outside 1..=118.
+    pub const fn new(bytes: u8) -> Option<Self> {
+        if bytes >= 1 && bytes as usize <= MAX_PAYLOAD {
+            Some(Self(bytes))
+        } else {
+            None
+        }
+    }
+    /// `bytes` of payload in frames of `format`; `None` for 0 and for more than a frame holds.
+    pub const fn of_format(bytes: u8, format: Format) -> Option<Self> {
+        if bytes >= 1 && bytes <= format.max_payload() {
+            Some(Self(bytes))
+        } else {
+            None
+        }
+    }
+    /// The largest of `format`.
+    pub const fn max_of(format: Format) -> Self {
+        Self(format.max_payload())
+    }
+    /// How many bytes.
+    pub const fn bytes(self) -> u8 {
+        self.0
+    }
+}
+
+/// What makes up for lost packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Recovery {
+    /// What is missing is told packet by packet and sent again, round after round (P3, section IV-F).
+    #[default]
+    Rounds,
+    /// Packets are symbols of a fountain code, and any as many as the object has, or a few more,
+    /// will do; only how many are missing is told.
+    Fountain {
+        /// Symbols sent at once beyond the object's own, in percent of them.
+        spare: Percent,
+    },
+}
+
+/// Whether a transfer learns who does best while it runs (P3, section VI leaves that to the future).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Learning {
+    /// No.
+    #[default]
+    Off,
+    /// The destination hears each relay of the last but one stage alone, and says who is to speak.
+    LastSpeakers,
+}
+
+/// The reception channel of each stage, C_0 (source) to C_H (destination).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Channels {
+    pub(super) list: [Channel; MAX_STAGES],
+    pub(super) hops: u8,
+}
+
+impl Channels {
+    /// The channels of stages 0 to H; `None` unless 1 <= H <= 10.
+    pub fn new(channels: &[Channel]) -> Option<Self> {
+        let hops = u8::try_from(channels.len().checked_sub(1)?).ok()?;
+        if hops == 0 || hops > MAX_HOPS {
+            return None;
+        }
+        let mut list = [Channel::LAST; MAX_STAGES];
+        list[..channels.len()].copy_from_slice(channels);
+        Some(Self { list, hops })
+    }
+    /// H.
+    pub const fn hops(&self) -> u8 {
+        self.hops
+    }
+    /// C_stage; stages beyond H have that of H.
+    pub fn of(&self, stage: u8) -> Channel {
+        self.list[usize::from(stage.min(self.hops))]
+    }
+    /// C_0 to C_H.
+    pub fn as_slice(&self) -> &[Channel] {
+        &self.list[..=usize::from(self.hops)]
+    }
+}
+
+/// Whether the stages' channels change during a transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hopping {
+    /// They stay.
+    Fixed,
+    /// All advance by one place of the channel list every two cycles.
+    EveryCyclePair,
+}
+
+/// Which protocol the transfer uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scheme {
+    /// Several paths, two groups, a packet every cycle.
+    P3,
+    /// One path, a packet every other cycle.
+    Pip(Hopping),
+}
+
+/// A reception ratio in percent, 0..=100 (P3, section IV-E).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Percent(u8);
+
+impl Percent {
+    /// `percent`; `None` above 100.
+    pub const fn new(percent: u8) -> Option<Self> {
+        if percent <= 100 {
+            Some(Self(percent))
+        } else {
+            None
+        }
+    }
+    /// The number.
+    pub const fn get(self) -> u8 {
+        self.0
+    }
+}
+
+/// Which bytes of the source's object are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ObjectRange {
+    /// Of the first byte.
+    pub offset: u32,
+    /// At most this many; fewer where the object ends before.
+    pub len: u32,
+}
+
+impl ObjectRange {
+    /// All of it.
+    pub const ALL: Self = Self {
+        offset: 0,
+        len: u32::MAX,
+    };
+
+    /// How many bytes of an object of `object_len` bytes lie in the range.
+    pub const fn within(self, object_len: u32) -> u32 {
+        let left = object_len.saturating_sub(self.offset);
+        if left < self.len {
+            left
+        } else {
+            self.len
+        }
+    }
+}
+
+/// A relay of a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Member {
+    /// Who.
+    pub node: NodeId,
+    /// At which stage, 1..H.
+    pub stage: u8,
+    /// In which group.
+    pub group: Group,
+}
+
+/// A node's part in a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Has the object: stage 0.
+    Source,
+    /// Forwards.
+    Relay {
+        /// 1..H.
+        stage: u8,
+        /// Whose packets.
+        group: Group,
+    },
+    /// Wants the object: stage H.
+    Destination,
+}
+
+/// How many groups the stages are divided into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Groups {
+    /// One: the source sends in alternate cycles, every relay forwards every packet.
+    One,
+    /// Two: the source sends in every cycle (P3, section IV-B).
+    Two,
+}

@@ -1,0 +1,345 @@
+//! FastForward's packets: data and end of a stream, and the call that sets it up along its path.
+//!
+//! A packet has 14 bytes in front of its payload: the addressed MAC header, dispatch, stream, round,
+//! packet number; with 100 bytes of payload a frame is 122 bytes on the air, as in the paper (section
+//! V-A). A call names the whole path and each link's radio and channel, so that nodes need no
+//! routing table of their own (the paper's is at its base station, section III-B). Tests: at the end.
+
+use crate::addressed::{self, Header};
+use crate::buf::{Reader, WireError};
+use crate::{dispatch, phy, FrameBuf};
+use thalweg_units::{NodeId, Tuning};
+
+/// Bytes in front of the payload.
+pub const HEADER_BYTES: usize = addressed::HEADER_BYTES + 5;
+/// The longest payload.
+pub const MAX_PAYLOAD: usize = phy::MAX_MPDU - HEADER_BYTES;
+/// Most nodes of a path.
+pub const MAX_PATH: usize = 24;
+/// Most ranges of packets that a call can ask for.
+pub const MAX_RANGES: usize = 8;
+
+/// What of FastForward is used (the paper's Table I).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Version {
+    /// Neither acknowledgements nor back-pressure: noAckFastForward.
+    NoAck,
+    /// Acknowledgements; packets that find a queue full are lost: noBPFastForward.
+    NoBackPressure,
+    /// Both: FastForward.
+    Full,
+}
+
+impl Version {
+    /// Whether packets are acknowledged.
+    pub const fn acknowledges(self) -> bool {
+        !matches!(self, Self::NoAck)
+    }
+    const fn code(self) -> u8 {
+        match self {
+            Self::NoAck => 0,
+            Self::NoBackPressure => 1,
+            Self::Full => 2,
+        }
+    }
+    const fn from_code(code: u8) -> Option<Self> {
+        match code {
+            0 => Some(Self::NoAck),
+            1 => Some(Self::NoBackPressure),
+            2 => Some(Self::Full),
+            _ => None,
+        }
+    }
+}
+
+/// A path: its nodes from source to sink, and what each link is sent on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Path {
+    nodes: [Option<NodeId>; MAX_PATH],
+    links: [Option<Tuning>; MAX_PATH],
+}
+
+impl Path {
+    /// A path over `nodes` whose link `i` leaves node `i`; none where they do not fit each other, are
+    /// too many, fewer than two, or not all different.
+    pub fn new(nodes: &[NodeId], links: &[Tuning]) -> Option<Self> {
+        let fits = (2..=MAX_PATH).contains(&nodes.len()) && links.len() + 1 == nodes.len();
+        let twice = (0..nodes.len()).any(|i| nodes.iter().skip(i + 1).any(|n| *n == nodes[i]));
+        if !fits || twice {
+            return None;
+        }
+        let mut path = Self {
+            nodes: [None; MAX_PATH],
+            links: [None; MAX_PATH],
+        };
+        for (to, node) in path.nodes.iter_mut().zip(nodes) {
+            *to = Some(*node);
+        }
+        for (to, link) in path.links.iter_mut().zip(links) {
+            *to = Some(*link);
+        }
+        Some(path)
+    }
+    /// How many links.
+    pub fn hops(&self) -> usize {
+        self.links.iter().flatten().count()
+    }
+    /// Node `at`, 0 being the source.
+    pub fn node(&self, at: usize) -> Option<NodeId> {
+        self.nodes.get(at).copied().flatten()
+    }
+    /// What the link that leaves node `at` is sent on.
+    pub fn link(&self, at: usize) -> Option<Tuning> {
+        self.links.get(at).copied().flatten()
+    }
+    /// The place of `node`.
+    pub fn place(&self, node: NodeId) -> Option<usize> {
+        self.nodes.iter().position(|n| *n == Some(node))
+    }
+}
+
+/// Packets that are asked for: the first, and how many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Range {
+    /// The first.
+    pub first: u16,
+    /// How many.
+    pub count: u16,
+}
+
+/// What a call asks of the nodes of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Call {
+    /// The stream's name.
+    pub stream: u8,
+    /// How often it was called before: repairs count on.
+    pub round: u8,
+    /// What of the protocol it uses.
+    pub version: Version,
+    /// Payload bytes of a packet.
+    pub payload_bytes: u8,
+    /// Its path.
+    pub path: Path,
+    /// Which packets; all of the object where there is none.
+    pub ranges: [Option<Range>; MAX_RANGES],
+}
+
+impl Call {
+    /// The frame that `from` sends to `to`.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`] where path and ranges are too long together.
+    pub fn frame(&self, sequence: u8, from: NodeId, to: NodeId) -> Result<FrameBuf, WireError> {
+        FrameBuf::build(|w| {
+            let to = Some(to);
+            Header { sequence, to, from }.emit(w)?;
+            w.u8(dispatch::STREAM_CALL)?
+                .u8(self.stream)?
+                .u8(self.round)?;
+            w.u8(self.version.code())?.u8(self.payload_bytes)?;
+            w.u8(self.path.hops() as u8)?;
+            for node in self.path.nodes.iter().flatten() {
+                w.u16(node.get())?;
+            }
+            for link in self.path.links.iter().flatten() {
+                w.u8(link.code())?;
+            }
+            for range in self.ranges.iter().flatten() {
+                w.u16(range.first)?.u16(range.count)?;
+            }
+            Ok(())
+        })
+    }
+    /// Reads a call.
+    ///
+    /// # Errors
+    /// [`WireError`] where `mpdu` is none.
+    pub fn parse(mpdu: &[u8]) -> Result<(Header, Self), WireError> {
+        let mut r = Reader::new(mpdu);
+        let header = Header::parse(&mut r)?;
+        if r.u8()? != dispatch::STREAM_CALL {
+            return Err(WireError::Malformed);
+        }
+        let (stream, round) = (r.u8()?, r.u8()?);
+        let version = Version::from_code(r.u8()?).ok_or(WireError::Malformed)?;
+        let (payload_bytes, hops) = (r.u8()?, usize::from(r.u8()?));
+        if hops + 1 > MAX_PATH || usize::from(payload_bytes) > MAX_PAYLOAD {
+            return Err(WireError::Malformed);
+        }
+        let anybody = header.from;
+        let mut nodes = [anybody; MAX_PATH];
+        for node in nodes.iter_mut().take(hops + 1) {
+            *node = NodeId::new(r.u16()?).map_err(|_| WireError::Malformed)?;
+        }
+        let mut path = Path::new(&nodes[..1], &[]);
+        let mut links = [None; MAX_PATH];
+        for link in links.iter_mut().take(hops) {
+            *link = Some(Tuning::from_code(r.u8()?).ok_or(WireError::Malformed)?);
+        }
+        if let Some(first) = links[0] {
+            let mut known = [first; MAX_PATH];
+            for (to, link) in known.iter_mut().zip(links.iter().flatten()) {
+                *to = *link;
+            }
+            path = Path::new(&nodes[..=hops], &known[..hops]);
+        }
+        let path = path.ok_or(WireError::Malformed)?;
+        let mut ranges = [None; MAX_RANGES];
+        for range in &mut ranges {
+            if r.remaining() == 0 {
+                break;
+            }
+            let (first, count) = (r.u16()?, r.u16()?);
+            *range = Some(Range { first, count });
+        }
+        if r.remaining() > 0 {
+            return Err(WireError::Malformed);
+        }
+        let call = Self {
+            stream,
+            round,
+            version,
+            payload_bytes,
+            path,
+            ranges,
+        };
+        Ok((header, call))
+    }
+}
+
+/// What a packet carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Content<'a> {
+    /// Bytes of the object.
+    Data(&'a [u8]),
+    /// Nothing: it is the stream's last.
+    End,
+}
+
+/// A packet of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Packet<'a> {
+    /// The link it is on.
+    pub link: Header,
+    /// Its stream.
+    pub stream: u8,
+    /// Its stream's round.
+    pub round: u8,
+    /// Its number; they rise along a stream's round.
+    pub number: u16,
+    /// What it carries.
+    pub content: Content<'a>,
+}
+
+impl<'a> Packet<'a> {
+    /// Reads a packet.
+    ///
+    /// # Errors
+    /// [`WireError`] where `mpdu` is none.
+    pub fn parse(mpdu: &'a [u8]) -> Result<Self, WireError> {
+        let mut r = Reader::new(mpdu);
+        let link = Header::parse(&mut r)?;
+        let kind = r.u8()?;
+        let (stream, round, number) = (r.u8()?, r.u8()?, r.u16()?);
+        let content = match kind {
+            dispatch::STREAM_DATA => Content::Data(r.rest()),
+            dispatch::STREAM_END if r.remaining() == 0 => Content::End,
+            _ => return Err(WireError::Malformed),
+        };
+        Ok(Self {
+            link,
+            stream,
+            round,
+            number,
+            content,
+        })
+    }
+    /// The frame.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`] where the payload is longer than [`MAX_PAYLOAD`].
+    pub fn frame(&self) -> Result<FrameBuf, WireError> {
+        FrameBuf::build(|w| {
+            self.link.emit(w)?;
+            let (kind, payload) = match self.content {
+                Content::Data(payload) => (dispatch::STREAM_DATA, payload),
+                Content::End => (dispatch::STREAM_END, &[][..]),
+            };
+            w.u8(kind)?.u8(self.stream)?.u8(self.round)?;
+            w.u16(self.number)?.bytes(payload)?;
+            Ok(())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_units::{Channel, Channel900};
+
+    fn id(n: u16) -> NodeId {
+        NodeId::new(n).unwrap()
+    }
+    fn path(hops: u16) -> Path {
+        let nodes: [NodeId; MAX_PATH] = core::array::from_fn(|n| id(n as u16 + 1));
+        let links: [Tuning; MAX_PATH] = core::array::from_fn(|n| match n % 2 {
+            0 => Tuning::Ghz2_4(Channel::LAST),
+            _ => Tuning::Mhz900(Channel900::new(3).unwrap()),
+        });
+        let hops = usize::from(hops);
+        Path::new(&nodes[..=hops], &links[..hops]).unwrap()
+    }
+
+    #[test]
+    fn a_packet_of_100_bytes_is_122_on_the_air() {
+        let packet = Packet {
+            link: Header {
+                sequence: 9,
+                to: Some(id(2)),
+                from: id(1),
+            },
+            stream: 3,
+            round: 1,
+            number: 777,
+            content: Content::Data(&[5; 100]),
+        };
+        let frame = packet.frame().unwrap();
+        assert_eq!(Packet::parse(&frame), Ok(packet));
+        assert_eq!(phy::air_time(frame.len()), phy::BYTE * 122);
+        let end = Packet {
+            content: Content::End,
+            ..packet
+        };
+        assert_eq!(Packet::parse(&end.frame().unwrap()), Ok(end));
+        for short in 0..HEADER_BYTES {
+            assert!(Packet::parse(&frame[..short]).is_err());
+        }
+    }
+
+    #[test]
+    fn calls_round_trip_and_nonsense_is_refused() {
+        for (hops, ranges) in [(1, 0), (11, 8), (23, 2)] {
+            let call = Call {
+                stream: 1,
+                round: 2,
+                version: Version::Full,
+                payload_bytes: 100,
+                path: path(hops),
+                ranges: core::array::from_fn(|n| {
+                    let first = n as u16 * 10;
+                    (n < ranges).then_some(Range { first, count: 2 })
+                }),
+            };
+            let frame = call.frame(4, id(3), id(2)).unwrap();
+            let (header, read) = Call::parse(&frame).unwrap();
+            assert_eq!((header.sequence, read), (4, call));
+            for short in 0..frame.len() {
+                let _ = Call::parse(&frame[..short]);
+            }
+        }
+        let twice = [id(1), id(2), id(1)];
+        let link = Tuning::Ghz2_4(Channel::LAST);
+        assert_eq!(Path::new(&twice, &[link, link]), None);
+        assert_eq!(Path::new(&twice[..1], &[]), None);
+    }
+}
