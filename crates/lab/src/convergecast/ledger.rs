@@ -106,6 +106,7 @@ impl Ledger {
                 latencies: Vec::new(),
                 packets: Packets::default(),
                 joules: 0.0,
+                awake: 0.0,
                 deepest_queue: 0,
                 air_frames: 0,
             },

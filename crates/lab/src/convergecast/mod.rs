@@ -23,7 +23,7 @@ use thalweg_medium::{EarId, Environment};
 use thalweg_protocols::csma;
 use thalweg_protocols::fusion::{Application, Command, Config, Drop, Node, Schedule, Strategy};
 use thalweg_protocols::tree::{Role, Routing};
-use thalweg_sim::contention::{Contender, Contention};
+use thalweg_sim::contention::{Contender, Contention, Wakes};
 use thalweg_sim::{Capture, SimError};
 use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId, SimTime};
 
@@ -67,6 +67,9 @@ pub struct Setup {
     /// For how long leaves listen before they send, sleeping otherwise; none where they do not
     /// sleep.
     pub doze: Option<Duration>,
+    /// Low-power listening: how long every node sleeps between two looks at the channel; none where
+    /// radios stay on.
+    pub lpl: Option<Duration>,
     /// Packets that a queue holds.
     pub queue: u8,
     /// Bytes of a frame, check sequence included.
@@ -106,6 +109,8 @@ pub struct Outcome {
     pub packets: Packets,
     /// Energy of all radios in the window, joules.
     pub joules: f64,
+    /// Share of the window that the sources' radios were not asleep, on average.
+    pub awake: f64,
     /// The most that a queue ever held.
     pub deepest_queue: usize,
     /// Frames on the air, all of the run.
@@ -118,6 +123,9 @@ pub enum RunError {
     /// The simulation failed.
     #[error(transparent)]
     Sim(#[from] SimError),
+    /// Low-power listening was asked for.
+    #[error("low-power listening: the {0}'s hardware makes the preamble")]
+    NoLpl(&'static str),
 }
 
 /// The board's radio, as contention networks charge it, and its medium access.
@@ -143,7 +151,11 @@ pub fn run(
     seed: u64,
     capture: Option<Box<dyn Capture>>,
 ) -> Result<Outcome, RunError> {
-    let (mut board, mac) = stack(testbed.board);
+    let (mut board, mut mac) = stack(testbed.board);
+    if let Some(interval) = setup.lpl {
+        mac = mac.with_lpl(interval).ok_or(RunError::NoLpl(board.name))?;
+        board.wakes = Wakes::WhenAsked;
+    }
     if let Some(power) = setup.power {
         board.tx_power = power;
     }
@@ -207,6 +219,12 @@ pub fn run(
     }
     network.run_until(begins, &mut ledger)?;
     let before: f64 = (0..nodes).map(|n| network.radio_joules(n)).sum();
+    let is_source = |n: &usize| !sinks.contains(n);
+    let awake = |network: &Contention<Node>| -> f64 {
+        let times = (0..nodes).filter(is_source).map(|n| network.time_awake(n));
+        times.map(Duration::as_secs_f64).sum()
+    };
+    let awake_before = awake(&network);
     let parents: Vec<Option<usize>> = (0..nodes)
         .map(|n| {
             let parent = network.engine(n).router().parent()?;
@@ -253,6 +271,9 @@ pub fn run(
     let mut outcome = ledger.finish(&waiting, unsent);
     outcome.depth = depth;
     outcome.joules = after - before;
+    let sources = (0..nodes).filter(is_source).count().max(1) as f64;
+    let window = setup.duration.as_secs_f64().max(1e-9);
+    outcome.awake = (awake(&network) - awake_before) / (sources * window);
     outcome.air_frames = network.stats().air_frames;
     Ok(outcome)
 }

@@ -12,6 +12,7 @@ fn setup(strategy: &str, workload: Workload) -> Setup {
         sinks: Vec::new(),
         routers: None,
         doze: None,
+        lpl: None,
         queue: 8,
         frame_bytes: 36,
         power: None,

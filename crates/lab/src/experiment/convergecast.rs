@@ -14,7 +14,8 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use thalweg_medium::ether::Loss;
 use thalweg_medium::random::{derive, stream, uniform};
-use thalweg_protocols::fusion::{Drop, Strategy, MAX_QUEUE};
+use thalweg_protocols::csma::Lpl;
+use thalweg_protocols::fusion::{Detection, Drop, Strategy, MAX_QUEUE};
 use thalweg_sim::Capture;
 use thalweg_units::{Channel, Dbm, Duration};
 
@@ -53,6 +54,10 @@ pub struct Convergecast {
     /// never sleep.
     #[serde(default = "awake")]
     pub listen: Vec<f64>,
+    /// Low-power listening: how long nodes sleep between two looks at the channel, one run each; 0
+    /// for radios that stay on. None for those alone.
+    #[serde(default)]
+    pub lpl_interval_ms: Vec<f64>,
     /// Packets that a queue holds.
     #[serde(default = "eight")]
     pub queue: u8,
@@ -118,6 +123,7 @@ struct Point<'a> {
     load: f64,
     sinks: Option<usize>,
     listen: f64,
+    lpl_ms: Option<f64>,
 }
 
 impl Convergecast {
@@ -147,6 +153,7 @@ impl Convergecast {
             listen && !self.listen.is_empty(),
             "shares, 0 to 1",
         )?;
+        self.check_lpl()?;
         let queue = (1..=MAX_QUEUE as u8).contains(&self.queue);
         expect("queue", queue, "1 to 16 packets")?;
         expect(
@@ -170,6 +177,22 @@ impl Convergecast {
         expect("tx_power_dbm", power, "-30 to 20 dBm")
     }
 
+    fn check_lpl(&self) -> Result<(), String> {
+        let (least, most) = Lpl::INTERVALS;
+        let range = least.as_secs_f64() * 1e3..=most.as_secs_f64() * 1e3;
+        let fits = |ms: &f64| *ms == 0.0 || range.contains(ms);
+        let all = self.lpl_interval_ms.iter().all(fits);
+        expect("lpl_interval_ms", all, "10 to 1350 ms, or 0 for always on")?;
+        let samples = |name: &String| {
+            let strategy = Strategy::named(name).unwrap_or_default();
+            matches!(strategy.detection, Detection::Sampling(_))
+        };
+        let alone = self.lpl_interval_ms.is_empty()
+            || !(self.strategies.iter().any(samples) || self.listen.iter().any(|l| *l < 1.0));
+        let wanted = "neither channel sampling nor leaves that sleep beside it";
+        expect("lpl_interval_ms", alone, wanted)
+    }
+
     fn points(&self) -> Vec<Point<'_>> {
         let periodic = self.offered.iter().map(|rate| {
             let workload = Workload::Periodic { rate: *rate };
@@ -186,18 +209,23 @@ impl Convergecast {
             [] => vec![None],
             counts => counts.iter().map(|n| Some(*n)).collect(),
         };
+        let lpl: Vec<Option<f64>> = match self.lpl_interval_ms.as_slice() {
+            [] => vec![None],
+            intervals => intervals.iter().map(|ms| Some(*ms)).collect(),
+        };
         let mut points = Vec::new();
         for (workload, load) in periodic.chain(events) {
             for strategy in &self.strategies {
                 for &sinks in &counts {
                     for &listen in &self.listen {
-                        points.push(Point {
+                        points.extend(lpl.iter().map(|&lpl_ms| Point {
                             strategy,
                             workload,
                             load,
                             sinks,
                             listen,
-                        });
+                            lpl_ms,
+                        }));
                     }
                 }
             }
@@ -272,6 +300,10 @@ impl Convergecast {
             sinks,
             routers: self.routers,
             doze,
+            lpl: point
+                .lpl_ms
+                .filter(|ms| *ms > 0.0)
+                .map(|ms| Duration::from_secs_f64(ms * 1e-3)),
             queue: self.queue,
             frame_bytes: self.frame_bytes,
             power: self.tx_power_dbm.map(Dbm),
@@ -306,16 +338,27 @@ impl Convergecast {
             Some(capture),
         )
         .map(|_| ())
-        .map_err(|RunError::Sim(error)| ExperimentError::Sim(error))
+        .map_err(|error| self.failed(site.seed, error))
     }
 
     fn run_rows(&self, site: &Site, point: &Point<'_>) -> Result<Vec<Row>, ExperimentError> {
         let setup = self.setup(site, point)?;
         let seed = derive(site.seed, "convergecast run", &[]);
         let outcome = run(&site.testbed, &site.environment, &setup, seed, None);
-        let outcome = outcome.map_err(|RunError::Sim(error)| ExperimentError::Sim(error))?;
+        let outcome = outcome.map_err(|error| self.failed(site.seed, error))?;
         let base = self.base_row(site, point);
-        let mut rows = vec![self.run_row(base.clone(), &outcome)];
+        let mut run = self.run_row(base.clone(), &outcome);
+        if point.lpl_ms.is_some() {
+            run.set("awake", outcome.awake);
+            let delivered = outcome.packets.delivered as f64;
+            if outcome.packets.made > 0 {
+                run.set("delivery", delivered / outcome.packets.made as f64);
+            }
+            if delivered > 0.0 {
+                run.set("joules_per_packet", outcome.joules / delivered);
+            }
+        }
+        let mut rows = vec![run];
         if self.detail != Detail::Runs {
             rows.extend(self.node_rows(&base, site, &outcome));
             rows.extend(self.coverage_rows(&base, &outcome));
@@ -324,6 +367,17 @@ impl Convergecast {
             rows.extend(edge_rows(&base, site, &outcome));
         }
         Ok(rows)
+    }
+
+    fn failed(&self, seed: u64, error: RunError) -> ExperimentError {
+        match error {
+            RunError::Sim(error) => ExperimentError::Sim(error),
+            RunError::NoLpl(_) => ExperimentError::Unfit {
+                testbed: self.testbed.clone(),
+                seed,
+                why: error.to_string(),
+            },
+        }
     }
 
     fn base_row(&self, site: &Site, point: &Point<'_>) -> Row {
@@ -341,6 +395,11 @@ impl Convergecast {
         row.set_some("sinks", point.sinks);
         if self.listen.len() > 1 {
             row.set("listen", point.listen);
+        }
+        // Whole intervals as whole numbers, as files write them.
+        match point.lpl_ms {
+            Some(ms) if ms.fract() == 0.0 => row.set("lpl_interval_ms", ms as u64),
+            ms => row.set_some("lpl_interval_ms", ms),
         }
         row
     }

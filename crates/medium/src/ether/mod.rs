@@ -473,10 +473,19 @@ impl Ether {
     }
 
     fn lock(&mut self, now: u64, e: usize, tx: u32, level: Grains) {
+        let phy = &self.reach.chip.phy;
+        let usual = phy.preamble_bytes;
+        if let Some(frame) = self.frames.get_mut(tx as usize) {
+            // A preamble that is longer than it must be is there to be found late: that it was not
+            // found before explains nothing.
+            let is_long = matches!(frame.form, Form::Preamble(n) if u32::from(n) > usual);
+            if is_long && frame.to == Some(e as u32) {
+                frame.loss = None;
+            }
+        }
         let (Some(frame), Some(ear)) = (self.frames.get(tx as usize), self.ears.get_mut(e)) else {
             return;
         };
-        let phy = &self.reach.chip.phy;
         let symbol = phy.symbol.as_nanos();
         let header = phy.symbols_per_byte * (phy.sfd_bytes + phy.phr_bytes);
         let sync = u64::from(phy.sync_symbols) * symbol;

@@ -7,15 +7,18 @@
 //! B-MAC counts down only while its radio receives nothing. Tests: `tests.rs`.
 
 mod floor;
+mod lpl;
 mod rng;
 mod scheme;
 #[cfg(test)]
 mod tests;
 
 pub use floor::NoiseFloor;
+pub use lpl::Lpl;
 pub use rng::Rng;
 pub use scheme::{BMac, Config, Scheme, TinyOs, Unslotted};
 
+use lpl::{Need, Sampler};
 use thalweg_engine::{Activity, Cca, OpId, RadioEvent, RadioOp, Refusal, Request, TxSlot, When};
 use thalweg_units::{Channel, Dbm, Duration, Instant};
 use thalweg_wire::addressed::{Ack, Congestion, ACK_BYTES};
@@ -34,6 +37,14 @@ pub mod ops {
     pub const FLOOR: OpId = OpId(0x103);
     /// Copying a frame.
     pub const LOAD: OpId = OpId(0x104);
+    /// Switching the receiver on, under low-power listening.
+    pub const WAKE: OpId = OpId(0x105);
+    /// Switching it off.
+    pub const SLEEP: OpId = OpId(0x106);
+    /// A look at the channel before sleeping on.
+    pub const LOOK: OpId = OpId(0x107);
+    /// The preamble's length.
+    pub const PREAMBLE: OpId = OpId(0x108);
 }
 
 /// How hard a node tries to win the channel (Fusion, section 4.4).
@@ -76,6 +87,10 @@ enum State {
     },
     /// Stopped by the layer above.
     Held,
+    /// A frame waits for the sleeping radio, not beyond `until`.
+    Waking {
+        until: Instant,
+    },
     Loading,
     Sensing,
     /// The frame is asked for or on the air.
@@ -125,6 +140,8 @@ pub struct Mac {
     sample_floor: bool,
     /// Transmissions of frames so far, retransmissions among them.
     sent: u32,
+    /// Switches the radio, under low-power listening.
+    sampler: Option<Sampler>,
 }
 
 impl Mac {
@@ -132,6 +149,7 @@ impl Mac {
     pub fn new(config: Config, channel: Channel, seed: u64) -> Self {
         Self {
             floor: NoiseFloor::new(config.quiet),
+            sampler: config.lpl.map(Sampler::new),
             config,
             channel,
             rng: Rng::new(seed),
@@ -183,6 +201,26 @@ impl Mac {
         self.sequence = sequence.unwrap_or(0);
         self.retries = 0;
         self.begin(now);
+        self.attend(now);
+    }
+    /// Whether it switches the radio itself, which then is not to be told to listen or to sleep:
+    /// low-power listening.
+    pub const fn switches_radio(&self) -> bool {
+        self.sampler.is_some()
+    }
+    /// Under low-power listening: begins to look at the channel, at a phase of its own.
+    pub fn start(&mut self, now: Instant) {
+        if let (Some(sampler), Some(lpl)) = (&mut self.sampler, self.config.lpl) {
+            let micros = u32::try_from(lpl.interval.as_micros()).unwrap_or(u32::MAX);
+            let phase = Duration::from_micros(u64::from(1 + self.rng.below(micros)));
+            sampler.start(now, phase);
+        }
+    }
+    /// Under low-power listening: the radio goes off, and stays so.
+    pub fn stop(&mut self) {
+        if let Some(sampler) = &mut self.sampler {
+            sampler.stop();
+        }
     }
     /// Changes byte `at` of the frame in hand; counts from its next transmission on.
     #[inline]
@@ -195,14 +233,17 @@ impl Mac {
     pub fn withdraw(&mut self) {
         if matches!(
             self.state,
-            State::Backoff { .. } | State::Frozen { .. } | State::Held
+            State::Backoff { .. } | State::Frozen { .. } | State::Held | State::Waking { .. }
         ) {
             self.state = State::Idle;
         }
     }
     /// Stops a backoff until [`Mac::release`].
     pub fn hold(&mut self) {
-        if matches!(self.state, State::Backoff { .. } | State::Frozen { .. }) {
+        if matches!(
+            self.state,
+            State::Backoff { .. } | State::Frozen { .. } | State::Waking { .. }
+        ) {
             self.state = State::Held;
         }
     }
@@ -210,12 +251,15 @@ impl Mac {
     pub fn release(&mut self, now: Instant) {
         if self.state == State::Held {
             self.begin(now);
+            self.attend(now);
         }
     }
     /// A backoff does not end before `until` and a new draw.
     pub fn defer(&mut self, until: Instant) {
         let end = match self.state {
-            State::Backoff { until: end, .. } | State::Frozen { until: end, .. } => end,
+            State::Backoff { until: end, .. }
+            | State::Frozen { until: end, .. }
+            | State::Waking { until: end } => end,
             _ => return,
         };
         if end < until {
@@ -240,6 +284,19 @@ impl Mac {
 
     /// Takes what the radio reports.
     pub fn handle_radio(&mut self, now: Instant, event: &RadioEvent<'_>) -> Option<Outcome> {
+        let busy = self.threshold();
+        if let Some(sampler) = &mut self.sampler {
+            let came_on = sampler.handle_radio(now, event, busy);
+            if came_on && matches!(self.state, State::Waking { .. }) {
+                self.begin(now);
+            }
+        }
+        let outcome = self.handle_frames(now, event);
+        self.attend(now);
+        outcome
+    }
+
+    fn handle_frames(&mut self, now: Instant, event: &RadioEvent<'_>) -> Option<Outcome> {
         match *event {
             RadioEvent::Frame { mpdu, sfd, .. } => {
                 self.sample_floor = self.uses_floor();
@@ -316,6 +373,15 @@ impl Mac {
 
     /// The instant of [`Mac::poll_timeout`] has come.
     pub fn handle_timeout(&mut self, now: Instant) -> Option<Outcome> {
+        if let Some(sampler) = &mut self.sampler {
+            sampler.handle_timeout(now);
+        }
+        let outcome = self.handle_waits(now);
+        self.attend(now);
+        outcome
+    }
+
+    fn handle_waits(&mut self, now: Instant) -> Option<Outcome> {
         match self.state {
             State::Frozen { left, until } if until <= now => {
                 // The reception came to nothing.
@@ -323,6 +389,10 @@ impl Mac {
             }
             State::Backoff { since, until } if until <= now => {
                 self.counted_since = since;
+                if !self.is_on() {
+                    self.begin(now);
+                    return None;
+                }
                 if self.acking {
                     // The radio answers somebody; that is as good as a busy channel.
                     self.back_off(now, Reason::Congestion);
@@ -347,7 +417,7 @@ impl Mac {
                     }
                 }
             }
-            State::AwaitAck { until } if until <= now => {
+            State::AwaitAck { until } | State::Waking { until } if until <= now => {
                 if self.retries >= self.config.retries {
                     self.state = State::Idle;
                     return Some(Outcome::NoAck);
@@ -363,11 +433,16 @@ impl Mac {
     /// When it next wants [`Mac::handle_timeout`].
     #[inline]
     pub fn poll_timeout(&self) -> Option<Instant> {
-        match self.state {
+        let own = match self.state {
             State::Backoff { until, .. }
             | State::Frozen { until, .. }
+            | State::Waking { until }
             | State::AwaitAck { until } => Some(until),
             _ => None,
+        };
+        match &self.sampler {
+            None => own,
+            Some(sampler) => [own, sampler.poll_timeout()].into_iter().flatten().min(),
         }
     }
 
@@ -383,6 +458,9 @@ impl Mac {
             return Some(Request::new(ops::FLOOR, RadioOp::Sense));
         }
         let channel = self.channel;
+        if let Some(request) = self.sampler.as_mut().and_then(|s| s.poll_radio(channel)) {
+            return Some(request);
+        }
         match core::mem::replace(&mut self.wanted, Wanted::Nothing) {
             Wanted::Nothing => None,
             Wanted::Load => {
@@ -417,7 +495,28 @@ impl Mac {
 
     fn begin(&mut self, now: Instant) {
         self.busy = 0;
-        self.back_off(now, Reason::Initial);
+        match &self.sampler {
+            // Carrier sense wants the receiver on.
+            Some(sampler) if !sampler.is_on() => {
+                let until = sampler.started_by(now);
+                self.state = State::Waking { until };
+            }
+            _ => self.back_off(now, Reason::Initial),
+        }
+    }
+
+    fn is_on(&self) -> bool {
+        self.sampler.as_ref().is_none_or(Sampler::is_on)
+    }
+
+    /// Has the radio on as long as there is something to do for it.
+    fn attend(&mut self, now: Instant) {
+        let Some(sampler) = &mut self.sampler else {
+            return;
+        };
+        let rests = matches!(self.state, State::Idle | State::Held) && !self.acking;
+        let need = if rests { Need::Sleep } else { Need::Radio };
+        sampler.attend(now, need);
     }
 
     fn found_busy(&mut self, now: Instant) -> Option<Outcome> {

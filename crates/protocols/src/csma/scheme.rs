@@ -1,5 +1,6 @@
 //! The three schemes and their constants.
 
+use super::Lpl;
 use thalweg_units::{Db, Dbm, Duration};
 
 /// B-MAC as TinyOS 1.x has it on the CC1000: backoffs in byte times, counted from one.
@@ -68,6 +69,8 @@ pub struct Config {
     pub retries: u8,
     /// What the register says of an idle channel, until it was sampled.
     pub quiet: Dbm,
+    /// Low-power listening; none where the radio stays on, or is switched by the layer above.
+    pub lpl: Option<Lpl>,
 }
 
 impl Config {
@@ -87,6 +90,7 @@ impl Config {
         longest_frame: Duration::from_nanos(56 * 416_664),
         retries: 3,
         quiet: Dbm(-105.0),
+        lpl: None,
     };
     /// The standard's defaults at 2.4 GHz: BE 3 to 5, four backoffs, macAckWaitDuration of 54
     /// symbols, three retransmissions.
@@ -101,6 +105,7 @@ impl Config {
         longest_frame: Duration::from_micros(4256),
         retries: 3,
         quiet: Dbm(-98.0),
+        lpl: None,
     };
     /// TinyOS 1.x on the CC2420: windows of 16 and 64 units of 320 us, four retransmissions in
     /// RCRT's stack.
@@ -114,5 +119,26 @@ impl Config {
         longest_frame: Duration::from_micros(4256),
         retries: 4,
         quiet: Dbm(-98.0),
+        lpl: None,
     };
+
+    /// The same with low-power listening every `interval` ([`Lpl::new`]), its preambles and what
+    /// hangs on their length; none where hardware makes the preamble.
+    pub fn with_lpl(self, interval: Duration) -> Option<Self> {
+        let Scheme::BMac(b) = self.scheme else {
+            return None;
+        };
+        let lpl = Lpl::new(interval, b.unit, self.longest_frame);
+        let longer = b.unit * u64::from(lpl.preamble_bytes);
+        let sync_word = b.unit * 2;
+        Some(Self {
+            scheme: Scheme::BMac(BMac {
+                preamble: longer + sync_word,
+                ..b
+            }),
+            longest_frame: self.longest_frame + longer,
+            lpl: Some(lpl),
+            ..self
+        })
+    }
 }

@@ -14,8 +14,7 @@ impl Engine for Node {
     fn handle_command(&mut self, now: Instant, command: Command) {
         match command {
             Command::Start => {
-                self.power = Power::On;
-                self.switch = Some(Power::On);
+                self.turn(now, Power::On);
                 let learns = matches!(self.config.routing, Routing::Beacons { .. });
                 self.hear = Some(if learns || self.config.strategy.overhears() {
                     Hear::Everything
@@ -25,8 +24,7 @@ impl Engine for Node {
             }
             Command::Offer(schedule) => self.source.begin(schedule),
             Command::Stop => {
-                self.power = Power::Off;
-                self.switch = Some(Power::Off);
+                self.turn(now, Power::Off);
                 self.source.stop();
                 self.mac.withdraw();
             }
@@ -67,7 +65,7 @@ impl Engine for Node {
 
     fn handle_timeout(&mut self, at: Instant) {
         if self.wake_at.is_some_and(|wake| wake <= at) {
-            self.wake();
+            self.wake(at);
         }
         if let Some((packets, skipped)) = self.source.make(at) {
             self.tell(Event::Made { packets, skipped });

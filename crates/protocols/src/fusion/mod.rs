@@ -513,16 +513,24 @@ impl Node {
         let wake = next.saturating_sub(listen);
         let idle = self.queue.is_empty() && self.mac.is_idle() && self.source.waiting == 0;
         if idle && self.power == Power::On && wake > now {
-            self.power = Power::Off;
-            self.switch = Some(Power::Off);
+            self.turn(now, Power::Off);
             self.wake_at = Some(wake);
         }
     }
 
-    fn wake(&mut self) {
+    /// Switches the node: the radio itself, unless the medium access does that.
+    fn turn(&mut self, now: Instant, power: Power) {
+        self.power = power;
+        match power {
+            Power::On if self.mac.switches_radio() => self.mac.start(now),
+            Power::Off if self.mac.switches_radio() => self.mac.stop(),
+            Power::On | Power::Off => self.switch = Some(power),
+        }
+    }
+
+    fn wake(&mut self, now: Instant) {
         self.wake_at = None;
-        self.power = Power::On;
-        self.switch = Some(Power::On);
+        self.turn(now, Power::On);
         self.parent_state = Congestion::Clear;
         self.allowance = 0;
         self.quiet_until = Instant::ZERO;

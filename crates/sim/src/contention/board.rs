@@ -16,6 +16,15 @@ pub struct Acknowledgement {
     pub form: Form,
 }
 
+/// When a sleeping radio begins to start up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wakes {
+    /// In time: its driver knows when it will be wanted, and the receiver is on when asked for.
+    Ahead,
+    /// When it is asked for: the receiver is on [`Contender::start_up`] later.
+    WhenAsked,
+}
+
 /// A board, as a contention network charges it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contender {
@@ -23,6 +32,10 @@ pub struct Contender {
     pub name: &'static str,
     /// Its radio.
     pub chip: &'static Chip,
+    /// From sleep to a receiver that is on, charged as receiving.
+    pub start_up: Duration,
+    /// Whether that time is waited for.
+    pub wakes: Wakes,
     /// Between receiving and transmitting, either way.
     pub turnaround: Duration,
     /// How long a clear channel assessment looks; zero where it is one sample.
@@ -49,12 +62,15 @@ impl Contender {
     /// Mica2: CC1000 at 433 MHz under TinyOS 1.x. One byte takes 416 us, and so does turning round;
     /// the acknowledgement is four bytes without a preamble, three byte times after the packet
     /// (CC1000RadioIntM). RSSI -105 to -50 dBm; receive 7.4 mA, send 5.3 mA at -20 dBm and 8.9 mA at
-    /// -5 dBm and 10.4 mA at 0 dBm (data sheet SWRS048): 7.9 mA at -10 dBm by interpolation.
+    /// -5 dBm and 10.4 mA at 0 dBm (data sheet SWRS048): 7.9 mA at -10 dBm by interpolation. Start-up:
+    /// 2 ms for the crystal, 200 us for the bias generator, 250 us for the synthesizer (there).
     pub fn mica2() -> Self {
         let byte = CC1000.phy.symbol * u64::from(CC1000.phy.symbols_per_byte);
         Self {
             name: "Mica2",
             chip: &CC1000,
+            start_up: Duration::from_micros(2450),
+            wakes: Wakes::Ahead,
             turnaround: byte,
             cca: Duration::ZERO,
             cca_threshold: CC1000.cca_threshold,
@@ -74,12 +90,15 @@ impl Contender {
 
     /// IEEE 802.15.4 at 2.4 GHz as the standard has it (2006, 6.9.9 and 7.5.6.4): turnaround of 12
     /// symbols, assessment over 8, acknowledgement of 11 bytes on the air after the turnaround. No
-    /// cost of copying; effective noise floor and threshold are the caller's chip's.
+    /// cost of copying; effective noise floor and threshold are the caller's chip's. Start-up of the
+    /// CC2420's crystal 860 us and synthesizer 192 us (data sheet SWRS041).
     pub fn ieee802154(chip: &'static Chip) -> Self {
         let symbol = chip.phy.symbol;
         Self {
             name: "IEEE 802.15.4",
             chip,
+            start_up: Duration::from_micros(1052),
+            wakes: Wakes::Ahead,
             turnaround: symbol * 12,
             cca: symbol * 8,
             cca_threshold: chip.cca_threshold,

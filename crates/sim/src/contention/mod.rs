@@ -11,7 +11,7 @@ mod operations;
 #[cfg(test)]
 mod tests;
 
-pub use board::{Acknowledgement, Contender};
+pub use board::{Acknowledgement, Contender, Wakes};
 
 use crate::capture::{Capture, CaptureError, Captured, Side};
 use crate::network::SimError;
@@ -61,6 +61,8 @@ pub trait Observer<E> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Doing {
     Nothing,
+    /// Its receiver starts up.
+    Starting,
     /// It assesses the channel, or turns round, for the pending transmission.
     Preparing,
     Sending,
@@ -87,6 +89,8 @@ struct Node {
     pending: Option<Pending>,
     /// Tells a preparation from those before, to events that outlive it.
     token: u32,
+    /// The operation that is answered when the receiver has started up.
+    starts: Option<OpId>,
     slot: Option<FrameBuf>,
     bus_until: u64,
     preamble: u16,
@@ -116,6 +120,7 @@ enum What {
     Assessed { node: u32, token: u32 },
     Start { node: u32, token: u32 },
     End { air: u32 },
+    Started { node: u32, token: u32 },
     Returned { node: u32, token: u32 },
     Loaded { node: u32, op: OpId },
     Timer { node: u32 },
@@ -184,6 +189,7 @@ impl<E: Engine> Contention<E> {
                 doing: Doing::Nothing,
                 pending: None,
                 token: 0,
+                starts: None,
                 slot: None,
                 bus_until: 0,
                 preamble,
@@ -241,13 +247,17 @@ impl<E: Engine> Contention<E> {
     pub fn time_sending(&self, n: usize) -> Duration {
         self.inner.nodes[n].sent
     }
+    /// How long node `n`'s radio has not been asleep.
+    pub fn time_awake(&self, n: usize) -> Duration {
+        let (node, now) = (&self.inner.nodes[n], self.inner.now);
+        let asleep = node.asleep + node.sleeps_since.map_or(Duration::ZERO, |at| now.since(at));
+        now.since(SimTime::ZERO).saturating_sub(asleep)
+    }
     /// Energy that node `n`'s radio has used, in joules: sending, and listening whenever it neither
     /// sends nor sleeps.
     pub fn radio_joules(&self, n: usize) -> f64 {
         let (node, board) = (&self.inner.nodes[n], &self.inner.board);
-        let now = self.inner.now;
-        let asleep = node.asleep + node.sleeps_since.map_or(Duration::ZERO, |at| now.since(at));
-        let listening = now.since(SimTime::ZERO).saturating_sub(node.sent + asleep);
+        let listening = self.time_awake(n).saturating_sub(node.sent);
         let charge = board.transmit_ma * node.sent.as_secs_f64()
             + board.receive_ma * listening.as_secs_f64();
         board.supply_v * charge * 1e-3
@@ -308,6 +318,7 @@ impl<E: Engine> Contention<E> {
                 What::End { air } => self.end(at, air, observer)?,
                 What::Assessed { node, token } => self.inner.assessed(node as usize, token),
                 What::Start { node, token } => self.inner.start(node as usize, token),
+                What::Started { node, token } => self.inner.started(node as usize, token),
                 What::Returned { node, token } => self.inner.returned(node as usize, token),
                 What::Loaded { node, op } => {
                     self.inner.tellings.push_back((node, Telling::Done(op)));

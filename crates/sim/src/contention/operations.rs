@@ -1,7 +1,7 @@
 //! What operations do in a contention network, and how a radio goes through a transmission:
 //! assessing, turning round, sending, turning back.
 
-use super::{Air, Doing, Inner, Kind, Mode, Pending, Telling, What};
+use super::{Air, Doing, Inner, Kind, Mode, Pending, Telling, Wakes, What};
 use crate::queue::Rank;
 use thalweg_engine::{
     Activity, Cca, OpId, RadioEvent, RadioId, RadioOp, Refusal, Request, TxSlot, When,
@@ -35,8 +35,14 @@ impl Inner {
                 let now = self.now;
                 let node = &mut self.nodes[n];
                 node.mode = Mode::Listen;
-                if let Some(since) = node.sleeps_since.take() {
+                let slept = node.sleeps_since.take();
+                if let Some(since) = slept {
                     node.asleep += now.since(since);
+                }
+                let waits = self.board.wakes == Wakes::WhenAsked;
+                let is_cold = slept.is_some() && node.doing == Doing::Nothing;
+                if (waits && is_cold) || node.doing == Doing::Starting {
+                    return self.start_up(n, op);
                 }
                 if node.doing == Doing::Nothing {
                     self.ether.listen(now, Self::ear(n));
@@ -45,6 +51,7 @@ impl Inner {
             }
             RadioOp::Sleep => {
                 self.drop_pending(n);
+                self.drop_start(n);
                 let now = self.now;
                 let node = &mut self.nodes[n];
                 node.mode = Mode::Sleep;
@@ -131,12 +138,51 @@ impl Inner {
         }
     }
 
+    /// The sleeping receiver of `n` starts up, or goes on doing so for another operation.
+    fn start_up(&mut self, n: usize, op: OpId) {
+        let (now, length) = (self.now, self.board.start_up);
+        let node = &mut self.nodes[n];
+        if let Some(old) = node.starts.replace(op) {
+            return self.refuse(n, old, Refusal::Superseded);
+        }
+        node.doing = Doing::Starting;
+        node.token = node.token.wrapping_add(1);
+        let (node, token) = (n as u32, node.token);
+        self.queue
+            .push(now + length, Rank::Turn, What::Started { node, token });
+    }
+
+    pub(super) fn started(&mut self, n: usize, token: u32) {
+        let node = &mut self.nodes[n];
+        if node.token != token || node.doing != Doing::Starting {
+            return;
+        }
+        node.doing = Doing::Nothing;
+        let op = node.starts.take();
+        self.back(n);
+        if let Some(op) = op {
+            self.done(n, op);
+        }
+    }
+
+    fn drop_start(&mut self, n: usize) {
+        let node = &mut self.nodes[n];
+        if let Some(op) = node.starts.take() {
+            node.doing = Doing::Nothing;
+            self.refuse(n, op, Refusal::Superseded);
+        }
+    }
+
     fn send(&mut self, n: usize, shot: Shot<'_>) {
         let Some(frame) = checked(shot.mpdu) else {
             return self.refuse(n, shot.op, Refusal::BadLength);
         };
         if self.nodes[n].doing == Doing::Sending {
             return self.refuse(n, shot.op, Refusal::Superseded);
+        }
+        if self.nodes[n].doing == Doing::Starting {
+            let by = self.board.start_up;
+            return self.refuse(n, shot.op, Refusal::Late { by });
         }
         let now = self.now;
         let turnaround = self.board.turnaround;
