@@ -146,3 +146,109 @@ proptest! {
         prop_assert!(o.deepest_queue <= usize::from(queue), "seed {seed}");
     }
 }
+
+/// Two nodes 40 dB above the noise: the second, a sink, listens every 185 ms; the first sends it 50
+/// packets, one a second. How many arrive, and how long the sink was awake.
+fn to_a_sleeper(sender: csma::Config, packets: u64, seed: u64) -> (u64, f64) {
+    struct Count(u64);
+    impl thalweg_sim::contention::Observer<thalweg_protocols::fusion::Event> for Count {
+        fn told(&mut self, _at: SimTime, node: usize, event: thalweg_protocols::fusion::Event) {
+            let received = matches!(event, thalweg_protocols::fusion::Event::Received { .. });
+            self.0 += u64::from(node == 1 && received);
+        }
+    }
+    let board = Contender {
+        wakes: Wakes::WhenAsked,
+        ..Contender::mica2()
+    };
+    let receiver = csma::Config::MICA2
+        .with_lpl(Duration::from_millis(185))
+        .unwrap();
+    let node = |id: u16, mac, parent: Option<u16>| {
+        let id = NodeId::new(id).unwrap();
+        let config = Config {
+            id,
+            channel: Channel::LAST,
+            mac,
+            role: if parent.is_some() {
+                Role::Leaf
+            } else {
+                Role::Sink
+            },
+            routing: Routing::Fixed(parent.map(|p| NodeId::new(p).unwrap())),
+            queue: 8,
+            frame_bytes: 36,
+            strategy: Strategy::named("none").unwrap(),
+            application: Application::Skips,
+            seed: seed + u64::from(id.get()),
+        };
+        (id, Node::new(config))
+    };
+    let engines = vec![node(1, sender, Some(2)), node(2, receiver, None)];
+    let env = Environment::full_mesh(2, board.chip, Dbm(-60.0), 1);
+    let reach = Reach::of_environment(&env, board.chip, Channel::LAST, board.tx_power);
+    let mut network = Contention::new(reach, board, Channel::LAST, engines, seed);
+    let mut count = Count(0);
+    for n in 0..2 {
+        network.command(n, Command::Start, &mut count).unwrap();
+    }
+    let second = Duration::from_secs(1);
+    let schedule = Schedule {
+        first: Instant::ZERO + second,
+        period: second,
+        until: Instant::ZERO + second * (packets + 1),
+        burst: 1,
+    };
+    if packets > 0 {
+        let offer = Command::Offer(schedule);
+        network.command(0, offer, &mut count).unwrap();
+    }
+    let seconds = 60;
+    let end = SimTime::ZERO + second * seconds;
+    network.run_until(end, &mut count).unwrap();
+    let awake = network.time_awake(1).as_secs_f64() / seconds as f64;
+    (count.0, awake)
+}
+
+#[test]
+fn a_sleeper_gets_what_has_a_long_preamble_and_not_what_has_a_short_one() {
+    let long = csma::Config::MICA2.with_lpl(Duration::from_millis(185));
+    let (arrived, awake) = to_a_sleeper(long.unwrap(), 50, 1);
+    assert!(arrived >= 49, "{arrived}");
+    // Half a preamble, frame and acknowledgement: some 120 ms for each.
+    assert!((0.06..0.16).contains(&awake), "{awake}");
+    // Four tries of 24 ms each find it awake now and then.
+    let short = csma::Config {
+        retries: 0,
+        ..csma::Config::MICA2
+    };
+    let (arrived, _) = to_a_sleeper(short, 50, 1);
+    assert!(arrived <= 10, "{arrived}");
+}
+
+#[test]
+fn an_idle_sleeper_is_awake_for_the_share_that_its_looks_take() {
+    let long = csma::Config::MICA2.with_lpl(Duration::from_millis(185));
+    let (_, awake) = to_a_sleeper(long.unwrap(), 0, 1);
+    let expected = long.unwrap().lpl.unwrap();
+    let expected = expected.idle_duty(Contender::mica2().start_up);
+    assert!((awake / expected - 1.0).abs() < 0.01, "{awake} {expected}");
+    assert!((expected - 2.8 / 187.8).abs() < 1e-6);
+}
+
+#[test]
+fn networks_that_sleep_still_collect_and_use_less() {
+    let awake = setup("fusion", Workload::Periodic { rate: 0.02 });
+    let asleep = Setup {
+        lpl: Some(Duration::from_millis(20)),
+        ..awake.clone()
+    };
+    let (awake, o) = (outcome(&awake, 2), outcome(&asleep, 2));
+    check(&o, 8);
+    assert!(o.joules < 0.7 * awake.joules && o.awake < 0.7);
+    assert!((awake.awake - 1.0).abs() < 1e-9);
+    let share = |o: &Outcome| o.packets.delivered as f64 / o.packets.made as f64;
+    assert!(share(&o) > 0.8 * share(&awake), "{}", share(&o));
+    let again = outcome(&asleep, 2);
+    assert_eq!(format!("{o:?}"), format!("{again:?}"));
+}

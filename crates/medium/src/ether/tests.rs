@@ -185,3 +185,54 @@ fn links_are_found_through_the_grid_and_cost_little() {
     assert_eq!(reach.links(), links);
     assert!(std::mem::size_of::<reach::Path>() + std::mem::size_of::<(u32, Grains)>() < 64);
 }
+
+#[test]
+fn a_long_preamble_is_found_at_any_time_before_its_end_and_not_after() {
+    // 490 bytes of 417 us: 204 ms, before 2 bytes of sync word and 36 of frame.
+    let reach = reach(&CC1000, 2, |_, _| Some(-80.0));
+    let byte = CC1000.phy.symbol * u64::from(CC1000.phy.symbols_per_byte);
+    let air = byte * (490 + 2 + 36);
+    for (later_ms, found) in [(1, true), (100, true), (203, true), (205, false)] {
+        let mut ether = Ether::new(reach.clone(), 1);
+        let form = Form::Preamble(490);
+        let frame = ether.begin(
+            at(0),
+            Sending {
+                form,
+                air,
+                ..sending(&CC1000, 0, 1, 36)
+            },
+        );
+        ether.listen(at(later_ms * 1_000), EarId(1));
+        let mut heard = Vec::new();
+        let loss = ether.end(at(0) + air, frame, &mut heard);
+        assert_eq!(heard.iter().any(|h| h.good), found, "{later_ms}");
+        assert_eq!(loss, (!found).then_some(Loss::Deaf));
+    }
+}
+
+#[test]
+fn who_found_a_long_preamble_late_did_not_lose_its_frame_by_having_slept() {
+    let reach = reach(&CC1000, 2, |_, _| Some(-104.5));
+    let byte = CC1000.phy.symbol * u64::from(CC1000.phy.symbols_per_byte);
+    let air = byte * (490 + 2 + 36);
+    let mut ether = Ether::new(reach, 1);
+    let mut losses = std::collections::BTreeSet::new();
+    for k in 0..20 {
+        let begin = SimTime::from_nanos(k * 1_000_000_000);
+        let form = Form::Preamble(490);
+        let frame = ether.begin(
+            begin,
+            Sending {
+                form,
+                air,
+                ..sending(&CC1000, 0, 1, 36)
+            },
+        );
+        ether.listen(begin + byte * 200, EarId(1));
+        assert!(ether.receiving_since(EarId(1)).is_some());
+        losses.extend(ether.end(begin + air, frame, &mut Vec::new()));
+        ether.deafen(EarId(1));
+    }
+    assert_eq!(losses.into_iter().collect::<Vec<_>>(), [Loss::WeakLink]);
+}

@@ -8,6 +8,7 @@
 
 mod floor;
 mod lpl;
+pub mod ops;
 mod rng;
 mod scheme;
 #[cfg(test)]
@@ -23,29 +24,6 @@ use thalweg_engine::{Activity, Cca, OpId, RadioEvent, RadioOp, Refusal, Request,
 use thalweg_units::{Channel, Dbm, Duration, Instant};
 use thalweg_wire::addressed::{Ack, Congestion, ACK_BYTES};
 use thalweg_wire::FrameBuf;
-
-/// Names of the operations that a MAC asks for.
-pub mod ops {
-    use super::OpId;
-    /// A frame.
-    pub const DATA: OpId = OpId(0x100);
-    /// An acknowledgement.
-    pub const ACK: OpId = OpId(0x101);
-    /// Carrier sense.
-    pub const SENSE: OpId = OpId(0x102);
-    /// A sample of the idle channel.
-    pub const FLOOR: OpId = OpId(0x103);
-    /// Copying a frame.
-    pub const LOAD: OpId = OpId(0x104);
-    /// Switching the receiver on, under low-power listening.
-    pub const WAKE: OpId = OpId(0x105);
-    /// Switching it off.
-    pub const SLEEP: OpId = OpId(0x106);
-    /// A look at the channel before sleeping on.
-    pub const LOOK: OpId = OpId(0x107);
-    /// The preamble's length.
-    pub const PREAMBLE: OpId = OpId(0x108);
-}
 
 /// How hard a node tries to win the channel (Fusion, section 4.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -173,3 +173,115 @@ fn holding_deferring_and_acknowledging_keep_it_off_the_air() {
     );
     assert_eq!(next(&mut mac).1, [ops::SENSE]);
 }
+
+/// Low-power listening every 85 ms, begun and asleep; when it wakes for the first time.
+fn sleeper() -> (Mac, Instant) {
+    let config = Config::MICA2.with_lpl(Duration::from_millis(85)).unwrap();
+    let mut mac = mac(config);
+    mac.start(T0);
+    assert_eq!(wants(&mut mac), [ops::PREAMBLE, ops::SLEEP]);
+    let wake = mac.poll_timeout().unwrap();
+    assert!(wake > T0 && wake <= T0 + Duration::from_millis(85));
+    (mac, wake)
+}
+fn is_on(mac: &mut Mac, at: Instant) {
+    assert_eq!(
+        mac.handle_radio(at, &RadioEvent::Done { op: ops::WAKE }),
+        None
+    );
+}
+fn looked(power: f64) -> RadioEvent<'static> {
+    RadioEvent::Sensed {
+        op: ops::LOOK,
+        power: Dbm(power),
+        activity: Activity::Idle,
+    }
+}
+
+#[test]
+fn preambles_outlast_the_gap_between_looks_as_the_modes_of_tinyos_do() {
+    let byte = 416_664;
+    for (interval_ms, bytes) in [
+        (20, 94),
+        (85, 250),
+        (135, 371),
+        (185, 490),
+        (485, 1212),
+        (1085, 2654),
+    ] {
+        let interval = Duration::from_millis(interval_ms);
+        let lpl = Config::MICA2.with_lpl(interval).unwrap().lpl.unwrap();
+        assert!(lpl.preamble_bytes.abs_diff(bytes) <= 3, "{interval_ms}");
+        let gap = interval + Duration::from_micros(2450) + lpl.look;
+        assert!(u64::from(lpl.preamble_bytes) * byte > gap.as_nanos() + 8 * byte);
+    }
+    assert_eq!(Config::IEEE_802_15_4.with_lpl(Duration::ZERO), None);
+}
+
+#[test]
+fn a_quiet_channel_sends_a_sleeper_back_and_a_busy_one_keeps_it_for_a_time() {
+    let (mut mac, mut at) = sleeper();
+    for _ in 0..3 {
+        assert_eq!(next(&mut mac), (at, [ops::WAKE].to_vec()));
+        is_on(&mut mac, at);
+        let (look, ops) = next(&mut mac);
+        assert_eq!(
+            (look.since(at).as_micros(), ops),
+            (350, [ops::LOOK].to_vec())
+        );
+        mac.handle_radio(look, &looked(-105.0));
+        assert_eq!(wants(&mut mac), [ops::SLEEP]);
+        at = mac.poll_timeout().unwrap();
+        assert_eq!(at.since(look), Duration::from_millis(85));
+    }
+    assert_eq!(next(&mut mac).1, [ops::WAKE]);
+    is_on(&mut mac, at);
+    let patience = mac.config.lpl.unwrap().patience;
+    let mut looks = 0;
+    let end = loop {
+        let (now, ops) = next(&mut mac);
+        if ops == [ops::SLEEP] {
+            break now;
+        }
+        assert_eq!(ops, [ops::LOOK]);
+        looks += 1;
+        mac.handle_radio(now, &looked(-60.0));
+    };
+    assert_eq!(end.since(at), patience);
+    assert!(looks > 20);
+    // An answer that does not come is not waited for either.
+    let (at, _) = next(&mut mac);
+    is_on(&mut mac, at);
+    assert_eq!(next(&mut mac).1, [ops::LOOK]);
+    assert_eq!(next(&mut mac), (at + patience, [ops::SLEEP].to_vec()));
+}
+
+#[test]
+fn a_frame_wakes_the_radio_and_gives_up_where_that_fails() {
+    let (mut mac, _) = sleeper();
+    mac.offer(T0, &frame(), Some(9));
+    assert_eq!(wants(&mut mac), [ops::WAKE]);
+    is_on(&mut mac, T0 + Duration::from_millis(2));
+    // Backoff, carrier sense, the frame; then the radio stays on for the acknowledgement.
+    let (at, ops) = next(&mut mac);
+    assert_eq!(ops, [ops::SENSE]);
+    mac.handle_radio(at, &sensed(-105.0, Activity::Idle));
+    assert_eq!(wants(&mut mac), [ops::DATA]);
+    assert_eq!(mac.poll_timeout(), None);
+    mac.handle_radio(at, &sent());
+    let give_up = mac.poll_timeout().unwrap();
+    assert_eq!(give_up, at + Config::MICA2.ack_wait);
+    let (mut mac, _) = sleeper();
+    mac.offer(T0, &frame(), Some(9));
+    let mut outcome = None;
+    for _ in 0..20 {
+        let at = mac.poll_timeout().unwrap();
+        outcome = outcome.or(mac.handle_timeout(at));
+        wants(&mut mac);
+    }
+    assert_eq!(outcome, Some(Outcome::NoAck));
+    // Switched off it wants nothing any more.
+    mac.stop();
+    assert_eq!(wants(&mut mac), [ops::SLEEP]);
+    assert_eq!(mac.poll_timeout(), None);
+}

@@ -190,3 +190,30 @@ fn nothing_received_is_nothing_to_acknowledge() {
     let why = format!("refused {:?}", Refusal::Empty);
     assert_eq!(net.engine(0).log.last().map(|l| &l.1), Some(&why));
 }
+
+#[test]
+fn a_receiver_that_is_woken_when_asked_takes_its_time() {
+    let board = Contender {
+        wakes: Wakes::WhenAsked,
+        ..Contender::mica2()
+    };
+    let mut net = network(board, 3);
+    net.run_until(until(10_000), &mut Nobody).unwrap();
+    assert_eq!(log(&net, 1), [(2_450, "done")]);
+    // Asleep again while it starts up; nothing can be sent meanwhile, and nothing is heard.
+    net.command(1, Order::Sleep, &mut Nobody).unwrap();
+    net.command(1, Order::Listen, &mut Nobody).unwrap();
+    net.command(2, Order::Sleep, &mut Nobody).unwrap();
+    net.command(2, Order::Listen, &mut Nobody).unwrap();
+    let order = Order::Send(frame(Some(1), 2), When::Now, Cca::Skip);
+    net.command(1, order, &mut Nobody).unwrap();
+    net.run_until(until(11_000), &mut Nobody).unwrap();
+    net.command(1, Order::Sleep, &mut Nobody).unwrap();
+    net.run_until(until(50_000), &mut Nobody).unwrap();
+    let ends: Vec<&str> = log(&net, 1)[2..].iter().map(|l| l.1).collect();
+    let late = "refused Late { by: Duration(2450000) }";
+    assert_eq!(ends, [late, "refused Superseded", "done"]);
+    assert_eq!(log(&net, 2)[1..], [(10_000, "done"), (12_450, "done")]);
+    let awake = net.time_awake(1);
+    assert_eq!(awake, Duration::from_micros(11_000));
+}
