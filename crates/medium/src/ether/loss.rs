@@ -88,6 +88,30 @@ impl Ether {
         }
     }
 
+    /// Ear `e` came on in time for the long preamble of a frame that is meant for it: if it does not
+    /// get it, what kept it from synchronising is why, and not that it was off when it began.
+    pub(super) fn excuse_sleep(&mut self, now: u64, e: usize) {
+        let Some(ear) = self.ears.get(e) else { return };
+        let usual = self.reach.chip.phy.preamble_bytes;
+        let held_by = ear.lock.map(|lock| lock.tx);
+        let meant = ear.near.iter().find(|(tx, _)| {
+            let frame = self.frames.get(*tx as usize);
+            frame
+                .is_some_and(|f| f.to == Some(e as u32) && f.is_long(usual) && now < f.preamble_end)
+        });
+        let Some(&(tx, level)) = meant.filter(|(tx, _)| held_by != Some(*tx)) else {
+            return;
+        };
+        let sender = |tx: u32| self.frames.get(tx as usize).map(|frame| frame.from);
+        let why = match (sender(tx), held_by.and_then(sender)) {
+            (Some(from), Some(other)) => self.collision(from, other),
+            _ => self.why_deaf(e, tx, level),
+        };
+        if let Some(frame) = self.frames.get_mut(tx as usize) {
+            frame.loss = Some(why);
+        }
+    }
+
     /// Which kind of collision two senders make: whether one could sense the other.
     pub(super) fn collision(&self, a: u32, b: u32) -> Loss {
         let threshold = self.reach.chip.cca_threshold;

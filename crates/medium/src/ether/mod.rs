@@ -136,6 +136,14 @@ struct Frame {
     loss: Option<Loss>,
 }
 
+impl Frame {
+    /// Whether its preamble is longer than it must be. Such a one is there to be found late: that it
+    /// was not found at its beginning explains no loss.
+    fn is_long(&self, usual: u32) -> bool {
+        matches!(self.form, Form::Preamble(bytes) if u32::from(bytes) > usual)
+    }
+}
+
 /// The state of the air.
 #[derive(Debug)]
 pub struct Ether {
@@ -224,6 +232,7 @@ impl Ether {
         if state.receiver == Receiver::Off {
             state.receiver = Receiver::On;
             self.seek(at.as_nanos(), e);
+            self.excuse_sleep(at.as_nanos(), e);
         }
     }
 
@@ -476,10 +485,7 @@ impl Ether {
         let phy = &self.reach.chip.phy;
         let usual = phy.preamble_bytes;
         if let Some(frame) = self.frames.get_mut(tx as usize) {
-            // A preamble that is longer than it must be is there to be found late: that it was not
-            // found before explains nothing.
-            let is_long = matches!(frame.form, Form::Preamble(n) if u32::from(n) > usual);
-            if is_long && frame.to == Some(e as u32) {
+            if frame.is_long(usual) && frame.to == Some(e as u32) {
                 frame.loss = None;
             }
         }

@@ -20,7 +20,7 @@ pub use rng::Rng;
 pub use scheme::{BMac, Config, Scheme, TinyOs, Unslotted};
 
 use lpl::{Need, Sampler};
-use thalweg_engine::{Activity, Cca, OpId, RadioEvent, RadioOp, Refusal, Request, TxSlot, When};
+use thalweg_engine::{Activity, Cca, RadioEvent, RadioOp, Refusal, Request, TxSlot, When};
 use thalweg_units::{Channel, Dbm, Duration, Instant};
 use thalweg_wire::addressed::{Ack, Congestion, ACK_BYTES};
 use thalweg_wire::FrameBuf;
