@@ -206,6 +206,11 @@ impl Sampler {
                     self.sleep(now);
                 } else {
                     let look = now + self.lpl.linger;
+                    // What is being received gets its time, whatever went before it.
+                    let limit = match activity {
+                        Activity::Receiving { since } => limit.max(since + self.lpl.patience),
+                        Activity::Idle => limit,
+                    };
                     self.phase = Phase::Watching { look, limit };
                 }
             }

@@ -1,6 +1,7 @@
 //! Timed scripts: backoffs, acknowledgements, retransmissions, priority, freezing.
 
 use super::*;
+use thalweg_engine::OpId;
 
 const T0: Instant = Instant::ZERO;
 
@@ -284,4 +285,42 @@ fn a_frame_wakes_the_radio_and_gives_up_where_that_fails() {
     mac.stop();
     assert_eq!(wants(&mut mac), [ops::SLEEP]);
     assert_eq!(mac.poll_timeout(), None);
+}
+
+#[test]
+fn a_sleeper_that_receives_at_last_stays_for_the_frame() {
+    let (mut mac, _) = sleeper();
+    let (on, _) = next(&mut mac);
+    is_on(&mut mac, on);
+    let patience = mac.config.lpl.unwrap().patience;
+    let since = on + patience.saturating_sub(Duration::from_millis(10));
+    let mut end = on;
+    while end <= on + patience {
+        let (now, ops) = next(&mut mac);
+        assert_eq!(ops, [ops::LOOK]);
+        let activity = if now >= since {
+            Activity::Receiving { since }
+        } else {
+            Activity::Idle
+        };
+        let op = ops::LOOK;
+        let power = Dbm(-60.0);
+        let event = RadioEvent::Sensed {
+            op,
+            power,
+            activity,
+        };
+        mac.handle_radio(now, &event);
+        end = now;
+    }
+    // What follows the frame may be for it as well: it looks once more, and sleeps.
+    mac.handle_radio(end, &RadioEvent::Corrupt { sfd: end });
+    assert_eq!(wants(&mut mac), [ops::FLOOR]);
+    let (look, ops) = next(&mut mac);
+    assert_eq!(
+        (look.since(end), ops),
+        (mac.config.lpl.unwrap().linger, [ops::LOOK].to_vec())
+    );
+    mac.handle_radio(look, &looked(-105.0));
+    assert_eq!(wants(&mut mac), [ops::SLEEP]);
 }
