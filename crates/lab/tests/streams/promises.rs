@@ -7,7 +7,7 @@ use thalweg_planner::streams::{bounds, Transceiver};
 use thalweg_protocols::fastforward::Config;
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// With acknowledgements and back-pressure nothing is lost while every link brings more than half
     /// through, whatever the queues; and nobody is given a packet twice.
