@@ -262,7 +262,6 @@ fn streams_say_what_they_are_not_for() {
             "collect --testbed office12 --protocol fastforward --from 99",
             "no node 99",
         ),
-        ("plan --testbed pair --protocol lpht", "streams are set up"),
     ] {
         let args: Vec<&str> = args.split(' ').collect();
         let output = thalweg(dir.path(), &args).output().unwrap();
