@@ -306,6 +306,9 @@ pub(crate) struct RunArgs {
     /// where there are few; hop by hop for all in explain.json with --out.
     #[arg(long)]
     pub(crate) explain: bool,
+    /// How many nodes `bench.w1` has, 2 to 10000 [default: 139].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    pub(crate) nodes: Option<u32>,
     /// Print the results as JSON, one object a line.
     #[arg(long)]
     pub(crate) json: bool,

@@ -14,6 +14,7 @@ mod plan;
 mod progress;
 mod reproduce;
 mod run;
+mod speed;
 mod stream;
 mod table;
 mod testbed;

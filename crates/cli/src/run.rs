@@ -17,11 +17,15 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::{cannot_write, print, write_file};
 use crate::progress::Reporter;
+use crate::speed;
 use crate::table::{Align, Table};
 use crate::values::Seeds;
 
 /// Runs `thalweg run`.
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
+    if args.experiment == speed::ID {
+        return speed::run(args);
+    }
     let mut experiment = Experiment::load(&args.experiment).map_err(Failure::input)?;
     // What a paper claims, it claims of its own network.
     let claims = match &args.testbed {

@@ -168,6 +168,54 @@ fn what_is_not_there_is_named_in_one_line() {
 }
 
 #[test]
+fn a_chain_of_ones_own_and_its_timeline() {
+    let dir = tempfile::tempdir().unwrap();
+    let chain = "
+id = 'chain'
+title = 'Two hops'
+[run]
+kind = 'forwarding'
+testbed = 'ring12'
+hops = [2]
+forwarding = ['copying', 'conditional']
+packets = 50
+[[metric]]
+name = 'throughput'
+of = 'raw_kbps'
+stat = 'mean'
+unit = 'kbit/s'
+by = ['forwarding']
+";
+    fs::write(dir.path().join("chain.toml"), chain).unwrap();
+    let (status, out, _) = thalweg(dir.path(), &["run", "chain.toml", "--seeds", "1", "--json"]);
+    assert_eq!((status, out.lines().count()), (0, 2));
+    let (status, out, _) = thalweg(dir.path(), &["timeline", "--svg", "t.svg"]);
+    assert_eq!(status, 0);
+    assert!(out.contains("copying, 117 payload bytes") && out.contains("relay 1  radio |R"));
+    let svg = fs::read_to_string(dir.path().join("t.svg")).unwrap();
+    assert!(svg.ends_with("</svg>\n") && svg.contains("conditional"));
+    let json = [
+        "timeline",
+        "--json",
+        "--hops",
+        "1",
+        "--forwarding",
+        "copying",
+    ];
+    let (status, out, _) = thalweg(dir.path(), &json);
+    let value: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert!(status == 0 && value["bars"].as_array().unwrap().len() > 3);
+    for (args, wanted) in [
+        (["timeline", "--board", "none"], "none"),
+        (["timeline", "--show", "3"], "--show 3"),
+        (["timeline", "--testbed", "pair"], "2 hops need 3"),
+    ] {
+        let (status, _, error) = thalweg(dir.path(), &args);
+        assert!(status == 2 && error.contains(wanted), "{error}");
+    }
+}
+
+#[test]
 fn run_explains_losses_and_takes_another_network() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("mine.toml"), LINE).unwrap();

@@ -34,6 +34,10 @@ fn run() {
     insta::assert_snapshot!(help(&["run", "--help"]));
 }
 #[test]
+fn timeline() {
+    insta::assert_snapshot!(help(&["timeline", "--help"]));
+}
+#[test]
 fn version() {
     assert_eq!(
         help(&["--version"]),

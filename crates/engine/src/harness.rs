@@ -2,18 +2,18 @@
 //! frames that overlap on a channel collide unless they are the same frame within 0.5 us.
 //!
 //! Deterministic: events of one instant happen in the order they were caused. It answers the whole
-//! of [`RadioOp`] at the costs of a [`BoardTiming`]. It does not model power, fading or jitter;
+//! of [`crate::RadioOp`] at the costs of a [`BoardTiming`]. It does not model power, fading or jitter;
 //! `thalweg-sim` does. Only radio 0 and slot 0 exist. Tests: at the end of this file.
 
-use crate::{
-    drain, BoardTiming, Cca, Condition, Engine, OpId, RadioEvent, RadioId, RadioOp, Refusal,
-    Request, When,
-};
+use crate::{drain, BoardTiming, Cca, Condition, Engine, OpId, RadioEvent, RadioId, Refusal, When};
 use std::boxed::Box;
 use std::collections::BTreeMap;
 use std::vec::Vec;
 use thalweg_units::{Channel, Dbm, Duration, Instant};
 use thalweg_wire::phy;
+
+mod owned;
+use owned::{Answer, Conditional, Owned};
 
 /// Same-frame transmissions that begin this close together are one frame to a receiver.
 const SAME_FRAME: Duration = Duration::from_nanos(500);
@@ -102,29 +102,12 @@ struct Node<E> {
     timeout: Option<Instant>,
 }
 
-/// Waits for a frame that has `bytes` at `offset`.
-struct Conditional {
-    op: OpId,
-    offset: u8,
-    bytes: Vec<u8>,
-    channel: Channel,
-    cca: Cca,
-    mpdu: Vec<u8>,
-}
-
 #[derive(Debug)]
 enum What {
     Answer { node: usize, answer: Answer },
     TxStart { node: usize, start: Instant },
     TxEnd { air: usize },
     Head { node: usize, air: usize },
-}
-
-#[derive(Debug)]
-enum Answer {
-    Done(OpId),
-    Sent(OpId, Instant),
-    Refused(OpId, Refusal),
 }
 
 type Links = Box<dyn FnMut(Air<'_>) -> Fate>;
@@ -603,89 +586,6 @@ impl<E: Engine> Net<E> {
             } else {
                 self.tell(n, RadioEvent::Corrupt { sfd });
             }
-        }
-    }
-}
-
-enum Owned {
-    Load(u8, Vec<u8>),
-    Send {
-        slot: u8,
-        /// None for what is in the slot.
-        mpdu: Option<Vec<u8>>,
-        channel: Channel,
-        when: When,
-        cca: Cca,
-    },
-    Listen {
-        channel: Channel,
-        head_bytes: u8,
-    },
-    Conditional {
-        offset: u8,
-        condition: Vec<u8>,
-        channel: Channel,
-        cca: Cca,
-    },
-    Readout(usize),
-    Answer,
-    Sleep,
-    Cancel,
-    /// For a buffer that there is not.
-    NoSuch,
-}
-
-impl From<Request<'_>> for Owned {
-    fn from(request: Request<'_>) -> Self {
-        match request.op {
-            RadioOp::Load { slot, mpdu } => Self::Load(slot.0, mpdu.to_vec()),
-            RadioOp::Transmit {
-                slot,
-                channel,
-                when,
-                cca,
-            } => Self::Send {
-                slot: slot.0,
-                mpdu: None,
-                channel,
-                when,
-                cca,
-            },
-            RadioOp::Stream {
-                mpdu,
-                channel,
-                when,
-                cca,
-            } => Self::Send {
-                slot: 0,
-                mpdu: Some(mpdu.to_vec()),
-                channel,
-                when,
-                cca,
-            },
-            RadioOp::Conditional { slot, .. } if slot.0 != 0 => Self::NoSuch,
-            RadioOp::Conditional {
-                slot: _,
-                condition,
-                channel,
-                cca,
-            } => Self::Conditional {
-                offset: condition.offset,
-                condition: condition.bytes.to_vec(),
-                channel,
-                cca,
-            },
-            RadioOp::Readout { bytes } => Self::Readout(usize::from(bytes)),
-            RadioOp::Answer(_) => Self::Answer,
-            RadioOp::Listen {
-                channel,
-                head_bytes,
-            } => Self::Listen {
-                channel,
-                head_bytes,
-            },
-            RadioOp::Sleep => Self::Sleep,
-            RadioOp::Cancel => Self::Cancel,
         }
     }
 }

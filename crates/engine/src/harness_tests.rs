@@ -1,5 +1,5 @@
 use super::*;
-use crate::TxSlot;
+use crate::{RadioOp, Request, TxSlot};
 use std::vec;
 use std::vec::Vec;
 

@@ -73,7 +73,7 @@ impl Condition<'_> {
 }
 
 /// What an engine wants of a radio. Each is answered by exactly one [`RadioEvent::Done`],
-/// [`RadioEvent::Sent`] or [`RadioEvent::Refused`] with the request's [`OpId`].
+/// [`RadioEvent::Sent`], [`RadioEvent::Sensed`] or [`RadioEvent::Refused`] with the request's [`OpId`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RadioOp<'a> {
     /// Copies a frame into a transmit buffer: `load_base + len * load_byte` of bus time. `Done`
@@ -149,6 +149,25 @@ pub enum RadioOp<'a> {
     /// Cancels the pending and the conditional transmission, which are answered
     /// `Refused(Superseded)`; one already on the air goes on. `Done` at once.
     Cancel,
+    /// Measures the power in the channel that the radio listens to, now: answered by
+    /// [`RadioEvent::Sensed`]. [`Refusal::NoSuch`] where the radio does not do it.
+    Sense,
+    /// Sends an acknowledgement of the good frame received last, in the form and after the gap that
+    /// the radio gives acknowledgements, without looking. `Sent` after the last symbol;
+    /// [`Refusal::Late`] where the gap has passed, [`Refusal::NoSuch`] where the radio does not do it.
+    Acknowledge {
+        /// The acknowledgement, without FCS.
+        mpdu: &'a [u8],
+    },
+    /// Which frames are told of from now on: hardware address recognition. `Done` at once;
+    /// [`Refusal::NoSuch`] where the radio does not do it.
+    Hear(Hear),
+    /// From now on, so many preamble bytes go before every frame (low-power listening wants more
+    /// than usual). `Done` at once; [`Refusal::NoSuch`] where hardware makes the preamble.
+    Preamble {
+        /// How many.
+        bytes: u16,
+    },
     /// Who the radio is to good frames that ask for an acknowledgement: hardware, or the driver as
     /// soon as it has read the frame, acknowledges by itself. `Done` when it holds. Withholding is
     /// how a full queue pushes back (FastForward, section III-E).
@@ -207,6 +226,28 @@ pub enum Refusal {
     NoSuch,
 }
 
+/// Which frames a radio tells its engine of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Hear {
+    /// All that are received: overhearing.
+    #[default]
+    Everything,
+    /// Those addressed to the node or to everybody, and acknowledgements of its own frames.
+    Addressed,
+}
+
+/// What a receiver is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Activity {
+    /// It listens, or is off.
+    Idle,
+    /// It is synchronised on a frame.
+    Receiving {
+        /// When it synchronised.
+        since: Instant,
+    },
+}
+
 /// What a radio reports.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RadioEvent<'a> {
@@ -221,6 +262,15 @@ pub enum RadioEvent<'a> {
         op: OpId,
         /// When its SFD ended on the air.
         sfd: Instant,
+    },
+    /// What [`RadioOp::Sense`] measured.
+    Sensed {
+        /// Which operation.
+        op: OpId,
+        /// Power in the channel, noise included, as the chip's register gives it.
+        power: Dbm,
+        /// What the receiver is doing.
+        activity: Activity,
     },
     /// The operation was not done.
     Refused {
@@ -260,7 +310,10 @@ impl RadioEvent<'_> {
     /// The operation that this event answers, if it answers one.
     pub const fn answers(&self) -> Option<OpId> {
         match self {
-            Self::Done { op } | Self::Sent { op, .. } | Self::Refused { op, .. } => Some(*op),
+            Self::Done { op }
+            | Self::Sent { op, .. }
+            | Self::Sensed { op, .. }
+            | Self::Refused { op, .. } => Some(*op),
             Self::Head { .. } | Self::Frame { .. } | Self::Corrupt { .. } => None,
         }
     }

@@ -4,10 +4,12 @@
 
 pub mod campaign;
 pub mod collect;
+pub mod convergecast;
 pub mod experiment;
 pub mod explain;
 pub mod forwarding;
 pub mod plot;
+pub mod speed;
 pub mod store;
 pub mod streams;
 pub mod testbed;

@@ -10,6 +10,7 @@
 mod building;
 pub mod chip;
 mod environment;
+pub mod ether;
 mod fading;
 mod geometry;
 mod interference;

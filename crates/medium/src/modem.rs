@@ -113,6 +113,7 @@ impl Demodulator {
     pub fn ratio(modem: Modem, s: f64, n: f64, i: f64) -> f64 {
         match modem {
             Modem::OQpsk => s / (n + oqpsk_interference(i, s)),
+            Modem::OQpskPlain => s / (n + i),
             Modem::Fsk {
                 interference_weight,
                 ..
@@ -123,7 +124,7 @@ impl Demodulator {
     #[inline]
     pub fn hazard(&self, modem: Modem, g: f64) -> f64 {
         match modem {
-            Modem::OQpsk => self.oqpsk.hazard(g),
+            Modem::OQpsk | Modem::OQpskPlain => self.oqpsk.hazard(g),
             Modem::Fsk {
                 rate_per_bandwidth, ..
             } => -libm::log1p(-0.5 * libm::exp(-g / (2.0 * rate_per_bandwidth))),

@@ -93,7 +93,8 @@ impl Hearing<'_> {
         let symbols = f64::from(until.saturating_sub(first));
         let symbol_ns = self.chip.phy.symbol.as_nanos() as f64;
         let window = (f64::from(first) * symbol_ns, f64::from(until) * symbol_ns);
-        let alone = without == Without::OtherSenders || !matches!(self.chip.modem, Modem::OQpsk);
+        let alone = without == Without::OtherSenders
+            || !matches!(self.chip.modem, Modem::OQpsk | Modem::OQpskPlain);
 
         let centre = self.centre(alone);
         let Scratch { senders, changes } = scratch;
@@ -254,7 +255,7 @@ impl Hearing<'_> {
     fn centre(&self, alone: bool) -> Centre {
         let mut strongest = *self.locked;
         let (mut power, mut moment, mut count) = (0.0, 0.0, 0);
-        if matches!(self.chip.modem, Modem::OQpsk) {
+        if matches!(self.chip.modem, Modem::OQpsk | Modem::OQpskPlain) {
             for signal in self.signals {
                 if signal.is_synchronous_with(self.locked) {
                     power += signal.power;

@@ -10,12 +10,14 @@ extern crate std;
 
 pub mod burst;
 pub mod collection;
+pub mod csma;
 pub mod fastforward;
 mod fifo;
 pub mod floodnet;
 pub mod forward;
 #[cfg(any(test, feature = "std"))]
 pub mod fountain;
+pub mod fusion;
 pub mod glossy;
 pub mod linkprobe;
 pub mod mote;
@@ -23,3 +25,4 @@ pub mod object;
 pub mod p3;
 pub mod pip;
 pub mod pipeline;
+pub mod tree;

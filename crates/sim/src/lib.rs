@@ -11,6 +11,7 @@ mod board;
 mod capture;
 mod clock;
 mod conditional;
+pub mod contention;
 mod energy;
 mod fault;
 mod network;

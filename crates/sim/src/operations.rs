@@ -121,6 +121,10 @@ impl World {
             }
             RadioOp::Sleep => self.carry_out(n, id, Deferred::Sleep),
             RadioOp::Cancel => self.carry_out(n, id, Deferred::Cancel),
+            RadioOp::Sense
+            | RadioOp::Acknowledge { .. }
+            | RadioOp::Hear(_)
+            | RadioOp::Preamble { .. } => self.refuse(n, id, Refusal::NoSuch),
             RadioOp::Answer(answering) => self.carry_out(n, id, Deferred::Answer(answering)),
         }
     }

@@ -221,6 +221,10 @@ impl World {
                 let op = Deferred::Readout(bytes);
                 (Job::Do(id, op), Duration::ZERO, Activity::Os)
             }
+            RadioOp::Sense
+            | RadioOp::Acknowledge { .. }
+            | RadioOp::Hear(_)
+            | RadioOp::Preamble { .. } => return self.refuse(n, id, Refusal::NoSuch),
             RadioOp::Sleep => (Job::Do(id, Deferred::Sleep), Duration::ZERO, Activity::Os),
             RadioOp::Cancel => (Job::Do(id, Deferred::Cancel), Duration::ZERO, Activity::Os),
             RadioOp::Answer(answering) => {

@@ -14,6 +14,10 @@ pub const PIPE_REQUEST: u8 = 0x19;
 pub const PIPE_NACK: u8 = 0x1a;
 /// A packet that is forwarded hop by hop (CIT).
 pub const FORWARD: u8 = 0x28;
+/// A packet on its way up a collection tree.
+pub const TREE_DATA: u8 = 0x20;
+/// A tree's routing beacon.
+pub const TREE_BEACON: u8 = 0x21;
 /// A packet of a stream (FastForward).
 pub const STREAM_DATA: u8 = 0x2a;
 /// The end of a stream.

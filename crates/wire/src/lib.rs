@@ -20,5 +20,6 @@ pub mod pipeline;
 pub mod report;
 pub mod route;
 pub mod stream;
+pub mod tree;
 
 pub use buf::{FrameBuf, Reader, WireError, Writer};

@@ -63,6 +63,7 @@ pub struct Judged {
 const BUILT_IN: &[(&str, &str)] = &[
     ("p3", include_str!("../../../../papers/p3.toml")),
     ("cit", include_str!("../../../../papers/cit.toml")),
+    ("fusion", include_str!("../../../../papers/fusion.toml")),
     (
         "fastforward",
         include_str!("../../../../papers/fastforward.toml"),
@@ -157,6 +158,7 @@ mod tests {
             at: [("p".to_owned(), Value::from(p))].into(),
             value,
             ci95: None,
+            ci99: None,
             n: 1,
             unit: String::new(),
         };

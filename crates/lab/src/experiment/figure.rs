@@ -1,8 +1,9 @@
 //! Figures: from rows to a [`Chart`], as an experiment's file declares it, with the paper's values
 //! beside ours. Tests: below.
 
-use super::metric::{mean_and_interval, sort_key, SEED};
+use super::metric::{mean_and_interval, sort_key, student_t_975, student_t_995, Confidence, SEED};
 use super::row::{Row, Value};
+use crate::convergecast::{traffic_map, Edge, Spot, SpotRole};
 use crate::plot::{Chart, Mark as PlotMark, Point, ReferenceAt, XAxis};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,6 +32,9 @@ pub struct FigureSpec {
     /// Only rows in which these columns have these values.
     #[serde(default, rename = "where")]
     pub only: BTreeMap<String, Value>,
+    /// Which intervals are drawn, instead of 95 %.
+    #[serde(default)]
+    pub confidence: Option<Confidence>,
     /// The paper's values.
     #[serde(default)]
     pub reference: Vec<ReferenceSpec>,
@@ -58,6 +62,9 @@ pub enum Mark {
     /// The share of rows at or below each value of the horizontal column; the vertical column is
     /// not read.
     Distribution,
+    /// A map: rows of links (`from`, `to`, `from_x`, `from_y`, `to_x`, `to_y`, `to_is_sink`), as thick
+    /// as the vertical column says; the horizontal column is not read.
+    Map,
 }
 
 /// Which rows a figure shows.
@@ -85,6 +92,50 @@ pub struct ReferenceSpec {
 }
 
 impl FigureSpec {
+    /// The figure of `rows` as SVG.
+    pub fn svg(&self, rows: &[Row]) -> String {
+        match self.mark {
+            Mark::Map => self.map(rows),
+            Mark::Bars | Mark::Lines | Mark::Distribution => self.draw(rows).to_svg(),
+        }
+    }
+
+    /// The map of the first seed's links.
+    fn map(&self, rows: &[Row]) -> String {
+        let fits = |r: &&Row| self.only.iter().all(|(c, v)| r.0.get(c) == Some(v));
+        let first = rows
+            .iter()
+            .filter_map(|r| r.0.get(SEED))
+            .map(sort_key)
+            .min();
+        let of_first = |r: &&Row| r.0.get(SEED).map(sort_key) == first;
+        let mut spots: Vec<Spot> = Vec::new();
+        let mut edges = Vec::new();
+        for row in rows.iter().filter(fits).filter(of_first) {
+            let mut spot = |end: &str, role: SpotRole| {
+                let id = row.0.get(end)?.to_string();
+                let at = (
+                    row.number(&format!("{end}_x"))?,
+                    row.number(&format!("{end}_y"))?,
+                );
+                let known = spots.iter().position(|s| s.id == id);
+                Some(known.unwrap_or_else(|| {
+                    spots.push(Spot { id, at, role });
+                    spots.len() - 1
+                }))
+            };
+            let role = match row.number("to_is_sink") {
+                Some(1.0) => SpotRole::Sink,
+                _ => SpotRole::Node,
+            };
+            let ends = (spot("to", role), spot("from", SpotRole::Node));
+            if let ((Some(to), Some(from)), Some(packets)) = (ends, row.number(&self.y.column)) {
+                edges.push(Edge { from, to, packets });
+            }
+        }
+        traffic_map(&self.title, &spots, &edges)
+    }
+
     /// The figure of `rows`.
     pub fn draw(&self, rows: &[Row]) -> Chart {
         let first = rows
@@ -193,7 +244,7 @@ impl FigureSpec {
                 let key = sort_key(x);
                 let place = match self.mark {
                     Mark::Lines => x.number(),
-                    Mark::Bars | Mark::Distribution => position.get(&key).copied(),
+                    Mark::Bars | Mark::Distribution | Mark::Map => position.get(&key).copied(),
                 };
                 let Some(place) = place else { continue };
                 let seed = row.0.get(SEED).map(sort_key).unwrap_or_default();
@@ -203,6 +254,14 @@ impl FigureSpec {
             let points = at.into_values().map(|(x, seeds)| {
                 let means: Vec<f64> = seeds.values().map(|v| mean_and_interval(v).0).collect();
                 let (mean, interval) = mean_and_interval(&means);
+                let wider = match self.confidence {
+                    None => 1.0,
+                    Some(Confidence::NinetyNine) => {
+                        let degrees = means.len().saturating_sub(1);
+                        student_t_995(degrees) / student_t_975(degrees)
+                    }
+                };
+                let interval = interval.map(|ci| ci.map(|end| mean + (end - mean) * wider));
                 match interval {
                     Some([low, high]) => Point::new(x, mean).within(low, high),
                     None => Point::new(x, mean),
@@ -226,7 +285,7 @@ impl FigureSpec {
                 let points = r.points.iter().filter_map(|(x, y)| {
                     let place = match self.mark {
                         Mark::Bars => position.get(&sort_key(x)).copied(),
-                        Mark::Lines | Mark::Distribution => x.number(),
+                        Mark::Lines | Mark::Distribution | Mark::Map => x.number(),
                     };
                     Some((place?, *y))
                 });

@@ -23,6 +23,8 @@ pub enum Statistic {
     Min,
     /// The largest value.
     Max,
+    /// The value that this share of the values does not exceed, 0..=1.
+    Quantile(f64),
     /// The sum.
     Sum,
     /// How many rows have the column.
@@ -60,6 +62,9 @@ pub struct MetricSpec {
     /// Its unit, as printed.
     #[serde(default)]
     pub unit: String,
+    /// Which interval is given beside the 95 % one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<Confidence>,
     /// Columns that split the rows: one result for each combination of their values.
     #[serde(default)]
     pub by: Vec<String>,
@@ -70,6 +75,14 @@ pub struct MetricSpec {
 
 const fn one() -> f64 {
     1.0
+}
+
+/// An interval that some papers give instead of the 95 % one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Confidence {
+    /// 99 %.
+    #[serde(rename = "99%")]
+    NinetyNine,
 }
 
 /// A metric's value.
@@ -83,6 +96,9 @@ pub struct Measured {
     pub value: f64,
     /// The mean's 95 % interval (Student's t); none with fewer than two seeds.
     pub ci95: Option<[f64; 2]>,
+    /// The mean's 99 % interval, where the metric asks for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ci99: Option<[f64; 2]>,
     /// How many seeds.
     pub n: usize,
     /// The unit.
@@ -151,8 +167,8 @@ impl MetricSpec {
     }
 
     fn measured(&self, group: Group, other: Option<Group>) -> Option<Measured> {
-        let (value, ci95, n) = if matches!(self.stat, Statistic::BestOf(_)) {
-            (best_choice(&group.seeds)?, None, group.seeds.len())
+        let (value, ci95, ci99, n) = if matches!(self.stat, Statistic::BestOf(_)) {
+            (best_choice(&group.seeds)?, None, None, group.seeds.len())
         } else {
             let value = |rows: &Vec<Observed>| self.of_seed(rows);
             let per_seed: Vec<f64> = group
@@ -170,13 +186,22 @@ impl MetricSpec {
                 return None;
             }
             let (mean, interval) = mean_and_interval(&per_seed);
-            (mean, interval, per_seed.len())
+            let wider = match self.confidence {
+                Some(Confidence::NinetyNine) => {
+                    let degrees = per_seed.len().saturating_sub(1);
+                    let wider = student_t_995(degrees) / student_t_975(degrees);
+                    interval.map(|ci| ci.map(|end| mean + (end - mean) * wider))
+                }
+                None => None,
+            };
+            (mean, interval, wider, per_seed.len())
         };
         Some(Measured {
             metric: self.name.clone(),
             at: group.at,
             value,
             ci95,
+            ci99,
             n,
             unit: self.unit.clone(),
         })
@@ -270,6 +295,11 @@ impl Statistic {
             Self::ShareBetween(low, high) => share(&|x| (*low..=*high).contains(&x)),
             Self::Min => values.iter().copied().fold(f64::INFINITY, f64::min),
             Self::Max => values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            Self::Quantile(share) => {
+                values.sort_by(f64::total_cmp);
+                let place = (share * n).ceil() as usize;
+                values[place.clamp(1, values.len()) - 1]
+            }
             Self::Median => {
                 values.sort_by(f64::total_cmp);
                 let middle = values.len() / 2;
@@ -296,7 +326,7 @@ pub fn mean_and_interval(values: &[f64]) -> (f64, Option<[f64; 2]>) {
 }
 
 /// The 97.5 % point of Student's t with `degrees` of freedom (standard tables to three decimals).
-fn student_t_975(degrees: usize) -> f64 {
+pub(super) fn student_t_975(degrees: usize) -> f64 {
     const TABLE: [f64; 30] = [
         12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
         2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
@@ -307,6 +337,21 @@ fn student_t_975(degrees: usize) -> f64 {
         d if d <= 30 => TABLE[d - 1],
         // Above 30 the point is within 0.5 % of this expansion about the normal's 1.960.
         d => 1.960 + 2.4 / d as f64,
+    }
+}
+
+/// The 99.5 % point of Student's t with `degrees` of freedom (standard tables to three decimals).
+pub(super) fn student_t_995(degrees: usize) -> f64 {
+    const TABLE: [f64; 30] = [
+        63.657, 9.925, 5.841, 4.604, 4.032, 3.707, 3.499, 3.355, 3.250, 3.169, 3.106, 3.055, 3.012,
+        2.977, 2.947, 2.921, 2.898, 2.878, 2.861, 2.845, 2.831, 2.819, 2.807, 2.797, 2.787, 2.779,
+        2.771, 2.763, 2.756, 2.750,
+    ];
+    match degrees {
+        0 => f64::INFINITY,
+        d if d <= 30 => TABLE[d - 1],
+        // Within 0.5 % above 30.
+        d => 2.576 + 5.2 / d as f64,
     }
 }
 
@@ -335,6 +380,7 @@ mod tests {
             stat,
             scale: 1.0,
             unit: String::new(),
+            confidence: None,
             by: by.iter().map(|s| (*s).to_owned()).collect(),
             only: BTreeMap::new(),
         }

@@ -8,11 +8,13 @@
 
 mod asymmetry;
 mod claims;
+mod convergecast;
 mod correlation;
 mod figure;
 mod forwarding;
 mod link_channels;
 mod metric;
+mod neighbourhood;
 mod network;
 mod overhead;
 mod page;
@@ -29,11 +31,13 @@ mod transfers;
 pub use crate::variant::{Knowledge, Variant};
 pub use asymmetry::Asymmetry;
 pub use claims::{Claim, Claims, ClaimsError, Judged};
+pub use convergecast::{Convergecast, Detail};
 pub use correlation::Correlation;
 pub use figure::{Axis, FigureSpec, Mark, Over, ReferenceSpec};
 pub use forwarding::{ForwardingRuns, Measure};
 pub use link_channels::LinkChannels;
-pub use metric::{mean_and_interval, Measured, MetricSpec, Statistic};
+pub use metric::{mean_and_interval, Confidence, Measured, MetricSpec, Statistic};
+pub use neighbourhood::Neighbourhood;
 pub use network::Network;
 pub use overhead::Overhead;
 pub use page::{page, short, span};
@@ -196,6 +200,8 @@ pub fn run(
         Run::Asymmetry(a) => a.rows(seeds, sites, &ticker),
         Run::Network(n) => n.rows(seeds, sites, &ticker),
         Run::Forwarding(f) => f.rows(seeds, sites, &ticker),
+        Run::Convergecast(c) => c.rows(seeds, sites, &ticker),
+        Run::Neighbourhood(n) => n.rows(seeds, sites, &ticker),
         Run::Streams(s) => s.rows(seeds, sites, &ticker),
         Run::StreamBounds(b) => b.rows(seeds, &ticker),
     }
@@ -234,6 +240,8 @@ impl Run {
             Self::Asymmetry(a) => a.parts(),
             Self::Network(n) => n.parts(),
             Self::Forwarding(f) => f.parts(),
+            Self::Convergecast(c) => c.parts(),
+            Self::Neighbourhood(n) => n.parts(),
             Self::Streams(s) => s.parts(),
             Self::StreamBounds(_) => 1,
         }

@@ -39,7 +39,7 @@ impl Report {
         let figures = experiment
             .figures
             .iter()
-            .map(|f| (f.name.clone(), f.draw(&rows).to_svg()))
+            .map(|f| (f.name.clone(), f.svg(&rows)))
             .collect();
         Self {
             experiment: experiment.clone(),

@@ -1,11 +1,13 @@
 //! Experiments as data: one TOML file each, built in from `experiments/` or given by path.
 
 use super::asymmetry::Asymmetry;
+use super::convergecast::Convergecast;
 use super::correlation::Correlation;
 use super::figure::FigureSpec;
 use super::forwarding::ForwardingRuns;
 use super::link_channels::LinkChannels;
 use super::metric::MetricSpec;
+use super::neighbourhood::Neighbourhood;
 use super::network::Network;
 use super::overhead::Overhead;
 use super::streams::{StreamBounds, Streams};
@@ -67,6 +69,10 @@ pub enum Run {
     Network(Network),
     /// Chains of forwarders.
     Forwarding(ForwardingRuns),
+    /// Strategies against congestion in a convergecast network.
+    Convergecast(Box<Convergecast>),
+    /// How many nodes hear a transmission, by power.
+    Neighbourhood(Neighbourhood),
     /// Streams over paths of nodes with two radios, and what they are compared to.
     Streams(Box<Streams>),
     /// What such streams can carry at best, in closed form.
@@ -84,6 +90,8 @@ impl Run {
             Self::Asymmetry(a) => a.check(),
             Self::Network(n) => n.check(),
             Self::Forwarding(f) => f.check(),
+            Self::Convergecast(c) => c.check(),
+            Self::Neighbourhood(n) => n.check(),
             Self::Streams(s) => s.check(),
             Self::StreamBounds(b) => b.check(),
         }
@@ -99,6 +107,8 @@ impl Run {
             Self::Asymmetry(a) => a.transfers.testbed = name,
             Self::Network(n) => n.testbed = name,
             Self::Forwarding(f) => f.testbed = name,
+            Self::Convergecast(c) => c.testbed = name,
+            Self::Neighbourhood(n) => n.testbed = name,
             Self::Streams(s) => s.testbed = name,
             Self::StreamBounds(_) => {}
         }
@@ -115,6 +125,8 @@ impl Run {
             Self::Network(n) => n.sources = Some(routes),
             Self::Correlation(_)
             | Self::Forwarding(_)
+            | Self::Convergecast(_)
+            | Self::Neighbourhood(_)
             | Self::Streams(_)
             | Self::StreamBounds(_) => {}
         }
@@ -206,6 +218,29 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "cit/fig5.toml",
     "cit/fig6.toml",
     "cit/routes.toml",
+    "fusion/fig2_5.toml",
+    "fusion/fig3_1.toml",
+    "fusion/fig5_2.toml",
+    "fusion/fig5_3.toml",
+    "fusion/fig5_4.toml",
+    "fusion/fig5_6.toml",
+    "fusion/fig5_7.toml",
+    "fusion/table5_2.toml",
+    "fusion/fig5_8.toml",
+    "fusion/fig5_9.toml",
+    "fusion/fig5_10.toml",
+    "fusion/fig5_11.toml",
+    "fusion/fig5_12.toml",
+    "fusion/fig5_14.toml",
+    "fusion/fig5_15.toml",
+    "fusion/fig5_16.toml",
+    "fusion/fig5_17.toml",
+    "fusion/power.toml",
+    "fusion/loss.toml",
+    "fusion/stata45.toml",
+    "fusion/beyond.toml",
+    "fusion/uneven.toml",
+    "fusion/sinks.toml",
     "fastforward/bounds.toml",
     "fastforward/fig4a.toml",
     "fastforward/fig4b.toml",

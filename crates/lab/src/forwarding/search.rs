@@ -68,7 +68,10 @@ impl Chain {
                 bad = middle;
             }
         }
-        Ok(Some((good, best)))
+        // A source that cannot keep the interval sends at its own.
+        let gaps = u64::from(best.received.saturating_sub(1)).max(1);
+        let kept = Duration::from_nanos(best.time.as_nanos().div_ceil(gaps));
+        Ok(Some((good.max(kept), best)))
     }
 
     /// An interval at which a packet is through all hops, with everything that it costs, before the

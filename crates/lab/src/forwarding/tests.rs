@@ -136,3 +136,104 @@ mod bounded {
         }
     }
 }
+
+/// The two halves of the paper's figure 1.
+#[test]
+fn a_timeline_shows_what_is_on_the_critical_path() {
+    let bench = bench("telosb-contiki", 3);
+    let timeline = |forwarding| {
+        let chain = Chain::line(2, Channels::PerHop, forwarding);
+        let interval = Duration::from_micros(15_400);
+        chain.timeline(&bench, interval, None).unwrap()
+    };
+    // From the relay's last byte in to its first symbol out, and what the microcontroller did then.
+    let between = |t: &Timeline| {
+        let first = |name| {
+            t.bars
+                .iter()
+                .find(|b| b.place == 1 && b.activity == name)
+                .unwrap()
+        };
+        let (end, start) = (first("receive").until_us, first("transmit").from_us);
+        let done = t.bars.iter().filter(|b| b.place == 1 && !b.radio);
+        let done = done.filter(|b| b.from_us >= end - 0.5 && b.until_us <= start);
+        (start - end, done.map(|b| b.activity).collect::<Vec<_>>())
+    };
+    let (copying, conditional) = (
+        timeline(ForwardingName::Copying),
+        timeline(ForwardingName::Conditional),
+    );
+    let (took, work) = between(&copying);
+    assert!((6620.0..6640.0).contains(&took), "{took}");
+    assert_eq!(
+        work,
+        ["interrupt", "read", "system", "write", "channel", "strobe"]
+    );
+    let (took, work) = between(&conditional);
+    assert!((380.0..390.0).contains(&took), "{took}");
+    assert_eq!(work, ["interrupt", "channel", "strobe"]);
+    // The packet that goes out is the one before the one that came in.
+    let relay = |name| {
+        let bars = conditional.bars.iter();
+        bars.filter(|b| b.place == 1 && b.activity == name)
+            .find_map(|b| b.packet)
+    };
+    assert_eq!(relay("receive"), relay("transmit").map(|n| n + 1));
+    for t in [&copying, &conditional] {
+        for (row, one) in t.bars.iter().enumerate() {
+            let next = t.bars.get(row + 1);
+            let overlaps = next.is_some_and(|n| {
+                (n.place, n.radio) == (one.place, one.radio) && n.from_us < one.until_us - 1e-6
+            });
+            assert!(!overlaps, "{one:?} {next:?}");
+        }
+        let text = t.to_text(118);
+        assert_eq!(text.lines().count(), 1 + 9 + 2);
+        assert!(text.contains("relay 1  radio |RRR"));
+    }
+    let svg = timelines_svg(&[copying.clone(), conditional.of_places(&[1])]);
+    assert!(svg.starts_with("<svg") && svg.matches("relay 1").count() == 2);
+}
+
+#[test]
+fn foreign_frames_between_packets_change_nothing_below_the_highest_rate() {
+    // A node beside the chain speaks on the second hop's channel while that is idle, and another
+    // protocol's node would be as little understood.
+    let bench = bench("telosb-contiki", 4);
+    let chain = Chain::line(2, Channels::PerHop, ForwardingName::Conditional);
+    let interval = Duration::from_millis(30);
+    let mut net = chain.open(&bench, interval).unwrap();
+    use std::ops::ControlFlow::Continue;
+    use thalweg_protocols::forward::{Command, Config, Event, Exits, Forwarding, Origin, Role};
+    let other = Config {
+        role: Role::End,
+        previous: [None; 2],
+        origin: Origin::Header,
+        listen: chain.channels[0][0],
+        exits: Exits::One(chain.channels[0][0]),
+        forwarding: Forwarding::Copying,
+        cca: Cca::Skip,
+        hold: Duration::from_secs(1),
+        payload_bytes: 50,
+    };
+    net.command(3, Command::Join(other));
+    let send = |after_ms, payload_bytes, packets| Command::Send {
+        first: 0,
+        packets,
+        payload_bytes,
+        after: Duration::from_millis(after_ms),
+        interval,
+    };
+    net.command(0, send(20, 117, 52));
+    net.command(3, send(33, 50, 50));
+    let mut got = Vec::new();
+    let until = thalweg_units::SimTime::from_nanos(3_000_000_000);
+    net.run_until(until, |_, n, event| {
+        if let (2, Event::Received { number, .. }) = (n, event) {
+            got.push(number);
+        }
+        Continue(())
+    })
+    .unwrap();
+    assert_eq!(got, (0..52).collect::<Vec<_>>());
+}

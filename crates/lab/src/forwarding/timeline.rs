@@ -106,6 +106,9 @@ impl Bar {
     }
 }
 
+/// A bar before its times are known: node, beginning, end.
+type Seen = (usize, SimTime, SimTime, Bar);
+
 impl Chain {
     /// What its nodes do for `length` (or a little more than an interval), packets coming at
     /// `interval`, from the moment the first relay begins to receive.
@@ -121,7 +124,7 @@ impl Chain {
         let nodes = self.routes.first().cloned().unwrap_or_default();
         let mut net = self.open(bench, interval)?;
         let length = length.unwrap_or(Duration::from_nanos(interval.as_nanos() / 8 * 9));
-        let spans: Arc<Mutex<Vec<(usize, SimTime, SimTime, Bar)>>> = Arc::default();
+        let spans: Arc<Mutex<Vec<Seen>>> = Arc::default();
         let (hook, order) = (spans.clone(), nodes.clone());
         net.spans(Some(Box::new(move |span| {
             let packet = span.mpdu.and_then(|m| Repr::parse(m).ok());
@@ -159,8 +162,7 @@ impl Chain {
         net.spans(None);
         let spans = std::mem::take(&mut *spans.lock().unwrap_or_else(PoisonError::into_inner));
         let source = self.source();
-        let sent =
-            |s: &&(usize, SimTime, SimTime, Bar)| s.0 == source && s.3.kind == Activity::Transmit;
+        let sent = |s: &&Seen| s.0 == source && s.3.kind == Activity::Transmit;
         let begins = spans
             .iter()
             .filter(sent)

@@ -31,6 +31,8 @@ const BUILT_IN: &[(&str, &str)] = &[
         include_str!("../../../../testbeds/office12.toml"),
     ),
     ("line5", include_str!("../../../../testbeds/line5.toml")),
+    ("stata", include_str!("../../../../testbeds/stata.toml")),
+    ("stata45", include_str!("../../../../testbeds/stata45.toml")),
     ("pair", include_str!("../../../../testbeds/pair.toml")),
 ];
 /// Most bytes of a testbed's TOML.

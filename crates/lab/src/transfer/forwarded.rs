@@ -3,7 +3,8 @@
 //!
 //! Data and reports are simulated packet by packet, in a network of their own in the same
 //! environment. That nodes know their part, and when it turns round, is given: no wake-up is in the
-//! time. CIT itself repairs nothing (section 5). Time base: simulated time. Tests: at the end.
+//! time. CIT itself repairs nothing (section 5). Time base: simulated time. Tests:
+//! `tests/robustness/ends.rs`.
 
 use super::fetch::{Protocol, Terms};
 use super::object::digest;
@@ -289,6 +290,10 @@ impl Session {
             }),
             seed,
         };
+        // The same time has passed for the session.
+        let passed = path.net.now().since(SimTime::ZERO);
+        let until = self.net.now() + passed;
+        self.net.run_until(until, |_, _, _| Continue(()))?;
         Ok((outcome, verified.then_some(bytes)))
     }
 }

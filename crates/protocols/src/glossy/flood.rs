@@ -236,7 +236,10 @@ impl Flood {
                     self.handle_frame(mpdu, repr, sfd);
                 }
             }
-            RadioEvent::Done { .. } | RadioEvent::Head { .. } | RadioEvent::Corrupt { .. } => {}
+            RadioEvent::Done { .. }
+            | RadioEvent::Sensed { .. }
+            | RadioEvent::Head { .. }
+            | RadioEvent::Corrupt { .. } => {}
         }
     }
     /// The instant of [`Flood::poll_timeout`] has come.

@@ -106,6 +106,8 @@ impl Engine for Puppet {
                 }
             }
             RadioEvent::Corrupt { .. } => Seen::Corrupt,
+            // This network's radios refuse to sense.
+            RadioEvent::Sensed { .. } => Seen::Corrupt,
         };
         self.seen.push((at, event.answers(), seen));
     }

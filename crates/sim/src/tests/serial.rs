@@ -228,6 +228,17 @@ fn what_is_not_wanted_is_not_read() {
         };
         assert_eq!(*mpdu, [1; 2]);
     }
+    // Nothing of it: told all the same, after interrupt and operating system.
+    let mut net = net_on(slow(), 2);
+    net.command(0, Listen(26));
+    net.command(1, Listen(26));
+    net.command(1, Readout(0));
+    net.command(0, Load(0, vec![1; 100]));
+    net.command(0, go());
+    run(&mut net, 20_000);
+    let end = began(&net, 0, 2) + air(100);
+    assert!(matches!(&heard(&net, 1)[0], (t, Seen::Frame { mpdu, .. })
+        if mpdu.is_empty() && *t == end + 10 + 500));
 }
 
 #[test]

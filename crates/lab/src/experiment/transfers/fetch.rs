@@ -152,7 +152,9 @@ impl Transfers {
             row.set("utilisation_without_overhead", kbps / drawn.rate_kbps);
         }
         let predicted = match variant.protocol() {
-            Protocol::Pip | Protocol::PipHopping => plan.pip.prediction.goodput_kbps,
+            Protocol::Pip | Protocol::PipHopping | Protocol::Cit => {
+                plan.pip.prediction.goodput_kbps
+            }
             _ => plan.prediction.goodput_kbps,
         };
         row.set("predicted_kbps", predicted);

@@ -127,11 +127,7 @@ impl Engine for Watched {
                             "floods cancel a pipeline's {ours:?}"
                         );
                     }
-                    RadioOp::Listen { .. }
-                    | RadioOp::Load { .. }
-                    | RadioOp::Conditional { .. }
-                    | RadioOp::Answer(_)
-                    | RadioOp::Readout { .. } => {}
+                    _ => {}
                 }
                 Some(request)
             }

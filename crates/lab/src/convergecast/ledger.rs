@@ -1,0 +1,250 @@
+//! Who sent, received, dropped what: counts of a run, and the fate of every packet.
+
+use super::Outcome;
+use std::collections::BTreeMap;
+use thalweg_medium::ether::Loss;
+use thalweg_protocols::fusion::{Drop, Event};
+use thalweg_sim::contention::{Aired, Kind, Observer};
+use thalweg_units::{NodeId, SimTime};
+use thalweg_wire::dispatch;
+
+/// Counts of one node, in the window.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct NodeCounts {
+    /// Packets that its application made.
+    pub made: u64,
+    /// Of them, those that its application gave up before the stack took them.
+    pub skipped: u64,
+    /// Packets that its stack took from its application.
+    pub taken: u64,
+    /// Packets that came in over the air, each once.
+    pub received: u64,
+    /// Packets of its own that reached a sink.
+    pub delivered: u64,
+    /// Packets that it passed on which the next hop received, each once.
+    pub passed: u64,
+    /// Data frames that it sent.
+    pub sent: u64,
+    /// Packets that it dropped for want of room.
+    pub overflowed: u64,
+}
+
+/// Data over one link.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Link {
+    /// Frames sent.
+    pub sent: u64,
+    /// Packets received, each once.
+    pub received: u64,
+}
+
+/// The fates of all packets that applications made.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Packets {
+    /// Packets that were made.
+    pub made: u64,
+    /// Given up by the application, which had no room for them.
+    pub skipped: u64,
+    /// Still with the application at the end.
+    pub unsent: u64,
+    /// Arrived at a sink.
+    pub delivered: u64,
+    /// Dropped on the way, by the cause of the last copy's end.
+    pub dropped: BTreeMap<Drop, u64>,
+    /// Still in a queue at the end.
+    pub waiting: u64,
+}
+
+impl Packets {
+    /// Whether every packet is accounted for, once.
+    pub fn is_conserved(&self) -> bool {
+        let dropped: u64 = self.dropped.values().sum();
+        self.made == self.skipped + self.unsent + self.delivered + dropped + self.waiting
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Packet {
+    taken: SimTime,
+    delivered: bool,
+    dropped: Option<Drop>,
+}
+
+/// Sees a run.
+pub(super) struct Ledger {
+    begins: SimTime,
+    queue_limit: u8,
+    ids: Vec<NodeId>,
+    index: BTreeMap<NodeId, usize>,
+    is_sink: Vec<bool>,
+    packets: BTreeMap<(u16, u16), Packet>,
+    depth: Vec<i64>,
+    outcome: Outcome,
+}
+
+impl Ledger {
+    pub(super) fn new(ids: Vec<NodeId>, sinks: &[usize], begins: SimTime, queue_limit: u8) -> Self {
+        let nodes = ids.len();
+        Self {
+            begins,
+            queue_limit,
+            index: ids.iter().enumerate().map(|(n, id)| (*id, n)).collect(),
+            is_sink: (0..nodes).map(|n| sinks.contains(&n)).collect(),
+            ids,
+            packets: BTreeMap::new(),
+            depth: vec![0; nodes],
+            outcome: Outcome {
+                nodes: vec![NodeCounts::default(); nodes],
+                sinks: sinks.to_vec(),
+                links: BTreeMap::new(),
+                depth: Vec::new(),
+                sent: 0,
+                lost: BTreeMap::new(),
+                dropped: BTreeMap::new(),
+                useful_hops: 0,
+                latencies: Vec::new(),
+                packets: Packets::default(),
+                joules: 0.0,
+                deepest_queue: 0,
+                air_frames: 0,
+            },
+        }
+    }
+
+    /// What came of it, with what waits in queues and at applications at the end.
+    pub(super) fn finish(mut self, waiting: &[(u16, u16)], unsent: u64) -> Outcome {
+        let fates = &mut self.outcome.packets;
+        fates.unsent = unsent;
+        fates.made = self.outcome.nodes.iter().map(|n| n.made).sum();
+        fates.skipped = self.outcome.nodes.iter().map(|n| n.skipped).sum();
+        let waiting: std::collections::BTreeSet<&(u16, u16)> = waiting.iter().collect();
+        for (key, packet) in &self.packets {
+            if packet.delivered {
+                fates.delivered += 1;
+            } else if waiting.contains(key) {
+                fates.waiting += 1;
+            } else if let Some(why) = packet.dropped {
+                *fates.dropped.entry(why).or_default() += 1;
+            }
+        }
+        self.outcome
+    }
+
+    fn held(&mut self, node: usize, more: i64) {
+        let depth = &mut self.depth[node];
+        *depth += more;
+        self.outcome.deepest_queue = self.outcome.deepest_queue.max(*depth as usize);
+        debug_assert!(*depth >= 0 && *depth <= i64::from(self.queue_limit) + 1);
+    }
+}
+
+impl Observer<Event> for Ledger {
+    fn told(&mut self, at: SimTime, node: usize, event: Event) {
+        let counts = &mut self.outcome.nodes[node];
+        match event {
+            Event::Made { packets, skipped } => {
+                counts.made += u64::from(packets);
+                counts.skipped += u64::from(skipped);
+            }
+            Event::Skipped { packets } => counts.skipped += u64::from(packets),
+            Event::Taken { number } => {
+                counts.taken += 1;
+                let packet = Packet {
+                    taken: at,
+                    delivered: false,
+                    dropped: None,
+                };
+                self.packets.insert((self.ids[node].get(), number), packet);
+                self.held(node, 1);
+            }
+            Event::Received {
+                from,
+                origin,
+                number,
+                hops,
+            } => {
+                counts.received += 1;
+                if let Some(&from) = self.index.get(&from) {
+                    self.outcome.nodes[from].passed += 1;
+                    self.outcome.links.entry((from, node)).or_default().received += 1;
+                }
+                if !self.is_sink[node] {
+                    self.held(node, 1);
+                    return;
+                }
+                let packet = self.packets.get_mut(&(origin.get(), number));
+                if let Some(packet) = packet.filter(|p| !p.delivered) {
+                    packet.delivered = true;
+                    self.outcome.useful_hops += u64::from(hops);
+                    let latency = at.since(packet.taken).as_secs_f64();
+                    self.outcome.latencies.push(latency);
+                    if let Some(&origin) = self.index.get(&origin) {
+                        self.outcome.nodes[origin].delivered += 1;
+                    }
+                }
+            }
+            Event::Dropped {
+                origin,
+                number,
+                why,
+            } => {
+                if why == Drop::Buffer {
+                    counts.overflowed += 1;
+                }
+                *self.outcome.dropped.entry(why).or_default() += 1;
+                if let Some(packet) = self.packets.get_mut(&(origin.get(), number)) {
+                    packet.dropped = Some(why);
+                }
+                self.held(node, -1);
+            }
+            Event::Passed { .. } => self.held(node, -1),
+        }
+    }
+
+    fn aired(&mut self, at: SimTime, frame: &Aired<'_>) {
+        let is_data =
+            frame.mpdu.get(thalweg_wire::addressed::HEADER_BYTES) == Some(&dispatch::TREE_DATA);
+        let (Kind::Data, Some(to), true) = (frame.kind, frame.to, is_data && at >= self.begins)
+        else {
+            return;
+        };
+        self.outcome.sent += 1;
+        self.outcome.nodes[frame.from].sent += 1;
+        self.outcome.links.entry((frame.from, to)).or_default().sent += 1;
+        if let Some(loss) = frame.loss {
+            *self.outcome.lost.entry(loss).or_default() += 1;
+        }
+    }
+}
+
+impl Outcome {
+    /// Lost frames of cause `loss`.
+    pub fn lost_by(&self, loss: Loss) -> u64 {
+        self.lost.get(&loss).copied().unwrap_or(0)
+    }
+    /// Share of data frames that did not arrive; none where none was sent.
+    pub fn channel_loss(&self) -> Option<f64> {
+        let lost: u64 = self.lost.values().sum();
+        (self.sent > 0).then(|| lost as f64 / self.sent as f64)
+    }
+    /// Efficiency, equation 3.1: hops of packets that arrived over transmissions.
+    pub fn efficiency(&self) -> Option<f64> {
+        (self.sent > 0).then(|| self.useful_hops as f64 / self.sent as f64)
+    }
+    /// The nodes that send: all but sinks.
+    pub fn sources(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.nodes.len()).filter(|n| !self.sinks.contains(n))
+    }
+    /// Fairness, equation 3.3, over the sources' delivered packets; none where nothing arrived.
+    pub fn fairness(&self) -> Option<f64> {
+        let rates = || self.sources().map(|n| self.nodes[n].delivered as f64);
+        let (sum, squares): (f64, f64) = (rates().sum(), rates().map(|r| r * r).sum());
+        (squares > 0.0).then(|| sum * sum / (rates().count() as f64 * squares))
+    }
+    /// Imbalance of node `n`, equation 3.2: packets received over those received of it by the next
+    /// hop, which count as one where there are none; none for nodes that received nothing.
+    pub fn imbalance(&self, n: usize) -> Option<f64> {
+        let node = self.nodes.get(n)?;
+        (node.received > 0).then(|| node.received as f64 / node.passed.max(1) as f64)
+    }
+}

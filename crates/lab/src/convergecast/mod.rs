@@ -1,0 +1,332 @@
+//! One run of a convergecast network: nodes that find a tree, pin it and send to the sinks, and
+//! everything that can be counted of it.
+//!
+//! Data flows [`Setup`] -> [`run`] -> [`Outcome`]; the experiment's kind that sweeps it is
+//! `experiment/convergecast.rs`. Only what happens in the window after settling is counted.
+//! Invariant: every packet that was made is delivered, dropped with a cause, or still waits
+//! ([`Outcome::packets`]). Tests: `tests.rs`.
+
+mod ledger;
+mod map;
+#[cfg(test)]
+mod tests;
+
+pub use ledger::{Link, NodeCounts, Packets};
+pub use map::{traffic_map, Edge, Spot, SpotRole};
+
+use crate::testbed::{Board, Testbed};
+use ledger::Ledger;
+use std::collections::BTreeMap;
+use thalweg_medium::ether::{Loss, Reach};
+use thalweg_medium::random::{derive, normal, stream, uniform};
+use thalweg_medium::{EarId, Environment};
+use thalweg_protocols::csma;
+use thalweg_protocols::fusion::{Application, Command, Config, Drop, Node, Schedule, Strategy};
+use thalweg_protocols::tree::{Role, Routing};
+use thalweg_sim::contention::{Contender, Contention};
+use thalweg_sim::{Capture, SimError};
+use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId, SimTime};
+
+/// What nodes send.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Workload {
+    /// Every node makes a reading of one packet at this rate, each at its own phase.
+    Periodic {
+        /// Packets per second and node.
+        rate: f64,
+    },
+    /// All nodes make a reading of so many packets at the same events.
+    Events {
+        /// Packets of each node and event.
+        burst: u16,
+        /// From event to event.
+        period: Duration,
+    },
+}
+
+/// Standard deviation of the nodes' clocks at events: 91 % within 29 ms (Fusion, section 5.5).
+const EVENT_SIGMA: f64 = 0.017;
+/// The routing beacons' mean interval (Fusion, section 5.2).
+const BEACON_INTERVAL: Duration = Duration::from_secs(10);
+
+/// A run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Setup {
+    /// Against congestion.
+    pub strategy: Strategy,
+    /// The load.
+    pub workload: Workload,
+    /// Time for routes before they are pinned and the load begins.
+    pub settle: Duration,
+    /// How long the load lasts and is counted.
+    pub duration: Duration,
+    /// Sinks by index; none for the testbed's own.
+    pub sinks: Vec<usize>,
+    /// How many nodes may route, sinks among them; none for all.
+    pub routers: Option<usize>,
+    /// For how long leaves listen before they send, sleeping otherwise; none where they do not
+    /// sleep.
+    pub doze: Option<Duration>,
+    /// Packets that a queue holds.
+    pub queue: u8,
+    /// Bytes of a frame, check sequence included.
+    pub frame_bytes: u8,
+    /// Nominal transmit power; none for the board's.
+    pub power: Option<Dbm>,
+    /// The channel, where the band has several.
+    pub channel: Channel,
+    /// Nodes that fail at a time of the window.
+    pub failures: Vec<(usize, Duration)>,
+    /// Factor on the rate of single nodes, by index.
+    pub rates: BTreeMap<usize, f64>,
+}
+
+/// What came of a run.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// By node index.
+    pub nodes: Vec<NodeCounts>,
+    /// Which of them are sinks.
+    pub sinks: Vec<usize>,
+    /// By link that carried data.
+    pub links: BTreeMap<(usize, usize), Link>,
+    /// Hops of each node's route to its sink at the end; none without one.
+    pub depth: Vec<Option<u32>>,
+    /// Data frames sent over single links.
+    pub sent: u64,
+    /// Of them, those that did not arrive, by cause.
+    pub lost: BTreeMap<Loss, u64>,
+    /// Packets that were dropped, by cause, those counted that arrived all the same.
+    pub dropped: BTreeMap<Drop, u64>,
+    /// Hops of packets that arrived.
+    pub useful_hops: u64,
+    /// Seconds from the source's stack to the sink of each packet that arrived.
+    pub latencies: Vec<f64>,
+    /// The packets' fates.
+    pub packets: Packets,
+    /// Energy of all radios in the window, joules.
+    pub joules: f64,
+    /// The most that a queue ever held.
+    pub deepest_queue: usize,
+    /// Frames on the air, all of the run.
+    pub air_frames: u64,
+}
+
+/// A run that could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The simulation failed.
+    #[error(transparent)]
+    Sim(#[from] SimError),
+}
+
+/// The board's radio, as contention networks charge it, and its medium access.
+pub fn stack(board: Board) -> (Contender, csma::Config) {
+    match board {
+        Board::Mica2 => (Contender::mica2(), csma::Config::MICA2),
+        Board::TelosB => (Contender::tmote(), csma::Config::TINYOS_CC2420),
+        Board::Opal | Board::Nrf52840 => (
+            Contender::ieee802154(board.chip()),
+            csma::Config::IEEE_802_15_4,
+        ),
+    }
+}
+
+/// Runs `setup` on `environment`, a realisation of `testbed`, writing frames to `capture`.
+///
+/// # Errors
+/// [`RunError`].
+pub fn run(
+    testbed: &Testbed,
+    environment: &Environment,
+    setup: &Setup,
+    seed: u64,
+    capture: Option<Box<dyn Capture>>,
+) -> Result<Outcome, RunError> {
+    let (mut board, mac) = stack(testbed.board);
+    if let Some(power) = setup.power {
+        board.tx_power = power;
+    }
+    let sinks = match setup.sinks.as_slice() {
+        [] => vec![testbed.sink_index()],
+        given => given.to_vec(),
+    };
+    let nodes = testbed.len();
+    let reach = Reach::of_environment(environment, board.chip, setup.channel, board.tx_power);
+    let routers = setup.routers.map(|count| {
+        backbone(
+            &reach,
+            board.chip.sensitivity,
+            board.tx_power,
+            &sinks,
+            count,
+        )
+    });
+    let fcs = board.chip.phy.fcs_bytes as u8;
+    let frame_bytes = setup.frame_bytes.saturating_sub(fcs);
+    // On the CC1000 the check sequence is part of the packet.
+    let beacon_bytes = setup.frame_bytes.saturating_sub(2);
+    let id = |n: usize| testbed.id_of(n).unwrap_or(NodeId::MAX);
+    let mut engines = Vec::with_capacity(nodes);
+    for n in 0..nodes {
+        let role = if sinks.contains(&n) {
+            Role::Sink
+        } else if routers.as_ref().is_none_or(|list| list.contains(&n)) {
+            Role::Router
+        } else {
+            Role::Leaf
+        };
+        let config = Config {
+            id: id(n),
+            channel: setup.channel,
+            mac,
+            role,
+            routing: Routing::Beacons {
+                interval: BEACON_INTERVAL,
+                frame_bytes: beacon_bytes,
+            },
+            queue: setup.queue,
+            frame_bytes,
+            strategy: setup.strategy,
+            application: match setup.workload {
+                Workload::Periodic { .. } => Application::Skips,
+                Workload::Events { .. } => Application::Waits,
+            },
+            seed: derive(seed, "node", &[n as u64]),
+        };
+        engines.push((id(n), Node::new(config)));
+    }
+    let mut network = Contention::new(reach, board, setup.channel, engines, seed);
+    network.capture(capture);
+    let begins = SimTime::ZERO + setup.settle;
+    let ends = begins + setup.duration;
+    let ids = (0..nodes).map(id).collect();
+    let mut ledger = Ledger::new(ids, &sinks, begins, setup.queue);
+    for n in 0..nodes {
+        network.command(n, Command::Start, &mut ledger)?;
+    }
+    network.run_until(begins, &mut ledger)?;
+    let before: f64 = (0..nodes).map(|n| network.radio_joules(n)).sum();
+    let parents: Vec<Option<usize>> = (0..nodes)
+        .map(|n| {
+            let parent = network.engine(n).router().parent()?;
+            testbed.index_of(parent)
+        })
+        .collect();
+    let is_leaf = |n: usize| !parents.contains(&Some(n)) && !sinks.contains(&n);
+    for n in 0..nodes {
+        network.command(n, Command::Pin, &mut ledger)?;
+        if sinks.contains(&n) {
+            continue;
+        }
+        let schedule = schedule(setup, n, begins, seed);
+        network.command(n, Command::Offer(schedule), &mut ledger)?;
+        if let (Some(listen), true) = (setup.doze, is_leaf(n)) {
+            network.command(n, Command::Doze { listen }, &mut ledger)?;
+        }
+    }
+    let mut failures = setup.failures.clone();
+    failures.sort_by_key(|(_, at)| *at);
+    for (n, at) in failures {
+        network.run_until((begins + at).min(ends), &mut ledger)?;
+        network.command(n, Command::Stop, &mut ledger)?;
+    }
+    network.run_until(ends, &mut ledger)?;
+    let after: f64 = (0..nodes).map(|n| network.radio_joules(n)).sum();
+    network
+        .finish_capture()
+        .map_err(|error| RunError::Sim(error.into()))?;
+    let depth = (0..nodes).map(|n| depth(&parents, &sinks, n)).collect();
+    let waiting: Vec<(u16, u16)> = (0..nodes)
+        .flat_map(|n| {
+            let queue = network.engine(n).queue();
+            queue
+                .iter()
+                .map(|p| (p.origin.get(), p.number))
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    let unsent = (0..nodes)
+        .filter(|n| !sinks.contains(n))
+        .map(|n| u64::from(network.engine(n).waiting()))
+        .sum();
+    let mut outcome = ledger.finish(&waiting, unsent);
+    outcome.depth = depth;
+    outcome.joules = after - before;
+    outcome.air_frames = network.stats().air_frames;
+    Ok(outcome)
+}
+
+/// When node `n` makes its readings.
+fn schedule(setup: &Setup, n: usize, begins: SimTime, seed: u64) -> Schedule {
+    let begins = Instant::from_nanos(begins.as_nanos());
+    let until = begins + setup.duration;
+    let mut rng = stream(seed, "workload", &[n as u64]);
+    match setup.workload {
+        Workload::Periodic { rate } => {
+            let rate = rate * setup.rates.get(&n).copied().unwrap_or(1.0);
+            let period = Duration::from_secs_f64(1.0 / rate.max(1e-6));
+            Schedule {
+                first: begins + Duration::from_secs_f64(period.as_secs_f64() * uniform(&mut rng)),
+                period,
+                until,
+                burst: 1,
+            }
+        }
+        Workload::Events { burst, period } => {
+            // Three sigma ahead of the first event, so that no clock is early for it.
+            let error = (3.0 + normal(&mut rng).clamp(-3.0, 3.0)) * EVENT_SIGMA;
+            Schedule {
+                first: begins + Duration::from_secs_f64(error),
+                period,
+                until,
+                burst,
+            }
+        }
+    }
+}
+
+/// Links from `n` up to a sink; none where there is no way.
+fn depth(parents: &[Option<usize>], sinks: &[usize], n: usize) -> Option<u32> {
+    let (mut at, mut hops) = (n, 0);
+    while !sinks.contains(&at) {
+        at = parents.get(at).copied().flatten()?;
+        hops += 1;
+        if hops as usize > parents.len() {
+            return None;
+        }
+    }
+    Some(hops)
+}
+
+/// `count` nodes that may route: the sinks, then always the node in reach of those chosen that
+/// covers most nodes that nobody covers yet, the lower index of equals. Who hears whom is taken from
+/// mean powers 6 dB above the sensitivity.
+fn backbone(
+    reach: &Reach,
+    sensitivity: Dbm,
+    power: Dbm,
+    sinks: &[usize],
+    count: usize,
+) -> Vec<usize> {
+    let nodes = reach.len();
+    let hears = |a: usize, b: usize| {
+        let gain = reach.gain(EarId(a as u32), EarId(b as u32));
+        gain.is_some_and(|gain| gain.0 + power.0 >= sensitivity.0 + 6.0)
+    };
+    let mut chosen = sinks.to_vec();
+    let mut covered: Vec<bool> = (0..nodes)
+        .map(|n| sinks.contains(&n) || sinks.iter().any(|s| hears(*s, n)))
+        .collect();
+    while chosen.len() < count {
+        let gain = |c: usize| (0..nodes).filter(|n| !covered[*n] && hears(c, *n)).count();
+        let candidates = (0..nodes).filter(|c| covered[*c] && !chosen.contains(c));
+        let best = candidates.max_by_key(|c| (gain(*c), std::cmp::Reverse(*c)));
+        let Some(best) = best else { break };
+        for (n, covered) in covered.iter_mut().enumerate() {
+            *covered |= n == best || hears(best, n);
+        }
+        chosen.push(best);
+    }
+    chosen
+}

@@ -1,0 +1,453 @@
+//! `kind = "convergecast"`: strategies against congestion, swept over loads (Fusion, chapter 5).
+//!
+//! Owns the keys of the kind and its rows. Every strategy meets the same site, clocks and phases. A
+//! seed is one realisation of the testbed and one run on it. Rows have a `scope`: `run`, `node`,
+//! `coverage` or `edge`. Tests: `tests.rs`.
+
+use super::metric::SEED;
+use super::row::Row;
+use super::site::{Site, Sites};
+use super::spec::expect;
+use super::{in_order, ExperimentError, Ticker};
+use crate::convergecast::{run, Outcome, RunError, Setup, Workload};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use thalweg_medium::ether::Loss;
+use thalweg_medium::random::{derive, stream, uniform};
+use thalweg_protocols::fusion::{Drop, Strategy, MAX_QUEUE};
+use thalweg_units::{Channel, Dbm, Duration};
+
+/// A convergecast network under load.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Convergecast {
+    /// Testbed, by name or file.
+    pub testbed: String,
+    /// Strategies, by name.
+    pub strategies: Vec<String>,
+    /// Offered loads in packets per second and node, one run each.
+    #[serde(default)]
+    pub offered: Vec<f64>,
+    /// Or events: packets of each node at each, one run each.
+    #[serde(default)]
+    pub bursts: Vec<u16>,
+    /// From event to event.
+    #[serde(default = "twenty")]
+    pub event_period_s: f64,
+    /// Time for routes to settle.
+    #[serde(default = "settle")]
+    pub settle_s: f64,
+    /// How long the load is counted.
+    #[serde(default = "duration")]
+    pub duration_s: f64,
+    /// Sinks by node number, the first so many of them, one run each; none for the testbed's.
+    #[serde(default)]
+    pub sinks: Vec<u16>,
+    /// How many of `sinks` there are, one run each; none for all.
+    #[serde(default)]
+    pub sink_counts: Vec<usize>,
+    /// How many nodes may route; none for all.
+    pub routers: Option<usize>,
+    /// Shares of the period that leaves listen before they send, one run each; 1 for leaves that
+    /// never sleep.
+    #[serde(default = "awake")]
+    pub listen: Vec<f64>,
+    /// Packets that a queue holds.
+    #[serde(default = "eight")]
+    pub queue: u8,
+    /// Bytes of a frame, check sequence included.
+    #[serde(default = "frame")]
+    pub frame_bytes: u8,
+    /// Nominal transmit power; none for the board's.
+    pub tx_power_dbm: Option<f64>,
+    /// Every third node, drawn by the seed, offers so many times the rate of the others.
+    #[serde(default = "one")]
+    pub uneven: f64,
+    /// So many nodes, drawn by the seed, fail halfway.
+    #[serde(default)]
+    pub failing: usize,
+    /// Rows for each node and each coverage.
+    #[serde(default)]
+    pub detail: Detail,
+}
+
+/// How much is told of each run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Detail {
+    /// A row for each run.
+    #[default]
+    Runs,
+    /// Rows for its nodes and coverages too.
+    Nodes,
+    /// Rows for its links as well.
+    Edges,
+}
+
+const fn twenty() -> f64 {
+    20.0
+}
+const fn settle() -> f64 {
+    120.0
+}
+const fn duration() -> f64 {
+    240.0
+}
+const fn eight() -> u8 {
+    8
+}
+const fn frame() -> u8 {
+    36
+}
+const fn one() -> f64 {
+    1.0
+}
+fn awake() -> Vec<f64> {
+    vec![1.0]
+}
+
+/// Table 5.2's shares of nodes, percent.
+const COVERAGES: [u32; 7] = [100, 95, 90, 75, 50, 25, 10];
+
+/// One run of the sweep.
+#[derive(Debug, Clone, Copy)]
+struct Point<'a> {
+    strategy: &'a str,
+    workload: Workload,
+    load: f64,
+    sinks: Option<usize>,
+    listen: f64,
+}
+
+impl Convergecast {
+    pub(super) fn check(&self) -> Result<(), String> {
+        let named = self.strategies.iter().all(|s| Strategy::named(s).is_some());
+        let names = Strategy::NAMES.join(", ");
+        let wanted = format!("one or more of {names}");
+        expect("strategies", named && !self.strategies.is_empty(), &wanted)?;
+        let rates = self.offered.iter().all(|r| (0.001..=100.0).contains(r));
+        expect("offered", rates, "0.001 to 100 packets a second")?;
+        let bursts = self.bursts.iter().all(|b| (1..=100).contains(b));
+        expect("bursts", bursts, "1 to 100 packets")?;
+        let one_load = self.offered.is_empty() != self.bursts.is_empty();
+        expect("offered", one_load, "loads, or `bursts` instead of them")?;
+        let period = (0.1..=3600.0).contains(&self.event_period_s);
+        expect("event_period_s", period, "0.1 to 3600 s")?;
+        expect(
+            "settle_s",
+            (1.0..=3600.0).contains(&self.settle_s),
+            "1 to 3600 s",
+        )?;
+        let length = (1.0..=36_000.0).contains(&self.duration_s);
+        expect("duration_s", length, "1 to 36000 s")?;
+        let listen = self.listen.iter().all(|l| (0.0..=1.0).contains(l));
+        expect(
+            "listen",
+            listen && !self.listen.is_empty(),
+            "shares, 0 to 1",
+        )?;
+        let queue = (1..=MAX_QUEUE as u8).contains(&self.queue);
+        expect("queue", queue, "1 to 16 packets")?;
+        expect(
+            "frame_bytes",
+            (34..=127).contains(&self.frame_bytes),
+            "34 to 127",
+        )?;
+        let counts = self
+            .sink_counts
+            .iter()
+            .all(|n| (1..=self.sinks.len()).contains(n));
+        expect("sink_counts", counts, "1 to the number of `sinks`")?;
+        expect(
+            "uneven",
+            (0.01..=100.0).contains(&self.uneven),
+            "0.01 to 100",
+        )?;
+        let power = self
+            .tx_power_dbm
+            .is_none_or(|p| (-30.0..=20.0).contains(&p));
+        expect("tx_power_dbm", power, "-30 to 20 dBm")
+    }
+
+    fn points(&self) -> Vec<Point<'_>> {
+        let periodic = self.offered.iter().map(|rate| {
+            let workload = Workload::Periodic { rate: *rate };
+            (workload, *rate)
+        });
+        let events = self.bursts.iter().map(|burst| {
+            let workload = Workload::Events {
+                burst: *burst,
+                period: Duration::from_secs_f64(self.event_period_s),
+            };
+            (workload, f64::from(*burst))
+        });
+        let counts: Vec<Option<usize>> = match self.sink_counts.as_slice() {
+            [] => vec![None],
+            counts => counts.iter().map(|n| Some(*n)).collect(),
+        };
+        let mut points = Vec::new();
+        for (workload, load) in periodic.chain(events) {
+            for strategy in &self.strategies {
+                for &sinks in &counts {
+                    for &listen in &self.listen {
+                        points.push(Point {
+                            strategy,
+                            workload,
+                            load,
+                            sinks,
+                            listen,
+                        });
+                    }
+                }
+            }
+        }
+        points
+    }
+
+    pub(super) fn parts(&self) -> u64 {
+        self.points().len() as u64
+    }
+
+    pub(super) fn rows(
+        &self,
+        seeds: &[u64],
+        sites: &Sites,
+        ticker: &Ticker<'_>,
+    ) -> Result<Vec<Row>, ExperimentError> {
+        let points = self.points();
+        let runs: Vec<(u64, Point<'_>)> = seeds
+            .iter()
+            .flat_map(|seed| points.iter().map(|point| (*seed, *point)))
+            .collect();
+        let rows = in_order(&runs, |(seed, point)| {
+            ticker.go_on()?;
+            let site = sites.site(&self.testbed, *seed)?;
+            let rows = self.run_rows(&site, point)?;
+            ticker.tick(1);
+            Ok(rows)
+        })?;
+        Ok(rows.concat())
+    }
+
+    /// The run of `point` on `site`.
+    fn setup(&self, site: &Site, point: &Point<'_>) -> Result<Setup, ExperimentError> {
+        let unfit = |why: String| ExperimentError::Unfit {
+            testbed: self.testbed.clone(),
+            seed: site.seed,
+            why,
+        };
+        let mut sinks = Vec::new();
+        for id in self.sinks.iter().take(point.sinks.unwrap_or(usize::MAX)) {
+            let found = thalweg_units::NodeId::new(*id).ok();
+            let found = found.and_then(|id| site.testbed.index_of(id));
+            sinks.push(found.ok_or_else(|| unfit(format!("has no node {id}")))?);
+        }
+        let nodes = site.testbed.len();
+        let mut rates = BTreeMap::new();
+        let mut failures = Vec::new();
+        let mut rng = stream(site.seed, "convergecast", &[]);
+        let mut order: Vec<usize> = (0..nodes).collect();
+        for k in (1..nodes).rev() {
+            order.swap(k, (uniform(&mut rng) * (k + 1) as f64) as usize);
+        }
+        let sink = site.testbed.sink_index();
+        let others = || order.iter().filter(|n| **n != sink && !sinks.contains(n));
+        if self.uneven != 1.0 {
+            rates.extend(others().take(nodes / 3).map(|n| (*n, self.uneven)));
+        }
+        let halfway = Duration::from_secs_f64(self.duration_s / 2.0);
+        failures.extend(others().rev().take(self.failing).map(|n| (*n, halfway)));
+        let doze = match (point.workload, point.listen) {
+            (Workload::Periodic { rate }, listen) if listen < 1.0 => {
+                Some(Duration::from_secs_f64(listen / rate))
+            }
+            _ => None,
+        };
+        Ok(Setup {
+            strategy: Strategy::named(point.strategy).unwrap_or_default(),
+            workload: point.workload,
+            settle: Duration::from_secs_f64(self.settle_s),
+            duration: Duration::from_secs_f64(self.duration_s),
+            sinks,
+            routers: self.routers,
+            doze,
+            queue: self.queue,
+            frame_bytes: self.frame_bytes,
+            power: self.tx_power_dbm.map(Dbm),
+            channel: site.testbed.channels.iter().last().unwrap_or(Channel::LAST),
+            failures,
+            rates,
+        })
+    }
+
+    fn run_rows(&self, site: &Site, point: &Point<'_>) -> Result<Vec<Row>, ExperimentError> {
+        let setup = self.setup(site, point)?;
+        let seed = derive(site.seed, "convergecast run", &[]);
+        let outcome = run(&site.testbed, &site.environment, &setup, seed, None);
+        let outcome = outcome.map_err(|RunError::Sim(error)| ExperimentError::Sim(error))?;
+        let base = self.base_row(site, point);
+        let mut rows = vec![self.run_row(base.clone(), &outcome)];
+        if self.detail != Detail::Runs {
+            rows.extend(self.node_rows(&base, site, &outcome));
+            rows.extend(self.coverage_rows(&base, &outcome));
+        }
+        if self.detail == Detail::Edges {
+            rows.extend(edge_rows(&base, site, &outcome));
+        }
+        Ok(rows)
+    }
+
+    fn base_row(&self, site: &Site, point: &Point<'_>) -> Row {
+        let mut row = Row::new()
+            .with(SEED, site.seed)
+            .with("strategy", point.strategy);
+        match point.workload {
+            // Whole rates as whole numbers, as files write them.
+            Workload::Periodic { .. } if point.load.fract() == 0.0 => {
+                row.set("offered", point.load as u64);
+            }
+            Workload::Periodic { .. } => row.set("offered", point.load),
+            Workload::Events { burst, .. } => row.set("burst", u32::from(burst)),
+        }
+        row.set_some("sinks", point.sinks);
+        if self.listen.len() > 1 {
+            row.set("listen", point.listen);
+        }
+        row
+    }
+
+    fn run_row(&self, mut row: Row, o: &Outcome) -> Row {
+        row.set("scope", "run");
+        let rate = |packets: u64| packets as f64 / self.duration_s;
+        let mut delivered: Vec<f64> = o.sources().map(|n| rate(o.nodes[n].delivered)).collect();
+        delivered.sort_by(f64::total_cmp);
+        row.set_some("efficiency", o.efficiency());
+        row.set_some("fairness", o.fairness());
+        row.set_some("channel_loss", o.channel_loss());
+        row.set("throughput", rate(o.packets.delivered));
+        row.set_some("median_throughput", median(&delivered));
+        let mut latencies = o.latencies.clone();
+        latencies.sort_by(f64::total_cmp);
+        row.set_some("median_latency_s", median(&latencies));
+        let received: u64 = o.sources().map(|n| o.nodes[n].received).sum();
+        let at_sinks: u64 = o.sinks.iter().map(|n| o.nodes[*n].received).sum();
+        let overflowed = o.dropped.get(&Drop::Buffer).copied().unwrap_or(0);
+        if received + at_sinks > 0 {
+            let share = overflowed as f64 / (received + at_sinks) as f64;
+            row.set("buffer_drops", share);
+        }
+        for loss in Loss::ALL {
+            row.set(&format!("lost_{}", loss.name()), o.lost_by(loss));
+            if o.sent > 0 {
+                let share = o.lost_by(loss) as f64 / o.sent as f64;
+                row.set(&format!("share_{}", loss.name()), share);
+            }
+        }
+        row.set("sent", o.sent);
+        row.set("air_frames", o.air_frames);
+        row.set("made", o.packets.made);
+        row.set("skipped", o.packets.skipped);
+        row.set("delivered", o.packets.delivered);
+        let taken: u64 = o.nodes.iter().map(|n| n.taken).sum();
+        if taken > 0 {
+            let share = 1.0 - o.packets.delivered as f64 / taken as f64;
+            row.set("end_to_end_drop", share);
+        }
+        for (why, name) in [
+            (Drop::Buffer, "dropped_buffer"),
+            (Drop::Retries, "dropped_retries"),
+            (Drop::ChannelBusy, "dropped_channel_busy"),
+        ] {
+            row.set(name, o.packets.dropped.get(&why).copied().unwrap_or(0));
+        }
+        row.set("waiting", o.packets.waiting + o.packets.unsent);
+        let bits = o.packets.delivered as f64 * 8.0 * f64::from(self.frame_bytes);
+        row.set("bits_per_joule", bits / o.joules.max(1e-9));
+        let depths: Vec<f64> = o.depth.iter().flatten().map(|d| f64::from(*d)).collect();
+        let routed = o.sources().filter(|n| o.depth[*n].is_some()).count();
+        row.set("routed", routed);
+        if routed > 0 {
+            row.set("mean_hops", depths.iter().sum::<f64>() / routed as f64);
+        }
+        row.set("max_hops", depths.iter().copied().fold(0.0, f64::max));
+        if self.offered.is_empty() {
+            return row;
+        }
+        let starved = o.sources().filter(|n| {
+            let node = &o.nodes[*n];
+            node.delivered as f64 <= 0.1 * node.made as f64
+        });
+        let sources = o.sources().count().max(1) as f64;
+        row.set("starved_share", starved.count() as f64 / sources);
+        row
+    }
+
+    fn node_rows(&self, base: &Row, site: &Site, o: &Outcome) -> Vec<Row> {
+        let row_of = |n: usize| {
+            let node = &o.nodes[n];
+            let id = site.testbed.id_of(n).map_or(0, |id| id.get());
+            let mut row = base
+                .clone()
+                .with("scope", "node")
+                .with("node", u32::from(id));
+            row.set("throughput", node.delivered as f64 / self.duration_s);
+            if node.made > 0 {
+                row.set("received_share", node.delivered as f64 / node.made as f64);
+            }
+            row.set_some("imbalance", o.imbalance(n));
+            row.set_some("hops", o.depth[n]);
+            row.set("sent", node.sent);
+            row.set("received", node.received);
+            row.set("overflowed", node.overflowed);
+            row
+        };
+        o.sources().map(row_of).collect()
+    }
+
+    /// The rate that so many percent of the nodes reach at least (table 5.2).
+    fn coverage_rows(&self, base: &Row, o: &Outcome) -> Vec<Row> {
+        let mut rates: Vec<f64> = o
+            .sources()
+            .map(|n| o.nodes[n].delivered as f64 / self.duration_s)
+            .collect();
+        rates.sort_by(|a, b| b.total_cmp(a));
+        let rows = COVERAGES.iter().filter_map(|coverage| {
+            let count = (*coverage as usize * rates.len()).div_ceil(100).max(1);
+            let rate = rates.get(count - 1)?;
+            let row = base.clone().with("scope", "coverage");
+            Some(row.with("coverage", *coverage).with("rate", *rate))
+        });
+        rows.collect()
+    }
+}
+
+fn edge_rows(base: &Row, site: &Site, o: &Outcome) -> Vec<Row> {
+    let place = |n: usize| {
+        let ear = site.environment.ears.get(n)?;
+        ear.placement.map(|p| (p.position.x_m, p.position.y_m))
+    };
+    let id = |n: usize| site.testbed.id_of(n).map_or(0, |id| id.get());
+    let row_of = |(&(from, to), link): (&(usize, usize), &crate::convergecast::Link)| {
+        let ((x1, y1), (x2, y2)) = (place(from)?, place(to)?);
+        let mut row = base.clone().with("scope", "edge");
+        row.set("from", u32::from(id(from)));
+        row.set("to", u32::from(id(to)));
+        row.set("packets", link.received);
+        row.set("sent", link.sent);
+        for (name, value) in [("from_x", x1), ("from_y", y1), ("to_x", x2), ("to_y", y2)] {
+            row.set(name, value);
+        }
+        row.set("to_is_sink", u32::from(o.sinks.contains(&to)));
+        Some(row)
+    };
+    o.links.iter().filter_map(row_of).collect()
+}
+
+fn median(sorted: &[f64]) -> Option<f64> {
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => None,
+        n if n % 2 == 1 => sorted.get(middle).copied(),
+        _ => Some((sorted[middle - 1] + sorted[middle]) / 2.0),
+    }
+}

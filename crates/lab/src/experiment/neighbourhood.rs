@@ -1,0 +1,186 @@
+//! `kind = "neighbourhood"`: how many nodes hear a transmission (Fusion, section 2.3.4). One node after
+//! the other sends a train of broadcast probes, nobody else sends; the size of a neighbourhood is the
+//! expected number of nodes that hear a probe (equation 2.2). Tests: `tests.rs`.
+
+use super::metric::SEED;
+use super::row::Row;
+use super::site::{Site, Sites};
+use super::spec::expect;
+use super::{in_order, ExperimentError, Ticker};
+use crate::convergecast::stack;
+use serde::Deserialize;
+use thalweg_engine::{Cca, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, When};
+use thalweg_medium::ether::Reach;
+use thalweg_medium::random::derive;
+use thalweg_sim::contention::{Contention, Observer};
+use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId, SimTime};
+use thalweg_wire::addressed::Header;
+use thalweg_wire::FrameBuf;
+
+/// Neighbourhoods at several powers.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Neighbourhood {
+    /// Testbed, by name or file.
+    pub testbed: String,
+    /// Nominal transmit powers.
+    pub powers_dbm: Vec<f64>,
+    /// Probes of each node.
+    pub probes: u32,
+    /// Bytes of a probe, check sequence included.
+    pub frame_bytes: u8,
+}
+
+/// A node: sends a probe when told to, tells what it hears.
+struct Beeper {
+    id: NodeId,
+    channel: Channel,
+    frame: FrameBuf,
+    listen: bool,
+    send: bool,
+    heard: Option<NodeId>,
+}
+
+impl Engine for Beeper {
+    type Command = ();
+    /// Whose probe was heard.
+    type Event = NodeId;
+
+    fn handle_command(&mut self, _now: Instant, (): ()) {
+        self.send = true;
+    }
+    fn handle_radio(&mut self, _at: Instant, _radio: RadioId, event: RadioEvent<'_>) {
+        if let RadioEvent::Frame { mpdu, .. } = event {
+            let header = Header::parse(&mut thalweg_wire::Reader::new(mpdu));
+            self.heard = header.ok().map(|h| h.from).filter(|from| *from != self.id);
+        }
+    }
+    fn handle_timeout(&mut self, _at: Instant) {}
+    fn poll_radio(&mut self) -> Option<Request<'_>> {
+        let channel = self.channel;
+        if std::mem::take(&mut self.listen) {
+            let head_bytes = 0;
+            let op = RadioOp::Listen {
+                channel,
+                head_bytes,
+            };
+            return Some(Request::new(OpId(0), op));
+        }
+        std::mem::take(&mut self.send).then(|| {
+            let op = RadioOp::Stream {
+                mpdu: &self.frame,
+                channel,
+                when: When::Now,
+                cca: Cca::Skip,
+            };
+            Request::new(OpId(1), op)
+        })
+    }
+    fn poll_timeout(&self) -> Option<Instant> {
+        None
+    }
+    fn poll_event(&mut self) -> Option<NodeId> {
+        self.heard.take()
+    }
+}
+
+#[derive(Default)]
+struct Ears(u64);
+
+impl Observer<NodeId> for Ears {
+    fn told(&mut self, _at: SimTime, _node: usize, _from: NodeId) {
+        self.0 += 1;
+    }
+}
+
+impl Neighbourhood {
+    pub(super) fn check(&self) -> Result<(), String> {
+        let powers = self.powers_dbm.iter().all(|p| (-30.0..=20.0).contains(p));
+        let some = !self.powers_dbm.is_empty();
+        expect("powers_dbm", powers && some, "-30 to 20 dBm")?;
+        expect("probes", (1..=10_000).contains(&self.probes), "1 to 10000")?;
+        let bytes = (12..=127).contains(&self.frame_bytes);
+        expect("frame_bytes", bytes, "12 to 127")
+    }
+    pub(super) fn parts(&self) -> u64 {
+        self.powers_dbm.len() as u64
+    }
+
+    pub(super) fn rows(
+        &self,
+        seeds: &[u64],
+        sites: &Sites,
+        ticker: &Ticker<'_>,
+    ) -> Result<Vec<Row>, ExperimentError> {
+        let runs: Vec<(u64, f64)> = seeds
+            .iter()
+            .flat_map(|seed| self.powers_dbm.iter().map(|power| (*seed, *power)))
+            .collect();
+        let rows = in_order(&runs, |(seed, power)| {
+            ticker.go_on()?;
+            let site = sites.site(&self.testbed, *seed)?;
+            let rows = self.sizes(&site, Dbm(*power))?;
+            ticker.tick(1);
+            Ok(rows)
+        })?;
+        Ok(rows.concat())
+    }
+
+    fn sizes(&self, site: &Site, power: Dbm) -> Result<Vec<Row>, ExperimentError> {
+        let (mut board, _) = stack(site.testbed.board);
+        board.tx_power = power;
+        let channel = site.testbed.channels.iter().last().unwrap_or(Channel::LAST);
+        let reach = Reach::of_environment(&site.environment, board.chip, channel, power);
+        let fcs = board.chip.phy.fcs_bytes as usize;
+        let length = usize::from(self.frame_bytes).saturating_sub(fcs);
+        let air = board.chip.phy.air_time(length) + board.turnaround * 4;
+        let ids: Vec<NodeId> = (0..site.testbed.len())
+            .filter_map(|n| site.testbed.id_of(n))
+            .collect();
+        let beeper = |id: &NodeId| {
+            let header = Header {
+                sequence: 0,
+                to: None,
+                from: *id,
+            };
+            let frame = FrameBuf::build(|w| {
+                header.emit(w)?;
+                (w.len()..length).try_for_each(|_| w.u8(0).map(|_| ()))
+            });
+            let node = Beeper {
+                id: *id,
+                channel,
+                frame: frame.unwrap_or(FrameBuf::EMPTY),
+                listen: true,
+                send: false,
+                heard: None,
+            };
+            (*id, node)
+        };
+        let engines = ids.iter().map(beeper).collect();
+        let seed = derive(site.seed, "neighbourhood", &[]);
+        let mut network = Contention::new(reach, board, channel, engines, seed);
+        let mut ears = Ears::default();
+        // The first order makes every node listen; its probe is not counted.
+        for n in 0..ids.len() {
+            network.command(n, (), &mut ears)?;
+        }
+        let mut now = network.now() + Duration::from_secs(1);
+        network.run_until(now, &mut ears)?;
+        let mut rows = Vec::with_capacity(ids.len());
+        for (n, id) in ids.iter().enumerate() {
+            ears.0 = 0;
+            for _ in 0..self.probes {
+                network.command(n, (), &mut ears)?;
+                now += air;
+                network.run_until(now, &mut ears)?;
+            }
+            let row = Row::new()
+                .with(SEED, site.seed)
+                .with("power_dbm", power.0)
+                .with("node", u32::from(id.get()));
+            rows.push(row.with("size", ears.0 as f64 / f64::from(self.probes)));
+        }
+        Ok(rows)
+    }
+}

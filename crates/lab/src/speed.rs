@@ -1,0 +1,292 @@
+//! W1, the workload that contention networks are timed with: unslotted CSMA-CA on one 2.4 GHz
+//! channel, every node sends to the sink over a given tree. The topologies of 40, 139 and 1000 nodes
+//! are inputs (`bench/w1`, with what they are); other sizes are drawn at the same density.
+//!
+//! Owns no clock: the caller times [`W1::run`]. Tests: below.
+
+use std::collections::VecDeque;
+
+use thalweg_medium::chip::{Chip, Modem, CC2420};
+use thalweg_medium::ether::Reach;
+use thalweg_medium::random::{derive, stream, uniform};
+use thalweg_protocols::csma;
+use thalweg_protocols::fusion::{
+    Application, Command, Config, Event, Node, Schedule, Strategy, MAX_QUEUE,
+};
+use thalweg_protocols::tree::{Role, Routing};
+use thalweg_sim::contention::{Contender, Contention, Observer};
+use thalweg_sim::SimError;
+use thalweg_units::{Channel, Db, Dbm, Duration, Instant, NodeId, SimTime};
+
+/// The radio of W1: noise floor -95.4 dBm, channel busy from -85 dBm on; interference adds to noise,
+/// a receiver begins with what it hears first at -5 dB or better and stays with it (what ns-3's
+/// lr-wpan does).
+static RADIO: Chip = Chip {
+    modem: Modem::OQpskPlain,
+    lock_sinr: Db(-5.0),
+    steal: Db(200.0),
+    noise_floor: Dbm(-95.4),
+    cca_threshold: Dbm(-85.0),
+    ..CC2420
+};
+/// Path loss at one metre, and per decade of distance.
+const LOSS: (Db, Db) = (Db(40.05), Db(30.0));
+/// Nodes per square metre of the given topologies.
+const DENSITY: f64 = 1000.0 / (567.0 * 567.0);
+/// Links that a tree of a drawn topology may use: above the threshold of carrier sense less this.
+const LEAST_RSSI: Dbm = Dbm(-88.0);
+/// 9 bytes of header and 64 of data; hardware appends the check sequence.
+const FRAME_BYTES: u8 = 73;
+
+const GIVEN: [(usize, &str); 3] = [
+    (40, include_str!("../../../bench/w1/w1_n40.csv")),
+    (139, include_str!("../../../bench/w1/w1_n139.csv")),
+    (1000, include_str!("../../../bench/w1/w1_n1000.csv")),
+];
+
+/// A node of the workload.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Place {
+    at: (f64, f64),
+    parent: Option<usize>,
+    phase: Duration,
+}
+
+/// Why there is no such workload.
+#[derive(Debug, thiserror::Error)]
+pub enum SpeedError {
+    /// The topology's file is not one.
+    #[error("bench/w1: line {0}: expected id, x, y, parent, hops and phase")]
+    Malformed(usize),
+    /// Too few or too many nodes.
+    #[error("{0} nodes: expected 2 to 10000")]
+    Nodes(usize),
+    /// The simulation failed.
+    #[error("simulation: {0}")]
+    Sim(#[from] SimError),
+}
+
+/// The workload, ready to run.
+pub struct W1 {
+    network: Contention<Node>,
+    counter: Counter,
+    ends: SimTime,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Frames sent, acknowledgements among them.
+    pub air_frames: u64,
+    /// Packets that the applications made.
+    pub generated: u64,
+    /// Of them, those that reached the sink.
+    pub delivered: u64,
+    /// Events of the simulator's queue.
+    pub events: u64,
+    /// Links that the medium keeps.
+    pub links: u64,
+}
+
+#[derive(Debug)]
+struct Counter {
+    sink: usize,
+    counts: Counts,
+}
+
+impl Observer<Event> for Counter {
+    fn told(&mut self, _at: SimTime, node: usize, event: Event) {
+        match event {
+            Event::Made { packets, .. } => self.counts.generated += u64::from(packets),
+            Event::Received { .. } if self.sink == node => self.counts.delivered += 1,
+            _ => {}
+        }
+    }
+}
+
+impl W1 {
+    /// The workload of `nodes` nodes: 100 s at one packet a second, from 500 nodes on 30 s with one
+    /// packet each.
+    ///
+    /// # Errors
+    /// [`SpeedError`].
+    pub fn new(nodes: usize, seed: u64) -> Result<Self, SpeedError> {
+        if !(2..=10_000).contains(&nodes) {
+            return Err(SpeedError::Nodes(nodes));
+        }
+        let places = match GIVEN.iter().find(|(n, _)| *n == nodes) {
+            Some((_, text)) => given(text)?,
+            None => drawn(nodes, seed),
+        };
+        let (seconds, period) = if nodes < 500 { (100, 1) } else { (30, 30) };
+        let ends = Duration::from_secs(seconds);
+        let at: Vec<(f64, f64)> = places.iter().map(|place| place.at).collect();
+        let reach = Reach::of_places(&at, &RADIO, LOSS.0, LOSS.1, Dbm(0.0));
+        let mut engines = Vec::with_capacity(nodes);
+        let id = |n: usize| NodeId::new(n as u16 + 1).unwrap_or(NodeId::MAX);
+        for (n, place) in places.iter().enumerate() {
+            let role = if place.parent.is_none() {
+                Role::Sink
+            } else {
+                Role::Router
+            };
+            let config = Config {
+                id: id(n),
+                channel: Channel::LAST,
+                mac: csma::Config::IEEE_802_15_4,
+                role,
+                routing: Routing::Fixed(place.parent.map(id)),
+                queue: MAX_QUEUE as u8,
+                frame_bytes: FRAME_BYTES,
+                strategy: Strategy::default(),
+                application: Application::Insists,
+                seed: derive(seed, "w1", &[n as u64]),
+            };
+            engines.push((id(n), Node::new(config)));
+        }
+        let board = Contender::ieee802154(&RADIO);
+        let sink = places.iter().position(|place| place.parent.is_none());
+        let mut counter = Counter {
+            sink: sink.unwrap_or(0),
+            counts: Counts {
+                links: reach.links() as u64,
+                ..Counts::default()
+            },
+        };
+        let mut network = Contention::new(reach, board, Channel::LAST, engines, seed);
+        for (n, place) in places.iter().enumerate() {
+            network.command(n, Command::Start, &mut counter)?;
+            if place.parent.is_some() {
+                let schedule = Schedule {
+                    first: Instant::ZERO + place.phase * period,
+                    period: Duration::from_secs(period),
+                    until: Instant::ZERO + ends,
+                    burst: 1,
+                };
+                network.command(n, Command::Offer(schedule), &mut counter)?;
+            }
+        }
+        Ok(Self {
+            network,
+            counter,
+            ends: SimTime::ZERO + ends,
+        })
+    }
+
+    /// How long the simulated time is.
+    pub fn simulated(&self) -> Duration {
+        self.ends.since(SimTime::ZERO)
+    }
+
+    /// Runs it to its end.
+    ///
+    /// # Errors
+    /// [`SpeedError::Sim`].
+    pub fn run(&mut self) -> Result<Counts, SpeedError> {
+        self.network.run_until(self.ends, &mut self.counter)?;
+        let stats = self.network.stats();
+        Ok(Counts {
+            air_frames: stats.air_frames,
+            events: stats.events,
+            ..self.counter.counts
+        })
+    }
+}
+
+fn given(text: &str) -> Result<Vec<Place>, SpeedError> {
+    let rows = text.lines().enumerate().skip(1);
+    let rows = rows.filter(|(_, row)| !row.trim().is_empty());
+    rows.map(|(line, row)| {
+        let fields: Vec<&str> = row.split(',').map(str::trim).collect();
+        let number = |k: usize| fields.get(k).and_then(|f| f.parse::<f64>().ok());
+        let parse = || {
+            let parent = number(3)?;
+            Some(Place {
+                at: (number(1)?, number(2)?),
+                parent: (parent >= 0.0).then_some(parent as usize),
+                phase: Duration::from_secs_f64(number(5)?),
+            })
+        };
+        parse().ok_or(SpeedError::Malformed(line + 1))
+    })
+    .collect()
+}
+
+/// Places drawn evenly over a square, and the tree of fewest hops from the node nearest its centre.
+/// Nodes without a way to it hang on the nearest one that has.
+fn drawn(nodes: usize, seed: u64) -> Vec<Place> {
+    let side = (nodes as f64 / DENSITY).sqrt();
+    let mut rng = stream(seed, "w1 places", &[]);
+    let mut places: Vec<Place> = (0..nodes)
+        .map(|_| Place {
+            at: (side * uniform(&mut rng), side * uniform(&mut rng)),
+            parent: None,
+            phase: Duration::from_secs_f64(uniform(&mut rng)),
+        })
+        .collect();
+    let square = |a: (f64, f64), b: (f64, f64)| (a.0 - b.0).powi(2) + (a.1 - b.1).powi(2);
+    let middle = (side / 2.0, side / 2.0);
+    let nearest = |to: (f64, f64), among: &mut dyn Iterator<Item = usize>| {
+        among.min_by(|a, b| {
+            let (a, b) = (places[*a].at, places[*b].at);
+            square(a, to).total_cmp(&square(b, to))
+        })
+    };
+    let sink = nearest(middle, &mut (0..nodes)).unwrap_or(0);
+    let range = libm::exp10((-LEAST_RSSI.0 - LOSS.0 .0) / LOSS.1 .0);
+    let mut parents: Vec<Option<usize>> = vec![None; nodes];
+    let mut reached = vec![false; nodes];
+    reached[sink] = true;
+    let mut queue = VecDeque::from([sink]);
+    loop {
+        while let Some(here) = queue.pop_front() {
+            for there in 0..nodes {
+                if !reached[there] && square(places[here].at, places[there].at) <= range * range {
+                    reached[there] = true;
+                    parents[there] = Some(here);
+                    queue.push_back(there);
+                }
+            }
+        }
+        let Some(lost) = reached.iter().position(|r| !r) else {
+            break;
+        };
+        let near = nearest(places[lost].at, &mut (0..nodes).filter(|n| reached[*n]));
+        parents[lost] = near;
+        reached[lost] = true;
+        queue.push_back(lost);
+    }
+    for (place, parent) in places.iter_mut().zip(parents) {
+        place.parent = parent;
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forty_nodes_do_what_they_did_elsewhere() {
+        let counts = W1::new(40, 1).unwrap().run().unwrap();
+        assert_eq!(counts.generated, 3_900);
+        // ns-3.44's lr-wpan on the same input: 9,762 frames, 3,894 packets.
+        assert!((8_298..11_226).contains(&counts.air_frames), "{counts:?}");
+        assert!((3_660..=3_900).contains(&counts.delivered), "{counts:?}");
+        assert_eq!(counts, W1::new(40, 1).unwrap().run().unwrap());
+    }
+
+    #[test]
+    fn any_number_of_nodes_makes_a_tree() {
+        let places = drawn(60, 3);
+        assert_eq!(places.iter().filter(|p| p.parent.is_none()).count(), 1);
+        for start in 0..60 {
+            let (mut at, mut steps) = (start, 0);
+            while let Some(parent) = places[at].parent {
+                (at, steps) = (parent, steps + 1);
+                assert!(steps < 60);
+            }
+        }
+        assert!(W1::new(1, 1).is_err() && W1::new(10_001, 1).is_err());
+    }
+}

@@ -1,0 +1,147 @@
+//! Why the ear that a frame was meant for did not get it: what a measurement on real nodes has to
+//! guess (Fusion, section 3.2), a simulation knows.
+
+use super::{milliwatts, Ether, Grains, Lock};
+use crate::modem::Demodulator;
+use crate::EarId;
+
+/// Why a frame was lost at the ear that it was meant for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Loss {
+    /// One other sender was enough, and it could not sense this one: a hidden terminal.
+    HiddenTerminal,
+    /// One other sender was enough, though it could sense this one: both began within the blind
+    /// time of carrier sensing, or it did not look.
+    Collision,
+    /// No single sender in range was enough: the sum of many, most of them far away.
+    NoiseFloor,
+    /// Thermal noise alone was enough.
+    WeakLink,
+    /// The receiver was sending, turning round or asleep.
+    Deaf,
+}
+
+impl Loss {
+    /// All of them, in order.
+    pub const ALL: [Self; 5] = [
+        Self::HiddenTerminal,
+        Self::Collision,
+        Self::NoiseFloor,
+        Self::WeakLink,
+        Self::Deaf,
+    ];
+    /// Its name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::HiddenTerminal => "hidden",
+            Self::Collision => "collision",
+            Self::NoiseFloor => "noise_floor",
+            Self::WeakLink => "weak_link",
+            Self::Deaf => "deaf",
+        }
+    }
+}
+
+/// What the strongest other sender would have done alone, summed over a reception, and who did most.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Blame {
+    hazard: f64,
+    most: f64,
+    by: u32,
+}
+
+impl Blame {
+    pub(super) fn add(&mut self, by: u32, hazard: f64) {
+        self.hazard += hazard;
+        if hazard > self.most {
+            self.most = hazard;
+            self.by = by;
+        }
+    }
+}
+
+impl Ether {
+    /// Keeps the first reason that is found for the loss of `tx` at the ear that it is meant for.
+    pub(super) fn explain(&mut self, tx: u32, e: usize, why: Loss) {
+        if let Some(frame) = self.frames.get_mut(tx as usize) {
+            if frame.to == Some(e as u32) && frame.loss.is_none() {
+                frame.loss = Some(why);
+            }
+        }
+    }
+
+    /// Settles ear `e` up to `now` for what the strongest other sender would have done alone.
+    pub(super) fn blame(&mut self, now: u64, e: usize) {
+        let Some(ear) = self.ears.get_mut(e) else {
+            return;
+        };
+        let Some(lock) = &mut ear.lock else { return };
+        let length = (now - lock.since) as f64 * self.symbols_per_ns;
+        lock.since = now;
+        let others = ear.near.iter().filter(|(tx, _)| *tx != lock.tx);
+        if let Some(&(tx, level)) = others.max_by_key(|(_, level)| *level) {
+            let signal = milliwatts(lock.power);
+            let ratio = Demodulator::ratio(self.modem, signal, ear.noise, milliwatts(level));
+            let alone = self.demodulator.hazard(self.modem, ratio) * length;
+            let by = self.frames.get(tx as usize).map_or(0, |frame| frame.from);
+            ear.blame.add(by, alone);
+        }
+    }
+
+    /// Which kind of collision two senders make: whether one could sense the other.
+    pub(super) fn collision(&self, a: u32, b: u32) -> Loss {
+        let threshold = self.reach.chip.cca_threshold;
+        let senses = |from: u32, to: u32| {
+            let gain = self.reach.gain(EarId(from), EarId(to));
+            gain.is_some_and(|gain| gain.0 + self.nominal_power >= threshold.0)
+        };
+        if senses(a, b) || senses(b, a) {
+            Loss::Collision
+        } else {
+            Loss::HiddenTerminal
+        }
+    }
+
+    /// Why ear `e` could not synchronise on frame `tx`.
+    pub(super) fn why_deaf(&self, e: usize, tx: u32, level: Grains) -> Loss {
+        let (Some(ear), Some(frame)) = (self.ears.get(e), self.frames.get(tx as usize)) else {
+            return Loss::WeakLink;
+        };
+        let signal = milliwatts(level);
+        if signal <= self.lock_factor * ear.noise {
+            return Loss::WeakLink;
+        }
+        let others = ear.near.iter().filter(|(other, _)| *other != tx);
+        match others.max_by_key(|(_, level)| *level) {
+            Some(&(other, power))
+                if signal <= self.lock_factor * (ear.noise + milliwatts(power)) =>
+            {
+                let by = self.frames.get(other as usize).map_or(0, |f| f.from);
+                self.collision(frame.from, by)
+            }
+            _ => Loss::NoiseFloor,
+        }
+    }
+
+    /// Why a frame of `from` that ear `e` was synchronised on to the end is corrupt.
+    pub(super) fn why_corrupt(&self, e: usize, from: u32, lock: Lock) -> Loss {
+        let (Some(ear), Some(frame)) = (self.ears.get(e), self.frames.get(lock.tx as usize)) else {
+            return Loss::WeakLink;
+        };
+        let modem = self.reach.chip.modem;
+        let ratio = Demodulator::ratio(modem, milliwatts(lock.power), ear.noise, 0.0);
+        let phy = &self.reach.chip.phy;
+        let sync = phy.symbol.as_nanos() * u64::from(phy.sync_symbols);
+        let begin = frame.preamble_end.saturating_sub(sync).max(frame.start);
+        let length = frame.end.saturating_sub(begin) as f64;
+        let symbols = length * self.symbols_per_ns;
+        let alone = self.demodulator.hazard(modem, ratio) * symbols;
+        if !lock.stands(alone) {
+            Loss::WeakLink
+        } else if !lock.stands(ear.blame.hazard + alone) {
+            self.collision(from, ear.blame.by)
+        } else {
+            Loss::NoiseFloor
+        }
+    }
+}

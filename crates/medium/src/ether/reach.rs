@@ -1,0 +1,181 @@
+//! Who reaches whom on one channel, for [`super::Ether`]: one row of ears per sender, those that
+//! could receive it first, those that it merely disturbs after them. 8 bytes per link. Gains are
+//! relative to 0 dBm nominal transmit power. Built of an [`Environment`], or of places and a path
+//! loss through a grid, so that building is not quadratic in the number of nodes. Tests: `tests.rs`.
+
+use crate::chip::Chip;
+use crate::environment::Environment;
+use crate::links::INAUDIBLE_FACTOR;
+use crate::EarId;
+use thalweg_units::{Channel, Db, Dbm};
+
+/// One sender at one ear.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Path {
+    pub(super) to: u32,
+    /// Received milliwatts per nominal milliwatt sent.
+    pub(super) gain: f32,
+}
+
+/// The links of one channel, and the ears' effective noise floors.
+#[derive(Debug, Clone)]
+pub struct Reach {
+    pub(super) chip: &'static Chip,
+    /// Row `i` is `paths[starts[i]..starts[i + 1]]`.
+    starts: Vec<u32>,
+    /// In row `i`, the first `near[i]` ears could receive the sender.
+    near: Vec<u32>,
+    paths: Vec<Path>,
+    /// Effective noise floor of each ear, milliwatts.
+    pub(super) noise: Vec<f32>,
+    pub(super) packet_variation: Db,
+}
+
+impl Reach {
+    /// The links of `env` on `channel` for senders at `power`. What is drawn per run is left at its
+    /// mean: an environment's seed is the run.
+    pub fn of_environment(
+        env: &Environment,
+        chip: &'static Chip,
+        channel: Channel,
+        power: Dbm,
+    ) -> Self {
+        let noise = env
+            .ears
+            .iter()
+            .map(|ear| ear.noise_floor.milliwatts().0 as f32)
+            .collect();
+        let mut build = Builder::new(chip, noise, power, env.variation.packet);
+        for from in 0..env.ears.len() {
+            let row = env.links.heard_by(EarId(from as u32), channel);
+            build.row(row.iter().map(|link| Path {
+                to: link.to.0,
+                gain: link.gain_mw,
+            }));
+        }
+        build.reach
+    }
+
+    /// Ears at `places` (metres), senders at `power`, path loss `loss_at_1m + loss_per_decade
+    /// log10 d`, no shadowing, no variation: what benchmarks and bench set-ups ask for.
+    pub fn of_places(
+        places: &[(f64, f64)],
+        chip: &'static Chip,
+        loss_at_1m: Db,
+        loss_per_decade: Db,
+        power: Dbm,
+    ) -> Self {
+        let noise = vec![chip.noise_floor.milliwatts().0 as f32; places.len()];
+        let audible = chip.noise_floor + Db::from_factor(INAUDIBLE_FACTOR);
+        let range = Db((power - audible).0 - loss_at_1m.0);
+        let range = libm::exp10(range.0 / loss_per_decade.0).max(1.0);
+        let cell = |v: f64| (v / range).floor() as i64;
+        let mut grid = std::collections::BTreeMap::<(i64, i64), Vec<u32>>::new();
+        for (i, (x, y)) in places.iter().enumerate() {
+            grid.entry((cell(*x), cell(*y))).or_default().push(i as u32);
+        }
+        let mut build = Builder::new(chip, noise, power, Db(0.0));
+        let mut row = Vec::new();
+        for (from, (x, y)) in places.iter().enumerate() {
+            row.clear();
+            for dx in -1..=1 {
+                for dy in -1..=1 {
+                    let here = grid.get(&(cell(*x) + dx, cell(*y) + dy));
+                    for &to in here.into_iter().flatten() {
+                        let Some((tx, ty)) = places.get(to as usize) else {
+                            continue;
+                        };
+                        let d = ((tx - x) * (tx - x) + (ty - y) * (ty - y)).sqrt();
+                        if to as usize != from && d <= range {
+                            let loss = loss_at_1m.0 + loss_per_decade.0 * libm::log10(d.max(1.0));
+                            row.push(Path {
+                                to,
+                                gain: Db(-loss).factor() as f32,
+                            });
+                        }
+                    }
+                }
+            }
+            build.row(row.iter().copied());
+        }
+        build.reach
+    }
+
+    /// How many ears there are.
+    pub fn len(&self) -> usize {
+        self.noise.len()
+    }
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.noise.is_empty()
+    }
+    /// How many links are kept.
+    pub fn links(&self) -> usize {
+        self.paths.len()
+    }
+    /// Mean received power at `to` of what `from` sends at 0 dBm nominal; none where inaudible.
+    pub fn gain(&self, from: EarId, to: EarId) -> Option<Dbm> {
+        let (near, far) = self.row(from.0 as usize);
+        let path = near.iter().chain(far).find(|path| path.to == to.0)?;
+        Some(thalweg_units::MilliWatts(f64::from(path.gain)).dbm())
+    }
+    /// The ears that could receive `from`, and those that it only disturbs.
+    #[inline]
+    pub(super) fn row(&self, from: usize) -> (&[Path], &[Path]) {
+        let bounds = (self.starts.get(from), self.starts.get(from + 1));
+        let (Some(&start), Some(&end)) = bounds else {
+            return (&[], &[]);
+        };
+        let near = self.near.get(from).copied().unwrap_or(0) as usize;
+        self.paths
+            .get(start as usize..end as usize)
+            .and_then(|row| row.split_at_checked(near))
+            .unwrap_or((&[], &[]))
+    }
+}
+
+struct Builder {
+    reach: Reach,
+    power_mw: f32,
+    /// What variation may add.
+    headroom: f32,
+    lock: f32,
+}
+
+impl Builder {
+    fn new(chip: &'static Chip, noise: Vec<f32>, power: Dbm, packet_variation: Db) -> Self {
+        Self {
+            power_mw: power.milliwatts().0 as f32,
+            headroom: Db(3.5 * packet_variation.0).factor() as f32,
+            lock: chip.lock_sinr.factor() as f32,
+            reach: Reach {
+                chip,
+                starts: vec![0],
+                near: Vec::new(),
+                paths: Vec::new(),
+                noise,
+                packet_variation,
+            },
+        }
+    }
+    fn row(&mut self, paths: impl Iterator<Item = Path>) {
+        let from = self.reach.paths.len();
+        let noise = |path: &Path| {
+            let floor = self.reach.noise.get(path.to as usize);
+            floor.copied().unwrap_or(f32::INFINITY)
+        };
+        let audible = |path: &Path| {
+            path.gain * self.power_mw * self.headroom > INAUDIBLE_FACTOR as f32 * noise(path)
+        };
+        let mut row: Vec<Path> = paths.filter(audible).collect();
+        let is_far =
+            |path: &Path| path.gain * self.power_mw * self.headroom < self.lock * noise(path);
+        // Stable: within each part by rising number of the ear, so that memory is walked in order.
+        row.sort_by_key(|path| (is_far(path), path.to));
+        let near = row.iter().filter(|path| !is_far(path)).count();
+        self.reach.paths.extend_from_slice(&row);
+        debug_assert!(self.reach.paths.len() >= from);
+        self.reach.near.push(near as u32);
+        self.reach.starts.push(self.reach.paths.len() as u32);
+    }
+}

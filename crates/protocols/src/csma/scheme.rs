@@ -1,0 +1,118 @@
+//! The three schemes and their constants.
+
+use thalweg_units::{Db, Dbm, Duration};
+
+/// B-MAC as TinyOS 1.x has it on the CC1000: backoffs in byte times, counted from one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BMac {
+    /// A byte time.
+    pub unit: Duration,
+    /// Initial backoff: 1 to so many units.
+    pub initial: u16,
+    /// Backoff after a busy channel: 1 to so many units.
+    pub congestion: u16,
+    /// Length of a preamble with its sync word: for so long before a frame's header ends, its
+    /// receivers do not count down.
+    pub preamble: Duration,
+    /// The channel is busy this much above the noise floor.
+    pub margin: Db,
+}
+
+/// Unslotted CSMA-CA (IEEE 802.15.4-2006, 7.5.1.4): 0 to 2^BE - 1 units; a channel that is busy
+/// more often than `max_backoffs` times is a failure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Unslotted {
+    /// aUnitBackoffPeriod.
+    pub unit: Duration,
+    /// macMinBE.
+    pub min_be: u8,
+    /// macMaxBE.
+    pub max_be: u8,
+    /// macMaxCSMABackoffs.
+    pub max_backoffs: u8,
+}
+
+/// TinyOS 1.x on the CC2420: an initial backoff before the frame is copied to the radio, then
+/// assessment by hardware, and a longer backoff as often as the channel is busy.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TinyOs {
+    /// Backoff unit.
+    pub unit: Duration,
+    /// Initial backoff: 1 to so many units.
+    pub initial: u16,
+    /// Backoff after a busy channel: 1 to so many units.
+    pub congestion: u16,
+}
+
+/// A way to get at the channel.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Scheme {
+    /// B-MAC.
+    BMac(BMac),
+    /// IEEE 802.15.4.
+    Unslotted(Unslotted),
+    /// TinyOS on the CC2420.
+    TinyOs(TinyOs),
+}
+
+/// What a [`super::Mac`] needs to know.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Config {
+    /// The scheme.
+    pub scheme: Scheme,
+    /// How long an acknowledgement is waited for, from the end of the frame.
+    pub ack_wait: Duration,
+    /// No reception lasts longer.
+    pub longest_frame: Duration,
+    /// Retransmissions of a frame that is not acknowledged.
+    pub retries: u8,
+    /// What the register says of an idle channel, until it was sampled.
+    pub quiet: Dbm,
+}
+
+impl Config {
+    /// B-MAC on the Mica2 (Fusion, section 2.3.3; TinyOS 1.x, CC1000RadioIntM): byte times of
+    /// 416 us, initial window 32, congestion window 16, acknowledgement waited for 18 byte times,
+    /// three retransmissions. Busy 3 dB above the floor, which reads -105 dBm in silence: the stack's
+    /// margin is 12 steps of its converter, some 2 dB, on samples that fluctuate, which ours do not.
+    pub const MICA2: Self = Self {
+        scheme: Scheme::BMac(BMac {
+            unit: Duration::from_nanos(416_664),
+            initial: 32,
+            congestion: 16,
+            preamble: Duration::from_nanos(20 * 416_664),
+            margin: Db(3.0),
+        }),
+        ack_wait: Duration::from_nanos(18 * 416_664),
+        longest_frame: Duration::from_nanos(56 * 416_664),
+        retries: 3,
+        quiet: Dbm(-105.0),
+    };
+    /// The standard's defaults at 2.4 GHz: BE 3 to 5, four backoffs, macAckWaitDuration of 54
+    /// symbols, three retransmissions.
+    pub const IEEE_802_15_4: Self = Self {
+        scheme: Scheme::Unslotted(Unslotted {
+            unit: Duration::from_micros(320),
+            min_be: 3,
+            max_be: 5,
+            max_backoffs: 4,
+        }),
+        ack_wait: Duration::from_micros(864),
+        longest_frame: Duration::from_micros(4256),
+        retries: 3,
+        quiet: Dbm(-98.0),
+    };
+    /// TinyOS 1.x on the CC2420: windows of 16 and 64 units of 320 us, four retransmissions in
+    /// RCRT's stack.
+    pub const TINYOS_CC2420: Self = Self {
+        scheme: Scheme::TinyOs(TinyOs {
+            unit: Duration::from_micros(320),
+            initial: 16,
+            congestion: 64,
+        }),
+        ack_wait: Duration::from_micros(864),
+        longest_frame: Duration::from_micros(4256),
+        retries: 4,
+        quiet: Dbm(-98.0),
+    };
+}

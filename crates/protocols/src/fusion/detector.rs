@@ -1,0 +1,114 @@
+//! Congestion detection: by queue occupancy, or by sampling the channel after CODA (section 4.2).
+
+use super::queue::Queue;
+use super::strategy::{Detection, Sampling};
+use thalweg_units::Instant;
+use thalweg_wire::addressed::Congestion;
+
+/// A node's view of its own congestion.
+#[derive(Debug)]
+pub struct Detector {
+    detection: Detection,
+    /// When the channel is sampled next; only while packets wait.
+    next: Option<Instant>,
+    epoch_end: Instant,
+    epochs_left: u8,
+    busy: u16,
+    samples: u16,
+    utilisation: f64,
+    sampled: Congestion,
+}
+
+impl Detector {
+    /// Not congested.
+    pub const fn new(detection: Detection) -> Self {
+        Self {
+            detection,
+            next: None,
+            epoch_end: Instant::ZERO,
+            epochs_left: 0,
+            busy: 0,
+            samples: 0,
+            utilisation: 0.0,
+            sampled: Congestion::Clear,
+        }
+    }
+
+    /// Whether the node is congested.
+    #[inline]
+    pub fn congestion(&self, queue: &Queue) -> Congestion {
+        match self.detection {
+            Detection::Off => Congestion::Clear,
+            Detection::Occupancy { free } if queue.free() < free => Congestion::Congested,
+            Detection::Occupancy { .. } => Congestion::Clear,
+            Detection::Sampling(_) => self.sampled,
+        }
+    }
+
+    /// The queue has changed: sampling begins with the first packet that waits.
+    #[inline]
+    pub fn queue_changed(&mut self, now: Instant, queue: &Queue) {
+        let Detection::Sampling(s) = self.detection else {
+            return;
+        };
+        if queue.is_empty() {
+            self.next = None;
+            self.sampled = Congestion::Clear;
+            self.epochs_left = 0;
+        } else if self.next.is_none() {
+            self.begin(now, s);
+        }
+    }
+
+    fn begin(&mut self, now: Instant, s: Sampling) {
+        self.next = Some(now + s.interval);
+        self.epoch_end = now + s.epoch;
+        self.epochs_left = s.epochs;
+        (self.busy, self.samples) = (0, 0);
+    }
+
+    /// When the channel is to be sampled.
+    #[inline]
+    pub const fn poll_timeout(&self) -> Option<Instant> {
+        self.next
+    }
+    /// The sample of `now` has been asked for.
+    pub fn asked(&mut self, now: Instant) {
+        if let Detection::Sampling(s) = self.detection {
+            self.next = Some(now + s.interval);
+        }
+    }
+    /// The channel was busy, or not.
+    pub fn sample(&mut self, now: Instant, busy: ChannelState) {
+        let Detection::Sampling(s) = self.detection else {
+            return;
+        };
+        self.samples += 1;
+        self.busy += u16::from(busy == ChannelState::Busy);
+        if now < self.epoch_end {
+            return;
+        }
+        let share = f64::from(self.busy) / f64::from(self.samples.max(1));
+        self.utilisation = s.alpha * self.utilisation + (1.0 - s.alpha) * share;
+        (self.busy, self.samples) = (0, 0);
+        self.epoch_end = now + s.epoch;
+        self.epochs_left = self.epochs_left.saturating_sub(1);
+        if self.epochs_left == 0 {
+            self.sampled = if self.utilisation > s.threshold {
+                Congestion::Congested
+            } else {
+                Congestion::Clear
+            };
+            self.epochs_left = s.epochs;
+        }
+    }
+}
+
+/// What a sample said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChannelState {
+    /// Somebody sends.
+    Busy,
+    /// Nobody does.
+    Free,
+}

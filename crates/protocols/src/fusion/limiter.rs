@@ -1,0 +1,203 @@
+//! Source rate limiting by listening to what the parent forwards (Fusion, section 4.3).
+
+use super::strategy::{Limit, RateLimit};
+use thalweg_units::{Instant, NodeId};
+
+/// Sources that are told apart; beyond them, the one heard longest ago is forgotten.
+const MAX_SOURCES: usize = 128;
+
+#[derive(Debug, Clone, Copy)]
+struct Source {
+    id: NodeId,
+    at: Instant,
+    /// The packet of it that was heard last.
+    number: u16,
+    /// Packets of it that the parent was heard forwarding; halved all together now and then.
+    served: u16,
+}
+
+/// Counts the parent's packets and sources, and gives tokens.
+#[derive(Debug)]
+pub struct Limiter {
+    kind: RateLimit,
+    sources: [Source; MAX_SOURCES],
+    known: usize,
+    /// Packets heard since the last token.
+    heard: u16,
+    /// Since when the parent was not heard, or the last token was given for that.
+    quiet_since: Instant,
+    tokens: u8,
+}
+
+impl Limiter {
+    /// Begins with a full bucket: where nobody may send first, nobody is ever heard.
+    pub const fn new(kind: RateLimit) -> Self {
+        let tokens = match kind {
+            RateLimit::Off => 0,
+            RateLimit::Parent(limit) | RateLimit::LeastServed(limit) => limit.depth,
+        };
+        let nobody = Source {
+            id: NodeId::MAX,
+            at: Instant::ZERO,
+            number: 0,
+            served: 0,
+        };
+        Self {
+            kind,
+            sources: [nobody; MAX_SOURCES],
+            known: 0,
+            heard: 0,
+            quiet_since: Instant::ZERO,
+            tokens,
+        }
+    }
+
+    /// Tokens in the bucket.
+    pub const fn tokens(&self) -> u8 {
+        self.tokens
+    }
+    /// Whether a packet of the application's may be admitted. Where no source was heard for a whole
+    /// window there is nobody to share with (N is zero): a token a window, so that a network in
+    /// which every bucket is empty does not stay silent.
+    pub fn admits(&mut self, now: Instant) -> bool {
+        match self.kind {
+            RateLimit::Off => true,
+            RateLimit::Parent(limit) | RateLimit::LeastServed(limit) => {
+                if now.since(self.quiet_since) >= limit.window {
+                    self.quiet_since = now;
+                    self.earn(limit);
+                }
+                self.tokens > 0
+            }
+        }
+    }
+    /// One was admitted.
+    pub fn spend(&mut self) {
+        self.tokens = self.tokens.saturating_sub(1);
+    }
+
+    /// The parent forwards packet `number` of `origin`; `me` is this node. A retransmission does not
+    /// count again.
+    pub fn heard(&mut self, now: Instant, origin: NodeId, number: u16, me: NodeId) {
+        let limit = match self.kind {
+            RateLimit::Off => return,
+            RateLimit::Parent(limit) | RateLimit::LeastServed(limit) => limit,
+        };
+        self.quiet_since = now;
+        if !self.note(now, origin, number) {
+            return;
+        }
+        let active = self.active(now, limit);
+        match self.kind {
+            RateLimit::Off => {}
+            RateLimit::Parent(_) => {
+                self.heard = self.heard.saturating_add(1);
+                if usize::from(self.heard) >= active.max(1) {
+                    self.heard = 0;
+                    self.earn(limit);
+                }
+            }
+            RateLimit::LeastServed(_) => {
+                // A node keeps up with the median of those that are being served, so that neither
+                // a crowded subtree nor a source that sends little decides for all.
+                let mine = self.served(me);
+                let (mut below, mut above) = (0u16, 0u16);
+                for source in self.sources.iter().take(self.known) {
+                    if source.id != me && now.since(source.at) <= limit.window {
+                        if source.served > mine + u16::from(self.tokens) {
+                            above += 1;
+                        } else {
+                            below += 1;
+                        }
+                    }
+                }
+                if origin != me && above >= below {
+                    self.heard = self.heard.saturating_add(1);
+                    if usize::from(self.heard) >= active.max(1) / 2 {
+                        self.heard = 0;
+                        self.earn(limit);
+                    }
+                }
+            }
+        }
+    }
+
+    fn earn(&mut self, limit: Limit) {
+        self.tokens = (self.tokens + 1).min(limit.depth);
+    }
+    fn served(&self, id: NodeId) -> u16 {
+        let mut sources = self.sources.iter().take(self.known);
+        sources.find(|s| s.id == id).map_or(0, |s| s.served)
+    }
+    fn active(&self, now: Instant, limit: Limit) -> usize {
+        let sources = self.sources.iter().take(self.known);
+        sources.filter(|s| now.since(s.at) <= limit.window).count()
+    }
+    /// Remembers the packet; whether it is a new one.
+    fn note(&mut self, now: Instant, id: NodeId, number: u16) -> bool {
+        let known = self.known;
+        if let Some(source) = self.sources.iter_mut().take(known).find(|s| s.id == id) {
+            source.at = now;
+            if source.number == number {
+                return false;
+            }
+            source.number = number;
+            source.served += 1;
+            if source.served >= 256 {
+                for source in self.sources.iter_mut().take(known) {
+                    source.served /= 2;
+                }
+            }
+            return true;
+        }
+        let fresh = Source {
+            id,
+            at: now,
+            number,
+            served: 1,
+        };
+        if let Some(slot) = self.sources.get_mut(known) {
+            *slot = fresh;
+            self.known += 1;
+        } else if let Some(oldest) = self.sources.iter_mut().min_by_key(|s| s.at) {
+            *oldest = fresh;
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fusion::Strategy;
+
+    fn id(n: u16) -> NodeId {
+        NodeId::new(n).unwrap()
+    }
+
+    #[test]
+    fn a_token_for_every_round_of_the_parents_sources() {
+        let mut limiter = Limiter::new(RateLimit::Parent(Strategy::LIMIT));
+        for _ in 0..10 {
+            assert!(limiter.admits(Instant::ZERO));
+            limiter.spend();
+        }
+        assert!(!limiter.admits(Instant::ZERO));
+        limiter.spend();
+        assert_eq!(limiter.tokens(), 0);
+        // Four sources, 40 packets within the window, in turn: about one token for every four.
+        let mut at = Instant::ZERO;
+        for k in 0..40 {
+            at += thalweg_units::Duration::from_millis(50);
+            limiter.heard(at, id(k % 4), k, id(9));
+        }
+        assert_eq!(limiter.tokens(), 10);
+        for _ in 0..8 {
+            limiter.spend();
+        }
+        for k in 100..108 {
+            limiter.heard(at, id(k % 4), k, id(9));
+        }
+        assert_eq!(limiter.tokens(), 4);
+    }
+}

@@ -1,0 +1,186 @@
+//! Strategies against congestion (Fusion, table 5.1): what is switched on, each part on its own.
+
+use thalweg_units::Duration;
+
+/// How a node finds out that it is congested (section 4.2).
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum Detection {
+    /// Not at all: no hop-by-hop flow control.
+    #[default]
+    Off,
+    /// Less than this share of its queue is free (alpha).
+    Occupancy {
+        /// The share, 0 to 1.
+        free: f64,
+    },
+    /// CODA's: the channel is busy for more than it can carry, while packets wait.
+    Sampling(Sampling),
+}
+
+/// Channel sampling's constants.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sampling {
+    /// Epochs that sampling goes on for (N).
+    pub epochs: u8,
+    /// Length of an epoch (E).
+    pub epoch: Duration,
+    /// Between two samples.
+    pub interval: Duration,
+    /// Weight of the past in the moving average (alpha).
+    pub alpha: f64,
+    /// Utilisation above which the node is congested.
+    pub threshold: f64,
+}
+
+/// How neighbours learn of congestion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Feedback {
+    /// By overhearing the bit in every frame (section 4.2).
+    #[default]
+    Overhearing,
+    /// By the bit in acknowledgements alone (section 6.1's second proposal).
+    Acknowledgements,
+    /// By both.
+    Both,
+}
+
+/// How sources are held back (section 4.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RateLimit {
+    /// Not at all.
+    #[default]
+    Off,
+    /// A token for every N packets that the parent forwards, N being its sources.
+    Parent(Limit),
+    /// A token for every packet of the parent's that comes from the source, among those that the
+    /// node can hear of, that has been served least: for skewed trees and unequal rates (section
+    /// 6.1's first proposal). Not in the thesis.
+    LeastServed(Limit),
+}
+
+/// A rate limiter's constants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit {
+    /// Most tokens.
+    pub depth: u8,
+    /// For how long a source counts as active.
+    pub window: Duration,
+}
+
+/// A strategy.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Strategy {
+    /// Congestion detection.
+    pub detection: Detection,
+    /// Its feedback.
+    pub feedback: Feedback,
+    /// Pause after the parent's transmissions (section 4.5).
+    pub delay: Option<Duration>,
+    /// Source rate limiting.
+    pub rate_limit: RateLimit,
+    /// Whether congested nodes have priority at the channel (section 4.4).
+    pub access: Access,
+}
+
+/// Access to the channel of congested nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Access {
+    /// As everybody's.
+    #[default]
+    Equal,
+    /// A quarter of the backoff.
+    Prioritised,
+}
+
+impl Strategy {
+    /// Table 5.1's occupancy: alpha = .25.
+    pub const OCCUPANCY: Detection = Detection::Occupancy { free: 0.25 };
+    /// Table 5.1's sampling: N = 4, E = 100 ms, alpha = .85. The threshold is equation 2.3's
+    /// maximum utilisation for two byte times of blindness (turnaround and carrier sense) in a frame
+    /// of 56: 1 / (1 + 2 sqrt(2 / 56)).
+    pub const SAMPLING: Detection = Detection::Sampling(Sampling {
+        epochs: 4,
+        epoch: Duration::from_millis(100),
+        interval: Duration::from_millis(10),
+        alpha: 0.85,
+        threshold: 0.726,
+    });
+    /// Table 5.1's delay, slightly more than a packet time.
+    pub const DELAY: Duration = Duration::from_millis(40);
+    /// Table 5.1's rate limiting.
+    pub const LIMIT: Limit = Limit {
+        depth: 10,
+        window: Duration::from_secs(4),
+    };
+
+    /// The names that there are; those after `fusion` are not the thesis'.
+    pub const NAMES: [&'static str; 9] = [
+        "none",
+        "occupancy",
+        "sampling",
+        "occupancy+delay",
+        "rate-limiting",
+        "fusion",
+        "occupancy-ack",
+        "fusion-ack",
+        "fusion-skewed",
+    ];
+
+    /// The strategy of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        let none = Self::default();
+        let prioritised = Self {
+            access: Access::Prioritised,
+            ..none
+        };
+        let occupancy = Self {
+            detection: Self::OCCUPANCY,
+            ..prioritised
+        };
+        let fusion = Self {
+            delay: Some(Self::DELAY),
+            rate_limit: RateLimit::Parent(Self::LIMIT),
+            ..occupancy
+        };
+        Some(match name {
+            "none" => none,
+            "occupancy" => occupancy,
+            "sampling" => Self {
+                detection: Self::SAMPLING,
+                ..prioritised
+            },
+            "occupancy+delay" => Self {
+                delay: Some(Self::DELAY),
+                ..occupancy
+            },
+            "rate-limiting" => Self {
+                rate_limit: RateLimit::Parent(Self::LIMIT),
+                ..prioritised
+            },
+            "fusion" => fusion,
+            "occupancy-ack" => Self {
+                feedback: Feedback::Both,
+                ..occupancy
+            },
+            "fusion-ack" => Self {
+                feedback: Feedback::Both,
+                ..fusion
+            },
+            "fusion-skewed" => Self {
+                rate_limit: RateLimit::LeastServed(Self::LIMIT),
+                ..fusion
+            },
+            _ => return None,
+        })
+    }
+    /// Whether it needs to hear frames that are meant for others.
+    pub const fn overhears(&self) -> bool {
+        self.has_flow_control()
+            || self.delay.is_some()
+            || !matches!(self.rate_limit, RateLimit::Off)
+    }
+    /// Whether neighbours are held back at all.
+    pub const fn has_flow_control(&self) -> bool {
+        !matches!(self.detection, Detection::Off)
+    }
+}

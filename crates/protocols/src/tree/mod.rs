@@ -1,0 +1,315 @@
+//! A collection tree: who forwards to whom (Fusion, section 2.3.2).
+//!
+//! A part of engines: [`Router`] is told what is overheard and says who the parent is and what the
+//! next beacon holds. Links are estimated by gaps in overheard numbers, both directions are
+//! exchanged in beacons, paths cost the sum of ETX = 1 / (df dr), and sinks' sequence numbers keep
+//! loops from lasting (DSDV). Several sinks: a node follows the cheapest. Time base: the node's
+//! clock. Does not model: triggered updates. Tests: `tests.rs`.
+
+mod links;
+#[cfg(test)]
+mod tests;
+
+pub use links::{Neighbour, MAX_NEIGHBOURS};
+
+use links::Links;
+use thalweg_units::{Duration, Instant, NodeId};
+use thalweg_wire::addressed::{Congestion, Header};
+use thalweg_wire::tree::{
+    Beacon, LinkQuality, Route, BEACON_HEADER_BYTES, LINK_BYTES, ROUTE_BYTES,
+};
+use thalweg_wire::FrameBuf;
+
+use crate::csma::Rng;
+
+/// What a node does in a tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Role {
+    /// Packets end here.
+    Sink,
+    /// It forwards.
+    #[default]
+    Router,
+    /// It sends its own packets only, and advertises no route.
+    Leaf,
+}
+
+/// How a tree is found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Routing {
+    /// By beacons.
+    Beacons {
+        /// Mean time between two beacons of a node.
+        interval: Duration,
+        /// Bytes of a beacon's frame; as many links as fit are told.
+        frame_bytes: u8,
+    },
+    /// Given: the parent, none at a sink.
+    Fixed(Option<NodeId>),
+}
+
+/// A sixteenth of a transmission: the unit of costs.
+pub const COST_UNIT: u16 = 16;
+/// A route is left for one that is cheaper by so much (half a transmission).
+const HYSTERESIS: u16 = COST_UNIT / 2;
+/// Advertisements so many sequence numbers behind the newest are not followed any more.
+const STALE_SEQUENCES: u16 = 3;
+/// And those so many beacon intervals old. A sink that gave no new number for so long is gone, however
+/// often others repeat its last one: this is what ends loops.
+const STALE_INTERVALS: u64 = 6;
+/// Sinks that are told apart; the one longest silent makes room.
+const MAX_SINKS: usize = 4;
+
+#[derive(Debug, Clone, Copy)]
+struct Chosen {
+    sink: NodeId,
+    sequence: u16,
+    cost: u16,
+    parent: NodeId,
+}
+
+/// A node's part of the tree.
+#[derive(Debug)]
+pub struct Router {
+    id: NodeId,
+    role: Role,
+    routing: Routing,
+    links: Links,
+    chosen: Option<Chosen>,
+    /// Of each sink that is advertised: its newest sequence number, and when that was first heard.
+    sinks: [Option<(NodeId, u16, Instant)>; MAX_SINKS],
+    pinned: bool,
+    next_beacon: Option<Instant>,
+    sequence: u16,
+    /// Which neighbour is told of next.
+    told: usize,
+    rng: Rng,
+}
+
+impl Router {
+    /// A node that knows nobody yet. Its first beacon comes within one interval of `now`.
+    pub fn new(id: NodeId, role: Role, routing: Routing, now: Instant, seed: u64) -> Self {
+        let mut rng = Rng::new(seed ^ 0x7472_6565);
+        let next_beacon = match routing {
+            Routing::Beacons { interval, .. } => {
+                let micros = (interval.as_micros().min(u64::from(u32::MAX))) as u32;
+                Some(now + Duration::from_micros(u64::from(rng.below(micros))))
+            }
+            Routing::Fixed(_) => None,
+        };
+        Self {
+            id,
+            role,
+            routing,
+            links: Links::new(),
+            chosen: None,
+            sinks: [None; MAX_SINKS],
+            pinned: false,
+            next_beacon,
+            sequence: 0,
+            told: 0,
+            rng,
+        }
+    }
+
+    /// The node that packets go to next.
+    #[inline]
+    pub fn parent(&self) -> Option<NodeId> {
+        match self.routing {
+            Routing::Fixed(parent) => parent,
+            Routing::Beacons { .. } => self.chosen.map(|chosen| chosen.parent),
+        }
+    }
+    /// Where they end, and what that is expected to cost, in sixteenths of a transmission.
+    pub fn route(&self) -> Option<(NodeId, u16)> {
+        self.chosen.map(|chosen| (chosen.sink, chosen.cost))
+    }
+    /// What it does in the tree.
+    pub const fn role(&self) -> Role {
+        self.role
+    }
+    /// Whether packets end at the neighbour `id`.
+    pub fn is_sink(&self, id: NodeId) -> bool {
+        self.chosen.is_some_and(|chosen| chosen.sink == id)
+    }
+    /// The neighbours.
+    pub fn neighbours(&self) -> &[Neighbour] {
+        self.links.all()
+    }
+    /// From now on, the parent stays, and links are not estimated any more.
+    pub fn pin(&mut self) {
+        self.pinned = true;
+    }
+
+    /// A frame of a neighbour was heard.
+    #[inline]
+    pub fn heard(&mut self, now: Instant, link: &Header) {
+        if !self.pinned && matches!(self.routing, Routing::Beacons { .. }) {
+            self.links.heard(now, link.from, link.sequence);
+        }
+    }
+
+    /// A beacon was heard, after [`Router::heard`] of the same frame.
+    pub fn beacon(&mut self, now: Instant, beacon: &Beacon<'_>) {
+        if self.pinned || matches!(self.routing, Routing::Fixed(_)) {
+            return;
+        }
+        let id = self.id;
+        let Some(neighbour) = self.links.get_mut(beacon.link.from) else {
+            return;
+        };
+        for link in beacon.links().filter(|link| link.neighbour == id) {
+            neighbour.reverse = Some(link.received);
+        }
+        neighbour.advertise(now, beacon.routes());
+        for route in beacon.routes() {
+            self.note_sink(now, &route);
+        }
+        self.choose(now);
+    }
+
+    /// When [`Router::build_beacon`] is due.
+    #[inline]
+    pub const fn poll_timeout(&self) -> Option<Instant> {
+        self.next_beacon
+    }
+
+    /// The beacon that is due at `now`, with `sequence` as its frame's number; the next one comes
+    /// an interval later, within a tenth.
+    pub fn build_beacon(
+        &mut self,
+        now: Instant,
+        sequence: u8,
+        congestion: Congestion,
+    ) -> Option<FrameBuf> {
+        let Routing::Beacons {
+            interval,
+            frame_bytes,
+        } = self.routing
+        else {
+            return None;
+        };
+        let tenth = (interval / 5).as_micros().min(u64::from(u32::MAX)) as u32;
+        let jitter = Duration::from_micros(u64::from(self.rng.below(tenth)));
+        self.next_beacon = Some(now + interval.saturating_sub(interval / 10) + jitter);
+        if !self.pinned {
+            self.links.expect(now, interval);
+            self.choose(now);
+        }
+        let route = match (self.role, self.chosen) {
+            (Role::Sink, _) => {
+                self.sequence = self.sequence.wrapping_add(1);
+                Some(Route {
+                    sink: self.id,
+                    sequence: self.sequence,
+                    cost: 0,
+                    parent: self.id,
+                })
+            }
+            (Role::Router, Some(chosen)) => Some(Route {
+                sink: chosen.sink,
+                sequence: chosen.sequence,
+                cost: chosen.cost,
+                parent: chosen.parent,
+            }),
+            (Role::Router, None) | (Role::Leaf, _) => None,
+        };
+        let listed = usize::from(route.is_some());
+        let room = usize::from(frame_bytes)
+            .saturating_sub(BEACON_HEADER_BYTES + listed * ROUTE_BYTES)
+            / LINK_BYTES;
+        let mut told = [LinkQuality {
+            neighbour: self.id,
+            received: 0,
+        }; 0x1f];
+        let known = self.links.all().len();
+        let count = room.min(known).min(told.len());
+        for (k, slot) in told.iter_mut().take(count).enumerate() {
+            if let Some(n) = self.links.all().get((self.told + k) % known.max(1)) {
+                *slot = LinkQuality {
+                    neighbour: n.id,
+                    received: n.received(),
+                };
+            }
+        }
+        self.told = (self.told + count) % known.max(1);
+        let link = Header {
+            sequence,
+            to: None,
+            from: self.id,
+        };
+        let routes = route.as_slice();
+        let told = told.get(..count).unwrap_or_default();
+        FrameBuf::build(|w| Beacon::emit(w, link, congestion, routes, told)).ok()
+    }
+
+    fn note_sink(&mut self, now: Instant, route: &Route) {
+        let fresh = Some((route.sink, route.sequence, now));
+        let known = |slot: &&mut Option<(NodeId, u16, Instant)>| {
+            slot.is_some_and(|(sink, _, _)| sink == route.sink)
+        };
+        if let Some(slot) = self.sinks.iter_mut().find(known) {
+            if slot.is_some_and(|(_, newest, _)| is_newer(route.sequence, newest)) {
+                *slot = fresh;
+            }
+        } else if let Some(slot) = (self.sinks.iter_mut()).min_by_key(|slot| slot.map(|s| s.2)) {
+            *slot = fresh;
+        }
+    }
+    /// The newest sequence number of `sink`, and since when it is known.
+    fn newest(&self, sink: NodeId) -> Option<(u16, Instant)> {
+        let known = self.sinks.iter().flatten().find(|s| s.0 == sink);
+        known.map(|(_, newest, at)| (*newest, *at))
+    }
+
+    /// Chooses the cheapest of the routes that neighbours advertise.
+    fn choose(&mut self, now: Instant) {
+        if self.role == Role::Sink {
+            return;
+        }
+        let Routing::Beacons { interval, .. } = self.routing else {
+            return;
+        };
+        let fresh_for = interval * STALE_INTERVALS;
+        let id = self.id;
+        let mut best: Option<Chosen> = None;
+        let mut current: Option<Chosen> = None;
+        for neighbour in self.links.all() {
+            let Some(etx) = neighbour.etx() else { continue };
+            let Some((route, at)) = neighbour.advertised() else {
+                continue;
+            };
+            if route.parent == id || now.since(at) > fresh_for {
+                continue;
+            }
+            let Some((newest, heard)) = self.newest(route.sink) else {
+                continue;
+            };
+            let behind = newest.wrapping_sub(route.sequence);
+            if behind > STALE_SEQUENCES || now.since(heard) > fresh_for {
+                continue;
+            }
+            let candidate = Chosen {
+                sink: route.sink,
+                sequence: route.sequence,
+                cost: route.cost.saturating_add(etx),
+                parent: neighbour.id,
+            };
+            if self.chosen.is_some_and(|c| c.parent == neighbour.id) {
+                current = Some(candidate);
+            }
+            if best.is_none_or(|b| candidate.cost < b.cost) {
+                best = Some(candidate);
+            }
+        }
+        self.chosen = match (best, current) {
+            (Some(b), Some(c)) if c.cost <= b.cost.saturating_add(HYSTERESIS) => Some(c),
+            (best, _) => best,
+        };
+    }
+}
+
+/// Whether `a` comes after `b`, numbers wrapping round.
+const fn is_newer(a: u16, b: u16) -> bool {
+    a != b && a.wrapping_sub(b) < 0x8000
+}

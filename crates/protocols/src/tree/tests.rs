@@ -1,0 +1,136 @@
+//! Link estimates from gaps, costs, choice of parents, several sinks, no lasting loops.
+
+extern crate std;
+use super::*;
+use std::vec::Vec;
+use thalweg_wire::tree::Repr;
+
+fn id(n: u16) -> NodeId {
+    NodeId::new(n).unwrap()
+}
+const INTERVAL: Duration = Duration::from_secs(10);
+fn router(n: u16, role: Role) -> Router {
+    let routing = Routing::Beacons {
+        interval: INTERVAL,
+        frame_bytes: 60,
+    };
+    Router::new(id(n), role, routing, Instant::ZERO, u64::from(n))
+}
+
+/// A network of routers whose beacons arrive as `link` says (sender, receiver, round).
+struct Net {
+    routers: Vec<Router>,
+    round: u32,
+}
+
+impl Net {
+    fn new(roles: &[Role]) -> Self {
+        let routers = (1..).zip(roles).map(|(n, role)| router(n, *role)).collect();
+        Self { routers, round: 0 }
+    }
+    fn run(&mut self, rounds: u32, link: impl Fn(usize, usize, u32) -> bool) {
+        for _ in 0..rounds {
+            self.round += 1;
+            for n in 0..self.routers.len() {
+                let now = Instant::ZERO + INTERVAL * u64::from(self.round);
+                let now = now + Duration::from_millis(n as u64);
+                let beacon = self.routers[n].build_beacon(now, self.round as u8, Congestion::Clear);
+                let beacon = beacon.unwrap();
+                let Ok(Repr::Beacon(beacon)) = Repr::parse(&beacon) else {
+                    panic!("no beacon");
+                };
+                for m in (0..self.routers.len()).filter(|m| *m != n) {
+                    if link(n, m, self.round) {
+                        self.routers[m].heard(now, &beacon.link);
+                        self.routers[m].beacon(now, &beacon);
+                    }
+                }
+            }
+        }
+    }
+    fn parents(&self) -> Vec<Option<u16>> {
+        let parent = |r: &Router| r.parent().map(NodeId::get);
+        self.routers.iter().map(parent).collect()
+    }
+    fn has_loop(&self) -> bool {
+        (0..self.routers.len()).any(|start| {
+            let mut at = start;
+            for _ in 0..self.routers.len() {
+                match self.routers[at].parent() {
+                    Some(parent) => at = usize::from(parent.get()) - 1,
+                    None => return false,
+                }
+            }
+            true
+        })
+    }
+}
+
+#[test]
+fn a_line_becomes_a_tree_and_a_bad_short_cut_is_not_taken() {
+    let mut net = Net::new(&[Role::Sink, Role::Router, Role::Router]);
+    // The direct link from 3 to 1 loses three of four frames: ETX 16 against 2.
+    net.run(40, |a, b, round| a.abs_diff(b) == 1 || round % 4 == 0);
+    assert_eq!(net.parents(), [None, Some(1), Some(2)]);
+    let (sink, cost) = net.routers[2].route().unwrap();
+    assert_eq!((sink, cost / COST_UNIT), (id(1), 2));
+    let quality = net.routers[2].neighbours().iter().find(|n| n.id == id(1));
+    assert!((40..90).contains(&quality.unwrap().received()));
+}
+
+#[test]
+fn one_direction_alone_is_no_link() {
+    let mut net = Net::new(&[Role::Sink, Role::Router]);
+    net.run(30, |a, _, _| a == 0);
+    assert_eq!(net.parents(), [None, None]);
+}
+
+#[test]
+fn leaves_are_no_parents_and_the_nearer_of_two_sinks_is_followed() {
+    let mut net = Net::new(&[Role::Sink, Role::Leaf, Role::Router, Role::Sink]);
+    net.run(30, |a, b, _| a.abs_diff(b) == 1);
+    assert_eq!(net.parents(), [None, Some(1), Some(4), None]);
+    assert!(net.routers[2].is_sink(id(4)) && !net.routers[2].is_sink(id(1)));
+}
+
+#[test]
+fn pinned_routes_stay() {
+    let mut net = Net::new(&[Role::Sink, Role::Router]);
+    net.run(20, |_, _, _| true);
+    net.routers[1].pin();
+    net.run(30, |_, _, _| false);
+    assert_eq!(net.parents(), [None, Some(1)]);
+}
+
+#[test]
+fn no_loop_lasts_when_the_only_way_out_breaks() {
+    let mut net = Net::new(&[Role::Sink, Role::Router, Role::Router, Role::Router]);
+    net.run(30, |_, _, _| true);
+    net.run(20, |a, b, _| a != 0 && b != 0);
+    assert!(!net.has_loop(), "{:?}", net.parents());
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(24))]
+    #[test]
+    fn no_loop_lasts_in_random_networks_that_change(seed in 0u64..1_000_000) {
+        let mut rng = Rng::new(seed);
+        let mut roles = [Role::Router; 12];
+        roles[0] = Role::Sink;
+        let mut net = Net::new(&roles);
+        for _ in 0..3 {
+            let quality: Vec<u32> = (0..144).map(|_| rng.below(100)).collect();
+            let salt = rng.bits();
+            let mut loops = 0;
+            for _ in 0..20 {
+                net.run(1, |a, b, round| {
+                    let q = quality[a.min(b) * 12 + a.max(b)].saturating_sub(30);
+                    Rng::new(salt ^ ((a * 12 + b) as u64) << 32 ^ u64::from(round)).below(100) < q
+                });
+                loops = if net.has_loop() { loops + 1 } else { 0 };
+            }
+            // Sequence numbers tell what is stale within a few rounds.
+            proptest::prop_assert!(loops <= 6, "seed {seed}: {loops} rounds");
+        }
+    }
+}
