@@ -247,6 +247,7 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "fastforward/fig5.toml",
     "fastforward/twostreams.toml",
     "fastforward/bus.toml",
+    "fastforward/window.toml",
 ];
 
 impl Experiment {
