@@ -316,6 +316,9 @@ pub(crate) struct RunArgs {
     /// How many nodes `bench.w1` has, 2 to 10000 [default: 139].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pub(crate) nodes: Option<u32>,
+    /// Write every frame of a convergecast's first run to this file (pcapng, for Wireshark).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pcap: Option<PathBuf>,
     /// Print the results as JSON, one object a line.
     #[arg(long)]
     pub(crate) json: bool,

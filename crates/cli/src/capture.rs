@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use thalweg_lab::collect::CollectError;
 use thalweg_lab::testbed::Node;
-use thalweg_sim::{Capture as Frames, Pcapng, Scope};
+use thalweg_sim::{Capture as Frames, CaptureError, Pcapng, Scope};
 
 use crate::failure::Failure;
 use crate::output::{cannot_write, WholeFile};
@@ -52,6 +52,15 @@ impl Capture {
             self.writer(),
             nodes.iter().map(|node| node.id),
             Scope::Receptions,
+        )?))
+    }
+    /// What the transmissions of `nodes` go to.
+    pub(crate) fn transmissions(&self, nodes: &[Node]) -> Result<Box<dyn Frames>, CaptureError> {
+        let names = nodes.iter().map(|node| node.id);
+        Ok(Box::new(Pcapng::named(
+            self.writer(),
+            names,
+            Scope::Transmissions,
         )?))
     }
     fn writer(&self) -> Handle {

@@ -12,6 +12,7 @@ use thalweg_lab::experiment::{
 };
 
 use crate::args::RunArgs;
+use crate::capture::Capture;
 use crate::experiment::claims_of;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
@@ -46,6 +47,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         make_folder(folder)?;
     }
     let lab = Lab::new();
+    if let Some(file) = &args.pcap {
+        lab.capture(&experiment.run, &seeds, file)?;
+    }
     let rows = lab.rows(&experiment.id, &experiment.run, &seeds)?;
     let explained = match args.explain {
         true => Some(lab.explained(&experiment, &seeds)?),
@@ -130,6 +134,21 @@ impl Lab {
     pub(crate) fn rows(&self, id: &str, run: &Run, seeds: &[u64]) -> Result<Vec<Row>, Failure> {
         let observer = |done: u64, total: u64| self.told(id, done, total);
         experiment::run(run, seeds, &self.sites, &observer).map_err(failure)
+    }
+
+    /// Writes the frames of the first run with the first of `seeds` to `file`.
+    fn capture(&self, run: &Run, seeds: &[u64], file: &Path) -> Result<(), Failure> {
+        let (Run::Convergecast(run), Some(seed)) = (run, seeds.first()) else {
+            let why = "--pcap: expected an experiment of kind convergecast";
+            return Err(Failure::Input(why.to_owned()));
+        };
+        let testbed = self.sites.testbed(&run.testbed).map_err(failure)?;
+        let capture = Capture::create(file)?;
+        let frames = capture
+            .transmissions(&testbed.nodes)
+            .map_err(Failure::job)?;
+        run.capture(*seed, &self.sites, frames).map_err(failure)?;
+        capture.finish()
     }
 
     /// Where the transfers of `experiment` lost their packets.

@@ -35,7 +35,7 @@ pub(crate) fn run(args: &RunArgs) -> std::result::Result<(), Failure> {
     let begin = processor_time();
     let counts: Counts = workload.run().map_err(failure)?;
     let result = Result {
-        simulated_s: workload.simulated().as_secs_f64(),
+        simulated_s: workload.simulated().as_micros() as f64 / 1e6,
         air_frames: counts.air_frames,
         run_s: processor_time().saturating_sub(begin).as_secs_f64(),
         delivered: counts.delivered,

@@ -73,26 +73,27 @@ struct Packet {
 /// Sees a run.
 pub(super) struct Ledger {
     begins: SimTime,
-    queue_limit: u8,
     ids: Vec<NodeId>,
     index: BTreeMap<NodeId, usize>,
     is_sink: Vec<bool>,
     packets: BTreeMap<(u16, u16), Packet>,
     depth: Vec<i64>,
+    /// Where a packet came in last: whether it found room is told next.
+    entered: Option<usize>,
     outcome: Outcome,
 }
 
 impl Ledger {
-    pub(super) fn new(ids: Vec<NodeId>, sinks: &[usize], begins: SimTime, queue_limit: u8) -> Self {
+    pub(super) fn new(ids: Vec<NodeId>, sinks: &[usize], begins: SimTime) -> Self {
         let nodes = ids.len();
         Self {
             begins,
-            queue_limit,
             index: ids.iter().enumerate().map(|(n, id)| (*id, n)).collect(),
             is_sink: (0..nodes).map(|n| sinks.contains(&n)).collect(),
             ids,
             packets: BTreeMap::new(),
             depth: vec![0; nodes],
+            entered: None,
             outcome: Outcome {
                 nodes: vec![NodeCounts::default(); nodes],
                 sinks: sinks.to_vec(),
@@ -113,6 +114,7 @@ impl Ledger {
 
     /// What came of it, with what waits in queues and at applications at the end.
     pub(super) fn finish(mut self, waiting: &[(u16, u16)], unsent: u64) -> Outcome {
+        self.settle();
         let fates = &mut self.outcome.packets;
         fates.unsent = unsent;
         fates.made = self.outcome.nodes.iter().map(|n| n.made).sum();
@@ -131,15 +133,33 @@ impl Ledger {
     }
 
     fn held(&mut self, node: usize, more: i64) {
-        let depth = &mut self.depth[node];
-        *depth += more;
-        self.outcome.deepest_queue = self.outcome.deepest_queue.max(*depth as usize);
-        debug_assert!(*depth >= 0 && *depth <= i64::from(self.queue_limit) + 1);
+        self.depth[node] += more;
+        if more > 0 {
+            self.entered = Some(node);
+        }
+    }
+
+    /// The queue that a packet came into last has it for good.
+    fn settle(&mut self) {
+        if let Some(node) = self.entered.take() {
+            let depth = self.depth[node].max(0) as usize;
+            self.outcome.deepest_queue = self.outcome.deepest_queue.max(depth);
+        }
     }
 }
 
 impl Observer<Event> for Ledger {
     fn told(&mut self, at: SimTime, node: usize, event: Event) {
+        let found_no_room = matches!(
+            event,
+            Event::Dropped {
+                why: Drop::Buffer,
+                ..
+            }
+        );
+        if !found_no_room {
+            self.settle();
+        }
         let counts = &mut self.outcome.nodes[node];
         match event {
             Event::Made { packets, skipped } => {

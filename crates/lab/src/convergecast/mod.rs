@@ -201,7 +201,7 @@ pub fn run(
     let begins = SimTime::ZERO + setup.settle;
     let ends = begins + setup.duration;
     let ids = (0..nodes).map(id).collect();
-    let mut ledger = Ledger::new(ids, &sinks, begins, setup.queue);
+    let mut ledger = Ledger::new(ids, &sinks, begins);
     for n in 0..nodes {
         network.command(n, Command::Start, &mut ledger)?;
     }

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use thalweg_medium::ether::Loss;
 use thalweg_medium::random::{derive, stream, uniform};
 use thalweg_protocols::fusion::{Drop, Strategy, MAX_QUEUE};
+use thalweg_sim::Capture;
 use thalweg_units::{Channel, Dbm, Duration};
 
 /// A convergecast network under load.
@@ -278,6 +279,34 @@ impl Convergecast {
             failures,
             rates,
         })
+    }
+
+    /// The first run of the sweep with `seed` once more, its frames written to `capture`.
+    ///
+    /// # Errors
+    /// [`ExperimentError`].
+    pub fn capture(
+        &self,
+        seed: u64,
+        sites: &Sites,
+        capture: Box<dyn Capture>,
+    ) -> Result<(), ExperimentError> {
+        let points = self.points();
+        let Some(point) = points.first() else {
+            return Ok(());
+        };
+        let site = sites.site(&self.testbed, seed)?;
+        let setup = self.setup(&site, point)?;
+        let seed = derive(site.seed, "convergecast run", &[]);
+        run(
+            &site.testbed,
+            &site.environment,
+            &setup,
+            seed,
+            Some(capture),
+        )
+        .map(|_| ())
+        .map_err(|RunError::Sim(error)| ExperimentError::Sim(error))
     }
 
     fn run_rows(&self, site: &Site, point: &Point<'_>) -> Result<Vec<Row>, ExperimentError> {

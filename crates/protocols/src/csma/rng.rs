@@ -21,7 +21,7 @@ impl Rng {
     /// A number below `limit`; zero for a limit of zero.
     #[inline]
     pub fn below(&mut self, limit: u32) -> u32 {
-        ((self.bits() >> 32) * u64::from(limit) >> 32) as u32
+        (((self.bits() >> 32) * u64::from(limit)) >> 32) as u32
     }
 }
 

@@ -4,6 +4,7 @@
 extern crate std;
 use super::*;
 use std::vec::Vec;
+use thalweg_engine::{Engine, RadioEvent, RadioId};
 
 fn id(n: u16) -> NodeId {
     NodeId::new(n).unwrap()
