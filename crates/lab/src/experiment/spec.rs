@@ -241,6 +241,7 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "fusion/beyond.toml",
     "fusion/uneven.toml",
     "fusion/sinks.toml",
+    "fusion/application.toml",
     "fastforward/bounds.toml",
     "fastforward/fig4a.toml",
     "fastforward/fig4b.toml",
