@@ -141,6 +141,8 @@ pub(crate) enum ProtocolName {
     P3Best,
     /// FastForward: a stream over nodes with two radios (testbeds whose board is `opal`).
     Fastforward,
+    /// FastForward whose acknowledgements say when a queue is nearly full. Not as published.
+    FastforwardWindow,
     /// FastForward without back-pressure.
     FastforwardNobp,
     /// FastForward without acknowledgements.
@@ -154,6 +156,7 @@ impl ProtocolName {
     pub(crate) const fn carrier(self) -> Option<Carrier> {
         match self {
             Self::Fastforward => Some(Carrier::FastForward(Version::Full)),
+            Self::FastforwardWindow => Some(Carrier::FastForward(Version::Window)),
             Self::FastforwardNobp => Some(Carrier::FastForward(Version::NoBackPressure)),
             Self::FastforwardNoack => Some(Carrier::FastForward(Version::NoAck)),
             Self::Lpht => Some(Carrier::Burst),
@@ -175,7 +178,11 @@ impl ProtocolName {
             Self::P3Fountain => Ok(Variant::P3Fountain),
             Self::P3Slim => Ok(Variant::P3Slim),
             Self::P3Best => Ok(Variant::P3Best),
-            Self::Fastforward | Self::FastforwardNobp | Self::FastforwardNoack | Self::Lpht => {
+            Self::Fastforward
+            | Self::FastforwardWindow
+            | Self::FastforwardNobp
+            | Self::FastforwardNoack
+            | Self::Lpht => {
                 let line =
                     "streams are set up from node to node: `thalweg collect --from` fetches over \
                             them, `plan` and --all-nodes do not";

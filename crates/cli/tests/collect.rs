@@ -208,3 +208,65 @@ fn plan_writes_its_pictures_and_testbed_its_map() {
         (&Value::from(5), &Value::from(1))
     );
 }
+
+#[test]
+fn an_object_streams_over_nodes_with_two_radios() {
+    let dir = tempfile::tempdir().unwrap();
+    let args =
+        "collect --testbed office12 --protocol fastforward --bytes 5000 --loss 3-1:0.2 --json";
+    let args: Vec<&str> = args.split(' ').collect();
+    let first = run(dir.path(), &args);
+    let report: Value = serde_json::from_slice(&first.stdout).unwrap();
+    assert_eq!(
+        (&report["verified"], &report["bytes"]),
+        (&true.into(), &5000.into())
+    );
+    for key in [
+        "goodput_kbps",
+        "throughput_kbps",
+        "energy_j",
+        "path",
+        "stream",
+    ] {
+        assert!(report.get(key).is_some(), "{key} is missing");
+    }
+    for key in ["retransmissions", "withheld", "queue_peak", "queue_mean"] {
+        assert!(
+            report["stream"]["links"][0].get(key).is_some(),
+            "{key} is missing"
+        );
+    }
+    assert_eq!(objects(dir.path()).len(), 1);
+    let again = run(dir.path(), &args);
+    assert_eq!(again.stdout, first.stdout);
+}
+
+#[test]
+fn streams_say_what_they_are_not_for() {
+    let dir = tempfile::tempdir().unwrap();
+    for (args, wanted) in [
+        ("collect --protocol fastforward", "two radios"),
+        (
+            "collect --protocol fastforward --all-nodes",
+            "--all-nodes is not for streams",
+        ),
+        (
+            "collect --testbed pair --loss 1-2:0.2",
+            "--loss is for streams",
+        ),
+        (
+            "collect --testbed office12 --protocol lpht --loss 1-2",
+            "expected FROM-TO:SHARE",
+        ),
+        (
+            "collect --testbed office12 --protocol fastforward --from 99",
+            "no node 99",
+        ),
+    ] {
+        let args: Vec<&str> = args.split(' ').collect();
+        let output = thalweg(dir.path(), &args).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {stderr}");
+        assert!(stderr.contains(wanted), "{args:?}: {stderr}");
+    }
+}

@@ -182,6 +182,9 @@ pub enum Answering {
     Withheld,
     /// It does where they are addressed to this node.
     As(NodeId),
+    /// The same, with the bit set that says that this node is congested
+    /// ([`thalweg_wire::addressed::Congestion`]).
+    Congested(NodeId),
 }
 
 /// An operation, its name and the radio it is for.

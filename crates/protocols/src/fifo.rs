@@ -28,6 +28,10 @@ impl<T: Copy, const N: usize> Fifo<T, N> {
     pub(crate) const fn is_full(&self) -> bool {
         self.len >= self.room
     }
+    /// Whether one more item fills it.
+    pub(crate) const fn is_nearly_full(&self) -> bool {
+        self.len + 1 == self.room
+    }
     /// Adds `item`, or gives it back where there is no room.
     pub(crate) fn push(&mut self, item: T) -> Result<(), T> {
         let at = (self.from + self.len) % N.max(1);

@@ -16,13 +16,18 @@ use thalweg_wire::addressed::{Ack, Congestion, Header};
 use thalweg_wire::{FrameBuf, Reader};
 
 impl World {
-    /// The sequence number under which radio `r` would acknowledge `mpdu`.
-    fn wanted_ack(&self, r: usize, mpdu: &[u8]) -> Option<u8> {
-        let Answering::As(me) = self.radios[r].answering else {
-            return None;
+    /// How radio `r` would acknowledge `mpdu`.
+    fn wanted_ack(&self, r: usize, mpdu: &[u8]) -> Option<Ack> {
+        let (me, congestion) = match self.radios[r].answering {
+            Answering::Withheld => return None,
+            Answering::As(me) => (me, Congestion::Clear),
+            Answering::Congested(me) => (me, Congestion::Congested),
         };
         let header = Header::parse(&mut Reader::new(mpdu)).ok()?;
-        (header.to == Some(me)).then_some(header.sequence)
+        (header.to == Some(me)).then_some(Ack {
+            sequence: header.sequence,
+            congestion,
+        })
     }
 
     /// A good frame has ended at radio `r`: hardware acknowledges.
@@ -30,8 +35,8 @@ impl World {
         let AckStyle::Hardware { gap } = self.radios[r].board.acks else {
             return;
         };
-        if let Some(sequence) = self.wanted_ack(r, mpdu) {
-            self.send_ack(r, sequence, end + gap);
+        if let Some(ack) = self.wanted_ack(r, mpdu) {
+            self.send_ack(r, ack, end + gap);
         }
     }
 
@@ -44,27 +49,18 @@ impl World {
             Some(Telling::Frame { air, .. }) => self.airs.get(*air).map(|air| air.mpdu),
             _ => None,
         };
-        if let Some(sequence) = mpdu.and_then(|mpdu| self.wanted_ack(r, &mpdu)) {
-            let job = Job::Acknowledge { sequence };
+        if let Some(ack) = mpdu.and_then(|mpdu| self.wanted_ack(r, &mpdu)) {
+            let job = Job::Acknowledge(ack);
             self.work(r, Level::Interrupt, job, strobe, Activity::Strobe);
         }
     }
 
     /// The driver has told radio `r` to acknowledge.
-    pub(crate) fn acknowledge(&mut self, r: usize, sequence: u8) {
-        self.send_ack(
-            r,
-            sequence,
-            self.now + self.radios[r].board.timing.turnaround,
-        );
+    pub(crate) fn acknowledge(&mut self, r: usize, ack: Ack) {
+        self.send_ack(r, ack, self.now + self.radios[r].board.timing.turnaround);
     }
 
-    fn send_ack(&mut self, r: usize, sequence: u8, start: SimTime) {
-        let congestion = Congestion::Clear;
-        let ack = Ack {
-            sequence,
-            congestion,
-        };
+    fn send_ack(&mut self, r: usize, ack: Ack, start: SimTime) {
         let Ok(frame) = FrameBuf::from_slice(&ack.bytes()) else {
             return;
         };

@@ -310,6 +310,30 @@ mod tests {
     }
 
     #[test]
+    fn opals_costs_add_up_to_fastforwards_rates() {
+        let board = boards::load("opal").unwrap();
+        let (costs, timing) = (board.software.costs(), board.timing);
+        // 122 bytes on the air, 114 of them the MAC frame without its check sequence.
+        let air = thalweg_wire::phy::air_time(114);
+        let copy = timing.load_base + timing.load_byte * 114;
+        let frame = timing.event_latency + copy + costs.strobe + timing.turnaround + air;
+        let rate = |cycle: Duration| 122.0 / cycle.as_secs_f64() / 1e3;
+        assert!((rate(frame) - 27.8).abs() < 0.05, "{}", rate(frame));
+        let AckStyle::Driver { strobe } = board.acks else {
+            panic!("TinyOS's drivers acknowledge in software");
+        };
+        let read = |bytes: u64| timing.event_latency + costs.read_base + costs.read_byte * bytes;
+        let ack = timing.turnaround + thalweg_wire::phy::air_time(3);
+        // The acknowledgement's own reading takes the place of the interrupt at the frame's end.
+        let acked = frame + read(114) + strobe + ack + read(3) - timing.event_latency;
+        assert!((rate(acked) - 23.7).abs() < 0.05, "{}", rate(acked));
+        assert!(copy.as_micros_f64() < 0.1 * air.as_micros_f64());
+        assert!(board
+            .second
+            .is_some_and(|second| second.chip.band != board.chip.band));
+    }
+
+    #[test]
     fn built_in_boards_are_well_formed() {
         for name in boards::names() {
             let board = boards::load(name).unwrap();

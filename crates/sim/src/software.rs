@@ -61,9 +61,7 @@ pub(crate) enum Job {
     },
     Do(OpId, Deferred),
     /// An acknowledgement goes out.
-    Acknowledge {
-        sequence: u8,
-    },
+    Acknowledge(addressed::Ack),
 }
 
 /// An operation that takes effect when software comes to it.
@@ -462,7 +460,7 @@ impl World {
         let n = running.work.radio;
         match running.work.job {
             Job::Pass => {}
-            Job::Acknowledge { sequence } => self.acknowledge(n, sequence),
+            Job::Acknowledge(ack) => self.acknowledge(n, ack),
             Job::Judged { met } => {
                 if let Some(number) = met {
                     self.prepare_to_fire(n, number);

@@ -28,6 +28,8 @@ pub enum Version {
     NoBackPressure,
     /// Both: FastForward.
     Full,
+    /// Both, and acknowledgements say when one place is left: its senders wait instead of repeating.
+    Window,
 }
 
 impl Version {
@@ -40,6 +42,7 @@ impl Version {
             Self::NoAck => 0,
             Self::NoBackPressure => 1,
             Self::Full => 2,
+            Self::Window => 3,
         }
     }
     const fn from_code(code: u8) -> Option<Self> {
@@ -47,6 +50,7 @@ impl Version {
             0 => Some(Self::NoAck),
             1 => Some(Self::NoBackPressure),
             2 => Some(Self::Full),
+            3 => Some(Self::Window),
             _ => None,
         }
     }

@@ -56,6 +56,9 @@ pub struct Setup {
     pub strategy: Strategy,
     /// The load.
     pub workload: Workload,
+    /// What applications do when the stack does not take a packet; none for what the thesis' text
+    /// on latency and drops fits best: they skip periodic readings and wait at events.
+    pub application: Option<Application>,
     /// Time for routes before they are pinned and the load begins.
     pub settle: Duration,
     /// How long the load lasts and is counted.
@@ -200,10 +203,10 @@ pub fn run(
             queue: setup.queue,
             frame_bytes,
             strategy: setup.strategy,
-            application: match setup.workload {
+            application: setup.application.unwrap_or(match setup.workload {
                 Workload::Periodic { .. } => Application::Skips,
                 Workload::Events { .. } => Application::Waits,
-            },
+            }),
             seed: derive(seed, "node", &[n as u64]),
         };
         engines.push((id(n), Node::new(config)));

@@ -7,6 +7,7 @@ fn setup(strategy: &str, workload: Workload) -> Setup {
     Setup {
         strategy: Strategy::named(strategy).unwrap(),
         workload,
+        application: None,
         settle: Duration::from_secs(100),
         duration: Duration::from_secs(30),
         sinks: Vec::new(),

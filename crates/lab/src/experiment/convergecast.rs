@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use thalweg_medium::ether::Loss;
 use thalweg_medium::random::{derive, stream, uniform};
 use thalweg_protocols::csma::Lpl;
-use thalweg_protocols::fusion::{Detection, Drop, Strategy, MAX_QUEUE};
+use thalweg_protocols::fusion::{Application, Detection, Drop, Strategy, MAX_QUEUE};
 use thalweg_sim::Capture;
 use thalweg_units::{Channel, Dbm, Duration};
 
@@ -33,6 +33,10 @@ pub struct Convergecast {
     /// Or events: packets of each node at each, one run each.
     #[serde(default)]
     pub bursts: Vec<u16>,
+    /// What applications do when the stack does not take a packet, one run each; none for what
+    /// the workload wants.
+    #[serde(default)]
+    pub applications: Vec<Adaptation>,
     /// From event to event.
     #[serde(default = "twenty")]
     pub event_period_s: f64,
@@ -75,6 +79,39 @@ pub struct Convergecast {
     /// Rows for each node and each coverage.
     #[serde(default)]
     pub detail: Detail,
+}
+
+/// What an application does when the stack does not take its packet (Fusion, section 4.6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Adaptation {
+    /// One packet in the stack; a reading that is refused is skipped.
+    Skips,
+    /// One packet in the stack; a reading that is refused waits.
+    Waits,
+    /// As many packets in the stack as the queue and the limiter take; what is refused waits.
+    Fills,
+    /// Every reading is handed down; what finds the queue full is dropped.
+    Insists,
+}
+
+impl Adaptation {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Skips => "skips",
+            Self::Waits => "waits",
+            Self::Fills => "fills",
+            Self::Insists => "insists",
+        }
+    }
+    const fn application(self) -> Application {
+        match self {
+            Self::Skips => Application::Skips,
+            Self::Waits => Application::Waits,
+            Self::Fills => Application::Fills,
+            Self::Insists => Application::Insists,
+        }
+    }
 }
 
 /// How much is told of each run.
@@ -124,6 +161,7 @@ struct Point<'a> {
     sinks: Option<usize>,
     listen: f64,
     lpl_ms: Option<f64>,
+    application: Option<Adaptation>,
 }
 
 impl Convergecast {
@@ -213,18 +251,27 @@ impl Convergecast {
             [] => vec![None],
             intervals => intervals.iter().map(|ms| Some(*ms)).collect(),
         };
+        let applications: Vec<Option<Adaptation>> = match self.applications.as_slice() {
+            [] => vec![None],
+            list => list.iter().copied().map(Some).collect(),
+        };
+        let variants = || {
+            let of = |application| lpl.iter().map(move |lpl_ms| (application, *lpl_ms));
+            applications.iter().copied().flat_map(of)
+        };
         let mut points = Vec::new();
         for (workload, load) in periodic.chain(events) {
             for strategy in &self.strategies {
                 for &sinks in &counts {
                     for &listen in &self.listen {
-                        points.extend(lpl.iter().map(|&lpl_ms| Point {
+                        points.extend(variants().map(|(application, lpl_ms)| Point {
                             strategy,
                             workload,
                             load,
                             sinks,
                             listen,
                             lpl_ms,
+                            application,
                         }));
                     }
                 }
@@ -295,6 +342,7 @@ impl Convergecast {
         Ok(Setup {
             strategy: Strategy::named(point.strategy).unwrap_or_default(),
             workload: point.workload,
+            application: point.application.map(Adaptation::application),
             settle: Duration::from_secs_f64(self.settle_s),
             duration: Duration::from_secs_f64(self.duration_s),
             sinks,
@@ -401,6 +449,7 @@ impl Convergecast {
             Some(ms) if ms.fract() == 0.0 => row.set("lpl_interval_ms", ms as u64),
             ms => row.set_some("lpl_interval_ms", ms),
         }
+        row.set_some("application", point.application.map(Adaptation::name));
         row
     }
 

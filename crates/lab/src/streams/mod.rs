@@ -99,8 +99,9 @@ impl TryFrom<String> for Carrier {
 
 impl Carrier {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::FastForward(Version::Full),
+        Self::FastForward(Version::Window),
         Self::FastForward(Version::NoBackPressure),
         Self::FastForward(Version::NoAck),
         Self::Burst,
@@ -110,6 +111,7 @@ impl Carrier {
     pub const fn name(self) -> &'static str {
         match self {
             Self::FastForward(Version::Full) => "fastforward",
+            Self::FastForward(Version::Window) => "fastforward-window",
             Self::FastForward(Version::NoBackPressure) => "fastforward-nobp",
             Self::FastForward(Version::NoAck) => "fastforward-noack",
             Self::Burst => "lpht",

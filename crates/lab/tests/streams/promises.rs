@@ -7,7 +7,7 @@ use thalweg_planner::streams::{bounds, Transceiver};
 use thalweg_protocols::fastforward::Config;
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// With acknowledgements and back-pressure nothing is lost while every link brings more than half
     /// through, whatever the queues; and nobody is given a packet twice.
@@ -16,6 +16,7 @@ proptest! {
         seed in 0..1000u64,
         hops in 1..=6usize,
         queue in 1..=12usize,
+        window in any::<bool>(),
         shares in proptest::collection::vec((0..45u32, 0..20u32), 6),
     ) {
         let ground = row(seed);
@@ -29,7 +30,8 @@ proptest! {
         }
         let ground = ground.with_losses(&losses, 116).unwrap();
         let config = Config { queue, ..Config::default() };
-        let terms = Terms { config, ..terms(FULL) };
+        let carrier = if window { Carrier::FastForward(Version::Window) } else { FULL };
+        let terms = Terms { config, ..terms(carrier) };
         let got = go(&ground, &plan, 60, &terms, seed);
         prop_assert_eq!((got.received, got.repeated), (60, 0), "{:?}", got);
         prop_assert!(got.verified && got.end == "complete", "{:?}", got);

@@ -23,9 +23,9 @@ use crate::object::ObjectStore;
 use orders::{Orders, Want};
 use part::{Batch, Part, Taken};
 use sender::{Sender, Verdict};
-use thalweg_engine::{Engine, RadioEvent, RadioId, Request};
+use thalweg_engine::{Answering, Engine, RadioEvent, RadioId, Request};
 use thalweg_units::{Duration, Instant, NodeId, Tuning};
-use thalweg_wire::addressed::Ack;
+use thalweg_wire::addressed::{Ack, Congestion};
 use thalweg_wire::stream::{Content, Packet};
 use thalweg_wire::FrameBuf;
 
@@ -168,7 +168,7 @@ impl<S: ObjectStore> FastForward<S> {
         });
         let channel = self.calling_channel();
         self.orders.want(Want::Listen(channel));
-        self.orders.answer(channel, Some(self.id));
+        self.orders.answer(channel, Answering::As(self.id));
         self.orders.want(Want::Send(CALLING, channel));
         self.caller.begin(self.calls);
     }
@@ -205,12 +205,12 @@ impl<S: ObjectStore> FastForward<S> {
         };
         self.nap = Nap::Off;
         if let Some(next) = part.next {
-            self.orders.answer(next.on, None);
+            self.orders.answer(next.on, Answering::Withheld);
             self.orders.want(Want::Listen(next.on));
         }
         if let Some(previous) = part.previous {
             part.answers = part.may_answer();
-            self.orders.answer(previous.on, part.answers.then_some(me));
+            self.orders.answer(previous.on, part.answers.by(me));
             self.orders.want(Want::Listen(previous.on));
         }
     }
@@ -264,7 +264,7 @@ impl<S: ObjectStore> FastForward<S> {
         };
         if may != part.answers {
             part.answers = may;
-            self.orders.answer(previous.on, may.then_some(me));
+            self.orders.answer(previous.on, may.by(me));
         }
     }
 
@@ -277,7 +277,8 @@ impl<S: ObjectStore> FastForward<S> {
         let Some(part) = parts.get_mut(at).and_then(Option::as_mut) else {
             return;
         };
-        let (Some(next), true) = (part.next, part.sender.is_idle()) else {
+        let free = part.sender.is_idle() && part.pause.is_none();
+        let (Some(next), true) = (part.next, free) else {
             return;
         };
         part.make(|offset, into| store.read(offset, into));
@@ -387,7 +388,7 @@ impl<S: ObjectStore> FastForward<S> {
         match self.nap {
             Nap::Asleep { until } if until <= at => {
                 self.orders.want(Want::Listen(channel));
-                self.orders.answer(channel, Some(self.id));
+                self.orders.answer(channel, Answering::As(self.id));
                 self.nap = Nap::Awake {
                     until: at + self.config.wake_time,
                 };
@@ -490,6 +491,11 @@ impl<S: ObjectStore> Engine for FastForward<S> {
                     continue;
                 };
                 if part.next.is_some_and(|hop| radio_of(hop.on) == radio) {
+                    if ack.congestion == Congestion::Congested
+                        && part.sender.waits_for(ack.sequence)
+                    {
+                        part.pause = Some(at + self.config.pause);
+                    }
                     if let Some(verdict) = part.sender.acknowledged(ack.sequence) {
                         self.decided(at, n, verdict);
                     }
@@ -520,8 +526,12 @@ impl<S: ObjectStore> Engine for FastForward<S> {
             let Some(part) = self.parts.get_mut(n).and_then(Option::as_mut) else {
                 continue;
             };
+            let over = part.pause.take_if(|until| *until <= at).is_some();
             if let Some(verdict) = part.sender.timeout(at, most) {
                 self.decided(at, n, verdict);
+            }
+            if over {
+                self.send_next(n);
             }
             let is_silent =
                 |p: &Part| p.previous.is_some() && p.heard_by <= at && p.queue.is_empty();
@@ -556,7 +566,11 @@ impl<S: ObjectStore> Engine for FastForward<S> {
         let settle = self.settle.map(|(due, _)| due);
         let parts = self.parts.iter().flatten().flat_map(|part| {
             let waits = part.previous.is_some() && part.queue.is_empty();
-            [part.sender.due(), waits.then_some(part.heard_by)]
+            [
+                part.sender.due(),
+                part.pause,
+                waits.then_some(part.heard_by),
+            ]
         });
         let all = parts.chain([nap, calling, settle]);
         all.flatten().min()

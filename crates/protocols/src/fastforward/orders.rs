@@ -2,7 +2,7 @@
 
 use crate::fifo::Fifo;
 use thalweg_engine::{Answering, OpId, RadioId, RadioOp, Request, TxSlot, When};
-use thalweg_units::{Channel, NodeId, Tuning};
+use thalweg_units::{Channel, Tuning};
 use thalweg_wire::FrameBuf;
 
 /// The radio of a band: 2.4 GHz first, 900 MHz second.
@@ -42,8 +42,7 @@ impl Orders {
         // There is room: what one event leads to is a dozen at most.
         let _ = self.wants.push(want);
     }
-    pub(super) fn answer(&mut self, tuning: Tuning, who: Option<NodeId>) {
-        let answering = who.map_or(Answering::Withheld, Answering::As);
+    pub(super) fn answer(&mut self, tuning: Tuning, answering: Answering) {
         self.want(Want::Answer(radio_of(tuning), answering));
     }
     /// The next want, and the name of the operation that it will be.

@@ -7,9 +7,10 @@
 use super::config::{pushes_back, Counts, MAX_QUEUE};
 use super::sender::Sender;
 use crate::fifo::Fifo;
+use thalweg_engine::Answering;
 use thalweg_units::{Instant, NodeId, Tuning};
 use thalweg_wire::addressed::Header;
-use thalweg_wire::stream::{Call, Content, Packet, Range};
+use thalweg_wire::stream::{Call, Content, Packet, Range, Version};
 use thalweg_wire::FrameBuf;
 
 /// A neighbour on the path, and what the link with it is sent on.
@@ -97,8 +98,29 @@ pub(super) struct Part {
     sequence: u8,
     /// The number taken in last, and whether it was the end.
     last: Option<(u16, bool)>,
-    /// Acknowledgements are given at present.
-    pub(super) answers: bool,
+    /// Which acknowledgements are given at present.
+    pub(super) answers: Answers,
+    /// The next hop is nearly full: nothing new is sent to it before.
+    pub(super) pause: Option<Instant>,
+}
+
+/// Which acknowledgements a node gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Answers {
+    None,
+    Clear,
+    /// With the word that one place is left.
+    Congested,
+}
+
+impl Answers {
+    pub(super) const fn by(self, me: NodeId) -> Answering {
+        match self {
+            Self::None => Answering::Withheld,
+            Self::Clear => Answering::As(me),
+            Self::Congested => Answering::Congested(me),
+        }
+    }
 }
 
 /// What is to be done with a packet that came in.
@@ -137,14 +159,22 @@ impl Part {
             lost: 0,
             sequence: 0,
             last: None,
-            answers: false,
+            answers: Answers::None,
+            pause: None,
         })
     }
     /// Whether it may give acknowledgements now.
-    pub(super) fn may_answer(&self) -> bool {
+    pub(super) fn may_answer(&self) -> Answers {
         let version = self.call.version;
-        let has_room = self.next.is_none() || !self.queue.is_full();
-        version.acknowledges() && (has_room || !pushes_back(version))
+        let full = self.next.is_some() && self.queue.is_full();
+        let nearly = self.next.is_some() && self.queue.is_nearly_full();
+        if !version.acknowledges() || (full && pushes_back(version)) {
+            Answers::None
+        } else if nearly && version == Version::Window {
+            Answers::Congested
+        } else {
+            Answers::Clear
+        }
     }
     /// Whether nothing is left to send, nor will come: a source that is done.
     pub(super) fn is_done(&self) -> bool {

@@ -273,8 +273,13 @@ impl Node {
     /// Takes packets of the application's, as long as there is room for them.
     fn admit(&mut self, now: Instant) {
         while self.source.waiting > 0 {
-            let held = self.source.application != Application::Insists
-                && (self.source.outstanding || self.queue.is_full() || !self.limiter.admits(now));
+            let held = match self.source.application {
+                Application::Insists => false,
+                Application::Fills => self.queue.is_full() || !self.limiter.admits(now),
+                Application::Skips | Application::Waits => {
+                    self.source.outstanding || self.queue.is_full() || !self.limiter.admits(now)
+                }
+            };
             if held {
                 if self.source.application == Application::Skips {
                     let skipped = core::mem::take(&mut self.source.waiting);

@@ -14,6 +14,9 @@ pub enum Application {
     /// It waits until the stack is ready, and sends as fast as that allows; what still waits when
     /// the next reading comes is skipped.
     Waits,
+    /// It hands down readings as long as the queue has room and the limiter tokens, and waits
+    /// otherwise; what still waits when the next reading comes is skipped.
+    Fills,
     /// It hands down every reading at once; what finds the queue full is dropped there.
     Insists,
 }
@@ -78,7 +81,9 @@ impl Source {
         self.next = (next < schedule.until).then_some(next);
         let waiting = self.waiting.saturating_add(schedule.burst);
         let kept = match self.application {
-            Application::Skips | Application::Waits => waiting.min(schedule.burst),
+            Application::Skips | Application::Waits | Application::Fills => {
+                waiting.min(schedule.burst)
+            }
             Application::Insists => waiting,
         };
         let skipped = waiting - kept;
