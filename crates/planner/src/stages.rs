@@ -4,14 +4,16 @@
 //! Nodes are indices. Invariants: a node is in one stage; neighbouring stages' links are in different
 //! bands; all relays of a stage send on one channel, which no link in reach has. Where a radio's part
 //! of the path is fixed, so is the band of every stage, so that paths are sought in the graph of (relay,
-//! stage) pairs, one after the other: not necessarily the most there are. Tests: at the end.
+//! stage) pairs, one after the other: not necessarily the most there are. A path is added only where one
+//! channel suits all relays of each stage, beats between them included. Tests: at the end.
 
 use crate::streams::{
     Band, Radio, StreamError, StreamPlan, StreamRequest, CLEAR, CLEAR_ENOUGH, MOST_TRANSMISSIONS,
 };
+use crate::beats::survival;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
-use thalweg_units::Tuning;
+use thalweg_units::{Dbm, Tuning};
 
 /// A pipeline of stages.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +32,27 @@ impl StagePlan {
 }
 
 /// A search gives up after so many nodes tried.
-const STEPS: u32 = 20_000;
+const STEPS: u32 = 5_000;
+/// Paths are added as long as every relay is expected to get this share of what its stage is sent.
+const GOOD: f64 = 0.9;
+
+/// Channels of stages, and the worst that a receiver of any stage is expected to get.
+struct Channels {
+    links: Vec<Tuning>,
+    worst: f64,
+}
+
+/// What `to` is expected to get of frames that all of `senders` send at once: what it gets of the best of
+/// them alone, and what survives their beats.
+fn together(radio: &impl Radio, senders: &[usize], to: usize, on: Tuning) -> f64 {
+    let alone = (senders.iter())
+        .map(|from| radio.reception(*from, to, on))
+        .fold(0.0, f64::max);
+    let levels: Vec<Dbm> = (senders.iter())
+        .filter_map(|from| radio.level(*from, to, on).map(Dbm))
+        .collect();
+    alone * survival(&levels, 0)
+}
 
 /// What a path is sought among.
 struct Search<'a, R> {
@@ -68,11 +90,16 @@ impl<R: Radio> Search<'_, R> {
         }
         costs
     }
-    /// Extends `path` to the sink, cheapest first.
-    fn extend(&mut self, path: &mut Vec<usize>, costs: &[Vec<Option<f64>>]) -> bool {
+    /// Extends `path` to the sink, cheapest first, to one that `fits`.
+    fn extend(
+        &mut self,
+        path: &mut Vec<usize>,
+        costs: &[Vec<Option<f64>>],
+        fits: &mut impl FnMut(&[usize]) -> bool,
+    ) -> bool {
         let stage = path.len() - 1;
         let (Some(&here), Some(&band)) = (path.last(), self.bands.get(stage)) else {
-            return path.last() == Some(&self.sink);
+            return path.last() == Some(&self.sink) && fits(path);
         };
         let mut next: Vec<(f64, usize)> = (costs[stage + 1].iter().enumerate())
             .filter(|(to, _)| !path.contains(to) && !self.used.contains(to))
@@ -85,7 +112,7 @@ impl<R: Radio> Search<'_, R> {
             }
             self.steps -= 1;
             path.push(to);
-            if self.extend(path, costs) {
+            if self.extend(path, costs, fits) {
                 return true;
             }
             path.pop();
@@ -110,30 +137,40 @@ impl StreamRequest {
         let (Some(&source), Some(&sink)) = (first.nodes.first(), first.nodes.last()) else {
             return Err(StreamError::Path);
         };
-        let relays = first.nodes.iter().filter(|n| **n != source && **n != sink);
+        let on_it = first.nodes.iter().filter(|n| **n != source && **n != sink);
         let mut search = Search {
             request: self,
             radio,
             bands: &bands,
             sink,
-            used: relays.copied().collect(),
+            used: on_it.copied().collect(),
             steps: STEPS,
         };
+        let mut links = self.stage_channels(radio, &stages, &bands)?.links;
         // A path of one link is the only one.
         for _ in 1..if bands.len() > 1 { paths } else { 1 } {
             let costs = search.costs();
-            let mut path = vec![source];
-            if !search.extend(&mut path, &costs) {
-                break;
-            }
-            for (stage, node) in path.iter().enumerate() {
-                if *node != source && *node != sink {
-                    search.used.insert(*node);
-                    stages[stage].push(*node);
+            search.steps = STEPS;
+            let mut found = None;
+            let mut fits = |path: &[usize]| {
+                let mut broader = stages.clone();
+                for (stage, node) in path.iter().enumerate() {
+                    if *node != source && *node != sink {
+                        broader[stage].push(*node);
+                    }
                 }
-            }
+                let channels = self.stage_channels(radio, &broader, &bands).ok();
+                found = (channels.filter(|c| c.worst >= GOOD)).map(|c| (broader, c.links));
+                found.is_some()
+            };
+            search.extend(&mut vec![source], &costs, &mut fits);
+            let Some((broader, channels)) = found else {
+                break;
+            };
+            (stages, links) = (broader, channels);
+            let relays = stages.iter().flatten().copied();
+            search.used = relays.filter(|n| *n != source && *n != sink).collect();
         }
-        let links = self.stage_channels(radio, &stages, &bands)?;
         Ok(StagePlan { stages, links })
     }
 
@@ -143,7 +180,7 @@ impl StreamRequest {
         radio: &impl Radio,
         stages: &[Vec<usize>],
         bands: &[Band],
-    ) -> Result<Vec<Tuning>, StreamError> {
+    ) -> Result<Channels, StreamError> {
         // The level at a receiver of the strongest of a stage.
         let strongest = |stage: usize, at: usize, on: Tuning| {
             (stages[stage].iter().filter(|n| **n != at))
@@ -156,7 +193,7 @@ impl StreamRequest {
                 .map(|at| strongest(link, *at, on) - strongest(by, *at, on))
                 .fold(CLEAR_ENOUGH, f64::min)
         };
-        let mut links: Vec<Tuning> = Vec::new();
+        let (mut links, mut worst): (Vec<Tuning>, f64) = (Vec::new(), 1.0);
         for (link, band) in bands.iter().enumerate().rev() {
             let used: Vec<(usize, Tuning)> = (links.iter().enumerate())
                 .map(|(n, on)| (bands.len() - 1 - n, *on))
@@ -174,13 +211,10 @@ impl StreamRequest {
                     .count()
             };
             let quality = |on: Tuning| {
-                (stages[link + 1].iter())
-                    .map(|to| {
-                        (stages[link].iter())
-                            .map(|from| radio.reception(*from, *to, on))
-                            .fold(0.0, f64::max)
-                    })
-                    .fold(1.0, f64::min)
+                let (here, there) = (&stages[link], &stages[link + 1]);
+                let forth = there.iter().map(|to| together(radio, here, *to, on));
+                let back = here.iter().map(|to| together(radio, there, *to, on));
+                forth.chain(back).fold(1.0, f64::min)
             };
             let best = (self.channels(*band).into_iter())
                 .map(|on| (on, clear(on, on.code())))
@@ -191,10 +225,11 @@ impl StreamRequest {
                 });
             let (from, to) = (stages[link][0], stages[link + 1][0]);
             let (on, _) = best.ok_or(StreamError::NoChannel { from, to })?;
+            worst = worst.min(quality(on));
             links.push(on);
         }
         links.reverse();
-        Ok(links)
+        Ok(Channels { links, worst })
     }
 }
 
@@ -208,6 +243,8 @@ mod tests {
     struct Columns {
         columns: usize,
         wide: usize,
+        /// By how much each node of a column is weaker than the one before.
+        apart_db: f64,
     }
     impl Columns {
         fn column(&self, node: usize) -> usize {
@@ -226,7 +263,8 @@ mod tests {
         }
         fn level(&self, from: usize, to: usize, _on: Tuning) -> Option<f64> {
             let away = self.column(from).abs_diff(self.column(to));
-            Some(-60.0 - 8.0 * away as f64)
+            let place = from.saturating_sub(1) % self.wide;
+            Some(-60.0 - 8.0 * away as f64 - self.apart_db * place as f64)
         }
     }
     fn request(sink: usize) -> StreamRequest {
@@ -246,6 +284,7 @@ mod tests {
         let site = Columns {
             columns: 5,
             wide: 3,
+            apart_db: 10.0,
         };
         let request = request(16);
         let first = request.plan(&site, &[]).unwrap();
@@ -265,5 +304,18 @@ mod tests {
                 assert!(stage.iter().all(|node| site.column(*node) == n + 1));
             }
         }
+    }
+
+    #[test]
+    fn equals_beat_and_are_not_put_together() {
+        let site = Columns {
+            columns: 5,
+            wide: 2,
+            apart_db: 0.0,
+        };
+        let request = request(11);
+        let first = request.plan(&site, &[]).unwrap();
+        let plan = request.stages(&site, &first, 2).unwrap();
+        assert_eq!((plan.paths(), plan.stages.len()), (1, 7));
     }
 }
