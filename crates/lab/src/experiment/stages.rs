@@ -10,7 +10,7 @@ use super::site::Sites;
 use super::spec::expect;
 use super::{in_order, ExperimentError, Ticker};
 use crate::collect::random_object;
-use crate::streams::{self, Carrier, Ground, Outcome, StagesOutcome, Terms};
+use crate::streams::{self, Carrier, Ground, Loss, Outcome, StagesOutcome, Terms};
 use serde::Deserialize;
 use std::ops::ControlFlow;
 use thalweg_medium::random::derive;
@@ -30,6 +30,10 @@ pub struct Stages {
     pub paths: Vec<usize>,
     /// Shortest and longest path, in hops.
     pub hops: [usize; 2],
+    /// Loss injected on every link of the planned path, which the planner does not know; more than one
+    /// value sweeps.
+    #[serde(default = "none")]
+    pub path_loss: Vec<f64>,
     /// How many sources each seed draws.
     #[serde(default = "one")]
     pub pairs: usize,
@@ -43,6 +47,9 @@ pub struct Stages {
 
 const fn one() -> usize {
     1
+}
+fn none() -> Vec<f64> {
+    vec![0.0]
 }
 const fn thousand() -> u32 {
     1000
@@ -62,10 +69,12 @@ impl Stages {
         expect("hops", hops, "two lengths from 1 to 23, the shorter first")?;
         let paths = self.paths.iter().all(|p| (1..=16).contains(p));
         expect("paths", paths, "values from 1 to 16")?;
+        let loss = self.path_loss.iter().all(|l| (0.0..=0.99).contains(l));
+        expect("path_loss", loss, "values from 0 to 0.99")?;
         expect("pairs", (1..=100).contains(&self.pairs), "1 to 100")
     }
     pub(super) fn parts(&self) -> u64 {
-        ((self.protocols.len() + self.paths.len()) * self.pairs) as u64
+        ((self.protocols.len() + self.paths.len()) * self.pairs * self.path_loss.len()) as u64
     }
 
     pub(super) fn rows(
@@ -78,8 +87,12 @@ impl Stages {
             ticker.go_on()?;
             let ground = Ground::new(sites.testbed(&self.testbed)?, *seed)?;
             let plans = self.plans(&ground)?;
-            let rows = in_order(&plans, |plan| self.pair(&ground, plan, ticker))?;
-            Ok(rows.concat())
+            let mut rows = Vec::new();
+            for loss in &self.path_loss {
+                let pairs = in_order(&plans, |plan| self.pair(&ground, *loss, plan, ticker))?;
+                rows.extend(pairs.concat());
+            }
+            Ok(rows)
         })?;
         Ok(rows.concat())
     }
@@ -112,11 +125,24 @@ impl Stages {
     fn pair(
         &self,
         ground: &Ground,
+        loss: f64,
         plan: &StreamPlan,
         ticker: &Ticker<'_>,
     ) -> Result<Vec<Row>, ExperimentError> {
         let source = plan.nodes.first().copied().unwrap_or(0);
         let seed = derive(ground.seed, "stages", &[source as u64]);
+        let psdu = stream::HEADER_BYTES + usize::from(self.payload) + phy::FCS_BYTES;
+        let losses: Vec<Loss> = (ground.ids(plan).windows(2))
+            .map(|pair| Loss {
+                from: pair[0],
+                to: pair[1],
+                share: loss,
+            })
+            .collect();
+        let ground = &match loss > 0.0 {
+            true => ground.clone().with_losses(&losses, psdu)?,
+            false => ground.clone(),
+        };
         let bytes = self.packets as usize * usize::from(self.payload);
         let object = random_object(seed, bytes).to_vec();
         let mut observer = |_| match ticker.stopped() {
@@ -132,7 +158,11 @@ impl Stages {
             ticker.tick(1);
             for outcome in &outcomes {
                 let row = self.row(ground, plan, carrier.name(), outcome);
-                rows.push(row.with("paths", 1usize).with("broadest", 1usize));
+                rows.push(
+                    row.with("path_loss", loss)
+                        .with("paths", 1usize)
+                        .with("broadest", 1usize),
+                );
             }
         }
         for paths in &self.paths {
@@ -144,6 +174,7 @@ impl Stages {
             ticker.tick(1);
             let StagesOutcome { stream, late, .. } = &outcome;
             let mut row = (self.row(ground, plan, "p3-dual", stream))
+                .with("path_loss", loss)
                 .with("paths", *paths)
                 .with("broadest", stages.paths())
                 .with("rounds", stream.rounds)
