@@ -7,10 +7,10 @@
 //! stage) pairs, one after the other: not necessarily the most there are. A path is added only where one
 //! channel suits all relays of each stage, beats between them included. Tests: at the end.
 
+use crate::beats::survival;
 use crate::streams::{
     Band, Radio, StreamError, StreamPlan, StreamRequest, CLEAR, CLEAR_ENOUGH, MOST_TRANSMISSIONS,
 };
-use crate::beats::survival;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use thalweg_units::{Dbm, Tuning};
@@ -67,9 +67,8 @@ struct Search<'a, R> {
 impl<R: Radio> Search<'_, R> {
     /// Transmissions that a link takes at best on the channels of its band, if it is good.
     fn cost(&self, from: usize, to: usize, band: Band) -> Option<f64> {
-        let both = |on: &Tuning| {
-            self.radio.reception(from, to, *on) * self.radio.reception(to, from, *on)
-        };
+        let both =
+            |on: &Tuning| self.radio.reception(from, to, *on) * self.radio.reception(to, from, *on);
         let channels = self.request.channels(band);
         let best = channels.iter().map(both).fold(0.0, f64::max);
         (best > 0.0 && 1.0 / best <= MOST_TRANSMISSIONS).then(|| 1.0 / best)
