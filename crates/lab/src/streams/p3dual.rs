@@ -54,9 +54,11 @@ impl Pace {
         let write = timing.load_base + timing.load_byte * bytes as u64;
         let read = costs.read_base + costs.read_byte * bytes as u64;
         let out = timing.event_latency + write + costs.strobe + timing.turnaround + SLACK;
+        // A relay that missed a packet hears its neighbours send it. That ends as soon as the next packet is
+        // read, and must not be read before that one is on its way: hence slack once more.
         Self {
             cycle: phy::air_time(bytes) + out,
-            gap: out + timing.event_latency + read + costs.os,
+            gap: out + timing.event_latency + read + costs.os + SLACK,
         }
     }
 }
