@@ -417,7 +417,10 @@ impl<E: Engine> Net<E> {
         let start = match when {
             When::Now => ready,
             When::At(sfd) => sfd.saturating_sub(phy::SFD_OFFSET),
-            When::AfterRx(gap) => match self.nodes[n].last_rx_end {
+            When::AfterRxOn { radio, .. } if radio != RadioId(0) => {
+                return self.answer(n, now, Answer::Refused(op, Refusal::Empty));
+            }
+            When::AfterRx(gap) | When::AfterRxOn { gap, .. } => match self.nodes[n].last_rx_end {
                 Some(end) => end + gap,
                 None => return self.answer(n, now, Answer::Refused(op, Refusal::Empty)),
             },

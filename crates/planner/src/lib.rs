@@ -21,6 +21,7 @@ pub mod plan;
 pub mod predict;
 pub mod request;
 mod route;
+pub mod stages;
 pub mod streams;
 mod svg;
 pub mod topology;

@@ -11,7 +11,7 @@ use crate::software::Deferred;
 use crate::timeline::Activity;
 use crate::world::{What, World};
 use thalweg_engine::{Cca, OpId, RadioId, RadioOp, Refusal, Request, TxSlot, When};
-use thalweg_units::Channel;
+use thalweg_units::{Channel, SimTime};
 use thalweg_wire::FrameBuf;
 
 /// What dropping a pending transmission left behind.
@@ -203,6 +203,10 @@ impl World {
             cca,
         } = shot;
         let now = self.now;
+        let last_rx_end = match when {
+            When::AfterRxOn { radio, .. } => self.last_rx_end_on(n, radio),
+            _ => self.radios[n].last_rx_end,
+        };
         let radio = &mut self.radios[n];
         let turnaround = radio.board.timing.turnaround;
         let soonest = match cca {
@@ -216,7 +220,7 @@ impl World {
                 .clock
                 .when(sfd)
                 .saturating_sub(radio.board.chip.phy.sfd_offset()),
-            When::AfterRx(gap) => match radio.last_rx_end {
+            When::AfterRx(gap) | When::AfterRxOn { gap, .. } => match last_rx_end {
                 Some(end) => radio.clock.after(end, gap),
                 None => return self.refuse(n, id, Refusal::Empty),
             },
@@ -235,7 +239,7 @@ impl World {
             }
             When::At(_) => radio.with_software_jitter(nominal).max(ready),
             // Armed in hardware, which may be early by its own rounding.
-            When::AfterRx(_) => radio.with_sync_jitter(nominal),
+            When::AfterRx(_) | When::AfterRxOn { .. } => radio.with_sync_jitter(nominal),
         };
         let strobe = start.saturating_sub(turnaround).max(soonest);
         radio.tokens = radio.tokens.wrapping_add(1);
@@ -261,6 +265,12 @@ impl World {
         }
         self.queue
             .push(strobe, Rank::Turn, What::Strobe { node, token });
+    }
+
+    /// When the frame ended that radio `which` of the node with radio `n` received last.
+    fn last_rx_end_on(&self, n: usize, which: RadioId) -> Option<SimTime> {
+        let other = self.node_of(n) + usize::from(which.0) * self.mcus.len();
+        self.radios.get(other)?.last_rx_end
     }
 
     /// Answers the pending transmission, if there is one, that it will not be.

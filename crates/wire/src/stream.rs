@@ -1,4 +1,5 @@
-//! FastForward's packets: data and end of a stream, and the call that sets it up along its path.
+//! FastForward's packets: data and end of a stream, and the call that sets it up along its path; what is
+//! missing at the end of a round over stages (P3 over two radios).
 //!
 //! A packet has 14 bytes in front of its payload: the addressed MAC header, dispatch, stream, round,
 //! packet number; with 100 bytes of payload a frame is 122 bytes on the air, as in the paper (section
@@ -276,6 +277,70 @@ impl<'a> Packet<'a> {
     }
 }
 
+/// Most ranges of packets that [`Missing`] names.
+pub const MAX_MISSING: usize = 24;
+
+/// What a sink has not got once a round is over: nothing where the stream is complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Missing {
+    /// The link it is on.
+    pub link: Header,
+    /// Its stream.
+    pub stream: u8,
+    /// The round that is over.
+    pub round: u8,
+    /// The first runs of packets that are missing.
+    pub ranges: [Option<Range>; MAX_MISSING],
+}
+
+impl Missing {
+    /// Reads one.
+    ///
+    /// # Errors
+    /// [`WireError`] where `mpdu` is none.
+    pub fn parse(mpdu: &[u8]) -> Result<Self, WireError> {
+        let mut r = Reader::new(mpdu);
+        let link = Header::parse(&mut r)?;
+        if r.u8()? != dispatch::STREAM_MISSING {
+            return Err(WireError::Malformed);
+        }
+        let (stream, round) = (r.u8()?, r.u8()?);
+        let mut ranges = [None; MAX_MISSING];
+        for range in &mut ranges {
+            if r.remaining() == 0 {
+                break;
+            }
+            let (first, count) = (r.u16()?, r.u16()?);
+            *range = Some(Range { first, count });
+        }
+        if r.remaining() > 0 {
+            return Err(WireError::Malformed);
+        }
+        Ok(Self {
+            link,
+            stream,
+            round,
+            ranges,
+        })
+    }
+    /// The frame.
+    ///
+    /// # Errors
+    /// None: the most ranges fit.
+    pub fn frame(&self) -> Result<FrameBuf, WireError> {
+        FrameBuf::build(|w| {
+            self.link.emit(w)?;
+            w.u8(dispatch::STREAM_MISSING)?
+                .u8(self.stream)?
+                .u8(self.round)?;
+            for range in self.ranges.iter().flatten() {
+                w.u16(range.first)?.u16(range.count)?;
+            }
+            Ok(())
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -317,6 +382,31 @@ mod tests {
         assert_eq!(Packet::parse(&end.frame().unwrap()), Ok(end));
         for short in 0..HEADER_BYTES {
             assert!(Packet::parse(&frame[..short]).is_err());
+        }
+    }
+
+    #[test]
+    fn what_is_missing_round_trips() {
+        for many in [0, 1, MAX_MISSING] {
+            let missing = Missing {
+                link: Header {
+                    sequence: 4,
+                    to: None,
+                    from: id(1),
+                },
+                stream: 2,
+                round: 3,
+                ranges: core::array::from_fn(|n| {
+                    let first = n as u16 * 40;
+                    (n < many).then_some(Range { first, count: 3 })
+                }),
+            };
+            let frame = missing.frame().unwrap();
+            assert_eq!(Missing::parse(&frame), Ok(missing));
+            for short in 0..frame.len() {
+                let cut = Missing::parse(&frame[..short]);
+                assert_ne!(cut, Ok(missing));
+            }
         }
     }
 

@@ -23,6 +23,7 @@ mod report;
 mod row;
 mod site;
 mod spec;
+mod stages;
 mod streams;
 #[cfg(test)]
 mod tests;
@@ -45,6 +46,7 @@ pub use report::Report;
 pub use row::{csv, Row, Value};
 pub use site::{faithful_survey, Site, Sites};
 pub use spec::{Experiment, Quick, Run, SpecError};
+pub use stages::Stages;
 pub use streams::{StreamBounds, Streams};
 pub use transfers::{Explained, ExplainedTransfer, Floors, Mishap, RouteSpec, Transfers};
 
@@ -203,6 +205,7 @@ pub fn run(
         Run::Convergecast(c) => c.rows(seeds, sites, &ticker),
         Run::Neighbourhood(n) => n.rows(seeds, sites, &ticker),
         Run::Streams(s) => s.rows(seeds, sites, &ticker),
+        Run::Stages(s) => s.rows(seeds, sites, &ticker),
         Run::StreamBounds(b) => b.rows(seeds, &ticker),
     }
 }
@@ -243,6 +246,7 @@ impl Run {
             Self::Convergecast(c) => c.parts(),
             Self::Neighbourhood(n) => n.parts(),
             Self::Streams(s) => s.parts(),
+            Self::Stages(s) => s.parts(),
             Self::StreamBounds(_) => 1,
         }
     }

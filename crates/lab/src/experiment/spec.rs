@@ -10,6 +10,7 @@ use super::metric::MetricSpec;
 use super::neighbourhood::Neighbourhood;
 use super::network::Network;
 use super::overhead::Overhead;
+use super::stages::Stages;
 use super::streams::{StreamBounds, Streams};
 use super::transfers::Transfers;
 use serde::Deserialize;
@@ -75,6 +76,8 @@ pub enum Run {
     Neighbourhood(Neighbourhood),
     /// Streams over paths of nodes with two radios, and what they are compared to.
     Streams(Box<Streams>),
+    /// P3 over two radios beside protocols over single paths.
+    Stages(Box<Stages>),
     /// What such streams can carry at best, in closed form.
     StreamBounds(StreamBounds),
 }
@@ -93,6 +96,7 @@ impl Run {
             Self::Convergecast(c) => c.check(),
             Self::Neighbourhood(n) => n.check(),
             Self::Streams(s) => s.check(),
+            Self::Stages(s) => s.check(),
             Self::StreamBounds(b) => b.check(),
         }
     }
@@ -110,6 +114,7 @@ impl Run {
             Self::Convergecast(c) => c.testbed = name,
             Self::Neighbourhood(n) => n.testbed = name,
             Self::Streams(s) => s.testbed = name,
+            Self::Stages(s) => s.testbed = name,
             Self::StreamBounds(_) => {}
         }
         self
@@ -128,6 +133,7 @@ impl Run {
             | Self::Convergecast(_)
             | Self::Neighbourhood(_)
             | Self::Streams(_)
+            | Self::Stages(_)
             | Self::StreamBounds(_) => {}
         }
         self
@@ -250,6 +256,7 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "fastforward/twostreams.toml",
     "fastforward/bus.toml",
     "fastforward/window.toml",
+    "fastforward/p3dual.toml",
 ];
 
 impl Experiment {

@@ -30,7 +30,7 @@ struct Watched<'a> {
 }
 
 /// Nodes are asleep for so long before the first call.
-const BEFORE: Duration = Duration::from_secs(2);
+pub(super) const BEFORE: Duration = Duration::from_secs(2);
 /// A stream that ended at its sink may still be ending at other nodes.
 const AFTER: Duration = Duration::from_millis(1500);
 

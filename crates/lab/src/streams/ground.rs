@@ -6,7 +6,8 @@ use crate::testbed::{Board as BoardKind, Testbed};
 use std::str::FromStr;
 use std::sync::Arc;
 use thalweg_medium::{EarId, Environment};
-use thalweg_planner::streams::{Radio, Radios, StreamPlan, StreamRequest};
+use thalweg_planner::stages::StagePlan;
+use thalweg_planner::streams::{Radio, Radios, StreamError, StreamPlan, StreamRequest};
 use thalweg_protocols::fastforward::Config;
 use thalweg_sim::{boards, Board};
 use thalweg_units::{Channel, Channel900, Db, Dbm, NodeId, Tuning};
@@ -162,6 +163,18 @@ impl Ground {
         others: &[StreamPlan],
     ) -> Result<StreamPlan, StreamFailure> {
         Ok(request.plan(&*self.links, others)?)
+    }
+    /// The path of `plan` broadened to at most `paths` paths of its length.
+    ///
+    /// # Errors
+    /// [`StreamFailure::Plan`].
+    pub fn stages(&self, plan: &StreamPlan, paths: usize) -> Result<StagePlan, StreamFailure> {
+        let ends = (plan.nodes.first().copied(), plan.nodes.last().copied());
+        let (Some(source), Some(sink)) = ends else {
+            return Err(StreamError::Path.into());
+        };
+        let request = self.request(source, sink, None);
+        Ok(request.stages(&*self.links, plan, paths)?)
     }
     /// Channels for the path of `plan` on the first radio alone, as `links` knows it: the clearest there
     /// are. None where the path cannot be planned.

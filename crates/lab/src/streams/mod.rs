@@ -10,11 +10,13 @@ mod collect;
 mod dual;
 mod ground;
 mod outcome;
+mod p3dual;
 mod pip;
 
 pub use collect::{collect, Collected, Order};
 pub use ground::{Ground, Loss};
 pub use outcome::{LinkReport, Outcome};
+pub use p3dual::{run_stages, Pace, StagesOutcome};
 
 use crate::transfer::SessionError;
 use serde::Deserialize;

@@ -4,6 +4,7 @@
 
 mod baselines;
 mod ends;
+mod p3dual;
 mod promises;
 
 use std::ops::ControlFlow::Continue;

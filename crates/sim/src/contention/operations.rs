@@ -192,7 +192,11 @@ impl Inner {
                 SimTime::from_nanos(sfd.as_nanos())
                     .saturating_sub(self.board.chip.phy.sfd_offset()),
             ),
-            When::AfterRx(gap) => match self.nodes[n].last_rx_end {
+            // These nodes have one radio.
+            When::AfterRxOn { radio, .. } if radio != RadioId(0) => {
+                return self.refuse(n, shot.op, Refusal::Empty)
+            }
+            When::AfterRx(gap) | When::AfterRxOn { gap, .. } => match self.nodes[n].last_rx_end {
                 Some(end) => Some(SimTime::from_nanos(end) + gap),
                 None => return self.refuse(n, shot.op, Refusal::Empty),
             },

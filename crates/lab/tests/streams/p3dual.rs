@@ -1,0 +1,65 @@
+//! P3 over two radios: all arrives, in rounds, at the pace that board and bus allow.
+
+use super::{object, path, row};
+use std::ops::ControlFlow::Continue;
+use thalweg_lab::streams::{run_stages, Ground, Loss, Pace, StagesOutcome, Terms};
+use thalweg_units::{BitRate, NodeId};
+
+fn go(ground: &Ground, hops: usize, packets: usize) -> StagesOutcome {
+    let plan = ground.stages(&path(ground, hops), 1).unwrap();
+    let object = object(packets);
+    run_stages(ground, &plan, &object, &Terms::default(), 1, &mut |_| {
+        Continue(())
+    })
+    .unwrap()
+}
+
+#[test]
+fn the_pace_is_that_of_bus_and_air_whatever_the_number_of_hops() {
+    let ground = row(1);
+    let pace = Pace::of(&ground.board, 100);
+    // 3904 on the air; 363 to copy, 100 to strobe, 17 to turn round, 4 for an interrupt, 20 to spare.
+    assert!((4_407_000..4_409_000).contains(&pace.cycle.as_nanos()));
+    let most = BitRate::of_bytes(122, pace.cycle).kbps();
+    for hops in [1, 2, 4, 6] {
+        let got = go(&ground, hops, 200);
+        assert!(got.stream.verified, "{got:?}");
+        assert_eq!(got.stream.received, 200);
+        let kbps = got.stream.throughput().kbps();
+        assert!(kbps <= most * 1.001, "{kbps} of {most}");
+        assert!(kbps > most * 0.9, "{hops} hops: {kbps} of {most}");
+    }
+}
+
+#[test]
+fn what_is_lost_comes_again_in_rounds() {
+    let loss = Loss {
+        from: NodeId::new(3).unwrap(),
+        to: NodeId::new(2).unwrap(),
+        share: 0.3,
+    };
+    let ground = row(1).with_losses(&[loss], 116).unwrap();
+    let got = go(&ground, 4, 100);
+    assert!(got.stream.verified, "{got:?}");
+    assert!(got.stream.rounds > 1);
+    assert!(got.first_round.is_some_and(|r| (0.5..0.9).contains(&r)));
+    assert!(got.source_sent > 110 && got.source_sent < 200);
+}
+
+#[test]
+fn a_sink_out_of_reach_ends_in_silence() {
+    let loss = |from, to| Loss {
+        from: NodeId::new(from).unwrap(),
+        to: NodeId::new(to).unwrap(),
+        share: 0.99,
+    };
+    // Of the frames' symbols so many are hit that not even short ones get through.
+    let cut = [loss(2, 1), loss(3, 1), loss(1, 2), loss(1, 3)];
+    let mut ground = row(1);
+    for _ in 0..12 {
+        ground = ground.with_losses(&cut, 20).unwrap();
+    }
+    let got = go(&ground, 2, 20);
+    assert!(!got.stream.verified);
+    assert_eq!(got.stream.source_end, "silent");
+}
