@@ -1,11 +1,9 @@
-//! FastForward: bulk data over nodes with two radios, received on one and sent on on the other
-//! (Ekbatanifard, Sommer, Kusy, Iyer and Langendoen).
+//! FastForward (Ekbatanifard et al.): bulk data received on one radio of a node and sent on on the other.
 //!
 //! Owns a node: asleep on a calling channel, called into a stream, source, relay or sink of up to two
 //! streams, asleep again. One link's sending is in `sender.rs`, one stream's part in `part.rs`. Time
 //! base: the node's clock. Invariants: each packet is handed to the sink's store once; a stream ends at
-//! every node, in one [`Event::Ended`]. Does not choose paths or channels. Tests: `tests.rs`, and
-//! `crates/lab/tests/streams/`.
+//! every node, in one [`Event::Ended`]. Chooses no paths or channels. Tests: `tests.rs`, `lab/tests/streams/`.
 
 mod config;
 mod orders;
@@ -31,10 +29,9 @@ use thalweg_wire::FrameBuf;
 
 /// Streams that a node takes part in at once: a sink's two (section III-A).
 pub const STREAMS: usize = 2;
-/// The sender's number of a call; those below are streams'.
+/// A call's sender; those below are streams'.
 const CALLING: u8 = STREAMS as u8;
-/// How long a node that was called waits before it goes on: until the call would have come again, were
-/// its acknowledgement lost.
+/// How long a called node waits: until the call would have come again, were its acknowledgement lost.
 const SETTLING: Duration = Duration::from_millis(20);
 
 /// A call that is passed on towards the source.
