@@ -4,7 +4,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use thalweg_lab::streams::{Carrier, Loss, Version};
+use thalweg_lab::streams::{Carrier, Version};
+use thalweg_lab::testbed::Loss;
 use thalweg_lab::variant::Variant;
 use thalweg_units::{Channel, NodeId};
 
@@ -93,8 +94,8 @@ pub(crate) struct CollectArgs {
     /// Use paths of exactly this many hops [default: the shortest with enough paths].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
     pub(crate) hops: Option<u8>,
-    /// Lose this share of what one node sends at another, such as 3-4:0.2; may be given again. For
-    /// streams.
+    /// Lose this share of what one node sends at another, such as 3-4:0.2; may be given again. It
+    /// begins after the survey: no plan knows of it.
     #[arg(long, value_name = "FROM-TO:SHARE")]
     pub(crate) loss: Vec<Loss>,
     /// The seed of everything random; the same seed gives the same result.
@@ -306,6 +307,10 @@ pub(crate) struct RunArgs {
     /// Run it in this network instead of its own: a built-in name or a file.
     #[arg(long, value_name = "NAME|FILE", value_parser = values::name)]
     pub(crate) testbed: Option<String>,
+    /// Lose this share of what one node sends at another, such as 3-4:0.2; may be given again. It
+    /// begins after the survey, but where a whole network is emptied.
+    #[arg(long, value_name = "FROM-TO:SHARE")]
+    pub(crate) loss: Vec<Loss>,
     /// Draw so many routes (or links, or sources) per seed [default: the experiment's].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) routes: Option<u32>,

@@ -209,6 +209,30 @@ fn plan_writes_its_pictures_and_testbed_its_map() {
     );
 }
 
+/// What goes over one radio's routes loses what it is told to lose, and brings all of it.
+#[test]
+fn losses_on_a_link_cost_rounds_and_no_object() {
+    let protocols = "p3 pip pip-hopping cit p3-planned p3-adaptive p3-fountain p3-slim p3-best";
+    for protocol in protocols.split(' ') {
+        let dir = tempfile::tempdir().unwrap();
+        let plain = ["collect", "--testbed", "pair", "--bytes", "9000", "--json"];
+        let plain = [&plain[..], &["--protocol", protocol]].concat();
+        let told = |args: &[&str]| -> Value {
+            serde_json::from_slice(&run(dir.path(), args).stdout).unwrap()
+        };
+        let (without, with) = (
+            told(&plain),
+            told(&[&plain[..], &["--loss", "2-1:0.3"]].concat()),
+        );
+        assert_eq!(with["verified"], true, "{protocol}");
+        // The same survey, the same plan, and what the link loses to repair.
+        assert_eq!(with["survey"], without["survey"], "{protocol}");
+        assert_eq!(with["predicted"], without["predicted"], "{protocol}");
+        let time = |report: &Value| report["duration_s"].as_f64().unwrap();
+        assert!(time(&with) > 1.15 * time(&without), "{protocol}: {with}");
+    }
+}
+
 #[test]
 fn an_object_streams_over_nodes_with_two_radios() {
     let dir = tempfile::tempdir().unwrap();
@@ -242,6 +266,39 @@ fn an_object_streams_over_nodes_with_two_radios() {
 }
 
 #[test]
+fn losses_are_on_links_that_are_there() {
+    let dir = tempfile::tempdir().unwrap();
+    for (args, wanted) in [
+        ("collect --testbed pair --loss 1-7:0.2", "no node 7"),
+        (
+            "collect --testbed office12 --protocol fastforward --loss 1-99:0.2",
+            "no node 99",
+        ),
+        (
+            "collect --testbed links.csv --loss 1-3:0.2",
+            "does not hear node 1",
+        ),
+        ("run p3.sizes --testbed pair --loss 9-1:0.2", "no node 9"),
+        ("run p3.sizes --loss 3-4:2", "a share from 0 to 0.99"),
+        (
+            "run fusion.fig5_2 --loss 1-2:0.5",
+            "--loss is not for experiments of its kind",
+        ),
+    ] {
+        fs::write(
+            dir.path().join("links.csv"),
+            "src,dst,channel,prr\n1,2,26,1\n2,1,26,1\n2,3,26,1\n",
+        )
+        .unwrap();
+        let args: Vec<&str> = args.split(' ').collect();
+        let output = thalweg(dir.path(), &args).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {stderr}");
+        assert!(stderr.contains(wanted), "{args:?}: {stderr}");
+    }
+}
+
+#[test]
 fn streams_say_what_they_are_not_for() {
     let dir = tempfile::tempdir().unwrap();
     for (args, wanted) in [
@@ -249,10 +306,6 @@ fn streams_say_what_they_are_not_for() {
         (
             "collect --protocol fastforward --all-nodes",
             "--all-nodes is not for streams",
-        ),
-        (
-            "collect --testbed pair --loss 1-2:0.2",
-            "--loss is for streams",
         ),
         (
             "collect --testbed office12 --protocol lpht --loss 1-2",

@@ -13,11 +13,13 @@ mod outcome;
 mod p3dual;
 mod pip;
 
+pub use crate::testbed::Loss;
 pub use collect::{collect, Collected, Order};
-pub use ground::{Ground, Loss};
+pub use ground::Ground;
 pub use outcome::{LinkReport, Outcome};
 pub use p3dual::{run_stages, Pace, StagesOutcome};
 
+use crate::testbed::LossError;
 use crate::transfer::SessionError;
 use serde::Deserialize;
 use std::ops::ControlFlow;
@@ -39,6 +41,9 @@ pub enum StreamFailure {
         /// Why not.
         why: String,
     },
+    /// A loss on a link that is not there.
+    #[error(transparent)]
+    Loss(#[from] LossError),
     /// There is no plan.
     #[error(transparent)]
     Plan(#[from] StreamError),
@@ -59,7 +64,10 @@ pub enum StreamFailure {
 impl StreamFailure {
     /// Whether what was asked for is to blame, not what happened then.
     pub const fn is_input(&self) -> bool {
-        matches!(self, Self::Unfit { .. } | Self::Plan(_) | Self::Board(_))
+        matches!(
+            self,
+            Self::Unfit { .. } | Self::Loss(_) | Self::Plan(_) | Self::Board(_)
+        )
     }
 }
 
