@@ -107,7 +107,8 @@ pub(crate) struct CollectArgs {
     /// Write every frame on the air to this file (pcapng, for Wireshark).
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
-    /// Say where packets were lost, stage by stage, and why; with a file, draw it as SVG too.
+    /// Say where packets were lost, stage by stage (of streams: why links repeated them), and why; with
+    /// a file, draw it as SVG too.
     #[arg(long, value_name = "SVG", num_args = 0..=1, require_equals = true, conflicts_with = "all_nodes")]
     pub(crate) explain: Option<Option<PathBuf>>,
     /// Print the result as one JSON object.

@@ -6,10 +6,13 @@ use std::sync::Arc;
 use serde::Serialize;
 use thalweg_lab::collect::{random_object, Object};
 use thalweg_lab::store::{NewTransfer, Store};
-use thalweg_lab::streams::{self, Carrier, Collected, Order, Progress, StreamFailure};
+use thalweg_lab::streams::{
+    self, Carrier, Collected, Onlookers, Order, Progress, Recorder, StreamFailure, StreamMap,
+};
 use thalweg_lab::testbed::Testbed;
 
 use crate::args::CollectArgs;
+use crate::capture::Capture;
 use crate::failure::Failure;
 use crate::job::{store_failure, Watch};
 use crate::output;
@@ -25,8 +28,6 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     let single_radio = [
         (args.all_nodes, "--all-nodes"),
-        (args.pcap.is_some(), "--pcap"),
-        (args.explain.is_some(), "--explain"),
         (args.paths.is_some(), "--paths"),
         (args.hops.is_some(), "--hops"),
         (args.channels.is_some(), "--channels"),
@@ -50,6 +51,12 @@ pub(crate) fn run(
         losses: args.loss.clone(),
         seed: args.seed,
     };
+    let capture = args.pcap.as_deref().map(Capture::create).transpose()?;
+    let frames = capture.as_ref().map(|c| c.frames(&order.testbed.nodes));
+    let mut onlookers = Onlookers {
+        capture: frames.transpose().map_err(Failure::job)?,
+        recorder: args.explain.as_ref().map(|_| Recorder::default()),
+    };
     let mut observer = |at: Progress| {
         let detail = format!("{:.1} kbit/s", at.kbps);
         let (done, total) = (u64::from(at.received), u64::from(at.packets));
@@ -59,8 +66,19 @@ pub(crate) fn run(
             false => ControlFlow::Continue(()),
         }
     };
-    let collected = streams::collect(&order, &bytes, &mut observer).map_err(failure)?;
+    let collected = streams::collect(&order, &bytes, &mut observer, &mut onlookers);
+    let collected = collected.map_err(|why| {
+        let broken = capture.as_ref().and_then(Capture::failure);
+        broken.unwrap_or_else(|| failure(why))
+    })?;
     watch.reporter.finish();
+    let map = onlookers.recorder.take().map(Recorder::finish);
+    if let (Some(Some(path)), Some(map)) = (&args.explain, &map) {
+        output::write_file(path, &map.to_svg())?;
+    }
+    if let Some(capture) = capture {
+        capture.finish()?;
+    }
     let mut store = Store::open(&args.out).map_err(store_failure)?;
     let report = serde_json::to_string(&collected).map_err(Failure::job)?;
     let new = NewTransfer {
@@ -80,9 +98,15 @@ pub(crate) fn run(
         output::print_json(&Printed {
             collected: &collected,
             stored: stored.as_ref().map(|(path, _)| path),
+            explain: map.as_ref(),
         })?;
     } else {
-        output::print(&text(&collected, stored.as_ref()))?;
+        let mut text = text(&collected, stored.as_ref());
+        if let Some(map) = &map {
+            text.push('\n');
+            text.push_str(&map.to_text());
+        }
+        output::print(&text)?;
     }
     match collected.record.verified {
         true => Ok(()),
@@ -101,6 +125,8 @@ struct Printed<'a> {
     #[serde(flatten)]
     collected: &'a Collected,
     stored: Option<&'a String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explain: Option<&'a StreamMap>,
 }
 
 fn failure(failure: StreamFailure) -> Failure {

@@ -299,6 +299,31 @@ fn losses_are_on_links_that_are_there() {
 }
 
 #[test]
+fn a_stream_shows_its_frames_and_why_it_repeated_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let args = "collect --testbed office12 --protocol fastforward --bytes 20000 --loss 3-1:0.3";
+    let plain: Vec<&str> = args.split(' ').collect();
+    let without = String::from_utf8(run(dir.path(), &plain).stdout).unwrap();
+    let watched = [&plain[..], &["--explain=map.svg", "--pcap", "air.pcapng"]].concat();
+    let with = String::from_utf8(run(dir.path(), &watched).stdout).unwrap();
+    assert!(with.starts_with(&without), "the result is the same: {with}");
+    assert!(
+        with.contains("frames link by link") && with.contains("queue full"),
+        "{with}"
+    );
+    let svg = fs::read_to_string(dir.path().join("map.svg")).unwrap();
+    assert!(svg.starts_with("<svg") && svg.contains("queue, packets"));
+    assert!(fs::metadata(dir.path().join("air.pcapng")).unwrap().len() > 2 * 20_000);
+    let json = run(dir.path(), &[&plain[..], &["--explain", "--json"]].concat());
+    let report: Value = serde_json::from_slice(&json.stdout).unwrap();
+    let (link, counted) = (
+        &report["explain"]["links"][1],
+        &report["stream"]["links"][1],
+    );
+    assert_eq!(link["failed"]["external"], counted["retransmissions"]);
+}
+
+#[test]
 fn streams_say_what_they_are_not_for() {
     let dir = tempfile::tempdir().unwrap();
     for (args, wanted) in [

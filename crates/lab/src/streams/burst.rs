@@ -1,13 +1,13 @@
 //! Burst forwarding on the first radio of the same nodes, over the path of the plan.
 
 use super::dual::{air_bytes, Chain};
-use super::{Ground, LinkReport, Observer, Outcome, StreamFailure, Terms};
+use super::{Ground, LinkReport, Observer, Onlookers, Outcome, StreamFailure, Terms};
 use crate::transfer::Memory;
 use std::sync::Arc;
 use thalweg_planner::streams::StreamPlan;
 use thalweg_protocols::burst::{Burst, Command, Config, Event};
 use thalweg_sim::Network;
-use thalweg_units::{Channel, Duration, NodeId};
+use thalweg_units::{Channel, Duration, NodeId, Tuning};
 
 /// Runs each plan alone, one after the other: a radio that is one node's only one carries one stream.
 pub(super) fn run(
@@ -16,10 +16,11 @@ pub(super) fn run(
     terms: &Terms,
     seed: u64,
     observer: Observer<'_>,
+    onlookers: &mut Onlookers,
 ) -> Result<Vec<Outcome>, StreamFailure> {
     let mut outcomes = Vec::new();
     for (plan, object) in plans {
-        outcomes.push(one(ground, plan, object, terms, seed, observer)?);
+        outcomes.push(one(ground, plan, object, terms, seed, observer, onlookers)?);
     }
     Ok(outcomes)
 }
@@ -31,6 +32,7 @@ fn one(
     terms: &Terms,
     seed: u64,
     observer: Observer<'_>,
+    onlookers: &mut Onlookers,
 ) -> Result<Outcome, StreamFailure> {
     let ids: Vec<NodeId> = ground.testbed.nodes.iter().map(|n| n.id).collect();
     let engines = (ids.iter())
@@ -60,6 +62,11 @@ fn one(
         };
         net.command(*node, Command::Join(config));
     }
+    let sent_on = StreamPlan {
+        nodes: plan.nodes.clone(),
+        links: channels.iter().copied().map(Tuning::Ghz2_4).collect(),
+    };
+    onlookers.attach(&mut net, ground, terms.carrier.name(), &sent_on)?;
     let source = plan.nodes.first().copied().unwrap_or(0);
     let store = net.engine_mut(source).store_mut();
     store.offer(Arc::from(object));

@@ -1,6 +1,8 @@
 //! One object over a stream, from a node to the base station: the main job on nodes with two radios.
 
-use super::{run, Carrier, Ground, Loss, Observer, Outcome, StreamFailure, Terms};
+use super::{
+    run_watched, Carrier, Ground, Loss, Observer, Onlookers, Outcome, StreamFailure, Terms,
+};
 use crate::store::TransferRecord;
 use crate::testbed::Testbed;
 use serde::Serialize;
@@ -66,7 +68,7 @@ pub struct Collected {
 /// The application asks for what is missing as often as this.
 const REPAIRS: u32 = 40;
 
-/// Fetches `object`.
+/// Fetches `object`; the stream is the same whoever looks on.
 ///
 /// # Errors
 /// [`StreamFailure`].
@@ -74,6 +76,7 @@ pub fn collect(
     order: &Order,
     object: &[u8],
     observer: Observer<'_>,
+    onlookers: &mut Onlookers,
 ) -> Result<Collected, StreamFailure> {
     let testbed = &order.testbed;
     let unfit = |why: String| StreamFailure::Unfit {
@@ -105,10 +108,8 @@ pub fn collect(
     let path: Vec<u16> = ground.ids(&plan).iter().map(|id| id.get()).collect();
     let hops = plan.links.len() as u32;
     let (source, seed) = (plan.nodes[0], derive(order.seed, "stream", &[]));
-    let mut outcomes = run(&ground, &[(plan, object.to_vec())], &terms, seed, observer)?;
-    let Some(outcome) = outcomes.pop() else {
-        return Err(unfit("nothing was run".to_owned()));
-    };
+    let plan = (plan, object.to_vec());
+    let outcome = run_watched(&ground, &plan, &terms, seed, observer, onlookers)?;
     let time = Duration::from_nanos((outcome.seconds * 1e9) as u64);
     let goodput = BitRate::of_bytes(object.len() as u64, time).kbps();
     let id = |n: usize| testbed.id_of(n).unwrap_or(testbed.sink);

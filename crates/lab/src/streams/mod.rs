@@ -8,6 +8,7 @@
 mod burst;
 mod collect;
 mod dual;
+mod explain;
 mod ground;
 mod outcome;
 mod p3dual;
@@ -15,6 +16,7 @@ mod pip;
 
 pub use crate::testbed::Loss;
 pub use collect::{collect, Collected, Order};
+pub use explain::{LinkMap, Recorder, StreamMap, Why};
 pub use ground::Ground;
 pub use outcome::{LinkReport, Outcome};
 pub use p3dual::{run_stages, Pace, StagesOutcome};
@@ -23,11 +25,11 @@ use crate::testbed::LossError;
 use crate::transfer::SessionError;
 use serde::Deserialize;
 use std::ops::ControlFlow;
+use thalweg_engine::Engine;
 use thalweg_planner::streams::{StreamError, StreamPlan};
-pub use thalweg_protocols::fastforward::Version;
-
 use thalweg_protocols::fastforward::Config;
-use thalweg_sim::{Bus, Fault, NetworkError, SimError};
+pub use thalweg_protocols::fastforward::Version;
+use thalweg_sim::{Bus, Capture, Fault, Network, NetworkError, SimError};
 use thalweg_units::Duration;
 
 /// Why there is nothing to say of a stream.
@@ -182,6 +184,57 @@ pub struct Progress {
 /// Told of progress; may break off.
 pub type Observer<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
+/// Who looks on besides: nothing of a run changes by it.
+#[derive(Default)]
+pub struct Onlookers {
+    /// What the air of the first plan is written to.
+    pub capture: Option<Box<dyn Capture>>,
+    /// Who notes what the links of the first plan do.
+    pub recorder: Option<Recorder>,
+}
+
+impl Onlookers {
+    /// Lets them look at `net`, which carries `plan`.
+    fn attach<E: Engine>(
+        &mut self,
+        net: &mut Network<E>,
+        ground: &Ground,
+        protocol: &str,
+        plan: &StreamPlan,
+    ) -> Result<(), StreamFailure> {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.attach(net, ground, protocol, plan);
+        }
+        if self.capture.is_some() {
+            net.capture(self.capture.take()).map_err(SimError::from)?;
+        }
+        Ok(())
+    }
+}
+
+/// [`run`] of one plan, with onlookers.
+///
+/// # Errors
+/// [`StreamFailure`].
+pub fn run_watched(
+    ground: &Ground,
+    plan: &(StreamPlan, Vec<u8>),
+    terms: &Terms,
+    seed: u64,
+    observer: Observer<'_>,
+    onlookers: &mut Onlookers,
+) -> Result<Outcome, StreamFailure> {
+    let plans = std::slice::from_ref(plan);
+    let outcomes = run_before(ground, plans, terms, seed, observer, onlookers)?;
+    outcomes
+        .into_iter()
+        .next()
+        .ok_or_else(|| StreamFailure::Unfit {
+            testbed: ground.testbed.name.clone(),
+            why: "nothing was run".to_owned(),
+        })
+}
+
 /// Runs `plans` at the same time over `ground`, each carrying the object beside it, and says what
 /// became of each. `seed` draws what differs between runs on the same ground.
 ///
@@ -194,9 +247,28 @@ pub fn run(
     seed: u64,
     observer: Observer<'_>,
 ) -> Result<Vec<Outcome>, StreamFailure> {
+    let mut nobody = Onlookers::default();
+    run_before(ground, plans, terms, seed, observer, &mut nobody)
+}
+
+fn run_before(
+    ground: &Ground,
+    plans: &[(StreamPlan, Vec<u8>)],
+    terms: &Terms,
+    seed: u64,
+    observer: Observer<'_>,
+    onlookers: &mut Onlookers,
+) -> Result<Vec<Outcome>, StreamFailure> {
     match terms.carrier {
-        Carrier::FastForward(version) => dual::run(ground, plans, terms, version, seed, observer),
-        Carrier::Burst => burst::run(ground, plans, terms, seed, observer),
+        Carrier::FastForward(version) => {
+            let run = dual::Run {
+                ground,
+                terms,
+                version,
+            };
+            run.go(plans, seed, observer, onlookers)
+        }
+        Carrier::Burst => burst::run(ground, plans, terms, seed, observer, onlookers),
         Carrier::Pip => pip::run(ground, plans, terms, seed, observer),
     }
 }

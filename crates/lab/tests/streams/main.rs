@@ -4,6 +4,7 @@
 
 mod baselines;
 mod ends;
+mod explain;
 mod p3dual;
 mod promises;
 
