@@ -368,13 +368,15 @@ pub(crate) struct ReproduceArgs {
 /// What radio, bus and microcontroller of forwarding nodes do over time.
 ///
 /// A chain forwards packets at its highest rate without loss; one packet's time is shown, beginning
-/// when the source sends it: by default with copying and with conditional immediate transmission.
+/// when the source sends it: by default with copying and with conditional immediate transmission. A
+/// stream sets its own pace.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   thalweg timeline                                   two hops, copying and conditional
   thalweg timeline --hops 4 --forwarding conditional --svg cit.svg
   thalweg timeline --one-channel --show 1,2 --interval-us 30000
+  thalweg timeline --forwarding fastforward --hops 3        both radios, the bus, the microcontroller
   thalweg timeline --board my-board.toml --payload 40 --json")]
 pub(crate) struct TimelineArgs {
     /// Hops of the chain.
@@ -391,13 +393,13 @@ pub(crate) struct TimelineArgs {
     /// All hops on one channel [default: each has its own].
     #[arg(long)]
     pub(crate) one_channel: bool,
-    /// The nodes' board: a built-in name or a TOML file.
-    #[arg(long, value_name = "NAME|FILE", default_value = "telosb-contiki", value_parser = values::name)]
-    pub(crate) board: String,
-    /// The network, whose first nodes are the chain.
-    #[arg(long, value_name = "NAME|FILE", default_value = "ring12", value_parser = values::name)]
-    pub(crate) testbed: String,
-    /// Payload bytes of a packet, 0 to 117.
+    /// The nodes' board: a built-in name or a TOML file [default: telosb-contiki; streams run on opal].
+    #[arg(long, value_name = "NAME|FILE", value_parser = values::name)]
+    pub(crate) board: Option<String>,
+    /// The network, whose first nodes are the chain [default: ring12, of streams office12].
+    #[arg(long, value_name = "NAME|FILE", value_parser = values::name)]
+    pub(crate) testbed: Option<String>,
+    /// Payload bytes of a packet, 0 to 117; of streams 111 at most.
     #[arg(long, value_name = "BYTES", default_value_t = 117, value_parser = clap::value_parser!(u8).range(0..=117))]
     pub(crate) payload: u8,
     /// From packet to packet, in microseconds [default: the shortest without loss].
@@ -432,4 +434,6 @@ pub(crate) enum ForwardingArg {
     Resending,
     /// Conditional immediate transmission.
     Conditional,
+    /// A stream over two radios (FastForward).
+    Fastforward,
 }

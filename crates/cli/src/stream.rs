@@ -56,6 +56,7 @@ pub(crate) fn run(
     let mut onlookers = Onlookers {
         capture: frames.transpose().map_err(Failure::job)?,
         recorder: args.explain.as_ref().map(|_| Recorder::default()),
+        ..Onlookers::default()
     };
     let mut observer = |at: Progress| {
         let detail = format!("{:.1} kbit/s", at.kbps);

@@ -13,6 +13,6 @@ mod tests;
 mod timeline;
 
 pub use chain::{Bench, Chain, ChainError, Channels, ForwardingName, Nodes, Trial};
-pub use timeline::{timelines_svg, Bar, Timeline};
+pub use timeline::{timelines_svg, Bar, SpanLog, Timeline};
 
 pub use thalweg_engine::Cca;

@@ -13,6 +13,7 @@ mod ground;
 mod outcome;
 mod p3dual;
 mod pip;
+mod timeline;
 
 pub use crate::testbed::Loss;
 pub use collect::{collect, Collected, Order};
@@ -20,7 +21,9 @@ pub use explain::{LinkMap, Recorder, StreamMap, Why};
 pub use ground::Ground;
 pub use outcome::{LinkReport, Outcome};
 pub use p3dual::{run_stages, Pace, StagesOutcome};
+pub use timeline::timeline;
 
+use crate::forwarding::SpanLog;
 use crate::testbed::LossError;
 use crate::transfer::SessionError;
 use serde::Deserialize;
@@ -31,6 +34,7 @@ use thalweg_protocols::fastforward::Config;
 pub use thalweg_protocols::fastforward::Version;
 use thalweg_sim::{Bus, Capture, Fault, Network, NetworkError, SimError};
 use thalweg_units::Duration;
+use thalweg_wire::stream;
 
 /// Why there is nothing to say of a stream.
 #[derive(Debug, thiserror::Error)]
@@ -191,6 +195,8 @@ pub struct Onlookers {
     pub capture: Option<Box<dyn Capture>>,
     /// Who notes what the links of the first plan do.
     pub recorder: Option<Recorder>,
+    /// Who notes what its nodes' radios and microcontrollers do.
+    pub spans: Option<SpanLog>,
 }
 
 impl Onlookers {
@@ -204,6 +210,11 @@ impl Onlookers {
     ) -> Result<(), StreamFailure> {
         if let Some(recorder) = &mut self.recorder {
             recorder.attach(net, ground, protocol, plan);
+        }
+        if let Some(spans) = &self.spans {
+            spans.watch(net, &plan.nodes, |mpdu| {
+                stream::Packet::parse(mpdu).ok().map(|packet| packet.number)
+            });
         }
         if self.capture.is_some() {
             net.capture(self.capture.take()).map_err(SimError::from)?;

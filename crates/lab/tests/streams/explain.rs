@@ -2,7 +2,7 @@
 //! put there.
 
 use super::*;
-use thalweg_lab::streams::{run_watched, Loss, Onlookers, Recorder, StreamMap, Why};
+use thalweg_lab::streams::{run_watched, timeline, Loss, Onlookers, Recorder, StreamMap, Why};
 use thalweg_sim::{Capture, CaptureError, Captured};
 use thalweg_units::Tuning;
 
@@ -13,8 +13,8 @@ fn watched(
     carrier: Carrier,
 ) -> (Outcome, StreamMap) {
     let mut onlookers = Onlookers {
-        capture: None,
         recorder: Some(Recorder::default()),
+        ..Onlookers::default()
     };
     let (plan, terms) = ((plan.clone(), object(packets)), terms(carrier));
     let got = run_watched(
@@ -121,7 +121,7 @@ fn a_capture_has_the_frames_of_both_radios() {
     let bands = Bands::default();
     let mut onlookers = Onlookers {
         capture: Some(Box::new(bands.clone())),
-        recorder: None,
+        ..Onlookers::default()
     };
     let plan = (path(&ground, 2), object(40));
     run_watched(
@@ -135,4 +135,40 @@ fn a_capture_has_the_frames_of_both_radios() {
     .unwrap();
     // Packets and their acknowledgements, sent and received, on a link of each band.
     assert!(bands.0.lock().unwrap().iter().all(|frames| *frames >= 160));
+}
+
+#[test]
+fn a_timeline_shows_both_radios_at_work_at_once() {
+    let ground = row(1);
+    let plan = path(&ground, 3);
+    let shown = timeline(&ground, &plan, &terms(FULL), 1, None).unwrap();
+    assert!(
+        (5100.0..5200.0).contains(&shown.interval_us),
+        "{}",
+        shown.title
+    );
+    let relay: Vec<_> = shown.bars.iter().filter(|b| b.place == 1).collect();
+    let of = |radio: u8, what: &str| {
+        let mut bars = relay
+            .iter()
+            .filter(|b| b.radio_number == radio && b.activity == what);
+        bars.find(|b| b.packet.is_some()).copied()
+    };
+    // It receives a packet on one radio while it sends the one before on the other.
+    let (in_on, out_on) = match of(0, "receive") {
+        Some(_) => (0, 1),
+        None => (1, 0),
+    };
+    let came: Vec<_> = (relay
+        .iter()
+        .filter(|b| b.activity == "receive" && b.packet.is_some()))
+    .collect();
+    assert!(came.iter().all(|b| b.radio_number == in_on));
+    let went = of(out_on, "transmit").unwrap();
+    assert!(came
+        .iter()
+        .any(|b| b.from_us < went.until_us && b.until_us > went.from_us));
+    let text = shown.to_text(118);
+    assert_eq!(text.lines().count(), 1 + 4 * 4 + 2, "{text}");
+    assert!(text.contains("2.4G") && text.contains("900M"));
 }
