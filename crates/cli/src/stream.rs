@@ -4,18 +4,21 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use serde::Serialize;
-use thalweg_lab::collect::{random_object, Object};
+use thalweg_lab::collect::{random_object, Object, SurveyCost};
 use thalweg_lab::store::{NewTransfer, Store};
 use thalweg_lab::streams::{
-    self, Carrier, Collected, Onlookers, Order, Progress, Recorder, StreamFailure, StreamMap,
+    self, Carrier, Collected, DualSurveyCost, Onlookers, Order, Recorder, StreamFailure, StreamMap,
+    Told,
 };
 use thalweg_lab::testbed::Testbed;
+use thalweg_lab::transfer::Step;
 
 use crate::args::CollectArgs;
 use crate::capture::Capture;
 use crate::failure::Failure;
 use crate::job::{store_failure, Watch};
 use crate::output;
+use crate::progress::Reporter;
 use crate::table::{Align, Table};
 
 /// Fetches one object over a stream, stores it and prints the result.
@@ -58,10 +61,8 @@ pub(crate) fn run(
         recorder: args.explain.as_ref().map(|_| Recorder::default()),
         ..Onlookers::default()
     };
-    let mut observer = |at: Progress| {
-        let detail = format!("{:.1} kbit/s", at.kbps);
-        let (done, total) = (u64::from(at.received), u64::from(at.packets));
-        watch.reporter.counted("packets", &detail, done, total);
+    let mut observer = |told: Told<'_>| {
+        note(&mut watch.reporter, told);
         match watch.interrupt.is_set() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
@@ -130,6 +131,53 @@ struct Printed<'a> {
     explain: Option<&'a StreamMap>,
 }
 
+fn note(reporter: &mut Reporter, told: Told<'_>) {
+    match told {
+        Told::Surveying { band, step } => match step {
+            Step::Measuring { turn, of } => {
+                let name = format!("measuring links at {band}");
+                reporter.counted(&name, "nodes", u64::from(turn), u64::from(of));
+            }
+            Step::Collecting { complete, of } => {
+                let name = format!("collecting link tables at {band}");
+                reporter.counted(&name, "tables", u64::from(complete), u64::from(of));
+            }
+            Step::WakingUp | Step::Packets { .. } => {}
+        },
+        Told::Planned { path } => {
+            let path: Vec<String> = path.iter().map(u16::to_string).collect();
+            reporter.step(&format!("path {}", path.join(" ")), "");
+        }
+        Told::Packets(at) => {
+            let detail = format!("packets, {:.1} kbit/s on the air", at.kbps);
+            let (done, total) = (u64::from(at.received), u64::from(at.packets));
+            reporter.counted("stream", &detail, done, total);
+        }
+    }
+}
+
+/// What the survey took, in a line.
+fn survey_line(survey: &DualSurveyCost) -> String {
+    let of = |cost: &SurveyCost| {
+        format!(
+            "measured in {:.1} s, collected in {:.1} s",
+            cost.measuring_s, cost.collecting_s
+        )
+    };
+    let mut line = format!("links at 2.4 GHz {}", of(&survey.ghz2_4));
+    if let Some(cost) = &survey.mhz900 {
+        line.push_str(&format!("; at 900 MHz {}", of(cost)));
+    }
+    let missing: usize = std::iter::once(&survey.ghz2_4)
+        .chain(&survey.mhz900)
+        .map(|cost| cost.missing.len())
+        .sum();
+    if missing > 0 {
+        line.push_str(&format!("; {missing} tables did not come in"));
+    }
+    line
+}
+
 fn failure(failure: StreamFailure) -> Failure {
     match failure.is_input() {
         true => Failure::input(failure),
@@ -142,6 +190,7 @@ fn text(c: &Collected, stored: Option<&(String, String)>) -> String {
     let path: Vec<String> = c.path.iter().map(u16::to_string).collect();
     let mut text = format!(
         "{}, seed {}: {} from node {} to node {} over {}\n\
+         {}\n\
          set up in {:.2} s; {} of {} packets in {:.2} s, {} rounds; on the air {:.1} kbit/s, goodput {:.1}\n\
          {:.2} J, {:.2} uJ a bit\n\n",
         r.testbed,
@@ -150,6 +199,7 @@ fn text(c: &Collected, stored: Option<&(String, String)>) -> String {
         r.source,
         r.sink,
         path.join(" "),
+        survey_line(&c.survey),
         s.setup_seconds,
         s.received,
         s.packets,

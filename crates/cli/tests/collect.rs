@@ -251,8 +251,17 @@ fn an_object_streams_over_nodes_with_two_radios() {
         "energy_j",
         "path",
         "stream",
+        "survey",
     ] {
         assert!(report.get(key).is_some(), "{key} is missing");
+    }
+    let survey = &report["survey"];
+    for band in ["ghz2_4", "mhz900"] {
+        let measuring = survey[band]["measuring_s"].as_f64().unwrap();
+        assert!(
+            measuring > 10.0 && survey[band]["links"].as_u64() > Some(20),
+            "{survey}"
+        );
     }
     for key in ["retransmissions", "withheld", "queue_peak", "queue_mean"] {
         assert!(

@@ -1,11 +1,14 @@
 //! One object over a stream, from a node to the base station: the main job on nodes with two radios.
 
 use super::{
-    run_watched, Carrier, Ground, Loss, Observer, Onlookers, Outcome, StreamFailure, Terms,
+    run_watched, Carrier, DualLinks, DualSurveyCost, Ground, Loss, Onlookers, Outcome, Progress,
+    StreamFailure, Terms,
 };
 use crate::store::TransferRecord;
 use crate::testbed::Testbed;
+use crate::transfer::Step;
 use serde::Serialize;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use thalweg_medium::random::derive;
 use thalweg_planner::streams::{Radios, StreamPlan};
@@ -63,19 +66,44 @@ pub struct Collected {
     pub throughput_kbps: f64,
     /// The path, node ids from source to sink.
     pub path: Vec<u16>,
+    /// What it took to know the links that the path was planned from.
+    pub survey: DualSurveyCost,
 }
+
+/// What is told while an object is fetched.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Told<'a> {
+    /// Links are measured, or tables collected, in this band.
+    Surveying {
+        /// Its name.
+        band: &'a str,
+        /// How far it is.
+        step: Step,
+    },
+    /// A path was found.
+    Planned {
+        /// Node ids from source to sink.
+        path: &'a [u16],
+    },
+    /// Packets arrive.
+    Packets(Progress),
+}
+
+/// Told of it; may break off.
+pub type CollectObserver<'a> = &'a mut dyn FnMut(Told<'_>) -> ControlFlow<()>;
 
 /// The application asks for what is missing as often as this.
 const REPAIRS: u32 = 40;
 
-/// Fetches `object`; the stream is the same whoever looks on.
+/// Has the network survey itself, plans a path from what it measured, and fetches `object` over it. The
+/// stream is the same whoever looks on.
 ///
 /// # Errors
 /// [`StreamFailure`].
 pub fn collect(
     order: &Order,
     object: &[u8],
-    observer: Observer<'_>,
+    observer: CollectObserver<'_>,
     onlookers: &mut Onlookers,
 ) -> Result<Collected, StreamFailure> {
     let testbed = &order.testbed;
@@ -96,8 +124,17 @@ pub fn collect(
     let source = order.from.map(index).transpose()?;
     let psdu = stream::HEADER_BYTES + usize::from(payload_bytes) + phy::FCS_BYTES;
     let ground = Ground::new(testbed.clone(), order.seed)?;
-    let plan = plan(&ground, order.carrier, source, sink)?;
-    let ground = ground.with_losses(&order.losses, psdu)?;
+    // Losses are on links that are there, which is known before anything takes time.
+    let lossy = ground.clone().with_losses(&order.losses, psdu)?;
+    let radios = match order.carrier {
+        Carrier::Burst | Carrier::Pip => Radios::First,
+        Carrier::FastForward(_) => Radios::Alternating,
+    };
+    let (links, survey) = DualLinks::measure(&ground, radios, sink, &mut |band, step| {
+        observer(Told::Surveying { band, step })
+    })?;
+    let plan = plan(&ground, &links, radios, source, sink)?;
+    let ground = lossy;
     let terms = Terms {
         carrier: order.carrier,
         payload_bytes,
@@ -106,10 +143,14 @@ pub fn collect(
         ..Terms::default()
     };
     let path: Vec<u16> = ground.ids(&plan).iter().map(|id| id.get()).collect();
+    if observer(Told::Planned { path: &path }).is_break() {
+        return Err(StreamFailure::Stopped);
+    }
     let hops = plan.links.len() as u32;
     let (source, seed) = (plan.nodes[0], derive(order.seed, "stream", &[]));
     let plan = (plan, object.to_vec());
-    let outcome = run_watched(&ground, &plan, &terms, seed, observer, onlookers)?;
+    let mut packets = |progress| observer(Told::Packets(progress));
+    let outcome = run_watched(&ground, &plan, &terms, seed, &mut packets, onlookers)?;
     let time = Duration::from_nanos((outcome.seconds * 1e9) as u64);
     let goodput = BitRate::of_bytes(object.len() as u64, time).kbps();
     let id = |n: usize| testbed.id_of(n).unwrap_or(testbed.sink);
@@ -146,22 +187,24 @@ pub fn collect(
         throughput_kbps: outcome.throughput().kbps(),
         stream: outcome,
         path,
+        survey,
     })
 }
 
 /// The plan from `source`, or from the node that is farthest from the sink of those that have one.
 fn plan(
     ground: &Ground,
-    carrier: Carrier,
+    links: &DualLinks,
+    radios: Radios,
     source: Option<usize>,
     sink: usize,
 ) -> Result<StreamPlan, StreamFailure> {
     let from = |source: usize| {
         let mut request = ground.request(source, sink, None);
-        if carrier == Carrier::Burst {
+        if radios == Radios::First {
             (request.radios, request.calling) = (Radios::First, None);
         }
-        ground.plan(&request, &[])
+        ground.plan_from(links, &request)
     };
     if let Some(source) = source {
         return from(source);

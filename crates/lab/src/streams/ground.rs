@@ -1,7 +1,7 @@
 //! Where streams run: a site in two bands, with losses that were asked for, and what a planner knows
 //! of it beforehand (FastForward determines paths and channels beforehand too, section III-B).
 
-use super::StreamFailure;
+use super::{DualLinks, StreamFailure};
 use crate::testbed::{Board as BoardKind, Loss, Testbed};
 use std::sync::Arc;
 use thalweg_medium::{EarId, Environment};
@@ -125,6 +125,24 @@ impl Ground {
         others: &[StreamPlan],
     ) -> Result<StreamPlan, StreamFailure> {
         Ok(request.plan(&*self.links, others)?)
+    }
+    /// A plan for `request` from what was measured, on the channels that were.
+    ///
+    /// # Errors
+    /// [`StreamFailure::Plan`].
+    pub fn plan_from(
+        &self,
+        measured: &DualLinks,
+        request: &StreamRequest,
+    ) -> Result<StreamPlan, StreamFailure> {
+        let mut request = request.clone();
+        request
+            .ghz2_4
+            .retain(|c| measured.knows(Tuning::Ghz2_4(*c)));
+        request
+            .mhz900
+            .retain(|c| measured.knows(Tuning::Mhz900(*c)));
+        Ok(request.plan(measured, &[])?)
     }
     /// The path of `plan` broadened to at most `paths` paths of its length.
     ///

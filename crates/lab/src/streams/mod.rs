@@ -13,14 +13,16 @@ mod ground;
 mod outcome;
 mod p3dual;
 mod pip;
+mod survey;
 mod timeline;
 
 pub use crate::testbed::Loss;
-pub use collect::{collect, Collected, Order};
+pub use collect::{collect, CollectObserver, Collected, Order, Told};
 pub use explain::{LinkMap, Recorder, StreamMap, Why};
 pub use ground::Ground;
 pub use outcome::{LinkReport, Outcome};
 pub use p3dual::{run_stages, Pace, StagesOutcome};
+pub use survey::{DualLinks, DualSurveyCost, SurveyObserver};
 pub use timeline::timeline;
 
 use crate::forwarding::SpanLog;
@@ -62,9 +64,21 @@ pub enum StreamFailure {
     /// A board's file.
     #[error(transparent)]
     Board(#[from] thalweg_sim::BoardError),
+    /// The survey failed.
+    #[error("survey: {0}")]
+    Survey(SessionError),
     /// The observer wanted to stop.
     #[error("stopped")]
     Stopped,
+}
+
+impl From<SessionError> for StreamFailure {
+    fn from(error: SessionError) -> Self {
+        match error {
+            SessionError::Stopped => Self::Stopped,
+            error => Self::Survey(error),
+        }
+    }
 }
 
 impl StreamFailure {

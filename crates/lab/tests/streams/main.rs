@@ -7,6 +7,7 @@ mod ends;
 mod explain;
 mod p3dual;
 mod promises;
+mod survey;
 
 use std::ops::ControlFlow::Continue;
 use std::sync::Arc;
