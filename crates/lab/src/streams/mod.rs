@@ -6,6 +6,7 @@
 //! time. Tests: `crates/lab/tests/streams/`.
 
 mod burst;
+mod called;
 mod collect;
 mod dual;
 mod explain;
@@ -17,6 +18,7 @@ mod survey;
 mod timeline;
 
 pub use crate::testbed::Loss;
+pub use called::run_called;
 pub use collect::{collect, CollectObserver, Collected, Order, Told};
 pub use explain::{LinkMap, Recorder, StreamMap, Why};
 pub use ground::Ground;

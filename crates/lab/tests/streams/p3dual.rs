@@ -2,7 +2,9 @@
 
 use super::{object, path, row};
 use std::ops::ControlFlow::Continue;
-use thalweg_lab::streams::{run_stages, Ground, Loss, Pace, StagesOutcome, Terms};
+use thalweg_lab::streams::{
+    run_called, run_stages, Ground, Loss, Onlookers, Pace, StagesOutcome, Terms,
+};
 use thalweg_units::{BitRate, NodeId};
 
 fn go(ground: &Ground, hops: usize, packets: usize) -> StagesOutcome {
@@ -62,4 +64,62 @@ fn a_sink_out_of_reach_ends_in_silence() {
     let got = go(&ground, 2, 20);
     assert!(!got.stream.verified);
     assert_eq!(got.stream.source_end, "silent");
+}
+
+fn called(ground: &Ground, hops: usize, packets: usize, seed: u64) -> StagesOutcome {
+    let plan = ground.stages(&path(ground, hops), 1).unwrap();
+    let (object, mut nobody) = (object(packets), Onlookers::default());
+    let (terms, mut quiet) = (Terms::default(), |_| Continue(()));
+    run_called(
+        ground,
+        &plan,
+        &object,
+        &terms,
+        seed,
+        &mut quiet,
+        &mut nobody,
+    )
+    .unwrap()
+}
+
+#[test]
+fn a_call_over_the_air_gives_the_same_pace() {
+    let ground = row(1);
+    let most = BitRate::of_bytes(122, Pace::of(&ground.board, 100).cycle).kbps();
+    for hops in [1, 2, 4, 6] {
+        for seed in 1..=4 {
+            let got = called(&ground, hops, 150, seed);
+            assert!(got.stream.verified, "{hops} hops, {seed}: {got:?}");
+            let kbps = got.stream.throughput().kbps();
+            assert!(
+                kbps > most * 0.9 && kbps <= most * 1.001,
+                "{kbps} of {most}"
+            );
+            let set_up = got.stream.setup_seconds;
+            assert!(
+                (0.3..0.5 + 0.2 * hops as f64).contains(&set_up),
+                "{hops}: {set_up}"
+            );
+        }
+    }
+}
+
+#[test]
+fn lost_calls_are_repeated_and_a_stream_that_falls_silent_is_called_again() {
+    // Three calls in four are lost on the middle links, both ways: repetitions make up for it.
+    let loss = |from, to, share| Loss {
+        from: NodeId::new(from).unwrap(),
+        to: NodeId::new(to).unwrap(),
+        share,
+    };
+    let most = [
+        loss(3, 2, 0.3),
+        loss(2, 3, 0.3),
+        loss(4, 3, 0.3),
+        loss(3, 4, 0.3),
+    ];
+    let ground = row(1).with_losses(&most, 20).unwrap();
+    let got = called(&ground, 3, 40, 1);
+    assert!(got.stream.verified, "{got:?}");
+    assert!(got.stream.rounds > 1);
 }
