@@ -151,6 +151,8 @@ pub(crate) enum ProtocolName {
     FastforwardNoack,
     /// Burst forwarding over the first of two radios.
     Lpht,
+    /// P3 over two radios: every relay in every cycle, over one path or, with --paths, more. Not as published.
+    P3Dual,
 }
 
 impl ProtocolName {
@@ -162,6 +164,7 @@ impl ProtocolName {
             Self::FastforwardNobp => Some(Carrier::FastForward(Version::NoBackPressure)),
             Self::FastforwardNoack => Some(Carrier::FastForward(Version::NoAck)),
             Self::Lpht => Some(Carrier::Burst),
+            Self::P3Dual => Some(Carrier::P3Dual),
             _ => None,
         }
     }
@@ -184,7 +187,8 @@ impl ProtocolName {
             | Self::FastforwardWindow
             | Self::FastforwardNobp
             | Self::FastforwardNoack
-            | Self::Lpht => {
+            | Self::Lpht
+            | Self::P3Dual => {
                 let line =
                     "streams are set up from node to node: `thalweg collect --from` fetches over \
                             them, `plan` and --all-nodes do not";

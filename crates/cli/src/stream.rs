@@ -7,8 +7,8 @@ use serde::Serialize;
 use thalweg_lab::collect::{random_object, Object, SurveyCost};
 use thalweg_lab::store::{NewTransfer, Store};
 use thalweg_lab::streams::{
-    self, Carrier, Collected, DualSurveyCost, Onlookers, Order, Recorder, StreamFailure, StreamMap,
-    Told,
+    self, Carrier, Collected, DualSurveyCost, Onlookers, Order, Outcome, Recorder, StagesReport,
+    StreamFailure, StreamMap, Told,
 };
 use thalweg_lab::testbed::Testbed;
 use thalweg_lab::transfer::Step;
@@ -31,14 +31,25 @@ pub(crate) fn run(
 ) -> Result<(), Failure> {
     let single_radio = [
         (args.all_nodes, "--all-nodes"),
-        (args.paths.is_some(), "--paths"),
+        (
+            args.paths.is_some() && carrier != Carrier::P3Dual,
+            "--paths",
+        ),
+        (
+            args.explain.is_some() && carrier == Carrier::P3Dual,
+            "--explain",
+        ),
         (args.hops.is_some(), "--hops"),
         (args.channels.is_some(), "--channels"),
     ];
     if let Some((_, option)) = single_radio.iter().find(|(given, _)| *given) {
         let name = carrier.name();
         return Err(Failure::Input(format!(
-            "--protocol {name}: {option} is not for streams"
+            "--protocol {name}: {option} is not for {}",
+            match carrier {
+                Carrier::P3Dual => "stages over two radios",
+                _ => "streams",
+            }
         )));
     }
     let bytes: Arc<[u8]> = match object {
@@ -51,6 +62,7 @@ pub(crate) fn run(
         to: args.to,
         carrier,
         payload_bytes: args.payload,
+        paths: args.paths,
         losses: args.loss.clone(),
         seed: args.seed,
     };
@@ -210,6 +222,41 @@ fn text(c: &Collected, stored: Option<&(String, String)>) -> String {
         s.joules,
         1e6 * s.joules / (8.0 * r.bytes as f64)
     );
+    match &c.stages {
+        Some(stages) => text.push_str(&stage_lines(stages, s)),
+        None => text.push_str(&link_table(s)),
+    }
+    if let Some((path, digest)) = stored {
+        text.push_str(&format!(
+            "\n{} bytes, whole, sha256 {digest}\nstored as {path}\n",
+            r.bytes
+        ));
+    }
+    text
+}
+
+/// What stages did.
+fn stage_lines(stages: &StagesReport, stream: &Outcome) -> String {
+    let mut table = Table::new([("stage", Align::Right), ("nodes", Align::Left)]);
+    for (at, nodes) in stages.nodes.iter().enumerate() {
+        let nodes: Vec<String> = nodes.iter().map(u16::to_string).collect();
+        table.row([at.to_string(), nodes.join(" ")]);
+    }
+    let first = match stages.first_round {
+        Some(share) => format!("{:.1} % of the packets", 100.0 * share),
+        None => "an unknown share".to_owned(),
+    };
+    format!(
+        "{}\nround 1 brought {first}; the source sent {} packets for {}, {} frames were late\n",
+        table.render(),
+        stages.source_sent,
+        stream.packets,
+        stages.late
+    )
+}
+
+/// What each link did.
+fn link_table(s: &Outcome) -> String {
     let mut table = Table::new([
         ("link", Align::Left),
         ("on", Align::Left),
@@ -234,12 +281,5 @@ fn text(c: &Collected, stored: Option<&(String, String)>) -> String {
             link.queue_peak.to_string(),
         ]);
     }
-    text.push_str(&table.render());
-    if let Some((path, digest)) = stored {
-        text.push_str(&format!(
-            "\n{} bytes, whole, sha256 {digest}\nstored as {path}\n",
-            r.bytes
-        ));
-    }
-    text
+    table.render()
 }

@@ -308,6 +308,19 @@ fn losses_are_on_links_that_are_there() {
 }
 
 #[test]
+fn stages_over_two_radios_are_called_and_bring_the_object() {
+    let dir = tempfile::tempdir().unwrap();
+    let args = "collect --testbed office12 --protocol p3-dual --paths 2 --loss 3-1:0.3 --json";
+    let args: Vec<&str> = args.split(' ').collect();
+    let report: Value = serde_json::from_slice(&run(dir.path(), &args).stdout).unwrap();
+    assert_eq!(report["verified"], true);
+    assert_eq!(report["stages"]["nodes"][1].as_array().unwrap().len(), 2);
+    assert!(report["stream"]["setup_seconds"].as_f64() > Some(0.3));
+    // Two cycles of five milliseconds a packet would be half as fast as this.
+    assert!(report["goodput_kbps"].as_f64() > Some(120.0), "{report}");
+}
+
+#[test]
 fn a_stream_shows_its_frames_and_why_it_repeated_them() {
     let dir = tempfile::tempdir().unwrap();
     let args = "collect --testbed office12 --protocol fastforward --bytes 20000 --loss 3-1:0.3";
@@ -348,6 +361,23 @@ fn streams_say_what_they_are_not_for() {
         (
             "collect --testbed office12 --protocol fastforward --from 99",
             "no node 99",
+        ),
+        (
+            "collect --testbed office12 --protocol fastforward --from 1 --to 1",
+            "both source and sink",
+        ),
+        (
+            "collect --testbed office12 --protocol p3-dual --bytes 9M",
+            "a stream has 1 to 10048",
+        ),
+        ("collect --testbed pair --protocol p3-dual", "two radios"),
+        (
+            "collect --testbed office12 --protocol fastforward --paths 2",
+            "--paths is not for streams",
+        ),
+        (
+            "collect --testbed office12 --protocol p3-dual --explain",
+            "--explain is not for",
         ),
     ] {
         let args: Vec<&str> = args.split(' ').collect();

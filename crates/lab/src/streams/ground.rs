@@ -135,14 +135,24 @@ impl Ground {
         measured: &DualLinks,
         request: &StreamRequest,
     ) -> Result<StreamPlan, StreamFailure> {
-        let mut request = request.clone();
-        request
-            .ghz2_4
-            .retain(|c| measured.knows(Tuning::Ghz2_4(*c)));
-        request
-            .mhz900
-            .retain(|c| measured.knows(Tuning::Mhz900(*c)));
-        Ok(request.plan(measured, &[])?)
+        Ok(measured.known(request).plan(measured, &[])?)
+    }
+    /// The path of `plan` broadened to at most `paths` paths of its length, from what was measured.
+    ///
+    /// # Errors
+    /// [`StreamFailure::Plan`].
+    pub fn stages_from(
+        &self,
+        measured: &DualLinks,
+        plan: &StreamPlan,
+        paths: usize,
+    ) -> Result<StagePlan, StreamFailure> {
+        let ends = (plan.nodes.first().copied(), plan.nodes.last().copied());
+        let (Some(source), Some(sink)) = ends else {
+            return Err(StreamError::Path.into());
+        };
+        let request = measured.known(&self.request(source, sink, None));
+        Ok(request.stages(measured, plan, paths)?)
     }
     /// The path of `plan` broadened to at most `paths` paths of its length.
     ///

@@ -19,7 +19,7 @@ mod timeline;
 
 pub use crate::testbed::Loss;
 pub use called::run_called;
-pub use collect::{collect, CollectObserver, Collected, Order, Told};
+pub use collect::{collect, CollectObserver, Collected, Order, StagesReport, Told};
 pub use explain::{LinkMap, Recorder, StreamMap, Why};
 pub use ground::Ground;
 pub use outcome::{LinkReport, Outcome};
@@ -33,6 +33,7 @@ use crate::transfer::SessionError;
 use serde::Deserialize;
 use std::ops::ControlFlow;
 use thalweg_engine::Engine;
+use thalweg_planner::stages::StagePlan;
 use thalweg_planner::streams::{StreamError, StreamPlan};
 use thalweg_protocols::fastforward::Config;
 pub use thalweg_protocols::fastforward::Version;
@@ -114,6 +115,8 @@ pub enum Carrier {
     Burst,
     /// PIP's slots over one radio, with the copying stack that it was published on.
     Pip,
+    /// P3 over two radios, called over the air; over a plan's one path where nobody asks for more.
+    P3Dual,
 }
 
 impl TryFrom<String> for Carrier {
@@ -131,13 +134,14 @@ impl TryFrom<String> for Carrier {
 
 impl Carrier {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::FastForward(Version::Full),
         Self::FastForward(Version::Window),
         Self::FastForward(Version::NoBackPressure),
         Self::FastForward(Version::NoAck),
         Self::Burst,
         Self::Pip,
+        Self::P3Dual,
     ];
     /// Its name in files, rows and tables.
     pub const fn name(self) -> &'static str {
@@ -148,6 +152,7 @@ impl Carrier {
             Self::FastForward(Version::NoAck) => "fastforward-noack",
             Self::Burst => "lpht",
             Self::Pip => "pip",
+            Self::P3Dual => "p3-dual",
         }
     }
     /// The one of that name.
@@ -297,5 +302,14 @@ fn run_before(
         }
         Carrier::Burst => burst::run(ground, plans, terms, seed, observer, onlookers),
         Carrier::Pip => pip::run(ground, plans, terms, seed, observer),
+        Carrier::P3Dual => {
+            let mut outcomes = Vec::new();
+            for (plan, object) in plans {
+                let stages = StagePlan::from(plan);
+                let run = run_called(ground, &stages, object, terms, seed, observer, onlookers)?;
+                outcomes.push(run.stream);
+            }
+            Ok(outcomes)
+        }
     }
 }

@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use thalweg_medium::random::derive;
 use thalweg_medium::Environment;
-use thalweg_planner::streams::{Radio, Radios};
+use thalweg_planner::streams::{Radio, Radios, StreamRequest};
 use thalweg_planner::LinkQualities;
 use thalweg_protocols::fastforward::Config as FastForwardConfig;
 use thalweg_protocols::floodnet;
@@ -107,9 +107,13 @@ impl DualLinks {
         }
     }
 
-    /// Whether links were measured on this channel.
-    pub fn knows(&self, on: Tuning) -> bool {
-        self.band(on).channels.contains(on.place())
+    /// `request` on the channels that were measured.
+    pub(super) fn known(&self, request: &StreamRequest) -> StreamRequest {
+        let knows = |on: Tuning| self.band(on).channels.contains(on.place());
+        let mut request = request.clone();
+        request.ghz2_4.retain(|c| knows(Tuning::Ghz2_4(*c)));
+        request.mhz900.retain(|c| knows(Tuning::Mhz900(*c)));
+        request
     }
 }
 

@@ -105,6 +105,15 @@ fn a_call_over_the_air_gives_the_same_pace() {
 }
 
 #[test]
+fn a_long_stream_is_one_stream() {
+    // Longer than any node waits for what does not come.
+    let got = called(&row(1), 3, 600, 1);
+    assert!(got.stream.verified && got.stream.seconds > 2.5, "{got:?}");
+    assert_eq!(got.stream.source_end, "complete");
+    assert!(got.first_round.is_some_and(|share| share > 0.95), "{got:?}");
+}
+
+#[test]
 fn lost_calls_are_repeated_and_a_stream_that_falls_silent_is_called_again() {
     // Three calls in four are lost on the middle links, both ways: repetitions make up for it.
     let loss = |from, to, share| Loss {

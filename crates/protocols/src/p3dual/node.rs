@@ -89,7 +89,8 @@ enum Duty {
         hops: u8,
         /// A source that has still to begin, and how often it was called before.
         begins: Option<(Instant, u8)>,
-        heard_by: Instant,
+        /// Something of the stream is heard before this; none at the source, whose rounds end by themselves.
+        heard_by: Option<Instant>,
     },
 }
 
@@ -251,7 +252,7 @@ impl<S: ObjectStore> Node<S> {
             stage,
             hops: call.stages.hops(),
             begins: (stage == 0).then_some((taken.start, call.attempt)),
-            heard_by: taken.start + self.config.silence,
+            heard_by: (stage > 0).then(|| taken.start + self.config.silence),
         };
     }
 
@@ -288,24 +289,24 @@ impl<S: ObjectStore> Node<S> {
         }
     }
 
-    fn own_timeout(&self) -> Instant {
+    fn own_timeout(&self) -> Option<Instant> {
         match self.duty {
-            Duty::Asleep(until) | Duty::Awake(until) => until,
+            Duty::Asleep(until) | Duty::Awake(until) => Some(until),
             Duty::Called(taken) => {
                 let turning = taken.start.saturating_sub(TURNING);
-                match taken.turn {
+                Some(match taken.turn {
                     Turn::At(at) => at.min(turning),
                     Turn::OnAir | Turn::Quiet => turning,
-                }
+                })
             }
             Duty::Streaming {
                 begins, heard_by, ..
-            } => begins.map_or(heard_by, |(at, _)| at.min(heard_by)),
+            } => begins.map(|(at, _)| at).into_iter().chain(heard_by).min(),
         }
     }
 
     fn run(&mut self, now: Instant) {
-        if self.own_timeout() > now {
+        if self.own_timeout().is_none_or(|due| due > now) {
             return;
         }
         match self.duty {
@@ -414,7 +415,7 @@ impl<S: ObjectStore> Engine for Node<S> {
                     let packet = Packet::parse(mpdu).map(|packet| packet.stream);
                     let of = packet.or_else(|_| Missing::parse(mpdu).map(|missing| missing.stream));
                     if of.is_ok_and(|of| of == *stream) {
-                        *heard_by = (*heard_by).max(at + self.config.silence);
+                        *heard_by = heard_by.map(|by| by.max(at + self.config.silence));
                     }
                 }
                 self.pipeline.handle_radio(at, radio, event);
@@ -466,9 +467,13 @@ impl<S: ObjectStore> Engine for Node<S> {
     }
     fn poll_timeout(&self) -> Option<Instant> {
         let own = self.own_timeout();
-        Some(self.pipeline.poll_timeout().map_or(own, |due| due.min(own)))
+        own.into_iter().chain(self.pipeline.poll_timeout()).min()
     }
     fn poll_event(&mut self) -> Option<NodeEvent> {
         self.events.pop()
     }
 }
+
+#[cfg(test)]
+#[path = "node_tests.rs"]
+mod tests;
