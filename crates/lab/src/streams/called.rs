@@ -124,7 +124,7 @@ pub fn run_called(
         };
         net.command(sink, NodeCommand::Open(call));
         net.run_until(deadline, |at, node, event| {
-            if seen.note(at, node, event) && seen.received % 16 == 0 {
+            if seen.note(at, node, event) && seen.received.is_multiple_of(16) {
                 stopped = observer(seen.progress(at, air_bytes)).is_break();
             }
             match stopped || seen.has_left || seen.refused {

@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn what_is_not_there_cannot_be_lost() {
         let testbed = Testbed::load("line5").unwrap();
-        let stranger = testbed.clone().with_losses(&[loss("1-77:0.5")], 127);
+        let stranger = testbed.with_losses(&[loss("1-77:0.5")], 127);
         let line = stranger.unwrap_err().to_string();
         assert!(
             line.contains("no node 77") && line.contains("1-77"),
