@@ -96,6 +96,9 @@ pub fn run_called(
     let before: Vec<f64> = all.iter().map(|n| net.joules(*n)).collect();
     let (ordered, air_bytes) = (net.now(), air_bytes(terms));
     let deadline = ordered + terms.deadline;
+    if let Some((node, after, fault)) = terms.death {
+        net.fault_at(ordered + after, node, fault);
+    }
     let mut seen = Seen {
         source,
         sink,

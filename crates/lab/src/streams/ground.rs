@@ -124,7 +124,8 @@ impl Ground {
         request: &StreamRequest,
         others: &[StreamPlan],
     ) -> Result<StreamPlan, StreamFailure> {
-        Ok(request.plan(&*self.links, others)?)
+        let planned = request.plan(&*self.links, others);
+        planned.map_err(|why| self.named(why))
     }
     /// A plan for `request` from what was measured, on the channels that were.
     ///
@@ -135,7 +136,8 @@ impl Ground {
         measured: &DualLinks,
         request: &StreamRequest,
     ) -> Result<StreamPlan, StreamFailure> {
-        Ok(measured.known(request).plan(measured, &[])?)
+        let planned = measured.known(request).plan(measured, &[]);
+        planned.map_err(|why| self.named(why))
     }
     /// The path of `plan` broadened to at most `paths` paths of its length, from what was measured.
     ///
@@ -152,7 +154,8 @@ impl Ground {
             return Err(StreamError::Path.into());
         };
         let request = measured.known(&self.request(source, sink, None));
-        Ok(request.stages(measured, plan, paths)?)
+        let planned = request.stages(measured, plan, paths);
+        planned.map_err(|why| self.named(why))
     }
     /// The path of `plan` broadened to at most `paths` paths of its length.
     ///
@@ -164,7 +167,26 @@ impl Ground {
             return Err(StreamError::Path.into());
         };
         let request = self.request(source, sink, None);
-        Ok(request.stages(&*self.links, plan, paths)?)
+        let planned = request.stages(&*self.links, plan, paths);
+        planned.map_err(|why| self.named(why))
+    }
+    /// The planner's error in the testbed's names for nodes.
+    fn named(&self, why: StreamError) -> StreamFailure {
+        let id = |n: usize| {
+            let known = self.testbed.id_of(n);
+            known.map_or(n, |id| usize::from(id.get()))
+        };
+        StreamFailure::Plan(match why {
+            StreamError::NoPath { from, to } => StreamError::NoPath {
+                from: id(from),
+                to: id(to),
+            },
+            StreamError::NoChannel { from, to } => StreamError::NoChannel {
+                from: id(from),
+                to: id(to),
+            },
+            StreamError::FewChannels | StreamError::Path => why,
+        })
     }
     /// Channels for the path of `plan` on the first radio alone, as `links` knows it: the clearest there
     /// are. None where the path cannot be planned.

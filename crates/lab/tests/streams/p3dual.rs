@@ -5,7 +5,9 @@ use std::ops::ControlFlow::Continue;
 use thalweg_lab::streams::{
     run_called, run_stages, Ground, Loss, Onlookers, Pace, StagesOutcome, Terms,
 };
-use thalweg_units::{BitRate, NodeId};
+use thalweg_planner::stages::StagePlan;
+use thalweg_sim::Fault;
+use thalweg_units::{BitRate, Duration, NodeId};
 
 fn go(ground: &Ground, hops: usize, packets: usize) -> StagesOutcome {
     let plan = ground.stages(&path(ground, hops), 1).unwrap();
@@ -102,6 +104,37 @@ fn a_call_over_the_air_gives_the_same_pace() {
             );
         }
     }
+}
+
+/// Node 5 over nodes 3 and 4 to node 1, of which `dead` dies before the call.
+fn with_dead(dead: usize) -> StagesOutcome {
+    let ground = row(1);
+    let plan = StagePlan {
+        stages: vec![vec![4], vec![2, 3], vec![0]],
+        links: path(&ground, 2).links,
+    };
+    let (object, mut nobody) = (object(120), Onlookers::default());
+    let terms = Terms {
+        death: Some((dead, Duration::ZERO, Fault::Dead)),
+        ..Terms::default()
+    };
+    let mut quiet = |_| Continue(());
+    run_called(&ground, &plan, &object, &terms, 1, &mut quiet, &mut nobody).unwrap()
+}
+
+#[test]
+fn a_stage_that_lost_a_relay_works_on_and_a_dead_source_is_told() {
+    let got = with_dead(3);
+    assert!(
+        got.stream.verified && got.stream.setup_seconds < 1.0,
+        "{got:?}"
+    );
+    let got = with_dead(4);
+    assert_eq!(
+        (got.stream.received, got.stream.end.as_str()),
+        (0, "silent")
+    );
+    assert_eq!(got.stream.source_end, "under way");
 }
 
 #[test]
