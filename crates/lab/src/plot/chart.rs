@@ -2,7 +2,7 @@
 
 use super::axis::{label, rounded_ends, Grain, Scale, Spacing};
 use super::svg::{text_width, Anchor, Svg, FAINT, GRID, INK};
-use super::{Chart, Mark, Point, ReferenceAt, Series, XAxis, YAxis};
+use super::{Chart, Mark, Point, ReferenceAt, Series, Weight, XAxis, YAxis};
 
 /// Colours that are told apart by colour-blind eyes too (after Okabe and Ito).
 const COLOURS: [&str; 7] = [
@@ -10,6 +10,8 @@ const COLOURS: [&str; 7] = [
 ];
 /// Colour of references.
 const REFERENCE: &str = "#8a1c1c";
+/// How much of its colour a pale bar keeps.
+const PALE: f64 = 0.35;
 /// Ticks aimed at on the vertical axis.
 const Y_TICKS: usize = 5;
 const SMALL: f64 = 11.0;
@@ -59,13 +61,14 @@ pub(crate) fn draw(chart: &Chart) -> String {
     y_axis(&mut svg, chart, &frame);
     x_axis(&mut svg, chart, &frame, height);
     bands(&mut svg, chart, &frame);
-    let bars = chart.series.iter().filter(|s| s.mark == Mark::Bars).count();
-    let mut bar = 0;
-    for (index, series) in chart.series.iter().enumerate() {
+    for (index, series) in in_depth(chart) {
         match series.mark {
             Mark::Bars => {
-                draw_bars(&mut svg, chart, &frame, series, index, (bar, bars));
-                bar += 1;
+                // Bars of one weight share their place; the others' stand elsewhere.
+                let alike = |s: &&Series| s.mark == Mark::Bars && s.weight == series.weight;
+                let before = chart.series.iter().take(index).filter(alike).count();
+                let bars = chart.series.iter().filter(alike).count();
+                draw_bars(&mut svg, chart, &frame, series, index, (before, bars));
             }
             Mark::Line | Mark::Steps | Mark::Scatter => {
                 draw_marks(&mut svg, chart, &frame, series, index);
@@ -81,6 +84,18 @@ pub(crate) fn draw(chart: &Chart) -> String {
         svg.text(middle, Anchor::Middle, 13.0, FAINT, "no data");
     }
     svg.finish()
+}
+
+/// The series with their places in the list, backmost first: light ones lie behind what stands out,
+/// except for dots, which would not be seen there.
+fn in_depth(chart: &Chart) -> Vec<(usize, &Series)> {
+    let mut series: Vec<(usize, &Series)> = chart.series.iter().enumerate().collect();
+    series.sort_by_key(|(_, s)| match (s.weight, s.mark) {
+        (Weight::Light, Mark::Line | Mark::Steps | Mark::Bars) => 0,
+        (Weight::Full, _) => 1,
+        (Weight::Light, Mark::Scatter) => 2,
+    });
+    series
 }
 
 /// All points that can be drawn.
@@ -299,7 +314,7 @@ fn legend(svg: &mut Svg, chart: &Chart, top: f64, width: f64) -> f64 {
         .series
         .iter()
         .enumerate()
-        .map(|(i, s)| (Key::Series(i, s.mark), &s.name));
+        .map(|(i, s)| (Key::Series(i, s.mark, s.weight), &s.name));
     let references = chart
         .references
         .iter()
@@ -327,14 +342,16 @@ fn legend(svg: &mut Svg, chart: &Chart, top: f64, width: f64) -> f64 {
 }
 
 enum Key<'a> {
-    Series(usize, Mark),
+    Series(usize, Mark, Weight),
     Reference(usize, &'a ReferenceAt),
 }
 impl Key<'_> {
     fn draw(&self, svg: &mut Svg, (x, y): (f64, f64)) {
         match self {
-            Self::Series(index, mark) => {
+            Self::Series(index, mark, weight) => {
                 let colour = colour(*index);
+                let is_full = *weight == Weight::Full;
+                let (width, radius) = if is_full { (2.0, 3.0) } else { (1.0, 2.2) };
                 match mark {
                     Mark::Bars => {
                         svg.rect(
@@ -347,14 +364,16 @@ impl Key<'_> {
                         );
                     }
                     Mark::Line | Mark::Steps => {
-                        let stroke = format!("stroke=\"{colour}\" stroke-width=\"2\"");
+                        let stroke = format!("stroke=\"{colour}\" stroke-width=\"{width}\"");
                         svg.line((x, y), (x + 20.0, y), &stroke);
                         if *mark == Mark::Line {
-                            svg.circle((x + 10.0, y), 3.0, &format!("fill=\"{colour}\""), None);
+                            let fill = format!("fill=\"{colour}\"");
+                            svg.circle((x + 10.0, y), radius, &fill, None);
                         }
                     }
                     Mark::Scatter => {
-                        svg.circle((x + 10.0, y), 3.5, &format!("fill=\"{colour}\""), None);
+                        let fill = format!("fill=\"{colour}\"");
+                        svg.circle((x + 10.0, y), radius + 0.5, &fill, None);
                     }
                 }
             }
@@ -439,7 +458,8 @@ fn hint(chart: &Chart, name: &str, x: f64, y: f64, interval: Option<(f64, f64)>)
     };
     let place = match &chart.x_axis {
         XAxis::Categories(names) => {
-            let index = if x >= 0.0 { x as usize } else { usize::MAX };
+            let place = (x + 0.5).floor();
+            let index = if place >= 0.0 { place as usize } else { usize::MAX };
             names.get(index).cloned().unwrap_or_default()
         }
         XAxis::Linear | XAxis::Log => short(x),
@@ -469,7 +489,10 @@ fn draw_bars(
     let Some(zero) = frame.y.at(0.0_f64.clamp(bottom, top)) else {
         return;
     };
-    let fill = format!("fill=\"{}\"", colour(index));
+    let fill = match series.weight {
+        Weight::Full => format!("fill=\"{}\"", colour(index)),
+        Weight::Light => format!("fill=\"{}\" fill-opacity=\"{PALE}\"", colour(index)),
+    };
     for point in &series.points {
         let (Some(x), Some(y)) = (frame.x.at(point.x), frame.y.at(point.y)) else {
             continue;
@@ -492,7 +515,9 @@ fn draw_bars(
             &fill,
             Some(&hint),
         );
-        whisker(svg, frame, left + (width - gap) / 2.0, point, INK);
+        if series.weight == Weight::Full {
+            whisker(svg, frame, left + (width - gap) / 2.0, point, INK);
+        }
     }
 }
 
@@ -512,7 +537,9 @@ fn whisker(svg: &mut Svg, frame: &Frame, x: f64, point: &Point, ink: &str) {
 
 fn draw_marks(svg: &mut Svg, chart: &Chart, frame: &Frame, series: &Series, index: usize) {
     let ink = colour(index);
-    let stroke = format!("stroke=\"{ink}\" stroke-width=\"2\" stroke-linejoin=\"round\"");
+    let is_full = series.weight == Weight::Full;
+    let (width, radius) = if is_full { (2.0, 3.5) } else { (1.0, 2.2) };
+    let stroke = format!("stroke=\"{ink}\" stroke-width=\"{width}\" stroke-linejoin=\"round\"");
     // A gap in the values is a gap in the line.
     let mut run: Vec<(f64, f64)> = Vec::new();
     let mut dots = Vec::new();
@@ -539,13 +566,15 @@ fn draw_marks(svg: &mut Svg, chart: &Chart, frame: &Frame, series: &Series, inde
         svg.polyline(&run, &stroke);
     }
     for (x, y, point) in dots {
-        whisker(svg, frame, x, point, ink);
+        if is_full {
+            whisker(svg, frame, x, point, ink);
+        }
         let hint = hint(chart, &series.name, point.x, point.y, point.interval);
         match series.mark {
-            Mark::Line => svg.circle((x, y), 3.5, &format!("fill=\"{ink}\""), Some(&hint)),
+            Mark::Line => svg.circle((x, y), radius, &format!("fill=\"{ink}\""), Some(&hint)),
             Mark::Scatter => {
                 let fill = format!("fill=\"{ink}\" fill-opacity=\"0.75\"");
-                svg.circle((x, y), 3.5, &fill, Some(&hint));
+                svg.circle((x, y), radius, &fill, Some(&hint));
             }
             Mark::Steps | Mark::Bars => {}
         }
