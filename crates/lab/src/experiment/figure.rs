@@ -410,8 +410,14 @@ mod tests {
         let mut by_name = spec("beside=['a']\nmark='bars'");
         by_name.x.column = "s".into();
         let chart = by_name.draw(&rows());
-        assert_eq!(chart.x_axis, XAxis::Categories(vec!["b".into(), "a".into()]));
-        assert_eq!(drawn(&chart)[1], (String::new(), Weight::Light, PlotMark::Bars));
+        assert_eq!(
+            chart.x_axis,
+            XAxis::Categories(vec!["b".into(), "a".into()])
+        );
+        assert_eq!(
+            drawn(&chart)[1],
+            (String::new(), Weight::Light, PlotMark::Bars)
+        );
     }
 
     #[test]

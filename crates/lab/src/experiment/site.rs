@@ -113,14 +113,26 @@ impl Sites {
             survey.interval.as_nanos(),
         );
         kept(&self.surveys, &key, || {
-            let seed = derive(site.seed, "survey", &[]);
-            let mut session = Session::open(&site.testbed, site.environment.clone(), seed)?;
-            let sink = site.testbed.sink_index();
-            let mut observer = |_| match ticker.stopped() {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            };
-            Ok(Arc::new(session.survey(sink, survey, &mut observer)?))
+            Ok(Arc::new(survey_once(site, survey, ticker)?))
         })
     }
+}
+
+/// The links of `site` as measured under `survey` and collected at the testbed's sink.
+///
+/// # Errors
+/// [`ExperimentError`].
+pub(super) fn survey_once(
+    site: &Site,
+    survey: Survey,
+    ticker: &Ticker<'_>,
+) -> Result<Surveyed, ExperimentError> {
+    let seed = derive(site.seed, "survey", &[]);
+    let mut session = Session::open(&site.testbed, site.environment.clone(), seed)?;
+    let sink = site.testbed.sink_index();
+    let mut observer = |_| match ticker.stopped() {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    };
+    Ok(session.survey(sink, survey, &mut observer)?)
 }

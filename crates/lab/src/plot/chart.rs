@@ -459,7 +459,11 @@ fn hint(chart: &Chart, name: &str, x: f64, y: f64, interval: Option<(f64, f64)>)
     let place = match &chart.x_axis {
         XAxis::Categories(names) => {
             let place = (x + 0.5).floor();
-            let index = if place >= 0.0 { place as usize } else { usize::MAX };
+            let index = if place >= 0.0 {
+                place as usize
+            } else {
+                usize::MAX
+            };
             names.get(index).cloned().unwrap_or_default()
         }
         XAxis::Linear | XAxis::Log => short(x),

@@ -2,12 +2,13 @@
 
 use super::rate::single_hop_rate;
 use super::{Floors, Transfers};
-use crate::experiment::site::{faithful_survey, Site, Sites};
+use crate::experiment::site::{faithful_survey, survey_once, Site, Sites};
 use crate::experiment::{ExperimentError, Ticker};
 use crate::transfer::{Survey, Surveyed};
 use crate::variant::{Knowledge, Variant};
 use std::sync::Arc;
 use thalweg_medium::random::{derive, stream};
+use thalweg_medium::Environment;
 use thalweg_planner::channels::spread_order;
 use thalweg_planner::pairs::{suggest_pairs, Floors as PairFloors, Pair, PairOrder, PairRequest};
 use thalweg_planner::{plan, Plan, RouteRequest};
@@ -26,6 +27,13 @@ pub(in crate::experiment) struct Drawn {
     pub(in crate::experiment) pairs: Vec<Pair>,
     /// The effective physical rate, from a single-hop run.
     pub(super) rate_kbps: f64,
+}
+
+impl Drawn {
+    /// Where the routes lie.
+    pub(in crate::experiment) const fn site(&self) -> &Site {
+        &self.site
+    }
 }
 
 impl Transfers {
@@ -84,6 +92,30 @@ impl Transfers {
             known: Known { routing, pipeline },
             pairs,
             rate_kbps,
+        })
+    }
+
+    /// The same routes with the pipeline channels surveyed anew in `environment`.
+    pub(in crate::experiment) fn resurveyed(
+        &self,
+        drawn: &Drawn,
+        environment: Arc<Environment>,
+        ticker: &Ticker<'_>,
+    ) -> Result<Drawn, ExperimentError> {
+        let channels: ChannelSet = self.channel_list().into_iter().collect();
+        let changed = Site {
+            environment,
+            ..drawn.site.clone()
+        };
+        let pipeline = Arc::new(survey_once(&changed, Survey::of(channels), ticker)?);
+        Ok(Drawn {
+            known: Known {
+                routing: drawn.known.routing.clone(),
+                pipeline: Some(pipeline),
+            },
+            pairs: drawn.pairs.clone(),
+            site: drawn.site.clone(),
+            rate_kbps: drawn.rate_kbps,
         })
     }
 

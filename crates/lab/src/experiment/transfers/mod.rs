@@ -11,6 +11,7 @@ mod losses;
 mod mishap;
 mod rate;
 
+pub(super) use draw::Drawn;
 pub(super) use fetch::outcome_row;
 pub use losses::{Explained, ExplainedTransfer};
 pub use mishap::Mishap;
