@@ -58,7 +58,7 @@ impl Asymmetry {
                 used += usize::from(struck.is_some());
                 rows.extend(struck.unwrap_or_default());
             }
-            let fewer = u64::from(self.transfers.routes).saturating_sub(drawn.pairs.len() as u64);
+            let fewer = self.parts().saturating_sub(drawn.pairs.len() as u64);
             ticker.tick(fewer);
             Ok(rows)
         })?;
