@@ -228,3 +228,82 @@ fn note(packets: &mut Vec<Packet>, reception: &ReceptionTrace<'_>) {
         }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::{Experiment, Run};
+    use std::collections::BTreeSet;
+    use std::ops::ControlFlow::Continue;
+    use std::path::Path;
+
+    const LINE: &str = "id='t'\ntitle='t'\n[run]\nkind='control-loss'\n[run.transfers]\ntestbed='line5'\n\
+        routes=1\npackets=12\nroute={min_hops=2,max_hops=4,min_paths=1,floors='any'}\nprotocols=['p3','p3-slim','pip']";
+
+    fn line() -> ControlLoss {
+        match Experiment::parse(Path::new("mine.toml"), LINE).unwrap().run {
+            Run::ControlLoss(control_loss) => *control_loss,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn each_control_packet_is_lost_in_a_run_of_its_own() {
+        let rows = line();
+        let ticker = Ticker::new(1, &|_, _| Continue(()));
+        let rows = rows.rows(&[1], &Sites::default(), &ticker).unwrap();
+        for protocol in ["p3", "p3-slim", "pip"] {
+            let text = |row: &Row, column: &str| row.0.get(column).map(ToString::to_string);
+            let of_it = |row: &&Row| text(row, "protocol").as_deref() == Some(protocol);
+            let rows: Vec<&Row> = rows.iter().filter(of_it).collect();
+            let count = rows[0].number("of").unwrap();
+            assert!(
+                count > 20.0 && rows.len() as f64 == count + 1.0,
+                "{protocol}"
+            );
+            let lost: BTreeSet<_> = rows.iter().filter_map(|row| text(row, "lost")).collect();
+            for what in ["nothing", "wake-up", "request", "nack"] {
+                assert!(lost.contains(what), "{protocol}: {lost:?}");
+            }
+            for (at, row) in rows.iter().enumerate() {
+                assert_eq!(row.number("packet"), Some(at as f64));
+                // PIP has one attempt, and a wake-up may be in vain.
+                let spared = protocol == "pip" && text(row, "lost").as_deref() == Some("wake-up");
+                assert!(spared || row.number("exact") == Some(1.0), "{row:?}");
+                assert_eq!(row.number("wrong"), Some(0.0));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_lost_nobody_receives() {
+        let transfers = line().transfers;
+        let ticker = Ticker::new(1, &|_, _| Continue(()));
+        let drawn = transfers.draw(1, &Sites::default(), &ticker).unwrap();
+        let plan = transfers.plan(&drawn, 0, Variant::P3, None).unwrap();
+        let (_, packets) = observed(&transfers, &drawn, 0, &plan, Variant::P3).unwrap();
+        let is_it = |one: &Packet, other: &Packet| {
+            (one.channel, &one.mpdu) == (other.channel, &other.mpdu)
+                && one.start.max(other.start).since(one.start.min(other.start)) < TOGETHER
+        };
+        for (at, packet) in packets.iter().enumerate().step_by(5) {
+            let seen: Arc<Mutex<Vec<Packet>>> = Arc::default();
+            let hook = seen.clone();
+            let lose = |session: &mut Session| {
+                packet.lose(session);
+                session.network().trace(Some(Box::new(move |reception| {
+                    note(&mut hook.lock().unwrap(), reception);
+                })));
+            };
+            transfers
+                .fetch_prepared(&drawn, 0, &plan, Variant::P3, lose)
+                .unwrap();
+            let seen = seen.lock().unwrap();
+            assert!(!seen.iter().any(|other| is_it(packet, other)), "{packet:?}");
+            // What came before it came again.
+            for before in &packets[..at] {
+                assert!(seen.iter().any(|other| is_it(before, other)), "{before:?}");
+            }
+        }
+    }
+}
