@@ -253,7 +253,8 @@ impl FigureSpec {
 
     fn averages(&self, mut chart: Chart, rows: &[&Row]) -> Chart {
         let places: BTreeMap<PlaceKey, String> =
-            (rows.iter().filter_map(|r| r.0.get(&self.x.column)))
+            (rows.iter().filter(|r| r.number(&self.y.column).is_some()))
+                .filter_map(|r| r.0.get(&self.x.column))
                 .chain(
                     self.reference
                         .iter()

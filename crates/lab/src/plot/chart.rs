@@ -10,6 +10,8 @@ const COLOURS: [&str; 7] = [
 ];
 /// Colour of references.
 const REFERENCE: &str = "#8a1c1c";
+/// A line through more values than this has neither dots nor intervals, which would hide it.
+const CROWDED: usize = 60;
 /// How much of its colour a pale bar keeps.
 const PALE: f64 = 0.35;
 /// Ticks aimed at on the vertical axis.
@@ -568,6 +570,9 @@ fn draw_marks(svg: &mut Svg, chart: &Chart, frame: &Frame, series: &Series, inde
     }
     if series.mark != Mark::Scatter {
         svg.polyline(&run, &stroke);
+    }
+    if series.mark == Mark::Line && dots.len() > CROWDED {
+        return;
     }
     for (x, y, point) in dots {
         if is_full {
