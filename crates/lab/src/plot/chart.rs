@@ -63,7 +63,7 @@ pub(crate) fn draw(chart: &Chart) -> String {
     y_axis(&mut svg, chart, &frame);
     x_axis(&mut svg, chart, &frame, height);
     bands(&mut svg, chart, &frame);
-    for (index, series) in in_depth(chart) {
+    for (index, series) in chart.in_depth() {
         match series.mark {
             Mark::Bars => {
                 // Bars of one weight share their place; the others' stand elsewhere.
@@ -86,18 +86,6 @@ pub(crate) fn draw(chart: &Chart) -> String {
         svg.text(middle, Anchor::Middle, 13.0, FAINT, "no data");
     }
     svg.finish()
-}
-
-/// The series with their places in the list, backmost first: light ones lie behind what stands out,
-/// except for dots, which would not be seen there.
-fn in_depth(chart: &Chart) -> Vec<(usize, &Series)> {
-    let mut series: Vec<(usize, &Series)> = chart.series.iter().enumerate().collect();
-    series.sort_by_key(|(_, s)| match (s.weight, s.mark) {
-        (Weight::Light, Mark::Line | Mark::Steps | Mark::Bars) => 0,
-        (Weight::Full, _) => 1,
-        (Weight::Light, Mark::Scatter) => 2,
-    });
-    series
 }
 
 /// All points that can be drawn.
@@ -544,7 +532,7 @@ fn whisker(svg: &mut Svg, frame: &Frame, x: f64, point: &Point, ink: &str) {
 fn draw_marks(svg: &mut Svg, chart: &Chart, frame: &Frame, series: &Series, index: usize) {
     let ink = colour(index);
     let is_full = series.weight == Weight::Full;
-    let (width, radius) = if is_full { (2.0, 3.5) } else { (1.0, 2.2) };
+    let (width, radius) = if is_full { (2.0, 3.0) } else { (1.0, 2.2) };
     let stroke = format!("stroke=\"{ink}\" stroke-width=\"{width}\" stroke-linejoin=\"round\"");
     // A gap in the values is a gap in the line.
     let mut run: Vec<(f64, f64)> = Vec::new();
@@ -580,10 +568,19 @@ fn draw_marks(svg: &mut Svg, chart: &Chart, frame: &Frame, series: &Series, inde
         }
         let hint = hint(chart, &series.name, point.x, point.y, point.interval);
         match series.mark {
-            Mark::Line => svg.circle((x, y), radius, &format!("fill=\"{ink}\""), Some(&hint)),
+            Mark::Line => svg.circle(
+                (x, y),
+                radius + 0.5,
+                &format!("fill=\"{ink}\""),
+                Some(&hint),
+            ),
             Mark::Scatter => {
-                let fill = format!("fill=\"{ink}\" fill-opacity=\"0.75\"");
-                svg.circle((x, y), radius, &fill, Some(&hint));
+                let fill = match is_full {
+                    true => format!("fill=\"{ink}\" fill-opacity=\"0.75\""),
+                    // A rim keeps it visible on a bar.
+                    false => format!("fill=\"{ink}\" stroke=\"#fff\" stroke-width=\"0.8\""),
+                };
+                svg.circle((x, y), radius + 0.5, &fill, Some(&hint));
             }
             Mark::Steps | Mark::Bars => {}
         }

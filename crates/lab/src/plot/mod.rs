@@ -209,6 +209,18 @@ impl Chart {
         self
     }
 
+    /// The series with their places in the list, backmost first: light ones lie behind what stands
+    /// out, except for dots, which would not be seen there.
+    fn in_depth(&self) -> Vec<(usize, &Series)> {
+        let mut series: Vec<(usize, &Series)> = self.series.iter().enumerate().collect();
+        series.sort_by_key(|(_, s)| match (s.weight, s.mark) {
+            (Weight::Light, Mark::Line | Mark::Steps | Mark::Bars) => 0,
+            (Weight::Full, _) => 1,
+            (Weight::Light, Mark::Scatter) => 2,
+        });
+        series
+    }
+
     /// The chart as one `<svg>` element.
     pub fn to_svg(&self) -> String {
         chart::draw(self)
