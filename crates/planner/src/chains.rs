@@ -43,13 +43,24 @@ pub(crate) struct Quest<'a> {
     pub(crate) hops: std::ops::RangeInclusive<usize>,
     /// Channels to give to stages.
     pub(crate) channels: &'a [Channel],
+    pub(crate) count: Count,
     pub(crate) transfer: &'a Transfer,
+}
+
+/// How many chains there may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Count {
+    /// One, of a single group: packets go in alternate cycles.
+    One,
+    /// One for each group.
+    Two,
 }
 
 /// A pair of chains, and their channels.
 #[derive(Debug, Clone)]
 pub(crate) struct Chains {
-    /// Odd, then even; each source to sink. The same where source and sink are neighbours.
+    /// Odd, then even; each source to sink. The same where one is all there is: where source and
+    /// sink are neighbours, and for [`Count::One`].
     pub(crate) groups: [Vec<usize>; 2],
     /// Reception channels of stages 0..=H.
     pub(crate) channels: Vec<Channel>,
@@ -62,7 +73,7 @@ impl Chains {
     /// As stages of one relay each.
     pub(crate) fn stages(&self) -> Vec<Stages> {
         let list = |chain: &Vec<usize>| chain.iter().map(|&node| vec![node]).collect();
-        if self.hops() == 1 {
+        if self.groups[0] == self.groups[1] {
             return vec![list(&self.groups[0])];
         }
         self.groups.iter().map(list).collect()
@@ -89,13 +100,17 @@ pub(crate) fn judged(
     transfer: &Transfer,
 ) -> Prediction {
     let layout = Layout::new(expected, stages, channels);
-    predict(
-        &layout,
-        stages,
-        Feed::EveryCycle,
-        Patience::Endless,
-        transfer,
-    )
+    let feed = feed(stages.len(), channels.len().saturating_sub(1));
+    predict(&layout, stages, feed, Patience::Endless, transfer)
+}
+
+/// How often the source may send to so many groups over so many hops.
+pub(crate) fn feed(groups: usize, hops: usize) -> Feed {
+    if groups == 2 || hops == 1 {
+        Feed::EveryCycle
+    } else {
+        Feed::AlternateCycles
+    }
 }
 
 impl Quest<'_> {
@@ -127,8 +142,10 @@ impl Quest<'_> {
             .collect();
         judged.sort_by(|a, b| a.0.total_cmp(&b.0));
         judged.truncate(IMPROVED);
-        for (worth, chains) in &mut judged {
-            self.improve(chains, worth, &time);
+        if self.count == Count::Two {
+            for (worth, chains) in &mut judged {
+                self.improve(chains, worth, &time);
+            }
         }
         judged.sort_by(|a, b| a.0.total_cmp(&b.0));
         judged.into_iter().next().map(|(_, chains)| chains)
@@ -142,7 +159,7 @@ impl Quest<'_> {
         for &node in stages.iter().flatten().flatten() {
             used[node] = true;
         }
-        if chains.hops() < 2 {
+        if chains.hops() < 2 || self.count == Count::One {
             return stages;
         }
         let time = |stages: &[Stages]| {
@@ -222,7 +239,7 @@ impl Quest<'_> {
     fn pair(&self, table: &Table, order: &[usize]) -> Option<(f64, [Vec<usize>; 2])> {
         let mut taken = vec![false; self.expected.nodes()];
         let first = self.chain(table, order, &taken)?;
-        if order.len() == 2 {
+        if order.len() == 2 || self.count == Count::One {
             return Some((2.0 * first.0, [first.1.clone(), first.1]));
         }
         mark(&mut taken, &first.1, true);

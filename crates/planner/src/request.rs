@@ -141,7 +141,7 @@ pub struct RouteRequest {
     pub routing_channel: Channel,
     /// N: fewer paths than this make the planner try longer ones (and 0 counts as 1).
     pub min_paths: usize,
-    /// Use no more paths than this, the best linked ones.
+    /// Use no more paths than this, the best linked ones. [`Style::Chains`] uses two at most.
     pub max_paths: Option<usize>,
     /// Longest H tried, though never less than three above the shortest.
     pub max_hops: usize,

@@ -109,11 +109,7 @@ pub fn plan(
     }
 
     let groups = draft.groups();
-    let feed = if groups.len() == 2 || hops == 1 {
-        Feed::EveryCycle
-    } else {
-        Feed::AlternateCycles
-    };
+    let feed = chains::feed(groups.len(), hops);
     let layout = Layout::new(&expected, &groups, &channels);
     let (patience, transfer) = (Patience::Endless, &request.transfer);
     let prediction = predict(&layout, &groups, feed, patience, transfer);
@@ -145,7 +141,7 @@ pub fn plan(
     })
 }
 
-/// A plan of two lean chains, where the measured channels and links allow one.
+/// A plan of two lean chains, or of one where no more paths are allowed, where the measured channels and links allow one.
 fn chained(links: &LinkQualities, request: &RouteRequest, rng: &mut impl Rng) -> Option<Plan> {
     let measured = links.channels();
     let channels: Vec<Channel> = (request.channels.iter().copied())
@@ -163,6 +159,10 @@ fn chained(links: &LinkQualities, request: &RouteRequest, rng: &mut impl Rng) ->
         sink: request.sink,
         hops,
         channels: &channels,
+        count: match request.max_paths {
+            Some(0 | 1) => chains::Count::One,
+            _ => chains::Count::Two,
+        },
         transfer: &request.transfer,
     };
     let chains = quest.best()?;
@@ -183,6 +183,11 @@ fn chained(links: &LinkQualities, request: &RouteRequest, rng: &mut impl Rng) ->
         .collect()
     };
     let stages = (1..hops).map(members).collect();
+    let feed = chains::feed(groups.len(), hops);
+    let warnings = match feed {
+        Feed::EveryCycle => Vec::new(),
+        Feed::AlternateCycles => vec![Warning::OneGroup],
+    };
     let prediction = chains::judged(&expected, &groups, &chains.channels, &request.transfer);
     let pip = pip(&expected, request, &paths, &chains.channels, rng);
     Some(Plan {
@@ -195,9 +200,9 @@ fn chained(links: &LinkQualities, request: &RouteRequest, rng: &mut impl Rng) ->
         stages,
         channels: chains.channels,
         routing_channel: request.routing_channel,
-        feed: Feed::EveryCycle,
+        feed,
         rule_used: request.rule,
-        warnings: Vec::new(),
+        warnings,
         prediction,
         pip,
     })

@@ -70,6 +70,32 @@ fn chains_are_lean_disjoint_and_sure() {
 }
 
 #[test]
+fn one_path_is_one_chain_in_alternate_cycles() {
+    let links = building(139, 4);
+    for (source, sink) in pairs(&links, 4, 5) {
+        let limited = |most| RouteRequest {
+            max_paths: Some(most),
+            ..RouteRequest::planned(source, sink)
+        };
+        let one = plan(&links, &limited(1), &mut rng(1)).unwrap();
+        assert_eq!(
+            (one.path_count(), one.active_nodes().len()),
+            (1, one.hops + 1)
+        );
+        assert!(one.hops > 1 && one.feed == Feed::AlternateCycles);
+        assert_eq!(one.warnings, [Warning::OneGroup]);
+        assert_eq!(one.paths[0], one.pip.path);
+        assert!(one.prediction.first_round > 0.98, "{:?}", one.prediction);
+        let whole = plan(&links, &RouteRequest::planned(source, sink), &mut rng(1)).unwrap();
+        assert!(one.prediction.goodput_kbps < 0.6 * whole.prediction.goodput_kbps);
+        for most in [2, 6] {
+            let plan = plan(&links, &limited(most), &mut rng(1)).unwrap();
+            assert_eq!(plan, whole, "two chains are all there are");
+        }
+    }
+}
+
+#[test]
 fn a_route_measured_on_one_channel_falls_back_on_paths() {
     let all = building(100, 7);
     let mut links = LinkQualities::new(all.nodes());

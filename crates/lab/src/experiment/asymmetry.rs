@@ -2,14 +2,15 @@
 //! hop's reverse link gone on the channel that NACKs take there (P3, section V, Route 9).
 //!
 //! Owns the keys of `kind = "asymmetry"` and its rows. Only the gain of that one directed link on
-//! that one channel is changed; the same run of the environment otherwise. Tests: below, `tests.rs`.
+//! that one channel is changed; the same run of the environment otherwise. Variants with a plan of
+//! their own lose a link of that, once unknown to their survey and once known. Tests: below, `tests.rs`.
 
 use super::row::Row;
 use super::site::Sites;
 use super::spec::expect;
-use super::transfers::Transfers;
+use super::transfers::{Drawn, Transfers};
 use super::{in_order, ExperimentError, Ticker};
-use crate::variant::Variant;
+use crate::variant::{Knowledge, Variant};
 use serde::Deserialize;
 use std::sync::Arc;
 use thalweg_medium::random::{stream, uniform};
@@ -47,36 +48,79 @@ impl Asymmetry {
             let drawn = self.transfers.draw(*seed, sites, ticker)?;
             let mut used = 0;
             let mut rows = Vec::new();
-            let environment = sites.site(&self.transfers.testbed, *seed)?.environment;
             for route in 0..drawn.pairs.len() {
                 ticker.go_on()?;
                 ticker.tick(1);
                 if used == self.wanted {
                     continue;
                 }
-                let Some(plan) = self.transfers.plan(&drawn, route, Variant::Pip, None) else {
-                    continue;
-                };
-                let fetch = |variant: Variant, environment: &Arc<Environment>| {
-                    self.transfers
-                        .fetch_in(&drawn, route, &plan, variant, environment.clone())
-                };
-                let healthy = fetch(Variant::Pip, &environment)?;
-                let needs_nacks = healthy.number("verified") == Some(1.0)
-                    && healthy.number("rounds").is_some_and(|rounds| rounds >= 2.0);
-                if !needs_nacks {
-                    continue;
+                let struck = self.route_rows(&drawn, route, ticker)?;
+                used += usize::from(struck.is_some());
+                rows.extend(struck.unwrap_or_default());
+            }
+            let fewer = self.parts().saturating_sub(drawn.pairs.len() as u64);
+            ticker.tick(fewer);
+            Ok(rows)
+        })?;
+        Ok(rows.concat())
+    }
+
+    /// The transfers over a route with a link dead; none where PIP does not need its NACKs there.
+    fn route_rows(
+        &self,
+        drawn: &Drawn,
+        route: usize,
+        ticker: &Ticker<'_>,
+    ) -> Result<Option<Vec<Row>>, ExperimentError> {
+        let transfers = &self.transfers;
+        let site = drawn.site();
+        let Some(plan) = transfers.plan(drawn, route, Variant::Pip, None) else {
+            return Ok(None);
+        };
+        let environment = site.environment.clone();
+        let healthy = transfers.fetch_in(drawn, route, &plan, Variant::Pip, environment)?;
+        let needs_nacks = healthy.number("verified") == Some(1.0)
+            && healthy.number("rounds").is_some_and(|rounds| rounds >= 2.0);
+        if !needs_nacks {
+            return Ok(None);
+        }
+        let mut rng = stream(site.seed, "dead hop", &[route as u64]);
+        let place = uniform(&mut rng);
+        let mut rows = Vec::new();
+        // What has a plan of its own has a link of its own; the others share both.
+        for knowledge in [Knowledge::RoutingChannel, Knowledge::PipelineChannels] {
+            let of_it = |v: &&Variant| v.knowledge() == knowledge;
+            let variants: Vec<Variant> =
+                transfers.protocols.iter().filter(of_it).copied().collect();
+            let Some(plan) = variants
+                .first()
+                .and_then(|first| transfers.plan(drawn, route, *first, None))
+            else {
+                continue;
+            };
+            let hop = ((place * plan.hops as f64) as usize).min(plan.hops - 1);
+            let Some((environment, channel)) = without_reverse(&site.environment, &plan, hop)
+            else {
+                continue;
+            };
+            let environment = Arc::new(environment);
+            // Only a survey of all channels would tell.
+            let resurveyed = match knowledge {
+                Knowledge::RoutingChannel => None,
+                Knowledge::PipelineChannels => {
+                    Some(transfers.resurveyed(drawn, environment.clone(), ticker)?)
                 }
-                used += 1;
-                let mut rng = stream(*seed, "dead hop", &[route as u64]);
-                let hop = ((uniform(&mut rng) * plan.hops as f64) as usize).min(plan.hops - 1);
-                let Some((environment, channel)) = without_reverse(&environment, &plan, hop) else {
-                    continue;
-                };
-                let environment = Arc::new(environment);
-                for variant in &self.transfers.protocols {
+            };
+            let known = resurveyed.iter().map(|drawn| ("before-survey", drawn));
+            for (dies, drawn) in std::iter::once(("after-survey", drawn)).chain(known) {
+                for &variant in &variants {
+                    let Some(plan) = transfers.plan(drawn, route, variant, None) else {
+                        continue;
+                    };
+                    let environment = environment.clone();
+                    let row = transfers.fetch_in(drawn, route, &plan, variant, environment)?;
                     rows.push(
-                        fetch(*variant, &environment)?
+                        row.with("dies", dies)
                             .with("dead_hop", hop + 1)
                             .with("dead_channel", u32::from(channel.number()))
                             .with(
@@ -86,11 +130,8 @@ impl Asymmetry {
                     );
                 }
             }
-            let fewer = u64::from(self.transfers.routes).saturating_sub(drawn.pairs.len() as u64);
-            ticker.tick(fewer);
-            Ok(rows)
-        })?;
-        Ok(rows.concat())
+        }
+        Ok(Some(rows))
     }
 }
 

@@ -4,7 +4,7 @@
 use super::metric::{mean_and_interval, sort_key, student_t_975, student_t_995, Confidence, SEED};
 use super::row::{Row, Value};
 use crate::convergecast::{traffic_map, Edge, Spot, SpotRole};
-use crate::plot::{Chart, Mark as PlotMark, Point, ReferenceAt, XAxis};
+use crate::plot::{Chart, Mark as PlotMark, Point, ReferenceAt, Weight, XAxis};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,6 +23,10 @@ pub struct FigureSpec {
     /// Column that tells series apart.
     #[serde(default)]
     pub series: Option<String>,
+    /// Names in the series' column (or, without series, the horizontal one) that are drawn lightly,
+    /// after the others: what stands beside the result, such as variants of a protocol.
+    #[serde(default)]
+    pub beside: Vec<String>,
     /// Kind of marks.
     #[serde(default)]
     pub mark: Mark,
@@ -90,6 +94,19 @@ pub struct ReferenceSpec {
     #[serde(default)]
     pub points: Vec<(Value, f64)>,
 }
+
+/// Rows that are drawn alike.
+struct Part<'a> {
+    name: String,
+    weight: Weight,
+    rows: Vec<&'a Row>,
+}
+
+/// Over how much of a group of bars the dots above it are spread.
+const DOTS_SPREAD: f64 = 0.6;
+
+/// Sorts the places of the horizontal axis.
+type PlaceKey = (Weight, String);
 
 impl FigureSpec {
     /// The figure of `rows` as SVG.
@@ -174,26 +191,47 @@ impl FigureSpec {
         }
     }
 
-    /// The series' names and rows, by name.
-    fn split<'a>(&self, rows: &[&'a Row]) -> Vec<(String, Vec<&'a Row>)> {
-        let Some(column) = &self.series else {
-            return vec![(String::new(), rows.to_vec())];
-        };
-        let mut series: BTreeMap<String, (String, Vec<&Row>)> = BTreeMap::new();
+    /// The series' names and rows, by name; those that stand beside the others last.
+    fn split<'a>(&self, rows: &[&'a Row]) -> Vec<Part<'a>> {
+        let column = self.series.as_ref().unwrap_or(&self.x.column);
+        let mut series: BTreeMap<(Weight, String), Part<'_>> = BTreeMap::new();
         for row in rows {
-            if let Some(value) = row.0.get(column) {
-                let entry = series.entry(sort_key(value));
-                entry
-                    .or_insert_with(|| (value.to_string(), Vec::new()))
-                    .1
-                    .push(row);
-            }
+            let Some(value) = row.0.get(column) else {
+                continue;
+            };
+            let weight = self.weight(value);
+            let (key, name) = match &self.series {
+                Some(_) => (sort_key(value), value.to_string()),
+                None => (String::new(), String::new()),
+            };
+            let part = series.entry((weight, key)).or_insert_with(|| Part {
+                name,
+                weight,
+                rows: Vec::new(),
+            });
+            part.rows.push(row);
         }
         series.into_values().collect()
     }
 
+    /// How much what `value` names stands out.
+    fn weight(&self, value: &Value) -> Weight {
+        match self.beside.iter().any(|name| *name == value.to_string()) {
+            true => Weight::Light,
+            false => Weight::Full,
+        }
+    }
+
+    /// Sorts the places of the horizontal axis, those of what stands beside last.
+    fn place_key(&self, value: &Value) -> (Weight, String) {
+        match self.series {
+            Some(_) => (Weight::Full, sort_key(value)),
+            None => (self.weight(value), sort_key(value)),
+        }
+    }
+
     fn distribution(&self, mut chart: Chart, rows: &[&Row]) -> Chart {
-        for (name, rows) in self.split(rows) {
+        for Part { name, weight, rows } in self.split(rows) {
             let mut values: Vec<f64> = rows
                 .iter()
                 .filter_map(|r| r.number(&self.x.column))
@@ -206,42 +244,60 @@ impl FigureSpec {
                 .enumerate()
                 .map(|(i, x)| Point::new(*x, (i + 1) as f64 / n));
             chart = chart.with(name, PlotMark::Steps, start.into_iter().chain(points));
+            if weight == Weight::Light {
+                chart = chart.lightly();
+            }
         }
         self.references(chart, &BTreeMap::new())
     }
 
     fn averages(&self, mut chart: Chart, rows: &[&Row]) -> Chart {
-        let places: BTreeMap<String, String> =
-            (rows.iter().filter_map(|r| r.0.get(&self.x.column)))
+        let places: BTreeMap<PlaceKey, String> =
+            (rows.iter().filter(|r| r.number(&self.y.column).is_some()))
+                .filter_map(|r| r.0.get(&self.x.column))
                 .chain(
                     self.reference
                         .iter()
                         .flat_map(|r| r.points.iter().map(|p| &p.0)),
                 )
-                .map(|v| (sort_key(v), v.to_string()))
+                .map(|v| (self.place_key(v), v.to_string()))
                 .collect();
-        let position: BTreeMap<&String, f64> = places
+        let position: BTreeMap<PlaceKey, f64> = places
             .keys()
             .enumerate()
-            .map(|(i, key)| (key, i as f64))
+            .map(|(i, key)| (key.clone(), i as f64))
             .collect();
         if self.mark == Mark::Bars {
             chart.x_axis = XAxis::Categories(places.values().cloned().collect());
         }
-        let mark = if self.mark == Mark::Bars {
-            PlotMark::Bars
-        } else {
-            PlotMark::Line
-        };
-        for (name, rows) in self.split(rows) {
+        let parts = self.split(rows);
+        let light = |part: &Part<'_>| part.weight == Weight::Light;
+        let beside = parts.iter().filter(|part| light(part)).count();
+        let ahead = parts.len() - beside;
+        for (index, part) in parts.into_iter().enumerate() {
+            let is_light = light(&part);
+            let Part { name, rows, .. } = part;
+            let mark = match (self.mark, &self.series) {
+                (Mark::Bars, Some(_)) if is_light => PlotMark::Scatter,
+                (Mark::Bars, _) => PlotMark::Bars,
+                _ => PlotMark::Line,
+            };
+            // Dots over bars stand beside each other, not on top of each other.
+            let aside = match mark {
+                PlotMark::Scatter => {
+                    let middle = (index.saturating_sub(ahead) as f64 + 0.5) / beside.max(1) as f64;
+                    DOTS_SPREAD * (middle - 0.5)
+                }
+                _ => 0.0,
+            };
             // Horizontal value, then seed, then the rows' values.
-            let mut at: BTreeMap<String, (f64, BTreeMap<String, Vec<f64>>)> = BTreeMap::new();
+            let mut at: BTreeMap<PlaceKey, (f64, BTreeMap<String, Vec<f64>>)> = BTreeMap::new();
             for row in rows {
                 let (Some(x), Some(y)) = (row.0.get(&self.x.column), row.number(&self.y.column))
                 else {
                     continue;
                 };
-                let key = sort_key(x);
+                let key = self.place_key(x);
                 let place = match self.mark {
                     Mark::Lines => x.number(),
                     Mark::Bars | Mark::Distribution | Mark::Map => position.get(&key).copied(),
@@ -263,20 +319,19 @@ impl FigureSpec {
                 };
                 let interval = interval.map(|ci| ci.map(|end| mean + (end - mean) * wider));
                 match interval {
-                    Some([low, high]) => Point::new(x, mean).within(low, high),
-                    None => Point::new(x, mean),
+                    Some([low, high]) => Point::new(x + aside, mean).within(low, high),
+                    None => Point::new(x + aside, mean),
                 }
             });
             chart = chart.with(name, mark, points.collect::<Vec<_>>());
+            if is_light {
+                chart = chart.lightly();
+            }
         }
-        let position = position
-            .into_iter()
-            .map(|(key, at)| (key.clone(), at))
-            .collect();
         self.references(chart, &position)
     }
 
-    fn references(&self, mut chart: Chart, position: &BTreeMap<String, f64>) -> Chart {
+    fn references(&self, mut chart: Chart, position: &BTreeMap<PlaceKey, f64>) -> Chart {
         for r in &self.reference {
             if let Some(level) = r.value {
                 chart = chart.beside(&r.label, ReferenceAt::Level(level));
@@ -284,7 +339,7 @@ impl FigureSpec {
             if !r.points.is_empty() {
                 let points = r.points.iter().filter_map(|(x, y)| {
                     let place = match self.mark {
-                        Mark::Bars => position.get(&sort_key(x)).copied(),
+                        Mark::Bars => position.get(&self.place_key(x)).copied(),
                         Mark::Lines | Mark::Distribution | Mark::Map => x.number(),
                     };
                     Some((place?, *y))
@@ -337,6 +392,32 @@ mod tests {
         assert_eq!(
             first.x_axis,
             XAxis::Categories(vec!["1".into(), "10".into()])
+        );
+    }
+
+    #[test]
+    fn what_stands_beside_is_drawn_lightly_and_last() {
+        let chart = spec("series='s'\nbeside=['a']").draw(&rows());
+        let drawn = |c: &Chart| -> Vec<(String, Weight, PlotMark)> {
+            let series = c.series.iter();
+            series.map(|s| (s.name.clone(), s.weight, s.mark)).collect()
+        };
+        let expected = [
+            ("b".to_owned(), Weight::Full, PlotMark::Bars),
+            ("a".to_owned(), Weight::Light, PlotMark::Scatter),
+        ];
+        assert_eq!(drawn(&chart), expected);
+        assert!(chart.to_svg().contains("a at 10: 5"));
+        let mut by_name = spec("beside=['a']\nmark='bars'");
+        by_name.x.column = "s".into();
+        let chart = by_name.draw(&rows());
+        assert_eq!(
+            chart.x_axis,
+            XAxis::Categories(vec!["b".into(), "a".into()])
+        );
+        assert_eq!(
+            drawn(&chart)[1],
+            (String::new(), Weight::Light, PlotMark::Bars)
         );
     }
 

@@ -8,6 +8,7 @@
 
 mod asymmetry;
 mod claims;
+mod control_loss;
 mod convergecast;
 mod correlation;
 mod figure;
@@ -32,6 +33,7 @@ mod transfers;
 pub use crate::variant::{Knowledge, Variant};
 pub use asymmetry::Asymmetry;
 pub use claims::{Claim, Claims, ClaimsError, Judged};
+pub use control_loss::ControlLoss;
 pub use convergecast::{Convergecast, Detail};
 pub use correlation::Correlation;
 pub use figure::{Axis, FigureSpec, Mark, Over, ReferenceSpec};
@@ -203,6 +205,7 @@ pub fn run(
         Run::Correlation(c) => c.rows(seeds, sites, &ticker),
         Run::Overhead(o) => o.rows(seeds, sites, &ticker),
         Run::Asymmetry(a) => a.rows(seeds, sites, &ticker),
+        Run::ControlLoss(c) => c.rows(seeds, sites, &ticker),
         Run::Network(n) => n.rows(seeds, sites, &ticker),
         Run::Forwarding(f) => f.rows(seeds, sites, &ticker),
         Run::Convergecast(c) => c.rows(seeds, sites, &ticker),
@@ -244,6 +247,7 @@ impl Run {
             Self::Correlation(c) => c.parts(),
             Self::Overhead(_) => overhead::PARTS,
             Self::Asymmetry(a) => a.parts(),
+            Self::ControlLoss(c) => c.parts(),
             Self::Network(n) => n.parts(),
             Self::Forwarding(f) => f.parts(),
             Self::Convergecast(c) => c.parts(),

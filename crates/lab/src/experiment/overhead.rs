@@ -12,8 +12,8 @@ use super::spec::expect;
 use super::transfers::outcome_row;
 use super::{in_order, ExperimentError, Ticker};
 use crate::collect::random_object;
-use crate::transfer::{Outcome, Session, Surveyed, Terms};
-use crate::variant::Variant;
+use crate::transfer::{Outcome, Session, Survey, Surveyed, Terms};
+use crate::variant::{Knowledge, Variant};
 use serde::Deserialize;
 use std::ops::ControlFlow;
 use thalweg_medium::random::{derive, stream};
@@ -36,8 +36,9 @@ pub struct Overhead {
     /// Fetch from so many nodes only, spread over the network, and take the others' time to be
     /// their mean.
     pub sources: Option<u32>,
-    /// How objects travel.
-    pub protocol: Variant,
+    /// How objects travel: everything once for each. Those that plan on all pipeline channels have
+    /// their own survey, of all of these.
+    pub protocols: Vec<Variant>,
 }
 
 /// How often an object is asked for, each time over a plan drawn anew.
@@ -52,6 +53,7 @@ impl Overhead {
         expect("routing_channel", channel, "a channel from 11 to 26")?;
         expect("order_ms", self.order_ms <= 10_000, "at most 10000")?;
         expect("sources", self.sources != Some(0), "at least 1")?;
+        expect("protocols", !self.protocols.is_empty(), "at least one")?;
         expect(
             "bytes",
             (1..=16_384 * 118).contains(&self.bytes),
@@ -67,51 +69,91 @@ impl Overhead {
     ) -> Result<Vec<Row>, ExperimentError> {
         let rows = in_order(seeds, |seed| {
             let site = sites.site(&self.testbed, *seed)?;
-            let channel = Channel::new(self.routing_channel).unwrap_or(Channel::LAST);
-            let survey = faithful_survey(channel);
-            let surveyed = sites.survey(&site, survey, ticker)?;
-            let nodes = site.testbed.len() as u64;
-            let order = Duration::from_millis(self.order_ms);
-            let beacons = u64::from(survey.beacons);
-            let closed = link_measurement_time(nodes, order, survey.interval, beacons);
-            let sink = site.testbed.sink_index();
-            let all: Vec<usize> = (0..site.testbed.len()).filter(|n| *n != sink).collect();
-            let wanted = self
-                .sources
-                .map_or(all.len(), |n| (n as usize).clamp(1, all.len()));
-            let chosen: Vec<(u64, usize)> = (0..wanted)
-                .map(|i| (i as u64, all[i * all.len() / wanted]))
-                .collect();
-            let fetched = in_order(&chosen, |(place, source)| {
-                ticker.go_on()?;
-                let row = self.fetch(&site, &surveyed, *source)?;
-                let part = |place: u64| place * PARTS / wanted as u64;
-                ticker.tick(part(place + 1) - part(*place));
-                Ok(row)
+            let rows = in_order(&self.protocols, |variant| {
+                self.protocol_rows(&site, *variant, sites, ticker)
             })?;
-            let durations: Vec<f64> = fetched
-                .iter()
-                .filter_map(|r| r.number("duration_s"))
-                .collect();
-            let download = durations.iter().sum::<f64>() * all.len() as f64 / wanted as f64;
-            let (measuring, collecting) = (
-                surveyed.measuring.as_secs_f64(),
-                surveyed.collecting.as_secs_f64(),
-            );
-            let row = |phase: &str| Row::new().with(SEED, *seed).with("phase", phase);
-            let mut rows = vec![
-                row("equation-1").with("phase_s", closed.as_secs_f64()),
-                row("measuring")
-                    .with("phase_s", measuring)
-                    .with("missing_tables", surveyed.missing.len()),
-                row("collecting").with("phase_s", collecting),
-                row("downloading").with("phase_s", download),
-                row("everything").with("phase_s", measuring + collecting + download),
-            ];
-            rows.extend(fetched);
-            Ok(rows)
+            Ok(rows.concat())
         })?;
         Ok(rows.concat())
+    }
+
+    /// The channel on which routes are sought.
+    fn channel(&self) -> Channel {
+        Channel::new(self.routing_channel).unwrap_or(Channel::LAST)
+    }
+
+    /// What is asked of the planner, but for the source.
+    fn request(&self, site: &Site, source: usize) -> RouteRequest {
+        let mut request = RouteRequest::new(source, site.testbed.sink_index());
+        request.routing_channel = self.channel();
+        request.rule.floor = site.testbed.board.chip().noise_floor;
+        request.fallback = request.rule.weaker();
+        request
+    }
+
+    fn protocol_rows(
+        &self,
+        site: &Site,
+        variant: Variant,
+        sites: &Sites,
+        ticker: &Ticker<'_>,
+    ) -> Result<Vec<Row>, ExperimentError> {
+        let survey = match variant.knowledge() {
+            Knowledge::RoutingChannel => faithful_survey(self.channel()),
+            Knowledge::PipelineChannels => {
+                Survey::of(self.request(site, 0).channels.into_iter().collect())
+            }
+        };
+        let surveyed = sites.survey(site, survey, ticker)?;
+        let earlier = self.protocols.iter().take_while(|v| **v != variant);
+        let variant_index = earlier.count() as u64;
+        let nodes = site.testbed.len() as u64;
+        let order = Duration::from_millis(self.order_ms);
+        let beacons = u64::from(survey.beacons) * survey.channels.len() as u64;
+        let closed = link_measurement_time(nodes, order, survey.interval, beacons);
+        let sink = site.testbed.sink_index();
+        let all: Vec<usize> = (0..site.testbed.len()).filter(|n| *n != sink).collect();
+        let wanted = self
+            .sources
+            .map_or(all.len(), |n| (n as usize).clamp(1, all.len()));
+        let chosen: Vec<(u64, usize)> = (0..wanted)
+            .map(|i| (i as u64, all[i * all.len() / wanted]))
+            .collect();
+        let fetched = in_order(&chosen, |(place, source)| {
+            ticker.go_on()?;
+            let row = self.fetch(site, &surveyed, *source, variant)?;
+            let all = (wanted * self.protocols.len()) as u64;
+            let done = variant_index * wanted as u64;
+            let part = |place: u64| (done + place) * PARTS / all;
+            ticker.tick(part(place + 1) - part(*place));
+            Ok(row)
+        })?;
+        let durations: Vec<f64> = fetched
+            .iter()
+            .filter_map(|r| r.number("duration_s"))
+            .collect();
+        let download = durations.iter().sum::<f64>() * all.len() as f64 / wanted as f64;
+        let (measuring, collecting) = (
+            surveyed.measuring.as_secs_f64(),
+            surveyed.collecting.as_secs_f64(),
+        );
+        let row = |phase: &str| {
+            Row::new()
+                .with(SEED, site.seed)
+                .with("protocol", variant.name())
+                .with("phase", phase)
+        };
+        let mut rows = vec![
+            row("equation-1").with("phase_s", closed.as_secs_f64()),
+            row("measuring")
+                .with("phase_s", measuring)
+                .with("missing_tables", surveyed.missing.len()),
+            row("collecting").with("phase_s", collecting),
+            row("downloading").with("phase_s", download),
+            row("everything").with("phase_s", measuring + collecting + download),
+        ];
+        rows.extend(fetched);
+        Ok(rows)
     }
 
     fn fetch(
@@ -119,15 +161,12 @@ impl Overhead {
         site: &Site,
         surveyed: &Surveyed,
         source: usize,
+        variant: Variant,
     ) -> Result<Row, ExperimentError> {
-        let mut request = RouteRequest::new(source, site.testbed.sink_index());
-        request.routing_channel = Channel::new(self.routing_channel).unwrap_or(Channel::LAST);
-        request.rule.floor = site.testbed.board.chip().noise_floor;
-        request.fallback = request.rule.weaker();
-        let request = self.protocol.request(&request);
+        let request = variant.request(&self.request(site, source));
         let row = Row::new()
             .with(SEED, site.seed)
-            .with("protocol", self.protocol.name());
+            .with("protocol", variant.name());
         let id = site
             .testbed
             .id_of(source)
@@ -135,7 +174,7 @@ impl Overhead {
         let seed = derive(site.seed, "fetch", &[source as u64]);
         let mut session = Session::open(&site.testbed, site.environment.clone(), seed)?;
         session.offer(source, random_object(seed, self.bytes as usize));
-        let terms = self.protocol.terms(Terms {
+        let terms = variant.terms(Terms {
             attempts: 1,
             ..Terms::default()
         });
@@ -148,7 +187,7 @@ impl Overhead {
             let Ok(plan) = plan(&surveyed.links, &request, &mut rng) else {
                 break;
             };
-            let protocol = self.protocol.protocol();
+            let protocol = variant.protocol();
             let (mut outcome, _) =
                 session.fetch(&plan, protocol, &terms, &mut |_| ControlFlow::Continue(()))?;
             if let Some(failed) = &last {

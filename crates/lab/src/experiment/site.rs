@@ -133,20 +133,33 @@ impl Sites {
             survey.interval.as_nanos(),
         );
         kept(&self.surveys, &key, || {
-            let seed = derive(site.seed, "survey", &[]);
-            let environment = match site.testbed.losses.links.is_empty() {
-                true => site.environment.clone(),
-                false => Arc::new(site.testbed.realise(site.seed)),
-            };
-            let mut session = Session::open(&site.testbed, environment, seed)?;
-            let sink = site.testbed.sink_index();
-            let mut observer = |_| match ticker.stopped() {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            };
-            Ok(Arc::new(session.survey(sink, survey, &mut observer)?))
+            Ok(Arc::new(survey_once(site, survey, ticker)?))
         })
     }
+}
+
+/// The links of `site` as measured under `survey` and collected at the testbed's sink.
+///
+/// # Errors
+/// [`ExperimentError`].
+pub(super) fn survey_once(
+    site: &Site,
+    survey: Survey,
+    ticker: &Ticker<'_>,
+) -> Result<Surveyed, ExperimentError> {
+    let seed = derive(site.seed, "survey", &[]);
+    // Losses injected on purpose begin after the survey.
+    let environment = match site.testbed.losses.links.is_empty() {
+        true => site.environment.clone(),
+        false => Arc::new(site.testbed.realise(site.seed)),
+    };
+    let mut session = Session::open(&site.testbed, environment, seed)?;
+    let sink = site.testbed.sink_index();
+    let mut observer = |_| match ticker.stopped() {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    };
+    Ok(session.survey(sink, survey, &mut observer)?)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Experiments as data: one TOML file each, built in from `experiments/` or given by path.
 
 use super::asymmetry::Asymmetry;
+use super::control_loss::ControlLoss;
 use super::convergecast::Convergecast;
 use super::correlation::Correlation;
 use super::figure::FigureSpec;
@@ -67,6 +68,8 @@ pub enum Run {
     Overhead(Box<Overhead>),
     /// Transfers over a route whose reverse direction is dead at one hop.
     Asymmetry(Box<Asymmetry>),
+    /// Transfers of which every control packet is lost once.
+    ControlLoss(Box<ControlLoss>),
     /// A whole network emptied, in several modes.
     Network(Network),
     /// Chains of forwarders.
@@ -92,6 +95,7 @@ impl Run {
             Self::Correlation(c) => c.check(),
             Self::Overhead(o) => o.check(),
             Self::Asymmetry(a) => a.check(),
+            Self::ControlLoss(c) => c.check(),
             Self::Network(n) => n.check(),
             Self::Forwarding(f) => f.check(),
             Self::Convergecast(c) => c.check(),
@@ -110,6 +114,7 @@ impl Run {
             Self::Correlation(c) => c.testbed = name,
             Self::Overhead(o) => o.testbed = name,
             Self::Asymmetry(a) => a.transfers.testbed = name,
+            Self::ControlLoss(c) => c.transfers.testbed = name,
             Self::Network(n) => n.testbed = name,
             Self::Forwarding(f) => f.testbed = name,
             Self::Convergecast(c) => c.testbed = name,
@@ -145,6 +150,7 @@ impl Run {
             Self::Transfers(t) => t.routes = routes,
             Self::LinkChannels(l) => l.links = routes,
             Self::Asymmetry(a) => a.transfers.routes = routes,
+            Self::ControlLoss(c) => c.transfers.routes = routes,
             Self::Overhead(o) => o.sources = Some(routes),
             Self::Network(n) => n.sources = Some(routes),
             Self::Correlation(_)
@@ -237,6 +243,10 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "p3/network-quiet.toml",
     "p3/mishaps.toml",
     "p3/sizes.toml",
+    "p3/payloads.toml",
+    "p3/hops.toml",
+    "p3/paths.toml",
+    "p3/control.toml",
     "cit/bounds.toml",
     "cit/fig3.toml",
     "cit/fig4.toml",

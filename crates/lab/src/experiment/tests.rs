@@ -100,6 +100,52 @@ fn transfers_end_to_end() {
 }
 
 #[test]
+fn routes_may_be_of_given_lengths() {
+    let e = experiment(&LINE.replace("payload = [60, 118]", "hops = [2, 1]"));
+    let rows = rows(&e, &[1]);
+    let lengths: Vec<(f64, f64)> = (rows.iter())
+        .map(|row| {
+            (
+                row.number("route_hops").unwrap(),
+                row.number("hops").unwrap(),
+            )
+        })
+        .collect();
+    // Two routes of each length, two protocols.
+    let expected = [2.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0];
+    assert_eq!(lengths, expected.map(|hops| (hops, hops)));
+    for row in &rows {
+        assert_eq!(
+            (row.number("exact"), row.number("wrong")),
+            (Some(1.0), Some(0.0))
+        );
+    }
+}
+
+#[test]
+fn a_dead_reverse_link_strikes_a_lean_plan_in_its_own_path() {
+    let e = experiment(
+        "id='t'\ntitle='t'\n[run]\nkind='asymmetry'\nwanted=1\n[run.transfers]\ntestbed='building100'\n\
+         routes=12\npackets=100\nprotocols=['p3', 'pip', 'p3-best']",
+    );
+    let rows = rows(&e, &[2]);
+    let found: Vec<(String, String, f64)> = (rows.iter())
+        .map(|row| {
+            let text = |column: &str| row.0.get(column).map(Value::to_string).unwrap_or_default();
+            (text("protocol"), text("dies"), row.number("exact").unwrap())
+        })
+        .collect();
+    let row = |protocol: &str, dies: &str, exact| (protocol.to_owned(), dies.to_owned(), exact);
+    let expected = [
+        row("p3", "after-survey", 1.0),
+        row("pip", "after-survey", 0.0),
+        row("p3-best", "after-survey", 1.0),
+        row("p3-best", "before-survey", 1.0),
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
 fn a_network_is_emptied_in_each_mode_by_each_protocol() {
     let e = experiment(
         "id='t'\ntitle='t'\n[run]\nkind='network'\ntestbed='floor21'\nbytes=3000\nsources=4\n\

@@ -2,7 +2,7 @@
 
 use super::axis::{label, rounded_ends, Grain, Scale, Spacing};
 use super::svg::{text_width, Anchor, Svg, FAINT, GRID, INK};
-use super::{Chart, Mark, Point, ReferenceAt, Series, XAxis, YAxis};
+use super::{Chart, Mark, Point, ReferenceAt, Series, Weight, XAxis, YAxis};
 
 /// Colours that are told apart by colour-blind eyes too (after Okabe and Ito).
 const COLOURS: [&str; 7] = [
@@ -10,6 +10,10 @@ const COLOURS: [&str; 7] = [
 ];
 /// Colour of references.
 const REFERENCE: &str = "#8a1c1c";
+/// A line through more values than this has neither dots nor intervals, which would hide it.
+const CROWDED: usize = 60;
+/// How much of its colour a pale bar keeps.
+const PALE: f64 = 0.35;
 /// Ticks aimed at on the vertical axis.
 const Y_TICKS: usize = 5;
 const SMALL: f64 = 11.0;
@@ -59,13 +63,14 @@ pub(crate) fn draw(chart: &Chart) -> String {
     y_axis(&mut svg, chart, &frame);
     x_axis(&mut svg, chart, &frame, height);
     bands(&mut svg, chart, &frame);
-    let bars = chart.series.iter().filter(|s| s.mark == Mark::Bars).count();
-    let mut bar = 0;
-    for (index, series) in chart.series.iter().enumerate() {
+    for (index, series) in chart.in_depth() {
         match series.mark {
             Mark::Bars => {
-                draw_bars(&mut svg, chart, &frame, series, index, (bar, bars));
-                bar += 1;
+                // Bars of one weight share their place; the others' stand elsewhere.
+                let alike = |s: &&Series| s.mark == Mark::Bars && s.weight == series.weight;
+                let before = chart.series.iter().take(index).filter(alike).count();
+                let bars = chart.series.iter().filter(alike).count();
+                draw_bars(&mut svg, chart, &frame, series, index, (before, bars));
             }
             Mark::Line | Mark::Steps | Mark::Scatter => {
                 draw_marks(&mut svg, chart, &frame, series, index);
@@ -299,7 +304,7 @@ fn legend(svg: &mut Svg, chart: &Chart, top: f64, width: f64) -> f64 {
         .series
         .iter()
         .enumerate()
-        .map(|(i, s)| (Key::Series(i, s.mark), &s.name));
+        .map(|(i, s)| (Key::Series(i, s.mark, s.weight), &s.name));
     let references = chart
         .references
         .iter()
@@ -327,14 +332,16 @@ fn legend(svg: &mut Svg, chart: &Chart, top: f64, width: f64) -> f64 {
 }
 
 enum Key<'a> {
-    Series(usize, Mark),
+    Series(usize, Mark, Weight),
     Reference(usize, &'a ReferenceAt),
 }
 impl Key<'_> {
     fn draw(&self, svg: &mut Svg, (x, y): (f64, f64)) {
         match self {
-            Self::Series(index, mark) => {
+            Self::Series(index, mark, weight) => {
                 let colour = colour(*index);
+                let is_full = *weight == Weight::Full;
+                let (width, radius) = if is_full { (2.0, 3.0) } else { (1.0, 2.2) };
                 match mark {
                     Mark::Bars => {
                         svg.rect(
@@ -347,14 +354,16 @@ impl Key<'_> {
                         );
                     }
                     Mark::Line | Mark::Steps => {
-                        let stroke = format!("stroke=\"{colour}\" stroke-width=\"2\"");
+                        let stroke = format!("stroke=\"{colour}\" stroke-width=\"{width}\"");
                         svg.line((x, y), (x + 20.0, y), &stroke);
                         if *mark == Mark::Line {
-                            svg.circle((x + 10.0, y), 3.0, &format!("fill=\"{colour}\""), None);
+                            let fill = format!("fill=\"{colour}\"");
+                            svg.circle((x + 10.0, y), radius, &fill, None);
                         }
                     }
                     Mark::Scatter => {
-                        svg.circle((x + 10.0, y), 3.5, &format!("fill=\"{colour}\""), None);
+                        let fill = format!("fill=\"{colour}\"");
+                        svg.circle((x + 10.0, y), radius + 0.5, &fill, None);
                     }
                 }
             }
@@ -439,7 +448,12 @@ fn hint(chart: &Chart, name: &str, x: f64, y: f64, interval: Option<(f64, f64)>)
     };
     let place = match &chart.x_axis {
         XAxis::Categories(names) => {
-            let index = if x >= 0.0 { x as usize } else { usize::MAX };
+            let place = (x + 0.5).floor();
+            let index = if place >= 0.0 {
+                place as usize
+            } else {
+                usize::MAX
+            };
             names.get(index).cloned().unwrap_or_default()
         }
         XAxis::Linear | XAxis::Log => short(x),
@@ -469,7 +483,10 @@ fn draw_bars(
     let Some(zero) = frame.y.at(0.0_f64.clamp(bottom, top)) else {
         return;
     };
-    let fill = format!("fill=\"{}\"", colour(index));
+    let fill = match series.weight {
+        Weight::Full => format!("fill=\"{}\"", colour(index)),
+        Weight::Light => format!("fill=\"{}\" fill-opacity=\"{PALE}\"", colour(index)),
+    };
     for point in &series.points {
         let (Some(x), Some(y)) = (frame.x.at(point.x), frame.y.at(point.y)) else {
             continue;
@@ -492,7 +509,9 @@ fn draw_bars(
             &fill,
             Some(&hint),
         );
-        whisker(svg, frame, left + (width - gap) / 2.0, point, INK);
+        if series.weight == Weight::Full {
+            whisker(svg, frame, left + (width - gap) / 2.0, point, INK);
+        }
     }
 }
 
@@ -512,7 +531,9 @@ fn whisker(svg: &mut Svg, frame: &Frame, x: f64, point: &Point, ink: &str) {
 
 fn draw_marks(svg: &mut Svg, chart: &Chart, frame: &Frame, series: &Series, index: usize) {
     let ink = colour(index);
-    let stroke = format!("stroke=\"{ink}\" stroke-width=\"2\" stroke-linejoin=\"round\"");
+    let is_full = series.weight == Weight::Full;
+    let (width, radius) = if is_full { (2.0, 3.0) } else { (1.0, 2.2) };
+    let stroke = format!("stroke=\"{ink}\" stroke-width=\"{width}\" stroke-linejoin=\"round\"");
     // A gap in the values is a gap in the line.
     let mut run: Vec<(f64, f64)> = Vec::new();
     let mut dots = Vec::new();
@@ -538,14 +559,28 @@ fn draw_marks(svg: &mut Svg, chart: &Chart, frame: &Frame, series: &Series, inde
     if series.mark != Mark::Scatter {
         svg.polyline(&run, &stroke);
     }
+    if series.mark == Mark::Line && dots.len() > CROWDED {
+        return;
+    }
     for (x, y, point) in dots {
-        whisker(svg, frame, x, point, ink);
+        if is_full {
+            whisker(svg, frame, x, point, ink);
+        }
         let hint = hint(chart, &series.name, point.x, point.y, point.interval);
         match series.mark {
-            Mark::Line => svg.circle((x, y), 3.5, &format!("fill=\"{ink}\""), Some(&hint)),
+            Mark::Line => svg.circle(
+                (x, y),
+                radius + 0.5,
+                &format!("fill=\"{ink}\""),
+                Some(&hint),
+            ),
             Mark::Scatter => {
-                let fill = format!("fill=\"{ink}\" fill-opacity=\"0.75\"");
-                svg.circle((x, y), 3.5, &fill, Some(&hint));
+                let fill = match is_full {
+                    true => format!("fill=\"{ink}\" fill-opacity=\"0.75\""),
+                    // A rim keeps it visible on a bar.
+                    false => format!("fill=\"{ink}\" stroke=\"#fff\" stroke-width=\"0.8\""),
+                };
+                svg.circle((x, y), radius + 0.5, &fill, Some(&hint));
             }
             Mark::Steps | Mark::Bars => {}
         }

@@ -65,8 +65,20 @@ pub struct Series {
     pub name: String,
     /// How it is drawn.
     pub mark: Mark,
+    /// How much it stands out.
+    pub weight: Weight,
     /// Its values; lines connect them in this order.
     pub points: Vec<Point>,
+}
+
+/// How much a series stands out; what stands out comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Weight {
+    /// What the chart is about.
+    #[default]
+    Full,
+    /// What stands beside it: thin lines, small dots, pale bars, no intervals.
+    Light,
 }
 
 /// How a series is drawn.
@@ -172,8 +184,18 @@ impl Chart {
         self.series.push(Series {
             name: name.into(),
             mark,
+            weight: Weight::Full,
             points: points.into_iter().collect(),
         });
+        self
+    }
+
+    /// The same chart with its last series drawn lightly.
+    #[must_use]
+    pub fn lightly(mut self) -> Self {
+        if let Some(last) = self.series.last_mut() {
+            last.weight = Weight::Light;
+        }
         self
     }
 
@@ -185,6 +207,18 @@ impl Chart {
             at,
         });
         self
+    }
+
+    /// The series with their places in the list, backmost first: light ones lie behind what stands
+    /// out, except for dots, which would not be seen there.
+    fn in_depth(&self) -> Vec<(usize, &Series)> {
+        let mut series: Vec<(usize, &Series)> = self.series.iter().enumerate().collect();
+        series.sort_by_key(|(_, s)| match (s.weight, s.mark) {
+            (Weight::Light, Mark::Line | Mark::Steps | Mark::Bars) => 0,
+            (Weight::Full, _) => 1,
+            (Weight::Light, Mark::Scatter) => 2,
+        });
+        series
     }
 
     /// The chart as one `<svg>` element.

@@ -17,6 +17,10 @@ const BUILT_IN: &[(&str, &str)] = &[
         include_str!("../../../../testbeds/building100.toml"),
     ),
     (
+        "building240",
+        include_str!("../../../../testbeds/building240.toml"),
+    ),
+    (
         "quiet100",
         include_str!("../../../../testbeds/quiet100.toml"),
     ),

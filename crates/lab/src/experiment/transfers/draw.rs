@@ -2,16 +2,22 @@
 
 use super::rate::single_hop_rate;
 use super::{Floors, Transfers};
-use crate::experiment::site::{faithful_survey, Site, Sites};
+use crate::experiment::site::{faithful_survey, survey_once, Site, Sites};
 use crate::experiment::{ExperimentError, Ticker};
 use crate::transfer::{Survey, Surveyed};
 use crate::variant::{Knowledge, Variant};
 use std::sync::Arc;
 use thalweg_medium::random::{derive, stream};
+use thalweg_medium::Environment;
 use thalweg_planner::channels::spread_order;
 use thalweg_planner::pairs::{suggest_pairs, Floors as PairFloors, Pair, PairOrder, PairRequest};
 use thalweg_planner::{plan, Plan, RouteRequest};
 use thalweg_units::ChannelSet;
+
+/// How many hops more than the fewest routes of a given length may have.
+const MORE_HOPS: usize = 2;
+/// For a route of a given length, so many of lengths up to that are looked at.
+const LOOKED_AT: usize = 12;
 
 /// What the planner of each kind of variant knows.
 struct Known {
@@ -26,6 +32,13 @@ pub(in crate::experiment) struct Drawn {
     pub(in crate::experiment) pairs: Vec<Pair>,
     /// The effective physical rate, from a single-hop run.
     pub(super) rate_kbps: f64,
+}
+
+impl Drawn {
+    /// Where the routes lie.
+    pub(in crate::experiment) const fn site(&self) -> &Site {
+        &self.site
+    }
 }
 
 impl Transfers {
@@ -70,8 +83,27 @@ impl Transfers {
             route: self.request(&site, 0, 0, None),
             ..PairRequest::new(count)
         };
-        let mut rng = stream(derive(seed, "routes", &[]), &self.draw, &[]);
-        let pairs = suggest_pairs(&routing.links, &request, &mut rng);
+        let pairs = if self.hops.is_empty() {
+            let mut rng = stream(derive(seed, "routes", &[]), &self.draw, &[]);
+            suggest_pairs(&routing.links, &request, &mut rng)
+        } else {
+            let of_length = |&hops: &usize| {
+                let request = PairRequest {
+                    // Longer routes seldom have that many paths of the fewest hops.
+                    min_hops: hops.saturating_sub(MORE_HOPS).max(1),
+                    route: exactly(request.route.clone(), hops),
+                    count: count * LOOKED_AT,
+                    ..request.clone()
+                };
+                let ids = [hops as u64];
+                let mut rng = stream(derive(seed, "routes", &[]), &self.draw, &ids);
+                let mut pairs = suggest_pairs(&routing.links, &request, &mut rng);
+                pairs.retain(|pair| pair.hops == hops);
+                pairs.truncate(count);
+                pairs
+            };
+            self.hops.iter().flat_map(of_length).collect()
+        };
         if pairs.is_empty() {
             return Err(unfit(format!(
                 "no two nodes have {} node-distinct paths of {} to {} hops",
@@ -87,6 +119,30 @@ impl Transfers {
         })
     }
 
+    /// The same routes with the pipeline channels surveyed anew in `environment`.
+    pub(in crate::experiment) fn resurveyed(
+        &self,
+        drawn: &Drawn,
+        environment: Arc<Environment>,
+        ticker: &Ticker<'_>,
+    ) -> Result<Drawn, ExperimentError> {
+        let channels: ChannelSet = self.channel_list().into_iter().collect();
+        let changed = Site {
+            environment,
+            ..drawn.site.clone()
+        };
+        let pipeline = Arc::new(survey_once(&changed, Survey::of(channels), ticker)?);
+        Ok(Drawn {
+            known: Known {
+                routing: drawn.known.routing.clone(),
+                pipeline: Some(pipeline),
+            },
+            pairs: drawn.pairs.clone(),
+            site: drawn.site.clone(),
+            rate_kbps: drawn.rate_kbps,
+        })
+    }
+
     /// The plan of `variant` for a route; none where its planner finds none.
     pub(in crate::experiment) fn plan(
         &self,
@@ -96,8 +152,11 @@ impl Transfers {
         max_paths: Option<usize>,
     ) -> Option<Plan> {
         let pair = drawn.pairs.get(route)?;
-        let request =
-            variant.request(&self.request(&drawn.site, pair.source, pair.sink, max_paths));
+        let mut request = self.request(&drawn.site, pair.source, pair.sink, max_paths);
+        if !self.hops.is_empty() {
+            request = exactly(request, pair.hops);
+        }
+        let request = variant.request(&request);
         let known = &drawn.known;
         let links = match (variant.knowledge(), &known.pipeline) {
             (Knowledge::PipelineChannels, Some(surveyed)) => &surveyed.links,
@@ -130,5 +189,15 @@ impl Transfers {
         request.max_paths = max_paths;
         request.max_hops = self.route.max_hops;
         request
+    }
+}
+
+/// `request` for routes of exactly `hops` hops; over a single hop there is but one path.
+fn exactly(request: RouteRequest, hops: usize) -> RouteRequest {
+    RouteRequest {
+        hops: Some(hops),
+        max_hops: hops,
+        min_paths: if hops == 1 { 1 } else { request.min_paths },
+        ..request
     }
 }

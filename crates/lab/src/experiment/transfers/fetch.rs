@@ -9,11 +9,39 @@ use crate::experiment::{metric, ExperimentError};
 use crate::explain::{self, LossMap};
 use crate::transfer::{Outcome, Protocol, Session, Terms};
 use crate::variant::Variant;
+use std::collections::BTreeMap;
 use std::ops::ControlFlow::Continue;
 use std::sync::Arc;
 use thalweg_medium::random::{derive, stream};
 use thalweg_medium::Environment;
 use thalweg_planner::Plan;
+
+/// One transfer of an experiment.
+#[derive(Clone, Copy)]
+struct Task<'a> {
+    drawn: &'a Drawn,
+    route: usize,
+    plan: &'a Plan,
+    variant: Variant,
+    cell: Cell,
+}
+
+/// A transfer, and what its sink gave out beside what the source had.
+struct Fetched {
+    outcome: Outcome,
+    bytes: Bytes,
+}
+
+/// What a sink gave out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Bytes {
+    /// The source's object, byte for byte.
+    Same,
+    /// Something else.
+    Other,
+    /// Nothing.
+    None,
+}
 
 impl Transfers {
     pub(super) fn route_rows(
@@ -22,19 +50,30 @@ impl Transfers {
         route: usize,
     ) -> Result<Vec<Row>, ExperimentError> {
         let mut rows = Vec::new();
+        // Of a cell, only the number of paths has a part in a plan.
+        let mut plans: BTreeMap<(Variant, Option<usize>), Option<Plan>> = BTreeMap::new();
         for cell in self.cells() {
             let mut cell_rows = Vec::new();
             let mut baseline: Option<Outcome> = None;
             for &variant in &self.protocols {
-                let plan = self.plan(drawn, route, variant, cell.max_paths);
-                let Some(plan) = plan.filter(|plan| cell.mishap.can_strike(plan)) else {
+                let plan = plans
+                    .entry((variant, cell.max_paths))
+                    .or_insert_with(|| self.plan(drawn, route, variant, cell.max_paths));
+                let Some(plan) = plan.as_ref().filter(|plan| cell.mishap.can_strike(plan)) else {
                     continue;
                 };
-                let outcome = self.fetch(drawn, route, &plan, variant, &cell, None)?;
+                let task = Task {
+                    drawn,
+                    route,
+                    plan,
+                    variant,
+                    cell,
+                };
+                let fetched = self.fetch(task, drawn.site.environment.clone())?;
+                cell_rows.push(self.row(task, &fetched));
                 if self.baseline == Some(variant) {
-                    baseline = Some(outcome.clone());
+                    baseline = Some(fetched.outcome);
                 }
-                cell_rows.push(self.row(drawn, route, &plan, variant, &cell, &outcome));
             }
             if let Some(b) = baseline {
                 for row in &mut cell_rows {
@@ -48,27 +87,41 @@ impl Transfers {
         Ok(rows)
     }
 
+    /// A transfer with its cell's mishap.
     fn fetch(
         &self,
-        drawn: &Drawn,
-        route: usize,
-        plan: &Plan,
-        variant: Variant,
-        cell: &Cell,
-        environment: Option<Arc<Environment>>,
-    ) -> Result<Outcome, ExperimentError> {
-        let environment = environment.unwrap_or_else(|| drawn.site.environment.clone());
-        let (mut session, terms) = self.session(drawn, route, plan, variant, cell, environment)?;
-        if cell.mishap != Mishap::None {
+        task: Task<'_>,
+        environment: Arc<Environment>,
+    ) -> Result<Fetched, ExperimentError> {
+        let (mut session, terms) = self.session(task, environment)?;
+        let mishap = task.cell.mishap;
+        if mishap != Mishap::None {
             let environment = session.network().environment().clone();
-            let (mut probe, _) = self.session(drawn, route, plan, variant, cell, environment)?;
-            let mut rng = stream(drawn.site.seed, "mishap", &[route as u64]);
-            cell.mishap
-                .arrange(&mut session, &mut probe, plan, variant, &terms, &mut rng)?;
+            let (mut probe, _) = self.session(task, environment)?;
+            let mut rng = stream(task.drawn.site.seed, "mishap", &[task.route as u64]);
+            let (plan, variant) = (task.plan, task.variant);
+            mishap.arrange(&mut session, &mut probe, plan, variant, &terms, &mut rng)?;
         }
-        let protocol = variant.protocol();
-        let (outcome, _) = session.fetch(plan, protocol, &terms, &mut |_| Continue(()))?;
-        Ok(outcome)
+        self.finish(&mut session, task, &terms)
+    }
+
+    /// Fetches in `session`, and compares what arrives with what was offered.
+    fn finish(
+        &self,
+        session: &mut Session,
+        task: Task<'_>,
+        terms: &Terms,
+    ) -> Result<Fetched, ExperimentError> {
+        let protocol = task.variant.protocol();
+        let (outcome, arrived) =
+            session.fetch(task.plan, protocol, terms, &mut |_| Continue(()))?;
+        let offered = self.object(task);
+        let bytes = match arrived {
+            Some(arrived) if arrived[..] == offered[..] => Bytes::Same,
+            Some(_) => Bytes::Other,
+            None => Bytes::None,
+        };
+        Ok(Fetched { outcome, bytes })
     }
 
     /// Where the packets of the first cell's transfer over a route were lost.
@@ -79,35 +132,74 @@ impl Transfers {
         plan: &Plan,
         variant: Variant,
     ) -> Result<LossMap, ExperimentError> {
-        let (cell, environment) = (self.first_cell(), drawn.site.environment.clone());
-        let (mut session, terms) = self.session(drawn, route, plan, variant, &cell, environment)?;
+        let task = self.first_task(drawn, route, plan, variant);
+        let (mut session, terms) = self.session(task, drawn.site.environment.clone())?;
         let protocol = variant.protocol();
         let (_, _, map) =
             explain::fetch(&mut session, plan, protocol, &terms, &mut |_| Continue(()))?;
         Ok(map)
     }
 
-    /// A network whose source offers the object of `cell`.
+    /// The transfer of the first cell over a route.
+    fn first_task<'a>(
+        &self,
+        drawn: &'a Drawn,
+        route: usize,
+        plan: &'a Plan,
+        variant: Variant,
+    ) -> Task<'a> {
+        Task {
+            drawn,
+            route,
+            plan,
+            variant,
+            cell: self.first_cell(),
+        }
+    }
+
+    /// A network whose source offers the object of the cell.
     fn session(
+        &self,
+        task: Task<'_>,
+        environment: Arc<Environment>,
+    ) -> Result<(Session, Terms), ExperimentError> {
+        let testbed = &task.drawn.site.testbed;
+        let mut session = Session::open(testbed, environment, self.route_seed(task))?;
+        session.offer(task.plan.source, self.object(task));
+        let terms = task.variant.terms(Terms {
+            payload: task.cell.payload,
+            ..Terms::default()
+        });
+        Ok((session, terms))
+    }
+
+    /// The seed of a route's transfers: without the variant, so that all of them meet the same run of
+    /// the environment.
+    fn route_seed(&self, task: Task<'_>) -> u64 {
+        let seed = derive(task.drawn.site.seed, &self.draw, &[]);
+        derive(seed, "route", &[task.route as u64])
+    }
+
+    /// The object that the source offers.
+    fn object(&self, task: Task<'_>) -> Arc<[u8]> {
+        let seed = derive(self.route_seed(task), "object", &[]);
+        random_object(seed, task.cell.bytes as usize)
+    }
+
+    /// The transfer of the first cell over a route, in a network that `prepare` saw first.
+    pub(in crate::experiment) fn fetch_prepared(
         &self,
         drawn: &Drawn,
         route: usize,
         plan: &Plan,
         variant: Variant,
-        cell: &Cell,
-        environment: Arc<Environment>,
-    ) -> Result<(Session, Terms), ExperimentError> {
-        let site = &drawn.site;
-        // Without the variant: protocols meet the same run of the environment.
-        let seed = derive(derive(site.seed, &self.draw, &[]), "route", &[route as u64]);
-        let mut session = Session::open(&site.testbed, environment, seed)?;
-        let object = random_object(derive(seed, "object", &[]), cell.bytes as usize);
-        session.offer(plan.source, object);
-        let terms = variant.terms(Terms {
-            payload: cell.payload,
-            ..Terms::default()
-        });
-        Ok((session, terms))
+        prepare: impl FnOnce(&mut Session),
+    ) -> Result<Row, ExperimentError> {
+        let task = self.first_task(drawn, route, plan, variant);
+        let (mut session, terms) = self.session(task, drawn.site.environment.clone())?;
+        prepare(&mut session);
+        let fetched = self.finish(&mut session, task, &terms)?;
+        Ok(self.row(task, &fetched))
     }
 
     /// The transfer of the first cell over a route, in another environment than the site's.
@@ -119,21 +211,23 @@ impl Transfers {
         variant: Variant,
         environment: Arc<Environment>,
     ) -> Result<Row, ExperimentError> {
-        let cell = self.first_cell();
-        let outcome = self.fetch(drawn, route, plan, variant, &cell, Some(environment))?;
-        Ok(self.row(drawn, route, plan, variant, &cell, &outcome))
+        let task = self.first_task(drawn, route, plan, variant);
+        let fetched = self.fetch(task, environment)?;
+        Ok(self.row(task, &fetched))
     }
 
-    fn row(
-        &self,
-        drawn: &Drawn,
-        route: usize,
-        plan: &Plan,
-        variant: Variant,
-        cell: &Cell,
-        o: &Outcome,
-    ) -> Row {
+    fn row(&self, task: Task<'_>, fetched: &Fetched) -> Row {
+        let Task {
+            drawn,
+            route,
+            plan,
+            variant,
+            cell,
+        } = task;
+        let o = &fetched.outcome;
         let mut row = outcome_row(o)
+            .with("exact", u32::from(fetched.bytes == Bytes::Same))
+            .with("wrong", u32::from(fetched.bytes == Bytes::Other))
             .with(metric::SEED, drawn.site.seed)
             .with("route", route + 1)
             .with("protocol", variant.name())
@@ -143,6 +237,9 @@ impl Transfers {
             .with("rate_kbps", drawn.rate_kbps)
             .with("utilisation", o.goodput_kbps / drawn.rate_kbps);
         row.set_some("max_paths", cell.max_paths);
+        if let (false, Some(pair)) = (self.hops.is_empty(), drawn.pairs.get(route)) {
+            row.set("route_hops", pair.hops);
+        }
         if !self.mishaps.is_empty() {
             row.set("mishap", cell.mishap.name());
         }

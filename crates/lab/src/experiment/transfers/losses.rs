@@ -71,7 +71,7 @@ impl Transfers {
                 ticker.tick(1);
                 Ok(maps)
             })?;
-            ticker.tick(u64::from(self.routes).saturating_sub(routes.len() as u64));
+            ticker.tick(self.parts().saturating_sub(routes.len() as u64));
             Ok(maps.concat())
         })?;
         Ok(Explained {

@@ -11,6 +11,7 @@ mod losses;
 mod mishap;
 mod rate;
 
+pub(super) use draw::Drawn;
 pub(super) use fetch::outcome_row;
 pub use losses::{Explained, ExplainedTransfer};
 pub use mishap::Mishap;
@@ -61,6 +62,10 @@ pub struct Transfers {
     /// Highest number of node-distinct paths; more than one value sweeps.
     #[serde(default)]
     pub max_paths: Vec<usize>,
+    /// Lengths of the routes, 1 to 10 hops: so many `routes` are drawn of each, and every protocol's
+    /// plan has exactly that length. Without them lengths are as they are drawn.
+    #[serde(default)]
+    pub hops: Vec<usize>,
     /// What goes wrong in the middle; more than one value sweeps.
     #[serde(default)]
     pub mishaps: Vec<Mishap>,
@@ -168,10 +173,12 @@ impl Transfers {
             "1 to 10 hops, 1 to 20 paths",
         )?;
         let paths = self.max_paths.iter().all(|m| (1..=20).contains(m));
-        expect("max_paths", paths, "values from 1 to 20")
+        expect("max_paths", paths, "values from 1 to 20")?;
+        let hops = self.hops.iter().all(|h| (1..=10).contains(h));
+        expect("hops", hops, "values from 1 to 10")
     }
     pub(super) fn parts(&self) -> u64 {
-        u64::from(self.routes)
+        u64::from(self.routes) * self.hops.len().max(1) as u64
     }
 
     pub(super) fn rows(
@@ -190,7 +197,7 @@ impl Transfers {
                 Ok(rows)
             })?;
             // A building with fewer routes than wanted is done all the same.
-            ticker.tick(u64::from(self.routes).saturating_sub(routes.len() as u64));
+            ticker.tick(self.parts().saturating_sub(routes.len() as u64));
             Ok(rows.concat())
         })?;
         Ok(rows.concat())

@@ -1,0 +1,307 @@
+//! Every control packet of a transfer lost once: the transfer runs undisturbed, then once for each
+//! of its control packets (wake-up floods, requests, NACKs, announcements, releases), which nobody
+//! receives in that run (P3, section IV-F, asks that rounds end all the same).
+//!
+//! Owns the keys of `kind = "control-loss"` and its rows. A packet is what synchronous senders put on
+//! the air together; it is lost at its receivers, which hear nothing for as long as it lasts. Up to
+//! that moment a disturbed run is the undisturbed one. Tests: below, `tests.rs`.
+
+use super::row::Row;
+use super::site::Sites;
+use super::transfers::{Drawn, Transfers};
+use super::{in_order, ExperimentError, Ticker};
+use crate::transfer::Session;
+use crate::variant::Variant;
+use serde::Deserialize;
+use std::sync::{Arc, Mutex, PoisonError};
+use thalweg_medium::Outcome as Fate;
+use thalweg_planner::Plan;
+use thalweg_sim::{Fault, ReceptionTrace};
+use thalweg_units::{Channel, Duration, SimTime};
+use thalweg_wire::pipeline::{Header, Kind, Purpose, Request};
+use thalweg_wire::{flood, Reader};
+
+/// Transfers of which every control packet is lost once.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ControlLoss {
+    /// The routes to draw from, and the object.
+    pub transfers: Transfers,
+}
+
+/// Copies of a frame that begin closer together than this are one packet: synchronous senders are
+/// microseconds apart, repetitions at least a frame.
+const TOGETHER: Duration = Duration::from_micros(100);
+/// By this much a receiver is deaf before and after the packet.
+const MARGIN: Duration = Duration::from_micros(1);
+
+impl ControlLoss {
+    pub(super) fn check(&self) -> Result<(), String> {
+        self.transfers.check()
+    }
+    pub(super) fn parts(&self) -> u64 {
+        self.transfers.parts()
+    }
+
+    pub(super) fn rows(
+        &self,
+        seeds: &[u64],
+        sites: &Sites,
+        ticker: &Ticker<'_>,
+    ) -> Result<Vec<Row>, ExperimentError> {
+        let rows = in_order(seeds, |seed| {
+            let drawn = self.transfers.draw(*seed, sites, ticker)?;
+            let routes: Vec<usize> = (0..drawn.pairs.len()).collect();
+            let rows = in_order(&routes, |route| {
+                let rows = in_order(&self.transfers.protocols, |variant| {
+                    ticker.go_on()?;
+                    self.variant_rows(&drawn, *route, *variant, ticker)
+                })?;
+                ticker.tick(1);
+                Ok(rows.concat())
+            })?;
+            ticker.tick(self.parts().saturating_sub(routes.len() as u64));
+            Ok(rows.concat())
+        })?;
+        Ok(rows.concat())
+    }
+
+    /// The undisturbed transfer, and where it delivers one for each packet lost.
+    fn variant_rows(
+        &self,
+        drawn: &Drawn,
+        route: usize,
+        variant: Variant,
+        ticker: &Ticker<'_>,
+    ) -> Result<Vec<Row>, ExperimentError> {
+        let transfers = &self.transfers;
+        let Some(plan) = transfers.plan(drawn, route, variant, None) else {
+            return Ok(Vec::new());
+        };
+        let (undisturbed, packets) = observed(transfers, drawn, route, &plan, variant)?;
+        let count = packets.len();
+        let numbered = |row: Row, packet: usize| row.with("packet", packet).with("of", count);
+        let base = |column: &str| undisturbed.number(column).unwrap_or(0.0);
+        let (duration, rounds, is_whole) = (base("duration_s"), base("rounds"), base("exact"));
+        let mut rows = vec![numbered(undisturbed.with("lost", "nothing"), 0)];
+        if is_whole == 0.0 {
+            return Ok(rows);
+        }
+        for (at, packet) in packets.iter().enumerate() {
+            ticker.go_on()?;
+            let lose = |session: &mut Session| packet.lose(session);
+            let row = transfers.fetch_prepared(drawn, route, &plan, variant, lose)?;
+            let is_there = row.number("exact") == Some(1.0);
+            let took = |column: &str, before: f64| {
+                let after = row.number(column).filter(|_| is_there)?;
+                Some(after - before)
+            };
+            let late = took("duration_s", duration).map(|s| s * 1e3);
+            let more = took("rounds", rounds);
+            let mut row = numbered(row.with("lost", packet.what.name()), at + 1)
+                .with("receivers", packet.receivers.len())
+                .with("lost_at_ms", packet.start.as_secs_f64() * 1e3);
+            row.set_some("extra_ms", late);
+            row.set_some("extra_rounds", more);
+            rows.push(row);
+        }
+        Ok(rows)
+    }
+}
+
+/// An undisturbed transfer and its control packets, in their order on the air.
+fn observed(
+    transfers: &Transfers,
+    drawn: &Drawn,
+    route: usize,
+    plan: &Plan,
+    variant: Variant,
+) -> Result<(Row, Vec<Packet>), ExperimentError> {
+    let packets: Arc<Mutex<Vec<Packet>>> = Arc::default();
+    let seen = packets.clone();
+    let watch = |session: &mut Session| {
+        session.network().trace(Some(Box::new(move |reception| {
+            note(
+                &mut seen.lock().unwrap_or_else(PoisonError::into_inner),
+                reception,
+            );
+        })));
+    };
+    let row = transfers.fetch_prepared(drawn, route, plan, variant, watch)?;
+    let mut packets = std::mem::take(&mut *packets.lock().unwrap_or_else(PoisonError::into_inner));
+    packets.sort_by_key(|packet| (packet.start, packet.channel));
+    Ok((row, packets))
+}
+
+/// What a control packet is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Control {
+    WakeUp,
+    Announcement,
+    Request,
+    Nack,
+    Release,
+}
+
+impl Control {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::WakeUp => "wake-up",
+            Self::Announcement => "announcement",
+            Self::Request => "request",
+            Self::Nack => "nack",
+            Self::Release => "release",
+        }
+    }
+    /// What `mpdu` is for; none for data and for what is no frame of a transfer.
+    fn of(mpdu: &[u8]) -> Option<Self> {
+        if flood::Repr::parse(mpdu).is_ok() {
+            return Some(Self::WakeUp);
+        }
+        let mut reader = Reader::new(mpdu);
+        match Header::parse(&mut reader).ok()?.head.kind {
+            Kind::Data => None,
+            Kind::Nack => Some(Self::Nack),
+            Kind::Request => match Request::parse(&mut reader).ok()?.purpose {
+                Purpose::Report => Some(Self::Request),
+                Purpose::Release => Some(Self::Release),
+                Purpose::Announce => Some(Self::Announcement),
+            },
+        }
+    }
+}
+
+/// A control packet: the same bytes from one or several senders at once.
+#[derive(Debug, Clone)]
+struct Packet {
+    what: Control,
+    channel: Channel,
+    mpdu: Vec<u8>,
+    /// Of its first copy.
+    start: SimTime,
+    /// Of its last copy, at its receivers.
+    end: SimTime,
+    /// Who got it.
+    receivers: Vec<usize>,
+}
+
+impl Packet {
+    /// Has nobody receive it in `session`.
+    fn lose(&self, session: &mut Session) {
+        let from = self.start.saturating_sub(MARGIN);
+        let until = self.end + MARGIN;
+        for receiver in &self.receivers {
+            session
+                .network()
+                .fault_at(from, *receiver, Fault::Deaf { until });
+        }
+    }
+}
+
+/// Adds a reception to the packet that it is of.
+fn note(packets: &mut Vec<Packet>, reception: &ReceptionTrace<'_>) {
+    let (true, Some(what)) = (reception.outcome == Fate::Good, Control::of(reception.mpdu)) else {
+        return;
+    };
+    let is_it = |packet: &&mut Packet| {
+        let (early, late) = (
+            packet.start.min(reception.start),
+            packet.start.max(reception.start),
+        );
+        packet.channel == reception.channel
+            && late.since(early) < TOGETHER
+            && packet.mpdu == reception.mpdu
+    };
+    match packets.iter_mut().rev().find(is_it) {
+        Some(packet) => {
+            packet.start = packet.start.min(reception.start);
+            packet.end = packet.end.max(reception.at);
+            packet.receivers.push(reception.to);
+        }
+        None => packets.push(Packet {
+            what,
+            channel: reception.channel,
+            mpdu: reception.mpdu.to_vec(),
+            start: reception.start,
+            end: reception.at,
+            receivers: vec![reception.to],
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::{Experiment, Run};
+    use std::collections::BTreeSet;
+    use std::ops::ControlFlow::Continue;
+    use std::path::Path;
+
+    const LINE: &str = "id='t'\ntitle='t'\n[run]\nkind='control-loss'\n[run.transfers]\ntestbed='line5'\n\
+        routes=1\npackets=12\nroute={min_hops=2,max_hops=4,min_paths=1,floors='any'}\nprotocols=['p3','p3-slim','pip']";
+
+    fn line() -> ControlLoss {
+        match Experiment::parse(Path::new("mine.toml"), LINE).unwrap().run {
+            Run::ControlLoss(control_loss) => *control_loss,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn each_control_packet_is_lost_in_a_run_of_its_own() {
+        let rows = line();
+        let ticker = Ticker::new(1, &|_, _| Continue(()));
+        let rows = rows.rows(&[1], &Sites::default(), &ticker).unwrap();
+        for protocol in ["p3", "p3-slim", "pip"] {
+            let text = |row: &Row, column: &str| row.0.get(column).map(ToString::to_string);
+            let of_it = |row: &&Row| text(row, "protocol").as_deref() == Some(protocol);
+            let rows: Vec<&Row> = rows.iter().filter(of_it).collect();
+            let count = rows[0].number("of").unwrap();
+            // Seven of the wake-up, two of each kind of message over two hops.
+            assert_eq!((count, rows.len()), (13.0, 14), "{protocol}");
+            let lost: BTreeSet<_> = rows.iter().filter_map(|row| text(row, "lost")).collect();
+            for what in ["nothing", "wake-up", "request", "nack", "release"] {
+                assert!(lost.contains(what), "{protocol}: {lost:?}");
+            }
+            for (at, row) in rows.iter().enumerate() {
+                assert_eq!(row.number("packet"), Some(at as f64));
+                // PIP has one attempt, and a wake-up may be in vain.
+                let spared = protocol == "pip" && text(row, "lost").as_deref() == Some("wake-up");
+                assert!(spared || row.number("exact") == Some(1.0), "{row:?}");
+                assert_eq!(row.number("wrong"), Some(0.0));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_lost_nobody_receives() {
+        let transfers = line().transfers;
+        let ticker = Ticker::new(1, &|_, _| Continue(()));
+        let drawn = transfers.draw(1, &Sites::default(), &ticker).unwrap();
+        let plan = transfers.plan(&drawn, 0, Variant::P3, None).unwrap();
+        let (_, packets) = observed(&transfers, &drawn, 0, &plan, Variant::P3).unwrap();
+        let is_it = |one: &Packet, other: &Packet| {
+            (one.channel, &one.mpdu) == (other.channel, &other.mpdu)
+                && one.start.max(other.start).since(one.start.min(other.start)) < TOGETHER
+        };
+        for (at, packet) in packets.iter().enumerate().step_by(5) {
+            let seen: Arc<Mutex<Vec<Packet>>> = Arc::default();
+            let hook = seen.clone();
+            let lose = |session: &mut Session| {
+                packet.lose(session);
+                session.network().trace(Some(Box::new(move |reception| {
+                    note(&mut hook.lock().unwrap(), reception);
+                })));
+            };
+            transfers
+                .fetch_prepared(&drawn, 0, &plan, Variant::P3, lose)
+                .unwrap();
+            let seen = seen.lock().unwrap();
+            assert!(!seen.iter().any(|other| is_it(packet, other)), "{packet:?}");
+            // What came before it came again.
+            for before in &packets[..at] {
+                assert!(seen.iter().any(|other| is_it(before, other)), "{before:?}");
+            }
+        }
+    }
+}
