@@ -143,7 +143,7 @@ impl World {
     pub(crate) fn defer(&mut self, n: usize, request: Request<'_>) {
         let id = request.id;
         let radio = &self.radios[n];
-        let costs = radio.board.software.costs();
+        let costs = radio.board.timing.software.costs();
         let precopy = costs.precopy == PreCopy::Yes;
         let copy = |mpdu: &[u8]| match precopy {
             true => radio.copy_time(mpdu.len()),
@@ -235,7 +235,7 @@ impl World {
 
     /// The software of node `n` sets another channel than the one last aimed at.
     fn retune(&mut self, n: usize, channel: Channel) {
-        let cost = self.radios[n].board.software.costs().retune;
+        let cost = self.radios[n].board.timing.software.costs().retune;
         if self.radios[n].aimed_at.is_some_and(|c| c != channel) {
             self.work(n, Level::Task, Job::Pass, cost, Activity::Retune);
         }
@@ -243,7 +243,7 @@ impl World {
 
     /// The node's time-out is passed to its engine, whose operations wait for it.
     pub(crate) fn pass_timeout(&mut self, n: usize) {
-        let os = self.radios[n].board.software.costs().os;
+        let os = self.radios[n].board.timing.software.costs().os;
         if !os.is_zero() {
             self.work(n, Level::Task, Job::Pass, os, Activity::Os);
         }
@@ -259,7 +259,7 @@ impl World {
             _ => false,
         };
         let radio = &self.radios[n];
-        let costs = radio.board.software.costs();
+        let costs = radio.board.timing.software.costs();
         let sizes = &radio.board.chip.phy;
         let in_buffer = sizes.phr_bytes + bytes as u32 + sizes.fcs_bytes;
         let judging = match self.radios[n].waiting {
@@ -313,8 +313,8 @@ impl World {
     pub(crate) fn sent(&mut self, n: usize, channel: Channel) {
         let radio = &self.radios[n];
         let elsewhere = matches!(radio.mode, Mode::Listen { channel: c, .. } if c != channel);
-        let costs = radio.board.software.costs();
-        if radio.board.software.is_serial() && elsewhere && !costs.retune.is_zero() {
+        let costs = radio.board.timing.software.costs();
+        if radio.board.timing.software.is_serial() && elsewhere && !costs.retune.is_zero() {
             let job = Job::TurnBack;
             self.work(n, Level::Interrupt, job, costs.retune, Activity::Retune);
         } else {
@@ -414,7 +414,7 @@ impl World {
         let sizes = &radio.board.chip.phy;
         let byte = sizes.symbol * u64::from(sizes.symbols_per_byte);
         let so_far = self.now.since(radio.receiving_sfd).as_nanos() / byte.as_nanos().max(1);
-        let room = u64::from(radio.board.software.costs().rx_fifo_bytes);
+        let room = u64::from(radio.board.timing.software.costs().rx_fifo_bytes);
         if self.unread(n) + so_far > room {
             self.radios[n].overflown = true;
         }

@@ -61,7 +61,7 @@ pub(super) fn run(
 pub(super) fn two_slots(board: &Board, payload_bytes: u8) -> Duration {
     let bytes = forward::HEADER_BYTES + usize::from(payload_bytes);
     let (timing, air) = (board.timing, phy::air_time(bytes));
-    let costs = match board.software {
+    let costs = match board.timing.software {
         thalweg_sim::Software::Serial(costs) => costs,
         thalweg_sim::Software::Overlapped => thalweg_sim::Costs::NOTHING,
     };

@@ -283,8 +283,13 @@ impl Board {
                 load_base: file.timing.load_base_us.0,
                 load_byte: file.timing.load_byte_us.0,
                 wake: file.timing.wake_us.0,
+                to_receive: file
+                    .timing
+                    .to_receive_us
+                    .unwrap_or(file.timing.turnaround_us)
+                    .0,
+                software,
             },
-            software,
             clock: ClockModel {
                 max_offset: file.clock.max_offset_us.0,
                 drift_sigma_ppm: file.clock.drift_sigma_ppm,
@@ -294,11 +299,6 @@ impl Board {
             software_jitter: file.jitter.software_us.0,
             tx_power: Dbm(file.tx_power_dbm),
             handler: e.handler_us.0,
-            to_receive: file
-                .timing
-                .to_receive_us
-                .unwrap_or(file.timing.turnaround_us)
-                .0,
             acks: match file.acknowledge {
                 Some(Acknowledge::Hardware { gap_us }) => AckStyle::Hardware { gap: gap_us.0 },
                 Some(Acknowledge::Driver { strobe_us }) => AckStyle::Driver {

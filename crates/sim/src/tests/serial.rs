@@ -14,8 +14,10 @@ fn us(us: u64) -> Duration {
 /// A perfect clock and round costs: read 30 + 2 a byte, write 10 a byte, strobe 100, operating
 /// system 500, interrupt entry 10, condition 40, channel change 60.
 fn slow() -> Board {
-    Board {
-        software: Software::Serial(Costs {
+    boards::exact(BoardTiming {
+        load_byte: us(10),
+        event_latency: us(10),
+                software: Software::Serial(Costs {
             strobe: us(100),
             read_base: us(30),
             read_byte: us(2),
@@ -26,16 +28,12 @@ fn slow() -> Board {
             rx_fifo_bytes: 128,
             precopy: PreCopy::Yes,
         }),
-        ..boards::exact(BoardTiming {
-            load_byte: us(10),
-            event_latency: us(10),
-            ..BoardTiming::IDEAL
-        })
-    }
+        ..BoardTiming::IDEAL
+    })
 }
 fn on(costs: impl Fn(&mut Costs)) -> Board {
     let mut board = slow();
-    if let Software::Serial(c) = &mut board.software {
+    if let Software::Serial(c) = &mut board.timing.software {
         costs(c);
     }
     board
@@ -358,10 +356,10 @@ fn spans_show_radio_bus_and_microcontroller() {
 
 #[test]
 fn an_ideal_board_answers_as_one_that_overlaps() {
-    let ideal = Board {
+    let ideal = boards::exact(BoardTiming {
         software: Software::Serial(Costs::NOTHING),
-        ..boards::exact(BoardTiming::IDEAL)
-    };
+        ..BoardTiming::IDEAL
+    });
     let script = |net: &mut Network<Puppet>| {
         net.command(0, Listen(26));
         net.command(1, Listen(26));
