@@ -84,6 +84,12 @@ pub enum Bus {
 }
 
 impl Board {
+    /// The board without its second radio, for protocols that use one.
+    #[must_use]
+    pub fn with_one_radio(mut self) -> Self {
+        self.second = None;
+        self
+    }
     /// The board as its second radio sees it; the board itself where there is none.
     #[must_use]
     pub fn with_second_radio(&self) -> Self {

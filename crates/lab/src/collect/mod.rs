@@ -368,7 +368,9 @@ impl Collector {
         session.network().capture(None)?;
         let predicted = match variant.protocol() {
             Protocol::P3 => plan.prediction.clone(),
-            Protocol::Pip | Protocol::PipHopping | Protocol::PipCit | Protocol::Cit => plan.pip.prediction.clone(),
+            Protocol::Pip | Protocol::PipHopping | Protocol::PipCit | Protocol::Cit => {
+                plan.pip.prediction.clone()
+            }
         };
         Ok(Report {
             outcome,

@@ -18,6 +18,7 @@ mod neighbourhood;
 mod network;
 mod overhead;
 mod page;
+mod pipelines;
 mod probe;
 mod report;
 mod row;
@@ -42,6 +43,7 @@ pub use neighbourhood::Neighbourhood;
 pub use network::Network;
 pub use overhead::Overhead;
 pub use page::{page, short, span};
+pub use pipelines::{PipName, Pipelines};
 pub use report::Report;
 pub use row::{csv, Row, Value};
 pub use site::{faithful_survey, Site, Sites};
@@ -85,6 +87,9 @@ pub enum ExperimentError {
     /// A stream could not be run.
     #[error("streams: {0}")]
     Stream(crate::streams::StreamFailure),
+    /// A chain of nodes is not one.
+    #[error(transparent)]
+    Chain(ChainError),
     /// The observer wanted to stop.
     #[error("stopped")]
     Stopped,
@@ -115,6 +120,8 @@ impl From<ChainError> for ExperimentError {
         match error {
             ChainError::Network(error) => Self::Network(error),
             ChainError::Sim(error) => Self::Sim(error),
+            ChainError::Stopped => Self::Stopped,
+            error @ ChainError::Hops { .. } => Self::Chain(error),
         }
     }
 }
@@ -202,6 +209,7 @@ pub fn run(
         Run::Asymmetry(a) => a.rows(seeds, sites, &ticker),
         Run::Network(n) => n.rows(seeds, sites, &ticker),
         Run::Forwarding(f) => f.rows(seeds, sites, &ticker),
+        Run::Pipelines(p) => p.rows(seeds, sites, &ticker),
         Run::Convergecast(c) => c.rows(seeds, sites, &ticker),
         Run::Neighbourhood(n) => n.rows(seeds, sites, &ticker),
         Run::Streams(s) => s.rows(seeds, sites, &ticker),
@@ -243,6 +251,7 @@ impl Run {
             Self::Asymmetry(a) => a.parts(),
             Self::Network(n) => n.parts(),
             Self::Forwarding(f) => f.parts(),
+            Self::Pipelines(p) => p.parts(),
             Self::Convergecast(c) => c.parts(),
             Self::Neighbourhood(n) => n.parts(),
             Self::Streams(s) => s.parts(),

@@ -2,15 +2,17 @@
 
 use super::*;
 use std::sync::Arc;
-use thalweg_engine::Cca;
+use thalweg_engine::{Cca, Passing};
 use thalweg_medium::{chip::CC2420, Environment};
 use thalweg_sim::boards;
-use thalweg_units::{Dbm, Duration};
+use thalweg_units::{Dbm, Duration, NodeId};
+use thalweg_wire::route::PayloadSize;
 
 fn bench(board: &str, nodes: usize) -> Bench {
+    let board = boards::load(board).unwrap().with_one_radio();
     Bench {
-        environment: Arc::new(Environment::full_mesh(nodes, &CC2420, Dbm(-50.0), 1)),
-        board: boards::load(board).unwrap(),
+        environment: Arc::new(Environment::full_mesh(nodes, board.chip, Dbm(-50.0), 1)),
+        board,
         seed: 3,
     }
 }
@@ -236,4 +238,88 @@ fn foreign_frames_between_packets_change_nothing_below_the_highest_rate() {
     })
     .unwrap();
     assert_eq!(got, (0..52).collect::<Vec<_>>());
+}
+
+fn ids(n: usize) -> Vec<NodeId> {
+    (1..=n as u16).map(|n| NodeId::new(n).unwrap()).collect()
+}
+fn carry(
+    board: &str,
+    hops: usize,
+    passing: Passing,
+    payload: u8,
+    packets: usize,
+) -> (f64, PipeTrial) {
+    let bench = bench(board, hops + 1);
+    let payload = PayloadSize::new(payload).unwrap();
+    let pipe = Pipe::line(hops, passing, payload);
+    let object: Vec<u8> = (0..packets * usize::from(payload.bytes()))
+        .map(|n| (n * 31 % 251) as u8)
+        .collect();
+    let ids = ids(hops + 1);
+    let trial = pipe
+        .run(&bench, &ids, &object, &mut |_, _, _| {
+            std::ops::ControlFlow::Continue(())
+        })
+        .unwrap();
+    let period = pipe.cadence(&bench, &ids).unwrap().data_period();
+    (period.as_micros_f64(), trial)
+}
+
+#[test]
+fn pips_schedule_fits_every_board_to_the_microsecond() {
+    for board in ["telosb", "telosb-contiki", "opal", "ideal"] {
+        for passing in [Passing::Copied, Passing::Conditional] {
+            for (hops, payload) in [(1, 118), (2, 118), (5, 118), (11, 100), (3, 20), (3, 1)] {
+                let (period, trial) = carry(board, hops, passing, payload, 60);
+                let which = format!("{board} {passing:?} {hops} {payload} {period}: {trial:?}");
+                assert!(trial.verified, "{which}");
+                // Nothing came too late, so nothing was said twice.
+                assert_eq!(
+                    (trial.refused, trial.rounds, trial.first_round),
+                    (0, 1, 60),
+                    "{which}"
+                );
+                assert_eq!(trial.sent[0], 60, "{which}");
+                // The last packet leaves 59 periods after the first.
+                let least = 59.0 * period;
+                let time = trial.time.as_micros_f64();
+                assert!(
+                    time > least && time < least + 2.5 * period * (hops + 1) as f64,
+                    "{which}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn pip_is_as_slow_as_its_boards_copies_and_cit_takes_them_out() {
+    let raw = |board, passing| {
+        carry(board, 5, passing, 118, 200)
+            .1
+            .raw(PayloadSize::MAX)
+            .kbps()
+    };
+    let of = |board| {
+        (
+            raw(board, Passing::Copied),
+            raw(board, Passing::Conditional),
+        )
+    };
+    let (contiki, opal, glossy) = (of("telosb-contiki"), of("opal"), of("telosb"));
+    assert!((63.0..66.0).contains(&contiki.0), "{contiki:?}");
+    assert!(
+        contiki.1 / contiki.0 > 1.6 && contiki.1 > 104.0,
+        "{contiki:?}"
+    );
+    assert!(
+        (100.0..105.0).contains(&opal.0) && opal.1 > opal.0 * 1.05,
+        "{opal:?}"
+    );
+    // Copies overlap there: holding packets brings nothing but the time to fill the relays.
+    assert!(
+        (glossy.0 - 109.0).abs() < 2.0 && glossy.1 < glossy.0,
+        "{glossy:?}"
+    );
 }

@@ -9,6 +9,7 @@ mod burst;
 mod collect;
 mod dual;
 mod ground;
+mod one_radio;
 mod outcome;
 mod p3dual;
 mod pip;
@@ -18,6 +19,7 @@ pub use ground::{Ground, Loss};
 pub use outcome::{LinkReport, Outcome};
 pub use p3dual::{run_stages, Pace, StagesOutcome};
 
+use crate::forwarding::ChainError;
 use crate::transfer::SessionError;
 use serde::Deserialize;
 use std::ops::ControlFlow;
@@ -48,6 +50,9 @@ pub enum StreamFailure {
     /// The simulator could not be set up.
     #[error("simulation: {0}")]
     Network(#[from] NetworkError),
+    /// A path is none.
+    #[error(transparent)]
+    Path(ChainError),
     /// A board's file.
     #[error(transparent)]
     Board(#[from] thalweg_sim::BoardError),
@@ -59,7 +64,21 @@ pub enum StreamFailure {
 impl StreamFailure {
     /// Whether what was asked for is to blame, not what happened then.
     pub const fn is_input(&self) -> bool {
-        matches!(self, Self::Unfit { .. } | Self::Plan(_) | Self::Board(_))
+        matches!(
+            self,
+            Self::Unfit { .. } | Self::Plan(_) | Self::Path(_) | Self::Board(_)
+        )
+    }
+}
+
+impl From<ChainError> for StreamFailure {
+    fn from(error: ChainError) -> Self {
+        match error {
+            ChainError::Network(error) => Self::Network(error),
+            ChainError::Sim(error) => Self::Sim(error),
+            ChainError::Stopped => Self::Stopped,
+            error @ ChainError::Hops { .. } => Self::Path(error),
+        }
     }
 }
 
@@ -82,8 +101,27 @@ pub enum Carrier {
     FastForward(Version),
     /// Burst forwarding over the first radio (LPHT).
     Burst,
-    /// PIP's slots over one radio, with the copying stack that it was published on.
-    Pip,
+    /// PIP over one radio.
+    Pip(PipBoard),
+}
+
+/// Where PIP runs. Its slots are the board's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PipBoard {
+    /// A CC2420 behind the copying driver of an operating system, as PIP was published: 63 kbit/s.
+    Contiki,
+    /// The 2.4 GHz radio of an Opal, whose bus is five times as fast.
+    Opal,
+}
+
+impl PipBoard {
+    /// Its board's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Contiki => "telosb-contiki",
+            Self::Opal => "opal",
+        }
+    }
 }
 
 impl TryFrom<String> for Carrier {
@@ -101,13 +139,14 @@ impl TryFrom<String> for Carrier {
 
 impl Carrier {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::FastForward(Version::Full),
         Self::FastForward(Version::Window),
         Self::FastForward(Version::NoBackPressure),
         Self::FastForward(Version::NoAck),
         Self::Burst,
-        Self::Pip,
+        Self::Pip(PipBoard::Contiki),
+        Self::Pip(PipBoard::Opal),
     ];
     /// Its name in files, rows and tables.
     pub const fn name(self) -> &'static str {
@@ -117,7 +156,8 @@ impl Carrier {
             Self::FastForward(Version::NoBackPressure) => "fastforward-nobp",
             Self::FastForward(Version::NoAck) => "fastforward-noack",
             Self::Burst => "lpht",
-            Self::Pip => "pip",
+            Self::Pip(PipBoard::Contiki) => "pip",
+            Self::Pip(PipBoard::Opal) => "pip-opal",
         }
     }
     /// The one of that name.
@@ -189,6 +229,6 @@ pub fn run(
     match terms.carrier {
         Carrier::FastForward(version) => dual::run(ground, plans, terms, version, seed, observer),
         Carrier::Burst => burst::run(ground, plans, terms, seed, observer),
-        Carrier::Pip => pip::run(ground, plans, terms, seed, observer),
+        Carrier::Pip(board) => pip::run(ground, plans, terms, board, seed, observer),
     }
 }

@@ -354,6 +354,8 @@ fn active_nodes(plan: &Plan, protocol: Protocol) -> Vec<usize> {
             .into_iter()
             .map(|(node, _)| node)
             .collect(),
-        Protocol::Pip | Protocol::PipHopping | Protocol::PipCit | Protocol::Cit => plan.pip.path.clone(),
+        Protocol::Pip | Protocol::PipHopping | Protocol::PipCit | Protocol::Cit => {
+            plan.pip.path.clone()
+        }
     }
 }

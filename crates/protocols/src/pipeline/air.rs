@@ -6,9 +6,7 @@
 //! that begins as asked (CIT, section 4).
 
 use core::ops::RangeInclusive;
-use thalweg_engine::{
-    Cca, Condition, OpId, RadioEvent, RadioOp, Refusal, Request, TxSlot, When,
-};
+use thalweg_engine::{Cca, Condition, OpId, RadioEvent, RadioOp, Refusal, Request, TxSlot, When};
 use thalweg_units::{Channel, Instant};
 use thalweg_wire::FrameBuf;
 

@@ -17,7 +17,7 @@ fn slow() -> Board {
     boards::exact(BoardTiming {
         load_byte: us(10),
         event_latency: us(10),
-                software: Software::Serial(Costs {
+        software: Software::Serial(Costs {
             strobe: us(100),
             read_base: us(30),
             read_byte: us(2),
