@@ -86,6 +86,12 @@ pub struct Costs {
     pub rx_fifo_bytes: u32,
     /// Whether conditional transmissions are copied ahead.
     pub precopy: PreCopy,
+    /// For how long at a time a task runs with interrupts off; an interrupt handler waits so long at
+    /// most.
+    pub atomic: Duration,
+    /// What it takes to leave background work for an interrupt handler or a task; nothing where the
+    /// board does none.
+    pub switch: Duration,
 }
 
 impl Costs {
@@ -100,6 +106,8 @@ impl Costs {
         cca_settle: Duration::ZERO,
         rx_fifo_bytes: u32::MAX,
         precopy: PreCopy::Yes,
+        atomic: Duration::ZERO,
+        switch: Duration::ZERO,
     };
 }
 
@@ -149,6 +157,9 @@ impl BoardTiming {
     /// one thing at a time, with I interrupt entry, R read, S system, W write, X strobe, C channel
     /// change, J condition, t turnaround, t' the way back to receiving, A air and G the guard:
     ///
+    /// I includes the longest stretch with interrupts off, and leaving background work, where there are
+    /// any; so does the way back.
+    ///
     /// * copied: forth = I + R + S + W + C + X + t + G, back = C + t';
     /// * conditional: forth = I + J + C + X + t + G, and back is C + t' or as much more as it takes
     ///   until the packet is read and, once the buffer is free, written: 2 A + forth + back is at
@@ -168,10 +179,12 @@ impl BoardTiming {
         let read = costs.read_base + costs.read_byte * bytes + costs.os;
         let strobe = costs.retune + costs.strobe;
         let on = self.turnaround + Self::GUARD;
-        let alone = self.event_latency + write + strobe + costs.retune + on;
-        let alone = alone.max((self.event_latency + read).saturating_sub(air));
-        let back = costs.retune + self.to_receive;
-        let copied = self.event_latency + read + write + strobe + on;
+        let waits = costs.atomic + costs.switch;
+        let entry = self.event_latency + waits;
+        let alone = entry + write + strobe + costs.retune + on;
+        let alone = alone.max((entry + read).saturating_sub(air));
+        let back = waits + costs.retune + self.to_receive;
+        let copied = entry + read + write + strobe + on;
         match (passing, costs.precopy) {
             (Passing::Copied, _) => Relaying {
                 forth: copied,
@@ -185,9 +198,9 @@ impl BoardTiming {
                 alone,
             },
             (Passing::Conditional, PreCopy::Yes) => {
-                let judged = self.event_latency + costs.condition + strobe;
+                let judged = entry + costs.condition + strobe;
                 let forth = judged + on;
-                let free = (judged + read).max(forth + air) + costs.retune;
+                let free = (judged + read).max(forth + air) + waits + costs.retune;
                 let busy = (free + write + Self::GUARD).max(air + alone);
                 Relaying {
                     forth,

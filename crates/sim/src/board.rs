@@ -8,6 +8,7 @@ mod file;
 
 pub use file::BoardError;
 
+use crate::background::Background;
 use crate::clock::ClockModel;
 use thalweg_engine::BoardTiming;
 pub use thalweg_engine::{Costs, PreCopy, Software};
@@ -42,6 +43,8 @@ pub struct Board {
     pub acks: AckStyle,
     /// Who may use the bus while a radio is on the air.
     pub bus: Bus,
+    /// What its microcontroller does when nothing else wants it.
+    pub background: Option<Background>,
     /// Its second radio, if it has one: same bus, same timing.
     pub second: Option<SecondRadio>,
 }

@@ -323,3 +323,52 @@ fn pip_is_as_slow_as_its_boards_copies_and_cit_takes_them_out() {
         "{glossy:?}"
     );
 }
+
+/// Contiki's board with work in the background and tasks that keep interrupts off.
+fn sensing() -> thalweg_sim::Board {
+    let text = include_str!("../../../../boards/telosb-contiki.toml");
+    let text = text.replace("[software]\n", "[software]\natomic_us = 60\n")
+        + "[background]\nevery_us = 8000\ntakes_us = 2500\nswitch_us = 40\n";
+    thalweg_sim::Board::parse("sensing", &text).unwrap()
+}
+
+#[test]
+fn schedules_leave_room_for_context_switches_and_interrupts_that_are_off() {
+    let quiet = bench("telosb-contiki", 5);
+    let busy = Bench {
+        board: sensing(),
+        ..quiet.clone()
+    };
+    let ids = ids(5);
+    let object = vec![7; 60 * 118];
+    for passing in [Passing::Copied, Passing::Conditional] {
+        let pipe = Pipe::line(4, passing, PayloadSize::MAX);
+        let mut observer = |_, _, _| std::ops::ControlFlow::Continue(());
+        let trial = pipe.run(&busy, &ids, &object, &mut observer).unwrap();
+        assert!(trial.verified && trial.rounds == 1, "{trial:?}");
+        assert_eq!(trial.refused, 0, "{trial:?}");
+        let period = |bench| pipe.cadence(bench, &ids).unwrap().data_period();
+        let dearer = period(&busy).as_micros_f64() - period(&quiet).as_micros_f64();
+        assert!((100.0..=200.0 + 1e-6).contains(&dearer), "{dearer}");
+    }
+}
+
+#[test]
+fn a_timeline_shows_what_the_background_gets() {
+    let busy = Bench {
+        board: sensing(),
+        ..bench("telosb-contiki", 3)
+    };
+    let chain = Chain::line(2, Channels::PerHop, ForwardingName::Copying);
+    let timeline = chain
+        .timeline(&busy, Duration::from_millis(16), None)
+        .unwrap();
+    let background: f64 = (timeline.bars.iter())
+        .filter(|b| b.place == 1 && b.activity == "background")
+        .map(|b| b.until_us - b.from_us)
+        .sum();
+    // A share of 2500 / 8000 of 18 ms, give or take a run.
+    assert!((3_000.0..8_200.0).contains(&background), "{background}");
+    assert!(timeline.to_text(100).contains("b background"));
+    assert!(timelines_svg(&[timeline]).contains("background"));
+}
