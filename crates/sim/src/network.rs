@@ -252,6 +252,10 @@ impl<E: Engine> Network<E> {
         let before = std::mem::replace(&mut self.world.capture, to);
         before.map_or(Ok(()), |mut capture| capture.flush())
     }
+    /// Takes the capture off without ending it.
+    pub fn take_capture(&mut self) -> Option<Box<dyn Capture>> {
+        self.world.capture.take()
+    }
     /// Calls `hook` with every reception from now on.
     pub fn trace(&mut self, hook: Option<TraceHook>) {
         self.world.trace = hook;

@@ -131,7 +131,7 @@ impl Session {
         observer: Observer<'_>,
     ) -> Result<(Outcome, Option<Vec<u8>>), SessionError> {
         if protocol == Protocol::Cit {
-            return self.forward(plan, terms, observer);
+            return self.forward(plan, terms, observer, None);
         }
         let active = active_nodes(plan, protocol);
         let mut log = Log::new(self.cycle(terms));
