@@ -59,7 +59,7 @@ struct Path<'a> {
     channels: &'a [Channel],
     ids: &'a [NodeId],
     interval: Duration,
-    turns: Option<Box<dyn FnMut(Way, u32, Duration) + Send>>,
+    turns: Option<TurnHook>,
     round: u32,
 }
 
@@ -72,14 +72,17 @@ pub(crate) enum Way {
     Back,
 }
 
+/// Told which way packets begin to go, in which round (from 1), and at what interval.
+pub(crate) type TurnHook = Box<dyn FnMut(Way, u32, Duration) + Send>;
+
 /// Who looks on at the forwarding nodes of a path.
 pub(crate) struct Onlooker {
     /// Told of the frames on the air.
     pub(crate) air: AirHook,
     /// Told what radios and microcontrollers do.
     pub(crate) spans: SpanHook,
-    /// Told when packets begin to go a way, in which round (from 1), and at what interval.
-    pub(crate) turns: Box<dyn FnMut(Way, u32, Duration) + Send>,
+    /// Told when packets begin to go a way.
+    pub(crate) turns: TurnHook,
 }
 
 /// A capture whose clock is ahead of the network's that it is lent to.

@@ -58,7 +58,8 @@ fn times_are_those_of_frames_on_the_air() {
 
 /// Frames that a capture was given, and their ends.
 #[derive(Default, Clone)]
-struct Kept(Arc<Mutex<Vec<(SimTime, Vec<u8>)>>>);
+struct Kept(Arc<Mutex<Vec<Frame>>>);
+type Frame = (SimTime, Vec<u8>);
 
 impl Capture for Kept {
     fn frame(&mut self, frame: &Captured<'_>) -> Result<(), CaptureError> {
