@@ -10,7 +10,7 @@ use super::Bench;
 use crate::transfer::Memory;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
-use thalweg_engine::Passing;
+use thalweg_engine::{BoardTiming, Passing};
 use thalweg_protocols::pipeline::{Cadence, Command, End, Event, Pipeline, Session};
 use thalweg_sim::Network;
 use thalweg_units::{BitRate, Channel, Duration, Instant, NodeId, SimTime};
@@ -129,15 +129,26 @@ impl Pipe {
         object: &[u8],
         observer: PipeObserver<'_>,
     ) -> Result<PipeTrial, ChainError> {
+        self.run_planned(bench, &bench.board.timing, ids, object, observer)
+    }
+
+    /// The same by a schedule for boards of `timing`, whatever the boards are.
+    pub(super) fn run_planned(
+        &self,
+        bench: &Bench,
+        timing: &BoardTiming,
+        ids: &[NodeId],
+        object: &[u8],
+        observer: PipeObserver<'_>,
+    ) -> Result<PipeTrial, ChainError> {
         let hops = self.nodes.len().saturating_sub(1);
         let route = self.route(ids).ok_or(ChainError::Hops {
             hops,
             most: usize::from(MAX_HOPS),
         })?;
-        let timing = bench.board.timing;
         let engines = ids
             .iter()
-            .map(|_| Pipeline::new(timing, Memory::default()))
+            .map(|_| Pipeline::new(*timing, Memory::default()))
             .collect();
         let boards = [bench.board.clone()];
         let mut net = Network::new(bench.environment.clone(), &boards, engines, bench.seed)?;

@@ -372,3 +372,27 @@ fn a_timeline_shows_what_the_background_gets() {
     assert!(timeline.to_text(100).contains("b background"));
     assert!(timelines_svg(&[timeline]).contains("background"));
 }
+
+#[test]
+fn a_schedule_that_is_too_tight_costs_time_and_no_packet() {
+    // What is ordered too late is refused and goes in a later slot; what is held too late goes with the
+    // packet after the next.
+    let quick = bench("telosb-contiki", 4);
+    let mut slow = quick.clone();
+    slow.board.timing.load_byte = slow.board.timing.load_byte * 3;
+    let pipe = Pipe::line(3, Passing::Conditional, PayloadSize::MAX);
+    let object: Vec<u8> = (0..80 * 118u32).map(|n| (n % 249) as u8).collect();
+    let mut observer = |_, _, _| std::ops::ControlFlow::Continue(());
+    let (timing, ids) = (quick.board.timing, ids(4));
+    let tight = pipe
+        .run_planned(&slow, &timing, &ids, &object, &mut observer)
+        .unwrap();
+    assert!(tight.verified, "{tight:?}");
+    assert!(tight.refused > 0, "{tight:?}");
+    let fitting = pipe.run(&slow, &ids, &object, &mut observer).unwrap();
+    assert!(
+        fitting.verified && fitting.refused == 0 && fitting.rounds == 1,
+        "{fitting:?}"
+    );
+    assert!(fitting.time < tight.time);
+}

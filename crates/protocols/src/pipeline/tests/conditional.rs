@@ -114,6 +114,29 @@ fn what_a_lost_request_leaves_behind_goes_with_the_next() {
 }
 
 #[test]
+fn a_strangers_frame_neither_passes_for_a_packet_nor_stops_the_pipeline() {
+    // Noise that a relay takes in whole: it begins like a packet of the stage before, or like nothing.
+    for fifth in [0x00, 0xa0, 0xff] {
+        let layout = cit(3);
+        let object = object(20 * 118);
+        let mut net = layout.net(&object, BoardTiming::IDEAL, ideal);
+        net.run_for(Duration::from_millis(90));
+        let mut stranger = [0x41, 0x88, 7, 0x77, fifth, 1, 2, 3].to_vec();
+        stranger.resize(20, 9);
+        let frame = thalweg_engine::RadioEvent::Frame {
+            mpdu: &stranger,
+            sfd: net.now(),
+            end: net.now(),
+            rssi: thalweg_units::Dbm(-50.0),
+            lqi: 107,
+        };
+        net.inject(1, frame);
+        let outcome = layout.run(&mut net, 10);
+        assert_eq!(outcome.assert_whole(&net, &object).rounds, 1);
+    }
+}
+
+#[test]
 fn where_groups_take_turns_nothing_waits() {
     let layout = p3(3, 2);
     let mut net = layout.net(&object(100), TELOSB, ideal);
