@@ -4,7 +4,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use thalweg_lab::streams::{Carrier, Loss, Version};
+use thalweg_lab::streams::{Carrier, Version};
+use thalweg_lab::testbed::Loss;
 use thalweg_lab::variant::Variant;
 use thalweg_units::{Channel, NodeId};
 
@@ -93,8 +94,8 @@ pub(crate) struct CollectArgs {
     /// Use paths of exactly this many hops [default: the shortest with enough paths].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
     pub(crate) hops: Option<u8>,
-    /// Lose this share of what one node sends at another, such as 3-4:0.2; may be given again. For
-    /// streams.
+    /// Lose this share of what one node sends at another, such as 3-4:0.2; may be given again. It
+    /// begins after the survey: no plan knows of it.
     #[arg(long, value_name = "FROM-TO:SHARE")]
     pub(crate) loss: Vec<Loss>,
     /// The seed of everything random; the same seed gives the same result.
@@ -106,7 +107,8 @@ pub(crate) struct CollectArgs {
     /// Write every frame on the air to this file (pcapng, for Wireshark).
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
-    /// Say where packets were lost, stage by stage, and why; with a file, draw it as SVG too.
+    /// Say where packets were lost, stage by stage (of streams: why links repeated them), and why; with
+    /// a file, draw it as SVG too.
     #[arg(long, value_name = "SVG", num_args = 0..=1, require_equals = true, conflicts_with = "all_nodes")]
     pub(crate) explain: Option<Option<PathBuf>>,
     /// Print the result as one JSON object.
@@ -151,6 +153,8 @@ pub(crate) enum ProtocolName {
     FastforwardNoack,
     /// Burst forwarding over the first of two radios.
     Lpht,
+    /// P3 over two radios: every relay in every cycle, over one path or, with --paths, more. Not as published.
+    P3Dual,
 }
 
 impl ProtocolName {
@@ -162,6 +166,7 @@ impl ProtocolName {
             Self::FastforwardNobp => Some(Carrier::FastForward(Version::NoBackPressure)),
             Self::FastforwardNoack => Some(Carrier::FastForward(Version::NoAck)),
             Self::Lpht => Some(Carrier::Burst),
+            Self::P3Dual => Some(Carrier::P3Dual),
             _ => None,
         }
     }
@@ -185,7 +190,8 @@ impl ProtocolName {
             | Self::FastforwardWindow
             | Self::FastforwardNobp
             | Self::FastforwardNoack
-            | Self::Lpht => {
+            | Self::Lpht
+            | Self::P3Dual => {
                 let line =
                     "streams are set up from node to node: `thalweg collect --from` fetches over \
                             them, `plan` and --all-nodes do not";
@@ -309,6 +315,10 @@ pub(crate) struct RunArgs {
     /// Run it in this network instead of its own: a built-in name or a file.
     #[arg(long, value_name = "NAME|FILE", value_parser = values::name)]
     pub(crate) testbed: Option<String>,
+    /// Lose this share of what one node sends at another, such as 3-4:0.2; may be given again. It
+    /// begins after the survey, but where a whole network is emptied.
+    #[arg(long, value_name = "FROM-TO:SHARE")]
+    pub(crate) loss: Vec<Loss>,
     /// Draw so many routes (or links, or sources) per seed [default: the experiment's].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) routes: Option<u32>,
@@ -365,13 +375,15 @@ pub(crate) struct ReproduceArgs {
 /// What radio, bus and microcontroller of forwarding nodes do over time.
 ///
 /// A chain forwards packets at its highest rate without loss; one packet's time is shown, beginning
-/// when the source sends it: by default with copying and with conditional immediate transmission.
+/// when the source sends it: by default with copying and with conditional immediate transmission. A
+/// stream sets its own pace.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   thalweg timeline                                   two hops, copying and conditional
   thalweg timeline --hops 4 --forwarding conditional --svg cit.svg
   thalweg timeline --one-channel --show 1,2 --interval-us 30000
+  thalweg timeline --forwarding fastforward --hops 3        both radios, the bus, the microcontroller
   thalweg timeline --board my-board.toml --payload 40 --json")]
 pub(crate) struct TimelineArgs {
     /// Hops of the chain.
@@ -388,13 +400,13 @@ pub(crate) struct TimelineArgs {
     /// All hops on one channel [default: each has its own].
     #[arg(long)]
     pub(crate) one_channel: bool,
-    /// The nodes' board: a built-in name or a TOML file.
-    #[arg(long, value_name = "NAME|FILE", default_value = "telosb-contiki", value_parser = values::name)]
-    pub(crate) board: String,
-    /// The network, whose first nodes are the chain.
-    #[arg(long, value_name = "NAME|FILE", default_value = "ring12", value_parser = values::name)]
-    pub(crate) testbed: String,
-    /// Payload bytes of a packet, 0 to 117.
+    /// The nodes' board: a built-in name or a TOML file [default: telosb-contiki; streams run on opal].
+    #[arg(long, value_name = "NAME|FILE", value_parser = values::name)]
+    pub(crate) board: Option<String>,
+    /// The network, whose first nodes are the chain [default: ring12, of streams office12].
+    #[arg(long, value_name = "NAME|FILE", value_parser = values::name)]
+    pub(crate) testbed: Option<String>,
+    /// Payload bytes of a packet, 0 to 117; of streams 111 at most.
     #[arg(long, value_name = "BYTES", default_value_t = 117, value_parser = clap::value_parser!(u8).range(0..=117))]
     pub(crate) payload: u8,
     /// From packet to packet, in microseconds [default: the shortest without loss].
@@ -429,4 +441,6 @@ pub(crate) enum ForwardingArg {
     Resending,
     /// Conditional immediate transmission.
     Conditional,
+    /// A stream over two radios (FastForward).
+    Fastforward,
 }

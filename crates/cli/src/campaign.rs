@@ -134,6 +134,8 @@ fn description(args: &CollectArgs, object: &Object) -> Result<String, Failure> {
         paths: Option<u8>,
         hops: Option<u8>,
         seed: u64,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        loss: Vec<String>,
     }
     let digest = match fs::read(Path::new(&args.testbed)) {
         Ok(bytes) => Some(digest_of(&bytes)),
@@ -157,6 +159,9 @@ fn description(args: &CollectArgs, object: &Object) -> Result<String, Failure> {
         paths: args.paths,
         hops: args.hops,
         seed: args.seed,
+        loss: (args.loss.iter())
+            .map(|loss| format!("{}-{}:{}", loss.from, loss.to, loss.share))
+            .collect(),
     };
     serde_json::to_string(&description).map_err(Failure::job)
 }

@@ -9,6 +9,8 @@ use thalweg_lab::store::{Fate, Store};
 use thalweg_lab::testbed::Testbed;
 use thalweg_lab::transfer::Outcome;
 use thalweg_planner::Prediction;
+use thalweg_wire::phy;
+use thalweg_wire::pipeline::HEADER_BYTES;
 
 use crate::args::CollectArgs;
 use crate::capture::Capture;
@@ -32,10 +34,7 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
     if let Some(carrier) = args.protocol.carrier() {
         return crate::stream::run(args, carrier, &object, testbed, &mut watch);
     }
-    if !args.loss.is_empty() {
-        let line = "--loss is for streams (--protocol fastforward, lpht)";
-        return Err(Failure::Input(line.to_owned()));
-    }
+    let testbed = lossy(testbed, args)?;
     if args.all_nodes {
         return crate::campaign::run(args, &object, testbed, &mut watch);
     }
@@ -94,6 +93,13 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
         Some(_) => Ok(()),
         None => Err(Failure::Job(not_whole(&report.outcome))),
     }
+}
+
+/// `testbed` with the losses that are asked for, of full data frames.
+fn lossy(testbed: Testbed, args: &CollectArgs) -> Result<Testbed, Failure> {
+    let psdu = HEADER_BYTES + usize::from(args.payload) + phy::FCS_BYTES;
+    let testbed = testbed.with_losses(&args.loss, psdu);
+    testbed.map_err(Failure::input)
 }
 
 /// Where the object is.

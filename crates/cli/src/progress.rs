@@ -74,16 +74,17 @@ impl Reporter {
             }
             return;
         };
+        // Before the style, which draws.
+        if let Some((done, total)) = count {
+            bar.set_length(total);
+            bar.set_position(done.min(total));
+        }
         if new {
             let template = if count.is_some() { COUNTED } else { SPINNER };
             if let Ok(style) = ProgressStyle::with_template(template) {
                 bar.set_style(style.progress_chars("=> "));
             }
             bar.set_prefix(name.to_owned());
-        }
-        if let Some((done, total)) = count {
-            bar.set_length(total);
-            bar.set_position(done.min(total));
         }
         bar.set_message(format!("{}{detail}", self.context_on_bar()));
     }

@@ -10,6 +10,7 @@ use thalweg_lab::experiment::{
     self, csv, short, span, Claims, Experiment, ExperimentError, Explained, Judged, Report, Row,
     Run, Sites,
 };
+use thalweg_lab::testbed::{Loss, Losses};
 
 use crate::args::RunArgs;
 use crate::capture::Capture;
@@ -29,9 +30,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     }
     let mut experiment = Experiment::load(&args.experiment).map_err(Failure::input)?;
     // What a paper claims, it claims of its own network.
-    let claims = match &args.testbed {
-        None => claims_of(&experiment)?,
-        Some(_) => Claims::default(),
+    let claims = match (&args.testbed, args.loss.as_slice()) {
+        (None, []) => claims_of(&experiment)?,
+        _ => Claims::default(),
     };
     if let Some(routes) = args.routes {
         experiment.run = experiment.run.with_routes(routes);
@@ -46,7 +47,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     if let Some(folder) = &args.out {
         make_folder(folder)?;
     }
-    let lab = Lab::new();
+    let lab = match args.loss.as_slice() {
+        [] => Lab::new(),
+        links => Lab::lossy(&experiment, links)?,
+    };
     if let Some(file) = &args.pcap {
         lab.capture(&experiment.run, &seeds, file)?;
     }
@@ -128,6 +132,22 @@ impl Lab {
             interrupt: Interrupt::on_signals(),
             reporter: Mutex::new(Reporter::to_stderr()),
         }
+    }
+
+    /// The same with losses on `links` of every network of `experiment`.
+    fn lossy(experiment: &Experiment, links: &[Loss]) -> Result<Self, Failure> {
+        let psdu_bytes = experiment.run.lossy_frame_bytes().ok_or_else(|| {
+            let id = &experiment.id;
+            Failure::Input(format!("{id}: --loss is not for experiments of its kind"))
+        })?;
+        let losses = Losses {
+            links: links.to_vec(),
+            psdu_bytes,
+        };
+        Ok(Self {
+            sites: Sites::with_losses(losses),
+            ..Self::new()
+        })
     }
 
     /// The rows of `run` with `seeds`; `id` names it in the progress.

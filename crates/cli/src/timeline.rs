@@ -5,9 +5,11 @@ use std::sync::Arc;
 use thalweg_lab::forwarding::{
     timelines_svg, Bench, Cca, Chain, Channels, ForwardingName, Timeline,
 };
+use thalweg_lab::streams::{self, Ground, StreamFailure, Terms};
 use thalweg_lab::testbed::Testbed;
 use thalweg_sim::boards;
 use thalweg_units::Duration;
+use thalweg_wire::stream::MAX_PAYLOAD;
 
 use crate::args::{ForwardingArg, TimelineArgs};
 use crate::failure::Failure;
@@ -20,14 +22,6 @@ const PACKETS: u16 = 100;
 
 /// Runs `thalweg timeline`.
 pub(crate) fn run(args: &TimelineArgs) -> Result<(), Failure> {
-    let testbed = Testbed::load(&args.testbed).map_err(Failure::input)?;
-    let board = boards::load(&args.board).map_err(Failure::input)?;
-    let needed = usize::from(args.hops) + 1;
-    if testbed.len() < needed {
-        let (name, nodes) = (&testbed.name, testbed.len());
-        let line = format!("{name} has {nodes} nodes, {} hops need {needed}", args.hops);
-        return Err(Failure::Input(line));
-    }
     if let Some(place) = args.show.iter().flatten().find(|p| **p > args.hops) {
         let line = format!(
             "--show {place}: the last of {} hops ends at {}",
@@ -35,15 +29,16 @@ pub(crate) fn run(args: &TimelineArgs) -> Result<(), Failure> {
         );
         return Err(Failure::Input(line));
     }
-    let bench = Bench {
-        environment: Arc::new(testbed.realise(args.seed)),
-        board,
-        seed: args.seed,
-    };
     let timelines = args
         .forwarding
         .iter()
-        .map(|forwarding| timeline(args, &bench, *forwarding))
+        .map(|forwarding| match forwarding {
+            ForwardingArg::Fastforward => of_stream(args),
+            ForwardingArg::Copying => of_chain(args, ForwardingName::Copying),
+            ForwardingArg::Resending => of_chain(args, ForwardingName::Resending),
+            ForwardingArg::Conditional => of_chain(args, ForwardingName::Conditional),
+        })
+        .map(|timeline| timeline.map(|timeline| shown(args, timeline)))
         .collect::<Result<Vec<_>, _>>()?;
     if let Some(path) = &args.svg {
         write_file(path, &timelines_svg(&timelines))?;
@@ -60,15 +55,68 @@ pub(crate) fn run(args: &TimelineArgs) -> Result<(), Failure> {
     print(&text)
 }
 
-fn timeline(
-    args: &TimelineArgs,
-    bench: &Bench,
-    forwarding: ForwardingArg,
-) -> Result<Timeline, Failure> {
-    let name = match forwarding {
-        ForwardingArg::Copying => ForwardingName::Copying,
-        ForwardingArg::Resending => ForwardingName::Resending,
-        ForwardingArg::Conditional => ForwardingName::Conditional,
+/// The network called `--testbed`, or the default, which has enough nodes.
+fn testbed(args: &TimelineArgs, default: &str) -> Result<Testbed, Failure> {
+    let name = args.testbed.as_deref().unwrap_or(default);
+    let testbed = Testbed::load(name).map_err(Failure::input)?;
+    let (nodes, needed) = (testbed.len(), usize::from(args.hops) + 1);
+    if nodes < needed {
+        let line = format!("{name} has {nodes} nodes, {} hops need {needed}", args.hops);
+        return Err(Failure::Input(line));
+    }
+    Ok(testbed)
+}
+
+fn shown(args: &TimelineArgs, timeline: Timeline) -> Timeline {
+    match &args.show {
+        Some(show) => {
+            let places: Vec<usize> = show.iter().map(|p| usize::from(*p)).collect();
+            timeline.of_places(&places)
+        }
+        None => timeline,
+    }
+}
+
+const fn us(us: u32) -> Duration {
+    Duration::from_micros(us as u64)
+}
+
+/// A stream over the network's first nodes, the first being the sink.
+fn of_stream(args: &TimelineArgs) -> Result<Timeline, Failure> {
+    let of_chains = [
+        (args.one_channel, "--one-channel"),
+        (args.cca, "--cca"),
+        (args.interval_us.is_some(), "--interval-us"),
+        (args.board.is_some(), "--board"),
+    ];
+    if let Some((_, option)) = of_chains.iter().find(|(given, _)| *given) {
+        let line = format!("--forwarding fastforward: {option} is not for streams");
+        return Err(Failure::Input(line));
+    }
+    let failure = |why: StreamFailure| match why.is_input() {
+        true => Failure::input(why),
+        false => Failure::job(why),
+    };
+    let testbed = Arc::new(testbed(args, "office12")?);
+    let ground = Ground::new(testbed, args.seed).map_err(failure)?;
+    let hops = usize::from(args.hops);
+    let request = ground.request(hops, 0, Some((0..=hops).rev().collect()));
+    let plan = ground.plan(&request, &[]).map_err(failure)?;
+    let terms = Terms {
+        payload_bytes: args.payload.min(MAX_PAYLOAD as u8),
+        ..Terms::default()
+    };
+    let length = args.length_us.map(us);
+    streams::timeline(&ground, &plan, &terms, args.seed, length).map_err(failure)
+}
+
+/// A chain over the network's first nodes.
+fn of_chain(args: &TimelineArgs, forwarding: ForwardingName) -> Result<Timeline, Failure> {
+    let board = args.board.as_deref().unwrap_or("telosb-contiki");
+    let bench = Bench {
+        environment: Arc::new(testbed(args, "ring12")?.realise(args.seed)),
+        board: boards::load(board).map_err(Failure::input)?,
+        seed: args.seed,
     };
     let channels = match args.one_channel {
         true => Channels::One,
@@ -80,12 +128,11 @@ fn timeline(
             true => Cca::Require,
             false => Cca::Skip,
         },
-        ..Chain::line(usize::from(args.hops), channels, name)
+        ..Chain::line(usize::from(args.hops), channels, forwarding)
     };
-    let us = |us: u32| Duration::from_micros(u64::from(us));
     let interval = match args.interval_us {
         Some(interval) => us(interval),
-        None => match chain.highest_rate(bench, PACKETS).map_err(Failure::job)? {
+        None => match chain.highest_rate(&bench, PACKETS).map_err(Failure::job)? {
             Some((interval, _)) => interval,
             None => {
                 let line = "packets are lost at any rate; give --interval-us".to_owned();
@@ -94,13 +141,5 @@ fn timeline(
         },
     };
     let length = args.length_us.map(us);
-    let timeline = chain.timeline(bench, interval, length);
-    let timeline = timeline.map_err(Failure::job)?;
-    Ok(match &args.show {
-        Some(show) => {
-            let places: Vec<usize> = show.iter().map(|p| usize::from(*p)).collect();
-            timeline.of_places(&places)
-        }
-        None => timeline,
-    })
+    (chain.timeline(&bench, interval, length)).map_err(Failure::job)
 }

@@ -55,6 +55,24 @@ fn what_was_typed_cannot_be_used() {
         ),
         (&["collect", "extra"], "unexpected argument 'extra'"),
         (
+            &["timeline", "--forwarding", "fastforward", "--one-channel"],
+            "--one-channel is not for streams",
+        ),
+        (
+            &[
+                "timeline",
+                "--forwarding",
+                "fastforward",
+                "--testbed",
+                "ring12",
+            ],
+            "two radios",
+        ),
+        (
+            &["timeline", "--forwarding", "fastforward", "--hops", "12"],
+            "office12 has 12 nodes",
+        ),
+        (
             &["collect", "--channels", "27"],
             "a channel is a whole number from 11 to 26",
         ),

@@ -234,6 +234,30 @@ fn plan_writes_its_pictures_and_testbed_its_map() {
     );
 }
 
+/// What goes over one radio's routes loses what it is told to lose, and brings all of it.
+#[test]
+fn losses_on_a_link_cost_rounds_and_no_object() {
+    let protocols = "p3 pip pip-hopping cit p3-planned p3-adaptive p3-fountain p3-slim p3-best";
+    for protocol in protocols.split(' ') {
+        let dir = tempfile::tempdir().unwrap();
+        let plain = ["collect", "--testbed", "pair", "--bytes", "9000", "--json"];
+        let plain = [&plain[..], &["--protocol", protocol]].concat();
+        let told = |args: &[&str]| -> Value {
+            serde_json::from_slice(&run(dir.path(), args).stdout).unwrap()
+        };
+        let (without, with) = (
+            told(&plain),
+            told(&[&plain[..], &["--loss", "2-1:0.3"]].concat()),
+        );
+        assert_eq!(with["verified"], true, "{protocol}");
+        // The same survey, the same plan, and what the link loses to repair.
+        assert_eq!(with["survey"], without["survey"], "{protocol}");
+        assert_eq!(with["predicted"], without["predicted"], "{protocol}");
+        let time = |report: &Value| report["duration_s"].as_f64().unwrap();
+        assert!(time(&with) > 1.15 * time(&without), "{protocol}: {with}");
+    }
+}
+
 #[test]
 fn an_object_streams_over_nodes_with_two_radios() {
     let dir = tempfile::tempdir().unwrap();
@@ -252,8 +276,17 @@ fn an_object_streams_over_nodes_with_two_radios() {
         "energy_j",
         "path",
         "stream",
+        "survey",
     ] {
         assert!(report.get(key).is_some(), "{key} is missing");
+    }
+    let survey = &report["survey"];
+    for band in ["ghz2_4", "mhz900"] {
+        let measuring = survey[band]["measuring_s"].as_f64().unwrap();
+        assert!(
+            measuring > 10.0 && survey[band]["links"].as_u64() > Some(20),
+            "{survey}"
+        );
     }
     for key in ["retransmissions", "withheld", "queue_peak", "queue_mean"] {
         assert!(
@@ -267,6 +300,77 @@ fn an_object_streams_over_nodes_with_two_radios() {
 }
 
 #[test]
+fn losses_are_on_links_that_are_there() {
+    let dir = tempfile::tempdir().unwrap();
+    for (args, wanted) in [
+        ("collect --testbed pair --loss 1-7:0.2", "no node 7"),
+        (
+            "collect --testbed office12 --protocol fastforward --loss 1-99:0.2",
+            "no node 99",
+        ),
+        (
+            "collect --testbed links.csv --loss 1-3:0.2",
+            "does not hear node 1",
+        ),
+        ("run p3.sizes --testbed pair --loss 9-1:0.2", "no node 9"),
+        ("run p3.sizes --loss 3-4:2", "a share from 0 to 0.99"),
+        (
+            "run fusion.fig5_2 --loss 1-2:0.5",
+            "--loss is not for experiments of its kind",
+        ),
+    ] {
+        fs::write(
+            dir.path().join("links.csv"),
+            "src,dst,channel,prr\n1,2,26,1\n2,1,26,1\n2,3,26,1\n",
+        )
+        .unwrap();
+        let args: Vec<&str> = args.split(' ').collect();
+        let output = thalweg(dir.path(), &args).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {stderr}");
+        assert!(stderr.contains(wanted), "{args:?}: {stderr}");
+    }
+}
+
+#[test]
+fn stages_over_two_radios_are_called_and_bring_the_object() {
+    let dir = tempfile::tempdir().unwrap();
+    let args = "collect --testbed office12 --protocol p3-dual --paths 2 --loss 3-1:0.3 --json";
+    let args: Vec<&str> = args.split(' ').collect();
+    let report: Value = serde_json::from_slice(&run(dir.path(), &args).stdout).unwrap();
+    assert_eq!(report["verified"], true);
+    assert_eq!(report["stages"]["nodes"][1].as_array().unwrap().len(), 2);
+    assert!(report["stream"]["setup_seconds"].as_f64() > Some(0.3));
+    // Two cycles of five milliseconds a packet would be half as fast as this.
+    assert!(report["goodput_kbps"].as_f64() > Some(120.0), "{report}");
+}
+
+#[test]
+fn a_stream_shows_its_frames_and_why_it_repeated_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let args = "collect --testbed office12 --protocol fastforward --bytes 20000 --loss 3-1:0.3";
+    let plain: Vec<&str> = args.split(' ').collect();
+    let without = String::from_utf8(run(dir.path(), &plain).stdout).unwrap();
+    let watched = [&plain[..], &["--explain=map.svg", "--pcap", "air.pcapng"]].concat();
+    let with = String::from_utf8(run(dir.path(), &watched).stdout).unwrap();
+    assert!(with.starts_with(&without), "the result is the same: {with}");
+    assert!(
+        with.contains("frames link by link") && with.contains("queue full"),
+        "{with}"
+    );
+    let svg = fs::read_to_string(dir.path().join("map.svg")).unwrap();
+    assert!(svg.starts_with("<svg") && svg.contains("queue, packets"));
+    assert!(fs::metadata(dir.path().join("air.pcapng")).unwrap().len() > 2 * 20_000);
+    let json = run(dir.path(), &[&plain[..], &["--explain", "--json"]].concat());
+    let report: Value = serde_json::from_slice(&json.stdout).unwrap();
+    let (link, counted) = (
+        &report["explain"]["links"][1],
+        &report["stream"]["links"][1],
+    );
+    assert_eq!(link["failed"]["external"], counted["retransmissions"]);
+}
+
+#[test]
 fn streams_say_what_they_are_not_for() {
     let dir = tempfile::tempdir().unwrap();
     for (args, wanted) in [
@@ -276,16 +380,29 @@ fn streams_say_what_they_are_not_for() {
             "--all-nodes is not for streams",
         ),
         (
-            "collect --testbed pair --loss 1-2:0.2",
-            "--loss is for streams",
-        ),
-        (
             "collect --testbed office12 --protocol lpht --loss 1-2",
             "expected FROM-TO:SHARE",
         ),
         (
             "collect --testbed office12 --protocol fastforward --from 99",
             "no node 99",
+        ),
+        (
+            "collect --testbed office12 --protocol fastforward --from 1 --to 1",
+            "both source and sink",
+        ),
+        (
+            "collect --testbed office12 --protocol p3-dual --bytes 9M",
+            "a stream has 1 to 10048",
+        ),
+        ("collect --testbed pair --protocol p3-dual", "two radios"),
+        (
+            "collect --testbed office12 --protocol fastforward --paths 2",
+            "--paths is not for streams",
+        ),
+        (
+            "collect --testbed office12 --protocol p3-dual --explain",
+            "--explain is not for",
         ),
     ] {
         let args: Vec<&str> = args.split(' ').collect();

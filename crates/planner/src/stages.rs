@@ -24,6 +24,16 @@ pub struct StagePlan {
     pub links: Vec<Tuning>,
 }
 
+impl From<&StreamPlan> for StagePlan {
+    /// One node a stage.
+    fn from(path: &StreamPlan) -> Self {
+        Self {
+            stages: path.nodes.iter().map(|n| vec![*n]).collect(),
+            links: path.links.clone(),
+        }
+    }
+}
+
 impl StagePlan {
     /// How many relays the broadest stage has: how many paths there are.
     pub fn paths(&self) -> usize {

@@ -13,8 +13,9 @@ use crate::timeline::Activity;
 use crate::trace::ReceptionTrace;
 use crate::world::{Air, Telling, What, World};
 use thalweg_engine::{Cca, Refusal};
+use thalweg_medium::chip::Band;
 use thalweg_medium::{Deaf, EarId, Outcome, Reception};
-use thalweg_units::{Channel, SimTime};
+use thalweg_units::{Channel, Channel900, SimTime, Tuning};
 
 impl World {
     /// The receiver hears nothing any more; a reception in progress is lost.
@@ -375,10 +376,14 @@ impl World {
         let (Some(capture), Some(frame)) = (&mut self.capture, self.airs.get(air)) else {
             return;
         };
+        let on = match self.radios.get(frame.from).map(|r| r.board.chip.band) {
+            Some(Band::Mhz900) => Channel900::at_place(frame.channel).map(Tuning::Mhz900),
+            _ => None,
+        };
         let captured = Captured {
             sfd,
             end,
-            channel: frame.channel,
+            on: on.unwrap_or(Tuning::Ghz2_4(frame.channel)),
             mpdu: &frame.mpdu,
             side,
         };

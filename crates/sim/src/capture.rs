@@ -1,13 +1,13 @@
 //! Writing what is on the air to a file: the [`Capture`] trait and its pcapng writer.
 //!
 //! The format is pcapng (draft-ietf-opsawg-pcapng, sections 4.1 to 4.3) with link type 283, IEEE
-//! 802.15.4 TAP, whose TLVs hold channel, time of the SFD, RSS and LQI. One interface per node,
-//! named `node NAME`: a transmission is a packet sent on its sender's interface, a reception (only if
+//! 802.15.4 TAP, whose TLVs hold channel (and its page, which tells a node's two radios apart), time
+//! of the SFD, RSS and LQI. One interface per node, named `node NAME`: a transmission is a packet sent on its sender's interface, a reception (only if
 //! asked for) one received on its receiver's. Frames carry their real FCS. Packets are stamped
 //! with the end of their last symbol in true time, so stamps never go back. Tests: at the end.
 
 use std::io::{self, Write};
-use thalweg_units::{Channel, Dbm, SimTime};
+use thalweg_units::{Dbm, SimTime, Tuning};
 use thalweg_wire::{mac, phy};
 
 /// A file could not be written.
@@ -22,8 +22,8 @@ pub struct Captured<'a> {
     pub sfd: SimTime,
     /// When its last symbol ended.
     pub end: SimTime,
-    /// The channel.
-    pub channel: Channel,
+    /// Band and channel.
+    pub on: Tuning,
     /// The frame, without FCS.
     pub mpdu: &'a [u8],
     /// Whose frame this is.
@@ -93,6 +93,9 @@ const TLV_RSS: u16 = 1;
 const TLV_CHANNEL: u16 = 3;
 const TLV_SFD_TIME: u16 = 5;
 const TLV_LQI: u16 = 10;
+/// Channel pages (IEEE 802.15.4-2006, 6.1.2.1): in each, channels count anew.
+const PAGE_2450_MHZ: u8 = 0;
+const PAGE_915_MHZ_OQPSK: u8 = 2;
 /// FCS type: 16-bit CRC.
 const FCS_16: u8 = 1;
 
@@ -191,8 +194,11 @@ impl<W: Write + Send> Capture for Pcapng<W> {
         self.tap.clear();
         self.tap.extend([0, 0, 0, 0]); // version 0, length filled in below
         tlv(&mut self.tap, TLV_FCS, &[FCS_16]);
-        let [low, high] = u16::from(frame.channel.number()).to_le_bytes();
-        tlv(&mut self.tap, TLV_CHANNEL, &[low, high, 0]); // channel page 0
+        let (channel, page) = match frame.on {
+            Tuning::Ghz2_4(channel) => (channel.number(), PAGE_2450_MHZ),
+            Tuning::Mhz900(channel) => (channel.number(), PAGE_915_MHZ_OQPSK),
+        };
+        tlv(&mut self.tap, TLV_CHANNEL, &[channel, 0, page]);
         tlv(
             &mut self.tap,
             TLV_SFD_TIME,

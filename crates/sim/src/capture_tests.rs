@@ -3,6 +3,7 @@ use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketOption;
 use pcap_file::pcapng::blocks::interface_description::InterfaceDescriptionOption;
 use pcap_file::pcapng::{Block, PcapNgReader};
 use std::sync::{Arc, Mutex};
+use thalweg_units::{Channel, Channel900};
 
 #[derive(Clone, Default)]
 struct Shared(Arc<Mutex<Vec<u8>>>);
@@ -30,7 +31,7 @@ fn sent(mpdu: &[u8]) -> Captured<'_> {
     Captured {
         sfd: SimTime::from_nanos(160_000),
         end: SimTime::from_nanos(5_000_000_123),
-        channel: Channel::new(26).unwrap(),
+        on: Tuning::Ghz2_4(Channel::LAST),
         mpdu,
         side: Side::Sent { node: 1 },
     }
@@ -115,6 +116,24 @@ fn an_independent_reader_reads_the_file_back() {
     assert_eq!(frame.len(), 4);
     assert_eq!(fields[3], (1, (-71.0f32).to_le_bytes().to_vec()));
     assert_eq!(fields[4], (10, vec![105]));
+}
+
+#[test]
+fn the_page_tells_the_second_radio_from_the_first() {
+    let shared = Shared::default();
+    let mut file = Pcapng::new(shared.clone(), 3, Scope::Transmissions).unwrap();
+    let on = Tuning::Mhz900(Channel900::new(4).unwrap());
+    file.frame(&Captured { on, ..sent(b"123") }).unwrap();
+    file.flush().unwrap();
+    let bytes = shared.0.lock().unwrap().clone();
+    let mut reader = PcapNgReader::new(&bytes[..]).unwrap();
+    let mut channel = None;
+    while let Some(block) = reader.next_block() {
+        if let Block::EnhancedPacket(packet) = block.unwrap() {
+            channel = tap(&packet.data).0.into_iter().nth(1);
+        }
+    }
+    assert_eq!(channel, Some((3, vec![4, 0, 2])));
 }
 
 #[test]

@@ -26,6 +26,11 @@ impl Channel900 {
     pub const fn number(self) -> u8 {
         self.0
     }
+    /// The channel at `place` of its band ([`Tuning::place`] the other way); none at places that the
+    /// band has not.
+    pub const fn at_place(place: Channel) -> Option<Self> {
+        Self::new(place.index() as u8 + 1)
+    }
     /// Centre frequency in hertz.
     pub const fn center_hz(self) -> u64 {
         906_000_000 + 2_000_000 * (self.0 as u64 - 1)
@@ -102,6 +107,11 @@ mod tests {
             (906_000_000, 924_000_000)
         );
         assert_eq!(Tuning::Mhz900(low).place(), Channel::FIRST);
+        for channel in [low, high] {
+            let place = Tuning::Mhz900(channel).place();
+            assert_eq!(Channel900::at_place(place), Some(channel));
+        }
+        assert_eq!(Channel900::at_place(Channel::LAST), None);
         assert!(!Tuning::Mhz900(high).same_band(Tuning::Ghz2_4(Channel::LAST)));
     }
 }

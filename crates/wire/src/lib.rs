@@ -19,6 +19,7 @@ pub mod phy;
 pub mod pipeline;
 pub mod report;
 pub mod route;
+pub mod stages;
 pub mod stream;
 pub mod tree;
 

@@ -26,6 +26,9 @@ pub enum CampaignError {
     /// The network did not do what it should.
     #[error(transparent)]
     Session(#[from] SessionError),
+    /// A loss on a link that is not there.
+    #[error(transparent)]
+    Loss(#[from] crate::testbed::LossError),
     /// Base stations cannot be put up where nobody knows where anything is.
     #[error("{testbed}: the places of its nodes are not known; name nodes as base stations")]
     NoPlaces {

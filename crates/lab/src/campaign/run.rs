@@ -139,7 +139,8 @@ pub fn empty(
         sources,
     } = equip(testbed, &settings.stations, seed)?;
     let sources = spread(&sources, settings.sources);
-    let environment = Arc::new(testbed.realise(seed));
+    // One time line: the survey meets the losses too.
+    let environment = Arc::new(testbed.inject(testbed.realise(seed))?);
     let opened = derive(seed, "campaign", &[sinks.len() as u64]);
     let mut session = Session::open(&testbed, environment, opened)?;
     let objects: BTreeMap<usize, Arc<[u8]>> = (sources.iter())

@@ -1,6 +1,6 @@
 //! Why an object cannot be fetched, each in one line that names what was given.
 
-use crate::testbed::TestbedError;
+use crate::testbed::{LossError, TestbedError};
 use crate::transfer::SessionError;
 use thalweg_units::{Channel, NodeId};
 
@@ -25,6 +25,9 @@ pub enum CollectError {
     /// Source and sink are the same.
     #[error("node {0} is both source and sink; an object travels between two nodes")]
     SourceIsSink(NodeId),
+    /// A loss on a link that is not there.
+    #[error(transparent)]
+    Loss(#[from] LossError),
     /// A channel that the testbed does not offer.
     #[error("{testbed}: channel {channel} is not available (available: {available})")]
     Channel {

@@ -156,6 +156,7 @@ pub struct SurveyCost {
 /// A testbed that has surveyed itself.
 pub struct Collector {
     site: Site,
+    /// As transfers find it: with the testbed's losses, which came after the survey.
     environment: Arc<Environment>,
     seed: u64,
     surveyed: Surveyed,
@@ -165,7 +166,8 @@ impl Collector {
     /// Draws the site of `testbed` from `seed`, switches it on and has node `to` survey it.
     /// `channels` are those of the pipeline; where none are named, the four that Wi-Fi leaves
     /// alone, or on measured links the four that link the network best. Where neither `from` nor
-    /// `to` is named, measured links also decide which pair of nodes is taken.
+    /// `to` is named, measured links also decide which pair of nodes is taken. The testbed's losses
+    /// befall its transfers, and not the survey.
     ///
     /// # Errors
     /// [`CollectError`].
@@ -192,9 +194,10 @@ impl Collector {
             Some(list) => list.iter().copied().collect(),
             None => testbed.channels,
         };
-        let environment = Arc::new(testbed.realise(seed));
-        let mut session =
-            Session::open(&testbed, environment.clone(), derive(seed, "survey", &[]))?;
+        let surveyed_site = testbed.realise(seed);
+        let environment = Arc::new(testbed.inject(surveyed_site.clone())?);
+        let opened = derive(seed, "survey", &[]);
+        let mut session = Session::open(&testbed, Arc::new(surveyed_site), opened)?;
         let mut steps = |step: Step| match step {
             Step::Measuring { turn, of } => observer(Progress::Measuring {
                 done: u64::from(turn),

@@ -53,7 +53,7 @@ pub use streams::{StreamBounds, Streams};
 pub use transfers::{Explained, ExplainedTransfer, Floors, Mishap, RouteSpec, Transfers};
 
 use crate::forwarding::ChainError;
-use crate::testbed::TestbedError;
+use crate::testbed::{LossError, TestbedError};
 use crate::transfer::SessionError;
 use rayon::prelude::*;
 use std::ops::ControlFlow;
@@ -65,6 +65,9 @@ pub enum ExperimentError {
     /// Its testbed cannot be had.
     #[error(transparent)]
     Testbed(#[from] TestbedError),
+    /// Losses cannot be injected.
+    #[error(transparent)]
+    Loss(#[from] LossError),
     /// A simulated network did not do what it should.
     #[error(transparent)]
     Session(SessionError),
@@ -108,7 +111,7 @@ impl ExperimentError {
     /// Whether what was asked for is to blame, not what happened then.
     pub const fn is_input(&self) -> bool {
         match self {
-            Self::Testbed(_) | Self::Unfit { .. } => true,
+            Self::Testbed(_) | Self::Loss(_) | Self::Unfit { .. } => true,
             Self::Stream(failure) => failure.is_input(),
             _ => false,
         }

@@ -4,7 +4,7 @@
 //! Invariant: what a site is depends on testbed, seed and survey only, never on who asked first.
 
 use super::{ExperimentError, Ticker};
-use crate::testbed::Testbed;
+use crate::testbed::{Losses, Testbed};
 use crate::transfer::{Session, Survey, Surveyed};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -35,6 +35,7 @@ pub struct Sites {
     testbeds: Mutex<BTreeMap<String, Arc<Testbed>>>,
     environments: Mutex<BTreeMap<Key, Arc<Environment>>>,
     surveys: Mutex<BTreeMap<SurveyKey, Arc<Surveyed>>>,
+    losses: Losses,
 }
 
 /// What `cache` has of `key`, or what `make` gives, which runs unlocked: two may make the same.
@@ -66,24 +67,43 @@ pub fn faithful_survey(channel: Channel) -> Survey {
 }
 
 impl Sites {
+    /// None yet, and `losses` on every testbed, of which surveys and planners know nothing.
+    pub fn with_losses(losses: Losses) -> Self {
+        Self {
+            losses,
+            ..Self::default()
+        }
+    }
+
     /// The testbed of that name or file.
     ///
     /// # Errors
-    /// [`ExperimentError::Testbed`].
+    /// [`ExperimentError::Testbed`]; [`ExperimentError::Loss`] where it has not the nodes that losses
+    /// are to be between.
     pub fn testbed(&self, name: &str) -> Result<Arc<Testbed>, ExperimentError> {
         kept(&self.testbeds, &name.to_owned(), || {
-            Ok(Arc::new(Testbed::load(name)?))
+            let Losses { links, psdu_bytes } = &self.losses;
+            Ok(Arc::new(
+                Testbed::load(name)?.with_losses(links, *psdu_bytes)?,
+            ))
         })
+    }
+    /// The testbed of that name or file, without losses.
+    ///
+    /// # Errors
+    /// [`ExperimentError::Testbed`].
+    pub(super) fn undisturbed(&self, name: &str) -> Result<Arc<Testbed>, ExperimentError> {
+        Ok(Arc::new(Testbed::load(name)?))
     }
 
     /// The site of `testbed` with `seed`.
     ///
     /// # Errors
-    /// [`ExperimentError::Testbed`].
+    /// [`ExperimentError::Testbed`]; [`ExperimentError::Loss`] where a link with a loss is not there.
     pub fn site(&self, testbed: &str, seed: u64) -> Result<Site, ExperimentError> {
         let loaded = self.testbed(testbed)?;
         let environment = kept(&self.environments, &(testbed.to_owned(), seed), || {
-            Ok::<_, ExperimentError>(Arc::new(loaded.realise(seed)))
+            Ok::<_, ExperimentError>(Arc::new(loaded.inject(loaded.realise(seed))?))
         })?;
         Ok(Site {
             name: testbed.to_owned(),
@@ -114,7 +134,11 @@ impl Sites {
         );
         kept(&self.surveys, &key, || {
             let seed = derive(site.seed, "survey", &[]);
-            let mut session = Session::open(&site.testbed, site.environment.clone(), seed)?;
+            let environment = match site.testbed.losses.links.is_empty() {
+                true => site.environment.clone(),
+                false => Arc::new(site.testbed.realise(site.seed)),
+            };
+            let mut session = Session::open(&site.testbed, environment, seed)?;
             let sink = site.testbed.sink_index();
             let mut observer = |_| match ticker.stopped() {
                 true => ControlFlow::Break(()),
@@ -122,5 +146,30 @@ impl Sites {
             };
             Ok(Arc::new(session.survey(sink, survey, &mut observer)?))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_medium::EarId;
+    use thalweg_units::Dbm;
+
+    #[test]
+    fn losses_befall_a_site_and_not_its_survey() {
+        let losses = Losses {
+            links: vec!["2-1:0.5".parse().unwrap()],
+            psdu_bytes: 127,
+        };
+        let sites = Sites::with_losses(losses);
+        let site = sites.site("pair", 1).unwrap();
+        let on = Channel::LAST;
+        let prr = (site.environment).prr(EarId(1), EarId(0), on, 127, Dbm(0.0));
+        assert!((prr - 0.5).abs() < 0.01, "{prr}");
+        let go_on = |_, _| ControlFlow::Continue(());
+        let ticker = Ticker::new(1, &go_on);
+        let surveyed = sites.survey(&site, faithful_survey(on), &ticker).unwrap();
+        assert_eq!(surveyed.links.prr(1, 0, on), 1.0);
+        assert!(sites.site("line5", 1).is_ok());
     }
 }

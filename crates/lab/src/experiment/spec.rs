@@ -16,6 +16,7 @@ use super::streams::{StreamBounds, Streams};
 use super::transfers::Transfers;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
+use thalweg_wire::{phy, stream};
 
 /// An experiment: what to run, what to measure of it, how to draw it.
 #[derive(Debug, Clone, Deserialize)]
@@ -123,6 +124,27 @@ impl Run {
             Self::StreamBounds(_) => {}
         }
         self
+    }
+    /// Frames (bytes, FCS included) that a share of losses injected on links is of: those of data, full,
+    /// or the longest where their length varies. None where it runs without the medium that knows
+    /// injected losses.
+    pub fn lossy_frame_bytes(&self) -> Option<usize> {
+        let streams = |payload: u8| stream::HEADER_BYTES + usize::from(payload) + phy::FCS_BYTES;
+        match self {
+            Self::Transfers(_)
+            | Self::LinkChannels(_)
+            | Self::Correlation(_)
+            | Self::Overhead(_)
+            | Self::Asymmetry(_)
+            | Self::Network(_)
+            | Self::Forwarding(_) => Some(phy::MAX_PSDU),
+            Self::Streams(s) => Some(streams(s.payload)),
+            Self::Stages(s) => Some(streams(s.payload)),
+            Self::Pipelines(_)
+            | Self::Convergecast(_)
+            | Self::Neighbourhood(_)
+            | Self::StreamBounds(_) => None,
+        }
     }
     /// The same with `routes` routes (or links) per seed, where the kind draws any.
     #[must_use]

@@ -10,7 +10,7 @@ use super::site::Sites;
 use super::spec::expect;
 use super::{in_order, ExperimentError, Ticker};
 use crate::collect::random_object;
-use crate::streams::{self, Carrier, Ground, Loss, Outcome, StagesOutcome, Terms};
+use crate::streams::{self, Carrier, Ground, Loss, Onlookers, Outcome, StagesOutcome, Terms};
 use serde::Deserialize;
 use std::ops::ControlFlow;
 use thalweg_medium::random::derive;
@@ -28,6 +28,9 @@ pub struct Stages {
     pub protocols: Vec<Carrier>,
     /// Most paths of P3 over two radios; more than one value sweeps. Where there are fewer, all.
     pub paths: Vec<usize>,
+    /// How its nodes come to know their stages; more than one value sweeps.
+    #[serde(default = "called")]
+    pub set_up: Vec<SetUp>,
     /// Shortest and longest path, in hops.
     pub hops: [usize; 2],
     /// Loss injected on every link of the planned path, which the planner does not know; more than one
@@ -58,6 +61,30 @@ const fn hundred() -> u8 {
     100
 }
 
+/// How P3's nodes come to know their stages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SetUp {
+    /// The sink calls them over the air.
+    Called,
+    /// They are told their places, beside the air: what the call costs is the difference.
+    Told,
+}
+
+impl SetUp {
+    /// The name of the protocol in rows.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Called => "p3-dual",
+            Self::Told => "p3-dual-told",
+        }
+    }
+}
+
+fn called() -> Vec<SetUp> {
+    vec![SetUp::Called]
+}
+
 impl Stages {
     pub(super) fn check(&self) -> Result<(), String> {
         let packets = (1..=10_000).contains(&self.packets);
@@ -69,12 +96,14 @@ impl Stages {
         expect("hops", hops, "two lengths from 1 to 23, the shorter first")?;
         let paths = self.paths.iter().all(|p| (1..=16).contains(p));
         expect("paths", paths, "values from 1 to 16")?;
+        expect("set_up", !self.set_up.is_empty(), "called, told or both")?;
         let loss = self.path_loss.iter().all(|l| (0.0..=0.99).contains(l));
         expect("path_loss", loss, "values from 0 to 0.99")?;
         expect("pairs", (1..=100).contains(&self.pairs), "1 to 100")
     }
     pub(super) fn parts(&self) -> u64 {
-        ((self.protocols.len() + self.paths.len()) * self.pairs * self.path_loss.len()) as u64
+        let each = self.protocols.len() + self.paths.len() * self.set_up.len();
+        (each * self.pairs * self.path_loss.len()) as u64
     }
 
     pub(super) fn rows(
@@ -165,15 +194,34 @@ impl Stages {
                 );
             }
         }
-        for paths in &self.paths {
+        let cases = self
+            .set_up
+            .iter()
+            .flat_map(|how| self.paths.iter().map(move |n| (*how, n)));
+        for (set_up, paths) in cases {
             ticker.go_on()?;
             let stages = ground.stages(plan, *paths)?;
-            let terms = self.terms(Carrier::FastForward(streams::Version::Full));
-            let outcome =
-                streams::run_stages(ground, &stages, &object, &terms, seed, &mut observer)?;
+            let terms = self.terms(Carrier::P3Dual);
+            let outcome = match set_up {
+                SetUp::Told => {
+                    streams::run_stages(ground, &stages, &object, &terms, seed, &mut observer)
+                }
+                SetUp::Called => {
+                    let nobody = &mut Onlookers::default();
+                    streams::run_called(
+                        ground,
+                        &stages,
+                        &object,
+                        &terms,
+                        seed,
+                        &mut observer,
+                        nobody,
+                    )
+                }
+            }?;
             ticker.tick(1);
             let StagesOutcome { stream, late, .. } = &outcome;
-            let mut row = (self.row(ground, plan, "p3-dual", stream))
+            let mut row = (self.row(ground, plan, set_up.name(), stream))
                 .with("path_loss", loss)
                 .with("paths", *paths)
                 .with("broadest", stages.paths())
@@ -207,6 +255,7 @@ impl Stages {
             .with("utilisation_pct", 100.0 * kbps / rate)
             .with("yield_pct", 100.0 * outcome.data_yield())
             .with("seconds", outcome.seconds)
+            .with("setup_s", outcome.setup_seconds)
             .with("end", outcome.end.as_str());
         let energy = outcome.joules_per_bit(self.payload);
         row.set_some("uj_per_bit", energy.map(|j| j * 1e6));

@@ -15,6 +15,6 @@ mod timeline;
 
 pub use chain::{Bench, Chain, ChainError, Channels, ForwardingName, Nodes, Trial};
 pub use pipeline::{Pipe, PipeObserver, PipeTrial};
-pub use timeline::{timelines_svg, Bar, Timeline};
+pub use timeline::{timelines_svg, Bar, SpanLog, Timeline};
 
 pub use thalweg_engine::Cca;

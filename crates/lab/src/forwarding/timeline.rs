@@ -1,16 +1,17 @@
-//! What radio, bus and microcontroller of a chain's nodes do over a stretch of time, as text, as a
-//! picture and as data: CIT's figure 1, of a chain of one's own.
+//! What radios, bus and microcontroller of a chain's nodes do over a stretch of time, as text, as a
+//! picture and as data: CIT's figure 1, of a chain of one's own; of a stream, with both radios.
 //!
 //! Times are true time from the stretch's beginning, which is that of a reception at the first
-//! relay. Rows are the nodes in the order of the hops. Tests: `tests.rs`, the text's snapshot.
+//! relay. Rows are the nodes in the order of the hops. Tests: `tests.rs`, `tests/streams/explain.rs`.
 
 use super::chain::{Bench, Chain, ChainError};
 use crate::plot::svg::{Anchor, Svg, FAINT, GRID, INK};
 use serde::Serialize;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
+use thalweg_engine::Engine;
 use thalweg_protocols::forward::Command;
-use thalweg_sim::Activity;
+use thalweg_sim::{Activity, Network};
 use thalweg_units::{Duration, SimTime};
 use thalweg_wire::forward::Repr;
 
@@ -28,8 +29,10 @@ pub struct Bar {
     pub until_us: f64,
     /// What it did.
     pub activity: &'static str,
-    /// Whether the radio did it, not the microcontroller.
+    /// Whether a radio did it, not the microcontroller.
     pub radio: bool,
+    /// Which of the node's radios it has to do with, 0 for the first.
+    pub radio_number: u8,
     /// Whether it kept the bus.
     pub bus: bool,
     /// The channel, of what was on the air.
@@ -85,15 +88,21 @@ const ALL: [Activity; 11] = [
     Activity::Background,
 ];
 
-/// The rows of a node.
+/// A row of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
-    Radio,
+    Radio(u8),
     Bus,
     Mcu,
 }
-const PARTS: [(Part, &str); 3] = [
-    (Part::Radio, "radio"),
+const ONE_RADIO: &[(Part, &str)] = &[
+    (Part::Radio(0), "radio"),
+    (Part::Bus, "bus"),
+    (Part::Mcu, "mcu"),
+];
+const TWO_RADIOS: &[(Part, &str)] = &[
+    (Part::Radio(0), "2.4G"),
+    (Part::Radio(1), "900M"),
     (Part::Bus, "bus"),
     (Part::Mcu, "mcu"),
 ];
@@ -101,7 +110,7 @@ const PARTS: [(Part, &str); 3] = [
 impl Bar {
     fn stands_in(&self, part: Part) -> bool {
         match part {
-            Part::Radio => self.radio,
+            Part::Radio(number) => self.radio && self.radio_number == number,
             Part::Bus => self.bus,
             Part::Mcu => !self.radio,
         }
@@ -110,6 +119,86 @@ impl Bar {
 
 /// A bar before its times are known: node, beginning, end.
 type Seen = (usize, SimTime, SimTime, Bar);
+
+/// What the nodes of a path do while somebody looks.
+#[derive(Debug, Clone, Default)]
+pub struct SpanLog(Arc<Mutex<Vec<Seen>>>);
+
+impl SpanLog {
+    /// Notes what `nodes`, in the order of the hops, do from now on; `number` tells a frame's packet.
+    pub(crate) fn watch<E: Engine>(
+        &self,
+        net: &mut Network<E>,
+        nodes: &[usize],
+        number: fn(&[u8]) -> Option<u16>,
+    ) {
+        let (spans, order) = (self.0.clone(), nodes.to_vec());
+        net.spans(Some(Box::new(move |span| {
+            // The last node of a loop is its first.
+            let Some(place) = order.iter().position(|n| *n == span.node) else {
+                return;
+            };
+            let bar = Bar {
+                place,
+                from_us: 0.0,
+                until_us: 0.0,
+                activity: look(span.activity).0,
+                radio: span.activity.is_radio(),
+                radio_number: span.radio.0,
+                bus: span.activity.takes_bus(),
+                channel: span.channel.map(|c| c.number()),
+                packet: span.mpdu.and_then(number),
+                kind: span.activity,
+            };
+            let mut spans = spans.lock().unwrap_or_else(PoisonError::into_inner);
+            spans.push((span.node, span.from, span.until, bar));
+        })));
+    }
+
+    /// When node `source` sends each of its packets, or frames without a number, for the first time.
+    pub(crate) fn sent_by(&self, source: usize) -> Vec<SimTime> {
+        let spans = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = None;
+        (spans.iter())
+            .filter(|s| s.0 == source && s.3.kind == Activity::Transmit)
+            .filter(|s| s.3.packet.is_none() || last.replace(s.3.packet) != Some(s.3.packet))
+            .map(|s| s.1)
+            .collect()
+    }
+
+    /// What was noted from `origin` on for `length`, of `nodes`, packets coming at `interval`.
+    pub(crate) fn stretch(
+        &self,
+        title: String,
+        nodes: Vec<usize>,
+        (origin, length): (SimTime, Duration),
+        interval: Duration,
+    ) -> Timeline {
+        let spans = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let until = origin + length;
+        let us = |at: SimTime| at.max(origin).min(until).since(origin).as_micros_f64();
+        let mut bars: Vec<Bar> = spans
+            .into_iter()
+            .filter(|(_, from, to, _)| *to > origin && *from < until)
+            .map(|(_, from, to, bar)| Bar {
+                from_us: us(from),
+                until_us: us(to),
+                ..bar
+            })
+            .collect();
+        bars.sort_by(|a, b| {
+            let key = |b: &Bar| (b.place, !b.radio, b.radio_number);
+            key(a).cmp(&key(b)).then(a.from_us.total_cmp(&b.from_us))
+        });
+        Timeline {
+            title,
+            length_us: length.as_micros_f64(),
+            interval_us: interval.as_micros_f64(),
+            nodes,
+            bars,
+        }
+    }
+}
 
 impl Chain {
     /// What its nodes do for `length` (or a little more than an interval), packets coming at
@@ -126,28 +215,10 @@ impl Chain {
         let nodes = self.routes.first().cloned().unwrap_or_default();
         let mut net = self.open(bench, interval)?;
         let length = length.unwrap_or(Duration::from_nanos(interval.as_nanos() / 8 * 9));
-        let spans: Arc<Mutex<Vec<Seen>>> = Arc::default();
-        let (hook, order) = (spans.clone(), nodes.clone());
-        net.spans(Some(Box::new(move |span| {
-            let packet = span.mpdu.and_then(|m| Repr::parse(m).ok());
-            // The last node of a loop is its first.
-            let Some(place) = order.iter().position(|n| *n == span.node) else {
-                return;
-            };
-            let bar = Bar {
-                place,
-                from_us: 0.0,
-                until_us: 0.0,
-                activity: look(span.activity).0,
-                radio: span.activity.is_radio(),
-                bus: span.activity.takes_bus(),
-                channel: span.channel.map(|c| c.number()),
-                packet: packet.map(|p| p.number),
-                kind: span.activity,
-            };
-            let mut spans = hook.lock().unwrap_or_else(PoisonError::into_inner);
-            spans.push((span.node, span.from, span.until, bar));
-        })));
+        let log = SpanLog::default();
+        log.watch(&mut net, &nodes, |mpdu| {
+            Repr::parse(mpdu).ok().map(|packet| packet.number)
+        });
         let packets = BEFORE + 4 + 2 * self.hops() as u16;
         net.command(
             self.source(),
@@ -162,42 +233,16 @@ impl Chain {
         let end = net.now() + interval * u64::from(packets) + length;
         net.run_until(end, |_, _, _| ControlFlow::Continue(()))?;
         net.spans(None);
-        let spans = std::mem::take(&mut *spans.lock().unwrap_or_else(PoisonError::into_inner));
-        let source = self.source();
-        let sent = |s: &&Seen| s.0 == source && s.3.kind == Activity::Transmit;
-        let begins = spans
-            .iter()
-            .filter(sent)
-            .nth(usize::from(BEFORE))
-            .map(|s| s.1);
-        let origin = begins.unwrap_or(SimTime::ZERO);
-        let until = origin + length;
-        let us = |at: SimTime| at.max(origin).min(until).since(origin).as_micros_f64();
-        let mut bars: Vec<Bar> = spans
-            .into_iter()
-            .filter(|(_, from, to, _)| *to > origin && *from < until)
-            .map(|(_, from, to, bar)| Bar {
-                from_us: us(from),
-                until_us: us(to),
-                ..bar
-            })
-            .collect();
-        bars.sort_by(|a, b| {
-            let key = |b: &Bar| (b.place, !b.radio);
-            key(a).cmp(&key(b)).then(a.from_us.total_cmp(&b.from_us))
-        });
-        Ok(Timeline {
-            title: format!(
-                "{}, {} payload bytes, a packet each {:.0} us",
-                self.forwarding.name(),
-                self.payload_bytes,
-                interval.as_micros_f64()
-            ),
-            length_us: length.as_micros_f64(),
-            interval_us: interval.as_micros_f64(),
-            nodes,
-            bars,
-        })
+        let begins = log.sent_by(self.source());
+        let origin = begins.get(usize::from(BEFORE)).copied();
+        let title = format!(
+            "{}, {} payload bytes, a packet each {:.0} us",
+            self.forwarding.name(),
+            self.payload_bytes,
+            interval.as_micros_f64()
+        );
+        let stretch = (origin.unwrap_or(SimTime::ZERO), length);
+        Ok(log.stretch(title, nodes, stretch, interval))
     }
 }
 
@@ -214,6 +259,13 @@ impl Timeline {
         places.sort_unstable();
         places.dedup();
         places
+    }
+
+    fn parts(&self) -> &'static [(Part, &'static str)] {
+        match self.bars.iter().any(|b| b.radio_number > 0) {
+            true => TWO_RADIOS,
+            false => ONE_RADIO,
+        }
     }
 
     fn name(&self, place: usize) -> String {
@@ -233,7 +285,7 @@ impl Timeline {
         let mut text = format!("{}\n", self.title);
         let mut used = Vec::new();
         for place in self.places() {
-            for (row, (part, name)) in PARTS.into_iter().enumerate() {
+            for (row, (part, name)) in self.parts().iter().copied().enumerate() {
                 let node = if row == 0 {
                     self.name(place)
                 } else {
@@ -285,7 +337,7 @@ pub fn timelines_svg(timelines: &[Timeline]) -> String {
     let longest = timelines.iter().map(|t| t.length_us).fold(1.0, f64::max);
     let heights: Vec<f64> = timelines
         .iter()
-        .map(|t| 52.0 + t.places().len() as f64 * (3.0 * ROW + 8.0))
+        .map(|t| 52.0 + t.places().len() as f64 * (t.parts().len() as f64 * ROW + 8.0))
         .collect();
     let height = 40.0 + heights.iter().sum::<f64>() + 30.0;
     let mut svg = Svg::new(
@@ -337,7 +389,7 @@ pub fn timelines_svg(timelines: &[Timeline]) -> String {
             tick += if longest > 40_000.0 { 5_000.0 } else { 1_000.0 };
         }
         for place in timeline.places() {
-            for (row, (part, name)) in PARTS.into_iter().enumerate() {
+            for (row, (part, name)) in timeline.parts().iter().copied().enumerate() {
                 if row == 0 {
                     let node = timeline.name(place);
                     svg.text((6.0, y + 12.0), Anchor::Start, 11.0, INK, &node);

@@ -2,14 +2,14 @@
 
 use super::dual::{air_bytes, BEFORE};
 use super::one_radio::OneRadio;
-use super::{Ground, Observer, Outcome, Progress, StreamFailure, Terms};
+use super::{Ground, Observer, Onlookers, Outcome, Progress, StreamFailure, Terms};
 use crate::transfer::Memory;
 use std::ops::ControlFlow::{Break, Continue};
 use std::sync::Arc;
 use thalweg_planner::streams::StreamPlan;
 use thalweg_protocols::burst::{Burst, Command, Config, Event};
 use thalweg_sim::Network;
-use thalweg_units::{Duration, SimTime};
+use thalweg_units::{Duration, SimTime, Tuning};
 
 /// Runs each plan alone, one after the other: a radio that is one node's only one carries one stream.
 pub(super) fn run(
@@ -18,11 +18,12 @@ pub(super) fn run(
     terms: &Terms,
     seed: u64,
     observer: Observer<'_>,
+    onlookers: &mut Onlookers,
 ) -> Result<Vec<Outcome>, StreamFailure> {
     let mut outcomes = Vec::new();
     for (plan, object) in plans {
         let path = OneRadio::new(ground, (plan, object), terms, ground.links());
-        outcomes.push(one(ground, &path, seed, observer)?);
+        outcomes.push(one(ground, &path, seed, observer, onlookers)?);
     }
     Ok(outcomes)
 }
@@ -35,6 +36,7 @@ fn one(
     path: &OneRadio<'_>,
     seed: u64,
     observer: Observer<'_>,
+    onlookers: &mut Onlookers,
 ) -> Result<Outcome, StreamFailure> {
     let (nodes, terms) = (&path.plan.nodes, path.terms);
     let engines = (path.ids.iter())
@@ -58,6 +60,16 @@ fn one(
         };
         net.command(*node, Command::Join(config));
     }
+    let sent_on = StreamPlan {
+        nodes: nodes.clone(),
+        links: path
+            .channels()
+            .iter()
+            .copied()
+            .map(Tuning::Ghz2_4)
+            .collect(),
+    };
+    onlookers.attach(&mut net, ground, terms.carrier.name(), &sent_on)?;
     let source = nodes.first().copied().unwrap_or(0);
     let store = net.engine_mut(source).store_mut();
     store.offer(Arc::from(path.object));

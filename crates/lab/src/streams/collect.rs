@@ -1,12 +1,18 @@
 //! One object over a stream, from a node to the base station: the main job on nodes with two radios.
 
-use super::{run, Carrier, Ground, Loss, Observer, Outcome, StreamFailure, Terms};
+use super::{
+    run_called, run_watched, Carrier, DualLinks, DualSurveyCost, Ground, Loss, Onlookers, Outcome,
+    Progress, StreamFailure, Terms,
+};
 use crate::store::TransferRecord;
 use crate::testbed::Testbed;
+use crate::transfer::Step;
 use serde::Serialize;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use thalweg_medium::random::derive;
 use thalweg_planner::streams::{Radios, StreamPlan};
+use thalweg_protocols::p3dual::MAX_PACKETS;
 use thalweg_units::{BitRate, Duration, NodeId};
 use thalweg_wire::{phy, stream};
 
@@ -23,6 +29,8 @@ pub struct Order {
     pub carrier: Carrier,
     /// Payload bytes of a packet; what is too many is cut to the most there can be.
     pub payload_bytes: u8,
+    /// At most so many node-distinct paths, of P3 over two radios; one where nobody says.
+    pub paths: Option<u8>,
     /// Losses to inject.
     pub losses: Vec<Loss>,
     /// Of everything random.
@@ -61,19 +69,60 @@ pub struct Collected {
     pub throughput_kbps: f64,
     /// The path, node ids from source to sink.
     pub path: Vec<u16>,
+    /// Of P3 over two radios: its stages, node ids from the source's to the sink's, and what became of them.
+    pub stages: Option<StagesReport>,
+    /// What it took to know the links that the path was planned from.
+    pub survey: DualSurveyCost,
 }
+
+/// Stages, and what became of the packets in them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StagesReport {
+    /// Node ids, stage by stage.
+    pub nodes: Vec<Vec<u16>>,
+    /// Packets at the sink after the first round, 0 to 1; none where it did not hear that round's end.
+    pub first_round: Option<f64>,
+    /// Data packets that the source sent, all rounds.
+    pub source_sent: u32,
+    /// Frames that relays could not send in time.
+    pub late: u32,
+}
+
+/// What is told while an object is fetched.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Told<'a> {
+    /// Links are measured, or tables collected, in this band.
+    Surveying {
+        /// Its name.
+        band: &'a str,
+        /// How far it is.
+        step: Step,
+    },
+    /// A path was found.
+    Planned {
+        /// Node ids from source to sink.
+        path: &'a [u16],
+    },
+    /// Packets arrive.
+    Packets(Progress),
+}
+
+/// Told of it; may break off.
+pub type CollectObserver<'a> = &'a mut dyn FnMut(Told<'_>) -> ControlFlow<()>;
 
 /// The application asks for what is missing as often as this.
 const REPAIRS: u32 = 40;
 
-/// Fetches `object`.
+/// Has the network survey itself, plans a path from what it measured, and fetches `object` over it. The
+/// stream is the same whoever looks on.
 ///
 /// # Errors
 /// [`StreamFailure`].
 pub fn collect(
     order: &Order,
     object: &[u8],
-    observer: Observer<'_>,
+    observer: CollectObserver<'_>,
+    onlookers: &mut Onlookers,
 ) -> Result<Collected, StreamFailure> {
     let testbed = &order.testbed;
     let unfit = |why: String| StreamFailure::Unfit {
@@ -82,8 +131,14 @@ pub fn collect(
     };
     let payload_bytes = order.payload_bytes.clamp(1, stream::MAX_PAYLOAD as u8);
     let packets = object.len().div_ceil(usize::from(payload_bytes));
-    if packets == 0 || packets >= usize::from(u16::MAX) {
-        return Err(unfit("a stream has 1 to 65534 packets".to_owned()));
+    let most = match order.carrier {
+        Carrier::P3Dual => MAX_PACKETS,
+        _ => usize::from(u16::MAX) - 1,
+    };
+    if !(1..=most).contains(&packets) {
+        return Err(unfit(format!(
+            "the object makes {packets} packets of {payload_bytes} B; a stream has 1 to {most}"
+        )));
     }
     let index = |id: NodeId| {
         let known = testbed.index_of(id);
@@ -91,10 +146,30 @@ pub fn collect(
     };
     let sink = order.to.map_or(Ok(testbed.sink_index()), index)?;
     let source = order.from.map(index).transpose()?;
+    if source == Some(sink) {
+        let id = testbed.id_of(sink).unwrap_or(testbed.sink);
+        return Err(unfit(format!("node {id} is both source and sink")));
+    }
     let psdu = stream::HEADER_BYTES + usize::from(payload_bytes) + phy::FCS_BYTES;
     let ground = Ground::new(testbed.clone(), order.seed)?;
-    let plan = plan(&ground, order.carrier, source, sink)?;
-    let ground = ground.with_losses(&order.losses, psdu)?;
+    // Losses are on links that are there, which is known before anything takes time.
+    let lossy = ground.clone().with_losses(&order.losses, psdu)?;
+    let radios = match order.carrier {
+        Carrier::Burst | Carrier::Pip(_) => Radios::First,
+        Carrier::FastForward(_) | Carrier::P3Dual => Radios::Alternating,
+    };
+    let (links, survey) = DualLinks::measure(&ground, radios, sink, &mut |band, step| {
+        observer(Told::Surveying { band, step })
+    })?;
+    let plan = plan(&ground, &links, radios, source, sink)?;
+    let stages = match order.carrier {
+        Carrier::P3Dual => {
+            let paths = usize::from(order.paths.unwrap_or(1));
+            Some(ground.stages_from(&links, &plan, paths)?)
+        }
+        _ => None,
+    };
+    let ground = lossy;
     let terms = Terms {
         carrier: order.carrier,
         payload_bytes,
@@ -103,11 +178,38 @@ pub fn collect(
         ..Terms::default()
     };
     let path: Vec<u16> = ground.ids(&plan).iter().map(|id| id.get()).collect();
+    if observer(Told::Planned { path: &path }).is_break() {
+        return Err(StreamFailure::Stopped);
+    }
     let hops = plan.links.len() as u32;
     let (source, seed) = (plan.nodes[0], derive(order.seed, "stream", &[]));
-    let mut outcomes = run(&ground, &[(plan, object.to_vec())], &terms, seed, observer)?;
-    let Some(outcome) = outcomes.pop() else {
-        return Err(unfit("nothing was run".to_owned()));
+    let ids = |nodes: &Vec<usize>| -> Vec<u16> {
+        let ids = nodes.iter().filter_map(|n| testbed.id_of(*n));
+        ids.map(|id| id.get()).collect()
+    };
+    let plan = (plan, object.to_vec());
+    let mut packets = |progress| observer(Told::Packets(progress));
+    let (outcome, stages) = match stages {
+        None => {
+            let run = run_watched(&ground, &plan, &terms, seed, &mut packets, onlookers);
+            (run?, None)
+        }
+        Some(stages) => {
+            let packets = &mut packets;
+            let run = run_called(&ground, &stages, object, &terms, seed, packets, onlookers)?;
+            let report = StagesReport {
+                nodes: stages.stages.iter().map(ids).collect(),
+                first_round: run.first_round,
+                source_sent: run.source_sent,
+                late: run.late,
+            };
+            (run.stream, Some(report))
+        }
+    };
+    let broadest = (stages.iter().flat_map(|s| &s.nodes).map(Vec::len).max()).unwrap_or(1);
+    let active = match &stages {
+        Some(stages) => stages.nodes.iter().map(Vec::len).sum(),
+        None => path.len(),
     };
     let time = Duration::from_nanos((outcome.seconds * 1e9) as u64);
     let goodput = BitRate::of_bytes(object.len() as u64, time).kbps();
@@ -123,9 +225,9 @@ pub fn collect(
         utilisation: None,
         rounds: outcome.rounds,
         first_round_reliability: None,
-        active_nodes: path.len() as u32,
+        active_nodes: active as u32,
         hops,
-        paths: 1,
+        paths: broadest as u32,
         energy_j: outcome.joules,
         duration_s: outcome.seconds,
         seed: order.seed,
@@ -145,22 +247,25 @@ pub fn collect(
         throughput_kbps: outcome.throughput().kbps(),
         stream: outcome,
         path,
+        stages,
+        survey,
     })
 }
 
 /// The plan from `source`, or from the node that is farthest from the sink of those that have one.
 fn plan(
     ground: &Ground,
-    carrier: Carrier,
+    links: &DualLinks,
+    radios: Radios,
     source: Option<usize>,
     sink: usize,
 ) -> Result<StreamPlan, StreamFailure> {
     let from = |source: usize| {
         let mut request = ground.request(source, sink, None);
-        if carrier == Carrier::Burst {
+        if radios == Radios::First {
             (request.radios, request.calling) = (Radios::First, None);
         }
-        ground.plan(&request, &[])
+        ground.plan_from(links, &request)
     };
     if let Some(source) = source {
         return from(source);

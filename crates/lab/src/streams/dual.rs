@@ -1,14 +1,17 @@
 //! FastForward on simulated nodes: calls from the sink, then packets, then what became of them.
 
-use super::{Ground, LinkReport, Observer, Outcome, Progress, StreamFailure, Terms};
+use super::{
+    Carrier, Ground, LinkReport, Observer, Onlookers, Outcome, Progress, Recorder, StreamFailure,
+    Terms,
+};
 use crate::transfer::{digest, Memory};
-use std::ops::ControlFlow::{Break, Continue};
+use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 use thalweg_planner::streams::StreamPlan;
 use thalweg_protocols::fastforward::{
     Call, Command, End, Event, FastForward, Path, Range, Version, MAX_RANGES, STREAMS,
 };
-use thalweg_sim::Network;
+use thalweg_sim::{Network, Stop};
 use thalweg_units::{Duration, SimTime};
 
 type Net = Network<FastForward<Memory>>;
@@ -33,98 +36,118 @@ pub(super) const BEFORE: Duration = Duration::from_secs(2);
 /// A stream that ended at its sink may still be ending at other nodes.
 const AFTER: Duration = Duration::from_millis(1500);
 
-pub(super) fn run(
-    ground: &Ground,
-    plans: &[(StreamPlan, Vec<u8>)],
-    terms: &Terms,
-    version: Version,
-    seed: u64,
-    observer: Observer<'_>,
-) -> Result<Vec<Outcome>, StreamFailure> {
-    let ids: Vec<_> = ground.testbed.nodes.iter().map(|n| n.id).collect();
-    let engines = (ids.iter())
-        .map(|id| FastForward::new(*id, terms.config, Memory::default()))
-        .collect();
-    let mut board = ground.board.clone();
-    board.bus = terms.bus;
-    let mut net = Net::new(ground.environment.clone(), &[board], engines, seed)?;
-    let mut streams = Vec::new();
-    for (plan, object) in plans {
-        if let Some(source) = plan.nodes.first() {
-            let store = net.engine_mut(*source).store_mut();
-            store.offer(Arc::from(object.as_slice()));
-        }
-        let packets = object
-            .len()
-            .div_ceil(usize::from(terms.payload_bytes.max(1)));
-        streams.push(Watched {
-            plan,
-            object,
-            have: vec![false; packets],
-            repeated: 0,
-            ordered: SimTime::ZERO,
-            begun: None,
-            last: None,
-            round: 0,
-            end: None,
-            source_end: None,
-            joules: Vec::new(),
-        });
-    }
-    let deadline = SimTime::ZERO + BEFORE + terms.deadline;
-    net.run_until(SimTime::ZERO + BEFORE, |_, _, _| Continue(()))?;
-    let air_bytes = air_bytes(terms);
-    // Calls take the sink's second radio: a stream that comes in on that one is called last.
-    let mut order: Vec<usize> = (0..streams.len()).collect();
-    order.sort_by_key(|n| {
-        let last = streams[*n].plan.links.last();
-        last.is_some_and(|on| on.same_band(terms.config.calling))
-    });
-    for which in order {
-        streams[which].joules = (streams[which].plan.nodes.iter())
-            .map(|n| net.joules(*n))
+/// Streams of one version, on one ground.
+pub(super) struct Run<'a> {
+    pub(super) ground: &'a Ground,
+    pub(super) terms: &'a Terms,
+    pub(super) version: Version,
+}
+
+impl Run<'_> {
+    /// Carries all `plans` at once.
+    pub(super) fn go(
+        &self,
+        plans: &[(StreamPlan, Vec<u8>)],
+        seed: u64,
+        observer: Observer<'_>,
+        onlookers: &mut Onlookers,
+    ) -> Result<Vec<Outcome>, StreamFailure> {
+        let Self {
+            ground,
+            terms,
+            version,
+        } = *self;
+        let ids: Vec<_> = ground.testbed.nodes.iter().map(|n| n.id).collect();
+        let engines = (ids.iter())
+            .map(|id| FastForward::new(*id, terms.config, Memory::default()))
             .collect();
-        open(ground, &mut net, &mut streams[which], which, terms, version)?;
-        // The sink calls one stream after the other.
-        follow(&mut net, &mut streams, air_bytes, deadline, observer, |s| {
-            s[which].begun.is_some() || s[which].end.is_some()
-        })?;
+        let mut board = ground.board.clone();
+        board.bus = terms.bus;
+        let mut net = Net::new(ground.environment.clone(), &[board], engines, seed)?;
+        let mut streams = Vec::new();
+        for (plan, object) in plans {
+            if let Some(source) = plan.nodes.first() {
+                let store = net.engine_mut(*source).store_mut();
+                store.offer(Arc::from(object.as_slice()));
+            }
+            let packets = object
+                .len()
+                .div_ceil(usize::from(terms.payload_bytes.max(1)));
+            streams.push(Watched {
+                plan,
+                object,
+                have: vec![false; packets],
+                repeated: 0,
+                ordered: SimTime::ZERO,
+                begun: None,
+                last: None,
+                round: 0,
+                end: None,
+                source_end: None,
+                joules: Vec::new(),
+            });
+        }
+        if let Some((plan, _)) = plans.first() {
+            let name = Carrier::FastForward(version).name();
+            onlookers.attach(&mut net, ground, name, plan)?;
+        }
+        let deadline = SimTime::ZERO + BEFORE + terms.deadline;
+        net.run_until(SimTime::ZERO + BEFORE, |_, _, _| Continue(()))?;
+        let air_bytes = air_bytes(terms);
+        // Calls take the sink's second radio: a stream that comes in on that one is called last.
+        let mut order: Vec<usize> = (0..streams.len()).collect();
+        order.sort_by_key(|n| {
+            let last = streams[*n].plan.links.last();
+            last.is_some_and(|on| on.same_band(terms.config.calling))
+        });
+        for which in order {
+            streams[which].joules = (streams[which].plan.nodes.iter())
+                .map(|n| net.joules(*n))
+                .collect();
+            open(ground, &mut net, &mut streams[which], which, terms, version)?;
+            // The sink calls one stream after the other.
+            let watching = (&mut *observer, &mut onlookers.recorder);
+            follow(&mut net, &mut streams, air_bytes, deadline, watching, |s| {
+                s[which].begun.is_some() || s[which].end.is_some()
+            })?;
+        }
+        if let Some((node, after, fault)) = terms.death {
+            let at = net.now() + after;
+            net.fault_at(at, node, fault);
+        }
+        loop {
+            let watching = (&mut *observer, &mut onlookers.recorder);
+            follow(&mut net, &mut streams, air_bytes, deadline, watching, |s| {
+                s.iter().all(|s| s.end.is_some())
+            })?;
+            let rest = net.now() + AFTER;
+            let mut quiet = |_: Progress| Continue(());
+            follow(
+                &mut net,
+                &mut streams,
+                air_bytes,
+                rest.min(deadline),
+                (&mut quiet, &mut onlookers.recorder),
+                |_| false,
+            )?;
+            let wants = |s: &Watched<'_>| s.round < terms.repairs && s.have.contains(&false);
+            let Some(which) = streams
+                .iter()
+                .position(wants)
+                .filter(|_| net.now() < deadline)
+            else {
+                break;
+            };
+            streams[which].round += 1;
+            streams[which].end = None;
+            open(ground, &mut net, &mut streams[which], which, terms, version)?;
+        }
+        let mut outcomes = Vec::new();
+        for stream in &streams {
+            outcomes.push(outcome(ground, &mut net, stream, terms));
+        }
+        Ok(outcomes)
     }
-    if let Some((node, after, fault)) = terms.death {
-        let at = net.now() + after;
-        net.fault_at(at, node, fault);
-    }
-    loop {
-        follow(&mut net, &mut streams, air_bytes, deadline, observer, |s| {
-            s.iter().all(|s| s.end.is_some())
-        })?;
-        let rest = net.now() + AFTER;
-        let mut quiet = |_: Progress| Continue(());
-        follow(
-            &mut net,
-            &mut streams,
-            air_bytes,
-            rest.min(deadline),
-            &mut quiet,
-            |_| false,
-        )?;
-        let wants = |s: &Watched<'_>| s.round < terms.repairs && s.have.contains(&false);
-        let Some(which) = streams
-            .iter()
-            .position(wants)
-            .filter(|_| net.now() < deadline)
-        else {
-            break;
-        };
-        streams[which].round += 1;
-        streams[which].end = None;
-        open(ground, &mut net, &mut streams[which], which, terms, version)?;
-    }
-    let mut outcomes = Vec::new();
-    for stream in &streams {
-        outcomes.push(outcome(ground, &mut net, stream, terms));
-    }
-    Ok(outcomes)
 }
 
 /// Bytes of a full packet on the air.
@@ -188,78 +211,120 @@ fn missing(have: &[bool]) -> Vec<Range> {
     ranges
 }
 
+/// Who is told of progress, and who notes what links do.
+type Watching<'a, 'b> = (
+    &'a mut (dyn FnMut(Progress) -> ControlFlow<()> + 'b),
+    &'a mut Option<Recorder>,
+);
+
 /// Lets the network run until `done`, or until the deadline.
 fn follow(
     net: &mut Net,
     streams: &mut [Watched<'_>],
     air_bytes: u32,
     deadline: SimTime,
-    observer: Observer<'_>,
+    (observer, recorder): Watching<'_, '_>,
     done: impl Fn(&[Watched<'_>]) -> bool,
 ) -> Result<(), StreamFailure> {
     if done(streams) {
         return Ok(());
     }
     let mut stopped = false;
-    net.run_until(deadline, |at, node, event| {
-        let of = match event {
-            Event::Begun { stream, .. }
-            | Event::Received { stream, .. }
-            | Event::Ended { stream, .. }
-            | Event::Refused { stream } => usize::from(stream),
-        };
-        let Some(stream) = streams.get_mut(of) else {
-            return Continue(());
-        };
-        let is_sink = stream.plan.nodes.last() == Some(&node);
-        match event {
-            Event::Begun { .. } => {
-                stream.begun.get_or_insert(at);
-            }
-            Event::Received { number, .. } if is_sink => {
-                match stream.have.get_mut(usize::from(number)) {
-                    Some(have) if !*have => *have = true,
-                    _ => stream.repeated += 1,
+    watched_until(
+        net,
+        deadline,
+        streams,
+        recorder,
+        |streams, at, node, event| {
+            let of = match event {
+                Event::Begun { stream, .. }
+                | Event::Received { stream, .. }
+                | Event::Ended { stream, .. }
+                | Event::Refused { stream } => usize::from(stream),
+            };
+            let Some(stream) = streams.get_mut(of) else {
+                return Continue(());
+            };
+            let is_sink = stream.plan.nodes.last() == Some(&node);
+            match event {
+                Event::Begun { .. } => {
+                    stream.begun.get_or_insert(at);
                 }
-                stream.last = Some(at);
-                let received = (streams.iter())
-                    .map(|s| s.have.iter().filter(|h| **h).count() as u32)
-                    .sum();
-                let packets = streams.iter().map(|s| s.have.len() as u32).sum();
-                let begun = streams.iter().filter_map(|s| s.begun).min().unwrap_or(at);
-                let seconds = at.since(begun).as_secs_f64().max(1e-9);
-                let bits = f64::from(received) * f64::from(air_bytes) * 8.0;
-                if received % 16 == 0 || received == packets {
-                    let kbps = bits / seconds / 1e3;
-                    let progress = Progress {
-                        received,
-                        packets,
-                        kbps,
-                    };
-                    if observer(progress).is_break() {
-                        stopped = true;
-                        return Break(());
+                Event::Received { number, .. } if is_sink => {
+                    match stream.have.get_mut(usize::from(number)) {
+                        Some(have) if !*have => *have = true,
+                        _ => stream.repeated += 1,
+                    }
+                    stream.last = Some(at);
+                    let received = (streams.iter())
+                        .map(|s| s.have.iter().filter(|h| **h).count() as u32)
+                        .sum();
+                    let packets = streams.iter().map(|s| s.have.len() as u32).sum();
+                    let begun = streams.iter().filter_map(|s| s.begun).min().unwrap_or(at);
+                    let seconds = at.since(begun).as_secs_f64().max(1e-9);
+                    let bits = f64::from(received) * f64::from(air_bytes) * 8.0;
+                    if received % 16 == 0 || received == packets {
+                        let kbps = bits / seconds / 1e3;
+                        let progress = Progress {
+                            received,
+                            packets,
+                            kbps,
+                        };
+                        if observer(progress).is_break() {
+                            stopped = true;
+                            return Break(());
+                        }
                     }
                 }
-            }
-            Event::Ended { why, .. } => {
-                if is_sink {
-                    stream.end = Some(why);
-                } else if stream.plan.nodes.first() == Some(&node) {
-                    stream.source_end = Some(why);
+                Event::Ended { why, .. } => {
+                    if is_sink {
+                        stream.end = Some(why);
+                    } else if stream.plan.nodes.first() == Some(&node) {
+                        stream.source_end = Some(why);
+                    }
                 }
+                Event::Refused { .. } if is_sink => stream.end = Some(End::Closed),
+                Event::Received { .. } | Event::Refused { .. } => {}
             }
-            Event::Refused { .. } if is_sink => stream.end = Some(End::Closed),
-            Event::Received { .. } | Event::Refused { .. } => {}
-        }
-        match done(streams) {
-            true => Break(()),
-            false => Continue(()),
-        }
-    })?;
+            match done(streams) {
+                true => Break(()),
+                false => Continue(()),
+            }
+        },
+    )?;
     match stopped {
         true => Err(StreamFailure::Stopped),
         false => Ok(()),
+    }
+}
+
+/// Runs the network until `deadline` or until `handler` breaks, and has `recorder` look at the first
+/// stream's queues meanwhile.
+fn watched_until(
+    net: &mut Net,
+    deadline: SimTime,
+    streams: &mut [Watched<'_>],
+    recorder: &mut Option<Recorder>,
+    mut handler: impl FnMut(&mut [Watched<'_>], SimTime, usize, Event) -> ControlFlow<()>,
+) -> Result<(), StreamFailure> {
+    loop {
+        let until = match recorder {
+            Some(recorder) => recorder.due(net.now()).min(deadline),
+            None => deadline,
+        };
+        let stop = net.run_until(until, |at, node, event| handler(streams, at, node, event))?;
+        if let (Some(recorder), Some(first)) = (recorder.as_mut(), streams.first()) {
+            if first.begun.is_some() && first.end.is_none() {
+                let queue = |n: &usize| {
+                    let engine = net.engine(*n);
+                    (0..STREAMS).map(|at| engine.queue_len(at)).sum()
+                };
+                recorder.look(net.now(), first.plan.nodes.iter().map(queue));
+            }
+        }
+        if stop == Stop::Observer || until >= deadline {
+            return Ok(());
+        }
     }
 }
 

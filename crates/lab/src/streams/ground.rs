@@ -1,9 +1,8 @@
 //! Where streams run: a site in two bands, with losses that were asked for, and what a planner knows
 //! of it beforehand (FastForward determines paths and channels beforehand too, section III-B).
 
-use super::StreamFailure;
-use crate::testbed::{Board as BoardKind, Testbed};
-use std::str::FromStr;
+use super::{DualLinks, StreamFailure};
+use crate::testbed::{Board as BoardKind, Loss, Testbed};
 use std::sync::Arc;
 use thalweg_medium::{EarId, Environment};
 use thalweg_planner::stages::StagePlan;
@@ -11,35 +10,6 @@ use thalweg_planner::streams::{Radio, Radios, StreamError, StreamPlan, StreamReq
 use thalweg_protocols::fastforward::Config;
 use thalweg_sim::{boards, Board};
 use thalweg_units::{Channel, Channel900, Db, Dbm, NodeId, Tuning};
-
-/// Loss injected on a link: what one node sends is lost at another, whatever the protocol.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Loss {
-    /// The sender.
-    pub from: NodeId,
-    /// The receiver.
-    pub to: NodeId,
-    /// Share of full data frames that is lost, 0 to 0.99; of shorter frames less, as symbols are hit.
-    pub share: f64,
-}
-
-impl FromStr for Loss {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong =
-            || format!("{text:?}: expected FROM-TO:SHARE with a share from 0 to 0.99, as 3-4:0.2");
-        let (link, share) = text.split_once(':').ok_or_else(wrong)?;
-        let (from, to) = link.split_once('-').ok_or_else(wrong)?;
-        let node = |id: &str| id.trim().parse().ok().and_then(|id| NodeId::new(id).ok());
-        let share: f64 = share.trim().parse().map_err(|_| wrong())?;
-        match (node(from), node(to)) {
-            (Some(from), Some(to)) if from != to && (0.0..=0.99).contains(&share) => {
-                Ok(Self { from, to, share })
-            }
-            _ => Err(wrong()),
-        }
-    }
-}
 
 /// A site for streams.
 #[derive(Debug, Clone)]
@@ -69,10 +39,11 @@ pub(super) struct Links {
 const HARMLESS: Db = Db(-3.0);
 
 impl Ground {
-    /// `testbed` as `seed` draws it.
+    /// `testbed` as `seed` draws it, with its losses, of which planners know nothing.
     ///
     /// # Errors
-    /// [`StreamFailure::Unfit`] where its nodes have one radio, or its links were measured in one band.
+    /// [`StreamFailure::Unfit`] where its nodes have one radio, or its links were measured in one band;
+    /// [`StreamFailure::Loss`] of losses on links that are not there.
     pub fn new(testbed: Arc<Testbed>, seed: u64) -> Result<Self, StreamFailure> {
         let unfit = |why: &str| StreamFailure::Unfit {
             testbed: testbed.name.clone(),
@@ -94,42 +65,33 @@ impl Ground {
             .ok_or_else(|| unfit("its links were measured in one band, streams need two"))?;
         let boards = [board.clone(), board.with_second_radio()];
         let links = Arc::new(Links::of(&environment, testbed.len(), &boards));
-        Ok(Self {
+        let lossy = testbed.clone();
+        let ground = Self {
             testbed,
             board,
             environment: Arc::new(environment),
             seed,
             losses: Vec::new(),
             links,
-        })
+        };
+        match lossy.losses.links.as_slice() {
+            [] => Ok(ground),
+            losses => ground.with_losses(losses, lossy.losses.psdu_bytes),
+        }
     }
 
     /// The same with `losses` in both bands, for data frames of `psdu_bytes`.
     ///
     /// # Errors
-    /// [`StreamFailure::Unfit`] where a node is not the testbed's.
+    /// [`StreamFailure::Loss`] where a node or a link is not the testbed's.
     pub fn with_losses(
         mut self,
         losses: &[Loss],
         psdu_bytes: usize,
     ) -> Result<Self, StreamFailure> {
-        let mut environment = (*self.environment).clone();
-        for loss in losses {
-            let index = |id: NodeId| {
-                self.testbed
-                    .index_of(id)
-                    .ok_or_else(|| StreamFailure::Unfit {
-                        testbed: self.testbed.name.clone(),
-                        why: format!("there is no node {id}"),
-                    })
-            };
-            let (from, to) = (index(loss.from)?, index(loss.to)?);
-            for band in 0..2 {
-                let ear = |n: usize| EarId((n + band * self.testbed.len()) as u32);
-                environment = environment.with_loss(ear(from), ear(to), loss.share, psdu_bytes);
-            }
-        }
-        self.environment = Arc::new(environment);
+        let lossy = Testbed::clone(&self.testbed).with_losses(losses, psdu_bytes)?;
+        let environment = Environment::clone(&self.environment);
+        self.environment = Arc::new(lossy.inject(environment)?);
         self.losses.extend_from_slice(losses);
         Ok(self)
     }
@@ -162,7 +124,38 @@ impl Ground {
         request: &StreamRequest,
         others: &[StreamPlan],
     ) -> Result<StreamPlan, StreamFailure> {
-        Ok(request.plan(&*self.links, others)?)
+        let planned = request.plan(&*self.links, others);
+        planned.map_err(|why| self.named(why))
+    }
+    /// A plan for `request` from what was measured, on the channels that were.
+    ///
+    /// # Errors
+    /// [`StreamFailure::Plan`].
+    pub fn plan_from(
+        &self,
+        measured: &DualLinks,
+        request: &StreamRequest,
+    ) -> Result<StreamPlan, StreamFailure> {
+        let planned = measured.known(request).plan(measured, &[]);
+        planned.map_err(|why| self.named(why))
+    }
+    /// The path of `plan` broadened to at most `paths` paths of its length, from what was measured.
+    ///
+    /// # Errors
+    /// [`StreamFailure::Plan`].
+    pub fn stages_from(
+        &self,
+        measured: &DualLinks,
+        plan: &StreamPlan,
+        paths: usize,
+    ) -> Result<StagePlan, StreamFailure> {
+        let ends = (plan.nodes.first().copied(), plan.nodes.last().copied());
+        let (Some(source), Some(sink)) = ends else {
+            return Err(StreamError::Path.into());
+        };
+        let request = measured.known(&self.request(source, sink, None));
+        let planned = request.stages(measured, plan, paths);
+        planned.map_err(|why| self.named(why))
     }
     /// The path of `plan` broadened to at most `paths` paths of its length.
     ///
@@ -174,7 +167,26 @@ impl Ground {
             return Err(StreamError::Path.into());
         };
         let request = self.request(source, sink, None);
-        Ok(request.stages(&*self.links, plan, paths)?)
+        let planned = request.stages(&*self.links, plan, paths);
+        planned.map_err(|why| self.named(why))
+    }
+    /// The planner's error in the testbed's names for nodes.
+    fn named(&self, why: StreamError) -> StreamFailure {
+        let id = |n: usize| {
+            let known = self.testbed.id_of(n);
+            known.map_or(n, |id| usize::from(id.get()))
+        };
+        StreamFailure::Plan(match why {
+            StreamError::NoPath { from, to } => StreamError::NoPath {
+                from: id(from),
+                to: id(to),
+            },
+            StreamError::NoChannel { from, to } => StreamError::NoChannel {
+                from: id(from),
+                to: id(to),
+            },
+            StreamError::FewChannels | StreamError::Path => why,
+        })
     }
     /// Channels for the path of `plan` on the first radio alone, as `links` knows it: the clearest there
     /// are. None where the path cannot be planned.

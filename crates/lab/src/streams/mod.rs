@@ -6,29 +6,41 @@
 //! time. Tests: `crates/lab/tests/streams/`.
 
 mod burst;
+mod called;
 mod collect;
 mod dual;
+mod explain;
 mod ground;
 mod one_radio;
 mod outcome;
 mod p3dual;
 mod pip;
+mod survey;
+mod timeline;
 
-pub use collect::{collect, Collected, Order};
-pub use ground::{Ground, Loss};
+pub use crate::testbed::Loss;
+pub use called::run_called;
+pub use collect::{collect, CollectObserver, Collected, Order, StagesReport, Told};
+pub use explain::{LinkMap, Recorder, StreamMap, Why};
+pub use ground::Ground;
 pub use outcome::{LinkReport, Outcome};
 pub use p3dual::{run_stages, Pace, StagesOutcome};
+pub use survey::{DualLinks, DualSurveyCost, SurveyObserver};
+pub use timeline::timeline;
 
-use crate::forwarding::ChainError;
+use crate::forwarding::{ChainError, SpanLog};
+use crate::testbed::LossError;
 use crate::transfer::SessionError;
 use serde::Deserialize;
 use std::ops::ControlFlow;
+use thalweg_engine::Engine;
+use thalweg_planner::stages::StagePlan;
 use thalweg_planner::streams::{StreamError, StreamPlan};
-pub use thalweg_protocols::fastforward::Version;
-
 use thalweg_protocols::fastforward::Config;
-use thalweg_sim::{Bus, Fault, NetworkError, SimError};
+pub use thalweg_protocols::fastforward::Version;
+use thalweg_sim::{Bus, Capture, Fault, Network, NetworkError, SimError};
 use thalweg_units::Duration;
+use thalweg_wire::stream;
 
 /// Why there is nothing to say of a stream.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +53,9 @@ pub enum StreamFailure {
         /// Why not.
         why: String,
     },
+    /// A loss on a link that is not there.
+    #[error(transparent)]
+    Loss(#[from] LossError),
     /// There is no plan.
     #[error(transparent)]
     Plan(#[from] StreamError),
@@ -56,9 +71,21 @@ pub enum StreamFailure {
     /// A board's file.
     #[error(transparent)]
     Board(#[from] thalweg_sim::BoardError),
+    /// The survey failed.
+    #[error("survey: {0}")]
+    Survey(SessionError),
     /// The observer wanted to stop.
     #[error("stopped")]
     Stopped,
+}
+
+impl From<SessionError> for StreamFailure {
+    fn from(error: SessionError) -> Self {
+        match error {
+            SessionError::Stopped => Self::Stopped,
+            error => Self::Survey(error),
+        }
+    }
 }
 
 impl StreamFailure {
@@ -66,7 +93,7 @@ impl StreamFailure {
     pub const fn is_input(&self) -> bool {
         matches!(
             self,
-            Self::Unfit { .. } | Self::Plan(_) | Self::Path(_) | Self::Board(_)
+            Self::Unfit { .. } | Self::Loss(_) | Self::Plan(_) | Self::Path(_) | Self::Board(_)
         )
     }
 }
@@ -103,6 +130,8 @@ pub enum Carrier {
     Burst,
     /// PIP over one radio.
     Pip(PipBoard),
+    /// P3 over two radios, called over the air; over a plan's one path where nobody asks for more.
+    P3Dual,
 }
 
 /// Where PIP runs. Its slots are the board's.
@@ -139,7 +168,7 @@ impl TryFrom<String> for Carrier {
 
 impl Carrier {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::FastForward(Version::Full),
         Self::FastForward(Version::Window),
         Self::FastForward(Version::NoBackPressure),
@@ -147,6 +176,7 @@ impl Carrier {
         Self::Burst,
         Self::Pip(PipBoard::Contiki),
         Self::Pip(PipBoard::Opal),
+        Self::P3Dual,
     ];
     /// Its name in files, rows and tables.
     pub const fn name(self) -> &'static str {
@@ -158,6 +188,7 @@ impl Carrier {
             Self::Burst => "lpht",
             Self::Pip(PipBoard::Contiki) => "pip",
             Self::Pip(PipBoard::Opal) => "pip-opal",
+            Self::P3Dual => "p3-dual",
         }
     }
     /// The one of that name.
@@ -214,6 +245,64 @@ pub struct Progress {
 /// Told of progress; may break off.
 pub type Observer<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
+/// Who looks on besides: nothing of a run changes by it.
+#[derive(Default)]
+pub struct Onlookers {
+    /// What the air of the first plan is written to.
+    pub capture: Option<Box<dyn Capture>>,
+    /// Who notes what the links of the first plan do.
+    pub recorder: Option<Recorder>,
+    /// Who notes what its nodes' radios and microcontrollers do.
+    pub spans: Option<SpanLog>,
+}
+
+impl Onlookers {
+    /// Lets them look at `net`, which carries `plan`.
+    fn attach<E: Engine>(
+        &mut self,
+        net: &mut Network<E>,
+        ground: &Ground,
+        protocol: &str,
+        plan: &StreamPlan,
+    ) -> Result<(), StreamFailure> {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.attach(net, ground, protocol, plan);
+        }
+        if let Some(spans) = &self.spans {
+            spans.watch(net, &plan.nodes, |mpdu| {
+                stream::Packet::parse(mpdu).ok().map(|packet| packet.number)
+            });
+        }
+        if self.capture.is_some() {
+            net.capture(self.capture.take()).map_err(SimError::from)?;
+        }
+        Ok(())
+    }
+}
+
+/// [`run`] of one plan, with onlookers.
+///
+/// # Errors
+/// [`StreamFailure`].
+pub fn run_watched(
+    ground: &Ground,
+    plan: &(StreamPlan, Vec<u8>),
+    terms: &Terms,
+    seed: u64,
+    observer: Observer<'_>,
+    onlookers: &mut Onlookers,
+) -> Result<Outcome, StreamFailure> {
+    let plans = std::slice::from_ref(plan);
+    let outcomes = run_before(ground, plans, terms, seed, observer, onlookers)?;
+    outcomes
+        .into_iter()
+        .next()
+        .ok_or_else(|| StreamFailure::Unfit {
+            testbed: ground.testbed.name.clone(),
+            why: "nothing was run".to_owned(),
+        })
+}
+
 /// Runs `plans` at the same time over `ground`, each carrying the object beside it, and says what
 /// became of each. `seed` draws what differs between runs on the same ground.
 ///
@@ -226,9 +315,37 @@ pub fn run(
     seed: u64,
     observer: Observer<'_>,
 ) -> Result<Vec<Outcome>, StreamFailure> {
+    let mut nobody = Onlookers::default();
+    run_before(ground, plans, terms, seed, observer, &mut nobody)
+}
+
+fn run_before(
+    ground: &Ground,
+    plans: &[(StreamPlan, Vec<u8>)],
+    terms: &Terms,
+    seed: u64,
+    observer: Observer<'_>,
+    onlookers: &mut Onlookers,
+) -> Result<Vec<Outcome>, StreamFailure> {
     match terms.carrier {
-        Carrier::FastForward(version) => dual::run(ground, plans, terms, version, seed, observer),
-        Carrier::Burst => burst::run(ground, plans, terms, seed, observer),
+        Carrier::FastForward(version) => {
+            let run = dual::Run {
+                ground,
+                terms,
+                version,
+            };
+            run.go(plans, seed, observer, onlookers)
+        }
+        Carrier::Burst => burst::run(ground, plans, terms, seed, observer, onlookers),
         Carrier::Pip(board) => pip::run(ground, plans, terms, board, seed, observer),
+        Carrier::P3Dual => {
+            let mut outcomes = Vec::new();
+            for (plan, object) in plans {
+                let stages = StagePlan::from(plan);
+                let run = run_called(ground, &stages, object, terms, seed, observer, onlookers)?;
+                outcomes.push(run.stream);
+            }
+            Ok(outcomes)
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! P3 over two radios on simulated nodes: stages of relays, rounds until all has arrived.
 //!
-//! Nodes are told their places, as those of LPHT and PIP are: no call goes over the air. The cycle is
+//! Nodes are told their places, as those of LPHT and PIP are; `called.rs` calls them over the air. The cycle is
 //! what a relay's bus and software need between two frames of one radio, the gap what they need from
 //! one radio to the other; both follow from the board. Tests: `crates/lab/tests/streams/p3dual.rs`.
 

@@ -14,6 +14,12 @@ impl Testbed {
     /// node, then those of the second. Walls, distances and fading are one model's; foreign traffic is
     /// that of 2.4 GHz, where Wi-Fi is. None where links were measured, of one band only.
     pub fn realise_dual(&self, chips: [&'static Chip; 2], seed: u64) -> Option<Environment> {
+        let [first, second] = self.realise_bands(chips, seed)?;
+        Some(first.beside(second))
+    }
+
+    /// The same, each band by itself: what one radio of every node sees of the site.
+    pub fn realise_bands(&self, chips: [&'static Chip; 2], seed: u64) -> Option<[Environment; 2]> {
         let model = match &self.physics {
             Physics::Generated { model, .. } | Physics::Placed { model } => model,
             Physics::Measured(_) => return None,
@@ -31,15 +37,14 @@ impl Testbed {
                 .map(|n| n.placement.unwrap_or_default())
                 .collect(),
         };
-        let [first, second] = [0, 1].map(|which: usize| {
+        Some([0, 1].map(|which: usize| {
             let chip = chips[which];
             let seed = match which {
                 0 => seed,
                 _ => derive(seed, "second radio", &[]),
             };
             Environment::from_building(&in_band(model, chip.band), &placements, chip, seed)
-        });
-        Some(first.beside(second))
+        }))
     }
 
     /// The site with another chip at every node, for boards that a testbed does not name.

@@ -172,6 +172,7 @@ impl Reader<'_> {
             channels,
             sink,
             physics,
+            losses: super::Losses::default(),
         })
     }
 

@@ -93,6 +93,7 @@ fn a_site_can_be_made_of_the_trace() {
         nodes,
         channels,
         physics: Physics::Measured(measured),
+        losses: Losses::default(),
     };
     let site = testbed.realise(1);
     // What was measured is what a frame of the measured size gets.

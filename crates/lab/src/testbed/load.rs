@@ -103,6 +103,7 @@ impl Testbed {
             channels,
             sink,
             physics: Physics::Measured(measured),
+            losses: super::Losses::default(),
         }
     }
 }

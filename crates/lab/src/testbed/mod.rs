@@ -10,6 +10,7 @@ mod file;
 mod k7;
 mod layout;
 mod load;
+mod loss;
 mod map;
 mod matrix;
 mod propagation;
@@ -25,6 +26,7 @@ use thalweg_units::{ChannelSet, Dbm, NodeId};
 
 pub use error::{Place, Problem, TestbedError};
 pub use k7::read_k7;
+pub use loss::{Loss, LossError, Losses};
 pub use map::map_svg;
 pub use matrix::read_matrix;
 pub use propagation::constants;
@@ -49,6 +51,8 @@ pub struct Testbed {
     pub sink: NodeId,
     /// Whence its links come.
     pub physics: Physics,
+    /// What is lost besides, since somebody wants it so.
+    pub losses: Losses,
 }
 
 /// A node as its testbed knows it.

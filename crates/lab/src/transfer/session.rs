@@ -124,14 +124,31 @@ impl Session {
         environment: Arc<Environment>,
         seed: u64,
     ) -> Result<Self, SessionError> {
-        let ids: Vec<NodeId> = testbed.nodes.iter().map(|n| n.id).collect();
-        if ids.len() > MAX_NODES {
-            return Err(SessionError::TooManyNodes { nodes: ids.len() });
+        let nodes = testbed.len();
+        if nodes > MAX_NODES {
+            return Err(SessionError::TooManyNodes { nodes });
         }
         let board = match testbed.board {
             crate::testbed::Board::TelosB => boards::telosb(),
             other => return Err(SessionError::Board(other.name())),
         };
+        let config = floodnet::Config::default();
+        Self::open_on(testbed, environment, board, config, seed)
+    }
+
+    /// The same on `board`, which has one radio, with floods as `config` has them. Transfers run on
+    /// telosb boards; any board's radio can survey its links.
+    pub(crate) fn open_on(
+        testbed: &Testbed,
+        environment: Arc<Environment>,
+        board: Board,
+        config: floodnet::Config,
+        seed: u64,
+    ) -> Result<Self, SessionError> {
+        let ids: Vec<NodeId> = testbed.nodes.iter().map(|n| n.id).collect();
+        if ids.len() > MAX_NODES {
+            return Err(SessionError::TooManyNodes { nodes: ids.len() });
+        }
         let places = environment
             .ears
             .iter()
@@ -146,14 +163,7 @@ impl Session {
             .collect();
         let engines = ids
             .iter()
-            .map(|id| {
-                Node::new(
-                    *id,
-                    floodnet::Config::default(),
-                    board.timing,
-                    Memory::default(),
-                )
-            })
+            .map(|id| Node::new(*id, config, board.timing, Memory::default()))
             .collect();
         let net = Network::new(environment, std::slice::from_ref(&board), engines, seed)?;
         let name = testbed.name.clone();

@@ -98,6 +98,17 @@ fn bad_paths_and_losses_are_one_line() {
     let stranger: Loss = "3-99:0.2".parse().unwrap();
     let error = ground.with_losses(&[stranger], 116).unwrap_err();
     assert!(error.to_string().contains("no node 99"));
+    // Errors name nodes as the testbed does, not by their places.
+    let mut alone = row(1).request(6, 0, None);
+    alone.ghz2_4.truncate(1);
+    assert!(row(1).plan(&alone, &[]).is_err());
+    let far = ROW.replace("x_m = 48.0", "x_m = 4800.0");
+    let far = Ground::new(Arc::new(Testbed::from_toml(&far, "far").unwrap()), 1).unwrap();
+    let error = far.plan(&far.request(6, 0, None), &[]).unwrap_err();
+    assert!(
+        error.to_string().ends_with("from node 7 to node 1"),
+        "{error}"
+    );
     let one_radio = Arc::new(Testbed::load("line5").unwrap());
     assert!(Ground::new(one_radio, 1).unwrap_err().is_input());
 }

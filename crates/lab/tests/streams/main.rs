@@ -4,8 +4,10 @@
 
 mod baselines;
 mod ends;
+mod explain;
 mod p3dual;
 mod promises;
+mod survey;
 
 use std::ops::ControlFlow::Continue;
 use std::sync::Arc;

@@ -2,8 +2,12 @@
 
 use super::{object, path, row};
 use std::ops::ControlFlow::Continue;
-use thalweg_lab::streams::{run_stages, Ground, Loss, Pace, StagesOutcome, Terms};
-use thalweg_units::{BitRate, NodeId};
+use thalweg_lab::streams::{
+    run_called, run_stages, Ground, Loss, Onlookers, Pace, StagesOutcome, Terms,
+};
+use thalweg_planner::stages::StagePlan;
+use thalweg_sim::Fault;
+use thalweg_units::{BitRate, Duration, NodeId};
 
 fn go(ground: &Ground, hops: usize, packets: usize) -> StagesOutcome {
     let plan = ground.stages(&path(ground, hops), 1).unwrap();
@@ -62,4 +66,102 @@ fn a_sink_out_of_reach_ends_in_silence() {
     let got = go(&ground, 2, 20);
     assert!(!got.stream.verified);
     assert_eq!(got.stream.source_end, "silent");
+}
+
+fn called(ground: &Ground, hops: usize, packets: usize, seed: u64) -> StagesOutcome {
+    let plan = ground.stages(&path(ground, hops), 1).unwrap();
+    let (object, mut nobody) = (object(packets), Onlookers::default());
+    let (terms, mut quiet) = (Terms::default(), |_| Continue(()));
+    run_called(
+        ground,
+        &plan,
+        &object,
+        &terms,
+        seed,
+        &mut quiet,
+        &mut nobody,
+    )
+    .unwrap()
+}
+
+#[test]
+fn a_call_over_the_air_gives_the_same_pace() {
+    let ground = row(1);
+    let most = BitRate::of_bytes(122, Pace::of(&ground.board, 100).cycle).kbps();
+    for hops in [1, 2, 4, 6] {
+        for seed in 1..=4 {
+            let got = called(&ground, hops, 150, seed);
+            assert!(got.stream.verified, "{hops} hops, {seed}: {got:?}");
+            let kbps = got.stream.throughput().kbps();
+            assert!(
+                kbps > most * 0.9 && kbps <= most * 1.001,
+                "{kbps} of {most}"
+            );
+            let set_up = got.stream.setup_seconds;
+            assert!(
+                (0.3..0.5 + 0.2 * hops as f64).contains(&set_up),
+                "{hops}: {set_up}"
+            );
+        }
+    }
+}
+
+/// Node 5 over nodes 3 and 4 to node 1, of which `dead` dies before the call.
+fn with_dead(dead: usize) -> StagesOutcome {
+    let ground = row(1);
+    let plan = StagePlan {
+        stages: vec![vec![4], vec![2, 3], vec![0]],
+        links: path(&ground, 2).links,
+    };
+    let (object, mut nobody) = (object(120), Onlookers::default());
+    let terms = Terms {
+        death: Some((dead, Duration::ZERO, Fault::Dead)),
+        ..Terms::default()
+    };
+    let mut quiet = |_| Continue(());
+    run_called(&ground, &plan, &object, &terms, 1, &mut quiet, &mut nobody).unwrap()
+}
+
+#[test]
+fn a_stage_that_lost_a_relay_works_on_and_a_dead_source_is_told() {
+    let got = with_dead(3);
+    assert!(
+        got.stream.verified && got.stream.setup_seconds < 1.0,
+        "{got:?}"
+    );
+    let got = with_dead(4);
+    assert_eq!(
+        (got.stream.received, got.stream.end.as_str()),
+        (0, "silent")
+    );
+    assert_eq!(got.stream.source_end, "under way");
+}
+
+#[test]
+fn a_long_stream_is_one_stream() {
+    // Longer than any node waits for what does not come.
+    let got = called(&row(1), 3, 600, 1);
+    assert!(got.stream.verified && got.stream.seconds > 2.5, "{got:?}");
+    assert_eq!(got.stream.source_end, "complete");
+    assert!(got.first_round.is_some_and(|share| share > 0.95), "{got:?}");
+}
+
+#[test]
+fn lost_calls_are_repeated_and_a_stream_that_falls_silent_is_called_again() {
+    // Three calls in four are lost on the middle links, both ways: repetitions make up for it.
+    let loss = |from, to, share| Loss {
+        from: NodeId::new(from).unwrap(),
+        to: NodeId::new(to).unwrap(),
+        share,
+    };
+    let most = [
+        loss(3, 2, 0.3),
+        loss(2, 3, 0.3),
+        loss(4, 3, 0.3),
+        loss(3, 4, 0.3),
+    ];
+    let ground = row(1).with_losses(&most, 20).unwrap();
+    let got = called(&ground, 3, 40, 1);
+    assert!(got.stream.verified, "{got:?}");
+    assert!(got.stream.rounds > 1);
 }

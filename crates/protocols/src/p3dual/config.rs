@@ -34,6 +34,10 @@ pub struct Config {
 pub enum Command {
     /// Take this place.
     Join(Config),
+    /// Take this place again, in a stream that broke off: a sink keeps what it has.
+    Rejoin(Config),
+    /// This node is the source: ask which of so many packets are missing, and send those.
+    Ask(u16),
     /// This node is the source: send so many packets of what the store holds.
     Send(u16),
     /// Leave the pipeline; both radios sleep.

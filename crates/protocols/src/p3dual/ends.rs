@@ -47,6 +47,13 @@ impl Round {
             until: None,
         }
     }
+    /// A round of nothing, at whose end the sink says what it has not.
+    pub(super) fn over(packets: u16) -> Self {
+        Self {
+            ranges: [None; MAX_MISSING],
+            ..Self::first(packets)
+        }
+    }
     /// The round after this one: what is missing.
     pub(super) fn again(&self, ranges: [Option<Range>; MAX_MISSING]) -> Self {
         Self {

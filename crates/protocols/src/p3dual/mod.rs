@@ -4,15 +4,17 @@
 //!
 //! Owns a node: source, relay or sink. Time base: the node's clock; what goes out is timed by the frame
 //! that came in ([`When::AfterRxOn`]). Invariants: frames of a stage's relays are equal; a packet goes to the
-//! sink's store once. Does not choose stages or channels, and is not called over the air. Tests: `tests.rs`,
+//! sink's store once. Does not choose stages or channels; who is called over the air, `node.rs`. Tests: `tests.rs`,
 //! `crates/lab/tests/streams/p3dual.rs`.
 
 mod config;
 mod ends;
+mod node;
 #[cfg(test)]
 mod tests;
 
 pub use config::{Command, Config, Counts, End, Event, MAX_PACKETS};
+pub use node::{Node, NodeCommand, NodeEvent};
 
 use crate::fastforward::radio_of;
 use crate::fifo::Fifo;
@@ -76,6 +78,20 @@ impl<S: ObjectStore> P3Dual<S> {
     /// What is sent, or was received.
     pub fn store_mut(&mut self) -> &mut S {
         &mut self.store
+    }
+    /// The same, to look at.
+    pub const fn store(&self) -> &S {
+        &self.store
+    }
+    /// Payload bytes of a packet of the stream that it is in.
+    pub fn payload_bytes(&self) -> Option<u8> {
+        self.config.map(|config| config.payload_bytes)
+    }
+    /// Whether it is a sink that has all of its object.
+    pub fn is_whole(&self) -> bool {
+        self.got
+            .packets
+            .is_some_and(|packets| self.got.count >= packets)
     }
     /// What happened so far.
     pub const fn counts(&self) -> Counts {
@@ -247,9 +263,12 @@ impl<S: ObjectStore> Engine for P3Dual<S> {
 
     fn handle_command(&mut self, now: Instant, command: Command) {
         match command {
-            Command::Join(config) => {
+            Command::Join(config) | Command::Rejoin(config) => {
                 self.config = Some(config);
-                self.got = Got::NOTHING;
+                match command {
+                    Command::Rejoin(_) => self.got.answer = None,
+                    _ => self.got = Got::NOTHING,
+                }
                 self.round = None;
                 for on in [config.inward, config.outward].into_iter().flatten() {
                     self.want(Want::Listen(on));
@@ -258,6 +277,12 @@ impl<S: ObjectStore> Engine for P3Dual<S> {
             Command::Send(packets) => {
                 if self.config.is_some_and(|c| c.stage == 0) {
                     self.round = Some(Round::first(packets.min(MAX_PACKETS as u16)));
+                    self.go_on(now, None);
+                }
+            }
+            Command::Ask(packets) => {
+                if self.config.is_some_and(|c| c.stage == 0) {
+                    self.round = Some(Round::over(packets.min(MAX_PACKETS as u16)));
                     self.go_on(now, None);
                 }
             }

@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 use thalweg_engine::{drain, Engine, Hear, OpId, RadioEvent, RadioId, Refusal};
 use thalweg_medium::ether::{Ether, Heard, Loss, OnAir, Reach};
 use thalweg_medium::EarId;
-use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId, SimTime};
+use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId, SimTime, Tuning};
 use thalweg_wire::FrameBuf;
 
 /// What a frame is.
@@ -430,7 +430,7 @@ impl<E: Engine> Contention<E> {
             let frame = Captured {
                 sfd,
                 end: at,
-                channel,
+                on: Tuning::Ghz2_4(channel),
                 mpdu: &air.frame,
                 side,
             };

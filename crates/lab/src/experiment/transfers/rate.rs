@@ -17,7 +17,7 @@ use thalweg_units::{Channel, Duration, SimTime};
 /// testbed `pair`.
 pub(super) fn single_hop_rate(sites: &Sites, seed: u64) -> Result<f64, ExperimentError> {
     const PACKETS: usize = 500;
-    let testbed: Arc<Testbed> = sites.testbed("pair")?;
+    let testbed: Arc<Testbed> = sites.undisturbed("pair")?;
     let unfit = |why: &str| ExperimentError::Unfit {
         testbed: testbed.name.clone(),
         seed,

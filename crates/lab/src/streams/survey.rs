@@ -1,0 +1,195 @@
+//! What nodes with two radios measure of their links, over the air: one radio's band after the other, as
+//! P3's networks do (P3, section IV-D1: beacons in turn, tables collected by floods).
+//!
+//! Time base: simulated time; each band is a network of its own, switched on afresh. Invariant: a planner
+//! learns of links only what the base station received. Tests: `crates/lab/tests/streams/survey.rs`.
+
+use super::{Ground, StreamFailure};
+use crate::collect::SurveyCost;
+use crate::transfer::{Session, Step, Survey};
+use serde::Serialize;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use thalweg_medium::random::derive;
+use thalweg_medium::Environment;
+use thalweg_planner::streams::{Radio, Radios, StreamRequest};
+use thalweg_planner::LinkQualities;
+use thalweg_protocols::fastforward::Config as FastForwardConfig;
+use thalweg_protocols::floodnet;
+use thalweg_protocols::glossy::flood_time;
+use thalweg_units::{Channel, Channel900, ChannelSet, Db, Dbm, Duration, Tuning};
+
+/// Links of both bands, as measured.
+#[derive(Debug, Clone)]
+pub struct DualLinks {
+    bands: [Band; 2],
+}
+
+#[derive(Debug, Clone)]
+struct Band {
+    links: LinkQualities,
+    channels: ChannelSet,
+    floor: Dbm,
+}
+
+/// What it took to know the links.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DualSurveyCost {
+    /// At 2.4 GHz.
+    pub ghz2_4: SurveyCost,
+    /// At 900 MHz; none where one radio is enough.
+    pub mhz900: Option<SurveyCost>,
+}
+
+impl DualSurveyCost {
+    /// Seconds of both bands, one after the other.
+    pub fn seconds(&self) -> f64 {
+        let of = |cost: &SurveyCost| cost.measuring_s + cost.collecting_s;
+        of(&self.ghz2_4) + self.mhz900.as_ref().map_or(0.0, of)
+    }
+}
+
+/// Told of a band, and how far it is; may break off.
+pub type SurveyObserver<'a> = &'a mut dyn FnMut(&str, Step) -> ControlFlow<()>;
+
+/// Where ten beacons cannot tell a good link from a fair one, its level does: what lies nearer to the floor
+/// than this counts by as much less (P3's margin, as in [`thalweg_planner::LinkRule`]).
+const MARGIN: Db = Db(6.0);
+/// The longest frame of an announcement or a schedule's request.
+const CONTROL_BYTES: usize = 40;
+
+impl DualLinks {
+    /// Has the nodes of `ground` measure the links on the channels that streams over `radios` may have, and
+    /// report them to node `sink`. Losses that were injected come later.
+    ///
+    /// # Errors
+    /// [`StreamFailure`].
+    pub fn measure(
+        ground: &Ground,
+        radios: Radios,
+        sink: usize,
+        observer: SurveyObserver<'_>,
+    ) -> Result<(Self, DualSurveyCost), StreamFailure> {
+        let boards = [ground.board.clone(), ground.board.with_second_radio()];
+        let sites = (ground.testbed).realise_bands([boards[0].chip, boards[1].chip], ground.seed);
+        let unfit = || StreamFailure::Unfit {
+            testbed: ground.testbed.name.clone(),
+            why: "its links were measured in one band, streams need two".to_owned(),
+        };
+        let [at_2400, at_900] = sites.ok_or_else(unfit)?;
+        let channels = ground.testbed.channels;
+        let of_sink = (sink, channels);
+        let (one, ghz2_4) = one_band(ground, at_2400, Which::First, of_sink, &mut *observer)?;
+        let (two, mhz900) = match radios {
+            Radios::First => {
+                let nothing = Band {
+                    links: LinkQualities::new(ground.testbed.len()),
+                    channels: ChannelSet::default(),
+                    floor: one.floor,
+                };
+                (nothing, None)
+            }
+            Radios::Alternating => {
+                let of_sink = (sink, channels_900(channels.len()));
+                let (two, cost) = one_band(ground, at_900, Which::Second, of_sink, observer)?;
+                (two, Some(cost))
+            }
+        };
+        let bands = [one, two];
+        Ok((Self { bands }, DualSurveyCost { ghz2_4, mhz900 }))
+    }
+
+    fn band(&self, on: Tuning) -> &Band {
+        let [first, second] = &self.bands;
+        match on {
+            Tuning::Ghz2_4(_) => first,
+            Tuning::Mhz900(_) => second,
+        }
+    }
+
+    /// `request` on the channels that were measured.
+    pub(super) fn known(&self, request: &StreamRequest) -> StreamRequest {
+        let knows = |on: Tuning| self.band(on).channels.contains(on.place());
+        let mut request = request.clone();
+        request.ghz2_4.retain(|c| knows(Tuning::Ghz2_4(*c)));
+        request.mhz900.retain(|c| knows(Tuning::Mhz900(*c)));
+        request
+    }
+}
+
+impl Radio for DualLinks {
+    fn nodes(&self) -> usize {
+        self.bands[0].links.nodes()
+    }
+    fn reception(&self, from: usize, to: usize, on: Tuning) -> f64 {
+        let band = self.band(on);
+        let above =
+            (band.links.rssi(from, to, on.place())).map_or(0.0, |rssi| rssi.0 - band.floor.0);
+        band.links.prr(from, to, on.place()) * (above / MARGIN.0).clamp(0.0, 1.0)
+    }
+    fn level(&self, from: usize, to: usize, on: Tuning) -> Option<f64> {
+        let rssi = self.band(on).links.rssi(from, to, on.place());
+        rssi.map(|rssi| rssi.0)
+    }
+}
+
+/// Which of the two radios measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Which {
+    First,
+    Second,
+}
+
+/// As many channels of 900 MHz as of 2.4 GHz, spread over the band, and that on which nodes are called.
+fn channels_900(most: usize) -> ChannelSet {
+    let all: Vec<Channel> = (1..=Channel900::COUNT as u8)
+        .filter_map(Channel900::new)
+        .map(Tuning::Mhz900)
+        .filter(|on| *on != FastForwardConfig::CALLING)
+        .map(Tuning::place)
+        .collect();
+    let take = most.clamp(2, all.len());
+    let spread = (0..take).filter_map(|n| all.get(n * all.len() / take).copied());
+    spread.chain([FastForwardConfig::CALLING.place()]).collect()
+}
+
+fn one_band(
+    ground: &Ground,
+    site: Environment,
+    which: Which,
+    (sink, channels): (usize, ChannelSet),
+    observer: SurveyObserver<'_>,
+) -> Result<(Band, SurveyCost), StreamFailure> {
+    let (name, purpose, mut board) = match which {
+        Which::First => ("2.4 GHz", "survey", ground.board.clone()),
+        Which::Second => {
+            let board = ground.board.with_second_radio();
+            ("900 MHz", "survey of the second radio", board)
+        }
+    };
+    board.second = None;
+    let mut config = floodnet::Config::default();
+    // Floods go over the last channel that is measured.
+    let flooding = channels.iter().last().unwrap_or(Channel::LAST);
+    config.glossy.channel = flooding;
+    // Relays of this board need longer than the 10 ms that P3 assumes for a flood's slot.
+    let slot = flood_time(CONTROL_BYTES, config.reach, config.n_tx, &board.timing);
+    config.control = Duration::from_millis(slot.as_micros().div_ceil(1000));
+    let floor = board.chip.noise_floor;
+    let seed = derive(ground.seed, purpose, &[]);
+    let mut session = Session::open_on(&ground.testbed, Arc::new(site), board, config, seed)?;
+    let mut told = |step: Step| observer(name, step);
+    let surveyed = session.survey(sink, Survey::of(channels), &mut told)?;
+    let cost = SurveyCost {
+        measuring_s: surveyed.measuring.as_secs_f64(),
+        collecting_s: surveyed.collecting.as_secs_f64(),
+        links: surveyed.links.summary(flooding).heard_pairs,
+        missing: surveyed.missing.iter().map(|n| n.get()).collect(),
+    };
+    let band = Band {
+        links: surveyed.links,
+        channels,
+        floor,
+    };
+    Ok((band, cost))
+}

@@ -1,0 +1,64 @@
+//! What both radios, the bus and the microcontroller of a stream's nodes do over a stretch of time.
+//!
+//! The stretch begins when the source sends a packet for the first time, once the queues have settled.
+//! Tests: `crates/lab/tests/streams/explain.rs`.
+
+use super::{run_watched, Ground, Onlookers, StreamFailure, Terms};
+use crate::forwarding::{SpanLog, Timeline};
+use std::ops::ControlFlow::Continue;
+use thalweg_planner::streams::StreamPlan;
+use thalweg_units::Duration;
+
+/// Packets in front of those that are shown.
+const BEFORE: usize = 12;
+/// Packets of the stream.
+const PACKETS: usize = 40;
+/// As many packets are shown where nobody says for how long, and a little of the next.
+const SHOWN: u64 = 2;
+
+/// What the nodes of `plan` do for `length`, while `terms.carrier` carries packets over it.
+///
+/// # Errors
+/// [`StreamFailure`]; [`StreamFailure::Unfit`] where the stream does not come to its thirteenth packet.
+pub fn timeline(
+    ground: &Ground,
+    plan: &StreamPlan,
+    terms: &Terms,
+    seed: u64,
+    length: Option<Duration>,
+) -> Result<Timeline, StreamFailure> {
+    let log = SpanLog::default();
+    let mut onlookers = Onlookers {
+        spans: Some(log.clone()),
+        ..Onlookers::default()
+    };
+    let bytes = PACKETS * usize::from(terms.payload_bytes);
+    let object = (plan.clone(), vec![0x5a; bytes]);
+    run_watched(
+        ground,
+        &object,
+        terms,
+        seed,
+        &mut |_| Continue(()),
+        &mut onlookers,
+    )?;
+    let source = plan.nodes.first().copied().unwrap_or(0);
+    let sent = log.sent_by(source);
+    // Calls have no number and come first; the last is the stream's end.
+    let (Some(first), Some(last)) = (sent.get(BEFORE), sent.get(PACKETS - 2)) else {
+        return Err(StreamFailure::Unfit {
+            testbed: ground.testbed.name.clone(),
+            why: format!("{} packets of the stream were sent", sent.len()),
+        });
+    };
+    let between = last.since(*first).as_nanos() / (PACKETS - 2 - BEFORE) as u64;
+    let interval = Duration::from_nanos(between);
+    let length = length.unwrap_or(interval * SHOWN + Duration::from_nanos(between / 8));
+    let title = format!(
+        "{}, {} payload bytes, a packet each {:.0} us",
+        terms.carrier.name(),
+        terms.payload_bytes,
+        interval.as_micros_f64()
+    );
+    Ok(log.stretch(title, plan.nodes.clone(), (*first, length), interval))
+}

@@ -1,0 +1,40 @@
+//! Surveys of both bands over the air, and what plans come of them.
+
+use super::*;
+use thalweg_lab::streams::DualLinks;
+use thalweg_planner::streams::{Radio, Radios};
+use thalweg_units::{Channel, Tuning};
+
+#[test]
+fn both_bands_are_measured_over_the_air() {
+    let ground = row(1);
+    let mut told = Vec::new();
+    let mut observer = |band: &str, _| {
+        if told.last().map(String::as_str) != Some(band) {
+            told.push(band.to_owned());
+        }
+        Continue(())
+    };
+    let (links, cost) = DualLinks::measure(&ground, Radios::Alternating, 0, &mut observer).unwrap();
+    assert_eq!(told, ["2.4 GHz", "900 MHz"]);
+    let at_900 = cost.mhz900.clone().unwrap();
+    assert!(cost.ghz2_4.missing.is_empty() && at_900.missing.is_empty());
+    // Turns of ten beacons on each channel: a network of seven nodes takes some eleven seconds a band.
+    assert!((15.0..60.0).contains(&cost.seconds()), "{cost:?}");
+    // What was measured is what is there, to a few decibels.
+    let on = Tuning::Ghz2_4(Channel::FIRST);
+    let there = ground.environment.mean_rssi(
+        thalweg_medium::EarId(1),
+        thalweg_medium::EarId(0),
+        Channel::FIRST,
+    );
+    let there = there.unwrap().0 + ground.board.tx_power.0;
+    assert!((links.level(1, 0, on).unwrap() - there).abs() < 3.0);
+    assert!(links.reception(1, 0, on) > 0.95);
+    let plan = ground
+        .plan_from(&links, &ground.request(6, 0, None))
+        .unwrap();
+    assert!(plan.links.windows(2).all(|w| !w[0].same_band(w[1])));
+    let got = go(&ground, &plan, 50, &terms(FULL), 1);
+    assert!(got.verified, "{got:?}");
+}
