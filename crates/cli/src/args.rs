@@ -128,6 +128,8 @@ pub(crate) enum ProtocolName {
     Pip,
     /// PIP whose channels change every two cycles.
     PipHopping,
+    /// PIP whose relays hold each packet in their radio until the next comes in. Not as published.
+    PipCit,
     /// Conditional immediate transmission over one path, repaired end to end; nodes know their part
     /// beforehand.
     Cit,
@@ -177,6 +179,7 @@ impl ProtocolName {
             Self::P3 => Ok(Variant::P3),
             Self::Pip => Ok(Variant::Pip),
             Self::PipHopping => Ok(Variant::PipHopping),
+            Self::PipCit => Ok(Variant::PipCit),
             Self::Cit => Ok(Variant::Cit),
             Self::P3Planned => Ok(Variant::P3Planned),
             Self::P3Adaptive => Ok(Variant::P3Adaptive),

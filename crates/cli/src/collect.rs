@@ -8,7 +8,6 @@ use thalweg_lab::explain::LossMap;
 use thalweg_lab::store::{Fate, Store};
 use thalweg_lab::testbed::Testbed;
 use thalweg_lab::transfer::Outcome;
-use thalweg_lab::variant::Variant;
 use thalweg_planner::Prediction;
 use thalweg_wire::phy;
 use thalweg_wire::pipeline::HEADER_BYTES;
@@ -41,11 +40,6 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
     }
     let request = request(args, args.from, &object)?;
     check(&testbed, &request).map_err(Failure::input)?;
-    let watched = args.pcap.is_some() || args.explain.is_some();
-    if watched && args.protocol.variant()? == Variant::Cit {
-        let line = "--protocol cit: --pcap and --explain do not show its packets";
-        return Err(Failure::Input(line.to_owned()));
-    }
     let capture = args.pcap.as_deref().map(Capture::create).transpose()?;
     let collector = watch.survey(args, testbed)?;
     let fetched = match &args.explain {

@@ -81,6 +81,31 @@ fn losses_are_explained_where_asked_for() {
 }
 
 #[test]
+fn forwarded_packets_are_captured_and_explained() {
+    let dir = tempfile::tempdir().unwrap();
+    let more = [
+        "--protocol",
+        "cit",
+        "--pcap",
+        "cit.pcapng",
+        "--explain=map.svg",
+    ];
+    let args = [
+        &["collect", "--testbed", "line5", "--bytes", "3000"][..],
+        &more,
+    ]
+    .concat();
+    let text = String::from_utf8(run(dir.path(), &args).stdout).unwrap();
+    assert!(text.contains("where packets were lost: CIT"), "{text}");
+    assert!(text.contains("us of a packet go"), "{text}");
+    // Each packet over four hops, sent and received.
+    let pcap = fs::metadata(dir.path().join("cit.pcapng")).unwrap().len();
+    assert!(pcap > 8 * 3000, "{pcap}");
+    let svg = fs::read_to_string(dir.path().join("map.svg")).unwrap();
+    assert!(svg.starts_with("<svg") && svg.contains("packets arrived"));
+}
+
+#[test]
 fn a_file_arrives_as_it_was() {
     let dir = tempfile::tempdir().unwrap();
     let bytes: Vec<u8> = (0..3001u32).map(|i| ((i * i) >> 3) as u8).collect();

@@ -21,7 +21,7 @@ pub use radio::{
     Activity, Answering, Cca, Condition, Hear, OpId, RadioEvent, RadioId, RadioOp, Refusal,
     Request, TxSlot, When,
 };
-pub use timing::BoardTiming;
+pub use timing::{BoardTiming, Costs, Passing, PreCopy, Relaying, Software};
 
 use thalweg_units::Instant;
 

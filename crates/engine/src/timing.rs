@@ -1,6 +1,10 @@
 //! What operations cost on a board: handed to engines at construction, charged by whoever answers.
+//!
+//! Besides the costs, what follows from them for nodes that take turns: [`Relaying`], in closed form.
+//! Lengths of time are of true time. Does not model costs that vary. Tests: at the end of this file.
 
 use thalweg_units::Duration;
+use thalweg_wire::phy::{air_time, SYMBOL};
 
 /// The costs of one board's radio path that engines plan with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +22,122 @@ pub struct BoardTiming {
     pub load_byte: Duration,
     /// From sleep to a running receiver: oscillator start-up.
     pub wake: Duration,
+    /// Between the end of a transmission, or retuning, and a receiver that is on, where that is not
+    /// [`BoardTiming::turnaround`].
+    pub to_receive: Duration,
+    /// What its software costs beyond that, and what may overlap.
+    pub software: Software,
+}
+
+/// Who moves frames between the microcontroller and its radios' buffers, and what that keeps busy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Software {
+    /// Interrupt code that copies while the radio calibrates and sends, as Glossy's does: a `Load`
+    /// takes the bus for what [`BoardTiming`] says, and everything else is in its `event_latency`
+    /// and `forward_software`. Receptions are handed over whole at their interrupt.
+    Overlapped,
+    /// An operating system's driver: one thing at a time, interrupt handlers before tasks, each
+    /// for what [`Costs`] says; the radio may be on the air meanwhile.
+    Serial(Costs),
+}
+
+impl Software {
+    /// What it costs; nothing where it overlaps.
+    pub const fn costs(&self) -> Costs {
+        match self {
+            Self::Overlapped => Costs::NOTHING,
+            Self::Serial(costs) => *costs,
+        }
+    }
+    /// Whether it does one thing at a time.
+    pub const fn is_serial(&self) -> bool {
+        matches!(self, Self::Serial(_))
+    }
+}
+
+/// Whether a frame that waits for a condition is copied into the radio's buffer beforehand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PreCopy {
+    /// It waits in the radio.
+    Yes,
+    /// The driver keeps frames in its own memory and copies when it sends.
+    No,
+}
+
+/// What software costs: time of the microcontroller, and of the bus where data moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Costs {
+    /// Telling the radio to send, per frame.
+    pub strobe: Duration,
+    /// Fixed part of reading a frame out of the receive buffer. Takes the bus.
+    pub read_base: Duration,
+    /// Cost of each byte of it. Takes the bus.
+    pub read_byte: Duration,
+    /// Operating system: per reception handed to an engine, and per time-out.
+    pub os: Duration,
+    /// Reading the first bytes of a reception and deciding, while a transmission is conditional.
+    /// Takes the bus.
+    pub condition: Duration,
+    /// Changing the channel, besides the turnaround. Takes the bus.
+    pub retune: Duration,
+    /// For how long the receiver must have been on before clear channel assessment means anything.
+    pub cca_settle: Duration,
+    /// Bytes of the receive buffer; a frame takes its length, its bytes and its check sequence.
+    pub rx_fifo_bytes: u32,
+    /// Whether conditional transmissions are copied ahead.
+    pub precopy: PreCopy,
+    /// For how long at a time a task runs with interrupts off; an interrupt handler waits so long at
+    /// most.
+    pub atomic: Duration,
+    /// What it takes to leave background work for an interrupt handler or a task; nothing where the
+    /// board does none.
+    pub switch: Duration,
+}
+
+impl Costs {
+    /// Nothing costs anything, and the receive buffer never overflows.
+    pub const NOTHING: Self = Self {
+        strobe: Duration::ZERO,
+        read_base: Duration::ZERO,
+        read_byte: Duration::ZERO,
+        os: Duration::ZERO,
+        condition: Duration::ZERO,
+        retune: Duration::ZERO,
+        cca_settle: Duration::ZERO,
+        rx_fifo_bytes: u32::MAX,
+        precopy: PreCopy::Yes,
+        atomic: Duration::ZERO,
+        switch: Duration::ZERO,
+    };
+}
+
+/// How a relay passes packets on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Passing {
+    /// Each is read, written and sent before the next comes in.
+    #[default]
+    Copied,
+    /// Each waits in the transmit buffer and goes out when the next has come in (conditional
+    /// immediate transmission, CIT, section 4).
+    Conditional,
+}
+
+/// The pauses between a relay's frames of one length, as [`BoardTiming::relaying`] finds them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Relaying {
+    /// From the last byte in to the first preamble symbol out that it leads to.
+    pub forth: Duration,
+    /// From the last byte out to the first preamble symbol that comes in next.
+    pub back: Duration,
+    /// Between two frames of a node that sends and does not relay, to one that only receives.
+    pub alone: Duration,
+}
+
+impl Relaying {
+    /// From one frame of `mpdu_bytes` that a relay passes on to the next.
+    pub fn period(&self, mpdu_bytes: usize) -> Duration {
+        air_time(mpdu_bytes) * 2 + self.forth + self.back
+    }
 }
 
 impl BoardTiming {
@@ -28,6 +148,69 @@ impl BoardTiming {
         Duration::from_nanos(self.turnaround.as_nanos() + self.forward_software.as_nanos())
     }
 
+    /// What a serial board's clocks, which count the pauses, may be off by.
+    pub const GUARD: Duration = SYMBOL;
+
+    /// The pauses between frames of `mpdu_bytes` at a relay, and so the slots of a schedule.
+    ///
+    /// Where copies overlap with the air, all are [`BoardTiming::relay_gap`]. Where software does
+    /// one thing at a time, with I interrupt entry, R read, S system, W write, X strobe, C channel
+    /// change, J condition, t turnaround, t' the way back to receiving, A air and G the guard:
+    ///
+    /// I includes the longest stretch with interrupts off, and leaving background work, where there are
+    /// any; so does the way back.
+    ///
+    /// * copied: forth = I + R + S + W + C + X + t + G, back = C + t';
+    /// * conditional: forth = I + J + C + X + t + G, and back is C + t' or as much more as it takes
+    ///   until the packet is read and, once the buffer is free, written: 2 A + forth + back is at
+    ///   least the larger of I + J + R + S + 2 C + X and forth + A + C, and W;
+    /// * alone: the larger of I + W + 2 C + X + t + G and I + R + S - A.
+    pub fn relaying(&self, mpdu_bytes: usize, passing: Passing) -> Relaying {
+        let Software::Serial(costs) = self.software else {
+            let gap = self.relay_gap();
+            return Relaying {
+                forth: gap,
+                back: gap,
+                alone: gap,
+            };
+        };
+        let (air, bytes) = (air_time(mpdu_bytes), mpdu_bytes as u64);
+        let write = self.load_base + self.load_byte * bytes;
+        let read = costs.read_base + costs.read_byte * bytes + costs.os;
+        let strobe = costs.retune + costs.strobe;
+        let on = self.turnaround + Self::GUARD;
+        let waits = costs.atomic + costs.switch;
+        let entry = self.event_latency + waits;
+        let alone = entry + write + strobe + costs.retune + on;
+        let alone = alone.max((entry + read).saturating_sub(air));
+        let back = waits + costs.retune + self.to_receive;
+        let copied = entry + read + write + strobe + on;
+        match (passing, costs.precopy) {
+            (Passing::Copied, _) => Relaying {
+                forth: copied,
+                back,
+                alone,
+            },
+            // Slower by the condition, which saves nothing.
+            (Passing::Conditional, PreCopy::No) => Relaying {
+                forth: copied + costs.condition,
+                back,
+                alone,
+            },
+            (Passing::Conditional, PreCopy::Yes) => {
+                let judged = entry + costs.condition + strobe;
+                let forth = judged + on;
+                let free = (judged + read).max(forth + air) + waits + costs.retune;
+                let busy = (free + write + Self::GUARD).max(air + alone);
+                Relaying {
+                    forth,
+                    back: back.max(busy.saturating_sub(air * 2 + forth)),
+                    alone,
+                }
+            }
+        }
+    }
+
     /// An ideal board: everything but the standard's turnaround is free.
     pub const IDEAL: Self = Self {
         turnaround: Duration::from_micros(192),
@@ -36,5 +219,85 @@ impl BoardTiming {
         load_base: Duration::ZERO,
         load_byte: Duration::ZERO,
         wake: Duration::ZERO,
+        to_receive: Duration::from_micros(192),
+        software: Software::Overlapped,
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn us(n: u64) -> Duration {
+        Duration::from_micros(n)
+    }
+    const SERIAL: BoardTiming = BoardTiming {
+        event_latency: us(10),
+        load_byte: us(17),
+        software: Software::Serial(Costs {
+            strobe: us(97),
+            read_byte: us(28),
+            os: us(483),
+            condition: us(32),
+            retune: us(52),
+            ..Costs::NOTHING
+        }),
+        ..BoardTiming::IDEAL
+    };
+
+    #[test]
+    fn where_copies_overlap_all_pauses_are_the_relay_gap() {
+        let timing = BoardTiming {
+            forward_software: us(89),
+            ..BoardTiming::IDEAL
+        };
+        for passing in [Passing::Copied, Passing::Conditional] {
+            let relaying = timing.relaying(125, passing);
+            assert_eq!(relaying.period(125), us(2 * 4537));
+            assert_eq!((relaying.forth, relaying.alone), (us(281), us(281)));
+        }
+    }
+
+    #[test]
+    fn copies_are_in_the_way_and_conditional_transmission_takes_them_out() {
+        let copied = SERIAL.relaying(125, Passing::Copied);
+        let software = 10 + 28 * 125 + 483 + 17 * 125 + 52 + 97;
+        assert_eq!(copied.forth, us(software + 192 + 16));
+        assert_eq!(copied.period(125), us(2 * 4256 + software + 208 + 52 + 192));
+        let cit = SERIAL.relaying(125, Passing::Conditional);
+        assert_eq!(cit.forth, us(10 + 32 + 52 + 97 + 208));
+        assert_eq!(cit.back, copied.back);
+    }
+
+    #[test]
+    fn copies_that_do_not_fit_beside_the_air_cost_time_all_the_same() {
+        let slow = BoardTiming {
+            load_byte: us(60),
+            ..SERIAL
+        };
+        let cit = slow.relaying(125, Passing::Conditional);
+        // The buffer is free, and the radio's channel set, when the frame before is sent.
+        let free = cit.forth + us(4256 + 52);
+        assert_eq!(cit.period(125), free + us(60 * 125) + BoardTiming::GUARD);
+    }
+
+    #[test]
+    fn a_driver_that_cannot_copy_ahead_gains_nothing() {
+        let Software::Serial(costs) = SERIAL.software else {
+            return;
+        };
+        let costs = Costs {
+            precopy: PreCopy::No,
+            ..costs
+        };
+        let timing = BoardTiming {
+            software: Software::Serial(costs),
+            ..SERIAL
+        };
+        let period = |passing| timing.relaying(60, passing).period(60);
+        assert_eq!(
+            period(Passing::Conditional),
+            period(Passing::Copied) + costs.condition
+        );
+    }
 }

@@ -19,6 +19,8 @@ pub enum Variant {
     Pip,
     /// PIP over the same path, its channels changing every two cycles.
     PipHopping,
+    /// PIP over the same path, whose relays send each packet on when the next comes in.
+    PipCit,
     /// Conditional immediate transmission over the same path, repaired end to end.
     Cit,
     /// P3's engines over a plan made from the measured qualities of all pipeline channels: two lean
@@ -48,10 +50,11 @@ pub enum Knowledge {
 
 impl Variant {
     /// All of them, the published ones first.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::P3,
         Self::Pip,
         Self::PipHopping,
+        Self::PipCit,
         Self::Cit,
         Self::P3Planned,
         Self::P3Adaptive,
@@ -66,6 +69,7 @@ impl Variant {
             Self::P3 => "p3",
             Self::Pip => "pip",
             Self::PipHopping => "pip-hopping",
+            Self::PipCit => "pip-cit",
             Self::Cit => "cit",
             Self::P3Planned => "p3-planned",
             Self::P3Adaptive => "p3-adaptive",
@@ -85,6 +89,7 @@ impl Variant {
             | Self::P3Best => Protocol::P3,
             Self::Pip => Protocol::Pip,
             Self::PipHopping => Protocol::PipHopping,
+            Self::PipCit => Protocol::PipCit,
             Self::Cit => Protocol::Cit,
         }
     }
@@ -135,7 +140,7 @@ impl Variant {
                     .unwrap_or(faithful.payload),
                 ..faithful
             },
-            Self::P3 | Self::Pip | Self::PipHopping | Self::P3Planned => faithful,
+            Self::P3 | Self::Pip | Self::PipHopping | Self::PipCit | Self::P3Planned => faithful,
         }
     }
 }

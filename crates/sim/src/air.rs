@@ -74,7 +74,7 @@ impl World {
             .awake_from
             .get_or_insert(now + radio.board.timing.wake);
         let calibrate = awake.max(now);
-        let on = calibrate + radio.board.to_receive;
+        let on = calibrate + radio.board.timing.to_receive;
         radio.tuning = radio.tuning.wrapping_add(1);
         radio.on_from = Some(on);
         let receive = Some((on, RadioState::Receive));
@@ -328,7 +328,7 @@ impl World {
             if good {
                 radio.last_rx_end = Some(r.end);
             }
-            let serial = radio.board.software.is_serial();
+            let serial = radio.board.timing.software.is_serial();
             self.trace_reception(air, r);
             let activity = match r.outcome {
                 Outcome::Good => Activity::Receive,

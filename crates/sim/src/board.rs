@@ -8,8 +8,10 @@ mod file;
 
 pub use file::BoardError;
 
+use crate::background::Background;
 use crate::clock::ClockModel;
 use thalweg_engine::BoardTiming;
+pub use thalweg_engine::{Costs, PreCopy, Software};
 use thalweg_medium::chip::Chip;
 use thalweg_units::{Dbm, Duration};
 
@@ -22,8 +24,6 @@ pub struct Board {
     pub chip: &'static Chip,
     /// What engines plan with.
     pub timing: BoardTiming,
-    /// What its software costs beyond that, and what may overlap.
-    pub software: Software,
     /// Its clocks.
     pub clock: ClockModel,
     /// Standard deviation of the start of a transmission armed in hardware
@@ -39,13 +39,12 @@ pub struct Board {
     pub handler: Duration,
     /// What it draws.
     pub currents: Currents,
-    /// Between the end of a transmission, or retuning, and a receiver that is on;
-    /// [`BoardTiming::turnaround`] is the other way round.
-    pub to_receive: Duration,
     /// How acknowledgements come about.
     pub acks: AckStyle,
     /// Who may use the bus while a radio is on the air.
     pub bus: Bus,
+    /// What its microcontroller does when nothing else wants it.
+    pub background: Option<Background>,
     /// Its second radio, if it has one: same bus, same timing.
     pub second: Option<SecondRadio>,
 }
@@ -88,6 +87,12 @@ pub enum Bus {
 }
 
 impl Board {
+    /// The board without its second radio, for protocols that use one.
+    #[must_use]
+    pub fn with_one_radio(mut self) -> Self {
+        self.second = None;
+        self
+    }
     /// The board as its second radio sees it; the board itself where there is none.
     #[must_use]
     pub fn with_second_radio(&self) -> Self {
@@ -106,12 +111,12 @@ impl Board {
 impl Board {
     /// What its software costs beyond [`Board::timing`]; nothing where it overlaps.
     pub const fn software_costs(&self) -> Costs {
-        self.software.costs()
+        self.timing.software.costs()
     }
     /// The same board without the operating system's cost (CIT, figure 3).
     #[must_use]
     pub fn without_os(mut self) -> Self {
-        if let Software::Serial(costs) = &mut self.software {
+        if let Software::Serial(costs) = &mut self.timing.software {
             costs.os = Duration::ZERO;
         }
         self
@@ -139,82 +144,9 @@ pub struct Currents {
     pub mcu_low_power_ma: f64,
 }
 
-/// Who moves frames between the microcontroller and its radios' buffers, and what that keeps busy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Software {
-    /// Interrupt code that copies while the radio calibrates and sends, as Glossy's does: a `Load`
-    /// takes the bus for what [`BoardTiming`] says, and everything else is in its `event_latency`
-    /// and `forward_software`. Receptions are handed over whole at their interrupt.
-    Overlapped,
-    /// An operating system's driver: one thing at a time, interrupt handlers before tasks, each
-    /// for what [`Costs`] says; the radio may be on the air meanwhile.
-    Serial(Costs),
-}
-
-impl Software {
-    /// What it costs; nothing where it overlaps.
-    pub(crate) const fn costs(&self) -> Costs {
-        match self {
-            Self::Overlapped => Costs::NOTHING,
-            Self::Serial(costs) => *costs,
-        }
-    }
-    pub(crate) const fn is_serial(&self) -> bool {
-        matches!(self, Self::Serial(_))
-    }
-}
-
-/// Whether a frame that waits for a condition is copied into the radio's buffer beforehand.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PreCopy {
-    /// It waits in the radio.
-    Yes,
-    /// The driver keeps frames in its own memory and copies when it sends.
-    No,
-}
-
-/// What software costs: time of the microcontroller, and of the bus where data moves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Costs {
-    /// Telling the radio to send, per frame.
-    pub strobe: Duration,
-    /// Fixed part of reading a frame out of the receive buffer. Takes the bus.
-    pub read_base: Duration,
-    /// Cost of each byte of it. Takes the bus.
-    pub read_byte: Duration,
-    /// Operating system: per reception handed to an engine, and per time-out.
-    pub os: Duration,
-    /// Reading the first bytes of a reception and deciding, while a transmission is conditional.
-    /// Takes the bus.
-    pub condition: Duration,
-    /// Changing the channel, besides the turnaround. Takes the bus.
-    pub retune: Duration,
-    /// For how long the receiver must have been on before clear channel assessment means anything.
-    pub cca_settle: Duration,
-    /// Bytes of the receive buffer; a frame takes its length, its bytes and its check sequence.
-    pub rx_fifo_bytes: u32,
-    /// Whether conditional transmissions are copied ahead.
-    pub precopy: PreCopy,
-}
-
-impl Costs {
-    /// Nothing costs anything, and the receive buffer never overflows.
-    pub const NOTHING: Self = Self {
-        strobe: Duration::ZERO,
-        read_base: Duration::ZERO,
-        read_byte: Duration::ZERO,
-        os: Duration::ZERO,
-        condition: Duration::ZERO,
-        retune: Duration::ZERO,
-        cca_settle: Duration::ZERO,
-        rx_fifo_bytes: u32::MAX,
-        precopy: PreCopy::Yes,
-    };
-}
-
 /// The boards that there are: one file each in `boards/`, built in.
 pub mod boards {
-    use super::{Board, BoardError, BoardTiming, ClockModel, Duration, Software};
+    use super::{Board, BoardError, BoardTiming, ClockModel, Duration};
 
     macro_rules! built_in {
         ($($name:literal),* $(,)?) => {
@@ -266,13 +198,14 @@ pub mod boards {
     pub fn exact(timing: BoardTiming) -> Board {
         Board {
             name: "exact".to_owned(),
-            timing,
-            software: Software::Overlapped,
+            timing: BoardTiming {
+                to_receive: timing.turnaround,
+                ..timing
+            },
             clock: ClockModel::PERFECT,
             sync_jitter: Duration::ZERO,
             software_jitter: Duration::ZERO,
             handler: Duration::ZERO,
-            to_receive: timing.turnaround,
             ..telosb()
         }
     }
@@ -297,7 +230,7 @@ mod tests {
     #[test]
     fn contikis_costs_add_up_to_cits_rates() {
         let board = boards::load("telosb-contiki").unwrap();
-        let (costs, timing) = (board.software.costs(), board.timing);
+        let (costs, timing) = (board.timing.software.costs(), board.timing);
         let frame = thalweg_wire::phy::air_time(125) + timing.turnaround + costs.strobe;
         assert_eq!(frame.as_micros(), 4545);
         let write = timing.load_base + timing.load_byte * 125;
@@ -312,7 +245,7 @@ mod tests {
     #[test]
     fn opals_costs_add_up_to_fastforwards_rates() {
         let board = boards::load("opal").unwrap();
-        let (costs, timing) = (board.software.costs(), board.timing);
+        let (costs, timing) = (board.timing.software.costs(), board.timing);
         // 122 bytes on the air, 114 of them the MAC frame without its check sequence.
         let air = thalweg_wire::phy::air_time(114);
         let copy = timing.load_base + timing.load_byte * 114;
@@ -343,7 +276,13 @@ mod tests {
             );
         }
         let ideal = boards::load("ideal").unwrap();
-        assert_eq!(ideal.timing, BoardTiming::IDEAL);
-        assert_eq!(ideal.software, Software::Serial(Costs::NOTHING));
+        let software = Software::Serial(Costs::NOTHING);
+        assert_eq!(
+            ideal.timing,
+            BoardTiming {
+                software,
+                ..BoardTiming::IDEAL
+            }
+        );
     }
 }

@@ -155,7 +155,7 @@ impl World {
     /// The condition is met: channel and strobe, and the copy where it was not made ahead.
     pub(crate) fn prepare_to_fire(&mut self, n: usize, number: u32) {
         let radio = &self.radios[n];
-        let costs = radio.board.software.costs();
+        let costs = radio.board.timing.software.costs();
         let (aimed_at, found) = (radio.aimed_at, radio.waiting);
         let Some(mut waiting) = found.filter(|w| w.number == number) else {
             return;

@@ -7,6 +7,7 @@
 
 mod air;
 mod answer;
+mod background;
 mod board;
 mod capture;
 mod clock;
@@ -26,6 +27,7 @@ mod trace;
 mod watch;
 mod world;
 
+pub use background::{Background, BackgroundRuns};
 pub use board::{
     boards, AckStyle, Board, BoardError, Bus, Costs, Currents, PreCopy, SecondRadio, Software,
 };

@@ -4,6 +4,7 @@
 //! own node's clock. Invariant: the contract's drain order, after every call into an engine. Same
 //! environment, boards, engines, commands and seed: same bytes. Tests: `tests/whole.rs`.
 
+use crate::background::BackgroundRuns;
 use crate::board::Board;
 use crate::capture::{Capture, CaptureError};
 use crate::energy::Energy;
@@ -142,7 +143,8 @@ impl<E: Engine> Network<E> {
                 radios.push(Radio::new(board, seed, node as u64, which as u64));
             }
         }
-        let world = World::new(Medium::new(env, seed), radios, nodes);
+        let mut world = World::new(Medium::new(env, seed), radios, nodes);
+        world.plan_background(seed);
         let mut network = Self {
             engines,
             world,
@@ -211,6 +213,13 @@ impl<E: Engine> Network<E> {
             .sum();
         all + read(n).mcu_joules()
     }
+    /// What became of the background work of node `n`.
+    pub fn background(&self, n: usize) -> BackgroundRuns {
+        self.world
+            .mcus
+            .get(n)
+            .map_or_else(BackgroundRuns::default, |m| m.background)
+    }
     /// Counts so far.
     pub fn stats(&self) -> Stats {
         self.world.stats
@@ -242,6 +251,10 @@ impl<E: Engine> Network<E> {
     pub fn capture(&mut self, to: Option<Box<dyn Capture>>) -> Result<(), CaptureError> {
         let before = std::mem::replace(&mut self.world.capture, to);
         before.map_or(Ok(()), |mut capture| capture.flush())
+    }
+    /// Takes the capture off without ending it.
+    pub fn take_capture(&mut self) -> Option<Box<dyn Capture>> {
+        self.world.capture.take()
     }
     /// Calls `hook` with every reception from now on.
     pub fn trace(&mut self, hook: Option<TraceHook>) {

@@ -49,7 +49,7 @@ impl World {
                 return self.refuse(n, id, Refusal::NoSuch);
             }
         }
-        if self.radios[n].board.software.is_serial() {
+        if self.radios[n].board.timing.software.is_serial() {
             return self.defer(n, request);
         }
         match request.op {

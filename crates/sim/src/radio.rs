@@ -152,14 +152,14 @@ impl Radio {
     /// enough, on that channel.
     pub(crate) fn soonest_look(&self, now: SimTime, channel: Channel) -> SimTime {
         let soonest = self.soonest_strobe(now);
-        let settle = self.board.software.costs().cca_settle;
+        let settle = self.board.timing.software.costs().cca_settle;
         if settle.is_zero() {
             return soonest;
         }
         let here = matches!(self.mode, Mode::Listen { channel: c, .. } if c == channel);
         let on = match (self.excursion, self.on_from) {
             (Excursion::No, Some(on)) if here => on,
-            _ => soonest + self.board.to_receive,
+            _ => soonest + self.board.timing.to_receive,
         };
         soonest.max(on + settle)
     }

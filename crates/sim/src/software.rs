@@ -1,12 +1,15 @@
 //! The microcontroller of a node: what its software does, one thing at a time.
 //!
 //! Owns the queues of work and what each piece leads to when it is done. Interrupt work comes
-//! before tasks and stops them midway; within a level, first come, first served. A task that writes
+//! before tasks and stops them midway (where the board's tasks run with interrupts off for a while, at
+//! the end of that), and both before background work (`background.rs`), which takes a context switch
+//! to leave; within a level, first come, first served. A task that writes
 //! the transmit buffer waits until the radio has sent what is in it, and with it all tasks behind.
 //! Bus transfers are byte by byte, so that an interrupt handler may come in between. Boards whose
 //! software overlaps ([`crate::Software::Overlapped`]) use it for conditional transmissions alone.
 //! Not modelled: a watchdog, nested interrupts. Tests: `tests/serial.rs`.
 
+use crate::background::BackgroundRuns;
 use crate::board::PreCopy;
 use crate::conditional::conditional;
 use crate::queue::Rank;
@@ -23,8 +26,10 @@ use thalweg_wire::{addressed, FrameBuf};
 pub(crate) enum Level {
     Interrupt,
     Task,
+    Background,
 }
-const LEVELS: [Level; 2] = [Level::Interrupt, Level::Task];
+/// Those that others wait for.
+const URGENT: [Level; 2] = [Level::Interrupt, Level::Task];
 
 /// For whom a frame was copied into the transmit buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +47,8 @@ pub(crate) enum Loading {
 pub(crate) enum Job {
     /// Nothing: it was time that something took.
     Pass,
+    /// A run of background work is done.
+    Background,
     /// A reception was looked at; it met the condition of that number.
     Judged {
         met: Option<u32>,
@@ -109,8 +116,10 @@ struct Running {
 /// A microcontroller, and the receive buffer that it empties.
 #[derive(Debug, Default)]
 pub(crate) struct Mcu {
-    queues: [VecDeque<Work>; 2],
+    queues: [VecDeque<Work>; 3],
     running: Option<Running>,
+    /// What became of background work.
+    pub(crate) background: BackgroundRuns,
     /// Counts what was begun, to tell stale events.
     begun: u32,
 }
@@ -134,7 +143,17 @@ impl Mcu {
         if total.is_zero() {
             return all;
         }
-        all - front + (front * left.as_nanos()).div_ceil(total.as_nanos())
+        all - front
+            + (front * left.as_nanos())
+                .div_ceil(total.as_nanos())
+                .min(front)
+    }
+
+    /// Whether two runs of background work are not done yet.
+    pub(crate) fn is_behind(&self) -> bool {
+        let running = self.running.as_ref();
+        let running = running.is_some_and(|r| r.level == Level::Background);
+        self.queues[Level::Background as usize].len() + usize::from(running) >= 2
     }
 }
 
@@ -143,7 +162,7 @@ impl World {
     pub(crate) fn defer(&mut self, n: usize, request: Request<'_>) {
         let id = request.id;
         let radio = &self.radios[n];
-        let costs = radio.board.software.costs();
+        let costs = radio.board.timing.software.costs();
         let precopy = costs.precopy == PreCopy::Yes;
         let copy = |mpdu: &[u8]| match precopy {
             true => radio.copy_time(mpdu.len()),
@@ -235,7 +254,7 @@ impl World {
 
     /// The software of node `n` sets another channel than the one last aimed at.
     fn retune(&mut self, n: usize, channel: Channel) {
-        let cost = self.radios[n].board.software.costs().retune;
+        let cost = self.radios[n].board.timing.software.costs().retune;
         if self.radios[n].aimed_at.is_some_and(|c| c != channel) {
             self.work(n, Level::Task, Job::Pass, cost, Activity::Retune);
         }
@@ -243,7 +262,7 @@ impl World {
 
     /// The node's time-out is passed to its engine, whose operations wait for it.
     pub(crate) fn pass_timeout(&mut self, n: usize) {
-        let os = self.radios[n].board.software.costs().os;
+        let os = self.radios[n].board.timing.software.costs().os;
         if !os.is_zero() {
             self.work(n, Level::Task, Job::Pass, os, Activity::Os);
         }
@@ -259,7 +278,7 @@ impl World {
             _ => false,
         };
         let radio = &self.radios[n];
-        let costs = radio.board.software.costs();
+        let costs = radio.board.timing.software.costs();
         let sizes = &radio.board.chip.phy;
         let in_buffer = sizes.phr_bytes + bytes as u32 + sizes.fcs_bytes;
         let judging = match self.radios[n].waiting {
@@ -313,8 +332,8 @@ impl World {
     pub(crate) fn sent(&mut self, n: usize, channel: Channel) {
         let radio = &self.radios[n];
         let elsewhere = matches!(radio.mode, Mode::Listen { channel: c, .. } if c != channel);
-        let costs = radio.board.software.costs();
-        if radio.board.software.is_serial() && elsewhere && !costs.retune.is_zero() {
+        let costs = radio.board.timing.software.costs();
+        if radio.board.timing.software.is_serial() && elsewhere && !costs.retune.is_zero() {
             let job = Job::TurnBack;
             self.work(n, Level::Interrupt, job, costs.retune, Activity::Retune);
         } else {
@@ -351,34 +370,75 @@ impl World {
 
     /// Begins the most urgent work, where the microcontroller is free for it.
     pub(crate) fn begin_work(&mut self, n: usize) {
-        let now = self.now;
         if self.radios[n].dead {
             return;
         }
-        let mcu = &mut self.mcus[n];
-        let next = LEVELS
+        let mcu = &self.mcus[n];
+        let urgent = URGENT
             .into_iter()
             .find(|l| !mcu.queues[*l as usize].is_empty());
-        let Some(level) = next else { return };
-        if mcu.running.as_ref().is_some_and(|r| r.level <= level) {
-            return;
+        if let Some(level) = urgent {
+            let running = mcu.running.as_ref();
+            if running.is_some_and(|r| r.level <= level) || self.is_interruptible_later(n) {
+                return;
+            }
+            let may = self.may_begin(n, level);
+            let left = self.mcus[n].running.as_ref().map(|r| r.level);
+            // Work that must wait leaves the background alone.
+            if may || left != Some(Level::Background) {
+                let switch = self.stop_work(n);
+                if may {
+                    return self.run_next(n, level, switch);
+                }
+            }
         }
-        self.stop_work(n);
+        let mcu = &self.mcus[n];
+        if mcu.running.is_none() && !mcu.queues[Level::Background as usize].is_empty() {
+            self.run_next(n, Level::Background, Duration::ZERO);
+        }
+    }
+
+    /// Whether what comes first at `level` has what it needs.
+    fn may_begin(&mut self, n: usize, level: Level) -> bool {
         let front = self.mcus[n].queues[level as usize].front();
-        if let Some(work) = front {
-            let sending = self.radios[work.radio].excursion != Excursion::No;
-            if matches!(work.job, Job::Loaded(..)) && sending {
-                return; // until the buffer is free
-            }
-            if work.activity.takes_bus() && self.is_bus_held(work.radio) {
-                return; // until the other radio's frame is over
-            }
+        let Some((radio, job, activity)) = front.map(|w| (w.radio, w.job, w.activity)) else {
+            return false;
+        };
+        // Until the buffer is free.
+        let sending = self.radios[radio].excursion != Excursion::No;
+        if matches!(job, Job::Loaded(..)) && sending {
+            return false;
         }
+        // Until the other radio's frame is over.
+        !(activity.takes_bus() && self.is_bus_held(radio))
+    }
+
+    /// Whether a task runs with interrupts off just now: an interrupt handler looks again when they
+    /// are on.
+    fn is_interruptible_later(&mut self, n: usize) -> bool {
+        let atomic = self.radios[n].board.timing.software.costs().atomic;
+        let running = self.mcus[n].running.as_ref();
+        let Some(running) = running.filter(|r| r.level == Level::Task && !atomic.is_zero()) else {
+            return false;
+        };
+        let since = self.now.since(running.since).as_nanos() % atomic.as_nanos();
+        if since == 0 && self.now > running.since {
+            return false;
+        }
+        let at = self.now + Duration::from_nanos(atomic.as_nanos() - since);
+        let node = n as u32;
+        self.queue.push(at, Rank::Software, What::Look { node });
+        true
+    }
+
+    /// Begins what comes first at `level`, after a context switch.
+    fn run_next(&mut self, n: usize, level: Level, switch: Duration) {
+        let now = self.now;
         let mcu = &mut self.mcus[n];
-        let queue = &mut mcu.queues[level as usize];
-        let Some(work) = queue.pop_front() else {
+        let Some(mut work) = mcu.queues[level as usize].pop_front() else {
             return;
         };
+        work.left += switch;
         let is_read = matches!(work.job, Job::Read { .. });
         mcu.begun = mcu.begun.wrapping_add(1);
         let (node, begun) = (n as u32, mcu.begun);
@@ -391,18 +451,24 @@ impl World {
             .push(now + work.left, Rank::Software, What::Work { node, begun });
     }
 
-    /// Puts what is running back to the front of its queue.
-    fn stop_work(&mut self, n: usize) {
-        if let Some(Running {
+    /// Puts what is running back to the front of its queue; what it takes to leave it.
+    fn stop_work(&mut self, n: usize) -> Duration {
+        let Some(Running {
             mut work,
             level,
             since,
         }) = self.mcus[n].running.take()
-        {
-            self.record_work(n, &work, since);
-            work.left = work.left.saturating_sub(self.now.since(since));
-            self.mcus[n].queues[level as usize].push_front(work);
+        else {
+            return Duration::ZERO;
+        };
+        self.record_work(n, &work, since);
+        work.left = work.left.saturating_sub(self.now.since(since));
+        self.mcus[n].queues[level as usize].push_front(work);
+        if level != Level::Background || self.now == since {
+            return Duration::ZERO;
         }
+        self.mcus[n].background.stopped += 1;
+        self.radios[n].board.timing.software.costs().switch
     }
 
     /// Whether what has come in of the frame that is being received fits beside what was not read.
@@ -414,7 +480,7 @@ impl World {
         let sizes = &radio.board.chip.phy;
         let byte = sizes.symbol * u64::from(sizes.symbols_per_byte);
         let so_far = self.now.since(radio.receiving_sfd).as_nanos() / byte.as_nanos().max(1);
-        let room = u64::from(radio.board.software.costs().rx_fifo_bytes);
+        let room = u64::from(radio.board.timing.software.costs().rx_fifo_bytes);
         if self.unread(n) + so_far > room {
             self.radios[n].overflown = true;
         }
@@ -460,6 +526,7 @@ impl World {
         let n = running.work.radio;
         match running.work.job {
             Job::Pass => {}
+            Job::Background => self.mcus[node].background.done += 1,
             Job::Acknowledge(ack) => self.acknowledge(n, ack),
             Job::Judged { met } => {
                 if let Some(number) = met {

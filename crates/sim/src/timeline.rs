@@ -30,6 +30,8 @@ pub enum Activity {
     Retune,
     /// Microcontroller: operating system.
     Os,
+    /// Microcontroller: work that waits for everything else.
+    Background,
 }
 
 impl Activity {

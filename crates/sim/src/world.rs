@@ -53,7 +53,7 @@ pub(crate) enum Telling {
     },
 }
 
-/// `node` is a node's number in `Timer`, `Work` and `Look`, else a radio's (see [`World::new`]).
+/// `node` is a node's number in `Timer`, `Work`, `Background` and `Look`, else a radio's (see [`World::new`]).
 pub(crate) enum What {
     /// A sleeping radio's oscillator starts, for a transmission.
     Wake {
@@ -95,7 +95,11 @@ pub(crate) enum What {
     Undeafen {
         node: u32,
     },
-    /// A bus that was held may be free.
+    /// A run of background work is due.
+    Background {
+        node: u32,
+    },
+    /// A bus that was held may be free, or interrupts are on again.
     Look {
         node: u32,
     },
@@ -247,6 +251,7 @@ impl World {
                 What::Head { node, air, tuning } => self.head(node as usize, air, tuning),
                 What::Work { node, begun } => self.end_work(node as usize, begun),
                 What::Undeafen { node } => self.undeafen(node as usize),
+                What::Background { node } => self.background_due(node as usize),
                 What::Look { node } => self.begin_work(node as usize),
                 What::Strike { planned } => self.strike(planned as usize),
                 What::Tell { node, telling } => {

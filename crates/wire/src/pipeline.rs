@@ -17,8 +17,8 @@ pub const SLIM_HEADER_BYTES: usize = 4;
 pub const MAX_SLIM_PAYLOAD: usize = crate::phy::MAX_MPDU - SLIM_HEADER_BYTES;
 /// The most packets of a transfer.
 pub const MAX_PACKETS: u16 = 16_384;
-/// The most hops of a route.
-pub const MAX_HOPS: u8 = 10;
+/// The most hops of a route: the longest path that is compared (FastForward, figure 4).
+pub const MAX_HOPS: u8 = 11;
 /// How many bytes of a frame tell whether it is meant for a node: up to hop, group and tag.
 pub const HEAD_BYTES: u8 = 5;
 /// Bytes of an emitted [`Request`] after the header.
@@ -144,7 +144,7 @@ pub struct Head {
     pub kind: Kind,
     /// The transfer's tag.
     pub tag: Tag,
-    /// The stage that sent it, 0 (source) to 10.
+    /// The stage that sent it, 0 (source) to [`MAX_HOPS`].
     pub hop: u8,
     /// The group that it is for.
     pub group: Group,
@@ -204,6 +204,19 @@ impl Head {
             hop,
             group,
         })
+    }
+
+    /// Where a frame of `format` tells hop, group and tag, and what stands there in a frame with
+    /// this head, whatever its kind.
+    ///
+    /// # Errors
+    /// [`WireError::Malformed`] for a hop beyond [`MAX_HOPS`].
+    pub fn origin(self, format: Format) -> Result<(u8, [u8; 1]), WireError> {
+        let at = match format {
+            Format::Full => HOP_AT,
+            Format::Slim => SLIM_HOP_AT,
+        };
+        Ok((at as u8, [self.place()?]))
     }
 
     /// Hop, group and tag in a byte.

@@ -62,7 +62,7 @@ pub enum CollectError {
         sink: NodeId,
     },
     /// The route is longer, or has more relays, than a wake-up message can tell.
-    #[error("the route from node {from} has {hops} hops and {relays} relays; a transfer takes at most {max_hops} and {max_relays}", max_hops = thalweg_wire::pipeline::MAX_HOPS, max_relays = thalweg_wire::route::MAX_MEMBERS)]
+    #[error("the route from node {from} has {hops} hops and {relays} relays; a transfer takes at most {max_hops} and {max_relays}", max_hops = super::site::LONGEST, max_relays = thalweg_wire::route::MAX_MEMBERS)]
     TooLong {
         /// The source.
         from: String,

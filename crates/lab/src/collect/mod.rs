@@ -366,12 +366,14 @@ impl Collector {
                 baseline.seed = self.seed;
                 Some(baseline)
             }
-            Protocol::Pip | Protocol::PipHopping | Protocol::Cit => None,
+            Protocol::Pip | Protocol::PipHopping | Protocol::PipCit | Protocol::Cit => None,
         };
         session.network().capture(None)?;
         let predicted = match variant.protocol() {
             Protocol::P3 => plan.prediction.clone(),
-            Protocol::Pip | Protocol::PipHopping | Protocol::Cit => plan.pip.prediction.clone(),
+            Protocol::Pip | Protocol::PipHopping | Protocol::PipCit | Protocol::Cit => {
+                plan.pip.prediction.clone()
+            }
         };
         Ok(Report {
             outcome,

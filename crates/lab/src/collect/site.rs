@@ -16,6 +16,9 @@ pub const CLEAN_CHANNELS: [u8; 4] = [15, 20, 25, 26];
 
 /// Beyond this P3's four channels come round a second time; no source is picked farther away.
 const FAR: usize = 6;
+/// The longest route that is planned for an object, in hops: beyond, a wake-up's floods, which are
+/// relayed a few times, no longer reach the source as a rule. A pipeline itself could be longer.
+pub(super) const LONGEST: usize = 10;
 
 /// A testbed with its links, and the choices that hold for all its routes.
 #[derive(Debug, Clone)]
@@ -176,7 +179,7 @@ impl Site {
             let mut rng = stream(self.seed, "plan", ids);
             plan(&self.links, route, &mut rng)
         };
-        let longest = usize::from(thalweg_wire::pipeline::MAX_HOPS);
+        let longest = LONGEST;
         let found = match seek(&route) {
             // More paths lie beyond what a pipeline can be long: as many as there are within.
             Ok(p) if p.hops > longest && route.hops.is_none() => (p.shortest..=longest)

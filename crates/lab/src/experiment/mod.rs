@@ -19,6 +19,7 @@ mod neighbourhood;
 mod network;
 mod overhead;
 mod page;
+mod pipelines;
 mod probe;
 mod report;
 mod row;
@@ -44,6 +45,7 @@ pub use neighbourhood::Neighbourhood;
 pub use network::Network;
 pub use overhead::Overhead;
 pub use page::{page, short, span};
+pub use pipelines::{PipName, Pipelines};
 pub use report::Report;
 pub use row::{csv, Row, Value};
 pub use site::{faithful_survey, Site, Sites};
@@ -90,6 +92,9 @@ pub enum ExperimentError {
     /// A stream could not be run.
     #[error("streams: {0}")]
     Stream(crate::streams::StreamFailure),
+    /// A chain of nodes is not one.
+    #[error(transparent)]
+    Chain(ChainError),
     /// The observer wanted to stop.
     #[error("stopped")]
     Stopped,
@@ -120,6 +125,8 @@ impl From<ChainError> for ExperimentError {
         match error {
             ChainError::Network(error) => Self::Network(error),
             ChainError::Sim(error) => Self::Sim(error),
+            ChainError::Stopped => Self::Stopped,
+            error @ ChainError::Hops { .. } => Self::Chain(error),
         }
     }
 }
@@ -208,6 +215,7 @@ pub fn run(
         Run::ControlLoss(c) => c.rows(seeds, sites, &ticker),
         Run::Network(n) => n.rows(seeds, sites, &ticker),
         Run::Forwarding(f) => f.rows(seeds, sites, &ticker),
+        Run::Pipelines(p) => p.rows(seeds, sites, &ticker),
         Run::Convergecast(c) => c.rows(seeds, sites, &ticker),
         Run::Neighbourhood(n) => n.rows(seeds, sites, &ticker),
         Run::Streams(s) => s.rows(seeds, sites, &ticker),
@@ -250,6 +258,7 @@ impl Run {
             Self::ControlLoss(c) => c.parts(),
             Self::Network(n) => n.parts(),
             Self::Forwarding(f) => f.parts(),
+            Self::Pipelines(p) => p.parts(),
             Self::Convergecast(c) => c.parts(),
             Self::Neighbourhood(n) => n.parts(),
             Self::Streams(s) => s.parts(),

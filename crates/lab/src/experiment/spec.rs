@@ -11,6 +11,7 @@ use super::metric::MetricSpec;
 use super::neighbourhood::Neighbourhood;
 use super::network::Network;
 use super::overhead::Overhead;
+use super::pipelines::Pipelines;
 use super::stages::Stages;
 use super::streams::{StreamBounds, Streams};
 use super::transfers::Transfers;
@@ -74,6 +75,8 @@ pub enum Run {
     Network(Network),
     /// Chains of forwarders.
     Forwarding(ForwardingRuns),
+    /// PIP over chains of nodes, on boards of several kinds.
+    Pipelines(Pipelines),
     /// Strategies against congestion in a convergecast network.
     Convergecast(Box<Convergecast>),
     /// How many nodes hear a transmission, by power.
@@ -98,6 +101,7 @@ impl Run {
             Self::ControlLoss(c) => c.check(),
             Self::Network(n) => n.check(),
             Self::Forwarding(f) => f.check(),
+            Self::Pipelines(p) => p.check(),
             Self::Convergecast(c) => c.check(),
             Self::Neighbourhood(n) => n.check(),
             Self::Streams(s) => s.check(),
@@ -117,6 +121,7 @@ impl Run {
             Self::ControlLoss(c) => c.transfers.testbed = name,
             Self::Network(n) => n.testbed = name,
             Self::Forwarding(f) => f.testbed = name,
+            Self::Pipelines(p) => p.testbed = name,
             Self::Convergecast(c) => c.testbed = name,
             Self::Neighbourhood(n) => n.testbed = name,
             Self::Streams(s) => s.testbed = name,
@@ -140,7 +145,10 @@ impl Run {
             | Self::Forwarding(_) => Some(phy::MAX_PSDU),
             Self::Streams(s) => Some(streams(s.payload)),
             Self::Stages(s) => Some(streams(s.payload)),
-            Self::Convergecast(_) | Self::Neighbourhood(_) | Self::StreamBounds(_) => None,
+            Self::Pipelines(_)
+            | Self::Convergecast(_)
+            | Self::Neighbourhood(_)
+            | Self::StreamBounds(_) => None,
         }
     }
     /// The same with `routes` routes (or links) per seed, where the kind draws any.
@@ -155,6 +163,7 @@ impl Run {
             Self::Network(n) => n.sources = Some(routes),
             Self::Correlation(_)
             | Self::Forwarding(_)
+            | Self::Pipelines(_)
             | Self::Convergecast(_)
             | Self::Neighbourhood(_)
             | Self::Streams(_)
@@ -253,6 +262,7 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "cit/fig5.toml",
     "cit/fig6.toml",
     "cit/routes.toml",
+    "cit/pip.toml",
     "fusion/fig2_5.toml",
     "fusion/fig3_1.toml",
     "fusion/fig5_2.toml",

@@ -354,7 +354,7 @@ impl StreamBounds {
         let board = boards::load(&self.board).map_err(streams::StreamFailure::from)?;
         let radio = Transceiver {
             to_transmit: board.timing.turnaround,
-            to_receive: board.to_receive,
+            to_receive: board.timing.to_receive,
         };
         let (one, two) = bounds(self.data_bytes, self.ack_bytes, radio);
         let mut rows = Vec::new();

@@ -87,6 +87,7 @@ impl<'a> Attribution<'a> {
             rounds,
             requests: self.hops(Kind::Request, &requests),
             nacks: self.hops(Kind::Nack, &nacks),
+            times: Vec::new(),
         }
     }
 

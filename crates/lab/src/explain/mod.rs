@@ -7,6 +7,7 @@
 
 mod attribute;
 mod cause;
+mod forwarded;
 mod layout;
 mod map;
 mod picture;
@@ -15,7 +16,9 @@ mod text;
 
 pub use cause::{Cause, Causes};
 pub use layout::SubGroup;
-pub use map::{HopLoss, LossMap, MapNode, Receiver, RoundLoss, Sender, StageTotal, Totals};
+pub use map::{
+    HopLoss, LossMap, MapNode, NodeTime, Receiver, RoundLoss, Sender, StageTotal, Totals,
+};
 
 use crate::transfer::{Observer, Outcome, Protocol, Session, SessionError, Terms};
 use layout::Layout;
@@ -83,6 +86,9 @@ pub fn fetch(
     terms: &Terms,
     observer: Observer<'_>,
 ) -> Result<(Outcome, Option<Vec<u8>>, LossMap), SessionError> {
+    if protocol == Protocol::Cit {
+        return forwarded::fetch(session, plan, terms, observer);
+    }
     let recorder = Recorder::start(session, plan, protocol, terms);
     let fetched = session.fetch(plan, protocol, terms, observer);
     let map = recorder.finish(session);

@@ -246,6 +246,7 @@ impl LossMap {
             ("NACKs", &self.nacks, 0),
         ]
         .into_iter()
+        .filter(|(_, hops, _)| !hops.is_empty())
         .enumerate()
         {
             let first = hops.first().map(|h| h.stage);

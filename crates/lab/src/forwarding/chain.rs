@@ -75,6 +75,17 @@ pub enum ChainError {
     /// The simulation could not go on.
     #[error("simulation: {0}")]
     Sim(#[from] SimError),
+    /// A pipeline cannot be so long.
+    #[error("a path of {hops} hops: a pipeline has 1 to {most}")]
+    Hops {
+        /// Its hops.
+        hops: usize,
+        /// How many there may be.
+        most: usize,
+    },
+    /// The observer wanted to stop.
+    #[error("stopped")]
+    Stopped,
 }
 
 /// Where chains run.
@@ -134,7 +145,7 @@ pub type Nodes = Network<Forwarder<NoObject>>;
 
 /// The order in which channels are given to hops: far apart from hop to hop, and no two beside each
 /// other among the first eight.
-const SPREAD: [u8; 16] = [
+pub(super) const SPREAD: [u8; 16] = [
     26, 16, 22, 12, 24, 14, 20, 18, 25, 15, 21, 11, 23, 13, 19, 17,
 ];
 
@@ -399,7 +410,7 @@ impl Chain {
 }
 
 /// The channels of `hops` hops, of which `before` have theirs.
-fn assigned(before: usize, hops: usize, channels: Channels) -> Vec<Channel> {
+pub(super) fn assigned(before: usize, hops: usize, channels: Channels) -> Vec<Channel> {
     let nth = |n: usize| Channel::new(SPREAD[n % SPREAD.len()]).unwrap_or(Channel::LAST);
     (before..before + hops)
         .map(|hop| match channels {

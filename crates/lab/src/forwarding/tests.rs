@@ -2,15 +2,17 @@
 
 use super::*;
 use std::sync::Arc;
-use thalweg_engine::Cca;
+use thalweg_engine::{Cca, Passing};
 use thalweg_medium::{chip::CC2420, Environment};
 use thalweg_sim::boards;
-use thalweg_units::{Dbm, Duration};
+use thalweg_units::{Dbm, Duration, NodeId};
+use thalweg_wire::route::PayloadSize;
 
 fn bench(board: &str, nodes: usize) -> Bench {
+    let board = boards::load(board).unwrap().with_one_radio();
     Bench {
-        environment: Arc::new(Environment::full_mesh(nodes, &CC2420, Dbm(-50.0), 1)),
-        board: boards::load(board).unwrap(),
+        environment: Arc::new(Environment::full_mesh(nodes, board.chip, Dbm(-50.0), 1)),
+        board,
         seed: 3,
     }
 }
@@ -236,4 +238,161 @@ fn foreign_frames_between_packets_change_nothing_below_the_highest_rate() {
     })
     .unwrap();
     assert_eq!(got, (0..52).collect::<Vec<_>>());
+}
+
+fn ids(n: usize) -> Vec<NodeId> {
+    (1..=n as u16).map(|n| NodeId::new(n).unwrap()).collect()
+}
+fn carry(
+    board: &str,
+    hops: usize,
+    passing: Passing,
+    payload: u8,
+    packets: usize,
+) -> (f64, PipeTrial) {
+    let bench = bench(board, hops + 1);
+    let payload = PayloadSize::new(payload).unwrap();
+    let pipe = Pipe::line(hops, passing, payload);
+    let object: Vec<u8> = (0..packets * usize::from(payload.bytes()))
+        .map(|n| (n * 31 % 251) as u8)
+        .collect();
+    let ids = ids(hops + 1);
+    let trial = pipe
+        .run(&bench, &ids, &object, &mut |_, _, _| {
+            std::ops::ControlFlow::Continue(())
+        })
+        .unwrap();
+    let period = pipe.cadence(&bench, &ids).unwrap().data_period();
+    (period.as_micros_f64(), trial)
+}
+
+#[test]
+fn pips_schedule_fits_every_board_to_the_microsecond() {
+    for board in ["telosb", "telosb-contiki", "opal", "ideal"] {
+        for passing in [Passing::Copied, Passing::Conditional] {
+            for (hops, payload) in [(1, 118), (2, 118), (5, 118), (11, 100), (3, 20), (3, 1)] {
+                let (period, trial) = carry(board, hops, passing, payload, 60);
+                let which = format!("{board} {passing:?} {hops} {payload} {period}: {trial:?}");
+                assert!(trial.verified, "{which}");
+                // Nothing came too late, so nothing was said twice.
+                assert_eq!(
+                    (trial.refused, trial.rounds, trial.first_round),
+                    (0, 1, 60),
+                    "{which}"
+                );
+                assert_eq!(trial.sent[0], 60, "{which}");
+                // The last packet leaves 59 periods after the first.
+                let least = 59.0 * period;
+                let time = trial.time.as_micros_f64();
+                assert!(
+                    time > least && time < least + 2.5 * period * (hops + 1) as f64,
+                    "{which}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn pip_is_as_slow_as_its_boards_copies_and_cit_takes_them_out() {
+    let raw = |board, passing| {
+        carry(board, 5, passing, 118, 200)
+            .1
+            .raw(PayloadSize::MAX)
+            .kbps()
+    };
+    let of = |board| {
+        (
+            raw(board, Passing::Copied),
+            raw(board, Passing::Conditional),
+        )
+    };
+    let (contiki, opal, glossy) = (of("telosb-contiki"), of("opal"), of("telosb"));
+    assert!((63.0..66.0).contains(&contiki.0), "{contiki:?}");
+    assert!(
+        contiki.1 / contiki.0 > 1.6 && contiki.1 > 104.0,
+        "{contiki:?}"
+    );
+    assert!(
+        (100.0..105.0).contains(&opal.0) && opal.1 > opal.0 * 1.05,
+        "{opal:?}"
+    );
+    // Copies overlap there: holding packets brings nothing but the time to fill the relays.
+    assert!(
+        (glossy.0 - 109.0).abs() < 2.0 && glossy.1 < glossy.0,
+        "{glossy:?}"
+    );
+}
+
+/// Contiki's board with work in the background and tasks that keep interrupts off.
+fn sensing() -> thalweg_sim::Board {
+    let text = include_str!("../../../../boards/telosb-contiki.toml");
+    let text = text.replace("[software]\n", "[software]\natomic_us = 60\n")
+        + "[background]\nevery_us = 8000\ntakes_us = 2500\nswitch_us = 40\n";
+    thalweg_sim::Board::parse("sensing", &text).unwrap()
+}
+
+#[test]
+fn schedules_leave_room_for_context_switches_and_interrupts_that_are_off() {
+    let quiet = bench("telosb-contiki", 5);
+    let busy = Bench {
+        board: sensing(),
+        ..quiet.clone()
+    };
+    let ids = ids(5);
+    let object = vec![7; 60 * 118];
+    for passing in [Passing::Copied, Passing::Conditional] {
+        let pipe = Pipe::line(4, passing, PayloadSize::MAX);
+        let mut observer = |_, _, _| std::ops::ControlFlow::Continue(());
+        let trial = pipe.run(&busy, &ids, &object, &mut observer).unwrap();
+        assert!(trial.verified && trial.rounds == 1, "{trial:?}");
+        assert_eq!(trial.refused, 0, "{trial:?}");
+        let period = |bench| pipe.cadence(bench, &ids).unwrap().data_period();
+        let dearer = period(&busy).as_micros_f64() - period(&quiet).as_micros_f64();
+        assert!((100.0..=200.0 + 1e-6).contains(&dearer), "{dearer}");
+    }
+}
+
+#[test]
+fn a_timeline_shows_what_the_background_gets() {
+    let busy = Bench {
+        board: sensing(),
+        ..bench("telosb-contiki", 3)
+    };
+    let chain = Chain::line(2, Channels::PerHop, ForwardingName::Copying);
+    let timeline = chain
+        .timeline(&busy, Duration::from_millis(16), None)
+        .unwrap();
+    let background: f64 = (timeline.bars.iter())
+        .filter(|b| b.place == 1 && b.activity == "background")
+        .map(|b| b.until_us - b.from_us)
+        .sum();
+    // A share of 2500 / 8000 of 18 ms, give or take a run.
+    assert!((3_000.0..8_200.0).contains(&background), "{background}");
+    assert!(timeline.to_text(100).contains("b background"));
+    assert!(timelines_svg(&[timeline]).contains("background"));
+}
+
+#[test]
+fn a_schedule_that_is_too_tight_costs_time_and_no_packet() {
+    // What is ordered too late is refused and goes in a later slot; what is held too late goes with the
+    // packet after the next.
+    let quick = bench("telosb-contiki", 4);
+    let mut slow = quick.clone();
+    slow.board.timing.load_byte = slow.board.timing.load_byte * 3;
+    let pipe = Pipe::line(3, Passing::Conditional, PayloadSize::MAX);
+    let object: Vec<u8> = (0..80 * 118u32).map(|n| (n % 249) as u8).collect();
+    let mut observer = |_, _, _| std::ops::ControlFlow::Continue(());
+    let (timing, ids) = (quick.board.timing, ids(4));
+    let tight = pipe
+        .run_planned(&slow, &timing, &ids, &object, &mut observer)
+        .unwrap();
+    assert!(tight.verified, "{tight:?}");
+    assert!(tight.refused > 0, "{tight:?}");
+    let fitting = pipe.run(&slow, &ids, &object, &mut observer).unwrap();
+    assert!(
+        fitting.verified && fitting.refused == 0 && fitting.rounds == 1,
+        "{fitting:?}"
+    );
+    assert!(fitting.time < tight.time);
 }

@@ -71,9 +71,10 @@ const fn look(activity: Activity) -> (&'static str, char, &'static str) {
         Activity::Strobe => ("strobe", 's', "#3d5a40"),
         Activity::Retune => ("channel", 'c', "#a3b18a"),
         Activity::Os => ("system", 'o', "#b8b0c8"),
+        Activity::Background => ("background", 'b', "#dde5b6"),
     }
 }
-const ALL: [Activity; 10] = [
+const ALL: [Activity; 11] = [
     Activity::Transmit,
     Activity::Receive,
     Activity::Corrupt,
@@ -84,6 +85,7 @@ const ALL: [Activity; 10] = [
     Activity::Strobe,
     Activity::Retune,
     Activity::Os,
+    Activity::Background,
 ];
 
 /// A row of a node.
@@ -345,11 +347,18 @@ pub fn timelines_svg(timelines: &[Timeline]) -> String {
     );
     let x = |us: f64| LEFT + us / longest * WIDTH;
     let mut at = LEFT;
+    // Most boards do none.
+    let background =
+        (timelines.iter().flat_map(|t| &t.bars)).any(|b| b.kind == Activity::Background);
+    let step = if background { 78.0 } else { 84.0 };
     for kind in ALL {
+        if kind == Activity::Background && !background {
+            continue;
+        }
         let (name, _, colour) = look(kind);
         svg.rect(at, 14.0, 10.0, 10.0, &format!("fill=\"{colour}\""), None);
         svg.text((at + 14.0, 23.0), Anchor::Start, 11.0, INK, name);
-        at += 84.0;
+        at += step;
     }
     let mut top = 40.0;
     for (timeline, height) in timelines.iter().zip(heights) {

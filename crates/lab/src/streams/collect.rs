@@ -155,7 +155,7 @@ pub fn collect(
     // Losses are on links that are there, which is known before anything takes time.
     let lossy = ground.clone().with_losses(&order.losses, psdu)?;
     let radios = match order.carrier {
-        Carrier::Burst | Carrier::Pip => Radios::First,
+        Carrier::Burst | Carrier::Pip(_) => Radios::First,
         Carrier::FastForward(_) | Carrier::P3Dual => Radios::Alternating,
     };
     let (links, survey) = DualLinks::measure(&ground, radios, sink, &mut |band, step| {

@@ -7,7 +7,6 @@ use super::{
 use crate::transfer::{digest, Memory};
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
-use thalweg_engine::Engine;
 use thalweg_planner::streams::StreamPlan;
 use thalweg_protocols::fastforward::{
     Call, Command, End, Event, FastForward, Path, Range, Version, MAX_RANGES, STREAMS,
@@ -394,101 +393,5 @@ fn told(_ground: &Ground, end: Option<End>) -> String {
         Some(End::Silent) => "silent".to_owned(),
         Some(End::Broken { neighbour }) => format!("node {neighbour} does not answer"),
         Some(End::Closed) => "closed".to_owned(),
-    }
-}
-
-/// A path that a protocol without calls carries an object over.
-pub(super) struct Chain<'a> {
-    pub(super) plan: &'a StreamPlan,
-    pub(super) object: &'a [u8],
-    pub(super) terms: &'a Terms,
-    pub(super) air_bytes: u32,
-}
-
-/// A path over which nothing arrives for so long has nothing more to give.
-const PATIENCE: Duration = Duration::from_secs(4);
-
-impl Chain<'_> {
-    pub(super) fn packets(&self) -> usize {
-        let bytes = usize::from(self.terms.payload_bytes.max(1));
-        self.object.len().div_ceil(bytes)
-    }
-
-    /// Lets the source begin with `send` once the nodes are asleep, and sees what arrives, in events of
-    /// the sink that `number` makes packets of.
-    pub(super) fn follow<E: Engine>(
-        &self,
-        net: &mut Network<E>,
-        send: E::Command,
-        observer: Observer<'_>,
-        number: impl Fn(E::Event) -> Option<u16>,
-    ) -> Result<Outcome, StreamFailure> {
-        let nodes = &self.plan.nodes;
-        net.run_until(SimTime::ZERO + BEFORE, |_, _, _| Continue(()))?;
-        let before: Vec<f64> = nodes.iter().map(|n| net.joules(*n)).collect();
-        let begun = net.now();
-        let (source, sink) = (nodes.first().copied(), nodes.last().copied());
-        net.command(source.unwrap_or(0), send);
-        let mut have = vec![false; self.packets()];
-        let (mut repeated, mut received, mut last, mut stopped) = (0, 0u32, begun, false);
-        let deadline = begun + self.terms.deadline;
-        while (received as usize) < have.len() && net.now() < deadline && !stopped {
-            let until = (net.now() + PATIENCE).min(deadline);
-            let (came_before, packets) = (received, have.len() as u32);
-            net.run_until(until, |at, node, event| {
-                let Some(number) = number(event).filter(|_| Some(node) == sink) else {
-                    return Continue(());
-                };
-                match have.get_mut(usize::from(number)) {
-                    Some(have) if !*have => *have = true,
-                    _ => {
-                        repeated += 1;
-                        return Continue(());
-                    }
-                }
-                received += 1;
-                last = at;
-                let bits = f64::from(received) * f64::from(self.air_bytes) * 8.0;
-                let progress = Progress {
-                    received,
-                    packets,
-                    kbps: bits / 1e3 / at.since(begun).as_secs_f64().max(1e-9),
-                };
-                if received % 16 == 0 && observer(progress).is_break() {
-                    stopped = true;
-                }
-                match received == packets || stopped {
-                    true => Break(()),
-                    false => Continue(()),
-                }
-            })?;
-            if received == came_before {
-                break;
-            }
-        }
-        if stopped {
-            return Err(StreamFailure::Stopped);
-        }
-        let joules = (nodes.iter().zip(before))
-            .map(|(n, b)| net.joules(*n) - b)
-            .sum();
-        let end = match received as usize == have.len() {
-            true => "complete",
-            false => "silent",
-        };
-        Ok(Outcome {
-            packets: have.len() as u32,
-            received,
-            repeated,
-            air_bytes: self.air_bytes,
-            seconds: last.since(begun).as_secs_f64(),
-            setup_seconds: 0.0,
-            rounds: 1,
-            end: end.to_owned(),
-            source_end: "complete".to_owned(),
-            verified: false,
-            joules,
-            links: Vec::new(),
-        })
     }
 }

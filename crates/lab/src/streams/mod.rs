@@ -11,6 +11,7 @@ mod collect;
 mod dual;
 mod explain;
 mod ground;
+mod one_radio;
 mod outcome;
 mod p3dual;
 mod pip;
@@ -27,7 +28,7 @@ pub use p3dual::{run_stages, Pace, StagesOutcome};
 pub use survey::{DualLinks, DualSurveyCost, SurveyObserver};
 pub use timeline::timeline;
 
-use crate::forwarding::SpanLog;
+use crate::forwarding::{ChainError, SpanLog};
 use crate::testbed::LossError;
 use crate::transfer::SessionError;
 use serde::Deserialize;
@@ -64,6 +65,9 @@ pub enum StreamFailure {
     /// The simulator could not be set up.
     #[error("simulation: {0}")]
     Network(#[from] NetworkError),
+    /// A path is none.
+    #[error(transparent)]
+    Path(ChainError),
     /// A board's file.
     #[error(transparent)]
     Board(#[from] thalweg_sim::BoardError),
@@ -89,8 +93,19 @@ impl StreamFailure {
     pub const fn is_input(&self) -> bool {
         matches!(
             self,
-            Self::Unfit { .. } | Self::Loss(_) | Self::Plan(_) | Self::Board(_)
+            Self::Unfit { .. } | Self::Loss(_) | Self::Plan(_) | Self::Path(_) | Self::Board(_)
         )
+    }
+}
+
+impl From<ChainError> for StreamFailure {
+    fn from(error: ChainError) -> Self {
+        match error {
+            ChainError::Network(error) => Self::Network(error),
+            ChainError::Sim(error) => Self::Sim(error),
+            ChainError::Stopped => Self::Stopped,
+            error @ ChainError::Hops { .. } => Self::Path(error),
+        }
     }
 }
 
@@ -113,10 +128,29 @@ pub enum Carrier {
     FastForward(Version),
     /// Burst forwarding over the first radio (LPHT).
     Burst,
-    /// PIP's slots over one radio, with the copying stack that it was published on.
-    Pip,
+    /// PIP over one radio.
+    Pip(PipBoard),
     /// P3 over two radios, called over the air; over a plan's one path where nobody asks for more.
     P3Dual,
+}
+
+/// Where PIP runs. Its slots are the board's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PipBoard {
+    /// A CC2420 behind the copying driver of an operating system, as PIP was published: 63 kbit/s.
+    Contiki,
+    /// The 2.4 GHz radio of an Opal, whose bus is five times as fast.
+    Opal,
+}
+
+impl PipBoard {
+    /// Its board's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Contiki => "telosb-contiki",
+            Self::Opal => "opal",
+        }
+    }
 }
 
 impl TryFrom<String> for Carrier {
@@ -134,13 +168,14 @@ impl TryFrom<String> for Carrier {
 
 impl Carrier {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::FastForward(Version::Full),
         Self::FastForward(Version::Window),
         Self::FastForward(Version::NoBackPressure),
         Self::FastForward(Version::NoAck),
         Self::Burst,
-        Self::Pip,
+        Self::Pip(PipBoard::Contiki),
+        Self::Pip(PipBoard::Opal),
         Self::P3Dual,
     ];
     /// Its name in files, rows and tables.
@@ -151,7 +186,8 @@ impl Carrier {
             Self::FastForward(Version::NoBackPressure) => "fastforward-nobp",
             Self::FastForward(Version::NoAck) => "fastforward-noack",
             Self::Burst => "lpht",
-            Self::Pip => "pip",
+            Self::Pip(PipBoard::Contiki) => "pip",
+            Self::Pip(PipBoard::Opal) => "pip-opal",
             Self::P3Dual => "p3-dual",
         }
     }
@@ -301,7 +337,7 @@ fn run_before(
             run.go(plans, seed, observer, onlookers)
         }
         Carrier::Burst => burst::run(ground, plans, terms, seed, observer, onlookers),
-        Carrier::Pip => pip::run(ground, plans, terms, seed, observer),
+        Carrier::Pip(board) => pip::run(ground, plans, terms, board, seed, observer),
         Carrier::P3Dual => {
             let mut outcomes = Vec::new();
             for (plan, object) in plans {

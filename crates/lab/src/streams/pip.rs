@@ -1,155 +1,120 @@
-//! PIP on the boards and with the software that it was published on: one CC2420, one copy in and one
-//! out per hop.
+//! PIP on one radio of each node: its own engine, slots and rounds of repair, on the board that it was
+//! published on or on an Opal's first radio.
 //!
-//! A packet takes two of PIP's slots at every relay, one to come in and one to go out. What a slot must
-//! hold follows from the board: half of reading, passing up, writing, strobing and twice a frame's time
-//! on the air. Sources are paced by it; channels differ from hop to hop. PIP's rounds of repair are
-//! left out, as the paper compares throughput. Tests: `crates/lab/tests/streams/`.
+//! A packet takes two of PIP's slots at every relay, one to come in and one to go out; how long they are
+//! follows from the board (`thalweg_engine::BoardTiming::relaying`). Channels differ from hop to hop.
+//! That nodes know their part is given. Tests: `crates/lab/tests/streams/`, `crate::forwarding`.
 
-use super::dual::Chain;
 use super::ground::Links;
-use super::{Ground, LinkReport, Observer, Outcome, StreamFailure, Terms};
-use crate::transfer::Memory;
+use super::one_radio::OneRadio;
+use super::{Ground, Observer, Outcome, PipBoard, Progress, StreamFailure, Terms};
+use crate::forwarding::{Bench, Pipe};
 use std::sync::Arc;
-use thalweg_engine::Cca;
-use thalweg_medium::Environment;
+use thalweg_engine::Passing;
+use thalweg_medium::{EarId, Environment};
 use thalweg_planner::streams::StreamPlan;
-use thalweg_protocols::forward::{
-    Command, Config, Event, Exits, Forwarder, Forwarding, Origin, Role,
-};
-use thalweg_sim::{boards, Board, Network};
-use thalweg_units::{Channel, Duration, NodeId};
-use thalweg_wire::{forward, phy};
+use thalweg_protocols::pipeline::End;
+use thalweg_sim::{boards, Board};
+use thalweg_units::{Duration, NodeId};
+use thalweg_wire::route::PayloadSize;
+use thalweg_wire::{phy, pipeline};
 
+/// Runs each plan alone, one after the other.
 pub(super) fn run(
     ground: &Ground,
     plans: &[(StreamPlan, Vec<u8>)],
     terms: &Terms,
+    board: PipBoard,
     seed: u64,
     observer: Observer<'_>,
 ) -> Result<Vec<Outcome>, StreamFailure> {
-    let board = boards::load("telosb-contiki")?;
-    let unfit = || StreamFailure::Unfit {
+    let unfit = |why: &str| StreamFailure::Unfit {
         testbed: ground.testbed.name.clone(),
-        why: "PIP's boards are simulated where nodes are placed".to_owned(),
+        why: why.to_owned(),
     };
-    let mut environment = (ground.testbed)
-        .realise_with(board.chip, ground.seed)
-        .ok_or_else(unfit)?;
-    let psdu = forward::HEADER_BYTES + usize::from(terms.payload_bytes) + phy::FCS_BYTES;
-    for loss in ground.losses() {
-        let ear = |id: NodeId| {
-            ground
-                .testbed
-                .index_of(id)
-                .map(|n| thalweg_medium::EarId(n as u32))
-        };
-        if let (Some(from), Some(to)) = (ear(loss.from), ear(loss.to)) {
-            environment = environment.with_loss(from, to, loss.share, psdu);
-        }
-    }
-    let environment = Arc::new(environment);
+    let board = boards::load(board.name())?.with_one_radio();
+    let payload = PayloadSize::new(terms.payload_bytes);
+    let payload = payload.ok_or_else(|| unfit("PIP's packets carry 1 to 118 bytes"))?;
+    let environment = site(ground, &board, payload)
+        .ok_or_else(|| unfit("PIP's boards are simulated where nodes are placed"))?;
+    let bench = Bench {
+        environment: Arc::new(environment),
+        board,
+        seed,
+    };
+    let known = Links::of(
+        &bench.environment,
+        ground.testbed.len(),
+        std::slice::from_ref(&bench.board),
+    );
     let mut outcomes = Vec::new();
     for (plan, object) in plans {
-        let site = (ground, environment.clone(), &board);
-        outcomes.push(one(site, plan, object, terms, seed, observer)?);
+        let path = OneRadio::new(ground, (plan, object), terms, &known);
+        outcomes.push(one(&bench, &path, payload, observer)?);
     }
     Ok(outcomes)
 }
 
-/// The length of two slots: from one packet of a relay to its next.
-pub(super) fn two_slots(board: &Board, payload_bytes: u8) -> Duration {
-    let bytes = forward::HEADER_BYTES + usize::from(payload_bytes);
-    let (timing, air) = (board.timing, phy::air_time(bytes));
-    let costs = match board.software {
-        thalweg_sim::Software::Serial(costs) => costs,
-        thalweg_sim::Software::Overlapped => thalweg_sim::Costs::NOTHING,
-    };
-    let read = costs.read_base + costs.read_byte * bytes as u64;
-    let write = timing.load_base + timing.load_byte * bytes as u64;
-    // In, read, up, written, strobed, out, and back on the channel before.
-    let software = timing.event_latency + read + costs.os + write + costs.strobe;
-    air * 2 + software + timing.turnaround * 2 + costs.retune * 2
+/// The testbed's site with the radios of `board`, injected losses included.
+fn site(ground: &Ground, board: &Board, payload: PayloadSize) -> Option<Environment> {
+    let mut environment = ground.testbed.realise_with(board.chip, ground.seed)?;
+    let psdu = pipeline::HEADER_BYTES + usize::from(payload.bytes()) + phy::FCS_BYTES;
+    let ear = |id: NodeId| ground.testbed.index_of(id).map(|n| EarId(n as u32));
+    for loss in ground.losses() {
+        if let (Some(from), Some(to)) = (ear(loss.from), ear(loss.to)) {
+            environment = environment.with_loss(from, to, loss.share, psdu);
+        }
+    }
+    Some(environment)
 }
 
 fn one(
-    (ground, environment, board): (&Ground, Arc<Environment>, &Board),
-    plan: &StreamPlan,
-    object: &[u8],
-    terms: &Terms,
-    seed: u64,
+    bench: &Bench,
+    path: &OneRadio<'_>,
+    payload: PayloadSize,
     observer: Observer<'_>,
 ) -> Result<Outcome, StreamFailure> {
-    let ids: Vec<NodeId> = ground.testbed.nodes.iter().map(|n| n.id).collect();
-    let engines = (ids.iter())
-        .map(|id| Forwarder::new(*id, Memory::default()))
-        .collect();
-    let site = environment.clone();
-    let mut net = Network::new(site, std::slice::from_ref(board), engines, seed)?;
-    let known = Links::of(&environment, ids.len(), std::slice::from_ref(board));
-    let channels = ground.on_one_radio(plan, &known);
-    let own = |hop: usize| {
-        let link = hop.checked_sub(1).and_then(|link| channels.get(link));
-        link.copied().unwrap_or(Channel::LAST)
+    let pipe = Pipe {
+        nodes: path.plan.nodes.clone(),
+        channels: path.channels().to_vec(),
+        passing: Passing::Copied,
+        payload,
     };
-    let hops = plan.nodes.len().saturating_sub(1);
-    for (hop, node) in plan.nodes.iter().enumerate() {
-        let before = hop.checked_sub(1).and_then(|h| plan.nodes.get(h));
-        let config = Config {
-            role: match hop {
-                0 => Role::End,
-                h if h == hops => Role::End,
-                _ => Role::Relay,
-            },
-            previous: [before.map(|n| ids[*n]), None],
-            origin: Origin::Header,
-            listen: own(hop),
-            exits: Exits::One(own(hop + 1)),
-            forwarding: Forwarding::Copying,
-            cca: Cca::Skip,
-            hold: Duration::from_secs(1),
-            payload_bytes: terms.payload_bytes,
-        };
-        net.command(*node, Command::Join(config));
-    }
-    let source = plan.nodes.first().copied().unwrap_or(0);
-    let store = net.engine_mut(source).store_mut();
-    store.offer(Arc::from(object));
-    let air = phy::air_time(forward::HEADER_BYTES + usize::from(terms.payload_bytes));
-    let chain = Chain {
-        plan,
-        object,
-        terms,
-        air_bytes: (air.as_nanos() / phy::BYTE.as_nanos()) as u32,
-    };
-    let send = Command::Send {
-        first: 0,
-        packets: chain.packets() as u16,
-        payload_bytes: terms.payload_bytes,
-        after: Duration::ZERO,
-        interval: two_slots(board, terms.payload_bytes),
-    };
-    let mut outcome = chain.follow(&mut net, send, observer, |event| match event {
-        Event::Received { number, .. } => Some(number),
-        Event::Dropped { .. } | Event::SentAll => None,
-    })?;
-    let sink = plan.nodes.last().copied().unwrap_or(0);
-    let bytes = net.engine_mut(sink).store_mut().take(object.len());
-    outcome.verified = bytes == object;
-    outcome.links = (plan.nodes.windows(2).enumerate())
-        .map(|(hop, pair)| LinkReport {
-            from: ids[pair[0]].get(),
-            to: ids[pair[1]].get(),
-            on: format!("2.4G:{}", own(hop + 1)),
-            sent: 0,
-            retransmissions: 0,
-            unacknowledged: 0,
-            overflows: 0,
-            withheld: 0,
-            duplicates: 0,
-            queue_peak: 0,
-            queue_mean: 0.0,
+    let mpdu = pipeline::HEADER_BYTES + usize::from(payload.bytes());
+    let air_bytes = (phy::air_time(mpdu).as_nanos() / phy::BYTE.as_nanos()) as u32;
+    let mut told = |received: u32, packets: u32, time: Duration| {
+        let bits = f64::from(received) * f64::from(air_bytes) * 8.0;
+        observer(Progress {
+            received,
+            packets,
+            kbps: bits / 1e3 / time.as_secs_f64().max(1e-9),
         })
-        .collect();
-    Ok(outcome)
+    };
+    let trial = pipe.run(bench, &path.ids, path.object, &mut told)?;
+    let end = |end: Option<End>| match end {
+        Some(End::Complete) => "complete",
+        Some(End::Released) => "released",
+        Some(End::GaveUp) => "gave up",
+        Some(_) | None => "silent",
+    };
+    Ok(Outcome {
+        packets: trial.packets,
+        received: trial.received,
+        repeated: 0,
+        air_bytes,
+        seconds: trial.time.as_secs_f64(),
+        setup_seconds: 0.0,
+        rounds: trial.rounds,
+        end: end(trial.sink_end).to_owned(),
+        source_end: end(trial.source_end).to_owned(),
+        verified: trial.verified,
+        joules: trial.joules,
+        links: path.links(|hop, report| {
+            report.sent = trial.sent.get(hop).copied().unwrap_or(0);
+            if hop == 0 {
+                report.retransmissions = report.sent.saturating_sub(trial.packets);
+                report.sent -= report.retransmissions;
+            }
+        }),
+    })
 }

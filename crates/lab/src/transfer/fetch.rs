@@ -26,6 +26,8 @@ pub enum Protocol {
     Pip,
     /// Over one of them, its channels changing every two cycles.
     PipHopping,
+    /// Over one of them, each packet sent on when the next comes in.
+    PipCit,
     /// Over one of them, forwarded by conditional immediate transmission; see `forwarded.rs`.
     Cit,
 }
@@ -37,6 +39,7 @@ impl Protocol {
             Self::P3 => "p3",
             Self::Pip => "pip",
             Self::PipHopping => "pip-hopping",
+            Self::PipCit => "pip-cit",
             Self::Cit => "cit",
         }
     }
@@ -128,7 +131,7 @@ impl Session {
         observer: Observer<'_>,
     ) -> Result<(Outcome, Option<Vec<u8>>), SessionError> {
         if protocol == Protocol::Cit {
-            return self.forward(plan, terms, observer);
+            return self.forward(plan, terms, observer, None);
         }
         let active = active_nodes(plan, protocol);
         let mut log = Log::new(self.cycle(terms));
@@ -176,6 +179,7 @@ impl Session {
             Protocol::P3 => Scheme::P3,
             Protocol::Pip | Protocol::Cit => Scheme::Pip(Hopping::Fixed),
             Protocol::PipHopping => Scheme::Pip(Hopping::EveryCyclePair),
+            Protocol::PipCit => Scheme::PipCit,
         };
         let (source, sink) = (self.ids[plan.source], self.ids[plan.sink]);
         let mut route = Route::new(self.transfers, source, sink, scheme, channels);
@@ -204,7 +208,7 @@ impl Session {
                         })
                     })
             }
-            Protocol::Pip | Protocol::PipHopping | Protocol::Cit => {
+            Protocol::Pip | Protocol::PipHopping | Protocol::PipCit | Protocol::Cit => {
                 let relays = &plan.pip.path[1..plan.pip.path.len() - 1];
                 relays.iter().enumerate().try_for_each(|(at, node)| {
                     let group = Group::Odd;
@@ -350,6 +354,8 @@ fn active_nodes(plan: &Plan, protocol: Protocol) -> Vec<usize> {
             .into_iter()
             .map(|(node, _)| node)
             .collect(),
-        Protocol::Pip | Protocol::PipHopping | Protocol::Cit => plan.pip.path.clone(),
+        Protocol::Pip | Protocol::PipHopping | Protocol::PipCit | Protocol::Cit => {
+            plan.pip.path.clone()
+        }
     }
 }

@@ -12,6 +12,7 @@ use super::report::Outcome;
 use super::session::{Observer, Session, SessionError, Step};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow::{Break, Continue};
+use std::sync::{Arc, Mutex, PoisonError};
 use thalweg_engine::Cca;
 use thalweg_medium::random::derive;
 use thalweg_planner::Plan;
@@ -19,7 +20,7 @@ use thalweg_protocols::forward::{
     Command, Config, Event, Exits, Forwarder, Forwarding, Origin, Role,
 };
 use thalweg_protocols::object::{NoObject, ObjectInfo, ObjectStore};
-use thalweg_sim::Network;
+use thalweg_sim::{AirHook, Capture, CaptureError, Captured, Network, SimError, SpanHook};
 use thalweg_units::{BitRate, Channel, Duration, NodeId, SimTime};
 use thalweg_wire::forward::{HEADER_BYTES, MAX_PAYLOAD};
 
@@ -58,13 +59,60 @@ struct Path<'a> {
     channels: &'a [Channel],
     ids: &'a [NodeId],
     interval: Duration,
+    turns: Option<TurnHook>,
+    round: u32,
 }
 
 /// Which way packets go.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// To the sink.
     Down,
+    /// Reports, to the source.
     Back,
+}
+
+/// Told which way packets begin to go, in which round (from 1), and at what interval.
+pub(crate) type TurnHook = Box<dyn FnMut(Way, u32, Duration) + Send>;
+
+/// Who looks on at the forwarding nodes of a path.
+pub(crate) struct Onlooker {
+    /// Told of the frames on the air.
+    pub(crate) air: AirHook,
+    /// Told what radios and microcontrollers do.
+    pub(crate) spans: SpanHook,
+    /// Told when packets begin to go a way.
+    pub(crate) turns: TurnHook,
+}
+
+/// A capture whose clock is ahead of the network's that it is lent to.
+struct Lent {
+    to: Arc<Mutex<Option<Box<dyn Capture>>>>,
+    ahead: Duration,
+}
+
+impl Lent {
+    fn with<T>(
+        &self,
+        f: impl FnOnce(&mut dyn Capture) -> Result<T, CaptureError>,
+    ) -> Result<(), CaptureError> {
+        let mut to = self.to.lock().unwrap_or_else(PoisonError::into_inner);
+        to.as_mut().map_or(Ok(()), |to| f(to.as_mut()).map(|_| ()))
+    }
+}
+
+impl Capture for Lent {
+    fn frame(&mut self, frame: &Captured<'_>) -> Result<(), CaptureError> {
+        let shifted = Captured {
+            sfd: frame.sfd + self.ahead,
+            end: frame.end + self.ahead,
+            ..*frame
+        };
+        self.with(|to| to.frame(&shifted))
+    }
+    fn flush(&mut self) -> Result<(), CaptureError> {
+        self.with(|to| to.flush())
+    }
 }
 
 impl Path<'_> {
@@ -106,6 +154,9 @@ impl Path<'_> {
                 payload_bytes: MAX_PAYLOAD as u8,
             };
             self.net.command(*node, Command::Join(config));
+        }
+        if let Some(turns) = &mut self.turns {
+            turns(way, self.round, self.interval);
         }
         let settled = self.net.now() + Duration::from_millis(20);
         self.net.run_until(settled, |_, _, _| Continue(()))?;
@@ -170,14 +221,16 @@ impl Path<'_> {
 
 impl Session {
     /// Fetches the object that the plan's source offers with CIT, over the path that PIP would take.
+    /// What is on the air goes to the session's capture.
     ///
     /// # Errors
     /// [`SessionError`].
-    pub(super) fn forward(
+    pub(crate) fn forward(
         &mut self,
         plan: &Plan,
         terms: &Terms,
         observer: Observer<'_>,
+        onlooker: Option<Onlooker>,
     ) -> Result<(Outcome, Option<Vec<u8>>), SessionError> {
         self.transfers = self.transfers.wrapping_add(1);
         let store = self.net.engine(plan.source).pipeline().store();
@@ -206,7 +259,29 @@ impl Session {
             channels: &plan.channels[skipped..],
             ids: &ids,
             interval: (frame + self.board.timing.relay_gap()) * 2,
+            turns: None,
+            round: 0,
         };
+        if let Some(Onlooker { air, spans, turns }) = onlooker {
+            path.net.watch(nodes, air);
+            path.net.spans(Some(spans));
+            path.turns = Some(turns);
+        }
+        let lent = Arc::new(Mutex::new(self.net.take_capture()));
+        if lent
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_some()
+        {
+            let ahead = self.net.now().since(SimTime::ZERO);
+            let lent = Lent {
+                to: lent.clone(),
+                ahead,
+            };
+            path.net
+                .capture(Some(Box::new(lent)))
+                .map_err(SimError::from)?;
+        }
         let (source, sink) = (plan.source, plan.sink);
         path.net.engine_mut(source).store_mut().out = object.clone();
         let mut missing: Vec<u16> = (0..packets).collect();
@@ -215,6 +290,7 @@ impl Session {
         let start = path.net.now();
         let stuck = loop {
             rounds += 1;
+            path.round = rounds;
             sent += missing.len() as u64;
             path.join(Way::Down)?;
             let lacking = missing.len() as u32;
@@ -294,6 +370,8 @@ impl Session {
         let passed = path.net.now().since(SimTime::ZERO);
         let until = self.net.now() + passed;
         self.net.run_until(until, |_, _, _| Continue(()))?;
+        let capture = lent.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.net.capture(capture).map_err(SimError::from)?;
         Ok((outcome, verified.then_some(bytes)))
     }
 }

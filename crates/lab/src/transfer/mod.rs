@@ -10,6 +10,7 @@ mod session;
 mod survey;
 
 pub use fetch::{Protocol, Terms};
+pub(crate) use forwarded::{Onlooker, Way};
 pub use object::{digest, Memory};
 pub use report::Outcome;
 pub use session::{Node, Observer, Session, SessionError, Step, MAX_NODES};

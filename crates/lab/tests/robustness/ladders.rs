@@ -83,6 +83,7 @@ fn every_number_of_hops_on_one_ideal_path() {
             (Protocol::P3, 1),
             (Protocol::Pip, 2),
             (Protocol::PipHopping, 3),
+            (Protocol::PipCit, 4),
         ] {
             let outcome = fetch(
                 &mut session,

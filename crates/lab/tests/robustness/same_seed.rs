@@ -47,7 +47,12 @@ fn run(seed: u64) -> (String, Vec<u8>) {
         .survey(ladder.sink(), Survey::of(channels), &mut note)
         .unwrap();
     log.push_str(&format!("{:?}\n", surveyed.links));
-    for protocol in [Protocol::P3, Protocol::Pip, Protocol::PipHopping] {
+    for protocol in [
+        Protocol::P3,
+        Protocol::Pip,
+        Protocol::PipHopping,
+        Protocol::PipCit,
+    ] {
         let outcome = fetch(
             &mut session,
             &ladder.plan(),

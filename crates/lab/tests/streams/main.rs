@@ -11,7 +11,7 @@ mod survey;
 
 use std::ops::ControlFlow::Continue;
 use std::sync::Arc;
-use thalweg_lab::streams::{run, Carrier, Ground, Outcome, Terms, Version};
+use thalweg_lab::streams::{run, Carrier, Ground, Outcome, PipBoard, Terms, Version};
 use thalweg_lab::testbed::Testbed;
 use thalweg_planner::streams::StreamPlan;
 

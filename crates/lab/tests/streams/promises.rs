@@ -66,7 +66,7 @@ fn no_stream_is_faster_than_its_bound() {
     let board = &ground.board;
     let radio = Transceiver {
         to_transmit: board.timing.turnaround,
-        to_receive: board.to_receive,
+        to_receive: board.timing.to_receive,
     };
     let (_, acked) = bounds(122, 11, radio);
     let unacked = 122.0 * 8.0 / (3904.0 + 17.0) * 1e3;

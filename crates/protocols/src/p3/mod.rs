@@ -10,6 +10,7 @@ pub use learning::{Directive, Listener, Ranks, Speaker};
 pub use threshold::{Threshold, MIN_SAMPLE};
 
 use crate::pipeline::{GiveUp, Policy};
+use thalweg_engine::Passing;
 use thalweg_units::Duration;
 use thalweg_wire::pipeline::Group;
 use thalweg_wire::route::{Groups, Hopping};
@@ -21,6 +22,7 @@ pub const fn policy() -> Policy {
         give_up: GiveUp::OnInactivity,
         threshold: None,
         hopping: Hopping::Fixed,
+        passing: Passing::Copied,
         inactivity: Duration::from_secs(3),
         linger: Duration::from_secs(1),
         deadline: Duration::from_secs(600),

@@ -1,11 +1,12 @@
 //! What a pipeline wants of its radio and has not been polled for yet, and which answer is whose.
 //!
 //! Invariant: at most one mode change and one transmission wait at a time, and only the answer of
-//! the last transmission ordered counts. Frames are always streamed (P3, section IV-G: the copy
-//! into the radio's memory runs along with the transmission).
+//! the last transmission ordered counts. Frames are streamed (P3, section IV-G: the copy into the
+//! radio's memory runs along with the transmission), or loaded and held there until a frame comes in
+//! that begins as asked (CIT, section 4).
 
 use core::ops::RangeInclusive;
-use thalweg_engine::{Cca, OpId, RadioEvent, RadioOp, Refusal, Request, When};
+use thalweg_engine::{Cca, Condition, OpId, RadioEvent, RadioOp, Refusal, Request, TxSlot, When};
 use thalweg_units::{Channel, Instant};
 use thalweg_wire::FrameBuf;
 
@@ -27,23 +28,52 @@ enum Mode {
     Sleep,
 }
 
+/// What a reception must begin with to send what is held: these bytes, so far into the frame.
+pub(super) type Trigger = (u8, [u8; 1]);
+
+/// What is still to be said of a frame that is to be held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hold {
+    Load(Channel, Trigger),
+    Wait(Channel, Trigger),
+}
+
+/// What becomes of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// It is loaded, and goes out as soon as a frame comes in that meets the trigger.
+    Hold(Channel, Trigger),
+    /// It is streamed.
+    Send(Channel, When),
+}
+
 /// Orders to the radio.
 #[derive(Debug)]
 pub(super) struct Air {
     mode: Option<Mode>,
     transmit: Option<(Channel, When)>,
+    hold: Option<Hold>,
+    /// What follows the frame that is held.
+    next: Option<Order>,
+    /// Of whichever was ordered or is to follow: there is one at a time, and the latest counts.
     frame: FrameBuf,
     last_id: OpId,
     current: Option<OpId>,
+    held: Option<OpId>,
+    trigger: [u8; 1],
 }
 
 impl Air {
     pub(super) const IDLE: Self = Self {
         mode: None,
         transmit: None,
+        hold: None,
+        next: None,
         frame: FrameBuf::EMPTY,
         last_id: OpId(0),
         current: None,
+        held: None,
+        trigger: [0],
     };
 
     pub(super) fn listen(&mut self, channel: Channel, head_bytes: u8) {
@@ -61,13 +91,40 @@ impl Air {
         };
     }
     pub(super) fn transmit(&mut self, frame: FrameBuf, channel: Channel, when: When) {
+        self.order(frame, Order::Send(channel, when));
+    }
+    /// Gives `frame` to the radio.
+    pub(super) fn order(&mut self, frame: FrameBuf, order: Order) {
         self.frame = frame;
-        self.transmit = Some((channel, when));
-        self.current = None;
+        self.next = Some(order);
+        self.go_on();
+    }
+    /// Keeps `frame` until [`Air::go_on`].
+    pub(super) fn keep(&mut self, frame: FrameBuf, order: Order) {
+        self.frame = frame;
+        self.next = Some(order);
+    }
+    /// What is kept.
+    pub(super) const fn kept(&self) -> Option<Order> {
+        self.next
+    }
+    /// Gives the radio what is kept.
+    pub(super) fn go_on(&mut self) {
+        match self.next.take() {
+            Some(Order::Send(channel, when)) => {
+                self.transmit = Some((channel, when));
+                self.current = None;
+            }
+            Some(Order::Hold(channel, trigger)) => {
+                self.hold = Some(Hold::Load(channel, trigger));
+                self.held = None;
+            }
+            None => {}
+        }
     }
 
     pub(super) fn wants_radio(&self) -> bool {
-        self.mode.is_some() || self.transmit.is_some()
+        self.mode.is_some() || self.transmit.is_some() || self.hold.is_some()
     }
 
     pub(super) fn poll(&mut self) -> Option<Request<'_>> {
@@ -86,6 +143,30 @@ impl Air {
             };
             return Some(Request::new(id, op));
         }
+        let slot = TxSlot(0);
+        match self.hold.take() {
+            Some(Hold::Load(channel, trigger)) => {
+                self.last_id = id;
+                self.hold = Some(Hold::Wait(channel, trigger));
+                let mpdu = &self.frame;
+                return Some(Request::new(id, RadioOp::Load { slot, mpdu }));
+            }
+            Some(Hold::Wait(channel, (offset, bytes))) => {
+                (self.last_id, self.held) = (id, Some(id));
+                self.trigger = bytes;
+                let op = RadioOp::Conditional {
+                    slot,
+                    condition: Condition {
+                        offset,
+                        bytes: &self.trigger,
+                    },
+                    channel,
+                    cca: Cca::Skip,
+                };
+                return Some(Request::new(id, op));
+            }
+            None => {}
+        }
         let (channel, when) = self.transmit.take()?;
         (self.last_id, self.current) = (id, Some(id));
         let op = RadioOp::Stream {
@@ -99,15 +180,24 @@ impl Air {
 
     /// The answer in `event` to the last transmission ordered.
     pub(super) fn answer(&mut self, event: &RadioEvent<'_>) -> Option<TxAnswer> {
-        if event.answers().is_none() || event.answers() != self.current {
-            return None;
-        }
-        let answer = match event {
-            RadioEvent::Sent { sfd, .. } => TxAnswer::Sent(*sfd),
-            RadioEvent::Refused { why, .. } => TxAnswer::Refused(*why),
-            _ => return None,
-        };
-        self.current = None;
-        Some(answer)
+        answered(&mut self.current, event)
     }
+    /// The answer in `event` to the frame that was held last.
+    pub(super) fn held_answer(&mut self, event: &RadioEvent<'_>) -> Option<TxAnswer> {
+        answered(&mut self.held, event)
+    }
+}
+
+/// What `event` says of the operation `of`, which is then over.
+fn answered(of: &mut Option<OpId>, event: &RadioEvent<'_>) -> Option<TxAnswer> {
+    if event.answers().is_none() || event.answers() != *of {
+        return None;
+    }
+    let answer = match event {
+        RadioEvent::Sent { sfd, .. } => TxAnswer::Sent(*sfd),
+        RadioEvent::Refused { why, .. } => TxAnswer::Refused(*why),
+        _ => return None,
+    };
+    *of = None;
+    Some(answer)
 }

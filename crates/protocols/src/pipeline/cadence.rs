@@ -1,12 +1,14 @@
 //! When frames follow one another: the arithmetic that all stages share.
 //!
-//! A slot is a frame's air time and the relay gap; SFDs of one sender are whole slots apart. All
-//! times are between SFDs. The symbols: T_c, data slot; tau_r, request slot; tau_n, NACK slot;
-//! s, slots from one frame to the next of the same sender (1, or 2 where relays cannot receive
-//! while they send); c, copies of a control frame, one per group.
+//! A slot is a frame's air time and the pause until it goes out again; SFDs of one sender are a
+//! period apart. All times are between SFDs. The symbols: T_c, data slot; tau_r, request slot; tau_n,
+//! NACK slot; s, slots from one frame to the next of the same sender where slots are alike (1, or 2
+//! where relays cannot receive while they send); c, copies of a control frame, one per group. The
+//! pauses are the board's ([`BoardTiming::relaying`]); where its software overlaps with the air, all
+//! are the relay gap.
 
 use super::session::Session;
-use thalweg_engine::BoardTiming;
+use thalweg_engine::{BoardTiming, Passing};
 use thalweg_units::Duration;
 use thalweg_wire::phy::{air_time, SFD_OFFSET};
 use thalweg_wire::pipeline::{NACK_BODY_BYTES, REQUEST_BODY_BYTES};
@@ -20,8 +22,14 @@ const MIN_NACK_BODY: usize = 32;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cadence {
     hops: u8,
-    /// Between a frame's last byte in and the first preamble symbol out.
+    /// Between a frame's last byte in and the first preamble symbol out, where it is copied.
     gap: Duration,
+    /// Between its last byte out and the next frame in.
+    back: Duration,
+    /// Between two frames of a node whose neighbour does not relay them.
+    alone: Duration,
+    /// Of packets that wait in relays for the next one.
+    held: Option<Held>,
     /// Bytes of a data frame.
     data_bytes: usize,
     /// Bytes of a request.
@@ -38,6 +46,19 @@ pub struct Cadence {
     stride: u8,
     /// c.
     copies: u8,
+}
+
+/// What differs where each packet waits in relays until the next has come in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Held {
+    /// From one packet to the next of the same sender.
+    period: Duration,
+    /// Between the last byte of a request in and its first preamble symbol out: first goes what is
+    /// held, and the request follows as the next packet would.
+    request_gap: Duration,
+    /// How much later than a packet a request begins, so that it does not end sooner: its end sends
+    /// on what is held, and the stage after must have passed on the packet before that.
+    shorter_by: Duration,
 }
 
 /// The NACKs of a transfer.
@@ -59,17 +80,39 @@ impl Cadence {
         let nack_fixed_bytes = header_bytes + NACK_BODY_BYTES + directive;
         let hopping = session.policy.hopping == Hopping::EveryCyclePair;
         let hops = session.hops();
+        // With hopping, every frame keeps to the grid of data cycles.
+        let request_bytes = if hopping {
+            data_bytes
+        } else {
+            header_bytes + REQUEST_BODY_BYTES
+        };
+        let max_nack_bytes = header_bytes + payload.max(MIN_NACK_BODY);
+        let longest = data_bytes.max(request_bytes).max(max_nack_bytes);
+        let copied = timing.relaying(longest, Passing::Copied);
+        // Two groups take turns in slots that are alike, and so does a grid.
+        let (back, alone) = match hopping || session.groups == Groups::Two {
+            true => (copied.forth, copied.forth),
+            false => (copied.back, copied.alone),
+        };
+        let held = (session.policy.passing == Passing::Conditional && hops > 1).then(|| {
+            let period = |bytes| timing.relaying(bytes, Passing::Conditional).period(bytes);
+            let forth = timing.relaying(data_bytes, Passing::Conditional).forth;
+            let shorter_by = air_time(data_bytes).saturating_sub(air_time(request_bytes));
+            Held {
+                period: period(data_bytes),
+                request_gap: forth + period(data_bytes.max(request_bytes)) + shorter_by,
+                shorter_by,
+            }
+        });
         Self {
             hops,
-            gap: timing.relay_gap(),
+            gap: copied.forth,
+            back,
+            alone,
+            held,
             data_bytes,
-            // With hopping, every frame keeps to the grid of data cycles.
-            request_bytes: if hopping {
-                data_bytes
-            } else {
-                header_bytes + REQUEST_BODY_BYTES
-            },
-            max_nack_bytes: header_bytes + payload.max(MIN_NACK_BODY),
+            request_bytes,
+            max_nack_bytes,
             min_nack_bytes: if hopping {
                 data_bytes
             } else {
@@ -86,9 +129,17 @@ impl Cadence {
         }
     }
 
-    /// The slot of a frame of `mpdu_bytes`: air time and relay gap.
+    /// The slot of a frame of `mpdu_bytes` that is copied: air time and the pause before it goes on.
     pub fn slot(&self, mpdu_bytes: usize) -> Duration {
         air_time(mpdu_bytes) + self.gap
+    }
+    /// From one copied frame of `mpdu_bytes` to the next of the same sender.
+    fn period(&self, mpdu_bytes: usize) -> Duration {
+        let air = air_time(mpdu_bytes);
+        match self.stride {
+            1 => air + self.alone,
+            _ => air * 2 + self.gap + self.back,
+        }
     }
     /// T_c (P3, section IV-B: a pipeline cycle).
     pub fn cycle(&self) -> Duration {
@@ -110,11 +161,19 @@ impl Cadence {
     pub const fn min_nack_bytes(&self) -> usize {
         self.min_nack_bytes
     }
-    /// The relay gap.
+    /// Between a copied frame's last byte in and its first preamble symbol out.
     pub const fn gap(&self) -> Duration {
         self.gap
     }
-    /// From now to the SFD of a frame that is ordered now, at least: relay gap and preamble.
+    /// The same of a request.
+    pub fn request_gap(&self) -> Duration {
+        self.held.map_or(self.gap, |held| held.request_gap)
+    }
+    /// From a request's SFD at a relay to its SFD at the next stage.
+    fn request_hop(&self) -> Duration {
+        air_time(self.request_bytes) + self.request_gap()
+    }
+    /// From now to the SFD of a frame that is ordered now, at least: gap and preamble.
     pub fn lead(&self) -> Duration {
         self.gap + SFD_OFFSET
     }
@@ -122,23 +181,31 @@ impl Cadence {
     pub const fn copies(&self) -> u8 {
         self.copies
     }
-    /// From one data frame to the next of the same sender: s T_c.
+    /// From one data frame to the next of the same sender: s T_c where slots are alike.
     pub fn data_period(&self) -> Duration {
-        self.cycle() * u64::from(self.stride)
+        self.held
+            .map_or_else(|| self.period(self.data_bytes), |held| held.period)
     }
-    /// From one data frame to the next that a relay forwards: 2 T_c with one group and with two.
+    /// From one data frame to the next that a relay forwards: two slots with one group and with two.
     pub fn relay_period(&self) -> Duration {
-        self.cycle() * 2
+        match self.stride {
+            1 => self.cycle() * 2,
+            _ => self.data_period(),
+        }
     }
-    /// From one NACK frame to the next, where frames have `mpdu_bytes`: s tau_n.
+    /// From one NACK frame to the next, where frames have `mpdu_bytes`: s tau_n where slots are alike.
     pub fn nack_period(&self, mpdu_bytes: usize) -> Duration {
-        self.slot(mpdu_bytes) * u64::from(self.stride)
+        self.period(mpdu_bytes)
     }
 
     /// How much later than the next data frame a request begins so that it never catches up with
     /// the data ahead of it, which is slower: (H - s) (T_c - tau_r). It arrives at the
-    /// destination in the very slot after the data all the same.
+    /// destination in the very slot after the data all the same. Where packets are held, it stays
+    /// as far behind as it begins, and ends when a packet would.
     pub fn request_delay(&self) -> Duration {
+        if let Some(held) = self.held {
+            return held.shorter_by;
+        }
         let catch_up = self.cycle().saturating_sub(self.request_slot());
         catch_up * u64::from(self.hops.saturating_sub(self.stride))
     }
@@ -162,13 +229,15 @@ impl Cadence {
 
     /// From the SFD of the first copy of a request to the end of the slot of the last NACK frame,
     /// at the source, where every segment of a transfer of `packets` is sent:
-    /// (H - 1 + c) tau_r + (H - 1) tau_n + (F - 1) s tau_n + tau_n, F = c times the segments.
+    /// (H - 1 + c) tau_r + (H - 1) tau_n + (F - 1) s tau_n + tau_n, F = c times the segments; relays
+    /// that hold packets take longer over a request than tau_r.
     pub fn answer_within(&self, packets: u16) -> Duration {
         let shape = self.nack_shape(packets);
         let nack_bytes = (self.nack_fixed_bytes + shape.vector_bytes).max(self.min_nack_bytes);
         let (hops, copies) = (u64::from(self.hops), u64::from(self.copies));
         let frames = u64::from(shape.segments) * copies;
-        self.request_slot() * (hops - 1 + copies)
+        self.request_hop() * (hops - 1)
+            + self.request_slot() * copies
             + self.slot(nack_bytes) * hops
             + self.nack_period(nack_bytes) * (frames - 1)
     }
@@ -179,7 +248,8 @@ impl Cadence {
         let (hops, copies) = (u64::from(self.hops), u64::from(self.copies));
         self.data_period()
             + self.request_delay()
-            + self.request_slot() * (hops - 1 + copies)
+            + self.request_hop() * (hops - 1)
+            + self.request_slot() * copies
             + self.slot(nack_bytes) * hops
             + self.nack_period(nack_bytes) * (frames - 1)
     }

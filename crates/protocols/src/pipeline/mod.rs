@@ -222,7 +222,14 @@ impl<S: ObjectStore> Engine for Pipeline<S> {
 
     fn handle_radio(&mut self, _at: Instant, _radio: RadioId, event: RadioEvent<'_>) {
         let answer = self.air.answer(&event);
+        let held = self.air.held_answer(&event);
         self.act(|role, cx| {
+            if let Some(answer) = held {
+                if let Role::Relay(relay) = role {
+                    relay.let_go(cx, answer);
+                }
+                return Continue(());
+            }
             if let Some(answer) = answer {
                 cx.stats.refused += u32::from(matches!(answer, TxAnswer::Refused(_)));
                 return match (role, answer) {

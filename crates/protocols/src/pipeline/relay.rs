@@ -1,13 +1,18 @@
 //! A relay: stage k, 1..H. It has no modes to get stuck in: a frame's kind tells its direction,
 //! data and requests go on to C_{k+1}, NACKs back to C_{k-1} (P3, section IV-F).
+//!
+//! Where packets are held, each waits in the radio for the next frame of stage k - 1, of whatever
+//! kind. A request follows what it sets off, a packet's period later, so that no relay holds anything
+//! when the destination answers. Tests: `tests/conditional.rs`.
 
+use super::air::{Order, TxAnswer};
 use super::context::{Context, Flow};
 use super::events::End;
 use crate::object::ObjectStore;
-use crate::p3::{Directive, Speaker, Threshold};
+use crate::p3::{first_group, Directive, Speaker, Threshold};
 use core::ops::ControlFlow::{Break, Continue};
-use thalweg_engine::When;
-use thalweg_units::{Duration, Instant};
+use thalweg_engine::{Passing, When};
+use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::pipeline::{self, Group, Head, Header, Kind, Nack, Purpose, Request};
 use thalweg_wire::route::Groups;
 use thalweg_wire::{FrameBuf, Reader};
@@ -29,6 +34,14 @@ pub(super) struct Relay {
     complete: bool,
     /// A packet of this relay's group has begun.
     packet_begun: bool,
+    holding: Holding,
+}
+
+/// Whether a packet is in the radio's hands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Holding {
+    Nothing,
+    Packet,
 }
 
 impl Relay {
@@ -53,6 +66,7 @@ impl Relay {
             leaving: false,
             complete: false,
             packet_begun: false,
+            holding: Holding::Nothing,
         }
     }
 
@@ -165,9 +179,60 @@ impl Relay {
         if pipeline::set_hop(&mut frame, self.stage).is_ok() {
             let next = sfd + cx.cadence.slot(mpdu.len());
             let channel = cx.channel(towards, next);
-            cx.air
-                .transmit(frame, channel, When::AfterRx(cx.cadence.gap()));
+            let gap = match head.kind {
+                Kind::Request => cx.cadence.request_gap(),
+                Kind::Data | Kind::Nack => cx.cadence.gap(),
+            };
+            let send = Order::Send(channel, When::AfterRx(gap));
+            match (cx.session.policy.passing, head.kind) {
+                (Passing::Copied, _) | (_, Kind::Nack) => cx.air.order(frame, send),
+                (Passing::Conditional, Kind::Request) => self.follow(cx, frame, send),
+                (Passing::Conditional, Kind::Data) => self.hold(cx, frame, channel),
+            }
         }
+    }
+
+    /// `frame` waits in the radio for the next frame of the stage before, of whatever kind.
+    fn hold<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>, frame: FrameBuf, channel: Channel) {
+        let before = Head {
+            kind: Kind::Data,
+            tag: cx.tag,
+            hop: self.stage - 1,
+            group: first_group(cx.session.groups, 0),
+        };
+        if let Ok(trigger) = before.origin(cx.session.format) {
+            self.follow(cx, frame, Order::Hold(channel, trigger));
+        }
+    }
+
+    /// `order` comes when what is held is gone. That is under way: this frame has set it off. If it is
+    /// not, because the radio was not told in time, the frame after this one does.
+    fn follow<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>, frame: FrameBuf, order: Order) {
+        let holds = matches!(order, Order::Hold(..));
+        match (self.holding, cx.air.kept()) {
+            // A packet that has no room is lost here, and asked for again; a request has precedence.
+            (Holding::Packet, Some(_)) if holds => cx.stats.refused += 1,
+            (Holding::Packet, _) => cx.air.keep(frame, order),
+            (Holding::Nothing, _) => {
+                cx.air.order(frame, order);
+                if holds {
+                    self.holding = Holding::Packet;
+                }
+            }
+        }
+    }
+
+    /// The packet that was held was sent, or refused.
+    pub(super) fn let_go<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>, answer: TxAnswer) {
+        match answer {
+            TxAnswer::Sent(_) => cx.stats.forwarded += 1,
+            TxAnswer::Refused(_) => cx.stats.refused += 1,
+        }
+        self.holding = match cx.air.kept() {
+            Some(Order::Hold(..)) => Holding::Packet,
+            Some(Order::Send(..)) | None => Holding::Nothing,
+        };
+        cx.air.go_on();
     }
 
     fn judge(&mut self) -> bool {

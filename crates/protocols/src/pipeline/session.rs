@@ -4,6 +4,7 @@ use crate::object::Part;
 use crate::p3::Ranks;
 use crate::{p3, pip};
 use core::fmt;
+use thalweg_engine::Passing;
 use thalweg_units::NodeId;
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::pipeline::{Format, MAX_PACKETS};
@@ -31,6 +32,8 @@ pub struct Policy {
     pub threshold: Option<Percent>,
     /// Whether channels change.
     pub hopping: Hopping,
+    /// How relays pass packets on.
+    pub passing: Passing,
     /// A relay or destination that hears nothing of the transfer for so long leaves it; so does
     /// the source when its requests stay unanswered for so long.
     pub inactivity: Duration,
@@ -77,6 +80,7 @@ impl Session {
         let policy = match route.scheme {
             Scheme::P3 => p3::policy(),
             Scheme::Pip(hopping) => pip::policy(hopping),
+            Scheme::PipCit => pip::conditional(),
         };
         let place = route.place_of(node)?;
         Some(Self {
@@ -144,6 +148,10 @@ impl Session {
         if self.payload.bytes() > self.format.max_payload() {
             return Err(SetupError::PayloadTooLarge);
         }
+        let even = self.groups == Groups::Two || self.policy.hopping != Hopping::Fixed;
+        if self.policy.passing == Passing::Conditional && even {
+            return Err(SetupError::ConditionalNeedsOnePath);
+        }
         match self.policy.hopping {
             Hopping::Fixed => Ok(()),
             Hopping::EveryCyclePair if self.groups == Groups::Two => {
@@ -181,6 +189,8 @@ pub enum SetupError {
     HoppingNeedsOneGroup,
     /// With channel hopping all frames have one length, and a request must fit into it.
     PayloadTooSmallForHopping,
+    /// Relays that hold packets are out of step with others and with a grid of cycles.
+    ConditionalNeedsOnePath,
     /// A frame of this format does not hold the payload.
     PayloadTooLarge,
     /// The store of source or destination knows no fountain code.
@@ -194,6 +204,9 @@ impl fmt::Display for SetupError {
             Self::NoSuchStage => "a relay's stage must lie between source and destination",
             Self::TooManyPackets => "the object makes more than 16384 packets",
             Self::HoppingNeedsOneGroup => "channel hopping needs a single group",
+            Self::ConditionalNeedsOnePath => {
+                "conditional transmission needs a single group and fixed channels"
+            }
             Self::PayloadTooLarge => "a frame does not hold the payload",
             Self::NoFountain => "source and destination need stores that code",
             Self::PayloadTooSmallForHopping => "channel hopping needs 32 bytes of payload",

@@ -3,7 +3,7 @@
 //! What a file leaves out is zero (a cost) or unlimited (a buffer); chip, turnaround and currents
 //! must stand there. Tests: at the end.
 
-use super::{AckStyle, Board, Bus, Costs, Currents, PreCopy, SecondRadio, Software};
+use super::{AckStyle, Background, Board, Bus, Costs, Currents, PreCopy, SecondRadio, Software};
 use crate::clock::ClockModel;
 use serde::Deserialize;
 use thalweg_engine::BoardTiming;
@@ -56,6 +56,16 @@ struct File {
     #[serde(default)]
     bus: BusName,
     second: Option<Second>,
+    background: Option<BackgroundFile>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BackgroundFile {
+    every_us: Us,
+    takes_us: Us,
+    #[serde(default)]
+    switch_us: Us,
 }
 
 #[derive(Deserialize, Default)]
@@ -140,6 +150,7 @@ struct Serial {
     cca_settle_us: Us,
     rx_fifo_bytes: Option<u32>,
     precopy: bool,
+    atomic_us: Us,
 }
 
 impl Default for Serial {
@@ -154,6 +165,7 @@ impl Default for Serial {
             cca_settle_us: Us::default(),
             rx_fifo_bytes: None,
             precopy: true,
+            atomic_us: Us::default(),
         }
     }
 }
@@ -256,6 +268,17 @@ impl Board {
                 ));
             }
         }
+        if let Some(background) = &file.background {
+            let (every, takes) = (background.every_us.0, background.takes_us.0);
+            if takes.is_zero() || takes > every {
+                let why = "background: expected 0 < takes_us <= every_us";
+                return Err(malformed(why.into()));
+            }
+            if matches!(file.software, Kind::Overlapped) {
+                let why = "background: expected software of kind \"serial\", whose time is counted";
+                return Err(malformed(why.into()));
+            }
+        }
         let software = match file.software {
             Kind::Overlapped => Software::Overlapped,
             Kind::Serial(s) => Software::Serial(Costs {
@@ -271,6 +294,11 @@ impl Board {
                     true => PreCopy::Yes,
                     false => PreCopy::No,
                 },
+                atomic: s.atomic_us.0,
+                switch: file
+                    .background
+                    .as_ref()
+                    .map_or(Duration::ZERO, |b| b.switch_us.0),
             }),
         };
         Ok(Self {
@@ -283,8 +311,13 @@ impl Board {
                 load_base: file.timing.load_base_us.0,
                 load_byte: file.timing.load_byte_us.0,
                 wake: file.timing.wake_us.0,
+                to_receive: file
+                    .timing
+                    .to_receive_us
+                    .unwrap_or(file.timing.turnaround_us)
+                    .0,
+                software,
             },
-            software,
             clock: ClockModel {
                 max_offset: file.clock.max_offset_us.0,
                 drift_sigma_ppm: file.clock.drift_sigma_ppm,
@@ -294,11 +327,6 @@ impl Board {
             software_jitter: file.jitter.software_us.0,
             tx_power: Dbm(file.tx_power_dbm),
             handler: e.handler_us.0,
-            to_receive: file
-                .timing
-                .to_receive_us
-                .unwrap_or(file.timing.turnaround_us)
-                .0,
             acks: match file.acknowledge {
                 Some(Acknowledge::Hardware { gap_us }) => AckStyle::Hardware { gap: gap_us.0 },
                 Some(Acknowledge::Driver { strobe_us }) => AckStyle::Driver {
@@ -313,6 +341,10 @@ impl Board {
                 BusName::Released => Bus::Released,
                 BusName::Held => Bus::Held,
             },
+            background: file.background.map(|b| Background {
+                every: b.every_us.0,
+                takes: b.takes_us.0,
+            }),
             second: file.second.map(|second| SecondRadio {
                 chip: second.chip.chip(),
                 tx_power: Dbm(second.tx_power_dbm),
@@ -347,6 +379,11 @@ mod tests {
             ("kind = \"serial\"", "kind = \"serial\"\nspeed = 1", "speed"),
             ("supply_v = 3.0", "supply_v = nan", "energy"),
             ("tx_power_dbm = 0.0", "tx_power_dbm = 99", "tx_power_dbm"),
+            (
+                "[energy]",
+                "[background]\nevery_us = 10\ntakes_us = 11\n[energy]",
+                "takes_us",
+            ),
         ] {
             assert!(good.contains(from), "{from}");
             let error = Board::parse("x", &good.replace(from, to)).unwrap_err();

@@ -1,5 +1,6 @@
 //! Scripted engines on small networks: the contract, to the nanosecond.
 
+mod background;
 mod contract;
 mod dual;
 mod random_operations;

@@ -13,8 +13,10 @@ fn us(us: u64) -> Duration {
 
 /// A perfect clock and round costs: read 30 + 2 a byte, write 10 a byte, strobe 100, operating
 /// system 500, interrupt entry 10, condition 40, channel change 60.
-fn slow() -> Board {
-    Board {
+pub(super) fn slow() -> Board {
+    boards::exact(BoardTiming {
+        load_byte: us(10),
+        event_latency: us(10),
         software: Software::Serial(Costs {
             strobe: us(100),
             read_base: us(30),
@@ -25,30 +27,27 @@ fn slow() -> Board {
             cca_settle: us(128),
             rx_fifo_bytes: 128,
             precopy: PreCopy::Yes,
+            ..Costs::NOTHING
         }),
-        ..boards::exact(BoardTiming {
-            load_byte: us(10),
-            event_latency: us(10),
-            ..BoardTiming::IDEAL
-        })
-    }
+        ..BoardTiming::IDEAL
+    })
 }
-fn on(costs: impl Fn(&mut Costs)) -> Board {
+pub(super) fn on(costs: impl Fn(&mut Costs)) -> Board {
     let mut board = slow();
-    if let Software::Serial(c) = &mut board.software {
+    if let Software::Serial(c) = &mut board.timing.software {
         costs(c);
     }
     board
 }
 /// Air time of a frame of `bytes`.
-fn air(bytes: u64) -> u64 {
+pub(super) fn air(bytes: u64) -> u64 {
     32 * (bytes + 8)
 }
-fn go() -> super::Order {
+pub(super) fn go() -> super::Order {
     Transmit(0, When::Now, Cca::Skip)
 }
 /// When node `n` began to send its operation `op`, in microseconds.
-fn began(net: &Network<Puppet>, n: usize, op: u16) -> u64 {
+pub(super) fn began(net: &Network<Puppet>, n: usize, op: u16) -> u64 {
     match answer(net, n, op).1 {
         Seen::Sent { sfd } => sfd.as_nanos() / 1000 - 160,
         other => panic!("{other:?}"),
@@ -358,10 +357,10 @@ fn spans_show_radio_bus_and_microcontroller() {
 
 #[test]
 fn an_ideal_board_answers_as_one_that_overlaps() {
-    let ideal = Board {
+    let ideal = boards::exact(BoardTiming {
         software: Software::Serial(Costs::NOTHING),
-        ..boards::exact(BoardTiming::IDEAL)
-    };
+        ..BoardTiming::IDEAL
+    });
     let script = |net: &mut Network<Puppet>| {
         net.command(0, Listen(26));
         net.command(1, Listen(26));

@@ -158,7 +158,7 @@ impl Route {
         };
         match self.scheme {
             Scheme::P3 if (1..self.channels.hops()).all(both) => Groups::Two,
-            Scheme::P3 | Scheme::Pip(_) => Groups::One,
+            Scheme::P3 | Scheme::Pip(_) | Scheme::PipCit => Groups::One,
         }
     }
 
@@ -186,7 +186,7 @@ impl Route {
     /// Bytes that say how it deviates from P3 as published; none where it does not.
     fn option_bytes(&self) -> usize {
         match (self.scheme, self.options()) {
-            (Scheme::Pip(_), _) | (Scheme::P3, 0) => 0,
+            (Scheme::Pip(_) | Scheme::PipCit, _) | (Scheme::P3, 0) => 0,
             (Scheme::P3, options) if options & FOUNTAIN_BIT != 0 => 2,
             (Scheme::P3, _) => 1,
         }
@@ -260,6 +260,7 @@ impl Route {
             Scheme::P3 => 0,
             Scheme::Pip(Hopping::Fixed) => 0x10,
             Scheme::Pip(Hopping::EveryCyclePair) => 0x20,
+            Scheme::PipCit => 0x40,
         };
         let limited = if self.threshold.is_some() { 0x80 } else { 0 };
         w.u16(self.sink.get())?
@@ -301,6 +302,7 @@ impl Route {
             0 | WITH_OPTIONS => Scheme::P3,
             0x10 => Scheme::Pip(Hopping::Fixed),
             0x20 => Scheme::Pip(Hopping::EveryCyclePair),
+            0x40 => Scheme::PipCit,
             _ => return Err(bad),
         };
         let payload = r.u8()?;

@@ -70,7 +70,7 @@ pub struct Channels {
 }
 
 impl Channels {
-    /// The channels of stages 0 to H; `None` unless 1 <= H <= 10.
+    /// The channels of stages 0 to H; `None` unless 1 <= H <= [`MAX_HOPS`].
     pub fn new(channels: &[Channel]) -> Option<Self> {
         let hops = u8::try_from(channels.len().checked_sub(1)?).ok()?;
         if hops == 0 || hops > MAX_HOPS {
@@ -110,6 +110,9 @@ pub enum Scheme {
     P3,
     /// One path, a packet every other cycle.
     Pip(Hopping),
+    /// The same on fixed channels; a relay's packets wait in its radio, and each goes out when the
+    /// next comes in (conditional immediate transmission, CIT, section 4).
+    PipCit,
 }
 
 /// A reception ratio in percent, 0..=100 (P3, section IV-E).

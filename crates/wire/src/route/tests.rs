@@ -13,6 +13,7 @@ fn routes() -> impl Strategy<Value = Route> {
         Just(Scheme::P3),
         Just(Scheme::Pip(Hopping::Fixed)),
         Just(Scheme::Pip(Hopping::EveryCyclePair)),
+        Just(Scheme::PipCit),
     ];
     let channels = proptest::collection::vec(0..16usize, 2..=11);
     let threshold = proptest::option::of(0..=100u8);

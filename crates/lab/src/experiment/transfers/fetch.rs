@@ -249,7 +249,7 @@ impl Transfers {
             row.set("utilisation_without_overhead", kbps / drawn.rate_kbps);
         }
         let predicted = match variant.protocol() {
-            Protocol::Pip | Protocol::PipHopping | Protocol::Cit => {
+            Protocol::Pip | Protocol::PipHopping | Protocol::PipCit | Protocol::Cit => {
                 plan.pip.prediction.goodput_kbps
             }
             _ => plan.prediction.goodput_kbps,

@@ -1,6 +1,7 @@
 //! The pipeline on small ideal networks with chosen losses.
 
 mod bench;
+mod conditional;
 mod faults;
 mod lossy;
 mod nonsense;
