@@ -6,11 +6,12 @@
 //! while they send); c, copies of a control frame, one per group.
 
 use super::session::Session;
+use crate::blocks::Blocks;
 use thalweg_engine::BoardTiming;
 use thalweg_units::Duration;
 use thalweg_wire::phy::{air_time, SFD_OFFSET};
 use thalweg_wire::pipeline::{NACK_BODY_BYTES, REQUEST_BODY_BYTES};
-use thalweg_wire::route::{Groups, Hopping};
+use thalweg_wire::route::{Groups, Hopping, Recovery};
 
 /// NACKs of transfers with a smaller payload than this are as long as if it were so large: a
 /// vector of a few bits would make trains of hundreds of frames.
@@ -32,8 +33,8 @@ pub struct Cadence {
     min_nack_bytes: usize,
     /// Bytes of a NACK before its vector.
     nack_fixed_bytes: usize,
-    /// Whether NACKs tell which packets are missing.
-    vectors: bool,
+    /// What NACKs tell of what is missing.
+    recovery: Recovery,
     /// s.
     stride: u8,
     /// c.
@@ -43,7 +44,7 @@ pub struct Cadence {
 /// The NACKs of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NackShape {
-    /// Bytes of the bit vector in each segment.
+    /// Bytes of the vector in each segment.
     pub vector_bytes: usize,
     /// How many segments cover all packets.
     pub segments: u16,
@@ -76,7 +77,7 @@ impl Cadence {
                 nack_fixed_bytes
             },
             nack_fixed_bytes,
-            vectors: !session.is_fountain(),
+            recovery: session.recovery,
             stride: if session.groups == Groups::One && hops > 1 {
                 2
             } else {
@@ -145,14 +146,18 @@ impl Cadence {
 
     /// The NACKs of a transfer of `packets`.
     pub fn nack_shape(&self, packets: u16) -> NackShape {
-        if !self.vectors {
-            return NackShape {
-                vector_bytes: 0,
-                segments: 1,
-            };
-        }
+        let all = match self.recovery {
+            Recovery::Rounds => packets.div_ceil(8),
+            Recovery::Blocks { most, .. } => Blocks::new(packets, most).count(),
+            Recovery::Fountain { .. } => {
+                return NackShape {
+                    vector_bytes: 0,
+                    segments: 1,
+                };
+            }
+        };
         let room = self.max_nack_bytes - self.nack_fixed_bytes;
-        let all = usize::from(packets).div_ceil(8).max(1);
+        let all = usize::from(all.max(1));
         let vector_bytes = all.min(room);
         NackShape {
             vector_bytes,
@@ -171,6 +176,15 @@ impl Cadence {
         self.request_slot() * (hops - 1 + copies)
             + self.slot(nack_bytes) * hops
             + self.nack_period(nack_bytes) * (frames - 1)
+    }
+
+    /// How many packets could be sent in the time of an exchange in a transfer of `packets`.
+    pub fn cycles_of_exchange(&self, packets: u16) -> u16 {
+        let shape = self.nack_shape(packets);
+        let nack_bytes = self.nack_fixed_bytes + shape.vector_bytes;
+        let frames = u64::from(shape.segments) * u64::from(self.copies);
+        let exchange = self.exchange(nack_bytes, frames).as_nanos();
+        u16::try_from(exchange / self.data_period().as_nanos()).unwrap_or(u16::MAX)
     }
 
     /// From the last data frame's SFD of a round to the first of the next, where the first NACK

@@ -8,6 +8,7 @@
 //! Tests: `tests/` beside this file.
 
 mod air;
+mod blocks;
 mod cadence;
 mod context;
 mod destination;
@@ -39,7 +40,7 @@ use thalweg_engine::{BoardTiming, Engine, RadioEvent, RadioId, Request};
 use thalweg_units::Instant;
 use thalweg_wire::phy::SFD_OFFSET;
 use thalweg_wire::pipeline::Tag;
-use thalweg_wire::route::{Hopping, Place};
+use thalweg_wire::route::{Hopping, Place, Recovery};
 
 /// Orders to a pipeline.
 #[derive(Debug, Clone, Copy)]
@@ -126,8 +127,12 @@ impl<S: ObjectStore> Pipeline<S> {
             return Err(SetupError::Busy);
         }
         session.check()?;
-        let ends = matches!(session.place, Place::Source | Place::Destination);
-        if session.is_fountain() && ends && !self.store.codes() {
+        let needs_codes = match (session.recovery, session.place) {
+            (Recovery::Fountain { .. }, Place::Source | Place::Destination) => true,
+            (Recovery::Blocks { .. }, Place::Destination) => true,
+            _ => false,
+        };
+        if needs_codes && !self.store.codes() {
             return Err(SetupError::NoFountain);
         }
         self.stats = Stats::default();

@@ -1,5 +1,6 @@
 //! What a node must know to take part in a transfer, and what can be wrong with it.
 
+use crate::blocks::Blocks;
 use crate::object::Part;
 use crate::p3::Ranks;
 use crate::{p3, pip};
@@ -126,9 +127,16 @@ impl Session {
             len: self.range.within(object_len),
         }
     }
-    /// Whether packets are symbols of a fountain code.
-    pub const fn is_fountain(&self) -> bool {
-        matches!(self.recovery, Recovery::Fountain { .. })
+    /// Whether packets are symbols of a code.
+    pub const fn is_coded(&self) -> bool {
+        !matches!(self.recovery, Recovery::Rounds)
+    }
+    /// The blocks of a transfer of `packets`, where its code has blocks.
+    pub const fn blocks(&self, packets: u16) -> Option<Blocks> {
+        match self.recovery {
+            Recovery::Blocks { most, .. } => Some(Blocks::new(packets, most)),
+            Recovery::Rounds | Recovery::Fountain { .. } => None,
+        }
     }
 
     /// Whether it makes sense.
@@ -183,7 +191,7 @@ pub enum SetupError {
     PayloadTooSmallForHopping,
     /// A frame of this format does not hold the payload.
     PayloadTooLarge,
-    /// The store of source or destination knows no fountain code.
+    /// The store of source or destination knows no codes.
     NoFountain,
 }
 

@@ -32,6 +32,8 @@ const WITH_OPTIONS: u8 = 0x30;
 const SLIM_BIT: u8 = 0x01;
 const FOUNTAIN_BIT: u8 = 0x02;
 const LEARNING_BIT: u8 = 0x04;
+const BLOCKS_BIT: u8 = 0x08;
+const OPTION_BITS: u8 = SLIM_BIT | FOUNTAIN_BIT | LEARNING_BIT | BLOCKS_BIT;
 const CHUNK: usize = MAX_SEGMENT_BYTES - SEGMENT_HEADER_BYTES;
 const MAX_ENCODED: usize = CHUNK * MAX_SEGMENTS;
 const MAX_STAGES: usize = MAX_HOPS as usize + 1;
@@ -188,6 +190,7 @@ impl Route {
         match (self.scheme, self.options()) {
             (Scheme::Pip(_), _) | (Scheme::P3, 0) => 0,
             (Scheme::P3, options) if options & FOUNTAIN_BIT != 0 => 2,
+            (Scheme::P3, options) if options & BLOCKS_BIT != 0 => 3,
             (Scheme::P3, _) => 1,
         }
     }
@@ -200,6 +203,7 @@ impl Route {
         let fountain = match self.recovery {
             Recovery::Rounds => 0,
             Recovery::Fountain { .. } => FOUNTAIN_BIT,
+            Recovery::Blocks { .. } => BLOCKS_BIT,
         };
         let learning = match self.learning {
             Learning::Off => 0,
@@ -272,8 +276,14 @@ impl Route {
         }
         if with_options {
             w.u8(self.options())?;
-            if let Recovery::Fountain { spare } = self.recovery {
-                w.u8(spare.get())?;
+            match self.recovery {
+                Recovery::Rounds => {}
+                Recovery::Fountain { spare } => {
+                    w.u8(spare.get())?;
+                }
+                Recovery::Blocks { most, spare } => {
+                    w.u8(most.get())?.u8(spare.get())?;
+                }
             }
         }
         for channel in self.channels.as_slice() {
@@ -318,7 +328,7 @@ impl Route {
         if flags & 0x70 == WITH_OPTIONS {
             let options = r.u8()?;
             // What does not deviate is not said this way: one route has one encoding.
-            if options == 0 || options & !(SLIM_BIT | FOUNTAIN_BIT | LEARNING_BIT) != 0 {
+            if options == 0 || options & !OPTION_BITS != 0 {
                 return Err(bad);
             }
             if options & SLIM_BIT != 0 {
@@ -327,10 +337,18 @@ impl Route {
             if options & LEARNING_BIT != 0 {
                 learning = Learning::LastSpeakers;
             }
-            if options & FOUNTAIN_BIT != 0 {
-                let spare = Percent::new(r.u8()?).ok_or(bad)?;
-                recovery = Recovery::Fountain { spare };
-            }
+            let spare = |r: &mut Reader<'_>| Percent::new(r.u8()?).ok_or(bad);
+            recovery = match options & (FOUNTAIN_BIT | BLOCKS_BIT) {
+                0 => Recovery::Rounds,
+                FOUNTAIN_BIT => Recovery::Fountain {
+                    spare: spare(&mut r)?,
+                },
+                BLOCKS_BIT => Recovery::Blocks {
+                    most: BlockSymbols::new(r.u8()?).ok_or(bad)?,
+                    spare: spare(&mut r)?,
+                },
+                _ => return Err(bad),
+            };
         }
         let payload = PayloadSize::of_format(payload, format).ok_or(bad)?;
         let hops = flags & 0x0f;

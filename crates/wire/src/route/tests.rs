@@ -26,7 +26,7 @@ fn routes() -> impl Strategy<Value = Route> {
     );
     let options = (
         any::<bool>(),
-        proptest::option::of(0..=100u8),
+        proptest::option::of((0..=100u8, proptest::option::of(1..=128u8))),
         any::<bool>(),
     );
     (scheme, channels, threshold, members, numbers, options).prop_map(
@@ -42,8 +42,12 @@ fn routes() -> impl Strategy<Value = Route> {
                     route.format = Format::Slim;
                     route.payload = PayloadSize::of_format(payload + 3, Format::Slim).unwrap();
                 }
-                if let Some(spare) = spare.and_then(Percent::new) {
-                    route.recovery = Recovery::Fountain { spare };
+                if let Some((spare, most)) = spare {
+                    let spare = Percent::new(spare).unwrap();
+                    route.recovery = match most.and_then(BlockSymbols::new) {
+                        Some(most) => Recovery::Blocks { most, spare },
+                        None => Recovery::Fountain { spare },
+                    };
                 }
                 if learning {
                     route.learning = Learning::LastSpeakers;

@@ -9,7 +9,7 @@ use thalweg_engine::Engine;
 use thalweg_units::NodeId;
 use thalweg_wire::phy::{air_time, SFD_OFFSET};
 use thalweg_wire::pipeline::{Format, Header, Kind, Nack, Purpose, Request};
-use thalweg_wire::route::{Learning, PayloadSize, Percent, Recovery};
+use thalweg_wire::route::{BlockSymbols, Learning, PayloadSize, Percent, Recovery};
 use thalweg_wire::Reader;
 
 fn fountain(spare: u8) -> Recovery {
@@ -26,6 +26,13 @@ impl Layout {
     }
     fn without_rounds(mut self, spare: u8) -> Self {
         self.route.recovery = fountain(spare);
+        self
+    }
+    fn in_blocks(mut self, most: u8, spare: u8) -> Self {
+        self.route.recovery = Recovery::Blocks {
+            most: BlockSymbols::new(most).unwrap(),
+            spare: Percent::new(spare).unwrap(),
+        };
         self
     }
     fn learning(mut self) -> Self {
@@ -151,6 +158,91 @@ fn nacks_of_a_fountain_name_no_packets() {
 }
 
 #[test]
+fn blocks_without_losses_take_an_announcement_more_than_rounds() {
+    let object = object(100 * 118);
+    let (outcome, net) = run(&p3(4, 4).in_blocks(32, 5), &object, ideal);
+    let complete = outcome.assert_whole(&net, &object);
+    assert_eq!((complete.packets, complete.rounds), (100, 1));
+    let (rounds, plain) = run(&p3(4, 4), &object, ideal);
+    let before = rounds.assert_whole(&plain, &object).last_packet;
+    let announcement = (air_time(22) + TELOSB.relay_gap()) * 2;
+    assert_eq!(complete.last_packet.since(before), announcement);
+    // Five blocks, one spare symbol of each.
+    assert_eq!(net.engine(0).stats().data_sent, 105);
+}
+
+#[test]
+fn nacks_of_blocks_tell_how_many_of_each() {
+    let object = object(100 * 118);
+    let layout = p3(2, 4).in_blocks(32, 0);
+    let (outcome, net) = run(&layout, &object, |air| {
+        let mut body = Reader::new(air.mpdu);
+        let Ok(header) = Header::parse(&mut body) else {
+            return Fate::Heard;
+        };
+        if header.head.kind == Kind::Nack {
+            let nack = Nack::parse(body).unwrap();
+            if nack.missing > 0 {
+                assert_eq!((nack.missing, nack.vector), (4, &[1, 0, 3, 0, 0][..]));
+            }
+        }
+        let lost = [0, 2, 7, 12].contains(&header.number);
+        if header.head.kind == Kind::Data && lost {
+            return Fate::Corrupted;
+        }
+        Fate::Heard
+    });
+    let complete = outcome.assert_whole(&net, &object);
+    assert_eq!((complete.first_round, complete.rounds), (96, 2));
+    // None of its own packets came again: 100 packets, four repairs, one to spare for each block.
+    assert_eq!(net.engine(0).stats().data_sent, 106);
+}
+
+#[test]
+fn a_block_that_loses_all_of_its_packets_comes_out_of_repair_alone() {
+    let object = object(60 * 118);
+    let layout = p3(3, 4).in_blocks(20, 10);
+    let (outcome, net) = run(&layout, &object, |air| {
+        match Header::parse(&mut Reader::new(air.mpdu)) {
+            Ok(h) if h.head.kind == Kind::Data && h.number < 60 && h.number % 3 == 1 => {
+                Fate::Corrupted
+            }
+            _ => Fate::Heard,
+        }
+    });
+    outcome.assert_whole(&net, &object);
+}
+
+#[test]
+fn blocks_whose_announcements_are_lost_come_out_all_the_same() {
+    let object = object(50 * 118);
+    let layout = p3(4, 4).in_blocks(16, 20);
+    let (outcome, net) = run(&layout, &object, |air| match kind(air.mpdu) {
+        Some((_, Some(Purpose::Announce))) => Fate::Silent,
+        _ => Fate::Heard,
+    });
+    outcome.assert_whole(&net, &object);
+}
+
+#[test]
+fn a_source_of_blocks_is_a_mote() {
+    // All that a source has in RAM but its stack, where a symbol is made: less than half of a TelosB's.
+    let bytes = size_of::<Pipeline<crate::object::NoObject>>() + crate::blocks::ENCODER_BYTES;
+    assert!(bytes < 5_000, "{bytes} bytes");
+    let layout = p3(2, 4).in_blocks(32, 0);
+    let of = |n: u16| Session::from_route(&layout.route, NodeId::new(n).unwrap(), start()).unwrap();
+    let mut source = Pipeline::new(TELOSB, crate::object::NoObject);
+    source.handle_command(start(), Command::Start(of(0)));
+    assert_eq!(source.poll_event(), None, "it needs no store that codes");
+    let mut sink = Pipeline::new(TELOSB, crate::object::NoObject);
+    sink.handle_command(start(), Command::Start(of(layout.last() as u16)));
+    assert_eq!(
+        sink.poll_event(),
+        Some(Event::Refused(SetupError::NoFountain))
+    );
+}
+
+#[test]
 fn a_store_that_does_not_code_has_no_part_in_a_fountain() {
     let layout = p3(2, 4).without_rounds(0);
     let session = Session::from_route(&layout.route, NodeId::new(0).unwrap(), start()).unwrap();
@@ -199,11 +291,15 @@ proptest! {
     #[test]
     fn every_variant_completes_whatever_is_lost(
         hops in 1..=8u8, paths in 2..=8u8, slim: bool, spare in proptest::option::of(0..=30u8),
-        learning: bool, len in 1..20_000usize, loss in 0..=250u64, seed: u64,
+        most in proptest::option::of(1..=128u8), learning: bool, len in 1..20_000usize, loss in 0..=250u64, seed: u64,
     ) {
         let mut layout = p3(hops, paths);
         if slim { layout = layout.slim(); }
-        if let Some(spare) = spare { layout = layout.without_rounds(spare); }
+        match (spare, most) {
+            (Some(spare), Some(most)) => layout = layout.in_blocks(most, spare),
+            (Some(spare), None) => layout = layout.without_rounds(spare),
+            (None, _) => {}
+        }
         if learning { layout = layout.learning(); }
         // A single chain of many hops bears little.
         let loss = if paths < 6 { loss / u64::from(hops) } else { loss };
