@@ -26,6 +26,11 @@ pub enum Variant {
     P3Planned,
     /// P3's routes; the transfer learns which relays are to speak to the sink.
     P3Adaptive,
+    /// P3's routes; the transfer learns with its first packets under which rotation of its channels the
+    /// pipeline does best, and leaves it when it does badly.
+    P3Tuned,
+    /// The plan of `p3-planned`, whose channels are handed round when a round loses much.
+    P3PlannedTuned,
     /// P3's routes; no rounds but a fountain code over the whole object, which takes a source with
     /// memory for it.
     P3Fountain,
@@ -54,13 +59,15 @@ pub enum Knowledge {
 
 impl Variant {
     /// All of them, the published ones first.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::P3,
         Self::Pip,
         Self::PipHopping,
         Self::Cit,
         Self::P3Planned,
         Self::P3Adaptive,
+        Self::P3Tuned,
+        Self::P3PlannedTuned,
         Self::P3Fountain,
         Self::P3Blocks,
         Self::P3Blocks32,
@@ -78,6 +85,8 @@ impl Variant {
             Self::Cit => "cit",
             Self::P3Planned => "p3-planned",
             Self::P3Adaptive => "p3-adaptive",
+            Self::P3Tuned => "p3-tuned",
+            Self::P3PlannedTuned => "p3-planned-tuned",
             Self::P3Fountain => "p3-fountain",
             Self::P3Blocks => "p3-blocks",
             Self::P3Blocks32 => "p3-blocks32",
@@ -92,6 +101,8 @@ impl Variant {
             Self::P3
             | Self::P3Planned
             | Self::P3Adaptive
+            | Self::P3Tuned
+            | Self::P3PlannedTuned
             | Self::P3Fountain
             | Self::P3Blocks
             | Self::P3Blocks32
@@ -106,7 +117,9 @@ impl Variant {
     /// What its planner has to know.
     pub const fn knowledge(self) -> Knowledge {
         match self {
-            Self::P3Planned | Self::P3PlannedBlocks | Self::P3Best => Knowledge::PipelineChannels,
+            Self::P3Planned | Self::P3PlannedTuned | Self::P3PlannedBlocks | Self::P3Best => {
+                Knowledge::PipelineChannels
+            }
             _ => Knowledge::RoutingChannel,
         }
     }
@@ -142,6 +155,8 @@ impl Variant {
     pub fn terms(self, faithful: Terms) -> Terms {
         match self {
             Self::P3Adaptive => faithful.learning(),
+            Self::P3Tuned => faithful.tuned(Terms::TRIAL),
+            Self::P3PlannedTuned => faithful.tuned(0),
             Self::P3Fountain => faithful.fountain(),
             Self::P3Blocks | Self::P3PlannedBlocks => faithful.blocks(BlockSymbols::MAX),
             Self::P3Blocks32 => faithful.blocks(BlockSymbols::SMALL),

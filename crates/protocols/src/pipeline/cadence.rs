@@ -56,7 +56,7 @@ impl Cadence {
         let payload = usize::from(session.payload.bytes());
         let header_bytes = session.format.header_bytes();
         let data_bytes = header_bytes + payload;
-        let directive = usize::from(session.ranks.is_some());
+        let directive = usize::from(session.directs());
         let nack_fixed_bytes = header_bytes + NACK_BODY_BYTES + directive;
         let hopping = session.policy.hopping == Hopping::EveryCyclePair;
         let hops = session.hops();
@@ -176,6 +176,19 @@ impl Cadence {
         self.request_slot() * (hops - 1 + copies)
             + self.slot(nack_bytes) * hops
             + self.nack_period(nack_bytes) * (frames - 1)
+    }
+
+    /// From the SFD of a NACK frame of `mpdu_bytes`, which is `away` hops from the source's ears and has
+    /// `following` more behind it, to that of the next round's first data frame at `stage`.
+    pub fn round_after(&self, mpdu_bytes: usize, away: u8, following: u8, stage: u8) -> Duration {
+        self.slot(mpdu_bytes) * (u64::from(away) + 1)
+            + self.nack_period(mpdu_bytes) * u64::from(following)
+            + self.cycle() * u64::from(stage.max(1) - 1)
+    }
+    /// The longest silence of an undisturbed exchange, and a few cycles more.
+    pub fn silence(&self) -> Duration {
+        let hops = u64::from(self.hops);
+        self.request_slot() * (hops + 2) + self.slot(self.max_nack_bytes) * hops + self.cycle() * 4
     }
 
     /// How many packets could be sent in the time of an exchange in a transfer of `packets`.

@@ -10,7 +10,7 @@ use super::packets::PacketSet;
 use super::session::Policy;
 use crate::blocks::Blocks;
 use crate::object::ObjectStore;
-use crate::p3::{next_group, Directive, Listener};
+use crate::p3::{next_group, Listener, Scores, Tuner};
 use core::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::When;
 use thalweg_units::{Dbm, Duration, Instant};
@@ -55,6 +55,9 @@ pub(super) struct Destination {
     last_packet: Instant,
     since_progress: u16,
     listener: Option<Listener>,
+    scores: Option<Scores>,
+    /// Of the channels, when the last packet arrived.
+    rotation: u8,
 }
 
 impl Destination {
@@ -70,6 +73,11 @@ impl Destination {
             last_packet: cx.session.start,
             since_progress: 0,
             listener: cx.session.ranks.map(Listener::new),
+            scores: cx
+                .session
+                .tuning
+                .map(|_| Scores::new(Tuner::rotations(&cx.session.channels))),
+            rotation: 0,
         }
     }
 
@@ -109,6 +117,13 @@ impl Destination {
             Kind::Data if mpdu.len() == cx.cadence.data_bytes() => {
                 if let (Some(listener), None) = (&mut self.listener, self.last_round) {
                     listener.heard(head.group, number, rssi);
+                }
+                if let (Some(scores), Some(tuner)) = (&mut self.scores, &mut *cx.tuner) {
+                    self.rotation = tuner.rotation_at(cx.session.hops(), sfd);
+                    if self.last_round.is_none() {
+                        scores.heard(self.rotation);
+                    }
+                    tuner.tick(sfd);
                 }
                 self.data(cx, number, body.rest(), end);
             }
@@ -210,8 +225,15 @@ impl Destination {
             self.last_round = Some(round);
             let packets = request.packets;
             let received = cx.stats.received.min(packets);
+            if let Some(scores) = &mut self.scores {
+                let missing = packets - received;
+                match cx.session.tuning.filter(|run| round == 0 && *run > 0) {
+                    Some(run) => scores.trial_over(run, received, missing),
+                    None => scores.round_over(self.rotation, received, missing),
+                }
+            }
             // A trial is no round.
-            let trial = cx.session.ranks.is_some_and(|r| r.trial() < packets);
+            let trial = cx.session.trial().is_some_and(|trial| trial < packets);
             if round > 0 || !trial {
                 self.first_round.get_or_insert(received);
             }
@@ -360,10 +382,12 @@ impl Destination {
         // Nothing missing needs no vector.
         let len = if missing == 0 { 0 } else { shape.vector_bytes };
         // Where relays learn who is to speak, the byte that tells it comes before the vector.
-        let directive = self.listener.as_ref().map(Listener::directive);
+        let rotation = self.scores.as_ref().map(Scores::best);
+        let directive = self.listener.as_ref().map(|l| l.directive().byte());
+        let directive = rotation.or(directive);
         let before = usize::from(directive.is_some());
         let mut vector = [0; MAX_SLIM_PAYLOAD];
-        vector[0] = directive.map_or(0, Directive::byte);
+        vector[0] = directive.unwrap_or(0);
         let from = usize::from(train.segment) * shape.vector_bytes;
         for (i, byte) in vector[before..before + len].iter_mut().enumerate() {
             *byte = vector_byte(cx, from + i, told.packets);
@@ -398,6 +422,12 @@ impl Destination {
         let frame = frame.unwrap_or(FrameBuf::EMPTY);
         let step = cx.cadence.nack_period(frame.len());
         let channel = cx.channel(hop - 1, train.sfd);
+        if let (Some(tuner), Some(rotation), true) = (&mut *cx.tuner, rotation, missing > 0) {
+            let after = cx
+                .cadence
+                .round_after(frame.len(), hop - 1, train.following, hop);
+            tuner.told(rotation, train.sfd + after);
+        }
         cx.air.transmit(frame, channel, When::At(train.sfd));
         self.train = Some(Train { step, ..train });
     }

@@ -2,15 +2,15 @@
 
 use crate::blocks::Blocks;
 use crate::object::Part;
-use crate::p3::Ranks;
+use crate::p3::{Ranks, Tuner};
 use crate::{p3, pip};
 use core::fmt;
 use thalweg_units::NodeId;
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::pipeline::{Format, MAX_PACKETS};
 use thalweg_wire::route::{
-    Channels, Groups, Hopping, Member, ObjectRange, PayloadSize, Percent, Place, Recovery, Route,
-    Scheme,
+    Channels, Groups, Hopping, Learning, Member, ObjectRange, PayloadSize, Percent, Place,
+    Recovery, Route, Scheme,
 };
 
 /// How long the source asks in vain for a NACK.
@@ -63,6 +63,8 @@ pub struct Session {
     pub format: Format,
     /// What makes up for lost packets.
     pub recovery: Recovery,
+    /// Whether the channels are handed round, and for how many cycles each way in a trial.
+    pub tuning: Option<u8>,
     /// The relays of the last but one stage, where the transfer learns who is to speak.
     pub ranks: Option<Ranks>,
     /// When the SFD of the source's first packet ends, in this node's clock.
@@ -89,6 +91,10 @@ impl Session {
             range: route.range,
             format: route.format,
             recovery: route.recovery,
+            tuning: match (route.learning, route.groups()) {
+                (Learning::Channels { run }, Groups::Two) => Some(run),
+                _ => None,
+            },
             ranks: Ranks::of(route, node),
             start,
             policy: Policy {
@@ -126,6 +132,17 @@ impl Session {
             offset: self.range.offset,
             len: self.range.within(object_len),
         }
+    }
+    /// How many packets the first round has, where it is a trial.
+    pub fn trial(&self) -> Option<u16> {
+        let tuning = self.tuning.filter(|run| *run > 0);
+        let rotations = u16::from(Tuner::rotations(&self.channels));
+        let tuning = tuning.map(|run| u16::from(run) * rotations);
+        tuning.or(self.ranks.map(|ranks| ranks.trial()))
+    }
+    /// Whether NACKs begin with a byte that directs relays.
+    pub const fn directs(&self) -> bool {
+        self.tuning.is_some() || self.ranks.is_some()
     }
     /// Whether packets are symbols of a code.
     pub const fn is_coded(&self) -> bool {

@@ -84,7 +84,7 @@ impl Source {
             .session
             .packets(object.len)
             .ok_or(SetupError::TooManyPackets)?;
-        let trial = cx.session.ranks.map(|ranks| ranks.trial());
+        let trial = cx.session.trial();
         let supply = match cx.session.recovery {
             Recovery::Rounds => {
                 cx.packets.fill_to(packets);
@@ -156,6 +156,10 @@ impl Source {
                     self.sfd += cx.cadence.cycle() * u64::from(cx.session.hops());
                 }
             }
+            if let (0, Some(tuner)) = (self.round, &*cx.tuner) {
+                // Requests belong to no trial, even where the object is shorter.
+                self.sfd = self.sfd.max(tuner.trial_ends());
+            }
             cx.events.push(Event::RoundSent {
                 round: self.round,
                 sent: self.sent_in_round,
@@ -185,8 +189,8 @@ impl Source {
         if let Supply::Fountain(fountain) = &self.supply {
             return fountain.next();
         }
-        let trial = cx.session.ranks.filter(|_| self.round == 0);
-        if trial.is_some_and(|ranks| self.sent_in_round >= ranks.trial()) {
+        let trial = cx.session.trial().filter(|_| self.round == 0);
+        if trial.is_some_and(|trial| self.sent_in_round >= trial) {
             return None;
         }
         cx.packets.first_from(from)
@@ -369,13 +373,14 @@ impl Source {
         if nack.missing > self.packets || u32::from(nack.following) >= train {
             return;
         }
-        let nack = match cx.session.ranks {
-            // The first byte tells relays who is to speak.
-            Some(_) => Nack {
+        let directive = nack.vector.first().copied();
+        let nack = if cx.session.directs() {
+            Nack {
                 vector: nack.vector.get(1..).unwrap_or(&[]),
                 ..nack
-            },
-            None => nack,
+            }
+        } else {
+            nack
         };
         self.tries = 0;
         let rest = cx.cadence.nack_period(mpdu.len()) * u64::from(nack.following);
@@ -410,6 +415,10 @@ impl Source {
         if nack.missing == 0 {
             self.release(cx, next, End::Complete);
         } else if learned_all {
+            if let (Some(tuner), Some(rotation)) = (&mut *cx.tuner, directive) {
+                tuner.turn_to(rotation);
+                cx.listen();
+            }
             self.next_round(cx, next);
         } else {
             self.doing = Doing::Waiting {
@@ -455,6 +464,13 @@ impl Source {
             GiveUp::AfterTries(tries) => self.tries >= tries,
             GiveUp::OnInactivity => false,
         };
+        if cx
+            .tuner
+            .as_mut()
+            .is_some_and(|tuner| tuner.unanswered(self.tries))
+        {
+            cx.listen();
+        }
         let waited: Duration = at.since(self.exchange_began);
         if tired {
             self.release(cx, soon, End::GaveUp);

@@ -33,7 +33,8 @@ const SLIM_BIT: u8 = 0x01;
 const FOUNTAIN_BIT: u8 = 0x02;
 const LEARNING_BIT: u8 = 0x04;
 const BLOCKS_BIT: u8 = 0x08;
-const OPTION_BITS: u8 = SLIM_BIT | FOUNTAIN_BIT | LEARNING_BIT | BLOCKS_BIT;
+const CHANNELS_BIT: u8 = 0x10;
+const OPTION_BITS: u8 = SLIM_BIT | FOUNTAIN_BIT | LEARNING_BIT | BLOCKS_BIT | CHANNELS_BIT;
 const CHUNK: usize = MAX_SEGMENT_BYTES - SEGMENT_HEADER_BYTES;
 const MAX_ENCODED: usize = CHUNK * MAX_SEGMENTS;
 const MAX_STAGES: usize = MAX_HOPS as usize + 1;
@@ -187,12 +188,15 @@ impl Route {
 
     /// Bytes that say how it deviates from P3 as published; none where it does not.
     fn option_bytes(&self) -> usize {
-        match (self.scheme, self.options()) {
-            (Scheme::Pip(_), _) | (Scheme::P3, 0) => 0,
-            (Scheme::P3, options) if options & FOUNTAIN_BIT != 0 => 2,
-            (Scheme::P3, options) if options & BLOCKS_BIT != 0 => 3,
-            (Scheme::P3, _) => 1,
-        }
+        let options = match self.scheme {
+            Scheme::Pip(_) => 0,
+            Scheme::P3 => self.options(),
+        };
+        let if_any = |bit: u8, bytes: usize| if options & bit != 0 { bytes } else { 0 };
+        if_any(OPTION_BITS, 1)
+            + if_any(FOUNTAIN_BIT, 1)
+            + if_any(BLOCKS_BIT, 2)
+            + if_any(CHANNELS_BIT, 1)
     }
 
     fn options(&self) -> u8 {
@@ -208,6 +212,7 @@ impl Route {
         let learning = match self.learning {
             Learning::Off => 0,
             Learning::LastSpeakers => LEARNING_BIT,
+            Learning::Channels { .. } => CHANNELS_BIT,
         };
         slim | fountain | learning
     }
@@ -256,7 +261,9 @@ impl Route {
     fn encode(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
         let hops = self.channels.hops();
         let with_options = self.option_bytes() > 0;
-        if self.payload.bytes() > self.format.max_payload() {
+        let too_long =
+            matches!(self.learning, Learning::Channels { run } if run > Learning::MAX_RUN);
+        if self.payload.bytes() > self.format.max_payload() || too_long {
             return Err(WireError::Malformed);
         }
         let scheme = match self.scheme {
@@ -284,6 +291,9 @@ impl Route {
                 Recovery::Blocks { most, spare } => {
                     w.u8(most.get())?.u8(spare.get())?;
                 }
+            }
+            if let Learning::Channels { run } = self.learning {
+                w.u8(run)?;
             }
         }
         for channel in self.channels.as_slice() {
@@ -334,9 +344,6 @@ impl Route {
             if options & SLIM_BIT != 0 {
                 format = Format::Slim;
             }
-            if options & LEARNING_BIT != 0 {
-                learning = Learning::LastSpeakers;
-            }
             let spare = |r: &mut Reader<'_>| Percent::new(r.u8()?).ok_or(bad);
             recovery = match options & (FOUNTAIN_BIT | BLOCKS_BIT) {
                 0 => Recovery::Rounds,
@@ -346,6 +353,15 @@ impl Route {
                 BLOCKS_BIT => Recovery::Blocks {
                     most: BlockSymbols::new(r.u8()?).ok_or(bad)?,
                     spare: spare(&mut r)?,
+                },
+                _ => return Err(bad),
+            };
+            learning = match options & (LEARNING_BIT | CHANNELS_BIT) {
+                0 => Learning::Off,
+                LEARNING_BIT => Learning::LastSpeakers,
+                CHANNELS_BIT => match r.u8()? {
+                    run @ 0..=Learning::MAX_RUN => Learning::Channels { run },
+                    _ => return Err(bad),
                 },
                 _ => return Err(bad),
             };

@@ -92,6 +92,17 @@ pub enum Learning {
     Off,
     /// The destination hears each relay of the last but one stage alone, and says who is to speak.
     LastSpeakers,
+    /// The destination finds out under which rotation of the channels the pipeline does best.
+    Channels {
+        /// Cycles of each rotation in a trial with the first packets, 1..=60; 0 without a trial, where
+        /// only rounds that lose much are held against their rotation.
+        run: u8,
+    },
+}
+
+impl Learning {
+    /// The most cycles of a rotation in a trial.
+    pub const MAX_RUN: u8 = 60;
 }
 
 /// The reception channel of each stage, C_0 (source) to C_H (destination).

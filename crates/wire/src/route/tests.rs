@@ -27,7 +27,7 @@ fn routes() -> impl Strategy<Value = Route> {
     let options = (
         any::<bool>(),
         proptest::option::of((0..=100u8, proptest::option::of(1..=128u8))),
-        any::<bool>(),
+        proptest::option::of(proptest::option::of(0..=60u8)),
     );
     (scheme, channels, threshold, members, numbers, options).prop_map(
         |(scheme, channels, threshold, members, numbers, (slim, spare, learning))| {
@@ -49,9 +49,11 @@ fn routes() -> impl Strategy<Value = Route> {
                         None => Recovery::Fountain { spare },
                     };
                 }
-                if learning {
-                    route.learning = Learning::LastSpeakers;
-                }
+                route.learning = match learning {
+                    None => Learning::Off,
+                    Some(None) => Learning::LastSpeakers,
+                    Some(Some(run)) => Learning::Channels { run },
+                };
             }
             (route.deadline_s, route.range) = (deadline_s, ObjectRange { offset, len });
             for (i, (stage, even)) in members.into_iter().enumerate() {
