@@ -135,8 +135,8 @@ pub(crate) enum ProtocolName {
     P3Adaptive,
     /// P3 that learns which of its channels do best at which stages.
     P3Tuned,
-    /// The plan of p3-planned, whose channels are handed round when a round loses much.
-    P3PlannedTuned,
+    /// The same with the code of p3-blocks.
+    P3TunedBlocks,
     /// P3 with a fountain code instead of rounds.
     P3Fountain,
     /// P3 with a code in blocks that a mote can make, instead of rounds of packets.
@@ -187,7 +187,7 @@ impl ProtocolName {
             Self::P3Planned => Ok(Variant::P3Planned),
             Self::P3Adaptive => Ok(Variant::P3Adaptive),
             Self::P3Tuned => Ok(Variant::P3Tuned),
-            Self::P3PlannedTuned => Ok(Variant::P3PlannedTuned),
+            Self::P3TunedBlocks => Ok(Variant::P3TunedBlocks),
             Self::P3Fountain => Ok(Variant::P3Fountain),
             Self::P3Blocks => Ok(Variant::P3Blocks),
             Self::P3Blocks32 => Ok(Variant::P3Blocks32),

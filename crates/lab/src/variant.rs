@@ -29,8 +29,8 @@ pub enum Variant {
     /// P3's routes; the transfer learns with its first packets under which rotation of its channels the
     /// pipeline does best, and leaves it when it does badly.
     P3Tuned,
-    /// The plan of `p3-planned`, whose channels are handed round when a round loses much.
-    P3PlannedTuned,
+    /// The same with the code of `p3-blocks`.
+    P3TunedBlocks,
     /// P3's routes; no rounds but a fountain code over the whole object, which takes a source with
     /// memory for it.
     P3Fountain,
@@ -67,7 +67,7 @@ impl Variant {
         Self::P3Planned,
         Self::P3Adaptive,
         Self::P3Tuned,
-        Self::P3PlannedTuned,
+        Self::P3TunedBlocks,
         Self::P3Fountain,
         Self::P3Blocks,
         Self::P3Blocks32,
@@ -86,7 +86,7 @@ impl Variant {
             Self::P3Planned => "p3-planned",
             Self::P3Adaptive => "p3-adaptive",
             Self::P3Tuned => "p3-tuned",
-            Self::P3PlannedTuned => "p3-planned-tuned",
+            Self::P3TunedBlocks => "p3-tuned-blocks",
             Self::P3Fountain => "p3-fountain",
             Self::P3Blocks => "p3-blocks",
             Self::P3Blocks32 => "p3-blocks32",
@@ -102,7 +102,7 @@ impl Variant {
             | Self::P3Planned
             | Self::P3Adaptive
             | Self::P3Tuned
-            | Self::P3PlannedTuned
+            | Self::P3TunedBlocks
             | Self::P3Fountain
             | Self::P3Blocks
             | Self::P3Blocks32
@@ -117,9 +117,7 @@ impl Variant {
     /// What its planner has to know.
     pub const fn knowledge(self) -> Knowledge {
         match self {
-            Self::P3Planned | Self::P3PlannedTuned | Self::P3PlannedBlocks | Self::P3Best => {
-                Knowledge::PipelineChannels
-            }
+            Self::P3Planned | Self::P3PlannedBlocks | Self::P3Best => Knowledge::PipelineChannels,
             _ => Knowledge::RoutingChannel,
         }
     }
@@ -155,8 +153,8 @@ impl Variant {
     pub fn terms(self, faithful: Terms) -> Terms {
         match self {
             Self::P3Adaptive => faithful.learning(),
-            Self::P3Tuned => faithful.tuned(Terms::TRIAL),
-            Self::P3PlannedTuned => faithful.tuned(0),
+            Self::P3Tuned => faithful.tuned(),
+            Self::P3TunedBlocks => faithful.tuned().blocks(BlockSymbols::MAX),
             Self::P3Fountain => faithful.fountain(),
             Self::P3Blocks | Self::P3PlannedBlocks => faithful.blocks(BlockSymbols::MAX),
             Self::P3Blocks32 => faithful.blocks(BlockSymbols::SMALL),
@@ -202,7 +200,8 @@ mod tests {
         let slim = |v: Variant| v.terms(terms).format == Format::Slim;
         let fountain = |v: Variant| matches!(v.terms(terms).recovery, Recovery::Fountain { .. });
         let blocks = |v: Variant| matches!(v.terms(terms).recovery, Recovery::Blocks { .. });
-        let learning = |v: Variant| v.terms(terms).learning != Learning::Off;
+        let learning = |v: Variant| v.terms(terms).learning == Learning::LastSpeakers;
+        let tuned = |v: Variant| matches!(v.terms(terms).learning, Learning::Channels { .. });
         let of = |holds: &dyn Fn(Variant) -> bool| -> Vec<Variant> {
             Variant::ALL.into_iter().filter(|v| holds(*v)).collect()
         };
@@ -223,6 +222,8 @@ mod tests {
         assert_eq!(of(&slim), [Variant::P3Slim, Variant::P3Best]);
         assert_eq!(of(&fountain), [Variant::P3Fountain]);
         assert_eq!(of(&learning), [Variant::P3Adaptive]);
+        let rotating = [Variant::P3Tuned, Variant::P3TunedBlocks];
+        assert_eq!(of(&tuned), rotating);
         let cycle = Variant::P3Best.request(&request).transfer.cycle;
         assert_eq!((cycle.payload_bytes, cycle.header_bytes), (121, 4));
     }

@@ -82,9 +82,6 @@ impl Terms {
     /// Symbols that a code sends beyond the object's own before it asks, in percent.
     const SPARE: u8 = 3;
 
-    /// Cycles of each rotation of channels in a trial.
-    pub const TRIAL: u8 = 24;
-
     /// The same in slim frames; packets of the largest size grow by what the headers lose.
     #[must_use]
     pub fn slim(self) -> Self {
@@ -117,16 +114,14 @@ impl Terms {
         };
         Self { recovery, ..self }
     }
-    /// The same, learning under which rotation of its channels the pipeline does best, with a trial of
-    /// `run` cycles for each.
+    /// The same, learning under which rotation of its channels the pipeline does best.
     #[must_use]
-    pub fn tuned(self, run: u8) -> Self {
-        let run = std::env::var("RUN")
-            .ok()
-            .and_then(|v| v.parse().ok())
-            .unwrap_or(run);
-        let learning = Learning::Channels { run };
-        Self { learning, ..self }
+    pub fn tuned(self) -> Self {
+        let run = TrialRun::DEFAULT;
+        Self {
+            learning: Learning::Channels { run },
+            ..self
+        }
     }
     /// The same, learning who is to speak to the sink.
     #[must_use]

@@ -11,8 +11,7 @@
 //! on one channel three stages apart, not one. Tests: at the end of this file, and in `pipeline/tests`.
 
 use thalweg_units::{Channel, Duration, Instant};
-use thalweg_wire::pipeline::MAX_HOPS;
-use thalweg_wire::route::Channels;
+use thalweg_wire::route::{Channels, TrialRun};
 
 /// The most rotations that are tried.
 pub const MAX_ROTATIONS: usize = 4;
@@ -25,13 +24,11 @@ const LEAST: u16 = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tuner {
     channels: Channels,
-    sequence: [Channel; MAX_HOPS as usize + 1],
-    len: u8,
     /// Rotations: at most [`MAX_ROTATIONS`].
     rotations: u8,
     stage: u8,
     cycle: Duration,
-    /// Cycles of each rotation in the trial; 0 without one.
+    /// Cycles of each rotation in the trial.
     run: u8,
     /// How long before an SFD to retune.
     ahead: Duration,
@@ -58,24 +55,15 @@ impl Tuner {
         channels: Channels,
         stage: u8,
         (start, cycle): (Instant, Duration),
-        run: u8,
+        run: TrialRun,
         ahead: Duration,
         patience: Duration,
     ) -> Self {
-        let mut sequence = [Channel::LAST; MAX_HOPS as usize + 1];
-        let mut len = 0u8;
-        for channel in channels.as_slice() {
-            if !sequence[..usize::from(len)].contains(channel) {
-                sequence[usize::from(len)] = *channel;
-                len += 1;
-            }
-        }
-        let rotations = len.min(MAX_ROTATIONS as u8);
+        let rotations = Self::rotations(&channels);
+        let run = run.get();
         let trial = u64::from(run) * u64::from(rotations) + u64::from(channels.hops());
         Self {
             channels,
-            sequence,
-            len,
             rotations,
             stage,
             cycle,
@@ -84,7 +72,7 @@ impl Tuner {
             anchor: start,
             anchor_cycle: 0,
             // The source hears nothing before the trial is over.
-            at_run: if run == 0 || stage == 0 { rotations } else { 0 },
+            at_run: if stage == 0 { rotations } else { 0 },
             rotation: 0,
             before: 0,
             change: None,
@@ -95,16 +83,11 @@ impl Tuner {
 
     /// How many rotations there are.
     pub fn rotations(channels: &Channels) -> u8 {
-        let list = channels.as_slice();
-        let new = (0..list.len()).filter(|i| !list[..*i].contains(&list[*i]));
-        new.count().min(MAX_ROTATIONS) as u8
+        sequence(channels).count().min(MAX_ROTATIONS) as u8
     }
 
     /// The rotation under which `stage` hears a frame whose SFD is at `sfd`.
     pub fn rotation_at(&self, stage: u8, sfd: Instant) -> u8 {
-        if self.run == 0 {
-            return self.rotation;
-        }
         let cycle = self
             .cycle_at(sfd)
             .saturating_sub(u64::from(stage.max(1) - 1));
@@ -142,9 +125,10 @@ impl Tuner {
     }
     fn rotated(&self, stage: u8, rotation: u8) -> Channel {
         let own = self.channels.of(stage);
-        let sequence = &self.sequence[..usize::from(self.len)];
-        let place = sequence.iter().position(|c| *c == own).unwrap_or(0);
-        sequence[(place + usize::from(rotation)) % sequence.len()]
+        let place = sequence(&self.channels).position(|c| c == own).unwrap_or(0);
+        let all = sequence(&self.channels).count();
+        let turned = (place + usize::from(rotation)) % all.max(1);
+        sequence(&self.channels).nth(turned).unwrap_or(own)
     }
 
     /// SFD at the source of the first frame after the trial.
@@ -232,6 +216,13 @@ impl Tuner {
     }
 }
 
+/// The different channels of a route, in order of first use.
+fn sequence(channels: &Channels) -> impl Iterator<Item = Channel> + '_ {
+    let list = channels.as_slice();
+    let new = move |i: &usize| !list[..*i].contains(&list[*i]);
+    (0..list.len()).filter(new).map(move |i| list[i])
+}
+
 /// What the destination knows of the rotations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scores {
@@ -292,5 +283,94 @@ impl Scores {
             }
         }
         best
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    const CYCLE: Duration = Duration::from_micros(4_537);
+    const PATIENCE: Duration = Duration::from_millis(40);
+
+    fn start() -> Instant {
+        Instant::from_nanos(1_000_000_000)
+    }
+    fn tuner(stage: u8) -> Tuner {
+        let list = [20, 26, 15, 25, 20, 26].map(|c| Channel::new(c).unwrap());
+        let channels = Channels::new(&list).unwrap();
+        let run = TrialRun::new(10).unwrap();
+        let ahead = Duration::from_micros(400);
+        Tuner::new(channels, stage, (start(), CYCLE), run, ahead, PATIENCE)
+    }
+
+    #[test]
+    fn everyone_follows_the_packets_through_the_trial() {
+        for stage in 1..=5u8 {
+            let mut tuner = tuner(stage);
+            for packet in 0..60u64 {
+                let sfd = start() + CYCLE * (packet + u64::from(stage) - 1);
+                tuner.advance(sfd.saturating_sub(Duration::from_micros(200)));
+                tuner.heard(sfd);
+                let rotation = 3u8.saturating_sub((packet / 10) as u8);
+                assert_eq!(tuner.rotation_at(stage, sfd), rotation, "{packet}");
+                assert_eq!(tuner.own_channel(), tuner.channel(stage, sfd), "{packet}");
+                // Who sends to it agrees.
+                let sender = super::tests::tuner(stage - 1);
+                assert_eq!(sender.channel(stage, sfd), tuner.own_channel());
+            }
+            assert_eq!(tuner.own_channel(), tuner.channels.of(stage));
+        }
+    }
+
+    #[test]
+    fn stages_that_differ_go_on_differing() {
+        let tuner = tuner(2);
+        for rotation in 0..4 {
+            let turned: Vec<Channel> = (0..6).map(|s| tuner.rotated(s, rotation)).collect();
+            for (i, a) in turned.iter().enumerate() {
+                for (j, b) in turned.iter().enumerate() {
+                    assert_eq!(a == b, i % 4 == j % 4);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn who_hears_nothing_looks_everywhere_beginning_where_it_was() {
+        let mut tuner = tuner(3);
+        let after = tuner.trial_ends() + CYCLE * 2;
+        tuner.advance(after);
+        tuner.heard(after);
+        tuner.told(2, after + CYCLE);
+        tuner.advance(after + CYCLE);
+        assert_eq!(tuner.rotation(), 2);
+        let mut found = Vec::new();
+        for _ in 0..5 {
+            let next = tuner.next().unwrap();
+            assert!(next > after);
+            tuner.advance(next);
+            found.push(tuner.rotation());
+        }
+        assert_eq!(found, [0, 1, 2, 3, 0]);
+    }
+
+    #[test]
+    fn the_best_is_kept_until_it_does_badly() {
+        let mut scores = Scores::new(4);
+        for (rotation, heard) in [(0, 14), (1, 16), (2, 15), (3, 9)] {
+            (0..heard).for_each(|_| scores.heard(rotation));
+        }
+        scores.trial_over(16, 54, 446);
+        assert_eq!(scores.best(), 1);
+        scores.round_over(1, 54 + 400, 46);
+        assert_eq!(scores.best(), 1, "one in ten lost is not much");
+        scores.round_over(1, 454 + 20, 26);
+        assert_eq!(scores.best(), 2);
+        scores.round_over(2, 474 + 15, 11);
+        assert_eq!(scores.best(), 0);
+        scores.round_over(0, 489, 11);
+        assert_eq!(scores.best(), 0, "too few to say anything");
     }
 }

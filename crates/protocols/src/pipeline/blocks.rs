@@ -72,17 +72,23 @@ impl BlockSupply {
             u16::try_from(waits.count()).unwrap_or(u16::MAX)
         };
         let struck = missing.clone().count();
-        let batch = |missing: u16| self.batch(missing, all, struck);
         let missing = missing.filter(|(block, _)| *block < self.blocks.count());
-        let width = missing.clone().map(|(_, m)| batch(m)).max().unwrap_or(0);
+        // What waits to be sent, after a trial, is made up for when it is lost.
+        let more = |set: &PacketSet, block: u16, missing: u16| match missing
+            .saturating_sub(waiting(set, block))
+        {
+            0 => (0, 0),
+            new => (new, self.batch(new, all, struck)),
+        };
+        let width = missing
+            .clone()
+            .map(|(block, m)| more(set, block, m).1)
+            .max();
+        let width = width.unwrap_or(0);
         let mut known = 0u16;
         for (block, missing) in missing {
-            let waiting = waiting(set, block);
-            if waiting >= missing {
-                continue;
-            }
-            known = known.saturating_add(missing - waiting);
-            let mut left = batch(missing) - waiting;
+            let (new, mut left) = more(set, block, missing);
+            known = known.saturating_add(new);
             // Symbols that have had their turn come again where a block has no others.
             let cycle = self.blocks.size(block) + self.blocks.repairs();
             let first = self.base.saturating_add(width - left);

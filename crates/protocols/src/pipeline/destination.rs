@@ -227,8 +227,8 @@ impl Destination {
             let received = cx.stats.received.min(packets);
             if let Some(scores) = &mut self.scores {
                 let missing = packets - received;
-                match cx.session.tuning.filter(|run| round == 0 && *run > 0) {
-                    Some(run) => scores.trial_over(run, received, missing),
+                match cx.session.tuning.filter(|_| round == 0) {
+                    Some(run) => scores.trial_over(run.get(), received, missing),
                     None => scores.round_over(self.rotation, received, missing),
                 }
             }

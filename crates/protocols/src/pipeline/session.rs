@@ -10,7 +10,7 @@ use thalweg_units::{Duration, Instant};
 use thalweg_wire::pipeline::{Format, MAX_PACKETS};
 use thalweg_wire::route::{
     Channels, Groups, Hopping, Learning, Member, ObjectRange, PayloadSize, Percent, Place,
-    Recovery, Route, Scheme,
+    Recovery, Route, Scheme, TrialRun,
 };
 
 /// How long the source asks in vain for a NACK.
@@ -63,8 +63,8 @@ pub struct Session {
     pub format: Format,
     /// What makes up for lost packets.
     pub recovery: Recovery,
-    /// Whether the channels are handed round, and for how many cycles each way in a trial.
-    pub tuning: Option<u8>,
+    /// For how many cycles each rotation of channels is tried, where the transfer learns the best.
+    pub tuning: Option<TrialRun>,
     /// The relays of the last but one stage, where the transfer learns who is to speak.
     pub ranks: Option<Ranks>,
     /// When the SFD of the source's first packet ends, in this node's clock.
@@ -135,9 +135,8 @@ impl Session {
     }
     /// How many packets the first round has, where it is a trial.
     pub fn trial(&self) -> Option<u16> {
-        let tuning = self.tuning.filter(|run| *run > 0);
         let rotations = u16::from(Tuner::rotations(&self.channels));
-        let tuning = tuning.map(|run| u16::from(run) * rotations);
+        let tuning = self.tuning.map(|run| u16::from(run.get()) * rotations);
         tuning.or(self.ranks.map(|ranks| ranks.trial()))
     }
     /// Whether NACKs begin with a byte that directs relays.

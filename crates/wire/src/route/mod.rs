@@ -261,9 +261,7 @@ impl Route {
     fn encode(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
         let hops = self.channels.hops();
         let with_options = self.option_bytes() > 0;
-        let too_long =
-            matches!(self.learning, Learning::Channels { run } if run > Learning::MAX_RUN);
-        if self.payload.bytes() > self.format.max_payload() || too_long {
+        if self.payload.bytes() > self.format.max_payload() {
             return Err(WireError::Malformed);
         }
         let scheme = match self.scheme {
@@ -293,7 +291,7 @@ impl Route {
                 }
             }
             if let Learning::Channels { run } = self.learning {
-                w.u8(run)?;
+                w.u8(run.get())?;
             }
         }
         for channel in self.channels.as_slice() {
@@ -359,9 +357,8 @@ impl Route {
             learning = match options & (LEARNING_BIT | CHANNELS_BIT) {
                 0 => Learning::Off,
                 LEARNING_BIT => Learning::LastSpeakers,
-                CHANNELS_BIT => match r.u8()? {
-                    run @ 0..=Learning::MAX_RUN => Learning::Channels { run },
-                    _ => return Err(bad),
+                CHANNELS_BIT => Learning::Channels {
+                    run: TrialRun::new(r.u8()?).ok_or(bad)?,
                 },
                 _ => return Err(bad),
             };

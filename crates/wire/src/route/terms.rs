@@ -94,15 +94,31 @@ pub enum Learning {
     LastSpeakers,
     /// The destination finds out under which rotation of the channels the pipeline does best.
     Channels {
-        /// Cycles of each rotation in a trial with the first packets, 1..=60; 0 without a trial, where
-        /// only rounds that lose much are held against their rotation.
-        run: u8,
+        /// Cycles of each rotation in a trial with the first packets.
+        run: TrialRun,
     },
 }
 
-impl Learning {
-    /// The most cycles of a rotation in a trial.
-    pub const MAX_RUN: u8 = 60;
+/// Cycles for which a rotation of channels is tried, 1..=60.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TrialRun(u8);
+
+impl TrialRun {
+    /// 16 cycles: 64 packets for four channels. Shorter ones choose worse, longer ones cost more.
+    pub const DEFAULT: Self = Self(16);
+
+    /// `cycles` cycles; `None` outside 1..=60.
+    pub const fn new(cycles: u8) -> Option<Self> {
+        if cycles >= 1 && cycles <= 60 {
+            Some(Self(cycles))
+        } else {
+            None
+        }
+    }
+    /// The number.
+    pub const fn get(self) -> u8 {
+        self.0
+    }
 }
 
 /// The reception channel of each stage, C_0 (source) to C_H (destination).

@@ -27,7 +27,7 @@ fn routes() -> impl Strategy<Value = Route> {
     let options = (
         any::<bool>(),
         proptest::option::of((0..=100u8, proptest::option::of(1..=128u8))),
-        proptest::option::of(proptest::option::of(0..=60u8)),
+        proptest::option::of(proptest::option::of(1..=60u8)),
     );
     (scheme, channels, threshold, members, numbers, options).prop_map(
         |(scheme, channels, threshold, members, numbers, (slim, spare, learning))| {
@@ -52,7 +52,9 @@ fn routes() -> impl Strategy<Value = Route> {
                 route.learning = match learning {
                     None => Learning::Off,
                     Some(None) => Learning::LastSpeakers,
-                    Some(Some(run)) => Learning::Channels { run },
+                    Some(Some(run)) => Learning::Channels {
+                        run: TrialRun::new(run).unwrap(),
+                    },
                 };
             }
             (route.deadline_s, route.range) = (deadline_s, ObjectRange { offset, len });
