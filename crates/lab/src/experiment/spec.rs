@@ -217,6 +217,7 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "p3/network.toml",
     "p3/network-quiet.toml",
     "p3/mishaps.toml",
+    "p3/badchannel.toml",
     "p3/sizes.toml",
     "cit/bounds.toml",
     "cit/fig3.toml",

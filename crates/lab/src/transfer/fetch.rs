@@ -15,7 +15,7 @@ use thalweg_units::{BitRate, Duration};
 use thalweg_wire::pipeline::{Format, Group};
 use thalweg_wire::route::{
     BlockSymbols, Channels, Hopping, Learning, Member, PayloadSize, Percent, Recovery, Route,
-    Scheme,
+    Scheme, TrialRun,
 };
 
 /// How an object travels.

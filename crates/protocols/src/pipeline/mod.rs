@@ -129,11 +129,13 @@ impl<S: ObjectStore> Pipeline<S> {
             return Err(SetupError::Busy);
         }
         session.check()?;
-        let needs_codes = match (session.recovery, session.place) {
-            (Recovery::Fountain { .. }, Place::Source | Place::Destination) => true,
-            (Recovery::Blocks { .. }, Place::Destination) => true,
-            _ => false,
-        };
+        let needs_codes = matches!(
+            (session.recovery, session.place),
+            (
+                Recovery::Fountain { .. },
+                Place::Source | Place::Destination
+            ) | (Recovery::Blocks { .. }, Place::Destination)
+        );
         if needs_codes && !self.store.codes() {
             return Err(SetupError::NoFountain);
         }
