@@ -214,6 +214,7 @@ mod tests {
         assert_eq!(
             of(&blocks),
             [
+                Variant::P3TunedBlocks,
                 Variant::P3Blocks,
                 Variant::P3Blocks32,
                 Variant::P3PlannedBlocks
