@@ -137,8 +137,19 @@ pub(crate) enum ProtocolName {
     P3Planned,
     /// P3 that learns which relays are to speak to the base station.
     P3Adaptive,
+    /// P3 that learns which of its channels do best at which stages.
+    P3Tuned,
+    /// The same with the code of p3-blocks.
+    P3TunedBlocks,
     /// P3 with a fountain code instead of rounds.
     P3Fountain,
+    /// P3 with a code in blocks that a mote can make, instead of rounds of packets.
+    P3Blocks,
+    /// The same in blocks of 32 packets instead of 128.
+    #[value(name = "p3-blocks32")]
+    P3Blocks32,
+    /// The plan of p3-planned with the code of p3-blocks.
+    P3PlannedBlocks,
     /// P3 with headers of four bytes.
     P3Slim,
     /// The fastest: lean chains and small headers.
@@ -183,7 +194,12 @@ impl ProtocolName {
             Self::Cit => Ok(Variant::Cit),
             Self::P3Planned => Ok(Variant::P3Planned),
             Self::P3Adaptive => Ok(Variant::P3Adaptive),
+            Self::P3Tuned => Ok(Variant::P3Tuned),
+            Self::P3TunedBlocks => Ok(Variant::P3TunedBlocks),
             Self::P3Fountain => Ok(Variant::P3Fountain),
+            Self::P3Blocks => Ok(Variant::P3Blocks),
+            Self::P3Blocks32 => Ok(Variant::P3Blocks32),
+            Self::P3PlannedBlocks => Ok(Variant::P3PlannedBlocks),
             Self::P3Slim => Ok(Variant::P3Slim),
             Self::P3Best => Ok(Variant::P3Best),
             Self::Fastforward

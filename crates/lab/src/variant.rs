@@ -7,7 +7,7 @@ use crate::transfer::{Protocol, Terms};
 use serde::{Deserialize, Serialize};
 use thalweg_planner::RouteRequest;
 use thalweg_wire::forward::MAX_PAYLOAD;
-use thalweg_wire::route::PayloadSize;
+use thalweg_wire::route::{BlockSymbols, PayloadSize};
 
 /// A protocol with its way of planning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -28,9 +28,20 @@ pub enum Variant {
     P3Planned,
     /// P3's routes; the transfer learns which relays are to speak to the sink.
     P3Adaptive,
+    /// P3's routes; the transfer learns with its first packets under which rotation of its channels the
+    /// pipeline does best, and leaves it when it does badly.
+    P3Tuned,
+    /// The same with the code of `p3-blocks`.
+    P3TunedBlocks,
     /// P3's routes; no rounds but a fountain code over the whole object, which takes a source with
     /// memory for it.
     P3Fountain,
+    /// P3's routes; no rounds of packets but a code in blocks that a mote can make.
+    P3Blocks,
+    /// The same in blocks of 32 packets instead of 128.
+    P3Blocks32,
+    /// The plan of `p3-planned` with the code of `p3-blocks`.
+    P3PlannedBlocks,
     /// P3's routes; headers of four bytes, payloads three bytes larger.
     P3Slim,
     /// What is best together and fits the board that is simulated: the plan of `p3-planned` and the
@@ -50,7 +61,7 @@ pub enum Knowledge {
 
 impl Variant {
     /// All of them, the published ones first.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 15] = [
         Self::P3,
         Self::Pip,
         Self::PipHopping,
@@ -58,7 +69,12 @@ impl Variant {
         Self::Cit,
         Self::P3Planned,
         Self::P3Adaptive,
+        Self::P3Tuned,
+        Self::P3TunedBlocks,
         Self::P3Fountain,
+        Self::P3Blocks,
+        Self::P3Blocks32,
+        Self::P3PlannedBlocks,
         Self::P3Slim,
         Self::P3Best,
     ];
@@ -73,7 +89,12 @@ impl Variant {
             Self::Cit => "cit",
             Self::P3Planned => "p3-planned",
             Self::P3Adaptive => "p3-adaptive",
+            Self::P3Tuned => "p3-tuned",
+            Self::P3TunedBlocks => "p3-tuned-blocks",
             Self::P3Fountain => "p3-fountain",
+            Self::P3Blocks => "p3-blocks",
+            Self::P3Blocks32 => "p3-blocks32",
+            Self::P3PlannedBlocks => "p3-planned-blocks",
             Self::P3Slim => "p3-slim",
             Self::P3Best => "p3-best",
         }
@@ -84,7 +105,12 @@ impl Variant {
             Self::P3
             | Self::P3Planned
             | Self::P3Adaptive
+            | Self::P3Tuned
+            | Self::P3TunedBlocks
             | Self::P3Fountain
+            | Self::P3Blocks
+            | Self::P3Blocks32
+            | Self::P3PlannedBlocks
             | Self::P3Slim
             | Self::P3Best => Protocol::P3,
             Self::Pip => Protocol::Pip,
@@ -96,7 +122,7 @@ impl Variant {
     /// What its planner has to know.
     pub const fn knowledge(self) -> Knowledge {
         match self {
-            Self::P3Planned | Self::P3Best => Knowledge::PipelineChannels,
+            Self::P3Planned | Self::P3PlannedBlocks | Self::P3Best => Knowledge::PipelineChannels,
             _ => Knowledge::RoutingChannel,
         }
     }
@@ -132,7 +158,11 @@ impl Variant {
     pub fn terms(self, faithful: Terms) -> Terms {
         match self {
             Self::P3Adaptive => faithful.learning(),
+            Self::P3Tuned => faithful.tuned(),
+            Self::P3TunedBlocks => faithful.tuned().blocks(BlockSymbols::MAX),
             Self::P3Fountain => faithful.fountain(),
+            Self::P3Blocks | Self::P3PlannedBlocks => faithful.blocks(BlockSymbols::MAX),
+            Self::P3Blocks32 => faithful.blocks(BlockSymbols::SMALL),
             Self::P3Slim => faithful.slim(),
             Self::P3Best => faithful.slim(),
             Self::Cit => Terms {
@@ -173,15 +203,33 @@ mod tests {
         let (request, terms) = (RouteRequest::new(3, 7), Terms::default());
         let planned = |v: Variant| v.request(&request).style == RouteRequest::planned(3, 7).style;
         let slim = |v: Variant| v.terms(terms).format == Format::Slim;
-        let fountain = |v: Variant| v.terms(terms).recovery != Recovery::Rounds;
-        let learning = |v: Variant| v.terms(terms).learning != Learning::Off;
+        let fountain = |v: Variant| matches!(v.terms(terms).recovery, Recovery::Fountain { .. });
+        let blocks = |v: Variant| matches!(v.terms(terms).recovery, Recovery::Blocks { .. });
+        let learning = |v: Variant| v.terms(terms).learning == Learning::LastSpeakers;
+        let tuned = |v: Variant| matches!(v.terms(terms).learning, Learning::Channels { .. });
         let of = |holds: &dyn Fn(Variant) -> bool| -> Vec<Variant> {
             Variant::ALL.into_iter().filter(|v| holds(*v)).collect()
         };
-        assert_eq!(of(&planned), [Variant::P3Planned, Variant::P3Best]);
+        let lean = [
+            Variant::P3Planned,
+            Variant::P3PlannedBlocks,
+            Variant::P3Best,
+        ];
+        assert_eq!(of(&planned), lean);
+        assert_eq!(
+            of(&blocks),
+            [
+                Variant::P3TunedBlocks,
+                Variant::P3Blocks,
+                Variant::P3Blocks32,
+                Variant::P3PlannedBlocks
+            ]
+        );
         assert_eq!(of(&slim), [Variant::P3Slim, Variant::P3Best]);
         assert_eq!(of(&fountain), [Variant::P3Fountain]);
         assert_eq!(of(&learning), [Variant::P3Adaptive]);
+        let rotating = [Variant::P3Tuned, Variant::P3TunedBlocks];
+        assert_eq!(of(&tuned), rotating);
         let cycle = Variant::P3Best.request(&request).transfer.cycle;
         assert_eq!((cycle.payload_bytes, cycle.header_bytes), (121, 4));
     }

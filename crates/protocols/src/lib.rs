@@ -8,6 +8,7 @@
 #[cfg(any(test, feature = "std"))]
 extern crate std;
 
+pub mod blocks;
 pub mod burst;
 pub mod collection;
 pub mod csma;

@@ -1,6 +1,8 @@
 //! Bulk objects, as the engines see them: bytes at an offset, behind a trait, so that an engine
 //! holds none of them. On a mote the store is flash or a sensor's buffer, at the gateway memory.
 
+use crate::blocks::Blocks;
+
 /// What is known of an object besides its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ObjectInfo {
@@ -30,9 +32,9 @@ pub trait ObjectStore {
     /// them: a store keeps what it has room for, and is cut to the length told on completion.
     fn write(&mut self, offset: u32, bytes: &[u8]);
 
-    /// Whether the store can make and take symbols of a fountain code; without that, the next three
-    /// are never called. A mote encodes block by block as its memory allows; decoding is the
-    /// gateway's.
+    /// Whether the store can take symbols of codes, and make those of a fountain code; without that, what
+    /// follows is never called. Decoding is the gateway's. Symbols of blocks are made by the engine, of
+    /// what it reads.
     fn codes(&self) -> bool {
         false
     }
@@ -46,6 +48,10 @@ pub trait ObjectStore {
     /// Whether what was kept, at least as many symbols as the part makes, is enough; if so the part
     /// is in the store as if it had been written.
     fn decode(&mut self, _part: Part) -> bool {
+        false
+    }
+    /// The same where what was kept are symbols of `blocks`, and of each block enough.
+    fn decode_blocks(&mut self, _part: Part, _blocks: &Blocks) -> bool {
         false
     }
 }

@@ -111,6 +111,9 @@ impl World {
 
     /// The receiver is on from now on; it may find a frame whose preamble is still going on.
     pub(crate) fn hear(&mut self, n: usize, channel: Channel) {
+        if self.radios[n].jammed == Some(channel) {
+            return;
+        }
         self.radios[n].tuned = true;
         let Some(tx) = self.medium.listen(self.now, ear(n), channel) else {
             return;

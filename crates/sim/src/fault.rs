@@ -1,4 +1,4 @@
-//! Faults that experiments inject: a node that dies, a receiver that goes deaf.
+//! Faults that experiments inject: a node that dies, a receiver that goes deaf, everywhere or on a channel.
 //!
 //! Does not model a half-sent frame: what is on the air when its sender dies goes on to its end.
 //! Tests: `tests/whole.rs`.
@@ -8,7 +8,7 @@ use crate::queue::Rank;
 use crate::radio::{Excursion, Mode};
 use crate::world::{What, World};
 use thalweg_medium::Deaf;
-use thalweg_units::SimTime;
+use thalweg_units::{Channel, SimTime};
 
 /// What is wrong with a node from now on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +20,11 @@ pub enum Fault {
     Deaf {
         /// Until when.
         until: SimTime,
+    },
+    /// Something near the node drowns a channel: the receiver hears nothing there, and all else works.
+    Jammed {
+        /// Which.
+        channel: Channel,
     },
     /// Nothing. The engine goes on from the state it had, the radio in the mode it had.
     Healthy,
@@ -49,11 +54,26 @@ impl World {
                     self.queue.push(until.max(self.now), Rank::Turn, what);
                 }
             }
+            Fault::Jammed { channel } => {
+                for r in self.radios_of(n) {
+                    self.radios[r].jammed = Some(channel);
+                    let there = matches!(
+                        self.radios[r].mode,
+                        Mode::Listen { channel: own, .. } if own == channel
+                    );
+                    if self.radios[r].tuned && there {
+                        self.radios[r].tuned = false;
+                        self.radios[r].receiving_until = SimTime::ZERO;
+                        self.medium.deafen(self.now, ear(r), Deaf::Busy);
+                    }
+                }
+            }
             Fault::Healthy => {
                 let was_dead = self.radios[n].dead;
                 for r in self.radios_of(n) {
                     self.radios[r].dead = false;
                     self.radios[r].deaf_until = None;
+                    self.radios[r].jammed = None;
                     if !was_dead {
                         self.undeafen(r);
                     }

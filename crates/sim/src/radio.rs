@@ -93,6 +93,8 @@ pub(crate) struct Radio {
     pub(crate) aimed_at: Option<Channel>,
     pub(crate) dead: bool,
     pub(crate) deaf_until: Option<SimTime>,
+    /// Where it hears nothing.
+    pub(crate) jammed: Option<Channel>,
     pub(crate) meter: Meter,
     sync: random::Stream,
     software: random::Stream,
@@ -129,6 +131,7 @@ impl Radio {
             aimed_at: None,
             dead: false,
             deaf_until: None,
+            jammed: None,
             meter: Meter::new(),
             sync: random::stream(seed, "sim.sync_jitter", ids),
             software: random::stream(seed, "sim.software_jitter", ids),

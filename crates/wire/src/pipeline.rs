@@ -399,16 +399,18 @@ impl Request {
     }
 }
 
-/// The body of a NACK: a part of the bit vector of missing packets (P3, section IV-F).
+/// The body of a NACK: a part of the bit vector of missing packets (P3, section IV-F); of a transfer in
+/// blocks a part of what each block misses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Nack<'a> {
-    /// Number of the packet that bit 0 of the vector stands for.
+    /// Number of the packet that bit 0 of the vector stands for, or of the block of byte 0.
     pub first: u16,
     /// How many packets are missing in all; none missing means complete.
     pub missing: u16,
     /// How many frames of this NACK follow this one.
     pub following: u8,
-    /// Bit `i % 8` of byte `i / 8` is set where packet `first + i` is missing.
+    /// Bit `i % 8` of byte `i / 8` is set where packet `first + i` is missing; of blocks, byte `i` says
+    /// how many symbols block `first + i` misses.
     pub vector: &'a [u8],
 }
 
@@ -443,6 +445,14 @@ impl<'a> Nack<'a> {
             .u8(self.following)?
             .bytes(self.vector)?;
         Ok(())
+    }
+
+    /// The blocks of which this part says that symbols are missing, and how many.
+    pub fn missing_of_blocks(&self) -> impl Iterator<Item = (u16, u16)> + Clone + 'a {
+        let missing = self.vector.iter().map(|byte| u16::from(*byte));
+        (self.first..)
+            .zip(missing)
+            .filter(|(_, missing)| *missing > 0)
     }
 
     /// The numbers of the packets that this part says are missing.

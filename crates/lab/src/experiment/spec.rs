@@ -251,6 +251,7 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "p3/network.toml",
     "p3/network-quiet.toml",
     "p3/mishaps.toml",
+    "p3/badchannel.toml",
     "p3/sizes.toml",
     "p3/payloads.toml",
     "p3/hops.toml",

@@ -14,7 +14,8 @@ use thalweg_sim::Energy;
 use thalweg_units::{BitRate, Duration};
 use thalweg_wire::pipeline::{Format, Group};
 use thalweg_wire::route::{
-    Channels, Hopping, Learning, Member, PayloadSize, Percent, Recovery, Route, Scheme,
+    BlockSymbols, Channels, Hopping, Learning, Member, PayloadSize, Percent, Recovery, Route,
+    Scheme, TrialRun,
 };
 
 /// How an object travels.
@@ -81,7 +82,7 @@ impl Default for Terms {
 }
 
 impl Terms {
-    /// Symbols that a fountain sends beyond the object's own before it asks, in percent.
+    /// Symbols that a code sends beyond the object's own before it asks, in percent.
     const SPARE: u8 = 3;
 
     /// The same in slim frames; packets of the largest size grow by what the headers lose.
@@ -106,6 +107,24 @@ impl Terms {
             None => self.recovery,
         };
         Self { recovery, ..self }
+    }
+    /// The same with a code in blocks of at most `most` packets.
+    #[must_use]
+    pub fn blocks(self, most: BlockSymbols) -> Self {
+        let recovery = match Percent::new(Self::SPARE) {
+            Some(spare) => Recovery::Blocks { most, spare },
+            None => self.recovery,
+        };
+        Self { recovery, ..self }
+    }
+    /// The same, learning under which rotation of its channels the pipeline does best.
+    #[must_use]
+    pub fn tuned(self) -> Self {
+        let run = TrialRun::DEFAULT;
+        Self {
+            learning: Learning::Channels { run },
+            ..self
+        }
     }
     /// The same, learning who is to speak to the sink.
     #[must_use]

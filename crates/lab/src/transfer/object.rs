@@ -2,6 +2,7 @@
 
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
+use thalweg_protocols::blocks::{recover, Blocks};
 use thalweg_protocols::fountain::{Decoder, Encoder};
 use thalweg_protocols::object::{ObjectInfo, ObjectStore, Part};
 
@@ -120,6 +121,17 @@ impl ObjectStore for Memory {
         self.symbols.clear();
         match whole {
             Some(bytes) => {
+                self.write(part.offset, &bytes);
+                true
+            }
+            None => false,
+        }
+    }
+    fn decode_blocks(&mut self, part: Part, blocks: &Blocks) -> bool {
+        let symbols = self.symbols.drain(..).collect();
+        match recover(blocks, &symbols) {
+            Some(mut bytes) => {
+                bytes.truncate(part.len as usize);
                 self.write(part.offset, &bytes);
                 true
             }

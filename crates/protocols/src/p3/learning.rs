@@ -44,7 +44,7 @@ const fn at(group: Group) -> usize {
 impl Ranks {
     /// Those of `route`, with that of `node`, where the route learns and there is anything to learn.
     pub fn of(route: &Route, node: NodeId) -> Option<Self> {
-        if route.learning == Learning::Off || route.groups() == Groups::One {
+        if route.learning != Learning::LastSpeakers || route.groups() == Groups::One {
             return None;
         }
         let stage = route.channels.hops() - 1;

@@ -5,9 +5,11 @@
 
 mod learning;
 mod threshold;
+mod tuning;
 
 pub use learning::{Directive, Listener, Ranks, Speaker};
 pub use threshold::{Threshold, MIN_SAMPLE};
+pub use tuning::{Scores, Tuner, MAX_ROTATIONS};
 
 use crate::pipeline::{GiveUp, Policy};
 use thalweg_engine::Passing;

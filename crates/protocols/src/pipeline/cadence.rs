@@ -8,11 +8,12 @@
 //! are the relay gap.
 
 use super::session::Session;
+use crate::blocks::Blocks;
 use thalweg_engine::{BoardTiming, Passing};
 use thalweg_units::Duration;
 use thalweg_wire::phy::{air_time, SFD_OFFSET};
 use thalweg_wire::pipeline::{NACK_BODY_BYTES, REQUEST_BODY_BYTES};
-use thalweg_wire::route::{Groups, Hopping};
+use thalweg_wire::route::{Groups, Hopping, Recovery};
 
 /// NACKs of transfers with a smaller payload than this are as long as if it were so large: a
 /// vector of a few bits would make trains of hundreds of frames.
@@ -40,8 +41,8 @@ pub struct Cadence {
     min_nack_bytes: usize,
     /// Bytes of a NACK before its vector.
     nack_fixed_bytes: usize,
-    /// Whether NACKs tell which packets are missing.
-    vectors: bool,
+    /// What NACKs tell of what is missing.
+    recovery: Recovery,
     /// s.
     stride: u8,
     /// c.
@@ -64,7 +65,7 @@ struct Held {
 /// The NACKs of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NackShape {
-    /// Bytes of the bit vector in each segment.
+    /// Bytes of the vector in each segment.
     pub vector_bytes: usize,
     /// How many segments cover all packets.
     pub segments: u16,
@@ -76,7 +77,7 @@ impl Cadence {
         let payload = usize::from(session.payload.bytes());
         let header_bytes = session.format.header_bytes();
         let data_bytes = header_bytes + payload;
-        let directive = usize::from(session.ranks.is_some());
+        let directive = usize::from(session.directs());
         let nack_fixed_bytes = header_bytes + NACK_BODY_BYTES + directive;
         let hopping = session.policy.hopping == Hopping::EveryCyclePair;
         let hops = session.hops();
@@ -119,7 +120,7 @@ impl Cadence {
                 nack_fixed_bytes
             },
             nack_fixed_bytes,
-            vectors: !session.is_fountain(),
+            recovery: session.recovery,
             stride: if session.groups == Groups::One && hops > 1 {
                 2
             } else {
@@ -212,14 +213,18 @@ impl Cadence {
 
     /// The NACKs of a transfer of `packets`.
     pub fn nack_shape(&self, packets: u16) -> NackShape {
-        if !self.vectors {
-            return NackShape {
-                vector_bytes: 0,
-                segments: 1,
-            };
-        }
+        let all = match self.recovery {
+            Recovery::Rounds => packets.div_ceil(8),
+            Recovery::Blocks { most, .. } => Blocks::new(packets, most).count(),
+            Recovery::Fountain { .. } => {
+                return NackShape {
+                    vector_bytes: 0,
+                    segments: 1,
+                };
+            }
+        };
         let room = self.max_nack_bytes - self.nack_fixed_bytes;
-        let all = usize::from(packets).div_ceil(8).max(1);
+        let all = usize::from(all.max(1));
         let vector_bytes = all.min(room);
         NackShape {
             vector_bytes,
@@ -240,6 +245,28 @@ impl Cadence {
             + self.request_slot() * copies
             + self.slot(nack_bytes) * hops
             + self.nack_period(nack_bytes) * (frames - 1)
+    }
+
+    /// From the SFD of a NACK frame of `mpdu_bytes`, which is `away` hops from the source's ears and has
+    /// `following` more behind it, to that of the next round's first data frame at `stage`.
+    pub fn round_after(&self, mpdu_bytes: usize, away: u8, following: u8, stage: u8) -> Duration {
+        self.slot(mpdu_bytes) * (u64::from(away) + 1)
+            + self.nack_period(mpdu_bytes) * u64::from(following)
+            + self.cycle() * u64::from(stage.max(1) - 1)
+    }
+    /// The longest silence of an undisturbed exchange, and a few cycles more.
+    pub fn silence(&self) -> Duration {
+        let hops = u64::from(self.hops);
+        self.request_slot() * (hops + 2) + self.slot(self.max_nack_bytes) * hops + self.cycle() * 4
+    }
+
+    /// How many packets could be sent in the time of an exchange in a transfer of `packets`.
+    pub fn cycles_of_exchange(&self, packets: u16) -> u16 {
+        let shape = self.nack_shape(packets);
+        let nack_bytes = self.nack_fixed_bytes + shape.vector_bytes;
+        let frames = u64::from(shape.segments) * u64::from(self.copies);
+        let exchange = self.exchange(nack_bytes, frames).as_nanos();
+        u16::try_from(exchange / self.data_period().as_nanos()).unwrap_or(u16::MAX)
     }
 
     /// From the last data frame's SFD of a round to the first of the next, where the first NACK

@@ -6,6 +6,7 @@ use super::events::{End, Events, Stats};
 use super::packets::PacketSet;
 use super::session::Session;
 use crate::object::ObjectStore;
+use crate::p3::Tuner;
 use crate::pip::Hopper;
 use core::ops::ControlFlow;
 use thalweg_units::{Channel, Duration, Instant};
@@ -22,6 +23,7 @@ pub(super) struct Context<'a, S: ObjectStore> {
     pub(super) cadence: &'a Cadence,
     pub(super) tag: Tag,
     pub(super) hopper: &'a mut Option<Hopper>,
+    pub(super) tuner: &'a mut Option<Tuner>,
     pub(super) store: &'a mut S,
     pub(super) air: &'a mut Air,
     pub(super) packets: &'a mut PacketSet,
@@ -32,9 +34,10 @@ pub(super) struct Context<'a, S: ObjectStore> {
 impl<S: ObjectStore> Context<'_, S> {
     /// On which channel `stage` hears a frame whose SFD is at `sfd`.
     pub(super) fn channel(&self, stage: u8, sfd: Instant) -> Channel {
-        match &*self.hopper {
-            Some(hopper) => hopper.channel(stage, hopper.cycle_at(sfd)),
-            None => self.session.channels.of(stage),
+        match (&*self.hopper, &*self.tuner) {
+            (Some(hopper), _) => hopper.channel(stage, hopper.cycle_at(sfd)),
+            (None, Some(tuner)) => tuner.channel(stage, sfd),
+            (None, None) => self.session.channels.of(stage),
         }
     }
     /// Listens on this node's channel, and aborts what is being received. Only relays look at the
@@ -44,14 +47,22 @@ impl<S: ObjectStore> Context<'_, S> {
             Place::Relay { .. } => self.session.format.head_bytes(),
             Place::Source | Place::Destination => 0,
         };
-        let channel = match self.hopper {
-            Some(hopper) => hopper.own_channel(),
-            None => self.session.channels.of(self.session.stage()),
+        let channel = match (&*self.hopper, &*self.tuner) {
+            (Some(hopper), _) => hopper.own_channel(),
+            (None, Some(tuner)) => tuner.own_channel(),
+            (None, None) => self.session.channels.of(self.session.stage()),
         };
         self.air.listen(channel, head_bytes);
     }
+    /// The beginning of a frame for this node's stage had its SFD at `sfd`.
+    pub(super) fn neighbour_heard(&mut self, sfd: Instant) {
+        if let Some(tuner) = self.tuner {
+            tuner.heard(sfd);
+        }
+    }
     /// A good frame of this transfer had its SFD at `sfd`.
     pub(super) fn heard(&mut self, sfd: Instant) {
+        self.neighbour_heard(sfd);
         if let Some(hopper) = self.hopper {
             hopper.heard(sfd);
         }

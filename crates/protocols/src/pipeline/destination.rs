@@ -6,13 +6,16 @@
 
 use super::context::{Context, Flow};
 use super::events::{Complete, End, Event};
+use super::packets::PacketSet;
 use super::session::Policy;
+use crate::blocks::Blocks;
 use crate::object::ObjectStore;
-use crate::p3::{next_group, Directive, Listener};
+use crate::p3::{next_group, Listener, Scores, Tuner};
 use core::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::When;
 use thalweg_units::{Dbm, Duration, Instant};
 use thalweg_wire::pipeline::{Group, Head, Header, Kind, Nack, Purpose, Request, MAX_SLIM_PAYLOAD};
+use thalweg_wire::route::Recovery;
 use thalweg_wire::{FrameBuf, Reader};
 
 /// What the first request told.
@@ -52,6 +55,9 @@ pub(super) struct Destination {
     last_packet: Instant,
     since_progress: u16,
     listener: Option<Listener>,
+    scores: Option<Scores>,
+    /// Of the channels, when the last packet arrived.
+    rotation: u8,
 }
 
 impl Destination {
@@ -67,6 +73,11 @@ impl Destination {
             last_packet: cx.session.start,
             since_progress: 0,
             listener: cx.session.ranks.map(Listener::new),
+            scores: cx
+                .session
+                .tuning
+                .map(|_| Scores::new(Tuner::rotations(&cx.session.channels))),
+            rotation: 0,
         }
     }
 
@@ -107,6 +118,13 @@ impl Destination {
                 if let (Some(listener), None) = (&mut self.listener, self.last_round) {
                     listener.heard(head.group, number, rssi);
                 }
+                if let (Some(scores), Some(tuner)) = (&mut self.scores, &mut *cx.tuner) {
+                    self.rotation = tuner.rotation_at(cx.session.hops(), sfd);
+                    if self.last_round.is_none() {
+                        scores.heard(self.rotation);
+                    }
+                    tuner.tick(sfd);
+                }
                 self.data(cx, number, body.rest(), end);
             }
             Kind::Request => {
@@ -144,12 +162,12 @@ impl Destination {
         payload: &[u8],
         end: Instant,
     ) {
-        let fountain = cx.session.is_fountain();
-        if !fountain && self.told.is_some_and(|told| number >= told.packets) {
+        let coded = cx.session.is_coded();
+        if !coded && self.told.is_some_and(|told| number >= told.packets) {
             return;
         }
         // Symbols are only of use as long as there are too few.
-        if (fountain && self.complete) || !cx.packets.insert(number) {
+        if (coded && self.complete) || !cx.packets.insert(number) || self.is_surplus(cx, number) {
             cx.stats.duplicates += 1;
             return;
         }
@@ -165,7 +183,7 @@ impl Destination {
         let kept = usize::try_from(left)
             .unwrap_or(usize::MAX)
             .min(payload.len());
-        if fountain {
+        if coded {
             cx.store.keep(number, payload);
         } else {
             cx.store.write(
@@ -207,8 +225,15 @@ impl Destination {
             self.last_round = Some(round);
             let packets = request.packets;
             let received = cx.stats.received.min(packets);
+            if let Some(scores) = &mut self.scores {
+                let missing = packets - received;
+                match cx.session.tuning.filter(|_| round == 0) {
+                    Some(run) => scores.trial_over(run.get(), received, missing),
+                    None => scores.round_over(self.rotation, received, missing),
+                }
+            }
             // A trial is no round.
-            let trial = cx.session.ranks.is_some_and(|r| r.trial() < packets);
+            let trial = cx.session.trial().is_some_and(|trial| trial < packets);
             if round > 0 || !trial {
                 self.first_round.get_or_insert(received);
             }
@@ -235,18 +260,35 @@ impl Destination {
     fn learn<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>, request: &Request) {
         if self.told.is_none() {
             self.told = Some(told(request));
-            if !cx.session.is_fountain() {
-                self.forget_beyond(cx, request.packets);
+            match cx.session.recovery {
+                Recovery::Rounds => self.forget_beyond(cx, request.packets),
+                Recovery::Fountain { .. } => {}
+                Recovery::Blocks { most, .. } => {
+                    let blocks = Blocks::new(request.packets, most);
+                    let missing: u16 = (0..blocks.count())
+                        .map(|block| short(cx.packets, &blocks, block))
+                        .sum();
+                    cx.stats.received = request.packets - missing;
+                }
             }
             cx.stats.packets = request.packets;
         }
+    }
+
+    /// Whether `number`, just received, is a symbol of a block that had enough.
+    fn is_surplus<S: ObjectStore>(&self, cx: &Context<'_, S>, number: u16) -> bool {
+        let blocks = self.told.and_then(|told| cx.session.blocks(told.packets));
+        blocks.is_some_and(|blocks| {
+            let block = blocks.block_of(number);
+            have(cx.packets, &blocks, block) > blocks.size(block)
+        })
     }
 
     /// How many packets are missing; of symbols, how many it takes at least.
     fn missing<S: ObjectStore>(&self, cx: &Context<'_, S>) -> u16 {
         let packets = self.told.map_or(0, |told| told.packets);
         match packets.saturating_sub(cx.stats.received) {
-            0 if cx.session.is_fountain() && !self.complete => 1,
+            0 if cx.session.is_coded() && !self.complete => 1,
             missing => missing,
         }
     }
@@ -265,7 +307,14 @@ impl Destination {
             return;
         }
         let part = cx.session.part(told.object_len);
-        if cx.session.is_fountain() && !cx.store.decode(part) {
+        let whole = match cx.session.recovery {
+            Recovery::Rounds => true,
+            Recovery::Fountain { .. } => cx.store.decode(part),
+            Recovery::Blocks { most, .. } => cx
+                .store
+                .decode_blocks(part, &Blocks::new(told.packets, most)),
+        };
+        if !whole {
             return;
         }
         self.complete = true;
@@ -315,12 +364,13 @@ impl Destination {
             let first = usize::from(s) * shape.vector_bytes;
             first..first + shape.vector_bytes
         };
-        let last = if cx.session.is_fountain() {
+        // A fountain has none.
+        let last = if shape.vector_bytes == 0 {
             0
         } else {
             shape.segments
         };
-        (from..last).filter(move |s| part(*s).any(|i| cx.packets.missing_byte(i, packets) != 0))
+        (from..last).filter(move |s| part(*s).any(|i| vector_byte(cx, i, packets) != 0))
     }
 
     fn order<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>) {
@@ -332,16 +382,22 @@ impl Destination {
         // Nothing missing needs no vector.
         let len = if missing == 0 { 0 } else { shape.vector_bytes };
         // Where relays learn who is to speak, the byte that tells it comes before the vector.
-        let directive = self.listener.as_ref().map(Listener::directive);
+        let rotation = self.scores.as_ref().map(Scores::best);
+        let directive = self.listener.as_ref().map(|l| l.directive().byte());
+        let directive = rotation.or(directive);
         let before = usize::from(directive.is_some());
         let mut vector = [0; MAX_SLIM_PAYLOAD];
-        vector[0] = directive.map_or(0, Directive::byte);
+        vector[0] = directive.unwrap_or(0);
         let from = usize::from(train.segment) * shape.vector_bytes;
         for (i, byte) in vector[before..before + len].iter_mut().enumerate() {
-            *byte = cx.packets.missing_byte(from + i, told.packets);
+            *byte = vector_byte(cx, from + i, told.packets);
         }
+        let first = match cx.session.recovery {
+            Recovery::Blocks { .. } => from,
+            Recovery::Rounds | Recovery::Fountain { .. } => from * 8,
+        };
         let nack = Nack {
-            first: u16::try_from(from * 8).unwrap_or(0),
+            first: u16::try_from(first).unwrap_or(0),
             missing,
             following: train.following,
             vector: &vector[..before + len],
@@ -366,6 +422,12 @@ impl Destination {
         let frame = frame.unwrap_or(FrameBuf::EMPTY);
         let step = cx.cadence.nack_period(frame.len());
         let channel = cx.channel(hop - 1, train.sfd);
+        if let (Some(tuner), Some(rotation), true) = (&mut *cx.tuner, rotation, missing > 0) {
+            let after = cx
+                .cadence
+                .round_after(frame.len(), hop - 1, train.following, hop);
+            tuner.told(rotation, train.sfd + after);
+        }
         cx.air.transmit(frame, channel, When::At(train.sfd));
         self.train = Some(Train { step, ..train });
     }
@@ -406,4 +468,26 @@ fn told(request: &Request) -> Told {
         object_len,
         digest,
     }
+}
+
+/// Byte `i` of the vector that tells what is missing of `packets`.
+fn vector_byte<S: ObjectStore>(cx: &Context<'_, S>, i: usize, packets: u16) -> u8 {
+    match (cx.session.blocks(packets), u16::try_from(i)) {
+        (Some(blocks), Ok(block)) if block < blocks.count() => {
+            u8::try_from(short(cx.packets, &blocks, block)).unwrap_or(u8::MAX)
+        }
+        (Some(_), _) => 0,
+        (None, _) => cx.packets.missing_byte(i, packets),
+    }
+}
+
+/// Symbols of a block that are there.
+fn have(set: &PacketSet, blocks: &Blocks, block: u16) -> u16 {
+    let there = blocks.symbols(block).filter(|k| set.contains(*k));
+    u16::try_from(there.count()).unwrap_or(u16::MAX)
+}
+
+/// Symbols that a block still needs.
+fn short(set: &PacketSet, blocks: &Blocks, block: u16) -> u16 {
+    blocks.size(block).saturating_sub(have(set, blocks, block))
 }

@@ -8,6 +8,7 @@
 //! Tests: `tests/` beside this file.
 
 mod air;
+mod blocks;
 mod cadence;
 mod context;
 mod destination;
@@ -26,6 +27,7 @@ pub use events::{Complete, End, Event, Stats};
 pub use session::{GiveUp, Policy, Session, SetupError};
 
 use crate::object::ObjectStore;
+use crate::p3::Tuner;
 use crate::pip::Hopper;
 use air::{Air, TxAnswer};
 use context::{Context, Flow};
@@ -36,10 +38,10 @@ use packets::PacketSet;
 use relay::Relay;
 use source::Source;
 use thalweg_engine::{BoardTiming, Engine, RadioEvent, RadioId, Request};
-use thalweg_units::Instant;
+use thalweg_units::{Duration, Instant};
 use thalweg_wire::phy::SFD_OFFSET;
 use thalweg_wire::pipeline::Tag;
-use thalweg_wire::route::{Hopping, Place};
+use thalweg_wire::route::{Hopping, Place, Recovery};
 
 /// Orders to a pipeline.
 #[derive(Debug, Clone, Copy)]
@@ -66,6 +68,7 @@ struct Active {
     /// Relays and the destination leave then in any case; the source has its own.
     deadline: Instant,
     hopper: Option<Hopper>,
+    tuner: Option<Tuner>,
     role: Role,
 }
 
@@ -126,8 +129,14 @@ impl<S: ObjectStore> Pipeline<S> {
             return Err(SetupError::Busy);
         }
         session.check()?;
-        let ends = matches!(session.place, Place::Source | Place::Destination);
-        if session.is_fountain() && ends && !self.store.codes() {
+        let needs_codes = matches!(
+            (session.recovery, session.place),
+            (
+                Recovery::Fountain { .. },
+                Place::Source | Place::Destination
+            ) | (Recovery::Blocks { .. }, Place::Destination)
+        );
+        if needs_codes && !self.store.codes() {
             return Err(SetupError::NoFountain);
         }
         self.stats = Stats::default();
@@ -143,12 +152,32 @@ impl<S: ObjectStore> Pipeline<S> {
                 Some(hopper)
             }
         };
+        let mut tuner = session.tuning.map(|run| {
+            let ahead = SFD_OFFSET + self.timing.turnaround + self.timing.forward_software / 2;
+            // Announcements of a code come before the packets.
+            let announced = if session.is_coded() {
+                cadence.request_slot() * u64::from(cadence.copies())
+            } else {
+                Duration::ZERO
+            };
+            let clock = (session.start + announced, cadence.cycle());
+            let silence = cadence.silence();
+            Tuner::new(
+                session.channels,
+                session.stage(),
+                clock,
+                run,
+                ahead,
+                silence,
+            )
+        });
         let tag = Tag::of(session.transfer);
         let mut cx = Context {
             session: &session,
             cadence: &cadence,
             tag,
             hopper: &mut hopper,
+            tuner: &mut tuner,
             store: &mut self.store,
             air: &mut self.air,
             packets: &mut self.packets,
@@ -168,6 +197,7 @@ impl<S: ObjectStore> Pipeline<S> {
             tag,
             deadline,
             hopper,
+            tuner,
             role,
         });
         Ok(())
@@ -183,6 +213,7 @@ impl<S: ObjectStore> Pipeline<S> {
             cadence: &active.cadence,
             tag: active.tag,
             hopper: &mut active.hopper,
+            tuner: &mut active.tuner,
             store: &mut self.store,
             air: &mut self.air,
             packets: &mut self.packets,
@@ -282,6 +313,15 @@ impl<S: ObjectStore> Engine for Pipeline<S> {
                 }
                 cx.listen();
             }
+            let due = |tuner: &&mut Tuner| tuner.next().is_some_and(|next| next <= at);
+            if cx
+                .tuner
+                .as_mut()
+                .filter(due)
+                .is_some_and(|tuner| tuner.advance(at))
+            {
+                cx.listen();
+            }
             let late = deadline.is_some_and(|deadline| at >= deadline);
             match role {
                 Role::Source(source) => source.timeout(cx, at),
@@ -312,7 +352,8 @@ impl<S: ObjectStore> Engine for Pipeline<S> {
             Role::Destination(d) => Some(d.deadline(policy).min(active.deadline)),
         };
         let window = active.hopper.as_ref().map(Hopper::next_window);
-        role.into_iter().chain(window).min()
+        let change = active.tuner.as_ref().and_then(Tuner::next);
+        role.into_iter().chain(window).chain(change).min()
     }
 
     fn poll_event(&mut self) -> Option<Event> {

@@ -86,11 +86,13 @@ impl Relay {
     /// Whether a frame that begins with `head` comes from a neighbouring stage, for this group.
     fn wants<S: ObjectStore>(&self, cx: &Context<'_, S>, head: &Head) -> bool {
         let group = cx.session.groups == Groups::One || head.group == self.group;
-        let hop = match head.kind {
+        group && self.is_neighbour(head)
+    }
+    fn is_neighbour(&self, head: &Head) -> bool {
+        match head.kind {
             Kind::Data | Kind::Request => head.hop + 1 == self.stage,
             Kind::Nack => head.hop == self.stage + 1,
-        };
-        group && hop
+        }
     }
 
     /// The beginning of a frame: aborts the reception of what is for others (P3, section IV-B).
@@ -103,6 +105,9 @@ impl Relay {
         let ours = Head::parse(bytes).ok().filter(|head| head.tag == cx.tag);
         if ours.is_some() {
             self.last_heard = self.last_heard.max(sfd);
+        }
+        if ours.is_some_and(|head| self.is_neighbour(&head)) {
+            cx.neighbour_heard(sfd);
         }
         let wanted = ours.filter(|head| self.wants(cx, head));
         self.packet_begun = wanted.is_some_and(|head| head.kind == Kind::Data);
@@ -137,6 +142,9 @@ impl Relay {
         let (forward, towards) = match head.kind {
             Kind::Data if mpdu.len() != cx.cadence.data_bytes() => return,
             Kind::Data => {
+                if let Some(tuner) = cx.tuner {
+                    tuner.tick(sfd);
+                }
                 let turn = self.speaker.is_none_or(|s| s.speaks(number));
                 (self.judge() && turn, self.stage + 1)
             }
@@ -159,6 +167,12 @@ impl Relay {
                 let Ok(nack) = Nack::parse(body) else { return };
                 if let (Some(speaker), Some(byte)) = (&mut self.speaker, nack.vector.first()) {
                     speaker.told(number, Directive::from_byte(*byte));
+                }
+                if let (Some(tuner), Some(rotation)) = (&mut *cx.tuner, nack.vector.first()) {
+                    let after =
+                        cx.cadence
+                            .round_after(mpdu.len(), self.stage, nack.following, self.stage);
+                    tuner.told(*rotation, sfd + after);
                 }
                 if nack.missing == 0 {
                     self.patience = cx.session.policy.linger;

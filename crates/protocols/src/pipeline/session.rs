@@ -1,7 +1,8 @@
 //! What a node must know to take part in a transfer, and what can be wrong with it.
 
+use crate::blocks::Blocks;
 use crate::object::Part;
-use crate::p3::Ranks;
+use crate::p3::{Ranks, Tuner};
 use crate::{p3, pip};
 use core::fmt;
 use thalweg_engine::Passing;
@@ -9,8 +10,8 @@ use thalweg_units::NodeId;
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::pipeline::{Format, MAX_PACKETS};
 use thalweg_wire::route::{
-    Channels, Groups, Hopping, Member, ObjectRange, PayloadSize, Percent, Place, Recovery, Route,
-    Scheme,
+    Channels, Groups, Hopping, Learning, Member, ObjectRange, PayloadSize, Percent, Place,
+    Recovery, Route, Scheme, TrialRun,
 };
 
 /// How long the source asks in vain for a NACK.
@@ -65,6 +66,8 @@ pub struct Session {
     pub format: Format,
     /// What makes up for lost packets.
     pub recovery: Recovery,
+    /// For how many cycles each rotation of channels is tried, where the transfer learns the best.
+    pub tuning: Option<TrialRun>,
     /// The relays of the last but one stage, where the transfer learns who is to speak.
     pub ranks: Option<Ranks>,
     /// When the SFD of the source's first packet ends, in this node's clock.
@@ -92,6 +95,10 @@ impl Session {
             range: route.range,
             format: route.format,
             recovery: route.recovery,
+            tuning: match (route.learning, route.groups()) {
+                (Learning::Channels { run }, Groups::Two) => Some(run),
+                _ => None,
+            },
             ranks: Ranks::of(route, node),
             start,
             policy: Policy {
@@ -130,9 +137,26 @@ impl Session {
             len: self.range.within(object_len),
         }
     }
-    /// Whether packets are symbols of a fountain code.
-    pub const fn is_fountain(&self) -> bool {
-        matches!(self.recovery, Recovery::Fountain { .. })
+    /// How many packets the first round has, where it is a trial.
+    pub fn trial(&self) -> Option<u16> {
+        let rotations = u16::from(Tuner::rotations(&self.channels));
+        let tuning = self.tuning.map(|run| u16::from(run.get()) * rotations);
+        tuning.or(self.ranks.map(|ranks| ranks.trial()))
+    }
+    /// Whether NACKs begin with a byte that directs relays.
+    pub const fn directs(&self) -> bool {
+        self.tuning.is_some() || self.ranks.is_some()
+    }
+    /// Whether packets are symbols of a code.
+    pub const fn is_coded(&self) -> bool {
+        !matches!(self.recovery, Recovery::Rounds)
+    }
+    /// The blocks of a transfer of `packets`, where its code has blocks.
+    pub const fn blocks(&self, packets: u16) -> Option<Blocks> {
+        match self.recovery {
+            Recovery::Blocks { most, .. } => Some(Blocks::new(packets, most)),
+            Recovery::Rounds | Recovery::Fountain { .. } => None,
+        }
     }
 
     /// Whether it makes sense.
@@ -193,7 +217,7 @@ pub enum SetupError {
     ConditionalNeedsOnePath,
     /// A frame of this format does not hold the payload.
     PayloadTooLarge,
-    /// The store of source or destination knows no fountain code.
+    /// The store of source or destination knows no codes.
     NoFountain,
 }
 

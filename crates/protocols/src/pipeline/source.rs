@@ -4,14 +4,16 @@
 //! `packets` of the context holds what is still to be sent in the present or next round: a NACK
 //! puts packets in, sending takes them out. A NACK of which a part was lost thus leads to a round
 //! of what is known, after which the destination tells the rest. With a fountain code a round is a
-//! number of new symbols instead (`fountain`).
+//! number of new symbols instead (`fountain`), with one in blocks so many of each block (`blocks`).
 
 use super::air::TxAnswer;
+use super::blocks::BlockSupply;
 use super::context::{Context, Flow};
 use super::events::{End, Event};
 use super::fountain::Fountain;
 use super::session::{GiveUp, SetupError};
-use crate::object::{ObjectInfo, ObjectStore};
+use crate::blocks::Blocks;
+use crate::object::{ObjectInfo, ObjectStore, Part};
 use crate::p3::{first_group, next_group};
 use core::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::{Refusal, When};
@@ -38,6 +40,15 @@ enum Doing {
     Release { following: u8, end: End },
 }
 
+/// What makes up for what is lost.
+#[derive(Debug)]
+enum Supply {
+    /// The same packets again.
+    Packets,
+    Fountain(Fountain),
+    Blocks(BlockSupply),
+}
+
 /// The source's state.
 #[derive(Debug)]
 pub(super) struct Source {
@@ -57,7 +68,7 @@ pub(super) struct Source {
     known: u16,
     refusals: u8,
     deadline: Option<Instant>,
-    fountain: Option<Fountain>,
+    supply: Supply,
     /// What the last NACK missed, and whether the one before missed as much.
     missing: Option<u16>,
     stuck: bool,
@@ -73,15 +84,22 @@ impl Source {
             .session
             .packets(object.len)
             .ok_or(SetupError::TooManyPackets)?;
-        let trial = cx.session.ranks.map(|ranks| ranks.trial());
-        let fountain = match cx.session.recovery {
-            Recovery::Rounds => None,
-            Recovery::Fountain { spare } => Some(Fountain::new(packets, spare, trial)),
+        let trial = cx.session.trial();
+        let supply = match cx.session.recovery {
+            Recovery::Rounds => {
+                cx.packets.fill_to(packets);
+                Supply::Packets
+            }
+            Recovery::Fountain { spare } => {
+                cx.packets.clear();
+                Supply::Fountain(Fountain::new(packets, spare, trial))
+            }
+            Recovery::Blocks { most, spare } => {
+                let blocks = Blocks::new(packets, most);
+                let exchange = cx.cadence.cycles_of_exchange(packets);
+                Supply::Blocks(BlockSupply::new(blocks, spare, exchange, cx.packets))
+            }
         };
-        match fountain {
-            Some(_) => cx.packets.clear(),
-            None => cx.packets.fill_to(packets),
-        }
         (cx.stats.packets, cx.stats.rounds) = (packets, 1);
         let start = cx.align(cx.session.start.max(now + cx.cadence.lead()));
         let mut source = Self {
@@ -98,11 +116,11 @@ impl Source {
             known: 0,
             refusals: 0,
             deadline: Some(start + cx.session.policy.deadline),
-            fountain,
+            supply,
             missing: None,
             stuck: false,
         };
-        if fountain.is_some() {
+        if cx.session.is_coded() {
             let following = cx.cadence.copies() - 1;
             source.doing = Doing::Announce { following };
             source.order_request(cx);
@@ -138,6 +156,10 @@ impl Source {
                     self.sfd += cx.cadence.cycle() * u64::from(cx.session.hops());
                 }
             }
+            if let (0, Some(tuner)) = (self.round, &*cx.tuner) {
+                // Requests belong to no trial, even where the object is shorter.
+                self.sfd = self.sfd.max(tuner.trial_ends());
+            }
             cx.events.push(Event::RoundSent {
                 round: self.round,
                 sent: self.sent_in_round,
@@ -148,30 +170,27 @@ impl Source {
             return self.ask(cx);
         };
         self.doing = Doing::Data { number };
-        let (range, payload) = (cx.session.range, cx.session.payload.bytes());
-        let within = u32::from(number) * u32::from(payload);
         let mut bytes = [0; MAX_SLIM_PAYLOAD];
-        let bytes = &mut bytes[..usize::from(payload)];
-        if self.fountain.is_some() {
-            let part = cx.session.part(self.object.len);
-            cx.store.symbol(part, number, bytes);
-            return self.transmit(cx, Kind::Data, number, |w| w.bytes(bytes).map(|_| ()));
+        let bytes = &mut bytes[..usize::from(cx.session.payload.bytes())];
+        let part = cx.session.part(self.object.len);
+        match &self.supply {
+            Supply::Fountain(_) => cx.store.symbol(part, number, bytes),
+            Supply::Blocks(supply) if number >= self.packets => {
+                let packet = |k: u16, into: &mut [u8]| read_packet(cx.store, part, k, into);
+                supply.blocks().encode(number, packet, bytes);
+            }
+            Supply::Packets | Supply::Blocks(_) => read_packet(cx.store, part, number, bytes),
         }
-        // The last packet is padded with zeros, not with what follows the range.
-        let left = range.within(self.object.len).saturating_sub(within);
-        let filled = usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len());
-        cx.store
-            .read(range.offset.saturating_add(within), &mut bytes[..filled]);
         self.transmit(cx, Kind::Data, number, |w| w.bytes(bytes).map(|_| ()));
     }
 
     /// What to send next in this round, if anything.
     fn next_packet<S: ObjectStore>(&self, cx: &Context<'_, S>, from: u16) -> Option<u16> {
-        if let Some(fountain) = &self.fountain {
+        if let Supply::Fountain(fountain) = &self.supply {
             return fountain.next();
         }
-        let trial = cx.session.ranks.filter(|_| self.round == 0);
-        if trial.is_some_and(|ranks| self.sent_in_round >= ranks.trial()) {
+        let trial = cx.session.trial().filter(|_| self.round == 0);
+        if trial.is_some_and(|trial| self.sent_in_round >= trial) {
             return None;
         }
         cx.packets.first_from(from)
@@ -282,8 +301,10 @@ impl Source {
                 self.group = next_group(cx.session.groups, self.group);
                 if sent {
                     cx.packets.remove(number);
-                    if let Some(fountain) = &mut self.fountain {
-                        fountain.sent();
+                    match &mut self.supply {
+                        Supply::Packets => {}
+                        Supply::Fountain(fountain) => fountain.sent(),
+                        Supply::Blocks(supply) => supply.sent(),
                     }
                     self.sent_in_round = self.sent_in_round.saturating_add(1);
                     cx.stats.data_sent += 1;
@@ -352,28 +373,35 @@ impl Source {
         if nack.missing > self.packets || u32::from(nack.following) >= train {
             return;
         }
-        let nack = match cx.session.ranks {
-            // The first byte tells relays who is to speak.
-            Some(_) => Nack {
+        let directive = nack.vector.first().copied();
+        let nack = if cx.session.directs() {
+            Nack {
                 vector: nack.vector.get(1..).unwrap_or(&[]),
                 ..nack
-            },
-            None => nack,
-        };
-        for packet in nack.missing_packets().take_while(|k| *k < self.packets) {
-            if cx.packets.insert(packet) {
-                self.known += 1;
             }
-        }
+        } else {
+            nack
+        };
         self.tries = 0;
         let rest = cx.cadence.nack_period(mpdu.len()) * u64::from(nack.following);
         let next = cx.align_heard(sfd + rest + cx.cadence.slot(mpdu.len()));
-        let learned_all = match &mut self.fountain {
-            Some(fountain) => {
+        let learned_all = match &mut self.supply {
+            Supply::Packets => {
+                for packet in nack.missing_packets().take_while(|k| *k < self.packets) {
+                    self.known += u16::from(cx.packets.insert(packet));
+                }
+                self.known >= nack.missing
+            }
+            Supply::Fountain(fountain) => {
                 fountain.missing(nack.missing);
                 true
             }
-            None => self.known >= nack.missing,
+            Supply::Blocks(supply) => {
+                let missing = nack.missing_of_blocks();
+                let new = supply.missing(missing, nack.missing, cx.packets);
+                self.known = self.known.saturating_add(new);
+                self.known >= nack.missing
+            }
         };
         if learned_all {
             self.stuck = self.missing == Some(nack.missing);
@@ -387,6 +415,10 @@ impl Source {
         if nack.missing == 0 {
             self.release(cx, next, End::Complete);
         } else if learned_all {
+            if let (Some(tuner), Some(rotation)) = (&mut *cx.tuner, directive) {
+                tuner.turn_to(rotation);
+                cx.listen();
+            }
             self.next_round(cx, next);
         } else {
             self.doing = Doing::Waiting {
@@ -401,6 +433,9 @@ impl Source {
         self.sfd = sfd;
         self.group = first_group(cx.session.groups, self.round);
         self.sent_in_round = 0;
+        if let Supply::Blocks(supply) = &mut self.supply {
+            supply.round_begins();
+        }
         self.order_data(cx, 0);
     }
 
@@ -429,6 +464,13 @@ impl Source {
             GiveUp::AfterTries(tries) => self.tries >= tries,
             GiveUp::OnInactivity => false,
         };
+        if cx
+            .tuner
+            .as_mut()
+            .is_some_and(|tuner| tuner.unanswered(self.tries))
+        {
+            cx.listen();
+        }
         let waited: Duration = at.since(self.exchange_began);
         if tired {
             self.release(cx, soon, End::GaveUp);
@@ -439,4 +481,14 @@ impl Source {
             self.ask(cx);
         }
     }
+}
+
+/// Reads packet `number` of `part`. The last one is padded with zeros, not with what follows the part.
+fn read_packet<S: ObjectStore>(store: &S, part: Part, number: u16, into: &mut [u8]) {
+    let within = u32::from(number) * u32::try_from(into.len()).unwrap_or(u32::MAX);
+    let left = part.len.saturating_sub(within);
+    let filled = usize::try_from(left).unwrap_or(usize::MAX).min(into.len());
+    let (bytes, padding) = into.split_at_mut(filled);
+    store.read(part.offset.saturating_add(within), bytes);
+    padding.fill(0);
 }

@@ -237,6 +237,31 @@ fn a_deaf_node_that_is_healed_hears_at_once() {
 }
 
 #[test]
+fn a_jammed_node_hears_on_other_channels_only() {
+    let mut net = net(3);
+    net.command(1, Listen(26));
+    net.command(2, Listen(26));
+    run(&mut net, 1000);
+    let jam = |c: u8| Fault::Jammed {
+        channel: Channel::new(c).unwrap(),
+    };
+    net.fault(1, jam(26));
+    net.fault(2, jam(25));
+    net.command(0, say(&[1; 9], When::Now));
+    run(&mut net, 9000);
+    assert_eq!((heard(&net, 1).len(), heard(&net, 2).len()), (0, 1));
+    // Listening there again does not help, healing does.
+    net.command(1, Listen(26));
+    net.command(0, say(&[2; 9], When::Now));
+    run(&mut net, 20_000);
+    assert_eq!(heard(&net, 1).len(), 0);
+    net.fault(1, Fault::Healthy);
+    net.command(0, say(&[3; 9], When::Now));
+    run(&mut net, 30_000);
+    assert_eq!((heard(&net, 1).len(), heard(&net, 2).len()), (1, 3));
+}
+
+#[test]
 fn an_observer_that_breaks_misses_nothing() {
     let mut net = net(3);
     net.command(1, Listen(26));

@@ -32,6 +32,9 @@ const WITH_OPTIONS: u8 = 0x30;
 const SLIM_BIT: u8 = 0x01;
 const FOUNTAIN_BIT: u8 = 0x02;
 const LEARNING_BIT: u8 = 0x04;
+const BLOCKS_BIT: u8 = 0x08;
+const CHANNELS_BIT: u8 = 0x10;
+const OPTION_BITS: u8 = SLIM_BIT | FOUNTAIN_BIT | LEARNING_BIT | BLOCKS_BIT | CHANNELS_BIT;
 const CHUNK: usize = MAX_SEGMENT_BYTES - SEGMENT_HEADER_BYTES;
 const MAX_ENCODED: usize = CHUNK * MAX_SEGMENTS;
 const MAX_STAGES: usize = MAX_HOPS as usize + 1;
@@ -185,11 +188,15 @@ impl Route {
 
     /// Bytes that say how it deviates from P3 as published; none where it does not.
     fn option_bytes(&self) -> usize {
-        match (self.scheme, self.options()) {
-            (Scheme::Pip(_) | Scheme::PipCit, _) | (Scheme::P3, 0) => 0,
-            (Scheme::P3, options) if options & FOUNTAIN_BIT != 0 => 2,
-            (Scheme::P3, _) => 1,
-        }
+        let options = match self.scheme {
+            Scheme::Pip(_) | Scheme::PipCit => 0,
+            Scheme::P3 => self.options(),
+        };
+        let if_any = |bit: u8, bytes: usize| if options & bit != 0 { bytes } else { 0 };
+        if_any(OPTION_BITS, 1)
+            + if_any(FOUNTAIN_BIT, 1)
+            + if_any(BLOCKS_BIT, 2)
+            + if_any(CHANNELS_BIT, 1)
     }
 
     fn options(&self) -> u8 {
@@ -200,10 +207,12 @@ impl Route {
         let fountain = match self.recovery {
             Recovery::Rounds => 0,
             Recovery::Fountain { .. } => FOUNTAIN_BIT,
+            Recovery::Blocks { .. } => BLOCKS_BIT,
         };
         let learning = match self.learning {
             Learning::Off => 0,
             Learning::LastSpeakers => LEARNING_BIT,
+            Learning::Channels { .. } => CHANNELS_BIT,
         };
         slim | fountain | learning
     }
@@ -273,8 +282,17 @@ impl Route {
         }
         if with_options {
             w.u8(self.options())?;
-            if let Recovery::Fountain { spare } = self.recovery {
-                w.u8(spare.get())?;
+            match self.recovery {
+                Recovery::Rounds => {}
+                Recovery::Fountain { spare } => {
+                    w.u8(spare.get())?;
+                }
+                Recovery::Blocks { most, spare } => {
+                    w.u8(most.get())?.u8(spare.get())?;
+                }
+            }
+            if let Learning::Channels { run } = self.learning {
+                w.u8(run.get())?;
             }
         }
         for channel in self.channels.as_slice() {
@@ -320,19 +338,32 @@ impl Route {
         if flags & 0x70 == WITH_OPTIONS {
             let options = r.u8()?;
             // What does not deviate is not said this way: one route has one encoding.
-            if options == 0 || options & !(SLIM_BIT | FOUNTAIN_BIT | LEARNING_BIT) != 0 {
+            if options == 0 || options & !OPTION_BITS != 0 {
                 return Err(bad);
             }
             if options & SLIM_BIT != 0 {
                 format = Format::Slim;
             }
-            if options & LEARNING_BIT != 0 {
-                learning = Learning::LastSpeakers;
-            }
-            if options & FOUNTAIN_BIT != 0 {
-                let spare = Percent::new(r.u8()?).ok_or(bad)?;
-                recovery = Recovery::Fountain { spare };
-            }
+            let spare = |r: &mut Reader<'_>| Percent::new(r.u8()?).ok_or(bad);
+            recovery = match options & (FOUNTAIN_BIT | BLOCKS_BIT) {
+                0 => Recovery::Rounds,
+                FOUNTAIN_BIT => Recovery::Fountain {
+                    spare: spare(&mut r)?,
+                },
+                BLOCKS_BIT => Recovery::Blocks {
+                    most: BlockSymbols::new(r.u8()?).ok_or(bad)?,
+                    spare: spare(&mut r)?,
+                },
+                _ => return Err(bad),
+            };
+            learning = match options & (LEARNING_BIT | CHANNELS_BIT) {
+                0 => Learning::Off,
+                LEARNING_BIT => Learning::LastSpeakers,
+                CHANNELS_BIT => Learning::Channels {
+                    run: TrialRun::new(r.u8()?).ok_or(bad)?,
+                },
+                _ => return Err(bad),
+            };
         }
         let payload = PayloadSize::of_format(payload, format).ok_or(bad)?;
         let hops = flags & 0x0f;

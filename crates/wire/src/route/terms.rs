@@ -50,6 +50,38 @@ pub enum Recovery {
         /// Symbols sent at once beyond the object's own, in percent of them.
         spare: Percent,
     },
+    /// Packets are symbols of blocks; of each block any as many as it has packets will do, and the
+    /// destination tells how many each block misses.
+    Blocks {
+        /// The most packets of a block.
+        most: BlockSymbols,
+        /// Repair symbols sent at once, in percent of the packets.
+        spare: Percent,
+    },
+}
+
+/// Packets of a block of a code, 1..=128.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockSymbols(u8);
+
+impl BlockSymbols {
+    /// The most: half of GF(256), so that each block has at least as many repair symbols as packets.
+    pub const MAX: Self = Self(128);
+    /// 32 packets, 3.8 kB: those of a block are in a small mote's memory at once.
+    pub const SMALL: Self = Self(32);
+
+    /// `packets` packets; `None` outside 1..=128.
+    pub const fn new(packets: u8) -> Option<Self> {
+        if packets >= 1 && packets <= Self::MAX.0 {
+            Some(Self(packets))
+        } else {
+            None
+        }
+    }
+    /// The number.
+    pub const fn get(self) -> u8 {
+        self.0
+    }
 }
 
 /// Whether a transfer learns who does best while it runs (P3, section VI leaves that to the future).
@@ -60,6 +92,33 @@ pub enum Learning {
     Off,
     /// The destination hears each relay of the last but one stage alone, and says who is to speak.
     LastSpeakers,
+    /// The destination finds out under which rotation of the channels the pipeline does best.
+    Channels {
+        /// Cycles of each rotation in a trial with the first packets.
+        run: TrialRun,
+    },
+}
+
+/// Cycles for which a rotation of channels is tried, 1..=60.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TrialRun(u8);
+
+impl TrialRun {
+    /// 16 cycles: 64 packets for four channels. Shorter ones choose worse, longer ones cost more.
+    pub const DEFAULT: Self = Self(16);
+
+    /// `cycles` cycles; `None` outside 1..=60.
+    pub const fn new(cycles: u8) -> Option<Self> {
+        if cycles >= 1 && cycles <= 60 {
+            Some(Self(cycles))
+        } else {
+            None
+        }
+    }
+    /// The number.
+    pub const fn get(self) -> u8 {
+        self.0
+    }
 }
 
 /// The reception channel of each stage, C_0 (source) to C_H (destination).

@@ -27,8 +27,8 @@ fn routes() -> impl Strategy<Value = Route> {
     );
     let options = (
         any::<bool>(),
-        proptest::option::of(0..=100u8),
-        any::<bool>(),
+        proptest::option::of((0..=100u8, proptest::option::of(1..=128u8))),
+        proptest::option::of(proptest::option::of(1..=60u8)),
     );
     (scheme, channels, threshold, members, numbers, options).prop_map(
         |(scheme, channels, threshold, members, numbers, (slim, spare, learning))| {
@@ -43,12 +43,20 @@ fn routes() -> impl Strategy<Value = Route> {
                     route.format = Format::Slim;
                     route.payload = PayloadSize::of_format(payload + 3, Format::Slim).unwrap();
                 }
-                if let Some(spare) = spare.and_then(Percent::new) {
-                    route.recovery = Recovery::Fountain { spare };
+                if let Some((spare, most)) = spare {
+                    let spare = Percent::new(spare).unwrap();
+                    route.recovery = match most.and_then(BlockSymbols::new) {
+                        Some(most) => Recovery::Blocks { most, spare },
+                        None => Recovery::Fountain { spare },
+                    };
                 }
-                if learning {
-                    route.learning = Learning::LastSpeakers;
-                }
+                route.learning = match learning {
+                    None => Learning::Off,
+                    Some(None) => Learning::LastSpeakers,
+                    Some(Some(run)) => Learning::Channels {
+                        run: TrialRun::new(run).unwrap(),
+                    },
+                };
             }
             (route.deadline_s, route.range) = (deadline_s, ObjectRange { offset, len });
             for (i, (stage, even)) in members.into_iter().enumerate() {

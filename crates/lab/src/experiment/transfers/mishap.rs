@@ -22,6 +22,10 @@ pub enum Mishap {
     SinkDeaf,
     /// The source hears nothing for a second.
     SourceDeaf,
+    /// The channel on which the sink receives goes bad beside it, for good.
+    SinkChannelBad,
+    /// The same at a relay on the path that PIP takes.
+    RelayChannelBad,
 }
 
 /// How long a node is deaf.
@@ -35,12 +39,14 @@ impl Mishap {
             Self::RelayDies => "relay-dies",
             Self::SinkDeaf => "sink-deaf",
             Self::SourceDeaf => "source-deaf",
+            Self::SinkChannelBad => "sink-channel-bad",
+            Self::RelayChannelBad => "relay-channel-bad",
         }
     }
 
     /// Whether `plan` has whom it strikes.
     pub(super) fn can_strike(self, plan: &Plan) -> bool {
-        self != Self::RelayDies || plan.pip.path.len() > 2
+        !matches!(self, Self::RelayDies | Self::RelayChannelBad) || plan.pip.path.len() > 2
     }
 
     /// Has it strike `session` at the time at which half of the packets are there without it, as
@@ -69,14 +75,23 @@ impl Mishap {
         let until = at + DEAF;
         let (node, fault) = match self {
             Self::None => return Ok(()),
-            Self::RelayDies => {
+            Self::RelayDies | Self::RelayChannelBad => {
                 let relays = &plan.pip.path[1..plan.pip.path.len() - 1];
                 let drawn = (uniform(rng) * relays.len() as f64) as usize;
-                match relays.get(drawn.min(relays.len().saturating_sub(1))) {
-                    Some(relay) => (*relay, Fault::Dead),
-                    None => return Ok(()),
+                let at = drawn.min(relays.len().saturating_sub(1));
+                let channel = plan.channels.get(at + 1);
+                match (relays.get(at), channel) {
+                    (Some(relay), Some(&channel)) if self == Self::RelayChannelBad => {
+                        (*relay, Fault::Jammed { channel })
+                    }
+                    (Some(relay), _) => (*relay, Fault::Dead),
+                    (None, _) => return Ok(()),
                 }
             }
+            Self::SinkChannelBad => match plan.channels.last() {
+                Some(&channel) => (plan.sink, Fault::Jammed { channel }),
+                None => return Ok(()),
+            },
             Self::SinkDeaf => (plan.sink, Fault::Deaf { until }),
             Self::SourceDeaf => (plan.source, Fault::Deaf { until }),
         };

@@ -1,5 +1,6 @@
 //! A pipeline of test nodes: 0 is the source, then the relays by stage, the last the destination.
 
+use crate::blocks::{recover, Blocks};
 use crate::fountain::{Decoder, Encoder};
 use crate::object::{ObjectInfo, ObjectStore, Part};
 use crate::pipeline::{Command, Complete, End, Event, GiveUp, Pipeline, Session};
@@ -55,6 +56,17 @@ impl ObjectStore for Memory {
         let symbols = self.symbols.iter().map(|(n, symbol)| (*n, &symbol[..]));
         match decoder.take(symbols) {
             Some(bytes) => {
+                self.write(part.offset, &bytes);
+                true
+            }
+            None => false,
+        }
+    }
+    fn decode_blocks(&mut self, part: Part, blocks: &Blocks) -> bool {
+        let symbols = self.symbols.drain(..).collect();
+        match recover(blocks, &symbols) {
+            Some(mut bytes) => {
+                bytes.truncate(part.len as usize);
                 self.write(part.offset, &bytes);
                 true
             }

@@ -6,10 +6,10 @@ use proptest::prelude::*;
 use std::vec::Vec;
 use thalweg_engine::harness::{Air, Fate, Net};
 use thalweg_engine::Engine;
-use thalweg_units::NodeId;
+use thalweg_units::{Channel, NodeId};
 use thalweg_wire::phy::{air_time, SFD_OFFSET};
 use thalweg_wire::pipeline::{Format, Header, Kind, Nack, Purpose, Request};
-use thalweg_wire::route::{Learning, PayloadSize, Percent, Recovery};
+use thalweg_wire::route::{BlockSymbols, Learning, PayloadSize, Percent, Recovery, TrialRun};
 use thalweg_wire::Reader;
 
 fn fountain(spare: u8) -> Recovery {
@@ -26,6 +26,18 @@ impl Layout {
     }
     fn without_rounds(mut self, spare: u8) -> Self {
         self.route.recovery = fountain(spare);
+        self
+    }
+    fn in_blocks(mut self, most: u8, spare: u8) -> Self {
+        self.route.recovery = Recovery::Blocks {
+            most: BlockSymbols::new(most).unwrap(),
+            spare: Percent::new(spare).unwrap(),
+        };
+        self
+    }
+    fn tuned(mut self, run: u8) -> Self {
+        let run = TrialRun::new(run).unwrap();
+        self.route.learning = Learning::Channels { run };
         self
     }
     fn learning(mut self) -> Self {
@@ -150,6 +162,147 @@ fn nacks_of_a_fountain_name_no_packets() {
     assert!(net.engine(0).stats().data_sent >= 58);
 }
 
+/// What happens to frames on `channel` between two stages.
+fn bad(channel: u8, share: u64, seed: u64) -> impl FnMut(Air<'_>) -> Fate {
+    let channel = Channel::new(channel).unwrap();
+    move |air| {
+        let ids = [seed, air.from as u64, air.to as u64, air.number as u64];
+        match air.channel == channel && air.to == 1 && draw(&ids) < share {
+            true => Fate::Corrupted,
+            false => Fate::Heard,
+        }
+    }
+}
+
+#[test]
+fn a_trial_finds_the_rotation_without_the_bad_channel() {
+    // One hop: two channels. The destination's own is bad.
+    let object = object(400 * 118);
+    let layout = p3(1, 2).tuned(20);
+    let (outcome, net) = run(&layout, &object, bad(26, 400, 1));
+    let complete = outcome.assert_whole(&net, &object);
+    // Under rotation 0 eight of twenty are lost, under the other none: all that comes after is whole.
+    assert_eq!((complete.rounds, complete.packets), (2, 400));
+    assert!(net.engine(0).stats().data_sent < 415);
+}
+
+#[test]
+fn a_channel_that_goes_bad_is_left() {
+    let object = object(400 * 118);
+    for run_of in [8, 20] {
+        let layout = p3(1, 2).tuned(run_of);
+        let (outcome, net) = run(&layout, &object, {
+            let mut sent = 0;
+            move |air| {
+                sent += 1;
+                // Channel 26 goes at the 150th frame, and with it all that comes this way.
+                match air.channel.number() == 26 && air.to == 1 && sent > 150 {
+                    true => Fate::Silent,
+                    false => Fate::Heard,
+                }
+            }
+        });
+        let complete = outcome.assert_whole(&net, &object);
+        assert!(complete.rounds <= 4, "{complete:?}");
+    }
+}
+
+#[test]
+fn without_losses_a_trial_costs_an_exchange() {
+    for hops in [1, 2, 4, 6, 10] {
+        let object = object(300 * 118);
+        let (outcome, net) = run(&p3(hops, 4).tuned(24), &object, ideal);
+        let complete = outcome.assert_whole(&net, &object);
+        assert_eq!((complete.rounds, complete.first_round), (2, 300), "{hops}");
+        assert_eq!(net.engine(0).stats().data_sent, 300, "{hops}");
+    }
+}
+
+#[test]
+fn blocks_without_losses_take_an_announcement_more_than_rounds() {
+    let object = object(100 * 118);
+    let (outcome, net) = run(&p3(4, 4).in_blocks(32, 5), &object, ideal);
+    let complete = outcome.assert_whole(&net, &object);
+    assert_eq!((complete.packets, complete.rounds), (100, 1));
+    let (rounds, plain) = run(&p3(4, 4), &object, ideal);
+    let before = rounds.assert_whole(&plain, &object).last_packet;
+    let announcement = (air_time(22) + TELOSB.relay_gap()) * 2;
+    assert_eq!(complete.last_packet.since(before), announcement);
+    // Five blocks, one spare symbol of each.
+    assert_eq!(net.engine(0).stats().data_sent, 105);
+}
+
+#[test]
+fn nacks_of_blocks_tell_how_many_of_each() {
+    let object = object(100 * 118);
+    let layout = p3(2, 4).in_blocks(32, 0);
+    let (outcome, net) = run(&layout, &object, |air| {
+        let mut body = Reader::new(air.mpdu);
+        let Ok(header) = Header::parse(&mut body) else {
+            return Fate::Heard;
+        };
+        if header.head.kind == Kind::Nack {
+            let nack = Nack::parse(body).unwrap();
+            if nack.missing > 0 {
+                assert_eq!((nack.missing, nack.vector), (4, &[1, 0, 3, 0, 0][..]));
+            }
+        }
+        let lost = [0, 2, 7, 12].contains(&header.number);
+        if header.head.kind == Kind::Data && lost {
+            return Fate::Corrupted;
+        }
+        Fate::Heard
+    });
+    let complete = outcome.assert_whole(&net, &object);
+    assert_eq!((complete.first_round, complete.rounds), (96, 2));
+    // None of its own packets came again: 100 packets, four repairs, one to spare for each block.
+    assert_eq!(net.engine(0).stats().data_sent, 106);
+}
+
+#[test]
+fn a_block_that_loses_all_of_its_packets_comes_out_of_repair_alone() {
+    let object = object(60 * 118);
+    let layout = p3(3, 4).in_blocks(20, 10);
+    let (outcome, net) = run(&layout, &object, |air| {
+        match Header::parse(&mut Reader::new(air.mpdu)) {
+            Ok(h) if h.head.kind == Kind::Data && h.number < 60 && h.number % 3 == 1 => {
+                Fate::Corrupted
+            }
+            _ => Fate::Heard,
+        }
+    });
+    outcome.assert_whole(&net, &object);
+}
+
+#[test]
+fn blocks_whose_announcements_are_lost_come_out_all_the_same() {
+    let object = object(50 * 118);
+    let layout = p3(4, 4).in_blocks(16, 20);
+    let (outcome, net) = run(&layout, &object, |air| match kind(air.mpdu) {
+        Some((_, Some(Purpose::Announce))) => Fate::Silent,
+        _ => Fate::Heard,
+    });
+    outcome.assert_whole(&net, &object);
+}
+
+#[test]
+fn a_source_of_blocks_is_a_mote() {
+    // All that a source has in RAM but its stack, where a symbol is made: less than half of a TelosB's.
+    let bytes = size_of::<Pipeline<crate::object::NoObject>>() + crate::blocks::ENCODER_BYTES;
+    assert!(bytes < 5_000, "{bytes} bytes");
+    let layout = p3(2, 4).in_blocks(32, 0);
+    let of = |n: u16| Session::from_route(&layout.route, NodeId::new(n).unwrap(), start()).unwrap();
+    let mut source = Pipeline::new(TELOSB, crate::object::NoObject);
+    source.handle_command(start(), Command::Start(of(0)));
+    assert_eq!(source.poll_event(), None, "it needs no store that codes");
+    let mut sink = Pipeline::new(TELOSB, crate::object::NoObject);
+    sink.handle_command(start(), Command::Start(of(layout.last() as u16)));
+    assert_eq!(
+        sink.poll_event(),
+        Some(Event::Refused(SetupError::NoFountain))
+    );
+}
+
 #[test]
 fn a_store_that_does_not_code_has_no_part_in_a_fountain() {
     let layout = p3(2, 4).without_rounds(0);
@@ -199,12 +352,21 @@ proptest! {
     #[test]
     fn every_variant_completes_whatever_is_lost(
         hops in 1..=8u8, paths in 2..=8u8, slim: bool, spare in proptest::option::of(0..=30u8),
-        learning: bool, len in 1..20_000usize, loss in 0..=250u64, seed: u64,
+        most in proptest::option::of(1..=128u8),
+        learning in proptest::option::of(proptest::option::of(1..=40u8)), len in 1..20_000usize, loss in 0..=250u64, seed: u64,
     ) {
         let mut layout = p3(hops, paths);
         if slim { layout = layout.slim(); }
-        if let Some(spare) = spare { layout = layout.without_rounds(spare); }
-        if learning { layout = layout.learning(); }
+        match (spare, most) {
+            (Some(spare), Some(most)) => layout = layout.in_blocks(most, spare),
+            (Some(spare), None) => layout = layout.without_rounds(spare),
+            (None, _) => {}
+        }
+        match learning {
+            None => {}
+            Some(None) => layout = layout.learning(),
+            Some(Some(run)) => layout = layout.tuned(run),
+        }
         // A single chain of many hops bears little.
         let loss = if paths < 6 { loss / u64::from(hops) } else { loss };
         let object = object(len);

@@ -1,0 +1,181 @@
+//! What the source sends of a code in blocks: all packets, some repair symbols of every block blindly,
+//! then of each block as many as the destination says that it misses, row after row over the blocks.
+//!
+//! `packets` of the context holds what is to be sent, as with rounds: numbers are in the order of
+//! sending. A batch ends with everybody's last symbol, so that what turns out to be spare comes last.
+//! Tests: at the end of this file.
+
+use super::packets::PacketSet;
+use crate::blocks::Blocks;
+use thalweg_wire::route::Percent;
+
+/// What the source knows of the blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct BlockSupply {
+    blocks: Blocks,
+    /// Turn of every block's next symbol ([`Blocks::beyond`]), and where the batch that is being put
+    /// together ends.
+    base: u16,
+    end: u16,
+    sent: u32,
+    /// Cycles that an exchange takes: asking again costs as much as so many packets.
+    exchange: u16,
+}
+
+impl BlockSupply {
+    /// Puts the packets and `spare` percent of repair symbols into `set`.
+    pub(super) fn new(blocks: Blocks, spare: Percent, exchange: u16, set: &mut PacketSet) -> Self {
+        set.fill_to(blocks.packets());
+        let symbols = u32::from(blocks.packets()) * u32::from(spare.get());
+        let rows = symbols.div_ceil(100 * u32::from(blocks.count()));
+        let rows = u16::try_from(rows)
+            .unwrap_or(u16::MAX)
+            .min(blocks.repairs());
+        for row in 0..rows {
+            (0..blocks.count())
+                .filter(|block| blocks.size(*block) > 0)
+                .for_each(|block| {
+                    set.insert(blocks.repair(block, row));
+                });
+        }
+        Self {
+            blocks,
+            base: rows,
+            end: rows,
+            sent: 0,
+            exchange,
+        }
+    }
+    /// The blocks.
+    pub(super) const fn blocks(&self) -> &Blocks {
+        &self.blocks
+    }
+    /// A symbol was sent.
+    pub(super) fn sent(&mut self) {
+        self.sent = self.sent.saturating_add(1);
+    }
+    /// A round begins: the next batch goes on where this one ends.
+    pub(super) fn round_begins(&mut self) {
+        self.base = self.end;
+    }
+
+    /// Puts what makes up for what `missing` says, block by block, into `set`, where `all` are missing
+    /// altogether. How many of them were not known before.
+    pub(super) fn missing(
+        &mut self,
+        missing: impl Iterator<Item = (u16, u16)> + Clone,
+        all: u16,
+        set: &mut PacketSet,
+    ) -> u16 {
+        let waiting = |set: &PacketSet, block: u16| {
+            let waits = self.blocks.symbols(block).filter(|k| set.contains(*k));
+            u16::try_from(waits.count()).unwrap_or(u16::MAX)
+        };
+        let struck = missing.clone().count();
+        let missing = missing.filter(|(block, _)| *block < self.blocks.count());
+        // What waits to be sent, after a trial, is made up for when it is lost.
+        let more = |set: &PacketSet, block: u16, missing: u16| match missing
+            .saturating_sub(waiting(set, block))
+        {
+            0 => (0, 0),
+            new => (new, self.batch(new, all, struck)),
+        };
+        let width = missing
+            .clone()
+            .map(|(block, m)| more(set, block, m).1)
+            .max();
+        let width = width.unwrap_or(0);
+        let mut known = 0u16;
+        for (block, missing) in missing {
+            let (new, mut left) = more(set, block, missing);
+            known = known.saturating_add(new);
+            // Symbols that have had their turn come again where a block has no others.
+            let cycle = self.blocks.size(block) + self.blocks.repairs();
+            let first = self.base.saturating_add(width - left);
+            for turn in (0..cycle).map(|k| first.saturating_add(k)) {
+                if left == 0 {
+                    break;
+                }
+                left -= u16::from(set.insert(self.blocks.beyond(block, turn)));
+            }
+        }
+        self.end = self.end.max(self.base.saturating_add(width));
+        known
+    }
+
+    /// How many symbols to send for `missing` of one block, of `struck` blocks that miss `all`.
+    fn batch(&self, missing: u16, all: u16, struck: usize) -> u16 {
+        // Of what was sent so much arrived; rather too little than nothing.
+        let sent = self.sent.max(1);
+        let arrived = u32::from(self.blocks.packets().saturating_sub(all));
+        let arrived = arrived.clamp(sent.div_ceil(4), sent);
+        let mean = u32::from(missing) * sent / arrived;
+        // One more for each block where that takes no longer than to ask again.
+        let more = u32::from(struck <= usize::from(self.exchange));
+        let most = self.blocks.size(0) + self.blocks.repairs();
+        u16::try_from(mean + more)
+            .unwrap_or(u16::MAX)
+            .clamp(missing, most.max(missing))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+    use thalweg_wire::route::BlockSymbols;
+
+    fn supply(packets: u16, most: u8, spare: u8, exchange: u16) -> (BlockSupply, PacketSet) {
+        let mut set = PacketSet::EMPTY;
+        let blocks = Blocks::new(packets, BlockSymbols::new(most).unwrap());
+        let spare = Percent::new(spare).unwrap();
+        let supply = BlockSupply::new(blocks, spare, exchange, &mut set);
+        (supply, set)
+    }
+    fn drain(supply: &mut BlockSupply, set: &mut PacketSet) -> Vec<u16> {
+        let mut sent = Vec::new();
+        while let Some(number) = set.first_from(0) {
+            set.remove(number);
+            supply.sent();
+            sent.push(number);
+        }
+        sent
+    }
+
+    #[test]
+    fn packets_come_first_then_a_row_of_every_block() {
+        let (mut supply, mut set) = supply(100, 32, 5, 8);
+        assert_eq!(supply.blocks().count(), 5);
+        assert_eq!(drain(&mut supply, &mut set), (0..105).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn what_is_missing_is_made_up_for_by_symbols_that_were_not_sent() {
+        let (mut supply, mut set) = supply(100, 32, 0, 0);
+        drain(&mut supply, &mut set);
+        let missing = [(1u16, 3u16), (4, 1)];
+        let told = |supply: &mut BlockSupply, set: &mut PacketSet| {
+            supply.missing(missing.iter().copied(), 4, set)
+        };
+        assert_eq!(told(&mut supply, &mut set), 4);
+        // The second copy of the NACK tells nothing new.
+        assert_eq!(told(&mut supply, &mut set), 0);
+        supply.round_begins();
+        assert_eq!(drain(&mut supply, &mut set), [101, 106, 111, 114]);
+        assert_eq!(told(&mut supply, &mut set), 4);
+        supply.round_begins();
+        assert_eq!(drain(&mut supply, &mut set), [116, 121, 126, 129]);
+    }
+
+    #[test]
+    fn numbers_begin_again_and_blocks_that_there_are_not_want_nothing() {
+        let (mut supply, mut set) = supply(3, 1, 0, 8);
+        drain(&mut supply, &mut set);
+        for _ in 0..1000 {
+            assert_eq!(supply.missing([(2, 1), (7, 9)].into_iter(), 1, &mut set), 1);
+            supply.round_begins();
+            let sent = drain(&mut supply, &mut set);
+            assert!(!sent.is_empty() && sent.iter().all(|k| supply.blocks.block_of(*k) == 2));
+        }
+    }
+}
