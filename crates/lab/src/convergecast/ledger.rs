@@ -123,9 +123,6 @@ impl Ledger {
         let waiting: BTreeSet<&(u16, u16)> = waiting.iter().collect();
         self.packets
             .retain(|key, packet| !packet.delivered && waiting.contains(key));
-        for packet in self.packets.values_mut() {
-            packet.dropped = None;
-        }
         let outcome = &mut self.outcome;
         outcome.packets.before = self.packets.len() as u64 + unsent;
         outcome.nodes.fill(NodeCounts::default());

@@ -158,6 +158,10 @@ impl Mac {
     pub fn is_idle(&self) -> bool {
         self.state == State::Idle
     }
+    /// Whether its frame is held back by the layer above.
+    pub fn is_held(&self) -> bool {
+        self.state == State::Held
+    }
     /// Transmissions so far, retransmissions among them.
     pub const fn sent(&self) -> u32 {
         self.sent
@@ -335,7 +339,9 @@ impl Mac {
                 activity,
             } => {
                 if op == ops::FLOOR || op == ops::LOOK {
-                    if activity == Activity::Idle {
+                    // A look that finds somebody is no sample of the idle channel.
+                    let is_sample = op == ops::FLOOR || power.0 < self.carrier().0;
+                    if activity == Activity::Idle && is_sample {
                         self.floor.sample(power);
                     }
                 } else if op == ops::SENSE && self.state == State::Sensing {

@@ -206,4 +206,20 @@ mod tests {
         }
         assert_eq!(limiter.tokens(), 4);
     }
+
+    #[test]
+    fn what_is_overheard_again_counts_unless_packets_are_told_apart() {
+        let tokens = |kind| {
+            let mut limiter = Limiter::new(kind);
+            for _ in 0..10 {
+                limiter.spend();
+            }
+            for k in 0..8 {
+                limiter.heard(Instant::ZERO, id(1), k / 4, id(9));
+            }
+            limiter.tokens()
+        };
+        assert_eq!(tokens(RateLimit::Parent(Strategy::LIMIT)), 8);
+        assert_eq!(tokens(RateLimit::Distinct(Strategy::LIMIT)), 2);
+    }
 }
