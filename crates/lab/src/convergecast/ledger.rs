@@ -1,7 +1,7 @@
 //! Who sent, received, dropped what: counts of a run, and the fate of every packet.
 
 use super::Outcome;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use thalweg_medium::ether::Loss;
 use thalweg_protocols::fusion::{Drop, Event};
 use thalweg_sim::contention::{Aired, Kind, Observer};
@@ -38,9 +38,11 @@ pub struct Link {
     pub received: u64,
 }
 
-/// The fates of all packets that applications made.
+/// The fates of all packets that were there or that applications made.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Packets {
+    /// Packets that were on their way or with an application when the window began.
+    pub before: u64,
     /// Packets that were made.
     pub made: u64,
     /// Given up by the application, which had no room for them.
@@ -59,7 +61,8 @@ impl Packets {
     /// Whether every packet is accounted for, once.
     pub fn is_conserved(&self) -> bool {
         let dropped: u64 = self.dropped.values().sum();
-        self.made == self.skipped + self.unsent + self.delivered + dropped + self.waiting
+        self.before + self.made
+            == self.skipped + self.unsent + self.delivered + dropped + self.waiting
     }
 }
 
@@ -113,6 +116,22 @@ impl Ledger {
         }
     }
 
+    /// The window begins: what was counted is forgotten. Packets that wait in queues stay, and so
+    /// do `unsent` ones of applications.
+    pub(super) fn open(&mut self, waiting: &[(u16, u16)], unsent: u64) {
+        self.settle();
+        let waiting: BTreeSet<&(u16, u16)> = waiting.iter().collect();
+        self.packets
+            .retain(|key, packet| !packet.delivered && waiting.contains(key));
+        let outcome = &mut self.outcome;
+        outcome.packets.before = self.packets.len() as u64 + unsent;
+        outcome.nodes.fill(NodeCounts::default());
+        outcome.links.clear();
+        outcome.dropped.clear();
+        outcome.useful_hops = 0;
+        outcome.latencies.clear();
+    }
+
     /// What came of it, with what waits in queues and at applications at the end.
     pub(super) fn finish(mut self, waiting: &[(u16, u16)], unsent: u64) -> Outcome {
         self.settle();
@@ -120,7 +139,7 @@ impl Ledger {
         fates.unsent = unsent;
         fates.made = self.outcome.nodes.iter().map(|n| n.made).sum();
         fates.skipped = self.outcome.nodes.iter().map(|n| n.skipped).sum();
-        let waiting: std::collections::BTreeSet<&(u16, u16)> = waiting.iter().collect();
+        let waiting: BTreeSet<&(u16, u16)> = waiting.iter().collect();
         for (key, packet) in &self.packets {
             if packet.delivered {
                 fates.delivered += 1;

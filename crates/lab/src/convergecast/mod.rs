@@ -49,6 +49,17 @@ const EVENT_SIGMA: f64 = 0.017;
 /// The routing beacons' mean interval (Fusion, section 5.2).
 const BEACON_INTERVAL: Duration = Duration::from_secs(10);
 
+/// What is on the air while routes settle (Fusion, section 5.2: "for 120 seconds prior to the data
+/// collection phase"; section 2.3.2 has nodes estimate links from all that they overhear).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Settling {
+    /// The load: links are estimated under it.
+    #[default]
+    Loaded,
+    /// Routing beacons alone.
+    Idle,
+}
+
 /// A run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setup {
@@ -56,11 +67,12 @@ pub struct Setup {
     pub strategy: Strategy,
     /// The load.
     pub workload: Workload,
-    /// What applications do when the stack does not take a packet; none for what the thesis' text
-    /// on latency and drops fits best: they skip periodic readings and wait at events.
-    pub application: Option<Application>,
-    /// Time for routes before they are pinned and the load begins.
+    /// What applications do when the stack does not take a packet.
+    pub application: Application,
+    /// Time for routes before they are pinned and counting begins.
     pub settle: Duration,
+    /// What is on the air in that time.
+    pub settling: Settling,
     /// How long the load lasts and is counted.
     pub duration: Duration,
     /// Sinks by index; none for the testbed's own.
@@ -203,10 +215,7 @@ pub fn run(
             queue: setup.queue,
             frame_bytes,
             strategy: setup.strategy,
-            application: setup.application.unwrap_or(match setup.workload {
-                Workload::Periodic { .. } => Application::Skips,
-                Workload::Events { .. } => Application::Waits,
-            }),
+            application: setup.application,
             seed: derive(seed, "node", &[n as u64]),
         };
         engines.push((id(n), Node::new(config)));
@@ -219,8 +228,15 @@ pub fn run(
     let mut ledger = Ledger::new(ids, &sinks, begins);
     for n in 0..nodes {
         network.command(n, Command::Start, &mut ledger)?;
+        if setup.settling == Settling::Loaded && !sinks.contains(&n) {
+            let schedule = schedule(setup, n, begins, seed);
+            let offer = Command::Offer(earlier(schedule, setup.settle));
+            network.command(n, offer, &mut ledger)?;
+        }
     }
     network.run_until(begins, &mut ledger)?;
+    let (waiting, unsent) = unfinished(&network, &sinks);
+    ledger.open(&waiting, unsent);
     let before: f64 = (0..nodes).map(|n| network.radio_joules(n)).sum();
     let is_source = |n: &usize| !sinks.contains(n);
     let awake = |network: &Contention<Node>| -> f64 {
@@ -240,8 +256,10 @@ pub fn run(
         if sinks.contains(&n) {
             continue;
         }
-        let schedule = schedule(setup, n, begins, seed);
-        network.command(n, Command::Offer(schedule), &mut ledger)?;
+        if setup.settling == Settling::Idle {
+            let schedule = schedule(setup, n, begins, seed);
+            network.command(n, Command::Offer(schedule), &mut ledger)?;
+        }
         if let (Some(listen), true) = (setup.doze, is_leaf(n)) {
             network.command(n, Command::Doze { listen }, &mut ledger)?;
         }
@@ -258,19 +276,7 @@ pub fn run(
         .finish_capture()
         .map_err(|error| RunError::Sim(error.into()))?;
     let depth = (0..nodes).map(|n| depth(&parents, &sinks, n)).collect();
-    let waiting: Vec<(u16, u16)> = (0..nodes)
-        .flat_map(|n| {
-            let queue = network.engine(n).queue();
-            queue
-                .iter()
-                .map(|p| (p.origin.get(), p.number))
-                .collect::<Vec<_>>()
-        })
-        .collect();
-    let unsent = (0..nodes)
-        .filter(|n| !sinks.contains(n))
-        .map(|n| u64::from(network.engine(n).waiting()))
-        .sum();
+    let (waiting, unsent) = unfinished(&network, &sinks);
     let mut outcome = ledger.finish(&waiting, unsent);
     outcome.depth = depth;
     outcome.joules = after - before;
@@ -308,6 +314,22 @@ fn schedule(setup: &Setup, n: usize, begins: SimTime, seed: u64) -> Schedule {
             }
         }
     }
+}
+
+/// The same with as many more readings before as `lead` has room for.
+fn earlier(schedule: Schedule, lead: Duration) -> Schedule {
+    let more = lead.as_nanos() / schedule.period.as_nanos().max(1);
+    let first = schedule.first.saturating_sub(schedule.period * more);
+    Schedule { first, ..schedule }
+}
+
+/// Packets in queues, and how many applications have not handed down.
+fn unfinished(network: &Contention<Node>, sinks: &[usize]) -> (Vec<(u16, u16)>, u64) {
+    let engines = || (0..network.len()).map(|n| network.engine(n));
+    let queued = engines().flat_map(|node| node.queue().iter().map(|p| (p.origin.get(), p.number)));
+    let sources = engines().enumerate().filter(|(n, _)| !sinks.contains(n));
+    let unsent = sources.map(|(_, node)| u64::from(node.waiting())).sum();
+    (queued.collect(), unsent)
 }
 
 /// Links from `n` up to a sink; none where there is no way.

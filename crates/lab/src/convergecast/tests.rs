@@ -7,8 +7,9 @@ fn setup(strategy: &str, workload: Workload) -> Setup {
     Setup {
         strategy: Strategy::named(strategy).unwrap(),
         workload,
-        application: None,
+        application: Application::Waits,
         settle: Duration::from_secs(100),
+        settling: Settling::Loaded,
         duration: Duration::from_secs(30),
         sinks: Vec::new(),
         routers: None,

@@ -9,7 +9,7 @@ use super::row::Row;
 use super::site::{Site, Sites};
 use super::spec::expect;
 use super::{in_order, ExperimentError, Ticker};
-use crate::convergecast::{run, Outcome, RunError, Setup, Workload};
+use crate::convergecast::{run, Outcome, RunError, Settling, Setup, Workload};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use thalweg_medium::ether::Loss;
@@ -33,10 +33,13 @@ pub struct Convergecast {
     /// Or events: packets of each node at each, one run each.
     #[serde(default)]
     pub bursts: Vec<u16>,
-    /// What applications do when the stack does not take a packet, one run each; none for what
-    /// the workload wants.
+    /// What applications do when the stack does not take a packet, one run each; none for those
+    /// that wait.
     #[serde(default)]
     pub applications: Vec<Adaptation>,
+    /// Whether routes settle under the load, one run each; none for that they do.
+    #[serde(default)]
+    pub settling: Vec<Air>,
     /// From event to event.
     #[serde(default = "twenty")]
     pub event_period_s: f64,
@@ -93,6 +96,31 @@ pub enum Adaptation {
     Fills,
     /// Every reading is handed down; what finds the queue full is dropped.
     Insists,
+}
+
+/// What is on the air while routes settle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Air {
+    /// The load.
+    Loaded,
+    /// Routing beacons alone.
+    Idle,
+}
+
+impl Air {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Loaded => "loaded",
+            Self::Idle => "idle",
+        }
+    }
+    const fn settling(self) -> Settling {
+        match self {
+            Self::Loaded => Settling::Loaded,
+            Self::Idle => Settling::Idle,
+        }
+    }
 }
 
 impl Adaptation {
@@ -162,6 +190,7 @@ struct Point<'a> {
     listen: f64,
     lpl_ms: Option<f64>,
     application: Option<Adaptation>,
+    settling: Option<Air>,
 }
 
 impl Convergecast {
@@ -255,16 +284,22 @@ impl Convergecast {
             [] => vec![None],
             list => list.iter().copied().map(Some).collect(),
         };
-        let variants = || {
-            let of = |application| lpl.iter().map(move |lpl_ms| (application, *lpl_ms));
-            applications.iter().copied().flat_map(of)
+        let settling: Vec<Option<Air>> = match self.settling.as_slice() {
+            [] => vec![None],
+            list => list.iter().copied().map(Some).collect(),
         };
+        let mut variants = Vec::new();
+        for &application in &applications {
+            for &settling in &settling {
+                variants.extend(lpl.iter().map(|lpl_ms| (application, settling, *lpl_ms)));
+            }
+        }
         let mut points = Vec::new();
         for (workload, load) in periodic.chain(events) {
             for strategy in &self.strategies {
                 for &sinks in &counts {
                     for &listen in &self.listen {
-                        points.extend(variants().map(|(application, lpl_ms)| Point {
+                        let of = |&(application, settling, lpl_ms)| Point {
                             strategy,
                             workload,
                             load,
@@ -272,7 +307,9 @@ impl Convergecast {
                             listen,
                             lpl_ms,
                             application,
-                        }));
+                            settling,
+                        };
+                        points.extend(variants.iter().map(of));
                     }
                 }
             }
@@ -342,8 +379,11 @@ impl Convergecast {
         Ok(Setup {
             strategy: Strategy::named(point.strategy).unwrap_or_default(),
             workload: point.workload,
-            application: point.application.map(Adaptation::application),
+            application: point
+                .application
+                .map_or(Application::Waits, Adaptation::application),
             settle: Duration::from_secs_f64(self.settle_s),
+            settling: point.settling.map_or(Settling::Loaded, Air::settling),
             duration: Duration::from_secs_f64(self.duration_s),
             sinks,
             routers: self.routers,
@@ -450,6 +490,7 @@ impl Convergecast {
             ms => row.set_some("lpl_interval_ms", ms),
         }
         row.set_some("application", point.application.map(Adaptation::name));
+        row.set_some("settling", point.settling.map(Air::name));
         row
     }
 

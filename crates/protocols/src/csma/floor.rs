@@ -1,8 +1,13 @@
-//! The noise floor that carrier sense is measured against: B-MAC's automatic gain control (Fusion,
-//! section 2.3.3), with the constants of TinyOS 1.x (CC1000Const, CC1000RadioIntM): the third
-//! quietest of the last nine samples of an idle channel feeds a moving average, so that samples that
-//! meet a frame do no harm. The median of the papers' prose runs away under load: in a saturated
-//! network more than half of all samples meet somebody.
+//! The level that carrier sense is measured against: B-MAC's automatic gain control (Fusion, section
+//! 2.3.3) as TinyOS 1.x has it on the CC1000 (CC1000RadioIntM, CC1000Const).
+//!
+//! Signal strength is a voltage that falls as power grows, read by a converter of 10 bits at 3 V. The
+//! third quietest of the last nine samples feeds a moving average of whole steps, and the channel is
+//! clear when one of five samples is *quieter* than that average by a margin. Two things follow that
+//! formulas with real numbers do not show. Rounding towards zero lets the average rise to 16 steps (2.4 dB) below
+//! what it is fed and no further, which is what leaves a silent channel clear. And samples are taken whenever
+//! the radio is in no frame, whatever is on the air: where that is most of the time somebody, the average
+//! follows, and carrier sense becomes deaf. The median of B-MAC's prose would run away sooner.
 
 use thalweg_units::Dbm;
 
@@ -10,53 +15,100 @@ use thalweg_units::Dbm;
 const SAMPLES: usize = 9;
 /// Place of the one that counts, quietest first.
 const THIRD: usize = 2;
-/// Weight of a new sample: 2 of 34.
-const WEIGHT: f64 = 2.0 / 34.0;
+/// Weights of the past and of a sample, and their sum.
+const PAST: u32 = 32;
+const SAMPLE: u32 = 2;
+const SUM: u32 = PAST + SAMPLE;
+/// The margin, in steps of the converter.
+const MARGIN: u16 = 12;
+/// Where the average begins.
+const INITIAL: u16 = 0x120;
+/// The converter's last step.
+const LAST: u16 = 1023;
+/// Strength at no voltage, and dB to the step: -49.2 dBm, 51.3 dB to the volt at 433 MHz (CC1000 data
+/// sheet, RSSI), 3 V in 1024 steps.
+const AT_ZERO_DBM: f64 = -49.2;
+const DB_PER_STEP: f64 = 51.3 * 3.0 / 1024.0;
 
-/// An estimate of the idle channel's power.
+/// An estimate of the idle channel's level.
 #[derive(Debug, Clone)]
 pub struct NoiseFloor {
-    level: f64,
-    samples: [f64; SAMPLES],
+    /// In steps: the more, the quieter.
+    level: u16,
+    samples: [u16; SAMPLES],
     next: usize,
 }
 
 impl NoiseFloor {
-    /// Begins at `quiet`.
-    pub const fn new(quiet: Dbm) -> Self {
+    /// Before the first sample.
+    pub const fn new() -> Self {
         Self {
-            level: quiet.0,
-            samples: [quiet.0; SAMPLES],
+            level: INITIAL,
+            samples: [INITIAL; SAMPLES],
             next: 0,
         }
     }
-    /// The estimate.
-    pub const fn level(&self) -> Dbm {
-        Dbm(self.level)
+    /// The level.
+    pub fn level(&self) -> Dbm {
+        power(self.level)
+    }
+    /// Whether a sample of `power` says that nobody sends.
+    pub fn is_clear(&self, power: Dbm) -> bool {
+        steps(power) > self.level.saturating_add(MARGIN)
+    }
+    /// From this power on a single sample says that somebody sends: as far above the level as a
+    /// clear one is below.
+    pub fn carrier(&self) -> Dbm {
+        power(self.level.saturating_sub(MARGIN))
     }
     /// Takes a sample.
     pub fn sample(&mut self, power: Dbm) {
         if let Some(slot) = self.samples.get_mut(self.next) {
-            *slot = power.0;
+            *slot = steps(power);
         }
         self.next = (self.next + 1) % SAMPLES;
         let mut sorted = self.samples;
-        sorted.sort_unstable_by(f64::total_cmp);
-        let quiet = sorted.get(THIRD).copied().unwrap_or(power.0);
-        self.level += WEIGHT * (quiet - self.level);
+        sorted.sort_unstable_by(|a, b| b.cmp(a));
+        let quiet = sorted.get(THIRD).copied().unwrap_or(self.level);
+        let sum = PAST * u32::from(self.level) + SAMPLE * u32::from(quiet);
+        self.level = (sum / SUM) as u16;
     }
+}
+
+fn steps(power: Dbm) -> u16 {
+    let steps = (AT_ZERO_DBM - power.0) / DB_PER_STEP;
+    (steps.clamp(0.0, f64::from(LAST)) + 0.5) as u16
+}
+fn power(steps: u16) -> Dbm {
+    Dbm(AT_ZERO_DBM - f64::from(steps) * DB_PER_STEP)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn it_follows_the_channel_and_ignores_single_frames() {
-        let mut floor = NoiseFloor::new(Dbm(-105.0));
-        for k in 0..300 {
-            floor.sample(Dbm(if k % 2 == 0 { -60.0 } else { -100.0 }));
+    fn settled(sample: impl Fn(u32) -> f64) -> NoiseFloor {
+        let mut floor = NoiseFloor::new();
+        for k in 0..400 {
+            floor.sample(Dbm(sample(k)));
         }
-        assert!((floor.level().0 + 100.0).abs() < 0.1);
+        floor
+    }
+
+    #[test]
+    fn it_settles_sixteen_steps_above_a_silent_channel_which_stays_clear() {
+        let floor = settled(|_| -105.0);
+        assert!((floor.level().0 + 105.0 - 16.0 * DB_PER_STEP).abs() < 0.2);
+        assert!(floor.is_clear(Dbm(-105.0)) && !floor.is_clear(Dbm(-104.0)));
+    }
+
+    #[test]
+    fn it_ignores_what_is_there_less_than_half_of_the_time_and_follows_what_is_there_most_of_it() {
+        let half = settled(|k| if k % 2 == 0 { -60.0 } else { -105.0 });
+        assert!((half.level().0 + 105.0 - 16.0 * DB_PER_STEP).abs() < 0.2);
+        let most = settled(|k| if k % 5 != 0 { -90.0 } else { -105.0 });
+        assert!((most.level().0 + 90.0).abs() < 0.3);
+        // A sender at that level is not heard any more.
+        assert!(most.is_clear(Dbm(-93.0)));
     }
 }

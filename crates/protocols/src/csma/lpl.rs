@@ -62,6 +62,9 @@ impl Lpl {
     }
 }
 
+/// So many readings in a row have to be loud before a look has found somebody.
+const READINGS: u8 = 3;
+
 /// Whether the medium access has something to do for which the radio must be on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Need {
@@ -108,6 +111,8 @@ pub(super) struct Sampler {
     phase: Phase,
     switch: Option<Switch>,
     look: bool,
+    /// Readings in this look that said somebody sends.
+    loud: u8,
     preamble: bool,
 }
 
@@ -118,6 +123,7 @@ impl Sampler {
             phase: Phase::Off,
             switch: None,
             look: false,
+            loud: 0,
             preamble: true,
         }
     }
@@ -204,6 +210,10 @@ impl Sampler {
             ) => {
                 if activity == Activity::Idle && power.0 < busy.0 {
                     self.sleep(now);
+                } else if activity == Activity::Idle && self.loud + 1 < READINGS {
+                    // A single reading of noise is loud now and then.
+                    self.loud += 1;
+                    self.look = true;
                 } else {
                     let look = now + self.lpl.linger;
                     // What is being received gets its time, whatever went before it.
@@ -236,6 +246,7 @@ impl Sampler {
             Phase::Watching { look, limit } if look <= now => {
                 self.phase = Phase::Looking { limit };
                 self.look = true;
+                self.loud = 0;
             }
             _ => {}
         }

@@ -116,6 +116,10 @@ pub struct Mac {
     acking: bool,
     floor: NoiseFloor,
     sample_floor: bool,
+    /// When the next sample for the floor is due; none while the radio is off.
+    next_sample: Option<Instant>,
+    /// Looks at the channel in this carrier sense.
+    looks: u8,
     /// Transmissions of frames so far, retransmissions among them.
     sent: u32,
     /// Switches the radio, under low-power listening.
@@ -126,7 +130,7 @@ impl Mac {
     /// An idle MAC. `seed` makes its backoffs its own.
     pub fn new(config: Config, channel: Channel, seed: u64) -> Self {
         Self {
-            floor: NoiseFloor::new(config.quiet),
+            floor: NoiseFloor::new(),
             sampler: config.lpl.map(Sampler::new),
             config,
             channel,
@@ -144,6 +148,8 @@ impl Mac {
             ack_wanted: false,
             acking: false,
             sample_floor: false,
+            next_sample: None,
+            looks: 0,
             sent: 0,
         }
     }
@@ -152,15 +158,19 @@ impl Mac {
     pub fn is_idle(&self) -> bool {
         self.state == State::Idle
     }
+    /// Whether its frame is held back by the layer above.
+    pub fn is_held(&self) -> bool {
+        self.state == State::Held
+    }
     /// Transmissions so far, retransmissions among them.
     pub const fn sent(&self) -> u32 {
         self.sent
     }
-    /// Power from which on software's carrier sense calls the channel busy.
-    pub fn threshold(&self) -> Dbm {
+    /// Power from which on a sample of the channel says that somebody sends.
+    pub fn carrier(&self) -> Dbm {
         match self.config.scheme {
-            Scheme::BMac(BMac { margin, .. }) => self.floor.level() + margin,
-            Scheme::Unslotted(_) | Scheme::TinyOs(_) => self.floor.level(),
+            Scheme::BMac(_) => self.floor.carrier(),
+            Scheme::Unslotted(_) | Scheme::TinyOs(_) => self.config.carrier,
         }
     }
     /// From the next backoff on.
@@ -186,16 +196,21 @@ impl Mac {
     pub const fn switches_radio(&self) -> bool {
         self.sampler.is_some()
     }
-    /// Under low-power listening: begins to look at the channel, at a phase of its own.
+    /// The radio is on from now on. Under low-power listening: begins to look at the channel, at a
+    /// phase of its own.
     pub fn start(&mut self, now: Instant) {
+        if let (Scheme::BMac(b), None) = (self.config.scheme, self.config.lpl) {
+            self.next_sample = Some(now + b.squelch);
+        }
         if let (Some(sampler), Some(lpl)) = (&mut self.sampler, self.config.lpl) {
             let micros = u32::try_from(lpl.interval.as_micros()).unwrap_or(u32::MAX);
             let phase = Duration::from_micros(u64::from(1 + self.rng.below(micros)));
             sampler.start(now, phase);
         }
     }
-    /// Under low-power listening: the radio goes off, and stays so.
+    /// The radio is off from now on, and stays so.
     pub fn stop(&mut self) {
+        self.next_sample = None;
         if let Some(sampler) = &mut self.sampler {
             sampler.stop();
         }
@@ -262,7 +277,7 @@ impl Mac {
 
     /// Takes what the radio reports.
     pub fn handle_radio(&mut self, now: Instant, event: &RadioEvent<'_>) -> Option<Outcome> {
-        let busy = self.threshold();
+        let busy = self.carrier();
         if let Some(sampler) = &mut self.sampler {
             let came_on = sampler.handle_radio(now, event, busy);
             if came_on && matches!(self.state, State::Waking { .. }) {
@@ -277,7 +292,6 @@ impl Mac {
     fn handle_frames(&mut self, now: Instant, event: &RadioEvent<'_>) -> Option<Outcome> {
         match *event {
             RadioEvent::Frame { mpdu, sfd, .. } => {
-                self.sample_floor = self.uses_floor();
                 self.received(now, sfd);
                 if mpdu.len() != ACK_BYTES {
                     return None;
@@ -286,13 +300,11 @@ impl Mac {
                 let waits = matches!(self.state, State::AwaitAck { .. });
                 if waits && ack.sequence == self.sequence {
                     self.state = State::Idle;
+                    self.sample_floor = self.uses_floor();
                     return Some(Outcome::Acknowledged(ack.congestion));
                 }
             }
-            RadioEvent::Corrupt { sfd } => {
-                self.sample_floor = self.uses_floor();
-                self.received(now, sfd);
-            }
+            RadioEvent::Corrupt { sfd } => self.received(now, sfd),
             RadioEvent::Sent { op: ops::ACK, .. } | RadioEvent::Refused { op: ops::ACK, .. } => {
                 self.acking = false;
             }
@@ -303,6 +315,7 @@ impl Mac {
                     self.state = State::AwaitAck { until };
                 } else {
                     self.state = State::Idle;
+                    self.sample_floor = self.uses_floor();
                     return Some(Outcome::Broadcast);
                 }
             }
@@ -325,9 +338,10 @@ impl Mac {
                 power,
                 activity,
             } => {
-                if op == ops::FLOOR {
-                    // Only what carrier sense takes for idle is a sample of the idle channel.
-                    if activity == Activity::Idle && power.0 < self.threshold().0 {
+                if op == ops::FLOOR || op == ops::LOOK {
+                    // A look that finds somebody is no sample of the idle channel.
+                    let is_sample = op == ops::FLOOR || power.0 < self.carrier().0;
+                    if activity == Activity::Idle && is_sample {
                         self.floor.sample(power);
                     }
                 } else if op == ops::SENSE && self.state == State::Sensing {
@@ -337,8 +351,16 @@ impl Mac {
                         self.state = State::Frozen { left, until };
                         return None;
                     }
-                    if power.0 >= self.threshold().0 || self.acking {
+                    if self.acking {
                         return self.found_busy(now);
+                    }
+                    if !self.floor.is_clear(power) {
+                        self.looks += 1;
+                        if self.looks >= self.most_looks() {
+                            return self.found_busy(now);
+                        }
+                        self.wanted = Wanted::Sense;
+                        return None;
                     }
                     self.state = State::Sending;
                     self.wanted = Wanted::Send;
@@ -360,6 +382,16 @@ impl Mac {
     }
 
     fn handle_waits(&mut self, now: Instant) -> Option<Outcome> {
+        if self.next_sample.is_some_and(|at| at <= now) {
+            if let Scheme::BMac(b) = self.config.scheme {
+                self.next_sample = Some(now + b.squelch);
+            }
+            // Not while it sends, looks or waits for an answer.
+            self.sample_floor = matches!(
+                self.state,
+                State::Idle | State::Backoff { .. } | State::Frozen { .. } | State::Held
+            ) && !self.acking;
+        }
         match self.state {
             State::Frozen { left, until } if until <= now => {
                 // The reception came to nothing.
@@ -379,6 +411,7 @@ impl Mac {
                 match self.config.scheme {
                     Scheme::BMac(_) => {
                         self.state = State::Sensing;
+                        self.looks = 0;
                         self.wanted = Wanted::Sense;
                     }
                     Scheme::Unslotted(_) => {
@@ -396,6 +429,8 @@ impl Mac {
                 }
             }
             State::AwaitAck { until } | State::Waking { until } if until <= now => {
+                self.sample_floor =
+                    self.uses_floor() && matches!(self.state, State::AwaitAck { .. });
                 if self.retries >= self.config.retries {
                     self.state = State::Idle;
                     return Some(Outcome::NoAck);
@@ -418,10 +453,8 @@ impl Mac {
             | State::AwaitAck { until } => Some(until),
             _ => None,
         };
-        match &self.sampler {
-            None => own,
-            Some(sampler) => [own, sampler.poll_timeout()].into_iter().flatten().min(),
-        }
+        let sampler = self.sampler.as_ref().and_then(Sampler::poll_timeout);
+        [own, self.next_sample, sampler].into_iter().flatten().min()
     }
 
     /// The next operation wanted.
@@ -467,6 +500,12 @@ impl Mac {
         }
     }
 
+    fn most_looks(&self) -> u8 {
+        match self.config.scheme {
+            Scheme::BMac(b) => b.looks,
+            Scheme::Unslotted(_) | Scheme::TinyOs(_) => 1,
+        }
+    }
     fn uses_floor(&self) -> bool {
         matches!(self.config.scheme, Scheme::BMac(_))
     }

@@ -1,7 +1,7 @@
 //! The three schemes and their constants.
 
 use super::Lpl;
-use thalweg_units::{Db, Dbm, Duration};
+use thalweg_units::{Dbm, Duration};
 
 /// B-MAC as TinyOS 1.x has it on the CC1000: backoffs in byte times, counted from one.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -15,8 +15,10 @@ pub struct BMac {
     /// Length of a preamble with its sync word: for so long before a frame's header ends, its
     /// receivers do not count down.
     pub preamble: Duration,
-    /// The channel is busy this much above the noise floor.
-    pub margin: Db,
+    /// Samples of the channel, none of which is clear before it counts as busy.
+    pub looks: u8,
+    /// Between two samples for the noise floor.
+    pub squelch: Duration,
 }
 
 /// Unslotted CSMA-CA (IEEE 802.15.4-2006, 7.5.1.4): 0 to 2^BE - 1 units; a channel that is busy
@@ -67,8 +69,9 @@ pub struct Config {
     pub longest_frame: Duration,
     /// Retransmissions of a frame that is not acknowledged.
     pub retries: u8,
-    /// What the register says of an idle channel, until it was sampled.
-    pub quiet: Dbm,
+    /// From this power on a sample of the channel says that somebody sends, where the scheme does not
+    /// keep a noise floor of its own.
+    pub carrier: Dbm,
     /// Low-power listening; none where the radio stays on, or is switched by the layer above.
     pub lpl: Option<Lpl>,
 }
@@ -76,20 +79,20 @@ pub struct Config {
 impl Config {
     /// B-MAC on the Mica2 (Fusion, section 2.3.3; TinyOS 1.x, CC1000RadioIntM): byte times of
     /// 416 us, initial window 32, congestion window 16, acknowledgement waited for 18 byte times,
-    /// three retransmissions. Busy 3 dB above the floor, which reads -105 dBm in silence: the stack's
-    /// margin is 12 steps of its converter, some 2 dB, on samples that fluctuate, which ours do not.
+    /// three retransmissions, five looks at the channel, a sample for the floor every 128 ms.
     pub const MICA2: Self = Self {
         scheme: Scheme::BMac(BMac {
             unit: Duration::from_nanos(416_664),
             initial: 32,
             congestion: 16,
             preamble: Duration::from_nanos(20 * 416_664),
-            margin: Db(3.0),
+            looks: 5,
+            squelch: Duration::from_millis(128),
         }),
         ack_wait: Duration::from_nanos(18 * 416_664),
         longest_frame: Duration::from_nanos(56 * 416_664),
         retries: 3,
-        quiet: Dbm(-105.0),
+        carrier: Dbm(-105.0),
         lpl: None,
     };
     /// The standard's defaults at 2.4 GHz: BE 3 to 5, four backoffs, macAckWaitDuration of 54
@@ -104,7 +107,7 @@ impl Config {
         ack_wait: Duration::from_micros(864),
         longest_frame: Duration::from_micros(4256),
         retries: 3,
-        quiet: Dbm(-98.0),
+        carrier: Dbm(-98.0),
         lpl: None,
     };
     /// TinyOS 1.x on the CC2420: windows of 16 and 64 units of 320 us, four retransmissions in
@@ -118,7 +121,7 @@ impl Config {
         ack_wait: Duration::from_micros(864),
         longest_frame: Duration::from_micros(4256),
         retries: 4,
-        quiet: Dbm(-98.0),
+        carrier: Dbm(-98.0),
         lpl: None,
     };
 

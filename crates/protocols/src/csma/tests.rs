@@ -35,6 +35,7 @@ fn sent() -> RadioEvent<'static> {
     }
 }
 extern crate std;
+use std::vec;
 use std::vec::Vec;
 
 #[test]
@@ -51,6 +52,8 @@ fn b_mac_senses_sends_waits_and_tries_four_times() {
         assert_eq!(give_up, at + Config::MICA2.ack_wait);
         let outcome = mac.handle_timeout(give_up);
         assert_eq!(outcome, (attempt == 3).then_some(Outcome::NoAck));
+        // Turned back to receiving, it samples the channel.
+        assert_eq!(wants(&mut mac), [ops::FLOOR]);
     }
     assert!(mac.is_idle());
     assert_eq!(mac.sent(), 4);
@@ -150,6 +153,61 @@ fn b_mac_stops_counting_while_something_is_received() {
 }
 
 #[test]
+fn one_clear_look_of_five_is_enough_and_five_busy_ones_are_a_busy_channel() {
+    for clear_at in [0, 4, 5] {
+        let mut mac = mac(Config::MICA2);
+        mac.offer(T0, &frame(), None);
+        let (at, ops) = next(&mut mac);
+        assert_eq!(ops, [ops::SENSE]);
+        for look in 0..5 {
+            let power = if look == clear_at { -105.0 } else { -60.0 };
+            mac.handle_radio(at, &sensed(power, Activity::Idle));
+            let expected = match look {
+                look if look == clear_at => vec![ops::DATA],
+                4 => vec![],
+                _ => vec![ops::SENSE],
+            };
+            assert_eq!(wants(&mut mac), expected, "{clear_at} {look}");
+            if look == clear_at {
+                break;
+            }
+        }
+        assert_eq!(mac.poll_timeout().is_some(), clear_at == 5);
+    }
+}
+
+#[test]
+fn the_floor_is_sampled_on_time_and_only_where_nothing_is_received() {
+    let mut mac = mac(Config::MICA2);
+    mac.start(T0);
+    let carrier = mac.carrier();
+    let sample = |mac: &mut Mac, activity| {
+        let (at, ops) = next(mac);
+        assert_eq!(ops, [ops::FLOOR]);
+        let op = ops::FLOOR;
+        let power = Dbm(-104.0);
+        mac.handle_radio(
+            at,
+            &RadioEvent::Sensed {
+                op,
+                power,
+                activity,
+            },
+        );
+        at
+    };
+    let at = sample(&mut mac, Activity::Receiving { since: T0 });
+    assert_eq!(at, T0 + Duration::from_millis(128));
+    assert_eq!(mac.carrier(), carrier);
+    for _ in 0..5 {
+        sample(&mut mac, Activity::Idle);
+    }
+    assert!(mac.carrier().0 < carrier.0);
+    mac.stop();
+    assert_eq!(mac.poll_timeout(), None);
+}
+
+#[test]
 fn holding_deferring_and_acknowledging_keep_it_off_the_air() {
     let mut mac = mac(Config::MICA2);
     mac.offer(T0, &frame(), Some(1));
@@ -246,7 +304,13 @@ fn a_quiet_channel_sends_a_sleeper_back_and_a_busy_one_keeps_it_for_a_time() {
         }
         assert_eq!(ops, [ops::LOOK]);
         looks += 1;
+        // One reading may be noise, three are somebody.
         mac.handle_radio(now, &looked(-60.0));
+        for _ in 0..2 {
+            assert_eq!(wants(&mut mac), [ops::LOOK]);
+            mac.handle_radio(now, &looked(-60.0));
+        }
+        assert_eq!(wants(&mut mac), []);
     };
     assert_eq!(end.since(at), patience);
     assert!(looks > 20);
@@ -311,11 +375,14 @@ fn a_sleeper_that_receives_at_last_stays_for_the_frame() {
             activity,
         };
         mac.handle_radio(now, &event);
+        while wants(&mut mac) == [ops::LOOK] {
+            mac.handle_radio(now, &event);
+        }
         end = now;
     }
     // What follows the frame may be for it as well: it looks once more, and sleeps.
     mac.handle_radio(end, &RadioEvent::Corrupt { sfd: end });
-    assert_eq!(wants(&mut mac), [ops::FLOOR]);
+    assert_eq!(wants(&mut mac), []);
     let (look, ops) = next(&mut mac);
     assert_eq!(
         (look.since(end), ops),

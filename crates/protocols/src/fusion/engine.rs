@@ -44,7 +44,7 @@ impl Engine for Node {
             activity,
         } = event
         {
-            let busy = activity != Activity::Idle || power.0 >= self.mac.threshold().0;
+            let busy = activity != Activity::Idle || power.0 >= self.mac.carrier().0;
             let state = if busy {
                 ChannelState::Busy
             } else {

@@ -34,7 +34,9 @@ impl Limiter {
     pub const fn new(kind: RateLimit) -> Self {
         let tokens = match kind {
             RateLimit::Off => 0,
-            RateLimit::Parent(limit) | RateLimit::LeastServed(limit) => limit.depth,
+            RateLimit::Parent(limit)
+            | RateLimit::Distinct(limit)
+            | RateLimit::LeastServed(limit) => limit.depth,
         };
         let nobody = Source {
             id: NodeId::MAX,
@@ -62,7 +64,9 @@ impl Limiter {
     pub fn admits(&mut self, now: Instant) -> bool {
         match self.kind {
             RateLimit::Off => true,
-            RateLimit::Parent(limit) | RateLimit::LeastServed(limit) => {
+            RateLimit::Parent(limit)
+            | RateLimit::Distinct(limit)
+            | RateLimit::LeastServed(limit) => {
                 if now.since(self.quiet_since) >= limit.window {
                     self.quiet_since = now;
                     self.earn(limit);
@@ -76,21 +80,23 @@ impl Limiter {
         self.tokens = self.tokens.saturating_sub(1);
     }
 
-    /// The parent forwards packet `number` of `origin`; `me` is this node. A retransmission does not
-    /// count again.
+    /// The parent forwards packet `number` of `origin`; `me` is this node.
     pub fn heard(&mut self, now: Instant, origin: NodeId, number: u16, me: NodeId) {
         let limit = match self.kind {
             RateLimit::Off => return,
-            RateLimit::Parent(limit) | RateLimit::LeastServed(limit) => limit,
+            RateLimit::Parent(limit)
+            | RateLimit::Distinct(limit)
+            | RateLimit::LeastServed(limit) => limit,
         };
         self.quiet_since = now;
-        if !self.note(now, origin, number) {
+        let is_new = self.note(now, origin, number);
+        if !is_new && !matches!(self.kind, RateLimit::Parent(_)) {
             return;
         }
         let active = self.active(now, limit);
         match self.kind {
             RateLimit::Off => {}
-            RateLimit::Parent(_) => {
+            RateLimit::Parent(_) | RateLimit::Distinct(_) => {
                 self.heard = self.heard.saturating_add(1);
                 if usize::from(self.heard) >= active.max(1) {
                     self.heard = 0;
@@ -199,5 +205,21 @@ mod tests {
             limiter.heard(at, id(k % 4), k, id(9));
         }
         assert_eq!(limiter.tokens(), 4);
+    }
+
+    #[test]
+    fn what_is_overheard_again_counts_unless_packets_are_told_apart() {
+        let tokens = |kind| {
+            let mut limiter = Limiter::new(kind);
+            for _ in 0..10 {
+                limiter.spend();
+            }
+            for k in 0..8 {
+                limiter.heard(Instant::ZERO, id(1), k / 4, id(9));
+            }
+            limiter.tokens()
+        };
+        assert_eq!(tokens(RateLimit::Parent(Strategy::LIMIT)), 8);
+        assert_eq!(tokens(RateLimit::Distinct(Strategy::LIMIT)), 2);
     }
 }

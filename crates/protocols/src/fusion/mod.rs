@@ -527,9 +527,11 @@ impl Node {
     fn turn(&mut self, now: Instant, power: Power) {
         self.power = power;
         match power {
-            Power::On if self.mac.switches_radio() => self.mac.start(now),
-            Power::Off if self.mac.switches_radio() => self.mac.stop(),
-            Power::On | Power::Off => self.switch = Some(power),
+            Power::On => self.mac.start(now),
+            Power::Off => self.mac.stop(),
+        }
+        if !self.mac.switches_radio() {
+            self.switch = Some(power);
         }
     }
 

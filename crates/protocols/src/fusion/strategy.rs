@@ -50,8 +50,11 @@ pub enum RateLimit {
     /// Not at all.
     #[default]
     Off,
-    /// A token for every N packets that the parent forwards, N being its sources.
+    /// A token for every N packets that the parent forwards, N being its sources: every
+    /// transmission that is overheard counts.
     Parent(Limit),
+    /// The same, where a retransmission that is overheard does not count again. Not in the thesis.
+    Distinct(Limit),
     /// A token for every packet of the parent's that comes from the source, among those that the
     /// node can hear of, that has been served least: for skewed trees and unequal rates (section
     /// 6.1's first proposal). Not in the thesis.
@@ -114,7 +117,7 @@ impl Strategy {
     };
 
     /// The names that there are; those after `fusion` are not the thesis'.
-    pub const NAMES: [&'static str; 9] = [
+    pub const NAMES: [&'static str; 11] = [
         "none",
         "occupancy",
         "sampling",
@@ -123,6 +126,8 @@ impl Strategy {
         "fusion",
         "occupancy-ack",
         "fusion-ack",
+        "rate-limiting-distinct",
+        "fusion-distinct",
         "fusion-skewed",
     ];
 
@@ -164,6 +169,14 @@ impl Strategy {
             },
             "fusion-ack" => Self {
                 feedback: Feedback::Both,
+                ..fusion
+            },
+            "rate-limiting-distinct" => Self {
+                rate_limit: RateLimit::Distinct(Self::LIMIT),
+                ..prioritised
+            },
+            "fusion-distinct" => Self {
+                rate_limit: RateLimit::Distinct(Self::LIMIT),
                 ..fusion
             },
             "fusion-skewed" => Self {

@@ -72,7 +72,7 @@ fn fill(node: &mut Node, count: u16) {
     }
 }
 fn is_stopped(node: &Node) -> bool {
-    node.mac.poll_timeout().is_none()
+    node.mac.is_held()
 }
 
 #[test]

@@ -52,11 +52,12 @@ pub enum Routing {
 pub const COST_UNIT: u16 = 16;
 /// A route is left for one that is cheaper by so much (half a transmission).
 const HYSTERESIS: u16 = COST_UNIT / 2;
-/// Advertisements so many sequence numbers behind the newest are not followed any more.
-const STALE_SEQUENCES: u16 = 3;
+/// Advertisements so many sequence numbers behind the newest are not followed any more. In a congested
+/// network most beacons are lost, at every hop again: a route that is some minutes old is better than none.
+const STALE_SEQUENCES: u16 = 12;
 /// And those so many beacon intervals old. A sink that gave no new number for so long is gone, however
 /// often others repeat its last one: this is what ends loops.
-const STALE_INTERVALS: u64 = 6;
+const STALE_INTERVALS: u64 = 18;
 /// Sinks that are told apart; the one longest silent makes room.
 const MAX_SINKS: usize = 4;
 

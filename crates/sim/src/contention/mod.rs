@@ -11,7 +11,7 @@ mod operations;
 #[cfg(test)]
 mod tests;
 
-pub use board::{Acknowledgement, Contender, Wakes};
+pub use board::{Acknowledgement, Contender, Detector, Wakes};
 
 use crate::capture::{Capture, CaptureError, Captured, Side};
 use crate::network::SimError;
@@ -19,6 +19,7 @@ use crate::queue::{Queue, Rank, Slab};
 use std::collections::VecDeque;
 use thalweg_engine::{drain, Engine, Hear, OpId, RadioEvent, RadioId, Refusal};
 use thalweg_medium::ether::{Ether, Heard, Loss, OnAir, Reach};
+use thalweg_medium::random::{stream, Stream};
 use thalweg_medium::EarId;
 use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId, SimTime, Tuning};
 use thalweg_wire::FrameBuf;
@@ -103,6 +104,8 @@ struct Node {
     sent: Duration,
     asleep: Duration,
     sleeps_since: Option<SimTime>,
+    /// Of its readings of signal strength.
+    fluctuation: Stream,
 }
 
 struct Air {
@@ -184,7 +187,8 @@ impl<E: Engine> Contention<E> {
         let preamble = board.chip.phy.preamble_bytes as u16;
         let nodes = engines
             .iter()
-            .map(|_| Node {
+            .enumerate()
+            .map(|(n, _)| Node {
                 mode: Mode::Sleep,
                 doing: Doing::Nothing,
                 pending: None,
@@ -201,6 +205,7 @@ impl<E: Engine> Contention<E> {
                 sent: Duration::ZERO,
                 asleep: Duration::ZERO,
                 sleeps_since: Some(SimTime::ZERO),
+                fluctuation: stream(seed, "rssi", &[n as u64]),
             })
             .collect();
         Self {

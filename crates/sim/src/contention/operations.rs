@@ -7,8 +7,9 @@ use thalweg_engine::{
     Activity, Cca, OpId, RadioEvent, RadioId, RadioOp, Refusal, Request, TxSlot, When,
 };
 use thalweg_medium::ether::{Form, Sending};
+use thalweg_medium::random::normal;
 use thalweg_medium::EarId;
-use thalweg_units::{Duration, Instant, SimTime};
+use thalweg_units::{Dbm, Duration, Instant, MilliWatts, SimTime};
 use thalweg_wire::{addressed, FrameBuf};
 
 /// A frame that is asked for.
@@ -357,7 +358,7 @@ impl Inner {
     }
 
     /// What `Sense` says, when the engine is told.
-    pub(super) fn sensed(&self, n: usize, op: OpId) -> RadioEvent<'static> {
+    pub(super) fn sensed(&mut self, n: usize, op: OpId) -> RadioEvent<'static> {
         let activity = match self.ether.receiving_since(Self::ear(n)) {
             Some(since) => Activity::Receiving {
                 since: Instant::from_nanos(since.as_nanos()),
@@ -366,9 +367,23 @@ impl Inner {
         };
         RadioEvent::Sensed {
             op,
-            power: self.register(self.ether.sensed(Self::ear(n)).0),
+            power: self.reading(n),
             activity,
         }
+    }
+
+    /// A reading of signal strength. Noise alone, averaged in decibels, fluctuates by 5.57 dB over the
+    /// root of its samples; a carrier of g times the noise makes that (1 + 2 g)^1/2 / (1 + g) as much.
+    fn reading(&mut self, n: usize) -> Dbm {
+        let power = self.ether.sensed(Self::ear(n)).0;
+        let Some(detector) = self.board.detector else {
+            return self.register(power);
+        };
+        let ratio = power / detector.noise.milliwatts().0;
+        let sigma = 5.57 * ((1.0 + 2.0 * ratio) / detector.samples).sqrt() / (1.0 + ratio);
+        let mean = detector.noise.0 + MilliWatts(1.0 + ratio).dbm().0;
+        let reading = mean + sigma * normal(&mut self.nodes[n].fluctuation);
+        Dbm((reading / detector.step.0 + 0.5).floor() * detector.step.0)
     }
 
     fn refuse(&mut self, n: usize, op: OpId, why: Refusal) {
