@@ -141,6 +141,7 @@ impl Run {
             | Self::Correlation(_)
             | Self::Overhead(_)
             | Self::Asymmetry(_)
+            | Self::ControlLoss(_)
             | Self::Network(_)
             | Self::Forwarding(_) => Some(phy::MAX_PSDU),
             Self::Streams(s) => Some(streams(s.payload)),

@@ -39,6 +39,12 @@ pub struct NoiseFloor {
     next: usize,
 }
 
+impl Default for NoiseFloor {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl NoiseFloor {
     /// Before the first sample.
     pub const fn new() -> Self {
