@@ -170,14 +170,14 @@ impl Ledger {
 
 impl Observer<Event> for Ledger {
     fn told(&mut self, at: SimTime, node: usize, event: Event) {
-        let found_no_room = matches!(
+        let stays_out = matches!(
             event,
             Event::Dropped {
-                why: Drop::Buffer,
+                why: Drop::Buffer | Drop::Hops,
                 ..
             }
         );
-        if !found_no_room {
+        if !stays_out {
             self.settle();
         }
         let counts = &mut self.outcome.nodes[node];

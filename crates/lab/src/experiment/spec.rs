@@ -290,6 +290,7 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "fusion/sinks.toml",
     "fusion/lpl.toml",
     "fusion/application.toml",
+    "fusion/settling.toml",
     "fastforward/bounds.toml",
     "fastforward/fig4a.toml",
     "fastforward/fig4b.toml",

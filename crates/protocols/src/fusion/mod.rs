@@ -24,7 +24,7 @@ pub use strategy::{Access, Detection, Feedback, Limit, RateLimit, Sampling, Stra
 
 use crate::csma::{self, Mac, Outcome, Priority};
 use crate::tree::{Role, Router, Routing};
-use recent::Recent;
+use recent::{Recent, Sighting};
 use source::Source;
 use thalweg_engine::{Hear, OpId};
 use thalweg_units::{Channel, Duration, Instant, NodeId};
@@ -466,10 +466,11 @@ impl Node {
             Feedback::Acknowledgements | Feedback::Both => self.congestion(),
         };
         self.mac.acknowledge(data.link.sequence, feedback);
-        if !self.recent.is_new(origin, number) {
+        let hops = data.hops.saturating_add(1);
+        let sighting = self.recent.see(origin, number, hops);
+        if sighting == Sighting::Again {
             return;
         }
-        let hops = data.hops.saturating_add(1);
         self.tell(Event::Received {
             from: data.link.from,
             origin,
@@ -489,7 +490,7 @@ impl Node {
             hops,
             payload,
         };
-        let why = if hops >= MAX_HOPS {
+        let why = if hops >= MAX_HOPS || sighting == Sighting::Round {
             Some(Drop::Hops)
         } else if self.queue.push(packet) {
             self.detector.queue_changed(now, &self.queue);

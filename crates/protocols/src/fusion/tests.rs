@@ -114,6 +114,16 @@ fn a_packet_that_comes_twice_is_taken_once() {
 }
 
 #[test]
+fn a_packet_that_comes_back_over_more_links_is_dropped_with_its_reason() {
+    let mut recent = Recent::new();
+    let id = NodeId::new(2).unwrap();
+    assert_eq!(recent.see(id, 5, 3), Sighting::New);
+    assert_eq!(recent.see(id, 5, 3), Sighting::Again);
+    assert_eq!(recent.see(id, 5, 6), Sighting::Round);
+    assert_eq!(recent.see(id, 6, 6), Sighting::New);
+}
+
+#[test]
 fn a_congested_parent_stops_its_children_until_it_is_clear() {
     let mut node = node("occupancy", Application::Skips);
     fill(&mut node, 3);

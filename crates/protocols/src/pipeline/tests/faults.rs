@@ -259,7 +259,8 @@ fn a_second_transfer_follows_the_first() {
 fn a_pipeline_fits_into_a_small_mote() {
     let bytes = core::mem::size_of::<Pipeline<crate::object::NoObject>>();
     std::println!("Pipeline: {bytes} bytes");
-    assert!(bytes < 3_200, "{bytes}");
+    // A third of a TelosB, with what learning, codes and slow boards need.
+    assert!(bytes < 3_400, "{bytes}");
 }
 
 #[test]
