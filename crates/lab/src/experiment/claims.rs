@@ -59,6 +59,25 @@ pub struct Judged {
     pub exception: Option<String>,
 }
 
+/// Bands are for the mean over at least so many seeds.
+const DECIDED: usize = 10;
+
+impl Judged {
+    /// Whether it is outside its band for certain: over fewer seeds than bands are meant for, a
+    /// mean whose 95 % interval reaches into the band decides nothing.
+    pub fn is_miss(&self) -> bool {
+        if self.within != Some(false) {
+            return false;
+        }
+        match (self.band, self.measured.ci95) {
+            (Some([lo, hi]), Some([least, most])) if self.measured.n < DECIDED => {
+                most < lo || least > hi
+            }
+            _ => true,
+        }
+    }
+}
+
 /// The papers' claims, by short name.
 const BUILT_IN: &[(&str, &str)] = &[
     ("p3", include_str!("../../../../papers/p3.toml")),
@@ -146,6 +165,28 @@ mod tests {
             }
         }
         assert!(Claims::of_paper("none").unwrap().claims.is_empty());
+    }
+
+    #[test]
+    fn few_seeds_miss_a_band_only_with_their_whole_interval() {
+        let text = "[[claim]]\nid='e'\nmetric='m'\nband=[4.0,5.0]\nsource='s'";
+        let claims: Claims = toml::from_str(text).unwrap();
+        let judged = |n: usize, ci95: Option<[f64; 2]>| {
+            let measured = Measured {
+                metric: "m".into(),
+                at: BTreeMap::new(),
+                value: 3.0,
+                ci95,
+                ci99: None,
+                n,
+                unit: String::new(),
+            };
+            claims.judge("e", None, measured).is_miss()
+        };
+        assert!(!judged(3, Some([1.0, 5.0])));
+        assert!(judged(3, Some([2.5, 3.5])));
+        assert!(judged(10, Some([1.0, 5.0])));
+        assert!(judged(1, None));
     }
 
     #[test]

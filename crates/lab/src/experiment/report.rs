@@ -54,13 +54,13 @@ impl Report {
         }
     }
 
-    /// What is wrong with it: results outside their bands without a written exception, and claims
+    /// What is wrong with it: misses ([`Judged::is_miss`]) without a written exception, and claims
     /// with a band that nothing answers. One line each.
     pub fn misses(&self) -> Vec<String> {
         let outside = self
             .results
             .iter()
-            .filter(|r| r.within == Some(false) && r.exception.is_none());
+            .filter(|r| r.is_miss() && r.exception.is_none());
         let silent = self
             .unanswered
             .iter()
