@@ -453,8 +453,14 @@ impl Mac {
             | State::AwaitAck { until } => Some(until),
             _ => None,
         };
-        let sampler = self.sampler.as_ref().and_then(Sampler::poll_timeout);
-        [own, self.next_sample, sampler].into_iter().flatten().min()
+        let own = match (own, self.next_sample) {
+            (Some(own), Some(sample)) => Some(own.min(sample)),
+            (own, sample) => own.or(sample),
+        };
+        match self.sampler.as_ref().and_then(Sampler::poll_timeout) {
+            Some(at) => Some(own.map_or(at, |own| own.min(at))),
+            None => own,
+        }
     }
 
     /// The next operation wanted.

@@ -116,16 +116,9 @@ impl Engine for Node {
             Power::On => self.router.poll_timeout(),
             Power::Off => None,
         };
-        [
-            self.mac.poll_timeout(),
-            self.source.poll_timeout(),
-            beacon,
-            self.detector.poll_timeout(),
-            self.wake_at,
-        ]
-        .into_iter()
-        .flatten()
-        .min()
+        let own = sooner(self.mac.poll_timeout(), self.source.poll_timeout());
+        let others = sooner(beacon, self.detector.poll_timeout());
+        sooner(sooner(own, others), self.wake_at)
     }
 
     #[inline]
@@ -137,5 +130,15 @@ impl Engine for Node {
         self.first_event = (self.first_event + 1) % MAX_EVENTS;
         self.event_count -= 1;
         event
+    }
+}
+
+/// The sooner of two; this is asked after every event of every node.
+#[inline]
+fn sooner(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, None) => a,
+        (None, b) => b,
     }
 }
