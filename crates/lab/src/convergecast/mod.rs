@@ -2,7 +2,7 @@
 //! everything that can be counted of it.
 //!
 //! Data flows [`Setup`] -> [`run`] -> [`Outcome`]; the experiment's kind that sweeps it is
-//! `experiment/convergecast.rs`. Only what happens in the window after settling is counted.
+//! `experiment/convergecast/`. Only what happens in the window after settling is counted.
 //! Invariant: every packet that was made is delivered, dropped with a cause, or still waits
 //! ([`Outcome::packets`]). Tests: `tests.rs`.
 

@@ -6,6 +6,7 @@
 //! CC2420. Time base: the node's clock. Invariant: a frame that was offered ends in one outcome.
 //! B-MAC counts down only while its radio receives nothing. Tests: `tests.rs`.
 
+mod backoff;
 mod floor;
 mod lpl;
 pub mod ops;
@@ -540,76 +541,6 @@ impl Mac {
         let rests = matches!(self.state, State::Idle | State::Held) && !self.acking;
         let need = if rests { Need::Sleep } else { Need::Radio };
         sampler.attend(now, need);
-    }
-
-    fn found_busy(&mut self, now: Instant) -> Option<Outcome> {
-        self.busy = self.busy.saturating_add(1);
-        if let Scheme::Unslotted(u) = self.config.scheme {
-            if self.busy > u.max_backoffs {
-                self.state = State::Idle;
-                return Some(Outcome::ChannelBusy);
-            }
-        }
-        self.back_off(now, Reason::Congestion);
-        None
-    }
-
-    fn back_off(&mut self, now: Instant, reason: Reason) {
-        let wait = self.window(reason);
-        self.count_down(now, wait);
-    }
-
-    fn count_down(&mut self, now: Instant, wait: Duration) {
-        self.state = State::Backoff {
-            since: now,
-            until: now + wait.max(Duration::from_nanos(1)),
-        };
-    }
-
-    /// A reception has ended whose frame's header ended at `sfd`: what was counted down since its
-    /// preamble does not count.
-    fn received(&mut self, now: Instant, sfd: Instant) {
-        let Scheme::BMac(b) = self.config.scheme else {
-            return;
-        };
-        match self.state {
-            State::Backoff { since, until } if until > now => {
-                let began = since.max(sfd.saturating_sub(b.preamble)).min(now);
-                let until = until + now.since(began);
-                self.state = State::Backoff { since, until };
-            }
-            State::Frozen { left, .. } => self.count_down(now, left),
-            _ => {}
-        }
-    }
-
-    fn window(&mut self, reason: Reason) -> Duration {
-        let (unit, first, slots) = match self.config.scheme {
-            Scheme::BMac(BMac {
-                unit,
-                initial,
-                congestion,
-                ..
-            })
-            | Scheme::TinyOs(TinyOs {
-                unit,
-                initial,
-                congestion,
-            }) => match reason {
-                Reason::Initial => (unit, 1, initial),
-                Reason::Congestion => (unit, 1, congestion),
-            },
-            Scheme::Unslotted(u) => {
-                let exponent = (u.min_be + self.busy).min(u.max_be).min(15);
-                (u.unit, 0, 1 << exponent)
-            }
-        };
-        let slots = match self.priority {
-            Priority::Normal => slots,
-            Priority::High => (slots / 4).max(1),
-        };
-        // Never none at all: a time-out is later than what it was asked for in.
-        (unit * u64::from(first + self.rng.below(u32::from(slots)))).max(Duration::from_nanos(1))
     }
 }
 
