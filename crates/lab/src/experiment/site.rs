@@ -133,7 +133,15 @@ impl Sites {
             survey.interval.as_nanos(),
         );
         kept(&self.surveys, &key, || {
-            Ok(Arc::new(survey_once(site, survey, ticker)?))
+            // Losses injected on purpose begin after the survey.
+            let calm = match site.testbed.losses.links.is_empty() {
+                true => site.clone(),
+                false => Site {
+                    environment: Arc::new(site.testbed.realise(site.seed)),
+                    ..site.clone()
+                },
+            };
+            Ok(Arc::new(survey_once(&calm, survey, ticker)?))
         })
     }
 }
@@ -148,12 +156,7 @@ pub(super) fn survey_once(
     ticker: &Ticker<'_>,
 ) -> Result<Surveyed, ExperimentError> {
     let seed = derive(site.seed, "survey", &[]);
-    // Losses injected on purpose begin after the survey.
-    let environment = match site.testbed.losses.links.is_empty() {
-        true => site.environment.clone(),
-        false => Arc::new(site.testbed.realise(site.seed)),
-    };
-    let mut session = Session::open(&site.testbed, environment, seed)?;
+    let mut session = Session::open(&site.testbed, site.environment.clone(), seed)?;
     let sink = site.testbed.sink_index();
     let mut observer = |_| match ticker.stopped() {
         true => ControlFlow::Break(()),
