@@ -6,6 +6,7 @@
 //! symbol is lost anyway). Tests: here, and `tests/modem_facts.rs`.
 
 use crate::chip::Modem;
+use crate::logarithm::Logarithm;
 
 /// Symbol error rate of the O-QPSK modem at the linear ratio `g` (Annex E, equation E.3 before the
 /// factor 8/15 that makes bits of symbols).
@@ -101,6 +102,7 @@ pub fn oqpsk_interference(i: f64, s: f64) -> f64 {
 pub struct Demodulator {
     oqpsk: HazardTable,
     fsk: Decay,
+    logarithm: Logarithm,
 }
 
 /// exp(-x) to 13 digits, from its values at whole 64ths and a series between them: the FSK modem
@@ -164,10 +166,11 @@ impl Demodulator {
             } => {
                 let wrong = 0.5 * self.fsk.exp(g / (2.0 * rate_per_bandwidth));
                 // The series of -ln(1 - p), where that is as good.
-                if wrong < 1e-5 {
-                    wrong * (1.0 + wrong * 0.5 * (1.0 + wrong * (2.0 / 3.0)))
+                if wrong < 1e-3 {
+                    let rest = 1.0 + wrong * 0.75 * (1.0 + wrong * 0.8);
+                    wrong * (1.0 + wrong * 0.5 * (1.0 + wrong * (2.0 / 3.0) * rest))
                 } else {
-                    -libm::log1p(-wrong)
+                    -self.logarithm.ln(1.0 - wrong)
                 }
             }
         }

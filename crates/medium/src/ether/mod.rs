@@ -111,7 +111,10 @@ impl Lock {
 struct Ear {
     /// All that it hears, its own frame not among it.
     total: Grains,
+    /// Effective: what a demodulator suffers.
     noise: f64,
+    /// What energy detection sees of it.
+    thermal: f64,
     receiver: Receiver,
     lock: Option<Lock>,
     blame: Blame,
@@ -168,12 +171,14 @@ impl Ether {
     /// The silent air of a run; all receivers are off. Draws depend on (seed, frame, ear) only.
     pub fn new(reach: Reach, seed: u64) -> Self {
         let chip = reach.chip;
+        let loss = chip.demodulator_loss.factor();
         let ears = reach
             .noise
             .iter()
             .map(|noise| Ear {
                 total: 0,
                 noise: f64::from(*noise),
+                thermal: f64::from(*noise) / loss,
                 receiver: Receiver::Off,
                 lock: None,
                 blame: Blame::default(),
@@ -209,12 +214,10 @@ impl Ether {
 
     /// Power at `ear` as energy detection sees it: what it hears and thermal noise.
     pub fn sensed(&self, ear: EarId) -> MilliWatts {
-        let thermal = self.reach.chip.demodulator_loss.factor();
-        self.ears
-            .get(ear.0 as usize)
-            .map_or(MilliWatts::ZERO, |ear| {
-                MilliWatts(milliwatts(ear.total) + ear.noise / thermal)
-            })
+        let ear = self.ears.get(ear.0 as usize);
+        ear.map_or(MilliWatts::ZERO, |ear| {
+            MilliWatts(milliwatts(ear.total) + ear.thermal)
+        })
     }
     /// Since when `ear` is synchronised on a frame; none where it is not.
     pub fn receiving_since(&self, ear: EarId) -> Option<SimTime> {

@@ -7,6 +7,7 @@
 //! frames and a second radio are refused or left out. Tests: `tests.rs`.
 
 mod board;
+mod meter;
 mod operations;
 #[cfg(test)]
 mod tests;
@@ -16,12 +17,13 @@ pub use board::{Acknowledgement, Contender, Detector, Wakes};
 use crate::capture::{Capture, CaptureError, Captured, Side};
 use crate::network::SimError;
 use crate::queue::{Queue, Rank, Slab};
+use meter::Meter;
 use std::collections::VecDeque;
 use thalweg_engine::{drain, Engine, Hear, OpId, RadioEvent, RadioId, Refusal};
 use thalweg_medium::ether::{Ether, Heard, Loss, OnAir, Reach};
 use thalweg_medium::random::{stream, Stream};
 use thalweg_medium::EarId;
-use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId, SimTime, Tuning};
+use thalweg_units::{Channel, Duration, Instant, NodeId, SimTime, Tuning};
 use thalweg_wire::FrameBuf;
 
 /// What a frame is.
@@ -156,6 +158,7 @@ struct Inner {
     board: Contender,
     /// Hardware's threshold in milliwatts.
     cca_mw: f64,
+    meter: Meter,
     /// Node by address; what addresses name is only known here.
     by_address: Vec<Option<u32>>,
     channel: Channel,
@@ -212,6 +215,7 @@ impl<E: Engine> Contention<E> {
             engines,
             inner: Inner {
                 cca_mw: board.cca_threshold.milliwatts().0,
+                meter: Meter::new(&board),
                 by_address,
                 board,
                 channel,
@@ -466,7 +470,7 @@ impl<E: Engine> Contention<E> {
                     mpdu: &air.frame,
                     sfd,
                     end,
-                    rssi: self.inner.register(reception.power.0),
+                    rssi: self.inner.meter.register(reception.power),
                     lqi: 0,
                 }
             } else if unheard {
@@ -507,14 +511,6 @@ impl Inner {
             let what = What::Timer { node: n as u32 };
             self.queue.push(wanted, Rank::Timeout, what);
         }
-    }
-    /// What the register says of `power` (milliwatts), in whole dB. Converted only when asked for.
-    fn register(&self, power: f64) -> Dbm {
-        let dbm = thalweg_units::MilliWatts(power)
-            .dbm()
-            .0
-            .max(self.board.rssi_least.0);
-        Dbm((dbm + 0.5).floor())
     }
     fn ear(n: usize) -> EarId {
         EarId(n as u32)
