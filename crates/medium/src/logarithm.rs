@@ -30,7 +30,7 @@ impl Default for Logarithm {
 }
 
 impl Logarithm {
-    /// The natural logarithm of `x`, which is finite and at least 1e-300; off by less than 4e-16 times
+    /// The natural logarithm of `x`, which is finite and at least 1e-300; off by less than 1e-15 times
     /// the greater of itself and one.
     #[inline]
     pub fn ln(&self, x: f64) -> f64 {
@@ -57,19 +57,22 @@ impl Logarithm {
 mod tests {
     use super::*;
 
+    fn check(table: &Logarithm, x: f64) {
+        let exact = libm::log(x);
+        let off = (table.ln(x) - exact).abs();
+        assert!(off < 1e-15 * exact.abs().max(1.0), "{x}: {off}");
+    }
+
     #[test]
     fn it_is_the_logarithm() {
         let table = Logarithm::default();
         let mut x = 1e-25;
         while x < 1e25 {
-            let exact = libm::log(x);
-            let off = (table.ln(x) - exact).abs();
-            assert!(off < 4e-16 * exact.abs().max(1.0), "{x}: {off}");
+            check(&table, x);
             x *= 1.000_917;
         }
-        let steps = (1..20_000).map(|k| f64::from(k) / 10_000.0);
-        for x in steps {
-            assert!((table.ln(x) - libm::log(x)).abs() < 1e-15, "{x}");
+        for k in 1..20_000 {
+            check(&table, f64::from(k) / 10_000.0);
         }
         assert!((table.decibels(2.0) - 10.0 * libm::log10(2.0)).abs() < 1e-14);
     }

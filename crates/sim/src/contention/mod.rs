@@ -103,6 +103,8 @@ struct Node {
     last_rx_from: Option<u32>,
     wanted: Option<SimTime>,
     armed: Option<SimTime>,
+    /// A later one that is in the queue too, left behind by a sooner.
+    overtaken: Option<SimTime>,
     sent: Duration,
     asleep: Duration,
     sleeps_since: Option<SimTime>,
@@ -121,6 +123,7 @@ struct Air {
     frame: FrameBuf,
 }
 
+#[derive(Clone, Copy)]
 enum What {
     Assessed { node: u32, token: u32 },
     Start { node: u32, token: u32 },
@@ -205,6 +208,7 @@ impl<E: Engine> Contention<E> {
                 last_rx_from: None,
                 wanted: None,
                 armed: None,
+                overtaken: None,
                 sent: Duration::ZERO,
                 asleep: Duration::ZERO,
                 sleeps_since: Some(SimTime::ZERO),
@@ -391,6 +395,7 @@ impl<E: Engine> Contention<E> {
         observer: &mut O,
     ) -> Result<(), SimError> {
         let node = &mut self.inner.nodes[n];
+        node.overtaken = node.overtaken.filter(|later| *later != at);
         if node.armed != Some(at) {
             return Ok(()); // overtaken by a sooner one
         }
@@ -502,11 +507,17 @@ impl Inner {
             self.arm(n);
         }
     }
-    /// Puts the wanted time-out into the queue, unless a sooner event is there, which will do it.
+    /// Puts the wanted time-out into the queue, unless a sooner event is there, which will do it, or one
+    /// of the same instant.
     fn arm(&mut self, n: usize) {
         let node = &mut self.nodes[n];
         let Some(wanted) = node.wanted else { return };
         if node.armed.is_none_or(|armed| armed > wanted) {
+            if node.overtaken == Some(wanted) {
+                std::mem::swap(&mut node.armed, &mut node.overtaken);
+                return;
+            }
+            node.overtaken = node.armed.or(node.overtaken);
             node.armed = Some(wanted);
             let what = What::Timer { node: n as u32 };
             self.queue.push(wanted, Rank::Timeout, what);

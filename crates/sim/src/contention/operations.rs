@@ -366,9 +366,10 @@ impl Inner {
         };
         RadioEvent::Sensed {
             op,
-            power: self
-                .meter
-                .read(self.ether.sensed(Self::ear(n)), &mut self.nodes[n].fluctuation),
+            power: self.meter.read(
+                self.ether.sensed(Self::ear(n)),
+                &mut self.nodes[n].fluctuation,
+            ),
             activity,
         }
     }
