@@ -28,7 +28,7 @@ pub(super) struct Order {
 }
 
 impl Order {
-    fn as_numbered(count: usize) -> Self {
+    pub(super) fn as_numbered(count: usize) -> Self {
         let same: Vec<u32> = (0..count as u32).collect();
         Self {
             places: same.clone(),
@@ -122,8 +122,18 @@ impl Reach {
         loss_per_decade: Db,
         power: Dbm,
     ) -> Self {
-        let noise = vec![chip.noise_floor.milliwatts().0 as f32; places.len()];
         let order = Order::by_position(places);
+        Self::in_order(order, places, chip, (loss_at_1m, loss_per_decade), power)
+    }
+
+    pub(super) fn in_order(
+        order: Order,
+        places: &[(f64, f64)],
+        chip: &'static Chip,
+        (loss_at_1m, loss_per_decade): (Db, Db),
+        power: Dbm,
+    ) -> Self {
+        let noise = vec![chip.noise_floor.milliwatts().0 as f32; places.len()];
         let in_order = order
             .ears
             .iter()
