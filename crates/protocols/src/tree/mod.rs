@@ -199,6 +199,15 @@ impl Router {
             return;
         }
         let id = self.id;
+        // A sink's own numbers grow, unless it was switched off and on: it will hear from us where it was.
+        let starts_anew = |route: &Route| {
+            let known = self.known(route.sink);
+            route.sink == beacon.link.from
+                && known.is_some_and(|known| is_newer(known.newest, route.sequence))
+        };
+        if beacon.routes().any(|route| starts_anew(&route)) {
+            return;
+        }
         let Some(neighbour) = self.links.get_mut(beacon.link.from) else {
             return;
         };
@@ -295,6 +304,13 @@ impl Router {
     }
 
     fn note_sink(&mut self, now: Instant, route: &Route) {
+        if route.sink == self.id {
+            // A sink that was switched off and on goes on where its neighbours remember it.
+            if self.role == Role::Sink && is_newer(route.sequence, self.sequence) {
+                self.sequence = route.sequence;
+            }
+            return;
+        }
         if let Some(known) = self.known_mut(route.sink) {
             if is_newer(route.sequence, known.newest) {
                 (known.newest, known.heard) = (route.sequence, now);

@@ -103,6 +103,20 @@ fn pinned_routes_stay() {
 }
 
 #[test]
+fn a_sink_that_starts_anew_is_followed_at_once() {
+    let mut net = Net::new(&[Role::Sink, Role::Router, Role::Router]);
+    let line = |a: usize, b: usize, _| a.abs_diff(b) == 1;
+    net.run(200, line);
+    net.routers[0] = router(1, Role::Sink);
+    net.run(3, line);
+    // The links to it are judged anew: eight rounds more.
+    net.run(8, line);
+    assert_eq!(net.parents(), [None, Some(1), Some(2)]);
+    let newest = |r: &Router| r.known(id(1)).map(|known| known.newest);
+    assert!(newest(&net.routers[2]).is_some_and(|newest| newest > 205));
+}
+
+#[test]
 fn no_loop_forms_when_the_only_way_out_breaks_and_the_way_back_is_found() {
     let mut net = Net::new(&[Role::Sink, Role::Router, Role::Router, Role::Router]);
     net.run(30, |_, _, _| true);
