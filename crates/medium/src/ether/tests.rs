@@ -237,8 +237,11 @@ fn who_found_a_long_preamble_late_did_not_lose_its_frame_by_having_slept() {
     assert_eq!(losses.into_iter().collect::<Vec<_>>(), [Loss::WeakLink]);
 }
 
+/// When a frame began, why it was lost, who heard it.
+type Told = (u64, Option<Loss>, Vec<(u32, bool, u64)>);
+
 /// What 60 nodes on a field of 60 m hear that send without looking, and why they do not.
-fn overheard(reach: Reach) -> Vec<(u64, Option<Loss>, Vec<(u32, bool, u64)>)> {
+fn overheard(reach: Reach) -> Vec<Told> {
     let air = CC2420.phy.air_time(40);
     let mut ether = Ether::new(reach, 3);
     let (mut on_air, mut told) = (std::collections::BTreeMap::new(), Vec::new());
