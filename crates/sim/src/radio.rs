@@ -166,6 +166,12 @@ impl Radio {
         };
         soonest.max(on + settle)
     }
+    /// Whether the transmit buffer holds a frame that is on the air, or about to be: one that was asked
+    /// for and is not an acknowledgement, which needs no buffer.
+    pub(crate) fn needs_buffer(&self) -> bool {
+        let asked_for = self.pending.as_ref().is_some_and(|p| p.id.is_some());
+        asked_for || self.excursion != Excursion::No
+    }
     /// How long it takes to copy `bytes` over the bus.
     pub(crate) fn copy_time(&self, bytes: usize) -> Duration {
         self.board.timing.load_base + self.board.timing.load_byte * bytes as u64

@@ -404,9 +404,8 @@ impl World {
         let Some((radio, job, activity)) = front.map(|w| (w.radio, w.job, w.activity)) else {
             return false;
         };
-        // Until the buffer is free.
-        let sending = self.radios[radio].excursion != Excursion::No;
-        if matches!(job, Job::Loaded(..)) && sending {
+        // Until the buffer is free: what is in it has been sent, or will not be.
+        if matches!(job, Job::Loaded(..)) && self.radios[radio].needs_buffer() {
             return false;
         }
         // Until the other radio's frame is over.
@@ -440,12 +439,16 @@ impl World {
         };
         work.left += switch;
         let is_read = matches!(work.job, Job::Read { .. });
+        let overwrites = matches!(work.job, Job::Loaded(Loading::Op(_) | Loading::Send, _));
         mcu.begun = mcu.begun.wrapping_add(1);
         let (node, begun) = (n as u32, mcu.begun);
         let since = now;
         mcu.running = Some(Running { work, level, since });
         if is_read {
             self.check_overflow(work.radio);
+        }
+        if overwrites {
+            self.overwritten(work.radio);
         }
         self.queue
             .push(now + work.left, Rank::Software, What::Work { node, begun });
@@ -567,13 +570,9 @@ impl World {
         match loading {
             Loading::Op(id) => {
                 self.radios[n].slot = Some(frame);
-                self.overwritten(n);
                 self.done(n, self.now, id);
             }
-            Loading::Send => {
-                self.radios[n].slot = Some(frame);
-                self.overwritten(n);
-            }
+            Loading::Send => self.radios[n].slot = Some(frame),
             Loading::Conditional(number) => self.rewritten(n, number, frame),
         }
     }
