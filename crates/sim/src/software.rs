@@ -308,9 +308,7 @@ impl World {
         let read = match (&telling, overflown) {
             (_, true) => Duration::ZERO,
             (Telling::Frame { bytes: 0, .. }, _) => Duration::ZERO,
-            (Telling::Frame { bytes, .. }, _) => {
-                costs.read_base + costs.read_byte * u64::from(*bytes)
-            }
+            (Telling::Frame { bytes: read, .. }, _) => costs.read(usize::from(*read), bytes),
             _ => costs.read_base + costs.read_byte * bytes as u64,
         };
         let pass_up = match telling {

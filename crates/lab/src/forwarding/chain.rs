@@ -7,9 +7,7 @@ use thalweg_engine::Cca;
 use thalweg_medium::chip::Phy;
 use thalweg_medium::Environment;
 use thalweg_planner::closed_forms::{multi_channel_bound, single_channel_bound, single_hop_bound};
-use thalweg_protocols::forward::{
-    Command, Config, Event, Exits, Forwarder, Forwarding, Origin, Role,
-};
+use thalweg_protocols::forward::{Command, Config, Event, Exits, Forwarder, Forwarding, Role};
 use thalweg_protocols::object::NoObject;
 use thalweg_sim::{Board, Network, NetworkError, SimError};
 use thalweg_units::{BitRate, Channel, Duration, NodeId, SimTime};
@@ -271,10 +269,6 @@ impl Chain {
         Some(Config {
             role: if relay { Role::Relay } else { Role::End },
             previous,
-            origin: match self.one_channel() {
-                true => Origin::Header,
-                false => Origin::Channel,
-            },
             listen: listen.unwrap_or(first),
             exits: match exits[..] {
                 [even, odd] => Exits::Two(even, odd),
@@ -288,8 +282,9 @@ impl Chain {
         })
     }
 
-    /// Sends `packets` at one each `interval`; breaks off at the first that is lost. More follow
-    /// than are counted, because each packet pushes the one before it on.
+    /// Sends `packets` at one each `interval`; breaks off at the first that is lost. Where each packet
+    /// pushes the one before it on, as many follow as relays hold; nowhere else, since what is
+    /// sent again and again has no number, and a follower would stand in for a packet that was lost.
     ///
     /// # Errors
     /// [`ChainError`].
@@ -300,7 +295,11 @@ impl Chain {
         packets: u16,
     ) -> Result<Trial, ChainError> {
         let mut net = self.open(bench, interval)?;
-        let followers = (self.hops() * self.routes.len()) as u16;
+        let held = (self.hops() * self.routes.len()) as u16;
+        let followers = match self.forwarding {
+            ForwardingName::Conditional => held,
+            ForwardingName::Copying | ForwardingName::Resending => 0,
+        };
         net.command(
             self.source(),
             Command::Send {
@@ -316,7 +315,7 @@ impl Chain {
         let counted = self.forwarding == ForwardingName::Resending;
         let sink = self.sink();
         // A packet that takes longer than this for a hop is not coming.
-        let patience = interval * (8 + 2 * u64::from(followers)) + Duration::from_millis(500);
+        let patience = interval * (8 + 2 * u64::from(held)) + Duration::from_millis(500);
         while received < u32::from(packets) && whole {
             let (before, deadline) = (received, net.now() + patience);
             net.run_until(deadline, |at, n, event| {

@@ -80,6 +80,25 @@ fn too_fast_loses_and_says_so() {
 }
 
 #[test]
+fn a_frame_sent_again_and_again_is_counted_as_often_as_it_arrives() {
+    // A little beyond the highest rate single packets are lost, and none may pass unnoticed.
+    let bench = bench("telosb-contiki", 7);
+    for channels in [Channels::One, Channels::PerHop] {
+        let chain = Chain::line(6, channels, ForwardingName::Resending);
+        let (_, trial) = chain.highest_rate(&bench, 200).unwrap().unwrap();
+        let gap = trial.time.as_micros_f64() / 199.0;
+        // Nothing but the jitter of strobes keeps it from the closed form.
+        let air = 2.0 * 4448.0 - 96.0;
+        let relay = 10.0 + 32.0 + 483.0 + 97.0;
+        let least = match channels {
+            Channels::One => 6.0 * (4448.0 + relay) - 192.0 - relay,
+            Channels::PerHop => air + relay + 2.0 * 52.0,
+        };
+        assert!((gap - least).abs() < 25.0, "{gap} {least}");
+    }
+}
+
+#[test]
 fn one_route_or_two_end_where_they_should() {
     let pair = Chain::pair(6, Channels::PerHop, ForwardingName::Conditional);
     assert_eq!(pair.nodes(), 12);
@@ -206,11 +225,10 @@ fn foreign_frames_between_packets_change_nothing_below_the_highest_rate() {
     let interval = Duration::from_millis(30);
     let mut net = chain.open(&bench, interval).unwrap();
     use std::ops::ControlFlow::Continue;
-    use thalweg_protocols::forward::{Command, Config, Event, Exits, Forwarding, Origin, Role};
+    use thalweg_protocols::forward::{Command, Config, Event, Exits, Forwarding, Role};
     let other = Config {
         role: Role::End,
         previous: [None; 2],
-        origin: Origin::Header,
         listen: chain.channels[0][0],
         exits: Exits::One(chain.channels[0][0]),
         forwarding: Forwarding::Copying,

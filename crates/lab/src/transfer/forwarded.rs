@@ -16,9 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use thalweg_engine::Cca;
 use thalweg_medium::random::derive;
 use thalweg_planner::Plan;
-use thalweg_protocols::forward::{
-    Command, Config, Event, Exits, Forwarder, Forwarding, Origin, Role,
-};
+use thalweg_protocols::forward::{Command, Config, Event, Exits, Forwarder, Forwarding, Role};
 use thalweg_protocols::object::{NoObject, ObjectInfo, ObjectStore};
 use thalweg_sim::{AirHook, Capture, CaptureError, Captured, Network, SimError, SpanHook};
 use thalweg_units::{BitRate, Channel, Duration, NodeId, SimTime};
@@ -142,7 +140,6 @@ impl Path<'_> {
                     false => Role::End,
                 },
                 previous: [from.map(|(_, node)| self.ids[node]), None],
-                origin: Origin::Header,
                 listen: from.map_or(any, |(channel, _)| channel),
                 exits: Exits::One(to.map_or(any, |(channel, _)| channel)),
                 forwarding: match way {
