@@ -12,6 +12,7 @@
 use crate::background::BackgroundRuns;
 use crate::board::PreCopy;
 use crate::conditional::conditional;
+use crate::operations::Dropped;
 use crate::queue::Rank;
 use crate::radio::{Excursion, Mode};
 use crate::timeline::Activity;
@@ -403,8 +404,10 @@ impl World {
             return false;
         };
         // Until the buffer is free: what is in it has been sent, or will not be.
-        if matches!(job, Job::Loaded(..)) && self.radios[radio].needs_buffer() {
-            return false;
+        if let Job::Loaded(loading, _) = job {
+            if self.radios[radio].needs_buffer(loading) {
+                return false;
+            }
         }
         // Until the other radio's frame is over.
         !(activity.takes_bus() && self.is_bus_held(radio))
@@ -446,6 +449,12 @@ impl World {
             self.check_overflow(work.radio);
         }
         if overwrites {
+            // What a timer would have sent is gone with it; acknowledgements were not in the buffer.
+            let pending = self.radios[work.radio].pending.as_ref();
+            let gone = pending.is_some_and(|p| p.id.is_some());
+            if gone && self.drop_pending(work.radio) == Dropped::MustSettle {
+                self.settle(work.radio);
+            }
             self.overwritten(work.radio);
         }
         self.queue

@@ -41,7 +41,23 @@ impl Default for Config {
     }
 }
 
+/// The longest frame of an announcement or a schedule's request.
+const CONTROL_BYTES: usize = 40;
+/// What T_o is counted in.
+const MILLISECOND: Duration = Duration::from_millis(1);
+
 impl Config {
+    /// The same on boards of `timing`: relays that copy need longer than the 10 ms that P3 assumes for
+    /// an announcement's flood. Boards whose software overlaps with the air keep those.
+    #[must_use]
+    pub fn on(self, timing: &BoardTiming) -> Self {
+        if !timing.software.is_serial() {
+            return self;
+        }
+        let flood = flood_time(CONTROL_BYTES, self.reach, self.n_tx, timing);
+        let control = MILLISECOND * flood.as_nanos().div_ceil(MILLISECOND.as_nanos());
+        Self { control, ..self }
+    }
     /// The slot of a schedule's flood of frames of `mpdu_bytes`, in whole [`TIME_STEP`]s.
     pub fn schedule_slot(&self, mpdu_bytes: usize, timing: &BoardTiming) -> Duration {
         round_up(flood_time(mpdu_bytes, self.reach, self.n_tx, timing))
@@ -55,6 +71,21 @@ impl Config {
             timing,
         ))
     }
+}
+
+/// The shortest interval between beacons of `mpdu_bytes` that leaves boards of `timing` the time to
+/// write one before it is due and to read one before the turn goes on, where that takes longer than
+/// `interval`. What a beacon keeps from both ends is a quarter of it.
+pub fn beacon_interval(interval: Duration, mpdu_bytes: usize, timing: &BoardTiming) -> Duration {
+    if !timing.software.is_serial() {
+        return interval;
+    }
+    let costs = timing.software.costs();
+    let read = costs.read(mpdu_bytes, mpdu_bytes) + costs.os + costs.atomic + costs.switch;
+    let told = phy::air_time(mpdu_bytes) + timing.event_latency + read;
+    let least = (super::lead(timing) * 4).max(told * 2);
+    let whole = MILLISECOND * least.as_nanos().div_ceil(MILLISECOND.as_nanos());
+    interval.max(whole)
 }
 
 fn round_up(time: Duration) -> Duration {

@@ -1,6 +1,6 @@
 //! Boards whose software does one thing at a time, and conditional transmissions, to the microsecond.
 
-use super::Order::{Cancel, Listen, Load, Readout, Sleep, Transmit, Upon};
+use super::Order::{Cancel, Listen, Load, Readout, Sleep, Stream, Transmit, Upon};
 use super::{answer, at, heard, local, net, net_on, run, Puppet, Seen};
 use crate::{boards, Activity, Board, Costs, Fault, Network, PreCopy, Software};
 use std::sync::{Arc, Mutex};
@@ -195,6 +195,22 @@ fn a_copy_waits_until_what_is_asked_for_is_sent() {
         answer(&net, 0, 3),
         (began(&net, 0, 2) + air(20) + 300, Seen::Done)
     );
+    // Not where it is for another transmission, which takes the armed one's place.
+    let mut net = net_on(slow(), 2);
+    net.command(0, Listen(26));
+    net.command(1, Listen(26));
+    run(&mut net, 1000);
+    net.command(0, Load(0, vec![1; 20]));
+    net.command(0, Transmit(0, When::At(local(5000)), Cca::Skip));
+    net.command(0, Stream(vec![2; 30], When::At(local(5000)), Cca::Skip));
+    run(&mut net, 20_000);
+    assert_eq!(
+        answer(&net, 0, 2),
+        (1200 + 100, Seen::Refused(Refusal::Superseded))
+    );
+    assert_eq!(began(&net, 0, 3), 5000 - 160);
+    let frames = heard(&net, 1);
+    assert!(matches!(&frames[..], [(_, Seen::Frame { mpdu, .. })] if *mpdu == [2; 30]));
     // One that finds its channel busy, until it is refused.
     let mut net = net_on(slow(), 2);
     net.command(0, Listen(26));
