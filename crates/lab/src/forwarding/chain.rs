@@ -1,5 +1,6 @@
 //! A chain: nodes in the order of the hops, their channels, boards and forwarding; one run of it.
 
+use crate::testbed::Testbed;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -95,6 +96,54 @@ pub struct Bench {
     pub board: Board,
     /// Draws clocks and jitter.
     pub seed: u64,
+}
+
+/// Nodes cannot have such boards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum UnfitBoard {
+    /// The chains' channels are not its radio's.
+    #[error("its {0} has no channels of 2.4 GHz")]
+    Band(&'static str),
+    /// The site's links are those of another radio.
+    #[error("it has an {board}, the testbed's links were measured with a {testbed}")]
+    Chip {
+        /// The board's radio.
+        board: &'static str,
+        /// The testbed's.
+        testbed: &'static str,
+    },
+}
+
+impl Bench {
+    /// `board`, of which the first radio forwards, at every node of `testbed`; `site` is the testbed as
+    /// `seed` draws it, and is drawn again for another radio than the testbed's own.
+    ///
+    /// # Errors
+    /// [`UnfitBoard`].
+    pub fn new(
+        testbed: &Testbed,
+        site: Arc<Environment>,
+        board: Board,
+        seed: u64,
+    ) -> Result<Self, UnfitBoard> {
+        let board = board.with_one_radio();
+        let (chip, known) = (board.chip, testbed.board.chip());
+        if !chip.has_channel(Channel::LAST) {
+            return Err(UnfitBoard::Band(chip.name));
+        }
+        let environment = match chip == known {
+            true => site,
+            false => Arc::new(testbed.realise_with(chip, seed).ok_or(UnfitBoard::Chip {
+                board: chip.name,
+                testbed: known.name,
+            })?),
+        };
+        Ok(Self {
+            environment,
+            board,
+            seed,
+        })
+    }
 }
 
 /// A route, or two between the same ends that take packets by turns.
