@@ -3,7 +3,7 @@
 //! A part of engines: [`Router`] is told what is overheard and says who the parent is and what the
 //! next beacon holds. Links are estimated by gaps in overheard numbers, both directions are
 //! exchanged in beacons, paths cost the sum of ETX = 1 / (df dr), and sinks' sequence numbers keep
-//! loops from forming (DSDV; [`Distance`]). Several sinks: a node follows the cheapest. Time base:
+//! loops from forming (DSDV; `Distance`). Several sinks: a node follows the cheapest. Time base:
 //! the node's clock. Does not model: triggered updates. Tests: `tests.rs`.
 
 mod links;
