@@ -254,15 +254,11 @@ impl Cadence {
             + self.nack_period(mpdu_bytes) * u64::from(following)
             + self.cycle() * u64::from(stage.max(1) - 1)
     }
-    /// The longest silence of an undisturbed exchange, and a few cycles more. It is the destination's, from
-    /// its first NACK frame out to the next round's first packet in: the longest NACK on its way to the
-    /// source with its copies behind it, and a packet on its way back. Stages nearer to the source wait
-    /// for less, and requests, however late they begin, are quicker than packets.
+    /// The longest silence of an undisturbed exchange before a NACK, and a few cycles more: a request to
+    /// the destination and the answer. A NACK tells when the next packet is due.
     pub fn silence(&self) -> Duration {
-        let (hops, copies) = (u64::from(self.hops), u64::from(self.copies));
-        self.slot(self.max_nack_bytes) * hops
-            + self.nack_period(self.max_nack_bytes) * (copies - 1)
-            + self.cycle() * (hops + 4)
+        let hops = u64::from(self.hops);
+        self.request_slot() * (hops + 2) + self.slot(self.max_nack_bytes) * hops + self.cycle() * 4
     }
 
     /// How many packets could be sent in the time of an exchange in a transfer of `packets`.
