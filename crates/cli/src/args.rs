@@ -139,8 +139,12 @@ pub(crate) enum ProtocolName {
     P3Adaptive,
     /// P3 that learns which of its channels do best at which stages.
     P3Tuned,
-    /// The same with the code of p3-blocks.
+    /// P3-tuned with the code of p3-blocks.
     P3TunedBlocks,
+    /// P3-tuned in the frames of p3-slim.
+    P3TunedSlim,
+    /// P3-tuned with the code of p3-fountain.
+    P3TunedFountain,
     /// P3 with a fountain code instead of rounds.
     P3Fountain,
     /// P3 with a code in blocks that a mote can make, instead of rounds of packets.
@@ -196,6 +200,8 @@ impl ProtocolName {
             Self::P3Adaptive => Ok(Variant::P3Adaptive),
             Self::P3Tuned => Ok(Variant::P3Tuned),
             Self::P3TunedBlocks => Ok(Variant::P3TunedBlocks),
+            Self::P3TunedSlim => Ok(Variant::P3TunedSlim),
+            Self::P3TunedFountain => Ok(Variant::P3TunedFountain),
             Self::P3Fountain => Ok(Variant::P3Fountain),
             Self::P3Blocks => Ok(Variant::P3Blocks),
             Self::P3Blocks32 => Ok(Variant::P3Blocks32),

@@ -31,8 +31,12 @@ pub enum Variant {
     /// P3's routes; the transfer learns with its first packets under which rotation of its channels the
     /// pipeline does best, and leaves it when it does badly.
     P3Tuned,
-    /// The same with the code of `p3-blocks`.
+    /// `p3-tuned` with the code of `p3-blocks`.
     P3TunedBlocks,
+    /// `p3-tuned` in the frames of `p3-slim`.
+    P3TunedSlim,
+    /// `p3-tuned` with the code of `p3-fountain`.
+    P3TunedFountain,
     /// P3's routes; no rounds but a fountain code over the whole object, which takes a source with
     /// memory for it.
     P3Fountain,
@@ -61,7 +65,7 @@ pub enum Knowledge {
 
 impl Variant {
     /// All of them, the published ones first.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::P3,
         Self::Pip,
         Self::PipHopping,
@@ -71,6 +75,8 @@ impl Variant {
         Self::P3Adaptive,
         Self::P3Tuned,
         Self::P3TunedBlocks,
+        Self::P3TunedSlim,
+        Self::P3TunedFountain,
         Self::P3Fountain,
         Self::P3Blocks,
         Self::P3Blocks32,
@@ -91,6 +97,8 @@ impl Variant {
             Self::P3Adaptive => "p3-adaptive",
             Self::P3Tuned => "p3-tuned",
             Self::P3TunedBlocks => "p3-tuned-blocks",
+            Self::P3TunedSlim => "p3-tuned-slim",
+            Self::P3TunedFountain => "p3-tuned-fountain",
             Self::P3Fountain => "p3-fountain",
             Self::P3Blocks => "p3-blocks",
             Self::P3Blocks32 => "p3-blocks32",
@@ -107,6 +115,8 @@ impl Variant {
             | Self::P3Adaptive
             | Self::P3Tuned
             | Self::P3TunedBlocks
+            | Self::P3TunedSlim
+            | Self::P3TunedFountain
             | Self::P3Fountain
             | Self::P3Blocks
             | Self::P3Blocks32
@@ -160,6 +170,8 @@ impl Variant {
             Self::P3Adaptive => faithful.learning(),
             Self::P3Tuned => faithful.tuned(),
             Self::P3TunedBlocks => faithful.tuned().blocks(BlockSymbols::MAX),
+            Self::P3TunedSlim => faithful.tuned().slim(),
+            Self::P3TunedFountain => faithful.tuned().fountain(),
             Self::P3Fountain => faithful.fountain(),
             Self::P3Blocks | Self::P3PlannedBlocks => faithful.blocks(BlockSymbols::MAX),
             Self::P3Blocks32 => faithful.blocks(BlockSymbols::SMALL),
@@ -225,10 +237,21 @@ mod tests {
                 Variant::P3PlannedBlocks
             ]
         );
-        assert_eq!(of(&slim), [Variant::P3Slim, Variant::P3Best]);
-        assert_eq!(of(&fountain), [Variant::P3Fountain]);
+        assert_eq!(
+            of(&slim),
+            [Variant::P3TunedSlim, Variant::P3Slim, Variant::P3Best]
+        );
+        assert_eq!(
+            of(&fountain),
+            [Variant::P3TunedFountain, Variant::P3Fountain]
+        );
         assert_eq!(of(&learning), [Variant::P3Adaptive]);
-        let rotating = [Variant::P3Tuned, Variant::P3TunedBlocks];
+        let rotating = [
+            Variant::P3Tuned,
+            Variant::P3TunedBlocks,
+            Variant::P3TunedSlim,
+            Variant::P3TunedFountain,
+        ];
         assert_eq!(of(&tuned), rotating);
         let cycle = Variant::P3Best.request(&request).transfer.cycle;
         assert_eq!((cycle.payload_bytes, cycle.header_bytes), (121, 4));

@@ -3,7 +3,7 @@
 use super::run::Settings;
 use super::station::Station;
 use crate::testbed::Testbed;
-use crate::transfer::{Survey, Terms};
+use crate::transfer::{Protocol, Survey, Terms};
 use crate::variant::{Knowledge, Variant};
 use thalweg_planner::concurrent::Reuse;
 use thalweg_planner::RouteRequest;
@@ -131,14 +131,19 @@ impl Mode {
             (false, _) => Survey::of(channels),
         };
         if !alone {
-            // So many relays fit into one flood, and leave some for the others.
-            route.max_paths = Some(route.min_paths);
+            // So many relays fit into one flood, and leave some for the others. What runs over one
+            // path takes no more than that.
+            route.max_paths = match variant.protocol() {
+                Protocol::P3 => Some(route.min_paths),
+                _ => Some(1),
+            };
         }
         Settings {
             stations,
             survey,
             bytes,
             sources: None,
+            protocol: variant.protocol(),
             terms: variant.terms(Terms {
                 deadline_s: patience,
                 ..Terms::default()

@@ -7,7 +7,7 @@ use super::station::{equip, Equipped, Station};
 use super::CampaignError;
 use crate::collect::random_object;
 use crate::testbed::Testbed;
-use crate::transfer::{digest, Node, Protocol, Session, SessionError, Survey, Terms};
+use crate::transfer::{active_nodes, digest, Node, Protocol, Session, SessionError, Survey, Terms};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
@@ -43,6 +43,9 @@ pub struct Settings {
     pub bytes: u32,
     /// From so many nodes only, spread over the network.
     pub sources: Option<usize>,
+    /// What moves the packets of every transfer; not [`Protocol::Cit`], which has a source and a sink of
+    /// its own.
+    pub protocol: Protocol,
     /// Of every transfer.
     pub terms: Terms,
     /// How each route is sought; source, sink and channels are set for every transfer.
@@ -202,21 +205,14 @@ pub fn empty(
         active = wave
             .plans
             .iter()
-            .flat_map(Plan::active_nodes)
-            .map(|(n, _)| n)
+            .flat_map(|plan| active_nodes(plan, settings.protocol))
             .collect();
         told(observer(Step::Wave {
             number: campaign.waves,
             transfers: wave.plans.len(),
             left: tries.len(),
         }))?;
-        let rows = run_wave(
-            &mut session,
-            &wave.plans,
-            &settings.terms,
-            &objects,
-            &mut campaign,
-        )?;
+        let rows = run_wave(&mut session, &wave.plans, settings, &objects, &mut campaign)?;
         for (plan, row) in wave.plans.iter().zip(rows) {
             let tried = tries.entry(plan.source).or_default();
             *tried += 1;
@@ -248,13 +244,14 @@ fn wait(
 fn run_wave(
     session: &mut Session,
     plans: &[Plan],
-    terms: &Terms,
+    settings: &Settings,
     objects: &BTreeMap<usize, Arc<[u8]>>,
     campaign: &mut Campaign,
 ) -> Result<Vec<TransferRow>, CampaignError> {
+    let (protocol, terms) = (settings.protocol, &settings.terms);
     let mut routes = Vec::with_capacity(plans.len());
     for plan in plans {
-        routes.push(session.route(plan, Protocol::P3, terms)?);
+        routes.push(session.route(plan, protocol, terms)?);
     }
     let timing = session.board().timing;
     let wake_ups: Vec<Duration> = routes.iter().map(|r| wake_up(r, &timing)).collect();
@@ -349,7 +346,7 @@ fn run_wave(
     account(campaign, ordered, end, &logs);
     let wave = campaign.waves;
     Ok((plans.iter().zip(&logs))
-        .map(|(plan, log)| outcome(session, wave, plan, log, objects))
+        .map(|(plan, log)| outcome(session, wave, plan, protocol, log, objects))
         .collect())
 }
 
@@ -393,6 +390,7 @@ fn outcome(
     session: &mut Session,
     wave: usize,
     plan: &Plan,
+    protocol: Protocol,
     log: &Log,
     objects: &BTreeMap<usize, Arc<[u8]>>,
 ) -> TransferRow {
@@ -415,6 +413,10 @@ fn outcome(
     };
     let bytes = objects.get(&plan.source).map_or(0, |o| o.len() as u64);
     let first = log.complete.map(|(c, _)| c.first_round).or(log.first_round);
+    let prediction = match protocol {
+        Protocol::P3 => &plan.prediction,
+        _ => &plan.pip.prediction,
+    };
     let digest_failed = || "what arrived has another digest than the object".to_owned();
     TransferRow {
         wave,
@@ -427,15 +429,18 @@ fn outcome(
             true => BitRate::of_bytes(bytes, duration).kbps(),
             false => 0.0,
         },
-        predicted_kbps: plan.prediction.goodput_kbps,
+        predicted_kbps: prediction.goodput_kbps,
         duration_s: duration.as_secs_f64(),
         rounds: log
             .complete
             .map_or(log.rounds, |(c, _)| u32::from(c.rounds)),
         first_round_reliability: first.map(|f| f64::from(f) / f64::from(packets.max(1))),
         hops: plan.hops,
-        paths: plan.path_count(),
-        active_nodes: plan.active_nodes().len(),
+        paths: match protocol {
+            Protocol::P3 => plan.path_count(),
+            _ => 1,
+        },
+        active_nodes: active_nodes(plan, protocol).len(),
         channels: plan.channels.iter().map(|c| c.number()).collect(),
         failure: (!verified).then(|| log.failure.clone().unwrap_or_else(digest_failed)),
     }

@@ -66,6 +66,22 @@ fn everything_arrives_once_and_time_adds_up() {
 }
 
 #[test]
+fn pip_runs_over_one_path_and_is_counted_as_it_ends() {
+    let testbed = floor();
+    for mode in [Mode::Paper, both_ends(1)] {
+        let mut settings = mode.settings(&testbed, Variant::Pip, ChannelSet::ALL, 2_000);
+        settings.sources = Some(6);
+        let campaign = empty(&testbed, &settings, 2, &mut |_| Continue(())).unwrap();
+        assert!(campaign.transfers.iter().any(|t| t.verified));
+        for t in campaign.transfers.iter().filter(|t| t.hops > 0) {
+            assert_eq!((t.paths, t.active_nodes), (1, t.hops + 1), "{mode:?}");
+            assert_eq!(t.verified, t.failure.is_none());
+            assert!(!t.wrong && t.predicted_kbps < 110.0 || t.hops == 1);
+        }
+    }
+}
+
+#[test]
 fn the_same_seed_gives_the_same_rows() {
     let testbed = floor();
     let run = |seed| {

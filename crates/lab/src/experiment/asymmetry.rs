@@ -9,7 +9,7 @@ use super::row::Row;
 use super::site::Sites;
 use super::spec::expect;
 use super::transfers::{Drawn, Transfers};
-use super::{in_order, ExperimentError, Ticker};
+use super::{rows_in_order, ExperimentError, Ticker};
 use crate::variant::{Knowledge, Variant};
 use serde::Deserialize;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ impl Asymmetry {
         sites: &Sites,
         ticker: &Ticker<'_>,
     ) -> Result<Vec<Row>, ExperimentError> {
-        let rows = in_order(seeds, |seed| {
+        rows_in_order(seeds, |seed| {
             let drawn = self.transfers.draw(*seed, sites, ticker)?;
             let mut used = 0;
             let mut rows = Vec::new();
@@ -61,8 +61,7 @@ impl Asymmetry {
             let fewer = self.parts().saturating_sub(drawn.pairs.len() as u64);
             ticker.tick(fewer);
             Ok(rows)
-        })?;
-        Ok(rows.concat())
+        })
     }
 
     /// The transfers over a route with a link dead; none where PIP does not need its NACKs there.

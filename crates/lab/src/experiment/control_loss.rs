@@ -9,7 +9,7 @@
 use super::row::Row;
 use super::site::Sites;
 use super::transfers::{Drawn, Transfers};
-use super::{in_order, ExperimentError, Ticker};
+use super::{rows_in_order, ExperimentError, Ticker};
 use crate::transfer::Session;
 use crate::variant::Variant;
 use serde::Deserialize;
@@ -49,21 +49,20 @@ impl ControlLoss {
         sites: &Sites,
         ticker: &Ticker<'_>,
     ) -> Result<Vec<Row>, ExperimentError> {
-        let rows = in_order(seeds, |seed| {
+        rows_in_order(seeds, |seed| {
             let drawn = self.transfers.draw(*seed, sites, ticker)?;
             let routes: Vec<usize> = (0..drawn.pairs.len()).collect();
-            let rows = in_order(&routes, |route| {
-                let rows = in_order(&self.transfers.protocols, |variant| {
+            let rows = rows_in_order(&routes, |route| {
+                let rows = rows_in_order(&self.transfers.protocols, |variant| {
                     ticker.go_on()?;
                     self.variant_rows(&drawn, *route, *variant, ticker)
                 })?;
                 ticker.tick(1);
-                Ok(rows.concat())
+                Ok(rows)
             })?;
             ticker.tick(self.parts().saturating_sub(routes.len() as u64));
-            Ok(rows.concat())
-        })?;
-        Ok(rows.concat())
+            Ok(rows)
+        })
     }
 
     /// The undisturbed transfer, and where it delivers one for each packet lost.

@@ -12,7 +12,7 @@ use super::probe::{Order, Told, LEAST_PSDU};
 use super::row::Row;
 use super::site::{faithful_survey, Site, Sites};
 use super::spec::expect;
-use super::{in_order, ExperimentError, Ticker};
+use super::{rows_in_order, ExperimentError, Ticker};
 use serde::Deserialize;
 use std::ops::ControlFlow;
 use thalweg_medium::random::derive;
@@ -85,19 +85,17 @@ impl Correlation {
         sites: &Sites,
         ticker: &Ticker<'_>,
     ) -> Result<Vec<Row>, ExperimentError> {
-        let rows = in_order(seeds, |seed| {
+        rows_in_order(seeds, |seed| {
             let site = sites.site(&self.testbed, *seed)?;
             let roles = self.roles(&site, sites, ticker)?;
-            let rows = in_order(&self.channels, |number| {
+            rows_in_order(&self.channels, |number| {
                 ticker.go_on()?;
                 let channel = Channel::new(*number).unwrap_or(SURVEY_CHANNEL);
                 let rows = self.channel_rows(&site, &roles, channel)?;
                 ticker.tick(1);
                 Ok(rows)
-            })?;
-            Ok(rows.concat())
-        })?;
-        Ok(rows.concat())
+            })
+        })
     }
 
     fn roles(

@@ -9,7 +9,7 @@ use super::probe::{Order, Probe, Told, LEAST_PSDU};
 use super::row::Row;
 use super::site::{faithful_survey, Site, Sites};
 use super::spec::expect;
-use super::{in_order, ExperimentError, Ticker};
+use super::{rows_in_order, ExperimentError, Ticker};
 use rand::seq::{IndexedRandom as _, SliceRandom as _};
 use serde::Deserialize;
 use std::ops::ControlFlow;
@@ -77,21 +77,20 @@ impl LinkChannels {
         sites: &Sites,
         ticker: &Ticker<'_>,
     ) -> Result<Vec<Row>, ExperimentError> {
-        let rows = in_order(seeds, |seed| {
+        rows_in_order(seeds, |seed| {
             let site = sites.site(&self.testbed, *seed)?;
             let links = self.links(&site, sites, ticker)?;
             let environment = campaign(&site.environment);
             let numbered: Vec<(usize, (usize, usize))> = links.into_iter().enumerate().collect();
-            let rows = in_order(&numbered, |(number, ends)| {
+            let rows = rows_in_order(&numbered, |(number, ends)| {
                 ticker.go_on()?;
                 let rows = self.link_rows(&site, &environment, *number, *ends)?;
                 ticker.tick(1);
                 Ok(rows)
             })?;
             ticker.tick(u64::from(self.links).saturating_sub(numbered.len() as u64));
-            Ok(rows.concat())
-        })?;
-        Ok(rows.concat())
+            Ok(rows)
+        })
     }
 
     /// Links between floors of the tree, drawn at random.

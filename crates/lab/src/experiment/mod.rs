@@ -195,6 +195,14 @@ fn in_order<T: Sync, R: Send>(
     results.into_iter().collect()
 }
 
+/// The rows that `each` gives of `items`, those of one item after another's.
+fn rows_in_order<T: Sync>(
+    items: &[T],
+    each: impl Fn(&T) -> Result<Vec<Row>, ExperimentError> + Send + Sync,
+) -> Result<Vec<Row>, ExperimentError> {
+    Ok(in_order(items, each)?.concat())
+}
+
 /// Runs `run` with each of `seeds`. `sites` keeps what later runs can use again.
 ///
 /// # Errors

@@ -6,7 +6,7 @@ use super::metric::SEED;
 use super::row::Row;
 use super::site::{Site, Sites};
 use super::spec::expect;
-use super::{in_order, ExperimentError, Ticker};
+use super::{rows_in_order, ExperimentError, Ticker};
 use crate::convergecast::stack;
 use serde::Deserialize;
 use thalweg_engine::{Cca, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, When};
@@ -116,14 +116,13 @@ impl Neighbourhood {
             .iter()
             .flat_map(|seed| self.powers_dbm.iter().map(|power| (*seed, *power)))
             .collect();
-        let rows = in_order(&runs, |(seed, power)| {
+        rows_in_order(&runs, |(seed, power)| {
             ticker.go_on()?;
             let site = sites.site(&self.testbed, *seed)?;
             let rows = self.sizes(&site, Dbm(*power))?;
             ticker.tick(1);
             Ok(rows)
-        })?;
-        Ok(rows.concat())
+        })
     }
 
     fn sizes(&self, site: &Site, power: Dbm) -> Result<Vec<Row>, ExperimentError> {

@@ -12,6 +12,7 @@ use super::spec::expect;
 use super::{in_order, ExperimentError, Ticker};
 use crate::campaign::{empty, CampaignError, Mode, NetworkRow};
 use crate::collect::CLEAN_CHANNELS;
+use crate::transfer::Protocol;
 use crate::variant::Variant;
 use serde::Deserialize;
 use std::ops::ControlFlow::{Break, Continue};
@@ -33,7 +34,7 @@ pub struct Network {
     pub sources: Option<u32>,
     /// Modes, by name ([`Mode::name`]).
     pub modes: Vec<String>,
-    /// How objects travel; each in every mode. P3 or a variant of it.
+    /// How objects travel; each in every mode. P3, PIP or variants of them.
     pub protocols: Vec<Variant>,
 }
 
@@ -50,9 +51,9 @@ impl Network {
         let names: Vec<String> = Mode::ALL.iter().map(|m| m.name()).collect();
         let known = !self.modes.is_empty() && self.modes.iter().all(|m| names.contains(m));
         expect("modes", known, &format!("some of {}", names.join(" ")))?;
-        let piped = |v: &Variant| matches!(v.protocol(), crate::transfer::Protocol::P3);
+        let piped = |v: &Variant| v.protocol() != Protocol::Cit;
         let pipelines = !self.protocols.is_empty() && self.protocols.iter().all(piped);
-        expect("protocols", pipelines, "P3 or variants of it")?;
+        expect("protocols", pipelines, "P3, PIP or variants of them")?;
         let clean = clean_channels().iter().all(|c| self.channels.contains(c));
         let channels = clean && self.channels.iter().all(|c| Channel::new(*c).is_ok());
         let range = "channels from 11 to 26, with 15, 20, 25 and 26";

@@ -10,7 +10,7 @@ use super::row::Row;
 use super::site::{faithful_survey, Site, Sites};
 use super::spec::expect;
 use super::transfers::outcome_row;
-use super::{in_order, ExperimentError, Ticker};
+use super::{in_order, rows_in_order, ExperimentError, Ticker};
 use crate::collect::random_object;
 use crate::transfer::{Outcome, Session, Survey, Surveyed, Terms};
 use crate::variant::{Knowledge, Variant};
@@ -67,14 +67,12 @@ impl Overhead {
         sites: &Sites,
         ticker: &Ticker<'_>,
     ) -> Result<Vec<Row>, ExperimentError> {
-        let rows = in_order(seeds, |seed| {
+        rows_in_order(seeds, |seed| {
             let site = sites.site(&self.testbed, *seed)?;
-            let rows = in_order(&self.protocols, |variant| {
+            rows_in_order(&self.protocols, |variant| {
                 self.protocol_rows(&site, *variant, sites, ticker)
-            })?;
-            Ok(rows.concat())
-        })?;
-        Ok(rows.concat())
+            })
+        })
     }
 
     /// The channel on which routes are sought.

@@ -8,7 +8,7 @@ use super::metric::SEED;
 use super::row::Row;
 use super::site::Sites;
 use super::spec::expect;
-use super::{in_order, ExperimentError, Ticker};
+use super::{rows_in_order, ExperimentError, Ticker};
 use crate::collect::random_object;
 use crate::streams::{self, Carrier, Ground, Loss, Onlookers, Outcome, StagesOutcome, Terms};
 use serde::Deserialize;
@@ -112,18 +112,18 @@ impl Stages {
         sites: &Sites,
         ticker: &Ticker<'_>,
     ) -> Result<Vec<Row>, ExperimentError> {
-        let rows = in_order(seeds, |seed| {
+        rows_in_order(seeds, |seed| {
             ticker.go_on()?;
             let ground = Ground::new(sites.testbed(&self.testbed)?, *seed)?;
             let plans = self.plans(&ground)?;
             let mut rows = Vec::new();
             for loss in &self.path_loss {
-                let pairs = in_order(&plans, |plan| self.pair(&ground, *loss, plan, ticker))?;
-                rows.extend(pairs.concat());
+                rows.extend(rows_in_order(&plans, |plan| {
+                    self.pair(&ground, *loss, plan, ticker)
+                })?);
             }
             Ok(rows)
-        })?;
-        Ok(rows.concat())
+        })
     }
 
     /// Paths of sources drawn by chance.

@@ -8,7 +8,7 @@ use super::metric::SEED;
 use super::row::Row;
 use super::site::Sites;
 use super::spec::expect;
-use super::{in_order, ExperimentError, Ticker};
+use super::{rows_in_order, ExperimentError, Ticker};
 use crate::collect::random_object;
 use crate::streams::{self, Carrier, Ground, Loss, Outcome, Terms};
 use serde::Deserialize;
@@ -140,16 +140,14 @@ impl Streams {
         sites: &Sites,
         ticker: &Ticker<'_>,
     ) -> Result<Vec<Row>, ExperimentError> {
-        let rows = in_order(seeds, |seed| {
+        rows_in_order(seeds, |seed| {
             ticker.go_on()?;
             let ground = Ground::new(sites.testbed(&self.testbed)?, *seed)?;
-            let cells = in_order(&self.cells(), |cell| match self.together.is_empty() {
+            rows_in_order(&self.cells(), |cell| match self.together.is_empty() {
                 true => self.lengths(&ground, *cell, ticker),
                 false => self.side_by_side(&ground, *cell, ticker),
-            })?;
-            Ok(cells.concat())
-        })?;
-        Ok(rows.concat())
+            })
+        })
     }
 
     fn terms(&self, cell: Cell) -> Terms {

@@ -386,8 +386,8 @@ impl Session {
     }
 }
 
-/// Everyone who takes part.
-fn active_nodes(plan: &Plan, protocol: Protocol) -> Vec<usize> {
+/// Everyone who takes part, source and sink included.
+pub(crate) fn active_nodes(plan: &Plan, protocol: Protocol) -> Vec<usize> {
     match protocol {
         Protocol::P3 => plan
             .active_nodes()

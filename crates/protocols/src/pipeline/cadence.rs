@@ -254,7 +254,8 @@ impl Cadence {
             + self.nack_period(mpdu_bytes) * u64::from(following)
             + self.cycle() * u64::from(stage.max(1) - 1)
     }
-    /// The longest silence of an undisturbed exchange, and a few cycles more.
+    /// The longest silence of an undisturbed exchange before a NACK, and a few cycles more: a request to
+    /// the destination and the answer. A NACK tells when the next packet is due.
     pub fn silence(&self) -> Duration {
         let hops = u64::from(self.hops);
         self.request_slot() * (hops + 2) + self.slot(self.max_nack_bytes) * hops + self.cycle() * 4

@@ -427,6 +427,8 @@ impl Destination {
                 .cadence
                 .round_after(frame.len(), hop - 1, train.following, hop);
             tuner.told(rotation, train.sfd + after);
+            // However long the train is, nobody has anything to say to the destination before.
+            tuner.heard(train.sfd + after);
         }
         cx.air.transmit(frame, channel, When::At(train.sfd));
         self.train = Some(Train { step, ..train });

@@ -173,6 +173,7 @@ impl Relay {
                         cx.cadence
                             .round_after(mpdu.len(), self.stage, nack.following, self.stage);
                     tuner.told(*rotation, sfd + after);
+                    tuner.heard(sfd + after);
                 }
                 if nack.missing == 0 {
                     self.patience = cx.session.policy.linger;

@@ -19,7 +19,7 @@ pub use mishap::Mishap;
 use super::row::Row;
 use super::site::Sites;
 use super::spec::expect;
-use super::{in_order, ExperimentError, Ticker};
+use super::{rows_in_order, ExperimentError, Ticker};
 use crate::variant::Variant;
 use serde::{Deserialize, Serialize};
 use thalweg_units::Channel;
@@ -187,10 +187,10 @@ impl Transfers {
         sites: &Sites,
         ticker: &Ticker<'_>,
     ) -> Result<Vec<Row>, ExperimentError> {
-        let rows = in_order(seeds, |seed| {
+        rows_in_order(seeds, |seed| {
             let drawn = self.draw(*seed, sites, ticker)?;
             let routes: Vec<usize> = (0..drawn.pairs.len()).collect();
-            let rows = in_order(&routes, |route| {
+            let rows = rows_in_order(&routes, |route| {
                 ticker.go_on()?;
                 let rows = self.route_rows(&drawn, *route)?;
                 ticker.tick(1);
@@ -198,9 +198,8 @@ impl Transfers {
             })?;
             // A building with fewer routes than wanted is done all the same.
             ticker.tick(self.parts().saturating_sub(routes.len() as u64));
-            Ok(rows.concat())
-        })?;
-        Ok(rows.concat())
+            Ok(rows)
+        })
     }
 
     /// The cells of the sweep, in the order of the file.

@@ -219,6 +219,29 @@ fn without_losses_a_trial_costs_an_exchange() {
 }
 
 #[test]
+fn nobody_takes_a_long_exchange_for_a_lost_pipeline() {
+    // Ten hops; the first packets after the trial do not reach the destination.
+    let object_of_500 = object(500 * 118);
+    let layout = p3(10, 4).tuned(16);
+    let (last, mut struck) = (layout.last(), 0);
+    let (outcome, net) = run(&layout, &object_of_500, move |air| {
+        let header = Header::parse(&mut Reader::new(air.mpdu));
+        let data = header.is_ok_and(|h| h.head.kind == Kind::Data && h.number >= 64);
+        if data && air.to == last && struck < 4 {
+            struck += 1;
+            return Fate::Corrupted;
+        }
+        Fate::Heard
+    });
+    let complete = outcome.assert_whole(&net, &object_of_500);
+    assert_eq!(complete.rounds, 3);
+    // A NACK of many segments, all of which the destination sends before anybody answers.
+    let many = object(2_000 * 10);
+    let (outcome, net) = run(&p3(4, 4).payload(10).tuned(16), &many, ideal);
+    assert_eq!(outcome.assert_whole(&net, &many).rounds, 2);
+}
+
+#[test]
 fn blocks_without_losses_take_an_announcement_more_than_rounds() {
     let object = object(100 * 118);
     let (outcome, net) = run(&p3(4, 4).in_blocks(32, 5), &object, ideal);
