@@ -33,6 +33,9 @@ pub enum Variant {
     P3Tuned,
     /// The same with the code of `p3-blocks`.
     P3TunedBlocks,
+    /// P3's routes; the transfer learns with its first packets which channel does best at which stage,
+    /// and where it is long which relays are to speak to the sink.
+    P3Learned,
     /// P3's routes; no rounds but a fountain code over the whole object, which takes a source with
     /// memory for it.
     P3Fountain,
@@ -61,7 +64,7 @@ pub enum Knowledge {
 
 impl Variant {
     /// All of them, the published ones first.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::P3,
         Self::Pip,
         Self::PipHopping,
@@ -71,6 +74,7 @@ impl Variant {
         Self::P3Adaptive,
         Self::P3Tuned,
         Self::P3TunedBlocks,
+        Self::P3Learned,
         Self::P3Fountain,
         Self::P3Blocks,
         Self::P3Blocks32,
@@ -91,6 +95,7 @@ impl Variant {
             Self::P3Adaptive => "p3-adaptive",
             Self::P3Tuned => "p3-tuned",
             Self::P3TunedBlocks => "p3-tuned-blocks",
+            Self::P3Learned => "p3-learned",
             Self::P3Fountain => "p3-fountain",
             Self::P3Blocks => "p3-blocks",
             Self::P3Blocks32 => "p3-blocks32",
@@ -107,6 +112,7 @@ impl Variant {
             | Self::P3Adaptive
             | Self::P3Tuned
             | Self::P3TunedBlocks
+            | Self::P3Learned
             | Self::P3Fountain
             | Self::P3Blocks
             | Self::P3Blocks32
@@ -160,6 +166,7 @@ impl Variant {
             Self::P3Adaptive => faithful.learning(),
             Self::P3Tuned => faithful.tuned(),
             Self::P3TunedBlocks => faithful.tuned().blocks(BlockSymbols::MAX),
+            Self::P3Learned => faithful.by_stages(),
             Self::P3Fountain => faithful.fountain(),
             Self::P3Blocks | Self::P3PlannedBlocks => faithful.blocks(BlockSymbols::MAX),
             Self::P3Blocks32 => faithful.blocks(BlockSymbols::SMALL),
@@ -207,6 +214,7 @@ mod tests {
         let blocks = |v: Variant| matches!(v.terms(terms).recovery, Recovery::Blocks { .. });
         let learning = |v: Variant| v.terms(terms).learning == Learning::LastSpeakers;
         let tuned = |v: Variant| matches!(v.terms(terms).learning, Learning::Channels { .. });
+        let stages = |v: Variant| matches!(v.terms(terms).learning, Learning::Stages { .. });
         let of = |holds: &dyn Fn(Variant) -> bool| -> Vec<Variant> {
             Variant::ALL.into_iter().filter(|v| holds(*v)).collect()
         };
@@ -230,6 +238,7 @@ mod tests {
         assert_eq!(of(&learning), [Variant::P3Adaptive]);
         let rotating = [Variant::P3Tuned, Variant::P3TunedBlocks];
         assert_eq!(of(&tuned), rotating);
+        assert_eq!(of(&stages), [Variant::P3Learned]);
         let cycle = Variant::P3Best.request(&request).transfer.cycle;
         assert_eq!((cycle.payload_bytes, cycle.header_bytes), (121, 4));
     }
