@@ -18,6 +18,10 @@ use thalweg_wire::route::{Channels, TrialRun};
 /// is likely to go.
 const SPEAKERS_COST: u32 = 2 * 20;
 
+/// An arrangement that is thought to bring less, 15 of the 16 of its trial, needs speakers before it is
+/// known better, in 65536ths.
+const POOR: u32 = 62_000;
+
 /// What is known of settings of the channels.
 #[derive(Debug, Clone, Copy)]
 enum Settings {
@@ -173,7 +177,9 @@ impl Speakers {
             if better {
                 said.speakers = self.listener.directive();
             }
-        } else if all.is_known() && Yields::loses(all, missing) > SPEAKERS_COST {
+        } else if (all.is_known() || all.estimate() < POOR)
+            && Yields::loses(all, missing) > SPEAKERS_COST
+        {
             self.listener.forget();
             (self.under, self.count) = (Some(said.setting), Count::default());
             said.next = Stretch::Speakers;

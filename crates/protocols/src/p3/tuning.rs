@@ -18,8 +18,6 @@ use thalweg_wire::route::{Channels, TrialRun};
 pub const MAX_ROTATIONS: usize = 4;
 /// Requests in a row without an answer after which the source looks elsewhere.
 const TRIES: u8 = 6;
-/// The same where all stages have to be found again, one after the other.
-const TRIES_OF_STAGES: u8 = 12;
 /// Packets of a round from which on it says something about its rotation.
 const LEAST: u16 = 16;
 
@@ -277,13 +275,19 @@ impl Tuner {
     }
     /// The source has asked `tries` times in vain.
     pub fn unanswered(&mut self, tries: u8) -> bool {
-        let each = match self.tuning {
-            Tuning::Rotations(_) => TRIES,
-            Tuning::Arrangements(_) => TRIES_OF_STAGES,
-        };
-        let elsewhere = tries % each == 0 && self.settings > 1;
+        let elsewhere = tries % TRIES == 0 && self.settings > 1;
         if elsewhere {
-            self.turn_to(self.other());
+            let returns =
+                matches!(self.tuning, Tuning::Arrangements(_)) && self.before != self.setting;
+            if returns {
+                // Where the last exchange was, and where everyone looks first who hears nothing.
+                self.setting = self.before;
+            } else {
+                self.turn_to(self.other());
+                if matches!(self.tuning, Tuning::Arrangements(_)) {
+                    self.before = self.setting;
+                }
+            }
         }
         elsewhere
     }

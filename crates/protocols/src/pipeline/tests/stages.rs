@@ -136,17 +136,21 @@ fn nacks_are_as_long_as_what_they_tell() {
     let mut first = [3, 70, 71, 300].map(|number| (number, None));
     let (outcome, net) = run(&layout, &object, move |air| {
         if let Some(header) = header(air.mpdu) {
-            let lost = first.iter_mut().find(|(number, _)| *number == header.number);
+            let lost = first
+                .iter_mut()
+                .find(|(number, _)| *number == header.number);
             match header.head.kind {
                 // One of the trial, three of the rest, none: numbers of two bytes.
                 Kind::Nack => {
                     let numbers = [2, 6, 0][usize::from(header.number)];
                     assert_eq!(air_time(air.mpdu.len()), air_time(7 + 5 + 3 + numbers));
                 }
-                Kind::Data if air.to == 9 => {
-                    if lost.is_some_and(|(_, at)| *at.get_or_insert(air.start) == air.start) {
-                        return Fate::Corrupted;
-                    }
+                Kind::Data
+                    if air.to == 9
+                        && lost
+                            .is_some_and(|(_, at)| *at.get_or_insert(air.start) == air.start) =>
+                {
+                    return Fate::Corrupted;
                 }
                 _ => {}
             }
