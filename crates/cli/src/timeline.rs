@@ -113,11 +113,11 @@ fn of_stream(args: &TimelineArgs) -> Result<Timeline, Failure> {
 /// A chain over the network's first nodes.
 fn of_chain(args: &TimelineArgs, forwarding: ForwardingName) -> Result<Timeline, Failure> {
     let board = args.board.as_deref().unwrap_or("telosb-contiki");
-    let bench = Bench {
-        environment: Arc::new(testbed(args, "ring12")?.realise(args.seed)),
-        board: boards::load(board).map_err(Failure::input)?,
-        seed: args.seed,
-    };
+    let testbed = testbed(args, "ring12")?;
+    let site = Arc::new(testbed.realise(args.seed));
+    let loaded = boards::load(board).map_err(Failure::input)?;
+    let bench = Bench::new(&testbed, site, loaded, args.seed)
+        .map_err(|e| Failure::Input(format!("board {board}: {e}")))?;
     let channels = match args.one_channel {
         true => Channels::One,
         false => Channels::PerHop,

@@ -3,6 +3,7 @@
 //! Besides the costs, what follows from them for nodes that take turns: [`Relaying`], in closed form.
 //! Lengths of time are of true time. Does not model costs that vary. Tests: at the end of this file.
 
+use crate::radio::Condition;
 use thalweg_units::Duration;
 use thalweg_wire::phy::{air_time, SYMBOL};
 
@@ -75,8 +76,8 @@ pub struct Costs {
     pub read_byte: Duration,
     /// Operating system: per reception handed to an engine, and per time-out.
     pub os: Duration,
-    /// Reading the first bytes of a reception and deciding, while a transmission is conditional.
-    /// Takes the bus.
+    /// Reading the bytes of a reception that tell whose it is, at most [`Condition::MAX_BYTES`], and
+    /// deciding: for a conditional transmission, or where no more is read. Takes the bus.
     pub condition: Duration,
     /// Changing the channel, besides the turnaround. Takes the bus.
     pub retune: Duration,
@@ -109,6 +110,17 @@ impl Costs {
         atomic: Duration::ZERO,
         switch: Duration::ZERO,
     };
+
+    /// Reading the first `bytes` of a frame of `of` out of the receive buffer, the rest being
+    /// flushed. A few cost no more than a condition's: it is the same reading.
+    pub fn read(&self, bytes: usize, of: usize) -> Duration {
+        let copied = self.read_base + self.read_byte * bytes as u64;
+        match bytes {
+            0 => Duration::ZERO,
+            few if few < of && few <= Condition::MAX_BYTES => copied.min(self.condition),
+            _ => copied,
+        }
+    }
 }
 
 /// How a relay passes packets on.
@@ -267,6 +279,18 @@ mod tests {
         let cit = SERIAL.relaying(125, Passing::Conditional);
         assert_eq!(cit.forth, us(10 + 32 + 52 + 97 + 208));
         assert_eq!(cit.back, copied.back);
+    }
+
+    #[test]
+    fn a_decision_costs_the_same_whoever_makes_it() {
+        let costs = SERIAL.software.costs();
+        assert_eq!(costs.read(6, 125), costs.condition);
+        assert_eq!(costs.read(8, 125), costs.condition);
+        assert_eq!(costs.read(9, 125), us(9 * 28));
+        // A short frame that is read whole is copied.
+        assert_eq!(costs.read(6, 6), us(6 * 28));
+        assert_eq!(costs.read(1, 125), us(28), "no dearer than copying");
+        assert_eq!(costs.read(0, 125), Duration::ZERO);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! symbol is lost anyway). Tests: here, and `tests/modem_facts.rs`.
 
 use crate::chip::Modem;
+use crate::logarithm::Logarithm;
 
 /// Symbol error rate of the O-QPSK modem at the linear ratio `g` (Annex E, equation E.3 before the
 /// factor 8/15 that makes bits of symbols).
@@ -26,6 +27,8 @@ pub fn symbol_error_rate(g: f64) -> f64 {
 
 /// Above this ratio (13 dB) a symbol is never wrong (hazard below 1e-85).
 const NEVER_WRONG: f64 = 20.0;
+/// From this ratio on (7 dB) the hazard of a symbol is below 1e-20.
+const HARMLESS: f64 = 5.0;
 /// Octaves below and above a ratio of one that the table covers: -30 dB to +15 dB.
 const LOWEST_EXPONENT: i32 = -10;
 const OCTAVES: usize = 15;
@@ -83,6 +86,9 @@ impl HazardTable {
     }
 }
 
+/// How much worse than noise of the same power interference is to the O-QPSK modem.
+const LIMITER_LOSS: f64 = 1.78;
+
 /// What the interference power `i` beside a signal `s` does to the O-QPSK modem, as noise power.
 /// Despreading makes noise-like interference harmless to the co-channel rejection of the data
 /// sheet (3 dB); within 2 dB of equality the stronger one captures the limiter, hence the bracket.
@@ -93,7 +99,7 @@ pub fn oqpsk_interference(i: f64, s: f64) -> f64 {
     }
     let ratio = i / s;
     let square = ratio * ratio;
-    1.78 * i * (1.0 + 1.5 * square * square)
+    LIMITER_LOSS * i * (1.0 + 1.5 * square * square)
 }
 
 /// Everything that turns powers into hazards.
@@ -101,6 +107,7 @@ pub fn oqpsk_interference(i: f64, s: f64) -> f64 {
 pub struct Demodulator {
     oqpsk: HazardTable,
     fsk: Decay,
+    logarithm: Logarithm,
 }
 
 /// exp(-x) to 13 digits, from its values at whole 64ths and a series between them: the FSK modem
@@ -136,6 +143,21 @@ impl Decay {
     }
 }
 
+/// What a modem does not feel: see [`Demodulator::harmless`].
+#[derive(Debug, Clone, Copy)]
+pub struct Harmless {
+    of_signal: f64,
+    of_noise: f64,
+}
+
+impl Harmless {
+    /// Interference beside the signal `s` and noise `n`; zero or less where noise alone is a hazard.
+    #[inline]
+    pub fn beside(&self, s: f64, n: f64) -> f64 {
+        s * self.of_signal - n * self.of_noise
+    }
+}
+
 impl Demodulator {
     /// The O-QPSK table.
     pub fn oqpsk(&self) -> &HazardTable {
@@ -154,8 +176,25 @@ impl Demodulator {
             } => s / (n + interference_weight * i),
         }
     }
+    /// Up to which interference the hazard of a symbol is below 1e-20, which no frame is long enough to
+    /// tell from nothing.
+    pub fn harmless(modem: Modem) -> Harmless {
+        let (ratio, weight) = match modem {
+            // So far below the signal, what captures the limiter adds a hundredth.
+            Modem::OQpsk => (HARMLESS, 1.02 * LIMITER_LOSS),
+            Modem::OQpskPlain => (HARMLESS, 1.0),
+            Modem::Fsk {
+                rate_per_bandwidth,
+                interference_weight,
+            } => (2.0 * rate_per_bandwidth * NO_HAZARD, interference_weight),
+        };
+        Harmless {
+            of_signal: 1.0 / (ratio * weight),
+            of_noise: 1.0 / weight,
+        }
+    }
     /// Hazard of one symbol at ratio `g`.
-    #[inline]
+    #[inline(always)]
     pub fn hazard(&self, modem: Modem, g: f64) -> f64 {
         match modem {
             Modem::OQpsk | Modem::OQpskPlain => self.oqpsk.hazard(g),
@@ -164,10 +203,11 @@ impl Demodulator {
             } => {
                 let wrong = 0.5 * self.fsk.exp(g / (2.0 * rate_per_bandwidth));
                 // The series of -ln(1 - p), where that is as good.
-                if wrong < 1e-5 {
-                    wrong * (1.0 + wrong * 0.5 * (1.0 + wrong * (2.0 / 3.0)))
+                if wrong < 1e-3 {
+                    let rest = 1.0 + wrong * 0.75 * (1.0 + wrong * 0.8);
+                    wrong * (1.0 + wrong * 0.5 * (1.0 + wrong * (2.0 / 3.0) * rest))
                 } else {
-                    -libm::log1p(-wrong)
+                    -self.logarithm.ln(1.0 - wrong)
                 }
             }
         }
@@ -210,6 +250,27 @@ mod tests {
             let h = table.hazard(f64::from(i) * 0.006);
             assert!(h <= before);
             before = h;
+        }
+    }
+
+    #[test]
+    fn harmless_interference_is_hardly_a_hazard_and_twice_as_much_is() {
+        let demodulator = Demodulator::default();
+        for modem in [
+            crate::chip::CC1000.modem,
+            crate::chip::CC2420.modem,
+            Modem::OQpskPlain,
+        ] {
+            for s in [3.0, 6.0, 20.0, 25.0, 100.0, 1e4, 1e7] {
+                let hazard =
+                    |i: f64| demodulator.hazard(modem, Demodulator::ratio(modem, s, 1.0, i));
+                let i = Demodulator::harmless(modem).beside(s, 1.0);
+                if i > 0.0 {
+                    assert!(hazard(i) < 1e-20 && hazard(2.0 * i + 1.0) > 1e-18);
+                } else {
+                    assert!(hazard(0.01 * s) > 1e-21);
+                }
+            }
         }
     }
 

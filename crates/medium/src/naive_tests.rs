@@ -539,3 +539,8 @@ proptest! {
         compare(seed, ears, 80);
     }
 }
+
+#[test]
+fn a_burst_that_reaches_into_the_next_block_disturbs_once() {
+    compare(301_858_888_600_208_817, 10, 80);
+}

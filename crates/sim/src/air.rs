@@ -170,7 +170,8 @@ impl World {
             if self.radios[n].mode == Mode::Sleep {
                 self.settle(n);
             }
-            return;
+            // The buffer is free for whoever waits to write it.
+            return self.begin_work(self.node_of(n));
         }
         self.stop_receiving(n);
         let radio = &mut self.radios[n];

@@ -6,7 +6,7 @@
 
 use crate::board::{AckStyle, Bus};
 use crate::queue::Rank;
-use crate::radio::{Excursion, Filling, Mode, Pending};
+use crate::radio::{Excursion, Filling, Mode, Pending, Trigger};
 use crate::software::{Job, Level};
 use crate::timeline::Activity;
 use crate::world::{Telling, What, World};
@@ -84,6 +84,7 @@ impl World {
             channel,
             cca: Cca::Skip,
             filling: Filling::Loaded,
+            trigger: Trigger::Timer,
             frame,
         });
         let node = r as u32;

@@ -6,7 +6,7 @@
 
 use crate::conditional::conditional;
 use crate::queue::Rank;
-use crate::radio::{Excursion, Filling, Mode, Pending};
+use crate::radio::{Excursion, Filling, Mode, Pending, Trigger};
 use crate::software::Deferred;
 use crate::timeline::Activity;
 use crate::world::{What, World};
@@ -241,6 +241,10 @@ impl World {
             // Armed in hardware, which may be early by its own rounding.
             When::AfterRx(_) | When::AfterRxOn { .. } => radio.with_sync_jitter(nominal),
         };
+        let trigger = match when {
+            When::Now => Trigger::Software,
+            When::At(_) | When::AfterRx(_) | When::AfterRxOn { .. } => Trigger::Timer,
+        };
         let strobe = start.saturating_sub(turnaround).max(soonest);
         radio.tokens = radio.tokens.wrapping_add(1);
         let token = radio.tokens;
@@ -257,6 +261,7 @@ impl World {
             channel,
             cca,
             filling,
+            trigger,
             frame,
         });
         let node = n as u32;

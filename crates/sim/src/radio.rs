@@ -7,6 +7,7 @@ use crate::board::Board;
 use crate::clock::Clock;
 use crate::conditional::Waiting;
 use crate::energy::Meter;
+use crate::software::Loading;
 use std::collections::VecDeque;
 use thalweg_engine::{Answering, Cca, OpId};
 use thalweg_medium::random;
@@ -51,7 +52,17 @@ pub(crate) struct Pending {
     pub(crate) channel: Channel,
     pub(crate) cca: Cca,
     pub(crate) filling: Filling,
+    pub(crate) trigger: Trigger,
     pub(crate) frame: FrameBuf,
+}
+
+/// What strobes a pending transmission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trigger {
+    /// Software, which has done so.
+    Software,
+    /// A timer, which can be stopped until then.
+    Timer,
 }
 
 pub(crate) struct Radio {
@@ -165,6 +176,15 @@ impl Radio {
             _ => soonest + self.board.timing.to_receive,
         };
         soonest.max(on + settle)
+    }
+    /// Whether a copy into the transmit buffer must wait: for what is on the air or about to be, and
+    /// for what a timer will send, unless the copy is for
+    /// another transmission, which takes that one's place. Pending acknowledgements need no buffer.
+    pub(crate) fn needs_buffer(&self, loading: Loading) -> bool {
+        let asked_for = self.pending.as_ref().filter(|p| p.id.is_some());
+        let stays =
+            asked_for.is_some_and(|p| p.trigger == Trigger::Software || loading != Loading::Send);
+        stays || self.excursion != Excursion::No
     }
     /// How long it takes to copy `bytes` over the bus.
     pub(crate) fn copy_time(&self, bytes: usize) -> Duration {

@@ -12,6 +12,7 @@
 use crate::background::BackgroundRuns;
 use crate::board::PreCopy;
 use crate::conditional::conditional;
+use crate::operations::Dropped;
 use crate::queue::Rank;
 use crate::radio::{Excursion, Mode};
 use crate::timeline::Activity;
@@ -308,9 +309,7 @@ impl World {
         let read = match (&telling, overflown) {
             (_, true) => Duration::ZERO,
             (Telling::Frame { bytes: 0, .. }, _) => Duration::ZERO,
-            (Telling::Frame { bytes, .. }, _) => {
-                costs.read_base + costs.read_byte * u64::from(*bytes)
-            }
+            (Telling::Frame { bytes: read, .. }, _) => costs.read(usize::from(*read), bytes),
             _ => costs.read_base + costs.read_byte * bytes as u64,
         };
         let pass_up = match telling {
@@ -404,10 +403,11 @@ impl World {
         let Some((radio, job, activity)) = front.map(|w| (w.radio, w.job, w.activity)) else {
             return false;
         };
-        // Until the buffer is free.
-        let sending = self.radios[radio].excursion != Excursion::No;
-        if matches!(job, Job::Loaded(..)) && sending {
-            return false;
+        // Until the buffer is free: what is in it has been sent, or will not be.
+        if let Job::Loaded(loading, _) = job {
+            if self.radios[radio].needs_buffer(loading) {
+                return false;
+            }
         }
         // Until the other radio's frame is over.
         !(activity.takes_bus() && self.is_bus_held(radio))
@@ -440,12 +440,22 @@ impl World {
         };
         work.left += switch;
         let is_read = matches!(work.job, Job::Read { .. });
+        let overwrites = matches!(work.job, Job::Loaded(Loading::Op(_) | Loading::Send, _));
         mcu.begun = mcu.begun.wrapping_add(1);
         let (node, begun) = (n as u32, mcu.begun);
         let since = now;
         mcu.running = Some(Running { work, level, since });
         if is_read {
             self.check_overflow(work.radio);
+        }
+        if overwrites {
+            // What a timer would have sent is gone with it; acknowledgements were not in the buffer.
+            let pending = self.radios[work.radio].pending.as_ref();
+            let gone = pending.is_some_and(|p| p.id.is_some());
+            if gone && self.drop_pending(work.radio) == Dropped::MustSettle {
+                self.settle(work.radio);
+            }
+            self.overwritten(work.radio);
         }
         self.queue
             .push(now + work.left, Rank::Software, What::Work { node, begun });
@@ -567,13 +577,9 @@ impl World {
         match loading {
             Loading::Op(id) => {
                 self.radios[n].slot = Some(frame);
-                self.overwritten(n);
                 self.done(n, self.now, id);
             }
-            Loading::Send => {
-                self.radios[n].slot = Some(frame);
-                self.overwritten(n);
-            }
+            Loading::Send => self.radios[n].slot = Some(frame),
             Loading::Conditional(number) => self.rewritten(n, number, frame),
         }
     }

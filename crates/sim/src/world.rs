@@ -54,6 +54,7 @@ pub(crate) enum Telling {
 }
 
 /// `node` is a node's number in `Timer`, `Work`, `Background` and `Look`, else a radio's (see [`World::new`]).
+#[derive(Clone, Copy)]
 pub(crate) enum What {
     /// A sleeping radio's oscillator starts, for a transmission.
     Wake {

@@ -2,12 +2,15 @@
 
 use super::error::CollectError;
 use super::{index_of, packets_of, Request};
-use crate::testbed::{Physics, Testbed};
+use crate::testbed::{Board, Physics, Testbed};
+use crate::transfer::mean_pause;
+use thalweg_engine::BoardTiming;
 use thalweg_medium::random::stream;
 use thalweg_planner::channels::spread_order;
 use thalweg_planner::closed_forms::Cycle;
 use thalweg_planner::pairs::{best_channels, suggest_pairs, PairRequest};
 use thalweg_planner::{plan, LinkQualities, LinkRule, Plan, PlanError, RouteRequest, Topology};
+use thalweg_sim::boards;
 use thalweg_units::{Channel, ChannelSet, Dbm, NodeId};
 use thalweg_wire::route::MAX_MEMBERS;
 
@@ -30,6 +33,8 @@ pub struct Site {
     channels: Vec<Channel>,
     routing_channel: Channel,
     rule: LinkRule,
+    /// The costs of its board where they are not those of P3's code.
+    timing: Option<BoardTiming>,
     seed: u64,
 }
 
@@ -59,7 +64,12 @@ impl Site {
             ..LinkRule::default()
         };
         let (channels, routing_channel) = choose_channels(&links, &rule, channels);
+        let timing = match testbed.board {
+            Board::TelosBContiki => boards::load(testbed.board.name()).ok().map(|b| b.timing),
+            _ => None,
+        };
         Self {
+            timing,
             testbed,
             links,
             ends,
@@ -144,9 +154,17 @@ impl Site {
         route.max_paths = request.paths.map(usize::from);
         route.hops = request.hops.map(usize::from);
         route.transfer.packets = packets;
+        let payload_bytes = usize::from(request.payload.bytes());
+        let published = route.transfer.cycle;
+        // What copying costs on the boards that transfers run on, and elsewhere P3's own gap.
+        let gap = self.timing.map_or(published.gap, |timing| {
+            let bytes = published.header_bytes + payload_bytes;
+            mean_pause(request.protocol.protocol(), bytes, &timing)
+        });
         route.transfer.cycle = Cycle {
-            payload_bytes: usize::from(request.payload.bytes()),
-            ..route.transfer.cycle
+            payload_bytes,
+            gap,
+            ..published
         };
         route
     }

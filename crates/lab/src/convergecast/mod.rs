@@ -147,7 +147,7 @@ pub enum RunError {
 pub fn stack(board: Board) -> (Contender, csma::Config) {
     match board {
         Board::Mica2 => (Contender::mica2(), csma::Config::MICA2),
-        Board::TelosB => (Contender::tmote(), csma::Config::TINYOS_CC2420),
+        Board::TelosB | Board::TelosBContiki => (Contender::tmote(), csma::Config::TINYOS_CC2420),
         Board::Opal | Board::Nrf52840 => (
             Contender::ieee802154(board.chip()),
             csma::Config::IEEE_802_15_4,

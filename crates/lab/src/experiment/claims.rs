@@ -21,6 +21,9 @@ pub struct Claim {
     pub reference: Option<f64>,
     /// Lowest and highest mean that count as reproduced; one side may be open (`inf`).
     pub band: Option<[f64; 2]>,
+    /// In place of a band: the 95 % interval of the same metric elsewhere, for a paper that finds no
+    /// significant difference.
+    pub interval_of: Option<BTreeMap<String, Value>>,
     /// Where in the paper, and what the definition is.
     #[serde(default)]
     pub source: String,
@@ -113,13 +116,25 @@ impl Claims {
             why: e.to_string().replace('\n', " "),
         })
     }
-    /// `measured`, a result of experiment `id`, beside its claim if it has one.
-    pub fn judge(&self, id: &str, paper: Option<&str>, measured: Measured) -> Judged {
+    /// `measured`, a result of experiment `id`, beside its claim if it has one; `all` are the
+    /// experiment's results.
+    pub fn judge(
+        &self,
+        id: &str,
+        paper: Option<&str>,
+        measured: Measured,
+        all: &[Measured],
+    ) -> Judged {
         let claim = self
             .claims
             .iter()
             .find(|c| c.id == id && c.metric == measured.metric && c.at == measured.at);
-        let band = claim.and_then(|c| c.band);
+        let interval_of = |c: &Claim| {
+            let at = c.interval_of.as_ref()?;
+            let beside = |m: &&Measured| m.metric == c.metric && m.at == *at;
+            all.iter().find(beside)?.ci95
+        };
+        let band = claim.and_then(|c| c.band.or_else(|| interval_of(c)));
         Judged {
             id: id.to_owned(),
             paper: paper.map(str::to_owned),
@@ -162,6 +177,10 @@ mod tests {
                 wanted.sort();
                 assert_eq!(by, wanted, "{} {}", claim.id, claim.metric);
                 assert!(!claim.source.is_empty() && claim.band.is_none_or(|b| b[0] <= b[1]));
+                assert!(claim.band.is_none() || claim.interval_of.is_none());
+                let beside: Option<Vec<&String>> =
+                    (claim.interval_of.as_ref()).map(|at| at.keys().collect());
+                assert!(beside.is_none_or(|beside| beside == by), "{}", claim.id);
             }
         }
         assert!(Claims::of_paper("none").unwrap().claims.is_empty());
@@ -181,12 +200,35 @@ mod tests {
                 n,
                 unit: String::new(),
             };
-            claims.judge("e", None, measured).is_miss()
+            claims.judge("e", None, measured, &[]).is_miss()
         };
         assert!(!judged(3, Some([1.0, 5.0])));
         assert!(judged(3, Some([2.5, 3.5])));
         assert!(judged(10, Some([1.0, 5.0])));
         assert!(judged(1, None));
+    }
+
+    #[test]
+    fn a_value_is_judged_by_the_interval_of_another() {
+        let text = "[[claim]]\nid='e'\nmetric='m'\nat={p='x'}\ninterval_of={p='y'}\nsource='s'";
+        let claims: Claims = toml::from_str(text).unwrap();
+        let measured = |p: &str, value, ci95| Measured {
+            metric: "m".into(),
+            at: [("p".to_owned(), Value::from(p))].into(),
+            value,
+            ci95,
+            ci99: None,
+            n: 15,
+            unit: String::new(),
+        };
+        let all = [measured("y", 3.0, Some([2.0, 4.0]))];
+        let within = |value, all: &[Measured]| {
+            let judged = claims.judge("e", None, measured("x", value, None), all);
+            judged.within
+        };
+        assert_eq!(within(3.9, &all), Some(true));
+        assert_eq!(within(4.1, &all), Some(false));
+        assert_eq!(within(3.9, &[]), None);
     }
 
     #[test]
@@ -204,17 +246,20 @@ mod tests {
             unit: String::new(),
         };
         assert_eq!(
-            claims.judge("e", None, measured("x", 4.0)).within,
+            claims.judge("e", None, measured("x", 4.0), &[]).within,
             Some(true)
         );
         assert_eq!(
-            claims.judge("e", None, measured("x", 3.9)).within,
+            claims.judge("e", None, measured("x", 3.9), &[]).within,
             Some(false)
         );
-        assert_eq!(claims.judge("e", None, measured("y", 3.9)).within, None);
+        assert_eq!(
+            claims.judge("e", None, measured("y", 3.9), &[]).within,
+            None
+        );
         assert_eq!(claims.unanswered("e", &[measured("y", 1.0)]).len(), 1);
         let line =
-            serde_json::to_string(&claims.judge("e", Some("q"), measured("x", 4.5))).unwrap();
+            serde_json::to_string(&claims.judge("e", Some("q"), measured("x", 4.5), &[])).unwrap();
         let expected = concat!(
             r#"{"id":"e","paper":"q","metric":"m","at":{"p":"x"},"value":4.5,"ci95":null,"n":1,"unit":"","#,
             r#""reference":5.0,"band":[4.0,null],"within":true}"#

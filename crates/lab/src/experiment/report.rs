@@ -41,14 +41,13 @@ impl Report {
             .iter()
             .map(|f| (f.name.clone(), f.svg(&rows)))
             .collect();
+        let judge = |m| claims.judge(id, paper, m, &measured);
+        let results = measured.iter().cloned().map(judge).collect();
         Self {
             experiment: experiment.clone(),
             seeds: seeds.to_vec(),
             rows,
-            results: measured
-                .into_iter()
-                .map(|m| claims.judge(id, paper, m))
-                .collect(),
+            results,
             unanswered,
             figures,
         }
@@ -64,7 +63,7 @@ impl Report {
         let silent = self
             .unanswered
             .iter()
-            .filter(|c| c.band.is_some() && c.exception.is_none());
+            .filter(|c| (c.band.is_some() || c.interval_of.is_some()) && c.exception.is_none());
         outside
             .map(|r| format!("{}: {} is outside its band", r.id, r.measured.label()))
             .chain(silent.map(|c| format!("{}: {} was not measured", c.id, c.metric)))

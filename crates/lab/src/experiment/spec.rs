@@ -286,6 +286,7 @@ const BUILT_IN: &[(&str, &str)] = built_in![
     "fusion/loss.toml",
     "fusion/stata45.toml",
     "fusion/beyond.toml",
+    "fusion/highwater.toml",
     "fusion/uneven.toml",
     "fusion/sinks.toml",
     "fusion/lpl.toml",

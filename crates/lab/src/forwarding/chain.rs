@@ -1,5 +1,6 @@
 //! A chain: nodes in the order of the hops, their channels, boards and forwarding; one run of it.
 
+use crate::testbed::Testbed;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -7,9 +8,7 @@ use thalweg_engine::Cca;
 use thalweg_medium::chip::Phy;
 use thalweg_medium::Environment;
 use thalweg_planner::closed_forms::{multi_channel_bound, single_channel_bound, single_hop_bound};
-use thalweg_protocols::forward::{
-    Command, Config, Event, Exits, Forwarder, Forwarding, Origin, Role,
-};
+use thalweg_protocols::forward::{Command, Config, Event, Exits, Forwarder, Forwarding, Role};
 use thalweg_protocols::object::NoObject;
 use thalweg_sim::{Board, Network, NetworkError, SimError};
 use thalweg_units::{BitRate, Channel, Duration, NodeId, SimTime};
@@ -97,6 +96,54 @@ pub struct Bench {
     pub board: Board,
     /// Draws clocks and jitter.
     pub seed: u64,
+}
+
+/// Nodes cannot have such boards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum UnfitBoard {
+    /// The chains' channels are not its radio's.
+    #[error("its {0} has no channels of 2.4 GHz")]
+    Band(&'static str),
+    /// The site's links are those of another radio.
+    #[error("it has an {board}, the testbed's links were measured with a {testbed}")]
+    Chip {
+        /// The board's radio.
+        board: &'static str,
+        /// The testbed's.
+        testbed: &'static str,
+    },
+}
+
+impl Bench {
+    /// `board`, of which the first radio forwards, at every node of `testbed`; `site` is the testbed as
+    /// `seed` draws it, and is drawn again for another radio than the testbed's own.
+    ///
+    /// # Errors
+    /// [`UnfitBoard`].
+    pub fn new(
+        testbed: &Testbed,
+        site: Arc<Environment>,
+        board: Board,
+        seed: u64,
+    ) -> Result<Self, UnfitBoard> {
+        let board = board.with_one_radio();
+        let (chip, known) = (board.chip, testbed.board.chip());
+        if !chip.has_channel(Channel::LAST) {
+            return Err(UnfitBoard::Band(chip.name));
+        }
+        let environment = match chip == known {
+            true => site,
+            false => Arc::new(testbed.realise_with(chip, seed).ok_or(UnfitBoard::Chip {
+                board: chip.name,
+                testbed: known.name,
+            })?),
+        };
+        Ok(Self {
+            environment,
+            board,
+            seed,
+        })
+    }
 }
 
 /// A route, or two between the same ends that take packets by turns.
@@ -271,10 +318,6 @@ impl Chain {
         Some(Config {
             role: if relay { Role::Relay } else { Role::End },
             previous,
-            origin: match self.one_channel() {
-                true => Origin::Header,
-                false => Origin::Channel,
-            },
             listen: listen.unwrap_or(first),
             exits: match exits[..] {
                 [even, odd] => Exits::Two(even, odd),
@@ -288,8 +331,9 @@ impl Chain {
         })
     }
 
-    /// Sends `packets` at one each `interval`; breaks off at the first that is lost. More follow
-    /// than are counted, because each packet pushes the one before it on.
+    /// Sends `packets` at one each `interval`; breaks off at the first that is lost. Where each packet
+    /// pushes the one before it on, as many follow as relays hold; nowhere else, since what is
+    /// sent again and again has no number, and a follower would stand in for a packet that was lost.
     ///
     /// # Errors
     /// [`ChainError`].
@@ -300,7 +344,11 @@ impl Chain {
         packets: u16,
     ) -> Result<Trial, ChainError> {
         let mut net = self.open(bench, interval)?;
-        let followers = (self.hops() * self.routes.len()) as u16;
+        let held = (self.hops() * self.routes.len()) as u16;
+        let followers = match self.forwarding {
+            ForwardingName::Conditional => held,
+            ForwardingName::Copying | ForwardingName::Resending => 0,
+        };
         net.command(
             self.source(),
             Command::Send {
@@ -316,7 +364,7 @@ impl Chain {
         let counted = self.forwarding == ForwardingName::Resending;
         let sink = self.sink();
         // A packet that takes longer than this for a hop is not coming.
-        let patience = interval * (8 + 2 * u64::from(followers)) + Duration::from_millis(500);
+        let patience = interval * (8 + 2 * u64::from(held)) + Duration::from_millis(500);
         while received < u32::from(packets) && whole {
             let (before, deadline) = (received, net.now() + patience);
             net.run_until(deadline, |at, n, event| {

@@ -13,7 +13,7 @@ mod search;
 mod tests;
 mod timeline;
 
-pub use chain::{Bench, Chain, ChainError, Channels, ForwardingName, Nodes, Trial};
+pub use chain::{Bench, Chain, ChainError, Channels, ForwardingName, Nodes, Trial, UnfitBoard};
 pub use pipeline::{Pipe, PipeObserver, PipeTrial};
 pub use timeline::{timelines_svg, Bar, SpanLog, Timeline};
 

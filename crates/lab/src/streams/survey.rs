@@ -16,8 +16,7 @@ use thalweg_planner::streams::{Radio, Radios, StreamRequest};
 use thalweg_planner::LinkQualities;
 use thalweg_protocols::fastforward::Config as FastForwardConfig;
 use thalweg_protocols::floodnet;
-use thalweg_protocols::glossy::flood_time;
-use thalweg_units::{Channel, Channel900, ChannelSet, Db, Dbm, Duration, Tuning};
+use thalweg_units::{Channel, Channel900, ChannelSet, Db, Dbm, Tuning};
 
 /// Links of both bands, as measured.
 #[derive(Debug, Clone)]
@@ -55,8 +54,6 @@ pub type SurveyObserver<'a> = &'a mut dyn FnMut(&str, Step) -> ControlFlow<()>;
 /// Where ten beacons cannot tell a good link from a fair one, its level does: what lies nearer to the floor
 /// than this counts by as much less (P3's margin, as in [`thalweg_planner::LinkRule`]).
 const MARGIN: Db = Db(6.0);
-/// The longest frame of an announcement or a schedule's request.
-const CONTROL_BYTES: usize = 40;
 
 impl DualLinks {
     /// Has the nodes of `ground` measure the links on the channels that streams over `radios` may have, and
@@ -172,9 +169,7 @@ fn one_band(
     // Floods go over the last channel that is measured.
     let flooding = channels.iter().last().unwrap_or(Channel::LAST);
     config.glossy.channel = flooding;
-    // Relays of this board need longer than the 10 ms that P3 assumes for a flood's slot.
-    let slot = flood_time(CONTROL_BYTES, config.reach, config.n_tx, &board.timing);
-    config.control = Duration::from_millis(slot.as_micros().div_ceil(1000));
+    let config = config.on(&board.timing);
     let floor = board.chip.noise_floor;
     let seed = derive(ground.seed, purpose, &[]);
     let mut session = Session::open_on(&ground.testbed, Arc::new(site), board, config, seed)?;

@@ -136,6 +136,8 @@ pub enum Board {
     /// TelosB or Tmote Sky: CC2420.
     #[default]
     TelosB,
+    /// The same with an operating system's driver, which does one thing at a time (CIT's Contiki).
+    TelosBContiki,
     /// Mica2: CC1000.
     Mica2,
     /// Opal: AT86RF231, and AT86RF212 as its second radio ([`Testbed::realise_dual`]).
@@ -146,18 +148,24 @@ pub enum Board {
 
 impl Board {
     /// What errors say about a board's name.
-    const NAMES_EXPECTED: &'static str = "one of telosb, mica2, opal, nrf52840";
+    const NAMES_EXPECTED: &'static str = "one of telosb, telosb-contiki, mica2, opal, nrf52840";
 
     /// The board called `name` in testbed files.
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::TelosB, Self::Mica2, Self::Opal, Self::Nrf52840]
-            .into_iter()
-            .find(|board| board.name() == name)
+        let all = [
+            Self::TelosB,
+            Self::TelosBContiki,
+            Self::Mica2,
+            Self::Opal,
+            Self::Nrf52840,
+        ];
+        all.into_iter().find(|board| board.name() == name)
     }
     /// Its name in testbed files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::TelosB => "telosb",
+            Self::TelosBContiki => "telosb-contiki",
             Self::Mica2 => "mica2",
             Self::Opal => "opal",
             Self::Nrf52840 => "nrf52840",
@@ -166,7 +174,7 @@ impl Board {
     /// Its radio chip.
     pub const fn chip(self) -> &'static Chip {
         match self {
-            Self::TelosB => &CC2420,
+            Self::TelosB | Self::TelosBContiki => &CC2420,
             Self::Mica2 => &CC1000,
             Self::Opal => &AT86RF231,
             Self::Nrf52840 => &NRF52840,

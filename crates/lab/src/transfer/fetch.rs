@@ -6,6 +6,7 @@ use super::object::digest;
 use super::report::Outcome;
 use super::session::{Observer, Session, SessionError, Step};
 use std::ops::ControlFlow::{Break, Continue};
+use thalweg_engine::{BoardTiming, Passing};
 use thalweg_planner::closed_forms::Cycle;
 use thalweg_planner::{Group as PlanGroup, Plan};
 use thalweg_protocols::mote;
@@ -44,6 +45,21 @@ impl Protocol {
             Self::Cit => "cit",
         }
     }
+}
+
+/// Between two frames of a relay that receives and sends by turns, on average, where frames have
+/// `mpdu_bytes`: half of what `protocol`'s period is longer than two frames on the air.
+pub(crate) fn mean_pause(protocol: Protocol, mpdu_bytes: usize, timing: &BoardTiming) -> Duration {
+    let passing = match protocol {
+        // Slots that are alike.
+        Protocol::P3 | Protocol::PipHopping => {
+            return timing.relaying(mpdu_bytes, Passing::Copied).forth
+        }
+        Protocol::Pip => Passing::Copied,
+        Protocol::PipCit | Protocol::Cit => Passing::Conditional,
+    };
+    let pauses = timing.relaying(mpdu_bytes, passing);
+    Duration::from_nanos((pauses.forth + pauses.back).as_nanos() / 2)
 }
 
 /// Terms of a transfer besides its route.
@@ -180,11 +196,16 @@ impl Session {
         Ok(self.outcome(plan, protocol, &active, terms, &log))
     }
 
+    /// What a node could send at best.
     fn cycle(&self, terms: &Terms) -> Cycle {
+        let (payload_bytes, header_bytes) = (terms.payload.bytes(), terms.format.header_bytes());
+        let payload_bytes = usize::from(payload_bytes);
+        let timing = &self.board.timing;
+        let pauses = timing.relaying(header_bytes + payload_bytes, Passing::Copied);
         Cycle {
-            payload_bytes: usize::from(terms.payload.bytes()),
-            header_bytes: terms.format.header_bytes(),
-            gap: self.board.timing.relay_gap(),
+            payload_bytes,
+            header_bytes,
+            gap: pauses.alone.min(pauses.forth),
         }
     }
 

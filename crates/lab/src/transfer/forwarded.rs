@@ -13,12 +13,10 @@ use super::session::{Observer, Session, SessionError, Step};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow::{Break, Continue};
 use std::sync::{Arc, Mutex, PoisonError};
-use thalweg_engine::Cca;
+use thalweg_engine::{Cca, Passing};
 use thalweg_medium::random::derive;
 use thalweg_planner::Plan;
-use thalweg_protocols::forward::{
-    Command, Config, Event, Exits, Forwarder, Forwarding, Origin, Role,
-};
+use thalweg_protocols::forward::{Command, Config, Event, Exits, Forwarder, Forwarding, Role};
 use thalweg_protocols::object::{NoObject, ObjectInfo, ObjectStore};
 use thalweg_sim::{AirHook, Capture, CaptureError, Captured, Network, SimError, SpanHook};
 use thalweg_units::{BitRate, Channel, Duration, NodeId, SimTime};
@@ -58,6 +56,8 @@ struct Path<'a> {
     nodes: &'a [usize],
     channels: &'a [Channel],
     ids: &'a [NodeId],
+    /// Between packets down and back, and now.
+    intervals: [Duration; 2],
     interval: Duration,
     turns: Option<TurnHook>,
     round: u32,
@@ -70,6 +70,16 @@ pub(crate) enum Way {
     Down,
     /// Reports, to the source.
     Back,
+}
+
+impl Way {
+    /// How relays pass packets on.
+    const fn passing(self) -> Passing {
+        match self {
+            Self::Down => Passing::Conditional,
+            Self::Back => Passing::Copied,
+        }
+    }
 }
 
 /// Told which way packets begin to go, in which round (from 1), and at what interval.
@@ -119,6 +129,7 @@ impl Path<'_> {
     /// All nodes take their part.
     fn join(&mut self, way: Way) -> Result<(), SessionError> {
         let hops = self.channels.len();
+        self.interval = self.intervals[way as usize];
         for (place, node) in self.nodes.iter().enumerate() {
             // The channels of the hops on either side, in the direction of the packets.
             let before = place
@@ -142,12 +153,11 @@ impl Path<'_> {
                     false => Role::End,
                 },
                 previous: [from.map(|(_, node)| self.ids[node]), None],
-                origin: Origin::Header,
                 listen: from.map_or(any, |(channel, _)| channel),
                 exits: Exits::One(to.map_or(any, |(channel, _)| channel)),
-                forwarding: match way {
-                    Way::Down => Forwarding::Conditional,
-                    Way::Back => Forwarding::Copying,
+                forwarding: match way.passing() {
+                    Passing::Conditional => Forwarding::Conditional,
+                    Passing::Copied => Forwarding::Copying,
                 },
                 cca: Cca::Skip,
                 hold: self.interval * (6 + 2 * stage as u64),
@@ -250,7 +260,11 @@ impl Session {
         let run = derive(seed, "forwarding", &[u64::from(self.transfers)]);
         let environment = self.net.environment().clone();
         let boards = [self.board.clone()];
-        let frame = self.board.chip.phy.air_time(size + HEADER_BYTES);
+        let timing = self.board.timing;
+        let period = |way: Way| {
+            let relaying = timing.relaying(size + HEADER_BYTES, way.passing());
+            relaying.period(size + HEADER_BYTES)
+        };
         // The path's channels end where the plan's do.
         let skipped = plan.channels.len().saturating_sub(hops);
         let mut path = Path {
@@ -258,7 +272,8 @@ impl Session {
             nodes,
             channels: &plan.channels[skipped..],
             ids: &ids,
-            interval: (frame + self.board.timing.relay_gap()) * 2,
+            intervals: [period(Way::Down), period(Way::Back)],
+            interval: period(Way::Down),
             turns: None,
             round: 0,
         };
@@ -347,7 +362,7 @@ impl Session {
             verified,
             goodput_kbps: goodput.kbps(),
             utilisation: goodput.bps()
-                / BitRate::of_bytes(2 * (size + HEADER_BYTES) as u64, path.interval).bps(),
+                / BitRate::of_bytes(2 * (size + HEADER_BYTES) as u64, path.intervals[0]).bps(),
             rounds,
             first_round_reliability: first_round.map(|n| f64::from(n) / f64::from(packets.max(1))),
             retransmitted: Some(1.0 - f64::from(packets) / sent.max(1) as f64),

@@ -9,6 +9,7 @@ mod report;
 mod session;
 mod survey;
 
+pub(crate) use fetch::mean_pause;
 pub use fetch::{Protocol, Terms};
 pub(crate) use forwarded::{Onlooker, Way};
 pub use object::{digest, Memory};

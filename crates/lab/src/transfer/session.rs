@@ -6,7 +6,7 @@
 //! Tests: `crates/lab/tests/robustness/`.
 
 use super::object::Memory;
-use crate::testbed::Testbed;
+use crate::testbed::{Board as BoardKind, Testbed};
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 use thalweg_medium::Environment;
@@ -62,8 +62,8 @@ pub enum SessionError {
         /// How many it has.
         nodes: usize,
     },
-    /// Boards of another kind are not simulated yet.
-    #[error("board {0}: transfers run on telosb boards")]
+    /// Nodes of another kind have no engine that does all of it.
+    #[error("board {0}: P3, PIP and CIT fetch over one CC2420 radio (boards telosb and telosb-contiki); the Opal's two radios carry streams (--protocol fastforward, p3-dual)")]
     Board(&'static str),
     /// The route does not fit into what a wake-up message can say.
     #[error("a route of {hops} hops and {relays} relays does not fit a wake-up message")]
@@ -128,16 +128,19 @@ impl Session {
         if nodes > MAX_NODES {
             return Err(SessionError::TooManyNodes { nodes });
         }
+        let name = testbed.board.name();
         let board = match testbed.board {
-            crate::testbed::Board::TelosB => boards::telosb(),
-            other => return Err(SessionError::Board(other.name())),
+            BoardKind::TelosB | BoardKind::TelosBContiki => {
+                boards::load(name).map_err(|_| SessionError::Board(name))?
+            }
+            _ => return Err(SessionError::Board(name)),
         };
-        let config = floodnet::Config::default();
+        let config = floodnet::Config::default().on(&board.timing);
         Self::open_on(testbed, environment, board, config, seed)
     }
 
     /// The same on `board`, which has one radio, with floods as `config` has them. Transfers run on
-    /// telosb boards; any board's radio can survey its links.
+    /// boards with a CC2420; any board's radio can survey its links.
     pub(crate) fn open_on(
         testbed: &Testbed,
         environment: Arc<Environment>,

@@ -9,6 +9,7 @@ use thalweg_protocols::floodnet;
 use thalweg_protocols::linkprobe::{Measure, NodeList};
 use thalweg_protocols::mote;
 use thalweg_units::{ChannelSet, Duration, NodeId};
+use thalweg_wire::phy;
 
 /// How links are measured (P3, equation 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +18,7 @@ pub struct Survey {
     pub channels: ChannelSet,
     /// Beacons of each node on each channel, N_b.
     pub beacons: u8,
-    /// Between beacons, IPI.
+    /// Between beacons, IPI; longer on boards that need longer to write and read one.
     pub interval: Duration,
 }
 
@@ -57,6 +58,9 @@ impl Session {
         observer: Observer<'_>,
     ) -> Result<Surveyed, SessionError> {
         let ids = self.ids.clone();
+        let timing = &self.board.timing;
+        let interval = floodnet::beacon_interval(survey.interval, phy::MAX_MPDU, timing);
+        let survey = Survey { interval, ..survey };
         let nodes = NodeList::of(ids.iter().copied())
             .map_err(|why| SessionError::Refused(why.to_string()))?;
         let measure = Measure::new(

@@ -2,8 +2,6 @@
 //! guess (Fusion, section 3.2), a simulation knows.
 
 use super::{milliwatts, Ether, Grains, Lock};
-use crate::modem::Demodulator;
-use crate::EarId;
 
 /// Why a frame was lost at the ear that it was meant for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -70,19 +68,16 @@ impl Ether {
         }
     }
 
-    /// Settles ear `e` up to `now` for what the strongest other sender would have done alone.
-    pub(super) fn blame(&mut self, now: u64, e: usize) {
-        let Some(ear) = self.ears.get_mut(e) else {
+    /// Adds what the strongest other sender would have done alone, in `length` nanoseconds, to the
+    /// frame that ear `e` receives.
+    pub(super) fn blame(&mut self, length: u64, e: usize) {
+        let (Some(ear), Some(tally)) = (self.ears.get_mut(e), self.tallies.get(e)) else {
             return;
         };
-        let Some(lock) = &mut ear.lock else { return };
-        let length = (now - lock.since) as f64 * self.symbols_per_ns;
-        lock.since = now;
+        let Some(lock) = &ear.lock else { return };
         let others = ear.near.iter().filter(|(tx, _)| *tx != lock.tx);
         if let Some(&(tx, level)) = others.max_by_key(|(_, level)| *level) {
-            let signal = milliwatts(lock.power);
-            let ratio = Demodulator::ratio(self.modem, signal, ear.noise, milliwatts(level));
-            let alone = self.demodulator.hazard(self.modem, ratio) * length;
+            let alone = (self.tallies).hazard(e, tally.power, milliwatts(level), length);
             let by = self.frames.get(tx as usize).map_or(0, |frame| frame.from);
             ear.blame.add(by, alone);
         }
@@ -116,7 +111,7 @@ impl Ether {
     pub(super) fn collision(&self, a: u32, b: u32) -> Loss {
         let threshold = self.reach.chip.cca_threshold;
         let senses = |from: u32, to: u32| {
-            let gain = self.reach.gain(EarId(from), EarId(to));
+            let gain = self.reach.gain_between(from, to);
             gain.is_some_and(|gain| gain.0 + self.nominal_power >= threshold.0)
         };
         if senses(a, b) || senses(b, a) {
@@ -132,14 +127,13 @@ impl Ether {
             return Loss::WeakLink;
         };
         let signal = milliwatts(level);
-        if signal <= self.lock_factor * ear.noise {
+        let noise = self.tallies.noise_of(e);
+        if signal <= self.lock_factor * noise {
             return Loss::WeakLink;
         }
         let others = ear.near.iter().filter(|(other, _)| *other != tx);
         match others.max_by_key(|(_, level)| *level) {
-            Some(&(other, power))
-                if signal <= self.lock_factor * (ear.noise + milliwatts(power)) =>
-            {
+            Some(&(other, power)) if signal <= self.lock_factor * (noise + milliwatts(power)) => {
                 let by = self.frames.get(other as usize).map_or(0, |f| f.from);
                 self.collision(frame.from, by)
             }
@@ -148,21 +142,18 @@ impl Ether {
     }
 
     /// Why a frame of `from` that ear `e` was synchronised on to the end is corrupt.
-    pub(super) fn why_corrupt(&self, e: usize, from: u32, lock: Lock) -> Loss {
+    pub(super) fn why_corrupt(&self, e: usize, from: u32, level: Grains, lock: Lock) -> Loss {
         let (Some(ear), Some(frame)) = (self.ears.get(e), self.frames.get(lock.tx as usize)) else {
             return Loss::WeakLink;
         };
-        let modem = self.reach.chip.modem;
-        let ratio = Demodulator::ratio(modem, milliwatts(lock.power), ear.noise, 0.0);
         let phy = &self.reach.chip.phy;
         let sync = phy.symbol.as_nanos() * u64::from(phy.sync_symbols);
         let begin = frame.preamble_end.saturating_sub(sync).max(frame.start);
-        let length = frame.end.saturating_sub(begin) as f64;
-        let symbols = length * self.symbols_per_ns;
-        let alone = self.demodulator.hazard(modem, ratio) * symbols;
-        if !lock.stands(alone) {
+        let length = frame.end.saturating_sub(begin);
+        let alone = self.tallies.hazard(e, level, 0.0, length);
+        if !lock.stands(alone, &self.logarithm) {
             Loss::WeakLink
-        } else if !lock.stands(ear.blame.hazard + alone) {
+        } else if !lock.stands(ear.blame.hazard + alone, &self.logarithm) {
             self.collision(from, ear.blame.by)
         } else {
             Loss::NoiseFloor

@@ -8,30 +8,22 @@
 
 mod loss;
 mod reach;
+mod tally;
 #[cfg(test)]
 mod tests;
 
 pub use loss::Loss;
 pub use reach::Reach;
 
-use crate::chip::Modem;
-use crate::modem::Demodulator;
+use crate::logarithm::Logarithm;
 use crate::random::{derive, mix, nth, open_unit};
 use crate::variation::Factors;
 use crate::EarId;
 use loss::Blame;
+use reach::Path;
+use std::sync::Arc;
+use tally::{grains, milliwatts, Admission, Grains, Tallies};
 use thalweg_units::{Dbm, Duration, MilliWatts, SimTime};
-
-/// Power in units of 1e-18 mW: what is added up at an ear. 18 mW is the most that fits.
-type Grains = u64;
-const GRAINS_PER_MW: f64 = 1e18;
-
-fn grains(mw: f64) -> Grains {
-    (mw * GRAINS_PER_MW + 0.5) as Grains
-}
-fn milliwatts(power: Grains) -> f64 {
-    power as f64 * (1.0 / GRAINS_PER_MW)
-}
 
 /// Names a frame while it is on the air.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,39 +71,32 @@ enum Receiver {
     On,
 }
 
-/// A reception in progress.
+/// A reception in progress. What it suffers is in the ear's tally.
 #[derive(Debug, Clone, Copy)]
 struct Lock {
     tx: u32,
-    power: Grains,
     /// When it began.
     from: u64,
-    /// From when on symbols must be right: hazard is summed up to `since`.
-    since: u64,
-    /// The end of the header: until then the frame holds the receiver only if it is right.
-    header_end: u64,
-    hazard: f64,
-    header_hazard: f64,
-    /// Whether the frame is meant for this ear, so that its loss is to be explained.
-    wanted: bool,
-    /// The random word that decides how much hazard the frame stands.
-    word: u64,
+    /// Decides how much hazard the frame stands: uniform in (0, 1).
+    draw: f64,
 }
 
 impl Lock {
     /// Whether the frame is right after so much hazard: an exponential draw is above it.
-    fn stands(&self, hazard: f64) -> bool {
-        let u = open_unit(self.word);
-        // 1 - h <= exp(-h) <= 1 / (1 + h): spares most receptions the logarithm.
-        u <= 1.0 - hazard || (u * (1.0 + hazard) < 1.0 && hazard < -libm::log(u))
+    fn stands(&self, hazard: f64, logarithm: &Logarithm) -> bool {
+        // 1 - u <= -ln u: spares most receptions the logarithm.
+        hazard < 1.0 - self.draw || hazard < -logarithm.ln(self.draw)
+    }
+    /// Hazard that no frame of this draw stands: -ln u < 1 / u.
+    fn fatal(&self) -> f64 {
+        1.0 / self.draw
     }
 }
 
 #[derive(Debug)]
 struct Ear {
-    /// All that it hears, its own frame not among it.
-    total: Grains,
-    noise: f64,
+    /// What energy detection sees of noise, milliwatts.
+    thermal: f64,
     receiver: Receiver,
     lock: Option<Lock>,
     blame: Blame,
@@ -129,10 +114,8 @@ struct Frame {
     /// When its preamble ends.
     preamble_end: u64,
     end: u64,
-    /// Every ear in reach and the power there, in the order of the row.
-    signals: Vec<(u32, Grains)>,
-    /// How many of them could receive it.
-    near: usize,
+    /// The power at every ear in reach, in the order of the row.
+    levels: Vec<Grains>,
     loss: Option<Loss>,
 }
 
@@ -147,8 +130,9 @@ impl Frame {
 /// The state of the air.
 #[derive(Debug)]
 pub struct Ether {
-    reach: Reach,
-    demodulator: Demodulator,
+    reach: Arc<Reach>,
+    tallies: Tallies,
+    logarithm: Logarithm,
     factors: Factors,
     varies: bool,
     key: u64,
@@ -158,8 +142,6 @@ pub struct Ether {
     count: u64,
     lock_factor: f64,
     steal: f64,
-    symbols_per_ns: f64,
-    modem: Modem,
     /// Of the frame sent last, in dBm: all nodes of a network send alike.
     nominal_power: f64,
 }
@@ -168,20 +150,23 @@ impl Ether {
     /// The silent air of a run; all receivers are off. Draws depend on (seed, frame, ear) only.
     pub fn new(reach: Reach, seed: u64) -> Self {
         let chip = reach.chip;
+        let loss = chip.demodulator_loss.factor();
         let ears = reach
             .noise
             .iter()
             .map(|noise| Ear {
-                total: 0,
-                noise: f64::from(*noise),
+                thermal: f64::from(*noise) / loss,
                 receiver: Receiver::Off,
                 lock: None,
                 blame: Blame::default(),
                 near: Vec::new(),
             })
             .collect();
+        let noise = reach.noise.iter().map(|noise| f64::from(*noise)).collect();
+        let symbols_per_ns = 1.0 / chip.phy.symbol.as_nanos() as f64;
         Self {
-            demodulator: Demodulator::default(),
+            tallies: Tallies::new(noise, chip.modem, symbols_per_ns),
+            logarithm: Logarithm::default(),
             factors: Factors::new(reach.packet_variation),
             varies: reach.packet_variation.0 > 0.0,
             key: derive(seed, "ether", &[]),
@@ -191,10 +176,8 @@ impl Ether {
             count: 0,
             lock_factor: chip.lock_sinr.factor(),
             steal: chip.steal.factor(),
-            symbols_per_ns: 1.0 / chip.phy.symbol.as_nanos() as f64,
-            modem: chip.modem,
             nominal_power: 0.0,
-            reach,
+            reach: Arc::new(reach),
         }
     }
 
@@ -209,23 +192,22 @@ impl Ether {
 
     /// Power at `ear` as energy detection sees it: what it hears and thermal noise.
     pub fn sensed(&self, ear: EarId) -> MilliWatts {
-        let thermal = self.reach.chip.demodulator_loss.factor();
-        self.ears
-            .get(ear.0 as usize)
-            .map_or(MilliWatts::ZERO, |ear| {
-                MilliWatts(milliwatts(ear.total) + ear.noise / thermal)
-            })
+        let e = self.place(ear);
+        match (self.tallies.get(e), self.ears.get(e)) {
+            (Some(tally), Some(ear)) => MilliWatts(milliwatts(tally.total) + ear.thermal),
+            _ => MilliWatts::ZERO,
+        }
     }
     /// Since when `ear` is synchronised on a frame; none where it is not.
     pub fn receiving_since(&self, ear: EarId) -> Option<SimTime> {
-        let lock = self.ears.get(ear.0 as usize)?.lock.as_ref()?;
+        let lock = self.ears.get(self.place(ear))?.lock.as_ref()?;
         Some(SimTime::from_nanos(lock.from))
     }
 
     /// The receiver of `ear` is on from `at` on. It synchronises on the strongest frame of whose
     /// preamble enough is still to come.
     pub fn listen(&mut self, at: SimTime, ear: EarId) {
-        let e = ear.0 as usize;
+        let e = self.place(ear);
         let Some(state) = self.ears.get_mut(e) else {
             return;
         };
@@ -238,10 +220,11 @@ impl Ether {
 
     /// The receiver of `ear` is off from now on; a reception in progress is dropped.
     pub fn deafen(&mut self, ear: EarId) {
-        let e = ear.0 as usize;
+        let e = self.place(ear);
         if let Some(state) = self.ears.get_mut(e) {
             state.receiver = Receiver::Off;
             if let Some(lock) = state.lock.take() {
+                self.tallies.dismiss(e);
                 self.explain(lock.tx, e, Loss::Deaf);
             }
         }
@@ -254,48 +237,66 @@ impl Ether {
         let now = at.as_nanos();
         let tx = self.enter(now, sending);
         self.nominal_power = sending.power.0;
-        let reach = &self.reach;
         let Some(frame) = self.frames.get_mut(tx as usize) else {
             return OnAir(tx);
         };
-        let mut signals = core::mem::take(&mut frame.signals);
-        signals.clear();
-        let (near, far) = reach.row(sending.from.0 as usize);
-        frame.near = near.len();
+        let mut levels = core::mem::take(&mut frame.levels);
+        levels.clear();
+        let reach = Arc::clone(&self.reach);
+        let (near, far) = reach.row(frame.from as usize);
+        let to = frame.to;
         let power = sending.power.milliwatts().0;
         let key = nth(self.key, frame.number);
-        for path in near.iter().chain(far) {
-            let mut level = f64::from(path.gain) * power;
-            if self.varies {
-                level *= f64::from(self.factors.pick(nth(key, u64::from(path.to))));
-            }
-            signals.push((path.to, grains(level)));
-        }
-        let (near, far) = signals.split_at(near.len());
-        for &(e, level) in near {
-            let place = e as usize;
-            self.settle(now, place);
-            let Some(ear) = self.ears.get_mut(place) else {
+        for path in near {
+            let (e, level) = (path.to as usize, self.level(path, power, key));
+            levels.push(level);
+            self.shift(now, e, level);
+            let Some(ear) = self.ears.get_mut(e) else {
                 continue;
             };
-            ear.total += level;
             ear.near.push((tx, level));
             if ear.receiver == Receiver::On {
-                self.arrive(now, place, tx, level);
-            } else if sending.to == Some(EarId(e)) {
-                self.explain(tx, place, Loss::Deaf);
+                self.arrive(now, e, tx, level);
+            } else if to == Some(path.to) {
+                self.explain(tx, e, Loss::Deaf);
             }
         }
-        for &(e, level) in far {
-            self.settle(now, e as usize);
-            if let Some(ear) = self.ears.get_mut(e as usize) {
-                ear.total += level;
-            }
+        for path in far {
+            let level = self.level(path, power, key);
+            levels.push(level);
+            self.shift(now, path.to as usize, level);
         }
         if let Some(frame) = self.frames.get_mut(tx as usize) {
-            frame.signals = signals;
+            frame.levels = levels;
         }
         OnAir(tx)
+    }
+
+    /// Where `ear` is kept.
+    #[inline]
+    fn place(&self, ear: EarId) -> usize {
+        self.reach.order.place(ear) as usize
+    }
+
+    /// What a frame whose draws have `key` brings over `path`.
+    #[inline]
+    fn level(&self, path: &Path, power: f64, key: u64) -> Grains {
+        let mut level = f64::from(path.gain) * power;
+        if self.varies {
+            level *= f64::from(
+                self.factors
+                    .pick(nth(key, u64::from(self.reach.order.ear(path.to).0))),
+            );
+        }
+        grains(level)
+    }
+
+    /// The power at ear `e` changes by `by`.
+    #[inline]
+    fn shift(&mut self, now: u64, e: usize, by: Grains) {
+        if let Some(length) = self.tallies.shift(now, e, by) {
+            self.blame(length, e);
+        }
     }
 
     /// The last symbol of a frame: pushes what every ear got that is still synchronised on it, and
@@ -304,41 +305,43 @@ impl Ether {
         let now = at.as_nanos();
         let tx = frame.0;
         let frame = self.frames.get_mut(tx as usize)?;
-        let signals = core::mem::take(&mut frame.signals);
-        let (from, to, near) = (frame.from, frame.to, frame.near);
+        let levels = core::mem::take(&mut frame.levels);
+        let (from, to) = (frame.from, frame.to);
         let mut got_it = false;
-        let (near, far) = signals.split_at(near.min(signals.len()));
-        for &(e, level) in far {
-            self.settle(now, e as usize);
-            if let Some(ear) = self.ears.get_mut(e as usize) {
-                ear.total -= level;
-            }
+        let reach = Arc::clone(&self.reach);
+        let (near, far) = reach.row(from as usize);
+        let (near_levels, far_levels) = levels.split_at(near.len().min(levels.len()));
+        for (path, &level) in far.iter().zip(far_levels) {
+            self.shift(now, path.to as usize, -level);
         }
-        for &(e, level) in near {
-            let place = e as usize;
-            self.settle(now, place);
+        for (path, &level) in near.iter().zip(near_levels) {
+            let place = path.to as usize;
+            self.shift(now, place, -level);
             let Some(ear) = self.ears.get_mut(place) else {
                 continue;
             };
-            ear.total -= level;
             if let Some(found) = ear.near.iter().position(|(other, _)| *other == tx) {
                 ear.near.swap_remove(found);
             }
             match ear.lock {
                 Some(lock) if lock.tx == tx => {
                     ear.lock = None;
-                    let good = lock.stands(lock.hazard);
-                    if good || lock.stands(lock.header_hazard) {
+                    self.tallies.dismiss(place);
+                    let suffered = self.tallies.get(place);
+                    let (whole, header) =
+                        suffered.map_or((0.0, 0.0), |tally| (tally.hazard, tally.header_hazard));
+                    let good = lock.stands(whole, &self.logarithm);
+                    if good || lock.stands(header, &self.logarithm) {
                         heard.push(Heard {
-                            ear: EarId(e),
+                            ear: reach.order.ear(path.to),
                             good,
                             power: MilliWatts(milliwatts(level)),
                         });
                     }
-                    if to == Some(e) {
+                    if to == Some(path.to) {
                         got_it = good;
                         if !good {
-                            let why = self.why_corrupt(place, from, lock);
+                            let why = self.why_corrupt(place, from, level, lock);
                             self.explain(tx, place, why);
                         }
                     }
@@ -351,7 +354,7 @@ impl Ether {
             }
         }
         let frame = self.frames.get_mut(tx as usize)?;
-        frame.signals = signals;
+        frame.levels = levels;
         self.free.push(tx);
         match (to, got_it) {
             (None, _) | (_, true) => None,
@@ -370,14 +373,13 @@ impl Ether {
         self.count += 1;
         let mut frame = Frame {
             number,
-            from: sending.from.0,
-            to: sending.to.map(|ear| ear.0),
+            from: self.reach.order.place(sending.from),
+            to: sending.to.map(|ear| self.reach.order.place(ear)),
             form: sending.form,
             start: now,
             preamble_end: now + preamble,
             end: now + sending.air.as_nanos(),
-            signals: Vec::new(),
-            near: 0,
+            levels: Vec::new(),
             loss: None,
         };
         let Some(tx) = self.free.pop() else {
@@ -385,28 +387,10 @@ impl Ether {
             return (self.frames.len() - 1) as u32;
         };
         if let Some(old) = self.frames.get_mut(tx as usize) {
-            frame.signals = core::mem::take(&mut old.signals);
+            frame.levels = core::mem::take(&mut old.levels);
             *old = frame;
         }
         tx
-    }
-
-    /// Sums the hazard of what ear `e` receives up to `now`.
-    #[inline]
-    fn settle(&mut self, now: u64, e: usize) {
-        if let Some(ear) = self.ears.get_mut(e) {
-            if let Some(lock) = &mut ear.lock {
-                if lock.since < now {
-                    let rates = (&self.demodulator, self.modem, self.symbols_per_ns);
-                    sum(now, rates, ear.total, ear.noise, lock);
-                    if lock.wanted && lock.hazard > 0.0 {
-                        self.blame(now, e);
-                    } else {
-                        lock.since = now;
-                    }
-                }
-            }
-        }
     }
 
     /// Frame `tx` begins at the listening ear `e`, which may synchronise on it.
@@ -419,16 +403,17 @@ impl Ether {
             return;
         }
         if let Some(lock) = ear.lock {
-            let Some(current) = self.frames.get(lock.tx as usize) else {
+            let current = self.frames.get(lock.tx as usize);
+            let (Some(current), Some(tally)) = (current, self.tallies.get(e)) else {
                 return;
             };
             let in_preamble = now < current.preamble_end;
             let free = if in_preamble {
                 // A node that waits for an acknowledgement does not look for preambles.
-                frame.form == Form::Expected || level as f64 >= self.steal * lock.power as f64
+                frame.form == Form::Expected || level as f64 >= self.steal * tally.power as f64
             } else {
                 // It is free again if the header of what it was locked on was wrong.
-                now >= lock.header_end && !lock.stands(lock.header_hazard)
+                now >= tally.header_end && !lock.stands(tally.header_hazard, &self.logarithm)
             };
             if !free {
                 let (from, other) = (frame.from, current.from);
@@ -439,8 +424,7 @@ impl Ether {
                 return;
             }
         }
-        let rest = milliwatts(ear.total - level) + ear.noise;
-        if milliwatts(level) <= self.lock_factor * rest {
+        if milliwatts(level) <= self.lock_factor * self.tallies.beside(e, level) {
             if wanted {
                 let why = self.why_deaf(e, tx, level);
                 self.explain(tx, e, why);
@@ -475,8 +459,7 @@ impl Ether {
             })
             .max_by_key(|(_, level)| *level);
         let Some(&(tx, level)) = best else { return };
-        let rest = milliwatts(ear.total - level) + ear.noise;
-        if milliwatts(level) > self.lock_factor * rest {
+        if milliwatts(level) > self.lock_factor * self.tallies.beside(e, level) {
             self.lock(now, e, tx, level);
         }
     }
@@ -495,44 +478,23 @@ impl Ether {
         let symbol = phy.symbol.as_nanos();
         let header = phy.symbols_per_byte * (phy.sfd_bytes + phy.phr_bytes);
         let sync = u64::from(phy.sync_symbols) * symbol;
-        let word = mix(nth(nth(self.key, frame.number), e as u64) ^ 0x5851_f42d_4c95_7f2d);
+        let id = self.reach.order.ear(e as u32);
+        let word = mix(nth(nth(self.key, frame.number), u64::from(id.0)) ^ 0x5851_f42d_4c95_7f2d);
+        let wanted = frame.to == Some(e as u32);
         ear.blame = Blame::default();
-        ear.lock = Some(Lock {
+        let lock = Lock {
             tx,
-            power: level,
             from: now,
-            since: frame
-                .preamble_end
-                .saturating_sub(sync)
-                .max(frame.start)
-                .max(now),
+            draw: open_unit(word),
+        };
+        ear.lock = Some(lock);
+        let must_be_right = frame.preamble_end.saturating_sub(sync);
+        let admission = Admission {
+            since: must_be_right.max(frame.start).max(now),
             header_end: frame.preamble_end + u64::from(header) * symbol,
-            hazard: 0.0,
-            header_hazard: 0.0,
-            wanted: frame.to == Some(e as u32),
-            word,
-        });
-    }
-}
-
-/// Adds to `lock` what it suffers from its `since` to `now`.
-#[inline]
-fn sum(
-    now: u64,
-    (demodulator, modem, symbols_per_ns): (&Demodulator, Modem, f64),
-    total: Grains,
-    noise: f64,
-    lock: &mut Lock,
-) {
-    let disturbance = milliwatts(total.saturating_sub(lock.power));
-    let ratio = Demodulator::ratio(modem, milliwatts(lock.power), noise, disturbance);
-    let hazard = demodulator.hazard(modem, ratio);
-    if hazard <= 0.0 {
-        return;
-    }
-    lock.hazard += hazard * (now - lock.since) as f64 * symbols_per_ns;
-    if lock.since < lock.header_end {
-        let part = now.min(lock.header_end) - lock.since;
-        lock.header_hazard += hazard * part as f64 * symbols_per_ns;
+            power: level,
+            enough: (!wanted).then(|| lock.fatal()),
+        };
+        self.tallies.admit(e, &admission);
     }
 }

@@ -9,7 +9,7 @@ use crate::links::INAUDIBLE_FACTOR;
 use crate::EarId;
 use thalweg_units::{Channel, Db, Dbm};
 
-/// One sender at one ear.
+/// One sender at one ear. Inside the ether, ears go by their place in [`Order`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Path {
     pub(super) to: u32,
@@ -17,16 +17,72 @@ pub(super) struct Path {
     pub(super) gain: f32,
 }
 
+/// The order in which ears lie in memory: what hears one sender lies together, so that a frame finds
+/// its ears in the cache. No result depends on it.
+#[derive(Debug, Clone)]
+pub(super) struct Order {
+    /// Place by ear.
+    places: Vec<u32>,
+    /// Ear by place.
+    ears: Vec<u32>,
+}
+
+impl Order {
+    pub(super) fn as_numbered(count: usize) -> Self {
+        let same: Vec<u32> = (0..count as u32).collect();
+        Self {
+            places: same.clone(),
+            ears: same,
+        }
+    }
+    /// Along a curve that fills the plane (Morton): the bits of both coordinates in turn.
+    fn by_position(positions: &[(f64, f64)]) -> Self {
+        let mut order = Self::as_numbered(positions.len());
+        let bounds = |along: fn(&(f64, f64)) -> f64| {
+            let values = || positions.iter().map(along);
+            let least = values().fold(f64::INFINITY, f64::min);
+            (least, (values().fold(least, f64::max) - least).max(1.0))
+        };
+        let (x, y) = (bounds(|p| p.0), bounds(|p| p.1));
+        let spread = |v: f64, (least, width): (f64, f64)| {
+            let cell = ((v - least) / width * 65_535.0) as u64;
+            (0..16).fold(0, |key, bit| key | (cell >> bit & 1) << (2 * bit))
+        };
+        let key = |ear: &u32| {
+            let position = positions.get(*ear as usize);
+            position.map_or(0, |p| spread(p.0, x) | spread(p.1, y) << 1)
+        };
+        order.ears.sort_by_cached_key(key);
+        for (place, ear) in order.ears.iter().enumerate() {
+            if let Some(slot) = order.places.get_mut(*ear as usize) {
+                *slot = place as u32;
+            }
+        }
+        order
+    }
+    /// The place of `ear`; past all others for one that there is not.
+    #[inline]
+    pub(super) fn place(&self, ear: EarId) -> u32 {
+        let place = self.places.get(ear.0 as usize);
+        place.copied().unwrap_or(u32::MAX)
+    }
+    #[inline]
+    pub(super) fn ear(&self, place: u32) -> EarId {
+        EarId(self.ears.get(place as usize).copied().unwrap_or(u32::MAX))
+    }
+}
+
 /// The links of one channel, and the ears' effective noise floors.
 #[derive(Debug, Clone)]
 pub struct Reach {
     pub(super) chip: &'static Chip,
+    pub(super) order: Order,
     /// Row `i` is `paths[starts[i]..starts[i + 1]]`.
     starts: Vec<u32>,
     /// In row `i`, the first `near[i]` ears could receive the sender.
     near: Vec<u32>,
     paths: Vec<Path>,
-    /// Effective noise floor of each ear, milliwatts.
+    /// Effective noise floor of each ear, by its place, milliwatts.
     pub(super) noise: Vec<f32>,
     pub(super) packet_variation: Db,
 }
@@ -45,7 +101,8 @@ impl Reach {
             .iter()
             .map(|ear| ear.noise_floor.milliwatts().0 as f32)
             .collect();
-        let mut build = Builder::new(chip, noise, power, env.variation.packet);
+        let order = Order::as_numbered(env.ears.len());
+        let mut build = Builder::new(chip, order, noise, power, env.variation.packet);
         for from in 0..env.ears.len() {
             let row = env.links.heard_by(EarId(from as u32), channel);
             build.row(row.iter().map(|link| Path {
@@ -65,7 +122,23 @@ impl Reach {
         loss_per_decade: Db,
         power: Dbm,
     ) -> Self {
+        let order = Order::by_position(places);
+        Self::in_order(order, places, chip, (loss_at_1m, loss_per_decade), power)
+    }
+
+    pub(super) fn in_order(
+        order: Order,
+        places: &[(f64, f64)],
+        chip: &'static Chip,
+        (loss_at_1m, loss_per_decade): (Db, Db),
+        power: Dbm,
+    ) -> Self {
         let noise = vec![chip.noise_floor.milliwatts().0 as f32; places.len()];
+        let in_order = order
+            .ears
+            .iter()
+            .filter_map(|ear| places.get(*ear as usize));
+        let places: Vec<(f64, f64)> = in_order.copied().collect();
         let audible = chip.noise_floor + Db::from_factor(INAUDIBLE_FACTOR);
         let range = Db((power - audible).0 - loss_at_1m.0);
         let range = libm::exp10(range.0 / loss_per_decade.0).max(1.0);
@@ -74,7 +147,7 @@ impl Reach {
         for (i, (x, y)) in places.iter().enumerate() {
             grid.entry((cell(*x), cell(*y))).or_default().push(i as u32);
         }
-        let mut build = Builder::new(chip, noise, power, Db(0.0));
+        let mut build = Builder::new(chip, order, noise, power, Db(0.0));
         let mut row = Vec::new();
         for (from, (x, y)) in places.iter().enumerate() {
             row.clear();
@@ -115,11 +188,22 @@ impl Reach {
     }
     /// Mean received power at `to` of what `from` sends at 0 dBm nominal; none where inaudible.
     pub fn gain(&self, from: EarId, to: EarId) -> Option<Dbm> {
-        let (near, far) = self.row(from.0 as usize);
-        let path = near.iter().chain(far).find(|path| path.to == to.0)?;
+        self.gain_between(self.order.place(from), self.order.place(to))
+    }
+    /// The same by the ears' places.
+    pub(super) fn gain_between(&self, from: u32, to: u32) -> Option<Dbm> {
+        let (near, far) = self.row(from as usize);
+        let ear = self.order.ear(to);
+        let path = match near.binary_search_by_key(&ear, |path| self.order.ear(path.to)) {
+            Ok(place) => near.get(place),
+            Err(_) => far
+                .binary_search_by_key(&to, |path| path.to)
+                .ok()
+                .and_then(|place| far.get(place)),
+        }?;
         Some(thalweg_units::MilliWatts(f64::from(path.gain)).dbm())
     }
-    /// The ears that could receive `from`, and those that it only disturbs.
+    /// The ears that could receive who is at place `from`, and those that it only disturbs.
     #[inline]
     pub(super) fn row(&self, from: usize) -> (&[Path], &[Path]) {
         let bounds = (self.starts.get(from), self.starts.get(from + 1));
@@ -143,13 +227,20 @@ struct Builder {
 }
 
 impl Builder {
-    fn new(chip: &'static Chip, noise: Vec<f32>, power: Dbm, packet_variation: Db) -> Self {
+    fn new(
+        chip: &'static Chip,
+        order: Order,
+        noise: Vec<f32>,
+        power: Dbm,
+        packet_variation: Db,
+    ) -> Self {
         Self {
             power_mw: power.milliwatts().0 as f32,
             headroom: Db(3.5 * packet_variation.0).factor() as f32,
             lock: chip.lock_sinr.factor() as f32,
             reach: Reach {
                 chip,
+                order,
                 starts: vec![0],
                 near: Vec::new(),
                 paths: Vec::new(),
@@ -170,8 +261,12 @@ impl Builder {
         let mut row: Vec<Path> = paths.filter(audible).collect();
         let is_far =
             |path: &Path| path.gain * self.power_mw * self.headroom < self.lock * noise(path);
-        // Stable: within each part by rising number of the ear, so that memory is walked in order.
-        row.sort_by_key(|path| (is_far(path), path.to));
+        // Who could receive, by number, in which order they are told; the others as they lie.
+        let order = &self.reach.order;
+        row.sort_by_key(|path| match is_far(path) {
+            false => (false, order.ear(path.to).0),
+            true => (true, path.to),
+        });
         let near = row.iter().filter(|path| !is_far(path)).count();
         self.reach.paths.extend_from_slice(&row);
         debug_assert!(self.reach.paths.len() >= from);

@@ -41,7 +41,23 @@ impl Default for Config {
     }
 }
 
+/// The longest frame of an announcement or a schedule's request.
+const CONTROL_BYTES: usize = 40;
+/// What T_o is counted in.
+const MILLISECOND: Duration = Duration::from_millis(1);
+
 impl Config {
+    /// The same on boards of `timing`: relays that copy need longer than the 10 ms that P3 assumes for
+    /// an announcement's flood. Boards whose software overlaps with the air keep those.
+    #[must_use]
+    pub fn on(self, timing: &BoardTiming) -> Self {
+        if !timing.software.is_serial() {
+            return self;
+        }
+        let flood = flood_time(CONTROL_BYTES, self.reach, self.n_tx, timing);
+        let control = MILLISECOND * flood.as_nanos().div_ceil(MILLISECOND.as_nanos());
+        Self { control, ..self }
+    }
     /// The slot of a schedule's flood of frames of `mpdu_bytes`, in whole [`TIME_STEP`]s.
     pub fn schedule_slot(&self, mpdu_bytes: usize, timing: &BoardTiming) -> Duration {
         round_up(flood_time(mpdu_bytes, self.reach, self.n_tx, timing))
@@ -57,6 +73,54 @@ impl Config {
     }
 }
 
+/// The shortest interval between beacons of `mpdu_bytes` that leaves boards of `timing` the time to
+/// write one before it is due and to read one before the turn goes on, where that takes longer than
+/// `interval`. What a beacon keeps from both ends is a quarter of it.
+pub fn beacon_interval(interval: Duration, mpdu_bytes: usize, timing: &BoardTiming) -> Duration {
+    if !timing.software.is_serial() {
+        return interval;
+    }
+    let costs = timing.software.costs();
+    let read = costs.read(mpdu_bytes, mpdu_bytes) + costs.os + costs.atomic + costs.switch;
+    let told = phy::air_time(mpdu_bytes) + timing.event_latency + read;
+    let least = (super::lead(timing) * 4).max(told * 2);
+    let whole = MILLISECOND * least.as_nanos().div_ceil(MILLISECOND.as_nanos());
+    interval.max(whole)
+}
+
 fn round_up(time: Duration) -> Duration {
     TIME_STEP * time.as_nanos().div_ceil(TIME_STEP.as_nanos())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_engine::{Costs, Software};
+
+    const US: fn(u64) -> Duration = Duration::from_micros;
+
+    #[test]
+    fn slots_are_as_long_as_copies_take_and_p3s_own_where_those_overlap() {
+        let copying = BoardTiming {
+            load_byte: Duration::from_micros(17),
+            software: Software::Serial(Costs {
+                strobe: US(97),
+                read_byte: US(28),
+                os: US(483),
+                ..Costs::NOTHING
+            }),
+            ..BoardTiming::IDEAL
+        };
+        let (default, ms) = (Config::default(), Duration::from_millis);
+        assert_eq!(default.on(&BoardTiming::IDEAL), default);
+        // A frame of 40 bytes: air, read, system, write, strobe, turnaround and guard, eleven times.
+        let slot = US(1536 + 1120 + 483 + 680 + 97 + 192 + 16);
+        assert_eq!(default.on(&copying).control, ms(46));
+        assert!(slot * 11 <= ms(46) && slot * 11 > ms(45));
+        // Asked for 483 + 2125 + 97 + 192 + 160 + 16 us ahead; heard 4256 + 3500 + 483 us after.
+        assert_eq!(super::super::lead(&copying), US(3073));
+        assert_eq!(beacon_interval(ms(10), 125, &copying), ms(17));
+        assert_eq!(beacon_interval(ms(20), 125, &copying), ms(20));
+        assert_eq!(beacon_interval(ms(10), 125, &BoardTiming::IDEAL), ms(10));
+    }
 }

@@ -12,7 +12,7 @@ mod sink;
 #[cfg(test)]
 mod tests;
 
-pub use config::Config;
+pub use config::{beacon_interval, Config};
 pub use event::{Command, Event, Refused};
 
 use crate::collection::{report_frame, Agenda, Links};
@@ -24,7 +24,7 @@ use thalweg_engine::{BoardTiming, Cca, Engine, OpId, RadioEvent, RadioId, RadioO
 use thalweg_units::{Channel, Duration, Instant, NodeId};
 use thalweg_wire::beacon::{Announce, Beacon};
 use thalweg_wire::flood::{Campaign, Kind, Tag};
-use thalweg_wire::{FrameBuf, Reader};
+use thalweg_wire::{phy, FrameBuf, Reader};
 
 /// The names of operations that [`Floodnet`] uses.
 pub const OPS: RangeInclusive<u16> = 0x0100..=0x03ff;
@@ -33,6 +33,18 @@ const BEACON: OpId = OpId(0x0301);
 
 /// How long before its time a transmission is asked for: turnaround, SFD and software fit in.
 const LEAD: Duration = Duration::from_millis(1);
+
+/// The same on boards of `timing`: longer where the frame is copied before it is strobed.
+pub(super) fn lead(timing: &BoardTiming) -> Duration {
+    let costs = timing.software.costs();
+    let software = costs.atomic + costs.switch + costs.os + costs.retune * 2 + costs.strobe;
+    let copy = timing.load_base + timing.load_byte * phy::MAX_MPDU as u64;
+    let on_air = timing.turnaround + phy::SFD_OFFSET + BoardTiming::GUARD;
+    match timing.software.is_serial() {
+        true => LEAD.max(software + copy + on_air),
+        false => LEAD,
+    }
+}
 
 /// Who has the radio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -223,7 +235,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             reference,
             self.id,
             self.config.control,
-            LEAD,
+            lead(&self.timing),
         ));
     }
 
@@ -278,7 +290,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
 
     fn agenda_due(&self) -> Option<Instant> {
         let (slot, _) = self.agenda.as_ref()?.peek()?;
-        Some(slot.saturating_sub(LEAD))
+        Some(slot.saturating_sub(lead(&self.timing)))
     }
 
     /// Begins the flood of this node's next slot.

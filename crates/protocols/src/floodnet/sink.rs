@@ -1,6 +1,6 @@
 //! The sink's orders: one at a time.
 
-use super::{Config, Event, Floodnet, Refused, LEAD};
+use super::{lead, Config, Event, Floodnet, Refused, LEAD};
 use crate::collection::{report_frame, Collect, Ledger, Links};
 use crate::glossy::{flood_spacing, flood_time};
 use crate::linkprobe::{Measure, Sweep};
@@ -88,7 +88,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
     pub(super) fn order_measure(&mut self, now: Instant, measure: Measure<NODES>) {
         if self.is_free() {
             self.campaign = self.campaign.next();
-            let begin = now + START;
+            let begin = now + START.max(lead(&self.timing) + LEAD);
             self.task = Task::Measuring(Sweep::new(
                 measure,
                 self.campaign,
@@ -129,7 +129,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
                 reference.map(|reference| reference + spacing)
             }
             Task::Measuring(sweep) if sweep.announce().is_some() => {
-                Some(sweep.reference().saturating_sub(LEAD))
+                Some(sweep.reference().saturating_sub(lead(&self.timing)))
             }
             Task::Measuring(sweep) => Some(sweep.reference()),
             Task::Collecting(collection) => match collection.phase {
@@ -231,7 +231,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             return;
         };
         let slot = config.report_slot(&timing);
-        let reference = now + START;
+        let reference = now + START.max(lead(&timing) + LEAD);
         let built = ledger.next_round().map(|round| {
             let bytes = HEADER_BYTES + Schedule::BYTES + 4 * round.len();
             let first = config.schedule_slot(bytes, &timing);

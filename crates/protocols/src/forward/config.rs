@@ -2,7 +2,7 @@
 
 use thalweg_engine::Cca;
 use thalweg_units::{Channel, Duration, NodeId};
-use thalweg_wire::forward::HEADER_BYTES;
+use thalweg_wire::forward::ORIGIN_END;
 
 /// How frames get from the receive buffer into the transmit buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -10,9 +10,8 @@ pub enum Forwarding {
     /// Every packet is read out, written and then sent (CIT, section 3.2).
     Copying,
     /// No data moves: one frame is written once and sent again for every packet, and of what is
-    /// received nothing is read but the header, where nothing else tells whose it is (CIT, section
-    /// 3). It measures what copying costs, and
-    /// delivers nothing.
+    /// received nothing is read but the few bytes that tell whose it is, as for a condition (CIT,
+    /// section 3). It measures what copying costs, and delivers nothing.
     Resending,
     /// Conditional immediate transmission: packet n - 1 waits in the transmit buffer and goes out
     /// when packet n has come in (CIT, section 4).
@@ -26,15 +25,6 @@ pub enum Role {
     End,
     /// Sends them on.
     Relay,
-}
-
-/// How a node knows whose packet it has received.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
-    /// By its header: others send on the same channel.
-    Header,
-    /// By its channel: nobody else sends there.
-    Channel,
 }
 
 /// The channels a node sends on.
@@ -64,8 +54,6 @@ pub struct Config {
     pub role: Role,
     /// Whose packets it takes.
     pub previous: [Option<NodeId>; 2],
-    /// How it tells them from others'.
-    pub origin: Origin,
     /// Where it listens.
     pub listen: Channel,
     /// Where it sends.
@@ -85,12 +73,11 @@ pub struct Config {
 impl Config {
     /// How many bytes of a frame it reads.
     pub(super) fn readout(&self) -> u8 {
-        match (self.forwarding, self.origin) {
+        match self.forwarding {
             // Nobody's packets are for it.
             _ if self.previous == [None; 2] => 0,
-            (Forwarding::Resending, Origin::Channel) => 0,
-            (Forwarding::Resending, Origin::Header) => HEADER_BYTES as u8,
-            _ => u8::MAX,
+            Forwarding::Resending => ORIGIN_END,
+            Forwarding::Copying | Forwarding::Conditional => u8::MAX,
         }
     }
 }

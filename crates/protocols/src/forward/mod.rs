@@ -10,13 +10,13 @@ mod orders;
 #[cfg(test)]
 mod tests;
 
-pub use config::{Command, Config, Drop, Event, Exits, Forwarding, Origin, Role};
+pub use config::{Command, Config, Drop, Event, Exits, Forwarding, Role};
 
 use crate::object::ObjectStore;
 use orders::{Orders, Ring, TxAnswer};
 use thalweg_engine::{Engine, RadioEvent, RadioId, Request};
 use thalweg_units::{Duration, Instant, NodeId};
-use thalweg_wire::forward::{Repr, MAX_PAYLOAD};
+use thalweg_wire::forward::{origin, Repr, MAX_PAYLOAD, ORIGIN_AT};
 use thalweg_wire::FrameBuf;
 
 /// Packets that a relay keeps until they can be sent; one waits in the radio besides.
@@ -145,6 +145,24 @@ impl<S: ObjectStore> Forwarder<S> {
         }
         .frame()
         .ok()
+    }
+
+    /// Something came in of which only the beginning was read, and which is counted where it is the
+    /// previous hop's.
+    fn noticed(&mut self, config: &Config, head: &[u8]) {
+        let told = head.get(usize::from(ORIGIN_AT)..).unwrap_or_default();
+        let mut hops = config.previous.iter().flatten();
+        if let Some(previous) = hops.find(|p| told.starts_with(&origin(**p))) {
+            let (previous, number, payload) = (*previous, 0, &[][..]);
+            self.took(
+                config,
+                &Repr {
+                    previous,
+                    number,
+                    payload,
+                },
+            );
+        }
     }
 
     /// A packet of the previous hop came in.
@@ -306,23 +324,12 @@ impl<S: ObjectStore> Engine for Forwarder<S> {
             self.answered(answer);
         }
         if let (RadioEvent::Frame { mpdu, .. }, Some(config)) = (event, self.config) {
-            match (Repr::parse(mpdu), config.previous[0]) {
-                (Ok(repr), _) if config.previous.contains(&Some(repr.previous)) => {
+            if config.forwarding == Forwarding::Resending {
+                self.noticed(&config, mpdu);
+            } else if let Ok(repr) = Repr::parse(mpdu) {
+                if config.previous.contains(&Some(repr.previous)) {
                     self.took(&config, &repr);
                 }
-                // Nothing of it was read: its channel says whose it is.
-                (Err(_), Some(previous)) if config.readout() == 0 => {
-                    let (number, payload) = (0, &[][..]);
-                    self.took(
-                        &config,
-                        &Repr {
-                            previous,
-                            number,
-                            payload,
-                        },
-                    );
-                }
-                _ => {}
             }
         }
         self.send_next(at);

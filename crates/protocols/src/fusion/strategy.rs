@@ -96,8 +96,11 @@ pub enum Access {
 }
 
 impl Strategy {
-    /// Table 5.1's occupancy: alpha = .25.
+    /// Section 4.2's occupancy: less than alpha = .25 of the queue is free, so seven of eight are taken.
     pub const OCCUPANCY: Detection = Detection::Occupancy { free: 0.25 };
+    /// The same in the words of table 5.1, alpha = .25 being the occupancy at which congestion is
+    /// indicated: two of eight.
+    pub const EARLY: Detection = Detection::Occupancy { free: 0.76 };
     /// Table 5.1's sampling: N = 4, E = 100 ms, alpha = .85. The threshold is equation 2.3's
     /// maximum utilisation for two byte times of blindness (turnaround and carrier sense) in a frame
     /// of 56: 1 / (1 + 2 sqrt(2 / 56)).
@@ -117,7 +120,7 @@ impl Strategy {
     };
 
     /// The names that there are; those after `fusion` are not the thesis'.
-    pub const NAMES: [&'static str; 11] = [
+    pub const NAMES: [&'static str; 14] = [
         "none",
         "occupancy",
         "sampling",
@@ -129,6 +132,9 @@ impl Strategy {
         "rate-limiting-distinct",
         "fusion-distinct",
         "fusion-skewed",
+        "occupancy-early",
+        "fusion-early",
+        "fusion-skewed-early",
     ];
 
     /// The strategy of that name.
@@ -146,6 +152,14 @@ impl Strategy {
             delay: Some(Self::DELAY),
             rate_limit: RateLimit::Parent(Self::LIMIT),
             ..occupancy
+        };
+        let skewed = Self {
+            rate_limit: RateLimit::LeastServed(Self::LIMIT),
+            ..fusion
+        };
+        let early = |strategy| Self {
+            detection: Self::EARLY,
+            ..strategy
         };
         Some(match name {
             "none" => none,
@@ -179,10 +193,10 @@ impl Strategy {
                 rate_limit: RateLimit::Distinct(Self::LIMIT),
                 ..fusion
             },
-            "fusion-skewed" => Self {
-                rate_limit: RateLimit::LeastServed(Self::LIMIT),
-                ..fusion
-            },
+            "fusion-skewed" => skewed,
+            "occupancy-early" => early(occupancy),
+            "fusion-early" => early(fusion),
+            "fusion-skewed-early" => early(skewed),
             _ => return None,
         })
     }

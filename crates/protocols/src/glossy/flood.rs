@@ -5,7 +5,7 @@
 //! to others. A relayed transmission is armed in hardware a fixed gap after the last byte received;
 //! a re-sending by the clock is armed at once after a transmission, and a reception supersedes it.
 
-use super::{slot_time, Config, MissedSlot, Queue};
+use super::{relay_gap, slot_time, Config, MissedSlot, Queue};
 use core::fmt;
 use core::ops::RangeInclusive;
 use thalweg_engine::{BoardTiming, Cca, OpId, RadioEvent, RadioOp, Refusal, Request, When};
@@ -372,7 +372,7 @@ impl Flood {
                 });
             }
         }
-        self.send(next, When::AfterRx(self.timing.relay_gap()));
+        self.send(next, When::AfterRx(relay_gap(mpdu.len(), &self.timing)));
     }
 
     fn activate(&mut self, role: Role, repr: Repr<'_>, reference: Option<Instant>, begin: Instant) {

@@ -2,7 +2,7 @@
 //! frame times and gives everyone the same time reference (used by P3, sections II and IV-D).
 //!
 //! Owns: the state machine of one node, [`Flood`], and the arithmetic of slots. Time base: the
-//! node's own clock; slots of air time plus [`BoardTiming::relay_gap`], counted by the header's
+//! node's own clock; slots of air time plus the relay gap of frames of that length, counted by the header's
 //! relay counter. Invariants: a flood starts at most once on a node; every wait ends; no counter
 //! goes beyond `max_relay`. Not modelled: estimating the relay gap from what is measured.
 //! README.md: what deviates. Tests: `tests.rs`.
@@ -18,7 +18,7 @@ pub use flood::{Event, Flood, TooLong, OPS};
 pub(crate) use queue::Queue;
 pub use thalweg_wire::flood::{Ntx, MAX_CONTENT};
 
-use thalweg_engine::BoardTiming;
+use thalweg_engine::{BoardTiming, Passing};
 use thalweg_units::{Channel, Duration};
 use thalweg_wire::flood::MAX_RELAY;
 use thalweg_wire::phy;
@@ -65,7 +65,13 @@ impl Config {
 
 /// T_slot: from one transmission of a flood's frame of `mpdu_bytes` to the next hop's.
 pub fn slot_time(mpdu_bytes: usize, timing: &BoardTiming) -> Duration {
-    phy::air_time(mpdu_bytes) + timing.relay_gap()
+    phy::air_time(mpdu_bytes) + relay_gap(mpdu_bytes, timing)
+}
+
+/// Between the last byte of a flood's frame of `mpdu_bytes` and the first preamble symbol of the
+/// next: the board's relay gap, or where nothing overlaps with the air what it takes to copy.
+pub(crate) fn relay_gap(mpdu_bytes: usize, timing: &BoardTiming) -> Duration {
+    timing.relaying(mpdu_bytes, Passing::Copied).forth
 }
 
 /// From the first preamble symbol of a flood of frames of `mpdu_bytes` until the last node, `hops`

@@ -16,14 +16,14 @@ mod tests;
 pub use event::{Command, Event, Refused};
 
 use crate::floodnet::{self, Floodnet};
-use crate::glossy::{flood_spacing, flood_time, Queue};
+use crate::glossy::{self, flood_spacing, flood_time, slot_time, Queue};
 use crate::object::ObjectStore;
 use crate::pipeline::{self, Pipeline, Session};
 use rest::Grid;
 use thalweg_engine::{BoardTiming, Engine, OpId, RadioEvent, RadioId, RadioOp, Request};
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::flood::HEADER_BYTES;
-use thalweg_wire::phy::SFD_OFFSET;
+use thalweg_wire::phy::{self, SFD_OFFSET};
 use thalweg_wire::route::{Assembler, Route, Segment, Turn, MAX_SEGMENT_BYTES};
 use thalweg_wire::FrameBuf;
 
@@ -31,6 +31,14 @@ use thalweg_wire::FrameBuf;
 const OWN: OpId = OpId(1);
 /// From the end of the last wake-up flood to the source's first packet: handing the radio over.
 const HANDOVER: Duration = Duration::from_millis(2);
+/// The same on boards of `timing`: where frames are copied before they are strobed, a stage's first
+/// packet is ordered so much earlier.
+fn handover(timing: &BoardTiming) -> Duration {
+    match timing.software.is_serial() {
+        true => HANDOVER + glossy::relay_gap(phy::MAX_MPDU, timing) + SFD_OFFSET,
+        false => HANDOVER,
+    }
+}
 /// The step in which segments tell the time.
 const MILLISECOND: Duration = Duration::from_millis(1);
 
@@ -151,7 +159,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         let before = route.segments().saturating_sub(1) as u64;
         flood_spacing(bytes, config.n_tx, timing) * before
             + flood_time(bytes, route.channels.hops() + 1, config.n_tx, timing)
-            + HANDOVER
+            + handover(timing)
     }
 
     fn tell(&mut self, event: Event) {
@@ -358,7 +366,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         // all nodes to carry it.
         let bytes = HEADER_BYTES + 1 + MAX_SEGMENT_BYTES;
         let (reach, n_tx) = (self.config.reach, self.config.n_tx);
-        let room = flood_time(bytes, reach, n_tx, &self.timing) + HANDOVER;
+        let room = flood_time(bytes, reach, n_tx, &self.timing) + handover(&self.timing);
         if self.called.is_some_and(|c| c.start.since(now) > room) {
             return;
         }
@@ -382,7 +390,15 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         let before = self.grid.filter(|grid| !grid.is_over(now));
         // A later flood tells no meeting: the node keeps to those that it knows, or stays awake.
         let first = first.or(before.map(|grid| grid.first()));
-        let grid = first.map(|first| Grid::new(first, until, before));
+        let grid = first.map(|first| {
+            // All hops that a transfer may have, where copying relays need longer for them.
+            let hop = match self.timing.software.is_serial() {
+                true => slot_time(HEADER_BYTES + 1 + MAX_SEGMENT_BYTES, &self.timing),
+                false => Duration::ZERO,
+            };
+            let reach = hop * (u64::from(self.config.reach) + 1);
+            Grid::new(first, until, before).reaching(reach)
+        });
         self.grid = grid.or(self.grid);
         match Session::from_route(&route, self.id, start) {
             Some(session) => {
@@ -455,7 +471,8 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
 
     /// When a call is to be answered even though no flood has ended since.
     fn call_due(&self) -> Option<Instant> {
-        self.called.map(|call| call.start.saturating_sub(HANDOVER))
+        let ahead = handover(&self.timing);
+        self.called.map(|call| call.start.saturating_sub(ahead))
     }
 }
 

@@ -24,6 +24,8 @@ pub(super) struct Grid {
     learned: Instant,
     /// Its end: everyone listens always from then on.
     until: Instant,
+    /// How long to listen after a meeting.
+    listen: Duration,
 }
 
 impl Grid {
@@ -35,7 +37,14 @@ impl Grid {
         Self {
             learned: first,
             until,
+            listen: LISTEN,
         }
+    }
+    /// The same whose windows are as long as a flood takes whose first frames take `reach`.
+    #[must_use]
+    pub(super) fn reaching(self, reach: Duration) -> Self {
+        let listen = LISTEN.max(reach);
+        Self { listen, ..self }
     }
     /// The wake-up's first frame.
     pub(super) const fn first(&self) -> Instant {
@@ -64,12 +73,12 @@ impl Grid {
             .meeting_after(now.max(self.learned))
             .max(self.learned + PERIOD);
         let before = meeting.saturating_sub(PERIOD);
-        if before > self.learned && before + LISTEN + self.slack(before) > now {
+        if before > self.learned && before + self.listen + self.slack(before) > now {
             meeting = before;
         }
         let slack = self.slack(meeting);
         let opens = meeting.saturating_sub(slack).min(end);
-        (now < end).then_some((opens, meeting + LISTEN + slack))
+        (now < end).then_some((opens, meeting + self.listen + slack))
     }
     /// How far another node's clock may be off at `at`.
     fn slack(&self, at: Instant) -> Duration {

@@ -4,7 +4,7 @@
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::tree::Route;
 
-use super::COST_UNIT;
+use super::{Distance, COST_UNIT};
 
 /// Neighbours that are kept; a newcomer takes the place of the worst.
 pub const MAX_NEIGHBOURS: usize = 48;
@@ -29,6 +29,8 @@ pub struct Neighbour {
     presumed: u16,
     at: Instant,
     route: Option<(Route, Instant)>,
+    /// The nearest that it has said to be to the sink of `route`.
+    nearest: Option<Distance>,
 }
 
 impl Neighbour {
@@ -54,8 +56,18 @@ impl Neighbour {
     pub fn advertised(&self) -> Option<(Route, Instant)> {
         self.route
     }
+    /// The nearest that it has ever said to be to the sink that it advertises now.
+    pub(super) fn nearest(&self) -> Option<Distance> {
+        self.nearest
+    }
     pub(super) fn advertise(&mut self, now: Instant, routes: impl Iterator<Item = Route>) {
+        let before = self.route.map(|(route, _)| route.sink);
         self.route = routes.min_by_key(|route| route.cost).map(|r| (r, now));
+        self.nearest = self.route.map(|(route, _)| {
+            let said = Distance::of(&route);
+            let known = self.nearest.filter(|_| before == Some(route.sink));
+            known.map_or(said, |known| known.or_nearer(said))
+        });
     }
 }
 
@@ -77,6 +89,7 @@ impl Links {
             presumed: 0,
             at: Instant::ZERO,
             route: None,
+            nearest: None,
         };
         Self {
             list: [nobody; MAX_NEIGHBOURS],
@@ -121,6 +134,7 @@ impl Links {
             presumed: 0,
             at: now,
             route: None,
+            nearest: None,
         };
         if let Some(slot) = self.list.get_mut(self.len) {
             *slot = fresh;

@@ -3,8 +3,8 @@
 //! A part of engines: [`Router`] is told what is overheard and says who the parent is and what the
 //! next beacon holds. Links are estimated by gaps in overheard numbers, both directions are
 //! exchanged in beacons, paths cost the sum of ETX = 1 / (df dr), and sinks' sequence numbers keep
-//! loops from lasting (DSDV). Several sinks: a node follows the cheapest. Time base: the node's
-//! clock. Does not model: triggered updates. Tests: `tests.rs`.
+//! loops from forming (DSDV; `Distance`). Several sinks: a node follows the cheapest. Time base:
+//! the node's clock. Does not model: triggered updates. Tests: `tests.rs`.
 
 mod links;
 #[cfg(test)]
@@ -56,7 +56,7 @@ const HYSTERESIS: u16 = COST_UNIT / 2;
 /// network most beacons are lost, at every hop again: a route that is some minutes old is better than none.
 const STALE_SEQUENCES: u16 = 12;
 /// And those so many beacon intervals old. A sink that gave no new number for so long is gone, however
-/// often others repeat its last one: this is what ends loops.
+/// often others repeat its last one.
 const STALE_INTERVALS: u64 = 18;
 /// Sinks that are told apart; the one longest silent makes room.
 const MAX_SINKS: usize = 4;
@@ -69,6 +69,50 @@ struct Chosen {
     parent: NodeId,
 }
 
+/// How near a node has said to be to a sink: a newer number of the sink's is nearer, with the same
+/// number a lower cost (the order in which DSDV replaces routes).
+///
+/// A neighbour is followed only if the nearest that it ever said is nearer than the nearest that
+/// the node itself ever said. What a node says later is never nearer to the sink than its parent was
+/// then, so along every path these distances fall, whichever beacons are lost: towards one sink
+/// there is no loop at any time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Distance {
+    sequence: u16,
+    cost: u16,
+}
+
+impl Distance {
+    const fn of(route: &Route) -> Self {
+        Self {
+            sequence: route.sequence,
+            cost: route.cost,
+        }
+    }
+    const fn is_nearer(self, than: Self) -> bool {
+        is_newer(self.sequence, than.sequence)
+            || (self.sequence == than.sequence && self.cost < than.cost)
+    }
+    const fn or_nearer(self, other: Self) -> Self {
+        if other.is_nearer(self) {
+            other
+        } else {
+            self
+        }
+    }
+}
+
+/// A sink that is advertised.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    sink: NodeId,
+    /// Its newest number, and when that was first heard.
+    newest: u16,
+    heard: Instant,
+    /// The nearest to it that this node has said to be.
+    said: Option<Distance>,
+}
+
 /// A node's part of the tree.
 #[derive(Debug)]
 pub struct Router {
@@ -77,8 +121,7 @@ pub struct Router {
     routing: Routing,
     links: Links,
     chosen: Option<Chosen>,
-    /// Of each sink that is advertised: its newest sequence number, and when that was first heard.
-    sinks: [Option<(NodeId, u16, Instant)>; MAX_SINKS],
+    sinks: [Option<Known>; MAX_SINKS],
     pinned: bool,
     next_beacon: Option<Instant>,
     sequence: u16,
@@ -156,6 +199,15 @@ impl Router {
             return;
         }
         let id = self.id;
+        // A sink's own numbers grow, unless it was switched off and on: it will hear from us where it was.
+        let starts_anew = |route: &Route| {
+            let known = self.known(route.sink);
+            route.sink == beacon.link.from
+                && known.is_some_and(|known| is_newer(known.newest, route.sequence))
+        };
+        if beacon.routes().any(|route| starts_anew(&route)) {
+            return;
+        }
         let Some(neighbour) = self.links.get_mut(beacon.link.from) else {
             return;
         };
@@ -207,12 +259,19 @@ impl Router {
                     parent: self.id,
                 })
             }
-            (Role::Router, Some(chosen)) => Some(Route {
-                sink: chosen.sink,
-                sequence: chosen.sequence,
-                cost: chosen.cost,
-                parent: chosen.parent,
-            }),
+            (Role::Router, Some(chosen)) => {
+                let route = Route {
+                    sink: chosen.sink,
+                    sequence: chosen.sequence,
+                    cost: chosen.cost,
+                    parent: chosen.parent,
+                };
+                if let Some(known) = self.known_mut(route.sink) {
+                    let says = Distance::of(&route);
+                    known.said = Some(known.said.map_or(says, |said| said.or_nearer(says)));
+                }
+                Some(route)
+            }
             (Role::Router, None) | (Role::Leaf, _) => None,
         };
         let listed = usize::from(route.is_some());
@@ -245,22 +304,31 @@ impl Router {
     }
 
     fn note_sink(&mut self, now: Instant, route: &Route) {
-        let fresh = Some((route.sink, route.sequence, now));
-        let known = |slot: &&mut Option<(NodeId, u16, Instant)>| {
-            slot.is_some_and(|(sink, _, _)| sink == route.sink)
-        };
-        if let Some(slot) = self.sinks.iter_mut().find(known) {
-            if slot.is_some_and(|(_, newest, _)| is_newer(route.sequence, newest)) {
-                *slot = fresh;
+        if route.sink == self.id {
+            // A sink that was switched off and on goes on where its neighbours remember it.
+            if self.role == Role::Sink && is_newer(route.sequence, self.sequence) {
+                self.sequence = route.sequence;
             }
-        } else if let Some(slot) = (self.sinks.iter_mut()).min_by_key(|slot| slot.map(|s| s.2)) {
-            *slot = fresh;
+            return;
+        }
+        if let Some(known) = self.known_mut(route.sink) {
+            if is_newer(route.sequence, known.newest) {
+                (known.newest, known.heard) = (route.sequence, now);
+            }
+        } else if let Some(slot) = (self.sinks.iter_mut()).min_by_key(|s| s.map(|s| s.heard)) {
+            *slot = Some(Known {
+                sink: route.sink,
+                newest: route.sequence,
+                heard: now,
+                said: None,
+            });
         }
     }
-    /// The newest sequence number of `sink`, and since when it is known.
-    fn newest(&self, sink: NodeId) -> Option<(u16, Instant)> {
-        let known = self.sinks.iter().flatten().find(|s| s.0 == sink);
-        known.map(|(_, newest, at)| (*newest, *at))
+    fn known(&self, sink: NodeId) -> Option<&Known> {
+        self.sinks.iter().flatten().find(|s| s.sink == sink)
+    }
+    fn known_mut(&mut self, sink: NodeId) -> Option<&mut Known> {
+        self.sinks.iter_mut().flatten().find(|s| s.sink == sink)
     }
 
     /// Chooses the cheapest of the routes that neighbours advertise.
@@ -283,11 +351,15 @@ impl Router {
             if route.parent == id || now.since(at) > fresh_for {
                 continue;
             }
-            let Some((newest, heard)) = self.newest(route.sink) else {
+            let Some(known) = self.known(route.sink) else {
                 continue;
             };
-            let behind = newest.wrapping_sub(route.sequence);
-            if behind > STALE_SEQUENCES || now.since(heard) > fresh_for {
+            let behind = known.newest.wrapping_sub(route.sequence);
+            if behind > STALE_SEQUENCES || now.since(known.heard) > fresh_for {
+                continue;
+            }
+            let nearer = |said| neighbour.nearest().is_some_and(|n| n.is_nearer(said));
+            if !known.said.is_none_or(nearer) {
                 continue;
             }
             let candidate = Chosen {

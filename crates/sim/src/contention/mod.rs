@@ -7,6 +7,7 @@
 //! frames and a second radio are refused or left out. Tests: `tests.rs`.
 
 mod board;
+mod meter;
 mod operations;
 #[cfg(test)]
 mod tests;
@@ -16,12 +17,13 @@ pub use board::{Acknowledgement, Contender, Detector, Wakes};
 use crate::capture::{Capture, CaptureError, Captured, Side};
 use crate::network::SimError;
 use crate::queue::{Queue, Rank, Slab};
+use meter::Meter;
 use std::collections::VecDeque;
 use thalweg_engine::{drain, Engine, Hear, OpId, RadioEvent, RadioId, Refusal};
 use thalweg_medium::ether::{Ether, Heard, Loss, OnAir, Reach};
 use thalweg_medium::random::{stream, Stream};
 use thalweg_medium::EarId;
-use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId, SimTime, Tuning};
+use thalweg_units::{Channel, Duration, Instant, NodeId, SimTime, Tuning};
 use thalweg_wire::FrameBuf;
 
 /// What a frame is.
@@ -101,6 +103,8 @@ struct Node {
     last_rx_from: Option<u32>,
     wanted: Option<SimTime>,
     armed: Option<SimTime>,
+    /// A later one that is in the queue too, left behind by a sooner.
+    overtaken: Option<SimTime>,
     sent: Duration,
     asleep: Duration,
     sleeps_since: Option<SimTime>,
@@ -119,6 +123,7 @@ struct Air {
     frame: FrameBuf,
 }
 
+#[derive(Clone, Copy)]
 enum What {
     Assessed { node: u32, token: u32 },
     Start { node: u32, token: u32 },
@@ -156,6 +161,7 @@ struct Inner {
     board: Contender,
     /// Hardware's threshold in milliwatts.
     cca_mw: f64,
+    meter: Meter,
     /// Node by address; what addresses name is only known here.
     by_address: Vec<Option<u32>>,
     channel: Channel,
@@ -202,6 +208,7 @@ impl<E: Engine> Contention<E> {
                 last_rx_from: None,
                 wanted: None,
                 armed: None,
+                overtaken: None,
                 sent: Duration::ZERO,
                 asleep: Duration::ZERO,
                 sleeps_since: Some(SimTime::ZERO),
@@ -212,6 +219,7 @@ impl<E: Engine> Contention<E> {
             engines,
             inner: Inner {
                 cca_mw: board.cca_threshold.milliwatts().0,
+                meter: Meter::new(&board),
                 by_address,
                 board,
                 channel,
@@ -387,6 +395,7 @@ impl<E: Engine> Contention<E> {
         observer: &mut O,
     ) -> Result<(), SimError> {
         let node = &mut self.inner.nodes[n];
+        node.overtaken = node.overtaken.filter(|later| *later != at);
         if node.armed != Some(at) {
             return Ok(()); // overtaken by a sooner one
         }
@@ -466,7 +475,7 @@ impl<E: Engine> Contention<E> {
                     mpdu: &air.frame,
                     sfd,
                     end,
-                    rssi: self.inner.register(reception.power.0),
+                    rssi: self.inner.meter.register(reception.power),
                     lqi: 0,
                 }
             } else if unheard {
@@ -498,23 +507,21 @@ impl Inner {
             self.arm(n);
         }
     }
-    /// Puts the wanted time-out into the queue, unless a sooner event is there, which will do it.
+    /// Puts the wanted time-out into the queue, unless a sooner event is there, which will do it, or one
+    /// of the same instant.
     fn arm(&mut self, n: usize) {
         let node = &mut self.nodes[n];
         let Some(wanted) = node.wanted else { return };
         if node.armed.is_none_or(|armed| armed > wanted) {
+            if node.overtaken == Some(wanted) {
+                std::mem::swap(&mut node.armed, &mut node.overtaken);
+                return;
+            }
+            node.overtaken = node.armed.or(node.overtaken);
             node.armed = Some(wanted);
             let what = What::Timer { node: n as u32 };
             self.queue.push(wanted, Rank::Timeout, what);
         }
-    }
-    /// What the register says of `power` (milliwatts), in whole dB. Converted only when asked for.
-    fn register(&self, power: f64) -> Dbm {
-        let dbm = thalweg_units::MilliWatts(power)
-            .dbm()
-            .0
-            .max(self.board.rssi_least.0);
-        Dbm((dbm + 0.5).floor())
     }
     fn ear(n: usize) -> EarId {
         EarId(n as u32)

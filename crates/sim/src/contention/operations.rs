@@ -7,9 +7,8 @@ use thalweg_engine::{
     Activity, Cca, OpId, RadioEvent, RadioId, RadioOp, Refusal, Request, TxSlot, When,
 };
 use thalweg_medium::ether::{Form, Sending};
-use thalweg_medium::random::normal;
 use thalweg_medium::EarId;
-use thalweg_units::{Dbm, Duration, Instant, MilliWatts, SimTime};
+use thalweg_units::{Duration, Instant, SimTime};
 use thalweg_wire::{addressed, FrameBuf};
 
 /// A frame that is asked for.
@@ -367,23 +366,12 @@ impl Inner {
         };
         RadioEvent::Sensed {
             op,
-            power: self.reading(n),
+            power: self.meter.read(
+                self.ether.sensed(Self::ear(n)),
+                &mut self.nodes[n].fluctuation,
+            ),
             activity,
         }
-    }
-
-    /// A reading of signal strength. Noise alone, averaged in decibels, fluctuates by 5.57 dB over the
-    /// root of its samples; a carrier of g times the noise makes that (1 + 2 g)^1/2 / (1 + g) as much.
-    fn reading(&mut self, n: usize) -> Dbm {
-        let power = self.ether.sensed(Self::ear(n)).0;
-        let Some(detector) = self.board.detector else {
-            return self.register(power);
-        };
-        let ratio = power / detector.noise.milliwatts().0;
-        let sigma = 5.57 * ((1.0 + 2.0 * ratio) / detector.samples).sqrt() / (1.0 + ratio);
-        let mean = detector.noise.0 + MilliWatts(1.0 + ratio).dbm().0;
-        let reading = mean + sigma * normal(&mut self.nodes[n].fluctuation);
-        Dbm((reading / detector.step.0 + 0.5).floor() * detector.step.0)
     }
 
     fn refuse(&mut self, n: usize, op: OpId, why: Refusal) {

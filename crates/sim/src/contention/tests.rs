@@ -5,6 +5,7 @@ use std::collections::VecDeque as Deque;
 use thalweg_engine::{Cca, RadioOp, Refusal, Request, When};
 use thalweg_medium::chip::CC2420;
 use thalweg_medium::Environment;
+use thalweg_units::Dbm;
 use thalweg_wire::addressed::{Ack, Congestion, Header};
 
 /// Does what it is told, and keeps what it hears.

@@ -1,6 +1,6 @@
 //! Boards whose software does one thing at a time, and conditional transmissions, to the microsecond.
 
-use super::Order::{Cancel, Listen, Load, Readout, Sleep, Transmit, Upon};
+use super::Order::{Cancel, Listen, Load, Readout, Sleep, Stream, Transmit, Upon};
 use super::{answer, at, heard, local, net, net_on, run, Puppet, Seen};
 use crate::{boards, Activity, Board, Costs, Fault, Network, PreCopy, Software};
 use std::sync::{Arc, Mutex};
@@ -167,6 +167,96 @@ fn a_frame_sent_in_between_overwrites_and_the_pending_one_is_written_again() {
     assert!(end > free && end < free + 1250);
     // Writing was interrupted for a look at the frame.
     assert_eq!(began(&net, 1, 2), free + 1250 + 50 + 100 + 192);
+}
+
+#[test]
+fn a_copy_waits_until_what_is_asked_for_is_sent() {
+    let mut net = net_on(slow(), 2);
+    net.command(0, Listen(26));
+    net.command(1, Listen(26));
+    run(&mut net, 1000);
+    net.command(0, Load(0, vec![1; 20]));
+    net.command(0, go());
+    net.command(0, Load(0, vec![2; 30]));
+    net.command(0, go());
+    run(&mut net, 20_000);
+    let end = 1000 + 200 + 100 + 192 + air(20);
+    assert_eq!(began(&net, 0, 2), 1492);
+    assert_eq!(answer(&net, 0, 3), (end + 300, Seen::Done));
+    assert_eq!(began(&net, 0, 4), end + 300 + 100 + 192);
+    // One that is armed for later, too.
+    let mut net = net_on(slow(), 2);
+    net.command(0, Listen(26));
+    net.command(0, Load(0, vec![1; 20]));
+    net.command(0, Transmit(0, When::At(local(5000)), Cca::Skip));
+    net.command(0, Load(0, vec![2; 30]));
+    run(&mut net, 20_000);
+    assert_eq!(
+        answer(&net, 0, 3),
+        (began(&net, 0, 2) + air(20) + 300, Seen::Done)
+    );
+    // Not where it is for another transmission, which takes the armed one's place.
+    let mut net = net_on(slow(), 2);
+    net.command(0, Listen(26));
+    net.command(1, Listen(26));
+    run(&mut net, 1000);
+    net.command(0, Load(0, vec![1; 20]));
+    net.command(0, Transmit(0, When::At(local(5000)), Cca::Skip));
+    net.command(0, Stream(vec![2; 30], When::At(local(5000)), Cca::Skip));
+    run(&mut net, 20_000);
+    assert_eq!(
+        answer(&net, 0, 2),
+        (1200 + 100, Seen::Refused(Refusal::Superseded))
+    );
+    assert_eq!(began(&net, 0, 3), 5000 - 160);
+    let frames = heard(&net, 1);
+    assert!(matches!(&frames[..], [(_, Seen::Frame { mpdu, .. })] if *mpdu == [2; 30]));
+    // One that finds its channel busy, until it is refused.
+    let mut net = net_on(slow(), 2);
+    net.command(0, Listen(26));
+    net.command(1, Listen(26));
+    net.command(0, Load(0, vec![1; 20]));
+    net.command(1, Load(0, vec![3; 100]));
+    net.command(1, go());
+    run(&mut net, 1000 + 100 + 192 + 1000);
+    net.command(0, Transmit(0, When::Now, Cca::Require));
+    net.command(0, Load(0, vec![2; 30]));
+    run(&mut net, 20_000);
+    let (at, why) = answer(&net, 0, 2);
+    assert_eq!(why, Seen::Refused(Refusal::ChannelBusy));
+    assert_eq!(answer(&net, 0, 3), (at + 300, Seen::Done));
+}
+
+#[test]
+fn a_pending_frame_that_is_being_overwritten_waits_until_it_is_written_again() {
+    let mut net = net_on(slow(), 2);
+    net.command(0, Listen(26));
+    net.command(1, Listen(26));
+    net.command(1, Load(0, vec![9; 50]));
+    net.command(1, Upon(vec![1], 26));
+    net.command(0, Load(0, vec![1; 3]));
+    run(&mut net, 2000);
+    net.command(0, go());
+    let end = 2000 + 100 + 192 + air(3);
+    // A frame of 100 bytes is half written when the condition is met.
+    run(&mut net, end - 500);
+    net.command(1, Load(0, vec![7; 100]));
+    net.command(1, go());
+    run(&mut net, 20_000);
+    let told = heard(&net, 0);
+    let frames: Vec<_> = told
+        .iter()
+        .filter_map(|(_, seen)| match seen {
+            Seen::Frame { mpdu, .. } => Some((mpdu.len(), mpdu[0])),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(frames, [(100, 7), (50, 9)]);
+    // Writing was interrupted for a look; reading what came in and passing it up is next in turn.
+    let written = end - 500 + 1000 + 50;
+    assert_eq!(began(&net, 1, 4), written + 100 + 192);
+    let free = began(&net, 1, 4) + air(100);
+    assert_eq!(began(&net, 1, 2), free + 500 + 100 + 192);
 }
 
 #[test]

@@ -65,7 +65,6 @@ fn chain(
         let config = Config {
             role,
             previous: [n.checked_sub(1).map(id), None],
-            origin: Origin::Channel,
             listen: ch(n.saturating_sub(1)),
             exits: Exits::One(ch(n)),
             forwarding,
@@ -164,7 +163,6 @@ fn packets_of_others_set_nothing_off_and_are_not_taken() {
     let other = Config {
         role: Role::End,
         previous: [None; 2],
-        origin: Origin::Header,
         listen: ch(0),
         exits: Exits::One(ch(0)),
         forwarding: Forwarding::Copying,

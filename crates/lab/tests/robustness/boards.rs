@@ -1,0 +1,64 @@
+//! Networks whose software does one thing at a time: survey, wake-up and transfers with what copies cost.
+
+use std::ops::ControlFlow::Continue;
+use thalweg_lab::collect::{Collector, Object, Report, Request};
+use thalweg_lab::testbed::{Board, Testbed};
+use thalweg_lab::variant::Variant;
+use thalweg_units::NodeId;
+use thalweg_wire::route::PayloadSize;
+
+fn contiki(testbed: &str) -> Collector {
+    let mut testbed = Testbed::load(testbed).unwrap();
+    testbed.board = Board::TelosBContiki;
+    Collector::open(testbed, None, None, None, 1, &mut |_| Continue(())).unwrap()
+}
+
+fn fetch(collector: &Collector, from: u16, protocol: Variant) -> Report {
+    let request = Request {
+        from: Some(NodeId::new(from).unwrap()),
+        to: None,
+        object: Object::Random { bytes: 30_000 },
+        protocol,
+        payload: PayloadSize::MAX,
+        paths: None,
+        hops: None,
+    };
+    let plan = collector.plan(&request).unwrap();
+    let mut observer = |_| Continue(());
+    collector
+        .fetch(&request, &plan, None, &mut observer)
+        .unwrap()
+}
+
+#[test]
+fn a_network_of_copying_nodes_knows_its_links_and_transfers_at_its_boards_rates() {
+    let collector = contiki("line5");
+    // Every beacon was written in time and read before its channel was left.
+    assert_eq!(collector.surveyed().missing, []);
+    assert_eq!(collector.survey_cost().links, 8);
+    let [pip, held, cit] = [Variant::Pip, Variant::PipCit, Variant::Cit].map(|protocol| {
+        let report = fetch(&collector, 5, protocol);
+        let outcome = report.outcome;
+        assert!(outcome.verified, "{outcome:?}");
+        assert_eq!((outcome.hops, outcome.rounds), (4, 1), "{outcome:?}");
+        assert_eq!(outcome.first_round_reliability, Some(1.0), "{outcome:?}");
+        let expected = report.predicted.goodput_kbps;
+        let off = (outcome.goodput_kbps / expected - 1.0).abs();
+        assert!(off < 0.06, "{outcome:?} {expected}");
+        outcome.goodput_kbps
+    });
+    assert!((56.0..63.0).contains(&pip), "{pip}");
+    assert!(held > 1.6 * pip && cit > 1.45 * pip, "{pip} {held} {cit}");
+}
+
+#[test]
+fn p3_finds_and_wakes_its_relays_on_copying_nodes_twice() {
+    let collector = contiki("ring12");
+    let report = fetch(&collector, 9, Variant::P3);
+    assert!(report.outcome.verified, "{:?}", report.outcome);
+    assert!(report.outcome.paths > 1, "{:?}", report.outcome);
+    // The second wake-up finds the sleepers of the first transfer.
+    let baseline = report.baseline.unwrap();
+    assert!(baseline.verified, "{baseline:?}");
+    assert!(report.outcome.goodput_kbps > baseline.goodput_kbps);
+}
