@@ -145,6 +145,8 @@ pub(crate) enum ProtocolName {
     P3TunedSlim,
     /// P3-tuned with the code of p3-fountain.
     P3TunedFountain,
+    /// P3 that learns which channel does best at which stage, and in long transfers who is to speak.
+    P3Learned,
     /// P3 with a fountain code instead of rounds.
     P3Fountain,
     /// P3 with a code in blocks that a mote can make, instead of rounds of packets.
@@ -202,6 +204,7 @@ impl ProtocolName {
             Self::P3TunedBlocks => Ok(Variant::P3TunedBlocks),
             Self::P3TunedSlim => Ok(Variant::P3TunedSlim),
             Self::P3TunedFountain => Ok(Variant::P3TunedFountain),
+            Self::P3Learned => Ok(Variant::P3Learned),
             Self::P3Fountain => Ok(Variant::P3Fountain),
             Self::P3Blocks => Ok(Variant::P3Blocks),
             Self::P3Blocks32 => Ok(Variant::P3Blocks32),

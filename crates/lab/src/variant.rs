@@ -37,6 +37,9 @@ pub enum Variant {
     P3TunedSlim,
     /// `p3-tuned` with the code of `p3-fountain`.
     P3TunedFountain,
+    /// P3's routes; the transfer learns with its first packets which channel does best at which stage,
+    /// and where it is long which relays are to speak to the sink.
+    P3Learned,
     /// P3's routes; no rounds but a fountain code over the whole object, which takes a source with
     /// memory for it.
     P3Fountain,
@@ -65,7 +68,7 @@ pub enum Knowledge {
 
 impl Variant {
     /// All of them, the published ones first.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::P3,
         Self::Pip,
         Self::PipHopping,
@@ -77,6 +80,7 @@ impl Variant {
         Self::P3TunedBlocks,
         Self::P3TunedSlim,
         Self::P3TunedFountain,
+        Self::P3Learned,
         Self::P3Fountain,
         Self::P3Blocks,
         Self::P3Blocks32,
@@ -99,6 +103,7 @@ impl Variant {
             Self::P3TunedBlocks => "p3-tuned-blocks",
             Self::P3TunedSlim => "p3-tuned-slim",
             Self::P3TunedFountain => "p3-tuned-fountain",
+            Self::P3Learned => "p3-learned",
             Self::P3Fountain => "p3-fountain",
             Self::P3Blocks => "p3-blocks",
             Self::P3Blocks32 => "p3-blocks32",
@@ -117,6 +122,7 @@ impl Variant {
             | Self::P3TunedBlocks
             | Self::P3TunedSlim
             | Self::P3TunedFountain
+            | Self::P3Learned
             | Self::P3Fountain
             | Self::P3Blocks
             | Self::P3Blocks32
@@ -172,6 +178,7 @@ impl Variant {
             Self::P3TunedBlocks => faithful.tuned().blocks(BlockSymbols::MAX),
             Self::P3TunedSlim => faithful.tuned().slim(),
             Self::P3TunedFountain => faithful.tuned().fountain(),
+            Self::P3Learned => faithful.by_stages(),
             Self::P3Fountain => faithful.fountain(),
             Self::P3Blocks | Self::P3PlannedBlocks => faithful.blocks(BlockSymbols::MAX),
             Self::P3Blocks32 => faithful.blocks(BlockSymbols::SMALL),
@@ -219,6 +226,7 @@ mod tests {
         let blocks = |v: Variant| matches!(v.terms(terms).recovery, Recovery::Blocks { .. });
         let learning = |v: Variant| v.terms(terms).learning == Learning::LastSpeakers;
         let tuned = |v: Variant| matches!(v.terms(terms).learning, Learning::Channels { .. });
+        let stages = |v: Variant| matches!(v.terms(terms).learning, Learning::Stages { .. });
         let of = |holds: &dyn Fn(Variant) -> bool| -> Vec<Variant> {
             Variant::ALL.into_iter().filter(|v| holds(*v)).collect()
         };
@@ -253,6 +261,7 @@ mod tests {
             Variant::P3TunedFountain,
         ];
         assert_eq!(of(&tuned), rotating);
+        assert_eq!(of(&stages), [Variant::P3Learned]);
         let cycle = Variant::P3Best.request(&request).transfer.cycle;
         assert_eq!((cycle.payload_bytes, cycle.header_bytes), (121, 4));
     }

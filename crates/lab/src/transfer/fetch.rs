@@ -142,6 +142,16 @@ impl Terms {
             ..self
         }
     }
+    /// The same, learning which channels do best at which stages, and in long transfers who is to speak
+    /// to the sink.
+    #[must_use]
+    pub fn by_stages(self) -> Self {
+        let run = TrialRun::DEFAULT;
+        Self {
+            learning: Learning::Stages { run },
+            ..self
+        }
+    }
     /// The same, learning who is to speak to the sink.
     #[must_use]
     pub fn learning(self) -> Self {

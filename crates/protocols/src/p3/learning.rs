@@ -27,9 +27,19 @@ const ALL: u8 = 0x0f;
 /// Rounds in which directives are followed.
 const FOLLOWED: u16 = 3;
 
+/// When relays are tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Occasion {
+    /// With the first packets.
+    FirstPackets,
+    /// When a NACK says so, where so much is to come that it pays.
+    WhenTold,
+}
+
 /// The relays of the last but one stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ranks {
+    occasion: Occasion,
     counts: [u8; 2],
     own: Option<u8>,
 }
@@ -44,7 +54,12 @@ const fn at(group: Group) -> usize {
 impl Ranks {
     /// Those of `route`, with that of `node`, where the route learns and there is anything to learn.
     pub fn of(route: &Route, node: NodeId) -> Option<Self> {
-        if route.learning != Learning::LastSpeakers || route.groups() == Groups::One {
+        let occasion = match route.learning {
+            Learning::LastSpeakers => Occasion::FirstPackets,
+            Learning::Stages { .. } => Occasion::WhenTold,
+            Learning::Off | Learning::Channels { .. } => return None,
+        };
+        if route.groups() == Groups::One {
             return None;
         }
         let stage = route.channels.hops() - 1;
@@ -57,12 +72,17 @@ impl Ranks {
             }
             *count = count.saturating_add(1);
         }
-        counts
-            .iter()
-            .any(|count| *count > 1)
-            .then_some(Self { counts, own })
+        counts.iter().any(|count| *count > 1).then_some(Self {
+            occasion,
+            counts,
+            own,
+        })
     }
-    /// Packets of the trial: the first round ends after so many.
+    /// When they are tried.
+    pub const fn occasion(&self) -> Occasion {
+        self.occasion
+    }
+    /// Packets of the trial: its round ends after so many.
     pub fn trial(&self) -> u16 {
         let most = self.counts[0].max(self.counts[1]).min(MAX_RANKS as u8);
         2 * TURNS * u16::from(most)
@@ -105,7 +125,8 @@ pub struct Speaker {
     ranks: Ranks,
     own: u8,
     group: Group,
-    trial: bool,
+    /// Packets of this group that the trial has still to come, at most.
+    trial: u16,
     only: Option<u8>,
 }
 
@@ -116,28 +137,42 @@ impl Speaker {
             ranks,
             own: ranks.own?,
             group,
-            trial: true,
+            trial: match ranks.occasion {
+                Occasion::FirstPackets => ranks.trial(),
+                Occasion::WhenTold => 0,
+            },
             only: None,
         })
     }
-    /// Whether to forward packet `number`.
-    pub fn speaks(&self, number: u16) -> bool {
-        if self.trial && number < self.ranks.trial() {
+    /// Whether to forward packet `number`, just received.
+    pub fn speaks(&mut self, number: u16) -> bool {
+        let tried = match self.ranks.occasion {
+            Occasion::FirstPackets => number < self.ranks.trial(),
+            Occasion::WhenTold => true,
+        };
+        if self.trial > 0 && tried {
+            self.trial -= 1;
             return self.ranks.turn(self.group, number) == self.own;
         }
         self.only.is_none_or(|only| only == self.own)
     }
+    /// The next packets are a trial.
+    pub fn trial_begins(&mut self) {
+        (self.trial, self.only) = (self.ranks.trial() / 2, None);
+    }
     /// The request that ends `round` was heard.
     pub fn round_ended(&mut self, round: u16) {
-        self.trial = false;
-        if round >= FOLLOWED {
+        self.trial = 0;
+        if self.ranks.occasion == Occasion::FirstPackets && round >= FOLLOWED {
             self.only = None;
         }
     }
     /// A NACK brought a directive.
     pub fn told(&mut self, round: u16, directive: Directive) {
-        self.trial = false;
-        self.only = directive.only[at(self.group)].filter(|_| round < FOLLOWED);
+        self.trial = 0;
+        // Where it is told again and again, whoever tells it knows how that does.
+        let followed = self.ranks.occasion == Occasion::WhenTold || round < FOLLOWED;
+        self.only = directive.only[at(self.group)].filter(|_| followed);
     }
 }
 
@@ -163,9 +198,17 @@ impl Listener {
             heard: [[Heard::default(); MAX_RANKS]; 2],
         }
     }
-    /// Packet `number` of `group` arrived in the trial with `rssi`.
+    /// When relays are tried.
+    pub const fn occasion(&self) -> Occasion {
+        self.ranks.occasion
+    }
+    /// What was heard was no trial, or of another channel.
+    pub fn forget(&mut self) {
+        *self = Self::new(self.ranks);
+    }
+    /// Packet `number` of `group` arrived with `rssi` in the round of the trial.
     pub fn heard(&mut self, group: Group, number: u16, rssi: Dbm) {
-        if number >= self.ranks.trial() {
+        if self.ranks.occasion == Occasion::FirstPackets && number >= self.ranks.trial() {
             return;
         }
         let rank = usize::from(self.ranks.turn(group, number));
@@ -204,6 +247,7 @@ mod tests {
     use super::*;
 
     const RANKS: Ranks = Ranks {
+        occasion: Occasion::FirstPackets,
         counts: [3, 2],
         own: Some(1),
     };
@@ -232,7 +276,7 @@ mod tests {
     #[test]
     fn everybody_has_the_same_number_of_turns() {
         assert_eq!(RANKS.trial(), 36);
-        let speaker = Speaker::new(RANKS, Group::Odd).unwrap();
+        let mut speaker = Speaker::new(RANKS, Group::Odd).unwrap();
         let turns = (0..RANKS.trial()).step_by(2).filter(|n| speaker.speaks(*n));
         assert_eq!(turns.count(), 6);
         assert!(speaker.speaks(36), "the trial is over");

@@ -3,13 +3,21 @@
 //! Two groups of relays at every stage, a packet in every cycle, several synchronous senders, no
 //! giving up by count. See README.md for where each section of the paper is.
 
+mod advice;
+mod arrangement;
+mod directions;
 mod learning;
 mod threshold;
 mod tuning;
+mod yields;
 
-pub use learning::{Directive, Listener, Ranks, Speaker};
+pub use advice::{Advice, Report};
+pub use arrangement::Arrangements;
+pub use directions::{Directions, Form, Missing, Sent, Stretch, MAX_DIRECTION_BYTES, SENT_BYTES};
+pub use learning::{Directive, Listener, Occasion, Ranks, Speaker};
 pub use threshold::{Threshold, MIN_SAMPLE};
-pub use tuning::{Scores, Tuner, MAX_ROTATIONS};
+pub use tuning::{Scores, Tuner, Tuning, MAX_ROTATIONS};
+pub use yields::{Count, Yields};
 
 use crate::pipeline::{GiveUp, Policy};
 use thalweg_engine::Passing;

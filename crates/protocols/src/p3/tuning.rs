@@ -2,14 +2,15 @@
 //! channel" is left to the future).
 //!
 //! The channels of a route can be handed round: rotation r gives each stage the channel that is r
-//! places further in the sequence of those that the route uses, so stages that differ go on differing.
-//! In a trial the first packets travel under each rotation in turn, changed by the clock between two
-//! cycles: what arrives tells the destination which one the whole pipeline does best with, and its
-//! NACK tells everyone. A later round that loses too much is held against its rotation. Who hears
-//! nothing any more looks for the pipeline under the other rotations, so nobody is lost by a lost NACK.
-//! Time base: the node's clock. Rotations count down in a trial: the packets of two of them then meet
-//! on one channel three stages apart, not one. Tests: at the end of this file, and in `pipeline/tests`.
+//! places further in the sequence of those that the route uses, so stages that differ go on differing;
+//! other orders: `arrangement`. In a trial packets travel under each rotation of an order in turn, changed
+//! by the clock: what arrives tells the destination which is best (`Scores`, `yields`), and its NACK
+//! tells everyone. Who hears nothing any more looks for the pipeline under other rotations, so nobody is
+//! lost by a lost NACK. Time base: the node's clock. Rotations count down in a trial: packets of two of
+//! them then meet on one channel three stages apart, not one. Tests: at the end, and `pipeline/tests`.
 
+use super::arrangement::{sequence, Arrangements};
+use super::directions::{Directions, Stretch};
 use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::route::{Channels, TrialRun};
 
@@ -20,16 +21,60 @@ const TRIES: u8 = 6;
 /// Packets of a round from which on it says something about its rotation.
 const LEAST: u16 = 16;
 
-/// A node's idea of the rotation.
+/// What a transfer tries of its channels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tuning {
+    /// Rotations of the route's order, each for so many cycles, with the first packets.
+    Rotations(TrialRun),
+    /// The same, and rotations of other orders where the destination says so.
+    Arrangements(TrialRun),
+}
+
+impl Tuning {
+    /// How many settings there are of a route of `channels`.
+    fn settings(self, channels: &Channels) -> u8 {
+        match self {
+            Self::Rotations(_) => self.rotations(channels),
+            Self::Arrangements(_) => Arrangements::of(channels).count(),
+        }
+    }
+    /// How many of them are tried at a time.
+    pub fn rotations(self, channels: &Channels) -> u8 {
+        sequence(channels).count().min(MAX_ROTATIONS) as u8
+    }
+    /// Cycles of each.
+    pub const fn run(self) -> u8 {
+        match self {
+            Self::Rotations(run) | Self::Arrangements(run) => run.get(),
+        }
+    }
+    /// Cycles of a trial.
+    pub fn cycles(self, channels: &Channels) -> u16 {
+        u16::from(self.run()) * u16::from(self.rotations(channels))
+    }
+}
+
+/// What is to change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Change {
+    Setting,
+    /// A trial of this order begins.
+    Trial(u8),
+}
+
+/// A node's idea of the setting of the channels: a rotation or an arrangement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tuner {
+    tuning: Tuning,
     channels: Channels,
-    /// Rotations: at most [`MAX_ROTATIONS`].
+    arrangements: Arrangements,
+    /// How many settings there are, and how many of them in a trial: at most [`MAX_ROTATIONS`].
+    settings: u8,
     rotations: u8,
+    /// The order of the last trial.
+    order: u8,
     stage: u8,
     cycle: Duration,
-    /// Cycles of each rotation in the trial.
-    run: u8,
     /// How long before an SFD to retune.
     ahead: Duration,
     /// SFD of a frame of the source in cycle `anchor_cycle`.
@@ -38,67 +83,74 @@ pub struct Tuner {
     /// Run of the trial that this node listens in; as many as rotations when it is over.
     at_run: u8,
     /// After the trial.
-    rotation: u8,
+    setting: u8,
     /// The one before it, the first where to look for a pipeline that is not heard.
     before: u8,
-    change: Option<(Instant, u8)>,
+    /// When the next packet is due, what is told of it and which setting holds then.
+    change: Option<(Instant, Change, u8)>,
     /// When to look elsewhere, and how long to wait there.
     look: Option<Instant>,
     patience: Duration,
 }
 
 impl Tuner {
-    /// For a node at `stage` whose source sends a frame every `cycle`, the first with its SFD at
-    /// `start`, retuning `ahead` of SFDs; with a trial of `run` cycles for each rotation. A node
-    /// that hears nothing for `patience` looks elsewhere.
+    /// For a node at `stage` whose source sends a frame every `cycle`, the first with its SFD at `start`,
+    /// retuning `ahead` of SFDs; with a trial as `tuning` says. A node that hears nothing for `patience`
+    /// looks elsewhere.
     pub fn new(
         channels: Channels,
         stage: u8,
         (start, cycle): (Instant, Duration),
-        run: TrialRun,
+        tuning: Tuning,
         ahead: Duration,
         patience: Duration,
     ) -> Self {
-        let rotations = Self::rotations(&channels);
-        let run = run.get();
-        let trial = u64::from(run) * u64::from(rotations) + u64::from(channels.hops());
-        Self {
+        let mut tuner = Self {
+            tuning,
             channels,
-            rotations,
+            arrangements: Arrangements::of(&channels),
+            settings: tuning.settings(&channels),
+            rotations: tuning.rotations(&channels),
+            order: 0,
             stage,
             cycle,
-            run,
             ahead,
             anchor: start,
             anchor_cycle: 0,
-            // The source hears nothing before the trial is over.
-            at_run: if stage == 0 { rotations } else { 0 },
-            rotation: 0,
+            at_run: 0,
+            setting: 0,
             before: 0,
             change: None,
-            look: (stage > 0).then(|| start + cycle * trial + patience),
+            look: None,
             patience,
-        }
+        };
+        tuner.begin(0, (start, 0));
+        tuner
+    }
+    /// A trial of `order` begins, in whose cycle `cycle` a frame of the source has its SFD at `sfd`.
+    fn begin(&mut self, order: u8, (sfd, cycle): (Instant, u64)) {
+        self.order = order;
+        (self.anchor, self.anchor_cycle) = (sfd, cycle);
+        // The source hears nothing before the trial is over.
+        self.at_run = if self.stage == 0 { self.rotations } else { 0 };
+        let cycles = u64::from(self.tuning.cycles(&self.channels));
+        let ends = sfd + self.cycle * (cycles + u64::from(self.channels.hops()) - cycle);
+        self.look = (self.stage > 0).then(|| ends + self.patience);
     }
 
-    /// How many rotations there are.
-    pub fn rotations(channels: &Channels) -> u8 {
-        sequence(channels).count().min(MAX_ROTATIONS) as u8
-    }
-
-    /// The rotation under which `stage` hears a frame whose SFD is at `sfd`.
-    pub fn rotation_at(&self, stage: u8, sfd: Instant) -> u8 {
+    /// The setting under which `stage` hears a frame whose SFD is at `sfd`.
+    pub fn setting_at(&self, stage: u8, sfd: Instant) -> u8 {
         let cycle = self
             .cycle_at(sfd)
             .saturating_sub(u64::from(stage.max(1) - 1));
-        match u8::try_from(cycle / u64::from(self.run)) {
+        match u8::try_from(cycle / u64::from(self.tuning.run())) {
             Ok(run) if run < self.rotations => self.of_run(run),
-            _ => self.rotation,
+            _ => self.setting,
         }
     }
-    /// Rotations count down to that of the route.
+    /// Rotations count down, those of the route's own order to the route as it is.
     fn of_run(&self, run: u8) -> u8 {
-        self.rotations.saturating_sub(run + 1)
+        self.order * self.rotations + self.rotations.saturating_sub(run + 1)
     }
     fn cycle_at(&self, sfd: Instant) -> u64 {
         let half = self.cycle / 2;
@@ -112,40 +164,46 @@ impl Tuner {
 
     /// On which channel `stage` hears a frame whose SFD is at `sfd`.
     pub fn channel(&self, stage: u8, sfd: Instant) -> Channel {
-        self.rotated(stage, self.rotation_at(stage, sfd))
+        self.set(stage, self.setting_at(stage, sfd))
     }
     /// The channel on which this node listens.
     pub fn own_channel(&self) -> Channel {
-        let rotation = if self.at_run < self.rotations {
+        let setting = if self.at_run < self.rotations {
             self.of_run(self.at_run)
         } else {
-            self.rotation
+            self.setting
         };
-        self.rotated(self.stage, rotation)
+        self.set(self.stage, setting)
     }
-    fn rotated(&self, stage: u8, rotation: u8) -> Channel {
+    /// The channel of `stage` under `setting`.
+    fn set(&self, stage: u8, setting: u8) -> Channel {
         let own = self.channels.of(stage);
-        let place = sequence(&self.channels).position(|c| c == own).unwrap_or(0);
-        let all = sequence(&self.channels).count();
-        let turned = (place + usize::from(rotation)) % all.max(1);
-        sequence(&self.channels).nth(turned).unwrap_or(own)
+        match self.tuning {
+            Tuning::Rotations(_) => {
+                let place = sequence(&self.channels).position(|c| c == own).unwrap_or(0);
+                let all = sequence(&self.channels).count();
+                let turned = (place + usize::from(setting)) % all.max(1);
+                sequence(&self.channels).nth(turned).unwrap_or(own)
+            }
+            Tuning::Arrangements(_) => self.arrangements.channel(own, setting),
+        }
     }
 
     /// SFD at the source of the first frame after the trial.
     pub fn trial_ends(&self) -> Instant {
-        let cycles = u64::from(self.run) * u64::from(self.rotations);
+        let cycles = u64::from(self.tuning.cycles(&self.channels));
         self.anchor + self.cycle * cycles.saturating_sub(self.anchor_cycle)
     }
-    /// The rotation after the trial.
-    pub const fn rotation(&self) -> u8 {
-        self.rotation
+    /// The setting after the trial.
+    pub const fn setting(&self) -> u8 {
+        self.setting
     }
 
     /// A frame of a neighbouring stage had its SFD at `sfd`: the pipeline is here.
     pub fn heard(&mut self, sfd: Instant) {
         let from = match self.change {
             // What was heard came before the change.
-            Some((at, _)) => sfd.max(at),
+            Some((at, ..)) => sfd.max(at),
             None => sfd,
         };
         self.look = self.look.map(|look| look.max(from + self.patience));
@@ -156,30 +214,85 @@ impl Tuner {
             (self.anchor_cycle, self.anchor) = (self.cycle_at(sfd), sfd);
         }
     }
-    /// A NACK said that from `sfd` on, when the next packet is due here, `rotation` holds.
-    pub fn told(&mut self, rotation: u8, sfd: Instant) {
-        let changes = rotation < self.rotations && rotation != self.rotation;
-        self.change = changes.then(|| (sfd.saturating_sub(self.ahead), rotation));
-    }
-    /// `rotation` holds from now on.
-    pub fn turn_to(&mut self, rotation: u8) {
-        if rotation < self.rotations && rotation != self.rotation {
-            (self.before, self.rotation) = (self.rotation, rotation);
+    /// A NACK told how to go on from `sfd` on, when the next packet is due here.
+    pub fn directed(&mut self, told: &Directions, sfd: Instant) {
+        // Until then silence says nothing: a NACK of many frames, and its way, take long.
+        self.look = self.look.map(|look| look.max(sfd + self.patience));
+        match told.next {
+            Stretch::Order(order) => self.told_to_try(order, told.setting, sfd),
+            Stretch::Speakers | Stretch::Packets(_) | Stretch::All => {
+                self.told(told.setting, sfd);
+            }
         }
+    }
+    /// A NACK said that from `sfd` on, when the next packet is due here, `setting` holds.
+    pub fn told(&mut self, setting: u8, sfd: Instant) {
+        let changes = setting < self.settings && setting != self.setting;
+        self.change = changes.then(|| (sfd.saturating_sub(self.ahead), Change::Setting, setting));
+    }
+    /// A NACK said that from `sfd` on, when the next packet is due here, the rotations of `order` are
+    /// tried; afterwards `setting` holds.
+    pub fn told_to_try(&mut self, order: u8, setting: u8, sfd: Instant) {
+        if order < self.arrangements.orders() && setting < self.settings {
+            self.change = Some((
+                sfd.saturating_sub(self.ahead),
+                Change::Trial(order),
+                setting,
+            ));
+        }
+    }
+    /// The source tries the rotations of `order` from `sfd` on, and afterwards `setting` holds.
+    pub fn try_order(&mut self, order: u8, setting: u8, sfd: Instant) {
+        self.turn_to(setting);
+        if order < self.arrangements.orders() {
+            self.begin(order, (sfd, 0));
+        }
+    }
+    /// `setting` holds from now on.
+    pub fn turn_to(&mut self, setting: u8) {
+        if setting < self.settings && setting != self.setting {
+            (self.before, self.setting) = (self.setting, setting);
+        }
+    }
+    /// The source says that `setting` holds for it: so it does, whatever a NACK said that it may have
+    /// missed. Whether to listen on another channel.
+    pub fn holds(&mut self, setting: u8) -> bool {
+        let before = self.own_channel();
+        self.change = None;
+        self.turn_to(setting);
+        self.own_channel() != before
     }
     /// The source has asked `tries` times in vain.
     pub fn unanswered(&mut self, tries: u8) -> bool {
-        let elsewhere = tries % TRIES == 0 && self.rotations > 1;
+        let elsewhere = tries % TRIES == 0 && self.settings > 1;
         if elsewhere {
-            self.turn_to((self.rotation + 1) % self.rotations);
+            let returns =
+                matches!(self.tuning, Tuning::Arrangements(_)) && self.before != self.setting;
+            if returns {
+                // Where the last exchange was, and where everyone looks first who hears nothing.
+                self.setting = self.before;
+            } else {
+                self.turn_to(self.other());
+                if matches!(self.tuning, Tuning::Arrangements(_)) {
+                    self.before = self.setting;
+                }
+            }
         }
         elsewhere
+    }
+    /// Where else to look: rotations of the route's own order have this node on every channel.
+    fn other(&self) -> u8 {
+        let rotations = match self.tuning {
+            Tuning::Rotations(_) => self.settings,
+            Tuning::Arrangements(_) => self.arrangements.pool(),
+        };
+        (self.setting + 1) % rotations.max(1)
     }
 
     /// When to call [`Tuner::advance`] next.
     pub fn next(&self) -> Option<Instant> {
         let run = (self.at_run < self.rotations).then(|| {
-            let cycle = (u64::from(self.at_run) + 1) * u64::from(self.run);
+            let cycle = (u64::from(self.at_run) + 1) * u64::from(self.tuning.run());
             let cycle = cycle + u64::from(self.stage - self.stage.min(1));
             let sfd = if cycle >= self.anchor_cycle {
                 self.anchor + self.cycle * (cycle - self.anchor_cycle)
@@ -188,25 +301,29 @@ impl Tuner {
             };
             sfd.saturating_sub(self.ahead)
         });
-        let change = self.change.map(|(at, _)| at);
+        let change = self.change.map(|(at, ..)| at);
         [run, change, self.look].into_iter().flatten().min()
     }
     /// Does what is due at `at`; whether to listen on another channel then.
     pub fn advance(&mut self, at: Instant) -> bool {
         let before = self.own_channel();
         while self.next().is_some_and(|next| next <= at) {
-            if let Some((_, to)) = self.change.filter(|(due, _)| *due <= at) {
+            if let Some((due, what, to)) = self.change.filter(|(due, ..)| *due <= at) {
                 self.change = None;
                 self.turn_to(to);
                 self.look = Some(at + self.patience);
+                if let Change::Trial(order) = what {
+                    let first = u64::from(self.stage - self.stage.min(1));
+                    self.begin(order, (due + self.ahead, first));
+                }
             } else if self.look.is_some_and(|look| look <= at) {
-                let other = if self.before == self.rotation {
-                    (self.rotation + 1) % self.rotations
+                let other = if self.before == self.setting {
+                    self.other()
                 } else {
                     self.before
                 };
                 // Next time the one after it.
-                (self.before, self.rotation) = (other, other);
+                (self.before, self.setting) = (other, other);
                 self.look = Some(at + self.patience);
             } else {
                 self.at_run += 1;
@@ -214,13 +331,6 @@ impl Tuner {
         }
         self.own_channel() != before
     }
-}
-
-/// The different channels of a route, in order of first use.
-fn sequence(channels: &Channels) -> impl Iterator<Item = Channel> + '_ {
-    let list = channels.as_slice();
-    let new = move |i: &usize| !list[..*i].contains(&list[*i]);
-    (0..list.len()).filter(new).map(move |i| list[i])
 }
 
 /// What the destination knows of the rotations.
@@ -298,11 +408,14 @@ mod tests {
         Instant::from_nanos(1_000_000_000)
     }
     fn tuner(stage: u8) -> Tuner {
+        let run = TrialRun::new(10).unwrap();
+        with(Tuning::Rotations(run), stage)
+    }
+    fn with(tuning: Tuning, stage: u8) -> Tuner {
         let list = [20, 26, 15, 25, 20, 26].map(|c| Channel::new(c).unwrap());
         let channels = Channels::new(&list).unwrap();
-        let run = TrialRun::new(10).unwrap();
         let ahead = Duration::from_micros(400);
-        Tuner::new(channels, stage, (start(), CYCLE), run, ahead, PATIENCE)
+        Tuner::new(channels, stage, (start(), CYCLE), tuning, ahead, PATIENCE)
     }
 
     #[test]
@@ -314,7 +427,7 @@ mod tests {
                 tuner.advance(sfd.saturating_sub(Duration::from_micros(200)));
                 tuner.heard(sfd);
                 let rotation = 3u8.saturating_sub((packet / 10) as u8);
-                assert_eq!(tuner.rotation_at(stage, sfd), rotation, "{packet}");
+                assert_eq!(tuner.setting_at(stage, sfd), rotation, "{packet}");
                 assert_eq!(tuner.own_channel(), tuner.channel(stage, sfd), "{packet}");
                 // Who sends to it agrees.
                 let sender = super::tests::tuner(stage - 1);
@@ -325,10 +438,50 @@ mod tests {
     }
 
     #[test]
+    fn everyone_follows_a_trial_that_a_nack_tells() {
+        let tuning = Tuning::Arrangements(TrialRun::new(10).unwrap());
+        let begins = start() + CYCLE * 100;
+        let mut source = with(tuning, 0);
+        source.try_order(2, 5, begins);
+        for stage in 1..=5u8 {
+            let mut node = with(tuning, stage);
+            node.advance(begins.saturating_sub(CYCLE));
+            node.told_to_try(2, 5, begins + CYCLE * u64::from(stage - 1));
+            for packet in 0..60u64 {
+                // Late by what a round is late whose last NACK frame was lost.
+                let late = Duration::from_micros(440);
+                let sfd = begins + CYCLE * (packet + u64::from(stage) - 1) + late;
+                node.advance(sfd.saturating_sub(Duration::from_micros(200)));
+                node.heard(sfd);
+                node.tick(sfd);
+                let setting = match packet {
+                    0..40 => 11 - (packet / 10) as u8,
+                    _ => 5,
+                };
+                assert_eq!(node.setting_at(stage, sfd), setting, "{packet}");
+                assert_eq!(node.own_channel(), node.set(stage, setting), "{packet}");
+                assert_eq!(source.channel(stage, sfd), node.own_channel(), "{packet}");
+            }
+        }
+        assert_eq!(source.trial_ends(), begins + CYCLE * 40);
+    }
+
+    #[test]
+    fn what_the_source_says_holds() {
+        let mut node = with(Tuning::Arrangements(TrialRun::DEFAULT), 3);
+        let after = node.trial_ends() + CYCLE * 3;
+        node.advance(after);
+        node.told(11, after + CYCLE * 9);
+        assert!(node.holds(6));
+        node.advance(after + CYCLE * 9);
+        assert_eq!(node.setting(), 6, "what was to come is forgotten");
+    }
+
+    #[test]
     fn stages_that_differ_go_on_differing() {
         let tuner = tuner(2);
         for rotation in 0..4 {
-            let turned: Vec<Channel> = (0..6).map(|s| tuner.rotated(s, rotation)).collect();
+            let turned: Vec<Channel> = (0..6).map(|s| tuner.set(s, rotation)).collect();
             for (i, a) in turned.iter().enumerate() {
                 for (j, b) in turned.iter().enumerate() {
                     assert_eq!(a == b, i % 4 == j % 4);
@@ -345,13 +498,13 @@ mod tests {
         tuner.heard(after);
         tuner.told(2, after + CYCLE);
         tuner.advance(after + CYCLE);
-        assert_eq!(tuner.rotation(), 2);
+        assert_eq!(tuner.setting(), 2);
         let mut found = Vec::new();
         for _ in 0..5 {
             let next = tuner.next().unwrap();
             assert!(next > after);
             tuner.advance(next);
-            found.push(tuner.rotation());
+            found.push(tuner.setting());
         }
         assert_eq!(found, [0, 1, 2, 3, 0]);
     }

@@ -9,6 +9,7 @@
 
 use super::session::Session;
 use crate::blocks::Blocks;
+use crate::p3::{Form, SENT_BYTES};
 use thalweg_engine::{BoardTiming, Passing};
 use thalweg_units::Duration;
 use thalweg_wire::phy::{air_time, SFD_OFFSET};
@@ -77,15 +78,16 @@ impl Cadence {
         let payload = usize::from(session.payload.bytes());
         let header_bytes = session.format.header_bytes();
         let data_bytes = header_bytes + payload;
-        let directive = usize::from(session.directs());
-        let nack_fixed_bytes = header_bytes + NACK_BODY_BYTES + directive;
+        let form = session.form();
+        let nack_fixed_bytes = header_bytes + NACK_BODY_BYTES + form.bytes();
         let hopping = session.policy.hopping == Hopping::EveryCyclePair;
         let hops = session.hops();
         // With hopping, every frame keeps to the grid of data cycles.
         let request_bytes = if hopping {
             data_bytes
         } else {
-            header_bytes + REQUEST_BODY_BYTES
+            let sent = if form == Form::Stages { SENT_BYTES } else { 0 };
+            header_bytes + REQUEST_BODY_BYTES + sent
         };
         let max_nack_bytes = header_bytes + payload.max(MIN_NACK_BODY);
         let longest = data_bytes.max(request_bytes).max(max_nack_bytes);

@@ -10,7 +10,7 @@ use super::packets::PacketSet;
 use super::session::Policy;
 use crate::blocks::Blocks;
 use crate::object::ObjectStore;
-use crate::p3::{next_group, Listener, Scores, Tuner};
+use crate::p3::{next_group, Advice, Form, Missing, Report, Sent, Stretch};
 use core::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::When;
 use thalweg_units::{Dbm, Duration, Instant};
@@ -54,10 +54,11 @@ pub(super) struct Destination {
     last_heard: Instant,
     last_packet: Instant,
     since_progress: u16,
-    listener: Option<Listener>,
-    scores: Option<Scores>,
+    advice: Advice,
     /// Of the channels, when the last packet arrived.
-    rotation: u8,
+    setting: u8,
+    /// Of how many packets, from the first on, a NACK tells.
+    reach: u16,
 }
 
 impl Destination {
@@ -72,12 +73,9 @@ impl Destination {
             last_heard: now.max(cx.session.start),
             last_packet: cx.session.start,
             since_progress: 0,
-            listener: cx.session.ranks.map(Listener::new),
-            scores: cx
-                .session
-                .tuning
-                .map(|_| Scores::new(Tuner::rotations(&cx.session.channels))),
-            rotation: 0,
+            advice: Advice::new(&cx.session.channels, cx.session.tuning, cx.session.ranks),
+            setting: 0,
+            reach: 0,
         }
     }
 
@@ -115,16 +113,12 @@ impl Destination {
         }
         match head.kind {
             Kind::Data if mpdu.len() == cx.cadence.data_bytes() => {
-                if let (Some(listener), None) = (&mut self.listener, self.last_round) {
-                    listener.heard(head.group, number, rssi);
-                }
-                if let (Some(scores), Some(tuner)) = (&mut self.scores, &mut *cx.tuner) {
-                    self.rotation = tuner.rotation_at(cx.session.hops(), sfd);
-                    if self.last_round.is_none() {
-                        scores.heard(self.rotation);
-                    }
+                if let Some(tuner) = cx.tuner {
+                    self.setting = tuner.setting_at(cx.session.hops(), sfd);
                     tuner.tick(sfd);
                 }
+                let packet = (head.group, number);
+                self.advice.heard(packet, self.setting, rssi);
                 self.data(cx, number, body.rest(), end);
             }
             Kind::Request => {
@@ -134,6 +128,7 @@ impl Destination {
                 if !self.believes(cx, &request) {
                     return Continue(());
                 }
+                let sent = cx.sent(body);
                 if request.purpose == Purpose::Release {
                     return Break(if self.complete {
                         End::Complete
@@ -145,7 +140,7 @@ impl Destination {
                     self.learn(cx, &request);
                     self.check_complete(cx, 1);
                 } else {
-                    self.request(cx, number, head.group, &request, sfd);
+                    self.request(cx, (number, sent), head.group, &request, sfd);
                 }
             }
             Kind::Data | Kind::Nack => return Continue(()),
@@ -215,7 +210,7 @@ impl Destination {
     fn request<S: ObjectStore>(
         &mut self,
         cx: &mut Context<'_, S>,
-        round: u16,
+        (round, sent): (u16, Option<Sent>),
         group: Group,
         request: &Request,
         sfd: Instant,
@@ -225,18 +220,31 @@ impl Destination {
             self.last_round = Some(round);
             let packets = request.packets;
             let received = cx.stats.received.min(packets);
-            if let Some(scores) = &mut self.scores {
-                let missing = packets - received;
-                match cx.session.tuning.filter(|_| round == 0) {
-                    Some(run) => scores.trial_over(run.get(), received, missing),
-                    None => scores.round_over(self.rotation, received, missing),
-                }
-            }
-            // A trial is no round.
-            let trial = cx.session.trial().is_some_and(|trial| trial < packets);
-            if round > 0 || !trial {
+            let missing = packets - received;
+            let sent_in_round = sent.map_or((self.setting, Stretch::All, missing), |sent| {
+                (sent.under, sent.stretch, sent.packets)
+            });
+            let (setting, stretch, packets_of_round) = sent_in_round;
+            self.advice.round_over(&Report {
+                round,
+                setting,
+                stretch,
+                sent: packets_of_round,
+                received,
+                missing,
+            });
+            // A trial is no round, and stretches are one.
+            let partial = match sent {
+                Some(sent) => sent.reach < packets,
+                None => round == 0 && cx.session.trial().is_some_and(|trial| trial < packets),
+            };
+            if !partial {
                 self.first_round.get_or_insert(received);
             }
+            self.reach = match sent {
+                Some(sent) if !cx.session.is_coded() => sent.reach.min(packets),
+                _ => packets,
+            };
             cx.events.push(Event::RoundReported {
                 round,
                 received,
@@ -359,13 +367,14 @@ impl Destination {
         from: u16,
     ) -> impl Iterator<Item = u16> + 'c {
         let packets = self.told.map_or(0, |told| told.packets);
+        let packets = packets.min(self.reach);
         let shape = cx.cadence.nack_shape(packets);
         let part = move |s: u16| {
             let first = usize::from(s) * shape.vector_bytes;
             first..first + shape.vector_bytes
         };
-        // A fountain has none.
-        let last = if shape.vector_bytes == 0 {
+        // A fountain has none, and numbers are one.
+        let last = if shape.vector_bytes == 0 || self.numbers(cx).is_some() {
             0
         } else {
             shape.segments
@@ -373,24 +382,46 @@ impl Destination {
         (from..last).filter(move |s| part(*s).any(|i| vector_byte(cx, i, packets) != 0))
     }
 
+    /// How many numbers a NACK has, where it tells numbers: of packets that were sent and are missing.
+    fn numbers<S: ObjectStore>(&self, cx: &Context<'_, S>) -> Option<usize> {
+        if cx.session.form() != Form::Stages || cx.session.is_coded() {
+            return None;
+        }
+        let shape = cx.cadence.nack_shape(self.reach);
+        let count = missing_numbers(cx.packets, self.reach).count();
+        (2 * count <= shape.vector_bytes).then_some(count)
+    }
+
     fn order<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>) {
         let (Some(train), Some(told)) = (self.train, self.told) else {
             return;
         };
         let missing = self.missing(cx);
-        let shape = cx.cadence.nack_shape(told.packets);
+        let told_of = told.packets.min(self.reach);
+        let shape = cx.cadence.nack_shape(told_of);
         // Nothing missing needs no vector.
         let len = if missing == 0 { 0 } else { shape.vector_bytes };
-        // Where relays learn who is to speak, the byte that tells it comes before the vector.
-        let rotation = self.scores.as_ref().map(Scores::best);
-        let directive = self.listener.as_ref().map(|l| l.directive().byte());
-        let directive = rotation.or(directive);
-        let before = usize::from(directive.is_some());
+        // Where the transfer learns, what tells how to go on comes before the vector.
+        let form = cx.session.form();
+        let (mut directions, before) = (self.advice.directions(), form.bytes());
+        let numbers = self.numbers(cx).filter(|_| missing > 0);
+        let len = numbers.map_or(len, |count| 2 * count);
+        if numbers.is_some() {
+            directions.missing = Missing::Numbers;
+        }
         let mut vector = [0; MAX_SLIM_PAYLOAD];
-        vector[0] = directive.unwrap_or(0);
+        vector[..before].copy_from_slice(&directions.bytes(form)[..before]);
         let from = usize::from(train.segment) * shape.vector_bytes;
-        for (i, byte) in vector[before..before + len].iter_mut().enumerate() {
-            *byte = vector_byte(cx, from + i, told.packets);
+        let said = &mut vector[before..before + len];
+        if numbers.is_some() {
+            let missing = missing_numbers(cx.packets, self.reach);
+            for (two, number) in said.chunks_exact_mut(2).zip(missing) {
+                two.copy_from_slice(&number.to_le_bytes());
+            }
+        } else {
+            for (i, byte) in said.iter_mut().enumerate() {
+                *byte = vector_byte(cx, from + i, told_of);
+            }
         }
         let first = match cx.session.recovery {
             Recovery::Blocks { .. } => from,
@@ -422,13 +453,11 @@ impl Destination {
         let frame = frame.unwrap_or(FrameBuf::EMPTY);
         let step = cx.cadence.nack_period(frame.len());
         let channel = cx.channel(hop - 1, train.sfd);
-        if let (Some(tuner), Some(rotation), true) = (&mut *cx.tuner, rotation, missing > 0) {
+        if let (Some(tuner), true) = (&mut *cx.tuner, missing > 0) {
             let after = cx
                 .cadence
                 .round_after(frame.len(), hop - 1, train.following, hop);
-            tuner.told(rotation, train.sfd + after);
-            // However long the train is, nobody has anything to say to the destination before.
-            tuner.heard(train.sfd + after);
+            tuner.directed(&directions, train.sfd + after);
         }
         cx.air.transmit(frame, channel, When::At(train.sfd));
         self.train = Some(Train { step, ..train });
@@ -481,6 +510,11 @@ fn vector_byte<S: ObjectStore>(cx: &Context<'_, S>, i: usize, packets: u16) -> u
         (Some(_), _) => 0,
         (None, _) => cx.packets.missing_byte(i, packets),
     }
+}
+
+/// Which of the first `reach` packets are missing.
+fn missing_numbers(set: &PacketSet, reach: u16) -> impl Iterator<Item = u16> + '_ {
+    (0..reach).filter(|number| !set.contains(*number))
 }
 
 /// Symbols of a block that are there.

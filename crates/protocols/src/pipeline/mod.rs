@@ -152,7 +152,7 @@ impl<S: ObjectStore> Pipeline<S> {
                 Some(hopper)
             }
         };
-        let mut tuner = session.tuning.map(|run| {
+        let mut tuner = session.tuning.map(|tuning| {
             let ahead = SFD_OFFSET + self.timing.turnaround + self.timing.forward_software / 2;
             // Announcements of a code come before the packets.
             let announced = if session.is_coded() {
@@ -166,7 +166,7 @@ impl<S: ObjectStore> Pipeline<S> {
                 session.channels,
                 session.stage(),
                 clock,
-                run,
+                tuning,
                 ahead,
                 silence,
             )

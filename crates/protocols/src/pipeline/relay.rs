@@ -9,7 +9,7 @@ use super::air::{Order, TxAnswer};
 use super::context::{Context, Flow};
 use super::events::End;
 use crate::object::ObjectStore;
-use crate::p3::{first_group, Directive, Speaker, Threshold};
+use crate::p3::{first_group, Directions, Speaker, Stretch, Threshold};
 use core::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::{Passing, When};
 use thalweg_units::{Channel, Duration, Instant};
@@ -145,13 +145,14 @@ impl Relay {
                 if let Some(tuner) = cx.tuner {
                     tuner.tick(sfd);
                 }
-                let turn = self.speaker.is_none_or(|s| s.speaks(number));
+                let turn = self.speaker.as_mut().is_none_or(|s| s.speaks(number));
                 (self.judge() && turn, self.stage + 1)
             }
             Kind::Request => {
                 let Ok(request) = Request::parse(&mut body) else {
                     return;
                 };
+                cx.sent(body);
                 self.leaving = request.purpose == Purpose::Release;
                 if request.purpose == Purpose::Report {
                     if let Some(threshold) = &mut self.threshold {
@@ -165,15 +166,14 @@ impl Relay {
             }
             Kind::Nack => {
                 let Ok(nack) = Nack::parse(body) else { return };
-                if let (Some(speaker), Some(byte)) = (&mut self.speaker, nack.vector.first()) {
-                    speaker.told(number, Directive::from_byte(*byte));
-                }
-                if let (Some(tuner), Some(rotation)) = (&mut *cx.tuner, nack.vector.first()) {
+                if let Some((told, _)) = Directions::split(cx.session.form(), nack.vector) {
+                    self.directed(number, &told);
                     let after =
                         cx.cadence
                             .round_after(mpdu.len(), self.stage, nack.following, self.stage);
-                    tuner.told(*rotation, sfd + after);
-                    tuner.heard(sfd + after);
+                    if let Some(tuner) = cx.tuner {
+                        tuner.directed(&told, sfd + after);
+                    }
                 }
                 if nack.missing == 0 {
                     self.patience = cx.session.policy.linger;
@@ -203,6 +203,16 @@ impl Relay {
                 (Passing::Copied, _) | (_, Kind::Nack) => cx.air.order(frame, send),
                 (Passing::Conditional, Kind::Request) => self.follow(cx, frame, send),
                 (Passing::Conditional, Kind::Data) => self.hold(cx, frame, channel),
+            }
+        }
+    }
+
+    /// The NACK that ends `round` said how to go on.
+    fn directed(&mut self, round: u16, told: &Directions) {
+        if let Some(speaker) = &mut self.speaker {
+            match told.next {
+                Stretch::Speakers => speaker.trial_begins(),
+                _ => speaker.told(round, told.speakers),
             }
         }
     }

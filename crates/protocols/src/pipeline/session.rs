@@ -2,7 +2,7 @@
 
 use crate::blocks::Blocks;
 use crate::object::Part;
-use crate::p3::{Ranks, Tuner};
+use crate::p3::{Form, Occasion, Ranks, Stretch, Tuning};
 use crate::{p3, pip};
 use core::fmt;
 use thalweg_engine::Passing;
@@ -11,7 +11,7 @@ use thalweg_units::{Duration, Instant};
 use thalweg_wire::pipeline::{Format, MAX_PACKETS};
 use thalweg_wire::route::{
     Channels, Groups, Hopping, Learning, Member, ObjectRange, PayloadSize, Percent, Place,
-    Recovery, Route, Scheme, TrialRun,
+    Recovery, Route, Scheme,
 };
 
 /// How long the source asks in vain for a NACK.
@@ -66,8 +66,8 @@ pub struct Session {
     pub format: Format,
     /// What makes up for lost packets.
     pub recovery: Recovery,
-    /// For how many cycles each rotation of channels is tried, where the transfer learns the best.
-    pub tuning: Option<TrialRun>,
+    /// What is tried of the channels, where the transfer learns the best.
+    pub tuning: Option<Tuning>,
     /// The relays of the last but one stage, where the transfer learns who is to speak.
     pub ranks: Option<Ranks>,
     /// When the SFD of the source's first packet ends, in this node's clock.
@@ -96,10 +96,14 @@ impl Session {
             format: route.format,
             recovery: route.recovery,
             tuning: match (route.learning, route.groups()) {
-                (Learning::Channels { run }, Groups::Two) => Some(run),
+                (Learning::Channels { run }, Groups::Two) => Some(Tuning::Rotations(run)),
+                (Learning::Stages { run }, Groups::Two) => Some(Tuning::Arrangements(run)),
                 _ => None,
             },
-            ranks: Ranks::of(route, node),
+            ranks: Ranks::of(route, node).filter(|ranks| {
+                // Rounds of a code are as long as the code says.
+                ranks.occasion() == Occasion::FirstPackets || route.recovery == Recovery::Rounds
+            }),
             start,
             policy: Policy {
                 threshold: route.threshold.filter(|_| !speaks_alone(route, place)),
@@ -139,13 +143,27 @@ impl Session {
     }
     /// How many packets the first round has, where it is a trial.
     pub fn trial(&self) -> Option<u16> {
-        let rotations = u16::from(Tuner::rotations(&self.channels));
-        let tuning = self.tuning.map(|run| u16::from(run.get()) * rotations);
+        let tuning = self.tuning.map(|tuning| tuning.cycles(&self.channels));
         tuning.or(self.ranks.map(|ranks| ranks.trial()))
     }
-    /// Whether NACKs begin with a byte that directs relays.
-    pub const fn directs(&self) -> bool {
-        self.tuning.is_some() || self.ranks.is_some()
+    /// How many packets a round of `stretch` has at most.
+    pub fn limit(&self, stretch: Stretch) -> Option<u16> {
+        match stretch {
+            Stretch::Order(0) => self.trial(),
+            Stretch::Order(_) => self.tuning.map(|tuning| tuning.cycles(&self.channels)),
+            Stretch::Speakers => self.ranks.map(|ranks| ranks.trial()),
+            Stretch::Packets(power) => Some(1u16.checked_shl(power.into()).unwrap_or(u16::MAX)),
+            Stretch::All => None,
+        }
+    }
+    /// What NACKs begin with.
+    pub fn form(&self) -> Form {
+        match (self.tuning, self.ranks.map(|ranks| ranks.occasion())) {
+            (Some(Tuning::Arrangements(_)), _) => Form::Stages,
+            (Some(Tuning::Rotations(_)), _) => Form::Setting,
+            (None, Some(Occasion::FirstPackets)) => Form::Speakers,
+            (None, Some(Occasion::WhenTold) | None) => Form::Nothing,
+        }
     }
     /// Whether packets are symbols of a code.
     pub const fn is_coded(&self) -> bool {

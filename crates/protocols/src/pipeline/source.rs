@@ -14,7 +14,7 @@ use super::fountain::Fountain;
 use super::session::{GiveUp, SetupError};
 use crate::blocks::Blocks;
 use crate::object::{ObjectInfo, ObjectStore, Part};
-use crate::p3::{first_group, next_group};
+use crate::p3::{first_group, next_group, Directions, Form, Missing, Sent, Stretch};
 use core::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::{Refusal, When};
 use thalweg_units::{Duration, Instant};
@@ -69,6 +69,13 @@ pub(super) struct Source {
     refusals: u8,
     deadline: Option<Instant>,
     supply: Supply,
+    /// What this round sends, and how a NACK of this exchange says to go on.
+    stretch: Stretch,
+    /// Under which setting of the channels it is sent.
+    setting: u8,
+    /// How many packets, from the first on, have been sent at least once.
+    reach: u16,
+    told: Option<Directions>,
     /// What the last NACK missed, and whether the one before missed as much.
     missing: Option<u16>,
     stuck: bool,
@@ -117,6 +124,10 @@ impl Source {
             refusals: 0,
             deadline: Some(start + cx.session.policy.deadline),
             supply,
+            stretch: Stretch::Order(0),
+            setting: 0,
+            reach: 0,
+            told: None,
             missing: None,
             stuck: false,
         };
@@ -156,7 +167,7 @@ impl Source {
                     self.sfd += cx.cadence.cycle() * u64::from(cx.session.hops());
                 }
             }
-            if let (0, Some(tuner)) = (self.round, &*cx.tuner) {
+            if let (Stretch::Order(_), Some(tuner)) = (self.stretch, &*cx.tuner) {
                 // Requests belong to no trial, even where the object is shorter.
                 self.sfd = self.sfd.max(tuner.trial_ends());
             }
@@ -167,6 +178,7 @@ impl Source {
             // After a trial the rest of the object is known to be missing.
             let known = cx.packets.count();
             (self.exchange_began, self.tries, self.known) = (self.sfd, 0, known);
+            self.told = None;
             return self.ask(cx);
         };
         self.doing = Doing::Data { number };
@@ -189,11 +201,19 @@ impl Source {
         if let Supply::Fountain(fountain) = &self.supply {
             return fountain.next();
         }
-        let trial = cx.session.trial().filter(|_| self.round == 0);
-        if trial.is_some_and(|trial| self.sent_in_round >= trial) {
+        let limit = cx.session.limit(self.stretch);
+        if limit.is_some_and(|limit| self.sent_in_round >= limit) {
             return None;
         }
         cx.packets.first_from(from)
+    }
+
+    /// Of how many packets, from the first on, a NACK tells: where stages learn of those that were sent.
+    fn reach<S: ObjectStore>(&self, cx: &Context<'_, S>) -> u16 {
+        match cx.session.form() {
+            Form::Stages if !cx.session.is_coded() => self.reach,
+            _ => self.packets,
+        }
     }
 
     /// Orders the first copy of a request for a report at `self.sfd`.
@@ -234,8 +254,19 @@ impl Source {
             purpose,
         };
         let bytes = cx.cadence.request_bytes();
+        let sent = match (cx.session.form(), &*cx.tuner) {
+            (Form::Stages, Some(tuner)) => Some(Sent {
+                setting: tuner.setting(),
+                under: self.setting,
+                stretch: self.stretch,
+                packets: self.sent_in_round,
+                reach: self.reach(cx),
+            }),
+            _ => None,
+        };
         self.transmit(cx, Kind::Request, self.round, |w| {
             request.emit(w)?;
+            sent.map_or(Ok(()), |sent| sent.emit(w))?;
             (w.len()..bytes).try_for_each(|_| w.u8(0).map(|_| ()))
         });
     }
@@ -307,6 +338,7 @@ impl Source {
                         Supply::Blocks(supply) => supply.sent(),
                     }
                     self.sent_in_round = self.sent_in_round.saturating_add(1);
+                    self.reach = self.reach.max(number.saturating_add(1));
                     cx.stats.data_sent += 1;
                     self.order_data(cx, number + 1);
                 } else {
@@ -314,7 +346,7 @@ impl Source {
                 }
             }
             Doing::Request { following: 0 } => {
-                let until = self.asked + cx.cadence.answer_within(self.packets);
+                let until = self.asked + cx.cadence.answer_within(self.reach(cx));
                 self.doing = Doing::Waiting {
                     until: until.saturating_sub(SFD_OFFSET),
                 };
@@ -368,27 +400,32 @@ impl Source {
             return;
         }
         let Ok(nack) = Nack::parse(body) else { return };
-        let train = u32::from(cx.cadence.nack_shape(self.packets).segments)
+        let train = u32::from(cx.cadence.nack_shape(self.reach(cx)).segments)
             * u32::from(cx.cadence.copies());
         if nack.missing > self.packets || u32::from(nack.following) >= train {
             return;
         }
-        let directive = nack.vector.first().copied();
-        let nack = if cx.session.directs() {
-            Nack {
-                vector: nack.vector.get(1..).unwrap_or(&[]),
-                ..nack
-            }
-        } else {
-            nack
+        let Some((told, vector)) = Directions::split(cx.session.form(), nack.vector) else {
+            return;
         };
+        let nack = Nack { vector, ..nack };
+        self.told = Some(told);
         self.tries = 0;
         let rest = cx.cadence.nack_period(mpdu.len()) * u64::from(nack.following);
         let next = cx.align_heard(sfd + rest + cx.cadence.slot(mpdu.len()));
         let learned_all = match &mut self.supply {
             Supply::Packets => {
-                for packet in nack.missing_packets().take_while(|k| *k < self.packets) {
-                    self.known += u16::from(cx.packets.insert(packet));
+                let mut note = |packet: u16| {
+                    self.known += u16::from(packet < self.packets && cx.packets.insert(packet));
+                };
+                match told.missing {
+                    Missing::Bits => nack.missing_packets().for_each(&mut note),
+                    Missing::Numbers => {
+                        let mut numbers = Reader::new(vector);
+                        while let Ok(number) = numbers.u16() {
+                            note(number);
+                        }
+                    }
                 }
                 self.known >= nack.missing
             }
@@ -415,10 +452,6 @@ impl Source {
         if nack.missing == 0 {
             self.release(cx, next, End::Complete);
         } else if learned_all {
-            if let (Some(tuner), Some(rotation)) = (&mut *cx.tuner, directive) {
-                tuner.turn_to(rotation);
-                cx.listen();
-            }
             self.next_round(cx, next);
         } else {
             self.doing = Doing::Waiting {
@@ -428,6 +461,16 @@ impl Source {
     }
 
     fn next_round<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>, sfd: Instant) {
+        let told = self.told.take();
+        if let (Some(tuner), Some(told)) = (&mut *cx.tuner, told) {
+            match told.next {
+                Stretch::Order(order) => tuner.try_order(order, told.setting, sfd),
+                _ => tuner.turn_to(told.setting),
+            }
+            cx.listen();
+        }
+        self.setting = cx.tuner.as_ref().map_or(0, |tuner| tuner.setting());
+        self.stretch = told.map_or(Stretch::All, |told| told.next);
         self.round = self.round.wrapping_add(1);
         cx.stats.rounds = cx.stats.rounds.saturating_add(1);
         self.sfd = sfd;
@@ -455,7 +498,11 @@ impl Source {
         if at < until {
             return;
         }
-        if self.known > 0 {
+        let stages = cx.session.form() == Form::Stages;
+        // Where stages learn, who hears nothing has packets to send all the same, but how to go on is
+        // worth asking for again, and nobody may be there to send them to.
+        if self.known > 0 && !(stages && self.told.is_none()) {
+            self.told = self.told.filter(|_| stages);
             return self.next_round(cx, soon);
         }
         self.tries = self.tries.saturating_add(1);

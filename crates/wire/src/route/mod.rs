@@ -213,6 +213,7 @@ impl Route {
             Learning::Off => 0,
             Learning::LastSpeakers => LEARNING_BIT,
             Learning::Channels { .. } => CHANNELS_BIT,
+            Learning::Stages { .. } => LEARNING_BIT | CHANNELS_BIT,
         };
         slim | fountain | learning
     }
@@ -291,7 +292,7 @@ impl Route {
                     w.u8(most.get())?.u8(spare.get())?;
                 }
             }
-            if let Learning::Channels { run } = self.learning {
+            if let Learning::Channels { run } | Learning::Stages { run } = self.learning {
                 w.u8(run.get())?;
             }
         }
@@ -356,13 +357,12 @@ impl Route {
                 },
                 _ => return Err(bad),
             };
+            let run = |r: &mut Reader<'_>| TrialRun::new(r.u8()?).ok_or(bad);
             learning = match options & (LEARNING_BIT | CHANNELS_BIT) {
                 0 => Learning::Off,
                 LEARNING_BIT => Learning::LastSpeakers,
-                CHANNELS_BIT => Learning::Channels {
-                    run: TrialRun::new(r.u8()?).ok_or(bad)?,
-                },
-                _ => return Err(bad),
+                CHANNELS_BIT => Learning::Channels { run: run(&mut r)? },
+                _ => Learning::Stages { run: run(&mut r)? },
             };
         }
         let payload = PayloadSize::of_format(payload, format).ok_or(bad)?;

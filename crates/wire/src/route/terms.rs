@@ -97,6 +97,12 @@ pub enum Learning {
         /// Cycles of each rotation in a trial with the first packets.
         run: TrialRun,
     },
+    /// The destination finds out which channels do best at which stages, and where much is to come who
+    /// is to speak to it.
+    Stages {
+        /// Cycles of each channel at each stage in a trial with the first packets.
+        run: TrialRun,
+    },
 }
 
 /// Cycles for which a rotation of channels is tried, 1..=60.

@@ -28,7 +28,7 @@ fn routes() -> impl Strategy<Value = Route> {
     let options = (
         any::<bool>(),
         proptest::option::of((0..=100u8, proptest::option::of(1..=128u8))),
-        proptest::option::of(proptest::option::of(1..=60u8)),
+        proptest::option::of((0..3u8, 1..=60u8)),
     );
     (scheme, channels, threshold, members, numbers, options).prop_map(
         |(scheme, channels, threshold, members, numbers, (slim, spare, learning))| {
@@ -50,12 +50,12 @@ fn routes() -> impl Strategy<Value = Route> {
                         None => Recovery::Fountain { spare },
                     };
                 }
+                let run = |cycles| TrialRun::new(cycles).unwrap();
                 route.learning = match learning {
                     None => Learning::Off,
-                    Some(None) => Learning::LastSpeakers,
-                    Some(Some(run)) => Learning::Channels {
-                        run: TrialRun::new(run).unwrap(),
-                    },
+                    Some((0, _)) => Learning::LastSpeakers,
+                    Some((1, cycles)) => Learning::Channels { run: run(cycles) },
+                    Some((_, cycles)) => Learning::Stages { run: run(cycles) },
                 };
             }
             (route.deadline_s, route.range) = (deadline_s, ObjectRange { offset, len });

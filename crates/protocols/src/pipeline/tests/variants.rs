@@ -376,7 +376,7 @@ proptest! {
     fn every_variant_completes_whatever_is_lost(
         hops in 1..=8u8, paths in 2..=8u8, slim: bool, spare in proptest::option::of(0..=30u8),
         most in proptest::option::of(1..=128u8),
-        learning in proptest::option::of(proptest::option::of(1..=40u8)), len in 1..20_000usize, loss in 0..=250u64, seed: u64,
+        learning in proptest::option::of((0..3u8, 1..=40u8)), len in 1..20_000usize, loss in 0..=250u64, seed: u64,
     ) {
         let mut layout = p3(hops, paths);
         if slim { layout = layout.slim(); }
@@ -387,8 +387,9 @@ proptest! {
         }
         match learning {
             None => {}
-            Some(None) => layout = layout.learning(),
-            Some(Some(run)) => layout = layout.tuned(run),
+            Some((0, _)) => layout = layout.learning(),
+            Some((1, run)) => layout = layout.tuned(run),
+            Some((_, run)) => layout = layout.by_stages(run),
         }
         // A single chain of many hops bears little.
         let loss = if paths < 6 { loss / u64::from(hops) } else { loss };
