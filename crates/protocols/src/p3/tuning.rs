@@ -18,6 +18,9 @@ use thalweg_wire::route::{Channels, TrialRun};
 pub const MAX_ROTATIONS: usize = 4;
 /// Requests in a row without an answer after which the source looks elsewhere.
 const TRIES: u8 = 6;
+/// The same where there are arrangements: a request tells which it is, and whoever looks for the
+/// pipeline finds a source that stays sooner than one that looks as well.
+const STAYING_TRIES: u8 = 24;
 /// Packets of a round from which on it says something about its rotation.
 const LEAST: u16 = 16;
 
@@ -264,7 +267,11 @@ impl Tuner {
     }
     /// The source has asked `tries` times in vain.
     pub fn unanswered(&mut self, tries: u8) -> bool {
-        let elsewhere = tries % TRIES == 0 && self.settings > 1;
+        let most = match self.tuning {
+            Tuning::Rotations(_) => TRIES,
+            Tuning::Arrangements(_) => STAYING_TRIES,
+        };
+        let elsewhere = tries % most == 0 && self.settings > 1;
         if elsewhere {
             let returns =
                 matches!(self.tuning, Tuning::Arrangements(_)) && self.before != self.setting;

@@ -239,10 +239,17 @@ impl Cadence {
     /// (H - 1 + c) tau_r + (H - 1) tau_n + (F - 1) s tau_n + tau_n, F = c times the segments; relays
     /// that hold packets take longer over a request than tau_r.
     pub fn answer_within(&self, packets: u16) -> Duration {
+        self.answer_of(packets, self.nack_shape(packets).segments)
+    }
+    /// The same of so many of its segments as say that it is on its way.
+    pub fn answer_begins_within(&self, packets: u16) -> Duration {
+        self.answer_of(packets, self.nack_shape(packets).segments.min(2))
+    }
+    fn answer_of(&self, packets: u16, segments: u16) -> Duration {
         let shape = self.nack_shape(packets);
         let nack_bytes = (self.nack_fixed_bytes + shape.vector_bytes).max(self.min_nack_bytes);
         let (hops, copies) = (u64::from(self.hops), u64::from(self.copies));
-        let frames = u64::from(shape.segments) * copies;
+        let frames = u64::from(segments) * copies;
         self.request_hop() * (hops - 1)
             + self.request_slot() * copies
             + self.slot(nack_bytes) * hops

@@ -346,7 +346,14 @@ impl Source {
                 }
             }
             Doing::Request { following: 0 } => {
-                let until = self.asked + cx.cadence.answer_within(self.reach(cx));
+                let packets = self.reach(cx);
+                let within = match &cx.tuner {
+                    // Whoever lost its place looks for the source, and does not look anywhere for
+                    // as long as a whole train of NACKs takes: ask again before.
+                    Some(_) => cx.cadence.answer_begins_within(packets),
+                    None => cx.cadence.answer_within(packets),
+                };
+                let until = self.asked + within;
                 self.doing = Doing::Waiting {
                     until: until.saturating_sub(SFD_OFFSET),
                 };
