@@ -16,6 +16,7 @@ pub use map::{traffic_map, Edge, Spot, SpotRole};
 
 use crate::testbed::{Board, Testbed};
 use ledger::Ledger;
+use serde::Deserialize;
 use std::collections::BTreeMap;
 use thalweg_medium::ether::{Loss, Reach};
 use thalweg_medium::random::{derive, normal, stream, uniform};
@@ -51,13 +52,24 @@ const BEACON_INTERVAL: Duration = Duration::from_secs(10);
 
 /// What is on the air while routes settle (Fusion, section 5.2: "for 120 seconds prior to the data
 /// collection phase"; section 2.3.2 has nodes estimate links from all that they overhear).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Settling {
     /// The load: links are estimated under it.
     #[default]
     Loaded,
     /// Routing beacons alone.
     Idle,
+}
+
+impl Settling {
+    /// Its name in experiments and rows.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Loaded => "loaded",
+            Self::Idle => "idle",
+        }
+    }
 }
 
 /// A run.

@@ -40,7 +40,7 @@ pub struct Convergecast {
     pub applications: Vec<Adaptation>,
     /// Whether routes settle under the load, one run each; none for that they do.
     #[serde(default)]
-    pub settling: Vec<Air>,
+    pub settling: Vec<Settling>,
     /// From event to event.
     #[serde(default = "twenty")]
     pub event_period_s: f64,
@@ -97,31 +97,6 @@ pub enum Adaptation {
     Fills,
     /// Every reading is handed down; what finds the queue full is dropped.
     Insists,
-}
-
-/// What is on the air while routes settle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Air {
-    /// The load.
-    Loaded,
-    /// Routing beacons alone.
-    Idle,
-}
-
-impl Air {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Loaded => "loaded",
-            Self::Idle => "idle",
-        }
-    }
-    const fn settling(self) -> Settling {
-        match self {
-            Self::Loaded => Settling::Loaded,
-            Self::Idle => Settling::Idle,
-        }
-    }
 }
 
 impl Adaptation {
@@ -188,7 +163,7 @@ struct Point<'a> {
     listen: f64,
     lpl_ms: Option<f64>,
     application: Option<Adaptation>,
-    settling: Option<Air>,
+    settling: Option<Settling>,
 }
 
 impl Convergecast {
@@ -282,7 +257,7 @@ impl Convergecast {
             [] => vec![None],
             list => list.iter().copied().map(Some).collect(),
         };
-        let settling: Vec<Option<Air>> = match self.settling.as_slice() {
+        let settling: Vec<Option<Settling>> = match self.settling.as_slice() {
             [] => vec![None],
             list => list.iter().copied().map(Some).collect(),
         };
@@ -381,7 +356,7 @@ impl Convergecast {
                 .application
                 .map_or(Application::Waits, Adaptation::application),
             settle: Duration::from_secs_f64(self.settle_s),
-            settling: point.settling.map_or(Settling::Loaded, Air::settling),
+            settling: point.settling.unwrap_or_default(),
             duration: Duration::from_secs_f64(self.duration_s),
             sinks,
             routers: self.routers,
@@ -488,7 +463,7 @@ impl Convergecast {
             ms => row.set_some("lpl_interval_ms", ms),
         }
         row.set_some("application", point.application.map(Adaptation::name));
-        row.set_some("settling", point.settling.map(Air::name));
+        row.set_some("settling", point.settling.map(Settling::name));
         row
     }
 }

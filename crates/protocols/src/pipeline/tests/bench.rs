@@ -111,6 +111,17 @@ pub(super) fn draw(ids: &[u64]) -> u64 {
     (z ^ (z >> 31)) % 1000
 }
 
+/// A transfer of `object` over `links`, for at most four minutes.
+pub(super) fn transfer(
+    layout: &Layout,
+    object: &Memory,
+    links: impl FnMut(Air<'_>) -> Fate + 'static,
+) -> (Outcome, Net<Pipeline<Memory>>) {
+    let mut net = layout.net(object, TELOSB, links);
+    let outcome = layout.run(&mut net, 240);
+    (outcome, net)
+}
+
 pub(super) fn start() -> Instant {
     Instant::from_nanos(50_000_000)
 }

@@ -1,10 +1,10 @@
 //! Stages that learn: trials that a NACK tells, stretches, and what becomes of lost directions.
 
-use super::bench::{draw, ideal, object, p3, Layout, Memory, Outcome, TELOSB};
-use crate::pipeline::{Event, Pipeline};
+use super::bench::{draw, ideal, object, p3, transfer, Layout, Outcome};
+use crate::pipeline::Event;
 use proptest::prelude::*;
 use std::vec::Vec;
-use thalweg_engine::harness::{Air, Fate, Net};
+use thalweg_engine::harness::{Air, Fate};
 use thalweg_wire::phy::air_time;
 use thalweg_wire::pipeline::{Header, Kind};
 use thalweg_wire::route::{Learning, TrialRun};
@@ -16,16 +16,6 @@ impl Layout {
         self.route.learning = Learning::Stages { run };
         self
     }
-}
-
-fn run(
-    layout: &Layout,
-    object: &Memory,
-    links: impl FnMut(Air<'_>) -> Fate + 'static,
-) -> (Outcome, Net<Pipeline<Memory>>) {
-    let mut net = layout.net(object, TELOSB, links);
-    let outcome = layout.run(&mut net, 240);
-    (outcome, net)
 }
 
 fn header(mpdu: &[u8]) -> Option<Header> {
@@ -57,14 +47,14 @@ fn lossy_at(to: usize, loss: u64, seed: u64) -> impl FnMut(Air<'_>) -> Fate {
 fn without_losses_short_transfers_have_a_trial_and_long_ones_stretches() {
     for hops in [1, 2, 4, 6, 10] {
         let object = object(300 * 118);
-        let (outcome, net) = run(&p3(hops, 4).by_stages(16), &object, ideal);
+        let (outcome, net) = transfer(&p3(hops, 4).by_stages(16), &object, ideal);
         let complete = outcome.assert_whole(&net, &object);
         let first = 16 * u16::from(hops + 1).min(4);
         assert_eq!(rounds(&outcome), [first, 300 - first], "{hops}");
         assert_eq!((complete.rounds, complete.first_round), (2, 300), "{hops}");
     }
     let object = object(2_000 * 118);
-    let (outcome, net) = run(&p3(3, 4).by_stages(16), &object, ideal);
+    let (outcome, net) = transfer(&p3(3, 4).by_stages(16), &object, ideal);
     assert_eq!(outcome.assert_whole(&net, &object).first_round, 2_000);
     assert_eq!(rounds(&outcome), [64, 256, 512, 1_168]);
 }
@@ -73,7 +63,7 @@ fn without_losses_short_transfers_have_a_trial_and_long_ones_stretches() {
 fn where_much_is_lost_other_orders_and_speakers_are_tried() {
     let object = object(3_000 * 118);
     let layout = p3(4, 6).by_stages(16);
-    let (outcome, net) = run(&layout, &object, lossy_at(layout.last(), 200, 1));
+    let (outcome, net) = transfer(&layout, &object, lossy_at(layout.last(), 200, 1));
     outcome.assert_whole(&net, &object);
     // Two more orders, then a stretch, and each of three speakers a dozen times.
     let rounds = rounds(&outcome);
@@ -89,7 +79,7 @@ fn a_channel_that_goes_bad_at_one_stage_is_left_there() {
     let object = object(1_500 * 118);
     // Stage 2 hears nothing on channel 25 from some moment on: relays 5 to 8.
     let layout = p3(4, 4).by_stages(16);
-    let (outcome, net) = run(&layout, &object, {
+    let (outcome, net) = transfer(&layout, &object, {
         let mut data = 0;
         move |air| {
             data += 1;
@@ -110,7 +100,7 @@ fn what_a_trial_told_is_asked_for_again() {
     let object = object(400 * 118);
     let layout = p3(1, 2).by_stages(20);
     let mut nacks = 0;
-    let (outcome, net) = run(&layout, &object, {
+    let (outcome, net) = transfer(&layout, &object, {
         let mut some = lossy_at(1, 500, 5);
         move |air| {
             let nack = header(air.mpdu).is_some_and(|h| h.head.kind == Kind::Nack);
@@ -134,7 +124,7 @@ fn nacks_are_as_long_as_what_they_tell() {
     let layout = p3(3, 4).by_stages(16);
     // Lost the first time, from all that send them at once.
     let mut first = [3, 70, 71, 300].map(|number| (number, None));
-    let (outcome, net) = run(&layout, &object, move |air| {
+    let (outcome, net) = transfer(&layout, &object, move |air| {
         if let Some(header) = header(air.mpdu) {
             let lost = first
                 .iter_mut()
@@ -171,7 +161,7 @@ proptest! {
     ) {
         let layout = p3(hops, paths).by_stages(run_of);
         let object = object(packets * 118);
-        let (outcome, net) = run(&layout, &object, move |air| {
+        let (outcome, net) = transfer(&layout, &object, move |air| {
             let control = header(air.mpdu).is_some_and(|h| h.head.kind != Kind::Data);
             let ids = [seed, air.from as u64, air.to as u64, air.number as u64];
             let share = if control { lost_control / u64::from(hops) } else { loss };

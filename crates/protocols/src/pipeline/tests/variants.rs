@@ -1,10 +1,10 @@
 //! What deviates from P3 as published: slim headers, no rounds, learning who is to speak.
 
-use super::bench::{draw, ideal, object, p3, start, Layout, Memory, Outcome, TELOSB};
+use super::bench::{draw, ideal, object, p3, start, transfer, Layout, TELOSB};
 use crate::pipeline::{Command, End, Event, Pipeline, Session, SetupError};
 use proptest::prelude::*;
 use std::vec::Vec;
-use thalweg_engine::harness::{Air, Fate, Net};
+use thalweg_engine::harness::{Air, Fate};
 use thalweg_engine::Engine;
 use thalweg_units::{Channel, NodeId};
 use thalweg_wire::phy::{air_time, SFD_OFFSET};
@@ -57,16 +57,6 @@ fn lossy(loss: u64, seed: u64) -> impl FnMut(Air<'_>) -> Fate {
     }
 }
 
-fn run(
-    layout: &Layout,
-    object: &Memory,
-    links: impl FnMut(Air<'_>) -> Fate + 'static,
-) -> (Outcome, Net<Pipeline<Memory>>) {
-    let mut net = layout.net(object, TELOSB, links);
-    let outcome = layout.run(&mut net, 120);
-    (outcome, net)
-}
-
 /// The kind of a frame of a pipeline, and what it asks if it is a request.
 fn kind(mpdu: &[u8]) -> Option<(Kind, Option<Purpose>)> {
     let mut r = Reader::new(mpdu);
@@ -81,7 +71,7 @@ fn slim_frames_are_as_long_and_carry_three_bytes_more() {
     for hops in [1, 2, 5, 10] {
         let layout = p3(hops, 4).slim();
         let object = object(40 * 121);
-        let (outcome, net) = run(&layout, &object, ideal);
+        let (outcome, net) = transfer(&layout, &object, ideal);
         let complete = outcome.assert_whole(&net, &object);
         assert_eq!((complete.packets, complete.rounds), (40, 1));
         let cycles = (air_time(125) + TELOSB.relay_gap()) * (40 + u64::from(hops) - 1);
@@ -96,10 +86,10 @@ fn slim_frames_are_as_long_and_carry_three_bytes_more() {
 fn without_losses_a_fountain_takes_an_announcement_more_than_rounds() {
     let object = object(40 * 118);
     let layout = p3(4, 4).without_rounds(0);
-    let (outcome, net) = run(&layout, &object, ideal);
+    let (outcome, net) = transfer(&layout, &object, ideal);
     let complete = outcome.assert_whole(&net, &object);
     assert_eq!((complete.packets, complete.rounds), (40, 1));
-    let (rounds, net) = run(&p3(4, 4), &object, ideal);
+    let (rounds, net) = transfer(&p3(4, 4), &object, ideal);
     let before = rounds.assert_whole(&net, &object).last_packet;
     let announcement = (air_time(22) + TELOSB.relay_gap()) * 2;
     assert_eq!(complete.last_packet.since(before), announcement);
@@ -111,7 +101,7 @@ fn spare_symbols_end_a_lossy_transfer_without_asking() {
     let object = object(100 * 118);
     let layout = p3(3, 2).without_rounds(60);
     let mut nacks = 0;
-    let (outcome, net) = run(&layout, &object, {
+    let (outcome, net) = transfer(&layout, &object, {
         let mut some = lossy(100, 3);
         move |air| match kind(air.mpdu) {
             Some((Kind::Data, _)) => some(air),
@@ -132,7 +122,7 @@ fn spare_symbols_end_a_lossy_transfer_without_asking() {
 fn a_fountain_whose_announcements_are_lost_ends_all_the_same() {
     let object = object(50 * 118);
     let layout = p3(4, 4).without_rounds(10);
-    let (outcome, net) = run(&layout, &object, |air| match kind(air.mpdu) {
+    let (outcome, net) = transfer(&layout, &object, |air| match kind(air.mpdu) {
         Some((_, Some(Purpose::Announce))) => Fate::Silent,
         _ => Fate::Heard,
     });
@@ -143,7 +133,7 @@ fn a_fountain_whose_announcements_are_lost_ends_all_the_same() {
 fn nacks_of_a_fountain_name_no_packets() {
     let object = object(50 * 118);
     let layout = p3(2, 4).without_rounds(0);
-    let (outcome, net) = run(&layout, &object, |air| {
+    let (outcome, net) = transfer(&layout, &object, |air| {
         if let Ok(header) = Header::parse(&mut Reader::new(air.mpdu)) {
             if header.head.kind == Kind::Nack {
                 let mut body = Reader::new(air.mpdu);
@@ -179,7 +169,7 @@ fn a_trial_finds_the_rotation_without_the_bad_channel() {
     // One hop: two channels. The destination's own is bad.
     let object = object(400 * 118);
     let layout = p3(1, 2).tuned(20);
-    let (outcome, net) = run(&layout, &object, bad(26, 400, 1));
+    let (outcome, net) = transfer(&layout, &object, bad(26, 400, 1));
     let complete = outcome.assert_whole(&net, &object);
     // Under rotation 0 eight of twenty are lost, under the other none: all that comes after is whole.
     assert_eq!((complete.rounds, complete.packets), (2, 400));
@@ -191,7 +181,7 @@ fn a_channel_that_goes_bad_is_left() {
     let object = object(400 * 118);
     for run_of in [8, 20] {
         let layout = p3(1, 2).tuned(run_of);
-        let (outcome, net) = run(&layout, &object, {
+        let (outcome, net) = transfer(&layout, &object, {
             let mut sent = 0;
             move |air| {
                 sent += 1;
@@ -211,7 +201,7 @@ fn a_channel_that_goes_bad_is_left() {
 fn without_losses_a_trial_costs_an_exchange() {
     for hops in [1, 2, 4, 6, 10] {
         let object = object(300 * 118);
-        let (outcome, net) = run(&p3(hops, 4).tuned(24), &object, ideal);
+        let (outcome, net) = transfer(&p3(hops, 4).tuned(24), &object, ideal);
         let complete = outcome.assert_whole(&net, &object);
         assert_eq!((complete.rounds, complete.first_round), (2, 300), "{hops}");
         assert_eq!(net.engine(0).stats().data_sent, 300, "{hops}");
@@ -224,7 +214,7 @@ fn nobody_takes_a_long_exchange_for_a_lost_pipeline() {
     let object_of_500 = object(500 * 118);
     let layout = p3(10, 4).tuned(16);
     let (last, mut struck) = (layout.last(), 0);
-    let (outcome, net) = run(&layout, &object_of_500, move |air| {
+    let (outcome, net) = transfer(&layout, &object_of_500, move |air| {
         let header = Header::parse(&mut Reader::new(air.mpdu));
         let data = header.is_ok_and(|h| h.head.kind == Kind::Data && h.number >= 64);
         if data && air.to == last && struck < 4 {
@@ -237,17 +227,17 @@ fn nobody_takes_a_long_exchange_for_a_lost_pipeline() {
     assert_eq!(complete.rounds, 3);
     // A NACK of many segments, all of which the destination sends before anybody answers.
     let many = object(2_000 * 10);
-    let (outcome, net) = run(&p3(4, 4).payload(10).tuned(16), &many, ideal);
+    let (outcome, net) = transfer(&p3(4, 4).payload(10).tuned(16), &many, ideal);
     assert_eq!(outcome.assert_whole(&net, &many).rounds, 2);
 }
 
 #[test]
 fn blocks_without_losses_take_an_announcement_more_than_rounds() {
     let object = object(100 * 118);
-    let (outcome, net) = run(&p3(4, 4).in_blocks(32, 5), &object, ideal);
+    let (outcome, net) = transfer(&p3(4, 4).in_blocks(32, 5), &object, ideal);
     let complete = outcome.assert_whole(&net, &object);
     assert_eq!((complete.packets, complete.rounds), (100, 1));
-    let (rounds, plain) = run(&p3(4, 4), &object, ideal);
+    let (rounds, plain) = transfer(&p3(4, 4), &object, ideal);
     let before = rounds.assert_whole(&plain, &object).last_packet;
     let announcement = (air_time(22) + TELOSB.relay_gap()) * 2;
     assert_eq!(complete.last_packet.since(before), announcement);
@@ -259,7 +249,7 @@ fn blocks_without_losses_take_an_announcement_more_than_rounds() {
 fn nacks_of_blocks_tell_how_many_of_each() {
     let object = object(100 * 118);
     let layout = p3(2, 4).in_blocks(32, 0);
-    let (outcome, net) = run(&layout, &object, |air| {
+    let (outcome, net) = transfer(&layout, &object, |air| {
         let mut body = Reader::new(air.mpdu);
         let Ok(header) = Header::parse(&mut body) else {
             return Fate::Heard;
@@ -286,7 +276,7 @@ fn nacks_of_blocks_tell_how_many_of_each() {
 fn a_block_that_loses_all_of_its_packets_comes_out_of_repair_alone() {
     let object = object(60 * 118);
     let layout = p3(3, 4).in_blocks(20, 10);
-    let (outcome, net) = run(&layout, &object, |air| {
+    let (outcome, net) = transfer(&layout, &object, |air| {
         match Header::parse(&mut Reader::new(air.mpdu)) {
             Ok(h) if h.head.kind == Kind::Data && h.number < 60 && h.number % 3 == 1 => {
                 Fate::Corrupted
@@ -301,7 +291,7 @@ fn a_block_that_loses_all_of_its_packets_comes_out_of_repair_alone() {
 fn blocks_whose_announcements_are_lost_come_out_all_the_same() {
     let object = object(50 * 118);
     let layout = p3(4, 4).in_blocks(16, 20);
-    let (outcome, net) = run(&layout, &object, |air| match kind(air.mpdu) {
+    let (outcome, net) = transfer(&layout, &object, |air| match kind(air.mpdu) {
         Some((_, Some(Purpose::Announce))) => Fate::Silent,
         _ => Fate::Heard,
     });
@@ -340,7 +330,7 @@ fn a_store_that_does_not_code_has_no_part_in_a_fountain() {
 fn one_last_speaker_is_chosen_where_equal_powers_would_beat() {
     let object = object(300 * 118);
     let layout = p3(3, 6).learning();
-    let (outcome, net) = run(&layout, &object, ideal);
+    let (outcome, net) = transfer(&layout, &object, ideal);
     let complete = outcome.assert_whole(&net, &object);
     // The trial is a round of its own, and the first of what is counted comes after it.
     assert_eq!((complete.first_round, complete.rounds), (300, 2));
@@ -355,7 +345,7 @@ fn one_last_speaker_is_chosen_where_equal_powers_would_beat() {
 fn a_chosen_speaker_that_dies_does_not_hold_the_object_back() {
     let object = object(200 * 118);
     let layout = p3(3, 6).learning();
-    let (outcome, net) = run(&layout, &object, {
+    let (outcome, net) = transfer(&layout, &object, {
         let mut frames = 0;
         move |air| {
             frames += usize::from(kind(air.mpdu).is_some_and(|(kind, _)| kind == Kind::Data));
@@ -394,7 +384,7 @@ proptest! {
         // A single chain of many hops bears little.
         let loss = if paths < 6 { loss / u64::from(hops) } else { loss };
         let object = object(len);
-        let (outcome, net) = run(&layout, &object, lossy(loss, seed));
+        let (outcome, net) = transfer(&layout, &object, lossy(loss, seed));
         outcome.assert_whole(&net, &object);
     }
 }
