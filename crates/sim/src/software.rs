@@ -18,6 +18,7 @@ use crate::radio::{Excursion, Mode};
 use crate::timeline::Activity;
 use crate::world::{Telling, What, World};
 use std::collections::VecDeque;
+use thalweg_engine::Work as EngineWork;
 use thalweg_engine::{Answering, Cca, Condition, OpId, RadioOp, Refusal, Request, TxSlot, When};
 use thalweg_units::{Channel, Duration, SimTime};
 use thalweg_wire::{addressed, FrameBuf};
@@ -50,6 +51,8 @@ pub(crate) enum Job {
     Pass,
     /// A run of background work is done.
     Background,
+    /// A job of the engine is done.
+    Compute(EngineWork),
     /// A reception was looked at; it met the condition of that number.
     Judged {
         met: Option<u32>,
@@ -123,6 +126,10 @@ pub(crate) struct Mcu {
     pub(crate) background: BackgroundRuns,
     /// Counts what was begun, to tell stale events.
     begun: u32,
+    /// Until when a handler has it whose work is not in the queues, and when to look whether what waits
+    /// for that may begin (`computing.rs`).
+    pub(crate) held_until: SimTime,
+    pub(crate) looks_at: Option<SimTime>,
 }
 
 impl Mcu {
@@ -152,9 +159,19 @@ impl Mcu {
 
     /// Whether two runs of background work are not done yet.
     pub(crate) fn is_behind(&self) -> bool {
+        let running = self.running.iter().map(|r| &r.work);
+        let waiting = &self.queues[Level::Background as usize];
+        let runs = waiting.iter().chain(running);
+        runs.filter(|w| matches!(w.job, Job::Background)).count() >= 2
+    }
+    /// Whether background work waits.
+    pub(crate) fn has_background(&self) -> bool {
+        !self.queues[Level::Background as usize].is_empty()
+    }
+    /// Whether it is what is being done.
+    pub(crate) fn leaves_background(&self) -> bool {
         let running = self.running.as_ref();
-        let running = running.is_some_and(|r| r.level == Level::Background);
-        self.queues[Level::Background as usize].len() + usize::from(running) >= 2
+        running.is_some_and(|r| r.level == Level::Background)
     }
 }
 
@@ -391,9 +408,11 @@ impl World {
                 }
             }
         }
-        let mcu = &self.mcus[n];
-        if mcu.running.is_none() && !mcu.queues[Level::Background as usize].is_empty() {
-            self.run_next(n, Level::Background, Duration::ZERO);
+        if self.mcus[n].running.is_none() && self.mcus[n].has_background() {
+            match self.held_until(n) {
+                Some(until) => self.look_soon(n, until),
+                None => self.run_next(n, Level::Background, Duration::ZERO),
+            }
         }
     }
 
@@ -462,7 +481,7 @@ impl World {
     }
 
     /// Puts what is running back to the front of its queue; what it takes to leave it.
-    fn stop_work(&mut self, n: usize) -> Duration {
+    pub(crate) fn stop_work(&mut self, n: usize) -> Duration {
         let Some(Running {
             mut work,
             level,
@@ -477,7 +496,7 @@ impl World {
         if level != Level::Background || self.now == since {
             return Duration::ZERO;
         }
-        self.mcus[n].background.stopped += 1;
+        self.mcus[n].background.stopped += u32::from(matches!(work.job, Job::Background));
         self.radios[n].board.timing.software.costs().switch
     }
 
@@ -537,6 +556,7 @@ impl World {
         match running.work.job {
             Job::Pass => {}
             Job::Background => self.mcus[node].background.done += 1,
+            Job::Compute(work) => self.computed(node, work),
             Job::Acknowledge(ack) => self.acknowledge(n, ack),
             Job::Judged { met } => {
                 if let Some(number) = met {
