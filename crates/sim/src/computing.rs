@@ -127,7 +127,10 @@ impl World {
     /// Looks at `at`, or sooner where that is planned, whether node `n` is free for its background work.
     pub(crate) fn look_soon(&mut self, n: usize, at: SimTime) {
         let mcu = &mut self.mcus[n];
-        if mcu.looks_at.is_some_and(|planned| planned <= at && planned >= self.now) {
+        if mcu
+            .looks_at
+            .is_some_and(|planned| planned <= at && planned >= self.now)
+        {
             return;
         }
         mcu.looks_at = Some(at);

@@ -101,27 +101,27 @@ pub(crate) enum Deferred {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Work {
+pub(crate) struct Work {
     /// For which radio.
     radio: usize,
-    job: Job,
+    pub(crate) job: Job,
     activity: Activity,
     total: Duration,
     left: Duration,
 }
 
 #[derive(Debug)]
-struct Running {
-    work: Work,
-    level: Level,
+pub(crate) struct Running {
+    pub(crate) work: Work,
+    pub(crate) level: Level,
     since: SimTime,
 }
 
 /// A microcontroller, and the receive buffer that it empties.
 #[derive(Debug, Default)]
 pub(crate) struct Mcu {
-    queues: [VecDeque<Work>; 3],
-    running: Option<Running>,
+    pub(crate) queues: [VecDeque<Work>; 3],
+    pub(crate) running: Option<Running>,
     /// What became of background work.
     pub(crate) background: BackgroundRuns,
     /// Counts what was begun, to tell stale events.
@@ -155,23 +155,6 @@ impl Mcu {
             + (front * left.as_nanos())
                 .div_ceil(total.as_nanos())
                 .min(front)
-    }
-
-    /// Whether two runs of background work are not done yet.
-    pub(crate) fn is_behind(&self) -> bool {
-        let running = self.running.iter().map(|r| &r.work);
-        let waiting = &self.queues[Level::Background as usize];
-        let runs = waiting.iter().chain(running);
-        runs.filter(|w| matches!(w.job, Job::Background)).count() >= 2
-    }
-    /// Whether background work waits.
-    pub(crate) fn has_background(&self) -> bool {
-        !self.queues[Level::Background as usize].is_empty()
-    }
-    /// Whether it is what is being done.
-    pub(crate) fn leaves_background(&self) -> bool {
-        let running = self.running.as_ref();
-        running.is_some_and(|r| r.level == Level::Background)
     }
 }
 

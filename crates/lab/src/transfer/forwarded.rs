@@ -370,6 +370,8 @@ impl Session {
             hops: hops as u32,
             paths: 1,
             energy_j,
+            beforehand_j: None,
+            beforehand_s: None,
             duration_s: duration.as_secs_f64(),
             wake_up_s: 0.0,
             attempts: 1,

@@ -5,14 +5,19 @@
 //! sending. A batch ends with everybody's last symbol, so that what turns out to be spare comes last.
 //! Tests: at the end of this file.
 
+use super::making::Maker;
 use super::packets::PacketSet;
 use crate::blocks::Blocks;
+use crate::object::Coded;
 use thalweg_wire::route::Percent;
 
 /// What the source knows of the blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BlockSupply {
+    coded: Coded,
     blocks: Blocks,
+    /// Repair symbols of each block, from the first on, that the store has.
+    stored: u16,
     /// Turn of every block's next symbol ([`Blocks::beyond`]), and where the batch that is being put
     /// together ends.
     base: u16,
@@ -23,8 +28,16 @@ pub(super) struct BlockSupply {
 }
 
 impl BlockSupply {
-    /// Puts the packets and `spare` percent of repair symbols into `set`.
-    pub(super) fn new(blocks: Blocks, spare: Percent, exchange: u16, set: &mut PacketSet) -> Self {
+    /// Puts the packets and `spare` percent of repair symbols into `set`. Of `coded`, `stored` repair
+    /// symbols of each block are in the store.
+    pub(super) fn new(
+        coded: Coded,
+        stored: u16,
+        spare: Percent,
+        exchange: u16,
+        set: &mut PacketSet,
+    ) -> Self {
+        let blocks = coded.blocks;
         set.fill_to(blocks.packets());
         let symbols = u32::from(blocks.packets()) * u32::from(spare.get());
         let rows = symbols.div_ceil(100 * u32::from(blocks.count()));
@@ -39,16 +52,31 @@ impl BlockSupply {
                 });
         }
         Self {
+            coded,
             blocks,
+            stored,
             base: rows,
             end: rows,
             sent: 0,
             exchange,
         }
     }
-    /// The blocks.
-    pub(super) const fn blocks(&self) -> &Blocks {
-        &self.blocks
+    /// What symbols are made of.
+    pub(super) const fn coded(&self) -> &Coded {
+        &self.coded
+    }
+    /// Whether `number` can be sent: a packet, or a symbol that was made.
+    pub(super) fn is_ready(&self, maker: &Maker, number: u16) -> bool {
+        let row = self.blocks.row_of(number);
+        row.is_none_or(|row| row < self.stored) || maker.symbol(number).is_some()
+    }
+    /// The lowest number of `set` that is not below `from` and can be sent.
+    pub(super) fn first_ready(&self, set: &PacketSet, maker: &Maker, from: u16) -> Option<u16> {
+        let mut number = set.first_from(from)?;
+        while !self.is_ready(maker, number) {
+            number = set.first_from(number + 1)?;
+        }
+        Some(number)
     }
     /// A symbol was sent.
     pub(super) fn sent(&mut self) {
@@ -122,6 +150,7 @@ impl BlockSupply {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::object::Part;
     use std::vec::Vec;
     use thalweg_wire::route::BlockSymbols;
 
@@ -129,7 +158,12 @@ mod tests {
         let mut set = PacketSet::EMPTY;
         let blocks = Blocks::new(packets, BlockSymbols::new(most).unwrap());
         let spare = Percent::new(spare).unwrap();
-        let supply = BlockSupply::new(blocks, spare, exchange, &mut set);
+        let coded = Coded {
+            part: Part { offset: 0, len: 0 },
+            blocks,
+            symbol_bytes: 118,
+        };
+        let supply = BlockSupply::new(coded, 0, spare, exchange, &mut set);
         (supply, set)
     }
     fn drain(supply: &mut BlockSupply, set: &mut PacketSet) -> Vec<u16> {
@@ -145,7 +179,7 @@ mod tests {
     #[test]
     fn packets_come_first_then_a_row_of_every_block() {
         let (mut supply, mut set) = supply(100, 32, 5, 8);
-        assert_eq!(supply.blocks().count(), 5);
+        assert_eq!(supply.blocks.count(), 5);
         assert_eq!(drain(&mut supply, &mut set), (0..105).collect::<Vec<_>>());
     }
 

@@ -279,7 +279,9 @@ impl Board {
             file.flash.write_ma,
         ];
         if !currents.iter().all(|x| (0.0..=10_000.0).contains(x)) {
-            return Err(malformed("energy, flash: expected values from 0 to 10000".into()));
+            return Err(malformed(
+                "energy, flash: expected values from 0 to 10000".into(),
+            ));
         }
         if !(-60.0..=30.0).contains(&file.tx_power_dbm) {
             return Err(malformed("tx_power_dbm: expected -60 to 30".into()));

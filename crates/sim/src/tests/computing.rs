@@ -80,7 +80,11 @@ fn a_frame_that_is_sent_byte_by_byte_stops_a_job_until_its_last_symbol() {
 #[test]
 fn a_frame_that_comes_in_stops_a_job_and_one_that_is_left_lets_it_go_on() {
     let mpdu = [7; 60];
-    for (leaves, on_air) in [(false, OnAir::Held), (true, OnAir::Held), (false, OnAir::Free)] {
+    for (leaves, on_air) in [
+        (false, OnAir::Held),
+        (true, OnAir::Held),
+        (false, OnAir::Free),
+    ] {
         let mut net = net_on(board(on_air), 2);
         net.command(0, Listen(26));
         run(&mut net, 1000);
@@ -98,7 +102,11 @@ fn a_frame_that_comes_in_stops_a_job_and_one_that_is_left_lets_it_go_on() {
             (true, OnAir::Held) => us(2000 - 1492),
             (false, OnAir::Held) => air_time(mpdu.len()),
         };
-        assert_eq!(done(&net), Some(2000 + stopped.as_micros()), "{leaves} {on_air:?}");
+        assert_eq!(
+            done(&net),
+            Some(2000 + stopped.as_micros()),
+            "{leaves} {on_air:?}"
+        );
     }
 }
 
@@ -154,7 +162,10 @@ fn jobs_delay_nothing_and_end_when_the_software_has_had_time() {
     assert_eq!(seen(&idle), seen(&busy));
     let done = done(&busy).unwrap();
     assert!(done > 4000, "{done}: software was in the way");
-    let extra = busy.energy(0).mcu_active.saturating_sub(idle.energy(0).mcu_active);
+    let extra = busy
+        .energy(0)
+        .mcu_active
+        .saturating_sub(idle.energy(0).mcu_active);
     assert_eq!(extra, us(1000));
 }
 
