@@ -87,14 +87,14 @@ impl Blocks {
     pub const fn repair(&self, block: u16, row: u16) -> u16 {
         self.packets + row * self.count + block
     }
-    /// The number of a block's `turn`-th symbol beyond its packets: repair as long as there is any, then
-    /// the packets, and again.
-    pub const fn beyond(&self, block: u16, turn: u16) -> u16 {
-        let cycle = self.repairs() + self.size(block);
+    /// The number of the `turn`-th symbol of a block that sends again what it has: its packets, then the
+    /// first `rows` of its repair symbols, and so on.
+    pub const fn again(&self, block: u16, turn: u16, rows: u16) -> u16 {
+        let cycle = rows + self.size(block);
         let turn = if cycle == 0 { 0 } else { turn % cycle };
-        match turn.checked_sub(self.repairs()) {
-            Some(row) => self.packet(block, row),
-            None => self.repair(block, turn),
+        match turn.checked_sub(self.size(block)) {
+            Some(row) => self.repair(block, row),
+            None => self.packet(block, turn),
         }
     }
     /// Which repair symbol of its block symbol `number` is; none of packets.
@@ -160,9 +160,8 @@ mod tests {
             (blocks.size(0), blocks.size(16), blocks.size(17)),
             (30, 29, 29)
         );
-        assert_eq!(blocks.beyond(3, 0), 503);
-        assert_eq!(blocks.beyond(3, 226), 3);
-        assert_eq!(blocks.beyond(3, 226 + 30), 503);
+        let again = [0, 1, 30, 31, 32].map(|turn| blocks.again(3, turn, 2));
+        assert_eq!(again, [3, 20, 503, 520, 3]);
     }
 
     proptest! {

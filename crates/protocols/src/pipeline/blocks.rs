@@ -1,7 +1,8 @@
 //! What the source sends of a code in blocks: all packets, some repair symbols of every block blindly,
 //! then of each block as many as the destination says that it misses, row after row over the blocks.
 //!
-//! `packets` of the context holds what is to be sent, as with rounds: numbers are in the order of
+//! Repair symbols are those that the store has, or where it has none those that are made when they are
+//! due, as long as that takes less time than sending again what there is. `packets` of the context holds what is to be sent, as with rounds: numbers are in the order of
 //! sending. A batch ends with everybody's last symbol, so that what turns out to be spare comes last.
 //! Tests: at the end of this file.
 
@@ -9,6 +10,7 @@ use super::making::Maker;
 use super::packets::PacketSet;
 use crate::blocks::Blocks;
 use crate::object::Coded;
+use thalweg_units::Duration;
 use thalweg_wire::route::Percent;
 
 /// What the source knows of the blocks.
@@ -18,11 +20,21 @@ pub(super) struct BlockSupply {
     blocks: Blocks,
     /// Repair symbols of each block, from the first on, that the store has.
     stored: u16,
-    /// Turn of every block's next symbol ([`Blocks::beyond`]), and where the batch that is being put
+    /// Row of every block's next repair symbol, and where the batch that is being put
     /// together ends.
     base: u16,
     end: u16,
+    /// The same of what every block sends again ([`Blocks::again`]).
+    repeat: u16,
+    repeat_end: u16,
     sent: u32,
+    /// What all blocks together miss, and what they missed when this round began.
+    missed: Option<u16>,
+    missed_before: Option<u16>,
+    /// Both are the same: nothing that this round sent was new.
+    is_stuck: bool,
+    /// Nanoseconds that symbols had to be waited for, and that as many slots take.
+    price: (u64, u64),
     /// Cycles that an exchange takes: asking again costs as much as so many packets.
     exchange: u16,
 }
@@ -57,7 +69,13 @@ impl BlockSupply {
             stored,
             base: rows,
             end: rows,
+            repeat: 0,
+            repeat_end: 0,
             sent: 0,
+            missed: None,
+            missed_before: None,
+            is_stuck: false,
+            price: (0, 0),
             exchange,
         }
     }
@@ -84,7 +102,45 @@ impl BlockSupply {
     }
     /// A round begins: the next batch goes on where this one ends.
     pub(super) fn round_begins(&mut self) {
-        self.base = self.end;
+        (self.base, self.repeat) = (self.end, self.repeat_end);
+        self.missed_before = self.missed;
+    }
+
+    /// The host had to be waited for so long until `symbols` symbols were made; a slot takes `slot`.
+    pub(super) fn waited(&mut self, time: Duration, symbols: u16, slot: Duration) {
+        self.price.0 += time.as_nanos();
+        self.price.1 += slot.as_nanos() * u64::from(symbols);
+    }
+
+    /// Sends again what there is, in place of symbols that have still to be made, where that is sooner now
+    /// that their price is known.
+    pub(super) fn reconsider(&mut self, maker: &Maker, set: &mut PacketSet) {
+        let all = self.missed.unwrap_or(0);
+        let rows = self.rows(all);
+        if rows == self.blocks.repairs() {
+            return;
+        }
+        for block in 0..self.blocks.count() {
+            let mut unmade = 0u16;
+            for row in 0..self.blocks.repairs() {
+                let number = self.blocks.repair(block, row);
+                if set.contains(number) && !self.is_ready(maker, number) {
+                    set.remove(number);
+                    unmade += 1;
+                }
+            }
+            let end = self.send_again(block, unmade, rows, all, set);
+            self.repeat_end = self.repeat_end.max(end);
+        }
+    }
+
+    /// Puts as much of what a block has into `set` as is worth `left` new symbols; where that ends.
+    fn send_again(&self, block: u16, left: u16, rows: u16, all: u16, set: &mut PacketSet) -> u16 {
+        let again = self.repeats(block, left, rows, all);
+        for turn in (0..again).map(|k| self.repeat.saturating_add(k)) {
+            set.insert(self.blocks.again(block, turn, rows));
+        }
+        self.repeat.saturating_add(again)
     }
 
     /// Puts what makes up for what `missing` says, block by block, into `set`, where `all` are missing
@@ -95,6 +151,8 @@ impl BlockSupply {
         all: u16,
         set: &mut PacketSet,
     ) -> u16 {
+        self.missed = Some(all);
+        self.is_stuck = self.missed_before == self.missed;
         let waiting = |set: &PacketSet, block: u16| {
             let waits = self.blocks.symbols(block).filter(|k| set.contains(*k));
             u16::try_from(waits.count()).unwrap_or(u16::MAX)
@@ -113,30 +171,62 @@ impl BlockSupply {
             .map(|(block, m)| more(set, block, m).1)
             .max();
         let width = width.unwrap_or(0);
-        let mut known = 0u16;
+        let rows = self.rows(all);
+        let (mut known, mut repeat_end) = (0u16, self.repeat_end);
         for (block, missing) in missing {
             let (new, mut left) = more(set, block, missing);
             known = known.saturating_add(new);
-            // Symbols that have had their turn come again where a block has no others.
-            let cycle = self.blocks.size(block) + self.blocks.repairs();
             let first = self.base.saturating_add(width - left);
-            for turn in (0..cycle).map(|k| first.saturating_add(k)) {
+            for row in first..rows {
                 if left == 0 {
                     break;
                 }
-                left -= u16::from(set.insert(self.blocks.beyond(block, turn)));
+                left -= u16::from(set.insert(self.blocks.repair(block, row)));
             }
+            let end = self.send_again(block, left, rows.min(first), all, set);
+            repeat_end = repeat_end.max(end);
         }
         self.end = self.end.max(self.base.saturating_add(width));
+        self.repeat_end = repeat_end;
         known
+    }
+
+    /// How many rows of repair symbols blocks have to send: those in the store. Where there are none, or
+    /// nothing that was sent again was new, as many as can be made, unless what is there already is new
+    /// sooner than they are made.
+    fn rows(&self, all: u16) -> u16 {
+        let (sent, arrived) = self.arrivals(all);
+        let (waited, slots) = self.price;
+        let made = waited.saturating_add(slots);
+        let is_sooner =
+            made.saturating_mul(u64::from(sent - arrived)) <= slots.saturating_mul(u64::from(sent));
+        match self.stored {
+            _ if self.is_stuck => self.blocks.repairs(),
+            0 if is_sooner => self.blocks.repairs(),
+            stored => stored.min(self.blocks.repairs()),
+        }
+    }
+
+    /// How many packets and symbols to send again for `left` new ones of a block that has `rows`
+    /// repair symbols: one in so many is new, as far as anybody knows.
+    fn repeats(&self, block: u16, left: u16, rows: u16, all: u16) -> u16 {
+        let (sent, arrived) = self.arrivals(all);
+        let lost = (sent - arrived).max(1);
+        let again = u64::from(left) * u64::from(sent) / u64::from(lost);
+        let everything = self.blocks.size(block).saturating_add(rows);
+        u16::try_from(again).unwrap_or(u16::MAX).min(everything)
+    }
+
+    /// What was sent, and how much of it arrived where `all` are missing; rather too little than nothing.
+    fn arrivals(&self, all: u16) -> (u32, u32) {
+        let sent = self.sent.max(1);
+        let arrived = u32::from(self.blocks.packets().saturating_sub(all));
+        (sent, arrived.clamp(sent.div_ceil(4), sent))
     }
 
     /// How many symbols to send for `missing` of one block, of `struck` blocks that miss `all`.
     fn batch(&self, missing: u16, all: u16, struck: usize) -> u16 {
-        // Of what was sent so much arrived; rather too little than nothing.
-        let sent = self.sent.max(1);
-        let arrived = u32::from(self.blocks.packets().saturating_sub(all));
-        let arrived = arrived.clamp(sent.div_ceil(4), sent);
+        let (sent, arrived) = self.arrivals(all);
         let mean = u32::from(missing) * sent / arrived;
         // One more for each block where that takes no longer than to ask again.
         let more = u32::from(struck <= usize::from(self.exchange));

@@ -29,7 +29,7 @@ pub struct Preparation {
 
 /// Where the symbols of a job go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keep {
+enum Keep {
     /// Into memory, to be sent soon.
     Memory,
     /// Into the store.
@@ -80,7 +80,10 @@ enum State {
 pub(super) enum Ended {
     /// A job that nobody wants any more.
     Nothing,
-    Made(Keep),
+    /// What it made is in the store.
+    Kept,
+    /// So many symbols are ready to be sent.
+    Made(u16),
 }
 
 /// The job and its symbols.
@@ -203,7 +206,10 @@ impl Maker {
                 Keep::Memory => *made = Some(*number),
             }
         }
-        Ended::Made(job.keep)
+        match job.keep {
+            Keep::Store => Ended::Kept,
+            Keep::Memory => Ended::Made(job.numbers().len() as u16),
+        }
     }
 }
 

@@ -36,7 +36,7 @@ use context::{Context, Flow};
 use core::ops::ControlFlow::{Break, Continue};
 use destination::Destination;
 use events::Events;
-use making::{Ended, Keep, Maker, Preparing};
+use making::{Ended, Maker, Preparing};
 use packets::PacketSet;
 use relay::Relay;
 use source::Source;
@@ -412,12 +412,14 @@ impl<S: ObjectStore> Engine for Pipeline<S> {
     }
 
     fn handle_work(&mut self, at: Instant) {
-        if self.maker.finish(&mut self.store) != Ended::Made(Keep::Memory) {
-            self.go_on_preparing();
-        }
+        let symbols = match self.maker.finish(&mut self.store) {
+            Ended::Made(symbols) => symbols,
+            Ended::Kept | Ended::Nothing => 0,
+        };
+        self.go_on_preparing();
         self.act(|role, cx| {
             if let Role::Source(source) = role {
-                source.made(cx, at);
+                source.made(cx, at, symbols);
             }
             Continue(())
         });

@@ -7,7 +7,7 @@ use super::{Doing, Source, Supply};
 use crate::object::ObjectStore;
 use crate::pipeline::context::Context;
 use crate::pipeline::events::End;
-use thalweg_units::Instant;
+use thalweg_units::{Duration, Instant};
 use thalweg_wire::phy::SFD_OFFSET;
 
 impl Source {
@@ -56,8 +56,14 @@ impl Source {
         &mut self,
         cx: &mut Context<'_, S>,
         at: Instant,
+        symbols: u16,
     ) {
-        self.making = None;
+        let waited = self.making.take();
+        if let Supply::Blocks(supply) = &mut self.supply {
+            let waited = waited.map_or(Duration::ZERO, |since| at.since(since));
+            supply.waited(waited, symbols, cx.cadence.data_period());
+            supply.reconsider(cx.maker, cx.packets);
+        }
         match self.doing {
             Doing::Making { .. } => {
                 self.catch_up(cx, at + cx.cadence.lead());
