@@ -1,6 +1,6 @@
 //! Repair symbols that a source makes when its object is written, long before a transfer: its node by
 //! itself, at its board's price, with nothing on the air. Neither time nor radio of a transfer is in
-//! it; the energy is the object's. Tests: at the end of this file.
+//! it; the energy is the object's. Tests: `crates/lab/tests/robustness/codes.rs`.
 
 use super::fetch::Terms;
 use super::object::Memory;
