@@ -3,8 +3,9 @@
 //!
 //! Owns the board's prices, and when software whose copies overlap with the air leaves the
 //! microcontroller free (`software.rs` knows it where software does one thing at a time). A job is
-//! background work: interrupts and tasks stop it, and no strobe ever waits for it. Not modelled: a
-//! bus that flash and radio share, being short of memory. Tests: `tests/computing.rs`.
+//! background work: interrupts and tasks stop it, and no strobe ever waits for it. While a frame comes
+//! in, jobs stand still too, though the meter counts no more than the handler after it. Not modelled:
+//! a bus that flash and radio share. Tests: `tests/computing.rs`.
 
 use crate::queue::Rank;
 use crate::software::{Job, Level};

@@ -1,10 +1,10 @@
 //! Where a node's time and charge go: the time in each state of radio and microcontroller.
 //!
-//! Invariant: the times of each of the two sum to the time elapsed, to the nanosecond. The
-//! microcontroller is active while handlers run ([`crate::Board::handler`] each), while a `Load`
-//! copies, and from strobe to last symbol of a `Stream`, whose code feeds the buffer and waits in
-//! the interrupt handler (P3, section IV-G); else in low-power mode. Reading a frame out is part
-//! of the handler. Tests: at the end of this file.
+//! Invariant: the times of each of the two sum to the time elapsed, to the nanosecond; the flash
+//! chip's are those of jobs. The microcontroller is active while handlers run
+//! ([`crate::Board::handler`] each), jobs, a `Load`, and from strobe to last symbol of a `Stream`,
+//! whose code feeds the buffer and waits in the interrupt handler (P3, section IV-G); else in
+//! low-power mode. Reading a frame out is part of the handler. Tests: at the end of this file.
 
 use crate::board::Currents;
 use thalweg_units::{Duration, SimTime};

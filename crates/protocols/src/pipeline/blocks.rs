@@ -245,6 +245,16 @@ mod tests {
     use thalweg_wire::route::BlockSymbols;
 
     fn supply(packets: u16, most: u8, spare: u8, exchange: u16) -> (BlockSupply, PacketSet) {
+        supply_with(0, packets, most, spare, exchange)
+    }
+    /// Of each block, `stored` symbols are in the store.
+    fn supply_with(
+        stored: u16,
+        packets: u16,
+        most: u8,
+        spare: u8,
+        exchange: u16,
+    ) -> (BlockSupply, PacketSet) {
         let mut set = PacketSet::EMPTY;
         let blocks = Blocks::new(packets, BlockSymbols::new(most).unwrap());
         let spare = Percent::new(spare).unwrap();
@@ -253,7 +263,7 @@ mod tests {
             blocks,
             symbol_bytes: 118,
         };
-        let supply = BlockSupply::new(coded, 0, spare, exchange, &mut set);
+        let supply = BlockSupply::new(coded, stored, spare, exchange, &mut set);
         (supply, set)
     }
     fn drain(supply: &mut BlockSupply, set: &mut PacketSet) -> Vec<u16> {
@@ -301,5 +311,68 @@ mod tests {
             let sent = drain(&mut supply, &mut set);
             assert!(!sent.is_empty() && sent.iter().all(|k| supply.blocks.block_of(*k) == 2));
         }
+    }
+
+    #[test]
+    fn symbols_in_the_store_are_sent_once_and_then_everything_again() {
+        // Five blocks of 20; half of what is sent is lost.
+        let (mut supply, mut set) = supply_with(2, 100, 32, 0, 0);
+        drain(&mut supply, &mut set);
+        let missing = || [(3u16, 2u16)].into_iter();
+        assert_eq!(supply.missing(missing(), 50, &mut set), 2);
+        supply.round_begins();
+        // Four for two; symbols 2 and 3 of the block there are not, so twice as many packets go again.
+        let sent = drain(&mut supply, &mut set);
+        assert_eq!(sent, [3, 8, 13, 18, 103, 108]);
+        assert_eq!(supply.missing(missing(), 49, &mut set), 2);
+        supply.round_begins();
+        let sent = drain(&mut supply, &mut set);
+        assert_eq!(sent.first(), Some(&23), "it goes on where it was");
+        assert!(
+            sent.iter().all(|k| *k < 100 || [103, 108].contains(k)),
+            "{sent:?}"
+        );
+        // Nothing was new: what comes next was never sent.
+        assert_eq!(supply.missing(missing(), 49, &mut set), 2);
+        let made = drain(&mut supply, &mut set);
+        assert!(made.iter().all(|k| *k > 108), "{made:?}");
+    }
+
+    #[test]
+    fn symbols_are_made_where_that_is_sooner_than_sending_again() {
+        let slot = Duration::from_millis(4);
+        let sent = |all: u16| {
+            let (mut supply, mut set) = supply(100, 32, 0, 0);
+            drain(&mut supply, &mut set);
+            // A symbol costs ten slots.
+            supply.waited(slot * 18, 2, slot);
+            supply.missing([(3, 1)].into_iter(), all, &mut set);
+            drain(&mut supply, &mut set)
+        };
+        // One in twenty is lost: sending again brings something new every twentieth time.
+        assert_eq!(sent(5), [103]);
+        // One in five.
+        assert!(sent(20).iter().all(|k| *k < 100));
+        assert_eq!(sent(20).len(), 5);
+    }
+
+    #[test]
+    fn what_turns_out_to_be_dear_is_not_made_after_all() {
+        let (mut supply, mut set) = supply(100, 32, 0, 0);
+        drain(&mut supply, &mut set);
+        supply.missing([(3, 4)].into_iter(), 20, &mut set);
+        supply.round_begins();
+        let slot = Duration::from_millis(4);
+        let made = Maker::IDLE;
+        supply.waited(slot, 1, slot);
+        supply.reconsider(&made, &mut set);
+        assert!(
+            set.first_from(100).is_some(),
+            "two slots for a symbol are not dear"
+        );
+        supply.waited(slot * 200, 1, slot);
+        supply.reconsider(&made, &mut set);
+        assert_eq!(set.first_from(100), None);
+        assert_eq!(drain(&mut supply, &mut set).len(), 20, "all of the block");
     }
 }
