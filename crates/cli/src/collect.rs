@@ -91,7 +91,14 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
     }
     match stored {
         Some(_) => Ok(()),
-        None => Err(Failure::Job(not_whole(&report.outcome))),
+        None => {
+            let hint = if report.outcome.protocol == Protocol::P3.name() {
+                ""
+            } else {
+                "; `--protocol p3` goes over several paths"
+            };
+            Err(Failure::Job(not_whole(&report.outcome) + hint))
+        }
     }
 }
 
