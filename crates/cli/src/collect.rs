@@ -7,7 +7,7 @@ use thalweg_lab::collect::{check, Report};
 use thalweg_lab::explain::LossMap;
 use thalweg_lab::store::{Fate, Store};
 use thalweg_lab::testbed::Testbed;
-use thalweg_lab::transfer::Outcome;
+use thalweg_lab::transfer::{Outcome, Protocol};
 use thalweg_planner::Prediction;
 use thalweg_wire::phy;
 use thalweg_wire::pipeline::HEADER_BYTES;
