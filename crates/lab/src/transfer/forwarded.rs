@@ -378,7 +378,7 @@ impl Session {
             failure: (!verified).then(|| {
                 let (there, all) = (packets - missing.len() as u16, packets);
                 format!(
-                    "{there} of {all} packets arrived in {rounds} rounds, and no report came back"
+                    "{there} of {all} packets arrived (rounds: {rounds}), and no report came back"
                 )
             }),
             seed,
