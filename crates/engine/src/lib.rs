@@ -19,8 +19,8 @@ mod work;
 
 pub use pump::{drain, drive, Livelock, RadioPort, MAX_OPS_PER_DRAIN};
 pub use radio::{
-    Activity, Answering, Cca, Condition, Hear, OpId, RadioEvent, RadioId, RadioOp, Refusal,
-    Request, TxSlot, When,
+    Activity, Answering, Assessment, Cca, Condition, Hear, OpId, RadioEvent, RadioId, RadioOp,
+    Refusal, Request, TxSlot, When,
 };
 pub use timing::{BoardTiming, Costs, Passing, PreCopy, Relaying, Software};
 pub use work::Work;

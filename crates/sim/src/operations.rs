@@ -123,6 +123,7 @@ impl World {
             RadioOp::Sleep => self.carry_out(n, id, Deferred::Sleep),
             RadioOp::Cancel => self.carry_out(n, id, Deferred::Cancel),
             RadioOp::Sense
+            | RadioOp::Assess(_)
             | RadioOp::Acknowledge { .. }
             | RadioOp::Hear(_)
             | RadioOp::Preamble { .. } => self.refuse(n, id, Refusal::NoSuch),

@@ -240,6 +240,7 @@ impl World {
                 (Job::Do(id, op), Duration::ZERO, Activity::Os)
             }
             RadioOp::Sense
+            | RadioOp::Assess(_)
             | RadioOp::Acknowledge { .. }
             | RadioOp::Hear(_)
             | RadioOp::Preamble { .. } => return self.refuse(n, id, Refusal::NoSuch),
