@@ -94,6 +94,8 @@ pub struct Tuner {
     /// When to look elsewhere, and how long to wait there.
     look: Option<Instant>,
     patience: Duration,
+    /// What was told last, whatever was found since.
+    told: u8,
 }
 
 impl Tuner {
@@ -126,6 +128,7 @@ impl Tuner {
             change: None,
             look: None,
             patience,
+            told: 0,
         };
         tuner.begin(0, (start, 0));
         tuner
@@ -197,6 +200,11 @@ impl Tuner {
         let cycles = u64::from(self.tuning.cycles(&self.channels));
         self.anchor + self.cycle * cycles.saturating_sub(self.anchor_cycle)
     }
+    /// Whether the channel of the next stage is known: who looked for the pipeline and found its own channel
+    /// knows which rotation of the route's order it may be, but not which arrangement it is.
+    pub const fn knows_the_way(&self) -> bool {
+        self.setting == self.told || self.order == 0
+    }
     /// The setting after the trial.
     pub const fn setting(&self) -> u8 {
         self.setting
@@ -262,6 +270,7 @@ impl Tuner {
     pub fn holds(&mut self, setting: u8) -> bool {
         let before = self.own_channel();
         self.change = None;
+        self.told = setting;
         self.turn_to(setting);
         self.own_channel() != before
     }
@@ -289,11 +298,25 @@ impl Tuner {
     }
     /// Where else to look: rotations of the route's own order have this node on every channel.
     fn other(&self) -> u8 {
+        let own = self.own_channel();
+        let here = (0..self.pool()).find(|r| self.set(self.stage, *r) == own);
+        (here.unwrap_or(self.setting) + 1) % self.pool()
+    }
+    /// `setting`, or what was told last where this node hears on the same channel.
+    fn as_told(&self, setting: u8) -> u8 {
+        if self.set(self.stage, setting) == self.set(self.stage, self.told) {
+            self.told
+        } else {
+            setting
+        }
+    }
+    /// How many rotations of the route's own order there are.
+    fn pool(&self) -> u8 {
         let rotations = match self.tuning {
             Tuning::Rotations(_) => self.settings,
             Tuning::Arrangements(_) => self.arrangements.pool(),
         };
-        (self.setting + 1) % rotations.max(1)
+        rotations.max(1)
     }
 
     /// When to call [`Tuner::advance`] next.
@@ -317,6 +340,7 @@ impl Tuner {
         while self.next().is_some_and(|next| next <= at) {
             if let Some((due, what, to)) = self.change.filter(|(due, ..)| *due <= at) {
                 self.change = None;
+                self.told = to;
                 self.turn_to(to);
                 self.look = Some(at + self.patience);
                 if let Change::Trial(order) = what {
@@ -324,11 +348,11 @@ impl Tuner {
                     self.begin(order, (due + self.ahead, first));
                 }
             } else if self.look.is_some_and(|look| look <= at) {
-                let other = if self.before == self.setting {
+                let other = self.as_told(if self.before == self.setting {
                     self.other()
                 } else {
                     self.before
-                };
+                });
                 // Next time the one after it.
                 (self.before, self.setting) = (other, other);
                 self.look = Some(at + self.patience);
