@@ -8,6 +8,7 @@
 use super::arrangement::Arrangements;
 use super::directions::{Directions, Stretch};
 use super::learning::{Directive, Listener, Occasion, Ranks};
+use super::senders::{Roster, Senders, Verdict};
 use super::tuning::{Scores, Tuning};
 use super::yields::{Count, Yields};
 use thalweg_units::Dbm;
@@ -54,6 +55,8 @@ pub struct Report {
     pub received: u16,
     /// Packets that are not.
     pub missing: u16,
+    /// How many, from the first on, have been sent.
+    pub reach: u16,
 }
 
 /// The destination's knowledge.
@@ -61,6 +64,7 @@ pub struct Report {
 pub struct Advice {
     settings: Settings,
     speakers: Option<Speakers>,
+    senders: Option<Senders>,
     /// Received when the last round was over.
     before: u16,
     said: Directions,
@@ -68,7 +72,12 @@ pub struct Advice {
 
 impl Advice {
     /// Nothing known yet.
-    pub fn new(channels: &Channels, tuning: Option<Tuning>, ranks: Option<Ranks>) -> Self {
+    pub fn new(
+        channels: &Channels,
+        tuning: Option<Tuning>,
+        ranks: Option<Ranks>,
+        roster: Option<Roster>,
+    ) -> Self {
         let settings = match tuning {
             None => Settings::Fixed,
             Some(Tuning::Rotations(run)) => {
@@ -86,6 +95,7 @@ impl Advice {
                 under: None,
                 count: Count::default(),
             }),
+            senders: roster.map(Senders::new),
             before: 0,
             said: Directions {
                 next: Stretch::Order(0),
@@ -111,6 +121,9 @@ impl Advice {
                 speakers.listener.heard(group, number, rssi);
             }
         }
+        if let Some(senders) = &mut self.senders {
+            senders.heard(group, number);
+        }
     }
 
     /// A round is over.
@@ -129,16 +142,38 @@ impl Advice {
                 self.said.setting = scores.best();
             }
             Settings::Arrangements(yields, run) => {
+                let verdict = match &mut self.senders {
+                    Some(senders) => senders.round_over(
+                        (report.stretch, report.setting),
+                        (report.sent, came),
+                        report.reach,
+                    ),
+                    None => Verdict::Usual(report.sent, came),
+                };
                 match report.stretch {
                     Stretch::Order(order) => yields.trial_over(order, report.sent, run.get()),
-                    Stretch::Speakers => {}
-                    Stretch::Packets(_) | Stretch::All => match &mut self.speakers {
-                        Some(speakers) if said.speakers != Directive::ALL => {
-                            speakers.count.add(report.sent, came);
-                            yields.round_of_others(report.setting, report.sent, came);
+                    Stretch::Speakers | Stretch::Silences(_) => {}
+                    Stretch::Packets(_) | Stretch::All => {
+                        let chosen = match &mut self.speakers {
+                            Some(speakers) if said.speakers != Directive::ALL => {
+                                Some(&mut speakers.count)
+                            }
+                            _ => None,
+                        };
+                        match (verdict, chosen) {
+                            (Verdict::Nothing, _) => {}
+                            (Verdict::Usual(sent, came), None) => {
+                                yields.round_over(report.setting, sent, came);
+                            }
+                            (Verdict::Usual(sent, came), Some(count)) => {
+                                count.add(sent, came);
+                                yields.round_of_others(report.setting, sent, came);
+                            }
+                            (Verdict::Without(sent, came), _) => {
+                                yields.round_of_others(report.setting, sent, came);
+                            }
                         }
-                        _ => yields.round_over(report.setting, report.sent, came),
-                    },
+                    }
                 }
                 self.said.setting = yields.best();
                 self.said.next = yields.next(report.missing);
@@ -156,6 +191,16 @@ impl Advice {
                 }
                 (Occasion::WhenTold, _) => {}
             }
+        }
+        if let (Some(senders), Settings::Arrangements(yields, _)) =
+            (&mut self.senders, &self.settings)
+        {
+            let all = match &self.speakers {
+                Some(speakers) if self.said.speakers != Directive::ALL => speakers.count,
+                _ => yields.count(),
+            };
+            let (setting, next) = (self.said.setting, self.said.next);
+            (self.said.silent, self.said.next) = senders.advise(setting, all, report.missing, next);
         }
     }
 

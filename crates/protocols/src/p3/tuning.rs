@@ -231,7 +231,7 @@ impl Tuner {
         self.look = self.look.map(|look| look.max(sfd + self.patience));
         match told.next {
             Stretch::Order(order) => self.told_to_try(order, told.setting, sfd),
-            Stretch::Speakers | Stretch::Packets(_) | Stretch::All => {
+            Stretch::Speakers | Stretch::Silences(_) | Stretch::Packets(_) | Stretch::All => {
                 self.told(told.setting, sfd);
             }
         }

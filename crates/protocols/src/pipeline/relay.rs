@@ -9,7 +9,7 @@ use super::air::{Order, TxAnswer};
 use super::context::{Context, Flow};
 use super::events::End;
 use crate::object::ObjectStore;
-use crate::p3::{first_group, Directions, Form, Speaker, Stretch, Threshold, Tuner};
+use crate::p3::{first_group, Directions, Form, Sender, Speaker, Stretch, Threshold, Tuner};
 use core::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::{Passing, When};
 use thalweg_units::{Channel, Duration, Instant};
@@ -25,6 +25,8 @@ pub(super) struct Relay {
     threshold: Option<Threshold>,
     /// Where it learns whether it is to speak.
     speaker: Option<Speaker>,
+    /// Where it learns whether it is to be silent.
+    sender: Option<Sender>,
     /// When anything of this transfer was last heard.
     last_heard: Instant,
     patience: Duration,
@@ -61,6 +63,7 @@ impl Relay {
                 .filter(|_| last_but_one)
                 .map(Threshold::new),
             speaker: cx.session.ranks.and_then(|r| Speaker::new(r, group)),
+            sender: cx.session.roster.and_then(Sender::new),
             last_heard: now.max(cx.session.start),
             patience: policy.inactivity,
             leaving: false,
@@ -151,7 +154,8 @@ impl Relay {
                 if let Some(tuner) = cx.tuner {
                     tuner.tick(sfd);
                 }
-                let turn = self.speaker.as_mut().is_none_or(|s| s.speaks(number));
+                let turn = self.speaker.as_mut().is_none_or(|s| s.speaks(number))
+                    && self.sender.is_none_or(|s| s.sends(number));
                 // On a wrong channel it would disturb another stage until the round is over.
                 let way = cx.tuner.as_ref().is_none_or(Tuner::knows_the_way);
                 (self.judge() && turn && way, self.stage + 1)
@@ -168,6 +172,9 @@ impl Relay {
                     }
                     if let Some(speaker) = &mut self.speaker {
                         speaker.round_ended(number);
+                    }
+                    if let Some(sender) = &mut self.sender {
+                        sender.round_ended();
                     }
                 }
                 (true, self.stage + 1)
@@ -223,6 +230,9 @@ impl Relay {
                 Stretch::Speakers => speaker.trial_begins(),
                 _ => speaker.told(round, told.speakers),
             }
+        }
+        if let Some(sender) = &mut self.sender {
+            sender.told(told.next, told.silent);
         }
         let after = cx
             .cadence
