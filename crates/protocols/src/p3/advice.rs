@@ -2,8 +2,8 @@
 //!
 //! Where stages learn, speakers are tried after the channels, under the arrangement that is best then, and
 //! only where what is still to be lost exceeds what the trial costs: on other channels their powers are
-//! others. Whether those chosen do better than all is seen in the stretch after it. Invariant: what is
-//! said changes only with a round. Tests: at the end of this file, and in `pipeline/tests`.
+//! others. Whether those chosen do better than all is seen in a short stretch after it. Then come senders of
+//! all stages (`senders`). Invariant: what is said changes only with a round. Tests: at the end of this file, and in `pipeline/tests`.
 
 use super::arrangement::Arrangements;
 use super::directions::{Directions, Stretch};
@@ -18,6 +18,9 @@ use thalweg_wire::route::{Channels, TrialRun};
 /// Packets of a trial of speakers, in what it loses and its exchange; twice, since at most half of a loss
 /// is likely to go.
 const SPEAKERS_COST: u32 = 2 * 20;
+
+/// Those chosen speak for 2 to this power packets before they are judged.
+const SHORT: u8 = 7;
 
 /// An arrangement that is thought to bring less, 15 of the 16 of its trial, needs speakers before it is
 /// known better, in 65536ths.
@@ -166,8 +169,11 @@ impl Advice {
                                 yields.round_over(report.setting, sent, came);
                             }
                             (Verdict::Usual(sent, came), Some(count)) => {
+                                // What those do who were just chosen is their doing.
+                                if !count.is_empty() {
+                                    yields.round_of_others(report.setting, sent, came);
+                                }
                                 count.add(sent, came);
-                                yields.round_of_others(report.setting, sent, came);
                             }
                             (Verdict::Without(sent, came), _) => {
                                 yields.round_of_others(report.setting, sent, came);
@@ -175,8 +181,13 @@ impl Advice {
                         }
                     }
                 }
-                self.said.setting = yields.best();
-                self.said.next = yields.next(report.missing);
+                let best = yields.count().estimate();
+                let held = self.senders.as_ref().and_then(|s| s.holds(best));
+                self.said.setting = held.unwrap_or(yields.best());
+                self.said.next = match (yields.next(report.missing), held) {
+                    (Stretch::Order(_), Some(_)) => Stretch::Packets(SHORT),
+                    (next, _) => next,
+                };
             }
         }
         if let Some(speakers) = &mut self.speakers {
@@ -197,7 +208,7 @@ impl Advice {
         {
             let all = match &self.speakers {
                 Some(speakers) if self.said.speakers != Directive::ALL => speakers.count,
-                _ => yields.count(),
+                _ => yields.count_of(self.said.setting),
             };
             let (setting, next) = (self.said.setting, self.said.next);
             (self.said.silent, self.said.next) = senders.advise(setting, all, report.missing, next);
@@ -216,11 +227,16 @@ impl Speakers {
         if matches!(said.next, Stretch::Order(_)) {
             return;
         }
-        let all = yields.count();
+        let all = yields.count_of(said.setting);
         if self.under == Some(said.setting) {
             let better = self.count.is_empty() || self.count.estimate() > all.estimate();
             if better {
                 said.speakers = self.listener.directive();
+                let fresh = self.count.is_empty() && said.speakers != Directive::ALL;
+                if fresh && missing > 4 << SHORT {
+                    // Whether they do better is seen soon.
+                    said.next = Stretch::Packets(SHORT);
+                }
             }
         } else if (all.is_known() || all.estimate() < POOR)
             && Yields::loses(all, missing) > SPEAKERS_COST

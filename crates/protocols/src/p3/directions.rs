@@ -144,13 +144,13 @@ impl Directions {
                     Missing::Bits => 0,
                     Missing::Numbers => NUMBERS,
                 };
-                let named = (self.silent.len() as u8) << NAMED_SHIFT;
+                let named = (self.silent.bytes().len() as u8) << NAMED_SHIFT;
                 let setting = self.setting & SETTING | named | numbers;
                 vector[..3].copy_from_slice(&[setting, speakers, self.next.byte()]);
                 for (byte, silence) in vector[3..].iter_mut().zip(self.silent.bytes()) {
-                    *byte = silence;
+                    *byte = *silence;
                 }
-                return form.bytes() + self.silent.len();
+                return form.bytes() + self.silent.bytes().len();
             }
         }
         form.bytes()
@@ -231,40 +231,47 @@ mod tests {
     #[test]
     fn what_is_said_is_heard() {
         let speakers = Directive::from_byte(0x3f);
-        for next in [
-            Stretch::All,
-            Stretch::Speakers,
-            Stretch::Order(5),
-            Stretch::Packets(0),
-            Stretch::Packets(13),
+        for (next, silent) in [
+            (Stretch::All, &[][..]),
+            (Stretch::Speakers, &[1]),
+            (Stretch::Silences(Group::Odd), &[1, 2]),
+            (Stretch::Silences(Group::Even), &[]),
+            (Stretch::Order(5), &[]),
+            (Stretch::Packets(0), &[0x80, 0xc7, 3, 4, 5, 6, 7]),
+            (Stretch::Packets(13), &[]),
         ] {
             let said = Directions {
-                setting: 23,
+                setting: 11,
                 speakers,
+                silent: Silent::from_bytes(silent),
                 next,
                 missing: Missing::Numbers,
             };
             let setting = Directions {
-                setting: 23,
+                setting: 11,
                 ..Directions::NONE
             };
             let who = Directions {
                 speakers,
                 ..Directions::NONE
             };
-            for (form, heard) in [
-                (Form::Nothing, Directions::NONE),
-                (Form::Setting, setting),
-                (Form::Speakers, who),
-                (Form::Stages, said),
+            for (form, heard, len) in [
+                (Form::Nothing, Directions::NONE, 0),
+                (Form::Setting, setting, 1),
+                (Form::Speakers, who, 1),
+                (Form::Stages, said, 3 + silent.len()),
             ] {
-                let mut vector = [0xaa; 5];
-                let bytes = said.bytes(form);
-                vector[..form.bytes()].copy_from_slice(&bytes[..form.bytes()]);
-                let rest = &vector[form.bytes()..];
-                assert_eq!(Directions::split(form, &vector), Some((heard, rest)));
+                let mut vector = [0xaa; MAX_SLIM_PAYLOAD];
+                assert_eq!(said.emit(form, &mut vector), len);
+                assert!(len <= form.bytes() + form.more_bytes() && len <= MAX_DIRECTION_BYTES);
+                let vector = &vector[..len + 2];
+                assert_eq!(
+                    Directions::split(form, vector),
+                    Some((heard, &vector[len..]))
+                );
             }
         }
         assert_eq!(Directions::split(Form::Stages, &[1, 2]), None);
+        assert_eq!(Directions::split(Form::Stages, &[0x21, 2, 3, 4]), None);
     }
 }

@@ -18,7 +18,7 @@ use thalweg_wire::route::{Groups, Learning, Recovery, Route};
 /// How often each relay of a group is silent in a trial: enough to see without whom nothing goes.
 const TURNS: u16 = 6;
 /// Relays of a group that have a turn; a silence could name 64.
-const MAX_TURNS: usize = 32;
+const MAX_TURNS: usize = 24;
 /// Packets of all trials of a pass, in what they lose and their exchanges; twice, since at most half of a
 /// loss is likely to go.
 const COST: u32 = 2 * 60;
@@ -108,6 +108,8 @@ impl Sender {
     /// The request that ends a round was heard.
     pub fn round_ended(&mut self) {
         self.in_turn = None;
+        // Else who does not hear the next NACK goes on with it.
+        self.silent.drop_candidates();
     }
     /// A NACK told who is silent in what comes next.
     pub fn told(&mut self, next: Stretch, silent: Silent) {
@@ -250,6 +252,7 @@ impl Senders {
     ) -> Verdict {
         let first = core::mem::replace(&mut self.reach, reach);
         let in_place = self.under == Some(setting);
+        let kept = self.silent.kept();
         let verdict = match (self.trial, stretch) {
             (Trial::Turns(group), Stretch::Silences(told)) if in_place && told == group => {
                 self.choose(first, group);
@@ -259,15 +262,20 @@ impl Senders {
                 if in_place =>
             {
                 let (sent, came) = self.judge(first, group, stretches + 1);
-                self.usual(sent, came)
+                match kept {
+                    0 => Verdict::Usual(sent, came),
+                    // One more now: nothing is known of that yet.
+                    _ if self.silent.kept() > kept => Verdict::Without(sent, came),
+                    _ => self.usual(sent, came),
+                }
             }
             (trial, _) => {
                 if let Trial::Turns(_) = trial {
                     // The source did not hear of it.
                     self.trial = Trial::Nothing;
                 }
-                for group in [Group::Odd, Group::Even] {
-                    self.usual[at(group)] = self.tally(first, group);
+                if let Stretch::Packets(_) | Stretch::All = stretch {
+                    self.usual = [Group::Odd, Group::Even].map(|group| self.tally(first, group));
                 }
                 match (stretch, in_place) {
                     (Stretch::Silences(_), _) => Verdict::Nothing,
@@ -278,7 +286,8 @@ impl Senders {
         };
         (self.came, self.came_of, self.even) = ([0; MAX_TURNS], [0; 2], None);
         let lost_much = u32::from(came) * 3 < u32::from(sent) * 2;
-        if in_place && lost_much && self.silent != Silent::NOBODY {
+        let trial = matches!(stretch, Stretch::Silences(_) | Stretch::Speakers);
+        if in_place && lost_much && !trial && kept > 0 {
             self.give_up();
         }
         verdict
@@ -410,6 +419,15 @@ impl Senders {
         (2 * without.sent, without.came + share as u16)
     }
 
+    /// Under which setting to go on all the same where another one is thought to bring `best`: trials go on
+    /// where they began, and who is kept silent may be worth more than other channels.
+    pub fn holds(&self, best: u32) -> Option<u8> {
+        let keeps = self.silent.kept() > 0;
+        let better = self.count.is_empty() || self.count.estimate() >= best;
+        self.under
+            .filter(|_| self.trial != Trial::Nothing || keeps && better)
+    }
+
     /// Who is to be silent under `setting`, and what comes next where that is a trial of senders, when `all`
     /// is known of what comes of it if nobody is silent and `missing` packets are to come.
     pub fn advise(
@@ -457,5 +475,117 @@ impl Senders {
             return (self.silent, Stretch::Silences(group));
         }
         (self.silent, next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROSTER: Roster = Roster {
+        counts: [6, 6],
+        own: None,
+    };
+
+    /// A transfer of `packets` of which each relay of `harmful` costs half of its group's while it sends,
+    /// and without whose `needed` none of its group's come. Who is silent in the end, and how many trials
+    /// there were.
+    fn transfer(packets: u16, harmful: &[(Group, u8)], needed: (Group, u8)) -> (Silent, usize) {
+        let mut senders = Senders::new(ROSTER);
+        let mut all = Count::default();
+        let (mut reach, mut trials, mut draw) = (0u16, 0, 7u32);
+        let (mut silent, mut next) = (Silent::NOBODY, Stretch::Packets(8));
+        while reach < packets {
+            let length = match next {
+                Stretch::Packets(power) => 1 << power,
+                Stretch::Silences(group) => ROSTER.trial(group),
+                _ => packets,
+            };
+            let (first, mut came) = (reach, 0);
+            reach = packets.min(first + length);
+            for number in first..reach {
+                let group = if number % 2 == 0 {
+                    Group::Even
+                } else {
+                    Group::Odd
+                };
+                let sends = |(of, relay): (Group, u8)| {
+                    let mut sender = Sender::new(Roster {
+                        own: Some((of, relay)),
+                        ..ROSTER
+                    })
+                    .unwrap();
+                    sender.told(next, silent);
+                    of == group && sender.sends(number)
+                };
+                draw = draw.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                let beats = harmful.iter().any(|who| sends(*who)) && draw >> 31 == 0;
+                let carried = needed.0 != group || sends(needed);
+                if carried && !beats {
+                    senders.heard(group, number);
+                    came += 1;
+                }
+            }
+            let round = (reach - first, came);
+            match senders.round_over((next, 0), round, reach) {
+                Verdict::Usual(sent, came) => all.add(sent, came),
+                Verdict::Without(..) | Verdict::Nothing => {}
+            }
+            (silent, next) = senders.advise(0, all, packets - reach, Stretch::Packets(8));
+            trials += usize::from(matches!(next, Stretch::Silences(_)));
+        }
+        (silent, trials)
+    }
+
+    #[test]
+    fn who_does_harm_is_kept_silent() {
+        let harmful = (Group::Odd, 4);
+        let (silent, trials) = transfer(8_000, &[harmful], (Group::Odd, 2));
+        assert!(silent.keeps(Group::Odd, 4), "{silent:?}");
+        assert_eq!((silent.kept(), silent.candidates()), (1, 0), "{silent:?}");
+        assert_eq!(trials, 1);
+        let harmful = [(Group::Even, 5), (Group::Odd, 0)];
+        let (silent, trials) = transfer(12_000, &harmful, (Group::Odd, 2));
+        assert!(
+            silent.keeps(Group::Even, 5) && silent.keeps(Group::Odd, 0) && silent.kept() == 2,
+            "{silent:?}"
+        );
+        assert_eq!(trials, 2);
+    }
+
+    #[test]
+    fn nobody_is_tried_where_nothing_is_to_be_had_for_it() {
+        let needed = (Group::Even, 1);
+        assert_eq!(transfer(8_000, &[], needed), (Silent::NOBODY, 0));
+        let short = transfer(600, &[(Group::Odd, 4)], needed);
+        assert_eq!(short, (Silent::NOBODY, 0));
+        // Two of whom each alone does all the harm: the silence of one changes nothing.
+        let both = [(Group::Odd, 3), (Group::Odd, 4)];
+        let (silent, trials) = transfer(8_000, &both, needed);
+        assert_eq!(silent, Silent::NOBODY);
+        assert_eq!(trials, 1);
+    }
+
+    #[test]
+    fn what_is_known_belongs_to_a_setting_and_silence_ends_where_much_is_lost() {
+        let mut senders = Senders::new(ROSTER);
+        let mut all = Count::default();
+        all.add(400, 300);
+        let _ = senders.advise(3, all, 4_000, Stretch::Packets(8));
+        senders.trial = Trial::Nothing;
+        senders.silent.add(Silence {
+            group: Group::Odd,
+            relay: 1,
+            standing: Standing::Kept,
+        });
+        senders.vain = 1;
+        let (silent, _) = senders.advise(3, all, 4_000, Stretch::Packets(8));
+        assert_eq!(silent.kept(), 1);
+        let mut other = senders;
+        let (silent, _) = other.advise(4, all, 4_000, Stretch::Packets(8));
+        assert_eq!(silent, Silent::NOBODY);
+        let _ = senders.round_over((Stretch::All, 3), (60, 30), 4_000);
+        let (silent, next) = senders.advise(3, all, 4_000, Stretch::All);
+        assert_eq!((silent, next), (Silent::NOBODY, Stretch::All));
     }
 }

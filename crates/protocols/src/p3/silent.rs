@@ -55,30 +55,28 @@ impl Silence {
     }
 }
 
-/// The list.
+/// The list, as bytes of a NACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Silent {
-    list: [Option<Silence>; MAX_SILENCES],
+    bytes: [u8; MAX_SILENCES],
+    len: u8,
 }
 
 impl Silent {
     /// Everybody sends.
     pub const NOBODY: Self = Self {
-        list: [None; MAX_SILENCES],
+        bytes: [0; MAX_SILENCES],
+        len: 0,
     };
 
+    /// Its bytes, one for each that it names, candidates and others.
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.get(..usize::from(self.len)).unwrap_or_default()
+    }
     fn all(&self) -> impl Iterator<Item = Silence> + '_ {
-        self.list.iter().flatten().copied()
+        self.bytes().iter().copied().map(Silence::from_byte)
     }
-    /// How many it names.
-    pub fn len(&self) -> usize {
-        self.all().count()
-    }
-    /// Its bytes.
-    pub fn bytes(&self) -> impl Iterator<Item = u8> + '_ {
-        self.all().map(Silence::byte)
-    }
-    /// From bytes of a NACK.
+    /// From bytes of a NACK; what has no room is left out.
     pub fn from_bytes(bytes: &[u8]) -> Self {
         let mut silent = Self::NOBODY;
         for byte in bytes {
@@ -88,8 +86,9 @@ impl Silent {
     }
     /// Adds one, where there is room.
     pub fn add(&mut self, silence: Silence) {
-        if let Some(place) = self.list.iter_mut().find(|place| place.is_none()) {
-            *place = Some(silence);
+        if let Some(place) = self.bytes.get_mut(usize::from(self.len)) {
+            *place = silence.byte();
+            self.len += 1;
         }
     }
     /// The relays of `group` of a standing, in order.
@@ -140,5 +139,50 @@ impl Silent {
         let class = self.class(group, number);
         let mut candidates = (1..).zip(self.of(group, Standing::Candidate));
         self.keeps(group, relay) || candidates.any(|(c, r)| c == class && r == relay)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    fn list() -> Silent {
+        let mut list = Silent::NOBODY;
+        for (group, relay, standing) in [
+            (Group::Odd, 0, Standing::Kept),
+            (Group::Odd, 63, Standing::Candidate),
+            (Group::Even, 17, Standing::Candidate),
+            (Group::Odd, 5, Standing::Candidate),
+        ] {
+            list.add(Silence {
+                group,
+                relay,
+                standing,
+            });
+        }
+        list
+    }
+
+    #[test]
+    fn what_is_named_is_read() {
+        assert_eq!(list().bytes(), [0x00, 0xbf, 0xd1, 0x85]);
+        assert_eq!(Silent::from_bytes(list().bytes()), list());
+        assert_eq!(Silent::from_bytes(&[7; 12]).kept(), MAX_SILENCES);
+    }
+
+    #[test]
+    fn candidates_share_the_packets_of_their_group() {
+        let list = list();
+        let silent = |group, relay| -> Vec<u16> {
+            let with = |number: &u16| list.applies(group, relay, *number);
+            (0..12).filter(with).collect()
+        };
+        assert_eq!(silent(Group::Odd, 0).len(), 12);
+        assert_eq!(silent(Group::Odd, 63), [2, 3, 8, 9]);
+        assert_eq!(silent(Group::Odd, 5), [4, 5, 10, 11]);
+        assert_eq!(silent(Group::Even, 17), [2, 3, 6, 7, 10, 11]);
+        assert!(silent(Group::Even, 5).is_empty());
+        assert_eq!(list.without_candidates().bytes(), [0]);
     }
 }

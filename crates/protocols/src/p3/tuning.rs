@@ -430,6 +430,7 @@ impl Scores {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
     use std::vec::Vec;
 
     const CYCLE: Duration = Duration::from_micros(4_537);
@@ -506,6 +507,42 @@ mod tests {
         assert!(node.holds(6));
         node.advance(after + CYCLE * 9);
         assert_eq!(node.setting(), 6, "what was to come is forgotten");
+    }
+
+    #[test]
+    fn who_strayed_knows_the_way_only_where_there_is_one_order() {
+        let mut node = with(Tuning::Arrangements(TrialRun::DEFAULT), 3);
+        let mut at = node.trial_ends() + CYCLE * 3;
+        node.advance(at);
+        let mut stray = |node: &mut Tuner| {
+            // After its patience.
+            at = node.next().unwrap().max(at) + CYCLE;
+            node.advance(at);
+            at
+        };
+        stray(&mut node);
+        assert!(node.setting() != 0 && node.knows_the_way());
+        // Once another order was tried, its channel may be that of several arrangements.
+        let sfd = stray(&mut node);
+        node.told_to_try(2, 6, sfd);
+        while node.setting() != 6 {
+            stray(&mut node);
+        }
+        assert!(node.knows_the_way());
+        let over = node.trial_ends() + CYCLE * 3;
+        node.advance(over);
+        node.heard(over);
+        let mut found = BTreeSet::new();
+        for _ in 0..8 {
+            stray(&mut node);
+            let as_told = node.own_channel() == node.set(3, 6);
+            assert_eq!(node.knows_the_way(), as_told, "{}", node.setting());
+            found.insert(node.own_channel());
+        }
+        assert_eq!(found.len(), 4);
+        assert!(!node.knows_the_way() || node.holds(9));
+        node.holds(9);
+        assert!(node.knows_the_way());
     }
 
     #[test]

@@ -166,8 +166,12 @@ impl Yields {
     }
     /// What is known of the best.
     pub fn count(&self) -> Count {
-        let best = self.counts.get(usize::from(self.best));
-        best.copied().unwrap_or_default()
+        self.count_of(self.best)
+    }
+    /// What is known of `arrangement`.
+    pub fn count_of(&self, arrangement: u8) -> Count {
+        let count = self.counts.get(usize::from(arrangement));
+        count.copied().unwrap_or_default()
     }
     /// What to send next of `missing` packets.
     pub fn next(&self, missing: u16) -> Stretch {

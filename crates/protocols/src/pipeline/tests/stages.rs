@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::vec::Vec;
 use thalweg_engine::harness::{Air, Fate};
 use thalweg_wire::phy::air_time;
-use thalweg_wire::pipeline::{Header, Kind};
+use thalweg_wire::pipeline::{Group, Header, Kind};
 use thalweg_wire::route::{Learning, TrialRun};
 use thalweg_wire::Reader;
 
@@ -72,6 +72,65 @@ fn where_much_is_lost_other_orders_and_speakers_are_tried() {
         rounds[3..].contains(&256) && rounds[3..].contains(&36),
         "{rounds:?}"
     );
+}
+
+#[test]
+fn who_beats_at_a_middle_stage_is_found_and_kept_silent() {
+    let object = object(8_000 * 118);
+    let layout = p3(4, 6).by_stages(16);
+    // A relay of stage 2: what its stage sends together with it is lost half of the time.
+    let beats = 7;
+    let (outcome, net) = transfer(&layout, &object, {
+        let stages = layout.stages.clone();
+        let mut last = None;
+        move |air| {
+            let data = header(air.mpdu).is_some_and(|h| h.head.kind == Kind::Data);
+            if data && air.from == beats {
+                last = Some(air.start);
+            }
+            let together = stages[air.from] == 2 && last == Some(air.start);
+            let lost = draw(&[3, air.start.as_nanos()]) < 500;
+            if data && together && stages[air.to] == 3 && lost {
+                Fate::Corrupted
+            } else {
+                Fate::Heard
+            }
+        }
+    });
+    outcome.assert_whole(&net, &object);
+    let rounds = rounds(&outcome);
+    // Nine relays of its group, six times each.
+    assert!(rounds.contains(&(2 * 6 * 9)), "{rounds:?}");
+    // From then on nothing is lost.
+    assert!(
+        rounds.last().is_some_and(|last| *last > 3_000),
+        "{rounds:?}"
+    );
+    let forwarded = net.engine(beats).stats().forwarded;
+    assert!(forwarded < 2_500, "{forwarded} of 4000, {rounds:?}");
+}
+
+#[test]
+fn who_misses_a_nack_hears_that_of_the_other_group() {
+    let object = object(400 * 118);
+    let layout = p3(4, 4).by_stages(16);
+    // The source's own channel is the worst, so all change theirs after the trial.
+    let (outcome, net) = transfer(&layout, &object, {
+        let mut some = lossy_at(layout.last(), 300, 5);
+        move |air| {
+            let nack = header(air.mpdu).filter(|h| h.head.kind == Kind::Nack);
+            match (
+                nack.is_some_and(|h| h.head.group == Group::Odd),
+                air.channel.number(),
+            ) {
+                (true, _) => Fate::Silent,
+                (false, 26) => some(air),
+                _ => Fate::Heard,
+            }
+        }
+    });
+    let complete = outcome.assert_whole(&net, &object);
+    assert_eq!((complete.rounds, net.engine(0).stats().unanswered), (2, 0));
 }
 
 #[test]
