@@ -210,8 +210,8 @@ impl Advice {
                 Some(speakers) if self.said.speakers != Directive::ALL => speakers.count,
                 _ => yields.count_of(self.said.setting),
             };
-            let (setting, next) = (self.said.setting, self.said.next);
-            (self.said.silent, self.said.next) = senders.advise(setting, all, report.missing, next);
+            let (under, next) = ((self.said.setting, self.said.speakers), self.said.next);
+            (self.said.silent, self.said.next) = senders.advise(under, all, report.missing, next);
         }
     }
 

@@ -9,6 +9,7 @@
 //! nobody is kept silent while rounds lose much. Tests: at the end of this file, and in `pipeline/tests`.
 
 use super::directions::Stretch;
+use super::learning::Directive;
 use super::silent::{Silence, Silent, Standing, MAX_SILENCES};
 use super::yields::{Count, Yields};
 use thalweg_units::NodeId;
@@ -21,7 +22,7 @@ const TURNS: u16 = 6;
 const MAX_TURNS: usize = 24;
 /// Packets of all trials of a pass, in what they lose and their exchanges; twice, since at most half of a
 /// loss is likely to go.
-const COST: u32 = 2 * 60;
+const COST: u32 = 2 * 100;
 /// The most that are kept silent: the list has room for some more to be tried.
 const MOST_KEPT: usize = 4;
 /// They are tried for 2 to this power packets at a time.
@@ -165,8 +166,8 @@ impl Tally {
 #[derive(Debug, Clone, Copy)]
 pub struct Senders {
     roster: Roster,
-    /// Under which setting of the channels.
-    under: Option<u8>,
+    /// Under which setting of the channels, and with whom to speak to the destination.
+    under: Option<(u8, Directive)>,
     trial: Trial,
     /// Passes that have found nobody under it.
     vain: u8,
@@ -251,7 +252,7 @@ impl Senders {
         reach: u16,
     ) -> Verdict {
         let first = core::mem::replace(&mut self.reach, reach);
-        let in_place = self.under == Some(setting);
+        let in_place = self.under.is_some_and(|(under, _)| under == setting);
         let kept = self.silent.kept();
         let verdict = match (self.trial, stretch) {
             (Trial::Turns(group), Stretch::Silences(told)) if in_place && told == group => {
@@ -424,26 +425,28 @@ impl Senders {
     pub fn holds(&self, best: u32) -> Option<u8> {
         let keeps = self.silent.kept() > 0;
         let better = self.count.is_empty() || self.count.estimate() >= best;
-        self.under
-            .filter(|_| self.trial != Trial::Nothing || keeps && better)
+        let (under, _) = self.under?;
+        (self.trial != Trial::Nothing || keeps && better).then_some(under)
     }
 
-    /// Who is to be silent under `setting`, and what comes next where that is a trial of senders, when `all`
+    /// Who is to be silent under a setting of the channels when so and so speak, and what comes next where that is a trial of senders, when `all`
     /// is known of what comes of it if nobody is silent and `missing` packets are to come.
     pub fn advise(
         &mut self,
-        setting: u8,
+        under: (u8, Directive),
         all: Count,
         missing: u16,
         next: Stretch,
     ) -> (Silent, Stretch) {
-        if self.under != Some(setting) {
-            (self.silent, self.trial) = (Silent::NOBODY, Trial::Nothing);
-            (self.under, self.vain) = (Some(setting), 0);
-            self.count = Count::default();
-        }
         if matches!(next, Stretch::Order(_) | Stretch::Speakers) {
             return (self.silent.without_candidates(), next);
+        }
+        if self.under != Some(under) {
+            if self.under.is_none_or(|(setting, _)| setting != under.0) {
+                self.vain = 0;
+            }
+            (self.silent, self.trial) = (Silent::NOBODY, Trial::Nothing);
+            (self.under, self.count) = (Some(under), Count::default());
         }
         let keeps = self.silent.kept() > 0;
         if keeps && !self.count.is_empty() && self.count.estimate() <= all.estimate() {
@@ -531,7 +534,12 @@ mod tests {
                 Verdict::Usual(sent, came) => all.add(sent, came),
                 Verdict::Without(..) | Verdict::Nothing => {}
             }
-            (silent, next) = senders.advise(0, all, packets - reach, Stretch::Packets(8));
+            (silent, next) = senders.advise(
+                (0, Directive::ALL),
+                all,
+                packets - reach,
+                Stretch::Packets(8),
+            );
             trials += usize::from(matches!(next, Stretch::Silences(_)));
         }
         (silent, trials)
@@ -571,7 +579,7 @@ mod tests {
         let mut senders = Senders::new(ROSTER);
         let mut all = Count::default();
         all.add(400, 300);
-        let _ = senders.advise(3, all, 4_000, Stretch::Packets(8));
+        let _ = senders.advise((3, Directive::ALL), all, 4_000, Stretch::Packets(8));
         senders.trial = Trial::Nothing;
         senders.silent.add(Silence {
             group: Group::Odd,
@@ -579,13 +587,13 @@ mod tests {
             standing: Standing::Kept,
         });
         senders.vain = 1;
-        let (silent, _) = senders.advise(3, all, 4_000, Stretch::Packets(8));
+        let (silent, _) = senders.advise((3, Directive::ALL), all, 4_000, Stretch::Packets(8));
         assert_eq!(silent.kept(), 1);
         let mut other = senders;
-        let (silent, _) = other.advise(4, all, 4_000, Stretch::Packets(8));
+        let (silent, _) = other.advise((4, Directive::ALL), all, 4_000, Stretch::Packets(8));
         assert_eq!(silent, Silent::NOBODY);
         let _ = senders.round_over((Stretch::All, 3), (60, 30), 4_000);
-        let (silent, next) = senders.advise(3, all, 4_000, Stretch::All);
+        let (silent, next) = senders.advise((3, Directive::ALL), all, 4_000, Stretch::All);
         assert_eq!((silent, next), (Silent::NOBODY, Stretch::All));
     }
 }
