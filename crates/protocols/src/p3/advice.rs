@@ -169,8 +169,8 @@ impl Advice {
                                 yields.round_over(report.setting, sent, came);
                             }
                             (Verdict::Usual(sent, came), Some(count)) => {
-                                // What those do who were just chosen is their doing.
-                                if !count.is_empty() {
+                                // What those lose who were just chosen is their doing, unless it is all.
+                                if !count.is_empty() || came < sent / 4 {
                                     yields.round_of_others(report.setting, sent, came);
                                 }
                                 count.add(sent, came);
