@@ -170,7 +170,7 @@ impl Advice {
                             }
                             (Verdict::Usual(sent, came), Some(count)) => {
                                 // What those lose who were just chosen is their doing, unless it is all.
-                                if !count.is_empty() || came < sent / 4 {
+                                if !count.is_empty() || u32::from(came) * 4 < u32::from(sent) {
                                     yields.round_of_others(report.setting, sent, came);
                                 }
                                 count.add(sent, came);
