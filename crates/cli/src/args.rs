@@ -149,8 +149,10 @@ pub(crate) enum ProtocolName {
     P3Learned,
     /// P3 with a fountain code instead of rounds.
     P3Fountain,
-    /// P3 with a code in blocks that a mote can make, instead of rounds of packets.
+    /// P3 with a code in blocks that a mote can make, instead of rounds of packets; made when the object was written.
     P3Blocks,
+    /// The same, made when it is due.
+    P3BlocksDue,
     /// The same in blocks of 32 packets instead of 128.
     #[value(name = "p3-blocks32")]
     P3Blocks32,
@@ -207,6 +209,7 @@ impl ProtocolName {
             Self::P3Learned => Ok(Variant::P3Learned),
             Self::P3Fountain => Ok(Variant::P3Fountain),
             Self::P3Blocks => Ok(Variant::P3Blocks),
+            Self::P3BlocksDue => Ok(Variant::P3BlocksDue),
             Self::P3Blocks32 => Ok(Variant::P3Blocks32),
             Self::P3PlannedBlocks => Ok(Variant::P3PlannedBlocks),
             Self::P3Slim => Ok(Variant::P3Slim),

@@ -7,7 +7,7 @@ use thalweg_lab::collect::{check, Report};
 use thalweg_lab::explain::LossMap;
 use thalweg_lab::store::{Fate, Store};
 use thalweg_lab::testbed::Testbed;
-use thalweg_lab::transfer::Outcome;
+use thalweg_lab::transfer::{Outcome, Protocol};
 use thalweg_planner::Prediction;
 use thalweg_wire::phy;
 use thalweg_wire::pipeline::HEADER_BYTES;
@@ -91,7 +91,14 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
     }
     match stored {
         Some(_) => Ok(()),
-        None => Err(Failure::Job(not_whole(&report.outcome))),
+        None => {
+            let hint = if report.outcome.protocol == Protocol::P3.name() {
+                ""
+            } else {
+                "; `--protocol p3` goes over several paths"
+            };
+            Err(Failure::Job(not_whole(&report.outcome) + hint))
+        }
     }
 }
 

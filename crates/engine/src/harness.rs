@@ -12,52 +12,15 @@ use std::vec::Vec;
 use thalweg_units::{Channel, Dbm, Duration, Instant};
 use thalweg_wire::phy;
 
+mod air;
 mod owned;
+mod works;
+pub use air::{Air, Fate, SentFrame};
 use owned::{Answer, Conditional, Owned};
+pub use works::Price;
 
 /// Same-frame transmissions that begin this close together are one frame to a receiver.
 const SAME_FRAME: Duration = Duration::from_nanos(500);
-
-/// A frame on the air, as the link function sees it.
-#[derive(Debug, Clone, Copy)]
-pub struct Air<'a> {
-    /// Index of the sender.
-    pub from: usize,
-    /// Index of the listener.
-    pub to: usize,
-    /// The channel.
-    pub channel: Channel,
-    /// The frame, without FCS.
-    pub mpdu: &'a [u8],
-    /// When its first preamble symbol went out.
-    pub start: Instant,
-    /// How many transmissions there were before in this network.
-    pub number: usize,
-}
-
-/// What becomes of a frame at one listener.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
-    /// It arrives (unless it collides).
-    Heard,
-    /// Its beginning arrives, but its FCS is wrong.
-    Corrupted,
-    /// Nothing of it arrives.
-    Silent,
-}
-
-/// An entry of the network's log: who sent what, when.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SentFrame {
-    /// Index of the sender.
-    pub from: usize,
-    /// The channel.
-    pub channel: Channel,
-    /// When its first preamble symbol went out.
-    pub start: Instant,
-    /// The frame, without FCS.
-    pub mpdu: Vec<u8>,
-}
 
 struct Pending {
     op: OpId,
@@ -108,6 +71,7 @@ enum What {
     TxStart { node: usize, start: Instant },
     TxEnd { air: usize },
     Head { node: usize, air: usize },
+    Worked { node: usize },
 }
 
 type Links = Box<dyn FnMut(Air<'_>) -> Fate>;
@@ -116,6 +80,7 @@ type Links = Box<dyn FnMut(Air<'_>) -> Fate>;
 pub struct Net<E: Engine> {
     nodes: Vec<Node<E>>,
     timing: BoardTiming,
+    price: Price,
     links: Links,
     queue: BTreeMap<(Instant, u64), What>,
     sequence: u64,
@@ -150,6 +115,7 @@ impl<E: Engine> Net<E> {
         let mut net = Self {
             nodes,
             timing,
+            price: Price::Nothing,
             links: Box::new(links),
             queue: BTreeMap::new(),
             sequence: 0,
@@ -251,6 +217,7 @@ impl<E: Engine> Net<E> {
             What::TxStart { node, start } => self.start_sending(node, start),
             What::TxEnd { air } => self.end_sending(air),
             What::Head { node, air } => self.head(node, air),
+            What::Worked { node } => self.worked(node),
         }
     }
 
@@ -272,6 +239,7 @@ impl<E: Engine> Net<E> {
             Ok(timeout) => self.nodes[n].timeout = timeout,
             Err(livelock) => panic!("node {n}: {livelock}"),
         }
+        self.begin_work(n);
         for (radio, id, op) in asked {
             if radio == RadioId(0) {
                 self.submit(n, id, op);

@@ -83,7 +83,7 @@ impl Condition<'_> {
 
 /// What an engine wants of a radio. Each is answered by exactly one [`RadioEvent::Done`],
 /// [`RadioEvent::Sent`], [`RadioEvent::Sensed`] or [`RadioEvent::Refused`] with the request's [`OpId`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RadioOp<'a> {
     /// Copies a frame into a transmit buffer: `load_base + len * load_byte` of bus time. `Done`
     /// when copied.
@@ -161,6 +161,11 @@ pub enum RadioOp<'a> {
     /// Measures the power in the channel that the radio listens to, now: answered by
     /// [`RadioEvent::Sensed`]. [`Refusal::NoSuch`] where the radio does not do it.
     Sense,
+    /// Carrier sense: measures as [`RadioOp::Sense`] does until the channel is clear, but not for
+    /// ever. [`RadioEvent::Sensed`] gives the last reading. There is one at a time: another takes its
+    /// place, and [`RadioOp::Cancel`] and [`RadioOp::Sleep`] end it; the one that was is answered
+    /// `Refused(Superseded)`.
+    Assess(Assessment),
     /// Sends an acknowledgement of the good frame received last, in the form and after the gap that
     /// the radio gives acknowledgements, without looking. `Sent` after the last symbol;
     /// [`Refusal::Late`] where the gap has passed, [`Refusal::NoSuch`] where the radio does not do it.
@@ -183,6 +188,18 @@ pub enum RadioOp<'a> {
     Answer(Answering),
 }
 
+/// How often and against what [`RadioOp::Assess`] measures. It ends at the first reading that is clear,
+/// at the first that finds the receiver synchronised on a frame, and after the last.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Assessment {
+    /// Readings at most; none counts as one.
+    pub looks: u8,
+    /// From one to the next.
+    pub between: Duration,
+    /// A reading of so much or less is clear.
+    pub clear: Dbm,
+}
+
 /// Whether a radio acknowledges frames that ask for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Answering {
@@ -197,7 +214,7 @@ pub enum Answering {
 }
 
 /// An operation, its name and the radio it is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Request<'a> {
     /// Which of the node's radios.
     pub radio: RadioId,
@@ -276,7 +293,7 @@ pub enum RadioEvent<'a> {
         /// When its SFD ended on the air.
         sfd: Instant,
     },
-    /// What [`RadioOp::Sense`] measured.
+    /// What [`RadioOp::Sense`] or [`RadioOp::Assess`] measured.
     Sensed {
         /// Which operation.
         op: OpId,

@@ -43,8 +43,11 @@ pub enum Variant {
     /// P3's routes; no rounds but a fountain code over the whole object, which takes a source with
     /// memory for it.
     P3Fountain,
-    /// P3's routes; no rounds of packets but a code in blocks that a mote can make.
+    /// P3's routes; no rounds of packets but a code in blocks that a mote can make, its repair symbols made when
+    /// the object was written.
     P3Blocks,
+    /// The same with symbols made when they are due.
+    P3BlocksDue,
     /// The same in blocks of 32 packets instead of 128.
     P3Blocks32,
     /// The plan of `p3-planned` with the code of `p3-blocks`.
@@ -68,7 +71,7 @@ pub enum Knowledge {
 
 impl Variant {
     /// All of them, the published ones first.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::P3,
         Self::Pip,
         Self::PipHopping,
@@ -83,6 +86,7 @@ impl Variant {
         Self::P3Learned,
         Self::P3Fountain,
         Self::P3Blocks,
+        Self::P3BlocksDue,
         Self::P3Blocks32,
         Self::P3PlannedBlocks,
         Self::P3Slim,
@@ -106,6 +110,7 @@ impl Variant {
             Self::P3Learned => "p3-learned",
             Self::P3Fountain => "p3-fountain",
             Self::P3Blocks => "p3-blocks",
+            Self::P3BlocksDue => "p3-blocks-due",
             Self::P3Blocks32 => "p3-blocks32",
             Self::P3PlannedBlocks => "p3-planned-blocks",
             Self::P3Slim => "p3-slim",
@@ -125,6 +130,7 @@ impl Variant {
             | Self::P3Learned
             | Self::P3Fountain
             | Self::P3Blocks
+            | Self::P3BlocksDue
             | Self::P3Blocks32
             | Self::P3PlannedBlocks
             | Self::P3Slim
@@ -181,6 +187,7 @@ impl Variant {
             Self::P3Learned => faithful.by_stages(),
             Self::P3Fountain => faithful.fountain(),
             Self::P3Blocks | Self::P3PlannedBlocks => faithful.blocks(BlockSymbols::MAX),
+            Self::P3BlocksDue => faithful.blocks_when_due(BlockSymbols::MAX),
             Self::P3Blocks32 => faithful.blocks(BlockSymbols::SMALL),
             Self::P3Slim => faithful.slim(),
             Self::P3Best => faithful.slim(),
@@ -241,6 +248,7 @@ mod tests {
             [
                 Variant::P3TunedBlocks,
                 Variant::P3Blocks,
+                Variant::P3BlocksDue,
                 Variant::P3Blocks32,
                 Variant::P3PlannedBlocks
             ]

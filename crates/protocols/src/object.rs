@@ -21,6 +21,17 @@ pub struct Part {
     pub len: u32,
 }
 
+/// What repair symbols in blocks are made of: only what agrees in all of it fits together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Coded {
+    /// The bytes.
+    pub part: Part,
+    /// How its packets are divided.
+    pub blocks: Blocks,
+    /// Bytes of a packet, and so of a symbol.
+    pub symbol_bytes: u8,
+}
+
 /// Where the bytes of one object are.
 pub trait ObjectStore {
     /// What the store holds. Asked of the source's store, when a transfer begins.
@@ -53,6 +64,18 @@ pub trait ObjectStore {
     /// The same where what was kept are symbols of `blocks`, and of each block enough.
     fn decode_blocks(&mut self, _part: Part, _blocks: &Blocks) -> bool {
         false
+    }
+
+    /// Keeps repair symbol `number`, which was made beforehand, beside the object that it was made of.
+    /// A store without room does not.
+    fn store_repair(&mut self, _of: &Coded, _number: u16, _symbol: &[u8]) {}
+    /// How many repair symbols of each block, from the first on, are kept.
+    fn stored_rows(&self, _of: &Coded) -> u16 {
+        0
+    }
+    /// Fills `into` with repair symbol `number`, which is among those kept.
+    fn read_repair(&self, _of: &Coded, _number: u16, into: &mut [u8]) {
+        into.fill(0);
     }
 }
 

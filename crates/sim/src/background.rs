@@ -7,7 +7,7 @@
 //! `tests/background.rs`.
 
 use crate::queue::Rank;
-use crate::software::{Job, Level};
+use crate::software::{Job, Level, Mcu};
 use crate::timeline::Activity;
 use crate::world::{What, World};
 use thalweg_medium::random;
@@ -31,6 +31,25 @@ pub struct BackgroundRuns {
     pub missed: u32,
     /// How often interrupts and tasks stopped one.
     pub stopped: u32,
+}
+
+impl Mcu {
+    /// Whether two runs of background work are not done yet.
+    pub(crate) fn is_behind(&self) -> bool {
+        let running = self.running.iter().map(|r| &r.work);
+        let waiting = &self.queues[Level::Background as usize];
+        let runs = waiting.iter().chain(running);
+        runs.filter(|w| matches!(w.job, Job::Background)).count() >= 2
+    }
+    /// Whether background work waits.
+    pub(crate) fn has_background(&self) -> bool {
+        !self.queues[Level::Background as usize].is_empty()
+    }
+    /// Whether it is what is being done.
+    pub(crate) fn leaves_background(&self) -> bool {
+        let running = self.running.as_ref();
+        running.is_some_and(|r| r.level == Level::Background)
+    }
 }
 
 impl World {

@@ -11,6 +11,7 @@ mod background;
 mod board;
 mod capture;
 mod clock;
+mod computing;
 mod conditional;
 pub mod contention;
 mod energy;
@@ -33,6 +34,7 @@ pub use board::{
 };
 pub use capture::{Capture, CaptureError, Captured, Pcapng, Scope, Side};
 pub use clock::ClockModel;
+pub use computing::{Computing, OnAir};
 pub use energy::{Energy, RadioState};
 pub use fault::Fault;
 pub use network::{Network, NetworkError, SimError, Stop};

@@ -211,7 +211,7 @@ impl<E: Engine> Network<E> {
             .radios_of(n)
             .map(|r| read(r).radio_joules())
             .sum();
-        all + read(n).mcu_joules()
+        all + read(n).mcu_joules() + read(n).flash_joules()
     }
     /// What became of the background work of node `n`.
     pub fn background(&self, n: usize) -> BackgroundRuns {
@@ -318,6 +318,12 @@ impl<E: Engine> Network<E> {
                     self.world.handled(node);
                     self.settle(node);
                 }
+                Next::Computed { node } => {
+                    let at = self.world.local(node);
+                    self.engines[node].handle_work(at);
+                    self.world.handled(node);
+                    self.settle(node);
+                }
                 Next::Timeout { node } => {
                     let at = self.world.local(node);
                     self.engines[node].handle_timeout(at);
@@ -361,6 +367,9 @@ impl<E: Engine> Network<E> {
         match drained {
             Ok(timeout) => {
                 world.set_timeout(n, timeout);
+                if let Some(work) = engines[n].poll_work() {
+                    world.compute(n, work);
+                }
                 timeout
             }
             Err(_livelock) => {

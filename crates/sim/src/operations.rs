@@ -69,6 +69,7 @@ impl World {
                 let until = from + radio.copy_time(mpdu.len());
                 radio.slot = Some(frame);
                 radio.bus_until = until;
+                self.hold(node, until);
                 self.radios[node].meter.mcu(from, until);
                 self.span(n, from, until, Activity::Load, None, Some(mpdu));
                 self.overwritten(n);
@@ -122,6 +123,7 @@ impl World {
             RadioOp::Sleep => self.carry_out(n, id, Deferred::Sleep),
             RadioOp::Cancel => self.carry_out(n, id, Deferred::Cancel),
             RadioOp::Sense
+            | RadioOp::Assess(_)
             | RadioOp::Acknowledge { .. }
             | RadioOp::Hear(_)
             | RadioOp::Preamble { .. } => self.refuse(n, id, Refusal::NoSuch),

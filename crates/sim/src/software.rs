@@ -18,6 +18,7 @@ use crate::radio::{Excursion, Mode};
 use crate::timeline::Activity;
 use crate::world::{Telling, What, World};
 use std::collections::VecDeque;
+use thalweg_engine::Work as EngineWork;
 use thalweg_engine::{Answering, Cca, Condition, OpId, RadioOp, Refusal, Request, TxSlot, When};
 use thalweg_units::{Channel, Duration, SimTime};
 use thalweg_wire::{addressed, FrameBuf};
@@ -50,6 +51,8 @@ pub(crate) enum Job {
     Pass,
     /// A run of background work is done.
     Background,
+    /// A job of the engine is done.
+    Compute(EngineWork),
     /// A reception was looked at; it met the condition of that number.
     Judged {
         met: Option<u32>,
@@ -98,31 +101,35 @@ pub(crate) enum Deferred {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Work {
+pub(crate) struct Work {
     /// For which radio.
     radio: usize,
-    job: Job,
+    pub(crate) job: Job,
     activity: Activity,
     total: Duration,
     left: Duration,
 }
 
 #[derive(Debug)]
-struct Running {
-    work: Work,
-    level: Level,
+pub(crate) struct Running {
+    pub(crate) work: Work,
+    pub(crate) level: Level,
     since: SimTime,
 }
 
 /// A microcontroller, and the receive buffer that it empties.
 #[derive(Debug, Default)]
 pub(crate) struct Mcu {
-    queues: [VecDeque<Work>; 3],
-    running: Option<Running>,
+    pub(crate) queues: [VecDeque<Work>; 3],
+    pub(crate) running: Option<Running>,
     /// What became of background work.
     pub(crate) background: BackgroundRuns,
     /// Counts what was begun, to tell stale events.
     begun: u32,
+    /// Until when a handler has it whose work is not in the queues, and when to look whether what waits
+    /// for that may begin (`computing.rs`).
+    pub(crate) held_until: SimTime,
+    pub(crate) looks_at: Option<SimTime>,
 }
 
 impl Mcu {
@@ -148,13 +155,6 @@ impl Mcu {
             + (front * left.as_nanos())
                 .div_ceil(total.as_nanos())
                 .min(front)
-    }
-
-    /// Whether two runs of background work are not done yet.
-    pub(crate) fn is_behind(&self) -> bool {
-        let running = self.running.as_ref();
-        let running = running.is_some_and(|r| r.level == Level::Background);
-        self.queues[Level::Background as usize].len() + usize::from(running) >= 2
     }
 }
 
@@ -240,6 +240,7 @@ impl World {
                 (Job::Do(id, op), Duration::ZERO, Activity::Os)
             }
             RadioOp::Sense
+            | RadioOp::Assess(_)
             | RadioOp::Acknowledge { .. }
             | RadioOp::Hear(_)
             | RadioOp::Preamble { .. } => return self.refuse(n, id, Refusal::NoSuch),
@@ -391,9 +392,11 @@ impl World {
                 }
             }
         }
-        let mcu = &self.mcus[n];
-        if mcu.running.is_none() && !mcu.queues[Level::Background as usize].is_empty() {
-            self.run_next(n, Level::Background, Duration::ZERO);
+        if self.mcus[n].running.is_none() && self.mcus[n].has_background() {
+            match self.held_until(n) {
+                Some(until) => self.look_soon(n, until),
+                None => self.run_next(n, Level::Background, Duration::ZERO),
+            }
         }
     }
 
@@ -462,7 +465,7 @@ impl World {
     }
 
     /// Puts what is running back to the front of its queue; what it takes to leave it.
-    fn stop_work(&mut self, n: usize) -> Duration {
+    pub(crate) fn stop_work(&mut self, n: usize) -> Duration {
         let Some(Running {
             mut work,
             level,
@@ -477,7 +480,7 @@ impl World {
         if level != Level::Background || self.now == since {
             return Duration::ZERO;
         }
-        self.mcus[n].background.stopped += 1;
+        self.mcus[n].background.stopped += u32::from(matches!(work.job, Job::Background));
         self.radios[n].board.timing.software.costs().switch
     }
 
@@ -537,6 +540,7 @@ impl World {
         match running.work.job {
             Job::Pass => {}
             Job::Background => self.mcus[node].background.done += 1,
+            Job::Compute(work) => self.computed(node, work),
             Job::Acknowledge(ack) => self.acknowledge(n, ack),
             Job::Judged { met } => {
                 if let Some(number) = met {

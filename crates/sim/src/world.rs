@@ -11,7 +11,7 @@ use crate::radio::Radio;
 use crate::software::Mcu;
 use crate::timeline::SpanHook;
 use crate::trace::{Stats, TraceHook, Watch};
-use thalweg_engine::{OpId, RadioEvent, Refusal};
+use thalweg_engine::{OpId, RadioEvent, Refusal, Work};
 use thalweg_medium::{EarId, Medium, Reception, TxId};
 use thalweg_units::{Channel, Dbm, Instant, SimTime};
 use thalweg_wire::FrameBuf;
@@ -53,7 +53,7 @@ pub(crate) enum Telling {
     },
 }
 
-/// `node` is a node's number in `Timer`, `Work`, `Background` and `Look`, else a radio's (see [`World::new`]).
+/// `node` is a node's number in `Timer`, `Work`, `Background`, `Computed` and `Look`, else a radio's (see [`World::new`]).
 #[derive(Clone, Copy)]
 pub(crate) enum What {
     /// A sleeping radio's oscillator starts, for a transmission.
@@ -100,7 +100,11 @@ pub(crate) enum What {
     Background {
         node: u32,
     },
-    /// A bus that was held may be free, or interrupts are on again.
+    /// A job that the engine asked for is done.
+    Computed {
+        node: u32,
+    },
+    /// A bus or a microcontroller that was held may be free, or interrupts are on again.
     Look {
         node: u32,
     },
@@ -124,6 +128,8 @@ pub(crate) enum Next {
     Tell { radio: usize, telling: u32 },
     /// Node `n`'s time-out.
     Timeout { node: usize },
+    /// A job of node `n` is done.
+    Computed { node: usize },
     /// Nothing until the deadline.
     Beyond,
     /// Nothing, ever.
@@ -212,9 +218,9 @@ impl World {
     }
     /// The microcontroller of node `n` handles something now.
     pub(crate) fn handled(&mut self, n: usize) {
-        let radio = &mut self.radios[n];
-        let until = self.now + radio.board.handler;
-        radio.meter.mcu(self.now, until);
+        let until = self.now + self.radios[n].board.handler;
+        self.hold(n, until);
+        self.radios[n].meter.mcu(self.now, until);
     }
 
     /// Lets things happen until one of them is for an engine, or until `deadline`.
@@ -253,7 +259,19 @@ impl World {
                 What::Work { node, begun } => self.end_work(node as usize, begun),
                 What::Undeafen { node } => self.undeafen(node as usize),
                 What::Background { node } => self.background_due(node as usize),
-                What::Look { node } => self.begin_work(node as usize),
+                What::Look { node } => {
+                    let n = node as usize;
+                    self.mcus[n].looks_at = self.mcus[n].looks_at.filter(|at| *at > self.now);
+                    self.begin_work(n);
+                }
+                What::Computed { node } => {
+                    let node = node as usize;
+                    if !self.radios[node].dead {
+                        return Ok(Next::Computed { node });
+                    }
+                    // Told when the node is back.
+                    self.compute(node, Work::default());
+                }
                 What::Strike { planned } => self.strike(planned as usize),
                 What::Tell { node, telling } => {
                     if self.radios[node as usize].dead {

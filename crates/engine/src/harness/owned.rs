@@ -102,6 +102,7 @@ impl From<Request<'_>> for Owned {
             },
             // What this network's radios do not do.
             RadioOp::Sense
+            | RadioOp::Assess(_)
             | RadioOp::Acknowledge { .. }
             | RadioOp::Hear(_)
             | RadioOp::Preamble { .. } => Self::NoSuch,

@@ -155,6 +155,7 @@ pub fn empty(
     for (&source, object) in &objects {
         session.offer(source, object.clone());
     }
+    let beforehand = make_beforehand(&mut session, &sources, settings)?;
     let surveyed = session.survey(sinks[0], settings.survey, &mut |_| Continue(()))?;
     told(observer(Step::Surveyed))?;
     let mut campaign = Campaign::new(&testbed, seed, sinks.len(), sources.len());
@@ -223,8 +224,24 @@ pub fn empty(
         }
         campaign.waves += 1;
     }
-    campaign.energy_j = joules(&mut session);
+    campaign.energy_j = joules(&mut session) + beforehand;
     Ok(campaign)
+}
+
+/// Has the sources make what the terms want beforehand; the energy, in joules.
+fn make_beforehand(
+    session: &mut Session,
+    sources: &[usize],
+    settings: &Settings,
+) -> Result<f64, CampaignError> {
+    let mut joules = 0.0;
+    if settings.protocol == Protocol::P3 {
+        for source in sources {
+            let made = session.make_beforehand(*source, &settings.terms)?;
+            joules += made.map_or(0.0, |made| made.joules);
+        }
+    }
+    Ok(joules)
 }
 
 fn wait(

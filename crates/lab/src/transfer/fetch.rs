@@ -78,6 +78,9 @@ pub struct Terms {
     pub format: Format,
     /// What makes up for lost packets.
     pub recovery: Recovery,
+    /// How many repair symbols in blocks the source made when it had the object, for a hundred
+    /// packets; those beyond, or all of them, it makes when they are due.
+    pub beforehand: Option<Percent>,
     /// Whether the transfer learns who is to speak to the sink.
     pub learning: Learning,
 }
@@ -92,6 +95,7 @@ impl Default for Terms {
             attempts: 3,
             format: Format::Full,
             recovery: Recovery::Rounds,
+            beforehand: None,
             learning: Learning::Off,
         }
     }
@@ -100,6 +104,8 @@ impl Default for Terms {
 impl Terms {
     /// Symbols that a code sends beyond the object's own before it asks, in percent.
     const SPARE: u8 = 3;
+    /// Repair symbols that a source makes beforehand, for a hundred packets.
+    const BEFOREHAND: u8 = 50;
 
     /// The same in slim frames; packets of the largest size grow by what the headers lose.
     #[must_use]
@@ -124,10 +130,24 @@ impl Terms {
         };
         Self { recovery, ..self }
     }
-    /// The same with a code in blocks of at most `most` packets.
+    /// The same with a code in blocks of at most `most` packets, its symbols made when the object was
+    /// written.
     #[must_use]
     pub fn blocks(self, most: BlockSymbols) -> Self {
         let recovery = match Percent::new(Self::SPARE) {
+            Some(spare) => Recovery::Blocks { most, spare },
+            None => self.recovery,
+        };
+        Self {
+            recovery,
+            beforehand: Percent::new(Self::BEFOREHAND),
+            ..self
+        }
+    }
+    /// The same with symbols made when they are due, so none that nobody asked for.
+    #[must_use]
+    pub fn blocks_when_due(self, most: BlockSymbols) -> Self {
+        let recovery = match Percent::new(0) {
             Some(spare) => Recovery::Blocks { most, spare },
             None => self.recovery,
         };
@@ -179,6 +199,10 @@ impl Session {
             return self.forward(plan, terms, observer, None);
         }
         let active = active_nodes(plan, protocol);
+        let beforehand = match protocol {
+            Protocol::P3 => self.make_beforehand(plan.source, terms)?,
+            _ => None,
+        };
         let mut log = Log::new(self.cycle(terms));
         for attempt in 1..=terms.attempts.max(1) {
             if log.received > 0 {
@@ -193,7 +217,13 @@ impl Session {
                 break;
             }
         }
-        Ok(self.outcome(plan, protocol, &active, terms, &log))
+        let (mut outcome, object) = self.outcome(plan, protocol, &active, terms, &log);
+        if let Some(made) = beforehand {
+            outcome.energy_j += made.joules;
+            outcome.beforehand_j = Some(made.joules);
+            outcome.beforehand_s = Some(made.time.as_secs_f64());
+        }
+        Ok((outcome, object))
     }
 
     /// What a node could send at best.
@@ -386,6 +416,8 @@ impl Session {
                 1
             },
             energy_j: spent(&log.energy_after) - spent(&log.energy_before),
+            beforehand_j: None,
+            beforehand_s: None,
             duration_s: duration.as_secs_f64(),
             wake_up_s: log.wake_up.as_secs_f64(),
             attempts: log.attempt,

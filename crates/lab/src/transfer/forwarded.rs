@@ -370,13 +370,15 @@ impl Session {
             hops: hops as u32,
             paths: 1,
             energy_j,
+            beforehand_j: None,
+            beforehand_s: None,
             duration_s: duration.as_secs_f64(),
             wake_up_s: 0.0,
             attempts: 1,
             failure: (!verified).then(|| {
                 let (there, all) = (packets - missing.len() as u16, packets);
                 format!(
-                    "{there} of {all} packets arrived in {rounds} rounds, and no report came back"
+                    "{there} of {all} packets arrived (rounds: {rounds}), and no report came back"
                 )
             }),
             seed,

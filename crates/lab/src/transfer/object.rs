@@ -1,10 +1,11 @@
 //! Objects in memory: what a simulated node holds and receives. A mote would have flash instead.
 
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use thalweg_protocols::blocks::{recover, Blocks};
 use thalweg_protocols::fountain::{Decoder, Encoder};
-use thalweg_protocols::object::{ObjectInfo, ObjectStore, Part};
+use thalweg_protocols::object::{Coded, ObjectInfo, ObjectStore, Part};
 
 /// More than this is not received: 16,384 packets of 118 bytes.
 const MAX_BYTES: usize = 16_384 * 118;
@@ -14,6 +15,8 @@ const MAX_BYTES: usize = 16_384 * 118;
 pub struct Memory {
     offered: Option<(Arc<[u8]>, ObjectInfo)>,
     received: Vec<u8>,
+    /// Repair symbols that were made beforehand, and of what.
+    repairs: Option<(Coded, BTreeMap<u16, Vec<u8>>)>,
     /// For the part and symbol length that were last asked for.
     encoder: Option<(Part, usize, Encoder)>,
     /// Symbols received; the decoder, once it was worth asking, has those before.
@@ -37,7 +40,20 @@ impl Memory {
             digest: digest(&object),
         };
         self.offered = Some((object, info));
-        self.encoder = None;
+        (self.encoder, self.repairs) = (None, None);
+    }
+    /// What is offered, and what was made of it beforehand.
+    #[must_use]
+    pub fn offer_alone(&self) -> Self {
+        Self {
+            offered: self.offered.clone(),
+            repairs: self.repairs.clone(),
+            ..Self::default()
+        }
+    }
+    /// Takes over what was made of the same object beforehand.
+    pub fn take_repairs(&mut self, of: &Self) {
+        self.repairs.clone_from(&of.repairs);
     }
     /// Forgets what was received.
     pub fn clear(&mut self) {
@@ -125,6 +141,35 @@ impl ObjectStore for Memory {
                 true
             }
             None => false,
+        }
+    }
+    fn store_repair(&mut self, of: &Coded, number: u16, symbol: &[u8]) {
+        match &mut self.repairs {
+            Some((same, repairs)) if same == of => {
+                repairs.insert(number, symbol.to_vec());
+            }
+            _ => self.repairs = Some((*of, BTreeMap::from([(number, symbol.to_vec())]))),
+        }
+    }
+    fn stored_rows(&self, of: &Coded) -> u16 {
+        let Some((_, repairs)) = self.repairs.as_ref().filter(|(same, _)| same == of) else {
+            return 0;
+        };
+        let blocks = &of.blocks;
+        let all = |row: &u16| {
+            (0..blocks.count())
+                .filter(|block| blocks.size(*block) > 0)
+                .all(|block| repairs.contains_key(&blocks.repair(block, *row)))
+        };
+        (0..blocks.repairs())
+            .find(|row| !all(row))
+            .unwrap_or(blocks.repairs())
+    }
+    fn read_repair(&self, of: &Coded, number: u16, into: &mut [u8]) {
+        into.fill(0);
+        let kept = self.repairs.as_ref().filter(|(same, _)| same == of);
+        if let Some(symbol) = kept.and_then(|(_, repairs)| repairs.get(&number)) {
+            into.iter_mut().zip(symbol).for_each(|(to, b)| *to = *b);
         }
     }
     fn decode_blocks(&mut self, part: Part, blocks: &Blocks) -> bool {

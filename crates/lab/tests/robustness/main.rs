@@ -7,6 +7,7 @@
 mod bench;
 mod boards;
 mod building;
+mod codes;
 mod ends;
 mod faults;
 mod ladders;

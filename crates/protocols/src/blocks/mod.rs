@@ -5,7 +5,7 @@
 //! consecutive packets of a block go through different groups of relays. A repair symbol is a
 //! combination of its block's packets with the coefficients of a Cauchy matrix, every square part of
 //! which can be inverted: as many symbols as the block has packets always do, with no surplus.
-//! Making one takes two symbols of memory, whatever the object's length; undoing is the gateway's
+//! Making some takes their memory and a packet's, whatever the object's length; undoing is the gateway's
 //! (`decoder.rs`). Tests: at the end of this file and of those beside it.
 
 #[cfg(any(test, feature = "std"))]
@@ -21,12 +21,16 @@ use thalweg_wire::route::BlockSymbols;
 /// Elements of the field: rows and columns of the matrix together are no more.
 const FIELD: u16 = 256;
 
-/// Bytes of RAM that making a repair symbol takes beside the frame that it is made in.
-pub const ENCODER_BYTES: usize = MAX_SLIM_PAYLOAD;
+/// The most repair symbols of a block that are made in one pass over its packets.
+pub const BATCH: usize = 8;
+/// A repair symbol; what is beyond a packet's length is without meaning.
+pub type Symbol = [u8; MAX_SLIM_PAYLOAD];
+/// Bytes of RAM that making repair symbols takes: a batch, and the packet that is read.
+pub const ENCODER_BYTES: usize = (BATCH + 1) * size_of::<Symbol>();
 /// Bytes of read-only memory for the field's tables.
 pub const TABLE_BYTES: usize = gf256::TABLE_BYTES;
 /// Both together are little beside the 10 kB of RAM and 48 kB of flash of a TelosB.
-const _: () = assert!(ENCODER_BYTES <= 128 && TABLE_BYTES <= 768);
+const _: () = assert!(ENCODER_BYTES <= 1100 && TABLE_BYTES <= 768);
 
 /// How the packets of a transfer are divided into blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,14 +87,21 @@ impl Blocks {
     pub const fn repair(&self, block: u16, row: u16) -> u16 {
         self.packets + row * self.count + block
     }
-    /// The number of a block's `turn`-th symbol beyond its packets: repair as long as there is any, then
-    /// the packets, and again.
-    pub const fn beyond(&self, block: u16, turn: u16) -> u16 {
-        let cycle = self.repairs() + self.size(block);
+    /// The number of the `turn`-th symbol of a block that sends again what it has: its packets, then the
+    /// first `rows` of its repair symbols, and so on.
+    pub const fn again(&self, block: u16, turn: u16, rows: u16) -> u16 {
+        let cycle = rows + self.size(block);
         let turn = if cycle == 0 { 0 } else { turn % cycle };
-        match turn.checked_sub(self.repairs()) {
-            Some(row) => self.packet(block, row),
-            None => self.repair(block, turn),
+        match turn.checked_sub(self.size(block)) {
+            Some(row) => self.repair(block, row),
+            None => self.packet(block, turn),
+        }
+    }
+    /// Which repair symbol of its block symbol `number` is; none of packets.
+    pub const fn row_of(&self, number: u16) -> Option<u16> {
+        match number.checked_sub(self.packets) {
+            Some(repair) => Some(repair / self.count),
+            None => None,
         }
     }
     /// The numbers of all symbols of a block.
@@ -106,16 +117,28 @@ impl Blocks {
         let x = (FIELD - 1 - repair) as u8;
         gf256::inverse(x ^ row as u8)
     }
-    /// Makes repair symbol `number` in `into`, at most [`MAX_SLIM_PAYLOAD`] bytes, of the packets that
-    /// `read` gives by number, padded.
-    pub fn encode(&self, number: u16, mut read: impl FnMut(u16, &mut [u8]), into: &mut [u8]) {
-        into.fill(0);
-        let mut packet = [0; ENCODER_BYTES];
-        let packet = &mut packet[..into.len().min(ENCODER_BYTES)];
-        let block = self.block_of(number);
+    /// Makes repair symbols `numbers` of one block in `into`, each of `len` bytes, at most
+    /// [`MAX_SLIM_PAYLOAD`], of the block's packets, which `read` gives by number, padded, once each.
+    pub fn encode(
+        &self,
+        numbers: &[u16],
+        len: usize,
+        mut read: impl FnMut(u16, &mut [u8]),
+        into: &mut [Symbol],
+    ) {
+        let Some(first) = numbers.first() else {
+            return;
+        };
+        let len = len.min(MAX_SLIM_PAYLOAD);
+        let mut packet = [0; MAX_SLIM_PAYLOAD];
+        into.iter_mut().for_each(|symbol| symbol.fill(0));
+        let block = self.block_of(*first);
         for row in 0..self.size(block) {
-            read(self.packet(block, row), packet);
-            gf256::add_scaled(into, packet, self.coefficient(number, row));
+            read(self.packet(block, row), &mut packet[..len]);
+            for (number, symbol) in numbers.iter().zip(&mut *into) {
+                let factor = self.coefficient(*number, row);
+                gf256::add_scaled(&mut symbol[..len], &packet[..len], factor);
+            }
         }
     }
 }
@@ -137,9 +160,8 @@ mod tests {
             (blocks.size(0), blocks.size(16), blocks.size(17)),
             (30, 29, 29)
         );
-        assert_eq!(blocks.beyond(3, 0), 503);
-        assert_eq!(blocks.beyond(3, 226), 3);
-        assert_eq!(blocks.beyond(3, 226 + 30), 503);
+        let again = [0, 1, 30, 31, 32].map(|turn| blocks.again(3, turn, 2));
+        assert_eq!(again, [3, 20, 503, 520, 3]);
     }
 
     proptest! {

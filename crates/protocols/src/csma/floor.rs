@@ -58,9 +58,11 @@ impl NoiseFloor {
     pub fn level(&self) -> Dbm {
         power(self.level)
     }
-    /// Whether a sample of `power` says that nobody sends.
-    pub fn is_clear(&self, power: Dbm) -> bool {
-        steps(power) > self.level.saturating_add(MARGIN)
+    /// A sample of this power or less says that nobody sends: in steps, it is more than the margin
+    /// above the level.
+    pub fn clear(&self) -> Dbm {
+        let clear = self.level.saturating_add(MARGIN).saturating_add(1);
+        Dbm(AT_ZERO_DBM - (f64::from(clear) - 0.5) * DB_PER_STEP)
     }
     /// From this power on a single sample says that somebody sends: as far above the level as a
     /// clear one is below.
@@ -105,7 +107,7 @@ mod tests {
     fn it_settles_sixteen_steps_above_a_silent_channel_which_stays_clear() {
         let floor = settled(|_| -105.0);
         assert!((floor.level().0 + 105.0 - 16.0 * DB_PER_STEP).abs() < 0.2);
-        assert!(floor.is_clear(Dbm(-105.0)) && !floor.is_clear(Dbm(-104.0)));
+        assert!(floor.clear().0 > -105.0 && floor.clear().0 < -104.0);
     }
 
     #[test]
@@ -115,6 +117,6 @@ mod tests {
         let most = settled(|k| if k % 5 != 0 { -90.0 } else { -105.0 });
         assert!((most.level().0 + 90.0).abs() < 0.3);
         // A sender at that level is not heard any more.
-        assert!(most.is_clear(Dbm(-93.0)));
+        assert!(most.clear().0 > -93.0);
     }
 }

@@ -21,7 +21,9 @@ pub use rng::Rng;
 pub use scheme::{BMac, Config, Scheme, TinyOs, Unslotted};
 
 use lpl::{Need, Sampler};
-use thalweg_engine::{Activity, Cca, RadioEvent, RadioOp, Refusal, Request, TxSlot, When};
+use thalweg_engine::{
+    Activity, Assessment, Cca, RadioEvent, RadioOp, Refusal, Request, TxSlot, When,
+};
 use thalweg_units::{Channel, Dbm, Duration, Instant};
 use thalweg_wire::addressed::{Ack, Congestion, ACK_BYTES};
 use thalweg_wire::FrameBuf;
@@ -71,7 +73,10 @@ enum State {
         until: Instant,
     },
     Loading,
-    Sensing,
+    /// It assesses the channel.
+    Sensing {
+        since: Instant,
+    },
     /// The frame is asked for or on the air.
     Sending,
     AwaitAck {
@@ -119,8 +124,6 @@ pub struct Mac {
     sample_floor: bool,
     /// When the next sample for the floor is due; none while the radio is off.
     next_sample: Option<Instant>,
-    /// Looks at the channel in this carrier sense.
-    looks: u8,
     /// Transmissions of frames so far, retransmissions among them.
     sent: u32,
     /// Switches the radio, under low-power listening.
@@ -150,7 +153,6 @@ impl Mac {
             acking: false,
             sample_floor: false,
             next_sample: None,
-            looks: 0,
             sent: 0,
         }
     }
@@ -330,6 +332,18 @@ impl Mac {
                     }
                 };
             }
+            RadioEvent::Refused {
+                op: ops::SENSE,
+                why,
+            } => {
+                if let State::Sensing { .. } = self.state {
+                    if why == Refusal::NoSuch {
+                        self.state = State::Idle;
+                        return Some(Outcome::ChannelBusy);
+                    }
+                    return self.found_busy(now);
+                }
+            }
             RadioEvent::Done { op: ops::LOAD } if self.state == State::Loading => {
                 self.state = State::Sending;
                 self.wanted = Wanted::Send;
@@ -345,23 +359,20 @@ impl Mac {
                     if activity == Activity::Idle && is_sample {
                         self.floor.sample(power);
                     }
-                } else if op == ops::SENSE && self.state == State::Sensing {
+                } else if let (ops::SENSE, State::Sensing { since: asked }) = (op, self.state) {
                     if let Activity::Receiving { since } = activity {
-                        let left = now.since(self.counted_since.max(since));
+                        let left = if since <= asked {
+                            now.since(self.counted_since.max(since))
+                        } else {
+                            // A preamble between two looks is as good as a busy channel.
+                            self.window(Reason::Congestion)
+                        };
                         let until = now + self.config.longest_frame;
                         self.state = State::Frozen { left, until };
                         return None;
                     }
-                    if self.acking {
+                    if self.acking || power.0 > self.floor.clear().0 {
                         return self.found_busy(now);
-                    }
-                    if !self.floor.is_clear(power) {
-                        self.looks += 1;
-                        if self.looks >= self.most_looks() {
-                            return self.found_busy(now);
-                        }
-                        self.wanted = Wanted::Sense;
-                        return None;
                     }
                     self.state = State::Sending;
                     self.wanted = Wanted::Send;
@@ -411,8 +422,7 @@ impl Mac {
                 }
                 match self.config.scheme {
                     Scheme::BMac(_) => {
-                        self.state = State::Sensing;
-                        self.looks = 0;
+                        self.state = State::Sensing { since: now };
                         self.wanted = Wanted::Sense;
                     }
                     Scheme::Unslotted(_) => {
@@ -485,7 +495,17 @@ impl Mac {
                 let (slot, mpdu) = (TxSlot(0), &*self.frame);
                 Some(Request::new(ops::LOAD, RadioOp::Load { slot, mpdu }))
             }
-            Wanted::Sense => Some(Request::new(ops::SENSE, RadioOp::Sense)),
+            Wanted::Sense => {
+                let Scheme::BMac(b) = self.config.scheme else {
+                    return None;
+                };
+                let assessment = Assessment {
+                    looks: b.looks,
+                    between: b.between_looks,
+                    clear: self.floor.clear(),
+                };
+                Some(Request::new(ops::SENSE, RadioOp::Assess(assessment)))
+            }
             Wanted::Send => {
                 let (when, cca) = (When::Now, self.config.cca());
                 let op = match self.config.scheme {
@@ -507,12 +527,6 @@ impl Mac {
         }
     }
 
-    fn most_looks(&self) -> u8 {
-        match self.config.scheme {
-            Scheme::BMac(b) => b.looks,
-            Scheme::Unslotted(_) | Scheme::TinyOs(_) => 1,
-        }
-    }
     fn uses_floor(&self) -> bool {
         matches!(self.config.scheme, Scheme::BMac(_))
     }

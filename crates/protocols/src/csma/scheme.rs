@@ -17,6 +17,8 @@ pub struct BMac {
     pub preamble: Duration,
     /// Samples of the channel, none of which is clear before it counts as busy.
     pub looks: u8,
+    /// From one of them to the next.
+    pub between_looks: Duration,
     /// Between two samples for the noise floor.
     pub squelch: Duration,
 }
@@ -79,7 +81,9 @@ pub struct Config {
 impl Config {
     /// B-MAC on the Mica2 (Fusion, section 2.3.3; TinyOS 1.x, CC1000RadioIntM): byte times of
     /// 416 us, initial window 32, congestion window 16, acknowledgement waited for 18 byte times,
-    /// three retransmissions, five looks at the channel, a sample for the floor every 128 ms.
+    /// three retransmissions, five looks at the channel, a sample for the floor every 128 ms. Between
+    /// two looks pass 25 periods of the converter's clock of 115.2 kHz, which is switched off after each
+    /// (HPLADCM; ATmega128 data sheet, first conversion).
     pub const MICA2: Self = Self {
         scheme: Scheme::BMac(BMac {
             unit: Duration::from_nanos(416_664),
@@ -87,6 +91,7 @@ impl Config {
             congestion: 16,
             preamble: Duration::from_nanos(20 * 416_664),
             looks: 5,
+            between_looks: Duration::from_micros(217),
             squelch: Duration::from_millis(128),
         }),
         ack_wait: Duration::from_nanos(18 * 416_664),

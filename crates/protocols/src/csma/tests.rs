@@ -35,7 +35,6 @@ fn sent() -> RadioEvent<'static> {
     }
 }
 extern crate std;
-use std::vec;
 use std::vec::Vec;
 
 #[test]
@@ -153,26 +152,57 @@ fn b_mac_stops_counting_while_something_is_received() {
 }
 
 #[test]
-fn one_clear_look_of_five_is_enough_and_five_busy_ones_are_a_busy_channel() {
-    for clear_at in [0, 4, 5] {
+fn five_looks_are_asked_for_and_what_they_find_decides() {
+    let found = |power, activity| {
+        let mut mac = mac(Config::MICA2);
+        mac.offer(T0, &frame(), None);
+        let at = mac.poll_timeout().unwrap();
+        mac.handle_timeout(at);
+        let clear = mac.floor.clear();
+        let RadioOp::Assess(asked) = mac.poll_radio().unwrap().op else {
+            panic!("it assesses the channel");
+        };
+        let expected = Assessment {
+            looks: 5,
+            between: Duration::from_micros(217),
+            clear,
+        };
+        assert_eq!(asked, expected);
+        let at = at + Duration::from_micros(4 * 217);
+        mac.handle_radio(at, &sensed(clear.0 + power, activity));
+        (mac, at)
+    };
+    let (mut mac, _) = found(0.0, Activity::Idle);
+    assert_eq!(wants(&mut mac), [ops::DATA]);
+
+    let Scheme::BMac(b) = Config::MICA2.scheme else {
+        panic!("it is B-MAC")
+    };
+    let congestion = b.unit..=b.unit * u64::from(b.congestion);
+    let (mut mac, at) = found(0.1, Activity::Idle);
+    assert!(wants(&mut mac).is_empty());
+    assert!(congestion.contains(&mac.poll_timeout().unwrap().since(at)));
+
+    // A preamble between two looks: as busy, once that frame is over.
+    let since = at.saturating_sub(Duration::from_micros(100));
+    let (mut mac, at) = found(0.1, Activity::Receiving { since });
+    let over = at + Duration::from_millis(23);
+    mac.handle_radio(over, &RadioEvent::Corrupt { sfd: since });
+    assert!(wants(&mut mac).is_empty());
+    assert!(congestion.contains(&mac.poll_timeout().unwrap().since(over)));
+}
+
+#[test]
+fn a_radio_that_cannot_assess_ends_the_frame_and_one_that_was_interrupted_tries_again() {
+    for (why, ends) in [(Refusal::NoSuch, true), (Refusal::Superseded, false)] {
         let mut mac = mac(Config::MICA2);
         mac.offer(T0, &frame(), None);
         let (at, ops) = next(&mut mac);
         assert_eq!(ops, [ops::SENSE]);
-        for look in 0..5 {
-            let power = if look == clear_at { -105.0 } else { -60.0 };
-            mac.handle_radio(at, &sensed(power, Activity::Idle));
-            let expected = match look {
-                look if look == clear_at => vec![ops::DATA],
-                4 => vec![],
-                _ => vec![ops::SENSE],
-            };
-            assert_eq!(wants(&mut mac), expected, "{clear_at} {look}");
-            if look == clear_at {
-                break;
-            }
-        }
-        assert_eq!(mac.poll_timeout().is_some(), clear_at == 5);
+        let op = ops::SENSE;
+        let outcome = mac.handle_radio(at, &RadioEvent::Refused { op, why });
+        assert_eq!(outcome, ends.then_some(Outcome::ChannelBusy));
+        assert_eq!(mac.is_idle(), ends);
     }
 }
 

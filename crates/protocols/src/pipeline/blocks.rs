@@ -1,30 +1,55 @@
 //! What the source sends of a code in blocks: all packets, some repair symbols of every block blindly,
 //! then of each block as many as the destination says that it misses, row after row over the blocks.
 //!
-//! `packets` of the context holds what is to be sent, as with rounds: numbers are in the order of
+//! Repair symbols are those that the store has, or where it has none those that are made when they are
+//! due, as long as that takes less time than sending again what there is. `packets` of the context holds what is to be sent, as with rounds: numbers are in the order of
 //! sending. A batch ends with everybody's last symbol, so that what turns out to be spare comes last.
 //! Tests: at the end of this file.
 
+use super::making::Maker;
 use super::packets::PacketSet;
 use crate::blocks::Blocks;
+use crate::object::Coded;
+use thalweg_units::Duration;
 use thalweg_wire::route::Percent;
 
 /// What the source knows of the blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BlockSupply {
+    coded: Coded,
     blocks: Blocks,
-    /// Turn of every block's next symbol ([`Blocks::beyond`]), and where the batch that is being put
+    /// Repair symbols of each block, from the first on, that the store has.
+    stored: u16,
+    /// Row of every block's next repair symbol, and where the batch that is being put
     /// together ends.
     base: u16,
     end: u16,
+    /// The same of what every block sends again ([`Blocks::again`]).
+    repeat: u16,
+    repeat_end: u16,
     sent: u32,
+    /// What all blocks together miss, and what they missed when this round began.
+    missed: Option<u16>,
+    missed_before: Option<u16>,
+    /// Both are the same: nothing that this round sent was new.
+    is_stuck: bool,
+    /// Nanoseconds that symbols had to be waited for, and that as many slots take.
+    price: (u64, u64),
     /// Cycles that an exchange takes: asking again costs as much as so many packets.
     exchange: u16,
 }
 
 impl BlockSupply {
-    /// Puts the packets and `spare` percent of repair symbols into `set`.
-    pub(super) fn new(blocks: Blocks, spare: Percent, exchange: u16, set: &mut PacketSet) -> Self {
+    /// Puts the packets and `spare` percent of repair symbols into `set`. Of `coded`, `stored` repair
+    /// symbols of each block are in the store.
+    pub(super) fn new(
+        coded: Coded,
+        stored: u16,
+        spare: Percent,
+        exchange: u16,
+        set: &mut PacketSet,
+    ) -> Self {
+        let blocks = coded.blocks;
         set.fill_to(blocks.packets());
         let symbols = u32::from(blocks.packets()) * u32::from(spare.get());
         let rows = symbols.div_ceil(100 * u32::from(blocks.count()));
@@ -39,16 +64,37 @@ impl BlockSupply {
                 });
         }
         Self {
+            coded,
             blocks,
+            stored,
             base: rows,
             end: rows,
+            repeat: 0,
+            repeat_end: 0,
             sent: 0,
+            missed: None,
+            missed_before: None,
+            is_stuck: false,
+            price: (0, 0),
             exchange,
         }
     }
-    /// The blocks.
-    pub(super) const fn blocks(&self) -> &Blocks {
-        &self.blocks
+    /// What symbols are made of.
+    pub(super) const fn coded(&self) -> &Coded {
+        &self.coded
+    }
+    /// Whether `number` can be sent: a packet, or a symbol that was made.
+    pub(super) fn is_ready(&self, maker: &Maker, number: u16) -> bool {
+        let row = self.blocks.row_of(number);
+        row.is_none_or(|row| row < self.stored) || maker.symbol(number).is_some()
+    }
+    /// The lowest number of `set` that is not below `from` and can be sent.
+    pub(super) fn first_ready(&self, set: &PacketSet, maker: &Maker, from: u16) -> Option<u16> {
+        let mut number = set.first_from(from)?;
+        while !self.is_ready(maker, number) {
+            number = set.first_from(number + 1)?;
+        }
+        Some(number)
     }
     /// A symbol was sent.
     pub(super) fn sent(&mut self) {
@@ -56,7 +102,45 @@ impl BlockSupply {
     }
     /// A round begins: the next batch goes on where this one ends.
     pub(super) fn round_begins(&mut self) {
-        self.base = self.end;
+        (self.base, self.repeat) = (self.end, self.repeat_end);
+        self.missed_before = self.missed;
+    }
+
+    /// The host had to be waited for so long until `symbols` symbols were made; a slot takes `slot`.
+    pub(super) fn waited(&mut self, time: Duration, symbols: u16, slot: Duration) {
+        self.price.0 += time.as_nanos();
+        self.price.1 += slot.as_nanos() * u64::from(symbols);
+    }
+
+    /// Sends again what there is, in place of symbols that have still to be made, where that is sooner now
+    /// that their price is known.
+    pub(super) fn reconsider(&mut self, maker: &Maker, set: &mut PacketSet) {
+        let all = self.missed.unwrap_or(0);
+        let rows = self.rows(all);
+        if rows == self.blocks.repairs() {
+            return;
+        }
+        for block in 0..self.blocks.count() {
+            let mut unmade = 0u16;
+            for row in 0..self.blocks.repairs() {
+                let number = self.blocks.repair(block, row);
+                if set.contains(number) && !self.is_ready(maker, number) {
+                    set.remove(number);
+                    unmade += 1;
+                }
+            }
+            let end = self.send_again(block, unmade, rows, all, set);
+            self.repeat_end = self.repeat_end.max(end);
+        }
+    }
+
+    /// Puts as much of what a block has into `set` as is worth `left` new symbols; where that ends.
+    fn send_again(&self, block: u16, left: u16, rows: u16, all: u16, set: &mut PacketSet) -> u16 {
+        let again = self.repeats(block, left, rows, all);
+        for turn in (0..again).map(|k| self.repeat.saturating_add(k)) {
+            set.insert(self.blocks.again(block, turn, rows));
+        }
+        self.repeat.saturating_add(again)
     }
 
     /// Puts what makes up for what `missing` says, block by block, into `set`, where `all` are missing
@@ -67,6 +151,8 @@ impl BlockSupply {
         all: u16,
         set: &mut PacketSet,
     ) -> u16 {
+        self.missed = Some(all);
+        self.is_stuck = self.missed_before == self.missed;
         let waiting = |set: &PacketSet, block: u16| {
             let waits = self.blocks.symbols(block).filter(|k| set.contains(*k));
             u16::try_from(waits.count()).unwrap_or(u16::MAX)
@@ -85,30 +171,62 @@ impl BlockSupply {
             .map(|(block, m)| more(set, block, m).1)
             .max();
         let width = width.unwrap_or(0);
-        let mut known = 0u16;
+        let rows = self.rows(all);
+        let (mut known, mut repeat_end) = (0u16, self.repeat_end);
         for (block, missing) in missing {
             let (new, mut left) = more(set, block, missing);
             known = known.saturating_add(new);
-            // Symbols that have had their turn come again where a block has no others.
-            let cycle = self.blocks.size(block) + self.blocks.repairs();
             let first = self.base.saturating_add(width - left);
-            for turn in (0..cycle).map(|k| first.saturating_add(k)) {
+            for row in first..rows {
                 if left == 0 {
                     break;
                 }
-                left -= u16::from(set.insert(self.blocks.beyond(block, turn)));
+                left -= u16::from(set.insert(self.blocks.repair(block, row)));
             }
+            let end = self.send_again(block, left, rows.min(first), all, set);
+            repeat_end = repeat_end.max(end);
         }
         self.end = self.end.max(self.base.saturating_add(width));
+        self.repeat_end = repeat_end;
         known
+    }
+
+    /// How many rows of repair symbols blocks have to send: those in the store. Where there are none, or
+    /// nothing that was sent again was new, as many as can be made, unless what is there already is new
+    /// sooner than they are made.
+    fn rows(&self, all: u16) -> u16 {
+        let (sent, arrived) = self.arrivals(all);
+        let (waited, slots) = self.price;
+        let made = waited.saturating_add(slots);
+        let is_sooner =
+            made.saturating_mul(u64::from(sent - arrived)) <= slots.saturating_mul(u64::from(sent));
+        match self.stored {
+            _ if self.is_stuck => self.blocks.repairs(),
+            0 if is_sooner => self.blocks.repairs(),
+            stored => stored.min(self.blocks.repairs()),
+        }
+    }
+
+    /// How many packets and symbols to send again for `left` new ones of a block that has `rows`
+    /// repair symbols: one in so many is new, as far as anybody knows.
+    fn repeats(&self, block: u16, left: u16, rows: u16, all: u16) -> u16 {
+        let (sent, arrived) = self.arrivals(all);
+        let lost = (sent - arrived).max(1);
+        let again = u64::from(left) * u64::from(sent) / u64::from(lost);
+        let everything = self.blocks.size(block).saturating_add(rows);
+        u16::try_from(again).unwrap_or(u16::MAX).min(everything)
+    }
+
+    /// What was sent, and how much of it arrived where `all` are missing; rather too little than nothing.
+    fn arrivals(&self, all: u16) -> (u32, u32) {
+        let sent = self.sent.max(1);
+        let arrived = u32::from(self.blocks.packets().saturating_sub(all));
+        (sent, arrived.clamp(sent.div_ceil(4), sent))
     }
 
     /// How many symbols to send for `missing` of one block, of `struck` blocks that miss `all`.
     fn batch(&self, missing: u16, all: u16, struck: usize) -> u16 {
-        // Of what was sent so much arrived; rather too little than nothing.
-        let sent = self.sent.max(1);
-        let arrived = u32::from(self.blocks.packets().saturating_sub(all));
-        let arrived = arrived.clamp(sent.div_ceil(4), sent);
+        let (sent, arrived) = self.arrivals(all);
         let mean = u32::from(missing) * sent / arrived;
         // One more for each block where that takes no longer than to ask again.
         let more = u32::from(struck <= usize::from(self.exchange));
@@ -122,14 +240,30 @@ impl BlockSupply {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::object::Part;
     use std::vec::Vec;
     use thalweg_wire::route::BlockSymbols;
 
     fn supply(packets: u16, most: u8, spare: u8, exchange: u16) -> (BlockSupply, PacketSet) {
+        supply_with(0, packets, most, spare, exchange)
+    }
+    /// Of each block, `stored` symbols are in the store.
+    fn supply_with(
+        stored: u16,
+        packets: u16,
+        most: u8,
+        spare: u8,
+        exchange: u16,
+    ) -> (BlockSupply, PacketSet) {
         let mut set = PacketSet::EMPTY;
         let blocks = Blocks::new(packets, BlockSymbols::new(most).unwrap());
         let spare = Percent::new(spare).unwrap();
-        let supply = BlockSupply::new(blocks, spare, exchange, &mut set);
+        let coded = Coded {
+            part: Part { offset: 0, len: 0 },
+            blocks,
+            symbol_bytes: 118,
+        };
+        let supply = BlockSupply::new(coded, stored, spare, exchange, &mut set);
         (supply, set)
     }
     fn drain(supply: &mut BlockSupply, set: &mut PacketSet) -> Vec<u16> {
@@ -145,7 +279,7 @@ mod tests {
     #[test]
     fn packets_come_first_then_a_row_of_every_block() {
         let (mut supply, mut set) = supply(100, 32, 5, 8);
-        assert_eq!(supply.blocks().count(), 5);
+        assert_eq!(supply.blocks.count(), 5);
         assert_eq!(drain(&mut supply, &mut set), (0..105).collect::<Vec<_>>());
     }
 
@@ -177,5 +311,68 @@ mod tests {
             let sent = drain(&mut supply, &mut set);
             assert!(!sent.is_empty() && sent.iter().all(|k| supply.blocks.block_of(*k) == 2));
         }
+    }
+
+    #[test]
+    fn symbols_in_the_store_are_sent_once_and_then_everything_again() {
+        // Five blocks of 20; half of what is sent is lost.
+        let (mut supply, mut set) = supply_with(2, 100, 32, 0, 0);
+        drain(&mut supply, &mut set);
+        let missing = || [(3u16, 2u16)].into_iter();
+        assert_eq!(supply.missing(missing(), 50, &mut set), 2);
+        supply.round_begins();
+        // Four for two; symbols 2 and 3 of the block there are not, so twice as many packets go again.
+        let sent = drain(&mut supply, &mut set);
+        assert_eq!(sent, [3, 8, 13, 18, 103, 108]);
+        assert_eq!(supply.missing(missing(), 49, &mut set), 2);
+        supply.round_begins();
+        let sent = drain(&mut supply, &mut set);
+        assert_eq!(sent.first(), Some(&23), "it goes on where it was");
+        assert!(
+            sent.iter().all(|k| *k < 100 || [103, 108].contains(k)),
+            "{sent:?}"
+        );
+        // Nothing was new: what comes next was never sent.
+        assert_eq!(supply.missing(missing(), 49, &mut set), 2);
+        let made = drain(&mut supply, &mut set);
+        assert!(made.iter().all(|k| *k > 108), "{made:?}");
+    }
+
+    #[test]
+    fn symbols_are_made_where_that_is_sooner_than_sending_again() {
+        let slot = Duration::from_millis(4);
+        let sent = |all: u16| {
+            let (mut supply, mut set) = supply(100, 32, 0, 0);
+            drain(&mut supply, &mut set);
+            // A symbol costs ten slots.
+            supply.waited(slot * 18, 2, slot);
+            supply.missing([(3, 1)].into_iter(), all, &mut set);
+            drain(&mut supply, &mut set)
+        };
+        // One in twenty is lost: sending again brings something new every twentieth time.
+        assert_eq!(sent(5), [103]);
+        // One in five.
+        assert!(sent(20).iter().all(|k| *k < 100));
+        assert_eq!(sent(20).len(), 5);
+    }
+
+    #[test]
+    fn what_turns_out_to_be_dear_is_not_made_after_all() {
+        let (mut supply, mut set) = supply(100, 32, 0, 0);
+        drain(&mut supply, &mut set);
+        supply.missing([(3, 4)].into_iter(), 20, &mut set);
+        supply.round_begins();
+        let slot = Duration::from_millis(4);
+        let made = Maker::IDLE;
+        supply.waited(slot, 1, slot);
+        supply.reconsider(&made, &mut set);
+        assert!(
+            set.first_from(100).is_some(),
+            "two slots for a symbol are not dear"
+        );
+        supply.waited(slot * 200, 1, slot);
+        supply.reconsider(&made, &mut set);
+        assert_eq!(set.first_from(100), None);
+        assert_eq!(drain(&mut supply, &mut set).len(), 20, "all of the block");
     }
 }

@@ -3,6 +3,7 @@
 use super::air::Air;
 use super::cadence::Cadence;
 use super::events::{End, Events, Stats};
+use super::making::Maker;
 use super::packets::PacketSet;
 use super::session::Session;
 use crate::object::ObjectStore;
@@ -28,6 +29,7 @@ pub(super) struct Context<'a, S: ObjectStore> {
     pub(super) store: &'a mut S,
     pub(super) air: &'a mut Air,
     pub(super) packets: &'a mut PacketSet,
+    pub(super) maker: &'a mut Maker,
     pub(super) events: &'a mut Events,
     pub(super) stats: &'a mut Stats,
 }

@@ -14,6 +14,7 @@ mod context;
 mod destination;
 mod events;
 mod fountain;
+mod making;
 mod packets;
 mod relay;
 mod session;
@@ -24,6 +25,7 @@ mod tests;
 pub use air::OPS;
 pub use cadence::{Cadence, NackShape};
 pub use events::{Complete, End, Event, Stats};
+pub use making::Preparation;
 pub use session::{GiveUp, Policy, Session, SetupError};
 
 use crate::object::ObjectStore;
@@ -34,10 +36,11 @@ use context::{Context, Flow};
 use core::ops::ControlFlow::{Break, Continue};
 use destination::Destination;
 use events::Events;
+use making::{Ended, Maker, Preparing};
 use packets::PacketSet;
 use relay::Relay;
 use source::Source;
-use thalweg_engine::{BoardTiming, Engine, RadioEvent, RadioId, Request};
+use thalweg_engine::{BoardTiming, Engine, RadioEvent, RadioId, Request, Work};
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::phy::SFD_OFFSET;
 use thalweg_wire::pipeline::Tag;
@@ -48,6 +51,8 @@ use thalweg_wire::route::{Hopping, Place, Recovery};
 pub enum Command {
     /// Take part in a transfer. Refused while another one is under way.
     Start(Session),
+    /// Make repair symbols of the store's object. A transfer that begins meanwhile ends it.
+    Prepare(Preparation),
     /// Leave the transfer under way at once, without telling anyone.
     Stop,
 }
@@ -82,6 +87,8 @@ pub struct Pipeline<S: ObjectStore> {
     active: Option<Active>,
     air: Air,
     packets: PacketSet,
+    maker: Maker,
+    preparing: Option<Preparing>,
     events: Events,
     stats: Stats,
 }
@@ -96,6 +103,8 @@ impl<S: ObjectStore> Pipeline<S> {
             active: None,
             air: Air::IDLE,
             packets: PacketSet::EMPTY,
+            maker: Maker::IDLE,
+            preparing: None,
             events: Events::EMPTY,
             stats: Stats::default(),
         }
@@ -141,6 +150,8 @@ impl<S: ObjectStore> Pipeline<S> {
         if needs_codes && !self.store.codes() {
             return Err(SetupError::NoFountain);
         }
+        self.end_preparing();
+        self.maker.forget();
         self.stats = Stats::default();
         let cadence = Cadence::new(&session, &self.timing);
         let mut hopper = match session.policy.hopping {
@@ -183,6 +194,7 @@ impl<S: ObjectStore> Pipeline<S> {
             store: &mut self.store,
             air: &mut self.air,
             packets: &mut self.packets,
+            maker: &mut self.maker,
             events: &mut self.events,
             stats: &mut self.stats,
         };
@@ -219,6 +231,7 @@ impl<S: ObjectStore> Pipeline<S> {
             store: &mut self.store,
             air: &mut self.air,
             packets: &mut self.packets,
+            maker: &mut self.maker,
             events: &mut self.events,
             stats: &mut self.stats,
         };
@@ -227,8 +240,36 @@ impl<S: ObjectStore> Pipeline<S> {
         }
     }
 
+    fn prepare(&mut self, order: Preparation) -> Result<(), SetupError> {
+        if self.active.is_some() || self.preparing.is_some() {
+            return Err(SetupError::Busy);
+        }
+        let preparing = Preparing::new(order, &self.store).ok_or(SetupError::TooManyPackets)?;
+        self.preparing = Some(preparing);
+        self.go_on_preparing();
+        Ok(())
+    }
+
+    fn go_on_preparing(&mut self) {
+        let Some(preparing) = &mut self.preparing else {
+            return;
+        };
+        if !preparing.go_on(&mut self.maker) {
+            self.end_preparing();
+        }
+    }
+
+    fn end_preparing(&mut self) {
+        if let Some(preparing) = self.preparing.take() {
+            self.maker.forget();
+            let rows = self.store.stored_rows(preparing.coded());
+            self.events.push(Event::Prepared { rows });
+        }
+    }
+
     fn finish(&mut self, end: End) {
         self.active = None;
+        self.maker.forget();
         self.air.sleep();
         self.events.push(Event::Finished(end));
     }
@@ -245,7 +286,13 @@ impl<S: ObjectStore> Engine for Pipeline<S> {
                     self.events.push(Event::Refused(why));
                 }
             }
+            Command::Prepare(order) => {
+                if let Err(why) = self.prepare(order) {
+                    self.events.push(Event::Refused(why));
+                }
+            }
             Command::Stop => {
+                self.end_preparing();
                 if self.active.is_some() {
                     self.finish(End::Stopped);
                 }
@@ -360,5 +407,23 @@ impl<S: ObjectStore> Engine for Pipeline<S> {
 
     fn poll_event(&mut self) -> Option<Event> {
         self.events.pop()
+    }
+
+    fn poll_work(&mut self) -> Option<Work> {
+        self.maker.poll()
+    }
+
+    fn handle_work(&mut self, at: Instant) {
+        let symbols = match self.maker.finish(&mut self.store) {
+            Ended::Made(symbols) => symbols,
+            Ended::Kept | Ended::Nothing => 0,
+        };
+        self.go_on_preparing();
+        self.act(|role, cx| {
+            if let Role::Source(source) = role {
+                source.made(cx, at, symbols);
+            }
+            Continue(())
+        });
     }
 }

@@ -4,16 +4,20 @@
 //! `packets` of the context holds what is still to be sent in the present or next round: a NACK
 //! puts packets in, sending takes them out. A NACK of which a part was lost thus leads to a round
 //! of what is known, after which the destination tells the rest. With a fountain code a round is a
-//! number of new symbols instead (`fountain`), with one in blocks so many of each block (`blocks`).
+//! number of new symbols instead (`fountain`), with one in blocks so many of each block (`blocks`), of
+//! which those are sent first that are there already (`making`).
+
+mod symbols;
 
 use super::air::TxAnswer;
 use super::blocks::BlockSupply;
 use super::context::{Context, Flow};
 use super::events::{End, Event};
 use super::fountain::Fountain;
+use super::making::read_packet;
 use super::session::{GiveUp, SetupError};
 use crate::blocks::Blocks;
-use crate::object::{ObjectInfo, ObjectStore, Part};
+use crate::object::{Coded, ObjectInfo, ObjectStore};
 use crate::p3::{first_group, next_group, Directions, Form, Missing, Sent, Stretch};
 use core::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::{Refusal, When};
@@ -32,6 +36,8 @@ enum Doing {
     Announce { following: u8 },
     /// Packet `number` is ordered.
     Data { number: u16 },
+    /// What is to be sent next is still being made; something else is sent then.
+    Making { until: Instant },
     /// A copy of the request is ordered, `following` more come after it.
     Request { following: u8 },
     /// The answer, or the rest of it, comes until then.
@@ -69,6 +75,9 @@ pub(super) struct Source {
     refusals: u8,
     deadline: Option<Instant>,
     supply: Supply,
+    /// Since when it waits for a symbol, and how many packets it has sent meanwhile.
+    making: Option<Instant>,
+    repeats: u16,
     /// What this round sends, and how a NACK of this exchange says to go on.
     stretch: Stretch,
     /// Under which setting of the channels it is sent.
@@ -104,7 +113,14 @@ impl Source {
             Recovery::Blocks { most, spare } => {
                 let blocks = Blocks::new(packets, most);
                 let exchange = cx.cadence.cycles_of_exchange(packets);
-                Supply::Blocks(BlockSupply::new(blocks, spare, exchange, cx.packets))
+                let coded = Coded {
+                    part: cx.session.part(object.len),
+                    blocks,
+                    symbol_bytes: cx.session.payload.bytes(),
+                };
+                let stored = cx.store.stored_rows(&coded);
+                let set = &mut *cx.packets;
+                Supply::Blocks(BlockSupply::new(coded, stored, spare, exchange, set))
             }
         };
         (cx.stats.packets, cx.stats.rounds) = (packets, 1);
@@ -124,6 +140,8 @@ impl Source {
             refusals: 0,
             deadline: Some(start + cx.session.policy.deadline),
             supply,
+            making: None,
+            repeats: 0,
             stretch: Stretch::Order(0),
             setting: 0,
             reach: 0,
@@ -132,6 +150,7 @@ impl Source {
             stuck: false,
         };
         if cx.session.is_coded() {
+            source.plan_making(cx);
             let following = cx.cadence.copies() - 1;
             source.doing = Doing::Announce { following };
             source.order_request(cx);
@@ -143,7 +162,7 @@ impl Source {
 
     pub(super) fn deadline(&self) -> Option<Instant> {
         let waiting = match self.doing {
-            Doing::Waiting { until } => Some(until),
+            Doing::Waiting { until } | Doing::Making { until } => Some(until),
             Doing::Announce { .. }
             | Doing::Data { .. }
             | Doing::Request { .. }
@@ -158,7 +177,11 @@ impl Source {
     /// Orders the first packet from `from` on that is still to be sent, at `self.sfd`, or the
     /// request where there is none.
     fn order_data<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>, from: u16) {
+        self.plan_making(cx);
         let Some(number) = self.next_packet(cx, from) else {
+            if self.is_making(cx) {
+                return self.wait_for_symbol(cx);
+            }
             if self.sent_in_round > 0 {
                 self.sfd += cx.cadence.request_delay();
                 if self.stuck {
@@ -181,16 +204,21 @@ impl Source {
             self.told = None;
             return self.ask(cx);
         };
+        self.send_data(cx, number);
+    }
+
+    /// Orders packet or symbol `number`, which is there, at `self.sfd`.
+    fn send_data<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>, number: u16) {
         self.doing = Doing::Data { number };
         let mut bytes = [0; MAX_SLIM_PAYLOAD];
         let bytes = &mut bytes[..usize::from(cx.session.payload.bytes())];
         let part = cx.session.part(self.object.len);
         match &self.supply {
             Supply::Fountain(_) => cx.store.symbol(part, number, bytes),
-            Supply::Blocks(supply) if number >= self.packets => {
-                let packet = |k: u16, into: &mut [u8]| read_packet(cx.store, part, k, into);
-                supply.blocks().encode(number, packet, bytes);
-            }
+            Supply::Blocks(supply) if number >= self.packets => match cx.maker.symbol(number) {
+                Some(symbol) => bytes.iter_mut().zip(symbol).for_each(|(to, b)| *to = *b),
+                None => cx.store.read_repair(supply.coded(), number, bytes),
+            },
             Supply::Packets | Supply::Blocks(_) => read_packet(cx.store, part, number, bytes),
         }
         self.transmit(cx, Kind::Data, number, |w| w.bytes(bytes).map(|_| ()));
@@ -204,6 +232,11 @@ impl Source {
         let limit = cx.session.limit(self.stretch);
         if limit.is_some_and(|limit| self.sent_in_round >= limit) {
             return None;
+        }
+        if let Supply::Blocks(supply) = &self.supply {
+            // Those that were not there when their turn came are sent when they are.
+            let ready = |from| supply.first_ready(cx.packets, cx.maker, from);
+            return ready(from).or_else(|| ready(0));
         }
         cx.packets.first_from(from)
     }
@@ -240,7 +273,7 @@ impl Source {
             Doing::Announce { following } => (Purpose::Announce, following),
             Doing::Request { following } => (Purpose::Report, following),
             Doing::Release { following, .. } => (Purpose::Release, following),
-            Doing::Data { .. } | Doing::Waiting { .. } => return,
+            Doing::Data { .. } | Doing::Making { .. } | Doing::Waiting { .. } => return,
         };
         let ObjectInfo {
             len: object_len,
@@ -332,6 +365,7 @@ impl Source {
                 self.group = next_group(cx.session.groups, self.group);
                 if sent {
                     cx.packets.remove(number);
+                    cx.maker.drop(number);
                     match &mut self.supply {
                         Supply::Packets => {}
                         Supply::Fountain(fountain) => fountain.sent(),
@@ -373,7 +407,7 @@ impl Source {
                 };
                 self.next_copy(cx);
             }
-            Doing::Waiting { .. } => {}
+            Doing::Making { .. } | Doing::Waiting { .. } => {}
         }
         Continue(())
     }
@@ -499,8 +533,10 @@ impl Source {
             }
             return;
         }
-        let Doing::Waiting { until } = self.doing else {
-            return;
+        let until = match self.doing {
+            Doing::Waiting { until } => until,
+            Doing::Making { until } if at >= until => return self.still_making(cx, soon),
+            _ => return,
         };
         if at < until {
             return;
@@ -535,14 +571,4 @@ impl Source {
             self.ask(cx);
         }
     }
-}
-
-/// Reads packet `number` of `part`. The last one is padded with zeros, not with what follows the part.
-fn read_packet<S: ObjectStore>(store: &S, part: Part, number: u16, into: &mut [u8]) {
-    let within = u32::from(number) * u32::try_from(into.len()).unwrap_or(u32::MAX);
-    let left = part.len.saturating_sub(within);
-    let filled = usize::try_from(left).unwrap_or(usize::MAX).min(into.len());
-    let (bytes, padding) = into.split_at_mut(filled);
-    store.read(part.offset.saturating_add(within), bytes);
-    padding.fill(0);
 }

@@ -19,7 +19,7 @@ use crate::network::SimError;
 use crate::queue::{Queue, Rank, Slab};
 use meter::Meter;
 use std::collections::VecDeque;
-use thalweg_engine::{drain, Engine, Hear, OpId, RadioEvent, RadioId, Refusal};
+use thalweg_engine::{drain, Assessment, Engine, Hear, OpId, RadioEvent, RadioId, Refusal};
 use thalweg_medium::ether::{Ether, Heard, Loss, OnAir, Reach};
 use thalweg_medium::random::{stream, Stream};
 use thalweg_medium::EarId;
@@ -94,6 +94,7 @@ struct Node {
     token: u32,
     /// The operation that is answered when the receiver has started up.
     starts: Option<OpId>,
+    looking: Option<Looking>,
     slot: Option<FrameBuf>,
     bus_until: u64,
     preamble: u16,
@@ -110,6 +111,17 @@ struct Node {
     sleeps_since: Option<SimTime>,
     /// Of its readings of signal strength.
     fluctuation: Stream,
+}
+
+/// An assessment that goes on.
+#[derive(Clone, Copy)]
+struct Looking {
+    op: OpId,
+    assessment: Assessment,
+    /// Looks to come.
+    left: u8,
+    /// When the next one is.
+    due: SimTime,
 }
 
 struct Air {
@@ -131,6 +143,7 @@ enum What {
     Started { node: u32, token: u32 },
     Returned { node: u32, token: u32 },
     Loaded { node: u32, op: OpId },
+    Look { node: u32, op: OpId },
     Timer { node: u32 },
 }
 
@@ -138,6 +151,7 @@ enum Telling {
     Done(OpId),
     Refused(OpId, Refusal),
     Sensed(OpId),
+    Look(OpId),
 }
 
 /// Counts so far.
@@ -200,6 +214,7 @@ impl<E: Engine> Contention<E> {
                 pending: None,
                 token: 0,
                 starts: None,
+                looking: None,
                 slot: None,
                 bus_until: 0,
                 preamble,
@@ -336,6 +351,9 @@ impl<E: Engine> Contention<E> {
                 What::Loaded { node, op } => {
                     self.inner.tellings.push_back((node, Telling::Done(op)));
                 }
+                What::Look { node, op } => {
+                    self.inner.tellings.push_back((node, Telling::Look(op)));
+                }
             }
             self.answer(observer)?;
         }
@@ -353,6 +371,10 @@ impl<E: Engine> Contention<E> {
                 Telling::Done(op) => RadioEvent::Done { op },
                 Telling::Refused(op, why) => RadioEvent::Refused { op, why },
                 Telling::Sensed(op) => self.inner.sensed(n, op),
+                Telling::Look(op) => match self.inner.look(n, op) {
+                    Some(event) => event,
+                    None => continue,
+                },
             };
             self.tell(n, event, observer)?;
         }

@@ -1,10 +1,10 @@
 //! What operations do in a contention network, and how a radio goes through a transmission:
 //! assessing, turning round, sending, turning back.
 
-use super::{Air, Doing, Inner, Kind, Mode, Pending, Telling, Wakes, What};
+use super::{Air, Doing, Inner, Kind, Looking, Mode, Pending, Telling, Wakes, What};
 use crate::queue::Rank;
 use thalweg_engine::{
-    Activity, Cca, OpId, RadioEvent, RadioId, RadioOp, Refusal, Request, TxSlot, When,
+    Activity, Assessment, Cca, OpId, RadioEvent, RadioId, RadioOp, Refusal, Request, TxSlot, When,
 };
 use thalweg_medium::ether::{Form, Sending};
 use thalweg_medium::EarId;
@@ -52,6 +52,7 @@ impl Inner {
             RadioOp::Sleep => {
                 self.drop_pending(n);
                 self.drop_start(n);
+                self.drop_looking(n);
                 let now = self.now;
                 let node = &mut self.nodes[n];
                 node.mode = Mode::Sleep;
@@ -61,6 +62,7 @@ impl Inner {
             }
             RadioOp::Cancel => {
                 self.drop_pending(n);
+                self.drop_looking(n);
                 self.done(n, op);
             }
             // Bytes reach the microcontroller as they come: there is nothing to read out, a condition
@@ -69,6 +71,16 @@ impl Inner {
                 self.refuse(n, op, Refusal::NoSuch);
             }
             RadioOp::Sense => self.tellings.push_back((n as u32, Telling::Sensed(op))),
+            RadioOp::Assess(assessment) => {
+                self.drop_looking(n);
+                self.nodes[n].looking = Some(Looking {
+                    op,
+                    assessment,
+                    left: assessment.looks,
+                    due: self.now,
+                });
+                self.tellings.push_back((n as u32, Telling::Look(op)));
+            }
             RadioOp::Hear(hear) => {
                 self.nodes[n].hear = hear;
                 self.done(n, op);
@@ -371,6 +383,41 @@ impl Inner {
                 &mut self.nodes[n].fluctuation,
             ),
             activity,
+        }
+    }
+
+    /// The next look of node `n`'s assessment `op`, if that still goes on: its answer, where it is the last.
+    pub(super) fn look(&mut self, n: usize, op: OpId) -> Option<RadioEvent<'static>> {
+        let looking = self.nodes[n].looking?;
+        if looking.op != op || looking.due != self.now {
+            return None; // one that was ended
+        }
+        let event = self.sensed(n, op);
+        let RadioEvent::Sensed {
+            power, activity, ..
+        } = event
+        else {
+            return None;
+        };
+        let Assessment { between, clear, .. } = looking.assessment;
+        if activity == Activity::Idle && power.0 > clear.0 && looking.left > 1 {
+            let due = self.now + between;
+            self.nodes[n].looking = Some(Looking {
+                left: looking.left - 1,
+                due,
+                ..looking
+            });
+            let node = n as u32;
+            self.queue.push(due, Rank::Timeout, What::Look { node, op });
+            return None;
+        }
+        self.nodes[n].looking = None;
+        Some(event)
+    }
+
+    fn drop_looking(&mut self, n: usize) {
+        if let Some(looking) = self.nodes[n].looking.take() {
+            self.refuse(n, looking.op, Refusal::Superseded);
         }
     }
 

@@ -19,6 +19,7 @@ enum Order {
     Listen,
     Sleep,
     Sense,
+    Assess(Assessment),
     Hear(Hear),
     Preamble(u16),
     Send(FrameBuf, When, Cca),
@@ -54,6 +55,7 @@ impl Engine for Puppet {
             },
             Order::Sleep => RadioOp::Sleep,
             Order::Sense => RadioOp::Sense,
+            Order::Assess(assessment) => RadioOp::Assess(assessment),
             Order::Hear(hear) => RadioOp::Hear(hear),
             Order::Preamble(bytes) => RadioOp::Preamble { bytes },
             Order::Send(frame, when, cca) => {
@@ -152,6 +154,51 @@ fn a_busy_channel_refuses_and_a_filter_keeps_quiet() {
         [(0, "done"), (0, "done"), (428, "refused ChannelBusy")]
     );
     assert!(log(&net, 1).contains(&(300, "sensed -60")));
+}
+
+#[test]
+fn an_assessment_ends_with_the_first_clear_look_the_last_or_a_reception() {
+    let look = |looks| {
+        Order::Assess(Assessment {
+            looks,
+            between: Duration::from_micros(200),
+            clear: Dbm(-80.0),
+        })
+    };
+    let assessed = |order, before: Option<Order>, after: Option<Order>| {
+        let mut net = network(Contender::ieee802154(&CC2420), 3);
+        if let Some(order) = before {
+            net.command(1, order, &mut Nobody).unwrap();
+        }
+        // On the air from 192 us on, for (6 + 9 + 2) x 32 us.
+        let send = Order::Send(frame(Some(2), 1), When::Now, Cca::Skip);
+        net.command(0, send, &mut Nobody).unwrap();
+        net.run_until(until(300), &mut Nobody).unwrap();
+        net.command(1, order, &mut Nobody).unwrap();
+        net.run_until(until(400), &mut Nobody).unwrap();
+        if let Some(order) = after {
+            net.command(1, order, &mut Nobody).unwrap();
+        }
+        net.run_until(until(10_000), &mut Nobody).unwrap();
+        let log = log(&net, 1);
+        log.into_iter()
+            .map(|(at, what)| (at, what.to_owned()))
+            .filter(|(_, what)| what.starts_with("sensed") || what.starts_with("refused"))
+            .collect::<Vec<_>>()
+    };
+    let sleep = || Some(Order::Sleep);
+    let told = |at, what: &str| vec![(at, what.to_owned())];
+    // 300, 500, 700 us are busy.
+    assert_eq!(assessed(look(9), sleep(), None), told(900, "sensed -98"));
+    assert_eq!(assessed(look(2), sleep(), None), told(500, "sensed -60"));
+    assert_eq!(assessed(look(0), sleep(), None), told(300, "sensed -60"));
+    // A receiver is synchronised at once.
+    assert_eq!(assessed(look(9), None, None), told(300, "sensed -60"));
+    let ended = told(400, "refused Superseded");
+    assert_eq!(assessed(look(9), sleep(), sleep()), ended);
+    let mut both = ended;
+    both.push((800, "sensed -98".to_owned()));
+    assert_eq!(assessed(look(9), sleep(), Some(look(9))), both);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Scripted engines on small networks: the contract, to the nanosecond.
 
 mod background;
+mod computing;
 mod contract;
 mod dual;
 mod random_operations;
@@ -13,7 +14,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use thalweg_engine::{
     BoardTiming, Cca, Condition, Engine, OpId, RadioEvent, RadioId, RadioOp, Refusal, Request,
-    TxSlot, When,
+    TxSlot, When, Work,
 };
 use thalweg_medium::{chip::CC2420, Environment};
 use thalweg_units::{Channel, Dbm, Duration, Instant, SimTime};
@@ -34,6 +35,8 @@ pub(super) enum Order {
     /// For a radio that there is not.
     OtherRadio,
     Timeout(Instant),
+    /// A job.
+    Compute(Work),
 }
 
 pub(super) fn say(mpdu: &[u8], when: When) -> Order {
@@ -59,6 +62,7 @@ pub(super) enum Seen {
     },
     Corrupt,
     Timeout,
+    Computed,
 }
 
 /// Does what it is told, numbers its operations from 0, and remembers what it was told back.
@@ -70,6 +74,7 @@ pub(super) struct Puppet {
     pub(super) asked: Vec<Order>,
     pub(super) seen: Vec<(Instant, Option<OpId>, Seen)>,
     timeout: Option<Instant>,
+    work: Option<Work>,
     pub(super) on_frame: Vec<Order>,
     pub(super) on_head: Vec<Order>,
     told: VecDeque<usize>,
@@ -118,8 +123,12 @@ impl Engine for Puppet {
         self.seen.push((at, None, Seen::Timeout));
     }
     fn poll_radio(&mut self) -> Option<Request<'_>> {
-        while let Some(Order::Timeout(at)) = self.orders.front() {
-            self.timeout = Some(*at);
+        loop {
+            match self.orders.front() {
+                Some(Order::Timeout(at)) => self.timeout = Some(*at),
+                Some(Order::Compute(work)) => self.work = Some(*work),
+                _ => break,
+            }
             self.orders.pop_front();
         }
         self.current = self.orders.pop_front();
@@ -160,7 +169,9 @@ impl Engine for Puppet {
             },
             Order::Readout(bytes) => RadioOp::Readout { bytes: *bytes },
             Order::Sleep => RadioOp::Sleep,
-            Order::Cancel | Order::OtherRadio | Order::Timeout(_) => RadioOp::Cancel,
+            Order::Cancel | Order::OtherRadio | Order::Timeout(_) | Order::Compute(_) => {
+                RadioOp::Cancel
+            }
         };
         let radio = RadioId(u8::from(*order == Order::OtherRadio));
         Some(Request { radio, id, op })
@@ -170,6 +181,12 @@ impl Engine for Puppet {
     }
     fn poll_event(&mut self) -> Option<usize> {
         self.told.pop_front()
+    }
+    fn poll_work(&mut self) -> Option<Work> {
+        self.work.take()
+    }
+    fn handle_work(&mut self, at: Instant) {
+        self.seen.push((at, None, Seen::Computed));
     }
 }
 
@@ -195,7 +212,7 @@ pub(super) fn at(us: u64) -> SimTime {
 pub(super) fn local(us: u64) -> Instant {
     Instant::from_nanos(us * 1000)
 }
-pub(super) fn us(us: u64) -> Duration {
+pub(super) const fn us(us: u64) -> Duration {
     Duration::from_micros(us)
 }
 

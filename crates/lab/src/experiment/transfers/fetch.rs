@@ -277,6 +277,8 @@ pub(in crate::experiment) fn outcome_row(o: &Outcome) -> Row {
         .with("verified", u32::from(o.verified));
     row.set_some("r1", o.first_round_reliability);
     row.set_some("retransmitted", o.retransmitted);
+    row.set_some("beforehand_j", o.beforehand_j);
+    row.set_some("beforehand_s", o.beforehand_s);
     row.set_some("failure", o.failure.as_deref());
     row
 }

@@ -2,9 +2,10 @@
 
 use crate::blocks::{recover, Blocks};
 use crate::fountain::{Decoder, Encoder};
-use crate::object::{ObjectInfo, ObjectStore, Part};
+use crate::object::{Coded, ObjectInfo, ObjectStore, Part};
 use crate::pipeline::{Command, Complete, End, Event, GiveUp, Pipeline, Session};
 use crate::{p3, pip};
+use std::collections::BTreeMap;
 use std::vec;
 use std::vec::Vec;
 use thalweg_engine::harness::{Air, Fate, Net};
@@ -26,9 +27,24 @@ pub(super) struct Memory {
     pub(super) digest: [u8; 8],
     encoder: Option<Encoder>,
     symbols: Vec<(u16, Vec<u8>)>,
+    /// Made beforehand.
+    repairs: BTreeMap<u16, Vec<u8>>,
 }
 
 impl ObjectStore for Memory {
+    fn store_repair(&mut self, _of: &Coded, number: u16, symbol: &[u8]) {
+        self.repairs.insert(number, symbol.to_vec());
+    }
+    fn stored_rows(&self, of: &Coded) -> u16 {
+        let has = |row| {
+            let mut blocks = (0..of.blocks.count()).filter(|b| of.blocks.size(*b) > 0);
+            blocks.all(|b| self.repairs.contains_key(&of.blocks.repair(b, row)))
+        };
+        (0..of.blocks.repairs()).take_while(|row| has(*row)).count() as u16
+    }
+    fn read_repair(&self, _of: &Coded, number: u16, into: &mut [u8]) {
+        into.copy_from_slice(&self.repairs[&number]);
+    }
     fn codes(&self) -> bool {
         true
     }

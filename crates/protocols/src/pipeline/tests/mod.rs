@@ -4,6 +4,7 @@ mod bench;
 mod conditional;
 mod faults;
 mod lossy;
+mod making;
 mod nonsense;
 mod stages;
 mod timing;

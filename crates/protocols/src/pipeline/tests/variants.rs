@@ -8,7 +8,7 @@ use thalweg_engine::harness::{Air, Fate};
 use thalweg_engine::Engine;
 use thalweg_units::{Channel, NodeId};
 use thalweg_wire::phy::{air_time, SFD_OFFSET};
-use thalweg_wire::pipeline::{Format, Header, Kind, Nack, Purpose, Request};
+use thalweg_wire::pipeline::{Format, Header, Kind, Nack, Purpose, Request, MAX_SLIM_PAYLOAD};
 use thalweg_wire::route::{BlockSymbols, Learning, PayloadSize, Percent, Recovery, TrialRun};
 use thalweg_wire::Reader;
 
@@ -300,8 +300,9 @@ fn blocks_whose_announcements_are_lost_come_out_all_the_same() {
 
 #[test]
 fn a_source_of_blocks_is_a_mote() {
-    // All that a source has in RAM but its stack, where a symbol is made: less than half of a TelosB's.
-    let bytes = size_of::<Pipeline<crate::object::NoObject>>() + crate::blocks::ENCODER_BYTES;
+    // All that a source has in RAM, and the packet that symbols are made of on its stack: less than half
+    // of a TelosB's.
+    let bytes = size_of::<Pipeline<crate::object::NoObject>>() + MAX_SLIM_PAYLOAD;
     assert!(bytes < 5_000, "{bytes} bytes");
     let layout = p3(2, 4).in_blocks(32, 0);
     let of = |n: u16| Session::from_route(&layout.route, NodeId::new(n).unwrap(), start()).unwrap();
