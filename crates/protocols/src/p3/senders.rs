@@ -1,12 +1,11 @@
-//! Learning during a transfer which relays do better to be silent, at whatever stage (P3, section VI: an
-//! adaptive method is left to the future).
+//! Learning during a transfer which relays of any stage do better to be silent (P3, section VI).
 //!
-//! Relays of a stage that beat at the next one, or drown another stage on the same channel, do less harm
-//! silent; none of them can tell. So those of the group that loses more are silent in turn, one for each
-//! packet, and the destination sees without whom more arrives. The best are tried beside each other,
-//! packet by packet, until one is left that is better silent; then again, as long as it pays. Whose turn
-//! it is follows from a packet's number. What is known belongs to one setting of the channels. Invariant:
-//! nobody is kept silent while rounds lose much. Tests: `senders/tests.rs`, and `pipeline/tests`.
+//! Relays that beat at the next stage, or drown another one, do less harm silent; none of them can tell. So
+//! those of the group that loses more are silent in turn, one for each packet, and the destination sees
+//! without whom more arrives. The best are tried beside each other until one is left; then again, as long
+//! as it pays. Whose turn it is follows from a packet's number. What is known belongs to a setting of the
+//! channels and its speakers. Invariant: nobody is kept silent while rounds lose much. Tests:
+//! `senders/tests.rs`, and `pipeline/tests`.
 
 use super::directions::Stretch;
 use super::learning::Directive;
