@@ -145,7 +145,7 @@ pub(crate) enum ProtocolName {
     P3TunedSlim,
     /// P3-tuned with the code of p3-fountain.
     P3TunedFountain,
-    /// P3 that learns which channel does best at which stage, and in long transfers who is to speak.
+    /// P3 that learns which channel does best at which stage, and in long transfers which relays are to send.
     P3Learned,
     /// P3 with a fountain code instead of rounds.
     P3Fountain,

@@ -19,8 +19,17 @@ pub(super) struct Terms<'a> {
     pub(super) protocol: Protocol,
     pub(super) ids: &'a [NodeId],
     pub(super) power: Dbm,
-    /// The last but one stage may keep packets back.
-    pub(super) selective: bool,
+    pub(super) selective: Selective,
+}
+
+/// Who may keep packets back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Selective {
+    Nobody,
+    /// Relays of the last but one stage.
+    LastButOne,
+    /// All relays.
+    Relays,
 }
 
 /// A hop in the making.
@@ -219,8 +228,13 @@ impl<'a> Attribution<'a> {
 
     /// Why a sender did not send what it had.
     fn kept_back(&self, hop: &Hop, journey: &Journey) -> Cause {
-        let last_but_one = hop.from + 1 == self.log.layout().hops() && hop.from > 0;
-        if self.terms.selective && last_but_one && journey.kind == Kind::Data {
+        let last_but_one = hop.from + 1 == self.log.layout().hops();
+        let may = match self.terms.selective {
+            Selective::Nobody => false,
+            Selective::LastButOne => last_but_one && hop.from > 0,
+            Selective::Relays => hop.from > 0,
+        };
+        if may && journey.kind == Kind::Data {
             Cause::Withheld
         } else {
             Cause::NotSent

@@ -21,6 +21,7 @@ pub use map::{
 };
 
 use crate::transfer::{Observer, Outcome, Protocol, Session, SessionError, Terms};
+use attribute::Selective;
 use layout::Layout;
 use record::Log;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,8 +32,7 @@ use thalweg_wire::route::Learning;
 pub struct Recorder {
     log: Arc<Mutex<Log>>,
     protocol: Protocol,
-    /// The last but one stage may keep packets back.
-    selective: bool,
+    selective: Selective,
 }
 
 impl Recorder {
@@ -54,10 +54,16 @@ impl Recorder {
             }),
         );
         let told = terms.threshold.is_some() || terms.learning != Learning::Off;
+        let selective = match terms.learning {
+            _ if protocol != Protocol::P3 => Selective::Nobody,
+            Learning::Stages { .. } => Selective::Relays,
+            _ if told => Selective::LastButOne,
+            _ => Selective::Nobody,
+        };
         Self {
             log,
             protocol,
-            selective: protocol == Protocol::P3 && told,
+            selective,
         }
     }
 

@@ -342,7 +342,7 @@ impl Hand {
             protocol: Protocol::P3,
             ids: &ids,
             power: Dbm(0.0),
-            selective: false,
+            selective: attribute::Selective::Nobody,
         };
         let map = attribute::Attribution::new(&self.log, &terms).map();
         assert!(map.is_conserved());

@@ -162,8 +162,8 @@ impl Terms {
             ..self
         }
     }
-    /// The same, learning which channels do best at which stages, and in long transfers who is to speak
-    /// to the sink.
+    /// The same, learning which channels do best at which stages, and in long transfers which relays are to
+    /// send, at whatever stage.
     #[must_use]
     pub fn by_stages(self) -> Self {
         let run = TrialRun::DEFAULT;

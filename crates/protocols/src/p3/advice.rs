@@ -2,12 +2,13 @@
 //!
 //! Where stages learn, speakers are tried after the channels, under the arrangement that is best then, and
 //! only where what is still to be lost exceeds what the trial costs: on other channels their powers are
-//! others. Whether those chosen do better than all is seen in the stretch after it. Invariant: what is
-//! said changes only with a round. Tests: at the end of this file, and in `pipeline/tests`.
+//! others. Whether those chosen do better than all is seen in a short stretch after it. Then come senders of
+//! all stages (`senders`). Invariant: what is said changes only with a round. Tests: at the end of this file, and in `pipeline/tests`.
 
 use super::arrangement::Arrangements;
 use super::directions::{Directions, Stretch};
 use super::learning::{Directive, Listener, Occasion, Ranks};
+use super::senders::{Roster, Senders, Verdict};
 use super::tuning::{Scores, Tuning};
 use super::yields::{Count, Yields};
 use thalweg_units::Dbm;
@@ -17,6 +18,9 @@ use thalweg_wire::route::{Channels, TrialRun};
 /// Packets of a trial of speakers, in what it loses and its exchange; twice, since at most half of a loss
 /// is likely to go.
 const SPEAKERS_COST: u32 = 2 * 20;
+
+/// Those chosen speak for 2 to this power packets before they are judged.
+const SHORT: u8 = 7;
 
 /// An arrangement that is thought to bring less, 15 of the 16 of its trial, needs speakers before it is
 /// known better, in 65536ths.
@@ -54,6 +58,8 @@ pub struct Report {
     pub received: u16,
     /// Packets that are not.
     pub missing: u16,
+    /// How many, from the first on, have been sent.
+    pub reach: u16,
 }
 
 /// The destination's knowledge.
@@ -61,6 +67,7 @@ pub struct Report {
 pub struct Advice {
     settings: Settings,
     speakers: Option<Speakers>,
+    senders: Option<Senders>,
     /// Received when the last round was over.
     before: u16,
     said: Directions,
@@ -68,7 +75,12 @@ pub struct Advice {
 
 impl Advice {
     /// Nothing known yet.
-    pub fn new(channels: &Channels, tuning: Option<Tuning>, ranks: Option<Ranks>) -> Self {
+    pub fn new(
+        channels: &Channels,
+        tuning: Option<Tuning>,
+        ranks: Option<Ranks>,
+        roster: Option<Roster>,
+    ) -> Self {
         let settings = match tuning {
             None => Settings::Fixed,
             Some(Tuning::Rotations(run)) => {
@@ -86,6 +98,7 @@ impl Advice {
                 under: None,
                 count: Count::default(),
             }),
+            senders: roster.map(Senders::new),
             before: 0,
             said: Directions {
                 next: Stretch::Order(0),
@@ -111,6 +124,9 @@ impl Advice {
                 speakers.listener.heard(group, number, rssi);
             }
         }
+        if let Some(senders) = &mut self.senders {
+            senders.heard(group, number);
+        }
     }
 
     /// A round is over.
@@ -129,19 +145,49 @@ impl Advice {
                 self.said.setting = scores.best();
             }
             Settings::Arrangements(yields, run) => {
+                let verdict = match &mut self.senders {
+                    Some(senders) => senders.round_over(
+                        (report.stretch, report.setting),
+                        (report.sent, came),
+                        report.reach,
+                    ),
+                    None => Verdict::Usual(report.sent, came),
+                };
                 match report.stretch {
                     Stretch::Order(order) => yields.trial_over(order, report.sent, run.get()),
-                    Stretch::Speakers => {}
-                    Stretch::Packets(_) | Stretch::All => match &mut self.speakers {
-                        Some(speakers) if said.speakers != Directive::ALL => {
-                            speakers.count.add(report.sent, came);
-                            yields.round_of_others(report.setting, report.sent, came);
+                    Stretch::Speakers | Stretch::Silences(_) => {}
+                    Stretch::Packets(_) | Stretch::All => {
+                        let chosen = match &mut self.speakers {
+                            Some(speakers) if said.speakers != Directive::ALL => {
+                                Some(&mut speakers.count)
+                            }
+                            _ => None,
+                        };
+                        match (verdict, chosen) {
+                            (Verdict::Nothing, _) => {}
+                            (Verdict::Usual(sent, came), None) => {
+                                yields.round_over(report.setting, sent, came);
+                            }
+                            (Verdict::Usual(sent, came), Some(count)) => {
+                                // What those lose who were just chosen is their doing, unless it is all.
+                                if !count.is_empty() || u32::from(came) * 4 < u32::from(sent) {
+                                    yields.round_of_others(report.setting, sent, came);
+                                }
+                                count.add(sent, came);
+                            }
+                            (Verdict::Without(sent, came), _) => {
+                                yields.round_of_others(report.setting, sent, came);
+                            }
                         }
-                        _ => yields.round_over(report.setting, report.sent, came),
-                    },
+                    }
                 }
-                self.said.setting = yields.best();
-                self.said.next = yields.next(report.missing);
+                let best = yields.count().estimate();
+                let held = self.senders.as_ref().and_then(|s| s.holds(best));
+                self.said.setting = held.unwrap_or(yields.best());
+                self.said.next = match (yields.next(report.missing), held) {
+                    (Stretch::Order(_), Some(_)) => Stretch::Packets(SHORT),
+                    (next, _) => next,
+                };
             }
         }
         if let Some(speakers) = &mut self.speakers {
@@ -157,6 +203,16 @@ impl Advice {
                 (Occasion::WhenTold, _) => {}
             }
         }
+        if let (Some(senders), Settings::Arrangements(yields, _)) =
+            (&mut self.senders, &self.settings)
+        {
+            let all = match &self.speakers {
+                Some(speakers) if self.said.speakers != Directive::ALL => speakers.count,
+                _ => yields.count_of(self.said.setting),
+            };
+            let (under, next) = ((self.said.setting, self.said.speakers), self.said.next);
+            (self.said.silent, self.said.next) = senders.advise(under, all, report.missing, next);
+        }
     }
 
     /// How to go on.
@@ -171,11 +227,16 @@ impl Speakers {
         if matches!(said.next, Stretch::Order(_)) {
             return;
         }
-        let all = yields.count();
+        let all = yields.count_of(said.setting);
         if self.under == Some(said.setting) {
             let better = self.count.is_empty() || self.count.estimate() > all.estimate();
             if better {
                 said.speakers = self.listener.directive();
+                let fresh = self.count.is_empty() && said.speakers != Directive::ALL;
+                if fresh && missing > 4 << SHORT {
+                    // Whether they do better is seen soon.
+                    said.next = Stretch::Packets(SHORT);
+                }
             }
         } else if (all.is_known() || all.estimate() < POOR)
             && Yields::loses(all, missing) > SPEAKERS_COST

@@ -2,21 +2,31 @@
 //! setting of the channels to go on, who is to speak to the destination, and what comes next. And what a
 //! request tells of the round that it ends, where stages learn. Tests: at the end of this file.
 
+use super::arrangement::MAX_ARRANGEMENTS;
 use super::learning::Directive;
+use super::silent::{Silent, MAX_SILENCES};
+use thalweg_wire::pipeline::{Group, MAX_SLIM_PAYLOAD};
 use thalweg_wire::{Reader, WireError, Writer};
 
 /// The most bytes before a vector.
-pub const MAX_DIRECTION_BYTES: usize = 3;
+pub const MAX_DIRECTION_BYTES: usize = 3 + MAX_SILENCES;
 /// Bytes of [`Sent`] after the body of a request.
 pub const SENT_BYTES: usize = 7;
 /// In the byte of what comes next: relays are tried; an order of the channels is tried; else a number.
 const SPEAKERS: u8 = 0x80;
 const ORDER: u8 = 0x40;
+/// Or each relay of a group is silent in turn.
+const SILENCES: u8 = 0x20;
+const SILENCES_OF_EVEN: u8 = 0x21;
 /// That number for all packets; others are exponents.
 const ALL: u8 = 0x3f;
 const MOST_EXPONENT: u8 = 13;
-/// In the byte of the setting: numbers follow.
+/// In the byte of the setting: numbers follow, and so many relays are named before.
 const NUMBERS: u8 = 0x80;
+const NAMED_SHIFT: u8 = 4;
+const NAMED: u8 = 0x07;
+const SETTING: u8 = 0x0f;
+const _: () = assert!(MAX_SILENCES <= NAMED as usize && MAX_ARRANGEMENTS <= 1 + SETTING as usize);
 
 /// Which directions a transfer has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,17 +37,24 @@ pub enum Form {
     Setting,
     /// A byte: who is to speak.
     Speakers,
-    /// Both, and what comes next.
+    /// Both, what comes next, and which relays are silent.
     Stages,
 }
 
 impl Form {
-    /// Bytes before the vector of a NACK.
+    /// Bytes before the vector of a NACK, at least.
     pub const fn bytes(self) -> usize {
         match self {
             Self::Nothing => 0,
             Self::Setting | Self::Speakers => 1,
-            Self::Stages => MAX_DIRECTION_BYTES,
+            Self::Stages => 3,
+        }
+    }
+    /// How many more there may be.
+    pub const fn more_bytes(self) -> usize {
+        match self {
+            Self::Nothing | Self::Setting | Self::Speakers => 0,
+            Self::Stages => MAX_SILENCES,
         }
     }
 }
@@ -49,6 +66,8 @@ pub enum Stretch {
     Order(u8),
     /// A trial of the relays of the last but one stage.
     Speakers,
+    /// A trial in which each relay of a group is silent in turn.
+    Silences(Group),
     /// So many at most, 2 to this power, after which the destination tells how it went.
     Packets(u8),
     /// All that are missing.
@@ -60,6 +79,8 @@ impl Stretch {
         match self {
             Self::Order(order) => ORDER | order & ALL,
             Self::Speakers => SPEAKERS,
+            Self::Silences(Group::Odd) => SILENCES,
+            Self::Silences(Group::Even) => SILENCES_OF_EVEN,
             Self::Packets(exponent) => exponent.min(MOST_EXPONENT),
             Self::All => ALL,
         }
@@ -68,6 +89,8 @@ impl Stretch {
         match byte {
             _ if byte & SPEAKERS != 0 => Self::Speakers,
             _ if byte & ORDER != 0 => Self::Order(byte & ALL),
+            SILENCES => Self::Silences(Group::Odd),
+            SILENCES_OF_EVEN => Self::Silences(Group::Even),
             0..=MOST_EXPONENT => Self::Packets(byte),
             _ => Self::All,
         }
@@ -91,6 +114,8 @@ pub struct Directions {
     pub setting: u8,
     /// Who is to speak to the destination.
     pub speakers: Directive,
+    /// Who is to be silent.
+    pub silent: Silent,
     /// Which packets come next.
     pub next: Stretch,
     /// How what is missing is said.
@@ -102,25 +127,33 @@ impl Directions {
     pub const NONE: Self = Self {
         setting: 0,
         speakers: Directive::ALL,
+        silent: Silent::NOBODY,
         next: Stretch::All,
         missing: Missing::Bits,
     };
 
-    /// The bytes, of which as many count as `form` has.
-    pub fn bytes(&self, form: Form) -> [u8; MAX_DIRECTION_BYTES] {
+    /// Writes its bytes at the beginning of `vector`, where they have room; how many there are.
+    pub fn emit(&self, form: Form, vector: &mut [u8; MAX_SLIM_PAYLOAD]) -> usize {
         let speakers = self.speakers.byte();
         match form {
-            Form::Nothing => [0; MAX_DIRECTION_BYTES],
-            Form::Setting => [self.setting, 0, 0],
-            Form::Speakers => [speakers, 0, 0],
+            Form::Nothing => {}
+            Form::Setting => vector[0] = self.setting,
+            Form::Speakers => vector[0] = speakers,
             Form::Stages => {
                 let numbers = match self.missing {
                     Missing::Bits => 0,
                     Missing::Numbers => NUMBERS,
                 };
-                [self.setting | numbers, speakers, self.next.byte()]
+                let named = (self.silent.bytes().len() as u8) << NAMED_SHIFT;
+                let setting = self.setting & SETTING | named | numbers;
+                vector[..3].copy_from_slice(&[setting, speakers, self.next.byte()]);
+                for (byte, silence) in vector[3..].iter_mut().zip(self.silent.bytes()) {
+                    *byte = *silence;
+                }
+                return form.bytes() + self.silent.bytes().len();
             }
         }
+        form.bytes()
     }
     /// What a NACK's `vector` begins with, and the rest of it; none where it is too short.
     pub fn split(form: Form, vector: &[u8]) -> Option<(Self, &[u8])> {
@@ -130,15 +163,19 @@ impl Directions {
             (Form::Setting, [setting]) => directions.setting = *setting,
             (Form::Speakers, [speakers]) => directions.speakers = Directive::from_byte(*speakers),
             (Form::Stages, [setting, speakers, next]) => {
-                directions = Self {
-                    setting: *setting & !NUMBERS,
+                let named = usize::from(setting >> NAMED_SHIFT & NAMED);
+                let (silent, rest) = rest.split_at_checked(named)?;
+                let directions = Self {
+                    setting: *setting & SETTING,
                     speakers: Directive::from_byte(*speakers),
+                    silent: Silent::from_bytes(silent),
                     next: Stretch::from_byte(*next),
                     missing: match *setting & NUMBERS {
                         0 => Missing::Bits,
                         _ => Missing::Numbers,
                     },
                 };
+                return Some((directions, rest));
             }
             _ => {}
         }
@@ -194,40 +231,47 @@ mod tests {
     #[test]
     fn what_is_said_is_heard() {
         let speakers = Directive::from_byte(0x3f);
-        for next in [
-            Stretch::All,
-            Stretch::Speakers,
-            Stretch::Order(5),
-            Stretch::Packets(0),
-            Stretch::Packets(13),
+        for (next, silent) in [
+            (Stretch::All, &[][..]),
+            (Stretch::Speakers, &[1]),
+            (Stretch::Silences(Group::Odd), &[1, 2]),
+            (Stretch::Silences(Group::Even), &[]),
+            (Stretch::Order(5), &[]),
+            (Stretch::Packets(0), &[0x80, 0xc7, 3, 4, 5, 6, 7]),
+            (Stretch::Packets(13), &[]),
         ] {
             let said = Directions {
-                setting: 23,
+                setting: 11,
                 speakers,
+                silent: Silent::from_bytes(silent),
                 next,
                 missing: Missing::Numbers,
             };
             let setting = Directions {
-                setting: 23,
+                setting: 11,
                 ..Directions::NONE
             };
             let who = Directions {
                 speakers,
                 ..Directions::NONE
             };
-            for (form, heard) in [
-                (Form::Nothing, Directions::NONE),
-                (Form::Setting, setting),
-                (Form::Speakers, who),
-                (Form::Stages, said),
+            for (form, heard, len) in [
+                (Form::Nothing, Directions::NONE, 0),
+                (Form::Setting, setting, 1),
+                (Form::Speakers, who, 1),
+                (Form::Stages, said, 3 + silent.len()),
             ] {
-                let mut vector = [0xaa; 5];
-                let bytes = said.bytes(form);
-                vector[..form.bytes()].copy_from_slice(&bytes[..form.bytes()]);
-                let rest = &vector[form.bytes()..];
-                assert_eq!(Directions::split(form, &vector), Some((heard, rest)));
+                let mut vector = [0xaa; MAX_SLIM_PAYLOAD];
+                assert_eq!(said.emit(form, &mut vector), len);
+                assert!(len <= form.bytes() + form.more_bytes() && len <= MAX_DIRECTION_BYTES);
+                let vector = &vector[..len + 2];
+                assert_eq!(
+                    Directions::split(form, vector),
+                    Some((heard, &vector[len..]))
+                );
             }
         }
         assert_eq!(Directions::split(Form::Stages, &[1, 2]), None);
+        assert_eq!(Directions::split(Form::Stages, &[0x21, 2, 3, 4]), None);
     }
 }

@@ -94,6 +94,8 @@ pub struct Tuner {
     /// When to look elsewhere, and how long to wait there.
     look: Option<Instant>,
     patience: Duration,
+    /// What was told last, whatever was found since.
+    told: u8,
 }
 
 impl Tuner {
@@ -126,6 +128,7 @@ impl Tuner {
             change: None,
             look: None,
             patience,
+            told: 0,
         };
         tuner.begin(0, (start, 0));
         tuner
@@ -197,6 +200,11 @@ impl Tuner {
         let cycles = u64::from(self.tuning.cycles(&self.channels));
         self.anchor + self.cycle * cycles.saturating_sub(self.anchor_cycle)
     }
+    /// Whether the channel of the next stage is known: who looked for the pipeline and found its own channel
+    /// knows which rotation of the route's order it may be, but not which arrangement it is.
+    pub const fn knows_the_way(&self) -> bool {
+        self.setting == self.told || self.order == 0
+    }
     /// The setting after the trial.
     pub const fn setting(&self) -> u8 {
         self.setting
@@ -223,7 +231,7 @@ impl Tuner {
         self.look = self.look.map(|look| look.max(sfd + self.patience));
         match told.next {
             Stretch::Order(order) => self.told_to_try(order, told.setting, sfd),
-            Stretch::Speakers | Stretch::Packets(_) | Stretch::All => {
+            Stretch::Speakers | Stretch::Silences(_) | Stretch::Packets(_) | Stretch::All => {
                 self.told(told.setting, sfd);
             }
         }
@@ -262,6 +270,7 @@ impl Tuner {
     pub fn holds(&mut self, setting: u8) -> bool {
         let before = self.own_channel();
         self.change = None;
+        self.told = setting;
         self.turn_to(setting);
         self.own_channel() != before
     }
@@ -289,11 +298,25 @@ impl Tuner {
     }
     /// Where else to look: rotations of the route's own order have this node on every channel.
     fn other(&self) -> u8 {
+        let own = self.own_channel();
+        let here = (0..self.pool()).find(|r| self.set(self.stage, *r) == own);
+        (here.unwrap_or(self.setting) + 1) % self.pool()
+    }
+    /// `setting`, or what was told last where this node hears on the same channel.
+    fn as_told(&self, setting: u8) -> u8 {
+        if self.set(self.stage, setting) == self.set(self.stage, self.told) {
+            self.told
+        } else {
+            setting
+        }
+    }
+    /// How many rotations of the route's own order there are.
+    fn pool(&self) -> u8 {
         let rotations = match self.tuning {
             Tuning::Rotations(_) => self.settings,
             Tuning::Arrangements(_) => self.arrangements.pool(),
         };
-        (self.setting + 1) % rotations.max(1)
+        rotations.max(1)
     }
 
     /// When to call [`Tuner::advance`] next.
@@ -317,6 +340,7 @@ impl Tuner {
         while self.next().is_some_and(|next| next <= at) {
             if let Some((due, what, to)) = self.change.filter(|(due, ..)| *due <= at) {
                 self.change = None;
+                self.told = to;
                 self.turn_to(to);
                 self.look = Some(at + self.patience);
                 if let Change::Trial(order) = what {
@@ -324,11 +348,11 @@ impl Tuner {
                     self.begin(order, (due + self.ahead, first));
                 }
             } else if self.look.is_some_and(|look| look <= at) {
-                let other = if self.before == self.setting {
+                let other = self.as_told(if self.before == self.setting {
                     self.other()
                 } else {
                     self.before
-                };
+                });
                 // Next time the one after it.
                 (self.before, self.setting) = (other, other);
                 self.look = Some(at + self.patience);
@@ -406,6 +430,7 @@ impl Scores {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
     use std::vec::Vec;
 
     const CYCLE: Duration = Duration::from_micros(4_537);
@@ -482,6 +507,42 @@ mod tests {
         assert!(node.holds(6));
         node.advance(after + CYCLE * 9);
         assert_eq!(node.setting(), 6, "what was to come is forgotten");
+    }
+
+    #[test]
+    fn who_strayed_knows_the_way_only_where_there_is_one_order() {
+        let mut node = with(Tuning::Arrangements(TrialRun::DEFAULT), 3);
+        let mut at = node.trial_ends() + CYCLE * 3;
+        node.advance(at);
+        let mut stray = |node: &mut Tuner| {
+            // After its patience.
+            at = node.next().unwrap().max(at) + CYCLE;
+            node.advance(at);
+            at
+        };
+        stray(&mut node);
+        assert!(node.setting() != 0 && node.knows_the_way());
+        // Once another order was tried, its channel may be that of several arrangements.
+        let sfd = stray(&mut node);
+        node.told_to_try(2, 6, sfd);
+        while node.setting() != 6 {
+            stray(&mut node);
+        }
+        assert!(node.knows_the_way());
+        let over = node.trial_ends() + CYCLE * 3;
+        node.advance(over);
+        node.heard(over);
+        let mut found = BTreeSet::new();
+        for _ in 0..8 {
+            stray(&mut node);
+            let as_told = node.own_channel() == node.set(3, 6);
+            assert_eq!(node.knows_the_way(), as_told, "{}", node.setting());
+            found.insert(node.own_channel());
+        }
+        assert_eq!(found.len(), 4);
+        assert!(!node.knows_the_way() || node.holds(9));
+        node.holds(9);
+        assert!(node.knows_the_way());
     }
 
     #[test]

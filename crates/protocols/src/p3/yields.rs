@@ -15,6 +15,9 @@ use super::tuning::MAX_ROTATIONS;
 
 /// Packets of a round from which on it says something about its arrangement.
 const LEAST: u16 = 16;
+/// Rounds in a row that bring nothing from which on they count, however short: the channel may be dead, and
+/// no longer round will come.
+const VAIN: u8 = 2;
 /// What is thought of an arrangement before it is tried: of so many packets (times 20), 95 % come.
 const PRIOR_SENT: u64 = 160;
 const PRIOR_CAME: u64 = 152;
@@ -80,6 +83,8 @@ pub struct Yields {
     heard: [u8; MAX_ROTATIONS],
     best: u8,
     stretch: u8,
+    /// Rounds in a row that brought nothing.
+    vain: u8,
 }
 
 impl Yields {
@@ -93,6 +98,7 @@ impl Yields {
             heard: [0; MAX_ROTATIONS],
             best: 0,
             stretch: FIRST_STRETCH,
+            vain: 0,
         }
     }
     /// A packet of a trial arrived under `arrangement`.
@@ -119,11 +125,15 @@ impl Yields {
     /// A round of `sent` packets under `arrangement` is over, of which `came` came.
     pub fn round_over(&mut self, arrangement: u8, sent: u16, came: u16) {
         self.heard = [0; MAX_ROTATIONS];
-        if sent < LEAST {
+        self.vain = match came {
+            0 => self.vain.saturating_add(1),
+            _ => 0,
+        };
+        if sent < LEAST && self.vain < VAIN {
             return;
         }
         if let Some(count) = self.counts.get_mut(usize::from(arrangement)) {
-            count.add(sent, came);
+            count.add(sent.max(LEAST), came);
         }
         let before = self.best;
         self.choose();
@@ -166,8 +176,12 @@ impl Yields {
     }
     /// What is known of the best.
     pub fn count(&self) -> Count {
-        let best = self.counts.get(usize::from(self.best));
-        best.copied().unwrap_or_default()
+        self.count_of(self.best)
+    }
+    /// What is known of `arrangement`.
+    pub fn count_of(&self, arrangement: u8) -> Count {
+        let count = self.counts.get(usize::from(arrangement));
+        count.copied().unwrap_or_default()
     }
     /// What to send next of `missing` packets.
     pub fn next(&self, missing: u16) -> Stretch {
@@ -216,6 +230,8 @@ mod tests {
         assert_eq!(yields.best(), 2, "the channel has gone bad");
         yields.round_over(2, 15, 0);
         assert_eq!(yields.best(), 2, "too few to say anything");
+        yields.round_over(2, 15, 0);
+        assert_eq!(yields.best(), 0, "but not again and again");
     }
 
     #[test]

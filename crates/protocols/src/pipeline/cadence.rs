@@ -42,6 +42,8 @@ pub struct Cadence {
     min_nack_bytes: usize,
     /// Bytes of a NACK before its vector.
     nack_fixed_bytes: usize,
+    /// How many more there may be.
+    nack_more_bytes: usize,
     /// What NACKs tell of what is missing.
     recovery: Recovery,
     /// s.
@@ -122,6 +124,7 @@ impl Cadence {
                 nack_fixed_bytes
             },
             nack_fixed_bytes,
+            nack_more_bytes: form.more_bytes(),
             recovery: session.recovery,
             stride: if session.groups == Groups::One && hops > 1 {
                 2
@@ -225,7 +228,7 @@ impl Cadence {
                 };
             }
         };
-        let room = self.max_nack_bytes - self.nack_fixed_bytes;
+        let room = self.max_nack_bytes - self.nack_fixed_bytes - self.nack_more_bytes;
         let all = usize::from(all.max(1));
         let vector_bytes = all.min(room);
         NackShape {
@@ -247,7 +250,8 @@ impl Cadence {
     }
     fn answer_of(&self, packets: u16, segments: u16) -> Duration {
         let shape = self.nack_shape(packets);
-        let nack_bytes = (self.nack_fixed_bytes + shape.vector_bytes).max(self.min_nack_bytes);
+        let nack_bytes = self.nack_fixed_bytes + self.nack_more_bytes + shape.vector_bytes;
+        let nack_bytes = nack_bytes.max(self.min_nack_bytes);
         let (hops, copies) = (u64::from(self.hops), u64::from(self.copies));
         let frames = u64::from(segments) * copies;
         self.request_hop() * (hops - 1)

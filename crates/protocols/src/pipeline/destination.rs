@@ -73,7 +73,12 @@ impl Destination {
             last_heard: now.max(cx.session.start),
             last_packet: cx.session.start,
             since_progress: 0,
-            advice: Advice::new(&cx.session.channels, cx.session.tuning, cx.session.ranks),
+            advice: Advice::new(
+                &cx.session.channels,
+                cx.session.tuning,
+                cx.session.ranks,
+                cx.session.roster,
+            ),
             setting: 0,
             reach: 0,
         }
@@ -232,6 +237,7 @@ impl Destination {
                 sent: packets_of_round,
                 received,
                 missing,
+                reach: sent.map_or(packets, |sent| sent.reach),
             });
             // A trial is no round, and stretches are one.
             let partial = match sent {
@@ -403,14 +409,14 @@ impl Destination {
         let len = if missing == 0 { 0 } else { shape.vector_bytes };
         // Where the transfer learns, what tells how to go on comes before the vector.
         let form = cx.session.form();
-        let (mut directions, before) = (self.advice.directions(), form.bytes());
+        let mut directions = self.advice.directions();
         let numbers = self.numbers(cx).filter(|_| missing > 0);
         let len = numbers.map_or(len, |count| 2 * count);
         if numbers.is_some() {
             directions.missing = Missing::Numbers;
         }
         let mut vector = [0; MAX_SLIM_PAYLOAD];
-        vector[..before].copy_from_slice(&directions.bytes(form)[..before]);
+        let before = directions.emit(form, &mut vector);
         let from = usize::from(train.segment) * shape.vector_bytes;
         let said = &mut vector[before..before + len];
         if numbers.is_some() {

@@ -57,6 +57,8 @@ pub enum Command {
     Stop,
 }
 
+// There is no heap to put it on, and a mote needs room for the largest anyway.
+#[allow(clippy::large_enum_variant)]
 #[derive(Debug)]
 enum Role {
     Source(Source),

@@ -2,7 +2,7 @@
 
 use crate::blocks::Blocks;
 use crate::object::Part;
-use crate::p3::{Form, Occasion, Ranks, Stretch, Tuning};
+use crate::p3::{Form, Occasion, Ranks, Roster, Stretch, Tuning};
 use crate::{p3, pip};
 use core::fmt;
 use thalweg_engine::Passing;
@@ -70,6 +70,8 @@ pub struct Session {
     pub tuning: Option<Tuning>,
     /// The relays of the last but one stage, where the transfer learns who is to speak.
     pub ranks: Option<Ranks>,
+    /// All relays, where it learns who is to be silent.
+    pub roster: Option<Roster>,
     /// When the SFD of the source's first packet ends, in this node's clock.
     pub start: Instant,
     /// The protocol's decisions.
@@ -104,6 +106,7 @@ impl Session {
                 // Rounds of a code are as long as the code says.
                 ranks.occasion() == Occasion::FirstPackets || route.recovery == Recovery::Rounds
             }),
+            roster: Roster::of(route, node),
             start,
             policy: Policy {
                 threshold: route.threshold.filter(|_| !speaks_alone(route, place)),
@@ -152,6 +155,7 @@ impl Session {
             Stretch::Order(0) => self.trial(),
             Stretch::Order(_) => self.tuning.map(|tuning| tuning.cycles(&self.channels)),
             Stretch::Speakers => self.ranks.map(|ranks| ranks.trial()),
+            Stretch::Silences(group) => self.roster.map(|roster| roster.trial(group)),
             Stretch::Packets(power) => Some(1u16.checked_shl(power.into()).unwrap_or(u16::MAX)),
             Stretch::All => None,
         }

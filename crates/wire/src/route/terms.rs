@@ -98,7 +98,7 @@ pub enum Learning {
         run: TrialRun,
     },
     /// The destination finds out which channels do best at which stages, and where much is to come who
-    /// is to speak to it.
+    /// is to speak to it and which relays of any stage are to be silent.
     Stages {
         /// Cycles of each channel at each stage in a trial with the first packets.
         run: TrialRun,

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::vec::Vec;
 use thalweg_engine::harness::{Air, Fate};
 use thalweg_wire::phy::air_time;
-use thalweg_wire::pipeline::{Header, Kind};
+use thalweg_wire::pipeline::{Group, Header, Kind};
 use thalweg_wire::route::{Learning, TrialRun};
 use thalweg_wire::Reader;
 
@@ -43,6 +43,25 @@ fn lossy_at(to: usize, loss: u64, seed: u64) -> impl FnMut(Air<'_>) -> Fate {
     }
 }
 
+/// What the stage of `relay` sends together with it is lost `loss` of a thousand times.
+fn beating(layout: &Layout, relay: usize, loss: u64, seed: u64) -> impl FnMut(Air<'_>) -> Fate {
+    let stages = layout.stages.clone();
+    let mut last = None;
+    move |air| {
+        let data = header(air.mpdu).is_some_and(|h| h.head.kind == Kind::Data);
+        if data && air.from == relay {
+            last = Some(air.start);
+        }
+        let together = stages[air.from] == stages[relay] && last == Some(air.start);
+        let forward = stages[air.to] > stages[air.from];
+        if data && together && forward && draw(&[seed, air.start.as_nanos()]) < loss {
+            Fate::Corrupted
+        } else {
+            Fate::Heard
+        }
+    }
+}
+
 #[test]
 fn without_losses_short_transfers_have_a_trial_and_long_ones_stretches() {
     for hops in [1, 2, 4, 6, 10] {
@@ -72,6 +91,48 @@ fn where_much_is_lost_other_orders_and_speakers_are_tried() {
         rounds[3..].contains(&256) && rounds[3..].contains(&36),
         "{rounds:?}"
     );
+}
+
+#[test]
+fn who_beats_at_a_middle_stage_is_found_and_kept_silent() {
+    let object = object(8_000 * 118);
+    let layout = p3(4, 6).by_stages(16);
+    let beats = 7;
+    let (outcome, net) = transfer(&layout, &object, beating(&layout, beats, 500, 3));
+    outcome.assert_whole(&net, &object);
+    let rounds = rounds(&outcome);
+    // Nine relays of its group, six times each.
+    assert!(rounds.contains(&(2 * 6 * 9)), "{rounds:?}");
+    // From then on nothing is lost.
+    assert!(
+        rounds.last().is_some_and(|last| *last > 3_000),
+        "{rounds:?}"
+    );
+    let forwarded = net.engine(beats).stats().forwarded;
+    assert!(forwarded < 2_500, "{forwarded} of 4000, {rounds:?}");
+}
+
+#[test]
+fn who_misses_a_nack_hears_that_of_the_other_group() {
+    let object = object(400 * 118);
+    let layout = p3(4, 4).by_stages(16);
+    // The source's own channel is the worst, so all change theirs after the trial.
+    let (outcome, net) = transfer(&layout, &object, {
+        let mut some = lossy_at(layout.last(), 300, 5);
+        move |air| {
+            let nack = header(air.mpdu).filter(|h| h.head.kind == Kind::Nack);
+            match (
+                nack.is_some_and(|h| h.head.group == Group::Odd),
+                air.channel.number(),
+            ) {
+                (true, _) => Fate::Silent,
+                (false, 26) => some(air),
+                _ => Fate::Heard,
+            }
+        }
+    });
+    let complete = outcome.assert_whole(&net, &object);
+    assert_eq!((complete.rounds, net.engine(0).stats().unanswered), (2, 0));
 }
 
 #[test]
@@ -166,6 +227,32 @@ proptest! {
             let ids = [seed, air.from as u64, air.to as u64, air.number as u64];
             let share = if control { lost_control / u64::from(hops) } else { loss };
             if draw(&ids) < share { Fate::Corrupted } else { Fate::Heard }
+        });
+        outcome.assert_whole(&net, &object);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_is_lost_while_senders_are_tried_the_object_arrives(
+        hops in 2..=5u8, paths in 4..=8u8, packets in 3_000..6_000usize, who: usize, beats in 200..=900u64,
+        lost_control in 0..=300u64, seed: u64,
+    ) {
+        let layout = p3(hops, paths).by_stages(16);
+        let relay = 1 + who % (layout.last() - 1);
+        let object = object(packets * 118);
+        let (outcome, net) = transfer(&layout, &object, {
+            let mut beating = beating(&layout, relay, beats, seed);
+            move |air| {
+                let control = header(air.mpdu).is_some_and(|h| h.head.kind != Kind::Data);
+                let ids = [seed, air.from as u64, air.to as u64, air.number as u64];
+                if control && draw(&ids) < lost_control / u64::from(hops) {
+                    return Fate::Corrupted;
+                }
+                beating(air)
+            }
         });
         outcome.assert_whole(&net, &object);
     }
