@@ -1,7 +1,7 @@
 //! A report: an experiment's results beside the paper's, with what they were measured of.
 //! Tests: `tests.rs`.
 
-use super::claims::{Claim, Claims, Judged};
+use super::claims::{Claim, Claims, Judged, DECIDED};
 use super::row::Row;
 use super::spec::Experiment;
 
@@ -54,16 +54,20 @@ impl Report {
     }
 
     /// What is wrong with it: misses ([`Judged::is_miss`]) without a written exception, and claims
-    /// with a band that nothing answers. One line each.
+    /// with a band that nothing answers; over few seeds only where the whole metric is missing, as a
+    /// ratio over nothing is no value. One line each.
     pub fn misses(&self) -> Vec<String> {
         let outside = self
             .results
             .iter()
             .filter(|r| r.is_miss() && r.exception.is_none());
+        let few = self.seeds.len() < DECIDED;
+        let is_known = |name: &String| self.results.iter().any(|r| r.measured.metric == *name);
         let silent = self
             .unanswered
             .iter()
-            .filter(|c| (c.band.is_some() || c.interval_of.is_some()) && c.exception.is_none());
+            .filter(|c| (c.band.is_some() || c.interval_of.is_some()) && c.exception.is_none())
+            .filter(|c| !(few && is_known(&c.metric)));
         outside
             .map(|r| format!("{}: {} is outside its band", r.id, r.measured.label()))
             .chain(silent.map(|c| format!("{}: {} was not measured", c.id, c.metric)))

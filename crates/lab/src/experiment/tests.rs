@@ -100,6 +100,33 @@ fn transfers_end_to_end() {
 }
 
 #[test]
+fn a_claim_that_nothing_answers_is_a_miss_unless_a_few_seeds_measured_the_rest() {
+    let e = experiment(LINE);
+    let claims = "[[claim]]\nid='mine'\nmetric='goodput_mean'\nband=[0.0,inf]\nsource='s'";
+    let claims: Claims =
+        toml::from_str(&format!("{claims}\nat={{protocol='pip',payload=60}}")).unwrap();
+    let row = |seed: u64, protocol: &str| {
+        let columns = [
+            ("seed", Value::from(seed)),
+            ("protocol", Value::from(protocol)),
+            ("payload", Value::from(60u32)),
+            ("goodput_kbps", Value::from(100.0)),
+        ];
+        Row(columns.map(|(c, v)| (c.to_owned(), v)).into())
+    };
+    let misses = |seeds: u64, protocol: &str, lose: bool| {
+        let (seeds, mut e): (Vec<u64>, _) = ((1..=seeds).collect(), e.clone());
+        e.metrics.retain(|m| !lose || m.name != "goodput_mean");
+        let rows = seeds.iter().map(|seed| row(*seed, protocol)).collect();
+        Report::new(&e, &seeds, rows, &claims).misses().len()
+    };
+    assert_eq!(misses(10, "pip", false), 0);
+    assert_eq!(misses(10, "p3", false), 1);
+    assert_eq!(misses(2, "p3", false), 0);
+    assert_eq!(misses(2, "p3", true), 1);
+}
+
+#[test]
 fn routes_may_be_of_given_lengths() {
     let e = experiment(&LINE.replace("payload = [60, 118]", "hops = [2, 1]"));
     let rows = rows(&e, &[1]);
