@@ -103,6 +103,13 @@ impl Group {
             Self::Even => Self::Odd,
         }
     }
+    /// Its place where both are kept beside each other: 0 or 1.
+    pub const fn index(self) -> usize {
+        match self {
+            Self::Odd => 0,
+            Self::Even => 1,
+        }
+    }
 }
 
 /// What a frame is.

@@ -44,13 +44,6 @@ pub struct Ranks {
     own: Option<u8>,
 }
 
-const fn at(group: Group) -> usize {
-    match group {
-        Group::Odd => 0,
-        Group::Even => 1,
-    }
-}
-
 impl Ranks {
     /// Those of `route`, with that of `node`, where the route learns and there is anything to learn.
     pub fn of(route: &Route, node: NodeId) -> Option<Self> {
@@ -66,7 +59,7 @@ impl Ranks {
         let place = route.place_of(node)?;
         let (mut counts, mut own) = ([0u8; 2], None);
         for member in route.members().iter().filter(|m| m.stage == stage) {
-            let count = &mut counts[at(member.group)];
+            let count = &mut counts[member.group.index()];
             if member.node == node && matches!(place, Place::Relay { .. }) {
                 own = Some(*count);
             }
@@ -89,7 +82,7 @@ impl Ranks {
     }
     /// Whose turn it is with packet `number` of the trial, in `group`.
     fn turn(&self, group: Group, number: u16) -> u8 {
-        let count = self.counts[at(group)].clamp(1, MAX_RANKS as u8);
+        let count = self.counts[group.index()].clamp(1, MAX_RANKS as u8);
         (number / 2 % u16::from(count)) as u8
     }
 }
@@ -172,7 +165,7 @@ impl Speaker {
         self.trial = 0;
         // Where it is told again and again, whoever tells it knows how that does.
         let followed = self.ranks.occasion == Occasion::WhenTold || round < FOLLOWED;
-        self.only = directive.only[at(self.group)].filter(|_| followed);
+        self.only = directive.only[self.group.index()].filter(|_| followed);
     }
 }
 
@@ -212,7 +205,7 @@ impl Listener {
             return;
         }
         let rank = usize::from(self.ranks.turn(group, number));
-        if let Some(heard) = self.heard[at(group)].get_mut(rank) {
+        if let Some(heard) = self.heard[group.index()].get_mut(rank) {
             heard.count = heard.count.saturating_add(1);
             // Registers tell whole decibels.
             heard.sum = heard.sum.saturating_add(rssi.0 as i16);

@@ -31,13 +31,6 @@ const JUDGED: u16 = 96;
 /// Stretches after which it is judged in any case.
 const MOST_STRETCHES: u8 = 3;
 
-const fn at(group: Group) -> usize {
-    match group {
-        Group::Odd => 0,
-        Group::Even => 1,
-    }
-}
-
 /// The relays of a route: each has a place in its group, in the order of the wake-up message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Roster {
@@ -57,7 +50,7 @@ impl Roster {
             own: None,
         };
         for member in route.members() {
-            let count = &mut roster.counts[at(member.group)];
+            let count = &mut roster.counts[member.group.index()];
             if member.node == node {
                 roster.own = Some((member.group, *count));
             }
@@ -71,7 +64,7 @@ impl Roster {
     }
     /// How many of `group` have a turn.
     fn turns(&self, group: Group) -> u8 {
-        self.counts[at(group)].clamp(1, MAX_TURNS as u8)
+        self.counts[group.index()].clamp(1, MAX_TURNS as u8)
     }
     /// Whose turn it is to be silent with packet `number` of `group`.
     fn turn(&self, group: Group, number: u16) -> u8 {
@@ -226,7 +219,7 @@ impl Senders {
         } else {
             group.other()
         });
-        self.came_of[at(group)] = self.came_of[at(group)].saturating_add(1);
+        self.came_of[group.index()] = self.came_of[group.index()].saturating_add(1);
         if self.trial.group() == Some(group) {
             let class = self.class(group, number);
             if let Some(came) = self.came.get_mut(class) {
@@ -330,14 +323,14 @@ impl Senders {
         let sent = self.sent(first, group, (0, 1));
         Tally {
             sent,
-            came: self.came_of[at(group)].min(sent),
+            came: self.came_of[group.index()].min(sent),
         }
     }
 
     /// Each of `group` was silent in turn: those without whom least was lost become candidates.
     fn choose(&mut self, first: u16, group: Group) {
         let turns = usize::from(self.roster.turns(group));
-        let all = self.usual[at(group)];
+        let all = self.usual[group.index()];
         self.silent.drop_candidates();
         for most in 0..TURNS {
             for (relay, place) in (0..turns).zip(0u8..) {
