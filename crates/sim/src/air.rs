@@ -234,7 +234,7 @@ impl World {
         radio.excursion = Excursion::OnAir { until: end };
         self.stats.air_frames += 1;
 
-        let (power, latency) = (radio.board.tx_power, radio.board.timing.event_latency);
+        let (power, latency) = (radio.tx_power, radio.board.timing.event_latency);
         let sfd = now + phy.sfd_offset();
         let told_sfd = radio.read(sfd);
         let mut locked = std::mem::take(&mut self.locked);

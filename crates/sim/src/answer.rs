@@ -18,13 +18,14 @@ use thalweg_wire::{FrameBuf, Reader};
 impl World {
     /// How radio `r` would acknowledge `mpdu`.
     fn wanted_ack(&self, r: usize, mpdu: &[u8]) -> Option<Ack> {
-        let (me, congestion) = match self.radios[r].answering {
+        let congestion = match self.radios[r].answering {
             Answering::Withheld => return None,
-            Answering::As(me) => (me, Congestion::Clear),
-            Answering::Congested(me) => (me, Congestion::Congested),
+            Answering::Clear => Congestion::Clear,
+            Answering::Congested => Congestion::Congested,
         };
         let header = Header::parse(&mut Reader::new(mpdu)).ok()?;
-        (header.to == Some(me)).then_some(Ack {
+        let me = self.radios[r].address;
+        (me.is_some() && header.to == me).then_some(Ack {
             sequence: header.sequence,
             congestion,
         })

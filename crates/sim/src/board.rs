@@ -31,6 +31,8 @@ pub struct Board {
     /// ([`thalweg_engine::When::AfterRx`]) around its nominal instant: capture and compare are
     /// rounded to the timer's count, and the chip's own latency varies. Symbol sigma_tau.
     pub sync_jitter: Duration,
+    /// One count of the timer that does that.
+    pub sync_step: Duration,
     /// Standard deviation of the start of a transmission strobed by software
     /// ([`thalweg_engine::When::Now`], which it only delays, and [`thalweg_engine::When::At`]).
     pub software_jitter: Duration,
@@ -211,6 +213,7 @@ pub mod boards {
             },
             clock: ClockModel::PERFECT,
             sync_jitter: Duration::ZERO,
+            sync_step: Duration::ZERO,
             software_jitter: Duration::ZERO,
             handler: Duration::ZERO,
             ..telosb()

@@ -16,12 +16,12 @@ use crate::world::{Next, World};
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use thalweg_engine::{drain, Engine, RadioId};
+use thalweg_engine::{Caps, Driver, Engine, Livelock, Misfit, Port, RadioId, Request, Undrained};
 use thalweg_medium::{Environment, Medium};
 use thalweg_units::{Instant, SimTime};
 
 /// A network could not be made.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum NetworkError {
     /// Neither one board for all nodes nor one for each.
     #[error("{boards} boards for {nodes} nodes: give one for all, or one for each")]
@@ -51,22 +51,26 @@ pub enum NetworkError {
         /// The environment's.
         ear: &'static str,
     },
+    /// An engine wants what its node's radios do not do.
+    #[error("node {node}: {what}")]
+    Misfit {
+        /// Which node.
+        node: usize,
+        /// Which radio, and what it lacks.
+        what: Misfit,
+    },
 }
 
 /// A simulation could not go on.
 #[derive(Debug, thiserror::Error)]
 pub enum SimError {
-    /// An engine asks for operations, or gives events, without end.
-    #[error("node {node}: the engine asks for operations without end")]
+    /// An engine keeps its node busy for ever.
+    #[error("node {node}: {how}")]
     Livelock {
         /// Which.
         node: usize,
-    },
-    /// An engine's time-out stayed due after it was handled.
-    #[error("node {node}: a time-out stayed due after it was handled")]
-    StuckTimeout {
-        /// Which.
-        node: usize,
+        /// What it does without end.
+        how: Livelock,
     },
     /// Engines keep each other busy without time going on.
     #[error("at {at}: events without end at one instant")]
@@ -92,7 +96,7 @@ pub enum Stop {
 
 /// The network.
 pub struct Network<E: Engine> {
-    engines: Vec<E>,
+    drivers: Vec<Driver<E>>,
     world: World,
     /// Events that the observer has not seen.
     told: VecDeque<(SimTime, usize, E::Event)>,
@@ -145,14 +149,27 @@ impl<E: Engine> Network<E> {
         }
         let mut world = World::new(Medium::new(env, seed), radios, nodes);
         world.plan_background(seed);
+        let mut drivers = Vec::with_capacity(nodes);
+        for (node, engine) in engines.into_iter().enumerate() {
+            let caps: Vec<Caps> = (world.radios_of(node))
+                .map(|r| world.radio(r).caps)
+                .collect();
+            for (which, r) in world.radios_of(node).enumerate() {
+                if let Some(wants) = engine.wants(RadioId(which as u8)) {
+                    world.radios[r].take_on(&wants);
+                }
+            }
+            let driver = Driver::new(engine, &caps);
+            drivers.push(driver.map_err(|what| NetworkError::Misfit { node, what })?);
+        }
         let mut network = Self {
-            engines,
+            drivers,
             world,
             told: VecDeque::new(),
             failed: None,
         };
         for n in 0..nodes {
-            network.settle(n);
+            network.call(n, |driver, _, _| Some(driver.start()));
         }
         Ok(network)
     }
@@ -175,20 +192,20 @@ impl<E: Engine> Network<E> {
     }
     /// How many nodes there are.
     pub fn len(&self) -> usize {
-        self.engines.len()
+        self.drivers.len()
     }
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.engines.is_empty()
+        self.drivers.is_empty()
     }
     /// The engine of node `n`.
     pub fn engine(&self, n: usize) -> &E {
-        &self.engines[n]
+        self.drivers[n].engine()
     }
     /// The engine of node `n`, to look into or replace. What is changed so comes to effect after
     /// the next event of the node; a [`Network::command`] is the regular way.
     pub fn engine_mut(&mut self, n: usize) -> &mut E {
-        &mut self.engines[n]
+        self.drivers[n].engine_mut()
     }
     /// The board of node `n`.
     pub fn board(&self, n: usize) -> &Board {
@@ -230,10 +247,7 @@ impl<E: Engine> Network<E> {
         if self.world.radio(n).dead {
             return;
         }
-        let now = self.world.local(n);
-        self.engines[n].handle_command(now, command);
-        self.world.handled(n);
-        self.settle(n);
+        self.call(n, |driver, _, now| Some(driver.command(now, command)));
     }
     /// From now on, `fault` holds for node `n`.
     pub fn fault(&mut self, n: usize, fault: Fault) {
@@ -310,28 +324,17 @@ impl<E: Engine> Network<E> {
             match next.map_err(|stuck| SimError::StandingStill { at: stuck.at })? {
                 Next::Tell { radio, telling } => {
                     let node = self.world.node_of(radio);
-                    let which = RadioId((radio / self.engines.len()) as u8);
-                    let at = self.world.local(node);
-                    let engine = &mut self.engines[node];
-                    self.world
-                        .told(telling, |event| engine.handle_radio(at, which, event));
-                    self.world.handled(node);
-                    self.settle(node);
+                    let which = RadioId((radio / self.drivers.len()) as u8);
+                    self.call(node, |driver, world, at| {
+                        world.told(telling, |event| driver.radio(at, which, event))
+                    });
                 }
                 Next::Computed { node } => {
                     let at = self.world.local(node);
-                    self.engines[node].handle_work(at);
-                    self.world.handled(node);
-                    self.settle(node);
+                    self.drivers[node].engine_mut().handle_work(at);
+                    self.call(node, |driver, _, _| Some(driver.start()));
                 }
-                Next::Timeout { node } => {
-                    let at = self.world.local(node);
-                    self.engines[node].handle_timeout(at);
-                    self.world.handled(node);
-                    if self.settle(node).is_some_and(|next| next <= at) {
-                        return Err(SimError::StuckTimeout { node });
-                    }
-                }
+                Next::Timeout { node } => self.call(node, |driver, _, at| Some(driver.timer(at))),
                 Next::Beyond => {
                     self.world.now = self.world.now.max(deadline);
                     return Ok(Stop::Deadline);
@@ -350,32 +353,49 @@ impl<E: Engine> Network<E> {
         self.world.is_clean()
     }
 
-    /// Drains the engine of node `n`; its next time-out.
-    fn settle(&mut self, n: usize) -> Option<Instant> {
+    /// Lets something happen to the engine of node `n`, and drains it.
+    fn call(
+        &mut self,
+        n: usize,
+        what: impl for<'a> FnOnce(&'a mut Driver<E>, &mut World, Instant) -> Option<Undrained<'a, E>>,
+    ) {
         let Self {
-            engines,
+            drivers,
             world,
             told,
             failed,
         } = self;
-        let now = world.now;
-        let drained = drain(
-            &mut engines[n],
-            |request| world.submit(n, request),
-            |event| told.push_back((now, n, event)),
-        );
-        match drained {
+        let at = world.local(n);
+        let Some(undrained) = what(&mut drivers[n], world, at) else {
+            return;
+        };
+        world.handled(n);
+        match undrained.drain(&mut Door { world, told, n }) {
             Ok(timeout) => {
                 world.set_timeout(n, timeout);
-                if let Some(work) = engines[n].poll_work() {
+                if let Some(work) = drivers[n].engine_mut().poll_work() {
                     world.compute(n, work);
                 }
-                timeout
             }
-            Err(_livelock) => {
-                *failed = Some(SimError::Livelock { node: n });
-                None
-            }
+            Err(how) => *failed = Some(SimError::Livelock { node: n, how }),
         }
+    }
+}
+
+/// Where operations and events of node `n` go.
+struct Door<'a, V> {
+    world: &'a mut World,
+    told: &'a mut VecDeque<(SimTime, usize, V)>,
+    n: usize,
+}
+
+impl<V> Port<V> for Door<'_, V> {
+    #[inline]
+    fn submit(&mut self, request: Request<'_>) {
+        self.world.submit(self.n, request);
+    }
+    #[inline]
+    fn tell(&mut self, event: V) {
+        self.told.push_back((self.world.now, self.n, event));
     }
 }

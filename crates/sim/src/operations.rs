@@ -10,7 +10,7 @@ use crate::radio::{Excursion, Filling, Mode, Pending, Trigger};
 use crate::software::Deferred;
 use crate::timeline::Activity;
 use crate::world::{What, World};
-use thalweg_engine::{Cca, OpId, RadioId, RadioOp, Refusal, Request, TxSlot, When};
+use thalweg_engine::{Cca, OpId, RadioId, RadioOp, Refusal, Request, When};
 use thalweg_units::{Channel, SimTime};
 use thalweg_wire::FrameBuf;
 
@@ -44,22 +44,13 @@ impl World {
             radio: RadioId(0),
             ..request
         };
-        if let Some(channel) = channel_of(&request.op) {
-            if !self.radios[n].board.chip.has_channel(channel) {
-                return self.refuse(n, id, Refusal::NoSuch);
-            }
+        if !self.radios[n].caps.allows(&request.op) {
+            return self.refuse(n, id, Refusal::NoSuch);
         }
         if self.radios[n].board.timing.software.is_serial() {
             return self.defer(n, request);
         }
         match request.op {
-            RadioOp::Load { slot, .. }
-            | RadioOp::Transmit { slot, .. }
-            | RadioOp::Conditional { slot, .. }
-                if slot != TxSlot(0) =>
-            {
-                self.refuse(n, id, Refusal::NoSuch);
-            }
             RadioOp::Load { mpdu, .. } => {
                 let Some(frame) = frame(mpdu) else {
                     return self.refuse(n, id, Refusal::BadLength);
@@ -298,17 +289,6 @@ impl World {
         } else {
             Dropped::Nothing
         }
-    }
-}
-
-/// The channel that an operation names.
-fn channel_of(op: &RadioOp<'_>) -> Option<Channel> {
-    match op {
-        RadioOp::Transmit { channel, .. }
-        | RadioOp::Stream { channel, .. }
-        | RadioOp::Conditional { channel, .. }
-        | RadioOp::Listen { channel, .. } => Some(*channel),
-        _ => None,
     }
 }
 

@@ -9,9 +9,9 @@ use crate::conditional::Waiting;
 use crate::energy::Meter;
 use crate::software::Loading;
 use std::collections::VecDeque;
-use thalweg_engine::{Answering, Cca, OpId};
+use thalweg_engine::{Abilities, Ability, Answering, Caps, Cca, OpId, Wants};
 use thalweg_medium::random;
-use thalweg_units::{Channel, Duration, Instant, SimTime};
+use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId, SimTime};
 use thalweg_wire::FrameBuf;
 
 /// What the radio does when it is not away on a transmission.
@@ -95,6 +95,10 @@ pub(crate) struct Radio {
     /// When the good frame received last ended.
     pub(crate) last_rx_end: Option<SimTime>,
     pub(crate) answering: Answering,
+    pub(crate) caps: Caps,
+    pub(crate) tx_power: Dbm,
+    /// Its node's address, where the engine has one.
+    pub(crate) address: Option<NodeId>,
     /// The conditional transmission that waits, and how many there were.
     pub(crate) waiting: Option<Waiting>,
     pub(crate) numbers: u32,
@@ -118,7 +122,6 @@ impl Radio {
         let (one, two) = ([node], [node, which]);
         let ids: &[u64] = if which == 0 { &one } else { &two };
         Self {
-            board,
             clock,
             mode: Mode::Sleep,
             excursion: Excursion::No,
@@ -136,6 +139,9 @@ impl Radio {
             readout: u8::MAX,
             last_rx_end: None,
             answering: Answering::Withheld,
+            caps: caps_of(&board),
+            tx_power: board.tx_power,
+            address: None,
             waiting: None,
             numbers: 0,
             received: VecDeque::new(),
@@ -146,7 +152,13 @@ impl Radio {
             meter: Meter::new(),
             sync: random::stream(seed, "sim.sync_jitter", ids),
             software: random::stream(seed, "sim.software_jitter", ids),
+            board,
         }
+    }
+    /// Sets it to what its engine wants.
+    pub(crate) fn take_on(&mut self, wants: &Wants) {
+        self.tx_power = wants.power.unwrap_or(self.tx_power);
+        self.address = wants.address;
     }
     /// What the node's clock reads at `at`.
     pub(crate) fn read(&self, at: SimTime) -> Instant {
@@ -211,6 +223,25 @@ impl Radio {
     }
     pub(crate) fn is_deaf(&self, now: SimTime) -> bool {
         self.dead || self.deaf_until.is_some_and(|until| now < until)
+    }
+}
+
+/// What a radio of `board` does.
+fn caps_of(board: &Board) -> Caps {
+    let without = Abilities::of(&[
+        Ability::Acknowledge,
+        Ability::Sense,
+        Ability::Hear,
+        Ability::Preamble,
+    ]);
+    Caps {
+        abilities: Abilities::ALL.without(without),
+        channels: Channel::all()
+            .filter(|c| board.chip.has_channel(*c))
+            .collect(),
+        slots: 1,
+        power: [Dbm(-30.0), board.chip.max_tx_power],
+        after_rx_step: board.sync_step,
     }
 }
 

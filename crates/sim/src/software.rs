@@ -19,7 +19,7 @@ use crate::timeline::Activity;
 use crate::world::{Telling, What, World};
 use std::collections::VecDeque;
 use thalweg_engine::Work as EngineWork;
-use thalweg_engine::{Answering, Cca, Condition, OpId, RadioOp, Refusal, Request, TxSlot, When};
+use thalweg_engine::{Answering, Cca, Condition, OpId, RadioOp, Refusal, Request, When};
 use thalweg_units::{Channel, Duration, SimTime};
 use thalweg_wire::{addressed, FrameBuf};
 
@@ -175,13 +175,6 @@ impl World {
             _ => Duration::ZERO,
         };
         let (job, cost, activity) = match request.op {
-            RadioOp::Load { slot, .. }
-            | RadioOp::Transmit { slot, .. }
-            | RadioOp::Conditional { slot, .. }
-                if slot != TxSlot(0) =>
-            {
-                return self.refuse(n, id, Refusal::NoSuch)
-            }
             RadioOp::Load { mpdu, .. } => match crate::operations::frame(mpdu) {
                 None => return self.refuse(n, id, Refusal::BadLength),
                 Some(frame) => (

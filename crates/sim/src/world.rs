@@ -357,28 +357,27 @@ impl World {
             None => true,
         };
         if stale {
-            self.told(telling, |_| ());
+            let _ = self.told(telling, |_| ());
         }
         stale
     }
     /// Gives the event named `telling` to `handle`, and forgets it.
-    pub(crate) fn told(&mut self, telling: u32, handle: impl FnOnce(RadioEvent<'_>)) {
-        let Some(telling) = self.tellings.remove(telling) else {
-            return;
-        };
-        let air = match telling {
-            Telling::Done(op) => return handle(RadioEvent::Done { op }),
-            Telling::Sent(op, sfd) => return handle(RadioEvent::Sent { op, sfd }),
-            Telling::Refused(op, why) => return handle(RadioEvent::Refused { op, why }),
-            Telling::Corrupt { sfd } => return handle(RadioEvent::Corrupt { sfd }),
+    pub(crate) fn told<R>(
+        &mut self,
+        telling: u32,
+        handle: impl FnOnce(RadioEvent<'_>) -> R,
+    ) -> Option<R> {
+        let (air, handled) = match self.tellings.remove(telling)? {
+            Telling::Done(op) => return Some(handle(RadioEvent::Done { op })),
+            Telling::Sent(op, sfd) => return Some(handle(RadioEvent::Sent { op, sfd })),
+            Telling::Refused(op, why) => return Some(handle(RadioEvent::Refused { op, why })),
+            Telling::Corrupt { sfd } => return Some(handle(RadioEvent::Corrupt { sfd })),
             Telling::Head {
                 air, bytes, sfd, ..
             } => {
-                if let Some(frame) = self.airs.get(air) {
-                    let bytes = &frame.mpdu[..usize::from(bytes)];
-                    handle(RadioEvent::Head { bytes, sfd });
-                }
-                air
+                let frame = self.airs.get(air)?;
+                let bytes = &frame.mpdu[..usize::from(bytes)];
+                (air, handle(RadioEvent::Head { bytes, sfd }))
             }
             Telling::Frame {
                 air,
@@ -388,19 +387,19 @@ impl World {
                 rssi,
                 lqi,
             } => {
-                if let Some(frame) = self.airs.get(air) {
-                    handle(RadioEvent::Frame {
-                        mpdu: &frame.mpdu[..usize::from(bytes)],
-                        sfd,
-                        end,
-                        rssi,
-                        lqi,
-                    });
-                }
-                air
+                let frame = self.airs.get(air)?;
+                let told = handle(RadioEvent::Frame {
+                    mpdu: &frame.mpdu[..usize::from(bytes)],
+                    sfd,
+                    end,
+                    rssi,
+                    lqi,
+                });
+                (air, told)
             }
         };
         self.release(air);
+        Some(handled)
     }
     pub(crate) fn release(&mut self, air: u32) {
         let Some(frame) = self.airs.get_mut(air) else {

@@ -24,7 +24,7 @@ impl<E: Engine> Net<E> {
 
     /// Takes the job of node `n`, if it has one.
     pub(super) fn begin_work(&mut self, n: usize) {
-        let Some(work) = self.nodes[n].engine.poll_work() else {
+        let Some(work) = self.nodes[n].engine_mut().poll_work() else {
             return;
         };
         let bytes = [work.multiplied, work.read, work.written];
@@ -34,12 +34,15 @@ impl<E: Engine> Net<E> {
             Price::PerByte(byte) => byte * bytes,
             Price::Never => return,
         };
-        self.at(self.now + cost, What::Worked { node: n });
+        let at = self.ground.now + cost;
+        self.ground.at(at, What::Worked { node: n });
     }
 
     /// The job of node `n` is done.
     pub(super) fn worked(&mut self, n: usize) {
-        self.nodes[n].engine.handle_work(self.now);
-        self.settle(n);
+        self.call(n, |driver, now| {
+            driver.engine_mut().handle_work(now);
+            driver.start()
+        });
     }
 }

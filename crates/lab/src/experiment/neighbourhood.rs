@@ -9,7 +9,9 @@ use super::spec::expect;
 use super::{rows_in_order, ExperimentError, Ticker};
 use crate::convergecast::stack;
 use serde::Deserialize;
-use thalweg_engine::{Cca, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, When};
+use thalweg_engine::{
+    Ability, Cca, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, Wants, When,
+};
 use thalweg_medium::ether::Reach;
 use thalweg_medium::random::derive;
 use thalweg_sim::contention::{Contention, Observer};
@@ -46,6 +48,9 @@ impl Engine for Beeper {
     /// Whose probe was heard.
     type Event = NodeId;
 
+    fn wants(&self, radio: RadioId) -> Option<Wants> {
+        (radio == RadioId(0)).then(|| Wants::of(&[Ability::Stream]))
+    }
     fn handle_command(&mut self, _now: Instant, (): ()) {
         self.send = true;
     }

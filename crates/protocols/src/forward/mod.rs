@@ -14,7 +14,7 @@ pub use config::{Command, Config, Drop, Event, Exits, Forwarding, Role};
 
 use crate::object::ObjectStore;
 use orders::{Orders, Ring, TxAnswer};
-use thalweg_engine::{Engine, RadioEvent, RadioId, Request};
+use thalweg_engine::{Ability, Engine, RadioEvent, RadioId, Request, Wants};
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::forward::{origin, Repr, MAX_PAYLOAD, ORIGIN_AT};
 use thalweg_wire::FrameBuf;
@@ -282,6 +282,11 @@ impl<S: ObjectStore> Forwarder<S> {
 impl<S: ObjectStore> Engine for Forwarder<S> {
     type Command = Command;
     type Event = Event;
+
+    fn wants(&self, radio: RadioId) -> Option<Wants> {
+        use Ability::{Cca, Conditional, Load, Readout};
+        (radio == RadioId(0)).then_some(Wants::of(&[Cca, Conditional, Load, Readout]))
+    }
 
     fn handle_command(&mut self, now: Instant, command: Command) {
         match command {

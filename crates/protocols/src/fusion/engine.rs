@@ -1,15 +1,32 @@
 //! The contract of [`Node`]: what it is told, in which order it looks at what is due, and what it asks
 //! of its radio.
 
-use super::{ChannelState, Command, Event, Node, Power, HEAR, LISTEN, MAX_EVENTS, SAMPLE};
+use super::{
+    strategy::Detection, ChannelState, Command, Event, Node, Power, HEAR, LISTEN, MAX_EVENTS,
+    SAMPLE,
+};
 use crate::tree::Routing;
-use thalweg_engine::{Activity, Engine, Hear, RadioEvent, RadioId, RadioOp, Request};
-use thalweg_units::Instant;
+use thalweg_engine::{
+    Ability, Activity, Engine, Hear, RadioEvent, RadioId, RadioOp, Request, Wants,
+};
+use thalweg_units::{ChannelSet, Instant};
 use thalweg_wire::tree::{flags, FLAGS_AT};
 
 impl Engine for Node {
     type Command = Command;
     type Event = Event;
+
+    fn wants(&self, radio: RadioId) -> Option<Wants> {
+        let own = match self.config.strategy.detection {
+            Detection::Sampling(_) => Wants::of(&[Ability::Hear, Ability::Sense]),
+            Detection::Off | Detection::Occupancy { .. } => Wants::of(&[Ability::Hear]),
+        };
+        (radio == RadioId(0)).then(|| Wants {
+            address: Some(self.config.id),
+            channels: ChannelSet::EMPTY.with(self.config.channel),
+            ..own.and(self.config.mac.wants())
+        })
+    }
 
     fn handle_command(&mut self, now: Instant, command: Command) {
         match command {

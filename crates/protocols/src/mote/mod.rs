@@ -20,7 +20,9 @@ use crate::glossy::{self, flood_spacing, flood_time, slot_time, Queue};
 use crate::object::ObjectStore;
 use crate::pipeline::{self, Pipeline, Session};
 use rest::Grid;
-use thalweg_engine::{BoardTiming, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, Work};
+use thalweg_engine::{
+    BoardTiming, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, Wants, Work,
+};
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::flood::HEADER_BYTES;
 use thalweg_wire::phy::{self, SFD_OFFSET};
@@ -481,6 +483,11 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
 {
     type Command = Command<NODES>;
     type Event = Event;
+
+    fn wants(&self, radio: RadioId) -> Option<Wants> {
+        let floods = self.floods.wants(radio)?;
+        Some(floods.and(self.pipeline.wants(radio)?))
+    }
 
     fn handle_command(&mut self, now: Instant, command: Command<NODES>) {
         match command {

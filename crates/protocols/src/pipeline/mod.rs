@@ -40,7 +40,7 @@ use making::{Ended, Maker, Preparing};
 use packets::PacketSet;
 use relay::Relay;
 use source::Source;
-use thalweg_engine::{BoardTiming, Engine, RadioEvent, RadioId, Request, Work};
+use thalweg_engine::{Ability, BoardTiming, Engine, RadioEvent, RadioId, Request, Wants, Work};
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::phy::SFD_OFFSET;
 use thalweg_wire::pipeline::Tag;
@@ -278,6 +278,15 @@ impl<S: ObjectStore> Pipeline<S> {
 impl<S: ObjectStore> Engine for Pipeline<S> {
     type Command = Command;
     type Event = Event;
+
+    fn wants(&self, radio: RadioId) -> Option<Wants> {
+        use Ability::{AfterRx, At, Conditional, Heads, Load, Stream, Synchrony};
+        let abilities = [AfterRx, At, Conditional, Heads, Load, Stream, Synchrony];
+        (radio == RadioId(0)).then(|| Wants {
+            after_rx_step: Duration::from_nanos(500),
+            ..Wants::of(&abilities)
+        })
+    }
 
     fn handle_command(&mut self, now: Instant, command: Command) {
         match command {

@@ -204,6 +204,7 @@ struct ClockFile {
     max_offset_us: Us,
     drift_sigma_ppm: f64,
     tick_us: Us,
+    compare_us: Option<Us>,
 }
 
 #[derive(Deserialize, Default)]
@@ -360,6 +361,7 @@ impl Board {
                 tick: file.clock.tick_us.0,
             },
             sync_jitter: file.jitter.sync_us.0,
+            sync_step: file.clock.compare_us.unwrap_or(file.clock.tick_us).0,
             software_jitter: file.jitter.software_us.0,
             tx_power: Dbm(file.tx_power_dbm),
             handler: e.handler_us.0,

@@ -366,7 +366,10 @@ impl<E: Engine> Contention<E> {
         let mut left = 1_024 + 64 * self.engines.len();
         while let Some((node, telling)) = self.inner.tellings.pop_front() {
             let n = node as usize;
-            left = left.checked_sub(1).ok_or(SimError::Livelock { node: n })?;
+            left = left.checked_sub(1).ok_or(SimError::Livelock {
+                node: n,
+                how: thalweg_engine::Livelock::Drain,
+            })?;
             let event = match telling {
                 Telling::Done(op) => RadioEvent::Done { op },
                 Telling::Refused(op, why) => RadioEvent::Refused { op, why },
@@ -400,12 +403,13 @@ impl<E: Engine> Contention<E> {
     ) -> Result<(), SimError> {
         let Self { engines, inner, .. } = self;
         let now = inner.now;
-        let timeout = drain(
-            &mut engines[n],
-            |request| inner.submit(n, request),
-            |event| observer.told(now, n, event),
-        )
-        .map_err(|_| SimError::Livelock { node: n })?;
+        let submit = |request: thalweg_engine::Request<'_>| inner.submit(n, request);
+        let tell = |event| observer.told(now, n, event);
+        let timeout =
+            drain(&mut engines[n], &mut (submit, tell)).map_err(|_| SimError::Livelock {
+                node: n,
+                how: thalweg_engine::Livelock::Drain,
+            })?;
         inner.set_timeout(n, timeout);
         Ok(())
     }
@@ -431,7 +435,10 @@ impl<E: Engine> Contention<E> {
         self.engines[n].handle_timeout(now);
         self.settle(n, observer)?;
         if self.inner.nodes[n].wanted.is_some_and(|next| next <= at) {
-            return Err(SimError::StuckTimeout { node: n });
+            return Err(SimError::Livelock {
+                node: n,
+                how: thalweg_engine::Livelock::TimeOut,
+            });
         }
         Ok(())
     }

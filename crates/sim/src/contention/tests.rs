@@ -2,7 +2,7 @@
 
 use super::*;
 use std::collections::VecDeque as Deque;
-use thalweg_engine::{Cca, RadioOp, Refusal, Request, When};
+use thalweg_engine::{Cca, RadioOp, Refusal, Request, Wants, When};
 use thalweg_medium::chip::CC2420;
 use thalweg_medium::Environment;
 use thalweg_units::Dbm;
@@ -29,6 +29,9 @@ enum Order {
 impl Engine for Puppet {
     type Command = Order;
     type Event = ();
+    fn wants(&self, radio: RadioId) -> Option<Wants> {
+        (radio == RadioId(0)).then(|| Wants::of(&[]))
+    }
     fn handle_command(&mut self, _now: Instant, order: Order) {
         self.orders.push_back(order);
     }

@@ -13,8 +13,8 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use thalweg_engine::{
-    BoardTiming, Cca, Condition, Engine, OpId, RadioEvent, RadioId, RadioOp, Refusal, Request,
-    TxSlot, When, Work,
+    Ability, BoardTiming, Cca, Condition, Engine, OpId, RadioEvent, RadioId, RadioOp, Refusal,
+    Request, TxSlot, Wants, When, Work,
 };
 use thalweg_medium::{chip::CC2420, Environment};
 use thalweg_units::{Channel, Dbm, Duration, Instant, SimTime};
@@ -87,6 +87,11 @@ pub(super) fn ch(number: u8) -> Channel {
 impl Engine for Puppet {
     type Command = Order;
     type Event = usize;
+    fn wants(&self, radio: RadioId) -> Option<Wants> {
+        use Ability::{AfterRx, At, Cca, Conditional, Heads, Load, Readout, Stream};
+        let abilities = [AfterRx, At, Cca, Conditional, Heads, Load, Readout, Stream];
+        (radio == RadioId(0)).then(|| Wants::of(&abilities))
+    }
     fn handle_command(&mut self, _now: Instant, order: Order) {
         self.orders.push_back(order);
     }

@@ -8,7 +8,7 @@ use crate::pipeline::{self, Complete};
 use std::boxed::Box;
 use std::vec::Vec;
 use thalweg_engine::harness::{Air, Fate, Net};
-use thalweg_engine::{BoardTiming, Engine, OpId, RadioEvent, RadioId, RadioOp, Request};
+use thalweg_engine::{BoardTiming, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, Wants};
 use thalweg_units::{Channel, ChannelSet, Duration, Instant, NodeId};
 use thalweg_wire::pipeline::Group;
 use thalweg_wire::route::{Channels, Member, Route, Scheme};
@@ -97,6 +97,9 @@ impl Engine for Watched {
     type Command = Order;
     type Event = Event;
 
+    fn wants(&self, radio: RadioId) -> Option<Wants> {
+        self.mote.wants(radio)
+    }
     fn handle_command(&mut self, now: Instant, command: Order) {
         self.mote.handle_command(now, command);
     }
