@@ -247,6 +247,7 @@ impl<E: Engine> Network<E> {
         if self.world.radio(n).dead {
             return;
         }
+        self.world.handled(n);
         self.call(n, |driver, _, now| Some(driver.command(now, command)));
     }
     /// From now on, `fault` holds for node `n`.
@@ -325,6 +326,7 @@ impl<E: Engine> Network<E> {
                 Next::Tell { radio, telling } => {
                     let node = self.world.node_of(radio);
                     let which = RadioId((radio / self.drivers.len()) as u8);
+                    self.world.handled(node);
                     self.call(node, |driver, world, at| {
                         world.told(telling, |event| driver.radio(at, which, event))
                     });
@@ -332,9 +334,13 @@ impl<E: Engine> Network<E> {
                 Next::Computed { node } => {
                     let at = self.world.local(node);
                     self.drivers[node].engine_mut().handle_work(at);
+                    self.world.handled(node);
                     self.call(node, |driver, _, _| Some(driver.start()));
                 }
-                Next::Timeout { node } => self.call(node, |driver, _, at| Some(driver.timer(at))),
+                Next::Timeout { node } => {
+                    self.world.handled(node);
+                    self.call(node, |driver, _, at| Some(driver.timer(at)));
+                }
                 Next::Beyond => {
                     self.world.now = self.world.now.max(deadline);
                     return Ok(Stop::Deadline);
@@ -369,7 +375,6 @@ impl<E: Engine> Network<E> {
         let Some(undrained) = what(&mut drivers[n], world, at) else {
             return;
         };
-        world.handled(n);
         match undrained.drain(&mut Door { world, told, n }) {
             Ok(timeout) => {
                 world.set_timeout(n, timeout);
