@@ -1,12 +1,12 @@
 //! Where a node's time and charge go: the time in each state of radio and microcontroller.
 //!
-//! Invariant: the times of each of the two sum to the time elapsed, to the nanosecond; the flash
-//! chip's are those of jobs. The microcontroller is active while handlers run
-//! ([`crate::Board::handler`] each), jobs, a `Load`, and from strobe to last symbol of a `Stream`,
-//! whose code feeds the buffer and waits in the interrupt handler (P3, section IV-G); else in
-//! low-power mode. Reading a frame out is part of the handler. Tests: at the end of this file.
+//! Invariant: the times of each of the two sum to the time elapsed, to the nanosecond. The
+//! microcontroller is active while handlers run ([`crate::Board::handler`] each), during a `Load`, and
+//! from strobe to last symbol of a `Stream` whose code waits in the interrupt handler (P3, section
+//! IV-G), or as long as its radio is on ([`McuRuns::WithRadio`]); else in low-power mode. Reading a
+//! frame out is part of the handler. Tests: at the end of this file.
 
-use crate::board::Currents;
+use crate::board::{Board, Currents, McuRuns};
 use thalweg_units::{Duration, SimTime};
 
 /// What a radio does.
@@ -41,10 +41,6 @@ pub struct Energy {
     pub mcu_active: Duration,
     /// Microcontroller in its low-power mode.
     pub mcu_low_power: Duration,
-    /// Flash chip being read for jobs of the engine; what a transfer reads of its object is not counted.
-    pub flash_read: Duration,
-    /// Flash chip being written or erased.
-    pub flash_write: Duration,
     /// What the board draws.
     pub currents: Currents,
 }
@@ -80,15 +76,9 @@ impl Energy {
     pub fn mcu_joules(&self) -> f64 {
         self.mcu_charge_mc() * self.currents.supply_v * 1e-3
     }
-    /// Energy of the flash chip, in joules.
-    pub fn flash_joules(&self) -> f64 {
-        let charge_mc = self.flash_read.as_secs_f64() * self.currents.flash_read_ma
-            + self.flash_write.as_secs_f64() * self.currents.flash_write_ma;
-        charge_mc * self.currents.supply_v * 1e-3
-    }
     /// Energy of all, in joules.
     pub fn joules(&self) -> f64 {
-        self.radio_joules() + self.mcu_joules() + self.flash_joules()
+        self.radio_joules() + self.mcu_joules()
     }
     /// What was used since `earlier`, a reading of the same node's meter; zero where it is later.
     #[must_use]
@@ -102,8 +92,6 @@ impl Energy {
             radio_transmit: less(self.radio_transmit, earlier.radio_transmit),
             mcu_active: less(self.mcu_active, earlier.mcu_active),
             mcu_low_power: less(self.mcu_low_power, earlier.mcu_low_power),
-            flash_read: less(self.flash_read, earlier.flash_read),
-            flash_write: less(self.flash_write, earlier.flash_write),
             currents: self.currents,
         }
     }
@@ -119,8 +107,6 @@ pub(crate) struct Meter {
     times: [Duration; 5],
     mcu_active: Duration,
     mcu_until: SimTime,
-    flash_read: Duration,
-    flash_write: Duration,
 }
 
 impl Meter {
@@ -132,8 +118,6 @@ impl Meter {
             times: [Duration::ZERO; 5],
             mcu_active: Duration::ZERO,
             mcu_until: SimTime::ZERO,
-            flash_read: Duration::ZERO,
-            flash_write: Duration::ZERO,
         }
     }
     /// From `at` on the radio does this, and later by itself what `then` says, soonest first.
@@ -157,10 +141,17 @@ impl Meter {
         self.mcu_active += until.since(from.max(self.mcu_until));
         self.mcu_until = self.mcu_until.max(until);
     }
-    /// The flash chip was read and written for so long.
-    pub(crate) fn flash(&mut self, read: Duration, write: Duration) {
-        self.flash_read += read;
-        self.flash_write += write;
+    /// The sleeping receiver is on at `at`, since its driver switched it on ahead: it had started up for
+    /// `wake` and calibrated for `calibrate`, as far as it slept so long.
+    pub(crate) fn started_ahead(&mut self, at: SimTime, wake: Duration, calibrate: Duration) {
+        let slept = at.since(self.since);
+        self.radio(at, RadioState::Receive, [None; 2]);
+        let calibrated = slept.min(calibrate);
+        let woke = slept.saturating_sub(calibrated).min(wake);
+        self.times[RadioState::Calibrate as usize] += calibrated;
+        self.times[RadioState::Idle as usize] += woke;
+        let asleep = &mut self.times[RadioState::Sleep as usize];
+        *asleep = asleep.saturating_sub(calibrated + woke);
     }
     fn account(&mut self, to: SimTime) {
         while let [Some((at, state)), next] = self.planned {
@@ -174,12 +165,16 @@ impl Meter {
         self.since = self.since.max(to);
     }
     /// The reading at `now`.
-    pub(crate) fn read(&self, now: SimTime, currents: Currents) -> Energy {
+    pub(crate) fn read(&self, now: SimTime, board: &Board) -> Energy {
         let mut upto = self.clone();
         upto.account(now);
         let [radio_sleep, radio_idle, radio_calibrate, radio_receive, radio_transmit] = upto.times;
-        // What is running now was credited until its end.
-        let mcu_active = self.mcu_active.saturating_sub(self.mcu_until.since(now));
+        let elapsed = now.since(SimTime::ZERO);
+        let mcu_active = match board.mcu {
+            // What is running now was credited until its end.
+            McuRuns::ForEvents => self.mcu_active.saturating_sub(self.mcu_until.since(now)),
+            McuRuns::WithRadio => elapsed.saturating_sub(radio_sleep),
+        };
         Energy {
             radio_sleep,
             radio_idle,
@@ -187,10 +182,8 @@ impl Meter {
             radio_receive,
             radio_transmit,
             mcu_active,
-            mcu_low_power: now.since(SimTime::ZERO).saturating_sub(mcu_active),
-            flash_read: self.flash_read,
-            flash_write: self.flash_write,
-            currents,
+            mcu_low_power: elapsed.saturating_sub(mcu_active),
+            currents: board.currents,
         }
     }
 }
@@ -198,7 +191,7 @@ impl Meter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::board::boards;
+    use crate::board::built_in as boards;
 
     fn us(us: u64) -> SimTime {
         SimTime::from_nanos(us * 1000)
@@ -216,7 +209,7 @@ mod tests {
             ],
         );
         meter.radio(us(100), RadioState::Transmit, [None; 2]);
-        let energy = meter.read(us(150), boards::telosb().currents);
+        let energy = meter.read(us(150), &boards::telosb());
         let expect = [10, 20, 30, 40, 50].map(Duration::from_micros);
         let got = [
             energy.radio_sleep,
@@ -234,9 +227,7 @@ mod tests {
             [Some((us(170), RadioState::Receive)), None],
         );
         meter.radio(us(160), RadioState::Sleep, [None; 2]);
-        let later = meter
-            .read(us(200), boards::telosb().currents)
-            .since(&energy);
+        let later = meter.read(us(200), &boards::telosb()).since(&energy);
         assert_eq!(later.radio_receive, Duration::ZERO);
         assert_eq!(later.radio_sleep, Duration::from_micros(40));
     }
@@ -248,7 +239,7 @@ mod tests {
         meter.mcu(us(20), us(25));
         meter.mcu(us(28), us(50));
         meter.mcu(us(60), us(100));
-        let energy = meter.read(us(80), boards::telosb().currents);
+        let energy = meter.read(us(80), &boards::telosb());
         assert_eq!(energy.mcu_active, Duration::from_micros(40 + 20));
         assert_eq!(energy.elapsed(), Duration::from_micros(80));
     }
@@ -257,7 +248,7 @@ mod tests {
     fn a_second_of_receiving_is_56_4_millijoules() {
         let mut meter = Meter::new();
         meter.radio(SimTime::ZERO, RadioState::Receive, [None; 2]);
-        let energy = meter.read(us(1_000_000), boards::telosb().currents);
+        let energy = meter.read(us(1_000_000), &boards::telosb());
         assert!((energy.radio_joules() - 18.8e-3 * 3.0).abs() < 1e-9);
         assert!((energy.mcu_joules() - 5.1e-6 * 3.0).abs() < 1e-12);
     }
