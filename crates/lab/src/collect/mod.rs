@@ -366,14 +366,12 @@ impl Collector {
                 baseline.seed = self.seed;
                 Some(baseline)
             }
-            Protocol::Pip | Protocol::PipHopping | Protocol::PipCit | Protocol::Cit => None,
+            Protocol::Pip | Protocol::PipHopping | Protocol::PipCit => None,
         };
         session.network().capture(None)?;
         let predicted = match variant.protocol() {
             Protocol::P3 => plan.prediction.clone(),
-            Protocol::Pip | Protocol::PipHopping | Protocol::PipCit | Protocol::Cit => {
-                plan.pip.prediction.clone()
-            }
+            Protocol::Pip | Protocol::PipHopping | Protocol::PipCit => plan.pip.prediction.clone(),
         };
         Ok(Report {
             outcome,

@@ -28,8 +28,6 @@ pub(super) enum Selective {
     Nobody,
     /// Relays of the last but one stage.
     LastButOne,
-    /// All relays.
-    Relays,
 }
 
 /// A hop in the making.
@@ -96,7 +94,6 @@ impl<'a> Attribution<'a> {
             rounds,
             requests: self.hops(Kind::Request, &requests),
             nacks: self.hops(Kind::Nack, &nacks),
-            times: Vec::new(),
         }
     }
 
@@ -232,7 +229,6 @@ impl<'a> Attribution<'a> {
         let may = match self.terms.selective {
             Selective::Nobody => false,
             Selective::LastButOne => last_but_one && hop.from > 0,
-            Selective::Relays => hop.from > 0,
         };
         if may && journey.kind == Kind::Data {
             Cause::Withheld

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// What became of a transfer's frames, stage by stage. Nodes are named as the testbed does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LossMap {
-    /// `p3`, `pip`, `pip-hopping`, `pip-cit` or `cit`.
+    /// `p3`, `pip`, `pip-hopping` or `pip-cit`.
     pub protocol: String,
     /// The node that has the object.
     pub source: u16,
@@ -28,28 +28,6 @@ pub struct LossMap {
     pub requests: Vec<HopLoss>,
     /// NACKs of all rounds, towards the source.
     pub nacks: Vec<HopLoss>,
-    /// What each node of the path does in the time of a packet, where that was recorded (`cit`).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub times: Vec<NodeTime>,
-}
-
-/// What a node does in the time of a packet, in microseconds on average.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NodeTime {
-    /// Who.
-    pub node: u16,
-    /// From packet to packet.
-    pub period_us: u64,
-    /// Radio: receives frames, right or wrong.
-    pub receive_us: u64,
-    /// Radio: sends.
-    pub transmit_us: u64,
-    /// Radio: turns and calibrates.
-    pub calibrate_us: u64,
-    /// Bus: moves data or commands.
-    pub bus_us: u64,
-    /// Microcontroller: works, the bus' time included.
-    pub mcu_us: u64,
 }
 
 /// A node's place.

@@ -1,8 +1,6 @@
 //! Toy networks in which one thing goes wrong, and what must hold of every map.
 #![allow(clippy::unwrap_used)]
 
-mod forwarded;
-
 use super::layout::Layout;
 use super::record::Log;
 use super::*;

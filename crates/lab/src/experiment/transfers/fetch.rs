@@ -249,10 +249,10 @@ impl Transfers {
             row.set("utilisation_without_overhead", kbps / drawn.rate_kbps);
         }
         let predicted = match variant.protocol() {
-            Protocol::Pip | Protocol::PipHopping | Protocol::PipCit | Protocol::Cit => {
+            Protocol::Pip | Protocol::PipHopping | Protocol::PipCit => {
                 plan.pip.prediction.goodput_kbps
             }
-            _ => plan.prediction.goodput_kbps,
+            Protocol::P3 => plan.prediction.goodput_kbps,
         };
         row.set("predicted_kbps", predicted);
         row
@@ -277,8 +277,6 @@ pub(in crate::experiment) fn outcome_row(o: &Outcome) -> Row {
         .with("verified", u32::from(o.verified));
     row.set_some("r1", o.first_round_reliability);
     row.set_some("retransmitted", o.retransmitted);
-    row.set_some("beforehand_j", o.beforehand_j);
-    row.set_some("beforehand_s", o.beforehand_s);
     row.set_some("failure", o.failure.as_deref());
     row
 }
