@@ -14,10 +14,8 @@ use thalweg_wire::phy;
 
 mod air;
 mod owned;
-mod works;
 pub use air::{Air, Fate, SentFrame};
 use owned::{Answer, Conditional, Owned};
-pub use works::Price;
 
 /// Same-frame transmissions that begin this close together are one frame to a receiver.
 const SAME_FRAME: Duration = Duration::from_nanos(500);
@@ -71,7 +69,6 @@ enum What {
     TxStart { node: usize, start: Instant },
     TxEnd { air: usize },
     Head { node: usize, air: usize },
-    Worked { node: usize },
 }
 
 type Links = Box<dyn FnMut(Air<'_>) -> Fate>;
@@ -80,7 +77,6 @@ type Links = Box<dyn FnMut(Air<'_>) -> Fate>;
 pub struct Net<E: Engine> {
     nodes: Vec<Node<E>>,
     timing: BoardTiming,
-    price: Price,
     links: Links,
     queue: BTreeMap<(Instant, u64), What>,
     sequence: u64,
@@ -115,7 +111,6 @@ impl<E: Engine> Net<E> {
         let mut net = Self {
             nodes,
             timing,
-            price: Price::Nothing,
             links: Box::new(links),
             queue: BTreeMap::new(),
             sequence: 0,
@@ -217,7 +212,6 @@ impl<E: Engine> Net<E> {
             What::TxStart { node, start } => self.start_sending(node, start),
             What::TxEnd { air } => self.end_sending(air),
             What::Head { node, air } => self.head(node, air),
-            What::Worked { node } => self.worked(node),
         }
     }
 
@@ -239,7 +233,6 @@ impl<E: Engine> Net<E> {
             Ok(timeout) => self.nodes[n].timeout = timeout,
             Err(livelock) => panic!("node {n}: {livelock}"),
         }
-        self.begin_work(n);
         for (radio, id, op) in asked {
             if radio == RadioId(0) {
                 self.submit(n, id, op);

@@ -15,7 +15,6 @@ pub mod harness;
 mod pump;
 mod radio;
 mod timing;
-mod work;
 
 pub use pump::{drain, drive, Livelock, RadioPort, MAX_OPS_PER_DRAIN};
 pub use radio::{
@@ -23,15 +22,13 @@ pub use radio::{
     Refusal, Request, TxSlot, When,
 };
 pub use timing::{BoardTiming, Costs, Passing, PreCopy, Relaying, Software};
-pub use work::Work;
 
 use thalweg_units::Instant;
 
 /// A protocol as a state machine.
 ///
 /// Drain order, after every `handle_*` call: `poll_radio` until `None` (each request is submitted
-/// at once), then `poll_event` until `None`, then `poll_timeout` once; [`drain`] does it. Then
-/// `poll_work` once, by a host that has time to compute.
+/// at once), then `poll_event` until `None`, then `poll_timeout` once; [`drain`] does it.
 /// Calls come with non-decreasing instants. After `handle_timeout(at)` and a drain,
 /// `poll_timeout()` is `None` or later than `at`.
 pub trait Engine {
@@ -52,13 +49,4 @@ pub trait Engine {
     fn poll_timeout(&self) -> Option<Instant>;
     /// The next event for the layer above, until `None`.
     fn poll_event(&mut self) -> Option<Self::Event>;
-
-    /// A job that the engine wants its host to find time for. There is one at a time: until
-    /// [`Engine::handle_work`] has said that it is done, it is `None`. Nothing else waits for a job; it
-    /// cannot be taken back, and an engine that does not need it any more ignores its end.
-    fn poll_work(&mut self) -> Option<Work> {
-        None
-    }
-    /// The job that [`Engine::poll_work`] gave has had its time.
-    fn handle_work(&mut self, _at: Instant) {}
 }

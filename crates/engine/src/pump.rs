@@ -51,10 +51,7 @@ pub fn drain<E: Engine>(
     Ok(engine.poll_timeout())
 }
 
-/// Runs `engine` on `port` until `deadline`: the main loop of a mote. A job ([`Engine::poll_work`]) is
-/// done between two events and keeps the loop for as long as it takes: what falls due meanwhile is
-/// refused as late. A mote that is to lose nothing calls its engine from interrupts, and its jobs from
-/// the loop.
+/// Runs `engine` on `port` until `deadline`: the main loop of a mote.
 ///
 /// # Errors
 /// [`Livelock`] as [`drain`].
@@ -65,12 +62,7 @@ pub fn drive<E: Engine, P: RadioPort>(
     mut event: impl FnMut(E::Event),
 ) -> Result<(), Livelock> {
     loop {
-        let mut timeout = drain(engine, |request| port.submit(request), &mut event)?;
-        if engine.poll_work().is_some() {
-            let now = port.now();
-            engine.handle_work(now);
-            timeout = drain(engine, |request| port.submit(request), &mut event)?;
-        }
+        let timeout = drain(engine, |request| port.submit(request), &mut event)?;
         let limit = timeout.map_or(deadline, |t| t.min(deadline));
         match port.next_event(Some(limit)) {
             Some((at, radio, told)) => engine.handle_radio(at, radio, told),

@@ -28,7 +28,6 @@ impl World {
             radio.tuned = false;
             self.medium.deafen(self.now, ear(n), Deaf::Busy);
         }
-        self.hold_receiving(self.node_of(n));
     }
 
     /// The radio turns to what its mode says, unless it is away.
@@ -146,7 +145,6 @@ impl World {
             };
             self.queue.push(at, Rank::Head, what);
         }
-        self.hold_receiving(self.node_of(n));
     }
 
     pub(crate) fn wake(&mut self, n: usize, token: u32) {
@@ -187,7 +185,6 @@ impl World {
             let copied = now + radio.copy_time(bytes);
             let until = start + radio.board.chip.phy.air_time(bytes);
             let node = self.node_of(n);
-            self.hold_sending(node, until);
             self.radios[node].meter.mcu(now, until);
             self.span(n, now, copied, Activity::Load, None, None);
         }

@@ -45,11 +45,6 @@ impl Mcu {
     pub(crate) fn has_background(&self) -> bool {
         !self.queues[Level::Background as usize].is_empty()
     }
-    /// Whether it is what is being done.
-    pub(crate) fn leaves_background(&self) -> bool {
-        let running = self.running.as_ref();
-        running.is_some_and(|r| r.level == Level::Background)
-    }
 }
 
 impl World {

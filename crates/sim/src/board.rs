@@ -10,7 +10,6 @@ pub use file::BoardError;
 
 use crate::background::Background;
 use crate::clock::ClockModel;
-use crate::computing::Computing;
 use thalweg_engine::BoardTiming;
 pub use thalweg_engine::{Costs, PreCopy, Software};
 use thalweg_medium::chip::Chip;
@@ -46,8 +45,6 @@ pub struct Board {
     pub bus: Bus,
     /// What its microcontroller does when nothing else wants it.
     pub background: Option<Background>,
-    /// What computing costs.
-    pub computing: Computing,
     /// Its second radio, if it has one: same bus, same timing.
     pub second: Option<SecondRadio>,
 }
@@ -145,10 +142,6 @@ pub struct Currents {
     pub mcu_active_ma: f64,
     /// Microcontroller waiting for an interrupt, in milliamperes.
     pub mcu_low_power_ma: f64,
-    /// Flash chip while it is read, in milliamperes; at rest it is not counted.
-    pub flash_read_ma: f64,
-    /// Flash chip while it is written or erased, in milliamperes.
-    pub flash_write_ma: f64,
 }
 
 /// The boards that there are: one file each in `boards/`, built in.

@@ -1,10 +1,10 @@
 //! Where a node's time and charge go: the time in each state of radio and microcontroller.
 //!
-//! Invariant: the times of each of the two sum to the time elapsed, to the nanosecond; the flash
-//! chip's are those of jobs. The microcontroller is active while handlers run
-//! ([`crate::Board::handler`] each), jobs, a `Load`, and from strobe to last symbol of a `Stream`,
-//! whose code feeds the buffer and waits in the interrupt handler (P3, section IV-G); else in
-//! low-power mode. Reading a frame out is part of the handler. Tests: at the end of this file.
+//! Invariant: the times of each of the two sum to the time elapsed, to the nanosecond. The
+//! microcontroller is active while handlers run ([`crate::Board::handler`] each), a `Load`, and from
+//! strobe to last symbol of a `Stream`, whose code feeds the buffer and waits in the interrupt handler
+//! (P3, section IV-G); else in low-power mode. Reading a frame out is part of the handler. Not
+//! modelled: a flash chip. Tests: at the end of this file.
 
 use crate::board::Currents;
 use thalweg_units::{Duration, SimTime};
@@ -41,10 +41,6 @@ pub struct Energy {
     pub mcu_active: Duration,
     /// Microcontroller in its low-power mode.
     pub mcu_low_power: Duration,
-    /// Flash chip being read for jobs of the engine; what a transfer reads of its object is not counted.
-    pub flash_read: Duration,
-    /// Flash chip being written or erased.
-    pub flash_write: Duration,
     /// What the board draws.
     pub currents: Currents,
 }
@@ -80,15 +76,9 @@ impl Energy {
     pub fn mcu_joules(&self) -> f64 {
         self.mcu_charge_mc() * self.currents.supply_v * 1e-3
     }
-    /// Energy of the flash chip, in joules.
-    pub fn flash_joules(&self) -> f64 {
-        let charge_mc = self.flash_read.as_secs_f64() * self.currents.flash_read_ma
-            + self.flash_write.as_secs_f64() * self.currents.flash_write_ma;
-        charge_mc * self.currents.supply_v * 1e-3
-    }
     /// Energy of all, in joules.
     pub fn joules(&self) -> f64 {
-        self.radio_joules() + self.mcu_joules() + self.flash_joules()
+        self.radio_joules() + self.mcu_joules()
     }
     /// What was used since `earlier`, a reading of the same node's meter; zero where it is later.
     #[must_use]
@@ -102,8 +92,6 @@ impl Energy {
             radio_transmit: less(self.radio_transmit, earlier.radio_transmit),
             mcu_active: less(self.mcu_active, earlier.mcu_active),
             mcu_low_power: less(self.mcu_low_power, earlier.mcu_low_power),
-            flash_read: less(self.flash_read, earlier.flash_read),
-            flash_write: less(self.flash_write, earlier.flash_write),
             currents: self.currents,
         }
     }
@@ -119,8 +107,6 @@ pub(crate) struct Meter {
     times: [Duration; 5],
     mcu_active: Duration,
     mcu_until: SimTime,
-    flash_read: Duration,
-    flash_write: Duration,
 }
 
 impl Meter {
@@ -132,8 +118,6 @@ impl Meter {
             times: [Duration::ZERO; 5],
             mcu_active: Duration::ZERO,
             mcu_until: SimTime::ZERO,
-            flash_read: Duration::ZERO,
-            flash_write: Duration::ZERO,
         }
     }
     /// From `at` on the radio does this, and later by itself what `then` says, soonest first.
@@ -156,11 +140,6 @@ impl Meter {
     pub(crate) fn mcu(&mut self, from: SimTime, until: SimTime) {
         self.mcu_active += until.since(from.max(self.mcu_until));
         self.mcu_until = self.mcu_until.max(until);
-    }
-    /// The flash chip was read and written for so long.
-    pub(crate) fn flash(&mut self, read: Duration, write: Duration) {
-        self.flash_read += read;
-        self.flash_write += write;
     }
     fn account(&mut self, to: SimTime) {
         while let [Some((at, state)), next] = self.planned {
@@ -188,8 +167,6 @@ impl Meter {
             radio_transmit,
             mcu_active,
             mcu_low_power: now.since(SimTime::ZERO).saturating_sub(mcu_active),
-            flash_read: self.flash_read,
-            flash_write: self.flash_write,
             currents,
         }
     }

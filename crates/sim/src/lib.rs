@@ -11,7 +11,6 @@ mod background;
 mod board;
 mod capture;
 mod clock;
-mod computing;
 mod conditional;
 pub mod contention;
 mod energy;
@@ -34,7 +33,6 @@ pub use board::{
 };
 pub use capture::{Capture, CaptureError, Captured, Pcapng, Scope, Side};
 pub use clock::ClockModel;
-pub use computing::{Computing, OnAir};
 pub use energy::{Energy, RadioState};
 pub use fault::Fault;
 pub use network::{Network, NetworkError, SimError, Stop};

@@ -211,7 +211,7 @@ impl<E: Engine> Network<E> {
             .radios_of(n)
             .map(|r| read(r).radio_joules())
             .sum();
-        all + read(n).mcu_joules() + read(n).flash_joules()
+        all + read(n).mcu_joules()
     }
     /// What became of the background work of node `n`.
     pub fn background(&self, n: usize) -> BackgroundRuns {
@@ -251,10 +251,6 @@ impl<E: Engine> Network<E> {
     pub fn capture(&mut self, to: Option<Box<dyn Capture>>) -> Result<(), CaptureError> {
         let before = std::mem::replace(&mut self.world.capture, to);
         before.map_or(Ok(()), |mut capture| capture.flush())
-    }
-    /// Takes the capture off without ending it.
-    pub fn take_capture(&mut self) -> Option<Box<dyn Capture>> {
-        self.world.capture.take()
     }
     /// Calls `hook` with every reception from now on.
     pub fn trace(&mut self, hook: Option<TraceHook>) {
@@ -318,12 +314,6 @@ impl<E: Engine> Network<E> {
                     self.world.handled(node);
                     self.settle(node);
                 }
-                Next::Computed { node } => {
-                    let at = self.world.local(node);
-                    self.engines[node].handle_work(at);
-                    self.world.handled(node);
-                    self.settle(node);
-                }
                 Next::Timeout { node } => {
                     let at = self.world.local(node);
                     self.engines[node].handle_timeout(at);
@@ -367,9 +357,6 @@ impl<E: Engine> Network<E> {
         match drained {
             Ok(timeout) => {
                 world.set_timeout(n, timeout);
-                if let Some(work) = engines[n].poll_work() {
-                    world.compute(n, work);
-                }
                 timeout
             }
             Err(_livelock) => {

@@ -69,7 +69,6 @@ impl World {
                 let until = from + radio.copy_time(mpdu.len());
                 radio.slot = Some(frame);
                 radio.bus_until = until;
-                self.hold(node, until);
                 self.radios[node].meter.mcu(from, until);
                 self.span(n, from, until, Activity::Load, None, Some(mpdu));
                 self.overwritten(n);

@@ -18,7 +18,6 @@ use crate::radio::{Excursion, Mode};
 use crate::timeline::Activity;
 use crate::world::{Telling, What, World};
 use std::collections::VecDeque;
-use thalweg_engine::Work as EngineWork;
 use thalweg_engine::{Answering, Cca, Condition, OpId, RadioOp, Refusal, Request, TxSlot, When};
 use thalweg_units::{Channel, Duration, SimTime};
 use thalweg_wire::{addressed, FrameBuf};
@@ -51,8 +50,6 @@ pub(crate) enum Job {
     Pass,
     /// A run of background work is done.
     Background,
-    /// A job of the engine is done.
-    Compute(EngineWork),
     /// A reception was looked at; it met the condition of that number.
     Judged {
         met: Option<u32>,
@@ -126,10 +123,6 @@ pub(crate) struct Mcu {
     pub(crate) background: BackgroundRuns,
     /// Counts what was begun, to tell stale events.
     begun: u32,
-    /// Until when a handler has it whose work is not in the queues, and when to look whether what waits
-    /// for that may begin (`computing.rs`).
-    pub(crate) held_until: SimTime,
-    pub(crate) looks_at: Option<SimTime>,
 }
 
 impl Mcu {
@@ -393,10 +386,7 @@ impl World {
             }
         }
         if self.mcus[n].running.is_none() && self.mcus[n].has_background() {
-            match self.held_until(n) {
-                Some(until) => self.look_soon(n, until),
-                None => self.run_next(n, Level::Background, Duration::ZERO),
-            }
+            self.run_next(n, Level::Background, Duration::ZERO);
         }
     }
 
@@ -540,7 +530,6 @@ impl World {
         match running.work.job {
             Job::Pass => {}
             Job::Background => self.mcus[node].background.done += 1,
-            Job::Compute(work) => self.computed(node, work),
             Job::Acknowledge(ack) => self.acknowledge(n, ack),
             Job::Judged { met } => {
                 if let Some(number) = met {

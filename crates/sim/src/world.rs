@@ -11,7 +11,7 @@ use crate::radio::Radio;
 use crate::software::Mcu;
 use crate::timeline::SpanHook;
 use crate::trace::{Stats, TraceHook, Watch};
-use thalweg_engine::{OpId, RadioEvent, Refusal, Work};
+use thalweg_engine::{OpId, RadioEvent, Refusal};
 use thalweg_medium::{EarId, Medium, Reception, TxId};
 use thalweg_units::{Channel, Dbm, Instant, SimTime};
 use thalweg_wire::FrameBuf;
@@ -53,7 +53,7 @@ pub(crate) enum Telling {
     },
 }
 
-/// `node` is a node's number in `Timer`, `Work`, `Background`, `Computed` and `Look`, else a radio's (see [`World::new`]).
+/// `node` is a node's number in `Timer`, `Work`, `Background` and `Look`, else a radio's (see [`World::new`]).
 #[derive(Clone, Copy)]
 pub(crate) enum What {
     /// A sleeping radio's oscillator starts, for a transmission.
@@ -100,10 +100,6 @@ pub(crate) enum What {
     Background {
         node: u32,
     },
-    /// A job that the engine asked for is done.
-    Computed {
-        node: u32,
-    },
     /// A bus or a microcontroller that was held may be free, or interrupts are on again.
     Look {
         node: u32,
@@ -128,8 +124,6 @@ pub(crate) enum Next {
     Tell { radio: usize, telling: u32 },
     /// Node `n`'s time-out.
     Timeout { node: usize },
-    /// A job of node `n` is done.
-    Computed { node: usize },
     /// Nothing until the deadline.
     Beyond,
     /// Nothing, ever.
@@ -219,7 +213,6 @@ impl World {
     /// The microcontroller of node `n` handles something now.
     pub(crate) fn handled(&mut self, n: usize) {
         let until = self.now + self.radios[n].board.handler;
-        self.hold(n, until);
         self.radios[n].meter.mcu(self.now, until);
     }
 
@@ -259,19 +252,7 @@ impl World {
                 What::Work { node, begun } => self.end_work(node as usize, begun),
                 What::Undeafen { node } => self.undeafen(node as usize),
                 What::Background { node } => self.background_due(node as usize),
-                What::Look { node } => {
-                    let n = node as usize;
-                    self.mcus[n].looks_at = self.mcus[n].looks_at.filter(|at| *at > self.now);
-                    self.begin_work(n);
-                }
-                What::Computed { node } => {
-                    let node = node as usize;
-                    if !self.radios[node].dead {
-                        return Ok(Next::Computed { node });
-                    }
-                    // Told when the node is back.
-                    self.compute(node, Work::default());
-                }
+                What::Look { node } => self.begin_work(node as usize),
                 What::Strike { planned } => self.strike(planned as usize),
                 What::Tell { node, telling } => {
                     if self.radios[node as usize].dead {

@@ -112,38 +112,12 @@ impl HopLoss {
     pub fn is_conserved(&self) -> bool {
         self.entered == self.arrived + self.lost.total()
     }
-
-    /// Adds what another pass made of the same hop.
-    pub(super) fn add(&mut self, other: &Self) {
-        self.entered += other.entered;
-        self.arrived += other.arrived;
-        self.lost.add(&other.lost);
-        for (mine, theirs) in self.senders.iter_mut().zip(&other.senders) {
-            mine.had += theirs.had;
-            mine.sent += theirs.sent;
-        }
-        for (mine, theirs) in self.receivers.iter_mut().zip(&other.receivers) {
-            mine.got += theirs.got;
-            mine.lost.add(&theirs.lost);
-        }
-    }
 }
 
 impl LossMap {
     /// The first round of the last wake-up, which first-round reliability is about.
     pub fn first_round(&self) -> Option<&RoundLoss> {
         self.rounds.iter().rev().find(|r| r.round == 1)
-    }
-    /// The packets of all rounds.
-    pub fn all_rounds(&self) -> Vec<HopLoss> {
-        let mut rounds = self.rounds.iter();
-        let mut sum = rounds.next().map_or(Vec::new(), |r| r.hops.clone());
-        for round in rounds {
-            for (mine, theirs) in sum.iter_mut().zip(&round.hops) {
-                mine.add(theirs);
-            }
-        }
-        sum
     }
     /// Whether every hop accounts for all that entered it, and passes on all that arrived.
     pub fn is_conserved(&self) -> bool {

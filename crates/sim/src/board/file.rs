@@ -5,7 +5,6 @@
 
 use super::{AckStyle, Background, Board, Bus, Costs, Currents, PreCopy, SecondRadio, Software};
 use crate::clock::ClockModel;
-use crate::computing::{Computing, OnAir};
 use serde::Deserialize;
 use thalweg_engine::BoardTiming;
 use thalweg_medium::chip::{Chip, AT86RF212, AT86RF231, CC1000, CC2420, NRF52840};
@@ -58,33 +57,6 @@ struct File {
     bus: BusName,
     second: Option<Second>,
     background: Option<BackgroundFile>,
-    #[serde(default)]
-    compute: Compute,
-    #[serde(default)]
-    flash: Flash,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields, default)]
-struct Compute {
-    multiply_byte_us: Us,
-    on_air: Option<OnAirName>,
-}
-
-#[derive(Deserialize, Clone, Copy)]
-#[serde(rename_all = "lowercase")]
-enum OnAirName {
-    Held,
-    Free,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(deny_unknown_fields, default)]
-struct Flash {
-    read_byte_us: Us,
-    write_byte_us: Us,
-    read_ma: f64,
-    write_ma: f64,
 }
 
 #[derive(Deserialize)]
@@ -275,13 +247,9 @@ impl Board {
             e.radio_transmit_ma,
             e.mcu_active_ma,
             e.mcu_low_power_ma,
-            file.flash.read_ma,
-            file.flash.write_ma,
         ];
         if !currents.iter().all(|x| (0.0..=10_000.0).contains(x)) {
-            return Err(malformed(
-                "energy, flash: expected values from 0 to 10000".into(),
-            ));
+            return Err(malformed("energy: expected values from 0 to 10000".into()));
         }
         if !(-60.0..=30.0).contains(&file.tx_power_dbm) {
             return Err(malformed("tx_power_dbm: expected -60 to 30".into()));
@@ -310,10 +278,6 @@ impl Board {
                 let why = "background: expected software of kind \"serial\", whose time is counted";
                 return Err(malformed(why.into()));
             }
-        }
-        if file.compute.on_air.is_some() && !matches!(file.software, Kind::Overlapped) {
-            let why = "compute.on_air: expected software of kind \"overlapped\"; others say what each step takes";
-            return Err(malformed(why.into()));
         }
         let software = match file.software {
             Kind::Overlapped => Software::Overlapped,
@@ -381,15 +345,6 @@ impl Board {
                 every: b.every_us.0,
                 takes: b.takes_us.0,
             }),
-            computing: Computing {
-                multiply_byte: file.compute.multiply_byte_us.0,
-                read_byte: file.flash.read_byte_us.0,
-                write_byte: file.flash.write_byte_us.0,
-                on_air: match file.compute.on_air {
-                    Some(OnAirName::Free) => OnAir::Free,
-                    Some(OnAirName::Held) | None => OnAir::Held,
-                },
-            },
             second: file.second.map(|second| SecondRadio {
                 chip: second.chip.chip(),
                 tx_power: Dbm(second.tx_power_dbm),
@@ -405,8 +360,6 @@ impl Board {
                 radio_transmit_ma: e.radio_transmit_ma,
                 mcu_active_ma: e.mcu_active_ma,
                 mcu_low_power_ma: e.mcu_low_power_ma,
-                flash_read_ma: file.flash.read_ma,
-                flash_write_ma: file.flash.write_ma,
             },
         })
     }

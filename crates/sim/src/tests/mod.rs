@@ -1,7 +1,6 @@
 //! Scripted engines on small networks: the contract, to the nanosecond.
 
 mod background;
-mod computing;
 mod contract;
 mod dual;
 mod random_operations;
@@ -14,7 +13,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use thalweg_engine::{
     BoardTiming, Cca, Condition, Engine, OpId, RadioEvent, RadioId, RadioOp, Refusal, Request,
-    TxSlot, When, Work,
+    TxSlot, When,
 };
 use thalweg_medium::{chip::CC2420, Environment};
 use thalweg_units::{Channel, Dbm, Duration, Instant, SimTime};
@@ -35,8 +34,6 @@ pub(super) enum Order {
     /// For a radio that there is not.
     OtherRadio,
     Timeout(Instant),
-    /// A job.
-    Compute(Work),
 }
 
 pub(super) fn say(mpdu: &[u8], when: When) -> Order {
@@ -62,7 +59,6 @@ pub(super) enum Seen {
     },
     Corrupt,
     Timeout,
-    Computed,
 }
 
 /// Does what it is told, numbers its operations from 0, and remembers what it was told back.
@@ -74,7 +70,6 @@ pub(super) struct Puppet {
     pub(super) asked: Vec<Order>,
     pub(super) seen: Vec<(Instant, Option<OpId>, Seen)>,
     timeout: Option<Instant>,
-    work: Option<Work>,
     pub(super) on_frame: Vec<Order>,
     pub(super) on_head: Vec<Order>,
     told: VecDeque<usize>,
@@ -123,12 +118,8 @@ impl Engine for Puppet {
         self.seen.push((at, None, Seen::Timeout));
     }
     fn poll_radio(&mut self) -> Option<Request<'_>> {
-        loop {
-            match self.orders.front() {
-                Some(Order::Timeout(at)) => self.timeout = Some(*at),
-                Some(Order::Compute(work)) => self.work = Some(*work),
-                _ => break,
-            }
+        while let Some(Order::Timeout(at)) = self.orders.front() {
+            self.timeout = Some(*at);
             self.orders.pop_front();
         }
         self.current = self.orders.pop_front();
@@ -169,9 +160,7 @@ impl Engine for Puppet {
             },
             Order::Readout(bytes) => RadioOp::Readout { bytes: *bytes },
             Order::Sleep => RadioOp::Sleep,
-            Order::Cancel | Order::OtherRadio | Order::Timeout(_) | Order::Compute(_) => {
-                RadioOp::Cancel
-            }
+            Order::Cancel | Order::OtherRadio | Order::Timeout(_) => RadioOp::Cancel,
         };
         let radio = RadioId(u8::from(*order == Order::OtherRadio));
         Some(Request { radio, id, op })
@@ -181,12 +170,6 @@ impl Engine for Puppet {
     }
     fn poll_event(&mut self) -> Option<usize> {
         self.told.pop_front()
-    }
-    fn poll_work(&mut self) -> Option<Work> {
-        self.work.take()
-    }
-    fn handle_work(&mut self, at: Instant) {
-        self.seen.push((at, None, Seen::Computed));
     }
 }
 
