@@ -278,7 +278,6 @@ fn foreign_frames_between_packets_change_nothing_below_the_highest_rate() {
     };
     net.command(3, Command::Join(other));
     let send = |after_ms, payload_bytes, packets| Command::Send {
-        first: 0,
         packets,
         payload_bytes,
         after: Duration::from_millis(after_ms),
