@@ -289,10 +289,6 @@ fn losses_are_on_links_that_are_there() {
         ),
         ("run p3.sizes --testbed pair --loss 9-1:0.2", "no node 9"),
         ("run p3.sizes --loss 3-4:2", "a share from 0 to 0.99"),
-        (
-            "run fusion.fig5_2 --loss 1-2:0.5",
-            "--loss is not for experiments of its kind",
-        ),
     ] {
         fs::write(
             dir.path().join("links.csv"),
