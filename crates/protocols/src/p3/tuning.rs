@@ -234,8 +234,10 @@ impl Tuner {
 pub struct Scores {
     run: TrialRun,
     rotations: u8,
-    /// Packets heard in the trial.
-    heard: [u16; MAX_ROTATIONS],
+    /// Packets heard in the trial, at most a run of each.
+    heard: [u8; MAX_ROTATIONS],
+    /// The rotation under which the last packet arrived.
+    under: u8,
     /// Share of packets that arrived, in 256ths.
     share: [u16; MAX_ROTATIONS],
     /// Received when the last round was over, and missing then; none in the trial.
@@ -249,6 +251,7 @@ impl Scores {
             run,
             rotations,
             heard: [0; MAX_ROTATIONS],
+            under: 0,
             // What was not tried is worth a try.
             share: [256; MAX_ROTATIONS],
             last: None,
@@ -256,30 +259,30 @@ impl Scores {
     }
     /// A packet arrived under `rotation`.
     pub fn heard(&mut self, rotation: u8) {
+        self.under = rotation;
         let heard = self.heard.get_mut(usize::from(rotation));
         if let (Some(heard), None) = (heard, self.last) {
             *heard = heard.saturating_add(1);
         }
     }
-    /// Round `round`, the trial where it is 0, is over, the last of its packets heard under `rotation`;
-    /// `received` packets are there and `missing` not.
-    pub fn round_over(&mut self, round: u16, rotation: u8, received: u16, missing: u16) {
+    /// Round `round`, the trial where it is 0, is over; `received` packets are there and `missing` not.
+    pub fn round_over(&mut self, round: u16, received: u16, missing: u16) {
         if round == 0 {
             for (share, heard) in self.share.iter_mut().zip(self.heard) {
-                *share = heard.saturating_mul(256) / u16::from(self.run.get());
+                *share = u16::from(heard) * 256 / u16::from(self.run.get());
             }
         } else {
-            self.judge(rotation, received, missing);
+            self.judge(received, missing);
         }
         self.last = Some((received, missing));
     }
-    /// A round under `rotation` that lost more than a third is held against it.
-    fn judge(&mut self, rotation: u8, received: u16, missing: u16) {
+    /// A round that lost more than a third is held against its rotation.
+    fn judge(&mut self, received: u16, missing: u16) {
         let all = received.saturating_add(missing);
         let (before, wanted) = self.last.unwrap_or((0, all));
         let came = u32::from(received.saturating_sub(before));
         let lost_much = came * 3 < u32::from(wanted) * 2;
-        if let Some(share) = self.share.get_mut(usize::from(rotation)) {
+        if let Some(share) = self.share.get_mut(usize::from(self.under)) {
             if wanted >= LEAST && lost_much {
                 *share = (came * 256 / u32::from(wanted)) as u16;
             }
@@ -373,18 +376,23 @@ mod tests {
         for (rotation, heard) in [(0, 14), (1, 16), (2, 15), (3, 9)] {
             (0..heard).for_each(|_| scores.heard(rotation));
         }
-        scores.round_over(0, 0, 54, 446);
+        scores.round_over(0, 54, 446);
         assert_eq!(scores.best(), 1);
-        scores.round_over(1, 1, 54 + 400, 46);
+        scores.heard(1);
+        scores.round_over(1, 54 + 400, 46);
         assert_eq!(scores.best(), 1, "one in ten lost is not much");
-        scores.round_over(2, 1, 454 + 20, 26);
+        scores.heard(1);
+        scores.round_over(2, 454 + 20, 26);
         assert_eq!(scores.best(), 2);
-        scores.round_over(3, 2, 474 + 15, 11);
+        scores.heard(2);
+        scores.round_over(3, 474 + 15, 11);
         assert_eq!(scores.best(), 0);
-        scores.round_over(4, 0, 489, 11);
+        scores.heard(0);
+        scores.round_over(4, 489, 11);
         assert_eq!(scores.best(), 0, "too few to say anything");
-        // What comes after the trial is no part of it.
-        (0..99).for_each(|_| scores.heard(3));
-        assert_eq!(scores.heard[3], 9);
+        assert_eq!(
+            scores.heard[1], 16,
+            "what comes after the trial is no part of it"
+        );
     }
 }

@@ -53,8 +53,6 @@ pub(super) struct Destination {
     since_progress: u16,
     /// Where the transfer learns the best rotation of its channels.
     scores: Option<Scores>,
-    /// That under which the last packet arrived.
-    rotation: u8,
 }
 
 impl Destination {
@@ -73,7 +71,6 @@ impl Destination {
                 .session
                 .tuning
                 .map(|run| Scores::new(run, rotations(&cx.session.channels))),
-            rotation: 0,
         }
     }
 
@@ -111,9 +108,8 @@ impl Destination {
         match head.kind {
             Kind::Data if mpdu.len() == cx.cadence.data_bytes() => {
                 if let (Some(tuner), Some(scores)) = (&mut *cx.tuner, &mut self.scores) {
-                    self.rotation = tuner.rotation_at(cx.session.hops(), sfd);
+                    scores.heard(tuner.rotation_at(cx.session.hops(), sfd));
                     tuner.tick(sfd);
-                    scores.heard(self.rotation);
                 }
                 self.data(cx, number, body.rest(), end);
             }
@@ -205,7 +201,7 @@ impl Destination {
             let packets = request.packets;
             let received = cx.stats.received.min(packets);
             if let Some(scores) = &mut self.scores {
-                scores.round_over(round, self.rotation, received, packets - received);
+                scores.round_over(round, received, packets - received);
             }
             // A trial is no round.
             if round > 0 || cx.session.trial().is_none_or(|trial| trial >= packets) {
