@@ -272,6 +272,12 @@ fn an_object_streams_over_nodes_with_two_radios() {
     assert_eq!(objects(dir.path()).len(), 1);
     let again = run(dir.path(), &args);
     assert_eq!(again.stdout, first.stdout);
+    // Another protocol moves the same object.
+    let from = report["source"].to_string();
+    let other = "collect --testbed office12 --protocol lpht --bytes 5000 --from";
+    let other: Vec<&str> = other.split(' ').chain([from.as_str()]).collect();
+    run(dir.path(), &other);
+    assert_eq!(objects(dir.path()).len(), 1);
 }
 
 #[test]

@@ -147,8 +147,8 @@ pub fn empty(
     let mut session = Session::open(&testbed, environment, opened)?;
     let objects: BTreeMap<usize, Arc<[u8]>> = (sources.iter())
         .map(|&n| {
-            let drawn = derive(seed, "object", &[n as u64]);
-            (n, random_object(drawn, settings.bytes as usize))
+            let object = random_object(seed, testbed.nodes[n].id, settings.bytes as usize);
+            (n, object)
         })
         .collect();
     for (&source, object) in &objects {

@@ -116,7 +116,8 @@ impl Toy {
         let mut testbed = Testbed::load("indriya").unwrap();
         testbed.nodes.truncate(n);
         let mut session = Session::open(&testbed, Arc::new(env), seed).unwrap();
-        session.offer(0, random_object(seed, PACKETS * 118));
+        let source = testbed.nodes[0].id;
+        session.offer(0, random_object(seed, source, PACKETS * 118));
         session
     }
     fn terms(&self) -> Terms {

@@ -182,8 +182,9 @@ impl Transfers {
 
     /// The object that the source offers.
     fn object(&self, task: Task<'_>) -> Arc<[u8]> {
-        let seed = derive(self.route_seed(task), "object", &[]);
-        random_object(seed, task.cell.bytes as usize)
+        let site = &task.drawn.site;
+        let source = site.testbed.nodes[task.plan.source].id;
+        random_object(site.seed, source, task.cell.bytes as usize)
     }
 
     /// The transfer of the first cell over a route, in a network that `prepare` saw first.
