@@ -130,34 +130,10 @@ pub(crate) enum ProtocolName {
     PipHopping,
     /// PIP whose relays hold each packet in their radio until the next comes in. Not as published.
     PipCit,
-    /// Conditional immediate transmission over one path, repaired end to end; nodes know their part
-    /// beforehand.
-    Cit,
     /// P3 over two lean chains of relays, planned on all its channels.
     P3Planned,
-    /// P3 that learns which relays are to speak to the base station.
-    P3Adaptive,
-    /// P3 that learns which of its channels do best at which stages.
+    /// P3 that learns under which rotation of its channels it does best.
     P3Tuned,
-    /// P3-tuned with the code of p3-blocks.
-    P3TunedBlocks,
-    /// P3-tuned in the frames of p3-slim.
-    P3TunedSlim,
-    /// P3-tuned with the code of p3-fountain.
-    P3TunedFountain,
-    /// P3 that learns which channel does best at which stage, and in long transfers which relays are to send.
-    P3Learned,
-    /// P3 with a fountain code instead of rounds.
-    P3Fountain,
-    /// P3 with a code in blocks that a mote can make, instead of rounds of packets; made when the object was written.
-    P3Blocks,
-    /// The same, made when it is due.
-    P3BlocksDue,
-    /// The same in blocks of 32 packets instead of 128.
-    #[value(name = "p3-blocks32")]
-    P3Blocks32,
-    /// The plan of p3-planned with the code of p3-blocks.
-    P3PlannedBlocks,
     /// P3 with headers of four bytes.
     P3Slim,
     /// The fastest: lean chains and small headers.
@@ -199,19 +175,8 @@ impl ProtocolName {
             Self::Pip => Ok(Variant::Pip),
             Self::PipHopping => Ok(Variant::PipHopping),
             Self::PipCit => Ok(Variant::PipCit),
-            Self::Cit => Ok(Variant::Cit),
             Self::P3Planned => Ok(Variant::P3Planned),
-            Self::P3Adaptive => Ok(Variant::P3Adaptive),
             Self::P3Tuned => Ok(Variant::P3Tuned),
-            Self::P3TunedBlocks => Ok(Variant::P3TunedBlocks),
-            Self::P3TunedSlim => Ok(Variant::P3TunedSlim),
-            Self::P3TunedFountain => Ok(Variant::P3TunedFountain),
-            Self::P3Learned => Ok(Variant::P3Learned),
-            Self::P3Fountain => Ok(Variant::P3Fountain),
-            Self::P3Blocks => Ok(Variant::P3Blocks),
-            Self::P3BlocksDue => Ok(Variant::P3BlocksDue),
-            Self::P3Blocks32 => Ok(Variant::P3Blocks32),
-            Self::P3PlannedBlocks => Ok(Variant::P3PlannedBlocks),
             Self::P3Slim => Ok(Variant::P3Slim),
             Self::P3Best => Ok(Variant::P3Best),
             Self::Fastforward

@@ -1,6 +1,6 @@
 //! `thalweg reproduce`: the papers' results, one after the other, as tables, JSON lines or a page.
 
-use thalweg_lab::experiment::{page, Experiment, Report, Row, Run};
+use thalweg_lab::experiment::{page, Experiment, Report, Row, Run, RunOption};
 
 use crate::args::ReproduceArgs;
 use crate::experiment::claims_of;
@@ -22,7 +22,8 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
         if args.quick {
             experiment.seeds = experiment.quick.seeds;
             if let Some(routes) = experiment.quick.routes {
-                experiment.run = experiment.run.with_routes(routes);
+                let taken = experiment.run.take(RunOption::Routes(routes));
+                taken.map_err(Failure::input)?;
             }
         }
         let seeds = seeds_of(args.seeds, experiment.seeds);

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use thalweg_lab::experiment::{
-    self, csv, short, span, Claims, Experiment, ExperimentError, Explained, Judged, Report, Row,
-    Run, Sites,
+    self, csv, short, span, Claims, Experiment, ExperimentError, Explained, Judged, NotUsed,
+    Report, Row, Run, RunOption, Sites,
 };
 use thalweg_lab::testbed::{Loss, Losses};
 
@@ -25,8 +25,13 @@ use crate::values::Seeds;
 
 /// Runs `thalweg run`.
 pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
+    let options = options(args);
     if args.experiment == speed::ID {
-        return speed::run(args);
+        let other = options.into_iter().find(|o| *o != RunOption::Nodes);
+        return match other {
+            Some(option) => Err(refused(speed::ID, NotUsed(option))),
+            None => speed::run(args),
+        };
     }
     let mut experiment = Experiment::load(&args.experiment).map_err(Failure::input)?;
     // What a paper claims, it claims of its own network.
@@ -34,14 +39,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         (None, []) => claims_of(&experiment)?,
         _ => Claims::default(),
     };
-    if let Some(routes) = args.routes {
-        experiment.run = experiment.run.with_routes(routes);
-    }
-    if let Some(testbed) = &args.testbed {
-        experiment.run = experiment.run.with_testbed(testbed.clone());
-    }
-    if args.explain && !experiment.run.can_be_explained() {
-        return Err(unexplained(&experiment));
+    for option in options {
+        let taken = experiment.run.take(option);
+        taken.map_err(|why| refused(&experiment.id, why))?;
     }
     let seeds = seeds_of(args.seeds, experiment.seeds);
     if let Some(folder) = &args.out {
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         links => Lab::lossy(&experiment, links)?,
     };
     if let Some(file) = &args.pcap {
-        lab.capture(&experiment.run, &seeds, file)?;
+        lab.capture(&experiment, &seeds, file)?;
     }
     let rows = lab.rows(&experiment.id, &experiment.run, &seeds)?;
     let explained = match args.explain {
@@ -77,9 +77,23 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     }
 }
 
-fn unexplained(experiment: &Experiment) -> Failure {
-    let id = &experiment.id;
-    Failure::input(format!("{id}: only transfers over routes can be explained"))
+/// What `args` asks for beside the experiment's file.
+fn options(args: &RunArgs) -> Vec<RunOption> {
+    let given = |given: bool, option: RunOption| given.then_some(option);
+    let options = [
+        given(args.nodes.is_some(), RunOption::Nodes),
+        args.routes.map(RunOption::Routes),
+        args.testbed.clone().map(RunOption::Testbed),
+        given(!args.loss.is_empty(), RunOption::Loss),
+        given(args.explain, RunOption::Explain),
+        given(args.pcap.is_some(), RunOption::Pcap),
+        given(args.out.is_some(), RunOption::Out),
+    ];
+    options.into_iter().flatten().collect()
+}
+
+fn refused(id: &str, why: NotUsed) -> Failure {
+    Failure::Input(format!("{id}: {why}"))
 }
 
 /// As many transfers are explained hop by hop on the terminal.
@@ -136,10 +150,9 @@ impl Lab {
 
     /// The same with losses on `links` of every network of `experiment`.
     fn lossy(experiment: &Experiment, links: &[Loss]) -> Result<Self, Failure> {
-        let psdu_bytes = experiment.run.lossy_frame_bytes().ok_or_else(|| {
-            let id = &experiment.id;
-            Failure::Input(format!("{id}: --loss is not for experiments of its kind"))
-        })?;
+        let psdu_bytes = experiment.run.lossy_frame_bytes();
+        let psdu_bytes =
+            psdu_bytes.ok_or_else(|| refused(&experiment.id, NotUsed(RunOption::Loss)))?;
         let losses = Losses {
             links: links.to_vec(),
             psdu_bytes,
@@ -157,10 +170,9 @@ impl Lab {
     }
 
     /// Writes the frames of the first run with the first of `seeds` to `file`.
-    fn capture(&self, run: &Run, seeds: &[u64], file: &Path) -> Result<(), Failure> {
-        let (Run::Convergecast(run), Some(seed)) = (run, seeds.first()) else {
-            let why = "--pcap: expected an experiment of kind convergecast";
-            return Err(Failure::Input(why.to_owned()));
+    fn capture(&self, experiment: &Experiment, seeds: &[u64], file: &Path) -> Result<(), Failure> {
+        let (Run::Convergecast(run), Some(seed)) = (&experiment.run, seeds.first()) else {
+            return Err(refused(&experiment.id, NotUsed(RunOption::Pcap)));
         };
         let testbed = self.sites.testbed(&run.testbed).map_err(failure)?;
         let capture = Capture::create(file)?;
@@ -174,9 +186,7 @@ impl Lab {
     /// Where the transfers of `experiment` lost their packets.
     fn explained(&self, experiment: &Experiment, seeds: &[u64]) -> Result<Explained, Failure> {
         let observer = |done: u64, total: u64| self.told(&experiment.id, done, total);
-        experiment::explain(&experiment.run, seeds, &self.sites, &observer)
-            .map_err(failure)?
-            .ok_or_else(|| unexplained(experiment))
+        experiment::explain(&experiment.run, seeds, &self.sites, &observer).map_err(failure)
     }
 
     fn told(&self, id: &str, done: u64, total: u64) -> ControlFlow<()> {

@@ -30,7 +30,11 @@ fn processor_time() -> Duration {
 /// Runs the benchmark once, on one thread, and times it without setting up.
 pub(crate) fn run(args: &RunArgs) -> std::result::Result<(), Failure> {
     let nodes = args.nodes.unwrap_or(139) as usize;
-    let seed = args.seeds.map_or(1, |seeds| seeds.first);
+    let seed = match args.seeds {
+        None => 1,
+        Some(seeds) if seeds.first == seeds.last => seeds.first,
+        Some(_) => return Err(Failure::Input(format!("{ID}: --seeds: expected one seed"))),
+    };
     let mut workload = W1::new(nodes, seed).map_err(failure)?;
     let begin = processor_time();
     let counts: Counts = workload.run().map_err(failure)?;
@@ -53,6 +57,9 @@ pub(crate) fn run(args: &RunArgs) -> std::result::Result<(), Failure> {
 fn failure(error: SpeedError) -> Failure {
     match error {
         SpeedError::Nodes(_) => Failure::input(error),
-        SpeedError::Malformed(_) | SpeedError::Sim(_) => Failure::job(error),
+        SpeedError::Malformed(_)
+        | SpeedError::Board(_)
+        | SpeedError::Network(_)
+        | SpeedError::Sim(_) => Failure::job(error),
     }
 }

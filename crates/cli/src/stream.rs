@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use serde::Serialize;
-use thalweg_lab::collect::{random_object, Object, SurveyCost};
+use thalweg_lab::collect::{Object, SurveyCost};
 use thalweg_lab::store::{NewTransfer, Store};
 use thalweg_lab::streams::{
     self, Carrier, Collected, DualSurveyCost, Onlookers, Order, Outcome, Recorder, StagesReport,
@@ -52,10 +52,6 @@ pub(crate) fn run(
             }
         )));
     }
-    let bytes: Arc<[u8]> = match object {
-        Object::Bytes(bytes) => bytes.clone(),
-        Object::Random { bytes } => random_object(args.seed, *bytes as usize),
-    };
     let order = Order {
         testbed: Arc::new(testbed),
         from: args.from,
@@ -80,7 +76,7 @@ pub(crate) fn run(
             false => ControlFlow::Continue(()),
         }
     };
-    let collected = streams::collect(&order, &bytes, &mut observer, &mut onlookers);
+    let collected = streams::collect(&order, object, &mut observer, &mut onlookers);
     let collected = collected.map_err(|why| {
         let broken = capture.as_ref().and_then(Capture::failure);
         broken.unwrap_or_else(|| failure(why))
@@ -103,7 +99,10 @@ pub(crate) fn run(
     };
     // What arrived is what was sent, as its digest says.
     let kept = match collected.record.verified {
-        true => store.keep(&new, &bytes).map(Some),
+        true => {
+            let object = object.of(args.seed, collected.record.source);
+            store.keep(&new, &object).map(Some)
+        }
         false => store.note(&new).map(|_| None),
     }
     .map_err(store_failure)?;

@@ -17,9 +17,7 @@ use thalweg_units::{Channel, Dbm, Duration, Instant};
 use thalweg_wire::{phy, FrameBuf};
 
 mod air;
-mod works;
 pub use air::{Air, Fate, SentFrame};
-pub use works::Price;
 
 /// Same-frame transmissions that begin this close together are one frame to a receiver.
 const SAME_FRAME: Duration = Duration::from_nanos(500);
@@ -97,6 +95,11 @@ enum What {
         node: usize,
         answer: RadioEvent<'static>,
     },
+    /// A receiver is on.
+    On {
+        node: usize,
+        op: OpId,
+    },
     TxStart {
         node: usize,
         start: Instant,
@@ -108,9 +111,6 @@ enum What {
         node: usize,
         air: usize,
     },
-    Worked {
-        node: usize,
-    },
 }
 
 type Links = Box<dyn FnMut(Air<'_>) -> Fate>;
@@ -118,7 +118,6 @@ type Links = Box<dyn FnMut(Air<'_>) -> Fate>;
 /// The network.
 pub struct Net<E: Engine> {
     nodes: Vec<Driver<E>>,
-    price: Price,
     ground: Ground,
     events: Vec<(Instant, usize, E::Event)>,
 }
@@ -200,7 +199,6 @@ impl<E: Engine> Net<E> {
             .map(|engine| Driver::new(engine, &[CAPS]).unwrap_or_else(|misfit| panic!("{misfit}")));
         let mut net = Self {
             nodes: drivers.collect(),
-            price: Price::Nothing,
             ground,
             events: Vec::new(),
         };
@@ -275,10 +273,19 @@ impl<E: Engine> Net<E> {
     fn happen(&mut self, what: What) {
         match what {
             What::Answer { node, answer } => self.inject(node, answer),
+            What::On { node, op } => {
+                let event = match self.ground.radios[node].mode {
+                    Mode::Listen { .. } => RadioEvent::Done { op },
+                    Mode::Sleep => RadioEvent::Refused {
+                        op,
+                        why: Refusal::Superseded,
+                    },
+                };
+                self.inject(node, event);
+            }
             What::TxStart { node, start } => self.ground.start_sending(node, start),
             What::TxEnd { air } => self.end_sending(air),
             What::Head { node, air } => self.head(node, air),
-            What::Worked { node } => self.worked(node),
         }
     }
 
@@ -291,7 +298,6 @@ impl<E: Engine> Net<E> {
             nodes,
             ground,
             events,
-            ..
         } = self;
         let undrained = what(&mut nodes[node], ground.now);
         let drained = undrained.drain(&mut Door {
@@ -303,7 +309,6 @@ impl<E: Engine> Net<E> {
             Ok(timeout) => self.ground.radios[node].timeout = timeout,
             Err(livelock) => panic!("node {node}: {livelock}"),
         }
-        self.begin_work(node);
     }
 
     fn head(&mut self, n: usize, air: usize) {
@@ -410,8 +415,10 @@ impl Ground {
                     head_bytes,
                     since,
                 };
-                let done = if busy.is_some() { now } else { since };
-                self.done(n, done, id);
+                match busy {
+                    Some(_) => self.done(n, now, id),
+                    None => self.at(since, What::On { node: n, op: id }),
+                }
             }
             RadioOp::Conditional { condition, .. }
                 if condition.bytes.len() > Condition::MAX_BYTES =>

@@ -17,7 +17,6 @@ mod driver;
 pub mod harness;
 mod radio;
 mod timing;
-mod work;
 
 pub use caps::{Abilities, Ability, Caps, Lack, Misfit, Wants};
 pub use driver::{drain, Driver, Livelock, Port, Undrained, MAX_OPS_PER_DRAIN};
@@ -26,7 +25,6 @@ pub use radio::{
     Refusal, Request, TxSlot, When,
 };
 pub use timing::{BoardTiming, Costs, Passing, PreCopy, Relaying, Software};
-pub use work::Work;
 
 use thalweg_units::Instant;
 
@@ -58,13 +56,4 @@ pub trait Engine {
     fn poll_timeout(&self) -> Option<Instant>;
     /// The next event for the layer above, until `None`.
     fn poll_event(&mut self) -> Option<Self::Event>;
-
-    /// A job that the engine wants its host to find time for. There is one at a time: until
-    /// [`Engine::handle_work`] has said that it is done, it is `None`. Nothing else waits for a job; it
-    /// cannot be taken back, and an engine that does not need it any more ignores its end.
-    fn poll_work(&mut self) -> Option<Work> {
-        None
-    }
-    /// The job that [`Engine::poll_work`] gave has had its time.
-    fn handle_work(&mut self, _at: Instant) {}
 }

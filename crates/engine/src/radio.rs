@@ -146,7 +146,7 @@ pub enum RadioOp<'a> {
     },
     /// Sets the mode to receiving on `channel`; a reception in progress is aborted, even on the
     /// same channel. `Done` when the receiver is on (during a transmission: at once; the mode
-    /// holds after it).
+    /// holds after it), `Refused(Superseded)` instead where the mode is sleeping by then.
     Listen {
         /// On which channel.
         channel: Channel,

@@ -71,7 +71,10 @@ impl Site {
     /// A network that is switched on, the object at the plan's source.
     fn offering(&self, plan: &Plan) -> Session {
         let mut session = self.session("route");
-        session.offer(plan.source, random_object(SEED, OBJECT_BYTES));
+        session.offer(
+            plan.source,
+            random_object(SEED, self.testbed.nodes[plan.source].id, OBJECT_BYTES),
+        );
         session
     }
 }

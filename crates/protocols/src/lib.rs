@@ -2,13 +2,12 @@
 //!
 //! Every engine is a state machine over the contract of `thalweg-engine`: no I/O, no allocation,
 //! no clock of its own. `no_std`. Each folder's README names the paper's sections that it
-//! implements and every deviation. What only a gateway does is behind the feature `std`.
+//! implements and every deviation.
 #![no_std]
 
-#[cfg(any(test, feature = "std"))]
+#[cfg(test)]
 extern crate std;
 
-pub mod blocks;
 pub mod burst;
 pub mod collection;
 pub mod csma;
@@ -16,8 +15,6 @@ pub mod fastforward;
 mod fifo;
 pub mod floodnet;
 pub mod forward;
-#[cfg(any(test, feature = "std"))]
-pub mod fountain;
 pub mod fusion;
 pub mod glossy;
 pub mod linkprobe;

@@ -10,7 +10,7 @@ use crate::fault::Fault;
 use crate::hooks::{Activity, Kind, Span, SpanHook, Stats, TraceHook, Watch};
 use crate::mcu::Mcu;
 use crate::queue::{Queue, Rank, Slab};
-use crate::radio::Radio;
+use crate::radio::{Mode, Radio};
 use crate::strength::Strength;
 use std::collections::VecDeque;
 use thalweg_engine::Activity as RadioActivity;
@@ -33,7 +33,6 @@ pub(crate) struct Frame {
     pub(crate) kind: Kind,
     pub(crate) start: SimTime,
     pub(crate) sfd: SimTime,
-    pub(crate) end: SimTime,
     pub(crate) channel: Channel,
     pub(crate) mpdu: FrameBuf,
     pub(crate) users: u32,
@@ -44,10 +43,7 @@ pub(crate) struct Frame {
 pub(crate) enum Telling {
     Done(OpId),
     /// The receiver is on; not, if it was sent to sleep meanwhile.
-    On {
-        op: OpId,
-        tuning: u32,
-    },
+    On(OpId),
     Sent(OpId, Instant),
     Refused(OpId, Refusal),
     /// What a reading says when it is delivered.
@@ -388,7 +384,10 @@ impl<A: Air> World<A> {
                 self.release(frame);
                 None
             }
-            Telling::On { op, tuning } => Some(self.came_on(r, op, tuning)),
+            Telling::On(op) => Some(match self.radios[r].mode {
+                Mode::Sleep => Telling::Refused(op, Refusal::Superseded),
+                Mode::Listen { .. } => Telling::Done(op),
+            }),
             Telling::Sense(op) => Some(self.sense(r, op)),
             Telling::Look(op) => self.look(r, op),
             _ => Some(telling),
@@ -472,7 +471,7 @@ impl<A: Air> World<A> {
                 }));
             }
             // They became others when they were delivered.
-            Telling::On { .. } | Telling::Sense(_) | Telling::Look(_) => return None,
+            Telling::On(_) | Telling::Sense(_) | Telling::Look(_) => return None,
             Telling::Head {
                 frame, bytes, sfd, ..
             } => {

@@ -34,8 +34,8 @@ const HOP_AT: usize = 4;
 const HOP_BITS: u8 = 0x0f;
 const EVEN_BIT: u8 = 0x10;
 const TAG_SHIFT: u32 = 5;
+/// In the last byte of a request; the bit below it is reserved.
 const RELEASE_BIT: u8 = 0x80;
-const ANNOUNCE_BIT: u8 = 0x40;
 const FOLLOWING_BITS: u8 = 0x3f;
 /// First byte of a slim frame: the one-byte frame control of a multipurpose frame without
 /// addresses (IEEE 802.15.4-2015, 7.3.5: type 101, all else 0); its sequence number follows.
@@ -337,8 +337,6 @@ pub enum Purpose {
     Report,
     /// The transfer is over for the source: everyone may leave.
     Release,
-    /// Nothing is asked: it tells what comes, before it comes.
-    Announce,
 }
 
 /// The body of a request, sent after the last packet of a round (P3, section IV-F).
@@ -370,9 +368,8 @@ impl Request {
         if packets > MAX_PACKETS {
             return Err(WireError::Malformed);
         }
-        let purpose = match last & (RELEASE_BIT | ANNOUNCE_BIT) {
+        let purpose = match last & !FOLLOWING_BITS {
             0 => Purpose::Report,
-            ANNOUNCE_BIT => Purpose::Announce,
             RELEASE_BIT => Purpose::Release,
             _ => return Err(WireError::Malformed),
         };
@@ -396,7 +393,6 @@ impl Request {
         let purpose = match self.purpose {
             Purpose::Report => 0,
             Purpose::Release => RELEASE_BIT,
-            Purpose::Announce => ANNOUNCE_BIT,
         };
         w.u16(self.packets)?
             .u32(self.object_len)?
@@ -406,18 +402,16 @@ impl Request {
     }
 }
 
-/// The body of a NACK: a part of the bit vector of missing packets (P3, section IV-F); of a transfer in
-/// blocks a part of what each block misses.
+/// The body of a NACK: a part of the bit vector of missing packets (P3, section IV-F).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Nack<'a> {
-    /// Number of the packet that bit 0 of the vector stands for, or of the block of byte 0.
+    /// Number of the packet that bit 0 of the vector stands for.
     pub first: u16,
     /// How many packets are missing in all; none missing means complete.
     pub missing: u16,
     /// How many frames of this NACK follow this one.
     pub following: u8,
-    /// Bit `i % 8` of byte `i / 8` is set where packet `first + i` is missing; of blocks, byte `i` says
-    /// how many symbols block `first + i` misses.
+    /// Bit `i % 8` of byte `i / 8` is set where packet `first + i` is missing.
     pub vector: &'a [u8],
 }
 
@@ -452,14 +446,6 @@ impl<'a> Nack<'a> {
             .u8(self.following)?
             .bytes(self.vector)?;
         Ok(())
-    }
-
-    /// The blocks of which this part says that symbols are missing, and how many.
-    pub fn missing_of_blocks(&self) -> impl Iterator<Item = (u16, u16)> + Clone + 'a {
-        let missing = self.vector.iter().map(|byte| u16::from(*byte));
-        (self.first..)
-            .zip(missing)
-            .filter(|(_, missing)| *missing > 0)
     }
 
     /// The numbers of the packets that this part says are missing.

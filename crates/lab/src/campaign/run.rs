@@ -43,8 +43,7 @@ pub struct Settings {
     pub bytes: u32,
     /// From so many nodes only, spread over the network.
     pub sources: Option<usize>,
-    /// What moves the packets of every transfer; not [`Protocol::Cit`], which has a source and a sink of
-    /// its own.
+    /// What moves the packets of every transfer.
     pub protocol: Protocol,
     /// Of every transfer.
     pub terms: Terms,
@@ -148,14 +147,13 @@ pub fn empty(
     let mut session = Session::open(&testbed, environment, opened)?;
     let objects: BTreeMap<usize, Arc<[u8]>> = (sources.iter())
         .map(|&n| {
-            let drawn = derive(seed, "object", &[n as u64]);
-            (n, random_object(drawn, settings.bytes as usize))
+            let object = random_object(seed, testbed.nodes[n].id, settings.bytes as usize);
+            (n, object)
         })
         .collect();
     for (&source, object) in &objects {
         session.offer(source, object.clone());
     }
-    let beforehand = make_beforehand(&mut session, &sources, settings)?;
     let surveyed = session.survey(sinks[0], settings.survey, &mut |_| Continue(()))?;
     told(observer(Step::Surveyed))?;
     let mut campaign = Campaign::new(&testbed, seed, sinks.len(), sources.len());
@@ -224,24 +222,8 @@ pub fn empty(
         }
         campaign.waves += 1;
     }
-    campaign.energy_j = joules(&mut session) + beforehand;
+    campaign.energy_j = joules(&mut session);
     Ok(campaign)
-}
-
-/// Has the sources make what the terms want beforehand; the energy, in joules.
-fn make_beforehand(
-    session: &mut Session,
-    sources: &[usize],
-    settings: &Settings,
-) -> Result<f64, CampaignError> {
-    let mut joules = 0.0;
-    if settings.protocol == Protocol::P3 {
-        for source in sources {
-            let made = session.make_beforehand(*source, &settings.terms)?;
-            joules += made.map_or(0.0, |made| made.joules);
-        }
-    }
-    Ok(joules)
 }
 
 fn wait(

@@ -68,6 +68,13 @@ impl Object {
             Self::Bytes(bytes) => bytes.len() as u64,
         }
     }
+    /// What node `source` has under `seed`, whatever protocol is to move it.
+    pub fn of(&self, seed: u64, source: NodeId) -> Arc<[u8]> {
+        match self {
+            Self::Random { bytes } => random_object(seed, source, *bytes as usize),
+            Self::Bytes(bytes) => bytes.clone(),
+        }
+    }
 }
 
 /// What is told while it runs.
@@ -316,7 +323,7 @@ impl Collector {
         }
         let seed = derive(self.seed, "transfer", &[u64::from(from.get())]);
         let mut session = Session::open(self.testbed(), self.environment.clone(), seed)?;
-        session.offer(plan.source, self.object(request, from));
+        session.offer(plan.source, request.object.of(self.seed, from));
         if capture.is_some() {
             session.network().capture(capture)?;
         }
@@ -366,14 +373,12 @@ impl Collector {
                 baseline.seed = self.seed;
                 Some(baseline)
             }
-            Protocol::Pip | Protocol::PipHopping | Protocol::PipCit | Protocol::Cit => None,
+            Protocol::Pip | Protocol::PipHopping | Protocol::PipCit => None,
         };
         session.network().capture(None)?;
         let predicted = match variant.protocol() {
             Protocol::P3 => plan.prediction.clone(),
-            Protocol::Pip | Protocol::PipHopping | Protocol::PipCit | Protocol::Cit => {
-                plan.pip.prediction.clone()
-            }
+            Protocol::Pip | Protocol::PipHopping | Protocol::PipCit => plan.pip.prediction.clone(),
         };
         Ok(Report {
             outcome,
@@ -414,16 +419,6 @@ impl Collector {
             missing: self.surveyed.missing.iter().map(|n| n.get()).collect(),
         }
     }
-
-    fn object(&self, request: &Request, from: NodeId) -> Arc<[u8]> {
-        match &request.object {
-            Object::Bytes(bytes) => bytes.clone(),
-            Object::Random { bytes } => random_object(
-                derive(self.seed, "object", &[u64::from(from.get())]),
-                *bytes as usize,
-            ),
-        }
-    }
 }
 
 /// Whether `request` can be asked of `testbed` at all: what is known before its links are.
@@ -442,9 +437,11 @@ pub fn check(testbed: &Testbed, request: &Request) -> Result<(), CollectError> {
     packets_of(request).map(|_| ())
 }
 
-/// `bytes` random bytes of `seed`.
-pub fn random_object(seed: u64, bytes: usize) -> Arc<[u8]> {
-    let mut rng = stream(seed, "object bytes", &[]);
+/// The first `bytes` bytes of the stream of (`seed`, `source`): one seed gives a node one object, in every
+/// command and experiment.
+pub fn random_object(seed: u64, source: NodeId, bytes: usize) -> Arc<[u8]> {
+    let drawn = derive(seed, "object", &[u64::from(source.get())]);
+    let mut rng = stream(drawn, "object bytes", &[]);
     let mut object = vec![0; bytes];
     rand::RngCore::fill_bytes(&mut rng, &mut object);
     object.into()
@@ -483,6 +480,16 @@ fn index_of(testbed: &Testbed, node: NodeId) -> Result<usize, CollectError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_node_has_one_object_for_one_seed() {
+        let [one, other] = [1, 2].map(|id| NodeId::new(id).unwrap());
+        let object = |seed, source, bytes| Object::Random { bytes }.of(seed, source);
+        let long = object(1, one, 2_000);
+        assert_eq!(object(1, one, 700)[..], long[..700]);
+        assert!(object(2, one, 700)[..] != long[..700]);
+        assert!(object(1, other, 700)[..] != long[..700]);
+    }
 
     #[test]
     fn another_attempt_goes_over_another_plan() {

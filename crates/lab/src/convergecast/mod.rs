@@ -14,18 +14,17 @@ mod tests;
 pub use ledger::{Link, NodeCounts, Packets};
 pub use map::{traffic_map, Edge, Spot, SpotRole};
 
-use crate::testbed::{Board, Testbed};
+use crate::testbed::{Board as BoardKind, Testbed};
 use ledger::Ledger;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use thalweg_medium::ether::{Loss, Reach};
+use thalweg_medium::ether::{Ether, Reach};
 use thalweg_medium::random::{derive, normal, stream, uniform};
-use thalweg_medium::{EarId, Environment};
+use thalweg_medium::{Cause, EarId, Environment};
 use thalweg_protocols::csma;
 use thalweg_protocols::fusion::{Application, Command, Config, Drop, Node, Schedule, Strategy};
 use thalweg_protocols::tree::{Role, Routing};
-use thalweg_sim::contention::{Contender, Contention, Wakes};
-use thalweg_sim::{Capture, SimError};
+use thalweg_sim::{boards, Board, BoardError, Capture, Network, NetworkError, SimError, Wakes};
 use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId, SimTime};
 
 /// What nodes send.
@@ -125,7 +124,7 @@ pub struct Outcome {
     /// Data frames sent over single links.
     pub sent: u64,
     /// Of them, those that did not arrive, by cause.
-    pub lost: BTreeMap<Loss, u64>,
+    pub lost: BTreeMap<Cause, u64>,
     /// Packets that were dropped, by cause, those counted that arrived all the same.
     pub dropped: BTreeMap<Drop, u64>,
     /// Hops of packets that arrived.
@@ -134,7 +133,7 @@ pub struct Outcome {
     pub latencies: Vec<f64>,
     /// The packets' fates.
     pub packets: Packets,
-    /// Energy of all radios in the window, joules.
+    /// Energy of all nodes in the window, joules.
     pub joules: f64,
     /// Share of the window that the sources' radios were not asleep, on average.
     pub awake: f64,
@@ -150,22 +149,36 @@ pub enum RunError {
     /// The simulation failed.
     #[error(transparent)]
     Sim(#[from] SimError),
+    /// The nodes and their boards do not suit each other.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    /// A board's file cannot be had.
+    #[error(transparent)]
+    Board(#[from] BoardError),
     /// Low-power listening was asked for.
     #[error("low-power listening: the {0}'s hardware makes the preamble")]
-    NoLpl(&'static str),
+    NoLpl(String),
 }
 
-/// The board's radio, as contention networks charge it, and its medium access.
-pub fn stack(board: Board) -> (Contender, csma::Config) {
-    match board {
-        Board::Mica2 => (Contender::mica2(), csma::Config::MICA2),
-        Board::TelosB | Board::TelosBContiki => (Contender::tmote(), csma::Config::TINYOS_CC2420),
-        Board::Opal | Board::Nrf52840 => (
-            Contender::ieee802154(board.chip()),
-            csma::Config::IEEE_802_15_4,
-        ),
-    }
+/// The board with the driver that does carrier sense, and its medium access.
+///
+/// # Errors
+/// [`BoardError`].
+pub fn stack(board: BoardKind) -> Result<(Board, csma::Config), BoardError> {
+    let (name, mac) = match board {
+        BoardKind::Mica2 => ("mica2", csma::Config::MICA2),
+        BoardKind::TelosB | BoardKind::TelosBContiki => {
+            ("telosb-tinyos", csma::Config::TINYOS_CC2420)
+        }
+        BoardKind::Opal | BoardKind::Nrf52840 => ("ieee802154", csma::Config::IEEE_802_15_4),
+    };
+    let chip = board.chip();
+    let board = boards::load(name)?;
+    Ok((Board { chip, ..board }, mac))
 }
+
+/// Nodes that contend for one channel.
+type Convergecast = Network<Node, Ether>;
 
 /// Runs `setup` on `environment`, a realisation of `testbed`, writing frames to `capture`.
 ///
@@ -178,9 +191,10 @@ pub fn run(
     seed: u64,
     capture: Option<Box<dyn Capture>>,
 ) -> Result<Outcome, RunError> {
-    let (mut board, mut mac) = stack(testbed.board);
+    let (mut board, mut mac) = stack(testbed.board)?;
     if let Some(interval) = setup.lpl {
-        mac = mac.with_lpl(interval).ok_or(RunError::NoLpl(board.name))?;
+        let lpl = mac.with_lpl(interval);
+        mac = lpl.ok_or_else(|| RunError::NoLpl(board.name.clone()))?;
         board.wakes = Wakes::WhenAsked;
     }
     if let Some(power) = setup.power {
@@ -230,29 +244,31 @@ pub fn run(
             application: setup.application,
             seed: derive(seed, "node", &[n as u64]),
         };
-        engines.push((id(n), Node::new(config)));
+        engines.push(Node::new(config));
     }
-    let mut network = Contention::new(reach, board, setup.channel, engines, seed);
-    network.capture(capture);
+    let mut network = Network::on(Ether::new(reach, seed), &[board], engines, seed)?;
+    network.capture(capture).map_err(SimError::from)?;
     let begins = SimTime::ZERO + setup.settle;
     let ends = begins + setup.duration;
     let ids = (0..nodes).map(id).collect();
     let mut ledger = Ledger::new(ids, &sinks, begins);
     for n in 0..nodes {
-        network.command(n, Command::Start, &mut ledger)?;
+        network.command(n, Command::Start);
         if setup.settling == Settling::Loaded && !sinks.contains(&n) {
             let schedule = schedule(setup, n, begins, seed);
             let offer = Command::Offer(earlier(schedule, setup.settle));
-            network.command(n, offer, &mut ledger)?;
+            network.command(n, offer);
         }
     }
-    network.run_until(begins, &mut ledger)?;
+    network.run_with(begins, &mut ledger)?;
     let (waiting, unsent) = unfinished(&network, &sinks);
     ledger.open(&waiting, unsent);
-    let before: f64 = (0..nodes).map(|n| network.radio_joules(n)).sum();
+    let before: f64 = (0..nodes).map(|n| network.joules(n)).sum();
     let is_source = |n: &usize| !sinks.contains(n);
-    let awake = |network: &Contention<Node>| -> f64 {
-        let times = (0..nodes).filter(is_source).map(|n| network.time_awake(n));
+    let awake = |network: &Convergecast| -> f64 {
+        let times = (0..nodes)
+            .filter(is_source)
+            .map(|n| network.energy(n).radio_on());
         times.map(Duration::as_secs_f64).sum()
     };
     let awake_before = awake(&network);
@@ -264,29 +280,27 @@ pub fn run(
         .collect();
     let is_leaf = |n: usize| !parents.contains(&Some(n)) && !sinks.contains(&n);
     for n in 0..nodes {
-        network.command(n, Command::Pin, &mut ledger)?;
+        network.command(n, Command::Pin);
         if sinks.contains(&n) {
             continue;
         }
         if setup.settling == Settling::Idle {
             let schedule = schedule(setup, n, begins, seed);
-            network.command(n, Command::Offer(schedule), &mut ledger)?;
+            network.command(n, Command::Offer(schedule));
         }
         if let (Some(listen), true) = (setup.doze, is_leaf(n)) {
-            network.command(n, Command::Doze { listen }, &mut ledger)?;
+            network.command(n, Command::Doze { listen });
         }
     }
     let mut failures = setup.failures.clone();
     failures.sort_by_key(|(_, at)| *at);
     for (n, at) in failures {
-        network.run_until((begins + at).min(ends), &mut ledger)?;
-        network.command(n, Command::Stop, &mut ledger)?;
+        network.run_with((begins + at).min(ends), &mut ledger)?;
+        network.command(n, Command::Stop);
     }
-    network.run_until(ends, &mut ledger)?;
-    let after: f64 = (0..nodes).map(|n| network.radio_joules(n)).sum();
-    network
-        .finish_capture()
-        .map_err(|error| RunError::Sim(error.into()))?;
+    network.run_with(ends, &mut ledger)?;
+    let after: f64 = (0..nodes).map(|n| network.joules(n)).sum();
+    network.capture(None).map_err(SimError::from)?;
     let depth = (0..nodes).map(|n| depth(&parents, &sinks, n)).collect();
     let (waiting, unsent) = unfinished(&network, &sinks);
     let mut outcome = ledger.finish(&waiting, unsent);
@@ -336,7 +350,7 @@ fn earlier(schedule: Schedule, lead: Duration) -> Schedule {
 }
 
 /// Packets in queues, and how many applications have not handed down.
-fn unfinished(network: &Contention<Node>, sinks: &[usize]) -> (Vec<(u16, u16)>, u64) {
+fn unfinished(network: &Convergecast, sinks: &[usize]) -> (Vec<(u16, u16)>, u64) {
     let engines = || (0..network.len()).map(|n| network.engine(n));
     let queued = engines().flat_map(|node| node.queue().iter().map(|p| (p.origin.get(), p.number)));
     let sources = engines().enumerate().filter(|(n, _)| !sinks.contains(n));

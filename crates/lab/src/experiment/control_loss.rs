@@ -1,5 +1,5 @@
 //! Every control packet of a transfer lost once: the transfer runs undisturbed, then once for each
-//! of its control packets (wake-up floods, requests, NACKs, announcements, releases), which nobody
+//! of its control packets (wake-up floods, requests, NACKs, releases), which nobody
 //! receives in that run (P3, section IV-F, asks that rounds end all the same).
 //!
 //! Owns the keys of `kind = "control-loss"` and its rows. A packet is what synchronous senders put on
@@ -136,7 +136,6 @@ fn observed(
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Control {
     WakeUp,
-    Announcement,
     Request,
     Nack,
     Release,
@@ -146,7 +145,6 @@ impl Control {
     const fn name(self) -> &'static str {
         match self {
             Self::WakeUp => "wake-up",
-            Self::Announcement => "announcement",
             Self::Request => "request",
             Self::Nack => "nack",
             Self::Release => "release",
@@ -164,7 +162,6 @@ impl Control {
             Kind::Request => match Request::parse(&mut reader).ok()?.purpose {
                 Purpose::Report => Some(Self::Request),
                 Purpose::Release => Some(Self::Release),
-                Purpose::Announce => Some(Self::Announcement),
             },
         }
     }

@@ -17,6 +17,7 @@ mod link_channels;
 mod metric;
 mod neighbourhood;
 mod network;
+mod options;
 mod overhead;
 mod page;
 mod pipelines;
@@ -43,6 +44,7 @@ pub use link_channels::LinkChannels;
 pub use metric::{mean_and_interval, Confidence, Measured, MetricSpec, Statistic};
 pub use neighbourhood::Neighbourhood;
 pub use network::Network;
+pub use options::{NotUsed, RunOption};
 pub use overhead::Overhead;
 pub use page::{page, short, span};
 pub use pipelines::{PipName, Pipelines};
@@ -95,6 +97,9 @@ pub enum ExperimentError {
     /// A chain of nodes is not one.
     #[error(transparent)]
     Chain(ChainError),
+    /// What was asked for is nothing that it does.
+    #[error(transparent)]
+    NotUsed(#[from] NotUsed),
     /// The observer wanted to stop.
     #[error("stopped")]
     Stopped,
@@ -113,7 +118,7 @@ impl ExperimentError {
     /// Whether what was asked for is to blame, not what happened then.
     pub const fn is_input(&self) -> bool {
         match self {
-            Self::Testbed(_) | Self::Loss(_) | Self::Unfit { .. } => true,
+            Self::Testbed(_) | Self::Loss(_) | Self::Unfit { .. } | Self::NotUsed(_) => true,
             Self::Stream(failure) => failure.is_input(),
             _ => false,
         }
@@ -232,29 +237,24 @@ pub fn run(
     }
 }
 
-/// Runs the transfers of `run` again, watched: where their packets were lost. None where `run` is
-/// of another kind ([`Run::can_be_explained`]).
+/// Runs the transfers of `run` again, watched: where their packets were lost.
 ///
 /// # Errors
-/// [`ExperimentError`].
+/// [`ExperimentError`]; [`ExperimentError::NotUsed`] where `run` is of another kind.
 pub fn explain(
     run: &Run,
     seeds: &[u64],
     sites: &Sites,
     observer: ProgressObserver<'_>,
-) -> Result<Option<Explained>, ExperimentError> {
+) -> Result<Explained, ExperimentError> {
     let Run::Transfers(transfers) = run else {
-        return Ok(None);
+        return Err(NotUsed(RunOption::Explain).into());
     };
     let ticker = Ticker::new(seeds.len() as u64 * run.parts(), observer);
-    transfers.explain(seeds, sites, &ticker).map(Some)
+    transfers.explain(seeds, sites, &ticker)
 }
 
 impl Run {
-    /// Whether it is transfers over routes, whose losses [`explain`] can tell.
-    pub const fn can_be_explained(&self) -> bool {
-        matches!(self, Self::Transfers(_))
-    }
     /// Parts per seed that progress is counted in.
     fn parts(&self) -> u64 {
         match self {

@@ -12,7 +12,6 @@ use super::spec::expect;
 use super::{in_order, ExperimentError, Ticker};
 use crate::campaign::{empty, CampaignError, Mode, NetworkRow};
 use crate::collect::CLEAN_CHANNELS;
-use crate::transfer::Protocol;
 use crate::variant::Variant;
 use serde::Deserialize;
 use std::ops::ControlFlow::{Break, Continue};
@@ -51,9 +50,7 @@ impl Network {
         let names: Vec<String> = Mode::ALL.iter().map(|m| m.name()).collect();
         let known = !self.modes.is_empty() && self.modes.iter().all(|m| names.contains(m));
         expect("modes", known, &format!("some of {}", names.join(" ")))?;
-        let piped = |v: &Variant| v.protocol() != Protocol::Cit;
-        let pipelines = !self.protocols.is_empty() && self.protocols.iter().all(piped);
-        expect("protocols", pipelines, "P3, PIP or variants of them")?;
+        expect("protocols", !self.protocols.is_empty(), "at least one")?;
         let clean = clean_channels().iter().all(|c| self.channels.contains(c));
         let channels = clean && self.channels.iter().all(|c| Channel::new(*c).is_ok());
         let range = "channels from 11 to 26, with 15, 20, 25 and 26";

@@ -171,7 +171,8 @@ impl Overhead {
             .map_or(0, |id| u32::from(id.get()));
         let seed = derive(site.seed, "fetch", &[source as u64]);
         let mut session = Session::open(&site.testbed, site.environment.clone(), seed)?;
-        session.offer(source, random_object(seed, self.bytes as usize));
+        let (of, bytes) = (site.testbed.nodes[source].id, self.bytes as usize);
+        session.offer(source, random_object(site.seed, of, bytes));
         let terms = variant.terms(Terms {
             attempts: 1,
             ..Terms::default()

@@ -172,7 +172,7 @@ impl Pipelines {
         let ids: Vec<NodeId> = testbed.nodes.iter().map(|n| n.id).collect();
         let pipe = Pipe::line(cell.hops, cell.protocol.passing(), payload);
         let bytes = usize::from(self.packets) * usize::from(cell.payload);
-        let object = random_object(derive(cell.seed, "object", &[]), bytes);
+        let object = random_object(cell.seed, ids[0], bytes);
         let mut observer = |_, _, _| match ticker.stopped() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),

@@ -10,6 +10,7 @@ use super::link_channels::LinkChannels;
 use super::metric::MetricSpec;
 use super::neighbourhood::Neighbourhood;
 use super::network::Network;
+use super::options::RunOption;
 use super::overhead::Overhead;
 use super::pipelines::Pipelines;
 use super::stages::Stages;
@@ -17,7 +18,6 @@ use super::streams::{StreamBounds, Streams};
 use super::transfers::Transfers;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
-use thalweg_wire::{phy, stream};
 
 /// An experiment: what to run, what to measure of it, how to draw it.
 #[derive(Debug, Clone, Deserialize)]
@@ -108,70 +108,6 @@ impl Run {
             Self::Stages(s) => s.check(),
             Self::StreamBounds(b) => b.check(),
         }
-    }
-    /// The same in another network.
-    #[must_use]
-    pub fn with_testbed(mut self, name: String) -> Self {
-        match &mut self {
-            Self::Transfers(t) => t.testbed = name,
-            Self::LinkChannels(l) => l.testbed = name,
-            Self::Correlation(c) => c.testbed = name,
-            Self::Overhead(o) => o.testbed = name,
-            Self::Asymmetry(a) => a.transfers.testbed = name,
-            Self::ControlLoss(c) => c.transfers.testbed = name,
-            Self::Network(n) => n.testbed = name,
-            Self::Forwarding(f) => f.testbed = name,
-            Self::Pipelines(p) => p.testbed = name,
-            Self::Convergecast(c) => c.testbed = name,
-            Self::Neighbourhood(n) => n.testbed = name,
-            Self::Streams(s) => s.testbed = name,
-            Self::Stages(s) => s.testbed = name,
-            Self::StreamBounds(_) => {}
-        }
-        self
-    }
-    /// Frames (bytes, FCS included) that a share of losses injected on links is of: those of data, full,
-    /// or the longest where their length varies. None where it runs without the medium that knows
-    /// injected losses.
-    pub fn lossy_frame_bytes(&self) -> Option<usize> {
-        let streams = |payload: u8| stream::HEADER_BYTES + usize::from(payload) + phy::FCS_BYTES;
-        match self {
-            Self::Transfers(_)
-            | Self::LinkChannels(_)
-            | Self::Correlation(_)
-            | Self::Overhead(_)
-            | Self::Asymmetry(_)
-            | Self::ControlLoss(_)
-            | Self::Network(_)
-            | Self::Forwarding(_) => Some(phy::MAX_PSDU),
-            Self::Streams(s) => Some(streams(s.payload)),
-            Self::Stages(s) => Some(streams(s.payload)),
-            Self::Pipelines(_)
-            | Self::Convergecast(_)
-            | Self::Neighbourhood(_)
-            | Self::StreamBounds(_) => None,
-        }
-    }
-    /// The same with `routes` routes (or links) per seed, where the kind draws any.
-    #[must_use]
-    pub fn with_routes(mut self, routes: u32) -> Self {
-        match &mut self {
-            Self::Transfers(t) => t.routes = routes,
-            Self::LinkChannels(l) => l.links = routes,
-            Self::Asymmetry(a) => a.transfers.routes = routes,
-            Self::ControlLoss(c) => c.transfers.routes = routes,
-            Self::Overhead(o) => o.sources = Some(routes),
-            Self::Network(n) => n.sources = Some(routes),
-            Self::Correlation(_)
-            | Self::Forwarding(_)
-            | Self::Pipelines(_)
-            | Self::Convergecast(_)
-            | Self::Neighbourhood(_)
-            | Self::Streams(_)
-            | Self::Stages(_)
-            | Self::StreamBounds(_) => {}
-        }
-        self
     }
 }
 
@@ -373,6 +309,11 @@ impl Experiment {
         }
         if !(1..=10_000).contains(&self.seeds) || !(1..=10_000).contains(&self.quick.seeds) {
             return Err("seeds: expected 1 to 10000".to_owned());
+        }
+        if let Some(routes) = self.quick.routes {
+            let mut run = self.run.clone();
+            let drawn = run.take(RunOption::Routes(routes));
+            drawn.map_err(|_| "quick.routes: this kind of run draws none".to_owned())?;
         }
         self.run.check()
     }

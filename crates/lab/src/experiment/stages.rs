@@ -173,7 +173,8 @@ impl Stages {
             false => ground.clone(),
         };
         let bytes = self.packets as usize * usize::from(self.payload);
-        let object = random_object(seed, bytes).to_vec();
+        let id = ground.testbed.nodes[source].id;
+        let object = random_object(ground.seed, id, bytes).to_vec();
         let mut observer = |_| match ticker.stopped() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),

@@ -158,9 +158,11 @@ impl Streams {
             ..Terms::default()
         }
     }
-    fn object(&self, seed: u64) -> Vec<u8> {
+    /// What the source of `plan` has.
+    fn object(&self, ground: &Ground, plan: &StreamPlan) -> Vec<u8> {
         let bytes = self.packets as usize * usize::from(self.payload);
-        random_object(seed, bytes).to_vec()
+        let source = ground.testbed.nodes[plan.nodes[0]].id;
+        random_object(ground.seed, source, bytes).to_vec()
     }
     fn run(
         &self,
@@ -171,7 +173,7 @@ impl Streams {
     ) -> Result<Vec<Outcome>, ExperimentError> {
         let seed = derive(ground.seed, "stream", &[]);
         let plans: Vec<(StreamPlan, Vec<u8>)> = (plans.iter())
-            .map(|plan| (plan.clone(), self.object(seed)))
+            .map(|plan| (plan.clone(), self.object(ground, plan)))
             .collect();
         let mut observer = |_| match ticker.stopped() {
             true => ControlFlow::Break(()),

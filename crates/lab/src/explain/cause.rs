@@ -25,8 +25,8 @@ pub enum Cause {
     /// The receiver has a usable sender, but slept or listened elsewhere: it is not in the
     /// transfer, or not any more.
     NotListening,
-    /// A usable sender had the packet and kept it back: one of the last but one stage below the
-    /// threshold, or the transfer had learned that others do better, or tried whether they do.
+    /// A usable sender had the packet and kept it back: one of the last but one stage, below the
+    /// threshold.
     Withheld,
     /// A usable sender had the packet and did not send it for another reason.
     NotSent,

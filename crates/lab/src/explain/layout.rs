@@ -43,7 +43,7 @@ pub(super) struct Layout {
 impl Layout {
     pub(super) fn new(plan: &Plan, protocol: Protocol) -> Self {
         let relays: Vec<Vec<(usize, PlanGroup)>> = match protocol {
-            Protocol::Pip | Protocol::PipHopping | Protocol::PipCit | Protocol::Cit => {
+            Protocol::Pip | Protocol::PipHopping | Protocol::PipCit => {
                 let path = &plan.pip.path;
                 let relays = path.get(1..path.len().saturating_sub(1));
                 let relays = relays.unwrap_or_default().iter();

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// What became of a transfer's frames, stage by stage. Nodes are named as the testbed does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LossMap {
-    /// `p3`, `pip`, `pip-hopping`, `pip-cit` or `cit`.
+    /// `p3`, `pip`, `pip-hopping` or `pip-cit`.
     pub protocol: String,
     /// The node that has the object.
     pub source: u16,
@@ -28,28 +28,6 @@ pub struct LossMap {
     pub requests: Vec<HopLoss>,
     /// NACKs of all rounds, towards the source.
     pub nacks: Vec<HopLoss>,
-    /// What each node of the path does in the time of a packet, where that was recorded (`cit`).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub times: Vec<NodeTime>,
-}
-
-/// What a node does in the time of a packet, in microseconds on average.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NodeTime {
-    /// Who.
-    pub node: u16,
-    /// From packet to packet.
-    pub period_us: u64,
-    /// Radio: receives frames, right or wrong.
-    pub receive_us: u64,
-    /// Radio: sends.
-    pub transmit_us: u64,
-    /// Radio: turns and calibrates.
-    pub calibrate_us: u64,
-    /// Bus: moves data or commands.
-    pub bus_us: u64,
-    /// Microcontroller: works, the bus' time included.
-    pub mcu_us: u64,
 }
 
 /// A node's place.
@@ -134,38 +112,12 @@ impl HopLoss {
     pub fn is_conserved(&self) -> bool {
         self.entered == self.arrived + self.lost.total()
     }
-
-    /// Adds what another pass made of the same hop.
-    pub(super) fn add(&mut self, other: &Self) {
-        self.entered += other.entered;
-        self.arrived += other.arrived;
-        self.lost.add(&other.lost);
-        for (mine, theirs) in self.senders.iter_mut().zip(&other.senders) {
-            mine.had += theirs.had;
-            mine.sent += theirs.sent;
-        }
-        for (mine, theirs) in self.receivers.iter_mut().zip(&other.receivers) {
-            mine.got += theirs.got;
-            mine.lost.add(&theirs.lost);
-        }
-    }
 }
 
 impl LossMap {
     /// The first round of the last wake-up, which first-round reliability is about.
     pub fn first_round(&self) -> Option<&RoundLoss> {
         self.rounds.iter().rev().find(|r| r.round == 1)
-    }
-    /// The packets of all rounds.
-    pub fn all_rounds(&self) -> Vec<HopLoss> {
-        let mut rounds = self.rounds.iter();
-        let mut sum = rounds.next().map_or(Vec::new(), |r| r.hops.clone());
-        for round in rounds {
-            for (mine, theirs) in sum.iter_mut().zip(&round.hops) {
-                mine.add(theirs);
-            }
-        }
-        sum
     }
     /// Whether every hop accounts for all that entered it, and passes on all that arrived.
     pub fn is_conserved(&self) -> bool {

@@ -7,7 +7,6 @@
 
 mod attribute;
 mod cause;
-mod forwarded;
 mod layout;
 mod map;
 mod picture;
@@ -16,9 +15,7 @@ mod text;
 
 pub use cause::{Cause, Causes};
 pub use layout::SubGroup;
-pub use map::{
-    HopLoss, LossMap, MapNode, NodeTime, Receiver, RoundLoss, Sender, StageTotal, Totals,
-};
+pub use map::{HopLoss, LossMap, MapNode, Receiver, RoundLoss, Sender, StageTotal, Totals};
 
 use crate::transfer::{Observer, Outcome, Protocol, Session, SessionError, Terms};
 use attribute::Selective;
@@ -26,7 +23,6 @@ use layout::Layout;
 use record::Log;
 use std::sync::{Arc, Mutex, PoisonError};
 use thalweg_planner::Plan;
-use thalweg_wire::route::Learning;
 
 /// Records a transfer from [`Recorder::start`] to [`Recorder::finish`].
 pub struct Recorder {
@@ -53,11 +49,8 @@ impl Recorder {
                     .note(air);
             }),
         );
-        let told = terms.threshold.is_some() || terms.learning != Learning::Off;
-        let selective = match terms.learning {
-            _ if protocol != Protocol::P3 => Selective::Nobody,
-            Learning::Stages { .. } => Selective::Relays,
-            _ if told => Selective::LastButOne,
+        let selective = match (protocol, terms.threshold) {
+            (Protocol::P3, Some(_)) => Selective::LastButOne,
             _ => Selective::Nobody,
         };
         Self {
@@ -92,9 +85,6 @@ pub fn fetch(
     terms: &Terms,
     observer: Observer<'_>,
 ) -> Result<(Outcome, Option<Vec<u8>>, LossMap), SessionError> {
-    if protocol == Protocol::Cit {
-        return forwarded::fetch(session, plan, terms, observer);
-    }
     let recorder = Recorder::start(session, plan, protocol, terms);
     let fetched = session.fetch(plan, protocol, terms, observer);
     let map = recorder.finish(session);

@@ -1,8 +1,6 @@
 //! Toy networks in which one thing goes wrong, and what must hold of every map.
 #![allow(clippy::unwrap_used)]
 
-mod forwarded;
-
 use super::layout::Layout;
 use super::record::Log;
 use super::*;
@@ -11,7 +9,7 @@ use crate::testbed::Testbed;
 use std::ops::ControlFlow::Continue;
 use thalweg_medium::chip::CC2420;
 use thalweg_medium::random::derive;
-use thalweg_medium::{Deaf, Environment, Interference, LossCause, Source, Standing};
+use thalweg_medium::{Cause as AirCause, Deaf, Environment, Interference, Source, Standing};
 use thalweg_planner::{Group as PlanGroup, LinkQualities, Member, RouteRequest};
 use thalweg_sim::{AirTrace, Ending, Moment};
 use thalweg_units::{Channel, Dbm, Duration, SimTime};
@@ -118,7 +116,8 @@ impl Toy {
         let mut testbed = Testbed::load("indriya").unwrap();
         testbed.nodes.truncate(n);
         let mut session = Session::open(&testbed, Arc::new(env), seed).unwrap();
-        session.offer(0, random_object(seed, PACKETS * 118));
+        let source = testbed.nodes[0].id;
+        session.offer(0, random_object(seed, source, PACKETS * 118));
         session
     }
     fn terms(&self) -> Terms {
@@ -364,7 +363,7 @@ impl Hand {
 fn a_strangers_frame_is_a_collision() {
     for stranger in [
         Ending::Lost {
-            cause: LossCause::Collision,
+            cause: AirCause::Collision,
             interferer: Some(4),
         },
         Ending::Other(Standing::Taken(thalweg_medium::EarId(4))),
@@ -376,7 +375,7 @@ fn a_strangers_frame_is_a_collision() {
     }
     let mut hand = Hand::new();
     let ending = Ending::Lost {
-        cause: LossCause::Collision,
+        cause: AirCause::Collision,
         interferer: Some(2),
     };
     hand.say(
@@ -457,7 +456,7 @@ fn the_receiver_nearest_to_it_tells_why_a_packet_was_lost() {
         interferer: None,
     };
     let begins = [(1, Standing::Locked), (3, Standing::Locked)];
-    let ends = [(1, lost(LossCause::Weak)), (3, lost(LossCause::BeatNull))];
+    let ends = [(1, lost(AirCause::Weak)), (3, lost(AirCause::BeatNull))];
     for moment in [Moment::Begins(&begins), Moment::Ends(&ends)] {
         let (at, from, channel) = (start, 0, ch(15));
         let mpdu = &mpdu;
@@ -487,7 +486,7 @@ fn what_is_had_and_not_sent_is_told() {
     hand.only(2, Cause::NotSent);
     let frame = Hand::frame(1, 0, Group::Odd);
     let end = Ending::Lost {
-        cause: LossCause::BeatNull,
+        cause: AirCause::BeatNull,
         interferer: None,
     };
     hand.say(1, &frame, 3, Standing::Locked, end);

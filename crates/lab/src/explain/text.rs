@@ -58,30 +58,7 @@ impl LossMap {
             let (sent, arrived, lost) = ends(hops, end);
             line(&mut out, name, sent, arrived, &lost);
         }
-        self.times_to(&mut out);
         out
-    }
-
-    /// What the nodes do in the time of a packet.
-    fn times_to(&self, out: &mut String) {
-        let Some(period) = self.times.first().map(|t| t.period_us) else {
-            return;
-        };
-        let _ = writeln!(out, "\nwhere the {period} us of a packet go");
-        let mut rows =
-            vec![["node", "receives", "sends", "turns", "bus", "mcu"].map(str::to_owned)];
-        rows.extend(self.times.iter().map(|t| {
-            [
-                u64::from(t.node),
-                t.receive_us,
-                t.transmit_us,
-                t.calibrate_us,
-                t.bus_us,
-                t.mcu_us,
-            ]
-            .map(|n| n.to_string())
-        }));
-        table(out, &rows);
     }
 }
 

@@ -352,7 +352,6 @@ impl Chain {
         net.command(
             self.source(),
             Command::Send {
-                first: 0,
                 packets: packets.saturating_add(followers),
                 payload_bytes: self.payload_bytes,
                 after: interval,
@@ -421,7 +420,6 @@ impl Chain {
         }
         let begin = net.now();
         let packet = Command::Send {
-            first: 0,
             packets: 1,
             payload_bytes,
             after: Duration::ZERO,

@@ -278,7 +278,6 @@ fn foreign_frames_between_packets_change_nothing_below_the_highest_rate() {
     };
     net.command(3, Command::Join(other));
     let send = |after_ms, payload_bytes, packets| Command::Send {
-        first: 0,
         packets,
         payload_bytes,
         after: Duration::from_millis(after_ms),
@@ -387,7 +386,7 @@ fn sensing() -> thalweg_sim::Board {
     let text = include_str!("../../../../boards/telosb-contiki.toml");
     let text = text.replace("[software]\n", "[software]\natomic_us = 60\n")
         + "[background]\nevery_us = 8000\ntakes_us = 2500\nswitch_us = 40\n";
-    thalweg_sim::Board::parse("sensing", &text).unwrap()
+    thalweg_sim::boards::parse("sensing", &text).unwrap()
 }
 
 #[test]

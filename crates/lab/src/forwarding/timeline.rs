@@ -223,7 +223,6 @@ impl Chain {
         net.command(
             self.source(),
             Command::Send {
-                first: 0,
                 packets,
                 payload_bytes: self.payload_bytes,
                 after: interval,

@@ -4,6 +4,7 @@ use super::{
     run_called, run_watched, Carrier, DualLinks, DualSurveyCost, Ground, Loss, Onlookers, Outcome,
     Progress, StreamFailure, Terms,
 };
+use crate::collect::Object;
 use crate::store::TransferRecord;
 use crate::testbed::Testbed;
 use crate::transfer::Step;
@@ -120,7 +121,7 @@ const REPAIRS: u32 = 40;
 /// [`StreamFailure`].
 pub fn collect(
     order: &Order,
-    object: &[u8],
+    object: &Object,
     observer: CollectObserver<'_>,
     onlookers: &mut Onlookers,
 ) -> Result<Collected, StreamFailure> {
@@ -130,10 +131,10 @@ pub fn collect(
         why,
     };
     let payload_bytes = order.payload_bytes.clamp(1, stream::MAX_PAYLOAD as u8);
-    let packets = object.len().div_ceil(usize::from(payload_bytes));
+    let packets = object.bytes().div_ceil(u64::from(payload_bytes));
     let most = match order.carrier {
-        Carrier::P3Dual => MAX_PACKETS,
-        _ => usize::from(u16::MAX) - 1,
+        Carrier::P3Dual => MAX_PACKETS as u64,
+        _ => u64::from(u16::MAX) - 1,
     };
     if !(1..=most).contains(&packets) {
         return Err(unfit(format!(
@@ -187,6 +188,8 @@ pub fn collect(
         let ids = nodes.iter().filter_map(|n| testbed.id_of(*n));
         ids.map(|id| id.get()).collect()
     };
+    let id = |n: usize| testbed.id_of(n).unwrap_or(testbed.sink);
+    let object = object.of(order.seed, id(source));
     let plan = (plan, object.to_vec());
     let mut packets = |progress| observer(Told::Packets(progress));
     let (outcome, stages) = match stages {
@@ -196,7 +199,7 @@ pub fn collect(
         }
         Some(stages) => {
             let packets = &mut packets;
-            let run = run_called(&ground, &stages, object, &terms, seed, packets, onlookers)?;
+            let run = run_called(&ground, &stages, &object, &terms, seed, packets, onlookers)?;
             let report = StagesReport {
                 nodes: stages.stages.iter().map(ids).collect(),
                 first_round: run.first_round,
@@ -213,7 +216,6 @@ pub fn collect(
     };
     let time = Duration::from_nanos((outcome.seconds * 1e9) as u64);
     let goodput = BitRate::of_bytes(object.len() as u64, time).kbps();
-    let id = |n: usize| testbed.id_of(n).unwrap_or(testbed.sink);
     let record = TransferRecord {
         protocol: order.carrier.name().to_owned(),
         testbed: testbed.name.clone(),

@@ -15,8 +15,7 @@ use thalweg_sim::Energy;
 use thalweg_units::{BitRate, Duration};
 use thalweg_wire::pipeline::{Format, Group};
 use thalweg_wire::route::{
-    BlockSymbols, Channels, Hopping, Learning, Member, PayloadSize, Percent, Recovery, Route,
-    Scheme, TrialRun,
+    Channels, Hopping, Member, PayloadSize, Percent, Route, Scheme, TrialRun,
 };
 
 /// How an object travels.
@@ -30,8 +29,6 @@ pub enum Protocol {
     PipHopping,
     /// Over one of them, each packet sent on when the next comes in.
     PipCit,
-    /// Over one of them, forwarded by conditional immediate transmission; see `forwarded.rs`.
-    Cit,
 }
 
 impl Protocol {
@@ -42,7 +39,6 @@ impl Protocol {
             Self::Pip => "pip",
             Self::PipHopping => "pip-hopping",
             Self::PipCit => "pip-cit",
-            Self::Cit => "cit",
         }
     }
 }
@@ -56,7 +52,7 @@ pub(crate) fn mean_pause(protocol: Protocol, mpdu_bytes: usize, timing: &BoardTi
             return timing.relaying(mpdu_bytes, Passing::Copied).forth
         }
         Protocol::Pip => Passing::Copied,
-        Protocol::PipCit | Protocol::Cit => Passing::Conditional,
+        Protocol::PipCit => Passing::Conditional,
     };
     let pauses = timing.relaying(mpdu_bytes, passing);
     Duration::from_nanos((pauses.forth + pauses.back).as_nanos() / 2)
@@ -74,15 +70,10 @@ pub struct Terms {
     /// How often the sink begins a [`Protocol::P3`] transfer that breaks off. PIP, which gives up
     /// by design, has one attempt.
     pub attempts: u32,
-    /// How frames begin. This and what follows is for [`Protocol::P3`] alone.
+    /// How frames begin. This and the next are for [`Protocol::P3`] alone.
     pub format: Format,
-    /// What makes up for lost packets.
-    pub recovery: Recovery,
-    /// How many repair symbols in blocks the source made when it had the object, for a hundred
-    /// packets; those beyond, or all of them, it makes when they are due.
-    pub beforehand: Option<Percent>,
-    /// Whether the transfer learns who is to speak to the sink.
-    pub learning: Learning,
+    /// Cycles of each rotation of the channels in a trial; `None` for channels as planned.
+    pub tuning: Option<TrialRun>,
 }
 
 impl Default for Terms {
@@ -94,19 +85,12 @@ impl Default for Terms {
             deadline_s: 600,
             attempts: 3,
             format: Format::Full,
-            recovery: Recovery::Rounds,
-            beforehand: None,
-            learning: Learning::Off,
+            tuning: None,
         }
     }
 }
 
 impl Terms {
-    /// Symbols that a code sends beyond the object's own before it asks, in percent.
-    const SPARE: u8 = 3;
-    /// Repair symbols that a source makes beforehand, for a hundred packets.
-    const BEFOREHAND: u8 = 50;
-
     /// The same in slim frames; packets of the largest size grow by what the headers lose.
     #[must_use]
     pub fn slim(self) -> Self {
@@ -121,62 +105,11 @@ impl Terms {
             ..self
         }
     }
-    /// The same without rounds: packets are symbols of a fountain code.
-    #[must_use]
-    pub fn fountain(self) -> Self {
-        let recovery = match Percent::new(Self::SPARE) {
-            Some(spare) => Recovery::Fountain { spare },
-            None => self.recovery,
-        };
-        Self { recovery, ..self }
-    }
-    /// The same with a code in blocks of at most `most` packets, its symbols made when the object was
-    /// written.
-    #[must_use]
-    pub fn blocks(self, most: BlockSymbols) -> Self {
-        let recovery = match Percent::new(Self::SPARE) {
-            Some(spare) => Recovery::Blocks { most, spare },
-            None => self.recovery,
-        };
-        Self {
-            recovery,
-            beforehand: Percent::new(Self::BEFOREHAND),
-            ..self
-        }
-    }
-    /// The same with symbols made when they are due, so none that nobody asked for.
-    #[must_use]
-    pub fn blocks_when_due(self, most: BlockSymbols) -> Self {
-        let recovery = match Percent::new(0) {
-            Some(spare) => Recovery::Blocks { most, spare },
-            None => self.recovery,
-        };
-        Self { recovery, ..self }
-    }
     /// The same, learning under which rotation of its channels the pipeline does best.
     #[must_use]
     pub fn tuned(self) -> Self {
-        let run = TrialRun::DEFAULT;
         Self {
-            learning: Learning::Channels { run },
-            ..self
-        }
-    }
-    /// The same, learning which channels do best at which stages, and in long transfers which relays are to
-    /// send, at whatever stage.
-    #[must_use]
-    pub fn by_stages(self) -> Self {
-        let run = TrialRun::DEFAULT;
-        Self {
-            learning: Learning::Stages { run },
-            ..self
-        }
-    }
-    /// The same, learning who is to speak to the sink.
-    #[must_use]
-    pub fn learning(self) -> Self {
-        Self {
-            learning: Learning::LastSpeakers,
+            tuning: Some(TrialRun::DEFAULT),
             ..self
         }
     }
@@ -195,14 +128,7 @@ impl Session {
         terms: &Terms,
         observer: Observer<'_>,
     ) -> Result<(Outcome, Option<Vec<u8>>), SessionError> {
-        if protocol == Protocol::Cit {
-            return self.forward(plan, terms, observer, None);
-        }
         let active = active_nodes(plan, protocol);
-        let beforehand = match protocol {
-            Protocol::P3 => self.make_beforehand(plan.source, terms)?,
-            _ => None,
-        };
         let mut log = Log::new(self.cycle(terms));
         for attempt in 1..=terms.attempts.max(1) {
             if log.received > 0 {
@@ -217,13 +143,7 @@ impl Session {
                 break;
             }
         }
-        let (mut outcome, object) = self.outcome(plan, protocol, &active, terms, &log);
-        if let Some(made) = beforehand {
-            outcome.energy_j += made.joules;
-            outcome.beforehand_j = Some(made.joules);
-            outcome.beforehand_s = Some(made.time.as_secs_f64());
-        }
-        Ok((outcome, object))
+        Ok(self.outcome(plan, protocol, &active, terms, &log))
     }
 
     /// What a node could send at best.
@@ -257,7 +177,7 @@ impl Session {
         self.transfers = self.transfers.wrapping_add(1);
         let scheme = match protocol {
             Protocol::P3 => Scheme::P3,
-            Protocol::Pip | Protocol::Cit => Scheme::Pip(Hopping::Fixed),
+            Protocol::Pip => Scheme::Pip(Hopping::Fixed),
             Protocol::PipHopping => Scheme::Pip(Hopping::EveryCyclePair),
             Protocol::PipCit => Scheme::PipCit,
         };
@@ -269,8 +189,7 @@ impl Session {
         let added = match protocol {
             Protocol::P3 => {
                 route.threshold = terms.threshold;
-                (route.format, route.recovery) = (terms.format, terms.recovery);
-                route.learning = terms.learning;
+                (route.format, route.tuning) = (terms.format, terms.tuning);
                 plan.stages
                     .iter()
                     .enumerate()
@@ -288,7 +207,7 @@ impl Session {
                         })
                     })
             }
-            Protocol::Pip | Protocol::PipHopping | Protocol::PipCit | Protocol::Cit => {
+            Protocol::Pip | Protocol::PipHopping | Protocol::PipCit => {
                 let relays = &plan.pip.path[1..plan.pip.path.len() - 1];
                 relays.iter().enumerate().try_for_each(|(at, node)| {
                     let group = Group::Odd;
@@ -416,8 +335,6 @@ impl Session {
                 1
             },
             energy_j: spent(&log.energy_after) - spent(&log.energy_before),
-            beforehand_j: None,
-            beforehand_s: None,
             duration_s: duration.as_secs_f64(),
             wake_up_s: log.wake_up.as_secs_f64(),
             attempts: log.attempt,
@@ -436,8 +353,6 @@ pub(crate) fn active_nodes(plan: &Plan, protocol: Protocol) -> Vec<usize> {
             .into_iter()
             .map(|(node, _)| node)
             .collect(),
-        Protocol::Pip | Protocol::PipHopping | Protocol::PipCit | Protocol::Cit => {
-            plan.pip.path.clone()
-        }
+        Protocol::Pip | Protocol::PipHopping | Protocol::PipCit => plan.pip.path.clone(),
     }
 }

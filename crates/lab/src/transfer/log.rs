@@ -108,7 +108,7 @@ impl Log {
                 self.end = Some(End::Stopped);
                 self.failed = Some(at);
             }
-            pipeline::Event::RoundSent { .. } | pipeline::Event::Prepared { .. } => {}
+            pipeline::Event::RoundSent { .. } => {}
         }
         None
     }

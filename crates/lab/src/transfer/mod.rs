@@ -1,19 +1,15 @@
 //! Transfers: a testbed's network under the command of its sink, from link survey to a verified
 //! object. Everything measured comes from the simulation of the nodes' engines.
 
-mod beforehand;
 mod fetch;
-mod forwarded;
 mod log;
 mod object;
 mod report;
 mod session;
 mod survey;
 
-pub use beforehand::Beforehand;
 pub(crate) use fetch::{active_nodes, mean_pause};
 pub use fetch::{Protocol, Terms};
-pub(crate) use forwarded::{Onlooker, Way};
 pub use object::{digest, Memory};
 pub use report::Outcome;
 pub use session::{Node, Observer, Session, SessionError, Step, MAX_NODES};

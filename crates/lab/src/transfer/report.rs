@@ -35,14 +35,8 @@ pub struct Outcome {
     /// M, node-distinct paths.
     pub paths: u32,
     /// Energy of all active nodes from the first wake-up packet to the last data packet, radio and
-    /// microcontroller, in joules; what making symbols beforehand took included.
+    /// microcontroller, in joules.
     pub energy_j: f64,
-    /// Of it, what the source used to make symbols of a code when it had the object.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub beforehand_j: Option<f64>,
-    /// How long that took, in seconds; in no other time.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub beforehand_s: Option<f64>,
     /// From the first wake-up packet to the last data packet (or to the end of a transfer that
     /// failed), in seconds.
     pub duration_s: f64,
@@ -69,9 +63,6 @@ impl Outcome {
         }
         self.duration_s = duration_s;
         self.energy_j += failed.energy_j;
-        // Once for an object, however often it is fetched.
-        self.beforehand_j = self.beforehand_j.or(failed.beforehand_j);
-        self.beforehand_s = self.beforehand_s.or(failed.beforehand_s);
         self.attempts += failed.attempts;
     }
 }
@@ -98,8 +89,6 @@ mod tests {
             hops: 4,
             paths: 1,
             energy_j: 1.0,
-            beforehand_j: None,
-            beforehand_s: None,
             duration_s: 3.0,
             wake_up_s: 0.1,
             attempts: 1,

@@ -63,7 +63,7 @@ pub enum SessionError {
         nodes: usize,
     },
     /// Nodes of another kind have no engine that does all of it.
-    #[error("board {0}: P3, PIP and CIT fetch over one CC2420 radio (boards telosb and telosb-contiki); the Opal's two radios carry streams (--protocol fastforward, p3-dual)")]
+    #[error("board {0}: P3 and PIP fetch over one CC2420 radio (boards telosb and telosb-contiki); the Opal's two radios carry streams (--protocol fastforward, p3-dual)")]
     Board(&'static str),
     /// The route does not fit into what a wake-up message can say.
     #[error("a route of {hops} hops and {relays} relays does not fit a wake-up message")]

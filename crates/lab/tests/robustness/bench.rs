@@ -7,7 +7,7 @@ use thalweg_lab::testbed::Testbed;
 use thalweg_lab::transfer::{digest, Outcome, Protocol, Session, SessionError, Step, Terms};
 use thalweg_medium::random::derive;
 use thalweg_planner::{Group, LinkQualities, Member, Plan, RouteRequest};
-use thalweg_units::{Channel, Dbm, Duration, SimTime};
+use thalweg_units::{Channel, Dbm, Duration, NodeId, SimTime};
 
 /// The channels of all transfers here.
 pub(crate) const CHANNELS: [u8; 4] = [15, 20, 25, 26];
@@ -118,7 +118,7 @@ pub(crate) fn plan_over(
 
 /// `bytes` bytes of `seed`.
 pub(crate) fn object(seed: u64, bytes: usize) -> Arc<[u8]> {
-    thalweg_lab::collect::random_object(seed, bytes)
+    thalweg_lab::collect::random_object(seed, NodeId::MAX, bytes)
 }
 
 /// Terms with a short deadline.

@@ -36,7 +36,7 @@ fn a_network_of_copying_nodes_knows_its_links_and_transfers_at_its_boards_rates(
     // Every beacon was written in time and read before its channel was left.
     assert_eq!(collector.surveyed().missing, []);
     assert_eq!(collector.survey_cost().links, 8);
-    let [pip, held, cit] = [Variant::Pip, Variant::PipCit, Variant::Cit].map(|protocol| {
+    let [pip, held] = [Variant::Pip, Variant::PipCit].map(|protocol| {
         let report = fetch(&collector, 5, protocol);
         let outcome = report.outcome;
         assert!(outcome.verified, "{outcome:?}");
@@ -48,7 +48,7 @@ fn a_network_of_copying_nodes_knows_its_links_and_transfers_at_its_boards_rates(
         outcome.goodput_kbps
     });
     assert!((56.0..63.0).contains(&pip), "{pip}");
-    assert!(held > 1.6 * pip && cit > 1.45 * pip, "{pip} {held} {cit}");
+    assert!(held > 1.6 * pip, "{pip} {held}");
 }
 
 #[test]

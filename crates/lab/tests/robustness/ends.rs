@@ -6,7 +6,6 @@ use thalweg_lab::transfer::{Protocol, SessionError, Terms};
 use thalweg_medium::random::derive;
 use thalweg_sim::Fault;
 use thalweg_units::Duration;
-use thalweg_wire::route::PayloadSize;
 
 #[test]
 fn stopped_by_the_observer_at_any_step() {
@@ -145,36 +144,4 @@ fn twenty_transfers_in_a_row_on_lossy_links() {
         whole += u32::from(outcome.verified && n % 2 == 0);
     }
     assert!(whole >= 9, "{whole} of 10 P3 transfers");
-}
-
-#[test]
-fn forwarding_conditionally_ends_with_the_right_bytes() {
-    let mut whole = 0;
-    for seed in 0..12 {
-        let ladder = Ladder {
-            hops: 1 + seed as usize % 6,
-            paths: 1,
-            least_prr: [1.0, 0.95, 0.8][seed as usize % 3],
-            seed,
-            reverse: Reverse::Alive,
-        };
-        let plan = ladder.plan();
-        let terms = Terms {
-            payload: PayloadSize::new(117 - seed as u8).unwrap(),
-            ..terms()
-        };
-        let mut session = ladder.session();
-        let object = object(seed, 700 * (1 + seed as usize));
-        let outcome = fetch(&mut session, &plan, Protocol::Cit, &terms, &object);
-        // `fetch` compares the bytes of what is verified.
-        whole += u32::from(outcome.verified);
-        assert!(outcome.verified || outcome.failure.is_some(), "seed {seed}");
-        if ladder.least_prr == 1.0 {
-            assert!(
-                outcome.verified && outcome.rounds == 1,
-                "seed {seed}: {outcome:?}"
-            );
-        }
-    }
-    assert!(whole >= 10, "{whole} of 12");
 }

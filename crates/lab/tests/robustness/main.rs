@@ -7,7 +7,6 @@
 mod bench;
 mod boards;
 mod building;
-mod codes;
 mod ends;
 mod faults;
 mod ladders;

@@ -87,11 +87,9 @@ impl Config {
 pub enum Command {
     /// Take this part from now on; what was under way is forgotten.
     Join(Config),
-    /// Send packets of `payload_bytes` each, one each `interval`.
+    /// Send packets of `payload_bytes` each, numbered from 0, one each `interval`.
     /// A packet that is due while another is under way waits.
     Send {
-        /// The first packet's number.
-        first: u16,
         /// How many.
         packets: u16,
         /// Payload bytes of each.
@@ -107,8 +105,6 @@ pub enum Command {
         /// Its payload bytes.
         payload_bytes: u8,
     },
-    /// Forget what waits to be sent, and listen on.
-    Stop,
 }
 
 /// What a node tells.

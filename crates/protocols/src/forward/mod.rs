@@ -292,7 +292,6 @@ impl<S: ObjectStore> Engine for Forwarder<S> {
         match command {
             Command::Join(config) => self.join(config),
             Command::Send {
-                first,
                 packets,
                 payload_bytes,
                 after,
@@ -300,7 +299,7 @@ impl<S: ObjectStore> Engine for Forwarder<S> {
             } => {
                 let due = if after.is_zero() { packets.min(1) } else { 0 };
                 self.batch = Some(Batch {
-                    next: first,
+                    next: 0,
                     left: packets - due,
                     due,
                     payload_bytes: payload_bytes.min(MAX_PAYLOAD as u8),
@@ -313,12 +312,6 @@ impl<S: ObjectStore> Engine for Forwarder<S> {
                 if let Some(frame) = self.own(number, payload_bytes.min(MAX_PAYLOAD as u8)) {
                     let _ = self.queue.push(Packet { number, frame });
                 }
-            }
-            Command::Stop => {
-                self.queue = Ring::EMPTY;
-                self.batch = None;
-                self.sending = Sending::Nothing;
-                self.orders.cancel();
             }
         }
         self.send_next(now);

@@ -6,7 +6,7 @@ use crate::{floodnet, pipeline};
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::route::Route;
 
-/// An order. All but [`Command::Stop`] and [`Command::Prepare`] are for the sink, one at a time.
+/// An order. All but [`Command::Stop`] are for the sink, one at a time.
 // The lists are stored in place: there is no allocator to put them elsewhere.
 #[allow(clippy::large_enum_variant)]
 #[derive(Debug, Clone)]
@@ -28,8 +28,6 @@ pub enum Command<const NODES: usize = 256> {
         /// For the wake-ups of the other sinks; without meaning for them.
         room: Duration,
     },
-    /// Make repair symbols of this node's object before anybody asks for it.
-    Prepare(pipeline::Preparation),
     /// Leave everything and listen for floods.
     Stop,
 }

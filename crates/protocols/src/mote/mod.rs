@@ -20,9 +20,7 @@ use crate::glossy::{self, flood_spacing, flood_time, slot_time, Queue};
 use crate::object::ObjectStore;
 use crate::pipeline::{self, Pipeline, Session};
 use rest::Grid;
-use thalweg_engine::{
-    BoardTiming, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, Wants, Work,
-};
+use thalweg_engine::{BoardTiming, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, Wants};
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::flood::HEADER_BYTES;
 use thalweg_wire::phy::{self, SFD_OFFSET};
@@ -507,13 +505,6 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
                 self.queue_order(now, Order::Fetch { route, room });
             }
             Command::FetchTogether { route, room } => self.queue_together(now, route, room),
-            Command::Prepare(_) if self.duty == Duty::Transfer => {
-                self.tell(Event::Refused(Refused::Busy));
-            }
-            Command::Prepare(order) => {
-                let order = pipeline::Command::Prepare(order);
-                self.pipeline.handle_command(now, order);
-            }
             Command::Stop => {
                 self.pipeline.handle_command(now, pipeline::Command::Stop);
                 (self.order, self.wake_up, self.called) = (None, None, None);
@@ -550,15 +541,6 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
         if self.pipeline.poll_timeout().is_some_and(|due| due <= at) {
             self.pipeline.handle_timeout(at);
         }
-        self.run(at);
-    }
-
-    fn poll_work(&mut self) -> Option<Work> {
-        self.pipeline.poll_work()
-    }
-
-    fn handle_work(&mut self, at: Instant) {
-        self.pipeline.handle_work(at);
         self.run(at);
     }
 

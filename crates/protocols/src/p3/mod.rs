@@ -3,25 +3,11 @@
 //! Two groups of relays at every stage, a packet in every cycle, several synchronous senders, no
 //! giving up by count. See README.md for where each section of the paper is.
 
-mod advice;
-mod arrangement;
-mod directions;
-mod learning;
-mod senders;
-mod silent;
 mod threshold;
 mod tuning;
-mod yields;
 
-pub use advice::{Advice, Report};
-pub use arrangement::Arrangements;
-pub use directions::{Directions, Form, Missing, Sent, Stretch, MAX_DIRECTION_BYTES, SENT_BYTES};
-pub use learning::{Directive, Listener, Occasion, Ranks, Speaker};
-pub use senders::{Roster, Sender, Senders, Verdict};
-pub use silent::{Silence, Silent, Standing, MAX_SILENCES};
 pub use threshold::{Threshold, MIN_SAMPLE};
-pub use tuning::{Scores, Tuner, Tuning, MAX_ROTATIONS};
-pub use yields::{Count, Yields};
+pub use tuning::{rotations, trial_cycles, Scores, Tuner, MAX_ROTATIONS};
 
 use crate::pipeline::{GiveUp, Policy};
 use thalweg_engine::Passing;

@@ -40,11 +40,9 @@ impl Hopper {
     ) -> Self {
         let mut sequence = [Channel::LAST; MAX_HOPS as usize + 1];
         let mut len = 0;
-        for channel in channels.as_slice() {
-            if !sequence[..len].contains(channel) {
-                sequence[len] = *channel;
-                len += 1;
-            }
+        for (place, channel) in sequence.iter_mut().zip(channels.different()) {
+            *place = channel;
+            len += 1;
         }
         let (window, anchor, anchor_cycle) = (0, start, 0);
         Self {

@@ -8,13 +8,11 @@
 //! are the relay gap.
 
 use super::session::Session;
-use crate::blocks::Blocks;
-use crate::p3::{Form, SENT_BYTES};
 use thalweg_engine::{BoardTiming, Passing};
 use thalweg_units::Duration;
 use thalweg_wire::phy::{air_time, SFD_OFFSET};
 use thalweg_wire::pipeline::{NACK_BODY_BYTES, REQUEST_BODY_BYTES};
-use thalweg_wire::route::{Groups, Hopping, Recovery};
+use thalweg_wire::route::{Groups, Hopping};
 
 /// NACKs of transfers with a smaller payload than this are as long as if it were so large: a
 /// vector of a few bits would make trains of hundreds of frames.
@@ -42,10 +40,6 @@ pub struct Cadence {
     min_nack_bytes: usize,
     /// Bytes of a NACK before its vector.
     nack_fixed_bytes: usize,
-    /// How many more there may be.
-    nack_more_bytes: usize,
-    /// What NACKs tell of what is missing.
-    recovery: Recovery,
     /// s.
     stride: u8,
     /// c.
@@ -80,16 +74,14 @@ impl Cadence {
         let payload = usize::from(session.payload.bytes());
         let header_bytes = session.format.header_bytes();
         let data_bytes = header_bytes + payload;
-        let form = session.form();
-        let nack_fixed_bytes = header_bytes + NACK_BODY_BYTES + form.bytes();
+        let nack_fixed_bytes = header_bytes + NACK_BODY_BYTES + session.rotation_bytes();
         let hopping = session.policy.hopping == Hopping::EveryCyclePair;
         let hops = session.hops();
         // With hopping, every frame keeps to the grid of data cycles.
         let request_bytes = if hopping {
             data_bytes
         } else {
-            let sent = if form == Form::Stages { SENT_BYTES } else { 0 };
-            header_bytes + REQUEST_BODY_BYTES + sent
+            header_bytes + REQUEST_BODY_BYTES
         };
         let max_nack_bytes = header_bytes + payload.max(MIN_NACK_BODY);
         let longest = data_bytes.max(request_bytes).max(max_nack_bytes);
@@ -124,8 +116,6 @@ impl Cadence {
                 nack_fixed_bytes
             },
             nack_fixed_bytes,
-            nack_more_bytes: form.more_bytes(),
-            recovery: session.recovery,
             stride: if session.groups == Groups::One && hops > 1 {
                 2
             } else {
@@ -218,18 +208,8 @@ impl Cadence {
 
     /// The NACKs of a transfer of `packets`.
     pub fn nack_shape(&self, packets: u16) -> NackShape {
-        let all = match self.recovery {
-            Recovery::Rounds => packets.div_ceil(8),
-            Recovery::Blocks { most, .. } => Blocks::new(packets, most).count(),
-            Recovery::Fountain { .. } => {
-                return NackShape {
-                    vector_bytes: 0,
-                    segments: 1,
-                };
-            }
-        };
-        let room = self.max_nack_bytes - self.nack_fixed_bytes - self.nack_more_bytes;
-        let all = usize::from(all.max(1));
+        let all = usize::from(packets.div_ceil(8).max(1));
+        let room = self.max_nack_bytes - self.nack_fixed_bytes;
         let vector_bytes = all.min(room);
         NackShape {
             vector_bytes,
@@ -250,7 +230,7 @@ impl Cadence {
     }
     fn answer_of(&self, packets: u16, segments: u16) -> Duration {
         let shape = self.nack_shape(packets);
-        let nack_bytes = self.nack_fixed_bytes + self.nack_more_bytes + shape.vector_bytes;
+        let nack_bytes = self.nack_fixed_bytes + shape.vector_bytes;
         let nack_bytes = nack_bytes.max(self.min_nack_bytes);
         let (hops, copies) = (u64::from(self.hops), u64::from(self.copies));
         let frames = u64::from(segments) * copies;
@@ -272,15 +252,6 @@ impl Cadence {
     pub fn silence(&self) -> Duration {
         let hops = u64::from(self.hops);
         self.request_slot() * (hops + 2) + self.slot(self.max_nack_bytes) * hops + self.cycle() * 4
-    }
-
-    /// How many packets could be sent in the time of an exchange in a transfer of `packets`.
-    pub fn cycles_of_exchange(&self, packets: u16) -> u16 {
-        let shape = self.nack_shape(packets);
-        let nack_bytes = self.nack_fixed_bytes + shape.vector_bytes;
-        let frames = u64::from(shape.segments) * u64::from(self.copies);
-        let exchange = self.exchange(nack_bytes, frames).as_nanos();
-        u16::try_from(exchange / self.data_period().as_nanos()).unwrap_or(u16::MAX)
     }
 
     /// From the last data frame's SFD of a round to the first of the next, where the first NACK

@@ -3,18 +3,16 @@
 use super::air::Air;
 use super::cadence::Cadence;
 use super::events::{End, Events, Stats};
-use super::making::Maker;
 use super::packets::PacketSet;
 use super::session::Session;
 use crate::object::ObjectStore;
-use crate::p3::{Form, Sent, Tuner};
+use crate::p3::Tuner;
 use crate::pip::Hopper;
 use core::ops::ControlFlow;
 use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::phy::SYMBOL;
 use thalweg_wire::pipeline::Tag;
 use thalweg_wire::route::Place;
-use thalweg_wire::Reader;
 
 /// `Break` where the node's part is over.
 pub(super) type Flow = ControlFlow<End>;
@@ -29,7 +27,6 @@ pub(super) struct Context<'a, S: ObjectStore> {
     pub(super) store: &'a mut S,
     pub(super) air: &'a mut Air,
     pub(super) packets: &'a mut PacketSet,
-    pub(super) maker: &'a mut Maker,
     pub(super) events: &'a mut Events,
     pub(super) stats: &'a mut Stats,
 }
@@ -56,19 +53,6 @@ impl<S: ObjectStore> Context<'_, S> {
             (None, None) => self.session.channels.of(self.session.stage()),
         };
         self.air.listen(channel, head_bytes);
-    }
-    /// What the source says in the rest of a request of the round that it ends, where stages learn: the
-    /// setting under which it asks holds.
-    pub(super) fn sent(&mut self, mut rest: Reader<'_>) -> Option<Sent> {
-        if self.session.form() != Form::Stages {
-            return None;
-        }
-        let sent = Sent::parse(&mut rest).ok()?;
-        let holds = |tuner: &mut Tuner| tuner.holds(sent.setting);
-        if self.tuner.as_mut().is_some_and(holds) {
-            self.listen();
-        }
-        Some(sent)
     }
     /// The beginning of a frame for this node's stage had its SFD at `sfd`.
     pub(super) fn neighbour_heard(&mut self, sfd: Instant) {

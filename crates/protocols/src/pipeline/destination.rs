@@ -6,16 +6,13 @@
 
 use super::context::{Context, Flow};
 use super::events::{Complete, End, Event};
-use super::packets::PacketSet;
 use super::session::Policy;
-use crate::blocks::Blocks;
 use crate::object::ObjectStore;
-use crate::p3::{next_group, Advice, Form, Missing, Report, Sent, Stretch};
+use crate::p3::{next_group, rotations, Scores};
 use core::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::When;
-use thalweg_units::{Dbm, Duration, Instant};
+use thalweg_units::{Duration, Instant};
 use thalweg_wire::pipeline::{Group, Head, Header, Kind, Nack, Purpose, Request, MAX_SLIM_PAYLOAD};
-use thalweg_wire::route::Recovery;
 use thalweg_wire::{FrameBuf, Reader};
 
 /// What the first request told.
@@ -54,11 +51,8 @@ pub(super) struct Destination {
     last_heard: Instant,
     last_packet: Instant,
     since_progress: u16,
-    advice: Advice,
-    /// Of the channels, when the last packet arrived.
-    setting: u8,
-    /// Of how many packets, from the first on, a NACK tells.
-    reach: u16,
+    /// Where the transfer learns the best rotation of its channels.
+    scores: Option<Scores>,
 }
 
 impl Destination {
@@ -73,14 +67,10 @@ impl Destination {
             last_heard: now.max(cx.session.start),
             last_packet: cx.session.start,
             since_progress: 0,
-            advice: Advice::new(
-                &cx.session.channels,
-                cx.session.tuning,
-                cx.session.ranks,
-                cx.session.roster,
-            ),
-            setting: 0,
-            reach: 0,
+            scores: cx
+                .session
+                .tuning
+                .map(|run| Scores::new(run, rotations(&cx.session.channels))),
         }
     }
 
@@ -107,7 +97,6 @@ impl Destination {
         cx: &mut Context<'_, S>,
         mpdu: &[u8],
         (sfd, end): (Instant, Instant),
-        rssi: Dbm,
     ) -> Flow {
         let mut body = Reader::new(mpdu);
         let Ok(Header { head, number }) = Header::parse(&mut body) else {
@@ -118,12 +107,10 @@ impl Destination {
         }
         match head.kind {
             Kind::Data if mpdu.len() == cx.cadence.data_bytes() => {
-                if let Some(tuner) = cx.tuner {
-                    self.setting = tuner.setting_at(cx.session.hops(), sfd);
+                if let (Some(tuner), Some(scores)) = (&mut *cx.tuner, &mut self.scores) {
+                    scores.heard(tuner.rotation_at(cx.session.hops(), sfd));
                     tuner.tick(sfd);
                 }
-                let packet = (head.group, number);
-                self.advice.heard(packet, self.setting, rssi);
                 self.data(cx, number, body.rest(), end);
             }
             Kind::Request => {
@@ -133,7 +120,6 @@ impl Destination {
                 if !self.believes(cx, &request) {
                     return Continue(());
                 }
-                let sent = cx.sent(body);
                 if request.purpose == Purpose::Release {
                     return Break(if self.complete {
                         End::Complete
@@ -141,12 +127,7 @@ impl Destination {
                         End::Released
                     });
                 }
-                if request.purpose == Purpose::Announce {
-                    self.learn(cx, &request);
-                    self.check_complete(cx, 1);
-                } else {
-                    self.request(cx, (number, sent), head.group, &request, sfd);
-                }
+                self.request(cx, number, head.group, &request, sfd);
             }
             Kind::Data | Kind::Nack => return Continue(()),
         }
@@ -162,12 +143,10 @@ impl Destination {
         payload: &[u8],
         end: Instant,
     ) {
-        let coded = cx.session.is_coded();
-        if !coded && self.told.is_some_and(|told| number >= told.packets) {
+        if self.told.is_some_and(|told| number >= told.packets) {
             return;
         }
-        // Symbols are only of use as long as there are too few.
-        if (coded && self.complete) || !cx.packets.insert(number) || self.is_surplus(cx, number) {
+        if !cx.packets.insert(number) {
             cx.stats.duplicates += 1;
             return;
         }
@@ -183,14 +162,10 @@ impl Destination {
         let kept = usize::try_from(left)
             .unwrap_or(usize::MAX)
             .min(payload.len());
-        if coded {
-            cx.store.keep(number, payload);
-        } else {
-            cx.store.write(
-                cx.session.range.offset.saturating_add(within),
-                &payload[..kept],
-            );
-        }
+        cx.store.write(
+            cx.session.range.offset.saturating_add(within),
+            &payload[..kept],
+        );
         cx.stats.received = cx.stats.received.saturating_add(1);
         self.last_packet = end;
         self.since_progress += 1;
@@ -215,7 +190,7 @@ impl Destination {
     fn request<S: ObjectStore>(
         &mut self,
         cx: &mut Context<'_, S>,
-        (round, sent): (u16, Option<Sent>),
+        round: u16,
         group: Group,
         request: &Request,
         sfd: Instant,
@@ -225,32 +200,13 @@ impl Destination {
             self.last_round = Some(round);
             let packets = request.packets;
             let received = cx.stats.received.min(packets);
-            let missing = packets - received;
-            let sent_in_round = sent.map_or((self.setting, Stretch::All, missing), |sent| {
-                (sent.under, sent.stretch, sent.packets)
-            });
-            let (setting, stretch, packets_of_round) = sent_in_round;
-            self.advice.round_over(&Report {
-                round,
-                setting,
-                stretch,
-                sent: packets_of_round,
-                received,
-                missing,
-                reach: sent.map_or(packets, |sent| sent.reach),
-            });
-            // A trial is no round, and stretches are one.
-            let partial = match sent {
-                Some(sent) => sent.reach < packets,
-                None => round == 0 && cx.session.trial().is_some_and(|trial| trial < packets),
-            };
-            if !partial {
+            if let Some(scores) = &mut self.scores {
+                scores.round_over(round, received, packets - received);
+            }
+            // A trial is no round.
+            if round > 0 || cx.session.trial().is_none_or(|trial| trial >= packets) {
                 self.first_round.get_or_insert(received);
             }
-            self.reach = match sent {
-                Some(sent) if !cx.session.is_coded() => sent.reach.min(packets),
-                _ => packets,
-            };
             cx.events.push(Event::RoundReported {
                 round,
                 received,
@@ -274,36 +230,8 @@ impl Destination {
     fn learn<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>, request: &Request) {
         if self.told.is_none() {
             self.told = Some(told(request));
-            match cx.session.recovery {
-                Recovery::Rounds => self.forget_beyond(cx, request.packets),
-                Recovery::Fountain { .. } => {}
-                Recovery::Blocks { most, .. } => {
-                    let blocks = Blocks::new(request.packets, most);
-                    let missing: u16 = (0..blocks.count())
-                        .map(|block| short(cx.packets, &blocks, block))
-                        .sum();
-                    cx.stats.received = request.packets - missing;
-                }
-            }
+            self.forget_beyond(cx, request.packets);
             cx.stats.packets = request.packets;
-        }
-    }
-
-    /// Whether `number`, just received, is a symbol of a block that had enough.
-    fn is_surplus<S: ObjectStore>(&self, cx: &Context<'_, S>, number: u16) -> bool {
-        let blocks = self.told.and_then(|told| cx.session.blocks(told.packets));
-        blocks.is_some_and(|blocks| {
-            let block = blocks.block_of(number);
-            have(cx.packets, &blocks, block) > blocks.size(block)
-        })
-    }
-
-    /// How many packets are missing; of symbols, how many it takes at least.
-    fn missing<S: ObjectStore>(&self, cx: &Context<'_, S>) -> u16 {
-        let packets = self.told.map_or(0, |told| told.packets);
-        match packets.saturating_sub(cx.stats.received) {
-            0 if cx.session.is_coded() && !self.complete => 1,
-            missing => missing,
         }
     }
 
@@ -318,17 +246,6 @@ impl Destination {
     fn check_complete<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>, rounds: u16) {
         let Some(told) = self.told else { return };
         if self.complete || cx.stats.received < told.packets {
-            return;
-        }
-        let part = cx.session.part(told.object_len);
-        let whole = match cx.session.recovery {
-            Recovery::Rounds => true,
-            Recovery::Fountain { .. } => cx.store.decode(part),
-            Recovery::Blocks { most, .. } => cx
-                .store
-                .decode_blocks(part, &Blocks::new(told.packets, most)),
-        };
-        if !whole {
             return;
         }
         self.complete = true;
@@ -373,68 +290,34 @@ impl Destination {
         from: u16,
     ) -> impl Iterator<Item = u16> + 'c {
         let packets = self.told.map_or(0, |told| told.packets);
-        let packets = packets.min(self.reach);
         let shape = cx.cadence.nack_shape(packets);
         let part = move |s: u16| {
             let first = usize::from(s) * shape.vector_bytes;
             first..first + shape.vector_bytes
         };
-        // A fountain has none, and numbers are one.
-        let last = if shape.vector_bytes == 0 || self.numbers(cx).is_some() {
-            0
-        } else {
-            shape.segments
-        };
-        (from..last).filter(move |s| part(*s).any(|i| vector_byte(cx, i, packets) != 0))
-    }
-
-    /// How many numbers a NACK has, where it tells numbers: of packets that were sent and are missing.
-    fn numbers<S: ObjectStore>(&self, cx: &Context<'_, S>) -> Option<usize> {
-        if cx.session.form() != Form::Stages || cx.session.is_coded() {
-            return None;
-        }
-        let shape = cx.cadence.nack_shape(self.reach);
-        let count = missing_numbers(cx.packets, self.reach).count();
-        (2 * count <= shape.vector_bytes).then_some(count)
+        (from..shape.segments)
+            .filter(move |s| part(*s).any(|i| cx.packets.missing_byte(i, packets) != 0))
     }
 
     fn order<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>) {
         let (Some(train), Some(told)) = (self.train, self.told) else {
             return;
         };
-        let missing = self.missing(cx);
-        let told_of = told.packets.min(self.reach);
-        let shape = cx.cadence.nack_shape(told_of);
+        let missing = told.packets.saturating_sub(cx.stats.received);
+        let shape = cx.cadence.nack_shape(told.packets);
         // Nothing missing needs no vector.
         let len = if missing == 0 { 0 } else { shape.vector_bytes };
-        // Where the transfer learns, what tells how to go on comes before the vector.
-        let form = cx.session.form();
-        let mut directions = self.advice.directions();
-        let numbers = self.numbers(cx).filter(|_| missing > 0);
-        let len = numbers.map_or(len, |count| 2 * count);
-        if numbers.is_some() {
-            directions.missing = Missing::Numbers;
-        }
         let mut vector = [0; MAX_SLIM_PAYLOAD];
-        let before = directions.emit(form, &mut vector);
+        // Where the transfer learns, the rotation to go on with comes before it.
+        let rotation = self.scores.as_ref().map_or(0, Scores::best);
+        let before = cx.session.rotation_bytes();
+        vector[..before].fill(rotation);
         let from = usize::from(train.segment) * shape.vector_bytes;
-        let said = &mut vector[before..before + len];
-        if numbers.is_some() {
-            let missing = missing_numbers(cx.packets, self.reach);
-            for (two, number) in said.chunks_exact_mut(2).zip(missing) {
-                two.copy_from_slice(&number.to_le_bytes());
-            }
-        } else {
-            for (i, byte) in said.iter_mut().enumerate() {
-                *byte = vector_byte(cx, from + i, told_of);
-            }
+        for (i, byte) in vector[before..before + len].iter_mut().enumerate() {
+            *byte = cx.packets.missing_byte(from + i, told.packets);
         }
-        let first = match cx.session.recovery {
-            Recovery::Blocks { .. } => from,
-            Recovery::Rounds | Recovery::Fountain { .. } => from * 8,
-        };
         let nack = Nack {
-            first: u16::try_from(first).unwrap_or(0),
+            first: u16::try_from(from * 8).unwrap_or(0),
             missing,
             following: train.following,
             vector: &vector[..before + len],
@@ -463,7 +346,7 @@ impl Destination {
             let after = cx
                 .cadence
                 .round_after(frame.len(), hop - 1, train.following, hop);
-            tuner.directed(&directions, train.sfd + after);
+            tuner.told(rotation, train.sfd + after);
         }
         cx.air.transmit(frame, channel, When::At(train.sfd));
         self.train = Some(Train { step, ..train });
@@ -505,31 +388,4 @@ fn told(request: &Request) -> Told {
         object_len,
         digest,
     }
-}
-
-/// Byte `i` of the vector that tells what is missing of `packets`.
-fn vector_byte<S: ObjectStore>(cx: &Context<'_, S>, i: usize, packets: u16) -> u8 {
-    match (cx.session.blocks(packets), u16::try_from(i)) {
-        (Some(blocks), Ok(block)) if block < blocks.count() => {
-            u8::try_from(short(cx.packets, &blocks, block)).unwrap_or(u8::MAX)
-        }
-        (Some(_), _) => 0,
-        (None, _) => cx.packets.missing_byte(i, packets),
-    }
-}
-
-/// Which of the first `reach` packets are missing.
-fn missing_numbers(set: &PacketSet, reach: u16) -> impl Iterator<Item = u16> + '_ {
-    (0..reach).filter(|number| !set.contains(*number))
-}
-
-/// Symbols of a block that are there.
-fn have(set: &PacketSet, blocks: &Blocks, block: u16) -> u16 {
-    let there = blocks.symbols(block).filter(|k| set.contains(*k));
-    u16::try_from(there.count()).unwrap_or(u16::MAX)
-}
-
-/// Symbols that a block still needs.
-fn short(set: &PacketSet, blocks: &Blocks, block: u16) -> u16 {
-    blocks.size(block).saturating_sub(have(set, blocks, block))
 }

@@ -68,11 +68,6 @@ pub enum Event {
     },
     /// Destination: everything is there. The transfer goes on until the source knows.
     Complete(Complete),
-    /// Symbols were made beforehand, until there were enough or something else came.
-    Prepared {
-        /// How many of each block are in the store.
-        rows: u16,
-    },
     /// This node's part is over and its radio sleeps.
     Finished(End),
 }

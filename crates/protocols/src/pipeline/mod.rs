@@ -8,13 +8,10 @@
 //! Tests: `tests/` beside this file.
 
 mod air;
-mod blocks;
 mod cadence;
 mod context;
 mod destination;
 mod events;
-mod fountain;
-mod making;
 mod packets;
 mod relay;
 mod session;
@@ -25,7 +22,6 @@ mod tests;
 pub use air::OPS;
 pub use cadence::{Cadence, NackShape};
 pub use events::{Complete, End, Event, Stats};
-pub use making::Preparation;
 pub use session::{GiveUp, Policy, Session, SetupError};
 
 use crate::object::ObjectStore;
@@ -36,23 +32,20 @@ use context::{Context, Flow};
 use core::ops::ControlFlow::{Break, Continue};
 use destination::Destination;
 use events::Events;
-use making::{Ended, Maker, Preparing};
 use packets::PacketSet;
 use relay::Relay;
 use source::Source;
-use thalweg_engine::{Ability, BoardTiming, Engine, RadioEvent, RadioId, Request, Wants, Work};
+use thalweg_engine::{Ability, BoardTiming, Engine, RadioEvent, RadioId, Request, Wants};
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::phy::SFD_OFFSET;
 use thalweg_wire::pipeline::Tag;
-use thalweg_wire::route::{Hopping, Place, Recovery};
+use thalweg_wire::route::{Hopping, Place};
 
 /// Orders to a pipeline.
 #[derive(Debug, Clone, Copy)]
 pub enum Command {
     /// Take part in a transfer. Refused while another one is under way.
     Start(Session),
-    /// Make repair symbols of the store's object. A transfer that begins meanwhile ends it.
-    Prepare(Preparation),
     /// Leave the transfer under way at once, without telling anyone.
     Stop,
 }
@@ -87,8 +80,6 @@ pub struct Pipeline<S: ObjectStore> {
     active: Option<Active>,
     air: Air,
     packets: PacketSet,
-    maker: Maker,
-    preparing: Option<Preparing>,
     events: Events,
     stats: Stats,
 }
@@ -103,8 +94,6 @@ impl<S: ObjectStore> Pipeline<S> {
             active: None,
             air: Air::IDLE,
             packets: PacketSet::EMPTY,
-            maker: Maker::IDLE,
-            preparing: None,
             events: Events::EMPTY,
             stats: Stats::default(),
         }
@@ -140,49 +129,23 @@ impl<S: ObjectStore> Pipeline<S> {
             return Err(SetupError::Busy);
         }
         session.check()?;
-        let needs_codes = matches!(
-            (session.recovery, session.place),
-            (
-                Recovery::Fountain { .. },
-                Place::Source | Place::Destination
-            ) | (Recovery::Blocks { .. }, Place::Destination)
-        );
-        if needs_codes && !self.store.codes() {
-            return Err(SetupError::NoFountain);
-        }
-        self.end_preparing();
-        self.maker.forget();
         self.stats = Stats::default();
         let cadence = Cadence::new(&session, &self.timing);
+        // Half way between the last byte before and the latest moment to retune.
+        let ahead = SFD_OFFSET + self.timing.turnaround + self.timing.forward_software / 2;
+        let (channels, stage) = (session.channels, session.stage());
+        let (start, cycle) = (session.start, cadence.cycle());
         let mut hopper = match session.policy.hopping {
             Hopping::Fixed => None,
             Hopping::EveryCyclePair => {
-                // Half way between the last byte before and the latest moment to retune.
-                let ahead = SFD_OFFSET + self.timing.turnaround + self.timing.forward_software / 2;
-                let (stage, cycle) = (session.stage(), cadence.cycle());
-                let mut hopper = Hopper::new(session.channels, cycle, session.start, stage, ahead);
+                let mut hopper = Hopper::new(channels, cycle, start, stage, ahead);
                 hopper.advance(now);
                 Some(hopper)
             }
         };
-        let mut tuner = session.tuning.map(|tuning| {
-            let ahead = SFD_OFFSET + self.timing.turnaround + self.timing.forward_software / 2;
-            // Announcements of a code come before the packets.
-            let announced = if session.is_coded() {
-                cadence.request_slot() * u64::from(cadence.copies())
-            } else {
-                Duration::ZERO
-            };
-            let clock = (session.start + announced, cadence.cycle());
+        let mut tuner = session.tuning.map(|run| {
             let silence = cadence.silence();
-            Tuner::new(
-                session.channels,
-                session.stage(),
-                clock,
-                tuning,
-                ahead,
-                silence,
-            )
+            Tuner::new(channels, stage, (start, cycle), run, ahead, silence)
         });
         let tag = Tag::of(session.transfer);
         let mut cx = Context {
@@ -194,7 +157,6 @@ impl<S: ObjectStore> Pipeline<S> {
             store: &mut self.store,
             air: &mut self.air,
             packets: &mut self.packets,
-            maker: &mut self.maker,
             events: &mut self.events,
             stats: &mut self.stats,
         };
@@ -231,7 +193,6 @@ impl<S: ObjectStore> Pipeline<S> {
             store: &mut self.store,
             air: &mut self.air,
             packets: &mut self.packets,
-            maker: &mut self.maker,
             events: &mut self.events,
             stats: &mut self.stats,
         };
@@ -240,36 +201,8 @@ impl<S: ObjectStore> Pipeline<S> {
         }
     }
 
-    fn prepare(&mut self, order: Preparation) -> Result<(), SetupError> {
-        if self.active.is_some() || self.preparing.is_some() {
-            return Err(SetupError::Busy);
-        }
-        let preparing = Preparing::new(order, &self.store).ok_or(SetupError::TooManyPackets)?;
-        self.preparing = Some(preparing);
-        self.go_on_preparing();
-        Ok(())
-    }
-
-    fn go_on_preparing(&mut self) {
-        let Some(preparing) = &mut self.preparing else {
-            return;
-        };
-        if !preparing.go_on(&mut self.maker) {
-            self.end_preparing();
-        }
-    }
-
-    fn end_preparing(&mut self) {
-        if let Some(preparing) = self.preparing.take() {
-            self.maker.forget();
-            let rows = self.store.stored_rows(preparing.coded());
-            self.events.push(Event::Prepared { rows });
-        }
-    }
-
     fn finish(&mut self, end: End) {
         self.active = None;
-        self.maker.forget();
         self.air.sleep();
         self.events.push(Event::Finished(end));
     }
@@ -295,13 +228,7 @@ impl<S: ObjectStore> Engine for Pipeline<S> {
                     self.events.push(Event::Refused(why));
                 }
             }
-            Command::Prepare(order) => {
-                if let Err(why) = self.prepare(order) {
-                    self.events.push(Event::Refused(why));
-                }
-            }
             Command::Stop => {
-                self.end_preparing();
                 if self.active.is_some() {
                     self.finish(End::Stopped);
                 }
@@ -340,17 +267,8 @@ impl<S: ObjectStore> Engine for Pipeline<S> {
                 (Role::Source(source), RadioEvent::Frame { mpdu, sfd, .. }) => {
                     source.frame(cx, mpdu, sfd);
                 }
-                (
-                    Role::Destination(destination),
-                    RadioEvent::Frame {
-                        mpdu,
-                        sfd,
-                        end,
-                        rssi,
-                        ..
-                    },
-                ) => {
-                    return destination.frame(cx, mpdu, (sfd, end), rssi);
+                (Role::Destination(destination), RadioEvent::Frame { mpdu, sfd, end, .. }) => {
+                    return destination.frame(cx, mpdu, (sfd, end))
                 }
                 _ => {}
             }
@@ -416,23 +334,5 @@ impl<S: ObjectStore> Engine for Pipeline<S> {
 
     fn poll_event(&mut self) -> Option<Event> {
         self.events.pop()
-    }
-
-    fn poll_work(&mut self) -> Option<Work> {
-        self.maker.poll()
-    }
-
-    fn handle_work(&mut self, at: Instant) {
-        let symbols = match self.maker.finish(&mut self.store) {
-            Ended::Made(symbols) => symbols,
-            Ended::Kept | Ended::Nothing => 0,
-        };
-        self.go_on_preparing();
-        self.act(|role, cx| {
-            if let Role::Source(source) = role {
-                source.made(cx, at, symbols);
-            }
-            Continue(())
-        });
     }
 }

@@ -34,11 +34,6 @@ impl PacketSet {
             Some(_) | None => false,
         }
     }
-    /// Whether `k` is in it.
-    pub(super) fn contains(&self, k: u16) -> bool {
-        let byte = self.0.get(usize::from(k / 8));
-        byte.is_some_and(|byte| byte & 1 << (k % 8) != 0)
-    }
     /// Takes `k` out.
     pub(super) fn remove(&mut self, k: u16) {
         if let Some(byte) = self.0.get_mut(usize::from(k / 8)) {

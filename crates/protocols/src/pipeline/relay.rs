@@ -9,7 +9,7 @@ use super::air::{Order, TxAnswer};
 use super::context::{Context, Flow};
 use super::events::End;
 use crate::object::ObjectStore;
-use crate::p3::{first_group, Directions, Form, Sender, Speaker, Stretch, Threshold, Tuner};
+use crate::p3::{first_group, Threshold};
 use core::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::{Passing, When};
 use thalweg_units::{Channel, Duration, Instant};
@@ -23,10 +23,6 @@ pub(super) struct Relay {
     stage: u8,
     group: Group,
     threshold: Option<Threshold>,
-    /// Where it learns whether it is to speak.
-    speaker: Option<Speaker>,
-    /// Where it learns whether it is to be silent.
-    sender: Option<Sender>,
     /// When anything of this transfer was last heard.
     last_heard: Instant,
     patience: Duration,
@@ -62,8 +58,6 @@ impl Relay {
                 .threshold
                 .filter(|_| last_but_one)
                 .map(Threshold::new),
-            speaker: cx.session.ranks.and_then(|r| Speaker::new(r, group)),
-            sender: cx.session.roster.and_then(Sender::new),
             last_heard: now.max(cx.session.start),
             patience: policy.inactivity,
             leaving: false,
@@ -114,7 +108,7 @@ impl Relay {
         }
         let wanted = ours.filter(|head| self.wants(cx, head));
         self.packet_begun = wanted.is_some_and(|head| head.kind == Kind::Data);
-        if wanted.is_none() && !ours.is_some_and(|head| self.tells(cx, &head)) {
+        if wanted.is_none() {
             cx.stats.aborted += 1;
             cx.listen();
         }
@@ -139,13 +133,7 @@ impl Relay {
         let Ok(Header { head, number }) = Header::parse(&mut body) else {
             return;
         };
-        if head.tag != cx.tag {
-            return;
-        }
-        if !self.wants(cx, &head) {
-            if self.tells(cx, &head) {
-                self.overhear(cx, (head.kind, number), body, (mpdu.len(), sfd));
-            }
+        if head.tag != cx.tag || !self.wants(cx, &head) {
             return;
         }
         let (forward, towards) = match head.kind {
@@ -154,34 +142,21 @@ impl Relay {
                 if let Some(tuner) = cx.tuner {
                     tuner.tick(sfd);
                 }
-                let turn = self.speaker.as_mut().is_none_or(|s| s.speaks(number))
-                    && self.sender.is_none_or(|s| s.sends(number));
-                // On a wrong channel it would disturb another stage until the round is over.
-                let way = cx.tuner.as_ref().is_none_or(Tuner::knows_the_way);
-                (self.judge() && turn && way, self.stage + 1)
+                (self.judge(), self.stage + 1)
             }
             Kind::Request => {
                 let Ok(request) = Request::parse(&mut body) else {
                     return;
                 };
-                cx.sent(body);
                 self.leaving = request.purpose == Purpose::Release;
-                if request.purpose == Purpose::Report {
-                    if let Some(threshold) = &mut self.threshold {
-                        threshold.round_ended(number);
-                    }
-                    if let Some(speaker) = &mut self.speaker {
-                        speaker.round_ended(number);
-                    }
-                    if let Some(sender) = &mut self.sender {
-                        sender.round_ended();
-                    }
+                if let (Some(threshold), Purpose::Report) = (&mut self.threshold, request.purpose) {
+                    threshold.round_ended(number);
                 }
                 (true, self.stage + 1)
             }
             Kind::Nack => {
                 let Ok(nack) = Nack::parse(body) else { return };
-                self.directed(cx, number, &nack, (mpdu.len(), sfd));
+                self.directed(cx, &nack, (mpdu.len(), sfd));
                 if nack.missing == 0 {
                     self.patience = cx.session.policy.linger;
                     self.complete = true;
@@ -214,61 +189,19 @@ impl Relay {
         }
     }
 
-    /// A NACK of `mpdu_bytes` with its SFD at `sfd`, which ends `round`, says how to go on.
+    /// A NACK of `mpdu_bytes` with its SFD at `sfd` says under which rotation to go on.
     fn directed<S: ObjectStore>(
         &mut self,
         cx: &mut Context<'_, S>,
-        round: u16,
         nack: &Nack<'_>,
         (mpdu_bytes, sfd): (usize, Instant),
     ) {
-        let Some((told, _)) = Directions::split(cx.session.form(), nack.vector) else {
-            return;
-        };
-        if let Some(speaker) = &mut self.speaker {
-            match told.next {
-                Stretch::Speakers => speaker.trial_begins(),
-                _ => speaker.told(round, told.speakers),
-            }
-        }
-        if let Some(sender) = &mut self.sender {
-            sender.told(told.next, told.silent);
-        }
-        let after = cx
-            .cadence
-            .round_after(mpdu_bytes, self.stage, nack.following, self.stage);
-        if let Some(tuner) = cx.tuner {
-            tuner.directed(&told, sfd + after);
-        }
-    }
-
-    /// Whether a frame that begins with `head` is the other group's copy of what tells this node how to go
-    /// on, where stages learn: who has its own group's is sending that meanwhile, and does not hear it.
-    fn tells<S: ObjectStore>(&self, cx: &Context<'_, S>, head: &Head) -> bool {
-        cx.session.form() == Form::Stages && head.kind != Kind::Data && self.is_neighbour(head)
-    }
-    /// Takes from the other group's copy of a control frame what it tells, and passes nothing on.
-    fn overhear<S: ObjectStore>(
-        &mut self,
-        cx: &mut Context<'_, S>,
-        (kind, number): (Kind, u16),
-        mut body: Reader<'_>,
-        heard: (usize, Instant),
-    ) {
-        match kind {
-            Kind::Data => {}
-            Kind::Nack => {
-                if let Ok(nack) = Nack::parse(body) {
-                    self.directed(cx, number, &nack, heard);
-                }
-            }
-            Kind::Request => {
-                let report = Request::parse(&mut body)
-                    .is_ok_and(|request| request.purpose == Purpose::Report);
-                if report {
-                    cx.sent(body);
-                }
-            }
+        let told = cx.session.split(nack.vector);
+        if let (Some(tuner), Some((Some(rotation), _))) = (&mut *cx.tuner, told) {
+            let after = cx
+                .cadence
+                .round_after(mpdu_bytes, self.stage, nack.following, self.stage);
+            tuner.told(rotation, sfd + after);
         }
     }
 

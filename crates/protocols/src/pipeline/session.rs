@@ -1,8 +1,5 @@
 //! What a node must know to take part in a transfer, and what can be wrong with it.
 
-use crate::blocks::Blocks;
-use crate::object::Part;
-use crate::p3::{Form, Occasion, Ranks, Roster, Stretch, Tuning};
 use crate::{p3, pip};
 use core::fmt;
 use thalweg_engine::Passing;
@@ -10,8 +7,8 @@ use thalweg_units::NodeId;
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::pipeline::{Format, MAX_PACKETS};
 use thalweg_wire::route::{
-    Channels, Groups, Hopping, Learning, Member, ObjectRange, PayloadSize, Percent, Place,
-    Recovery, Route, Scheme,
+    Channels, Groups, Hopping, Member, ObjectRange, PayloadSize, Percent, Place, Route, Scheme,
+    TrialRun,
 };
 
 /// How long the source asks in vain for a NACK.
@@ -64,14 +61,8 @@ pub struct Session {
     pub range: ObjectRange,
     /// How frames begin.
     pub format: Format,
-    /// What makes up for lost packets.
-    pub recovery: Recovery,
-    /// What is tried of the channels, where the transfer learns the best.
-    pub tuning: Option<Tuning>,
-    /// The relays of the last but one stage, where the transfer learns who is to speak.
-    pub ranks: Option<Ranks>,
-    /// All relays, where it learns who is to be silent.
-    pub roster: Option<Roster>,
+    /// Cycles of each rotation of the channels in a trial, where the transfer learns the best.
+    pub tuning: Option<TrialRun>,
     /// When the SFD of the source's first packet ends, in this node's clock.
     pub start: Instant,
     /// The protocol's decisions.
@@ -96,17 +87,7 @@ impl Session {
             payload: route.payload,
             range: route.range,
             format: route.format,
-            recovery: route.recovery,
-            tuning: match (route.learning, route.groups()) {
-                (Learning::Channels { run }, Groups::Two) => Some(Tuning::Rotations(run)),
-                (Learning::Stages { run }, Groups::Two) => Some(Tuning::Arrangements(run)),
-                _ => None,
-            },
-            ranks: Ranks::of(route, node).filter(|ranks| {
-                // Rounds of a code are as long as the code says.
-                ranks.occasion() == Occasion::FirstPackets || route.recovery == Recovery::Rounds
-            }),
-            roster: Roster::of(route, node),
+            tuning: route.tuning.filter(|_| route.groups() == Groups::Two),
             start,
             policy: Policy {
                 threshold: route.threshold.filter(|_| !speaks_alone(route, place)),
@@ -137,47 +118,22 @@ impl Session {
         u16::try_from(n).ok().filter(|n| *n <= MAX_PACKETS)
     }
 
-    /// The bytes wanted of an object of `object_len` bytes.
-    pub const fn part(&self, object_len: u32) -> Part {
-        Part {
-            offset: self.range.offset,
-            len: self.range.within(object_len),
-        }
-    }
     /// How many packets the first round has, where it is a trial.
     pub fn trial(&self) -> Option<u16> {
-        let tuning = self.tuning.map(|tuning| tuning.cycles(&self.channels));
-        tuning.or(self.ranks.map(|ranks| ranks.trial()))
+        self.tuning.map(|run| p3::trial_cycles(run, &self.channels))
     }
-    /// How many packets a round of `stretch` has at most.
-    pub fn limit(&self, stretch: Stretch) -> Option<u16> {
-        match stretch {
-            Stretch::Order(0) => self.trial(),
-            Stretch::Order(_) => self.tuning.map(|tuning| tuning.cycles(&self.channels)),
-            Stretch::Speakers => self.ranks.map(|ranks| ranks.trial()),
-            Stretch::Silences(group) => self.roster.map(|roster| roster.trial(group)),
-            Stretch::Packets(power) => Some(1u16.checked_shl(power.into()).unwrap_or(u16::MAX)),
-            Stretch::All => None,
-        }
+    /// Bytes before the bit vector of a NACK: the rotation to go on with, where the transfer learns it.
+    pub const fn rotation_bytes(&self) -> usize {
+        self.tuning.is_some() as usize
     }
-    /// What NACKs begin with.
-    pub fn form(&self) -> Form {
-        match (self.tuning, self.ranks.map(|ranks| ranks.occasion())) {
-            (Some(Tuning::Arrangements(_)), _) => Form::Stages,
-            (Some(Tuning::Rotations(_)), _) => Form::Setting,
-            (None, Some(Occasion::FirstPackets)) => Form::Speakers,
-            (None, Some(Occasion::WhenTold) | None) => Form::Nothing,
-        }
-    }
-    /// Whether packets are symbols of a code.
-    pub const fn is_coded(&self) -> bool {
-        !matches!(self.recovery, Recovery::Rounds)
-    }
-    /// The blocks of a transfer of `packets`, where its code has blocks.
-    pub const fn blocks(&self, packets: u16) -> Option<Blocks> {
-        match self.recovery {
-            Recovery::Blocks { most, .. } => Some(Blocks::new(packets, most)),
-            Recovery::Rounds | Recovery::Fountain { .. } => None,
+    /// The rotation that the `vector` of a NACK begins with, where the transfer learns it, and the bits.
+    /// None where it is too short.
+    pub fn split<'n>(&self, vector: &'n [u8]) -> Option<(Option<u8>, &'n [u8])> {
+        match self.tuning {
+            None => Some((None, vector)),
+            Some(_) => vector
+                .split_first()
+                .map(|(rotation, bits)| (Some(*rotation), bits)),
         }
     }
 
@@ -239,8 +195,6 @@ pub enum SetupError {
     ConditionalNeedsOnePath,
     /// A frame of this format does not hold the payload.
     PayloadTooLarge,
-    /// The store of source or destination knows no codes.
-    NoFountain,
 }
 
 impl fmt::Display for SetupError {
@@ -254,7 +208,6 @@ impl fmt::Display for SetupError {
                 "conditional transmission needs a single group and fixed channels"
             }
             Self::PayloadTooLarge => "a frame does not hold the payload",
-            Self::NoFountain => "source and destination need stores that code",
             Self::PayloadTooSmallForHopping => "channel hopping needs 32 bytes of payload",
         })
     }

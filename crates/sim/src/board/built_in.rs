@@ -29,7 +29,15 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// # Errors
 /// [`BoardError`].
 pub fn load(name: &str) -> Result<Board, BoardError> {
-    file::read(name, &text_of(name)?, &text_of)
+    parse(name, &text_of(name)?)
+}
+
+/// The board that `text` describes; `path` names it in errors.
+///
+/// # Errors
+/// [`BoardError`].
+pub fn parse(path: &str, text: &str) -> Result<Board, BoardError> {
+    file::read(path, text, &text_of)
 }
 
 fn text_of(name: &str) -> Result<String, BoardError> {

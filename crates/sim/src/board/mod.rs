@@ -10,7 +10,8 @@ mod file;
 pub use file::BoardError;
 
 use crate::clock::ClockModel;
-pub use thalweg_engine::{BoardTiming, Costs, PreCopy, Software};
+use thalweg_engine::BoardTiming;
+pub use thalweg_engine::{Costs, PreCopy, Software};
 use thalweg_medium::chip::Chip;
 use thalweg_units::{Db, Dbm, Duration};
 

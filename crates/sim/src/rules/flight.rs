@@ -299,7 +299,6 @@ impl<A: Air> World<A> {
             kind,
             start: now,
             sfd,
-            end,
             channel,
             mpdu,
             users: 1,

@@ -88,8 +88,7 @@ impl<A: Air> World<A> {
                 self.stop_receiving(n);
                 if self.radios[n].excursion == Excursion::No {
                     let on = self.begin_tuning(n);
-                    let tuning = self.radios[n].tuning;
-                    self.tell(n, on, Telling::On { op: id, tuning });
+                    self.tell(n, on, Telling::On(id));
                 } else {
                     self.done(n, now, id);
                 }
@@ -125,16 +124,6 @@ impl<A: Air> World<A> {
                 self.radios[n].answering = answering;
                 self.done(n, now, id);
             }
-        }
-    }
-
-    /// What the operation `op` to listen is answered, when the receiver should be on.
-    pub(crate) fn came_on(&self, n: usize, op: OpId, tuning: u32) -> Telling {
-        let radio = &self.radios[n];
-        if radio.tuning != tuning && radio.mode == Mode::Sleep {
-            Telling::Refused(op, Refusal::Superseded)
-        } else {
-            Telling::Done(op)
         }
     }
 

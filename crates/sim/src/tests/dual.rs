@@ -1,6 +1,6 @@
 //! Two radios on one bus, and acknowledgements that nobody asked for.
 
-use crate::{boards, AckStyle, Board, Bus, Network};
+use crate::{boards, AckBy, Acks, Board, Bus, Network};
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -201,7 +201,11 @@ fn the_driver_acknowledges_once_it_has_read() {
 fn hardware_acknowledges_after_its_gap() {
     let gap = Duration::from_micros(192);
     let mut net = net(Board {
-        acks: AckStyle::Hardware { gap },
+        acks: Acks {
+            by: AckBy::Hardware,
+            gap,
+            bare_bytes: None,
+        },
         ..opal()
     });
     net.command(0, Order::Listen(0, C));

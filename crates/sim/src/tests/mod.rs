@@ -1,10 +1,10 @@
 //! Scripted engines on small networks: the contract, to the nanosecond.
 
 mod background;
-mod computing;
 mod contract;
 mod dual;
 mod random_operations;
+mod sensing;
 mod serial;
 mod whole;
 
@@ -13,14 +13,14 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use thalweg_engine::{
-    Ability, BoardTiming, Cca, Condition, Engine, OpId, RadioEvent, RadioId, RadioOp, Refusal,
-    Request, TxSlot, Wants, When, Work,
+    Ability, Assessment, BoardTiming, Cca, Condition, Engine, Hear, OpId, RadioEvent, RadioId,
+    RadioOp, Refusal, Request, TxSlot, Wants, When,
 };
-use thalweg_medium::{chip::CC2420, Environment};
+use thalweg_medium::{chip::CC2420, Air, Environment};
 use thalweg_units::{Channel, Dbm, Duration, Instant, SimTime};
 
 /// An operation that owns its bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum Order {
     Load(u8, Vec<u8>),
     Transmit(u8, When, Cca),
@@ -30,13 +30,16 @@ pub(super) enum Order {
     /// When a frame comes that begins with these bytes, on that channel.
     Upon(Vec<u8>, u8),
     Readout(u8),
+    Sense,
+    Assess(Assessment),
+    Hear(Hear),
+    Preamble(u16),
+    Acknowledge([u8; 3]),
     Sleep,
     Cancel,
     /// For a radio that there is not.
     OtherRadio,
     Timeout(Instant),
-    /// A job.
-    Compute(Work),
 }
 
 pub(super) fn say(mpdu: &[u8], when: When) -> Order {
@@ -61,8 +64,8 @@ pub(super) enum Seen {
         end: Instant,
     },
     Corrupt,
+    Sensed(Dbm),
     Timeout,
-    Computed,
 }
 
 /// Does what it is told, numbers its operations from 0, and remembers what it was told back.
@@ -74,7 +77,7 @@ pub(super) struct Puppet {
     pub(super) asked: Vec<Order>,
     pub(super) seen: Vec<(Instant, Option<OpId>, Seen)>,
     timeout: Option<Instant>,
-    work: Option<Work>,
+    pub(super) wanted: Option<Wants>,
     pub(super) on_frame: Vec<Order>,
     pub(super) on_head: Vec<Order>,
     told: VecDeque<usize>,
@@ -90,7 +93,7 @@ impl Engine for Puppet {
     fn wants(&self, radio: RadioId) -> Option<Wants> {
         use Ability::{AfterRx, At, Cca, Conditional, Heads, Load, Readout, Stream};
         let abilities = [AfterRx, At, Cca, Conditional, Heads, Load, Readout, Stream];
-        (radio == RadioId(0)).then(|| Wants::of(&abilities))
+        (radio == RadioId(0)).then(|| self.wanted.unwrap_or(Wants::of(&abilities)))
     }
     fn handle_command(&mut self, _now: Instant, order: Order) {
         self.orders.push_back(order);
@@ -117,8 +120,7 @@ impl Engine for Puppet {
                 }
             }
             RadioEvent::Corrupt { .. } => Seen::Corrupt,
-            // This network's radios refuse to sense.
-            RadioEvent::Sensed { .. } => Seen::Corrupt,
+            RadioEvent::Sensed { power, .. } => Seen::Sensed(power),
         };
         self.seen.push((at, event.answers(), seen));
     }
@@ -128,12 +130,8 @@ impl Engine for Puppet {
         self.seen.push((at, None, Seen::Timeout));
     }
     fn poll_radio(&mut self) -> Option<Request<'_>> {
-        loop {
-            match self.orders.front() {
-                Some(Order::Timeout(at)) => self.timeout = Some(*at),
-                Some(Order::Compute(work)) => self.work = Some(*work),
-                _ => break,
-            }
+        while let Some(Order::Timeout(at)) = self.orders.front() {
+            self.timeout = Some(*at);
             self.orders.pop_front();
         }
         self.current = self.orders.pop_front();
@@ -173,10 +171,13 @@ impl Engine for Puppet {
                 cca: Cca::Skip,
             },
             Order::Readout(bytes) => RadioOp::Readout { bytes: *bytes },
+            Order::Sense => RadioOp::Sense,
+            Order::Assess(assessment) => RadioOp::Assess(*assessment),
+            Order::Hear(hear) => RadioOp::Hear(*hear),
+            Order::Preamble(bytes) => RadioOp::Preamble { bytes: *bytes },
+            Order::Acknowledge(mpdu) => RadioOp::Acknowledge { mpdu },
             Order::Sleep => RadioOp::Sleep,
-            Order::Cancel | Order::OtherRadio | Order::Timeout(_) | Order::Compute(_) => {
-                RadioOp::Cancel
-            }
+            Order::Cancel | Order::OtherRadio | Order::Timeout(_) => RadioOp::Cancel,
         };
         let radio = RadioId(u8::from(*order == Order::OtherRadio));
         Some(Request { radio, id, op })
@@ -186,12 +187,6 @@ impl Engine for Puppet {
     }
     fn poll_event(&mut self) -> Option<usize> {
         self.told.pop_front()
-    }
-    fn poll_work(&mut self) -> Option<Work> {
-        self.work.take()
-    }
-    fn handle_work(&mut self, at: Instant) {
-        self.seen.push((at, None, Seen::Computed));
     }
 }
 
@@ -221,13 +216,13 @@ pub(super) const fn us(us: u64) -> Duration {
     Duration::from_micros(us)
 }
 
-pub(super) fn run(net: &mut Network<Puppet>, until_us: u64) -> Stop {
+pub(super) fn run<A: Air>(net: &mut Network<Puppet, A>, until_us: u64) -> Stop {
     net.run_until(at(until_us), |_, _, _| ControlFlow::Continue(()))
         .unwrap()
 }
 
 /// What node `n` saw of operation `op`, in microseconds of its clock.
-pub(super) fn answer(net: &Network<Puppet>, n: usize, op: u16) -> (u64, Seen) {
+pub(super) fn answer<A: Air>(net: &Network<Puppet, A>, n: usize, op: u16) -> (u64, Seen) {
     let mut answers = net.engine(n).seen.iter().filter(|s| s.1 == Some(OpId(op)));
     let (at, _, seen) = answers
         .next()
@@ -237,7 +232,7 @@ pub(super) fn answer(net: &Network<Puppet>, n: usize, op: u16) -> (u64, Seen) {
 }
 
 /// What node `n` saw that answers nothing.
-pub(super) fn heard(net: &Network<Puppet>, n: usize) -> Vec<(u64, Seen)> {
+pub(super) fn heard<A: Air>(net: &Network<Puppet, A>, n: usize) -> Vec<(u64, Seen)> {
     let seen = net.engine(n).seen.iter().filter(|s| s.1.is_none());
     seen.map(|(at, _, seen)| (at.as_nanos() / 1000, seen.clone()))
         .collect()

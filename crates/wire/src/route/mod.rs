@@ -30,11 +30,8 @@ const SEGMENT_HEADER_BYTES: usize = 6;
 /// Place of the scheme for P3 that deviates from what was published: a byte of options follows.
 const WITH_OPTIONS: u8 = 0x30;
 const SLIM_BIT: u8 = 0x01;
-const FOUNTAIN_BIT: u8 = 0x02;
-const LEARNING_BIT: u8 = 0x04;
-const BLOCKS_BIT: u8 = 0x08;
-const CHANNELS_BIT: u8 = 0x10;
-const OPTION_BITS: u8 = SLIM_BIT | FOUNTAIN_BIT | LEARNING_BIT | BLOCKS_BIT | CHANNELS_BIT;
+/// A byte follows: cycles of each rotation in the trial. The bits between the two are reserved.
+const TUNING_BIT: u8 = 0x10;
 const CHUNK: usize = MAX_SEGMENT_BYTES - SEGMENT_HEADER_BYTES;
 const MAX_ENCODED: usize = CHUNK * MAX_SEGMENTS;
 const MAX_STAGES: usize = MAX_HOPS as usize + 1;
@@ -60,12 +57,10 @@ pub struct Route {
     pub deadline_s: u16,
     /// Which part of the object.
     pub range: ObjectRange,
-    /// How frames begin. Only [`Scheme::P3`] tells it, and the next two.
+    /// How frames begin. Only [`Scheme::P3`] tells it, and the next.
     pub format: Format,
-    /// What makes up for lost packets.
-    pub recovery: Recovery,
-    /// Whether it learns.
-    pub learning: Learning,
+    /// Cycles of each rotation of the channels in a trial with the first packets; `None` for no trial.
+    pub tuning: Option<TrialRun>,
     members: [Member; MAX_MEMBERS],
     count: u8,
 }
@@ -97,8 +92,7 @@ impl Route {
             deadline_s: 600,
             range: ObjectRange::ALL,
             format: Format::Full,
-            recovery: Recovery::Rounds,
-            learning: Learning::Off,
+            tuning: None,
             members: [NOBODY; MAX_MEMBERS],
             count: 0,
         }
@@ -188,34 +182,21 @@ impl Route {
 
     /// Bytes that say how it deviates from P3 as published; none where it does not.
     fn option_bytes(&self) -> usize {
-        let options = match self.scheme {
-            Scheme::Pip(_) | Scheme::PipCit => 0,
-            Scheme::P3 => self.options(),
-        };
-        let if_any = |bit: u8, bytes: usize| if options & bit != 0 { bytes } else { 0 };
-        if_any(OPTION_BITS, 1)
-            + if_any(FOUNTAIN_BIT, 1)
-            + if_any(BLOCKS_BIT, 2)
-            + if_any(CHANNELS_BIT, 1)
+        match self.options() {
+            0 => 0,
+            options => 1 + usize::from(options & TUNING_BIT != 0),
+        }
     }
 
     fn options(&self) -> u8 {
+        if self.scheme != Scheme::P3 {
+            return 0;
+        }
         let slim = match self.format {
             Format::Full => 0,
             Format::Slim => SLIM_BIT,
         };
-        let fountain = match self.recovery {
-            Recovery::Rounds => 0,
-            Recovery::Fountain { .. } => FOUNTAIN_BIT,
-            Recovery::Blocks { .. } => BLOCKS_BIT,
-        };
-        let learning = match self.learning {
-            Learning::Off => 0,
-            Learning::LastSpeakers => LEARNING_BIT,
-            Learning::Channels { .. } => CHANNELS_BIT,
-            Learning::Stages { .. } => LEARNING_BIT | CHANNELS_BIT,
-        };
-        slim | fountain | learning
+        slim | self.tuning.map_or(0, |_| TUNING_BIT)
     }
 
     /// Writes segment `index` of a wake-up in its `turn`, whose flood's reference time is
@@ -283,16 +264,7 @@ impl Route {
         }
         if with_options {
             w.u8(self.options())?;
-            match self.recovery {
-                Recovery::Rounds => {}
-                Recovery::Fountain { spare } => {
-                    w.u8(spare.get())?;
-                }
-                Recovery::Blocks { most, spare } => {
-                    w.u8(most.get())?.u8(spare.get())?;
-                }
-            }
-            if let Learning::Channels { run } | Learning::Stages { run } = self.learning {
+            if let Some(run) = self.tuning {
                 w.u8(run.get())?;
             }
         }
@@ -334,36 +306,19 @@ impl Route {
             0 => None,
             _ => Some(Percent::new(r.u8()?).ok_or(bad)?),
         };
-        let (mut format, mut recovery) = (Format::Full, Recovery::Rounds);
-        let mut learning = Learning::Off;
+        let (mut format, mut tuning) = (Format::Full, None);
         if flags & 0x70 == WITH_OPTIONS {
             let options = r.u8()?;
             // What does not deviate is not said this way: one route has one encoding.
-            if options == 0 || options & !OPTION_BITS != 0 {
+            if options == 0 || options & !(SLIM_BIT | TUNING_BIT) != 0 {
                 return Err(bad);
             }
             if options & SLIM_BIT != 0 {
                 format = Format::Slim;
             }
-            let spare = |r: &mut Reader<'_>| Percent::new(r.u8()?).ok_or(bad);
-            recovery = match options & (FOUNTAIN_BIT | BLOCKS_BIT) {
-                0 => Recovery::Rounds,
-                FOUNTAIN_BIT => Recovery::Fountain {
-                    spare: spare(&mut r)?,
-                },
-                BLOCKS_BIT => Recovery::Blocks {
-                    most: BlockSymbols::new(r.u8()?).ok_or(bad)?,
-                    spare: spare(&mut r)?,
-                },
-                _ => return Err(bad),
-            };
-            let run = |r: &mut Reader<'_>| TrialRun::new(r.u8()?).ok_or(bad);
-            learning = match options & (LEARNING_BIT | CHANNELS_BIT) {
-                0 => Learning::Off,
-                LEARNING_BIT => Learning::LastSpeakers,
-                CHANNELS_BIT => Learning::Channels { run: run(&mut r)? },
-                _ => Learning::Stages { run: run(&mut r)? },
-            };
+            if options & TUNING_BIT != 0 {
+                tuning = Some(TrialRun::new(r.u8()?).ok_or(bad)?);
+            }
         }
         let payload = PayloadSize::of_format(payload, format).ok_or(bad)?;
         let hops = flags & 0x0f;
@@ -377,8 +332,7 @@ impl Route {
         let channels = Channels { list, hops };
         let mut route = Self::new(transfer, source, sink, scheme, channels);
         (route.payload, route.deadline_s, route.range) = (payload, deadline_s, range);
-        (route.threshold, route.format) = (threshold, format);
-        (route.recovery, route.learning) = (recovery, learning);
+        (route.threshold, route.format, route.tuning) = (threshold, format, tuning);
         let mut counts = r.clone();
         r.bytes(2 * usize::from(hops - 1))?;
         for (stage, group) in places(hops) {

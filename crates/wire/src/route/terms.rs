@@ -38,73 +38,6 @@ impl PayloadSize {
     }
 }
 
-/// What makes up for lost packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Recovery {
-    /// What is missing is told packet by packet and sent again, round after round (P3, section IV-F).
-    #[default]
-    Rounds,
-    /// Packets are symbols of a fountain code, and any as many as the object has, or a few more,
-    /// will do; only how many are missing is told.
-    Fountain {
-        /// Symbols sent at once beyond the object's own, in percent of them.
-        spare: Percent,
-    },
-    /// Packets are symbols of blocks; of each block any as many as it has packets will do, and the
-    /// destination tells how many each block misses.
-    Blocks {
-        /// The most packets of a block.
-        most: BlockSymbols,
-        /// Repair symbols sent at once, in percent of the packets.
-        spare: Percent,
-    },
-}
-
-/// Packets of a block of a code, 1..=128.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BlockSymbols(u8);
-
-impl BlockSymbols {
-    /// The most: half of GF(256), so that each block has at least as many repair symbols as packets.
-    pub const MAX: Self = Self(128);
-    /// 32 packets, 3.8 kB: those of a block are in a small mote's memory at once.
-    pub const SMALL: Self = Self(32);
-
-    /// `packets` packets; `None` outside 1..=128.
-    pub const fn new(packets: u8) -> Option<Self> {
-        if packets >= 1 && packets <= Self::MAX.0 {
-            Some(Self(packets))
-        } else {
-            None
-        }
-    }
-    /// The number.
-    pub const fn get(self) -> u8 {
-        self.0
-    }
-}
-
-/// Whether a transfer learns who does best while it runs (P3, section VI leaves that to the future).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Learning {
-    /// No.
-    #[default]
-    Off,
-    /// The destination hears each relay of the last but one stage alone, and says who is to speak.
-    LastSpeakers,
-    /// The destination finds out under which rotation of the channels the pipeline does best.
-    Channels {
-        /// Cycles of each rotation in a trial with the first packets.
-        run: TrialRun,
-    },
-    /// The destination finds out which channels do best at which stages, and where much is to come who
-    /// is to speak to it and which relays of any stage are to be silent.
-    Stages {
-        /// Cycles of each channel at each stage in a trial with the first packets.
-        run: TrialRun,
-    },
-}
-
 /// Cycles for which a rotation of channels is tried, 1..=60.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrialRun(u8);
@@ -156,6 +89,12 @@ impl Channels {
     /// C_0 to C_H.
     pub fn as_slice(&self) -> &[Channel] {
         &self.list[..=usize::from(self.hops)]
+    }
+    /// The different ones among them, in order of first use.
+    pub fn different(&self) -> impl Iterator<Item = Channel> + '_ {
+        let list = self.as_slice();
+        let new = move |i: &usize| !list[..*i].contains(&list[*i]);
+        (0..list.len()).filter(new).map(move |i| list[i])
     }
 }
 

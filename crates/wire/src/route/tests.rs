@@ -25,13 +25,9 @@ fn routes() -> impl Strategy<Value = Route> {
         any::<u32>(),
         any::<u32>(),
     );
-    let options = (
-        any::<bool>(),
-        proptest::option::of((0..=100u8, proptest::option::of(1..=128u8))),
-        proptest::option::of((0..3u8, 1..=60u8)),
-    );
+    let options = (any::<bool>(), proptest::option::of(1..=60u8));
     (scheme, channels, threshold, members, numbers, options).prop_map(
-        |(scheme, channels, threshold, members, numbers, (slim, spare, learning))| {
+        |(scheme, channels, threshold, members, numbers, (slim, run))| {
             let (transfer, payload, deadline_s, offset, len) = numbers;
             let channels: Vec<_> = channels.into_iter().map(Channel::from_index).collect();
             let channels = Channels::new(&channels).unwrap();
@@ -43,20 +39,7 @@ fn routes() -> impl Strategy<Value = Route> {
                     route.format = Format::Slim;
                     route.payload = PayloadSize::of_format(payload + 3, Format::Slim).unwrap();
                 }
-                if let Some((spare, most)) = spare {
-                    let spare = Percent::new(spare).unwrap();
-                    route.recovery = match most.and_then(BlockSymbols::new) {
-                        Some(most) => Recovery::Blocks { most, spare },
-                        None => Recovery::Fountain { spare },
-                    };
-                }
-                let run = |cycles| TrialRun::new(cycles).unwrap();
-                route.learning = match learning {
-                    None => Learning::Off,
-                    Some((0, _)) => Learning::LastSpeakers,
-                    Some((1, cycles)) => Learning::Channels { run: run(cycles) },
-                    Some((_, cycles)) => Learning::Stages { run: run(cycles) },
-                };
+                route.tuning = run.and_then(TrialRun::new);
             }
             (route.deadline_s, route.range) = (deadline_s, ObjectRange { offset, len });
             for (i, (stage, even)) in members.into_iter().enumerate() {

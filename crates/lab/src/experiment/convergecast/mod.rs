@@ -433,7 +433,8 @@ impl Convergecast {
     fn failed(&self, seed: u64, error: RunError) -> ExperimentError {
         match error {
             RunError::Sim(error) => ExperimentError::Sim(error),
-            RunError::NoLpl(_) => ExperimentError::Unfit {
+            RunError::Network(error) => ExperimentError::Network(error),
+            RunError::NoLpl(_) | RunError::Board(_) => ExperimentError::Unfit {
                 testbed: self.testbed.clone(),
                 seed,
                 why: error.to_string(),

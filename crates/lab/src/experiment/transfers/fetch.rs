@@ -182,8 +182,9 @@ impl Transfers {
 
     /// The object that the source offers.
     fn object(&self, task: Task<'_>) -> Arc<[u8]> {
-        let seed = derive(self.route_seed(task), "object", &[]);
-        random_object(seed, task.cell.bytes as usize)
+        let site = &task.drawn.site;
+        let source = site.testbed.nodes[task.plan.source].id;
+        random_object(site.seed, source, task.cell.bytes as usize)
     }
 
     /// The transfer of the first cell over a route, in a network that `prepare` saw first.
@@ -249,10 +250,10 @@ impl Transfers {
             row.set("utilisation_without_overhead", kbps / drawn.rate_kbps);
         }
         let predicted = match variant.protocol() {
-            Protocol::Pip | Protocol::PipHopping | Protocol::PipCit | Protocol::Cit => {
+            Protocol::Pip | Protocol::PipHopping | Protocol::PipCit => {
                 plan.pip.prediction.goodput_kbps
             }
-            _ => plan.prediction.goodput_kbps,
+            Protocol::P3 => plan.prediction.goodput_kbps,
         };
         row.set("predicted_kbps", predicted);
         row
@@ -277,8 +278,6 @@ pub(in crate::experiment) fn outcome_row(o: &Outcome) -> Row {
         .with("verified", u32::from(o.verified));
     row.set_some("r1", o.first_round_reliability);
     row.set_some("retransmitted", o.retransmitted);
-    row.set_some("beforehand_j", o.beforehand_j);
-    row.set_some("beforehand_s", o.beforehand_s);
     row.set_some("failure", o.failure.as_deref());
     row
 }

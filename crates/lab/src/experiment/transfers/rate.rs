@@ -24,8 +24,8 @@ pub(super) fn single_hop_rate(sites: &Sites, seed: u64) -> Result<f64, Experimen
         why: why.to_owned(),
     };
     let environment = Arc::new(testbed.realise(seed));
-    let seed = derive(seed, "single hop", &[]);
-    let mut session = Session::open(&testbed, environment, seed)?;
+    let drawn = derive(seed, "single hop", &[]);
+    let mut session = Session::open(&testbed, environment, drawn)?;
     let sink = testbed.sink_index();
     let mut silent = |_| ControlFlow::Continue(());
     let survey = Survey {
@@ -39,11 +39,12 @@ pub(super) fn single_hop_rate(sites: &Sites, seed: u64) -> Result<f64, Experimen
         min_paths: 1,
         ..RouteRequest::new(source, sink)
     };
-    let mut rng = stream(seed, "plan", &[]);
+    let mut rng = stream(drawn, "plan", &[]);
     let plan = plan(&links, &request, &mut rng).map_err(|e| unfit(&e.to_string()))?;
     let terms = Terms::default();
     let payload = usize::from(terms.payload.bytes());
-    session.offer(source, random_object(seed, PACKETS * payload));
+    let of = testbed.nodes[source].id;
+    session.offer(source, random_object(seed, of, PACKETS * payload));
     let heard: Arc<Mutex<Vec<(SimTime, usize)>>> = Arc::default();
     let hook = heard.clone();
     session.network().trace(Some(Box::new(move |r| {

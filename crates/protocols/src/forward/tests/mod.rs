@@ -80,12 +80,11 @@ fn chain(
 fn heard(_: Air<'_>) -> Fate {
     Fate::Heard
 }
-fn send(net: &mut Net<Forwarder<Numbers>>, first: u16, packets: u16, interval: Duration) {
+fn send(net: &mut Net<Forwarder<Numbers>>, packets: u16, interval: Duration) {
     let payload_bytes = 1;
     net.command(
         0,
         Command::Send {
-            first,
             packets,
             payload_bytes,
             after: Duration::ZERO,
@@ -111,7 +110,7 @@ fn numbers(got: &[(u64, u16)]) -> Vec<u16> {
 fn every_variant_delivers_everything_in_order() {
     for forwarding in [Forwarding::Copying, Forwarding::Conditional] {
         let mut net = chain(4, forwarding, heard);
-        send(&mut net, 0, 30, ms(3));
+        send(&mut net, 30, ms(3));
         net.run_until(at(1000));
         let got = received(&mut net, 4);
         assert_eq!(numbers(&got), (0..30).collect::<Vec<_>>(), "{forwarding:?}");
@@ -120,7 +119,7 @@ fn every_variant_delivers_everything_in_order() {
         assert_eq!(net.sent().len(), 4 * 30);
     }
     let mut net = chain(4, Forwarding::Resending, heard);
-    send(&mut net, 0, 30, ms(3));
+    send(&mut net, 30, ms(3));
     net.run_until(at(1000));
     assert_eq!(received(&mut net, 4).len(), 30);
 }
@@ -128,7 +127,7 @@ fn every_variant_delivers_everything_in_order() {
 #[test]
 fn a_packet_goes_on_when_the_next_has_come_and_at_once() {
     let mut net = chain(2, Forwarding::Conditional, heard);
-    send(&mut net, 0, 2, ms(20));
+    send(&mut net, 2, ms(20));
     net.run_until(at(99));
     // The second packet began at 50 ms and a turnaround; the first follows it a turnaround later.
     let sent: Vec<_> = net.sent().iter().map(|s| (s.from, s.start)).collect();
@@ -150,7 +149,7 @@ fn lost_and_corrupt_packets_delay_nothing_else() {
             _ => Fate::Heard,
         };
         let mut net = chain(3, Forwarding::Conditional, links);
-        send(&mut net, 0, 20, ms(3));
+        send(&mut net, 20, ms(3));
         net.run_until(at(600));
         let expected: Vec<u16> = (0..20).filter(|n| ![5, 6, 11].contains(n)).collect();
         assert_eq!(numbers(&received(&mut net, 3)), expected, "{fate:?}");
@@ -171,10 +170,9 @@ fn packets_of_others_set_nothing_off_and_are_not_taken() {
         payload_bytes: 1,
     };
     net.command(3, Command::Join(other));
-    send(&mut net, 0, 1, ms(3));
+    send(&mut net, 1, ms(3));
     net.run_until(at(20));
     let all_but_route = Command::Send {
-        first: 0,
         packets: 5,
         payload_bytes: 40,
         after: ms(1),
@@ -188,19 +186,6 @@ fn packets_of_others_set_nothing_off_and_are_not_taken() {
 }
 
 #[test]
-fn a_stopped_relay_sends_nothing_and_starts_afresh() {
-    let mut net = chain(2, Forwarding::Conditional, heard);
-    send(&mut net, 0, 3, ms(5));
-    net.run_until(at(27));
-    net.command(1, Command::Stop);
-    net.run_until(at(400));
-    assert_eq!(numbers(&received(&mut net, 2)), [0, 1]);
-    send(&mut net, 3, 3, ms(5));
-    net.run_until(at(800));
-    assert_eq!(numbers(&received(&mut net, 2)), [3, 4, 5]);
-}
-
-#[test]
 fn a_relay_that_is_overrun_says_what_it_dropped_and_keeps_the_order() {
     let mut net = chain(2, Forwarding::Copying, heard);
     // A frame of 125 bytes takes longer to load and send on than to receive.
@@ -210,7 +195,6 @@ fn a_relay_that_is_overrun_says_what_it_dropped_and_keeps_the_order() {
     net.command(
         0,
         Command::Send {
-            first: 0,
             packets,
             payload_bytes,
             after: Duration::ZERO,
@@ -247,7 +231,7 @@ fn armed_nodes_pass_a_notification_on_at_once() {
         net.command(n, Command::Arm { payload_bytes: 1 });
     }
     net.run_for(ms(5));
-    send(&mut net, 0, 1, ms(1));
+    send(&mut net, 1, ms(1));
     net.run_for(ms(10));
     assert_eq!(net.sent().len(), 4);
     assert_eq!(received(&mut net, 4).len(), 1);
@@ -264,7 +248,7 @@ fn two_exits_take_turns() {
 fn nonsense_from_the_radio_changes_nothing() {
     use thalweg_engine::{OpId, Refusal};
     let mut net = chain(2, Forwarding::Conditional, heard);
-    send(&mut net, 0, 4, ms(5));
+    send(&mut net, 4, ms(5));
     for k in 0..40u16 {
         net.run_for(ms(1));
         let mpdu: Box<[u8]> = vec![k as u8; usize::from(k)].into();

@@ -1,11 +1,8 @@
 //! A pipeline of test nodes: 0 is the source, then the relays by stage, the last the destination.
 
-use crate::blocks::{recover, Blocks};
-use crate::fountain::{Decoder, Encoder};
-use crate::object::{Coded, ObjectInfo, ObjectStore, Part};
+use crate::object::{ObjectInfo, ObjectStore};
 use crate::pipeline::{Command, Complete, End, Event, GiveUp, Pipeline, Session};
 use crate::{p3, pip};
-use std::collections::BTreeMap;
 use std::vec;
 use std::vec::Vec;
 use thalweg_engine::harness::{Air, Fate, Net};
@@ -25,70 +22,9 @@ pub(super) const TELOSB: BoardTiming = BoardTiming {
 pub(super) struct Memory {
     pub(super) bytes: Vec<u8>,
     pub(super) digest: [u8; 8],
-    encoder: Option<Encoder>,
-    symbols: Vec<(u16, Vec<u8>)>,
-    /// Made beforehand.
-    repairs: BTreeMap<u16, Vec<u8>>,
 }
 
 impl ObjectStore for Memory {
-    fn store_repair(&mut self, _of: &Coded, number: u16, symbol: &[u8]) {
-        self.repairs.insert(number, symbol.to_vec());
-    }
-    fn stored_rows(&self, of: &Coded) -> u16 {
-        let has = |row| {
-            let mut blocks = (0..of.blocks.count()).filter(|b| of.blocks.size(*b) > 0);
-            blocks.all(|b| self.repairs.contains_key(&of.blocks.repair(b, row)))
-        };
-        (0..of.blocks.repairs()).take_while(|row| has(*row)).count() as u16
-    }
-    fn read_repair(&self, _of: &Coded, number: u16, into: &mut [u8]) {
-        into.copy_from_slice(&self.repairs[&number]);
-    }
-    fn codes(&self) -> bool {
-        true
-    }
-    fn symbol(&mut self, part: Part, number: u16, into: &mut [u8]) {
-        into.fill(0);
-        let (from, to) = (part.offset as usize, (part.offset + part.len) as usize);
-        if self.encoder.is_none() {
-            self.encoder = Encoder::new(&self.bytes[from..to], into.len());
-        }
-        if let Some(encoder) = &self.encoder {
-            encoder.symbol(number, into);
-        }
-    }
-    fn keep(&mut self, number: u16, symbol: &[u8]) {
-        self.symbols.push((number, symbol.to_vec()));
-    }
-    fn decode(&mut self, part: Part) -> bool {
-        if part.len == 0 {
-            return true;
-        }
-        let size = self.symbols.first().map_or(0, |(_, symbol)| symbol.len());
-        let Some(mut decoder) = Decoder::new(part.len as usize, size) else {
-            return false;
-        };
-        let symbols = self.symbols.iter().map(|(n, symbol)| (*n, &symbol[..]));
-        match decoder.take(symbols) {
-            Some(bytes) => {
-                self.write(part.offset, &bytes);
-                true
-            }
-            None => false,
-        }
-    }
-    fn decode_blocks(&mut self, part: Part, blocks: &Blocks) -> bool {
-        let symbols = self.symbols.drain(..).collect();
-        match recover(blocks, &symbols) {
-            Some(mut bytes) => {
-                bytes.truncate(part.len as usize);
-                self.write(part.offset, &bytes);
-                true
-            }
-            None => false,
-        }
-    }
     fn info(&self) -> ObjectInfo {
         ObjectInfo {
             len: self.bytes.len() as u32,
@@ -114,7 +50,6 @@ pub(super) fn object(len: usize) -> Memory {
     Memory {
         bytes,
         digest: *b"the same",
-        ..Memory::default()
     }
 }
 

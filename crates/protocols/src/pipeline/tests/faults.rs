@@ -259,9 +259,7 @@ fn a_second_transfer_follows_the_first() {
 fn a_pipeline_fits_into_a_small_mote() {
     let bytes = core::mem::size_of::<Pipeline<crate::object::NoObject>>();
     std::println!("Pipeline: {bytes} bytes");
-    // Less than half of a TelosB, with what learning, slow boards, and eight symbols of a code need; 140 of
-    // them are what a destination knows of senders.
-    assert!(bytes < 4_600, "{bytes}");
+    assert!(bytes <= 3_224, "{bytes}");
 }
 
 #[test]

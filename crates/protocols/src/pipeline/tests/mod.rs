@@ -4,8 +4,6 @@ mod bench;
 mod conditional;
 mod faults;
 mod lossy;
-mod making;
 mod nonsense;
-mod stages;
 mod timing;
 mod variants;
