@@ -173,6 +173,7 @@ impl<E: Engine, A: Air> Network<E, A> {
                 let wants = engine.wants(RadioId(which as u8));
                 if let Some(wants) = wants {
                     world.radios[r].take_on(&wants);
+                    world.filters[r].address = wants.address;
                     if let Some(address) = wants.address {
                         world.name(node, address);
                     }

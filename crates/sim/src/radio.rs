@@ -183,6 +183,15 @@ pub(crate) struct LastRx {
     pub(crate) from: usize,
 }
 
+/// What of a radio every frame that it hears is held against, kept apart since that is often.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Filter {
+    pub(crate) hear: Hear,
+    /// Its node's address, where the engine has one.
+    pub(crate) address: Option<NodeId>,
+    pub(crate) last_rx: Option<LastRx>,
+}
+
 pub(crate) struct Radio {
     pub(crate) board: Arc<Board>,
     pub(crate) clock: Clock,
@@ -190,8 +199,6 @@ pub(crate) struct Radio {
     pub(crate) tx_power: Dbm,
     /// Clear channel assessment finds a channel busy from this power on.
     pub(crate) busy_from: MilliWatts,
-    /// Its node's address, where the engine has one.
-    pub(crate) address: Option<NodeId>,
     pub(crate) mode: Mode,
     pub(crate) excursion: Excursion,
     pub(crate) pending: Option<Pending>,
@@ -212,9 +219,7 @@ pub(crate) struct Radio {
     pub(crate) on_from: Option<SimTime>,
     /// How many bytes of a frame are read out.
     pub(crate) readout: u8,
-    pub(crate) last_rx: Option<LastRx>,
     pub(crate) answering: Answering,
-    pub(crate) hear: Hear,
     /// Preamble bytes before its frames.
     pub(crate) preamble: u16,
     pub(crate) looking: Option<Looking>,
@@ -246,7 +251,6 @@ impl Radio {
             caps,
             tx_power: board.tx_power,
             busy_from: board.chip.cca_threshold.milliwatts(),
-            address: None,
             mode: Mode::Sleep,
             excursion: Excursion::No,
             pending: None,
@@ -259,9 +263,7 @@ impl Radio {
             overflown: false,
             on_from: None,
             readout: u8::MAX,
-            last_rx: None,
             answering: Answering::Withheld,
-            hear: Hear::Everything,
             preamble: board.chip.phy.preamble_bytes as u16,
             looking: None,
             waiting: None,
@@ -281,7 +283,6 @@ impl Radio {
     /// Sets it to what its engine wants.
     pub(crate) fn take_on(&mut self, wants: &Wants) {
         self.tx_power = wants.power.unwrap_or(self.tx_power);
-        self.address = wants.address;
     }
     /// Whether what it answers, or has to tell, is there at once.
     #[inline]

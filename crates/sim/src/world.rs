@@ -10,7 +10,7 @@ use crate::fault::Fault;
 use crate::hooks::{Activity, Kind, Span, SpanHook, Stats, TraceHook, Watch};
 use crate::mcu::Mcu;
 use crate::queue::{Queue, Rank, Slab};
-use crate::radio::{Mode, Radio};
+use crate::radio::{Filter, Mode, Radio};
 use crate::strength::Strength;
 use std::collections::VecDeque;
 use thalweg_engine::Activity as RadioActivity;
@@ -178,6 +178,8 @@ pub(crate) struct World<A> {
     pub(crate) queue: Queue<What>,
     /// The first radios of all nodes, then all second ones; so are the air's ears.
     pub(crate) radios: Vec<Radio>,
+    /// By radio.
+    pub(crate) filters: Vec<Filter>,
     pub(crate) mcus: Vec<Mcu>,
     timers: Vec<Timer>,
     /// Node by address, of those whose engines have one.
@@ -212,6 +214,7 @@ impl<A: Air> World<A> {
             failed: None,
             air,
             queue: Queue::new(),
+            filters: vec![Filter::default(); radios.len()],
             radios,
             mcus: (0..nodes).map(|_| Mcu::default()).collect(),
             timers: vec![Timer::default(); nodes],

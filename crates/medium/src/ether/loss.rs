@@ -115,7 +115,7 @@ impl Ether {
         let length = frame.end.saturating_sub(begin);
         let alone = self.tallies.hazard(e, level, 0.0, length);
         let wanted = frame.to == Some(e as u32);
-        if !lock.stands(alone, &self.logarithm) {
+        if !self.stands(e, lock, alone) {
             Cause::Weak
         } else if !wanted {
             // Nobody kept account: whoever is the loudest now.
@@ -123,7 +123,7 @@ impl Ether {
             let loudest = others.max_by_key(|(_, level)| *level);
             let by = loudest.and_then(|(tx, _)| self.frames.get(*tx as usize));
             by.map_or(Cause::NoiseFloor, |by| self.collision(from, by.from))
-        } else if !lock.stands(ear.blame.hazard + alone, &self.logarithm) {
+        } else if !self.stands(e, lock, ear.blame.hazard + alone) {
             self.collision(from, ear.blame.by)
         } else {
             Cause::NoiseFloor

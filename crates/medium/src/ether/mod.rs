@@ -23,7 +23,7 @@ use crate::cause::Cause;
 use crate::chip::Chip;
 use crate::logarithm::Logarithm;
 use crate::modem::Demodulator;
-use crate::random::{derive, nth};
+use crate::random::{derive, mix, nth, open_unit};
 use crate::receiver::{lqi, rssi};
 use crate::variation::Factors;
 use crate::EarId;
@@ -45,21 +45,10 @@ struct Lock {
     tx: u32,
     /// When it began.
     from: u64,
-    /// Decides how much hazard the frame stands: uniform in (0, 1).
-    draw: f64,
 }
 
-impl Lock {
-    /// Whether the frame is right after so much hazard: an exponential draw is above it.
-    fn stands(&self, hazard: f64, logarithm: &Logarithm) -> bool {
-        // 1 - u <= -ln u: spares most receptions the logarithm.
-        hazard < 1.0 - self.draw || hazard < -logarithm.ln(self.draw)
-    }
-    /// Hazard that no frame of this draw stands: -ln u < 1 / u.
-    fn fatal(&self) -> f64 {
-        1.0 / self.draw
-    }
-}
+/// Hazard that no frame stands: an exponential draw of 53 bits is never above it.
+const FATAL: f64 = 38.0;
 
 #[derive(Debug)]
 struct Ear {
@@ -75,6 +64,8 @@ struct Ear {
 #[derive(Debug)]
 struct Frame {
     number: u64,
+    /// Of its random draws.
+    key: u64,
     from: u32,
     to: Option<u32>,
     lead: Lead,
@@ -180,6 +171,23 @@ impl Ether {
         self.count
     }
 
+    /// Whether the frame that ear `e` is locked on is right after so much hazard: an exponential draw,
+    /// of (seed, frame, ear), is above it.
+    fn stands(&self, e: usize, lock: Lock, hazard: f64) -> bool {
+        // Most receptions suffer nothing, and are spared the draw.
+        if hazard <= 0.0 {
+            return true;
+        }
+        let key = self
+            .frames
+            .get(lock.tx as usize)
+            .map_or(0, |frame| frame.key);
+        let id = self.reach.order.ear(e as u32);
+        let draw = open_unit(mix(nth(key, u64::from(id.0)) ^ 0x5851_f42d_4c95_7f2d));
+        // 1 - u <= -ln u: spares most receptions the logarithm.
+        hazard < 1.0 - draw || hazard < -self.logarithm.ln(draw)
+    }
+
     fn frame(&self, of: FrameId) -> Option<&Frame> {
         let frame = self.frames.get(place_of(of))?;
         (frame.number == of.0 >> PLACE_BITS).then_some(frame)
@@ -226,6 +234,7 @@ impl Ether {
         self.count += 1;
         let mut frame = Frame {
             number,
+            key: nth(self.key, number),
             from: self.reach.order.place(sending.from),
             to: sending.to.map(|ear| self.reach.order.place(ear)),
             lead: sending.lead,
@@ -307,8 +316,7 @@ impl Air for Ether {
         let reach = Arc::clone(&self.reach);
         let (near, far) = reach.row(frame.from as usize);
         let to = frame.to;
-        let power = sending.power.milliwatts().0;
-        let key = nth(self.key, frame.number);
+        let (power, key) = (sending.power.milliwatts().0, frame.key);
         for path in near {
             let (e, level) = (path.to as usize, self.level(path, power, key));
             levels.push(level);
@@ -375,7 +383,7 @@ impl Air for Ether {
                     let suffered = self.tallies.get(place);
                     let (whole, header) =
                         suffered.map_or((0.0, 0.0), |tally| (tally.hazard, tally.header_hazard));
-                    let good = lock.stands(whole, &self.logarithm);
+                    let good = self.stands(place, lock, whole);
                     let wanted = to == Some(path.to);
                     let asked = wanted || explain == Explain::Losses;
                     let cause =
@@ -386,7 +394,7 @@ impl Air for Ether {
                             self.explain(tx, place, cause);
                         }
                     }
-                    if good || lock.stands(header, &self.logarithm) {
+                    if good || self.stands(place, lock, header) {
                         got.push(Reception {
                             ear: reach.order.ear(path.to),
                             outcome: match good {
@@ -486,7 +494,7 @@ impl Air for Ether {
         let level = state.near.iter().find(|(near, _)| *near == tx);
         let wrong = level.zip(state.lock).filter(|(_, lock)| {
             let suffered = self.tallies.get(e).map_or(0.0, |tally| tally.header_hazard);
-            lock.tx == tx && !lock.stands(suffered, &self.logarithm)
+            lock.tx == tx && !self.stands(e, *lock, suffered)
         });
         let why = wrong.map(|((_, level), lock)| self.why_corrupt(e, frame.from, *level, lock));
         (why, other)

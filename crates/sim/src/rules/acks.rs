@@ -21,14 +21,14 @@ use thalweg_wire::{FrameBuf, Reader};
 impl<A: Air> World<A> {
     /// How radio `r` would acknowledge `mpdu`.
     fn wanted_ack(&self, r: usize, mpdu: &[u8]) -> Option<Ack> {
-        let radio = &self.radios[r];
-        let congestion = match radio.answering {
+        let congestion = match self.radios[r].answering {
             Answering::Withheld => return None,
             Answering::Clear => Congestion::Clear,
             Answering::Congested => Congestion::Congested,
         };
         let header = Header::parse(&mut Reader::new(mpdu)).ok()?;
-        (radio.address.is_some() && header.to == radio.address).then_some(Ack {
+        let own = self.filters[r].address;
+        (own.is_some() && header.to == own).then_some(Ack {
             sequence: header.sequence,
             congestion,
         })
@@ -86,7 +86,8 @@ impl<A: Air> World<A> {
     /// and waits for the gap to pass.
     pub(crate) fn acknowledge_asked(&mut self, r: usize, id: OpId, frame: FrameBuf) {
         let radio = &self.radios[r];
-        let (Some(last), Mode::Listen { channel, .. }) = (radio.last_rx, radio.mode) else {
+        let last = self.filters[r].last_rx;
+        let (Some(last), Mode::Listen { channel, .. }) = (last, radio.mode) else {
             return self.refuse(r, id, Refusal::Empty);
         };
         let ready = radio.soonest_strobe(self.now) + radio.board.timing.turnaround;

@@ -269,7 +269,7 @@ impl<A: Air> World<A> {
         };
         let end = now + air;
         radio.excursion = Excursion::OnAir { until: end };
-        let (power, answers) = (radio.tx_power, radio.last_rx.map(|last| last.from));
+        let (power, last_rx) = (radio.tx_power, self.filters[n].last_rx);
         self.stats.air_frames += 1;
         let destination = match kind {
             Kind::Data if !self.by_address.is_empty() => addressed::destination(&mpdu),
@@ -277,7 +277,7 @@ impl<A: Air> World<A> {
         };
         let to = match kind {
             Kind::Data => destination.and_then(|to| self.radio_of(to, n)),
-            Kind::Acknowledgement => answers,
+            Kind::Acknowledgement => last_rx.map(|last| last.from),
         };
         let sending = Sending {
             from: ear(n),
@@ -349,7 +349,7 @@ impl<A: Air> World<A> {
         let now = self.now;
         let kept = self.frames.get(frame)?;
         let (id, from, sfd, channel) = (kept.id, kept.from, kept.sfd, kept.channel);
-        let op = kept.op;
+        let (op, kind, to, destination) = (kept.op, kept.kind, kept.to, kept.destination);
         if A::ABLE.heads {
             self.on_air.retain(|other| *other != frame);
         }
@@ -377,41 +377,40 @@ impl<A: Air> World<A> {
             let telling = Telling::Sent(op, radio.read(sfd));
             self.tell(from, at, telling);
         }
+        let is_quiet = self.capture.is_none() && self.trace.is_none() && self.spans.is_none();
         for r in &received {
-            self.receive(frame, r);
+            let n = r.ear.0 as usize;
+            let Some(filter) = self.filters.get_mut(n) else {
+                continue; // an ear without a node
+            };
+            if r.outcome == Outcome::Good {
+                self.stats.receptions += 1;
+                let end = r.end;
+                filter.last_rx = Some(LastRx { end, from });
+            } else {
+                self.stats.corrupt += 1;
+            }
+            let is_told = filter.hear == Hear::Everything
+                || match kind {
+                    Kind::Data => destination.is_none() || destination == filter.address,
+                    Kind::Acknowledgement => to == Some(n),
+                };
+            if is_told || !is_quiet {
+                self.receive(frame, r, is_told);
+            }
         }
         self.received = received;
         self.all_locked();
         lost
     }
 
-    /// A radio has received a frame that ends now, right or wrong.
-    fn receive(&mut self, frame: u32, r: &Reception) {
+    /// A radio has received a frame that ends now, right or wrong; its engine is told of it, or not.
+    fn receive(&mut self, frame: u32, r: &Reception, is_told: bool) {
         let n = r.ear.0 as usize;
-        let Some(kept) = self.frames.get_mut(frame) else {
+        let (Some(kept), radio) = (self.frames.get_mut(frame), &self.radios[n]) else {
             return;
-        };
-        let Some(radio) = self.radios.get_mut(n) else {
-            return; // an ear without a node
         };
         let good = r.outcome == Outcome::Good;
-        if good {
-            self.stats.receptions += 1;
-            radio.last_rx = Some(LastRx {
-                end: r.end,
-                from: kept.from,
-            });
-        } else {
-            self.stats.corrupt += 1;
-        }
-        let for_others = match kept.kind {
-            Kind::Data => kept.destination.is_some() && kept.destination != radio.address,
-            Kind::Acknowledgement => kept.to != Some(n),
-        };
-        let is_told = radio.hear == Hear::Everything || !for_others;
-        if !is_told && self.capture.is_none() && self.trace.is_none() && self.spans.is_none() {
-            return;
-        }
         // The power-weighted end of several senders' frames may lie beyond the first's.
         let end = r.end.max(self.now);
         let (sfd, last) = (radio.read(r.sfd), radio.read(r.end));

@@ -113,7 +113,7 @@ impl<A: Air> World<A> {
                 self.done(n, now, id);
             }
             Op::Hear(hear) => {
-                self.radios[n].hear = hear;
+                self.filters[n].hear = hear;
                 self.done(n, now, id);
             }
             Op::Preamble(bytes) => {
@@ -154,7 +154,7 @@ impl<A: Air> World<A> {
         let now = self.now;
         let last_rx_end = match when {
             When::AfterRxOn { radio, .. } => self.last_rx_end_on(n, radio),
-            _ => self.radios[n].last_rx.map(|last| last.end),
+            _ => self.filters[n].last_rx.map(|last| last.end),
         };
         let radio = &mut self.radios[n];
         let turnaround = radio.board.timing.turnaround;
@@ -244,7 +244,7 @@ impl<A: Air> World<A> {
     /// When the frame ended that radio `which` of the node with radio `n` received last.
     fn last_rx_end_on(&self, n: usize, which: RadioId) -> Option<SimTime> {
         let other = self.node_of(n) + usize::from(which.0) * self.mcus.len();
-        self.radios.get(other)?.last_rx.map(|last| last.end)
+        self.filters.get(other)?.last_rx.map(|last| last.end)
     }
 
     /// Answers the pending transmission, if there is one, that it will not be, and turns back.
