@@ -3,7 +3,8 @@
 //! There is one call for each cause, so that interrupt handlers, an async task that selects between
 //! radio and timer, and a simulator's loop drive an engine alike. Each call is followed by a drain, in
 //! the contract's order: operations, events, the next time-out. Invariant: nothing else can be called
-//! before the drain. Time base: the node's clock, instants never going back. Tests: `tests/hosts.rs`.
+//! before the drain. Time base: the node's clock, instants never going back. Tests: `mote/tests/hosts.rs`
+//! of the protocols.
 
 use crate::caps::{Caps, Lack, Misfit};
 use crate::{Engine, RadioEvent, RadioId, Request};

@@ -32,7 +32,9 @@ fn an_ideal_board_reaches_the_bound_to_within_rounding() {
                 let (_, trial) = chain.highest_rate(&bench, 60).unwrap().unwrap();
                 let share = trial.raw().kbps() / chain.paced_bound(&bench.board.chip.phy).kbps();
                 let which = format!("{hops} {channels:?} {forwarding:?}: {share}");
-                assert!(share > 0.9985 && share <= 1.0 + 1e-9, "{which}");
+                // A preamble may begin while the last symbol of the frame before it ends: who heard
+                // that frame finds the rest of the preamble.
+                assert!(share > 0.9985 && share <= 1.001, "{which}");
             }
         }
     }

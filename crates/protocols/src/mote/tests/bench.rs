@@ -31,6 +31,15 @@ pub(super) struct Memory {
     pub(super) received: Vec<u8>,
 }
 
+impl Memory {
+    pub(super) fn of(own: Vec<u8>) -> Self {
+        Self {
+            own,
+            received: Vec::new(),
+        }
+    }
+}
+
 impl ObjectStore for Memory {
     fn info(&self) -> ObjectInfo {
         ObjectInfo {
@@ -71,11 +80,7 @@ pub(super) struct Watched {
 
 impl Watched {
     pub(super) fn new(n: usize) -> Self {
-        let memory = Memory {
-            own: object(n),
-            ..Memory::default()
-        };
-        let mote = Mote::new(id(n), Config::default(), TELOSB, memory);
+        let mote = Mote::new(id(n), Config::default(), TELOSB, Memory::of(object(n)));
         Self {
             mote,
             pending: None,
