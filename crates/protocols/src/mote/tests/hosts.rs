@@ -43,7 +43,11 @@ struct Happened {
     asked: usize,
 }
 
+/// More than any node logs: a host that does not come to rest.
+const MUCH: usize = 1 << 24;
+
 fn note(log: &mut String, at: Instant, what: &dyn core::fmt::Debug) {
+    assert!(log.len() < MUCH, "no rest at {at:?}");
     writeln!(log, "{} {what:?}", at.as_nanos()).unwrap();
 }
 fn note_time_out(log: &mut String, at: Instant) {
