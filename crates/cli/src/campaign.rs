@@ -8,8 +8,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
+use thalweg_gateway::store::{digest_of, Campaign, Store, Turn, TurnState};
 use thalweg_lab::collect::{check, Object};
-use thalweg_lab::store::{digest_of, Campaign, Store, Turn, TurnState};
 use thalweg_lab::testbed::Testbed;
 use thalweg_units::NodeId;
 

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
+use thalweg_gateway::store::{Fate, Store};
 use thalweg_lab::collect::{check, Report};
 use thalweg_lab::explain::LossMap;
-use thalweg_lab::store::{Fate, Store};
 use thalweg_lab::testbed::Testbed;
 use thalweg_lab::transfer::{Outcome, Protocol};
 use thalweg_planner::Prediction;

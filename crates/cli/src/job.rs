@@ -6,9 +6,9 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
+use thalweg_gateway::store::{CampaignId, Kept, NewTransfer, Store, StoreError, TransferRecord};
 use thalweg_lab::collect::{CollectError, Collector, Object, Progress, Report, Request};
 use thalweg_lab::explain::LossMap;
-use thalweg_lab::store::{CampaignId, Kept, NewTransfer, Store, StoreError, TransferRecord};
 use thalweg_lab::testbed::Testbed;
 use thalweg_lab::transfer::{Outcome, Protocol};
 use thalweg_units::{Channel, NodeId};

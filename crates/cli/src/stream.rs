@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use serde::Serialize;
+use thalweg_gateway::store::{NewTransfer, Store};
 use thalweg_lab::collect::{random_object, Object, SurveyCost};
-use thalweg_lab::store::{NewTransfer, Store};
 use thalweg_lab::streams::{
     self, Carrier, Collected, DualSurveyCost, Onlookers, Order, Outcome, Recorder, StagesReport,
     StreamFailure, StreamMap, Told,

@@ -10,7 +10,6 @@ pub mod explain;
 pub mod forwarding;
 pub mod plot;
 pub mod speed;
-pub mod store;
 pub mod streams;
 pub mod testbed;
 pub mod transfer;

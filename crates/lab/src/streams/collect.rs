@@ -4,12 +4,12 @@ use super::{
     run_called, run_watched, Carrier, DualLinks, DualSurveyCost, Ground, Loss, Onlookers, Outcome,
     Progress, StreamFailure, Terms,
 };
-use crate::store::TransferRecord;
 use crate::testbed::Testbed;
 use crate::transfer::Step;
 use serde::Serialize;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use thalweg_gateway::store::TransferRecord;
 use thalweg_medium::random::derive;
 use thalweg_planner::streams::{Radios, StreamPlan};
 use thalweg_protocols::p3dual::MAX_PACKETS;
