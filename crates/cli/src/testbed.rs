@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use serde::Serialize;
-use thalweg_lab::testbed::{map_svg, summary, ChannelSummary, Summary, SummaryOptions, Testbed};
+use thalweg_lab::maps;
+use thalweg_testbeds::{summary, ChannelSummary, Site, Summary, SummaryOptions, Testbed};
 
 use crate::args::TestbedCommand;
 use crate::failure::Failure;
@@ -28,7 +29,7 @@ pub(crate) fn run(command: &TestbedCommand) -> Result<(), Failure> {
 struct Entry {
     name: String,
     nodes: usize,
-    board: &'static str,
+    board: String,
     sink: u16,
     description: String,
 }
@@ -38,7 +39,7 @@ impl Entry {
         Self {
             name: testbed.name.clone(),
             nodes: testbed.len(),
-            board: testbed.board.name(),
+            board: testbed.board_name.clone(),
             sink: testbed.sink.get(),
             description: testbed.description.clone(),
         }
@@ -69,7 +70,7 @@ fn list(json: bool) -> Result<(), Failure> {
         table.row([
             e.name,
             e.nodes.to_string(),
-            e.board.into(),
+            e.board,
             e.sink.to_string(),
             e.description,
         ]);
@@ -89,12 +90,12 @@ struct Shown {
 
 fn show(name: &str, seed: u64, svg: Option<&Path>, json: bool) -> Result<(), Failure> {
     let testbed = Testbed::load(name).map_err(Failure::input)?;
-    let environment = testbed.realise(seed);
-    let summary = summary(&testbed, &environment, SummaryOptions::default());
+    let site = Site::new(testbed, seed);
+    let summary = summary(&site, SummaryOptions::default());
     if let Some(path) = svg {
-        write_file(path, &map_svg(&testbed, &environment))?;
+        write_file(path, &maps::site(&site).to_svg())?;
     }
-    let entry = Entry::new(&testbed);
+    let entry = Entry::new(&site.testbed);
     if json {
         let Summary {
             options, channels, ..

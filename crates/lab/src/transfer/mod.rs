@@ -16,5 +16,6 @@ pub use fetch::{Protocol, Terms};
 pub(crate) use forwarded::{Onlooker, Way};
 pub use object::{digest, Memory};
 pub use report::Outcome;
+pub(crate) use session::carries_transfers;
 pub use session::{Node, Observer, Session, SessionError, Step, MAX_NODES};
 pub use survey::{Survey, Surveyed};

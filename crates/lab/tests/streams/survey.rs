@@ -23,12 +23,12 @@ fn both_bands_are_measured_over_the_air() {
     assert!((15.0..60.0).contains(&cost.seconds()), "{cost:?}");
     // What was measured is what is there, to a few decibels.
     let on = Tuning::Ghz2_4(Channel::FIRST);
-    let there = ground.environment.mean_rssi(
+    let there = ground.site.environment.mean_rssi(
         thalweg_medium::EarId(1),
         thalweg_medium::EarId(0),
         Channel::FIRST,
     );
-    let there = there.unwrap().0 + ground.board.tx_power.0;
+    let there = there.unwrap().0 + ground.site.board.tx_power.0;
     assert!((links.level(1, 0, on).unwrap() - there).abs() < 3.0);
     assert!(links.reception(1, 0, on) > 0.95);
     let plan = ground

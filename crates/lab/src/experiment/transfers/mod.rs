@@ -17,7 +17,7 @@ pub use losses::{Explained, ExplainedTransfer};
 pub use mishap::Mishap;
 
 use super::row::Row;
-use super::site::Sites;
+use super::sites::Sites;
 use super::spec::expect;
 use super::{rows_in_order, ExperimentError, Ticker};
 use crate::variant::Variant;

@@ -1,0 +1,157 @@
+//! A site: its links, how far its nodes are from the sink, and how degrees and hops are distributed.
+
+use super::{key, straight};
+use thalweg_draw::chart::{Chart, Mark, Point};
+use thalweg_draw::map::{Caption, Link, Map, Node, Place, Places, Shape, Sign, Stroke};
+use thalweg_draw::style::{BY_HOPS, FAINT, LINK, OTHER_LINK, PAPER, SINK};
+use thalweg_testbeds::{hops, Ratios, Site, SummaryOptions};
+use thalweg_units::Channel;
+
+/// More nodes than this are drawn small, without their names.
+const MANY: usize = 60;
+
+/// A site before its losses: links shaded by reception ratio, nodes by hops from the sink, and how
+/// degrees and hops are distributed. Links are those of a full-length frame at 0 dBm on the last channel.
+pub fn site(site: &Site) -> Map {
+    let (testbed, calm) = (&site.testbed, site.undisturbed().environment);
+    let options = SummaryOptions::default();
+    let channel = testbed.channels.iter().next_back().unwrap_or(Channel::LAST);
+    let ratios = Ratios::of(&calm, channel, &options);
+    let sink = testbed.sink_index();
+    let neighbours = ratios.good_neighbours(options.good_prr);
+    let from_sink = hops(&neighbours, sink);
+    let numbers = ratios.summary(channel, sink, &options);
+    let reach = match numbers.unreachable {
+        0 => "all reach the sink".to_owned(),
+        n => format!("{n} cannot reach the sink"),
+    };
+    let place = |n: usize| {
+        let placement = calm.ears.get(n)?.placement?;
+        Some(Place {
+            x_m: placement.position.x_m,
+            y_m: placement.position.y_m,
+            floor: placement.floor,
+        })
+    };
+    let places: Option<Vec<Place>> = (0..testbed.len()).map(place).collect();
+    let floor = |n: usize| places.as_ref().and_then(|p| p.get(n)).map(|p| p.floor);
+    // Weak links below strong ones, those between floors below the others.
+    let mut pairs: Vec<_> = ratios.pairs().filter(|(_, _, prr)| *prr >= 0.1).collect();
+    let is_level = |&(a, b, _): &(usize, usize, f64)| floor(a) == floor(b);
+    pairs.sort_by(|a, b| {
+        let rank = |pair| is_level(pair);
+        let by_ratio = a.2.total_cmp(&b.2);
+        rank(a)
+            .cmp(&rank(b))
+            .then(by_ratio)
+            .then((a.0, a.1).cmp(&(b.0, b.1)))
+    });
+    // Many links need less ink each.
+    let ink = (30.0 / (pairs.len() as f64).sqrt()).clamp(0.12, 1.0);
+    let links = pairs.iter().map(|pair| Link {
+        colour: if is_level(pair) { LINK } else { OTHER_LINK },
+        width: 0.5 + 0.7 * pair.2,
+        opacity: ink * (0.1 + 0.6 * pair.2 * pair.2),
+        ..straight(pair.0, pair.1)
+    });
+    let node = |(n, hops): (usize, &Option<usize>)| {
+        let name = testbed
+            .id_of(n)
+            .map_or_else(String::new, |id| id.to_string());
+        let degree = neighbours.get(n).map_or(0, Vec::len);
+        let shade = hops.and_then(|hops| BY_HOPS.get(hops.min(BY_HOPS.len() - 1)));
+        let is_small = testbed.len() > MANY;
+        Node {
+            hint: match hops {
+                Some(hops) => format!("node {name}: {hops} hops, {degree} good links"),
+                None => format!("node {name}: out of the sink's reach, {degree} good links"),
+            },
+            name: if is_small {
+                format!("sink {name}")
+            } else {
+                name.clone()
+            },
+            caption: match (is_small, n == sink) {
+                (false, _) => Caption::Inside,
+                (true, true) => Caption::Beside,
+                (true, false) => Caption::Nowhere,
+            },
+            radius: if is_small { 5.0 } else { 10.0 },
+            edge: if shade.is_some() { PAPER } else { FAINT },
+            stroke: if shade.is_some() {
+                Stroke::Solid
+            } else {
+                Stroke::Dashed
+            },
+            ring: (n == sink).then_some(SINK),
+            ..Node::new(name, shade.unwrap_or(&PAPER))
+        }
+    };
+    let mut legend = vec![key(Sign::line(LINK), "link")];
+    if places.iter().flatten().any(|p| Some(p.floor) != floor(0)) {
+        legend = vec![
+            key(Sign::line(LINK), "link on a floor"),
+            key(Sign::line(OTHER_LINK), "link between floors"),
+        ];
+    }
+    legend.push(key(Sign::Nothing, "(darker: higher ratio)"));
+    legend.push(key(
+        Sign::Marks(Shape::Circle, BY_HOPS.to_vec()),
+        "0 to 6 hops, or more",
+    ));
+    if places.is_none() {
+        legend.push(key(Sign::Nothing, "places unknown: drawn by links"));
+    }
+    Map {
+        title: testbed.name.clone(),
+        subtitle: format!(
+            "{} nodes, sink {}; channel {} at 0 dBm: {} good links, {:.1} neighbours a node, {} hops deep, {reach}",
+            testbed.len(),
+            testbed.sink,
+            numbers.channel,
+            numbers.good_links,
+            numbers.degree.mean,
+            numbers.hops.max,
+        ),
+        places: places.clone().map_or_else(|| by_links(&ratios, &from_sink), Places::Known),
+        nodes: from_sink.iter().enumerate().map(node).collect(),
+        links: links.collect(),
+        legend,
+        charts: vec![
+            histogram(
+                "Degree",
+                &format!(
+                    "neighbours (ratio at least {}), mean {:.1}",
+                    options.neighbour_prr, numbers.degree.mean
+                ),
+                &numbers.degree_histogram,
+            ),
+            histogram(
+                "Hops",
+                &format!(
+                    "hops to the sink over links good both ways (at least {})",
+                    options.good_prr
+                ),
+                &numbers.hops_histogram,
+            ),
+        ],
+    }
+}
+
+/// Places by all links that now and then carry a frame, which hold the picture together.
+fn by_links(ratios: &Ratios, from_sink: &[Option<usize>]) -> Places {
+    let mut neighbours = vec![Vec::new(); ratios.nodes()];
+    for (a, b, _) in ratios.pairs() {
+        neighbours[a].push(b);
+        neighbours[b].push(a);
+    }
+    let mut order: Vec<usize> = (0..neighbours.len()).collect();
+    order.sort_by_key(|n| from_sink.get(*n).copied().flatten().unwrap_or(usize::MAX));
+    Places::ByLinks { neighbours, order }
+}
+
+fn histogram(title: &str, x_label: &str, counts: &[usize]) -> Chart {
+    let counts = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+    let points = counts.map(|(x, count)| Point::new(x as f64, *count as f64));
+    Chart::new(title, x_label, "nodes").with("", Mark::Bars, points)
+}
