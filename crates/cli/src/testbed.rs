@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use thalweg_lab::maps;
-use thalweg_testbeds::{summary, ChannelSummary, Site, Summary, SummaryOptions, Testbed};
+use thalweg_testbeds::{summary, ChannelSummary, Site, SummaryOptions, Testbed};
 
 use crate::args::TestbedCommand;
 use crate::failure::Failure;
@@ -91,27 +91,24 @@ struct Shown {
 fn show(name: &str, seed: u64, svg: Option<&Path>, json: bool) -> Result<(), Failure> {
     let testbed = Testbed::load(name).map_err(Failure::input)?;
     let site = Site::new(testbed, seed);
-    let summary = summary(&site, SummaryOptions::default());
+    let options = SummaryOptions::default();
+    let channels = summary(&site, &options);
     if let Some(path) = svg {
         write_file(path, &maps::site(&site).to_svg())?;
     }
-    let entry = Entry::new(&site.testbed);
-    if json {
-        let Summary {
-            options, channels, ..
-        } = summary;
-        print_json(&Shown {
-            entry,
-            seed,
-            options,
-            channels,
-        })
-    } else {
-        print(&text(&entry, seed, &summary))
+    let shown = Shown {
+        entry: Entry::new(&site.testbed),
+        seed,
+        options,
+        channels,
+    };
+    match json {
+        true => print_json(&shown),
+        false => print(&text(&shown)),
     }
 }
 
-fn text(entry: &Entry, seed: u64, summary: &Summary) -> String {
+fn text(shown: &Shown) -> String {
     let numbers = [
         "channel",
         "good links",
@@ -124,7 +121,7 @@ fn text(entry: &Entry, seed: u64, summary: &Summary) -> String {
         "asymmetric, %",
     ];
     let mut table = Table::new(numbers.map(|name| (name, Align::Right)));
-    for c in &summary.channels {
+    for c in &shown.channels {
         table.row([
             c.channel.to_string(),
             c.good_links.to_string(),
@@ -137,7 +134,7 @@ fn text(entry: &Entry, seed: u64, summary: &Summary) -> String {
             number(Some(c.asymmetric_share), 100.0, 1),
         ]);
     }
-    let o = &summary.options;
+    let (entry, o, seed) = (&shown.entry, &shown.options, shown.seed);
     format!(
         "{}: {} {} nodes, sink {}, seed {seed}\n{}\n\n{}\n\
          A neighbour is heard with a reception ratio of {} at least; good links have {} in both\n\

@@ -7,7 +7,10 @@
 pub mod chart;
 pub mod links;
 pub mod map;
+mod part;
 pub mod stages;
 pub mod style;
 mod svg;
 pub mod timeline;
+
+pub use part::Part;

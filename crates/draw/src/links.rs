@@ -1,6 +1,7 @@
 //! What the links of a path did: a row for each, its frames as a bar stacked by what became of them,
 //! and beside it its sender's queue over time.
 
+use crate::part::Part;
 use crate::style::{CURVE, FAINT, GRID, INK};
 use crate::svg::{Anchor, Svg};
 
@@ -41,17 +42,6 @@ pub struct Row {
     pub note: String,
     /// Packets in the sender's queue over time; empty where nobody looked.
     pub queue: Vec<u8>,
-}
-
-/// Frames of which the same became.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Part {
-    /// What.
-    pub name: &'static str,
-    /// Its colour.
-    pub colour: &'static str,
-    /// Frames.
-    pub frames: u32,
 }
 
 impl Links {
@@ -125,7 +115,7 @@ impl Links {
 
 impl Row {
     fn frames(&self) -> u32 {
-        self.parts.iter().map(|part| part.frames).sum()
+        self.parts.iter().map(|part| part.count).sum()
     }
 
     fn bar(&self, svg: &mut Svg, y: f64, most: u32) {
@@ -133,8 +123,8 @@ impl Row {
         svg.text((LEFT, y + 31.0), Anchor::Start, 10.0, FAINT, &self.on);
         let mut x = BAR;
         for part in &self.parts {
-            let width = BAR_WIDTH * f64::from(part.frames) / f64::from(most);
-            let hint = format!("{} frames: {}", part.frames, part.name);
+            let width = BAR_WIDTH * f64::from(part.count) / f64::from(most);
+            let hint = format!("{} frames: {}", part.count, part.name);
             let fill = format!("fill=\"{}\"", part.colour);
             svg.rect(x, y + 6.0, width, HEIGHT - 16.0, &fill, Some(&hint));
             x += width;

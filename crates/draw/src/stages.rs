@@ -2,6 +2,7 @@
 //! two lanes, nodes coloured by what they received, hops by what survived them, causes of loss as
 //! stacked bars.
 
+use crate::part::Part;
 use crate::style::{self, FAINT, IDLE, INK, SOURCE};
 use crate::svg::{text_width, Anchor, Svg};
 
@@ -85,17 +86,6 @@ pub struct Hop {
     pub entered: u32,
     /// Packets that did not.
     pub lost: Vec<Part>,
-}
-
-/// How many packets were lost by a cause.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Part {
-    /// The cause.
-    pub name: &'static str,
-    /// Its colour.
-    pub colour: &'static str,
-    /// Packets.
-    pub count: u32,
 }
 
 impl Hop {

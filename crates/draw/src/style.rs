@@ -64,31 +64,11 @@ pub mod cause {
     pub const NONE: &str = "#9bbf9b";
 }
 
-/// What radios, bus and microcontroller do.
-pub mod activity {
-    /// The radio calibrates or turns.
-    pub const CALIBRATE: &str = "#cfd6de";
-    /// The radio sends.
-    pub const TRANSMIT: &str = "#d1495b";
-    /// The radio receives.
-    pub const RECEIVE: &str = "#2e86ab";
-    /// The radio receives what will not be right.
-    pub const CORRUPT: &str = "#7f7f7f";
-    /// An interrupt is entered.
-    pub const INTERRUPT: &str = "#6a4c93";
-    /// A frame is read.
-    pub const READ: &str = "#8ac6d1";
-    /// A frame is written.
-    pub const LOAD: &str = "#edae49";
-    /// The radio is told to send.
-    pub const STROBE: &str = "#3d5a40";
-    /// The radio is told to change its channel.
-    pub const RETUNE: &str = "#a3b18a";
-    /// The operating system.
-    pub const OS: &str = "#b8b0c8";
-    /// Work that waits for everything else.
-    pub const BACKGROUND: &str = "#dde5b6";
-}
+/// Things that take time, by their places in a legend.
+pub(crate) const TIMES: [&str; 11] = [
+    "#d1495b", "#2e86ab", "#7f7f7f", "#cfd6de", "#6a4c93", "#8ac6d1", "#edae49", "#3d5a40",
+    "#a3b18a", "#b8b0c8", "#dde5b6",
+];
 
 /// Colours that are told apart by colour-blind eyes too (after Okabe and Ito, extended).
 const SERIES: [&str; 10] = [

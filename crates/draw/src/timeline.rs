@@ -1,7 +1,7 @@
 //! What nodes do over time: a row of bars for each part of each node, stretches of time below each
 //! other to one scale.
 
-use crate::style::{FAINT, GRID, INK, PAPER};
+use crate::style::{FAINT, GRID, INK, PAPER, TIMES};
 use crate::svg::{Anchor, Svg};
 
 const LEFT: f64 = 96.0;
@@ -39,8 +39,8 @@ pub struct Bar {
     pub from_us: f64,
     /// End.
     pub until_us: f64,
-    /// Its colour.
-    pub colour: &'static str,
+    /// Its place in the legend.
+    pub kind: usize,
     /// A number to write on it.
     pub number: Option<u16>,
     /// What it says when pointed at.
@@ -54,17 +54,17 @@ impl Timeline {
     }
 }
 
-/// `timelines` below each other; `legend` has the colours of bars and what they mean.
-pub fn timelines(timelines: &[Timeline], legend: &[(&str, &str)]) -> String {
+/// `timelines` below each other; `legend` names what bars stand for.
+pub fn timelines(timelines: &[Timeline], legend: &[&str]) -> String {
     let longest = timelines.iter().map(|t| t.length_us).fold(1.0, f64::max);
     let height = 40.0 + timelines.iter().map(Timeline::height).sum::<f64>() + 30.0;
     let title = "Radio, bus and microcontroller over time";
     let mut svg = Svg::new(LEFT + WIDTH + 24.0, height, title);
     let x = |us: f64| LEFT + us / longest * WIDTH;
     let step = if legend.len() > 10 { 78.0 } else { 84.0 };
-    for (at, (colour, name)) in legend.iter().enumerate() {
+    for (at, name) in legend.iter().enumerate() {
         let left = LEFT + step * at as f64;
-        svg.rect(left, 14.0, 10.0, 10.0, &format!("fill=\"{colour}\""), None);
+        svg.rect(left, 14.0, 10.0, 10.0, &fill(at), None);
         svg.text((left + 14.0, 23.0), Anchor::Start, 11.0, INK, name);
     }
     let mut top = 40.0;
@@ -101,12 +101,16 @@ pub fn timelines(timelines: &[Timeline], legend: &[(&str, &str)]) -> String {
 
 impl Bar {
     fn draw(&self, svg: &mut Svg, from: f64, until: f64, y: f64) {
-        let style = format!("fill=\"{}\"", self.colour);
         let width = (until - from).max(0.4);
+        let style = fill(self.kind);
         svg.rect(from, y + 1.0, width, ROW - 3.0, &style, Some(&self.hint));
         if let (Some(number), true) = (self.number, until - from > ROOM) {
             let middle = ((from + until) / 2.0, y + 11.5);
             svg.text(middle, Anchor::Middle, 9.0, PAPER, &number.to_string());
         }
     }
+}
+
+fn fill(kind: usize) -> String {
+    format!("fill=\"{}\"", TIMES[kind % TIMES.len()])
 }

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::io;
 
+use thalweg_units::{Channel, ChannelSet};
 use thiserror::Error;
 
 /// A testbed could not be made of what was given.
@@ -43,38 +44,24 @@ impl fmt::Display for Place {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// Neither a built-in testbed nor a file.
-    #[error("no such testbed: neither a file nor one of the built-in testbeds ({built_in})")]
-    Unknown {
-        /// The built-in names, for the reader to choose from.
-        built_in: String,
-    },
+    /// Neither a built-in testbed (these are named) nor a file.
+    #[error("no such testbed: neither a file nor one of the built-in testbeds ({0})")]
+    Unknown(String),
     /// The file cannot be read.
     #[error("cannot be read: {0}")]
     Io(io::Error),
     /// The gzip stream is damaged or ends too early.
     #[error("the gzip stream is damaged or cut short ({0})")]
     Gzip(io::Error),
-    /// Nothing in the file.
-    #[error("the file is empty; expected {expected}")]
-    Empty {
-        /// What should have been there.
-        expected: &'static str,
-    },
-    /// A bound that keeps a hostile file from filling the memory.
-    #[error("more than {limit} {what}")]
-    TooLarge {
-        /// What there is too much of.
-        what: &'static str,
-        /// How much is allowed.
-        limit: u64,
-    },
-    /// Not text.
-    #[error("not UTF-8 text; expected {expected}")]
-    NotText {
-        /// What should have been there.
-        expected: &'static str,
-    },
+    /// Nothing in the file; what should have been there.
+    #[error("the file is empty; expected {0}")]
+    Empty(&'static str),
+    /// A bound that keeps a hostile file from filling the memory: of what, and how much.
+    #[error("more than {1} {0}")]
+    TooLarge(&'static str, u64),
+    /// Not text; what should have been there.
+    #[error("not UTF-8 text; expected {0}")]
+    NotText(&'static str),
     /// The JSON header of a K7 trace is not as it should be.
     #[error("the K7 header is wrong: {0}")]
     Json(String),
@@ -105,14 +92,11 @@ pub enum Problem {
         /// What was found, shortened.
         found: String,
         /// What it should be.
-        expected: &'static str,
+        expected: String,
     },
     /// A link from a node to itself.
-    #[error("node {node} has a link to itself; expected two different nodes")]
-    SelfLink {
-        /// The node.
-        node: u16,
-    },
+    #[error("node {0} has a link to itself; expected two different nodes")]
+    SelfLink(u16),
     /// A link that was given before.
     #[error(
         "the link {src} -> {dst} on channel {channel} is given twice; expected one row per link"
@@ -126,19 +110,11 @@ pub enum Problem {
         channel: u8,
     },
     /// A node id that two nodes share.
-    #[error("node {node} is given twice; expected every node once")]
-    DuplicateNode {
-        /// The id.
-        node: u16,
-    },
-    /// A node that is not one of the testbed's.
-    #[error("node {node} is not one of the testbed's {nodes} nodes")]
-    UnknownNode {
-        /// The id.
-        node: u16,
-        /// How many nodes there are.
-        nodes: usize,
-    },
+    #[error("node {0} is given twice; expected every node once")]
+    DuplicateNode(u16),
+    /// A node that is not one of the testbed's, which are so many.
+    #[error("node {0} is not one of the testbed's {1} nodes")]
+    UnknownNode(u16, usize),
     /// More different nodes than the header admits.
     #[error("the header says {said} nodes, but this row names one more: {node}")]
     HeaderNodes {
@@ -155,25 +131,17 @@ pub enum Problem {
         /// Those listed.
         listed: String,
     },
-    /// No node or no link at all.
-    #[error("no {what}; expected at least {least}")]
-    TooFew {
-        /// Of what.
-        what: &'static str,
-        /// How many are needed.
-        least: usize,
-    },
+    /// No node or no link at all: of what, and how many are needed.
+    #[error("no {0}; expected at least {1}")]
+    TooFew(&'static str, usize),
     /// There is no such board.
     #[error("{0}")]
     Board(String),
-    /// The TOML does not say what the network is.
+    /// The TOML does not say what the network is; what was found instead.
     #[error(
-        "expected exactly one of `[building]`, `[[nodes]]` (with positions) or `[links]`: {found}"
+        "expected exactly one of `[building]`, `[[nodes]]` (with positions) or `[links]`: {0}"
     )]
-    Physics {
-        /// What was found instead.
-        found: &'static str,
-    },
+    Physics(&'static str),
 }
 
 impl Problem {
@@ -194,11 +162,19 @@ impl Problem {
         self.at(source_name, Place::Key(key.into()))
     }
     /// A value that cannot be; `found` comes from the file, so it is shortened and made printable.
-    pub(crate) fn value(what: &'static str, found: &str, expected: &'static str) -> Self {
+    pub(crate) fn value(what: &'static str, found: &str, expected: impl Into<String>) -> Self {
         Self::Value {
             what,
             found: printable(found),
-            expected,
+            expected: expected.into(),
+        }
+    }
+    /// A channel that is not among those `listed`.
+    pub(crate) fn unlisted(channel: Channel, listed: ChannelSet) -> Self {
+        let listed: Vec<String> = listed.iter().map(|c| c.to_string()).collect();
+        Self::UnlistedChannel {
+            channel: channel.number(),
+            listed: listed.join(" "),
         }
     }
 }

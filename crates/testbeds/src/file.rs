@@ -81,11 +81,8 @@ pub(crate) fn parse(
     folder: Option<&Path>,
 ) -> Result<Testbed, TestbedError> {
     let file: File = toml::from_str(text).map_err(|e| {
-        let before = e
-            .span()
-            .and_then(|span| text.get(..span.start))
-            .unwrap_or_default();
-        let line = before.bytes().filter(|b| *b == b'\n').count() as u64 + 1;
+        let before = e.span().and_then(|span| text.get(..span.start));
+        let line = before.unwrap_or_default().matches('\n').count() as u64 + 1;
         let message = e.message().lines().collect::<Vec<_>>().join(", ");
         Problem::Toml(crate::error::printable(&message)).on_line(source_name, line)
     })?;
@@ -100,10 +97,20 @@ impl Reader<'_> {
     fn fail<T>(&self, key: impl Into<String>, problem: Problem) -> Result<T, TestbedError> {
         Err(problem.at_key(self.source_name, key))
     }
+    /// `what` is `found` and cannot be.
+    fn wrong<T>(
+        &self,
+        key: impl Into<String>,
+        what: &'static str,
+        found: impl ToString,
+        expected: &'static str,
+    ) -> Result<T, TestbedError> {
+        self.fail(key, Problem::value(what, &found.to_string(), expected))
+    }
 
     fn testbed(&self, file: File, folder: Option<&Path>) -> Result<Testbed, TestbedError> {
         if file.name.trim().is_empty() {
-            return self.fail("name", Problem::value("name", &file.name, "a name"));
+            return self.wrong("name", "name", &file.name, "a name");
         }
         let board_name = file.board.as_deref().unwrap_or(DEFAULT_BOARD);
         let board = self.board(board_name, folder)?;
@@ -112,13 +119,10 @@ impl Reader<'_> {
             propagation::apply(&mut model, table, self.source_name)?;
             if file.links.is_some() {
                 let found = "`[propagation]` beside `[links]`, where links are measured";
-                return self.fail("propagation", Problem::Physics { found });
+                return self.fail("propagation", Problem::Physics(found));
             }
         }
-        let placed = match &file.nodes {
-            Some(nodes) => Some(self.nodes(nodes)?),
-            None => None,
-        };
+        let placed = file.nodes.as_deref().map(|n| self.nodes(n)).transpose()?;
         let (nodes, physics, measured) = match (&file.building, placed, &file.links) {
             (Some(keys), None, None) => {
                 let (nodes, building) = self.building(keys)?;
@@ -137,26 +141,13 @@ impl Reader<'_> {
                 (nodes, Physics::Measured(measured), channels)
             }
             (None, None, None) => {
-                return Err(Problem::Physics {
-                    found: "none of them",
-                }
-                .at(self.source_name, Place::Whole));
+                return Err(Problem::Physics("none of them").at(self.source_name, Place::Whole));
             }
             (Some(_), Some(_), _) => {
-                return self.fail(
-                    "nodes",
-                    Problem::Physics {
-                        found: "`[building]` and `[[nodes]]`",
-                    },
-                );
+                return self.fail("nodes", Problem::Physics("`[building]` and `[[nodes]]`"));
             }
             (Some(_), None, Some(_)) => {
-                return self.fail(
-                    "links",
-                    Problem::Physics {
-                        found: "`[building]` and `[links]`",
-                    },
-                );
+                return self.fail("links", Problem::Physics("`[building]` and `[links]`"));
             }
         };
         let channels = self.channels(file.channels.as_deref(), measured)?;
@@ -196,25 +187,17 @@ impl Reader<'_> {
         } else {
             "metres, between -100000 and 100000"
         };
-        self.fail(
-            key,
-            Problem::value("the length", &value.to_string(), expected),
-        )
+        self.wrong(key, "the length", value, expected)
     }
 
     fn building(&self, keys: &BuildingKeys) -> Result<(Vec<Node>, Building), TestbedError> {
         let count = usize::from(keys.nodes);
         if !(2..=MAX_NODES).contains(&count) {
-            let found = count.to_string();
-            return self.fail(
-                "building.nodes",
-                Problem::value("nodes", &found, "2 to 10000 nodes"),
-            );
+            return self.wrong("building.nodes", "nodes", count, "2 to 10000 nodes");
         }
         if !(1..=200).contains(&keys.floors) || keys.floors > keys.nodes {
-            let found = keys.floors.to_string();
-            let problem = Problem::value("floors", &found, "1 to 200 floors, each with a node");
-            return self.fail("building.floors", problem);
+            let expected = "1 to 200 floors, each with a node";
+            return self.wrong("building.floors", "floors", keys.floors, expected);
         }
         let building = Building {
             floors: keys.floors,
@@ -224,55 +207,34 @@ impl Reader<'_> {
         };
         let last = u32::from(keys.first_id) + u32::from(keys.nodes) - 1;
         if last > u32::from(NodeId::MAX.get()) {
-            let found = keys.first_id.to_string();
-            let problem = Problem::value("first_id", &found, "ids that stay within 0..65533");
-            return self.fail("building.first_id", problem);
+            let expected = "ids that stay within 0..65533";
+            return self.wrong("building.first_id", "first_id", keys.first_id, expected);
         }
-        let ids = (keys.first_id..)
-            .take(count)
-            .filter_map(|id| NodeId::new(id).ok());
-        Ok((
-            ids.map(|id| Node {
-                id,
-                placement: None,
-            })
-            .collect(),
-            building,
-        ))
+        let ids = (keys.first_id..).take(count);
+        let node = |id| Node {
+            id,
+            placement: None,
+        };
+        let nodes = ids.filter_map(|id| NodeId::new(id).ok()).map(node);
+        Ok((nodes.collect(), building))
     }
 
     fn nodes(&self, keys: &[NodeKeys]) -> Result<Vec<Node>, TestbedError> {
         if keys.len() < 2 {
-            return self.fail(
-                "nodes",
-                Problem::TooFew {
-                    what: "pair of nodes",
-                    least: 2,
-                },
-            );
+            return self.fail("nodes", Problem::TooFew("pair of nodes", 2));
         }
         if keys.len() > MAX_NODES {
-            return self.fail(
-                "nodes",
-                Problem::TooLarge {
-                    what: "nodes",
-                    limit: MAX_NODES as u64,
-                },
-            );
+            return self.fail("nodes", Problem::TooLarge("nodes", MAX_NODES as u64));
         }
         let mut seen = BTreeSet::new();
         let mut nodes = Vec::with_capacity(keys.len());
         for (index, node) in keys.iter().enumerate() {
             let key = |name: &str| format!("nodes[{index}].{name}");
             let Ok(id) = NodeId::new(node.id) else {
-                let found = node.id.to_string();
-                return self.fail(
-                    key("id"),
-                    Problem::value("id", &found, "a node's number, 0..65533"),
-                );
+                return self.wrong(key("id"), "id", node.id, "a node's number, 0..65533");
             };
             if !seen.insert(id) {
-                return self.fail(key("id"), Problem::DuplicateNode { node: id.get() });
+                return self.fail(key("id"), Problem::DuplicateNode(id.get()));
             }
             let z_m = node.z_m.unwrap_or(f64::from(node.floor) * floor_height());
             let position = Position {
@@ -296,20 +258,14 @@ impl Reader<'_> {
         if (3..=127).contains(&bytes) {
             return Ok(bytes);
         }
-        let problem = Problem::value("frame_bytes", &bytes.to_string(), "3 to 127 bytes of PSDU");
-        self.fail("links.frame_bytes", problem)
+        let expected = "3 to 127 bytes of PSDU";
+        self.wrong("links.frame_bytes", "frame_bytes", bytes, expected)
     }
 
     fn links(&self, keys: &LinkKeys, folder: Option<&Path>) -> Result<Trace, TestbedError> {
         let Some(folder) = folder else {
-            return self.fail(
-                "links.file",
-                Problem::value(
-                    "file",
-                    &keys.file,
-                    "a testbed that is read from a file itself",
-                ),
-            );
+            let expected = "a testbed that is read from a file itself";
+            return self.wrong("links.file", "file", &keys.file, expected);
         };
         read_links(&folder.join(&keys.file))
     }
@@ -327,10 +283,7 @@ impl Reader<'_> {
         let mut place = Vec::with_capacity(trace.nodes.len());
         for id in &trace.nodes {
             let Some(index) = nodes.iter().position(|n| n.id == *id) else {
-                let problem = Problem::UnknownNode {
-                    node: id.get(),
-                    nodes: nodes.len(),
-                };
+                let problem = Problem::UnknownNode(id.get(), nodes.len());
                 return self.fail("links.file", problem);
             };
             place.push(index as u16);
@@ -355,58 +308,25 @@ impl Reader<'_> {
         for (index, number) in listed.iter().enumerate() {
             let key = format!("channels[{index}]");
             let Ok(channel) = Channel::new(*number) else {
-                let found = number.to_string();
                 let expected = "a channel of the 2.4 GHz band, 11..26";
-                return self.fail(key, Problem::value("channel", &found, expected));
+                return self.wrong(key, "channel", number, expected);
             };
             if !measured.contains(channel) {
-                let all: Vec<String> = measured.iter().map(|c| c.to_string()).collect();
-                let listed = all.join(" ");
-                return self.fail(
-                    key,
-                    Problem::UnlistedChannel {
-                        channel: *number,
-                        listed,
-                    },
-                );
+                return self.fail(key, Problem::unlisted(channel, measured));
             }
             channels = channels.with(channel);
         }
         if channels.is_empty() {
-            return self.fail(
-                "channels",
-                Problem::TooFew {
-                    what: "channels",
-                    least: 1,
-                },
-            );
+            return self.fail("channels", Problem::TooFew("channels", 1));
         }
         Ok(channels)
     }
 
     fn sink(&self, sink: Option<u16>, nodes: &[Node]) -> Result<NodeId, TestbedError> {
-        match sink {
-            None => match nodes.first() {
-                Some(node) => Ok(node.id),
-                None => self.fail(
-                    "nodes",
-                    Problem::TooFew {
-                        what: "nodes",
-                        least: 2,
-                    },
-                ),
-            },
-            Some(id) => match nodes.iter().find(|n| n.id.get() == id) {
-                Some(node) => Ok(node.id),
-                None => self.fail(
-                    "sink",
-                    Problem::UnknownNode {
-                        node: id,
-                        nodes: nodes.len(),
-                    },
-                ),
-            },
-        }
+        let wanted = |n: &&Node| sink.is_none_or(|id| n.id.get() == id);
+        let problem = Problem::UnknownNode(sink.unwrap_or_default(), nodes.len());
+        let found = nodes.iter().find(wanted);
+        found.map_or_else(|| self.fail("sink", problem), |node| Ok(node.id))
     }
 }
 

@@ -32,8 +32,8 @@ fn every_built_in_testbed_loads_and_realises() {
 fn the_first_steps_are_what_they_say() {
     for seed in 1..=8 {
         let pair = Testbed::load("pair").unwrap();
-        let s = summary(&Site::new(pair, seed), SummaryOptions::default());
-        for channel in &s.channels {
+        let s = summary(&Site::new(pair, seed), &SummaryOptions::default());
+        for channel in &s {
             assert_eq!(
                 (channel.good_links, channel.unreachable),
                 (2, 0),
@@ -41,8 +41,8 @@ fn the_first_steps_are_what_they_say() {
             );
         }
         let line = Testbed::load("line5").unwrap();
-        let s = summary(&Site::new(line, seed), SummaryOptions::default());
-        for c in s.channels.iter() {
+        let s = summary(&Site::new(line, seed), &SummaryOptions::default());
+        for c in &s {
             assert_eq!(
                 c.hops_histogram,
                 [1, 1, 1, 1, 1],

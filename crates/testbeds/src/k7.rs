@@ -56,10 +56,7 @@ pub fn read_k7(reader: impl Read, source_name: &str) -> Result<Trace, TestbedErr
         .fill_buf()
         .map_err(|e| Problem::Io(e).on_line(source_name, 1))?;
     match first {
-        [] => Err(Problem::Empty {
-            expected: JSON_HEADER,
-        }
-        .on_line(source_name, 1)),
+        [] => Err(Problem::Empty(JSON_HEADER).on_line(source_name, 1)),
         [0x1f, 0x8b, ..] => read_text(Bounded::new(MultiGzDecoder::new(raw)), source_name),
         _ => read_text(Bounded::new(raw), source_name),
     }
@@ -104,53 +101,31 @@ fn read_header(reader: &mut impl BufRead, source_name: &str) -> Result<Header, T
     reader
         .read_until(b'\n', &mut line)
         .map_err(|e| reading(e).on_line(source_name, 1))?;
-    let text = std::str::from_utf8(&line).map_err(|_| {
-        Problem::NotText {
-            expected: JSON_HEADER,
-        }
-        .on_line(source_name, 1)
-    })?;
+    let text = std::str::from_utf8(&line)
+        .map_err(|_| Problem::NotText(JSON_HEADER).on_line(source_name, 1))?;
     let text = text.trim_start_matches('\u{feff}').trim();
     if text.is_empty() {
-        return Err(Problem::Empty {
-            expected: JSON_HEADER,
-        }
-        .on_line(source_name, 1));
+        return Err(Problem::Empty(JSON_HEADER).on_line(source_name, 1));
     }
     let header: Header = serde_json::from_str(text)
         .map_err(|e| Problem::Json(e.to_string()).on_line(source_name, 1))?;
-    let wrong = |what, found: String, expected| {
-        Err(Problem::value(what, &found, expected).on_line(source_name, 1))
+    let most = crate::rows::MAX_NODES as u32;
+    let spacing = header.interframe_duration;
+    let (what, found, expected) = match &header {
+        Header { tx_length: 0, .. } => {
+            let expected = "the number of frames per cell, at least 1";
+            ("tx_length", "0".to_owned(), expected)
+        }
+        Header { node_count, .. } if !(2..=most).contains(node_count) => {
+            ("node_count", node_count.to_string(), "2 to 10000 nodes")
+        }
+        _ if spacing.is_some_and(|ms| !(0.0..=1e9).contains(&ms)) => {
+            let expected = "milliseconds, at least 0";
+            ("interframe_duration", format!("{spacing:?}"), expected)
+        }
+        _ => return Ok(header),
     };
-    if header.tx_length == 0 {
-        return wrong(
-            "tx_length",
-            "0".into(),
-            "the number of frames per cell, at least 1",
-        );
-    }
-    if header.node_count < 2 {
-        return wrong(
-            "node_count",
-            header.node_count.to_string(),
-            "at least 2 nodes",
-        );
-    }
-    if header.node_count as usize > crate::rows::MAX_NODES {
-        return wrong(
-            "node_count",
-            header.node_count.to_string(),
-            "at most 10000 nodes",
-        );
-    }
-    if header
-        .interframe_duration
-        .is_some_and(|ms| !(0.0..=1e9).contains(&ms))
-    {
-        let found = format!("{:?}", header.interframe_duration);
-        return wrong("interframe_duration", found, "milliseconds, at least 0");
-    }
-    Ok(header)
+    Err(Problem::value(what, &found, expected).on_line(source_name, 1))
 }
 
 fn listed_channels(header: &Header, source_name: &str) -> Result<ChannelSet, TestbedError> {
@@ -169,11 +144,7 @@ fn listed_channels(header: &Header, source_name: &str) -> Result<ChannelSet, Tes
         .collect();
     let channels = channels?;
     if channels.is_empty() {
-        return Err(Problem::TooFew {
-            what: "channels",
-            least: 1,
-        }
-        .on_line(source_name, 1));
+        return Err(Problem::TooFew("channels", 1).on_line(source_name, 1));
     }
     Ok(channels)
 }
@@ -209,14 +180,10 @@ fn read_rows(
             rows.channel(channel)?,
         );
         if !listed.contains(on) {
-            let listed: Vec<String> = listed.iter().map(|c| c.to_string()).collect();
-            return Err(rows.error(Problem::UnlistedChannel {
-                channel: on.number(),
-                listed: listed.join(" "),
-            }));
+            return Err(rows.error(Problem::unlisted(on, listed)));
         }
         if from == to {
-            return Err(rows.error(Problem::SelfLink { node: from.get() }));
+            return Err(rows.error(Problem::SelfLink(from.get())));
         }
         let mut index = |id| {
             let index = nodes.index(id).map_err(|p| rows.error(p))?;
@@ -262,10 +229,7 @@ fn read_rows(
         });
     }
     if all.is_empty() {
-        return Err(rows.error(Problem::TooFew {
-            what: "rows",
-            least: 1,
-        }));
+        return Err(rows.error(Problem::TooFew("rows", 1)));
     }
     Ok(all)
 }
@@ -318,10 +282,7 @@ impl Campaign {
         {
             let rounds = self.rounds(turns);
             if rounds.len() > MAX_ROUNDS {
-                let problem = Problem::TooLarge {
-                    what: "rounds",
-                    limit: MAX_ROUNDS as u64,
-                };
+                let problem = Problem::TooLarge("rounds", MAX_ROUNDS as u64);
                 return Err(problem.at(source_name, crate::error::Place::Whole));
             }
             let mut by_receiver = turns.to_vec();

@@ -98,7 +98,7 @@ fn a_lying_header_is_found_out() {
         (
             "{\"node_count\": 4000000000, \"tx_length\": 1}",
             "",
-            "at most 10000 nodes",
+            "2 to 10000 nodes",
         ),
         (
             "{\"node_count\": -1, \"tx_length\": 1}",

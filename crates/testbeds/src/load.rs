@@ -17,12 +17,6 @@ impl Testbed {
         BUILT_IN.iter().map(|(name, _)| *name)
     }
 
-    /// The TOML of a built-in testbed: an example to start one's own from.
-    pub fn built_in_toml(name: &str) -> Option<&'static str> {
-        let found = BUILT_IN.iter().find(|(known, _)| *known == name);
-        found.map(|(_, text)| *text)
-    }
-
     /// A built-in testbed by its name, else the one in the file of that name: a testbed's TOML, a
     /// K7 link trace (gzip or plain) or a link matrix in CSV, told apart by what the file holds.
     /// (`./indriya` is a file even where `indriya` is built in.)
@@ -32,7 +26,7 @@ impl Testbed {
     pub fn load(name_or_path: impl AsRef<Path>) -> Result<Self, TestbedError> {
         let path = name_or_path.as_ref();
         let name = path.to_string_lossy();
-        if let Some(text) = Self::built_in_toml(&name) {
+        if let Some((_, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
             return Self::from_toml(text, &name);
         }
         let (kind, reader) = open(path)?;

@@ -24,7 +24,7 @@ pub fn read_matrix(reader: impl Read, source_name: &str) -> Result<Trace, Testbe
         .fill_buf()
         .map_err(|e| crate::rows::reading(e).on_line(source_name, 1))?;
     if first.is_empty() {
-        return Err(Problem::Empty { expected: HEADER }.on_line(source_name, 1));
+        return Err(Problem::Empty(HEADER).on_line(source_name, 1));
     }
     let mut rows = Rows::open(reader, source_name, 0, HEADER)?;
     let (src, dst) = (rows.column("src")?, rows.column("dst")?);
@@ -41,7 +41,7 @@ pub fn read_matrix(reader: impl Read, source_name: &str) -> Result<Trace, Testbe
         let prr = rows.ratio(prr, "prr")?;
         let rssi_dbm = rssi.map_or(Ok(None), |column| rows.rssi(column, "rssi_dbm"))?;
         if from == to {
-            return Err(rows.error(Problem::SelfLink { node: from.get() }));
+            return Err(rows.error(Problem::SelfLink(from.get())));
         }
         if !seen.insert((from, to, on)) {
             return Err(rows.error(Problem::DuplicateLink {

@@ -1,6 +1,5 @@
 //! The constants of a [`BuildingModel`] by the names they have in a testbed's `[propagation]` table,
-//! with the range each may take. One list serves reading, showing and the guide's table
-//! (`docs/testbeds.md`). Tests: below.
+//! with the range each may take. `docs/testbeds.md` lists them too. Tests: below.
 
 use thalweg_medium::{BuildingModel, CleanBurstsModel, WifiModel};
 use thalweg_units::{Db, Dbm, Duration};
@@ -12,278 +11,109 @@ struct Constant {
     key: &'static str,
     least: f64,
     most: f64,
-    /// What errors say about the range.
-    expected: &'static str,
-    get: fn(&BuildingModel) -> Option<f64>,
-    set: fn(&mut BuildingModel, f64),
+    unit: &'static str,
+    at: fn(&mut BuildingModel) -> &mut dyn Number,
 }
 
-macro_rules! constant {
-    ($key:literal, $range:expr, $expected:literal, $get:expr, $set:expr) => {
-        Constant {
-            key: $key,
-            least: *$range.start(),
-            most: *$range.end(),
-            expected: $expected,
-            get: $get,
-            set: $set,
+/// A quantity as a number: decibels, nanoseconds, or the number that it is.
+trait Number {
+    fn set(&mut self, value: f64);
+    #[cfg(test)]
+    fn get(&self) -> Option<f64>;
+}
+macro_rules! number {
+    ($type:ty, $set:expr, $get:expr) => {
+        impl Number for $type {
+            fn set(&mut self, value: f64) {
+                *self = ($set)(value);
+            }
+            #[cfg(test)]
+            fn get(&self) -> Option<f64> {
+                ($get)(*self)
+            }
         }
     };
 }
-/// A constant in decibels at a fixed place of the model.
-macro_rules! db {
-    ($key:literal, $($place:ident).+) => {
-        constant!($key, 0.0..=200.0, "0 to 200 dB", |m| Some(m.$($place).+.0), |m, v| m.$($place).+ = Db(v))
-    };
-}
-/// The five constants of a kind of fading.
-macro_rules! fading {
-    ($place:ident, $k:literal, $taps:literal, $delay:literal, $lognormal:literal, $coherence:literal) => {
-        [
-            constant!(
-                $k,
-                -40.0..=100.0,
-                "-40 to 100 dB, or false for no direct ray",
-                |m| m.$place.rice_k.map(|k| k.0),
-                |m, v| m.$place.rice_k = Some(Db(v))
-            ),
-            constant!(
-                $taps,
-                0.0..=100.0,
-                "0 to 100",
-                |m| Some(f64::from(m.$place.taps as u32)),
-                |m, v| m.$place.taps = v as _
-            ),
-            constant!(
-                $delay,
-                0.0..=10_000.0,
-                "0 to 10000 ns",
-                |m| Some(m.$place.mean_delay.as_nanos() as f64),
-                |m, v| m.$place.mean_delay = Duration::from_nanos(v as u64)
-            ),
-            constant!(
-                $lognormal,
-                0.0..=40.0,
-                "0 to 40 dB",
-                |m| Some(m.$place.lognormal.0),
-                |m, v| m.$place.lognormal = Db(v)
-            ),
-            constant!(
-                $coherence,
-                0.01..=1000.0,
-                "0.01 to 1000 channels",
-                |m| Some(m.$place.coherence_channels),
-                |m, v| m.$place.coherence_channels = v
-            ),
-        ]
-    };
-}
-/// A constant of an optional part of the model; setting it switches the part on.
-macro_rules! part {
-    ($key:literal, $range:expr, $expected:literal, $part:ident, $field:ident, $of:expr, $into:expr) => {
-        constant!(
-            $key,
-            $range,
-            $expected,
-            |m| m.$part.map(|p| ($of)(p.$field)),
-            |m, v| m.$part.get_or_insert_with(Default::default).$field = ($into)(v)
-        )
-    };
-}
-
-fn level(dbm: Dbm) -> f64 {
-    dbm.0
-}
-fn ratio(db: Db) -> f64 {
-    db.0
-}
-fn plain(value: f64) -> f64 {
-    value
-}
-fn micros(time: Duration) -> f64 {
-    time.as_micros_f64()
-}
-fn from_micros(us: f64) -> Duration {
-    Duration::from_nanos((us * 1000.0) as u64)
-}
-fn millis(time: Duration) -> f64 {
-    time.as_micros_f64() / 1000.0
-}
-fn from_millis(ms: f64) -> Duration {
-    Duration::from_nanos((ms * 1e6) as u64)
-}
-
-static GENERAL: [Constant; 9] = [
-    db!("loss_at_1m_db", loss_at_1m),
-    db!("loss_per_decade_db", loss_per_decade),
-    db!("loss_per_floor_db", loss_per_floor),
-    db!("shadowing_db", shadowing),
-    db!("tx_spread_db", tx_spread),
-    db!("noise_spread_db", noise_spread),
-    db!("rssi_bias_db", rssi_bias),
-    db!("variation.packet_db", variation.packet),
-    db!("variation.run_db", variation.run),
-];
-static SAME_FLOOR: [Constant; 5] = fading!(
-    same_floor,
-    "same_floor.rice_k_db",
-    "same_floor.taps",
-    "same_floor.mean_delay_ns",
-    "same_floor.lognormal_db",
-    "same_floor.coherence_channels"
+number!(f64, |value| value, Some);
+number!(usize, |value| value as usize, |n| Some(n as f64));
+number!(Db, Db, |db: Db| Some(db.0));
+number!(Option<Db>, |value| Some(Db(value)), |db: Option<Db>| Some(
+    db?.0
+));
+number!(Dbm, Dbm, |dbm: Dbm| Some(dbm.0));
+number!(
+    Duration,
+    |ns| Duration::from_nanos(ns as u64),
+    |time: Duration| Some(time.as_nanos() as f64)
 );
-static BETWEEN_FLOORS: [Constant; 5] = fading!(
-    between_floors,
-    "between_floors.rice_k_db",
-    "between_floors.taps",
-    "between_floors.mean_delay_ns",
-    "between_floors.lognormal_db",
-    "between_floors.coherence_channels"
-);
-static WIFI: [Constant; 9] = [
-    part!(
-        "wifi.power_dbm",
-        -150.0..=20.0,
-        "-150 to 20 dBm",
-        wifi,
-        power,
-        level,
-        Dbm
-    ),
-    part!(
-        "wifi.power_spread_db",
-        0.0..=40.0,
-        "0 to 40 dB",
-        wifi,
-        power_spread,
-        ratio,
-        Db
-    ),
-    part!(
-        "wifi.hit_least",
-        0.0..=1.0,
-        "a probability, 0 to 1",
-        wifi,
-        hit_least,
-        plain,
-        plain
-    ),
-    part!(
-        "wifi.hit_most",
-        0.0..=1.0,
-        "a probability, 0 to 1",
-        wifi,
-        hit_most,
-        plain,
-        plain
-    ),
-    part!(
-        "wifi.reference_air_us",
-        1.0..=1e6,
-        "1 to 1000000 us",
-        wifi,
-        reference_air,
-        micros,
-        from_micros
-    ),
-    part!(
-        "wifi.on_rate_hz",
-        0.0..=20_000.0,
-        "0 to 20000 bursts a second",
-        wifi,
-        on_rate_hz,
-        plain,
-        plain
-    ),
-    part!(
-        "wifi.off_rate_hz",
-        0.0..=20_000.0,
-        "0 to 20000 bursts a second",
-        wifi,
-        off_rate_hz,
-        plain,
-        plain
-    ),
-    part!(
-        "wifi.mean_burst_us",
-        1.0..=1e6,
-        "1 to 1000000 us",
-        wifi,
-        mean_burst,
-        micros,
-        from_micros
-    ),
-    part!(
-        "wifi.load_period_ms",
-        1.0..=1e7,
-        "1 to 10000000 ms",
-        wifi,
-        load_period,
-        millis,
-        from_millis
-    ),
-];
-static CLEAN_BURSTS: [Constant; 5] = [
-    part!(
-        "clean_bursts.on_share",
-        0.0..=1.0,
-        "a share, 0 to 1",
-        clean_bursts,
-        on_share,
-        plain,
-        plain
-    ),
-    part!(
-        "clean_bursts.hit",
-        0.0..=0.999,
-        "a probability, 0 to 0.999",
-        clean_bursts,
-        hit,
-        plain,
-        plain
-    ),
-    part!(
-        "clean_bursts.power_dbm",
-        -150.0..=20.0,
-        "-150 to 20 dBm",
-        clean_bursts,
-        power,
-        level,
-        Dbm
-    ),
-    part!(
-        "clean_bursts.power_spread_db",
-        0.0..=40.0,
-        "0 to 40 dB",
-        clean_bursts,
-        power_spread,
-        ratio,
-        Db
-    ),
-    part!(
-        "clean_bursts.mean_burst_us",
-        1.0..=1e6,
-        "1 to 1000000 us",
-        clean_bursts,
-        mean_burst,
-        micros,
-        from_micros
-    ),
-];
 
-fn all() -> impl Iterator<Item = &'static Constant> {
-    GENERAL
-        .iter()
-        .chain(&SAME_FLOOR)
-        .chain(&BETWEEN_FLOORS)
-        .chain(&WIFI)
-        .chain(&CLEAN_BURSTS)
+/// `key: least, most, unit => place in the model;` for each constant, `in` where the place is in a part
+/// that may be switched off and that setting the constant switches on.
+macro_rules! constants {
+    (at $m:ident $part:ident in $field:ident) => {
+        &mut $m.$part.get_or_insert_with(Default::default).$field
+    };
+    (at $m:ident $($place:ident).+) => { &mut $m.$($place).+ };
+    ($($key:literal: $least:literal, $most:literal, $unit:literal => {$($place:tt)+})+) => {
+        &[$(Constant {
+            key: $key,
+            least: $least,
+            most: $most,
+            unit: $unit,
+            at: |m| constants!(at m $($place)+),
+        }),+]
+    };
 }
 
-/// Every constant of a model by its TOML key, in the order of the guide; `None` where its part of
-/// the model is switched off.
-pub fn constants(model: &BuildingModel) -> Vec<(&'static str, Option<f64>)> {
-    all().map(|c| (c.key, (c.get)(model))).collect()
+const ALL: &[Constant] = constants! {
+    "loss_at_1m_db": 0.0, 200.0, "dB" => {loss_at_1m}
+    "loss_per_decade_db": 0.0, 200.0, "dB" => {loss_per_decade}
+    "loss_per_floor_db": 0.0, 200.0, "dB" => {loss_per_floor}
+    "shadowing_db": 0.0, 200.0, "dB" => {shadowing}
+    "tx_spread_db": 0.0, 200.0, "dB" => {tx_spread}
+    "noise_spread_db": 0.0, 200.0, "dB" => {noise_spread}
+    "rssi_bias_db": 0.0, 200.0, "dB" => {rssi_bias}
+    "variation.packet_db": 0.0, 200.0, "dB" => {variation.packet}
+    "variation.run_db": 0.0, 200.0, "dB" => {variation.run}
+    "same_floor.rice_k_db": -40.0, 100.0, "dB, or false for no direct ray" => {same_floor.rice_k}
+    "same_floor.taps": 0.0, 100.0, "" => {same_floor.taps}
+    "same_floor.mean_delay_ns": 0.0, 10_000.0, "ns" => {same_floor.mean_delay}
+    "same_floor.lognormal_db": 0.0, 40.0, "dB" => {same_floor.lognormal}
+    "same_floor.coherence_channels": 0.01, 1000.0, "channels" => {same_floor.coherence_channels}
+    "between_floors.rice_k_db": -40.0, 100.0, "dB, or false for no direct ray" => {between_floors.rice_k}
+    "between_floors.taps": 0.0, 100.0, "" => {between_floors.taps}
+    "between_floors.mean_delay_ns": 0.0, 10_000.0, "ns" => {between_floors.mean_delay}
+    "between_floors.lognormal_db": 0.0, 40.0, "dB" => {between_floors.lognormal}
+    "between_floors.coherence_channels": 0.01, 1000.0, "channels" => {between_floors.coherence_channels}
+    "wifi.power_dbm": -150.0, 20.0, "dBm" => {wifi in power}
+    "wifi.power_spread_db": 0.0, 40.0, "dB" => {wifi in power_spread}
+    "wifi.hit_least": 0.0, 1.0, "(a probability)" => {wifi in hit_least}
+    "wifi.hit_most": 0.0, 1.0, "(a probability)" => {wifi in hit_most}
+    "wifi.reference_air_us": 1.0, 1e6, "us" => {wifi in reference_air}
+    "wifi.on_rate_hz": 0.0, 20_000.0, "bursts a second" => {wifi in on_rate_hz}
+    "wifi.off_rate_hz": 0.0, 20_000.0, "bursts a second" => {wifi in off_rate_hz}
+    "wifi.mean_burst_us": 1.0, 1e6, "us" => {wifi in mean_burst}
+    "wifi.load_period_ms": 1.0, 1e7, "ms" => {wifi in load_period}
+    "clean_bursts.on_share": 0.0, 1.0, "(a share)" => {clean_bursts in on_share}
+    "clean_bursts.hit": 0.0, 0.999, "(a probability)" => {clean_bursts in hit}
+    "clean_bursts.power_dbm": -150.0, 20.0, "dBm" => {clean_bursts in power}
+    "clean_bursts.power_spread_db": 0.0, 40.0, "dB" => {clean_bursts in power_spread}
+    "clean_bursts.mean_burst_us": 1.0, 1e6, "us" => {clean_bursts in mean_burst}
+};
+
+impl Constant {
+    /// How many of what [`Number`] counts its unit is.
+    fn scale(&self) -> f64 {
+        match self.unit {
+            "us" => 1e3,
+            "ms" => 1e6,
+            _ => 1.0,
+        }
+    }
+    fn expected(&self) -> String {
+        let text = format!("{} to {} {}", self.least, self.most, self.unit);
+        text.trim_end().to_owned()
+    }
 }
 
 /// Overrides the constants that `table` names.
@@ -369,7 +199,7 @@ fn one(
         }
         _ => {}
     }
-    let Some(constant) = all().find(|c| c.key == key) else {
+    let Some(constant) = ALL.iter().find(|c| c.key == key) else {
         let expected = "a constant of the building model (docs/testbeds.md lists them)";
         return Err(Problem::value("the key", key, expected).at_key(source_name, place()));
     };
@@ -378,19 +208,27 @@ fn one(
         .or_else(|| value.as_integer().map(|i| i as f64));
     match number {
         Some(number) if (constant.least..=constant.most).contains(&number) => {
-            (constant.set)(model, number);
+            (constant.at)(model).set(number * constant.scale());
             Ok(())
         }
-        _ => Err(
-            Problem::value("the value", &value.to_string(), constant.expected)
-                .at_key(source_name, place()),
-        ),
+        _ => {
+            let found = value.to_string();
+            let problem = Problem::value("the value", &found, constant.expected());
+            Err(problem.at_key(source_name, place()))
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The value of `constant` in its unit; none where its part of the model is switched off.
+    fn value(constant: &Constant, model: &BuildingModel) -> Option<f64> {
+        let is_off = constant.key.starts_with("clean_bursts") && model.clean_bursts.is_none();
+        let value = (constant.at)(&mut model.clone()).get().filter(|_| !is_off);
+        value.map(|value| value / constant.scale())
+    }
 
     fn with(text: &str) -> Result<BuildingModel, String> {
         let mut model = BuildingModel::default();
@@ -400,35 +238,37 @@ mod tests {
 
     #[test]
     fn every_constant_can_be_set_and_sets_only_itself() {
-        for constant in all() {
+        for constant in ALL {
             let mut before = BuildingModel {
                 clean_bursts: Some(CleanBurstsModel::default()),
                 ..BuildingModel::default()
             };
             before.between_floors.rice_k = Some(Db(0.0));
-            let now = (constant.get)(&before).unwrap();
+            let now = value(constant, &before).unwrap();
             let other = if now + 1.0 <= constant.most {
                 now + 1.0
             } else {
                 constant.least
             };
             let mut after = before.clone();
-            let value = toml::Value::Float(other);
-            one(&mut after, constant.key, &value, "t.toml").unwrap();
-            for ((key, was), (_, is)) in constants(&before).iter().zip(constants(&after)) {
-                if *key == constant.key {
-                    assert!((is.unwrap() - other).abs() < 1e-9, "{key}");
-                } else {
-                    assert_eq!(*was, is, "{key} changed with {}", constant.key);
-                }
+            let number = toml::Value::Float(other);
+            one(&mut after, constant.key, &number, "t.toml").unwrap();
+            for kept in ALL.iter().filter(|c| c.key != constant.key) {
+                let same = value(kept, &before) == value(kept, &after);
+                assert!(same, "{} changed with {}", kept.key, constant.key);
             }
+            assert!(
+                (value(constant, &after).unwrap() - other).abs() < 1e-9,
+                "{other}"
+            );
         }
     }
 
     #[test]
     fn the_guide_lists_every_constant_with_its_default() {
         let guide = include_str!("../../../docs/testbeds.md");
-        for (key, default) in constants(&BuildingModel::default()) {
+        for constant in ALL {
+            let (key, default) = (constant.key, value(constant, &BuildingModel::default()));
             let default = default.map_or("off".to_owned(), |v| v.to_string());
             let row = format!("| `{key}` | {default} |");
             assert!(guide.contains(&row), "docs/testbeds.md lacks {row}");
@@ -466,7 +306,7 @@ mod tests {
             ),
             ("shadowing_db = nan", "expected 0 to 200 dB"),
             ("[wifi]\nhit_most = 0.1", "expected at least `hit_least`"),
-            ("[wifi]\nhit_most = 2", "expected a probability"),
+            ("[wifi]\nhit_most = 2", "expected 0 to 1 (a probability)"),
             ("[same_floor]\ntaps = -1", "expected 0 to 100"),
             ("wifi = 3", "the key is `wifi`"),
             (

@@ -74,10 +74,7 @@ impl<R: Read> Read for Bounded<R> {
 /// What an error while reading rows means to the user.
 pub(crate) fn reading(error: io::Error) -> Problem {
     if let Some(hit) = error.get_ref().and_then(|e| e.downcast_ref::<LimitHit>()) {
-        return Problem::TooLarge {
-            what: hit.what,
-            limit: hit.limit,
-        };
+        return Problem::TooLarge(hit.what, hit.limit);
     }
     match error.kind() {
         io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
@@ -127,7 +124,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
             expected,
         };
         if !rows.advance()? {
-            return Err(Problem::Empty { expected }.on_line(source_name, lines_before + 1));
+            return Err(Problem::Empty(expected).on_line(source_name, lines_before + 1));
         }
         rows.header_line = rows.line();
         rows.columns = rows.record.len();
@@ -164,10 +161,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
         }
         self.rows += 1;
         if self.rows > MAX_ROWS {
-            return Err(self.error(Problem::TooLarge {
-                what: "rows",
-                limit: MAX_ROWS,
-            }));
+            return Err(self.error(Problem::TooLarge("rows", MAX_ROWS)));
         }
         if self.record.len() < self.columns {
             let found = self.record.len();
@@ -203,11 +197,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
         let bytes = self.record.get(column).unwrap_or_default();
         std::str::from_utf8(bytes)
             .map(|text| text.trim().trim_matches('"').trim())
-            .map_err(|_| {
-                self.error(Problem::NotText {
-                    expected: self.expected,
-                })
-            })
+            .map_err(|_| self.error(Problem::NotText(self.expected)))
     }
     /// A node's id.
     pub(crate) fn node(&self, column: usize, what: &'static str) -> Result<NodeId, TestbedError> {

@@ -36,49 +36,27 @@ pub struct Site {
 /// Why a testbed cannot be such a site.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SiteError {
-    /// Its links are those of another radio.
-    #[error(
-        "{testbed}: board {board} has an {chip}, the testbed's links were measured with a {known}"
-    )]
-    Radio {
+    /// Its links are those of another radio, or of one where the board has two.
+    #[error("{testbed}: its links were measured with one {known}; board {board} has other radios")]
+    Radios {
         /// The testbed.
         testbed: String,
-        /// The board that its nodes were to be.
-        board: String,
-        /// That board's radio.
-        chip: &'static str,
-        /// The testbed's.
+        /// The radio that they were measured with.
         known: &'static str,
-    },
-    /// Its links are those of one radio.
-    #[error("{testbed}: its links were measured in one band, board {board} has two radios")]
-    OneBand {
-        /// The testbed.
-        testbed: String,
         /// The board that its nodes were to be.
         board: String,
     },
-    /// A loss at a node that the testbed does not have.
-    #[error("{testbed}: loss on {from}-{to}: there is no node {node}")]
-    UnknownNode {
+    /// A loss at a node that the testbed does not have, or of what nobody hears.
+    #[error("{testbed}: loss on {from}-{to}: {why}")]
+    Loss {
         /// The testbed.
         testbed: String,
         /// The sender named.
         from: NodeId,
         /// The receiver named.
         to: NodeId,
-        /// The one that is not there.
-        node: NodeId,
-    },
-    /// A loss where the receiver hears nothing of the sender, in no band and on no channel.
-    #[error("{testbed}: loss on {from}-{to}: node {to} does not hear node {from}; there is nothing to lose")]
-    Unheard {
-        /// The testbed.
-        testbed: String,
-        /// The sender named.
-        from: NodeId,
-        /// The receiver named.
-        to: NodeId,
+        /// What is wrong.
+        why: String,
     },
 }
 
@@ -94,7 +72,7 @@ impl Site {
     /// The same with all radios of its board.
     ///
     /// # Errors
-    /// [`SiteError::OneBand`].
+    /// [`SiteError::Radios`].
     pub fn with_all_radios(testbed: impl Into<Arc<Testbed>>, seed: u64) -> Result<Self, SiteError> {
         let testbed = testbed.into();
         let board = testbed.board.clone();
@@ -106,26 +84,19 @@ impl Site {
     /// Wi-Fi is.
     ///
     /// # Errors
-    /// [`SiteError::Radio`] and [`SiteError::OneBand`] where links were measured with other radios.
+    /// [`SiteError::Radios`] where links were measured with others.
     pub fn on(
         testbed: impl Into<Arc<Testbed>>,
         board: Board,
         seed: u64,
     ) -> Result<Self, SiteError> {
         let testbed = testbed.into();
-        let (name, own) = (&testbed.name, testbed.board.chip);
-        if testbed.model().is_none() && board.second.is_some() {
-            return Err(SiteError::OneBand {
-                testbed: name.clone(),
+        let known = testbed.board.chip;
+        if testbed.model().is_none() && (board.second.is_some() || board.chip != known) {
+            return Err(SiteError::Radios {
+                testbed: testbed.name.clone(),
+                known: known.name,
                 board: board.name,
-            });
-        }
-        if testbed.model().is_none() && board.chip != own {
-            return Err(SiteError::Radio {
-                testbed: name.clone(),
-                board: board.name,
-                chip: board.chip.name,
-                known: own.name,
             });
         }
         let mut environment = realised(&testbed, board.chip, Which::First, seed);
@@ -178,7 +149,7 @@ impl Site {
     /// frames of `psdu_bytes` (FCS included).
     ///
     /// # Errors
-    /// [`SiteError::UnknownNode`], and [`SiteError::Unheard`] where a link is not there in any band.
+    /// [`SiteError::Loss`] where a node is not there, or a link in no band.
     pub fn with_losses(mut self, links: &[Loss], psdu_bytes: usize) -> Result<Self, SiteError> {
         if links.is_empty() {
             return Ok(self);
@@ -187,7 +158,17 @@ impl Site {
         let bands = self.environment.ears.len() / nodes.max(1);
         let mut environment = Environment::clone(&self.environment);
         for loss in links {
-            let (from, to) = self.ends(loss)?;
+            let wrong = |why: String| SiteError::Loss {
+                testbed: self.testbed.name.clone(),
+                from: loss.from,
+                to: loss.to,
+                why,
+            };
+            let index = |node: NodeId| {
+                let known = self.testbed.index_of(node);
+                known.ok_or_else(|| wrong(format!("there is no node {node}")))
+            };
+            let (from, to) = (index(loss.from)?, index(loss.to)?);
             let mut is_heard = false;
             for band in 0..bands {
                 let ear = |n: usize| EarId((n + band * nodes) as u32);
@@ -197,30 +178,15 @@ impl Site {
                 environment = environment.with_loss(from, to, loss.share, psdu_bytes);
             }
             if !is_heard {
-                return Err(SiteError::Unheard {
-                    testbed: self.testbed.name.clone(),
-                    from: loss.from,
-                    to: loss.to,
-                });
+                let (from, to) = (loss.from, loss.to);
+                let why = format!("node {to} does not hear node {from}; there is nothing to lose");
+                return Err(wrong(why));
             }
         }
         self.environment = Arc::new(environment);
         self.losses.links.extend_from_slice(links);
         self.losses.psdu_bytes = psdu_bytes;
         Ok(self)
-    }
-
-    fn ends(&self, loss: &Loss) -> Result<(usize, usize), SiteError> {
-        let index = |node: NodeId| {
-            let known = self.testbed.index_of(node);
-            known.ok_or_else(|| SiteError::UnknownNode {
-                testbed: self.testbed.name.clone(),
-                from: loss.from,
-                to: loss.to,
-                node,
-            })
-        };
-        Ok((index(loss.from)?, index(loss.to)?))
     }
 
     /// The same before its losses: what a survey sees that came first.
@@ -244,14 +210,6 @@ impl Site {
             environment,
             self.seed,
         ))
-    }
-
-    /// What the first radio of every node sees of the undisturbed site.
-    #[must_use]
-    pub fn first_radio(&self) -> Self {
-        let environment = realised(&self.testbed, self.board.chip, Which::First, self.seed);
-        let board = self.board.clone().with_one_radio();
-        Self::of_parts(self.testbed.clone(), board, environment, self.seed)
     }
 }
 

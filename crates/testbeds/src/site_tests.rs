@@ -29,7 +29,6 @@ fn bands_share_places_and_nothing_else() {
     // Each band is what it is without the other, and the first is the testbed's own site.
     let alone = Site::new(load("office12"), 3);
     assert_eq!(rssi(&alone, 4, 5), rssi(&site, 4, 5));
-    assert_eq!(rssi(&site.first_radio(), 4, 5), rssi(&site, 4, 5));
     let second = site.second_radio().unwrap();
     assert_eq!(rssi(&second, 4, 5), rssi(&site, 16, 17));
     assert!(alone.second_radio().is_none());
@@ -74,8 +73,8 @@ fn what_is_not_there_cannot_be_lost() {
     assert!(line.contains("node 3 does not hear node 1"), "{line}");
     // Measured links are those of the radio that they were measured with.
     for (board, part) in [
-        ("opal", "board Opal has two radios"),
-        ("mica2", "has an CC1000"),
+        ("opal", "board Opal has other radios"),
+        ("mica2", "measured with one CC2420"),
     ] {
         let line = chain
             .with_board(boards::load(board).unwrap())

@@ -41,7 +41,7 @@ pub(crate) fn open(path: &Path) -> Result<(Kind, BufReader<File>), TestbedError>
         let problem = if e.kind() == io::ErrorKind::NotFound {
             let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
             let built_in = names.join(", ");
-            Problem::Unknown { built_in }
+            Problem::Unknown(built_in)
         } else {
             Problem::Io(e)
         };
@@ -82,15 +82,11 @@ pub(crate) fn read_toml(reader: impl Read, name: &str) -> Result<String, Testbed
         .read_to_end(&mut bytes)
         .map_err(|e| Problem::Io(e).at(name, Place::Whole))?;
     if bytes.len() as u64 > MAX_TOML {
-        return Err(Problem::TooLarge {
-            what: "bytes",
-            limit: MAX_TOML,
-        }
-        .at(name, Place::Whole));
+        return Err(Problem::TooLarge("bytes", MAX_TOML).at(name, Place::Whole));
     }
     if bytes.trim_ascii().is_empty() {
         let expected = "a testbed's TOML, a K7 trace or a CSV of links";
-        return Err(Problem::Empty { expected }.at(name, Place::Whole));
+        return Err(Problem::Empty(expected).at(name, Place::Whole));
     }
     String::from_utf8(bytes).map_err(|e| {
         let before = e
@@ -98,9 +94,6 @@ pub(crate) fn read_toml(reader: impl Read, name: &str) -> Result<String, Testbed
             .get(..e.utf8_error().valid_up_to())
             .unwrap_or_default();
         let line = before.iter().filter(|b| **b == b'\n').count() as u64 + 1;
-        Problem::NotText {
-            expected: "a testbed's TOML",
-        }
-        .on_line(name, line)
+        Problem::NotText("a testbed's TOML").on_line(name, line)
     })
 }

@@ -35,21 +35,6 @@ impl Default for SummaryOptions {
     }
 }
 
-/// A realised testbed in numbers.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Summary {
-    /// The testbed's name.
-    pub name: String,
-    /// How many nodes.
-    pub nodes: usize,
-    /// Id of the sink.
-    pub sink: u16,
-    /// What counted as a link.
-    pub options: SummaryOptions,
-    /// By channel, lowest first.
-    pub channels: Vec<ChannelSummary>,
-}
-
 /// One channel of a testbed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChannelSummary {
@@ -255,18 +240,11 @@ fn histogram(values: impl Iterator<Item = usize>) -> Vec<usize> {
     counts
 }
 
-/// A site in numbers, on each of its channels, before losses.
-pub fn summary(site: &Site, options: SummaryOptions) -> Summary {
-    let (testbed, calm) = (&site.testbed, site.undisturbed().environment);
-    let sink = testbed.sink_index();
-    let of = |channel| Ratios::of(&calm, channel, &options).summary(channel, sink, &options);
-    Summary {
-        name: testbed.name.clone(),
-        nodes: testbed.len(),
-        sink: testbed.sink.get(),
-        options,
-        channels: testbed.channels.iter().map(of).collect(),
-    }
+/// A site in numbers, by channel, lowest first; before losses.
+pub fn summary(site: &Site, options: &SummaryOptions) -> Vec<ChannelSummary> {
+    let (sink, calm) = (site.testbed.sink_index(), site.undisturbed().environment);
+    let of = |channel| Ratios::of(&calm, channel, options).summary(channel, sink, options);
+    site.testbed.channels.iter().map(of).collect()
 }
 
 #[cfg(test)]

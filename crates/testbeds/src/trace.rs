@@ -57,11 +57,7 @@ impl Trace {
         self.links
             .sort_unstable_by_key(|l| (l.from, l.to, l.channel));
         if self.links.is_empty() {
-            return Err(Problem::TooFew {
-                what: "links",
-                least: 1,
-            }
-            .at(source_name, Place::Whole));
+            return Err(Problem::TooFew("links", 1).at(source_name, Place::Whole));
         }
         Ok(())
     }
@@ -80,10 +76,7 @@ impl NodeTable {
             return Ok(*index);
         }
         if self.ids.len() >= MAX_NODES {
-            return Err(Problem::TooLarge {
-                what: "nodes",
-                limit: MAX_NODES as u64,
-            });
+            return Err(Problem::TooLarge("nodes", MAX_NODES as u64));
         }
         let index = self.ids.len() as u16;
         self.index.insert(id, index);

@@ -9,14 +9,6 @@ pub(crate) struct Scale {
     high: f64,
     from: f64,
     to: f64,
-    spacing: Spacing,
-}
-
-/// How an axis spaces its values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Spacing {
-    Linear,
-    Log,
 }
 
 /// How finely an axis may be divided.
@@ -52,18 +44,12 @@ impl Grain {
 
 impl Scale {
     /// Values `low..=high` to pixels `from..=to`. An empty or unusable range becomes one around it.
-    pub(crate) fn new(low: f64, high: f64, from: f64, to: f64, spacing: Spacing) -> Self {
+    pub(crate) fn new(low: f64, high: f64, from: f64, to: f64) -> Self {
         let (mut low, mut high) = match (low.is_finite(), high.is_finite()) {
             (true, true) => (low.min(high), low.max(high)),
             _ => (0.0, 1.0),
         };
-        if spacing == Spacing::Log {
-            high = if high > 0.0 { high } else { 1.0 };
-            low = if low > 0.0 { low } else { high / 1000.0 };
-            if high / low < 1.000_001 {
-                (low, high) = (low / 2.0, high * 2.0);
-            }
-        } else if high - low <= f64::EPSILON * high.abs().max(low.abs()) || high == low {
+        if high - low <= f64::EPSILON * high.abs().max(low.abs()) || high == low {
             let half = if low == 0.0 { 0.5 } else { low.abs() / 2.0 };
             (low, high) = (low - half, high + half);
         }
@@ -72,19 +58,12 @@ impl Scale {
             high,
             from,
             to,
-            spacing,
         }
     }
 
     /// The pixel of `value`, within the axis; `None` where the axis cannot show it.
     pub(crate) fn at(&self, value: f64) -> Option<f64> {
-        let share = match self.spacing {
-            Spacing::Linear => (value - self.low) / (self.high - self.low),
-            Spacing::Log if value > 0.0 => {
-                (log10(value) - log10(self.low)) / (log10(self.high) - log10(self.low))
-            }
-            Spacing::Log => return None,
-        };
+        let share = (value - self.low) / (self.high - self.low);
         share
             .is_finite()
             .then(|| self.from + share.clamp(0.0, 1.0) * (self.to - self.from))
@@ -103,42 +82,14 @@ impl Scale {
 
     /// Round values along the axis, about `count` of them, with their labels.
     pub(crate) fn ticks(&self, count: usize, grain: Grain) -> Vec<(f64, String)> {
-        match self.spacing {
-            Spacing::Linear => {
-                let step = grain.step((self.high - self.low) / count.max(1) as f64);
-                let first = libm::ceil(self.low / step - 1e-9);
-                let mut ticks = Vec::new();
-                // Bounded whatever the range: more ticks than pixels help nobody.
-                for i in 0..200 {
-                    let value = (first + f64::from(i)) * step;
-                    if !self.reaches(value) {
-                        break;
-                    }
-                    ticks.push((value, label(value, step)));
-                }
-                ticks
-            }
-            Spacing::Log => {
-                let mut ticks = Vec::new();
-                let first = floor(log10(self.low) + 1e-9) as i32;
-                let last = floor(log10(self.high) + 1e-9) as i32;
-                let factors: &[f64] = match last - first {
-                    0..=1 => &[1.0, 2.0, 3.0, 5.0, 7.0],
-                    2..=3 => &[1.0, 2.0, 5.0],
-                    _ => &[1.0],
-                };
-                let stride = ((last - first) / 10).max(1) as usize;
-                for decade in (first..=last).step_by(stride) {
-                    for factor in factors {
-                        let value = factor * pow(10.0, f64::from(decade));
-                        if self.reaches(value) {
-                            ticks.push((value, label(value, value)));
-                        }
-                    }
-                }
-                ticks
-            }
-        }
+        let step = grain.step((self.high - self.low) / count.max(1) as f64);
+        let first = libm::ceil(self.low / step - 1e-9);
+        // Bounded whatever the range: more ticks than pixels help nobody.
+        let values = (0..200).map(|i| (first + f64::from(i)) * step);
+        values
+            .take_while(|value| self.reaches(*value))
+            .map(|value| (value, label(value, step)))
+            .collect()
     }
 }
 
@@ -190,8 +141,8 @@ pub(crate) fn label(value: f64, step: f64) -> String {
 mod tests {
     use super::*;
 
-    fn labels(low: f64, high: f64, spacing: Spacing) -> Vec<String> {
-        Scale::new(low, high, 0.0, 1.0, spacing)
+    fn labels(low: f64, high: f64) -> Vec<String> {
+        Scale::new(low, high, 0.0, 1.0)
             .ticks(5, Grain::Any)
             .into_iter()
             .map(|t| t.1)
@@ -200,20 +151,10 @@ mod tests {
 
     #[test]
     fn ticks_are_round_numbers() {
-        assert_eq!(
-            labels(0.0, 200.0, Spacing::Linear),
-            ["0", "50", "100", "150", "200"]
-        );
-        assert_eq!(
-            labels(0.0, 1.0, Spacing::Linear),
-            ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]
-        );
-        assert_eq!(
-            labels(-0.05, 0.07, Spacing::Linear).first().unwrap(),
-            "-0.050"
-        );
-        assert_eq!(labels(1.0, 1000.0, Spacing::Log).len(), 10);
-        let few = Scale::new(0.0, 3.0, 0.0, 1.0, Spacing::Linear).ticks(5, Grain::Whole);
+        assert_eq!(labels(0.0, 200.0), ["0", "50", "100", "150", "200"]);
+        assert_eq!(labels(0.0, 1.0), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
+        assert_eq!(labels(-0.05, 0.07).first().unwrap(), "-0.050");
+        let few = Scale::new(0.0, 3.0, 0.0, 1.0).ticks(5, Grain::Whole);
         assert_eq!(few.len(), 4, "{few:?}");
         assert_eq!(Grain::of([1.0, 2.0].into_iter()), Grain::Whole);
         assert_eq!(Grain::of([1.0, 2.5].into_iter()), Grain::Any);
@@ -230,12 +171,10 @@ mod tests {
             (-1e300, 1e300),
             (1.0, 1.0 + 1e-15),
         ] {
-            for spacing in [Spacing::Linear, Spacing::Log] {
-                let scale = Scale::new(low, high, 10.0, 20.0, spacing);
-                assert!(scale.ticks(5, Grain::Any).len() <= 200);
-                if let Some(pixel) = scale.at(1.0) {
-                    assert!((10.0..=20.0).contains(&pixel), "{low} {high} {pixel}");
-                }
+            let scale = Scale::new(low, high, 10.0, 20.0);
+            assert!(scale.ticks(5, Grain::Any).len() <= 200);
+            if let Some(pixel) = scale.at(1.0) {
+                assert!((10.0..=20.0).contains(&pixel), "{low} {high} {pixel}");
             }
         }
     }

@@ -1,5 +1,5 @@
 //! Charts as SVG text: lines, bars and scatter over numbers or categories, with the papers'
-//! reference values drawn beside ours (dashed lines, bands, hollow marks) and 95 % intervals as
+//! reference values drawn beside ours (dashed lines, hollow marks) and 95 % intervals as
 //! whiskers. Self-contained SVG without scripts or fonts; the same chart gives the same bytes.
 //! Values that are not finite are not drawn. Tests: `tests.rs`.
 
@@ -21,8 +21,6 @@ pub struct Chart {
     pub y_label: String,
     /// The horizontal axis.
     pub x_axis: XAxis,
-    /// The vertical axis.
-    pub y_axis: YAxis,
     /// What was measured.
     pub series: Vec<Series>,
     /// What it is held against.
@@ -39,24 +37,8 @@ pub enum XAxis {
     /// Numbers, evenly spaced.
     #[default]
     Linear,
-    /// Numbers above zero, evenly spaced by their logarithm.
-    Log,
     /// Names; the `x` of a point is the place of its name: 0, 1, 2...
     Categories(Vec<String>),
-}
-
-/// How the vertical axis counts.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub enum YAxis {
-    /// From zero (or the lowest value, where that is negative) to the highest value.
-    #[default]
-    FromZero,
-    /// As much as the values span.
-    Span,
-    /// From one value to another, whatever the data.
-    Fixed(f64, f64),
-    /// Numbers above zero by their logarithm.
-    Log,
 }
 
 /// One set of values with one colour.
@@ -140,14 +122,12 @@ pub struct Reference {
 pub enum ReferenceAt {
     /// One level: a dashed line across.
     Level(f64),
-    /// From a level to a level: a shaded band across.
-    Band(f64, f64),
     /// Values of `(x, y)`: hollow diamonds.
     Points(Vec<(f64, f64)>),
 }
 
 impl Chart {
-    /// A chart without series, 720 by 400 pixels, both axes linear.
+    /// A chart without series, 720 by 400 pixels, over numbers.
     pub fn new(
         title: impl Into<String>,
         x_label: impl Into<String>,
@@ -159,19 +139,11 @@ impl Chart {
             x_label: x_label.into(),
             y_label: y_label.into(),
             x_axis: XAxis::Linear,
-            y_axis: YAxis::FromZero,
             series: Vec::new(),
             references: Vec::new(),
             width: 720,
             height: 400,
         }
-    }
-
-    /// The same chart over named categories.
-    #[must_use]
-    pub fn over<S: Into<String>>(mut self, categories: impl IntoIterator<Item = S>) -> Self {
-        self.x_axis = XAxis::Categories(categories.into_iter().map(Into::into).collect());
-        self
     }
 
     /// The same chart with one series more.

@@ -1,7 +1,7 @@
 //! Drawing a [`Chart`].
 
-use super::axis::{label, rounded_ends, Grain, Scale, Spacing};
-use super::{Chart, Mark, Point, ReferenceAt, Series, Weight, XAxis, YAxis};
+use super::axis::{label, rounded_ends, Grain, Scale};
+use super::{Chart, Mark, Point, ReferenceAt, Series, Weight, XAxis};
 use crate::style::{self, FAINT, GRID, INK, REFERENCE};
 use crate::svg::{text_width, Anchor, Svg};
 
@@ -52,7 +52,6 @@ pub(crate) fn draw(chart: &Chart) -> String {
     let frame = frame(chart, width, height, top);
     y_axis(&mut svg, chart, &frame);
     x_axis(&mut svg, chart, &frame, height);
-    bands(&mut svg, chart, &frame);
     for (index, series) in chart.in_depth() {
         match series.mark {
             Mark::Bars => {
@@ -98,7 +97,6 @@ fn span(values: impl Iterator<Item = f64>) -> (f64, f64) {
 fn frame(chart: &Chart, width: f64, height: f64, top: f64) -> Frame {
     let reference_ys = chart.references.iter().flat_map(|r| match &r.at {
         ReferenceAt::Level(y) => vec![*y],
-        ReferenceAt::Band(low, high) => vec![*low, *high],
         ReferenceAt::Points(points) => points.iter().map(|p| p.1).collect(),
     });
     let ends = points(chart)
@@ -107,23 +105,8 @@ fn frame(chart: &Chart, width: f64, height: f64, top: f64) -> Frame {
     let ys = points(chart).map(|p| p.y).chain(reference_ys).chain(ends);
     let y_grain = Grain::of(ys.clone());
     let x_grain = Grain::of(points(chart).map(|p| p.x));
-    let (low, high, spacing) = match chart.y_axis {
-        YAxis::Fixed(low, high) => (low, high, Spacing::Linear),
-        YAxis::Log => {
-            let (low, high) = span(ys.filter(|y| *y > 0.0));
-            (low, high, Spacing::Log)
-        }
-        YAxis::FromZero => {
-            let (low, high) = span(ys);
-            let (low, high) = rounded_ends(low.min(0.0), high.max(0.0), Y_TICKS, y_grain);
-            (low, high, Spacing::Linear)
-        }
-        YAxis::Span => {
-            let (low, high) = span(ys);
-            let (low, high) = rounded_ends(low, high, Y_TICKS, y_grain);
-            (low, high, Spacing::Linear)
-        }
-    };
+    let (low, high) = span(ys);
+    let (low, high) = rounded_ends(low.min(0.0), high.max(0.0), Y_TICKS, y_grain);
     let names = |scale: &Scale| {
         scale
             .ticks(Y_TICKS, y_grain)
@@ -131,7 +114,7 @@ fn frame(chart: &Chart, width: f64, height: f64, top: f64) -> Frame {
             .map(|t| t.1)
             .collect::<Vec<_>>()
     };
-    let y = Scale::new(low, high, 0.0, 1.0, spacing);
+    let y = Scale::new(low, high, 0.0, 1.0);
     let widest = names(&y)
         .iter()
         .map(|t| text_width(t, SMALL))
@@ -151,24 +134,20 @@ fn frame(chart: &Chart, width: f64, height: f64, top: f64) -> Frame {
         x_grain,
         y_grain,
         x,
-        y: Scale::new(low, high, bottom, top, spacing),
+        y: Scale::new(low, high, bottom, top),
     }
 }
 
 fn x_scale(chart: &Chart, left: f64, right: f64) -> Scale {
     let reference_xs = chart.references.iter().flat_map(|r| match &r.at {
         ReferenceAt::Points(points) => points.iter().map(|p| p.0).collect(),
-        ReferenceAt::Level(_) | ReferenceAt::Band(..) => Vec::new(),
+        ReferenceAt::Level(_) => Vec::new(),
     });
     let xs = points(chart).map(|p| p.x).chain(reference_xs);
     match &chart.x_axis {
         XAxis::Categories(names) => {
             let count = names.len().max(1) as f64;
-            Scale::new(-0.5, count - 0.5, left, right, Spacing::Linear)
-        }
-        XAxis::Log => {
-            let (low, high) = span(xs.filter(|x| *x > 0.0));
-            Scale::new(low, high, left + 8.0, right - 8.0, Spacing::Log)
+            Scale::new(-0.5, count - 0.5, left, right)
         }
         XAxis::Linear => {
             let (low, high) = span(xs);
@@ -179,13 +158,8 @@ fn x_scale(chart: &Chart, left: f64, right: f64) -> Scale {
                 0.0
             };
             let inset = if half > 0.0 { 0.0 } else { 8.0 };
-            Scale::new(
-                low - half,
-                high + half,
-                left + inset,
-                right - inset,
-                Spacing::Linear,
-            )
+            let (from, to) = (left + inset, right - inset);
+            Scale::new(low - half, high + half, from, to)
         }
     }
 }
@@ -267,7 +241,7 @@ fn x_axis(svg: &mut Svg, chart: &Chart, frame: &Frame, height: f64) {
                 }
             }
         }
-        XAxis::Linear | XAxis::Log => {
+        XAxis::Linear => {
             let count = (((frame.right - frame.left) / 80.0) as usize).max(2);
             for (value, name) in frame.x.ticks(count, frame.x_grain) {
                 let Some(x) = frame.x.at(value) else { continue };
@@ -360,9 +334,6 @@ impl Key<'_> {
             Self::Reference(index, ReferenceAt::Level(_)) => {
                 svg.line((x, y), (x + 20.0, y), &dashed(*index));
             }
-            Self::Reference(_, ReferenceAt::Band(..)) => {
-                svg.rect(x + 2.0, y - 5.0, 18.0, 10.0, &shaded(), None);
-            }
             Self::Reference(_, ReferenceAt::Points(_)) => {
                 svg.diamond((x + 10.0, y), 4.5, &hollow(), None);
             }
@@ -378,30 +349,8 @@ fn dashed(index: usize) -> String {
     let dashes = DASHES.get(index % DASHES.len()).copied().unwrap_or("7 4");
     format!("stroke=\"{REFERENCE}\" stroke-width=\"1.5\" stroke-dasharray=\"{dashes}\"")
 }
-fn shaded() -> String {
-    format!("fill=\"{REFERENCE}\" fill-opacity=\"0.1\"")
-}
 fn hollow() -> String {
     format!("fill=\"#fff\" fill-opacity=\"0.6\" stroke=\"{REFERENCE}\" stroke-width=\"1.6\"")
-}
-
-fn bands(svg: &mut Svg, chart: &Chart, frame: &Frame) {
-    for reference in &chart.references {
-        if let ReferenceAt::Band(low, high) = &reference.at {
-            if let (Some(a), Some(b)) = (frame.y.at(*low), frame.y.at(*high)) {
-                let hint = format!("{}: {low} to {high}", reference.name);
-                let width = frame.right - frame.left;
-                svg.rect(
-                    frame.left,
-                    a.min(b),
-                    width,
-                    (a - b).abs(),
-                    &shaded(),
-                    Some(&hint),
-                );
-            }
-        }
-    }
 }
 
 fn references(svg: &mut Svg, chart: &Chart, frame: &Frame) {
@@ -420,7 +369,7 @@ fn references(svg: &mut Svg, chart: &Chart, frame: &Frame) {
                     }
                 }
             }
-            ReferenceAt::Level(_) | ReferenceAt::Band(..) => {}
+            ReferenceAt::Level(_) => {}
         }
     }
 }
@@ -446,7 +395,7 @@ fn hint(chart: &Chart, name: &str, x: f64, y: f64, interval: Option<(f64, f64)>)
             };
             names.get(index).cloned().unwrap_or_default()
         }
-        XAxis::Linear | XAxis::Log => short(x),
+        XAxis::Linear => short(x),
     };
     let range = interval.map(|(low, high)| format!(" [{}, {}]", short(low), short(high)));
     format!(

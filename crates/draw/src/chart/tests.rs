@@ -10,7 +10,6 @@ fn routes() -> Chart {
     let pip = [98.0, 0.0, 0.0, 45.0, 0.0];
     let with_interval = |(i, y): (usize, &f64)| Point::new(i as f64, *y).within(y - 8.0, y + 6.0);
     let mut chart = Chart::new("Goodput by route", "route", "kbit/s")
-        .over(["1", "2", "3", "4", "5"])
         .with("P3", Mark::Bars, p3.iter().enumerate().map(with_interval))
         .with(
             "PIP",
@@ -21,6 +20,8 @@ fn routes() -> Chart {
         )
         .beside("P3 in the paper, mean 178.5", ReferenceAt::Level(178.5))
         .beside("PIP in the paper, mean 31", ReferenceAt::Level(31.0));
+    let routes = ["1", "2", "3", "4", "5"].map(str::to_owned);
+    chart.x_axis = XAxis::Categories(routes.to_vec());
     chart.subtitle = "five routes, 500 packets of 118 bytes".into();
     chart
 }
@@ -58,33 +59,16 @@ fn taller_values_are_drawn_higher() {
 fn nothing_that_is_not_finite_reaches_the_picture() {
     let odd = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -3.0, 1e300];
     for mark in [Mark::Line, Mark::Steps, Mark::Bars, Mark::Scatter] {
-        for axis in [
-            XAxis::Linear,
-            XAxis::Log,
-            XAxis::Categories(vec!["a".into()]),
-        ] {
-            for y_axis in [
-                YAxis::FromZero,
-                YAxis::Span,
-                YAxis::Log,
-                YAxis::Fixed(2.0, 2.0),
-            ] {
-                let points = odd
-                    .iter()
-                    .flat_map(|x| odd.map(|y| Point::new(*x, y).within(y, f64::NAN)));
-                let mut chart = Chart::new("odd", "x", "y").with("s", mark, points);
-                chart.x_axis = axis.clone();
-                chart.y_axis = y_axis;
-                chart.references.push(Reference {
-                    name: "r".into(),
-                    at: ReferenceAt::Band(f64::NAN, 1.0),
-                });
-                let svg = chart.to_svg();
-                assert!(
-                    !svg.contains("=\"NaN") && !svg.contains("=\"inf"),
-                    "{mark:?}"
-                );
-            }
+        for axis in [XAxis::Linear, XAxis::Categories(vec!["a".into()])] {
+            let points = odd
+                .iter()
+                .flat_map(|x| odd.map(|y| Point::new(*x, y).within(y, f64::NAN)));
+            let mut chart = Chart::new("odd", "x", "y").with("s", mark, points);
+            chart.x_axis = axis;
+            let chart = chart.beside("r", ReferenceAt::Level(f64::NAN));
+            let svg = chart.to_svg();
+            let bad = svg.contains("=\"NaN") || svg.contains("=\"inf");
+            assert!(!bad, "{mark:?}");
         }
     }
     assert!(Chart::new("", "", "").to_svg().contains("no data"));

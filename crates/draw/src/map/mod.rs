@@ -162,6 +162,22 @@ pub struct Link {
     pub hint: Option<String>,
 }
 
+impl Link {
+    /// A straight line of colour `colour`, one pixel wide.
+    pub const fn new(from: usize, to: usize, colour: &'static str) -> Self {
+        Self {
+            from,
+            to,
+            colour,
+            width: 1.0,
+            opacity: 1.0,
+            stroke: Stroke::Solid,
+            course: Course::Straight,
+            hint: None,
+        }
+    }
+}
+
 /// The way of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Course {
@@ -174,45 +190,47 @@ pub enum Course {
 /// An entry of the legend.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Key {
-    /// The sign.
-    pub sign: Sign,
-    /// What it means.
-    pub name: String,
+    sign: Sign,
+    name: String,
 }
 
 /// A sign in the legend.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Sign {
-    /// None: a remark.
+enum Sign {
     Nothing,
-    /// A line.
-    Line {
-        /// Its colour.
-        colour: &'static str,
-        /// Its width in pixels.
-        width: f64,
-        /// How it is drawn.
-        stroke: Stroke,
-    },
-    /// Marks of these colours.
+    Line(&'static str, f64, Stroke),
     Marks(Shape, Vec<&'static str>),
-    /// A ring.
     Ring(&'static str),
 }
 
-impl Sign {
-    /// A line two pixels wide.
-    pub const fn line(colour: &'static str) -> Self {
-        Self::Line {
-            colour,
-            width: 2.0,
-            stroke: Stroke::Solid,
-        }
+impl Key {
+    /// A remark.
+    pub fn remark(name: impl Into<String>) -> Self {
+        Self::new(Sign::Nothing, name)
     }
+    /// What a line of this colour and width (pixels) means.
+    pub fn line(colour: &'static str, width: f64, stroke: Stroke, name: impl Into<String>) -> Self {
+        Self::new(Sign::Line(colour, width, stroke), name)
+    }
+    /// What marks of these colours mean.
+    pub fn marks(shape: Shape, colours: &[&'static str], name: impl Into<String>) -> Self {
+        Self::new(Sign::Marks(shape, colours.to_vec()), name)
+    }
+    /// What a ring around a node means.
+    pub fn ring(colour: &'static str, name: impl Into<String>) -> Self {
+        Self::new(Sign::Ring(colour), name)
+    }
+    fn new(sign: Sign, name: impl Into<String>) -> Self {
+        let name = name.into();
+        Self { sign, name }
+    }
+}
+
+impl Sign {
     fn width(&self) -> f64 {
         match self {
             Self::Nothing => 0.0,
-            Self::Line { .. } => 28.0,
+            Self::Line(..) => 28.0,
             Self::Marks(_, colours) => 16.0 * colours.len() as f64 + 4.0,
             Self::Ring(_) => 20.0,
         }
@@ -220,15 +238,9 @@ impl Sign {
     fn draw(&self, svg: &mut Svg, x: f64, y: f64) {
         match self {
             Self::Nothing => {}
-            Self::Line {
-                colour,
-                width,
-                stroke,
-            } => {
-                let style = format!(
-                    "stroke=\"{colour}\" stroke-width=\"{width}\"{}",
-                    dash(*stroke)
-                );
+            Self::Line(colour, width, stroke) => {
+                let dash = dash(*stroke);
+                let style = format!("stroke=\"{colour}\" stroke-width=\"{width}\"{dash}");
                 svg.line((x, y), (x + 22.0, y), &style);
             }
             Self::Marks(shape, colours) => {

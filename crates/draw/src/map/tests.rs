@@ -4,25 +4,13 @@ use crate::style::{LINK, SINK};
 fn place(x_m: f64, y_m: f64, floor: u16) -> Place {
     Place { x_m, y_m, floor }
 }
-fn link(from: usize, to: usize) -> Link {
-    Link {
-        from,
-        to,
-        colour: LINK,
-        width: 1.0,
-        opacity: 0.5,
-        stroke: Stroke::Solid,
-        course: Course::Straight,
-        hint: None,
-    }
-}
 fn map(places: Places, nodes: usize) -> Map {
     Map {
         title: "T".into(),
         subtitle: "<s>".into(),
         places,
         nodes: (0..nodes).map(|n| Node::new(n.to_string(), SINK)).collect(),
-        links: (1..nodes).map(|n| link(n - 1, n)).collect(),
+        links: (1..nodes).map(|n| Link::new(n - 1, n, LINK)).collect(),
         legend: Vec::new(),
         charts: Vec::new(),
     }
@@ -91,10 +79,8 @@ fn large_nodes_lie_on_small_ones_and_links_below() {
     map.nodes[1].radius = 3.0;
     map.nodes[1].caption = Caption::Nowhere;
     map.links[0].hint = Some("path 1".into());
-    map.legend.push(Key {
-        sign: Sign::line(LINK),
-        name: "a link".into(),
-    });
+    let key = Key::line(LINK, 2.0, Stroke::Solid, "a link");
+    map.legend.push(key);
     let svg = map.to_svg();
     let at = |what: &str| svg.find(what).unwrap();
     assert!(at("<title>path 1</title>") < at("r=\"3\"") && at("r=\"3\"") < at("r=\"10\""));

@@ -4,7 +4,8 @@ use super::cause::{Cause, Causes};
 use super::layout::SubGroup;
 use super::map::{HopLoss, LossMap, MapNode};
 use super::text::{lost_by, sum};
-use thalweg_draw::stages::{Hop, Lane, Member, Part, Stages, Voice};
+use thalweg_draw::stages::{Hop, Lane, Member, Stages, Voice};
+use thalweg_draw::Part;
 
 impl LossMap {
     /// The first round as an SVG document.

@@ -8,7 +8,6 @@ use super::chain::{Bench, Chain, ChainError};
 use serde::Serialize;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
-use thalweg_draw::style::activity as colour;
 use thalweg_draw::timeline as picture;
 use thalweg_engine::Engine;
 use thalweg_protocols::forward::Command;
@@ -59,22 +58,23 @@ pub struct Timeline {
     pub bars: Vec<Bar>,
 }
 
-/// An activity's name, its letter in text and its colour.
-const fn look(activity: Activity) -> (&'static str, char, &'static str) {
+/// An activity's name, and its letter in text.
+const fn look(activity: Activity) -> (&'static str, char) {
     match activity {
-        Activity::Calibrate => ("calibrate", '~', colour::CALIBRATE),
-        Activity::Transmit => ("transmit", 'T', colour::TRANSMIT),
-        Activity::Receive => ("receive", 'R', colour::RECEIVE),
-        Activity::Corrupt => ("corrupt", 'x', colour::CORRUPT),
-        Activity::Interrupt => ("interrupt", 'i', colour::INTERRUPT),
-        Activity::Read => ("read", 'r', colour::READ),
-        Activity::Load => ("write", 'w', colour::LOAD),
-        Activity::Strobe => ("strobe", 's', colour::STROBE),
-        Activity::Retune => ("channel", 'c', colour::RETUNE),
-        Activity::Os => ("system", 'o', colour::OS),
-        Activity::Background => ("background", 'b', colour::BACKGROUND),
+        Activity::Calibrate => ("calibrate", '~'),
+        Activity::Transmit => ("transmit", 'T'),
+        Activity::Receive => ("receive", 'R'),
+        Activity::Corrupt => ("corrupt", 'x'),
+        Activity::Interrupt => ("interrupt", 'i'),
+        Activity::Read => ("read", 'r'),
+        Activity::Load => ("write", 'w'),
+        Activity::Strobe => ("strobe", 's'),
+        Activity::Retune => ("channel", 'c'),
+        Activity::Os => ("system", 'o'),
+        Activity::Background => ("background", 'b'),
     }
 }
+/// In the order of legends.
 const ALL: [Activity; 11] = [
     Activity::Transmit,
     Activity::Receive,
@@ -124,7 +124,7 @@ impl Bar {
         picture::Bar {
             from_us: self.from_us,
             until_us: self.until_us,
-            colour: look(self.kind).2,
+            kind: ALL.iter().position(|kind| *kind == self.kind).unwrap_or(0),
             number: self.packet,
             hint: format!("{what}, {:.0} us", self.until_us - self.from_us),
         }
@@ -349,7 +349,7 @@ impl Timeline {
         }
         let mut legend = String::new();
         for kind in ALL.into_iter().filter(|k| used.contains(k)) {
-            let (name, letter, _) = look(kind);
+            let (name, letter) = look(kind);
             legend.push_str(&format!("  {letter} {name}"));
         }
         text.push_str(&format!(
@@ -367,12 +367,12 @@ pub fn timelines_svg(timelines: &[Timeline]) -> String {
     // Most boards do none.
     let background =
         (timelines.iter().flat_map(|t| &t.bars)).any(|b| b.kind == Activity::Background);
-    let shown = |kind: &Activity| *kind != Activity::Background || background;
-    let key = |kind: Activity| {
-        let (name, _, colour) = look(kind);
-        (colour, name)
+    let names = ALL.map(|kind| look(kind).0);
+    let legend = if background {
+        &names[..]
+    } else {
+        &names[..ALL.len() - 1]
     };
-    let legend: Vec<_> = ALL.into_iter().filter(shown).map(key).collect();
     let pictures: Vec<_> = timelines.iter().map(Timeline::picture).collect();
-    picture::timelines(&pictures, &legend)
+    picture::timelines(&pictures, legend)
 }

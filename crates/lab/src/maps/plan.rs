@@ -1,9 +1,6 @@
 //! A plan: who relays what on which channel, and over which paths.
 
-use super::{key, straight};
-use thalweg_draw::map::{
-    Caption, Course, Key, Link, Map, Node, Place, Places, Shape, Sign, Stroke,
-};
+use thalweg_draw::map::{Caption, Course, Key, Link, Map, Node, Place, Places, Shape, Stroke};
 use thalweg_draw::style::{series, FAINT, IDLE, LINK, OTHER_LINK, SINK, SOURCE};
 use thalweg_planner::{Group, LinkQualities, Plan, Prediction};
 use thalweg_units::Channel;
@@ -58,8 +55,8 @@ pub fn plan(plan: &Plan, links: &LinkQualities) -> Map {
         path.windows(2).map(move |hop| {
             // The receiver's group decides, at the sink the sender's.
             let is_even = group(hop[1]).or_else(|| group(hop[0])) == Some(Group::Even);
+            let colour = if is_even { OTHER_LINK } else { LINK };
             Link {
-                colour: if is_even { OTHER_LINK } else { LINK },
                 stroke: if is_even {
                     Stroke::Dashed
                 } else {
@@ -69,45 +66,27 @@ pub fn plan(plan: &Plan, links: &LinkQualities) -> Map {
                 opacity: 0.75,
                 course: Course::Bent,
                 hint: Some(format!("path {}", at + 1)),
-                ..straight(hop[0], hop[1])
+                ..Link::new(hop[0], hop[1], colour)
             }
         })
     });
-    let mut legend: Vec<Key> = (channels.iter())
-        .map(|channel| {
-            let stages = plan.channels.iter().enumerate();
-            let stages = stages.filter(|(_, c)| *c == channel);
-            let stages: Vec<String> = stages.map(|(stage, _)| stage.to_string()).collect();
-            let plural = if stages.len() == 1 { "" } else { "s" };
-            let sign = Sign::Marks(Shape::Circle, vec![colour(channel)]);
-            key(
-                sign,
-                format!("channel {channel} (stage{plural} {})", stages.join(", ")),
-            )
-        })
-        .collect();
+    let channel_key = |channel: &Channel| {
+        let stages = plan.channels.iter().enumerate();
+        let stages = stages.filter(|(_, c)| *c == channel);
+        let stages: Vec<String> = stages.map(|(stage, _)| stage.to_string()).collect();
+        let plural = if stages.len() == 1 { "" } else { "s" };
+        let name = format!("channel {channel} (stage{plural} {})", stages.join(", "));
+        Key::marks(Shape::Circle, &[colour(channel)], name)
+    };
+    let mut legend: Vec<Key> = channels.iter().map(channel_key).collect();
     legend.extend([
-        key(Sign::Ring(SOURCE), "source"),
-        key(Sign::Ring(SINK), "sink"),
-        key(Sign::Marks(Shape::Circle, vec![FAINT]), "odd packets"),
-        key(Sign::line(LINK), "their paths"),
-        key(Sign::Marks(Shape::Square, vec![FAINT]), "even packets"),
-        key(
-            Sign::Line {
-                colour: OTHER_LINK,
-                width: 2.0,
-                stroke: Stroke::Dashed,
-            },
-            "their paths",
-        ),
-        key(
-            Sign::Line {
-                colour: FAINT,
-                width: 3.0,
-                stroke: Stroke::Solid,
-            },
-            "PIP's path",
-        ),
+        Key::ring(SOURCE, "source"),
+        Key::ring(SINK, "sink"),
+        Key::marks(Shape::Circle, &[FAINT], "odd packets"),
+        Key::line(LINK, 2.0, Stroke::Solid, "their paths"),
+        Key::marks(Shape::Square, &[FAINT], "even packets"),
+        Key::line(OTHER_LINK, 2.0, Stroke::Dashed, "their paths"),
+        Key::line(FAINT, 3.0, Stroke::Solid, "PIP's path"),
     ]);
     let places = links.places().filter(|places| !places.is_empty());
     Map {

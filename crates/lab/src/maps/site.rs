@@ -1,8 +1,7 @@
 //! A site: its links, how far its nodes are from the sink, and how degrees and hops are distributed.
 
-use super::{key, straight};
 use thalweg_draw::chart::{Chart, Mark, Point};
-use thalweg_draw::map::{Caption, Link, Map, Node, Place, Places, Shape, Sign, Stroke};
+use thalweg_draw::map::{Caption, Key, Link, Map, Node, Place, Places, Shape, Stroke};
 use thalweg_draw::style::{BY_HOPS, FAINT, LINK, OTHER_LINK, PAPER, SINK};
 use thalweg_testbeds::{hops, Ratios, Site, SummaryOptions};
 use thalweg_units::Channel;
@@ -48,11 +47,13 @@ pub fn site(site: &Site) -> Map {
     });
     // Many links need less ink each.
     let ink = (30.0 / (pairs.len() as f64).sqrt()).clamp(0.12, 1.0);
-    let links = pairs.iter().map(|pair| Link {
-        colour: if is_level(pair) { LINK } else { OTHER_LINK },
-        width: 0.5 + 0.7 * pair.2,
-        opacity: ink * (0.1 + 0.6 * pair.2 * pair.2),
-        ..straight(pair.0, pair.1)
+    let links = pairs.iter().map(|pair| {
+        let colour = if is_level(pair) { LINK } else { OTHER_LINK };
+        Link {
+            width: 0.5 + 0.7 * pair.2,
+            opacity: ink * (0.1 + 0.6 * pair.2 * pair.2),
+            ..Link::new(pair.0, pair.1, colour)
+        }
     });
     let node = |(n, hops): (usize, &Option<usize>)| {
         let name = testbed
@@ -87,20 +88,18 @@ pub fn site(site: &Site) -> Map {
             ..Node::new(name, shade.unwrap_or(&PAPER))
         }
     };
-    let mut legend = vec![key(Sign::line(LINK), "link")];
-    if places.iter().flatten().any(|p| Some(p.floor) != floor(0)) {
-        legend = vec![
-            key(Sign::line(LINK), "link on a floor"),
-            key(Sign::line(OTHER_LINK), "link between floors"),
-        ];
-    }
-    legend.push(key(Sign::Nothing, "(darker: higher ratio)"));
-    legend.push(key(
-        Sign::Marks(Shape::Circle, BY_HOPS.to_vec()),
-        "0 to 6 hops, or more",
-    ));
+    let line = |colour, name: &str| Key::line(colour, 2.0, Stroke::Solid, name);
+    let mut legend = match places.iter().flatten().any(|p| Some(p.floor) != floor(0)) {
+        true => vec![
+            line(LINK, "link on a floor"),
+            line(OTHER_LINK, "link between floors"),
+        ],
+        false => vec![line(LINK, "link")],
+    };
+    legend.push(Key::remark("(darker: higher ratio)"));
+    legend.push(Key::marks(Shape::Circle, &BY_HOPS, "0 to 6 hops, or more"));
     if places.is_none() {
-        legend.push(key(Sign::Nothing, "places unknown: drawn by links"));
+        legend.push(Key::remark("places unknown: drawn by links"));
     }
     Map {
         title: testbed.name.clone(),

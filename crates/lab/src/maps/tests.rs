@@ -1,5 +1,6 @@
 use super::*;
 use thalweg_draw::map::{Caption, Places, Shape};
+use thalweg_draw::style::LINK;
 use thalweg_medium::random::stream;
 use thalweg_planner::LinkQualities;
 use thalweg_testbeds::{Site, Testbed};

@@ -1,7 +1,6 @@
 //! Traffic of a convergecast: who got how much of whom.
 
-use super::{key, straight};
-use thalweg_draw::map::{Link, Map, Node, Place, Places, Shape, Sign};
+use thalweg_draw::map::{Key, Link, Map, Node, Place, Places, Shape, Stroke};
 use thalweg_draw::style::{INK, LINK, PAPER, SINK};
 
 /// A node that traffic comes from or goes to.
@@ -43,7 +42,7 @@ pub fn traffic(title: &str, spots: &[Spot], traffic: &[Traffic]) -> Map {
     let link = |t: &Traffic| Link {
         width: (WIDEST * t.packets / most).max(0.4),
         opacity: 0.7,
-        ..straight(t.from, t.to)
+        ..Link::new(t.from, t.to, LINK)
     };
     Map {
         title: title.to_owned(),
@@ -52,8 +51,8 @@ pub fn traffic(title: &str, spots: &[Spot], traffic: &[Traffic]) -> Map {
         nodes: spots.iter().map(node).collect(),
         links: traffic.iter().map(link).collect(),
         legend: vec![
-            key(Sign::Marks(Shape::Circle, vec![SINK]), "sink"),
-            key(Sign::line(LINK), "packets that arrived"),
+            Key::marks(Shape::Circle, &[SINK], "sink"),
+            Key::line(LINK, 2.0, Stroke::Solid, "packets that arrived"),
         ],
         charts: Vec::new(),
     }

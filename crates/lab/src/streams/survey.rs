@@ -68,7 +68,8 @@ impl DualLinks {
     ) -> Result<(Self, DualSurveyCost), StreamFailure> {
         let site = &ground.site;
         let channels = site.testbed.channels;
-        let (one, ghz2_4) = FIRST.survey(&site.first_radio(), sink, channels, &mut *observer)?;
+        let first = Site::new(site.testbed.clone(), site.seed);
+        let (one, ghz2_4) = FIRST.survey(&first, sink, channels, &mut *observer)?;
         let second = site
             .second_radio()
             .filter(|_| radios == Radios::Alternating);

@@ -1,8 +1,9 @@
 //! A link map as a picture ([`thalweg_draw::links`]). Tests: `crates/lab/tests/streams/explain.rs`.
 
 use super::{LinkMap, StreamMap, Why};
-use thalweg_draw::links::{Links, Part, Row};
+use thalweg_draw::links::{Links, Row};
 use thalweg_draw::style::cause;
+use thalweg_draw::Part;
 
 const fn colour(why: Why) -> &'static str {
     match why {
@@ -46,12 +47,12 @@ fn row(link: &LinkMap) -> Row {
     let good = Part {
         name: "brought their packets on",
         colour: cause::NONE,
-        frames: link.tries.saturating_sub(link.all_failed()),
+        count: link.tries.saturating_sub(link.all_failed()),
     };
     let failed = link.failed.iter().map(|(why, frames)| Part {
         name: why.name(),
         colour: colour(*why),
-        frames: *frames,
+        count: *frames,
     });
     Row {
         name: format!("{} to {}", link.from, link.to),
