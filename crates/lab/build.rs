@@ -1,6 +1,6 @@
 //! Builds the experiments and the papers' values in.
 
 fn main() -> std::io::Result<()> {
-    thalweg_built_in::list("experiments")?;
-    thalweg_built_in::list("papers")
+    thalweg_workspace::build_in("experiments")?;
+    thalweg_workspace::build_in("papers")
 }

@@ -1,5 +1,5 @@
 //! Builds the board files in.
 
 fn main() -> std::io::Result<()> {
-    thalweg_built_in::list("boards")
+    thalweg_workspace::build_in("boards")
 }

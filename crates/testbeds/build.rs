@@ -1,5 +1,5 @@
 //! Builds the testbed files in.
 
 fn main() -> std::io::Result<()> {
-    thalweg_built_in::list("testbeds")
+    thalweg_workspace::build_in("testbeds")
 }

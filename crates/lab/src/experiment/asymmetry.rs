@@ -5,9 +5,9 @@
 //! that one channel is changed; the same run of the environment otherwise. Variants with a plan of
 //! their own lose a link of that, once unknown to their survey and once known. Tests: below, `tests.rs`.
 
+use super::keys::expect;
 use super::row::Row;
 use super::sites::Sites;
-use super::spec::expect;
 use super::transfers::{Drawn, Transfers};
 use super::{rows_in_order, ExperimentError, Ticker};
 use crate::variant::{Knowledge, Variant};

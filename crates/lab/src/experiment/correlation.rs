@@ -6,12 +6,12 @@
 //! nothing has no coefficient and no row. Only the relays' transmissions count as receptions.
 //! Tests: below and `tests.rs`.
 
+use super::keys::expect;
 use super::link_channels::{campaign, longest, probes};
 use super::metric::SEED;
 use super::probe::{Order, Told, LEAST_PSDU};
 use super::row::Row;
 use super::sites::{faithful_survey, Sites};
-use super::spec::expect;
 use super::{rows_in_order, ExperimentError, Ticker};
 use serde::Deserialize;
 use std::ops::ControlFlow;

@@ -4,9 +4,9 @@
 //! Owns the keys of `kind = "forwarding"` and its rows, one per combination. All nodes of a chain
 //! are the testbed's first ones, in its order. Tests: below, `crate::forwarding`.
 
+use super::keys::expect;
 use super::row::Row;
 use super::sites::Sites;
-use super::spec::expect;
 use super::{in_order, ExperimentError, Ticker};
 use crate::forwarding::{Bench, Chain, Channels, ForwardingName};
 use serde::Deserialize;

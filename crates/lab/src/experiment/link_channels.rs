@@ -4,11 +4,11 @@
 //! Owns the keys of `kind = "link-channels"` and its rows. One sender, one receiver, nobody else on
 //! the air; link variation is that of a campaign of minutes. Tests: `tests.rs`.
 
+use super::keys::expect;
 use super::metric::SEED;
 use super::probe::{Order, Probe, Told, LEAST_PSDU};
 use super::row::Row;
 use super::sites::{faithful_survey, Sites};
-use super::spec::expect;
 use super::{rows_in_order, ExperimentError, Ticker};
 use rand::seq::{IndexedRandom as _, SliceRandom as _};
 use serde::Deserialize;

@@ -13,6 +13,7 @@ mod convergecast;
 mod correlation;
 mod figure;
 mod forwarding;
+mod keys;
 mod link_channels;
 mod metric;
 mod neighbourhood;

@@ -2,10 +2,10 @@
 //! the other sends a train of broadcast probes, nobody else sends; the size of a neighbourhood is the
 //! expected number of nodes that hear a probe (equation 2.2). Tests: `tests.rs`.
 
+use super::keys::expect;
 use super::metric::SEED;
 use super::row::Row;
 use super::sites::Sites;
-use super::spec::expect;
 use super::{rows_in_order, ExperimentError, Ticker};
 use crate::convergecast::stack;
 use serde::Deserialize;

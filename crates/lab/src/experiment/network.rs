@@ -5,10 +5,10 @@
 //! Owns the keys of `kind = "network"` and its rows: one per mode, protocol and seed. Everything of a
 //! row happened on one simulated time line. Tests: `tests.rs`.
 
+use super::keys::expect;
 use super::metric::SEED;
 use super::row::{Row, Value};
 use super::sites::Sites;
-use super::spec::expect;
 use super::{in_order, ExperimentError, Ticker};
 use crate::campaign::{empty, CampaignError, Mode, NetworkRow};
 use crate::collect::CLEAN_CHANNELS;

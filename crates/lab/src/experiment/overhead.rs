@@ -5,10 +5,10 @@
 //! fetched one after the other; their time is the sum of the transfers' own, as the paper's is.
 //! Tests: `tests.rs`.
 
+use super::keys::expect;
 use super::metric::SEED;
 use super::row::Row;
 use super::sites::{faithful_survey, Sites};
-use super::spec::expect;
 use super::transfers::outcome_row;
 use super::{in_order, rows_in_order, ExperimentError, Ticker};
 use crate::collect::random_object;

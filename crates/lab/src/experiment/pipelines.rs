@@ -4,10 +4,10 @@
 //! Owns the keys of `kind = "pipelines"` and its rows, one per combination. All nodes of a chain are
 //! the testbed's first ones, in its order, with a channel per hop. Tests: below, `crate::forwarding`.
 
+use super::keys::expect;
 use super::metric::SEED;
 use super::row::Row;
 use super::sites::Sites;
-use super::spec::expect;
 use super::{in_order, ExperimentError, Ticker};
 use crate::collect::random_object;
 use crate::forwarding::{Bench, Pipe};

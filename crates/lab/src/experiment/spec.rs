@@ -176,15 +176,6 @@ impl Run {
     }
 }
 
-/// `ok`, or what `key` was expected to be.
-pub(super) fn expect(key: &str, ok: bool, range: &str) -> Result<(), String> {
-    if ok {
-        Ok(())
-    } else {
-        Err(format!("run.{key}: expected {range}"))
-    }
-}
-
 /// A smaller run, for continuous integration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]

@@ -4,10 +4,10 @@
 //! best stream to the testbed's sink has the length that was asked for; stages are broadened along that
 //! stream's path. Tests: `crates/lab/tests/streams/p3dual.rs`.
 
+use super::keys::expect;
 use super::metric::SEED;
 use super::row::Row;
 use super::sites::Sites;
-use super::spec::expect;
 use super::{rows_in_order, ExperimentError, Ticker};
 use crate::collect::random_object;
 use crate::streams::{self, Carrier, Ground, Onlookers, Outcome, StagesOutcome, Terms};

@@ -4,10 +4,10 @@
 //! the testbed's nodes in their order and ends at its first; it is shortened hop by hop, radios and
 //! channels of the links that stay are left as they are. Tests: `crates/lab/tests/streams/`.
 
+use super::keys::expect;
 use super::metric::SEED;
 use super::row::Row;
 use super::sites::Sites;
-use super::spec::expect;
 use super::{rows_in_order, ExperimentError, Ticker};
 use crate::collect::random_object;
 use crate::streams::{self, Carrier, Ground, Outcome, Terms};

@@ -156,7 +156,7 @@ pub fn collect(
         Carrier::Burst | Carrier::Pip(_) => Radios::First,
         Carrier::FastForward(_) | Carrier::P3Dual => Radios::Alternating,
     };
-    let (links, survey) = DualLinks::measure(&ground, radios, sink, &mut |band, step| {
+    let (links, survey) = DualLinks::measure(&ground.site, radios, sink, &mut |band, step| {
         observer(Told::Surveying { band, step })
     })?;
     let plan = plan(&ground, &links, radios, source, sink)?;

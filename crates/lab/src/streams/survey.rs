@@ -4,7 +4,7 @@
 //! Time base: simulated time; each band is a network of its own, switched on afresh. Invariant: a planner
 //! learns of links only what the base station received. Tests: `crates/lab/tests/streams/survey.rs`.
 
-use super::{Ground, StreamFailure};
+use super::StreamFailure;
 use crate::collect::SurveyCost;
 use crate::transfer::{Session, Step, Survey};
 use serde::Serialize;
@@ -55,18 +55,17 @@ pub type SurveyObserver<'a> = &'a mut dyn FnMut(&str, Step) -> ControlFlow<()>;
 const MARGIN: Db = Db(6.0);
 
 impl DualLinks {
-    /// Has the nodes of `ground` measure the links on the channels that streams over `radios` may have, and
+    /// Has the nodes of `site` measure the links on the channels that streams over `radios` may have, and
     /// report them to node `sink`. Losses that were injected come later.
     ///
     /// # Errors
     /// [`StreamFailure`].
     pub fn measure(
-        ground: &Ground,
+        site: &Site,
         radios: Radios,
         sink: usize,
         observer: SurveyObserver<'_>,
     ) -> Result<(Self, DualSurveyCost), StreamFailure> {
-        let site = &ground.site;
         let channels = site.testbed.channels;
         let first = Site::new(site.testbed.clone(), site.seed);
         let (one, ghz2_4) = FIRST.survey(&first, sink, channels, &mut *observer)?;

@@ -15,7 +15,8 @@ fn both_bands_are_measured_over_the_air() {
         }
         Continue(())
     };
-    let (links, cost) = DualLinks::measure(&ground, Radios::Alternating, 0, &mut observer).unwrap();
+    let (links, cost) =
+        DualLinks::measure(&ground.site, Radios::Alternating, 0, &mut observer).unwrap();
     assert_eq!(told, ["2.4 GHz", "900 MHz"]);
     let at_900 = cost.mhz900.clone().unwrap();
     assert!(cost.ghz2_4.missing.is_empty() && at_900.missing.is_empty());

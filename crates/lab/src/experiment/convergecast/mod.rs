@@ -6,10 +6,10 @@
 
 mod rows;
 
+use super::keys::expect;
 use super::metric::SEED;
 use super::row::Row;
 use super::sites::Sites;
-use super::spec::expect;
 use super::{in_order, ExperimentError, Ticker};
 use crate::convergecast::{run, RunError, Settling, Setup, Workload};
 use serde::Deserialize;

@@ -1,6 +1,6 @@
 //! Builds data files in, so that adding a testbed, a board, an experiment or a paper is adding a file.
 //!
-//! For build scripts. A crate that calls [`list`] for a folder then has its files in
+//! For build scripts. A crate that calls [`build_in`] for a folder then has its files in
 //! `include!(concat!(env!("OUT_DIR"), "/FOLDER.rs"))`, an array of names and texts. Tests: below.
 
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use std::{env, fs, io};
 ///
 /// # Errors
 /// [`io::Error`] where there is no such folder, or a file cannot be read or written.
-pub fn list(folder: &str) -> io::Result<()> {
+pub fn build_in(folder: &str) -> io::Result<()> {
     let variable = |name| env::var_os(name).map(PathBuf::from).unwrap_or_default();
     let manifest = variable("CARGO_MANIFEST_DIR");
     let workspace = manifest.join("../..").join(folder);
