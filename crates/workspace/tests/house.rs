@@ -3,6 +3,9 @@
 //! Imports are read from the source as text: paths that begin with `crate`, `super`, `self` or a child's name,
 //! re-exports followed. Tests are left out, and so is what a module shares with its own children.
 
+// Helpers of tests are tests.
+#![allow(clippy::unwrap_used)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -144,7 +147,7 @@ impl Crate {
             let places = [flat, nested].map(|place| folder.join(place));
             let place = places.iter().find(|place| place.exists());
             let place = place.unwrap_or_else(|| panic!("{}: mod {child}", file.display()));
-            let name = [name.as_slice(), &[child.clone()]].concat();
+            let name = [name.as_slice(), std::slice::from_ref(child)].concat();
             self.module(place, &folder.join(child), name);
         }
         self.modules.insert(name, tokens);
@@ -163,7 +166,7 @@ impl Crate {
                 Of::Imports => before == "use",
                 Of::Everything => before != "::",
             };
-            let child = [module.as_slice(), &[tokens[at].clone()]].concat();
+            let child = [module.as_slice(), std::slice::from_ref(&tokens[at])].concat();
             let base = match tokens[at].as_str() {
                 "crate" => Some(Vec::new()),
                 "self" => Some(module.clone()),

@@ -268,7 +268,8 @@ impl Map {
         } else {
             MARGIN
         };
-        let (keys, bottom) = self.placed_keys(left, top);
+        let keys = self.key_places(left, top);
+        let bottom = keys.last().map_or(top, |(_, y)| *y);
         let below = if self.charts.is_empty() {
             0.0
         } else {
@@ -290,7 +291,7 @@ impl Map {
         if let Some(scale) = ground.scale {
             scale_bar(&mut svg, scale, top);
         }
-        for (key, (x, y)) in keys {
+        for (key, (x, y)) in self.legend.iter().zip(keys) {
             key.sign.draw(&mut svg, x, y - 4.0);
             let at = (x + key.sign.width(), y);
             svg.text(at, Anchor::Start, 11.0, FAINT, &key.name);
@@ -299,19 +300,18 @@ impl Map {
         svg.finish()
     }
 
-    /// The legend from `left` on, in as many lines as it takes, and the last line's height.
-    fn placed_keys(&self, left: f64, top: f64) -> (Vec<(&Key, (f64, f64))>, f64) {
+    /// Where the entries of the legend begin, from `left` on, in as many lines as it takes.
+    fn key_places(&self, left: f64, top: f64) -> Vec<(f64, f64)> {
         let (mut x, mut y) = (left, top);
-        let mut placed = Vec::with_capacity(self.legend.len());
-        for key in &self.legend {
+        let place = |key: &Key| {
             let width = key.sign.width() + text_width(&key.name, 11.0);
             if x > left && x + width > WIDTH - MARGIN {
                 (x, y) = (left, y + LINE);
             }
-            placed.push((key, (x, y)));
             x += width + 16.0;
-        }
-        (placed, y)
+            (x - width - 16.0, y)
+        };
+        self.legend.iter().map(place).collect()
     }
 
     fn draw_links(&self, svg: &mut Svg, ground: &Ground) {
