@@ -33,71 +33,12 @@ pub fn site(site: &Site) -> Map {
         })
     };
     let places: Option<Vec<Place>> = (0..testbed.len()).map(place).collect();
-    let floor = |n: usize| places.as_ref().and_then(|p| p.get(n)).map(|p| p.floor);
-    // Weak links below strong ones, those between floors below the others.
-    let mut pairs: Vec<_> = ratios.pairs().filter(|(_, _, prr)| *prr >= 0.1).collect();
-    let is_level = |&(a, b, _): &(usize, usize, f64)| floor(a) == floor(b);
-    pairs.sort_by(|a, b| {
-        let rank = |pair| is_level(pair);
-        let by_ratio = a.2.total_cmp(&b.2);
-        rank(a)
-            .cmp(&rank(b))
-            .then(by_ratio)
-            .then((a.0, a.1).cmp(&(b.0, b.1)))
-    });
-    // Many links need less ink each.
-    let ink = (30.0 / (pairs.len() as f64).sqrt()).clamp(0.12, 1.0);
-    let links = pairs.iter().map(|pair| {
-        let colour = if is_level(pair) { LINK } else { OTHER_LINK };
-        Link {
-            width: 0.5 + 0.7 * pair.2,
-            opacity: ink * (0.1 + 0.6 * pair.2 * pair.2),
-            ..Link::new(pair.0, pair.1, colour)
-        }
-    });
+    let floors: Vec<u16> = places.iter().flatten().map(|p| p.floor).collect();
     let node = |(n, hops): (usize, &Option<usize>)| {
-        let name = testbed
-            .id_of(n)
-            .map_or_else(String::new, |id| id.to_string());
         let degree = neighbours.get(n).map_or(0, Vec::len);
-        let shade = hops.and_then(|hops| BY_HOPS.get(hops.min(BY_HOPS.len() - 1)));
-        let is_small = testbed.len() > MANY;
-        Node {
-            hint: match hops {
-                Some(hops) => format!("node {name}: {hops} hops, {degree} good links"),
-                None => format!("node {name}: out of the sink's reach, {degree} good links"),
-            },
-            name: if is_small {
-                format!("sink {name}")
-            } else {
-                name.clone()
-            },
-            caption: match (is_small, n == sink) {
-                (false, _) => Caption::Inside,
-                (true, true) => Caption::Beside,
-                (true, false) => Caption::Nowhere,
-            },
-            radius: if is_small { 5.0 } else { 10.0 },
-            edge: if shade.is_some() { PAPER } else { FAINT },
-            stroke: if shade.is_some() {
-                Stroke::Solid
-            } else {
-                Stroke::Dashed
-            },
-            ring: (n == sink).then_some(SINK),
-            ..Node::new(name, shade.unwrap_or(&PAPER))
-        }
+        node(site, n, *hops, degree)
     };
-    let line = |colour, name: &str| Key::line(colour, 2.0, Stroke::Solid, name);
-    let mut legend = match places.iter().flatten().any(|p| Some(p.floor) != floor(0)) {
-        true => vec![
-            line(LINK, "link on a floor"),
-            line(OTHER_LINK, "link between floors"),
-        ],
-        false => vec![line(LINK, "link")],
-    };
-    legend.push(Key::remark("(darker: higher ratio)"));
-    legend.push(Key::marks(Shape::Circle, &BY_HOPS, "0 to 6 hops, or more"));
+    let mut legend = legend(&floors);
     if places.is_none() {
         legend.push(Key::remark("places unknown: drawn by links"));
     }
@@ -112,9 +53,9 @@ pub fn site(site: &Site) -> Map {
             numbers.degree.mean,
             numbers.hops.max,
         ),
-        places: places.clone().map_or_else(|| by_links(&ratios, &from_sink), Places::Known),
+        places: places.map_or_else(|| by_links(&ratios, &from_sink), Places::Known),
         nodes: from_sink.iter().enumerate().map(node).collect(),
-        links: links.collect(),
+        links: links(&ratios, &floors),
         legend,
         charts: vec![
             histogram(
@@ -135,6 +76,79 @@ pub fn site(site: &Site) -> Map {
             ),
         ],
     }
+}
+
+/// Weak links below strong ones, those between floors below the others.
+fn links(ratios: &Ratios, floors: &[u16]) -> Vec<Link> {
+    let is_level = |a: usize, b: usize| floors.get(a) == floors.get(b);
+    let mut pairs: Vec<_> = (ratios.pairs())
+        .filter(|(_, _, prr)| *prr >= 0.1)
+        .map(|(a, b, prr)| (is_level(a, b), prr, a, b))
+        .collect();
+    pairs.sort_by(|a, b| {
+        let by_ratio = a.1.total_cmp(&b.1);
+        a.0.cmp(&b.0)
+            .then(by_ratio)
+            .then((a.2, a.3).cmp(&(b.2, b.3)))
+    });
+    // Many links need less ink each.
+    let ink = (30.0 / (pairs.len() as f64).sqrt()).clamp(0.12, 1.0);
+    let link = |(is_level, prr, a, b)| Link {
+        width: 0.5 + 0.7 * prr,
+        opacity: ink * (0.1 + 0.6 * prr * prr),
+        ..Link::new(a, b, if is_level { LINK } else { OTHER_LINK })
+    };
+    pairs.into_iter().map(link).collect()
+}
+
+/// Node `n`, so many hops from the sink and with so many good links.
+fn node(site: &Site, n: usize, hops: Option<usize>, degree: usize) -> Node {
+    let (testbed, is_sink) = (&site.testbed, n == site.testbed.sink_index());
+    let name = testbed.id_of(n).map_or(String::new(), |id| id.to_string());
+    let hint = match hops {
+        Some(hops) => format!("node {name}: {hops} hops, {degree} good links"),
+        None => format!("node {name}: out of the sink's reach, {degree} good links"),
+    };
+    let node = match hops {
+        Some(hops) => Node::new(name, BY_HOPS[hops.min(BY_HOPS.len() - 1)]),
+        None => Node {
+            edge: FAINT,
+            stroke: Stroke::Dashed,
+            ..Node::new(name, PAPER)
+        },
+    };
+    let node = Node {
+        hint,
+        ring: is_sink.then_some(SINK),
+        ..node
+    };
+    match testbed.len() > MANY {
+        false => node,
+        true => Node {
+            name: format!("sink {}", testbed.sink),
+            caption: if is_sink {
+                Caption::Beside
+            } else {
+                Caption::Nowhere
+            },
+            radius: 5.0,
+            ..node
+        },
+    }
+}
+
+fn legend(floors: &[u16]) -> Vec<Key> {
+    let line = |colour, name: &str| Key::line(colour, 2.0, Stroke::Solid, name);
+    let mut legend = match floors.windows(2).any(|pair| pair[0] != pair[1]) {
+        true => vec![
+            line(LINK, "link on a floor"),
+            line(OTHER_LINK, "link between floors"),
+        ],
+        false => vec![line(LINK, "link")],
+    };
+    legend.push(Key::remark("(darker: higher ratio)"));
+    legend.push(Key::marks(Shape::Circle, &BY_HOPS, "0 to 6 hops, or more"));
+    legend
 }
 
 /// Places by all links that now and then carry a frame, which hold the picture together.
