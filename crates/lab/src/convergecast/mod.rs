@@ -7,25 +7,24 @@
 //! ([`Outcome::packets`]). Tests: `tests.rs`.
 
 mod ledger;
-mod map;
 #[cfg(test)]
 mod tests;
 
 pub use ledger::{Link, NodeCounts, Packets};
-pub use map::{traffic_map, Edge, Spot, SpotRole};
 
-use crate::testbed::{Board, Testbed};
 use ledger::Ledger;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use thalweg_medium::chip::{CC1000, CC2420};
 use thalweg_medium::ether::{Loss, Reach};
 use thalweg_medium::random::{derive, normal, stream, uniform};
-use thalweg_medium::{EarId, Environment};
+use thalweg_medium::EarId;
 use thalweg_protocols::csma;
 use thalweg_protocols::fusion::{Application, Command, Config, Drop, Node, Schedule, Strategy};
 use thalweg_protocols::tree::{Role, Routing};
 use thalweg_sim::contention::{Contender, Contention, Wakes};
-use thalweg_sim::{Capture, SimError};
+use thalweg_sim::{Board, Capture, SimError};
+use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId, SimTime};
 
 /// What nodes send.
@@ -156,29 +155,26 @@ pub enum RunError {
 }
 
 /// The board's radio, as contention networks charge it, and its medium access.
-pub fn stack(board: Board) -> (Contender, csma::Config) {
-    match board {
-        Board::Mica2 => (Contender::mica2(), csma::Config::MICA2),
-        Board::TelosB | Board::TelosBContiki => (Contender::tmote(), csma::Config::TINYOS_CC2420),
-        Board::Opal | Board::Nrf52840 => (
-            Contender::ieee802154(board.chip()),
-            csma::Config::IEEE_802_15_4,
-        ),
+pub fn stack(board: &Board) -> (Contender, csma::Config) {
+    match board.chip {
+        chip if *chip == CC1000 => (Contender::mica2(), csma::Config::MICA2),
+        chip if *chip == CC2420 => (Contender::tmote(), csma::Config::TINYOS_CC2420),
+        chip => (Contender::ieee802154(chip), csma::Config::IEEE_802_15_4),
     }
 }
 
-/// Runs `setup` on `environment`, a realisation of `testbed`, writing frames to `capture`.
+/// Runs `setup` at `site`, writing frames to `capture`.
 ///
 /// # Errors
 /// [`RunError`].
 pub fn run(
-    testbed: &Testbed,
-    environment: &Environment,
+    site: &Site,
     setup: &Setup,
     seed: u64,
     capture: Option<Box<dyn Capture>>,
 ) -> Result<Outcome, RunError> {
-    let (mut board, mut mac) = stack(testbed.board);
+    let (mut board, mut mac) = stack(&site.board);
+    let testbed = &site.testbed;
     if let Some(interval) = setup.lpl {
         mac = mac.with_lpl(interval).ok_or(RunError::NoLpl(board.name))?;
         board.wakes = Wakes::WhenAsked;
@@ -191,7 +187,7 @@ pub fn run(
         given => given.to_vec(),
     };
     let nodes = testbed.len();
-    let reach = Reach::of_environment(environment, board.chip, setup.channel, board.tx_power);
+    let reach = Reach::of_environment(&site.environment, board.chip, setup.channel, board.tx_power);
     let routers = setup.routers.map(|count| {
         backbone(
             &reach,

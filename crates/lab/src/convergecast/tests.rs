@@ -2,6 +2,8 @@
 
 use super::*;
 use proptest::prelude::{prop_assert, proptest, ProptestConfig};
+use thalweg_medium::Environment;
+use thalweg_testbeds::Testbed;
 
 fn setup(strategy: &str, workload: Workload) -> Setup {
     Setup {
@@ -25,9 +27,8 @@ fn setup(strategy: &str, workload: Workload) -> Setup {
 }
 
 fn outcome(setup: &Setup, seed: u64) -> Outcome {
-    let testbed = Testbed::load("stata").unwrap();
-    let environment = testbed.realise(seed);
-    run(&testbed, &environment, setup, seed, None).unwrap()
+    let site = Site::new(Testbed::load("stata").unwrap(), seed);
+    run(&site, setup, seed, None).unwrap()
 }
 
 fn check(o: &Outcome, queue: u8) {
@@ -106,28 +107,6 @@ fn leaves_that_doze_use_less_and_still_deliver() {
     check(&doze, 8);
     assert!(doze.joules < 0.9 * awake.joules);
     assert!(doze.packets.delivered * 10 > awake.packets.delivered * 8);
-}
-
-#[test]
-fn a_map_shows_every_link() {
-    let spot = |id: &str, x: f64, role| Spot {
-        id: id.into(),
-        at: (x, 0.0),
-        role,
-    };
-    let spots = [
-        spot("1", 0.0, SpotRole::Sink),
-        spot("<2", 5.0, SpotRole::Node),
-    ];
-    let edge = Edge {
-        from: 1,
-        to: 0,
-        packets: 7.0,
-    };
-    let svg = traffic_map("A & B", &spots, &[edge]);
-    assert_eq!(svg.matches("<line").count(), 1);
-    assert!(svg.contains("A &amp; B") && svg.contains("widest edge: 7"));
-    assert!(traffic_map("", &[], &[]).ends_with("</svg>"));
 }
 
 proptest! {

@@ -6,10 +6,10 @@
 
 mod rows;
 
+use super::keys::expect;
 use super::metric::SEED;
 use super::row::Row;
-use super::site::{Site, Sites};
-use super::spec::expect;
+use super::sites::Sites;
 use super::{in_order, ExperimentError, Ticker};
 use crate::convergecast::{run, RunError, Settling, Setup, Workload};
 use serde::Deserialize;
@@ -18,6 +18,7 @@ use thalweg_medium::random::{derive, stream, uniform};
 use thalweg_protocols::csma::Lpl;
 use thalweg_protocols::fusion::{Application, Detection, Strategy, MAX_QUEUE};
 use thalweg_sim::Capture;
+use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Dbm, Duration};
 
 /// A convergecast network under load.
@@ -391,21 +392,14 @@ impl Convergecast {
         let site = sites.site(&self.testbed, seed)?;
         let setup = self.setup(&site, point)?;
         let seed = derive(site.seed, "convergecast run", &[]);
-        run(
-            &site.testbed,
-            &site.environment,
-            &setup,
-            seed,
-            Some(capture),
-        )
-        .map(|_| ())
-        .map_err(|error| self.failed(site.seed, error))
+        let outcome = run(&site, &setup, seed, Some(capture));
+        (outcome.map(|_| ())).map_err(|error| self.failed(site.seed, error))
     }
 
     fn run_rows(&self, site: &Site, point: &Point<'_>) -> Result<Vec<Row>, ExperimentError> {
         let setup = self.setup(site, point)?;
         let seed = derive(site.seed, "convergecast run", &[]);
-        let outcome = run(&site.testbed, &site.environment, &setup, seed, None);
+        let outcome = run(site, &setup, seed, None);
         let outcome = outcome.map_err(|error| self.failed(site.seed, error))?;
         let base = self.base_row(site, point);
         let mut run = self.run_row(base.clone(), &outcome);
