@@ -27,4 +27,6 @@ pub mod p3;
 pub mod p3dual;
 pub mod pip;
 pub mod pipeline;
+mod rng;
+pub mod stack;
 pub mod tree;

@@ -3,7 +3,7 @@
 use super::Outcome;
 use std::collections::{BTreeMap, BTreeSet};
 use thalweg_medium::ether::Loss;
-use thalweg_protocols::fusion::{Drop, Event};
+use thalweg_protocols::stack::{Drop, Event, Reading};
 use thalweg_sim::contention::{Aired, Kind, Observer};
 use thalweg_units::{NodeId, SimTime};
 use thalweg_wire::dispatch;
@@ -168,8 +168,8 @@ impl Ledger {
     }
 }
 
-impl Observer<Event> for Ledger {
-    fn told(&mut self, at: SimTime, node: usize, event: Event) {
+impl Observer<Event<Reading>> for Ledger {
+    fn told(&mut self, at: SimTime, node: usize, event: Event<Reading>) {
         let stays_out = matches!(
             event,
             Event::Dropped {
@@ -182,11 +182,11 @@ impl Observer<Event> for Ledger {
         }
         let counts = &mut self.outcome.nodes[node];
         match event {
-            Event::Made { packets, skipped } => {
+            Event::Above(Reading::Made { packets, skipped }) => {
                 counts.made += u64::from(packets);
                 counts.skipped += u64::from(skipped);
             }
-            Event::Skipped { packets } => counts.skipped += u64::from(packets),
+            Event::Above(Reading::Skipped { packets }) => counts.skipped += u64::from(packets),
             Event::Taken { number } => {
                 counts.taken += 1;
                 let packet = Packet {

@@ -10,16 +10,15 @@ mod backoff;
 mod floor;
 mod lpl;
 pub mod ops;
-mod rng;
 mod scheme;
 #[cfg(test)]
 mod tests;
 
 pub use floor::NoiseFloor;
 pub use lpl::Lpl;
-pub use rng::Rng;
 pub use scheme::{BMac, Config, Scheme, TinyOs, Unslotted};
 
+use crate::rng::Rng;
 use lpl::{Need, Sampler};
 use thalweg_engine::{
     Activity, Assessment, Cca, RadioEvent, RadioOp, Refusal, Request, TxSlot, When,
@@ -218,11 +217,12 @@ impl Mac {
             sampler.stop();
         }
     }
-    /// Changes byte `at` of the frame in hand; counts from its next transmission on.
+    /// Changes the frame in hand from byte `at` on; counts from its next transmission on.
     #[inline]
-    pub fn patch(&mut self, at: usize, value: u8) {
-        if let Some(byte) = self.frame.get_mut(at) {
-            *byte = value;
+    pub fn patch<const N: usize>(&mut self, at: usize, bytes: [u8; N]) {
+        let place = self.frame.get_mut(at..).and_then(<[u8]>::first_chunk_mut);
+        if let Some(place) = place {
+            *place = bytes;
         }
     }
     /// Takes the frame in hand back, unless it is on the air or waits for its acknowledgement.

@@ -1,7 +1,7 @@
 //! Congestion detection: by queue occupancy, or by sampling the channel after CODA (section 4.2).
 
-use super::queue::Queue;
 use super::strategy::{Detection, Sampling};
+use crate::stack::{ChannelState, Fill};
 use thalweg_units::Instant;
 use thalweg_wire::addressed::Congestion;
 
@@ -16,7 +16,7 @@ pub struct Detector {
     busy: u16,
     samples: u16,
     utilisation: f64,
-    sampled: Congestion,
+    state: Congestion,
 }
 
 impl Detector {
@@ -30,33 +30,35 @@ impl Detector {
             busy: 0,
             samples: 0,
             utilisation: 0.0,
-            sampled: Congestion::Clear,
+            state: Congestion::Clear,
         }
     }
 
     /// Whether the node is congested.
     #[inline]
-    pub fn congestion(&self, queue: &Queue) -> Congestion {
-        match self.detection {
-            Detection::Off => Congestion::Clear,
-            Detection::Occupancy { free } if queue.free() < free => Congestion::Congested,
-            Detection::Occupancy { .. } => Congestion::Clear,
-            Detection::Sampling(_) => self.sampled,
-        }
+    pub const fn congestion(&self) -> Congestion {
+        self.state
     }
 
     /// The queue has changed: sampling begins with the first packet that waits.
-    #[inline]
-    pub fn queue_changed(&mut self, now: Instant, queue: &Queue) {
-        let Detection::Sampling(s) = self.detection else {
-            return;
-        };
-        if queue.is_empty() {
-            self.next = None;
-            self.sampled = Congestion::Clear;
-            self.epochs_left = 0;
-        } else if self.next.is_none() {
-            self.begin(now, s);
+    pub fn queued(&mut self, now: Instant, fill: Fill) {
+        match self.detection {
+            Detection::Off => {}
+            Detection::Occupancy { free } => {
+                let left = fill.limit.saturating_sub(fill.packets);
+                self.state = if f64::from(left) / f64::from(fill.limit) < free {
+                    Congestion::Congested
+                } else {
+                    Congestion::Clear
+                };
+            }
+            Detection::Sampling(_) if fill.packets == 0 => {
+                self.next = None;
+                self.state = Congestion::Clear;
+                self.epochs_left = 0;
+            }
+            Detection::Sampling(s) if self.next.is_none() => self.begin(now, s),
+            Detection::Sampling(_) => {}
         }
     }
 
@@ -94,7 +96,7 @@ impl Detector {
         self.epoch_end = now + s.epoch;
         self.epochs_left = self.epochs_left.saturating_sub(1);
         if self.epochs_left == 0 {
-            self.sampled = if self.utilisation > s.threshold {
+            self.state = if self.utilisation > s.threshold {
                 Congestion::Congested
             } else {
                 Congestion::Clear
@@ -102,13 +104,4 @@ impl Detector {
             self.epochs_left = s.epochs;
         }
     }
-}
-
-/// What a sample said.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChannelState {
-    /// Somebody sends.
-    Busy,
-    /// Nobody does.
-    Free,
 }

@@ -5,7 +5,8 @@
 //! to others. A relayed transmission is armed in hardware a fixed gap after the last byte received;
 //! a re-sending by the clock is armed at once after a transmission, and a reception supersedes it.
 
-use super::{relay_gap, slot_time, Config, MissedSlot, Queue};
+use super::{relay_gap, slot_time, Config, MissedSlot};
+use crate::fifo::Fifo;
 use core::fmt;
 use core::ops::RangeInclusive;
 use thalweg_engine::{BoardTiming, Cca, OpId, RadioEvent, RadioOp, Refusal, Request, When};
@@ -137,7 +138,7 @@ pub struct Flood {
     stream: Option<(OpId, When)>,
     /// The last transmission submitted, while it is not answered yet.
     armed: Option<OpId>,
-    events: Queue<Event, 4>,
+    events: Fifo<Event, 4>,
 }
 
 impl Flood {
@@ -157,7 +158,7 @@ impl Flood {
             listen: true,
             stream: None,
             armed: None,
-            events: Queue::new(),
+            events: Fifo::EMPTY,
         }
     }
     /// Tunes to the control channel and takes part in whatever comes.

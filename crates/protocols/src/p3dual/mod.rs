@@ -70,9 +70,9 @@ impl<S: ObjectStore> P3Dual<S> {
                 sent: 0,
                 late: 0,
             },
-            wants: Fifo::new(8),
+            wants: Fifo::EMPTY,
             frame: FrameBuf::EMPTY,
-            events: Fifo::new(4),
+            events: Fifo::EMPTY,
         }
     }
     /// What is sent, or was received.

@@ -3,24 +3,26 @@
 //! A part of engines: [`Router`] is told what is overheard and says who the parent is and what the
 //! next beacon holds. Links are estimated by gaps in overheard numbers, both directions are
 //! exchanged in beacons, paths cost the sum of ETX = 1 / (df dr), and sinks' sequence numbers keep
-//! loops from forming (DSDV; `Distance`). Several sinks: a node follows the cheapest. Time base:
-//! the node's clock. Does not model: triggered updates. Tests: `tests.rs`.
+//! loops from forming (DSDV; `Distance`). Several sinks: a node follows the cheapest. [`Routes`] adds
+//! the way down. Time base: the node's clock. Does not model: triggered updates. Tests: `tests.rs`.
 
 mod links;
+mod routes;
 #[cfg(test)]
 mod tests;
 
 pub use links::{Neighbour, MAX_NEIGHBOURS};
+pub use routes::{Reverse, Routes, FORGOTTEN_AFTER};
 
 use links::Links;
 use thalweg_units::{Duration, Instant, NodeId};
-use thalweg_wire::addressed::{Congestion, Header};
+use thalweg_wire::addressed::Header;
 use thalweg_wire::tree::{
-    Beacon, LinkQuality, Route, BEACON_HEADER_BYTES, LINK_BYTES, ROUTE_BYTES,
+    Beacon, LinkQuality, Route, Stamp, BEACON_HEADER_BYTES, LINK_BYTES, ROUTE_BYTES,
 };
 use thalweg_wire::FrameBuf;
 
-use crate::csma::Rng;
+use crate::rng::Rng;
 
 /// What a node does in a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -180,6 +182,10 @@ impl Router {
     pub fn neighbours(&self) -> &[Neighbour] {
         self.links.all()
     }
+    /// Whether it goes by frames that are meant for others.
+    pub const fn overhears(&self) -> bool {
+        matches!(self.routing, Routing::Beacons { .. })
+    }
     /// From now on, the parent stays, and links are not estimated any more.
     pub fn pin(&mut self) {
         self.pinned = true;
@@ -188,14 +194,14 @@ impl Router {
     /// A frame of a neighbour was heard.
     #[inline]
     pub fn heard(&mut self, now: Instant, link: &Header) {
-        if !self.pinned && matches!(self.routing, Routing::Beacons { .. }) {
+        if !self.pinned && self.overhears() {
             self.links.heard(now, link.from, link.sequence);
         }
     }
 
     /// A beacon was heard, after [`Router::heard`] of the same frame.
     pub fn beacon(&mut self, now: Instant, beacon: &Beacon<'_>) {
-        if self.pinned || matches!(self.routing, Routing::Fixed(_)) {
+        if self.pinned || !self.overhears() {
             return;
         }
         let id = self.id;
@@ -227,14 +233,9 @@ impl Router {
         self.next_beacon
     }
 
-    /// The beacon that is due at `now`, with `sequence` as its frame's number; the next one comes
-    /// an interval later, within a tenth.
-    pub fn build_beacon(
-        &mut self,
-        now: Instant,
-        sequence: u8,
-        congestion: Congestion,
-    ) -> Option<FrameBuf> {
+    /// The beacon that is due at `now`, with `sequence` as its frame's number and an empty stamp; the
+    /// next one comes an interval later, within a tenth.
+    pub fn build_beacon(&mut self, now: Instant, sequence: u8) -> Option<FrameBuf> {
         let Routing::Beacons {
             interval,
             frame_bytes,
@@ -300,7 +301,7 @@ impl Router {
         };
         let routes = route.as_slice();
         let told = told.get(..count).unwrap_or_default();
-        FrameBuf::build(|w| Beacon::emit(w, link, congestion, routes, told)).ok()
+        FrameBuf::build(|w| Beacon::emit(w, link, Stamp::default(), routes, told)).ok()
     }
 
     fn note_sink(&mut self, now: Instant, route: &Route) {

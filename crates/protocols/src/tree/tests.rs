@@ -3,7 +3,7 @@
 extern crate std;
 use super::*;
 use std::vec::Vec;
-use thalweg_wire::tree::Repr;
+use thalweg_wire::tree::{Repr, Way};
 
 fn id(n: u16) -> NodeId {
     NodeId::new(n).unwrap()
@@ -34,7 +34,7 @@ impl Net {
             for n in 0..self.routers.len() {
                 let now = Instant::ZERO + INTERVAL * u64::from(self.round);
                 let now = now + Duration::from_millis(n as u64);
-                let beacon = self.routers[n].build_beacon(now, self.round as u8, Congestion::Clear);
+                let beacon = self.routers[n].build_beacon(now, self.round as u8);
                 let beacon = beacon.unwrap();
                 let Ok(Repr::Beacon(beacon)) = Repr::parse(&beacon) else {
                     panic!("no beacon");
@@ -148,4 +148,34 @@ proptest::proptest! {
             }
         }
     }
+}
+
+#[test]
+fn reverse_routes_are_the_latest_bounded_and_forgotten() {
+    let mut reverse = Reverse::<3>::EMPTY;
+    let at = |s| Instant::ZERO + Duration::from_secs(s);
+    for origin in 1..=4 {
+        reverse.learn(at(u64::from(origin)), id(origin), id(10 + origin));
+        reverse.learn(at(u64::from(origin)), id(2), id(20));
+    }
+    // Of four, the one that was used the longest time ago is gone; the latest previous hop counts.
+    let hops = [1, 2, 3, 4].map(|n| reverse.next_hop(at(5), id(n)).map(NodeId::get));
+    assert_eq!(hops, [None, Some(20), Some(13), Some(14)]);
+    let age = FORGOTTEN_AFTER.as_micros() / 1_000_000;
+    assert_eq!(reverse.next_hop(at(3 + age - 1), id(3)), Some(id(13)));
+    assert_eq!(reverse.next_hop(at(3 + age), id(3)), None);
+    let mut nothing = Reverse::<0>::EMPTY;
+    nothing.learn(at(1), id(1), id(2));
+    assert_eq!(nothing.next_hop(at(1), id(1)), None);
+}
+
+#[test]
+fn without_a_way_down_a_packet_goes_straight_to_its_destination() {
+    let routing = Routing::Fixed(Some(id(9)));
+    let mut routes = Routes::<4>::new(id(1), Role::Router, routing, Instant::ZERO, 1);
+    let down = Way::Down { to: id(5) };
+    assert_eq!(routes.next_hop(Instant::ZERO, down), Some(id(5)));
+    routes.down.learn(Instant::ZERO, id(5), id(6));
+    assert_eq!(routes.next_hop(Instant::ZERO, down), Some(id(6)));
+    assert_eq!(routes.next_hop(Instant::ZERO, Way::Up), Some(id(9)));
 }

@@ -16,7 +16,8 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use thalweg_medium::random::{derive, stream, uniform};
 use thalweg_protocols::csma::Lpl;
-use thalweg_protocols::fusion::{Application, Detection, Strategy, MAX_QUEUE};
+use thalweg_protocols::fusion::{Detection, Strategy};
+use thalweg_protocols::stack::{Application, MAX_QUEUE};
 use thalweg_sim::Capture;
 use thalweg_units::{Channel, Dbm, Duration};
 

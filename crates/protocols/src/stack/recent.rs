@@ -1,6 +1,7 @@
 //! Packets that were received lately, so that one whose acknowledgement was lost is not forwarded
 //! twice, and one that went round in a circle is known for it.
 
+use crate::fifo::Fifo;
 use thalweg_units::NodeId;
 
 /// So many packets are remembered.
@@ -17,37 +18,41 @@ pub(super) enum Sighting {
     Round,
 }
 
-/// The packets.
 #[derive(Debug)]
-pub(super) struct Recent {
-    /// Origin and number, and links crossed so far.
-    packets: [(u32, u8); REMEMBERED],
-    count: usize,
+struct Seen {
+    origin: NodeId,
+    number: u16,
+    hops: u8,
 }
 
+/// The packets.
+#[derive(Debug)]
+pub(super) struct Recent(Fifo<Seen, REMEMBERED>);
+
 impl Recent {
-    pub(super) const fn new() -> Self {
-        Self {
-            packets: [(0, 0); REMEMBERED],
-            count: 0,
-        }
-    }
+    pub(super) const EMPTY: Self = Self(Fifo::EMPTY);
+
     /// Whether the packet, which has crossed `hops` links, was received lately; it is remembered from
     /// now on.
     pub(super) fn see(&mut self, origin: NodeId, number: u16, hops: u8) -> Sighting {
-        let key = u32::from(origin.get()) << 16 | u32::from(number);
-        let mut known = self.packets.iter().take(self.count);
-        if let Some((_, before)) = known.find(|(known, _)| *known == key) {
-            return if hops > *before {
+        let is_same = |seen: &&Seen| seen.origin == origin && seen.number == number;
+        if let Some(seen) = self.0.iter().find(is_same) {
+            return if hops > seen.hops {
                 Sighting::Round
             } else {
                 Sighting::Again
             };
         }
-        if let Some(slot) = self.packets.get_mut(self.count % REMEMBERED) {
-            *slot = (key, hops);
+        if self.0.is_full() {
+            self.0.pop();
         }
-        self.count += 1;
+        let fresh = Seen {
+            origin,
+            number,
+            hops,
+        };
+        // The oldest has made room.
+        let _ = self.0.push(fresh);
         Sighting::New
     }
 }
