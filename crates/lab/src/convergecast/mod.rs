@@ -4,8 +4,10 @@
 //! Data flows [`Setup`] -> [`run`] -> [`Outcome`]; the experiment's kind that sweeps it is
 //! `experiment/convergecast/`. Only what happens in the window after settling is counted.
 //! Invariant: every packet that was made is delivered, dropped with a cause, or still waits
-//! ([`Outcome::packets`]). Tests: `tests.rs`.
+//! ([`Outcome::packets`]). Tests: `tests.rs`, `down_tests.rs`.
 
+#[cfg(test)]
+mod down_tests;
 mod ledger;
 mod map;
 #[cfg(test)]
@@ -23,9 +25,7 @@ use thalweg_medium::random::{derive, normal, stream, uniform};
 use thalweg_medium::{EarId, Environment};
 use thalweg_protocols::csma;
 use thalweg_protocols::fusion::{Fusion, Strategy};
-use thalweg_protocols::stack::{
-    Application, Command, Config, Drop, Node, Readings, Schedule,
-};
+use thalweg_protocols::stack::{Application, Command, Config, Drop, Node, Readings, Schedule};
 use thalweg_protocols::tree::{Role, Routing};
 use thalweg_sim::contention::{Contender, Contention, Wakes};
 use thalweg_sim::{Capture, SimError};
@@ -348,7 +348,9 @@ fn unfinished(network: &Contention<Mote>, sinks: &[usize]) -> (Vec<(u16, u16)>, 
     let packets = engines().flat_map(|node| node.stack().queue());
     let queued = packets.map(|packet| (packet.origin.get(), packet.number));
     let sources = engines().enumerate().filter(|(n, _)| !sinks.contains(n));
-    let unsent = sources.map(|(_, node)| u64::from(node.above().waiting())).sum();
+    let unsent = sources
+        .map(|(_, node)| u64::from(node.above().waiting()))
+        .sum();
     (queued.collect(), unsent)
 }
 

@@ -1,9 +1,9 @@
 //! Whole runs on small testbeds: conservation, limits, order of strategies, determinism.
 
 use super::*;
+use proptest::prelude::{prop_assert, proptest, ProptestConfig};
 use thalweg_protocols::stack::{Event, Open, Reading};
 use thalweg_sim::contention::Observer;
-use proptest::prelude::{prop_assert, proptest, ProptestConfig};
 
 fn setup(strategy: &str, workload: Workload) -> Setup {
     Setup {

@@ -104,7 +104,8 @@ impl Discipline for Fusion {
         }
         // A sink forwards by wire what it receives: its children go by what it is sent.
         if packet.way == Way::Up && (by_parent || packet.to == Hop::Sink) {
-            self.limiter.heard(now, packet.origin, packet.number, self.id);
+            self.limiter
+                .heard(now, packet.origin, packet.number, self.id);
         }
         let delay = self.strategy.delay.filter(|_| by_parent)?;
         self.quiet_until = frame.end + delay;

@@ -33,11 +33,7 @@ pub trait Above {
     /// Its next packet, and which way it goes. `room` says whether the stack takes one that goes so:
     /// to be asked only about a packet that is there, since disciplines count what they refuse. One
     /// that is handed over without room is dropped, with its reason.
-    fn next(
-        &mut self,
-        now: Instant,
-        room: impl FnMut(Way) -> Room,
-    ) -> Option<(Way, FrameBuf)>;
+    fn next(&mut self, now: Instant, room: impl FnMut(Way) -> Room) -> Option<(Way, FrameBuf)>;
     /// A packet that ends at this node.
     fn arrived(&mut self, _now: Instant, _packet: &Packet) {}
     /// A packet of its own has left this node, or was dropped there.

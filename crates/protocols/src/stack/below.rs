@@ -452,7 +452,8 @@ impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
             };
             heard.packet = Some(passing);
             self.discipline.heard(now, &heard);
-            self.mac.acknowledge(link.sequence, self.discipline.answer());
+            self.mac
+                .acknowledge(link.sequence, self.discipline.answer());
             return self.receive(now, &data, sighting);
         }
         if link.to == parent && parent.is_some_and(|p| self.routes.up.is_sink(p)) {
