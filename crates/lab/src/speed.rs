@@ -97,9 +97,7 @@ struct Counter {
 impl Observer<Event<Reading>> for Counter {
     fn told(&mut self, _at: SimTime, node: usize, event: Event<Reading>) {
         match event {
-            Event::Above(Reading::Made { packets, .. }) => {
-                self.counts.generated += u64::from(packets)
-            }
+            Event::Above(Reading { made, .. }) => self.counts.generated += u64::from(made),
             Event::Received { .. } if self.sink == node => self.counts.delivered += 1,
             _ => {}
         }

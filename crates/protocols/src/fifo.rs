@@ -60,6 +60,13 @@ impl<T, const N: usize> Fifo<T, N> {
             _ => Err(item),
         }
     }
+    /// Adds `item`, for which the oldest makes room where there is none.
+    pub(crate) fn remember(&mut self, item: T) {
+        if self.is_full() {
+            self.pop();
+        }
+        let _ = self.push(item);
+    }
     /// The item that is next.
     pub(crate) fn front(&self) -> Option<&T> {
         self.items.get(usize::from(self.from))?.as_ref()
@@ -116,6 +123,11 @@ mod tests {
                 proptest::prop_assert_eq!(fifo.is_full(), plain.len() >= room);
                 proptest::prop_assert_eq!(fifo.is_nearly_full(), plain.len() + 1 == room);
             }
+            let oldest = usize::from(fifo.is_full());
+            plain.drain(..oldest.min(plain.len()));
+            plain.extend((room > 0).then_some(99));
+            fifo.remember(99);
+            proptest::prop_assert!(fifo.iter().eq(&plain));
             fifo.clear();
             proptest::prop_assert!(fifo.is_empty() && fifo.iter().next().is_none());
         }

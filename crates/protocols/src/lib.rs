@@ -12,6 +12,7 @@ pub mod blocks;
 pub mod burst;
 pub mod collection;
 pub mod csma;
+mod due;
 pub mod fastforward;
 mod fifo;
 pub mod floodnet;

@@ -26,6 +26,8 @@ pub const ROUTE_BYTES: usize = 8;
 pub const LINK_BYTES: usize = 3;
 /// Most routes in a beacon.
 pub const MAX_ROUTES: usize = 4;
+/// Most links in a beacon.
+pub const MAX_LINKS: usize = 0x1f;
 
 const CONGESTED: u8 = 1;
 
@@ -153,14 +155,15 @@ impl Beacon<'_> {
         link: Header,
         stamp: Stamp,
         routes: &[Route],
-        links: &[LinkQuality],
+        links: impl Iterator<Item = LinkQuality> + Clone,
     ) -> Result<(), WireError> {
-        if routes.len() > MAX_ROUTES || links.len() > 0x1f {
+        let count = links.clone().count();
+        if routes.len() > MAX_ROUTES || count > MAX_LINKS {
             return Err(WireError::NoRoom);
         }
         link.emit(w)?;
         w.u8(dispatch::TREE_BEACON)?.bytes(&stamp)?;
-        w.u8((routes.len() << 5 | links.len()) as u8)?;
+        w.u8((routes.len() << 5 | count) as u8)?;
         for route in routes {
             w.u16(route.sink.get())?.u16(route.sequence)?;
             w.u16(route.cost)?.u16(route.parent.get())?;
@@ -194,6 +197,20 @@ impl Data<'_> {
 }
 
 impl<'a> Repr<'a> {
+    /// The link's header.
+    pub const fn link(&self) -> &Header {
+        match self {
+            Self::Data(data) => &data.link,
+            Self::Beacon(beacon) => &beacon.link,
+        }
+    }
+    /// Its sender's stamp.
+    pub const fn stamp(&self) -> Stamp {
+        match self {
+            Self::Data(data) => data.stamp,
+            Self::Beacon(beacon) => beacon.stamp,
+        }
+    }
     /// Reads a frame.
     ///
     /// # Errors
@@ -219,7 +236,7 @@ impl<'a> Repr<'a> {
             })),
             dispatch::TREE_BEACON => {
                 let counts = usize::from(r.u8()?);
-                let (routes, links) = (counts >> 5, counts & 0x1f);
+                let (routes, links) = (counts >> 5, counts & MAX_LINKS);
                 if routes > MAX_ROUTES {
                     return Err(WireError::Malformed);
                 }
@@ -285,7 +302,8 @@ mod tests {
             received: 200,
         });
         let link = Header { to: None, ..link };
-        let frame = FrameBuf::build(|w| Beacon::emit(w, link, [0], &routes, &links)).unwrap();
+        let frame =
+            FrameBuf::build(|w| Beacon::emit(w, link, [0], &routes, links.into_iter())).unwrap();
         assert_eq!(
             frame.len(),
             BEACON_HEADER_BYTES + ROUTE_BYTES + 2 * LINK_BYTES

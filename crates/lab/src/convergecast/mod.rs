@@ -119,7 +119,7 @@ pub struct Setup {
 }
 
 /// What came of a run.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Outcome {
     /// By node index.
     pub nodes: Vec<NodeCounts>,
@@ -208,9 +208,8 @@ pub fn run(
             count,
         )
     });
-    let fcs = board.chip.phy.fcs_bytes as u8;
-    let frame_bytes = setup.frame_bytes.saturating_sub(fcs);
-    let payload_bytes = usize::from(frame_bytes).saturating_sub(DATA_HEADER_BYTES);
+    let overhead = board.chip.phy.fcs_bytes as usize + DATA_HEADER_BYTES;
+    let payload_bytes = usize::from(setup.frame_bytes).saturating_sub(overhead);
     // On the CC1000 the check sequence is part of the packet.
     let beacon_bytes = setup.frame_bytes.saturating_sub(2);
     let id = |n: usize| testbed.id_of(n).unwrap_or(NodeId::MAX);

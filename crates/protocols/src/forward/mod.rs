@@ -12,6 +12,7 @@ mod tests;
 
 pub use config::{Command, Config, Drop, Event, Exits, Forwarding, Role};
 
+use crate::due::sooner;
 use crate::fifo::Fifo;
 use crate::object::ObjectStore;
 use orders::{Orders, TxAnswer};
@@ -365,10 +366,7 @@ impl<S: ObjectStore> Engine for Forwarder<S> {
             Sending::Waiting { until, .. } => Some(until),
             _ => None,
         };
-        match (batch, held) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (one, other) => one.or(other),
-        }
+        sooner(batch, held)
     }
 
     fn poll_event(&mut self) -> Option<Event> {

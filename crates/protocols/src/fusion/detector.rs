@@ -7,10 +7,11 @@ use thalweg_wire::addressed::Congestion;
 
 /// A node's view of its own congestion.
 #[derive(Debug)]
-pub struct Detector {
+pub(super) struct Detector {
     detection: Detection,
     /// When the channel is sampled next; only while packets wait.
     next: Option<Instant>,
+    is_wanted: bool,
     epoch_end: Instant,
     epochs_left: u8,
     busy: u16,
@@ -21,10 +22,11 @@ pub struct Detector {
 
 impl Detector {
     /// Not congested.
-    pub const fn new(detection: Detection) -> Self {
+    pub(super) const fn new(detection: Detection) -> Self {
         Self {
             detection,
             next: None,
+            is_wanted: false,
             epoch_end: Instant::ZERO,
             epochs_left: 0,
             busy: 0,
@@ -36,12 +38,12 @@ impl Detector {
 
     /// Whether the node is congested.
     #[inline]
-    pub const fn congestion(&self) -> Congestion {
+    pub(super) const fn congestion(&self) -> Congestion {
         self.state
     }
 
     /// The queue has changed: sampling begins with the first packet that waits.
-    pub fn queued(&mut self, now: Instant, fill: Fill) {
+    pub(super) fn queued(&mut self, now: Instant, fill: Fill) {
         match self.detection {
             Detection::Off => {}
             Detection::Occupancy { free } => {
@@ -71,17 +73,23 @@ impl Detector {
 
     /// When the channel is to be sampled.
     #[inline]
-    pub const fn poll_timeout(&self) -> Option<Instant> {
+    pub(super) const fn poll_timeout(&self) -> Option<Instant> {
         self.next
     }
-    /// The sample of `now` has been asked for.
-    pub fn asked(&mut self, now: Instant) {
+    /// It is time for a sample.
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
         if let Detection::Sampling(s) = self.detection {
             self.next = Some(now + s.interval);
+            self.is_wanted = true;
         }
     }
+    /// Whether it wants a sample now; asked once for each.
+    #[inline]
+    pub(super) fn poll_sample(&mut self) -> bool {
+        core::mem::take(&mut self.is_wanted)
+    }
     /// The channel was busy, or not.
-    pub fn sample(&mut self, now: Instant, busy: ChannelState) {
+    pub(super) fn sampled(&mut self, now: Instant, busy: ChannelState) {
         let Detection::Sampling(s) = self.detection else {
             return;
         };

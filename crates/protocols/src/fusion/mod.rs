@@ -11,16 +11,16 @@ mod strategy;
 #[cfg(test)]
 mod tests;
 
-pub use detector::Detector;
-pub use limiter::Limiter;
-pub use strategy::{Access, Detection, Feedback, Limit, RateLimit, Sampling, Strategy};
+pub use strategy::{Counts, Detection, Feedback, Limit, Sampling, Strategy};
 
 use crate::csma::{Outcome, Priority};
-use crate::stack::{ChannelState, Discipline, Fill, Gate, Hop, Overheard, Sender, Wish};
+use crate::stack::{ChannelState, Discipline, Fill, Gate, Hop, Overheard, Sighting};
+use detector::Detector;
+use limiter::Limiter;
 use thalweg_engine::Hear;
 use thalweg_units::{Instant, NodeId};
 use thalweg_wire::addressed::Congestion;
-use thalweg_wire::tree::{congestion, stamp, Stamp, Way};
+use thalweg_wire::tree::{congestion, stamp, Repr, Stamp, Way};
 
 /// A node's discipline.
 #[derive(Debug)]
@@ -81,34 +81,33 @@ impl Discipline for Fusion {
         }
     }
 
-    fn heard(&mut self, now: Instant, frame: &Overheard) -> Option<Instant> {
-        let by_parent = frame.sender == Sender::Parent;
-        if by_parent && self.strategy.feedback != Feedback::Acknowledgements {
-            if let Ok(state) = congestion(frame.stamp) {
+    fn heard(&mut self, now: Instant, heard: &Overheard<'_>) -> Option<Instant> {
+        let by_parent = heard.by_parent;
+        if by_parent {
+            if let Ok(state) = congestion(heard.frame.stamp()) {
                 self.parent_says(state);
             }
         }
-        let packet = frame.packet?;
-        match packet.to {
-            Hop::HereAgain => return None,
-            Hop::Here => {
-                let is_congested = self.congestion() == Congestion::Congested;
-                let is_parent_too = self.parent_state == Congestion::Congested;
-                if packet.way == Way::Up && is_congested && is_parent_too {
-                    // This child has not heard of it.
-                    self.allowance = (self.allowance + 1).min(self.limit);
-                }
-                return None;
+        let Repr::Data(packet) = heard.frame else {
+            return None;
+        };
+        let is_up = packet.way == Way::Up;
+        if let Hop::Here(sighting) = heard.hop {
+            let is_pressed = self.congestion() == Congestion::Congested
+                && self.parent_state == Congestion::Congested;
+            if is_up && is_pressed && sighting != Sighting::Again {
+                // This child has not heard of it.
+                self.allowance = (self.allowance + 1).min(self.limit);
             }
-            Hop::Sink | Hop::Elsewhere => {}
+            return None;
         }
         // A sink forwards by wire what it receives: its children go by what it is sent.
-        if packet.way == Way::Up && (by_parent || packet.to == Hop::Sink) {
-            self.limiter
-                .heard(now, packet.origin, packet.number, self.id);
+        if is_up && (by_parent || heard.hop == Hop::Sink) {
+            let (origin, number) = (packet.origin, packet.number);
+            self.limiter.heard(now, origin, number, self.id);
         }
         let delay = self.strategy.delay.filter(|_| by_parent)?;
-        self.quiet_until = frame.end + delay;
+        self.quiet_until = heard.end + delay;
         Some(self.quiet_until)
     }
 
@@ -134,10 +133,8 @@ impl Discipline for Fusion {
         if self.parent_state == Congestion::Congested {
             self.allowance = self.allowance.saturating_sub(1);
         }
-        if let Outcome::Acknowledged(state) = outcome {
-            if self.strategy.feedback != Feedback::Overhearing {
-                self.parent_says(state);
-            }
+        if let (Outcome::Acknowledged(state), Feedback::Both) = (outcome, self.strategy.feedback) {
+            self.parent_says(state);
         }
     }
 
@@ -151,9 +148,9 @@ impl Discipline for Fusion {
         }
     }
     fn priority(&self) -> Priority {
-        match (self.strategy.access, self.congestion()) {
-            (Access::Prioritised, Congestion::Congested) => Priority::High,
-            (Access::Prioritised, Congestion::Clear) | (Access::Equal, _) => Priority::Normal,
+        match self.congestion() {
+            Congestion::Congested => self.strategy.congested,
+            Congestion::Clear => Priority::Normal,
         }
     }
     #[inline]
@@ -163,7 +160,7 @@ impl Discipline for Fusion {
     fn answer(&self) -> Congestion {
         match self.strategy.feedback {
             Feedback::Overhearing => Congestion::Clear,
-            Feedback::Acknowledgements | Feedback::Both => self.congestion(),
+            Feedback::Both => self.congestion(),
         }
     }
     fn forget(&mut self) {
@@ -176,11 +173,14 @@ impl Discipline for Fusion {
     fn poll_timeout(&self) -> Option<Instant> {
         self.detector.poll_timeout()
     }
-    fn handle_timeout(&mut self, now: Instant) -> Wish {
-        self.detector.asked(now);
-        Wish::Sample
+    fn handle_timeout(&mut self, now: Instant) {
+        self.detector.handle_timeout(now);
+    }
+    #[inline]
+    fn poll_sample(&mut self) -> bool {
+        self.detector.poll_sample()
     }
     fn sampled(&mut self, now: Instant, channel: ChannelState) {
-        self.detector.sample(now, channel);
+        self.detector.sampled(now, channel);
     }
 }

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::csma::{self, Config as MacConfig};
-use crate::stack::{Application, Command, Config, Node, Passing, Readings};
+use crate::stack::{Application, Command, Config, Node, Readings};
 use crate::tree::{Role, Routing};
 use thalweg_engine::{Engine, RadioEvent, RadioId};
 use thalweg_units::{Channel, Dbm, Duration};
@@ -41,8 +41,8 @@ fn drain(node: &mut Mote) {
     while node.poll_radio().is_some() {}
     while node.poll_event().is_some() {}
 }
-fn packet(from: u16, to: u16, origin: u16, number: u16, state: Congestion) -> FrameBuf {
-    let data = Data {
+fn data(from: u16, to: u16, origin: u16, number: u16, state: Congestion) -> Data<'static> {
+    Data {
         link: Header {
             sequence: number as u8,
             to: Some(id(to)),
@@ -54,7 +54,10 @@ fn packet(from: u16, to: u16, origin: u16, number: u16, state: Congestion) -> Fr
         number,
         hops: 0,
         payload: &[1, 2, 3],
-    };
+    }
+}
+fn packet(from: u16, to: u16, origin: u16, number: u16, state: Congestion) -> FrameBuf {
+    let data = data(from, to, origin, number, state);
     FrameBuf::build(|w| data.emit(w)).unwrap()
 }
 fn hear(node: &mut Mote, at: Instant, frame: &FrameBuf) {
@@ -114,24 +117,21 @@ fn a_congested_parent_stops_its_children_until_it_is_clear() {
 /// A discipline whose queue of eight is full and whose parent, it has just heard, is congested.
 fn pressed() -> Fusion {
     let mut fusion = Fusion::new(id(2), Strategy::named("occupancy").unwrap());
-    let fill = |packets| Fill { packets, limit: 8 };
-    fusion.queued(T0, fill(8));
-    fusion.heard(T0, &overheard(Sender::Parent, Hop::Elsewhere, Way::Up));
+    let (packets, limit) = (8, 8);
+    fusion.queued(T0, Fill { packets, limit });
+    hears(&mut fusion, T0, Way::Up, 1, Hop::Elsewhere);
     fusion
 }
-fn overheard(sender: Sender, to: Hop, way: Way) -> Overheard {
-    Overheard {
-        from: id(1),
-        sender,
-        stamp: stamp(Congestion::Congested),
-        end: T0,
-        packet: Some(Passing {
-            way,
-            origin: id(4),
-            number: 1,
-            to,
-        }),
-    }
+/// It hears packet `number`, whose sender is congested and its parent if the packet is not for itself.
+fn hears(fusion: &mut Fusion, at: Instant, way: Way, number: u16, hop: Hop) {
+    let data = data(1, 9, 10 + number % 20, number, Congestion::Congested);
+    let heard = Overheard {
+        frame: &Repr::Data(Data { way, ..data }),
+        by_parent: hop == Hop::Elsewhere,
+        hop,
+        end: at,
+    };
+    fusion.heard(at, &heard);
 }
 
 #[test]
@@ -141,10 +141,10 @@ fn a_congested_node_may_send_one_more_packet_and_one_for_each_that_comes() {
     fusion.sent(Way::Up, Outcome::Acknowledged(Congestion::Clear));
     assert_eq!(fusion.gate(T0, Way::Up), Gate::Held);
     // Not for one that comes again, nor for one that is on its way down.
-    fusion.heard(T0, &overheard(Sender::Other, Hop::HereAgain, Way::Up));
-    fusion.heard(T0, &overheard(Sender::Other, Hop::Here, DOWN));
+    hears(&mut fusion, T0, Way::Up, 2, Hop::Here(Sighting::Again));
+    hears(&mut fusion, T0, DOWN, 3, Hop::Here(Sighting::New));
     assert_eq!(fusion.gate(T0, Way::Up), Gate::Held);
-    fusion.heard(T0, &overheard(Sender::Other, Hop::Here, Way::Up));
+    hears(&mut fusion, T0, Way::Up, 4, Hop::Here(Sighting::New));
     assert_eq!(fusion.gate(T0, Way::Up), Gate::Open);
 }
 
@@ -160,14 +160,12 @@ fn the_way_down_is_not_held_back() {
     for _ in 0..20 {
         limited.admitted(Way::Up);
     }
-    assert_eq!(
-        [Way::Up, DOWN].map(|way| limited.admits(T0, way)),
-        [false, true]
-    );
+    let admits = [Way::Up, DOWN].map(|way| limited.admits(T0, way));
+    assert_eq!(admits, [false, true]);
     // What the parent sends down is no packet that it forwards for a source.
-    limited.heard(T0, &overheard(Sender::Parent, Hop::Elsewhere, DOWN));
+    hears(&mut limited, T0, DOWN, 1, Hop::Elsewhere);
     assert!(!limited.admits(T0, Way::Up));
-    limited.heard(T0, &overheard(Sender::Parent, Hop::Elsewhere, Way::Up));
+    hears(&mut limited, T0, Way::Up, 2, Hop::Elsewhere);
     assert!(limited.admits(T0, Way::Up));
 }
 
@@ -187,13 +185,7 @@ fn a_limited_source_waits_for_tokens() {
     let mut taken = 0;
     for k in 0..200 {
         let at = T0 + Duration::from_millis(100 * u64::from(k));
-        let mut frame = overheard(Sender::Parent, Hop::Elsewhere, Way::Up);
-        frame.packet = frame.packet.map(|packet| Passing {
-            origin: id(10 + k % 20),
-            number: k,
-            ..packet
-        });
-        fusion.heard(at, &frame);
+        hears(&mut fusion, at, Way::Up, k, Hop::Elsewhere);
         if fusion.admits(at, Way::Up) {
             fusion.admitted(Way::Up);
             taken += 1;
@@ -212,8 +204,9 @@ fn sampling_calls_a_busy_channel_congested_after_four_epochs() {
     let mut since = None;
     for _ in 0..400 {
         now = detector.poll_timeout().unwrap();
-        detector.asked(now);
-        detector.sample(now, ChannelState::Busy);
+        detector.handle_timeout(now);
+        assert!(detector.poll_sample() && !detector.poll_sample());
+        detector.sampled(now, ChannelState::Busy);
         if detector.congestion() == Congestion::Congested {
             since = since.or(Some(now));
         }
@@ -224,6 +217,32 @@ fn sampling_calls_a_busy_channel_congested_after_four_epochs() {
     detector.queued(now, fill(0));
     assert_eq!(detector.poll_timeout(), None);
     assert_eq!(detector.congestion(), Congestion::Clear);
+}
+
+#[test]
+fn a_name_is_its_parts() {
+    let parts = |name: &str| {
+        let s = Strategy::named(name).unwrap();
+        let limit = s.rate_limit.map(|limit| limit.counts);
+        (s.detection, s.feedback, s.delay, limit, s.congested)
+    };
+    let (delay, limit) = (Some(Strategy::DELAY), Some(Counts::Transmissions));
+    let (overheard, high) = (Feedback::Overhearing, Priority::High);
+    let nothing = (Detection::Off, overheard, None, None, Priority::Normal);
+    assert_eq!(parts("none"), nothing);
+    let limited = (Detection::Off, overheard, None, limit, high);
+    assert_eq!(parts("rate-limiting"), limited);
+    let paused = (Strategy::OCCUPANCY, overheard, delay, None, high);
+    assert_eq!(parts("occupancy+delay"), paused);
+    let fusion = (Strategy::OCCUPANCY, Feedback::Both, delay, limit, high);
+    assert_eq!(parts("fusion-ack"), fusion);
+    let skewed = Some(Counts::LeastServed);
+    let early = (Strategy::EARLY, overheard, delay, skewed, high);
+    assert_eq!(parts("fusion-skewed-early"), early);
+    assert!(Strategy::NAMES
+        .iter()
+        .all(|name| Strategy::named(name).is_some()));
+    assert_eq!(Strategy::named("fusion-rate"), None);
 }
 
 #[test]

@@ -131,8 +131,7 @@ pub struct Flood {
     frame: FrameBuf,
     next_sequence: u8,
     next_op: u8,
-    known: [Option<Known>; REMEMBERED],
-    next_known: usize,
+    known: Fifo<Known, REMEMBERED>,
     cancel: bool,
     listen: bool,
     stream: Option<(OpId, When)>,
@@ -152,8 +151,7 @@ impl Flood {
             frame: FrameBuf::EMPTY,
             next_sequence: 0,
             next_op: 0,
-            known: [None; REMEMBERED],
-            next_known: 0,
+            known: Fifo::EMPTY,
             cancel: false,
             listen: true,
             stream: None,
@@ -448,18 +446,17 @@ impl Flood {
     }
 
     fn knows(&self, initiator: NodeId, sequence: u8, now: Instant) -> bool {
-        self.known.iter().flatten().any(|known| {
+        self.known.iter().any(|known| {
             (known.initiator, known.sequence) == (initiator, sequence) && now <= known.until
         })
     }
 
     fn remember(&mut self, initiator: NodeId, sequence: u8, until: Instant) {
-        self.known[self.next_known] = Some(Known {
+        self.known.remember(Known {
             initiator,
             sequence,
             until,
         });
-        self.next_known = (self.next_known + 1) % REMEMBERED;
     }
 
     fn tell(&mut self, event: Event) {

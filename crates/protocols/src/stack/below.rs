@@ -1,18 +1,17 @@
-//! The stack below applications and transports: it relays what others send, and gives the MAC one frame
-//! at a time, in the order of its queue, beacons first.
+//! What is below applications and transports: medium access, routes, queue and discipline of a node.
 //!
-//! Time base: the node's clock. What becomes of packets is returned, not told: [`super::Node`] passes it
-//! on. Invariant: while a packet is in the MAC's hands it is the queue's first. Tests: `tests.rs`.
+//! Gives the MAC one frame at a time, in the order of the queue, beacons first. What becomes of packets is
+//! for [`super::Node`] to tell. Time base: the node's clock. Invariant: while the MAC has a packet, it is
+//! the queue's first. Tests: `tests.rs`.
 
 use super::recent::{Recent, Sighting};
-use super::{
-    ChannelState, Discipline, Drop, Fill, Gate, Gone, Hop, Overheard, Packet, Passing, Room,
-    Sender, Wish, MAX_QUEUE,
-};
-use crate::csma::{self, Mac, Outcome};
+use super::{ChannelState, Discipline, Drop, Fill, Gate, Gone, Hop, Overheard, Packet, Room};
+use super::{Config, MAX_QUEUE};
+use crate::csma::{Mac, Outcome};
+use crate::due::sooner;
 use crate::fifo::Fifo;
-use crate::tree::{Role, Router, Routes, Routing};
-use thalweg_engine::{Activity, Hear, OpId, RadioEvent, RadioOp, Request};
+use crate::tree::{Role, Router, Routes};
+use thalweg_engine::{Activity, Hear, OpId, RadioOp, Request};
 use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId};
 use thalweg_wire::addressed::Header;
 use thalweg_wire::tree::{Data, Repr, Stamp, Way, STAMP_AT};
@@ -21,30 +20,9 @@ use thalweg_wire::FrameBuf;
 /// The receiver's mode is asked for under this name.
 const LISTEN: OpId = OpId(0x110);
 /// Channel samples under this one.
-const SAMPLE: OpId = OpId(0x111);
+pub(super) const SAMPLE: OpId = OpId(0x111);
 /// Which frames are told of, under this one.
 const HEAR: OpId = OpId(0x112);
-/// A packet that has crossed so many links goes round in circles.
-const MAX_HOPS: u8 = 32;
-
-/// What a node is, whatever holds back its queue and stands on top.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Config {
-    /// Its address.
-    pub id: NodeId,
-    /// The channel.
-    pub channel: Channel,
-    /// Its medium access.
-    pub mac: csma::Config,
-    /// What it does in the tree.
-    pub role: Role,
-    /// How the tree is found.
-    pub routing: Routing,
-    /// Packets that its queue holds: 1 to [`MAX_QUEUE`].
-    pub queue: u8,
-    /// Of backoffs and jitter.
-    pub seed: u64,
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum InHand {
@@ -60,77 +38,48 @@ enum Power {
     On,
 }
 
-/// What an event did to packets.
-#[derive(Debug)]
-pub(super) enum Done {
-    /// A packet came in from a neighbour, for the first time or round a circle.
-    Came(NodeId, Packet, Fate),
-    /// A packet has left.
-    Went(Packet, Gone),
-    /// A beacon has.
-    Beacon,
-    /// Nothing, nor anything that the MAC waits for: the channel was sampled.
-    Sample,
-}
-
-/// What became of a packet that came in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
-    /// This is its destination.
-    Arrived,
-    /// The same, which it had reached before.
-    ArrivedAgain,
-    /// It is in the queue.
-    Queued,
-    /// It was dropped.
-    Dropped(Drop),
-}
-
-/// Medium access, routes, queue and discipline of a node. `DOWN` is how many nodes can be reached on
-/// the way down: at a relay those of its subtree, at the sink all; none where nothing goes down.
+/// A node's part below. `DOWN` is how many nodes can be reached on the way down: at a relay those of its
+/// subtree, at the sink all; none where nothing goes down.
 #[derive(Debug)]
 pub struct Stack<D, const DOWN: usize = 0> {
-    id: NodeId,
+    pub(super) id: NodeId,
     channel: Channel,
-    mac: Mac,
-    routes: Routes<DOWN>,
+    pub(super) mac: Mac,
+    pub(super) routes: Routes<DOWN>,
     queue: Fifo<Packet, MAX_QUEUE>,
-    discipline: D,
+    pub(super) discipline: D,
     recent: Recent,
     /// What the MAC has.
     in_hand: InHand,
     beacon: Option<FrameBuf>,
     /// Of the last frame.
     sequence: u8,
-    /// Of the last packet of its own.
-    number: u16,
     power: Power,
     switch: Option<Power>,
     hear: Option<Hear>,
-    wish: Wish,
-    doze: Option<Duration>,
+    /// How long it listens before it sends, if it sleeps otherwise.
+    pub(super) doze: Option<Duration>,
     wake_at: Option<Instant>,
 }
 
 impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
     pub(super) fn new(config: Config, discipline: D) -> Self {
         let Config { id, role, seed, .. } = config;
+        let router = Router::new(id, role, config.routing, Instant::ZERO, seed);
         Self {
             id,
             channel: config.channel,
             mac: Mac::new(config.mac, config.channel, seed),
-            routes: Routes::new(id, role, config.routing, Instant::ZERO, seed),
+            routes: Routes::new(router),
             queue: Fifo::new(usize::from(config.queue.max(1))),
             discipline,
             recent: Recent::EMPTY,
             in_hand: InHand::Nothing,
             beacon: None,
             sequence: 0,
-            number: 0,
             power: Power::Off,
             switch: None,
             hear: None,
-            wish: Wish::Nothing,
             doze: None,
             wake_at: None,
         }
@@ -152,13 +101,6 @@ impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
     pub fn queue(&self) -> impl Iterator<Item = &Packet> + '_ {
         self.queue.iter()
     }
-    /// Its address.
-    pub const fn id(&self) -> NodeId {
-        self.id
-    }
-    pub(super) fn is_on(&self) -> bool {
-        self.power == Power::On
-    }
 
     pub(super) fn start(&mut self, now: Instant) {
         if self.mac.is_idle() {
@@ -176,14 +118,9 @@ impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
         self.turn(now, Power::Off);
         self.mac.withdraw();
     }
-    pub(super) fn pin(&mut self) {
-        self.routes.up.pin();
+    pub(super) fn is_on(&self) -> bool {
+        self.power == Power::On
     }
-    pub(super) fn doze(&mut self, now: Instant, listen: Duration, idle_until: Option<Instant>) {
-        self.doze = Some(listen);
-        self.rest(now, idle_until);
-    }
-
     /// Switches the node: the radio itself, unless the medium access does that.
     fn turn(&mut self, now: Instant, power: Power) {
         self.power = power;
@@ -195,7 +132,6 @@ impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
             self.switch = Some(power);
         }
     }
-
     /// A dozing leaf that has nothing to send sleeps until shortly before its next packet.
     pub(super) fn rest(&mut self, now: Instant, idle_until: Option<Instant>) {
         let (Some(listen), Some(next)) = (self.doze, idle_until) else {
@@ -217,43 +153,16 @@ impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
             Room::Free
         }
     }
-    /// Makes a packet of what the layer above sends.
-    pub(super) fn address(&mut self, way: Way, payload: FrameBuf) -> Packet {
-        self.number = self.number.wrapping_add(1);
-        Packet {
-            way,
-            origin: self.id,
-            number: self.number,
-            hops: 0,
-            payload,
-        }
-    }
-    /// Adds a packet of the layer above.
-    pub(super) fn admit(&mut self, now: Instant, packet: Packet) -> Fate {
-        if self.ends_here(packet.way) {
-            return Fate::Arrived;
-        }
-        let fate = self.enqueue(now, packet);
-        if fate == Fate::Queued {
-            self.discipline.admitted(packet.way);
-        }
-        fate
-    }
-
-    fn ends_here(&self, way: Way) -> bool {
+    pub(super) fn ends_here(&self, way: Way) -> bool {
         match way {
             Way::Up => self.routes.up.role() == Role::Sink,
             Way::Down { to } => to == self.id,
         }
     }
-    fn enqueue(&mut self, now: Instant, packet: Packet) -> Fate {
-        match self.queue.push(packet) {
-            Ok(()) => {
-                self.queue_changed(now);
-                Fate::Queued
-            }
-            Err(_) => Fate::Dropped(Drop::Buffer),
-        }
+    pub(super) fn enqueue(&mut self, now: Instant, packet: Packet) -> Result<(), Drop> {
+        self.queue.push(packet).map_err(|_| Drop::Buffer)?;
+        self.queue_changed(now);
+        Ok(())
     }
     fn queue_changed(&mut self, now: Instant) {
         let fill = Fill {
@@ -267,11 +176,9 @@ impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
     pub(super) fn pump(&mut self, now: Instant) {
         self.mac.set_priority(self.discipline.priority());
         match self.in_hand {
-            InHand::Packet => match self.gate(now) {
-                Gate::Held => self.mac.hold(),
-                // What began its backoff before the pause was put off when the pause began.
-                Gate::Until(_) | Gate::Open => self.mac.release(now),
-            },
+            InHand::Packet if self.gate(now) == Gate::Held => self.mac.hold(),
+            // A pause that began meanwhile has put its backoff off already.
+            InHand::Packet => self.mac.release(now),
             InHand::Beacon => {}
             InHand::Nothing => self.next_frame(now),
         }
@@ -280,7 +187,6 @@ impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
         let next = self.queue.front();
         next.map_or(Gate::Held, |packet| self.discipline.gate(now, packet.way))
     }
-
     fn next_frame(&mut self, now: Instant) {
         if let Some(beacon) = self.beacon.take() {
             self.in_hand = InHand::Beacon;
@@ -318,23 +224,74 @@ impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
         }
     }
 
-    pub(super) fn handle_radio(&mut self, now: Instant, event: &RadioEvent<'_>) -> Option<Done> {
-        if let RadioEvent::Sensed {
-            op: SAMPLE,
-            power,
-            activity,
-        } = *event
-        {
-            self.sampled(now, power, activity);
-            return Some(Done::Sample);
+    /// The MAC is done with its frame: the packet in it, and how it left.
+    pub(super) fn finish(&mut self, now: Instant, outcome: Outcome) -> Option<(Packet, Gone)> {
+        if core::mem::replace(&mut self.in_hand, InHand::Nothing) != InHand::Packet {
+            return None;
         }
-        match (self.mac.handle_radio(now, event), *event) {
-            (Some(outcome), _) => self.finish(now, outcome),
-            (None, RadioEvent::Frame { mpdu, end, .. }) => self.heard(now, end, mpdu),
-            (None, _) => None,
+        let packet = self.queue.pop()?;
+        self.queue_changed(now);
+        self.discipline.sent(packet.way, outcome);
+        let how = match outcome {
+            Outcome::Acknowledged(_) | Outcome::Broadcast => Gone::Passed,
+            Outcome::NoAck => Gone::Dropped(Drop::Retries),
+            Outcome::ChannelBusy => Gone::Dropped(Drop::ChannelBusy),
+        };
+        Some((packet, how))
+    }
+
+    /// A good frame of a neighbour: the packet in it, if it is for this node and not a repetition.
+    pub(super) fn heard<'a>(
+        &mut self,
+        now: Instant,
+        end: Instant,
+        mpdu: &'a [u8],
+    ) -> Option<(Data<'a>, Sighting)> {
+        let frame = Repr::parse(mpdu).ok()?;
+        let link = *frame.link();
+        self.routes.up.heard(now, &link);
+        let parent = self.routes.up.parent();
+        let hop = match &frame {
+            Repr::Data(data) if link.to == Some(self.id) => {
+                Hop::Here(self.recent.see(data.origin, data.number, data.hops))
+            }
+            Repr::Data(_) if link.to == parent && parent.is_some_and(|p| self.is_sink(p)) => {
+                Hop::Sink
+            }
+            Repr::Data(_) | Repr::Beacon(_) => Hop::Elsewhere,
+        };
+        let heard = Overheard {
+            frame: &frame,
+            by_parent: parent == Some(link.from),
+            hop,
+            end,
+        };
+        let pause = self.discipline.heard(now, &heard);
+        if let (Some(until), InHand::Packet) = (pause, self.in_hand) {
+            self.mac.defer(until);
+        }
+        match (frame, hop) {
+            (Repr::Data(data), Hop::Here(sighting)) => {
+                self.mac
+                    .acknowledge(link.sequence, self.discipline.answer());
+                // Back from a circle, it says nothing about where its origin is.
+                if data.way == Way::Up && sighting != Sighting::Round {
+                    self.routes.learn(now, data.origin, link.from);
+                }
+                (sighting != Sighting::Again).then_some((data, sighting))
+            }
+            (Repr::Data(_), _) => None,
+            (Repr::Beacon(beacon), _) => {
+                self.routes.up.beacon(now, &beacon);
+                None
+            }
         }
     }
-    fn sampled(&mut self, now: Instant, power: Dbm, activity: Activity) {
+    fn is_sink(&self, id: NodeId) -> bool {
+        self.routes.up.is_sink(id)
+    }
+
+    pub(super) fn sampled(&mut self, now: Instant, power: Dbm, activity: Activity) {
         let is_busy = activity != Activity::Idle || power.0 >= self.mac.carrier().0;
         let channel = if is_busy {
             ChannelState::Busy
@@ -343,22 +300,21 @@ impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
         };
         self.discipline.sampled(now, channel);
     }
-
-    pub(super) fn handle_timeout(&mut self, at: Instant) -> Option<Done> {
-        if self.wake_at.is_some_and(|wake| wake <= at) {
+    pub(super) fn handle_timeout(&mut self, at: Instant) -> Option<Outcome> {
+        let is_due = |timeout: Option<Instant>| timeout.is_some_and(|due| due <= at);
+        if is_due(self.wake_at) {
             self.wake_at = None;
             self.turn(at, Power::On);
             self.discipline.forget();
         }
-        if self.is_on() && is_due(self.routes.up.poll_timeout(), at) {
+        if self.is_on() && is_due(self.routes.up.poll_timeout()) {
             self.sequence = self.sequence.wrapping_add(1);
             self.beacon = self.routes.up.build_beacon(at, self.sequence);
         }
-        if is_due(self.discipline.poll_timeout(), at) {
-            self.wish = self.discipline.handle_timeout(at);
+        if is_due(self.discipline.poll_timeout()) {
+            self.discipline.handle_timeout(at);
         }
-        let outcome = self.mac.handle_timeout(at)?;
-        self.finish(at, outcome)
+        self.mac.handle_timeout(at)
     }
 
     #[inline]
@@ -376,13 +332,12 @@ impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
         if let Some(hear) = self.hear.take() {
             return Some(Request::new(HEAR, RadioOp::Hear(hear)));
         }
-        if core::mem::replace(&mut self.wish, Wish::Nothing) == Wish::Sample {
+        if self.discipline.poll_sample() {
             return Some(Request::new(SAMPLE, RadioOp::Sense));
         }
         self.mac.patch(STAMP_AT, self.discipline.stamp());
         self.mac.poll_radio()
     }
-
     #[inline]
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         let beacon = match self.power {
@@ -391,119 +346,5 @@ impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
         };
         let own = sooner(self.mac.poll_timeout(), self.discipline.poll_timeout());
         sooner(sooner(own, beacon), self.wake_at)
-    }
-
-    /// The MAC is done with its frame.
-    fn finish(&mut self, now: Instant, outcome: Outcome) -> Option<Done> {
-        if core::mem::replace(&mut self.in_hand, InHand::Nothing) != InHand::Packet {
-            return Some(Done::Beacon);
-        }
-        let packet = self.queue.pop()?;
-        self.queue_changed(now);
-        self.discipline.sent(packet.way, outcome);
-        let gone = match outcome {
-            Outcome::Acknowledged(_) | Outcome::Broadcast => Gone::Passed,
-            Outcome::NoAck => Gone::Dropped(Drop::Retries),
-            Outcome::ChannelBusy => Gone::Dropped(Drop::ChannelBusy),
-        };
-        Some(Done::Went(packet, gone))
-    }
-
-    /// A good frame of a neighbour.
-    fn heard(&mut self, now: Instant, end: Instant, mpdu: &[u8]) -> Option<Done> {
-        let frame = Repr::parse(mpdu).ok()?;
-        let (link, stamp) = match &frame {
-            Repr::Data(data) => (data.link, data.stamp),
-            Repr::Beacon(beacon) => (beacon.link, beacon.stamp),
-        };
-        self.routes.up.heard(now, &link);
-        let parent = self.routes.up.parent();
-        let mut heard = Overheard {
-            from: link.from,
-            sender: if parent == Some(link.from) {
-                Sender::Parent
-            } else {
-                Sender::Other
-            },
-            stamp,
-            end,
-            packet: None,
-        };
-        let data = match frame {
-            Repr::Beacon(beacon) => {
-                self.discipline.heard(now, &heard);
-                self.routes.up.beacon(now, &beacon);
-                return None;
-            }
-            Repr::Data(data) => data,
-        };
-        let mut passing = Passing {
-            way: data.way,
-            origin: data.origin,
-            number: data.number,
-            to: Hop::Elsewhere,
-        };
-        if link.to == Some(self.id) {
-            let hops = data.hops.saturating_add(1);
-            let sighting = self.recent.see(data.origin, data.number, hops);
-            passing.to = match sighting {
-                Sighting::Again => Hop::HereAgain,
-                Sighting::New | Sighting::Round => Hop::Here,
-            };
-            heard.packet = Some(passing);
-            self.discipline.heard(now, &heard);
-            self.mac
-                .acknowledge(link.sequence, self.discipline.answer());
-            return self.receive(now, &data, sighting);
-        }
-        if link.to == parent && parent.is_some_and(|p| self.routes.up.is_sink(p)) {
-            passing.to = Hop::Sink;
-        }
-        heard.packet = Some(passing);
-        let pause = self.discipline.heard(now, &heard);
-        if let (Some(until), InHand::Packet) = (pause, self.in_hand) {
-            self.mac.defer(until);
-        }
-        None
-    }
-
-    /// A packet for this node.
-    fn receive(&mut self, now: Instant, data: &Data<'_>, sighting: Sighting) -> Option<Done> {
-        // Back on its way round a circle, it says nothing about where its origin is.
-        if data.way == Way::Up && sighting != Sighting::Round {
-            self.routes.down.learn(now, data.origin, data.link.from);
-        }
-        if sighting == Sighting::Again {
-            return None;
-        }
-        let packet = Packet {
-            way: data.way,
-            origin: data.origin,
-            number: data.number,
-            hops: data.hops.saturating_add(1),
-            payload: FrameBuf::from_slice(data.payload).ok()?,
-        };
-        let fate = match (self.ends_here(packet.way), sighting) {
-            (true, Sighting::Round) => Fate::ArrivedAgain,
-            (true, _) => Fate::Arrived,
-            (false, Sighting::Round) => Fate::Dropped(Drop::Hops),
-            (false, _) if packet.hops >= MAX_HOPS => Fate::Dropped(Drop::Hops),
-            (false, _) => self.enqueue(now, packet),
-        };
-        Some(Done::Came(data.link.from, packet, fate))
-    }
-}
-
-fn is_due(timeout: Option<Instant>, at: Instant) -> bool {
-    timeout.is_some_and(|due| due <= at)
-}
-
-/// The sooner of two; this is asked after every event of every node.
-#[inline]
-pub(super) fn sooner(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, None) => a,
-        (None, b) => b,
     }
 }

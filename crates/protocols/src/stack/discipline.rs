@@ -5,11 +5,12 @@
 //! the channel, and says when packets may enter, leave and at what priority. Every method has a
 //! default, which is best effort's. Time base: the node's clock.
 
+use super::Sighting;
 use crate::csma::{Outcome, Priority};
 use thalweg_engine::Hear;
-use thalweg_units::{Instant, NodeId};
+use thalweg_units::Instant;
 use thalweg_wire::addressed::Congestion;
-use thalweg_wire::tree::{Stamp, Way};
+use thalweg_wire::tree::{Repr, Stamp, Way};
 
 /// How full a queue is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,54 +21,28 @@ pub struct Fill {
     pub limit: u8,
 }
 
-/// Who a neighbour is to this node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sender {
-    /// The next hop up.
-    Parent,
-    /// Anybody else.
-    Other,
-}
-
-/// Where a packet that is heard goes.
+/// Where a frame that is heard goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hop {
-    /// To this node.
-    Here,
-    /// To this node, which has had it.
-    HereAgain,
+    /// To this node, with a packet that it has had or not.
+    Here(Sighting),
     /// To the parent of this node, which is a sink.
     Sink,
-    /// Elsewhere.
+    /// To another node, or to everybody.
     Elsewhere,
 }
 
-/// A packet that is heard.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Passing {
-    /// Which way it goes.
-    pub way: Way,
-    /// Who made it.
-    pub origin: NodeId,
-    /// Its number there.
-    pub number: u16,
-    /// Where this transmission takes it.
-    pub to: Hop,
-}
-
 /// A good frame of a neighbour's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Overheard {
-    /// Who that is.
-    pub from: NodeId,
-    /// And to this node.
-    pub sender: Sender,
-    /// What its discipline says.
-    pub stamp: Stamp,
-    /// When the frame's last byte ended.
+#[derive(Debug, Clone, Copy)]
+pub struct Overheard<'a> {
+    /// The frame.
+    pub frame: &'a Repr<'a>,
+    /// Whether the neighbour is this node's parent.
+    pub by_parent: bool,
+    /// Where the frame goes.
+    pub hop: Hop,
+    /// When its last byte ended.
     pub end: Instant,
-    /// The packet in it; none in a beacon.
-    pub packet: Option<Passing>,
 }
 
 /// Whether the packet that is next may leave.
@@ -90,15 +65,6 @@ pub enum ChannelState {
     Free,
 }
 
-/// What a time-out of a discipline wants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wish {
-    /// Nothing of the stack.
-    Nothing,
-    /// A sample of the channel, which [`Discipline::sampled`] is told.
-    Sample,
-}
-
 /// A scheme against congestion.
 pub trait Discipline {
     /// Which frames it has to be told of.
@@ -107,7 +73,7 @@ pub trait Discipline {
     }
     /// A frame of a neighbour's was heard; the queue has not changed because of it yet. Gives the
     /// instant before which a packet that waits for the channel must not be sent because of it.
-    fn heard(&mut self, _now: Instant, _frame: &Overheard) -> Option<Instant> {
+    fn heard(&mut self, _now: Instant, _heard: &Overheard<'_>) -> Option<Instant> {
         None
     }
     /// A packet has entered or left the queue.
@@ -143,10 +109,12 @@ pub trait Discipline {
         None
     }
     /// That instant has come.
-    fn handle_timeout(&mut self, _now: Instant) -> Wish {
-        Wish::Nothing
+    fn handle_timeout(&mut self, _now: Instant) {}
+    /// Whether it wants a sample of the channel now; asked once for each.
+    fn poll_sample(&mut self) -> bool {
+        false
     }
-    /// A sample that it wished for.
+    /// The sample that it wanted.
     fn sampled(&mut self, _now: Instant, _channel: ChannelState) {}
 }
 

@@ -1,6 +1,6 @@
 //! What any protocol on carrier sense and a tree stands on: one queue, one frame at a time.
 //!
-//! [`Node`] is the engine of a whole mote: a [`Stack`] of [`Mac`](crate::csma::Mac), [`Routes`], queue
+//! [`Node`] is the engine of a whole mote: a [`Stack`] of [`Mac`](crate::csma::Mac), [`Routes`](crate::tree::Routes), queue
 //! and [`Discipline`], and on top what makes the node's own packets, [`Above`]. Hop-by-hop schemes and
 //! end-to-end transports vary apart. Time base: the node's clock. Invariants: a packet that was taken
 //! is delivered, dropped with a reason, or waits; the queue never exceeds its limit. Does not model:
@@ -16,21 +16,39 @@ mod recent;
 mod tests;
 
 pub use above::{Above, Room};
-pub use below::{Config, Stack};
-pub use discipline::{
-    ChannelState, Discipline, Fill, Gate, Hop, Open, Overheard, Passing, Sender, Wish,
-};
+pub use below::Stack;
+pub use discipline::{ChannelState, Discipline, Fill, Gate, Hop, Open, Overheard};
 pub use node::{Command, Event, Node};
 pub use readings::{Application, Reading, Readings, Schedule};
+pub use recent::Sighting;
 
-#[cfg(doc)]
-use crate::tree::Routes;
-use thalweg_units::NodeId;
+use crate::csma;
+use crate::tree::{Role, Routing};
+use thalweg_units::{Channel, NodeId};
 use thalweg_wire::tree::Way;
 use thalweg_wire::FrameBuf;
 
 /// The most packets that any queue can be set to hold.
 pub const MAX_QUEUE: usize = 16;
+
+/// What a node is, whatever holds back its queue and stands on top.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Config {
+    /// Its address.
+    pub id: NodeId,
+    /// The channel.
+    pub channel: Channel,
+    /// Its medium access.
+    pub mac: csma::Config,
+    /// What it does in the tree.
+    pub role: Role,
+    /// How the tree is found.
+    pub routing: Routing,
+    /// Packets that its queue holds: 1 to [`MAX_QUEUE`].
+    pub queue: u8,
+    /// Of backoffs and jitter.
+    pub seed: u64,
+}
 
 /// A packet at a node.
 #[derive(Debug, Clone, Copy)]

@@ -1,11 +1,18 @@
-//! The engine: a [`Stack`] and what stands on it, told of each other.
+//! The engine: a [`Stack`] and what stands on it, told of each other. Tests: `tests.rs`.
 
-use super::below::{sooner, Config, Done, Fate, Stack};
-use super::{Above, Discipline, Drop, Gone, Packet};
+use super::below::{Stack, SAMPLE};
+use super::recent::Sighting;
+use super::{Above, Config, Discipline, Drop, Gone, Packet};
+use crate::csma::Outcome;
+use crate::due::sooner;
 use crate::fifo::Fifo;
 use thalweg_engine::{Engine, RadioEvent, RadioId, Request};
 use thalweg_units::{Duration, Instant, NodeId};
+use thalweg_wire::tree::Data;
+use thalweg_wire::FrameBuf;
 
+/// A packet that has crossed so many links goes round in circles.
+const MAX_HOPS: u8 = 32;
 /// Events that wait to be told; the node's own packets are taken while there is room to tell of them.
 const MAX_EVENTS: usize = 16;
 
@@ -47,21 +54,14 @@ pub enum Event<V> {
         /// Links that it has crossed.
         hops: u8,
     },
-    /// A packet was dropped here.
-    Dropped {
+    /// A packet is gone from here.
+    Gone {
         /// The packet's origin.
         origin: NodeId,
         /// Its number there.
         number: u16,
-        /// Why.
-        why: Drop,
-    },
-    /// The next hop acknowledged a packet, which is gone from here.
-    Passed {
-        /// The packet's origin.
-        origin: NodeId,
-        /// Its number there.
-        number: u16,
+        /// Passed on, or why not.
+        how: Gone,
     },
     /// Of the layer above the stack.
     Above(V),
@@ -72,6 +72,8 @@ pub enum Event<V> {
 pub struct Node<D, T: Above, const DOWN: usize = 0> {
     stack: Stack<D, DOWN>,
     above: T,
+    /// Of the last packet of its own.
+    number: u16,
     events: Fifo<Event<T::Event>, MAX_EVENTS>,
 }
 
@@ -81,6 +83,7 @@ impl<D: Discipline, T: Above, const DOWN: usize> Node<D, T, DOWN> {
         Self {
             stack: Stack::new(config, discipline),
             above,
+            number: 0,
             events: Fifo::EMPTY,
         }
     }
@@ -97,7 +100,6 @@ impl<D: Discipline, T: Above, const DOWN: usize> Node<D, T, DOWN> {
         // There is room: a call tells of two packets from below, and `admit` looks for it.
         let _ = self.events.push(event);
     }
-
     /// Takes the node's own packets and goes on with the frame in hand.
     fn pump(&mut self, now: Instant) {
         if self.stack.is_on() {
@@ -112,54 +114,70 @@ impl<D: Discipline, T: Above, const DOWN: usize> Node<D, T, DOWN> {
             let Some((way, payload)) = self.above.next(now, |way| stack.room(now, way)) else {
                 return;
             };
-            let packet = stack.address(way, payload);
-            let fate = stack.admit(now, packet);
+            self.number = self.number.wrapping_add(1);
+            let packet = Packet {
+                way,
+                origin: self.stack.id,
+                number: self.number,
+                hops: 0,
+                payload,
+            };
             self.tell(Event::Taken {
-                number: packet.number,
+                number: self.number,
             });
-            match fate {
-                Fate::Queued => {}
-                Fate::Arrived | Fate::ArrivedAgain => self.above.arrived(now, &packet),
-                Fate::Dropped(why) => self.gone(now, &packet, Gone::Dropped(why)),
+            if self.stack.ends_here(way) {
+                self.above.arrived(now, &packet);
+            } else if let Err(why) = self.stack.enqueue(now, packet) {
+                self.gone(now, &packet, Gone::Dropped(why));
+            } else {
+                self.stack.discipline.admitted(way);
             }
         }
     }
-
-    fn handle_done(&mut self, now: Instant, done: Option<Done>) {
-        match done {
-            None | Some(Done::Sample) => {}
-            Some(Done::Came(from, packet, fate)) => {
-                self.tell(Event::Received {
-                    from,
-                    origin: packet.origin,
-                    number: packet.number,
-                    hops: packet.hops,
-                });
-                match fate {
-                    Fate::Queued | Fate::ArrivedAgain => {}
-                    Fate::Arrived => self.above.arrived(now, &packet),
-                    Fate::Dropped(why) => self.gone(now, &packet, Gone::Dropped(why)),
-                }
+    /// A packet for this node, which came in for the first time or round a circle.
+    fn receive(&mut self, now: Instant, data: &Data<'_>, sighting: Sighting) {
+        let Ok(payload) = FrameBuf::from_slice(data.payload) else {
+            return;
+        };
+        let packet = Packet {
+            way: data.way,
+            origin: data.origin,
+            number: data.number,
+            hops: data.hops.saturating_add(1),
+            payload,
+        };
+        self.tell(Event::Received {
+            from: data.link.from,
+            origin: packet.origin,
+            number: packet.number,
+            hops: packet.hops,
+        });
+        let is_round = sighting == Sighting::Round;
+        if self.stack.ends_here(packet.way) {
+            if !is_round {
+                self.above.arrived(now, &packet);
             }
-            Some(Done::Went(packet, how)) => {
-                self.gone(now, &packet, how);
-                self.stack.rest(now, self.above.idle_until());
-            }
-            Some(Done::Beacon) => self.stack.rest(now, self.above.idle_until()),
+        } else if is_round || packet.hops >= MAX_HOPS {
+            self.gone(now, &packet, Gone::Dropped(Drop::Hops));
+        } else if let Err(why) = self.stack.enqueue(now, packet) {
+            self.gone(now, &packet, Gone::Dropped(why));
         }
     }
-
+    /// The MAC is done with its frame.
+    fn finish(&mut self, now: Instant, outcome: Outcome) {
+        if let Some((packet, how)) = self.stack.finish(now, outcome) {
+            self.gone(now, &packet, how);
+        }
+        self.stack.rest(now, self.above.idle_until());
+    }
     fn gone(&mut self, now: Instant, packet: &Packet, how: Gone) {
         let (origin, number) = (packet.origin, packet.number);
-        self.tell(match how {
-            Gone::Passed => Event::Passed { origin, number },
-            Gone::Dropped(why) => Event::Dropped {
-                origin,
-                number,
-                why,
-            },
+        self.tell(Event::Gone {
+            origin,
+            number,
+            how,
         });
-        if origin == self.stack.id() {
+        if origin == self.stack.id {
             self.above.gone(now, packet, how);
         }
     }
@@ -176,9 +194,10 @@ impl<D: Discipline, T: Above, const DOWN: usize> Engine for Node<D, T, DOWN> {
                 self.stack.stop(now);
                 self.above.stop();
             }
-            Command::Pin => self.stack.pin(),
+            Command::Pin => self.stack.routes.up.pin(),
             Command::Doze { listen } => {
-                self.stack.doze(now, listen, self.above.idle_until());
+                self.stack.doze = Some(listen);
+                self.stack.rest(now, self.above.idle_until());
             }
             Command::Above(order) => self.above.handle_command(now, order),
         }
@@ -186,17 +205,30 @@ impl<D: Discipline, T: Above, const DOWN: usize> Engine for Node<D, T, DOWN> {
     }
 
     fn handle_radio(&mut self, now: Instant, _radio: RadioId, event: RadioEvent<'_>) {
-        let done = self.stack.handle_radio(now, &event);
-        if !matches!(done, Some(Done::Sample)) {
-            self.handle_done(now, done);
-            self.pump(now);
+        if let RadioEvent::Sensed {
+            op: SAMPLE,
+            power,
+            activity,
+        } = event
+        {
+            // Nothing that waits goes by it before the next event.
+            return self.stack.sampled(now, power, activity);
         }
+        if let Some(outcome) = self.stack.mac.handle_radio(now, &event) {
+            self.finish(now, outcome);
+        } else if let RadioEvent::Frame { mpdu, end, .. } = event {
+            if let Some((data, sighting)) = self.stack.heard(now, end, mpdu) {
+                self.receive(now, &data, sighting);
+            }
+        }
+        self.pump(now);
     }
 
     fn handle_timeout(&mut self, at: Instant) {
         self.above.handle_timeout(at);
-        let done = self.stack.handle_timeout(at);
-        self.handle_done(at, done);
+        if let Some(outcome) = self.stack.handle_timeout(at) {
+            self.finish(at, outcome);
+        }
         self.pump(at);
     }
 

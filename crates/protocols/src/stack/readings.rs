@@ -2,7 +2,6 @@
 //! the stack takes them (Fusion, section 4.6). What comes down to it is ignored.
 
 use super::{Above, Gone, Packet, Room};
-use crate::fifo::Fifo;
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::tree::Way;
 use thalweg_wire::FrameBuf;
@@ -25,6 +24,21 @@ pub enum Application {
     Insists,
 }
 
+impl Application {
+    /// All, by name.
+    pub const NAMES: [(&'static str, Self); 4] = [
+        ("skips", Self::Skips),
+        ("waits", Self::Waits),
+        ("fills", Self::Fills),
+        ("insists", Self::Insists),
+    ];
+    /// The one of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        let mut all = Self::NAMES.into_iter();
+        all.find_map(|(known, application)| (known == name).then_some(application))
+    }
+}
+
 /// When readings are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
@@ -38,21 +52,14 @@ pub struct Schedule {
     pub burst: u16,
 }
 
-/// What is told of readings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reading {
-    /// A reading of so many packets was made.
-    Made {
-        /// Packets.
-        packets: u16,
-        /// Of them, or of those before that still waited, not sent at all.
-        skipped: u16,
-    },
-    /// The stack did not take so many packets, and the application gave them up.
-    Skipped {
-        /// Packets.
-        packets: u16,
-    },
+/// Packets of readings that were made, and of those, or of earlier ones, that the application gave up
+/// because the stack did not take them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Reading {
+    /// Made.
+    pub made: u16,
+    /// Given up.
+    pub skipped: u16,
 }
 
 /// The application.
@@ -68,7 +75,7 @@ pub struct Readings {
     outstanding: bool,
     /// Number of the last packet taken.
     number: u16,
-    events: Fifo<Reading, 2>,
+    untold: Reading,
 }
 
 impl Readings {
@@ -82,17 +89,15 @@ impl Readings {
             waiting: 0,
             outstanding: false,
             number: 0,
-            events: Fifo::EMPTY,
+            untold: Reading {
+                made: 0,
+                skipped: 0,
+            },
         }
     }
     /// Packets that were made and not taken by the stack.
     pub const fn waiting(&self) -> u16 {
         self.waiting
-    }
-
-    fn tell(&mut self, event: Reading) {
-        // One reading is made in a call, and once is what waits given up.
-        let _ = self.events.push(event);
     }
 }
 
@@ -126,14 +131,14 @@ impl Above for Readings {
             }
             Application::Insists => waiting,
         };
-        self.tell(Reading::Made {
-            packets: schedule.burst,
-            skipped: waiting - self.waiting,
-        });
+        self.untold.made += schedule.burst;
+        self.untold.skipped += waiting - self.waiting;
     }
     fn poll_event(&mut self) -> Option<Reading> {
-        self.events.pop()
+        let told = core::mem::take(&mut self.untold);
+        (told != Reading::default()).then_some(told)
     }
+    #[inline]
     fn next(
         &mut self,
         _now: Instant,
@@ -151,8 +156,7 @@ impl Above for Readings {
         };
         if is_held {
             if self.application == Application::Skips {
-                let packets = core::mem::take(&mut self.waiting);
-                self.tell(Reading::Skipped { packets });
+                self.untold.skipped += core::mem::take(&mut self.waiting);
             }
             return None;
         }

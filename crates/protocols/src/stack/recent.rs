@@ -7,10 +7,10 @@ use thalweg_units::NodeId;
 /// So many packets are remembered.
 const REMEMBERED: usize = 32;
 
-/// What is known of a packet that comes in.
+/// Whether a packet that comes in was received lately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sighting {
-    /// It was not received lately.
+pub enum Sighting {
+    /// It was not.
     New,
     /// It is the same transmission's, or its sender's, again.
     Again,
@@ -32,7 +32,7 @@ pub(super) struct Recent(Fifo<Seen, REMEMBERED>);
 impl Recent {
     pub(super) const EMPTY: Self = Self(Fifo::EMPTY);
 
-    /// Whether the packet, which has crossed `hops` links, was received lately; it is remembered from
+    /// Whether the packet, which had crossed `hops` links before the last, was received lately; it is remembered from
     /// now on.
     pub(super) fn see(&mut self, origin: NodeId, number: u16, hops: u8) -> Sighting {
         let is_same = |seen: &&Seen| seen.origin == origin && seen.number == number;
@@ -43,16 +43,11 @@ impl Recent {
                 Sighting::Again
             };
         }
-        if self.0.is_full() {
-            self.0.pop();
-        }
-        let fresh = Seen {
+        self.0.remember(Seen {
             origin,
             number,
             hops,
-        };
-        // The oldest has made room.
-        let _ = self.0.push(fresh);
+        });
         Sighting::New
     }
 }

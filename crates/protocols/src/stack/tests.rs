@@ -160,7 +160,10 @@ impl<T: Above> Bench<T> {
     }
     fn dropped(&self) -> Vec<Drop> {
         let why = self.told.iter().filter_map(|event| match event {
-            Event::Dropped { why, .. } => Some(*why),
+            Event::Gone {
+                how: Gone::Dropped(why),
+                ..
+            } => Some(*why),
             _ => None,
         });
         why.collect()
@@ -303,7 +306,8 @@ fn an_application_has_one_packet_in_the_stack_and_skips_or_waits() {
             (in_stack, waits)
         );
         assert!(bench.told.contains(&Event::Taken { number: 1 }));
-        let skipped = Event::Above(Reading::Skipped { packets: 3 });
+        let told = |made, skipped| Event::Above(Reading { made, skipped });
+        let skipped = told(4, 3);
         assert_eq!(
             bench.told.contains(&skipped),
             application == Application::Skips
@@ -319,7 +323,15 @@ fn no_packet_is_lost_from_the_books_however_many_are_insisted_on() {
     while bench.node.above().waiting() > 0 || bench.queued() > 0 {
         bench.sends();
     }
-    let passed = |event: &&Event<_>| matches!(event, Event::Passed { .. });
+    let passed = |event: &&Event<_>| {
+        matches!(
+            event,
+            Event::Gone {
+                how: Gone::Passed,
+                ..
+            }
+        )
+    };
     let passed = bench.told.iter().filter(passed).count();
     assert_eq!(passed + bench.dropped().len(), 100);
     assert!(passed >= 8);

@@ -5,12 +5,12 @@
 //! a route hands a packet straight to its destination, as RCRT's authors did: either the destination is
 //! in reach or nothing is lost that was not lost before. Tests: `tests.rs`.
 
-use super::{Role, Router, Routing};
-use thalweg_units::{Duration, Instant, NodeId};
+use super::Router;
+use thalweg_units::{Instant, NodeId};
 use thalweg_wire::tree::Way;
 
 /// A route that no packet came by for so long is not followed: what RCRT's authors took.
-pub const FORGOTTEN_AFTER: Duration = Duration::from_secs(600);
+pub const FORGOTTEN_AFTER_S: u32 = 600;
 
 #[derive(Debug, Clone, Copy)]
 struct Left {
@@ -20,80 +20,61 @@ struct Left {
     second: u32,
 }
 
-/// Routes down, learnt from packets on their way up: to each origin by the neighbour that handed over
-/// its latest packet. At most `N`; where more are needed, the one unused for longest goes.
-#[derive(Debug, Clone)]
-pub struct Reverse<const N: usize> {
+/// The next hops of a node: up by its tree, down to at most `DOWN` nodes by the neighbour that handed
+/// over the latest packet of each. Where more are needed, the route unused for longest goes.
+#[derive(Debug)]
+pub struct Routes<const DOWN: usize> {
+    /// Up.
+    pub up: Router,
     /// The latest first.
-    list: [Left; N],
+    left: [Left; DOWN],
     len: usize,
 }
 
-impl<const N: usize> Reverse<N> {
-    /// No route yet.
-    pub const EMPTY: Self = Self {
-        list: [Left {
+impl<const DOWN: usize> Routes<DOWN> {
+    /// Routes of a node that knows nobody but its tree.
+    pub const fn new(up: Router) -> Self {
+        let nobody = Left {
             to: NodeId::MAX,
             by: NodeId::MAX,
             second: 0,
-        }; N],
-        len: 0,
-    };
-
-    /// A packet that `origin` made came from the neighbour `by`.
-    #[inline]
+        };
+        Self {
+            up,
+            left: [nobody; DOWN],
+            len: 0,
+        }
+    }
+    /// A packet that `origin` made, on its way up, came from the neighbour `by`.
     pub fn learn(&mut self, now: Instant, origin: NodeId, by: NodeId) {
-        let known = self.list.iter().take(self.len);
+        let known = self.left.iter().take(self.len);
         let place = known.map(|left| left.to).position(|to| to == origin);
         let place = place.unwrap_or_else(|| {
-            self.len = (self.len + 1).min(N);
+            self.len = (self.len + 1).min(DOWN);
             self.len.saturating_sub(1)
         });
-        if let Some(from_first) = self.list.get_mut(..=place) {
-            from_first.rotate_right(1);
-            from_first[0] = Left {
+        if let Some(before) = self.left.get_mut(..=place) {
+            before.rotate_right(1);
+            before[0] = Left {
                 to: origin,
                 by,
                 second: second(now),
             };
         }
     }
-    /// The neighbour by which `to` is reached, unless that was too long ago.
-    pub fn next_hop(&self, now: Instant, to: NodeId) -> Option<NodeId> {
-        let mut known = self.list.iter().take(self.len);
-        let left = known.find(|left| left.to == to)?;
-        let age = second(now).wrapping_sub(left.second);
-        (u64::from(age) < FORGOTTEN_AFTER.as_micros() / 1_000_000).then_some(left.by)
+    /// The neighbour that a packet goes to next; none on the way up without a parent.
+    #[inline]
+    pub fn next_hop(&self, now: Instant, way: Way) -> Option<NodeId> {
+        let to = match way {
+            Way::Up => return self.up.parent(),
+            Way::Down { to } => to,
+        };
+        let is_fresh = |left: &&Left| second(now).wrapping_sub(left.second) < FORGOTTEN_AFTER_S;
+        let known = self.left.iter().take(self.len).find(|left| left.to == to);
+        Some(known.filter(is_fresh).map_or(to, |left| left.by))
     }
 }
 
 fn second(now: Instant) -> u32 {
     (now.as_nanos() / 1_000_000_000) as u32
-}
-
-/// Both ways. `DOWN` is how many nodes can be reached on the way down.
-#[derive(Debug)]
-pub struct Routes<const DOWN: usize> {
-    /// Up.
-    pub up: Router,
-    /// Down.
-    pub down: Reverse<DOWN>,
-}
-
-impl<const DOWN: usize> Routes<DOWN> {
-    /// Routes of a node that knows nobody yet; see [`Router::new`].
-    pub fn new(id: NodeId, role: Role, routing: Routing, now: Instant, seed: u64) -> Self {
-        Self {
-            up: Router::new(id, role, routing, now, seed),
-            down: Reverse::EMPTY,
-        }
-    }
-    /// The neighbour that a packet goes to next; none on the way up without a parent.
-    #[inline]
-    pub fn next_hop(&self, now: Instant, way: Way) -> Option<NodeId> {
-        match way {
-            Way::Up => self.up.parent(),
-            Way::Down { to } => Some(self.down.next_hop(now, to).unwrap_or(to)),
-        }
-    }
 }
