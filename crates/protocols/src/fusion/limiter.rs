@@ -98,15 +98,8 @@ impl Limiter {
         let mine = self.served(me) + u16::from(self.tokens);
         let sources = self.sources.iter().take(self.known);
         let others = sources.filter(|s| s.id != me && now.since(s.at) <= limit.window);
-        let (mut above, mut below) = (0u16, 0u16);
-        for source in others {
-            *(if source.served > mine {
-                &mut above
-            } else {
-                &mut below
-            }) += 1;
-        }
-        above >= below
+        let above = others.clone().filter(|s| s.served > mine).count();
+        above * 2 >= others.count()
     }
     fn earn(&mut self, limit: Limit) {
         self.tokens = (self.tokens + 1).min(limit.depth);

@@ -5,7 +5,7 @@ use super::*;
 use crate::csma::{self, Config as MacConfig};
 use crate::stack::{Application, Command, Config, Node, Readings};
 use crate::tree::{Role, Routing};
-use thalweg_engine::{Engine, RadioEvent, RadioId};
+use thalweg_engine::{Activity, Engine, RadioEvent, RadioId, RadioOp};
 use thalweg_units::{Channel, Dbm, Duration};
 use thalweg_wire::addressed::Header;
 use thalweg_wire::tree::Data;
@@ -170,12 +170,65 @@ fn the_way_down_is_not_held_back() {
 }
 
 #[test]
-fn after_the_parents_transmission_there_is_a_pause() {
-    let mut node = node("occupancy+delay");
-    fill(&mut node, 1);
-    let at = T0 + Duration::from_millis(1);
-    hear(&mut node, at, &packet(1, 9, 4, 1, Congestion::Clear));
-    assert!(node.stack().mac().poll_timeout().unwrap() > at + Strategy::DELAY);
+fn after_the_parents_transmission_there_is_a_pause_for_what_waits_and_what_comes() {
+    let (at, later) = (T0 + Duration::from_millis(1), T0 + Duration::from_millis(9));
+    for child_at in [T0, later] {
+        let mut node = node("occupancy+delay");
+        let child = packet(3, 2, 3, 1, Congestion::Clear);
+        let parent = packet(1, 9, 4, 1, Congestion::Clear);
+        if child_at < at {
+            hear(&mut node, child_at, &child);
+        }
+        hear(&mut node, at, &parent);
+        if child_at > at {
+            hear(&mut node, child_at, &child);
+        }
+        assert!(node.stack().mac().poll_timeout().unwrap() > at + Strategy::DELAY);
+    }
+}
+
+#[test]
+fn a_node_that_has_slept_knows_of_no_congestion() {
+    let mut fusion = Fusion::new(id(2), Strategy::named("fusion").unwrap());
+    let end = T0 + Strategy::DELAY;
+    hears(&mut fusion, T0, Way::Up, 1, Hop::Elsewhere);
+    assert_eq!(fusion.gate(T0, Way::Up), Gate::Held);
+    assert_eq!(fusion.gate(T0, DOWN), Gate::Until(end));
+    assert_eq!(fusion.gate(end, DOWN), Gate::Open);
+    fusion.forget();
+    assert_eq!(fusion.gate(T0, Way::Up), Gate::Open);
+}
+
+#[test]
+fn a_frame_says_what_holds_when_it_is_sent() {
+    let mut node = node("occupancy");
+    fill(&mut node, 7);
+    let stamp_of = |mpdu: &[u8]| Repr::parse(mpdu).unwrap().stamp();
+    let mut said = None;
+    while said.is_none() {
+        let at = node.poll_timeout().unwrap();
+        node.handle_timeout(at);
+        let mut looks = None;
+        while let Some(request) = node.poll_radio() {
+            if let RadioOp::Assess(_) = request.op {
+                looks = Some(request.id);
+            }
+        }
+        let Some(op) = looks else { continue };
+        let (power, activity) = (Dbm(-110.0), Activity::Idle);
+        let clear = RadioEvent::Sensed {
+            op,
+            power,
+            activity,
+        };
+        node.handle_radio(at, RadioId(0), clear);
+        while let Some(request) = node.poll_radio() {
+            if let RadioOp::Stream { mpdu, .. } = request.op {
+                said = Some(stamp_of(mpdu));
+            }
+        }
+    }
+    assert_eq!(said, Some(stamp(Congestion::Congested)));
 }
 
 #[test]
@@ -249,5 +302,5 @@ fn a_name_is_its_parts() {
 fn a_mote_fits_its_memory() {
     // Of a TelosB's 10,240 bytes. Neighbours take 2.7 kB, packets 2.2 kB and sources that are told
     // apart 2.1 kB.
-    assert!(size_of::<Mote>() <= 8_704, "{}", size_of::<Mote>());
+    assert!(size_of::<Mote>() <= 8_448, "{}", size_of::<Mote>());
 }

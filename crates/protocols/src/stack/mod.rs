@@ -1,7 +1,7 @@
 //! What any protocol on carrier sense and a tree stands on: one queue, one frame at a time.
 //!
-//! [`Node`] is the engine of a whole mote: a [`Stack`] of [`Mac`](crate::csma::Mac), [`Routes`](crate::tree::Routes), queue
-//! and [`Discipline`], and on top what makes the node's own packets, [`Above`]. Hop-by-hop schemes and
+//! [`Node`] is the engine of a whole mote: a [`Stack`] of medium access, routes, queue and
+//! [`Discipline`], and on top what makes the node's own packets, [`Above`]. Hop-by-hop schemes and
 //! end-to-end transports vary apart. Time base: the node's clock. Invariants: a packet that was taken
 //! is delivered, dropped with a reason, or waits; the queue never exceeds its limit. Does not model:
 //! several queues (a packet that is held holds those behind it). Tests: `tests.rs`.

@@ -211,7 +211,7 @@ impl<D: Discipline, T: Above, const DOWN: usize> Engine for Node<D, T, DOWN> {
             activity,
         } = event
         {
-            // Nothing that waits goes by it before the next event.
+            // What waits goes by it from the next event on.
             return self.stack.sampled(now, power, activity);
         }
         if let Some(outcome) = self.stack.mac.handle_radio(now, &event) {
