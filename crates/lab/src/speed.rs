@@ -12,8 +12,8 @@ use thalweg_medium::ether::{Ether, Reach};
 use thalweg_medium::random::{derive, stream, uniform};
 use thalweg_medium::Air;
 use thalweg_protocols::csma;
-use thalweg_protocols::fusion::{
-    Application, Command, Config, Event, Node, Schedule, Strategy, MAX_QUEUE,
+use thalweg_protocols::stack::{
+    Application, Command, Config, Event, Node, Open, Reading, Readings, Schedule, MAX_QUEUE,
 };
 use thalweg_protocols::tree::{Role, Routing};
 use thalweg_sim::{boards, Board, BoardError, Network, NetworkError, SimError};
@@ -36,8 +36,8 @@ const LOSS: (Db, Db) = (Db(40.05), Db(30.0));
 const DENSITY: f64 = 1000.0 / (567.0 * 567.0);
 /// Links that a tree of a drawn topology may use: above the threshold of carrier sense less this.
 const LEAST_RSSI: Dbm = Dbm(-88.0);
-/// 9 bytes of header and 64 of data; hardware appends the check sequence.
-const FRAME_BYTES: u8 = 73;
+/// With 16 bytes of headers, the 73 of 64 bytes after a MAC header; hardware appends the check sequence.
+const PAYLOAD_BYTES: usize = 57;
 
 const GIVEN: [(usize, &str); 3] = [
     (40, include_str!("../../../bench/w1/w1_n40.csv")),
@@ -75,7 +75,7 @@ pub enum SpeedError {
 
 /// The workload, ready to run.
 pub struct W1<A: Air = Ether> {
-    network: Network<Node, A>,
+    network: Network<Node<Open, Readings>, A>,
     sink: usize,
     links: u64,
     ends: SimTime,
@@ -130,18 +130,17 @@ impl<A: Air> W1<A> {
             } else {
                 Role::Router
             };
-            Node::new(Config {
+            let config = Config {
                 id: id(n),
                 channel: Channel::LAST,
                 mac: csma::Config::IEEE_802_15_4,
                 role,
                 routing: Routing::Fixed(place.parent.map(id)),
                 queue: MAX_QUEUE as u8,
-                frame_bytes: FRAME_BYTES,
-                strategy: Strategy::default(),
-                application: Application::Insists,
                 seed: derive(seed, "w1", &[n as u64]),
-            })
+            };
+            let readings = Readings::new(Application::Insists, PAYLOAD_BYTES);
+            Node::new(config, Open, readings)
         };
         let engines = places.iter().enumerate().map(engine).collect();
         let board = Board {
@@ -158,7 +157,7 @@ impl<A: Air> W1<A> {
                     until: Instant::ZERO + ends,
                     burst: 1,
                 };
-                network.command(n, Command::Offer(schedule));
+                network.command(n, Command::Above(schedule));
             }
         }
         let sink = places.iter().position(|place| place.parent.is_none());
@@ -184,7 +183,7 @@ impl<A: Air> W1<A> {
         let (mut generated, mut delivered) = (0, 0);
         self.network.run_until(self.ends, |_, node, event| {
             match event {
-                Event::Made { packets, .. } => generated += u64::from(packets),
+                Event::Above(Reading { made, .. }) => generated += u64::from(made),
                 Event::Received { .. } if sink == node => delivered += 1,
                 _ => {}
             }

@@ -4,28 +4,34 @@
 //! Data flows [`Setup`] -> [`run`] -> [`Outcome`]; the experiment's kind that sweeps it is
 //! `experiment/convergecast/`. Only what happens in the window after settling is counted.
 //! Invariant: every packet that was made is delivered, dropped with a cause, or still waits
-//! ([`Outcome::packets`]). Tests: `tests.rs`.
+//! ([`Outcome::packets`]). Tests: `tests.rs`, `down_tests.rs`.
 
+#[cfg(test)]
+mod down_tests;
 mod ledger;
-mod map;
 #[cfg(test)]
 mod tests;
 
 pub use ledger::{Link, NodeCounts, Packets};
-pub use map::{traffic_map, Edge, Spot, SpotRole};
 
-use crate::testbed::{Board as BoardKind, Testbed};
 use ledger::Ledger;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use thalweg_medium::chip::{CC1000, CC2420};
 use thalweg_medium::ether::{Ether, Reach};
 use thalweg_medium::random::{derive, normal, stream, uniform};
-use thalweg_medium::{Cause, EarId, Environment};
+use thalweg_medium::{Cause, EarId};
 use thalweg_protocols::csma;
-use thalweg_protocols::fusion::{Application, Command, Config, Drop, Node, Schedule, Strategy};
+use thalweg_protocols::fusion::{Fusion, Strategy};
+use thalweg_protocols::stack::{Application, Command, Config, Drop, Node, Readings, Schedule};
 use thalweg_protocols::tree::{Role, Routing};
 use thalweg_sim::{boards, Board, BoardError, Capture, Network, NetworkError, SimError, Wakes};
+use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId, SimTime};
+use thalweg_wire::tree::DATA_HEADER_BYTES;
+
+/// A node of such a network.
+pub type Mote = Node<Fusion, Readings>;
 
 /// What nodes send.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -111,7 +117,7 @@ pub struct Setup {
 }
 
 /// What came of a run.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Outcome {
     /// By node index.
     pub nodes: Vec<NodeCounts>,
@@ -160,38 +166,36 @@ pub enum RunError {
     NoLpl(String),
 }
 
-/// The board with the driver that does carrier sense, and its medium access.
+/// The board's radio with the driver that does carrier sense, and its medium access.
 ///
 /// # Errors
 /// [`BoardError`].
-pub fn stack(board: BoardKind) -> Result<(Board, csma::Config), BoardError> {
-    let (name, mac) = match board {
-        BoardKind::Mica2 => ("mica2", csma::Config::MICA2),
-        BoardKind::TelosB | BoardKind::TelosBContiki => {
-            ("telosb-tinyos", csma::Config::TINYOS_CC2420)
-        }
-        BoardKind::Opal | BoardKind::Nrf52840 => ("ieee802154", csma::Config::IEEE_802_15_4),
+pub fn stack(board: &Board) -> Result<(Board, csma::Config), BoardError> {
+    let (name, mac) = match board.chip {
+        chip if *chip == CC1000 => ("mica2", csma::Config::MICA2),
+        chip if *chip == CC2420 => ("telosb-tinyos", csma::Config::TINYOS_CC2420),
+        _ => ("ieee802154", csma::Config::IEEE_802_15_4),
     };
-    let chip = board.chip();
+    let chip = board.chip;
     let board = boards::load(name)?;
     Ok((Board { chip, ..board }, mac))
 }
 
 /// Nodes that contend for one channel.
-type Convergecast = Network<Node, Ether>;
+type Convergecast = Network<Mote, Ether>;
 
-/// Runs `setup` on `environment`, a realisation of `testbed`, writing frames to `capture`.
+/// Runs `setup` at `site`, writing frames to `capture`.
 ///
 /// # Errors
 /// [`RunError`].
 pub fn run(
-    testbed: &Testbed,
-    environment: &Environment,
+    site: &Site,
     setup: &Setup,
     seed: u64,
     capture: Option<Box<dyn Capture>>,
 ) -> Result<Outcome, RunError> {
-    let (mut board, mut mac) = stack(testbed.board)?;
+    let (mut board, mut mac) = stack(&site.board)?;
+    let testbed = &site.testbed;
     if let Some(interval) = setup.lpl {
         let lpl = mac.with_lpl(interval);
         mac = lpl.ok_or_else(|| RunError::NoLpl(board.name.clone()))?;
@@ -205,7 +209,7 @@ pub fn run(
         given => given.to_vec(),
     };
     let nodes = testbed.len();
-    let reach = Reach::of_environment(environment, board.chip, setup.channel, board.tx_power);
+    let reach = Reach::of_environment(&site.environment, board.chip, setup.channel, board.tx_power);
     let routers = setup.routers.map(|count| {
         backbone(
             &reach,
@@ -215,8 +219,8 @@ pub fn run(
             count,
         )
     });
-    let fcs = board.chip.phy.fcs_bytes as u8;
-    let frame_bytes = setup.frame_bytes.saturating_sub(fcs);
+    let overhead = board.chip.phy.fcs_bytes as usize + DATA_HEADER_BYTES;
+    let payload_bytes = usize::from(setup.frame_bytes).saturating_sub(overhead);
     // On the CC1000 the check sequence is part of the packet.
     let beacon_bytes = setup.frame_bytes.saturating_sub(2);
     let id = |n: usize| testbed.id_of(n).unwrap_or(NodeId::MAX);
@@ -239,12 +243,11 @@ pub fn run(
                 frame_bytes: beacon_bytes,
             },
             queue: setup.queue,
-            frame_bytes,
-            strategy: setup.strategy,
-            application: setup.application,
             seed: derive(seed, "node", &[n as u64]),
         };
-        engines.push(Node::new(config));
+        let discipline = Fusion::new(id(n), setup.strategy);
+        let readings = Readings::new(setup.application, payload_bytes);
+        engines.push(Mote::new(config, discipline, readings));
     }
     let mut network = Network::on(Ether::new(reach, seed), &[board], engines, seed)?;
     network.capture(capture).map_err(SimError::from)?;
@@ -256,7 +259,7 @@ pub fn run(
         network.command(n, Command::Start);
         if setup.settling == Settling::Loaded && !sinks.contains(&n) {
             let schedule = schedule(setup, n, begins, seed);
-            let offer = Command::Offer(earlier(schedule, setup.settle));
+            let offer = Command::Above(earlier(schedule, setup.settle));
             network.command(n, offer);
         }
     }
@@ -274,7 +277,7 @@ pub fn run(
     let awake_before = awake(&network);
     let parents: Vec<Option<usize>> = (0..nodes)
         .map(|n| {
-            let parent = network.engine(n).router().parent()?;
+            let parent = network.engine(n).stack().router().parent()?;
             testbed.index_of(parent)
         })
         .collect();
@@ -286,7 +289,7 @@ pub fn run(
         }
         if setup.settling == Settling::Idle {
             let schedule = schedule(setup, n, begins, seed);
-            network.command(n, Command::Offer(schedule));
+            network.command(n, Command::Above(schedule));
         }
         if let (Some(listen), true) = (setup.doze, is_leaf(n)) {
             network.command(n, Command::Doze { listen });
@@ -352,9 +355,12 @@ fn earlier(schedule: Schedule, lead: Duration) -> Schedule {
 /// Packets in queues, and how many applications have not handed down.
 fn unfinished(network: &Convergecast, sinks: &[usize]) -> (Vec<(u16, u16)>, u64) {
     let engines = || (0..network.len()).map(|n| network.engine(n));
-    let queued = engines().flat_map(|node| node.queue().iter().map(|p| (p.origin.get(), p.number)));
+    let packets = engines().flat_map(|node| node.stack().queue());
+    let queued = packets.map(|packet| (packet.origin.get(), packet.number));
     let sources = engines().enumerate().filter(|(n, _)| !sinks.contains(n));
-    let unsent = sources.map(|(_, node)| u64::from(node.waiting())).sum();
+    let unsent = sources
+        .map(|(_, node)| u64::from(node.above().waiting()))
+        .sum();
     (queued.collect(), unsent)
 }
 

@@ -2,10 +2,10 @@
 //! the other sends a train of broadcast probes, nobody else sends; the size of a neighbourhood is the
 //! expected number of nodes that hear a probe (equation 2.2). Tests: `tests.rs`.
 
+use super::keys::expect;
 use super::metric::SEED;
 use super::row::Row;
-use super::site::{Site, Sites};
-use super::spec::expect;
+use super::sites::Sites;
 use super::{rows_in_order, ExperimentError, Ticker};
 use crate::convergecast::stack;
 use serde::Deserialize;
@@ -17,6 +17,7 @@ use thalweg_medium::ether::Ether;
 use thalweg_medium::ether::Reach;
 use thalweg_medium::random::derive;
 use thalweg_sim::Network;
+use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId};
 use thalweg_wire::addressed::Header;
 use thalweg_wire::FrameBuf;
@@ -124,7 +125,7 @@ impl Neighbourhood {
     }
 
     fn sizes(&self, site: &Site, power: Dbm) -> Result<Vec<Row>, ExperimentError> {
-        let stack = stack(site.testbed.board);
+        let stack = stack(&site.board);
         let (mut board, _) = stack.map_err(|error| ExperimentError::Unfit {
             testbed: self.testbed.clone(),
             seed: site.seed,

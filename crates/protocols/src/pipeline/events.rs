@@ -1,6 +1,7 @@
 //! What a pipeline tells the layer above, and what it counted.
 
 use super::session::SetupError;
+use crate::fifo::Fifo;
 use thalweg_units::Instant;
 
 /// How a node's part in a transfer ended.
@@ -104,27 +105,17 @@ impl Stats {
     }
 }
 
-const CAPACITY: usize = 8;
-
 /// The events not yet polled, oldest first. More than a handler can cause fit in.
 #[derive(Debug)]
-pub(super) struct Events {
-    waiting: [Option<Event>; CAPACITY],
-}
+pub(super) struct Events(Fifo<Event, 8>);
 
 impl Events {
-    pub(super) const EMPTY: Self = Self {
-        waiting: [None; CAPACITY],
-    };
+    pub(super) const EMPTY: Self = Self(Fifo::EMPTY);
 
     pub(super) fn push(&mut self, event: Event) {
-        if let Some(free) = self.waiting.iter_mut().find(|e| e.is_none()) {
-            *free = Some(event);
-        }
+        let _ = self.0.push(event);
     }
     pub(super) fn pop(&mut self) -> Option<Event> {
-        let first = self.waiting[0].take();
-        self.waiting.rotate_left(1);
-        first
+        self.0.pop()
     }
 }

@@ -4,24 +4,20 @@ use super::{file, Board, BoardError, BoardTiming};
 use crate::clock::ClockModel;
 use thalweg_units::Duration;
 
-macro_rules! built_in {
-    ($($name:literal),* $(,)?) => {
-        &[$(($name, include_str!(concat!("../../../../boards/", $name, ".toml")))),*]
-    };
-}
-const BUILT_IN: &[(&str, &str)] = built_in![
-    "telosb",
-    "telosb-contiki",
-    "telosb-tinyos",
-    "opal",
-    "mica2",
-    "ieee802154",
-    "ideal",
-];
+const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/boards.rs"));
 
 /// The names of the built-in boards.
 pub fn names() -> impl Iterator<Item = &'static str> {
     BUILT_IN.iter().map(|(name, _)| *name)
+}
+
+/// The built-in board of that name.
+///
+/// # Errors
+/// [`BoardError::Unknown`]; [`BoardError::Malformed`], which a test rules out.
+pub fn built_in(name: &str) -> Result<Board, BoardError> {
+    let text = known(name).ok_or_else(|| unknown(name))?;
+    parse(name, text)
 }
 
 /// The built-in board of that name, or the one in the TOML file of that name.
@@ -40,15 +36,22 @@ pub fn parse(path: &str, text: &str) -> Result<Board, BoardError> {
     file::read(path, text, &text_of)
 }
 
+fn known(name: &str) -> Option<&'static str> {
+    let found = BUILT_IN.iter().find(|(known, _)| *known == name);
+    found.map(|(_, text)| *text)
+}
+fn unknown(name: &str) -> BoardError {
+    BoardError::Unknown {
+        name: name.to_owned(),
+        known: names().collect::<Vec<_>>().join(", "),
+    }
+}
 fn text_of(name: &str) -> Result<String, BoardError> {
-    if let Some((_, text)) = BUILT_IN.iter().find(|(built_in, _)| *built_in == name) {
-        return Ok((*text).to_owned());
+    if let Some(text) = known(name) {
+        return Ok(text.to_owned());
     }
     std::fs::read_to_string(name).map_err(|why| match why.kind() {
-        std::io::ErrorKind::NotFound => BoardError::Unknown {
-            name: name.to_owned(),
-            known: names().collect::<Vec<_>>().join(", "),
-        },
+        std::io::ErrorKind::NotFound => unknown(name),
         _ => BoardError::Unreadable {
             path: name.to_owned(),
             why,
@@ -57,12 +60,9 @@ fn text_of(name: &str) -> Result<String, BoardError> {
 }
 
 /// TelosB (Tmote Sky) with the software of Glossy and P3: `boards/telosb.toml`.
-#[expect(
-    clippy::expect_used,
-    reason = "its text is built in, and a test reads it"
-)]
+#[expect(clippy::expect_used, reason = "it is built in, and a test reads it")]
 pub fn telosb() -> Board {
-    load("telosb").expect("built in")
+    built_in("telosb").expect("built in")
 }
 
 /// A board without errors of its own: perfect clock, no jitter, the given timing; else a

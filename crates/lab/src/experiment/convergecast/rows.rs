@@ -4,7 +4,7 @@
 use super::{Convergecast, Row, Site};
 use crate::convergecast::{Link, Outcome};
 use thalweg_medium::Cause;
-use thalweg_protocols::fusion::Drop;
+use thalweg_protocols::stack::Drop;
 
 /// What can befall frames that contend for one channel.
 const LOSSES: [Cause; 5] = [
