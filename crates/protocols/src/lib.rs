@@ -8,6 +8,7 @@
 #[cfg(test)]
 extern crate std;
 
+mod bits;
 pub mod burst;
 pub mod collection;
 pub mod csma;

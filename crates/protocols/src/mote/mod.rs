@@ -9,16 +9,18 @@
 //! Deviations: README.md. Tests: `tests.rs`.
 
 mod event;
+mod part;
 pub mod rest;
 #[cfg(test)]
 mod tests;
 
 pub use event::{Command, Event, Refused};
+pub use part::{part, Adapted};
 
 use crate::floodnet::{self, Floodnet};
 use crate::glossy::{self, flood_spacing, flood_time, slot_time, Queue};
 use crate::object::ObjectStore;
-use crate::pipeline::{self, Pipeline, Session};
+use crate::pipeline::{self, Pipeline};
 use rest::Grid;
 use thalweg_engine::{BoardTiming, Engine, OpId, RadioEvent, RadioId, RadioOp, Request};
 use thalweg_units::{Duration, Instant, NodeId};
@@ -97,7 +99,7 @@ pub struct Mote<S: ObjectStore, const NEIGHBOURS: usize = 160, const NODES: usiz
     config: floodnet::Config,
     timing: BoardTiming,
     floods: Floodnet<NEIGHBOURS, NODES>,
-    pipeline: Pipeline<S>,
+    pipeline: Pipeline<S, Adapted>,
     assembler: Assembler,
     duty: Duty,
     grid: Option<Grid>,
@@ -117,7 +119,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             config,
             timing,
             floods: Floodnet::new(id, config, timing),
-            pipeline: Pipeline::new(timing, store),
+            pipeline: Pipeline::new(store),
             assembler: Assembler::new(),
             duty: Duty::Floods,
             grid: None,
@@ -133,7 +135,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         self.id
     }
     /// The pipeline: its store, its counts.
-    pub const fn pipeline(&self) -> &Pipeline<S> {
+    pub const fn pipeline(&self) -> &Pipeline<S, Adapted> {
         &self.pipeline
     }
     /// Where the objects are.
@@ -400,15 +402,15 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             Grid::new(first, until, before).reaching(reach)
         });
         self.grid = grid.or(self.grid);
-        match Session::from_route(&route, self.id, start) {
-            Some(session) => {
+        match part(&route, self.id, start, &self.timing) {
+            Some(part) => {
                 if self.order.take().is_some() {
                     self.tell(Event::Refused(Refused::Busy));
                 }
                 self.floods.handle_command(now, floodnet::Command::Stop);
                 self.duty = Duty::Transfer;
                 self.pipeline
-                    .handle_command(now, pipeline::Command::Start(session));
+                    .handle_command(now, pipeline::Command::Start(part));
                 self.tell(Event::Joined);
                 self.attend(now);
             }

@@ -98,33 +98,21 @@ pub struct Stats {
 }
 
 impl Stats {
+    /// Nothing was counted yet.
+    pub(super) const NOTHING: Self = Self {
+        packets: 0,
+        rounds: 0,
+        data_sent: 0,
+        unanswered: 0,
+        received: 0,
+        duplicates: 0,
+        forwarded: 0,
+        withheld: 0,
+        aborted: 0,
+        refused: 0,
+    };
     /// Source: data frames sent again.
     pub fn retransmitted(&self) -> u32 {
         self.data_sent.saturating_sub(u32::from(self.packets))
-    }
-}
-
-const CAPACITY: usize = 8;
-
-/// The events not yet polled, oldest first. More than a handler can cause fit in.
-#[derive(Debug)]
-pub(super) struct Events {
-    waiting: [Option<Event>; CAPACITY],
-}
-
-impl Events {
-    pub(super) const EMPTY: Self = Self {
-        waiting: [None; CAPACITY],
-    };
-
-    pub(super) fn push(&mut self, event: Event) {
-        if let Some(free) = self.waiting.iter_mut().find(|e| e.is_none()) {
-            *free = Some(event);
-        }
-    }
-    pub(super) fn pop(&mut self) -> Option<Event> {
-        let first = self.waiting[0].take();
-        self.waiting.rotate_left(1);
-        first
     }
 }
