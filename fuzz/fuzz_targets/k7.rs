@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use thalweg_lab::testbed::read_k7;
+use thalweg_testbeds::read_k7;
 
 fuzz_target!(|bytes: &[u8]| {
     if let Err(error) = read_k7(bytes, "x.k7") {

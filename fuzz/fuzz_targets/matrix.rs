@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use thalweg_lab::testbed::read_matrix;
+use thalweg_testbeds::read_matrix;
 
 fuzz_target!(|bytes: &[u8]| {
     if let Err(error) = read_matrix(bytes, "x.csv") {

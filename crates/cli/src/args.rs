@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use thalweg_lab::streams::{Carrier, Version};
-use thalweg_lab::testbed::Loss;
 use thalweg_lab::variant::Variant;
+use thalweg_testbeds::Loss;
 use thalweg_units::{Channel, NodeId};
 
 use crate::failure::Failure;

@@ -8,9 +8,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
+use thalweg_gateway::store::{digest_of, Campaign, Store, Turn, TurnState};
 use thalweg_lab::collect::{check, Object};
-use thalweg_lab::store::{digest_of, Campaign, Store, Turn, TurnState};
-use thalweg_lab::testbed::Testbed;
+use thalweg_testbeds::Site;
 use thalweg_units::NodeId;
 
 use crate::args::CollectArgs;
@@ -23,14 +23,13 @@ use crate::table::{number, Align, Table};
 pub(crate) fn run(
     args: &CollectArgs,
     object: &Object,
-    testbed: Testbed,
+    site: Site,
     watch: &mut Watch,
 ) -> Result<(), Failure> {
-    let sink = args.to.unwrap_or(testbed.sink);
-    check(&testbed, &request(args, None, object)?).map_err(Failure::input)?;
-    let sources: Vec<NodeId> = testbed
-        .nodes
-        .iter()
+    let sink = args.to.unwrap_or(site.testbed.sink);
+    check(&site.testbed, &request(args, None, object)?).map_err(Failure::input)?;
+    let nodes = site.testbed.nodes.iter();
+    let sources: Vec<NodeId> = nodes
         .map(|node| node.id)
         .filter(|node| *node != sink)
         .collect();
@@ -40,7 +39,7 @@ pub(crate) fn run(
         .campaign(&description, &sources)
         .map_err(store_failure)?;
     if campaign.left().next().is_some() {
-        turns(args, object, testbed, &mut store, &campaign, watch)?;
+        turns(args, object, site, &mut store, &campaign, watch)?;
     }
     watch.reporter.finish();
     let done = store
@@ -65,7 +64,7 @@ pub(crate) fn run(
 fn turns(
     args: &CollectArgs,
     object: &Object,
-    testbed: Testbed,
+    site: Site,
     store: &mut Store,
     campaign: &Campaign,
     watch: &mut Watch,
@@ -79,7 +78,7 @@ fn turns(
         ));
     }
     let mut arrived = summary(store, campaign)?.bytes;
-    let collector = watch.survey(args, testbed)?;
+    let collector = watch.survey(args, site)?;
     let begun = Instant::now();
     for (turn, source) in (1u32..).zip(campaign.left()) {
         watch

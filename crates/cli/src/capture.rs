@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use thalweg_lab::collect::CollectError;
-use thalweg_lab::testbed::Node;
 use thalweg_sim::{Capture as Frames, CaptureError, Pcapng, Scope};
+use thalweg_testbeds::Node;
 
 use crate::failure::Failure;
 use crate::output::{cannot_write, WholeFile};

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
+use thalweg_gateway::store::{Fate, Store};
 use thalweg_lab::collect::{check, Report};
 use thalweg_lab::explain::LossMap;
-use thalweg_lab::store::{Fate, Store};
-use thalweg_lab::testbed::Testbed;
 use thalweg_lab::transfer::{Outcome, Protocol};
 use thalweg_planner::Prediction;
+use thalweg_testbeds::{Site, Testbed};
 use thalweg_wire::phy;
 use thalweg_wire::pipeline::HEADER_BYTES;
 
@@ -34,14 +34,16 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
     if let Some(carrier) = args.protocol.carrier() {
         return crate::stream::run(args, carrier, &object, testbed, &mut watch);
     }
-    let testbed = lossy(testbed, args)?;
+    let psdu = HEADER_BYTES + usize::from(args.payload) + phy::FCS_BYTES;
+    let site = Site::new(testbed, args.seed).with_losses(&args.loss, psdu);
+    let site = site.map_err(Failure::input)?;
     if args.all_nodes {
-        return crate::campaign::run(args, &object, testbed, &mut watch);
+        return crate::campaign::run(args, &object, site, &mut watch);
     }
     let request = request(args, args.from, &object)?;
-    check(&testbed, &request).map_err(Failure::input)?;
+    check(&site.testbed, &request).map_err(Failure::input)?;
     let capture = args.pcap.as_deref().map(Capture::create).transpose()?;
-    let collector = watch.survey(args, testbed)?;
+    let collector = watch.survey(args, site)?;
     let fetched = match &args.explain {
         None => watch
             .fetch(&collector, &request, capture.as_ref())
@@ -100,13 +102,6 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
             Err(Failure::Job(not_whole(&report.outcome) + hint))
         }
     }
-}
-
-/// `testbed` with the losses that are asked for, of full data frames.
-fn lossy(testbed: Testbed, args: &CollectArgs) -> Result<Testbed, Failure> {
-    let psdu = HEADER_BYTES + usize::from(args.payload) + phy::FCS_BYTES;
-    let testbed = testbed.with_losses(&args.loss, psdu);
-    testbed.map_err(Failure::input)
 }
 
 /// Where the object is.

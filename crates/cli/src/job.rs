@@ -6,11 +6,11 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
+use thalweg_gateway::store::{CampaignId, Kept, NewTransfer, Store, StoreError, TransferRecord};
 use thalweg_lab::collect::{CollectError, Collector, Object, Progress, Report, Request};
 use thalweg_lab::explain::LossMap;
-use thalweg_lab::store::{CampaignId, Kept, NewTransfer, Store, StoreError, TransferRecord};
-use thalweg_lab::testbed::Testbed;
 use thalweg_lab::transfer::{Outcome, Protocol};
+use thalweg_testbeds::Site;
 use thalweg_units::{Channel, NodeId};
 use thalweg_wire::route::PayloadSize;
 
@@ -64,21 +64,11 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// Switches the network on and has it measure its links.
-    pub(crate) fn survey(
-        &mut self,
-        args: &CollectArgs,
-        testbed: Testbed,
-    ) -> Result<Collector, Stop> {
+    pub(crate) fn survey(&mut self, args: &CollectArgs, site: Site) -> Result<Collector, Stop> {
         let channels: Option<&[Channel]> = args.channels.as_ref().map(|list| list.0.as_slice());
         let mut observer = |progress| self.note(&progress);
-        Ok(Collector::open(
-            testbed,
-            args.from,
-            args.to,
-            channels,
-            args.seed,
-            &mut observer,
-        )?)
+        let (from, to) = (args.from, args.to);
+        Ok(Collector::open(site, from, to, channels, &mut observer)?)
     }
 
     /// Fetches one object.

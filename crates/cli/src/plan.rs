@@ -1,10 +1,13 @@
 //! `thalweg plan`: routes, groups, channels and predictions, of links that a file tells or that a
 //! simulated network measures itself.
 
+use std::sync::Arc;
+
 use serde::Serialize;
-use thalweg_lab::collect::{check, Collector, Object, Request, Site};
-use thalweg_lab::testbed::Testbed;
+use thalweg_lab::collect::{check, Collector, Known, Object, Request};
+use thalweg_lab::maps;
 use thalweg_planner::{Group, Plan, Prediction};
+use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::{Channel, NodeId};
 use thalweg_wire::route::PayloadSize;
 
@@ -18,7 +21,7 @@ use crate::table::{number, Align, Table};
 
 /// Plans, and writes what was asked for.
 pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
-    let testbed = Testbed::load(&args.links).map_err(Failure::input)?;
+    let testbed = Arc::new(Testbed::load(&args.links).map_err(Failure::input)?);
     let payload = PayloadSize::new(args.payload)
         .ok_or_else(|| Failure::Input("a packet holds 1 to 118 bytes".to_owned()))?;
     let request = Request {
@@ -31,15 +34,15 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
         hops: args.hops,
     };
     check(&testbed, &request).map_err(Failure::input)?;
-    let site = site(args, testbed)?;
-    let plan = site.plan(&request).map_err(Failure::input)?;
+    let known = known(args, testbed)?;
+    let plan = known.plan(&request).map_err(Failure::input)?;
     if let Some(path) = &args.graphml {
-        write_file(path, &plan.to_graphml(Some(site.links())))?;
+        write_file(path, &plan.to_graphml(Some(known.links())))?;
     }
     if let Some(path) = &args.svg {
-        write_file(path, &plan.to_svg(site.links()))?;
+        write_file(path, &maps::plan(&plan, known.links()).to_svg())?;
     }
-    let shown = Shown::new(site.testbed(), args, &plan);
+    let shown = Shown::new(known.testbed(), args, &plan);
     if args.json {
         print_json(&shown)
     } else {
@@ -48,22 +51,22 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
 }
 
 /// The links of a file as it tells them; those of a simulated site as the site measures them.
-fn site(args: &PlanArgs, testbed: Testbed) -> Result<Site, Failure> {
+fn known(args: &PlanArgs, testbed: Arc<Testbed>) -> Result<Known, Failure> {
     let channels: Option<&[Channel]> = args.channels.as_ref().map(|list| list.0.as_slice());
-    let told = Site::of_measured(&testbed, args.from, args.to, channels, args.seed);
-    if let Some(site) = told.map_err(Failure::input)? {
-        return Ok(site);
+    let told = Known::of_measured(&testbed, args.from, args.to, channels, args.seed);
+    if let Some(known) = told.map_err(Failure::input)? {
+        return Ok(known);
     }
     let mut watch = Watch {
         reporter: Reporter::to_stderr(),
         interrupt: Interrupt::on_signals(),
     };
     let mut observer = |progress| watch.note(&progress);
-    let (from, to) = (args.from, args.to);
-    let collector = Collector::open(testbed, from, to, channels, args.seed, &mut observer)
+    let (site, from, to) = (Site::new(testbed, args.seed), args.from, args.to);
+    let collector = Collector::open(site, from, to, channels, &mut observer)
         .map_err(|error| Failure::from(Stop::from(error)))?;
     watch.reporter.finish();
-    Ok(collector.site().clone())
+    Ok(collector.known().clone())
 }
 
 /// A plan as `--json` prints it: nodes by id.

@@ -10,7 +10,7 @@ use thalweg_lab::experiment::{
     self, csv, short, span, Claims, Experiment, ExperimentError, Explained, Judged, NotUsed,
     Report, Row, Run, RunOption, Sites,
 };
-use thalweg_lab::testbed::{Loss, Losses};
+use thalweg_testbeds::{Loss, Losses};
 
 use crate::args::RunArgs;
 use crate::capture::Capture;

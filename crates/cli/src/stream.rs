@@ -1,17 +1,16 @@
 //! `thalweg collect --protocol fastforward`: one object over a stream.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use serde::Serialize;
+use thalweg_gateway::store::{NewTransfer, Store};
 use thalweg_lab::collect::{Object, SurveyCost};
-use thalweg_lab::store::{NewTransfer, Store};
 use thalweg_lab::streams::{
-    self, Carrier, Collected, DualSurveyCost, Onlookers, Order, Outcome, Recorder, StagesReport,
-    StreamFailure, StreamMap, Told,
+    self, psdu_bytes, Carrier, Collected, DualSurveyCost, Onlookers, Order, Outcome, Recorder,
+    StagesReport, StreamFailure, StreamMap, Told,
 };
-use thalweg_lab::testbed::Testbed;
 use thalweg_lab::transfer::Step;
+use thalweg_testbeds::{Site, Testbed};
 
 use crate::args::CollectArgs;
 use crate::capture::Capture;
@@ -52,18 +51,21 @@ pub(crate) fn run(
             }
         )));
     }
+    let site = Site::with_all_radios(testbed, args.seed)
+        .and_then(|site| site.with_losses(&args.loss, psdu_bytes(args.payload)))
+        .map_err(Failure::input)?;
     let order = Order {
-        testbed: Arc::new(testbed),
+        site,
         from: args.from,
         to: args.to,
         carrier,
         payload_bytes: args.payload,
         paths: args.paths,
-        losses: args.loss.clone(),
-        seed: args.seed,
     };
     let capture = args.pcap.as_deref().map(Capture::create).transpose()?;
-    let frames = capture.as_ref().map(|c| c.frames(&order.testbed.nodes));
+    let frames = capture
+        .as_ref()
+        .map(|c| c.frames(&order.site.testbed.nodes));
     let mut onlookers = Onlookers {
         capture: frames.transpose().map_err(Failure::job)?,
         recorder: args.explain.as_ref().map(|_| Recorder::default()),

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use serde::Serialize;
-use thalweg_lab::testbed::{map_svg, summary, ChannelSummary, Summary, SummaryOptions, Testbed};
+use thalweg_lab::maps;
+use thalweg_testbeds::{summary, ChannelSummary, Site, SummaryOptions, Testbed};
 
 use crate::args::TestbedCommand;
 use crate::failure::Failure;
@@ -28,7 +29,7 @@ pub(crate) fn run(command: &TestbedCommand) -> Result<(), Failure> {
 struct Entry {
     name: String,
     nodes: usize,
-    board: &'static str,
+    board: String,
     sink: u16,
     description: String,
 }
@@ -38,7 +39,7 @@ impl Entry {
         Self {
             name: testbed.name.clone(),
             nodes: testbed.len(),
-            board: testbed.board.name(),
+            board: testbed.board_name.clone(),
             sink: testbed.sink.get(),
             description: testbed.description.clone(),
         }
@@ -69,7 +70,7 @@ fn list(json: bool) -> Result<(), Failure> {
         table.row([
             e.name,
             e.nodes.to_string(),
-            e.board.into(),
+            e.board,
             e.sink.to_string(),
             e.description,
         ]);
@@ -89,28 +90,25 @@ struct Shown {
 
 fn show(name: &str, seed: u64, svg: Option<&Path>, json: bool) -> Result<(), Failure> {
     let testbed = Testbed::load(name).map_err(Failure::input)?;
-    let environment = testbed.realise(seed);
-    let summary = summary(&testbed, &environment, SummaryOptions::default());
+    let site = Site::new(testbed, seed);
+    let options = SummaryOptions::default();
+    let channels = summary(&site, &options);
     if let Some(path) = svg {
-        write_file(path, &map_svg(&testbed, &environment))?;
+        write_file(path, &maps::site(&site).to_svg())?;
     }
-    let entry = Entry::new(&testbed);
-    if json {
-        let Summary {
-            options, channels, ..
-        } = summary;
-        print_json(&Shown {
-            entry,
-            seed,
-            options,
-            channels,
-        })
-    } else {
-        print(&text(&entry, seed, &summary))
+    let shown = Shown {
+        entry: Entry::new(&site.testbed),
+        seed,
+        options,
+        channels,
+    };
+    match json {
+        true => print_json(&shown),
+        false => print(&text(&shown)),
     }
 }
 
-fn text(entry: &Entry, seed: u64, summary: &Summary) -> String {
+fn text(shown: &Shown) -> String {
     let numbers = [
         "channel",
         "good links",
@@ -123,7 +121,7 @@ fn text(entry: &Entry, seed: u64, summary: &Summary) -> String {
         "asymmetric, %",
     ];
     let mut table = Table::new(numbers.map(|name| (name, Align::Right)));
-    for c in &summary.channels {
+    for c in &shown.channels {
         table.row([
             c.channel.to_string(),
             c.good_links.to_string(),
@@ -136,7 +134,7 @@ fn text(entry: &Entry, seed: u64, summary: &Summary) -> String {
             number(Some(c.asymmetric_share), 100.0, 1),
         ]);
     }
-    let o = &summary.options;
+    let (entry, o, seed) = (&shown.entry, &shown.options, shown.seed);
     format!(
         "{}: {} {} nodes, sink {}, seed {seed}\n{}\n\n{}\n\
          A neighbour is heard with a reception ratio of {} at least; good links have {} in both\n\

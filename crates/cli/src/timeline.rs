@@ -1,13 +1,11 @@
 //! `thalweg timeline`: radio, bus and microcontroller of forwarding nodes over time.
 
-use std::sync::Arc;
-
 use thalweg_lab::forwarding::{
     timelines_svg, Bench, Cca, Chain, Channels, ForwardingName, Timeline,
 };
 use thalweg_lab::streams::{self, Ground, StreamFailure, Terms};
-use thalweg_lab::testbed::Testbed;
 use thalweg_sim::boards;
+use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::Duration;
 use thalweg_wire::stream::MAX_PAYLOAD;
 
@@ -97,8 +95,8 @@ fn of_stream(args: &TimelineArgs) -> Result<Timeline, Failure> {
         true => Failure::input(why),
         false => Failure::job(why),
     };
-    let testbed = Arc::new(testbed(args, "office12")?);
-    let ground = Ground::new(testbed, args.seed).map_err(failure)?;
+    let site = Site::with_all_radios(testbed(args, "office12")?, args.seed);
+    let ground = Ground::new(site.map_err(Failure::input)?).map_err(failure)?;
     let hops = usize::from(args.hops);
     let request = ground.request(hops, 0, Some((0..=hops).rev().collect()));
     let plan = ground.plan(&request, &[]).map_err(failure)?;
@@ -113,11 +111,9 @@ fn of_stream(args: &TimelineArgs) -> Result<Timeline, Failure> {
 /// A chain over the network's first nodes.
 fn of_chain(args: &TimelineArgs, forwarding: ForwardingName) -> Result<Timeline, Failure> {
     let board = args.board.as_deref().unwrap_or("telosb-contiki");
-    let testbed = testbed(args, "ring12")?;
-    let site = Arc::new(testbed.realise(args.seed));
-    let loaded = boards::load(board).map_err(Failure::input)?;
-    let bench = Bench::new(&testbed, site, loaded, args.seed)
-        .map_err(|e| Failure::Input(format!("board {board}: {e}")))?;
+    let board = boards::load(board).map_err(Failure::input)?;
+    let site = Site::on(testbed(args, "ring12")?, board.with_one_radio(), args.seed);
+    let bench = Bench::new(site.map_err(Failure::input)?, args.seed).map_err(Failure::input)?;
     let channels = match args.one_channel {
         true => Channels::One,
         false => Channels::PerHop,

@@ -10,47 +10,41 @@ use cpu_time::CpuTime;
 use criterion::{BatchSize, Criterion, Throughput};
 use std::hint::black_box;
 use std::ops::ControlFlow::Continue;
-use std::sync::Arc;
 use thalweg_lab::collect::random_object;
-use thalweg_lab::testbed::Testbed;
 use thalweg_lab::transfer::{Protocol, Session, Survey, Surveyed, Terms};
 use thalweg_medium::random::{derive, stream};
-use thalweg_medium::Environment;
 use thalweg_planner::pairs::{suggest_pairs, Floors, PairOrder, PairRequest};
 use thalweg_planner::{plan, Plan, RouteRequest};
 use thalweg_sim::Stats;
+use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::Channel;
 
 const SEED: u64 = 1;
 /// 500 packets of 118 bytes.
 const OBJECT_BYTES: usize = 59_000;
 
-struct Site {
-    testbed: Testbed,
-    environment: Arc<Environment>,
+struct Bench {
+    site: Site,
 }
 
-impl Site {
+impl Bench {
     fn open() -> Self {
         let testbed = Testbed::load("indriya").unwrap_or_else(|error| panic!("{error}"));
-        let environment = Arc::new(testbed.realise(SEED));
-        Self {
-            testbed,
-            environment,
-        }
+        let site = Site::new(testbed, SEED);
+        Self { site }
     }
     fn session(&self, purpose: &str) -> Session {
-        Session::open(
-            &self.testbed,
-            Arc::clone(&self.environment),
-            derive(SEED, purpose, &[]),
-        )
-        .unwrap_or_else(|error| panic!("{error}"))
+        Session::open(&self.site, derive(SEED, purpose, &[]))
+            .unwrap_or_else(|error| panic!("{error}"))
     }
     fn survey(&self, session: &mut Session) -> Surveyed {
         let survey = Survey::of(Channel::all().collect());
         session
-            .survey(self.testbed.sink_index(), survey, &mut |_| Continue(()))
+            .survey(
+                self.site.testbed.sink_index(),
+                survey,
+                &mut |_| Continue(()),
+            )
             .unwrap_or_else(|error| panic!("{error}"))
     }
     /// The first of the routes between floors that the survey supports, drawn from the seed.
@@ -73,7 +67,7 @@ impl Site {
         let mut session = self.session("route");
         session.offer(
             plan.source,
-            random_object(SEED, self.testbed.nodes[plan.source].id, OBJECT_BYTES),
+            random_object(SEED, self.site.testbed.nodes[plan.source].id, OBJECT_BYTES),
         );
         session
     }
@@ -96,12 +90,12 @@ fn main() {
     let mut criterion = Criterion::default()
         .with_measurement(CpuTime)
         .configure_from_args();
-    let site = Site::open();
+    let site = Bench::open();
     let mut session = site.session("survey");
     let surveyed = site.survey(&mut session);
     let frames = session.network().stats().air_frames;
     let route = site.route(&surveyed);
-    let plan = Site::plan(&surveyed, &route);
+    let plan = Bench::plan(&surveyed, &route);
     let stats = fetch(&mut site.offering(&plan), &plan);
 
     let mut group = criterion.benchmark_group("indriya");
@@ -116,7 +110,7 @@ fn main() {
     });
     group.sample_size(50);
     group.throughput(Throughput::Elements(1));
-    group.bench_function("plan", |b| b.iter(|| Site::plan(&surveyed, &route)));
+    group.bench_function("plan", |b| b.iter(|| Bench::plan(&surveyed, &route)));
     for (what, count) in [
         ("p3_air_frames", stats.air_frames),
         ("p3_events", stats.events),

@@ -1,6 +1,7 @@
-//! Testbeds, transfers, experiments, metrics, plots and the object store of Thalweg.
+//! The simulated side of Thalweg: transfers, experiments, metrics, claims and explanations.
 //!
-//! Data flows one way: testbed -> survey -> plan -> transfer -> outcome -> metrics -> report.
+//! Data flows one way: site -> survey -> plan -> transfer -> outcome -> metrics -> report. Sites are
+//! [`thalweg_testbeds`]', pictures [`thalweg_draw`]'s, the object store [`thalweg_gateway`]'s.
 
 pub mod campaign;
 pub mod collect;
@@ -8,10 +9,8 @@ pub mod convergecast;
 pub mod experiment;
 pub mod explain;
 pub mod forwarding;
-pub mod plot;
+pub mod maps;
 pub mod speed;
-pub mod store;
 pub mod streams;
-pub mod testbed;
 pub mod transfer;
 pub mod variant;

@@ -10,8 +10,8 @@ use thalweg_medium::chip::{Chip, Modem, CC2420};
 use thalweg_medium::ether::Reach;
 use thalweg_medium::random::{derive, stream, uniform};
 use thalweg_protocols::csma;
-use thalweg_protocols::fusion::{
-    Application, Command, Config, Event, Node, Schedule, Strategy, MAX_QUEUE,
+use thalweg_protocols::stack::{
+    Application, Command, Config, Event, Node, Open, Reading, Readings, Schedule, MAX_QUEUE,
 };
 use thalweg_protocols::tree::{Role, Routing};
 use thalweg_sim::contention::{Contender, Contention, Observer};
@@ -35,8 +35,8 @@ const LOSS: (Db, Db) = (Db(40.05), Db(30.0));
 const DENSITY: f64 = 1000.0 / (567.0 * 567.0);
 /// Links that a tree of a drawn topology may use: above the threshold of carrier sense less this.
 const LEAST_RSSI: Dbm = Dbm(-88.0);
-/// 9 bytes of header and 64 of data; hardware appends the check sequence.
-const FRAME_BYTES: u8 = 73;
+/// With 16 bytes of headers, the 73 of 64 bytes after a MAC header; hardware appends the check sequence.
+const PAYLOAD_BYTES: usize = 57;
 
 const GIVEN: [(usize, &str); 3] = [
     (40, include_str!("../../../bench/w1/w1_n40.csv")),
@@ -68,7 +68,7 @@ pub enum SpeedError {
 
 /// The workload, ready to run.
 pub struct W1 {
-    network: Contention<Node>,
+    network: Contention<Node<Open, Readings>>,
     counter: Counter,
     ends: SimTime,
 }
@@ -94,10 +94,10 @@ struct Counter {
     counts: Counts,
 }
 
-impl Observer<Event> for Counter {
-    fn told(&mut self, _at: SimTime, node: usize, event: Event) {
+impl Observer<Event<Reading>> for Counter {
+    fn told(&mut self, _at: SimTime, node: usize, event: Event<Reading>) {
         match event {
-            Event::Made { packets, .. } => self.counts.generated += u64::from(packets),
+            Event::Above(Reading { made, .. }) => self.counts.generated += u64::from(made),
             Event::Received { .. } if self.sink == node => self.counts.delivered += 1,
             _ => {}
         }
@@ -137,12 +137,10 @@ impl W1 {
                 role,
                 routing: Routing::Fixed(place.parent.map(id)),
                 queue: MAX_QUEUE as u8,
-                frame_bytes: FRAME_BYTES,
-                strategy: Strategy::default(),
-                application: Application::Insists,
                 seed: derive(seed, "w1", &[n as u64]),
             };
-            engines.push((id(n), Node::new(config)));
+            let readings = Readings::new(Application::Insists, PAYLOAD_BYTES);
+            engines.push((id(n), Node::new(config, Open, readings)));
         }
         let board = Contender::ieee802154(&RADIO);
         let sink = places.iter().position(|place| place.parent.is_none());
@@ -163,7 +161,7 @@ impl W1 {
                     until: Instant::ZERO + ends,
                     burst: 1,
                 };
-                network.command(n, Command::Offer(schedule), &mut counter)?;
+                network.command(n, Command::Above(schedule), &mut counter)?;
             }
         }
         Ok(Self {

@@ -23,7 +23,6 @@ pub mod request;
 mod route;
 pub mod stages;
 pub mod streams;
-mod svg;
 pub mod topology;
 
 pub use channels::Assignment;

@@ -29,11 +29,6 @@ impl<const BYTES: usize> Bits<BYTES> {
             Some(_) | None => false,
         }
     }
-    /// Whether `k` is in it.
-    pub(crate) fn contains(&self, k: u16) -> bool {
-        let byte = self.0.get(usize::from(k / 8));
-        byte.is_some_and(|byte| byte >> (k % 8) & 1 == 1)
-    }
     /// Takes `k` out.
     pub(crate) fn remove(&mut self, k: u16) {
         if let Some(byte) = self.0.get_mut(usize::from(k / 8)) {

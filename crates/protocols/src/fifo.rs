@@ -1,30 +1,46 @@
-//! A queue of fixed capacity, of which less may be used: a node's packet queue. Tests: at the end.
+//! The one queue of fixed capacity, of which less may be used: packets, orders, events that wait.
+//! Tests: at the end.
 
 /// First in, first out, of at most `N`.
 #[derive(Debug, Clone)]
 pub(crate) struct Fifo<T, const N: usize> {
     items: [Option<T>; N],
-    from: usize,
-    len: usize,
-    room: usize,
+    from: u16,
+    len: u16,
+    room: u16,
 }
 
-impl<T: Copy, const N: usize> Fifo<T, N> {
+impl<T, const N: usize> Fifo<T, N> {
+    /// An empty queue, of which all may be used.
+    pub(crate) const EMPTY: Self = Self::new(N);
+
     /// An empty queue for `room` items, at most `N`.
     pub(crate) const fn new(room: usize) -> Self {
+        let room = if room < N { room } else { N };
         Self {
-            items: [None; N],
+            items: [const { None }; N],
             from: 0,
             len: 0,
-            room: if room < N { room } else { N },
+            room: if room < u16::MAX as usize {
+                room as u16
+            } else {
+                u16::MAX
+            },
         }
     }
+    /// How many items wait.
     pub(crate) const fn len(&self) -> usize {
-        self.len
+        self.len as usize
     }
+    /// How many may wait.
+    pub(crate) const fn room(&self) -> usize {
+        self.room as usize
+    }
+    /// Whether none waits.
     pub(crate) const fn is_empty(&self) -> bool {
         self.len == 0
     }
+    /// Whether there is no room for another.
     pub(crate) const fn is_full(&self) -> bool {
         self.len >= self.room
     }
@@ -34,7 +50,7 @@ impl<T: Copy, const N: usize> Fifo<T, N> {
     }
     /// Adds `item`, or gives it back where there is no room.
     pub(crate) fn push(&mut self, item: T) -> Result<(), T> {
-        let at = (self.from + self.len) % N.max(1);
+        let at = (usize::from(self.from) + self.len()) % N.max(1);
         match self.items.get_mut(at) {
             Some(place) if self.len < self.room => {
                 *place = Some(item);
@@ -44,39 +60,76 @@ impl<T: Copy, const N: usize> Fifo<T, N> {
             _ => Err(item),
         }
     }
-    pub(crate) fn front(&self) -> Option<&T> {
-        self.items.get(self.from)?.as_ref()
+    /// Adds `item`, for which the oldest makes room where there is none.
+    pub(crate) fn remember(&mut self, item: T) {
+        if self.is_full() {
+            self.pop();
+        }
+        let _ = self.push(item);
     }
+    /// The item that is next.
+    pub(crate) fn front(&self) -> Option<&T> {
+        self.items.get(usize::from(self.from))?.as_ref()
+    }
+    /// Takes the item that is next.
     pub(crate) fn pop(&mut self) -> Option<T> {
-        let item = self.items.get_mut(self.from)?.take()?;
-        self.from = (self.from + 1) % N.max(1);
+        let from = usize::from(self.from);
+        let item = self.items.get_mut(from)?.take()?;
+        self.from = ((from + 1) % N.max(1)) as u16;
         self.len -= 1;
         Some(item)
+    }
+    /// Forgets all.
+    pub(crate) fn clear(&mut self) {
+        while self.pop().is_some() {}
+    }
+    /// All items, next first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> + '_ {
+        let (last, first) = self.items.split_at(usize::from(self.from).min(N));
+        first.iter().chain(last).flatten()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    extern crate std;
+    use std::collections::VecDeque;
 
     #[test]
-    fn it_keeps_order_and_its_limit() {
-        let mut fifo = Fifo::<u8, 4>::new(3);
-        for round in 0..5 {
-            for n in 0..3 {
-                assert_eq!(fifo.push(round + n), Ok(()));
-            }
-            assert_eq!(
-                (fifo.push(9), fifo.is_full(), fifo.len()),
-                (Err(9), true, 3)
-            );
-            assert_eq!(fifo.front(), Some(&round));
-            for n in 0..3 {
-                assert_eq!(fifo.pop(), Some(round + n));
-            }
-            assert!(fifo.pop().is_none() && fifo.is_empty());
-        }
-        assert_eq!(Fifo::<u8, 4>::new(9).room, 4);
+    fn room_is_never_more_than_there_is() {
+        assert_eq!(Fifo::<u8, 4>::new(9).room(), 4);
+        assert_eq!(Fifo::<u8, 4>::EMPTY.room(), 4);
         assert_eq!(Fifo::<u8, 0>::new(9).push(1), Err(1));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn it_keeps_order_and_its_limit(
+            room in 0usize..6,
+            pushes in proptest::collection::vec(proptest::prelude::any::<bool>(), 0..60),
+        ) {
+            let (mut fifo, mut plain) = (Fifo::<u8, 4>::new(room), VecDeque::new());
+            let room = room.min(4);
+            for (n, push) in (0u8..).zip(pushes) {
+                if push {
+                    let fits = plain.len() < room;
+                    proptest::prop_assert_eq!(fifo.push(n), if fits { Ok(()) } else { Err(n) });
+                    plain.extend(fits.then_some(n));
+                } else {
+                    proptest::prop_assert_eq!(fifo.pop(), plain.pop_front());
+                }
+                proptest::prop_assert!(fifo.iter().eq(&plain) && fifo.front() == plain.front());
+                proptest::prop_assert_eq!(fifo.is_full(), plain.len() >= room);
+                proptest::prop_assert_eq!(fifo.is_nearly_full(), plain.len() + 1 == room);
+            }
+            let oldest = usize::from(fifo.is_full());
+            plain.drain(..oldest.min(plain.len()));
+            plain.extend((room > 0).then_some(99));
+            fifo.remember(99);
+            proptest::prop_assert!(fifo.iter().eq(&plain));
+            fifo.clear();
+            proptest::prop_assert!(fifo.is_empty() && fifo.iter().next().is_none());
+        }
     }
 }

@@ -148,17 +148,24 @@ pub struct Currents {
 pub mod boards {
     use super::{Board, BoardError, BoardTiming, ClockModel, Duration};
 
-    macro_rules! built_in {
-        ($($name:literal),* $(,)?) => {
-            &[$(($name, include_str!(concat!("../../../boards/", $name, ".toml")))),*]
-        };
-    }
-    const BUILT_IN: &[(&str, &str)] = built_in!["telosb", "telosb-contiki", "opal", "ideal"];
-    const TELOSB: &str = include_str!("../../../boards/telosb.toml");
+    const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/boards.rs"));
 
     /// The names of the built-in boards.
     pub fn names() -> impl Iterator<Item = &'static str> {
         BUILT_IN.iter().map(|(name, _)| *name)
+    }
+
+    /// The built-in board of that name.
+    ///
+    /// # Errors
+    /// [`BoardError::Unknown`]; [`BoardError::Malformed`], which a test rules out.
+    pub fn built_in(name: &str) -> Result<Board, BoardError> {
+        let found = BUILT_IN.iter().find(|(known, _)| *known == name);
+        let (path, text) = found.ok_or_else(|| BoardError::Unknown {
+            name: name.to_owned(),
+            known: names().collect::<Vec<_>>().join(", "),
+        })?;
+        Board::parse(path, text)
     }
 
     /// The built-in board of that name, or the one in the TOML file of that name.
@@ -166,31 +173,23 @@ pub mod boards {
     /// # Errors
     /// [`BoardError`].
     pub fn load(name: &str) -> Result<Board, BoardError> {
-        match BUILT_IN.iter().find(|(built_in, _)| *built_in == name) {
-            Some((path, text)) => Board::parse(path, text),
-            None => {
-                let text = std::fs::read_to_string(name).map_err(|why| match why.kind() {
-                    std::io::ErrorKind::NotFound => BoardError::Unknown {
-                        name: name.to_owned(),
-                        known: names().collect::<Vec<_>>().join(", "),
-                    },
-                    _ => BoardError::Unreadable {
-                        path: name.to_owned(),
-                        why,
-                    },
-                })?;
-                Board::parse(name, &text)
-            }
+        match built_in(name) {
+            Err(unknown @ BoardError::Unknown { .. }) => match std::fs::read_to_string(name) {
+                Ok(text) => Board::parse(name, &text),
+                Err(why) if why.kind() == std::io::ErrorKind::NotFound => Err(unknown),
+                Err(why) => Err(BoardError::Unreadable {
+                    path: name.to_owned(),
+                    why,
+                }),
+            },
+            found => found,
         }
     }
 
     /// TelosB (Tmote Sky) with the software of Glossy and P3: `boards/telosb.toml`.
-    #[expect(
-        clippy::expect_used,
-        reason = "its text is built in, and a test reads it"
-    )]
+    #[expect(clippy::expect_used, reason = "it is built in, and a test reads it")]
     pub fn telosb() -> Board {
-        Board::parse("telosb", TELOSB).expect("built in")
+        built_in("telosb").expect("built in")
     }
 
     /// A board without errors of its own: perfect clock, no jitter, the given timing; else a

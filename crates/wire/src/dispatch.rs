@@ -18,6 +18,8 @@ pub const FORWARD: u8 = 0x28;
 pub const TREE_DATA: u8 = 0x20;
 /// A tree's routing beacon.
 pub const TREE_BEACON: u8 = 0x21;
+/// A packet on its way down a collection tree.
+pub const TREE_DOWN: u8 = 0x22;
 /// A packet of a stream (FastForward).
 pub const STREAM_DATA: u8 = 0x2a;
 /// The end of a stream.

@@ -1,43 +1,65 @@
-//! Frames of collection trees: data on its way to a sink, and routing beacons, each after an
-//! [`addressed::Header`](crate::addressed::Header).
+//! Frames of collection trees: packets on their way to a sink or from one, and routing beacons, each
+//! after an [`addressed::Header`](crate::addressed::Header).
 //!
-//! Every frame carries its sender's congestion bit (Fusion, section 4.2) and a number that counts
-//! the frames that the sender sent, by whose gaps neighbours estimate the link (section 2.3.2).
+//! Every frame carries its sender's [`Stamp`] and a number that counts the frames that the sender
+//! sent, by whose gaps neighbours estimate the link (Fusion, section 2.3.2).
 
 use crate::addressed::Header;
 use crate::buf::{Reader, WireError, Writer};
 use crate::{addressed::Congestion, dispatch};
 use thalweg_units::NodeId;
 
-/// Where the flags of both kinds stand.
-pub const FLAGS_AT: usize = crate::addressed::HEADER_BYTES + 1;
-/// Bytes of a data frame before its payload.
-pub const DATA_HEADER_BYTES: usize = crate::addressed::HEADER_BYTES + 7;
+/// What a node tells all who hear it in each of its frames; its meaning belongs to whatever holds
+/// back the node's queue. Fusion's is its congestion bit (section 4.2).
+pub type Stamp = [u8; 1];
+/// Where the stamp stands, in packets and beacons alike.
+pub const STAMP_AT: usize = crate::addressed::HEADER_BYTES + 1;
+/// Bytes before the payload of a packet on its way up.
+pub const DATA_HEADER_BYTES: usize = STAMP_AT + size_of::<Stamp>() + 5;
+/// The same on its way down.
+pub const DOWN_HEADER_BYTES: usize = DATA_HEADER_BYTES + 2;
 /// Bytes of a beacon before its entries.
-pub const BEACON_HEADER_BYTES: usize = crate::addressed::HEADER_BYTES + 3;
+pub const BEACON_HEADER_BYTES: usize = STAMP_AT + size_of::<Stamp>() + 1;
 /// Bytes of a route in a beacon.
 pub const ROUTE_BYTES: usize = 8;
 /// Bytes of a link in a beacon.
 pub const LINK_BYTES: usize = 3;
 /// Most routes in a beacon.
 pub const MAX_ROUTES: usize = 4;
+/// Most links in a beacon.
+pub const MAX_LINKS: usize = 0x1f;
 
 const CONGESTED: u8 = 1;
 
-/// The flags byte.
-pub const fn flags(congestion: Congestion) -> u8 {
+/// Fusion's stamp.
+pub const fn stamp(congestion: Congestion) -> Stamp {
     match congestion {
-        Congestion::Clear => 0,
-        Congestion::Congested => CONGESTED,
+        Congestion::Clear => [0],
+        Congestion::Congested => [CONGESTED],
+    }
+}
+/// What Fusion's stamp says.
+///
+/// # Errors
+/// [`WireError::Malformed`] where it is none of Fusion's.
+pub const fn congestion(stamp: Stamp) -> Result<Congestion, WireError> {
+    match stamp {
+        [0] => Ok(Congestion::Clear),
+        [CONGESTED] => Ok(Congestion::Congested),
+        _ => Err(WireError::Malformed),
     }
 }
 
-fn congestion(flags: u8) -> Result<Congestion, WireError> {
-    match flags {
-        0 => Ok(Congestion::Clear),
-        CONGESTED => Ok(Congestion::Congested),
-        _ => Err(WireError::Malformed),
-    }
+/// Which way a packet goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// To the sink that its relays' trees lead to.
+    Up,
+    /// To one node, by the routes that packets of that node left behind on their way up.
+    Down {
+        /// The node.
+        to: NodeId,
+    },
 }
 
 /// A data packet, one hop of its way.
@@ -45,8 +67,10 @@ fn congestion(flags: u8) -> Result<Congestion, WireError> {
 pub struct Data<'a> {
     /// The link's header.
     pub link: Header,
-    /// The sender's state.
-    pub congestion: Congestion,
+    /// The sender's.
+    pub stamp: Stamp,
+    /// Which way it goes.
+    pub way: Way,
     /// Who made the packet.
     pub origin: NodeId,
     /// Its number among its origin's packets.
@@ -93,8 +117,8 @@ pub enum Repr<'a> {
 pub struct Beacon<'a> {
     /// The link's header.
     pub link: Header,
-    /// The sender's state.
-    pub congestion: Congestion,
+    /// The sender's.
+    pub stamp: Stamp,
     routes: &'a [u8],
     links: &'a [u8],
 }
@@ -129,16 +153,17 @@ impl Beacon<'_> {
     pub fn emit(
         w: &mut Writer<'_>,
         link: Header,
-        congestion: Congestion,
+        stamp: Stamp,
         routes: &[Route],
-        links: &[LinkQuality],
+        links: impl Iterator<Item = LinkQuality> + Clone,
     ) -> Result<(), WireError> {
-        if routes.len() > MAX_ROUTES || links.len() > 0x1f {
+        let count = links.clone().count();
+        if routes.len() > MAX_ROUTES || count > MAX_LINKS {
             return Err(WireError::NoRoom);
         }
         link.emit(w)?;
-        w.u8(dispatch::TREE_BEACON)?.u8(flags(congestion))?;
-        w.u8((routes.len() << 5 | links.len()) as u8)?;
+        w.u8(dispatch::TREE_BEACON)?.bytes(&stamp)?;
+        w.u8((routes.len() << 5 | count) as u8)?;
         for route in routes {
             w.u16(route.sink.get())?.u16(route.sequence)?;
             w.u16(route.cost)?.u16(route.parent.get())?;
@@ -157,14 +182,35 @@ impl Data<'_> {
     /// [`WireError::NoRoom`].
     pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
         self.link.emit(w)?;
-        w.u8(dispatch::TREE_DATA)?.u8(flags(self.congestion))?;
+        w.u8(match self.way {
+            Way::Up => dispatch::TREE_DATA,
+            Way::Down { .. } => dispatch::TREE_DOWN,
+        })?;
+        w.bytes(&self.stamp)?;
         w.u16(self.origin.get())?.u16(self.number)?.u8(self.hops)?;
+        if let Way::Down { to } = self.way {
+            w.u16(to.get())?;
+        }
         w.bytes(self.payload)?;
         Ok(())
     }
 }
 
 impl<'a> Repr<'a> {
+    /// The link's header.
+    pub const fn link(&self) -> &Header {
+        match self {
+            Self::Data(data) => &data.link,
+            Self::Beacon(beacon) => &beacon.link,
+        }
+    }
+    /// Its sender's stamp.
+    pub const fn stamp(&self) -> Stamp {
+        match self {
+            Self::Data(data) => data.stamp,
+            Self::Beacon(beacon) => beacon.stamp,
+        }
+    }
     /// Reads a frame.
     ///
     /// # Errors
@@ -172,25 +218,31 @@ impl<'a> Repr<'a> {
     pub fn parse(mpdu: &'a [u8]) -> Result<Self, WireError> {
         let mut r = Reader::new(mpdu);
         let link = Header::parse(&mut r)?;
-        match r.u8()? {
-            dispatch::TREE_DATA => Ok(Self::Data(Data {
+        let node = |r: &mut Reader<'a>| NodeId::new(r.u16()?).map_err(|_| WireError::Malformed);
+        let kind = r.u8()?;
+        let stamp = [r.u8()?];
+        match kind {
+            dispatch::TREE_DATA | dispatch::TREE_DOWN => Ok(Self::Data(Data {
                 link,
-                congestion: congestion(r.u8()?)?,
-                origin: NodeId::new(r.u16()?).map_err(|_| WireError::Malformed)?,
+                stamp,
+                origin: node(&mut r)?,
                 number: r.u16()?,
                 hops: r.u8()?,
+                way: match kind {
+                    dispatch::TREE_DOWN => Way::Down { to: node(&mut r)? },
+                    _ => Way::Up,
+                },
                 payload: r.rest(),
             })),
             dispatch::TREE_BEACON => {
-                let congestion = congestion(r.u8()?)?;
                 let counts = usize::from(r.u8()?);
-                let (routes, links) = (counts >> 5, counts & 0x1f);
+                let (routes, links) = (counts >> 5, counts & MAX_LINKS);
                 if routes > MAX_ROUTES {
                     return Err(WireError::Malformed);
                 }
                 Ok(Self::Beacon(Beacon {
                     link,
-                    congestion,
+                    stamp,
                     routes: r.bytes(routes * ROUTE_BYTES)?,
                     links: r.bytes(links * LINK_BYTES)?,
                 }))
@@ -211,24 +263,33 @@ mod tests {
     }
 
     #[test]
-    fn both_kinds_round_trip() {
+    fn all_kinds_round_trip() {
         let link = Header {
             sequence: 9,
             to: Some(id(2)),
             from: id(3),
         };
-        let data = Data {
-            link,
-            congestion: Congestion::Congested,
-            origin: id(40),
-            number: 513,
-            hops: 2,
-            payload: &[1, 2, 3],
-        };
-        let frame = FrameBuf::build(|w| data.emit(w)).unwrap();
-        assert_eq!(frame.len(), DATA_HEADER_BYTES + 3);
-        assert_eq!(frame[FLAGS_AT], flags(Congestion::Congested));
-        assert_eq!(Repr::parse(&frame), Ok(Repr::Data(data)));
+        for (way, header) in [
+            (Way::Up, DATA_HEADER_BYTES),
+            (Way::Down { to: id(41) }, DOWN_HEADER_BYTES),
+        ] {
+            let data = Data {
+                link,
+                stamp: stamp(Congestion::Congested),
+                way,
+                origin: id(40),
+                number: 513,
+                hops: 2,
+                payload: &[1, 2, 3],
+            };
+            let frame = FrameBuf::build(|w| data.emit(w)).unwrap();
+            assert_eq!(frame.len(), header + 3);
+            assert_eq!(congestion([frame[STAMP_AT]]), Ok(Congestion::Congested));
+            assert_eq!(Repr::parse(&frame), Ok(Repr::Data(data)));
+            let cut = Repr::parse(&frame[..header - 1]);
+            assert_eq!(cut, Err(WireError::Truncated));
+        }
+        assert_eq!(congestion([2]), Err(WireError::Malformed));
 
         let routes = [Route {
             sink: id(6),
@@ -242,7 +303,7 @@ mod tests {
         });
         let link = Header { to: None, ..link };
         let frame =
-            FrameBuf::build(|w| Beacon::emit(w, link, Congestion::Clear, &routes, &links)).unwrap();
+            FrameBuf::build(|w| Beacon::emit(w, link, [0], &routes, links.into_iter())).unwrap();
         assert_eq!(
             frame.len(),
             BEACON_HEADER_BYTES + ROUTE_BYTES + 2 * LINK_BYTES

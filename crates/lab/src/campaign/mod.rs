@@ -3,22 +3,21 @@
 //!
 //! Everything happens on one simulated time line, in one network, as the gateway's orders have it:
 //! survey, collection, then waves of transfers (`run.rs`) planned by [`thalweg_planner::concurrent`]. What
-//! is told of it: `report.rs`. Where base stations stand: `station.rs`. The gateway's own computing time is
-//! not counted. Tests: `tests.rs`.
+//! is told of it: `report.rs`. Where base stations stand: [`thalweg_testbeds::equip`]. The gateway's own
+//! computing time is not counted. Tests: `tests.rs`.
 
 mod network;
 mod report;
 mod run;
-mod station;
 #[cfg(test)]
 mod tests;
 
 pub use network::Mode;
 pub use report::{Campaign, NetworkRow, Part, TransferRow};
 pub use run::{empty, Settings, Step};
-pub use station::{equip, Equipped, Station};
 
 use crate::transfer::SessionError;
+use thalweg_testbeds::{SiteError, StationError};
 
 /// Why a campaign could not be run.
 #[derive(Debug, thiserror::Error)]
@@ -28,24 +27,10 @@ pub enum CampaignError {
     Session(#[from] SessionError),
     /// A loss on a link that is not there.
     #[error(transparent)]
-    Loss(#[from] crate::testbed::LossError),
-    /// Base stations cannot be put up where nobody knows where anything is.
-    #[error("{testbed}: the places of its nodes are not known; name nodes as base stations")]
-    NoPlaces {
-        /// The testbed.
-        testbed: String,
-    },
-    /// A node that the testbed does not have.
-    #[error("{testbed}: has no node {node}")]
-    UnknownNode {
-        /// The testbed.
-        testbed: String,
-        /// The node named.
-        node: thalweg_units::NodeId,
-    },
-    /// Nowhere to bring data to.
-    #[error("a campaign needs at least one base station")]
-    NoStation,
+    Site(#[from] SiteError),
+    /// A base station cannot be had.
+    #[error(transparent)]
+    Station(#[from] StationError),
     /// The observer wanted to stop.
     #[error("stopped")]
     Stopped,

@@ -1,12 +1,11 @@
 //! The ways of emptying a network that are compared (`p3.network`), each with the survey that it needs.
 
 use super::run::Settings;
-use super::station::Station;
-use crate::testbed::Testbed;
 use crate::transfer::{Protocol, Survey, Terms};
 use crate::variant::{Knowledge, Variant};
 use thalweg_planner::concurrent::Reuse;
 use thalweg_planner::RouteRequest;
+use thalweg_testbeds::{Site, Station};
 use thalweg_units::{Channel, ChannelSet, Duration};
 
 /// A way of emptying a network.
@@ -89,11 +88,11 @@ impl Mode {
         }
     }
 
-    /// How `testbed` is emptied of `bytes` bytes a node this way, by `variant`, with
+    /// How `site` is emptied of `bytes` bytes a node this way, by `variant`, with
     /// the links on `channels` measured where that is not told by the mode or the variant.
     pub fn settings(
         self,
-        testbed: &Testbed,
+        site: &Site,
         variant: Variant,
         channels: ChannelSet,
         bytes: u32,
@@ -102,14 +101,14 @@ impl Mode {
         const END: f64 = 0.03;
         let put_up = |along, radios| Station::PutUp { along, radios };
         let mut route = RouteRequest::new(0, 0);
-        route.rule.floor = testbed.board.chip().noise_floor;
+        route.rule.floor = site.board.chip.noise_floor;
         route.fallback = route.rule.weaker();
         let mut route = variant.request(&route);
         let packets = bytes.div_ceil(route.transfer.cycle.payload_bytes.max(1) as u32);
         route.transfer.packets = packets;
         let faithful = route.channels.clone();
         let (stations, reuse) = match self {
-            Self::Paper => (vec![Station::Node(testbed.sink)], Reuse::Never),
+            Self::Paper => (vec![Station::Node(site.testbed.sink)], Reuse::Never),
             Self::OneEnd { radios } => (vec![put_up(END, radios)], Reuse::Never),
             Self::Middle { radios } => (vec![put_up(0.5, radios)], Reuse::Never),
             Self::BothEnds { radios, reuse } => {

@@ -1,9 +1,9 @@
 //! What is told of a campaign: its parts, its transfers, and one row for a table.
 
-use crate::testbed::Testbed;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use thalweg_planner::concurrent::Obstacle;
+use thalweg_testbeds::Testbed;
 use thalweg_units::Duration;
 
 /// What a campaign's time goes into.

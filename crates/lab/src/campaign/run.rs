@@ -3,10 +3,8 @@
 //! fails is tried again after all others, [`Settings::attempts`] times in all.
 
 use super::report::{Campaign, Part, TransferRow};
-use super::station::{equip, Equipped, Station};
 use super::CampaignError;
 use crate::collect::random_object;
-use crate::testbed::Testbed;
 use crate::transfer::{active_nodes, digest, Node, Protocol, Session, SessionError, Survey, Terms};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow::{self, Break, Continue};
@@ -19,6 +17,7 @@ use thalweg_protocols::floodnet;
 use thalweg_protocols::glossy::{flood_spacing, flood_time};
 use thalweg_protocols::mote::{self, Command};
 use thalweg_protocols::pipeline::{self, Complete, End};
+use thalweg_testbeds::{equip, Equipped, Losses, Site, Station};
 use thalweg_units::{BitRate, Channel, Duration, SimTime};
 use thalweg_wire::flood::HEADER_BYTES;
 use thalweg_wire::phy::SFD_OFFSET;
@@ -125,26 +124,28 @@ impl Log {
     }
 }
 
-/// Fetches an object from every node of `testbed` that is not a base station.
+/// Fetches an object from every node of `site` that is not a base station.
 ///
 /// # Errors
 /// [`CampaignError`] where nothing can be said of it; transfers that fail are rows.
 pub fn empty(
-    testbed: &Testbed,
+    site: &Site,
     settings: &Settings,
-    seed: u64,
     observer: &mut dyn FnMut(Step) -> ControlFlow<()>,
 ) -> Result<Campaign, CampaignError> {
+    let seed = site.seed;
     let Equipped {
         testbed,
         sinks,
         sources,
-    } = equip(testbed, &settings.stations, seed)?;
+    } = equip(&site.testbed, &settings.stations, seed)?;
     let sources = spread(&sources, settings.sources);
     // One time line: the survey meets the losses too.
-    let environment = Arc::new(testbed.inject(testbed.realise(seed))?);
+    let Losses { links, psdu_bytes } = &site.losses;
+    let site = Site::new(testbed, seed).with_losses(links, *psdu_bytes)?;
+    let testbed = &site.testbed;
     let opened = derive(seed, "campaign", &[sinks.len() as u64]);
-    let mut session = Session::open(&testbed, environment, opened)?;
+    let mut session = Session::open(&site, opened)?;
     let objects: BTreeMap<usize, Arc<[u8]>> = (sources.iter())
         .map(|&n| {
             let object = random_object(seed, testbed.nodes[n].id, settings.bytes as usize);
@@ -156,7 +157,7 @@ pub fn empty(
     }
     let surveyed = session.survey(sinks[0], settings.survey, &mut |_| Continue(()))?;
     told(observer(Step::Surveyed))?;
-    let mut campaign = Campaign::new(&testbed, seed, sinks.len(), sources.len());
+    let mut campaign = Campaign::new(testbed, seed, sinks.len(), sources.len());
     campaign.bytes_each = settings.bytes;
     campaign.add(Part::Measuring, surveyed.measuring);
     campaign.add(Part::Collecting, surveyed.collecting);

@@ -1,17 +1,16 @@
 //! Campaigns on one floor: small, whole, and the same every time.
 
-use super::{empty, equip, CampaignError, Mode, Part, Station, Step};
-use crate::testbed::Testbed;
+use super::{empty, CampaignError, Mode, Part, Step};
 use crate::variant::Variant;
 use std::ops::ControlFlow::{Break, Continue};
-use thalweg_medium::EarId;
 use thalweg_planner::concurrent::Reuse;
-use thalweg_units::{Channel, ChannelSet, NodeId};
+use thalweg_testbeds::{Site, Testbed};
+use thalweg_units::ChannelSet;
 
 const BYTES: u32 = 5_000;
 
-fn floor() -> Testbed {
-    Testbed::load("floor21").unwrap()
+fn floor(seed: u64) -> Site {
+    Site::new(Testbed::load("floor21").unwrap(), seed)
 }
 
 fn both_ends(radios: u16) -> Mode {
@@ -23,13 +22,13 @@ fn both_ends(radios: u16) -> Mode {
 
 #[test]
 fn everything_arrives_once_and_time_adds_up() {
-    let testbed = floor();
+    let site = floor(1);
     for mode in [Mode::Paper, both_ends(1)] {
-        let mut settings = mode.settings(&testbed, Variant::P3, ChannelSet::ALL, BYTES);
+        let mut settings = mode.settings(&site, Variant::P3, ChannelSet::ALL, BYTES);
         // What is on trial here are waves, not routes.
         (settings.route.min_paths, settings.route.max_paths) = (2, Some(3));
         let mut steps = Vec::new();
-        let campaign = empty(&testbed, &settings, 1, &mut |step| {
+        let campaign = empty(&site, &settings, &mut |step| {
             steps.push(step);
             Continue(())
         })
@@ -67,11 +66,11 @@ fn everything_arrives_once_and_time_adds_up() {
 
 #[test]
 fn pip_runs_over_one_path_and_is_counted_as_it_ends() {
-    let testbed = floor();
+    let site = floor(2);
     for mode in [Mode::Paper, both_ends(1)] {
-        let mut settings = mode.settings(&testbed, Variant::Pip, ChannelSet::ALL, 2_000);
+        let mut settings = mode.settings(&site, Variant::Pip, ChannelSet::ALL, 2_000);
         settings.sources = Some(6);
-        let campaign = empty(&testbed, &settings, 2, &mut |_| Continue(())).unwrap();
+        let campaign = empty(&site, &settings, &mut |_| Continue(())).unwrap();
         assert!(campaign.transfers.iter().any(|t| t.verified));
         for t in campaign.transfers.iter().filter(|t| t.hops > 0) {
             assert_eq!((t.paths, t.active_nodes), (1, t.hops + 1), "{mode:?}");
@@ -83,12 +82,12 @@ fn pip_runs_over_one_path_and_is_counted_as_it_ends() {
 
 #[test]
 fn the_same_seed_gives_the_same_rows() {
-    let testbed = floor();
     let run = |seed| {
+        let site = floor(seed);
         let mode = both_ends(1);
-        let mut settings = mode.settings(&testbed, Variant::P3Best, ChannelSet::ALL, 2_000);
+        let mut settings = mode.settings(&site, Variant::P3Best, ChannelSet::ALL, 2_000);
         settings.sources = Some(6);
-        let campaign = empty(&testbed, &settings, seed, &mut |_| Continue(())).unwrap();
+        let campaign = empty(&site, &settings, &mut |_| Continue(())).unwrap();
         campaign.row(&mode.name(), mode.stations())
     };
     let row = run(3);
@@ -98,44 +97,9 @@ fn the_same_seed_gives_the_same_rows() {
 }
 
 #[test]
-fn stations_leave_the_building_as_it_is() {
-    let testbed = floor();
-    let bare = testbed.realise(5);
-    let along = |along, radios| Station::PutUp { along, radios };
-    let equipped = equip(&testbed, &[along(0.0, 2), along(1.0, 1)], 5).unwrap();
-    let site = equipped.testbed.realise(5);
-    let own = testbed.len();
-    assert_eq!(equipped.sinks, [own, own + 1, own + 2]);
-    assert_eq!(equipped.sources.len(), own);
-    for from in 0..own {
-        for to in (0..own).filter(|&to| to != from) {
-            let (from, to) = (EarId(from as u32), EarId(to as u32));
-            let rssi = |site: &thalweg_medium::Environment| {
-                site.mean_rssi(from, to, Channel::LAST).map(|r| r.0)
-            };
-            assert_eq!(rssi(&bare), rssi(&site));
-        }
-    }
-    let place = |n: usize| equipped.testbed.nodes[n].placement.unwrap().position;
-    assert!((place(own).distance_m(&place(own + 1)) - 1.0).abs() < 1e-9);
-    assert!(place(own + 2).x_m > place(own + 1).x_m);
-    let mut ids: Vec<NodeId> = equipped.testbed.nodes.iter().map(|n| n.id).collect();
-    ids.sort_unstable();
-    ids.dedup();
-    assert_eq!(ids.len(), own + 3);
-}
-
-#[test]
-fn what_cannot_be_is_said() {
-    let testbed = floor();
-    let missing = NodeId::new(9_999).unwrap();
-    let error = equip(&testbed, &[Station::Node(missing)], 1).unwrap_err();
-    assert_eq!(error.to_string(), "floor21: has no node 9999");
-    assert!(matches!(
-        equip(&testbed, &[], 1),
-        Err(CampaignError::NoStation)
-    ));
-    let settings = Mode::Paper.settings(&testbed, Variant::P3, ChannelSet::ALL, BYTES);
-    let stopped = empty(&testbed, &settings, 1, &mut |_| Break(()));
+fn an_observer_may_stop_it() {
+    let site = floor(1);
+    let settings = Mode::Paper.settings(&site, Variant::P3, ChannelSet::ALL, BYTES);
+    let stopped = empty(&site, &settings, &mut |_| Break(()));
     assert!(matches!(stopped, Err(CampaignError::Stopped)));
 }

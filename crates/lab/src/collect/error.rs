@@ -1,7 +1,7 @@
 //! Why an object cannot be fetched, each in one line that names what was given.
 
-use crate::testbed::{LossError, TestbedError};
 use crate::transfer::SessionError;
+use thalweg_testbeds::{SiteError, TestbedError};
 use thalweg_units::{Channel, NodeId};
 
 /// Why there is no report.
@@ -27,7 +27,7 @@ pub enum CollectError {
     SourceIsSink(NodeId),
     /// A loss on a link that is not there.
     #[error(transparent)]
-    Loss(#[from] LossError),
+    Site(#[from] SiteError),
     /// A channel that the testbed does not offer.
     #[error("{testbed}: channel {channel} is not available (available: {available})")]
     Channel {
@@ -62,7 +62,7 @@ pub enum CollectError {
         sink: NodeId,
     },
     /// The route is longer, or has more relays, than a wake-up message can tell.
-    #[error("the route from node {from} has {hops} hops and {relays} relays; a transfer takes at most {max_hops} and {max_relays}", max_hops = super::site::LONGEST, max_relays = thalweg_wire::route::MAX_MEMBERS)]
+    #[error("the route from node {from} has {hops} hops and {relays} relays; a transfer takes at most {max_hops} and {max_relays}", max_hops = super::LONGEST, max_relays = thalweg_wire::route::MAX_MEMBERS)]
     TooLong {
         /// The source.
         from: String,

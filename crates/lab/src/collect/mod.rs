@@ -6,26 +6,28 @@
 //! all nodes gives the same results however often it is interrupted.
 
 mod error;
-mod site;
+mod known;
 
 pub use error::CollectError;
-pub use site::{Site, CLEAN_CHANNELS};
+pub use known::{Known, CLEAN_CHANNELS};
 
 use crate::explain::{self, LossMap};
-use crate::testbed::Testbed;
 use crate::transfer::{Outcome, Protocol, Session, Step, Survey, Surveyed, Terms};
 use crate::variant::Variant;
+use known::{check_channels, clean_channels, Ends};
 use serde::Serialize;
-use site::{check_channels, clean_channels, Ends};
 use std::ops::ControlFlow::{self, Continue};
 use std::sync::Arc;
 use thalweg_medium::random::{derive, stream};
-use thalweg_medium::Environment;
 use thalweg_planner::{Plan, Prediction};
 use thalweg_sim::Capture;
+use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::{Channel, ChannelSet, NodeId};
 use thalweg_wire::route::PayloadSize;
 
+/// The longest route that is planned for an object, in hops: beyond, a wake-up's floods, which are
+/// relayed a few times, no longer reach the source as a rule. A pipeline itself could be longer.
+const LONGEST: usize = 10;
 /// How often an object is asked for, each time over another plan.
 const ATTEMPTS: u64 = 3;
 
@@ -160,51 +162,47 @@ pub struct SurveyCost {
     pub missing: Vec<u16>,
 }
 
-/// A testbed that has surveyed itself.
+/// A site that has surveyed itself.
 pub struct Collector {
+    /// As transfers find it: with its losses, which came after the survey.
     site: Site,
-    /// As transfers find it: with the testbed's losses, which came after the survey.
-    environment: Arc<Environment>,
-    seed: u64,
+    known: Known,
     surveyed: Surveyed,
 }
 
 impl Collector {
-    /// Draws the site of `testbed` from `seed`, switches it on and has node `to` survey it.
+    /// Switches `site` on and has node `to` survey it.
     /// `channels` are those of the pipeline; where none are named, the four that Wi-Fi leaves
     /// alone, or on measured links the four that link the network best. Where neither `from` nor
-    /// `to` is named, measured links also decide which pair of nodes is taken. The testbed's losses
+    /// `to` is named, measured links also decide which pair of nodes is taken. The site's losses
     /// befall its transfers, and not the survey.
     ///
     /// # Errors
     /// [`CollectError`].
     pub fn open(
-        testbed: Testbed,
+        site: Site,
         from: Option<NodeId>,
         to: Option<NodeId>,
         channels: Option<&[Channel]>,
-        seed: u64,
         observer: ProgressObserver<'_>,
     ) -> Result<Self, CollectError> {
-        check_channels(&testbed, channels)?;
-        let ends = match Site::of_measured(&testbed, from, to, channels, seed)? {
+        let (testbed, seed) = (&site.testbed, site.seed);
+        check_channels(testbed, channels)?;
+        let ends = match Known::of_measured(testbed, from, to, channels, seed)? {
             Some(measured) => measured.ends(),
             None => Ends {
-                sink: to.map_or(Ok(testbed.sink_index()), |node| index_of(&testbed, node))?,
+                sink: to.map_or(Ok(testbed.sink_index()), |node| index_of(testbed, node))?,
                 source: None,
             },
         };
         let wanted = channels
             .map(<[Channel]>::to_vec)
-            .or_else(|| clean_channels(&testbed));
+            .or_else(|| clean_channels(testbed));
         let surveyed_channels: ChannelSet = match &wanted {
             Some(list) => list.iter().copied().collect(),
             None => testbed.channels,
         };
-        let surveyed_site = testbed.realise(seed);
-        let environment = Arc::new(testbed.inject(surveyed_site.clone())?);
-        let opened = derive(seed, "survey", &[]);
-        let mut session = Session::open(&testbed, Arc::new(surveyed_site), opened)?;
+        let mut session = Session::open(&site.undisturbed(), derive(seed, "survey", &[]))?;
         let mut steps = |step: Step| match step {
             Step::Measuring { turn, of } => observer(Progress::Measuring {
                 done: u64::from(turn),
@@ -217,22 +215,21 @@ impl Collector {
             Step::WakingUp | Step::Packets { .. } => Continue(()),
         };
         let surveyed = session.survey(ends.sink, Survey::of(surveyed_channels), &mut steps)?;
-        let site = Site::new(testbed, surveyed.links.clone(), ends, wanted, seed);
+        let known = Known::new(testbed.clone(), surveyed.links.clone(), ends, wanted, seed);
         Ok(Self {
             site,
-            environment,
-            seed,
+            known,
             surveyed,
         })
     }
 
     /// The testbed and its links.
-    pub fn site(&self) -> &Site {
-        &self.site
+    pub fn known(&self) -> &Known {
+        &self.known
     }
     /// The testbed.
     pub fn testbed(&self) -> &Testbed {
-        self.site.testbed()
+        &self.site.testbed
     }
     /// What the survey brought.
     pub fn surveyed(&self) -> &Surveyed {
@@ -240,18 +237,14 @@ impl Collector {
     }
     /// The node that data goes to.
     pub fn sink(&self) -> NodeId {
-        self.site.sink()
-    }
-    /// The drawn site.
-    pub fn environment(&self) -> &Arc<Environment> {
-        &self.environment
+        self.known.sink()
     }
     /// Plans the route of `request`.
     ///
     /// # Errors
     /// [`CollectError`].
     pub fn plan(&self, request: &Request) -> Result<Plan, CollectError> {
-        self.site.plan(request)
+        self.known.plan(request)
     }
 
     /// Fetches the object over `plan` (where that transfer breaks off, over other plans, three times
@@ -321,9 +314,9 @@ impl Collector {
         {
             return Err(CollectError::Stopped);
         }
-        let seed = derive(self.seed, "transfer", &[u64::from(from.get())]);
-        let mut session = Session::open(self.testbed(), self.environment.clone(), seed)?;
-        session.offer(plan.source, request.object.of(self.seed, from));
+        let seed = derive(self.site.seed, "transfer", &[u64::from(from.get())]);
+        let mut session = Session::open(&self.site, seed)?;
+        session.offer(plan.source, request.object.of(self.site.seed, from));
         if capture.is_some() {
             session.network().capture(capture)?;
         }
@@ -364,13 +357,13 @@ impl Collector {
             next.follows(&outcome, Session::SETTLING.as_secs_f64());
             (outcome, object) = (next, arrived);
         }
-        outcome.seed = self.seed;
+        outcome.seed = self.site.seed;
         variant.name().clone_into(&mut outcome.protocol);
         let baseline = match variant.protocol() {
             Protocol::P3 => {
                 session.settle()?;
                 let (mut baseline, _) = run(&mut session, plan, Protocol::Pip, &faithful)?;
-                baseline.seed = self.seed;
+                baseline.seed = self.site.seed;
                 Some(baseline)
             }
             Protocol::Pip | Protocol::PipHopping | Protocol::PipCit => None,
@@ -403,7 +396,7 @@ impl Collector {
             protocol: Variant::P3,
             ..request.clone()
         };
-        self.site.plan_attempt(&request, attempt)
+        self.known.plan_attempt(&request, attempt)
     }
 
     /// What it took to know the links.
@@ -414,7 +407,7 @@ impl Collector {
             links: self
                 .surveyed
                 .links
-                .summary(self.site.routing_channel())
+                .summary(self.known.routing_channel())
                 .heard_pairs,
             missing: self.surveyed.missing.iter().map(|n| n.get()).collect(),
         }
@@ -493,9 +486,9 @@ mod tests {
 
     #[test]
     fn another_attempt_goes_over_another_plan() {
-        let testbed = Testbed::load("building100").unwrap();
+        let site = Site::new(Testbed::load("building100").unwrap(), 1);
         let mut quiet = |_: Progress| Continue(());
-        let collector = Collector::open(testbed, None, None, None, 1, &mut quiet).unwrap();
+        let collector = Collector::open(site, None, None, None, &mut quiet).unwrap();
         let request = Request {
             from: None,
             to: None,

@@ -3,7 +3,7 @@
 use super::Outcome;
 use std::collections::{BTreeMap, BTreeSet};
 use thalweg_medium::ether::Loss;
-use thalweg_protocols::fusion::{Drop, Event};
+use thalweg_protocols::stack::{Drop, Event, Gone, Reading};
 use thalweg_sim::contention::{Aired, Kind, Observer};
 use thalweg_units::{NodeId, SimTime};
 use thalweg_wire::dispatch;
@@ -100,18 +100,7 @@ impl Ledger {
             outcome: Outcome {
                 nodes: vec![NodeCounts::default(); nodes],
                 sinks: sinks.to_vec(),
-                links: BTreeMap::new(),
-                depth: Vec::new(),
-                sent: 0,
-                lost: BTreeMap::new(),
-                dropped: BTreeMap::new(),
-                useful_hops: 0,
-                latencies: Vec::new(),
-                packets: Packets::default(),
-                joules: 0.0,
-                awake: 0.0,
-                deepest_queue: 0,
-                air_frames: 0,
+                ..Outcome::default()
             },
         }
     }
@@ -168,12 +157,12 @@ impl Ledger {
     }
 }
 
-impl Observer<Event> for Ledger {
-    fn told(&mut self, at: SimTime, node: usize, event: Event) {
+impl Observer<Event<Reading>> for Ledger {
+    fn told(&mut self, at: SimTime, node: usize, event: Event<Reading>) {
         let stays_out = matches!(
             event,
-            Event::Dropped {
-                why: Drop::Buffer | Drop::Hops,
+            Event::Gone {
+                how: Gone::Dropped(Drop::Buffer | Drop::Hops),
                 ..
             }
         );
@@ -182,11 +171,10 @@ impl Observer<Event> for Ledger {
         }
         let counts = &mut self.outcome.nodes[node];
         match event {
-            Event::Made { packets, skipped } => {
-                counts.made += u64::from(packets);
+            Event::Above(Reading { made, skipped }) => {
+                counts.made += u64::from(made);
                 counts.skipped += u64::from(skipped);
             }
-            Event::Skipped { packets } => counts.skipped += u64::from(packets),
             Event::Taken { number } => {
                 counts.taken += 1;
                 let packet = Packet {
@@ -223,21 +211,20 @@ impl Observer<Event> for Ledger {
                     }
                 }
             }
-            Event::Dropped {
+            Event::Gone {
                 origin,
                 number,
-                why,
+                how,
             } => {
-                if why == Drop::Buffer {
-                    counts.overflowed += 1;
-                }
-                *self.outcome.dropped.entry(why).or_default() += 1;
-                if let Some(packet) = self.packets.get_mut(&(origin.get(), number)) {
-                    packet.dropped = Some(why);
+                if let Gone::Dropped(why) = how {
+                    counts.overflowed += u64::from(why == Drop::Buffer);
+                    *self.outcome.dropped.entry(why).or_default() += 1;
+                    if let Some(packet) = self.packets.get_mut(&(origin.get(), number)) {
+                        packet.dropped = Some(why);
+                    }
                 }
                 self.held(node, -1);
             }
-            Event::Passed { .. } => self.held(node, -1),
         }
     }
 

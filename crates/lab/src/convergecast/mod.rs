@@ -4,29 +4,35 @@
 //! Data flows [`Setup`] -> [`run`] -> [`Outcome`]; the experiment's kind that sweeps it is
 //! `experiment/convergecast/`. Only what happens in the window after settling is counted.
 //! Invariant: every packet that was made is delivered, dropped with a cause, or still waits
-//! ([`Outcome::packets`]). Tests: `tests.rs`.
+//! ([`Outcome::packets`]). Tests: `tests.rs`, `down_tests.rs`.
 
+#[cfg(test)]
+mod down_tests;
 mod ledger;
-mod map;
 #[cfg(test)]
 mod tests;
 
 pub use ledger::{Link, NodeCounts, Packets};
-pub use map::{traffic_map, Edge, Spot, SpotRole};
 
-use crate::testbed::{Board, Testbed};
 use ledger::Ledger;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use thalweg_medium::chip::{CC1000, CC2420};
 use thalweg_medium::ether::{Loss, Reach};
 use thalweg_medium::random::{derive, normal, stream, uniform};
-use thalweg_medium::{EarId, Environment};
+use thalweg_medium::EarId;
 use thalweg_protocols::csma;
-use thalweg_protocols::fusion::{Application, Command, Config, Drop, Node, Schedule, Strategy};
+use thalweg_protocols::fusion::{Fusion, Strategy};
+use thalweg_protocols::stack::{Application, Command, Config, Drop, Node, Readings, Schedule};
 use thalweg_protocols::tree::{Role, Routing};
 use thalweg_sim::contention::{Contender, Contention, Wakes};
-use thalweg_sim::{Capture, SimError};
+use thalweg_sim::{Board, Capture, SimError};
+use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId, SimTime};
+use thalweg_wire::tree::DATA_HEADER_BYTES;
+
+/// A node of such a network.
+pub type Mote = Node<Fusion, Readings>;
 
 /// What nodes send.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -112,7 +118,7 @@ pub struct Setup {
 }
 
 /// What came of a run.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Outcome {
     /// By node index.
     pub nodes: Vec<NodeCounts>,
@@ -156,29 +162,26 @@ pub enum RunError {
 }
 
 /// The board's radio, as contention networks charge it, and its medium access.
-pub fn stack(board: Board) -> (Contender, csma::Config) {
-    match board {
-        Board::Mica2 => (Contender::mica2(), csma::Config::MICA2),
-        Board::TelosB | Board::TelosBContiki => (Contender::tmote(), csma::Config::TINYOS_CC2420),
-        Board::Opal | Board::Nrf52840 => (
-            Contender::ieee802154(board.chip()),
-            csma::Config::IEEE_802_15_4,
-        ),
+pub fn stack(board: &Board) -> (Contender, csma::Config) {
+    match board.chip {
+        chip if *chip == CC1000 => (Contender::mica2(), csma::Config::MICA2),
+        chip if *chip == CC2420 => (Contender::tmote(), csma::Config::TINYOS_CC2420),
+        chip => (Contender::ieee802154(chip), csma::Config::IEEE_802_15_4),
     }
 }
 
-/// Runs `setup` on `environment`, a realisation of `testbed`, writing frames to `capture`.
+/// Runs `setup` at `site`, writing frames to `capture`.
 ///
 /// # Errors
 /// [`RunError`].
 pub fn run(
-    testbed: &Testbed,
-    environment: &Environment,
+    site: &Site,
     setup: &Setup,
     seed: u64,
     capture: Option<Box<dyn Capture>>,
 ) -> Result<Outcome, RunError> {
-    let (mut board, mut mac) = stack(testbed.board);
+    let (mut board, mut mac) = stack(&site.board);
+    let testbed = &site.testbed;
     if let Some(interval) = setup.lpl {
         mac = mac.with_lpl(interval).ok_or(RunError::NoLpl(board.name))?;
         board.wakes = Wakes::WhenAsked;
@@ -191,7 +194,7 @@ pub fn run(
         given => given.to_vec(),
     };
     let nodes = testbed.len();
-    let reach = Reach::of_environment(environment, board.chip, setup.channel, board.tx_power);
+    let reach = Reach::of_environment(&site.environment, board.chip, setup.channel, board.tx_power);
     let routers = setup.routers.map(|count| {
         backbone(
             &reach,
@@ -201,8 +204,8 @@ pub fn run(
             count,
         )
     });
-    let fcs = board.chip.phy.fcs_bytes as u8;
-    let frame_bytes = setup.frame_bytes.saturating_sub(fcs);
+    let overhead = board.chip.phy.fcs_bytes as usize + DATA_HEADER_BYTES;
+    let payload_bytes = usize::from(setup.frame_bytes).saturating_sub(overhead);
     // On the CC1000 the check sequence is part of the packet.
     let beacon_bytes = setup.frame_bytes.saturating_sub(2);
     let id = |n: usize| testbed.id_of(n).unwrap_or(NodeId::MAX);
@@ -225,12 +228,11 @@ pub fn run(
                 frame_bytes: beacon_bytes,
             },
             queue: setup.queue,
-            frame_bytes,
-            strategy: setup.strategy,
-            application: setup.application,
             seed: derive(seed, "node", &[n as u64]),
         };
-        engines.push((id(n), Node::new(config)));
+        let discipline = Fusion::new(id(n), setup.strategy);
+        let readings = Readings::new(setup.application, payload_bytes);
+        engines.push((id(n), Mote::new(config, discipline, readings)));
     }
     let mut network = Contention::new(reach, board, setup.channel, engines, seed);
     network.capture(capture);
@@ -242,7 +244,7 @@ pub fn run(
         network.command(n, Command::Start, &mut ledger)?;
         if setup.settling == Settling::Loaded && !sinks.contains(&n) {
             let schedule = schedule(setup, n, begins, seed);
-            let offer = Command::Offer(earlier(schedule, setup.settle));
+            let offer = Command::Above(earlier(schedule, setup.settle));
             network.command(n, offer, &mut ledger)?;
         }
     }
@@ -251,14 +253,14 @@ pub fn run(
     ledger.open(&waiting, unsent);
     let before: f64 = (0..nodes).map(|n| network.radio_joules(n)).sum();
     let is_source = |n: &usize| !sinks.contains(n);
-    let awake = |network: &Contention<Node>| -> f64 {
+    let awake = |network: &Contention<Mote>| -> f64 {
         let times = (0..nodes).filter(is_source).map(|n| network.time_awake(n));
         times.map(Duration::as_secs_f64).sum()
     };
     let awake_before = awake(&network);
     let parents: Vec<Option<usize>> = (0..nodes)
         .map(|n| {
-            let parent = network.engine(n).router().parent()?;
+            let parent = network.engine(n).stack().router().parent()?;
             testbed.index_of(parent)
         })
         .collect();
@@ -270,7 +272,7 @@ pub fn run(
         }
         if setup.settling == Settling::Idle {
             let schedule = schedule(setup, n, begins, seed);
-            network.command(n, Command::Offer(schedule), &mut ledger)?;
+            network.command(n, Command::Above(schedule), &mut ledger)?;
         }
         if let (Some(listen), true) = (setup.doze, is_leaf(n)) {
             network.command(n, Command::Doze { listen }, &mut ledger)?;
@@ -336,11 +338,14 @@ fn earlier(schedule: Schedule, lead: Duration) -> Schedule {
 }
 
 /// Packets in queues, and how many applications have not handed down.
-fn unfinished(network: &Contention<Node>, sinks: &[usize]) -> (Vec<(u16, u16)>, u64) {
+fn unfinished(network: &Contention<Mote>, sinks: &[usize]) -> (Vec<(u16, u16)>, u64) {
     let engines = || (0..network.len()).map(|n| network.engine(n));
-    let queued = engines().flat_map(|node| node.queue().iter().map(|p| (p.origin.get(), p.number)));
+    let packets = engines().flat_map(|node| node.stack().queue());
+    let queued = packets.map(|packet| (packet.origin.get(), packet.number));
     let sources = engines().enumerate().filter(|(n, _)| !sinks.contains(n));
-    let unsent = sources.map(|(_, node)| u64::from(node.waiting())).sum();
+    let unsent = sources
+        .map(|(_, node)| u64::from(node.above().waiting()))
+        .sum();
     (queued.collect(), unsent)
 }
 

@@ -2,6 +2,10 @@
 
 use super::*;
 use proptest::prelude::{prop_assert, proptest, ProptestConfig};
+use thalweg_medium::Environment;
+use thalweg_protocols::stack::{Event, Open, Reading};
+use thalweg_sim::contention::Observer;
+use thalweg_testbeds::Testbed;
 
 fn setup(strategy: &str, workload: Workload) -> Setup {
     Setup {
@@ -25,9 +29,8 @@ fn setup(strategy: &str, workload: Workload) -> Setup {
 }
 
 fn outcome(setup: &Setup, seed: u64) -> Outcome {
-    let testbed = Testbed::load("stata").unwrap();
-    let environment = testbed.realise(seed);
-    run(&testbed, &environment, setup, seed, None).unwrap()
+    let site = Site::new(Testbed::load("stata").unwrap(), seed);
+    run(&site, setup, seed, None).unwrap()
 }
 
 fn check(o: &Outcome, queue: u8) {
@@ -108,28 +111,6 @@ fn leaves_that_doze_use_less_and_still_deliver() {
     assert!(doze.packets.delivered * 10 > awake.packets.delivered * 8);
 }
 
-#[test]
-fn a_map_shows_every_link() {
-    let spot = |id: &str, x: f64, role| Spot {
-        id: id.into(),
-        at: (x, 0.0),
-        role,
-    };
-    let spots = [
-        spot("1", 0.0, SpotRole::Sink),
-        spot("<2", 5.0, SpotRole::Node),
-    ];
-    let edge = Edge {
-        from: 1,
-        to: 0,
-        packets: 7.0,
-    };
-    let svg = traffic_map("A & B", &spots, &[edge]);
-    assert_eq!(svg.matches("<line").count(), 1);
-    assert!(svg.contains("A &amp; B") && svg.contains("widest edge: 7"));
-    assert!(traffic_map("", &[], &[]).ends_with("</svg>"));
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
     #[test]
@@ -161,9 +142,9 @@ proptest! {
 /// packets, one a second. How many arrive, and how long the sink was awake.
 fn to_a_sleeper(sender: csma::Config, packets: u64, seed: u64) -> (u64, f64) {
     struct Count(u64);
-    impl thalweg_sim::contention::Observer<thalweg_protocols::fusion::Event> for Count {
-        fn told(&mut self, _at: SimTime, node: usize, event: thalweg_protocols::fusion::Event) {
-            let received = matches!(event, thalweg_protocols::fusion::Event::Received { .. });
+    impl Observer<Event<Reading>> for Count {
+        fn told(&mut self, _at: SimTime, node: usize, event: Event<Reading>) {
+            let received = matches!(event, Event::Received { .. });
             self.0 += u64::from(node == 1 && received);
         }
     }
@@ -187,12 +168,10 @@ fn to_a_sleeper(sender: csma::Config, packets: u64, seed: u64) -> (u64, f64) {
             },
             routing: Routing::Fixed(parent.map(|p| NodeId::new(p).unwrap())),
             queue: 8,
-            frame_bytes: 36,
-            strategy: Strategy::named("none").unwrap(),
-            application: Application::Skips,
             seed: seed + u64::from(id.get()),
         };
-        (id, Node::new(config))
+        let readings = Readings::new(Application::Skips, 20);
+        (id, Node::<_, _>::new(config, Open, readings))
     };
     let engines = vec![node(1, sender, Some(2)), node(2, receiver, None)];
     let env = Environment::full_mesh(2, board.chip, Dbm(-60.0), 1);
@@ -210,7 +189,7 @@ fn to_a_sleeper(sender: csma::Config, packets: u64, seed: u64) -> (u64, f64) {
         burst: 1,
     };
     if packets > 0 {
-        let offer = Command::Offer(schedule);
+        let offer = Command::Above(schedule);
         network.command(0, offer, &mut count).unwrap();
     }
     let seconds = 60;

@@ -5,9 +5,9 @@
 //! that one channel is changed; the same run of the environment otherwise. Variants with a plan of
 //! their own lose a link of that, once unknown to their survey and once known. Tests: below, `tests.rs`.
 
+use super::keys::expect;
 use super::row::Row;
-use super::site::Sites;
-use super::spec::expect;
+use super::sites::Sites;
 use super::transfers::{Drawn, Transfers};
 use super::{rows_in_order, ExperimentError, Ticker};
 use crate::variant::{Knowledge, Variant};
@@ -76,8 +76,7 @@ impl Asymmetry {
         let Some(plan) = transfers.plan(drawn, route, Variant::Pip, None) else {
             return Ok(None);
         };
-        let environment = site.environment.clone();
-        let healthy = transfers.fetch_in(drawn, route, &plan, Variant::Pip, environment)?;
+        let healthy = transfers.fetch_at(drawn, site, route, &plan, Variant::Pip)?;
         let needs_nacks = healthy.number("verified") == Some(1.0)
             && healthy.number("rounds").is_some_and(|rounds| rounds >= 2.0);
         if !needs_nacks {
@@ -102,13 +101,11 @@ impl Asymmetry {
             else {
                 continue;
             };
-            let environment = Arc::new(environment);
+            let site = site.in_environment(Arc::new(environment));
             // Only a survey of all channels would tell.
             let resurveyed = match knowledge {
                 Knowledge::RoutingChannel => None,
-                Knowledge::PipelineChannels => {
-                    Some(transfers.resurveyed(drawn, environment.clone(), ticker)?)
-                }
+                Knowledge::PipelineChannels => Some(transfers.resurveyed(drawn, &site, ticker)?),
             };
             let known = resurveyed.iter().map(|drawn| ("before-survey", drawn));
             for (dies, drawn) in std::iter::once(("after-survey", drawn)).chain(known) {
@@ -116,8 +113,7 @@ impl Asymmetry {
                     let Some(plan) = transfers.plan(drawn, route, variant, None) else {
                         continue;
                     };
-                    let environment = environment.clone();
-                    let row = transfers.fetch_in(drawn, route, &plan, variant, environment)?;
+                    let row = transfers.fetch_at(drawn, &site, route, &plan, variant)?;
                     rows.push(
                         row.with("dies", dies)
                             .with("dead_hop", hop + 1)

@@ -81,16 +81,8 @@ impl Judged {
     }
 }
 
-/// The papers' claims, by short name.
-const BUILT_IN: &[(&str, &str)] = &[
-    ("p3", include_str!("../../../../papers/p3.toml")),
-    ("cit", include_str!("../../../../papers/cit.toml")),
-    ("fusion", include_str!("../../../../papers/fusion.toml")),
-    (
-        "fastforward",
-        include_str!("../../../../papers/fastforward.toml"),
-    ),
-];
+/// The papers' claims, by short name: the files in `papers/`.
+const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/papers.rs"));
 
 /// A claims file that is none.
 #[derive(Debug, thiserror::Error)]

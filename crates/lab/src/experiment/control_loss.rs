@@ -7,7 +7,7 @@
 //! that moment a disturbed run is the undisturbed one. Tests: below, `tests.rs`.
 
 use super::row::Row;
-use super::site::Sites;
+use super::sites::Sites;
 use super::transfers::{Drawn, Transfers};
 use super::{rows_in_order, ExperimentError, Ticker};
 use crate::transfer::Session;

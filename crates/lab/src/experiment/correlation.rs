@@ -6,16 +6,17 @@
 //! nothing has no coefficient and no row. Only the relays' transmissions count as receptions.
 //! Tests: below and `tests.rs`.
 
+use super::keys::expect;
 use super::link_channels::{campaign, longest, probes};
 use super::metric::SEED;
 use super::probe::{Order, Told, LEAST_PSDU};
 use super::row::Row;
-use super::site::{faithful_survey, Site, Sites};
-use super::spec::expect;
+use super::sites::{faithful_survey, Sites};
 use super::{rows_in_order, ExperimentError, Ticker};
 use serde::Deserialize;
 use std::ops::ControlFlow;
 use thalweg_medium::random::derive;
+use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Duration};
 
 /// Receptions of the same synchronous transmissions at several receivers.
@@ -118,7 +119,7 @@ impl Correlation {
             });
         }
         let links = &sites
-            .survey(site, faithful_survey(SURVEY_CHANNEL), ticker)?
+            .survey(&self.testbed, site, faithful_survey(SURVEY_CHANNEL), ticker)?
             .links;
         let heard = |n: usize| {
             let level = links.rssi(initiator, n, SURVEY_CHANNEL);
@@ -147,9 +148,9 @@ impl Correlation {
         roles: &Roles,
         channel: Channel,
     ) -> Result<Vec<Row>, ExperimentError> {
-        let environment = campaign(&site.environment);
+        let campaign = campaign(site);
         let seed = derive(site.seed, "correlation", &[u64::from(channel.number())]);
-        let mut net = probes(site, &environment, seed)?;
+        let mut net = probes(&campaign, seed)?;
         for &relay in &roles.relays {
             net.command(relay, Order::Relay(channel));
         }

@@ -3,10 +3,10 @@
 
 use super::metric::{mean_and_interval, sort_key, student_t_975, student_t_995, Confidence, SEED};
 use super::row::{Row, Value};
-use crate::convergecast::{traffic_map, Edge, Spot, SpotRole};
-use crate::plot::{Chart, Mark as PlotMark, Point, ReferenceAt, Weight, XAxis};
+use crate::maps::{self, Spot, Traffic};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
+use thalweg_draw::chart::{Chart, Mark as PlotMark, Point, ReferenceAt, Weight, XAxis};
 
 /// A figure over an experiment's rows.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -127,9 +127,9 @@ impl FigureSpec {
             .min();
         let of_first = |r: &&Row| r.0.get(SEED).map(sort_key) == first;
         let mut spots: Vec<Spot> = Vec::new();
-        let mut edges = Vec::new();
+        let mut traffic = Vec::new();
         for row in rows.iter().filter(fits).filter(of_first) {
-            let mut spot = |end: &str, role: SpotRole| {
+            let mut spot = |end: &str, is_sink: bool| {
                 let id = row.0.get(end)?.to_string();
                 let at = (
                     row.number(&format!("{end}_x"))?,
@@ -137,20 +137,17 @@ impl FigureSpec {
                 );
                 let known = spots.iter().position(|s| s.id == id);
                 Some(known.unwrap_or_else(|| {
-                    spots.push(Spot { id, at, role });
+                    spots.push(Spot { id, at, is_sink });
                     spots.len() - 1
                 }))
             };
-            let role = match row.number("to_is_sink") {
-                Some(1.0) => SpotRole::Sink,
-                _ => SpotRole::Node,
-            };
-            let ends = (spot("to", role), spot("from", SpotRole::Node));
+            let to_sink = row.number("to_is_sink") == Some(1.0);
+            let ends = (spot("to", to_sink), spot("from", false));
             if let ((Some(to), Some(from)), Some(packets)) = (ends, row.number(&self.y.column)) {
-                edges.push(Edge { from, to, packets });
+                traffic.push(Traffic { from, to, packets });
             }
         }
-        traffic_map(&self.title, &spots, &edges)
+        maps::traffic(&self.title, &spots, &traffic).to_svg()
     }
 
     /// The figure of `rows`.

@@ -4,9 +4,9 @@
 //! Owns the keys of `kind = "forwarding"` and its rows, one per combination. All nodes of a chain
 //! are the testbed's first ones, in its order. Tests: below, `crate::forwarding`.
 
+use super::keys::expect;
 use super::row::Row;
-use super::site::Sites;
-use super::spec::expect;
+use super::sites::Sites;
 use super::{in_order, ExperimentError, Ticker};
 use crate::forwarding::{Bench, Chain, Channels, ForwardingName};
 use serde::Deserialize;
@@ -277,8 +277,8 @@ impl ForwardingRuns {
         if !cell.os {
             board = board.without_os();
         }
-        let bench = Bench::new(&site.testbed, site.environment, board, cell.seed);
-        let bench = bench.map_err(|e| unfit(format!("board {}: {e}", self.board)))?;
+        let site = site.with_board(board.with_one_radio())?;
+        let bench = Bench::new(site, cell.seed).map_err(|e| unfit(e.to_string()))?;
         if self.measure == Measure::Latency {
             let taken = chain.latency(&bench)?;
             row.set_some("latency_ms", taken.map(|t| t.as_secs_f64() * 1e3));

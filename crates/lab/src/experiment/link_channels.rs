@@ -4,11 +4,11 @@
 //! Owns the keys of `kind = "link-channels"` and its rows. One sender, one receiver, nobody else on
 //! the air; link variation is that of a campaign of minutes. Tests: `tests.rs`.
 
+use super::keys::expect;
 use super::metric::SEED;
 use super::probe::{Order, Probe, Told, LEAST_PSDU};
 use super::row::Row;
-use super::site::{faithful_survey, Site, Sites};
-use super::spec::expect;
+use super::sites::{faithful_survey, Sites};
 use super::{rows_in_order, ExperimentError, Ticker};
 use rand::seq::{IndexedRandom as _, SliceRandom as _};
 use serde::Deserialize;
@@ -18,6 +18,7 @@ use thalweg_medium::random::{derive, stream, Stream};
 use thalweg_medium::{Environment, Variation};
 use thalweg_planner::{LinkQualities, LinkRule, Topology};
 use thalweg_sim::{boards, Network};
+use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Duration};
 
 /// Packets over single links, on every channel.
@@ -80,11 +81,11 @@ impl LinkChannels {
         rows_in_order(seeds, |seed| {
             let site = sites.site(&self.testbed, *seed)?;
             let links = self.links(&site, sites, ticker)?;
-            let environment = campaign(&site.environment);
+            let campaign = campaign(&site);
             let numbered: Vec<(usize, (usize, usize))> = links.into_iter().enumerate().collect();
             let rows = rows_in_order(&numbered, |(number, ends)| {
                 ticker.go_on()?;
-                let rows = self.link_rows(&site, &environment, *number, *ends)?;
+                let rows = self.link_rows(&campaign, *number, *ends)?;
                 ticker.tick(1);
                 Ok(rows)
             })?;
@@ -101,7 +102,7 @@ impl LinkChannels {
         ticker: &Ticker<'_>,
     ) -> Result<Vec<(usize, usize)>, ExperimentError> {
         let channel = Channel::new(self.tree_channel).unwrap_or(Channel::LAST);
-        let surveyed = sites.survey(site, faithful_survey(channel), ticker)?;
+        let surveyed = sites.survey(&self.testbed, site, faithful_survey(channel), ticker)?;
         let mut rng = stream(site.seed, "tree", &[]);
         let root = site.testbed.sink_index();
         let tree = collection_tree(&surveyed.links, channel, root, &mut rng);
@@ -132,12 +133,11 @@ impl LinkChannels {
     fn link_rows(
         &self,
         site: &Site,
-        environment: &Arc<Environment>,
         number: usize,
         (from, to): (usize, usize),
     ) -> Result<Vec<Row>, ExperimentError> {
         let seed = derive(site.seed, "link", &[from as u64, to as u64]);
-        let mut net = probes(site, environment, seed)?;
+        let mut net = probes(site, seed)?;
         let interval = Duration::from_millis(self.interval_ms);
         Channel::all()
             .map(|channel| {
@@ -188,37 +188,30 @@ fn with_dead_shares(mut rows: Vec<Row>) -> Vec<Row> {
     rows
 }
 
-/// The environment in a campaign of minutes instead of a run of seconds.
-pub(super) fn campaign(environment: &Environment) -> Arc<Environment> {
-    let mut environment = environment.clone();
+/// The site in a campaign of minutes instead of a run of seconds.
+pub(super) fn campaign(site: &Site) -> Site {
+    let mut environment = Environment::clone(&site.environment);
     // Measured links carry their own variation.
     if environment.variation != Variation::NONE {
         environment.variation = Variation::CAMPAIGN;
     }
-    Arc::new(environment)
+    site.in_environment(Arc::new(environment))
 }
 
 /// A network of probes at `site`.
-pub(super) fn probes(
-    site: &Site,
-    environment: &Arc<Environment>,
-    seed: u64,
-) -> Result<Network<Probe>, ExperimentError> {
+pub(super) fn probes(site: &Site, seed: u64) -> Result<Network<Probe>, ExperimentError> {
     let board = boards::telosb();
-    if site.testbed.board.chip() != board.chip {
+    if site.board.chip != board.chip {
         return Err(ExperimentError::Unfit {
-            testbed: site.name.clone(),
+            testbed: site.testbed.name.clone(),
             seed: site.seed,
-            why: format!("board {}: expected telosb", site.testbed.board.name()),
+            why: format!("board {}: expected telosb", site.testbed.board_name),
         });
     }
-    let probes = site
-        .testbed
-        .nodes
-        .iter()
-        .map(|n| Probe::new(n.id, board.timing))
-        .collect();
-    Ok(Network::new(environment.clone(), &[board], probes, seed)?)
+    let nodes = site.testbed.nodes.iter();
+    let probes = nodes.map(|n| Probe::new(n.id, board.timing)).collect();
+    let environment = site.environment.clone();
+    Ok(Network::new(environment, &[board], probes, seed)?)
 }
 
 /// A collection tree (CTP) as (child, parent): least expected transmissions, by what the beacons of

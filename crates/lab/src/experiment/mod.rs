@@ -13,6 +13,7 @@ mod convergecast;
 mod correlation;
 mod figure;
 mod forwarding;
+mod keys;
 mod link_channels;
 mod metric;
 mod neighbourhood;
@@ -24,7 +25,7 @@ mod pipelines;
 mod probe;
 mod report;
 mod row;
-mod site;
+mod sites;
 mod spec;
 mod stages;
 mod streams;
@@ -50,18 +51,18 @@ pub use page::{page, short, span};
 pub use pipelines::{PipName, Pipelines};
 pub use report::Report;
 pub use row::{csv, Row, Value};
-pub use site::{faithful_survey, Site, Sites};
+pub use sites::{faithful_survey, Sites};
 pub use spec::{Experiment, Quick, Run, SpecError};
 pub use stages::Stages;
 pub use streams::{StreamBounds, Streams};
 pub use transfers::{Explained, ExplainedTransfer, Floors, Mishap, RouteSpec, Transfers};
 
 use crate::forwarding::ChainError;
-use crate::testbed::{LossError, TestbedError};
 use crate::transfer::SessionError;
 use rayon::prelude::*;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use thalweg_testbeds::{SiteError, TestbedError};
 
 /// Why an experiment gave no rows.
 #[derive(Debug, thiserror::Error)]
@@ -69,9 +70,9 @@ pub enum ExperimentError {
     /// Its testbed cannot be had.
     #[error(transparent)]
     Testbed(#[from] TestbedError),
-    /// Losses cannot be injected.
+    /// A testbed cannot be such a site.
     #[error(transparent)]
-    Loss(#[from] LossError),
+    Site(#[from] SiteError),
     /// A simulated network did not do what it should.
     #[error(transparent)]
     Session(SessionError),
@@ -118,7 +119,7 @@ impl ExperimentError {
     /// Whether what was asked for is to blame, not what happened then.
     pub const fn is_input(&self) -> bool {
         match self {
-            Self::Testbed(_) | Self::Loss(_) | Self::Unfit { .. } | Self::NotUsed(_) => true,
+            Self::Testbed(_) | Self::Site(_) | Self::Unfit { .. } | Self::NotUsed(_) => true,
             Self::Stream(failure) => failure.is_input(),
             _ => false,
         }

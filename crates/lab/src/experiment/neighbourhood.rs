@@ -2,10 +2,10 @@
 //! the other sends a train of broadcast probes, nobody else sends; the size of a neighbourhood is the
 //! expected number of nodes that hear a probe (equation 2.2). Tests: `tests.rs`.
 
+use super::keys::expect;
 use super::metric::SEED;
 use super::row::Row;
-use super::site::{Site, Sites};
-use super::spec::expect;
+use super::sites::Sites;
 use super::{rows_in_order, ExperimentError, Ticker};
 use crate::convergecast::stack;
 use serde::Deserialize;
@@ -13,6 +13,7 @@ use thalweg_engine::{Cca, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, W
 use thalweg_medium::ether::Reach;
 use thalweg_medium::random::derive;
 use thalweg_sim::contention::{Contention, Observer};
+use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId, SimTime};
 use thalweg_wire::addressed::Header;
 use thalweg_wire::FrameBuf;
@@ -126,7 +127,7 @@ impl Neighbourhood {
     }
 
     fn sizes(&self, site: &Site, power: Dbm) -> Result<Vec<Row>, ExperimentError> {
-        let (mut board, _) = stack(site.testbed.board);
+        let (mut board, _) = stack(&site.board);
         board.tx_power = power;
         let channel = site.testbed.channels.iter().last().unwrap_or(Channel::LAST);
         let reach = Reach::of_environment(&site.environment, board.chip, channel, power);

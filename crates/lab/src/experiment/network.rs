@@ -5,10 +5,10 @@
 //! Owns the keys of `kind = "network"` and its rows: one per mode, protocol and seed. Everything of a
 //! row happened on one simulated time line. Tests: `tests.rs`.
 
+use super::keys::expect;
 use super::metric::SEED;
 use super::row::{Row, Value};
-use super::site::Sites;
-use super::spec::expect;
+use super::sites::Sites;
 use super::{in_order, ExperimentError, Ticker};
 use crate::campaign::{empty, CampaignError, Mode, NetworkRow};
 use crate::collect::CLEAN_CHANNELS;
@@ -70,7 +70,6 @@ impl Network {
         sites: &Sites,
         ticker: &Ticker<'_>,
     ) -> Result<Vec<Row>, ExperimentError> {
-        let testbed = sites.testbed(&self.testbed)?;
         let modes = self.modes.iter().filter_map(|name| Mode::named(name));
         let cases: Vec<(u64, Mode, Variant)> = seeds
             .iter()
@@ -79,13 +78,14 @@ impl Network {
             .collect();
         in_order(&cases, |&(seed, mode, variant)| {
             ticker.go_on()?;
-            let mut settings = mode.settings(&testbed, variant, self.channel_set(), self.bytes);
+            let site = sites.site(&self.testbed, seed)?;
+            let mut settings = mode.settings(&site, variant, self.channel_set(), self.bytes);
             settings.sources = self.sources.map(|n| n as usize);
             let mut observer = |_| match ticker.stopped() {
                 true => Break(()),
                 false => Continue(()),
             };
-            let campaign = empty(&testbed, &settings, seed, &mut observer);
+            let campaign = empty(&site, &settings, &mut observer);
             let row = match campaign {
                 Ok(campaign) => campaign.row(&mode.name(), mode.stations()),
                 Err(CampaignError::Stopped) => return Err(ExperimentError::Stopped),

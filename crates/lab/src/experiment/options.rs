@@ -3,8 +3,9 @@
 
 use super::forwarding::Measure;
 use super::spec::Run;
+use crate::streams::psdu_bytes;
 use std::fmt;
-use thalweg_wire::{phy, stream};
+use thalweg_wire::phy;
 
 /// An option, with its value where a run keeps that.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,7 +101,6 @@ impl Run {
     /// or the longest where their length varies. None where it runs without the medium that knows
     /// injected losses.
     pub fn lossy_frame_bytes(&self) -> Option<usize> {
-        let streams = |payload: u8| stream::HEADER_BYTES + usize::from(payload) + phy::FCS_BYTES;
         match self {
             Self::Transfers(_)
             | Self::LinkChannels(_)
@@ -110,8 +110,8 @@ impl Run {
             | Self::ControlLoss(_)
             | Self::Network(_) => Some(phy::MAX_PSDU),
             Self::Forwarding(f) => (f.measure != Measure::Bounds).then_some(phy::MAX_PSDU),
-            Self::Streams(s) => Some(streams(s.payload)),
-            Self::Stages(s) => Some(streams(s.payload)),
+            Self::Streams(s) => Some(psdu_bytes(s.payload)),
+            Self::Stages(s) => Some(psdu_bytes(s.payload)),
             Self::Pipelines(_)
             | Self::Convergecast(_)
             | Self::Neighbourhood(_)

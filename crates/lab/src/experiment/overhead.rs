@@ -5,10 +5,10 @@
 //! fetched one after the other; their time is the sum of the transfers' own, as the paper's is.
 //! Tests: `tests.rs`.
 
+use super::keys::expect;
 use super::metric::SEED;
 use super::row::Row;
-use super::site::{faithful_survey, Site, Sites};
-use super::spec::expect;
+use super::sites::{faithful_survey, Sites};
 use super::transfers::outcome_row;
 use super::{in_order, rows_in_order, ExperimentError, Ticker};
 use crate::collect::random_object;
@@ -19,6 +19,7 @@ use std::ops::ControlFlow;
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::closed_forms::link_measurement_time;
 use thalweg_planner::{plan, RouteRequest};
+use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Duration};
 
 /// Link measurement, collection and download of a whole network.
@@ -84,7 +85,7 @@ impl Overhead {
     fn request(&self, site: &Site, source: usize) -> RouteRequest {
         let mut request = RouteRequest::new(source, site.testbed.sink_index());
         request.routing_channel = self.channel();
-        request.rule.floor = site.testbed.board.chip().noise_floor;
+        request.rule.floor = site.board.chip.noise_floor;
         request.fallback = request.rule.weaker();
         request
     }
@@ -102,7 +103,7 @@ impl Overhead {
                 Survey::of(self.request(site, 0).channels.into_iter().collect())
             }
         };
-        let surveyed = sites.survey(site, survey, ticker)?;
+        let surveyed = sites.survey(&self.testbed, site, survey, ticker)?;
         let earlier = self.protocols.iter().take_while(|v| **v != variant);
         let variant_index = earlier.count() as u64;
         let nodes = site.testbed.len() as u64;
@@ -170,7 +171,7 @@ impl Overhead {
             .id_of(source)
             .map_or(0, |id| u32::from(id.get()));
         let seed = derive(site.seed, "fetch", &[source as u64]);
-        let mut session = Session::open(&site.testbed, site.environment.clone(), seed)?;
+        let mut session = Session::open(site, seed)?;
         let (of, bytes) = (site.testbed.nodes[source].id, self.bytes as usize);
         session.offer(source, random_object(site.seed, of, bytes));
         let terms = variant.terms(Terms {

@@ -1,6 +1,7 @@
 //! Experiments as data: one TOML file each, built in from `experiments/` or given by path.
 
 use super::asymmetry::Asymmetry;
+use super::claims::{Claims, ClaimsError};
 use super::control_loss::ControlLoss;
 use super::convergecast::Convergecast;
 use super::correlation::Correlation;
@@ -111,15 +112,6 @@ impl Run {
     }
 }
 
-/// `ok`, or what `key` was expected to be.
-pub(super) fn expect(key: &str, ok: bool, range: &str) -> Result<(), String> {
-    if ok {
-        Ok(())
-    } else {
-        Err(format!("run.{key}: expected {range}"))
-    }
-}
-
 /// A smaller run, for continuous integration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -163,91 +155,30 @@ pub enum SpecError {
         /// Place and expectation, on one line.
         why: String,
     },
+    /// What a paper claims is malformed.
+    #[error(transparent)]
+    Claims(#[from] ClaimsError),
 }
 
-macro_rules! built_in {
-    ($($path:literal),* $(,)?) => {
-        &[$(($path, include_str!(concat!("../../../../experiments/", $path)))),*]
-    };
-}
-
-/// The built-in experiments' files, in the order of the papers.
-const BUILT_IN: &[(&str, &str)] = built_in![
-    "p3/table1.toml",
-    "p3/table2.toml",
-    "p3/fig5.toml",
-    "p3/fig6.toml",
-    "p3/table3.toml",
-    "p3/fig7.toml",
-    "p3/table4.toml",
-    "p3/energy.toml",
-    "p3/overhead.toml",
-    "p3/degrade.toml",
-    "p3/asym.toml",
-    "p3/variants.toml",
-    "p3/network.toml",
-    "p3/network-quiet.toml",
-    "p3/mishaps.toml",
-    "p3/badchannel.toml",
-    "p3/sizes.toml",
-    "p3/payloads.toml",
-    "p3/hops.toml",
-    "p3/paths.toml",
-    "p3/control.toml",
-    "cit/bounds.toml",
-    "cit/fig3.toml",
-    "cit/fig4.toml",
-    "cit/fig5.toml",
-    "cit/fig6.toml",
-    "cit/routes.toml",
-    "cit/pip.toml",
-    "fusion/fig2_5.toml",
-    "fusion/fig3_1.toml",
-    "fusion/fig5_2.toml",
-    "fusion/fig5_3.toml",
-    "fusion/fig5_4.toml",
-    "fusion/fig5_6.toml",
-    "fusion/fig5_7.toml",
-    "fusion/table5_2.toml",
-    "fusion/fig5_8.toml",
-    "fusion/fig5_9.toml",
-    "fusion/fig5_10.toml",
-    "fusion/fig5_11.toml",
-    "fusion/fig5_12.toml",
-    "fusion/fig5_14.toml",
-    "fusion/fig5_15.toml",
-    "fusion/fig5_16.toml",
-    "fusion/fig5_17.toml",
-    "fusion/power.toml",
-    "fusion/loss.toml",
-    "fusion/stata45.toml",
-    "fusion/beyond.toml",
-    "fusion/highwater.toml",
-    "fusion/uneven.toml",
-    "fusion/sinks.toml",
-    "fusion/lpl.toml",
-    "fusion/application.toml",
-    "fusion/settling.toml",
-    "fastforward/bounds.toml",
-    "fastforward/fig4a.toml",
-    "fastforward/fig4b.toml",
-    "fastforward/fig5.toml",
-    "fastforward/twostreams.toml",
-    "fastforward/bus.toml",
-    "fastforward/window.toml",
-    "fastforward/p3dual.toml",
-];
+/// The built-in experiments: the files in `experiments/`, by name.
+const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/experiments.rs"));
 
 impl Experiment {
-    /// The built-in experiments, by file.
+    /// The built-in experiments, paper by paper: first the results that the paper's file names, in its
+    /// order, then the others by name.
     ///
     /// # Errors
-    /// [`SpecError::Malformed`], which a test rules out.
+    /// [`SpecError::Malformed`] and [`SpecError::Claims`], which tests rule out.
     pub fn built_in() -> Result<Vec<Self>, SpecError> {
-        BUILT_IN
-            .iter()
-            .map(|(path, text)| Self::parse(Path::new(path), text))
-            .collect()
+        let parse = |(path, text): &(&str, &str)| Self::parse(Path::new(path), text);
+        let mut all: Vec<Self> = BUILT_IN.iter().map(parse).collect::<Result<_, _>>()?;
+        for of_paper in all.chunk_by_mut(|a, b| a.paper == b.paper) {
+            let paper = of_paper.first().and_then(|e| e.paper.clone());
+            let claims = Claims::of_paper(&paper.unwrap_or_default())?.claims;
+            let place = |e: &Self| claims.iter().position(|c| c.id == e.id);
+            of_paper.sort_by_key(|e| place(e).unwrap_or(usize::MAX));
+        }
+        Ok(all)
     }
     /// The built-in experiment of that id, or the one in the file of that name.
     ///
@@ -339,11 +270,12 @@ mod tests {
 
     #[test]
     fn built_in_experiments_are_well_formed_and_named_after_their_files() {
-        for ((path, _), e) in BUILT_IN.iter().zip(Experiment::built_in().unwrap()) {
+        for (path, text) in BUILT_IN {
+            let e = Experiment::parse(Path::new(path), text).unwrap();
             // An id may shorten its paper's name (`ff.fig5`), a folder does not.
             let paper = e.paper.as_deref().unwrap_or_default();
             let (_, result) = e.id.split_once('.').unwrap();
-            assert_eq!(format!("{paper}/{result}.toml"), *path);
+            assert_eq!(format!("{paper}/{result}"), *path);
         }
     }
 

@@ -4,18 +4,20 @@
 //! best stream to the testbed's sink has the length that was asked for; stages are broadened along that
 //! stream's path. Tests: `crates/lab/tests/streams/p3dual.rs`.
 
+use super::keys::expect;
 use super::metric::SEED;
 use super::row::Row;
-use super::site::Sites;
-use super::spec::expect;
+use super::sites::Sites;
 use super::{rows_in_order, ExperimentError, Ticker};
 use crate::collect::random_object;
-use crate::streams::{self, Carrier, Ground, Loss, Onlookers, Outcome, StagesOutcome, Terms};
+use crate::streams::{self, Carrier, Ground, Onlookers, Outcome, StagesOutcome, Terms};
 use serde::Deserialize;
 use std::ops::ControlFlow;
 use thalweg_medium::random::derive;
 use thalweg_planner::streams::StreamPlan;
 use thalweg_protocols::fastforward::MAX_PATH;
+use thalweg_testbeds::Loss;
+use thalweg_units::NodeId;
 use thalweg_wire::{phy, stream};
 
 /// Transfers over one path and over stages of several.
@@ -114,7 +116,7 @@ impl Stages {
     ) -> Result<Vec<Row>, ExperimentError> {
         rows_in_order(seeds, |seed| {
             ticker.go_on()?;
-            let ground = Ground::new(sites.testbed(&self.testbed)?, *seed)?;
+            let ground = Ground::new(sites.with_all_radios(&self.testbed, *seed)?)?;
             let plans = self.plans(&ground)?;
             let mut rows = Vec::new();
             for loss in &self.path_loss {
@@ -128,9 +130,11 @@ impl Stages {
 
     /// Paths of sources drawn by chance.
     fn plans(&self, ground: &Ground) -> Result<Vec<StreamPlan>, ExperimentError> {
-        let sink = (ground.testbed.index_of(ground.testbed.sink)).unwrap_or(0);
-        let draw = |n: usize| derive(ground.seed, "stages.source", &[n as u64]);
-        let mut sources: Vec<usize> = (0..ground.testbed.len()).filter(|n| *n != sink).collect();
+        let sink = (ground.site.testbed.index_of(ground.site.testbed.sink)).unwrap_or(0);
+        let draw = |n: usize| derive(ground.site.seed, "stages.source", &[n as u64]);
+        let mut sources: Vec<usize> = (0..ground.site.testbed.len())
+            .filter(|n| *n != sink)
+            .collect();
         sources.sort_by_key(|n| draw(*n));
         let [least, most] = self.hops;
         let plans: Vec<StreamPlan> = (sources.into_iter())
@@ -140,8 +144,8 @@ impl Stages {
             .collect();
         match plans.len() < self.pairs {
             true => Err(ExperimentError::Unfit {
-                testbed: ground.testbed.name.clone(),
-                seed: ground.seed,
+                testbed: ground.site.testbed.name.clone(),
+                seed: ground.site.seed,
                 why: format!(
                     "only {} nodes have paths of {least} to {most} hops",
                     plans.len()
@@ -159,22 +163,20 @@ impl Stages {
         ticker: &Ticker<'_>,
     ) -> Result<Vec<Row>, ExperimentError> {
         let source = plan.nodes.first().copied().unwrap_or(0);
-        let seed = derive(ground.seed, "stages", &[source as u64]);
-        let psdu = stream::HEADER_BYTES + usize::from(self.payload) + phy::FCS_BYTES;
-        let losses: Vec<Loss> = (ground.ids(plan).windows(2))
-            .map(|pair| Loss {
-                from: pair[0],
-                to: pair[1],
-                share: loss,
-            })
-            .collect();
+        let seed = derive(ground.site.seed, "stages", &[source as u64]);
+        let of_pair = |pair: &[NodeId]| Loss {
+            from: pair[0],
+            to: pair[1],
+            share: loss,
+        };
+        let losses: Vec<Loss> = ground.ids(plan).windows(2).map(of_pair).collect();
         let ground = &match loss > 0.0 {
-            true => ground.clone().with_losses(&losses, psdu)?,
+            true => (ground.clone()).with_losses(&losses, streams::psdu_bytes(self.payload))?,
             false => ground.clone(),
         };
         let bytes = self.packets as usize * usize::from(self.payload);
-        let id = ground.testbed.nodes[source].id;
-        let object = random_object(ground.seed, id, bytes).to_vec();
+        let id = ground.site.testbed.nodes[source].id;
+        let object = random_object(ground.site.seed, id, bytes).to_vec();
         let mut observer = |_| match ticker.stopped() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
@@ -245,9 +247,12 @@ impl Stages {
         let kbps = outcome.throughput().kbps();
         let rate = f64::from(phy::BIT_RATE_BPS) / 1e3;
         let share = f64::from(self.payload) / f64::from(outcome.air_bytes.max(1));
-        let source = plan.nodes.first().and_then(|n| ground.testbed.id_of(*n));
+        let source = plan
+            .nodes
+            .first()
+            .and_then(|n| ground.site.testbed.id_of(*n));
         let mut row = Row::new()
-            .with(SEED, ground.seed)
+            .with(SEED, ground.site.seed)
             .with("source", source.map_or(0, |id| u32::from(id.get())))
             .with("hops", plan.links.len())
             .with("protocol", protocol)

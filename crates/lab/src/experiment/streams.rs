@@ -4,19 +4,20 @@
 //! the testbed's nodes in their order and ends at its first; it is shortened hop by hop, radios and
 //! channels of the links that stay are left as they are. Tests: `crates/lab/tests/streams/`.
 
+use super::keys::expect;
 use super::metric::SEED;
 use super::row::Row;
-use super::site::Sites;
-use super::spec::expect;
+use super::sites::Sites;
 use super::{rows_in_order, ExperimentError, Ticker};
 use crate::collect::random_object;
-use crate::streams::{self, Carrier, Ground, Loss, Outcome, Terms};
+use crate::streams::{self, Carrier, Ground, Outcome, Terms};
 use serde::Deserialize;
 use std::ops::ControlFlow;
 use thalweg_medium::random::derive;
 use thalweg_planner::streams::{bounds, StreamPlan, Transceiver};
 use thalweg_protocols::fastforward::MAX_PATH;
 use thalweg_sim::{boards, Bus};
+use thalweg_testbeds::Loss;
 use thalweg_units::NodeId;
 use thalweg_wire::{phy, stream};
 
@@ -142,7 +143,7 @@ impl Streams {
     ) -> Result<Vec<Row>, ExperimentError> {
         rows_in_order(seeds, |seed| {
             ticker.go_on()?;
-            let ground = Ground::new(sites.testbed(&self.testbed)?, *seed)?;
+            let ground = Ground::new(sites.with_all_radios(&self.testbed, *seed)?)?;
             rows_in_order(&self.cells(), |cell| match self.together.is_empty() {
                 true => self.lengths(&ground, *cell, ticker),
                 false => self.side_by_side(&ground, *cell, ticker),
@@ -161,8 +162,8 @@ impl Streams {
     /// What the source of `plan` has.
     fn object(&self, ground: &Ground, plan: &StreamPlan) -> Vec<u8> {
         let bytes = self.packets as usize * usize::from(self.payload);
-        let source = ground.testbed.nodes[plan.nodes[0]].id;
-        random_object(ground.seed, source, bytes).to_vec()
+        let source = ground.site.testbed.nodes[plan.nodes[0]].id;
+        random_object(ground.site.seed, source, bytes).to_vec()
     }
     fn run(
         &self,
@@ -171,7 +172,7 @@ impl Streams {
         cell: Cell,
         ticker: &Ticker<'_>,
     ) -> Result<Vec<Outcome>, ExperimentError> {
-        let seed = derive(ground.seed, "stream", &[]);
+        let seed = derive(ground.site.seed, "stream", &[]);
         let plans: Vec<(StreamPlan, Vec<u8>)> = (plans.iter())
             .map(|plan| (plan.clone(), self.object(ground, plan)))
             .collect();
@@ -196,24 +197,23 @@ impl Streams {
         ticker: &Ticker<'_>,
     ) -> Result<Vec<Row>, ExperimentError> {
         let unfit = |why: String| ExperimentError::Unfit {
-            testbed: ground.testbed.name.clone(),
-            seed: ground.seed,
+            testbed: ground.site.testbed.name.clone(),
+            seed: ground.site.seed,
             why,
         };
         let longest = self.hops.iter().max().copied().unwrap_or(1);
-        if longest >= ground.testbed.len() {
+        if longest >= ground.site.testbed.len() {
             return Err(unfit(format!("a path of {longest} hops has too few nodes")));
         }
         let via = (0..=longest).rev().collect();
         let whole = ground.plan(&ground.request(longest, 0, Some(via)), &[])?;
-        let psdu = stream::HEADER_BYTES + usize::from(self.payload) + phy::FCS_BYTES;
         let ids = ground.ids(&whole);
         let ground = match (ids.as_slice(), cell.loss > 0.0) {
             ([.., from, to], true) => {
                 let (from, to, share) = (*from, *to, cell.loss);
-                ground
-                    .clone()
-                    .with_losses(&[Loss { from, to, share }], psdu)?
+                let psdu = streams::psdu_bytes(self.payload);
+                let loss = Loss { from, to, share };
+                ground.clone().with_losses(&[loss], psdu)?
             }
             _ => ground.clone(),
         };
@@ -254,12 +254,12 @@ impl Streams {
         for path in &self.together {
             let index = |id: &u16| {
                 let id = NodeId::new(*id).ok()?;
-                ground.testbed.index_of(id)
+                ground.site.testbed.index_of(id)
             };
             let via: Option<Vec<usize>> = path.iter().map(index).collect();
             let unfit = || ExperimentError::Unfit {
-                testbed: ground.testbed.name.clone(),
-                seed: ground.seed,
+                testbed: ground.site.testbed.name.clone(),
+                seed: ground.site.seed,
                 why: format!("not all nodes of the path {path:?} are there"),
             };
             let via = via.ok_or_else(unfit)?;
@@ -301,7 +301,7 @@ fn row(ground: &Ground, cell: Cell, payload: u8, outcome: &Outcome) -> Row {
         .map(|l| format!("{}:{:.1}", l.from, l.queue_mean))
         .collect();
     let mut row = Row::new()
-        .with(SEED, ground.seed)
+        .with(SEED, ground.site.seed)
         .with("protocol", cell.carrier.name())
         .with("loss", cell.loss)
         .with("bus", cell.bus.name())

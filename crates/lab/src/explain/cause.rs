@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use thalweg_draw::style::cause as colour;
 
 /// Why a packet did not get over a hop, in the order in which things are taken away to find out:
 /// of several receivers' causes the first in this order is the packet's, because that receiver
@@ -69,20 +70,20 @@ impl Cause {
         }
     }
 
-    /// Its colour in pictures; neighbours differ in lightness too.
+    /// Its colour in pictures.
     pub(super) const fn colour(self) -> &'static str {
         match self {
-            Self::SelfInterference => "#882255",
-            Self::Collision => "#cc6677",
-            Self::AdjacentChannel => "#aa4499",
-            Self::External => "#ddaa33",
-            Self::BeatNull => "#d55e00",
-            Self::Busy => "#117733",
-            Self::NotListening => "#44aa99",
-            Self::Withheld => "#332288",
-            Self::NotSent => "#6699cc",
-            Self::SenderMissing => "#56b4e9",
-            Self::Weak => "#8a929a",
+            Self::SelfInterference => colour::SELF_INTERFERENCE,
+            Self::Collision => colour::COLLISION,
+            Self::AdjacentChannel => colour::ADJACENT_CHANNEL,
+            Self::External => colour::EXTERNAL,
+            Self::BeatNull => colour::CANCELLED,
+            Self::Busy => colour::BUSY,
+            Self::NotListening => colour::AWAY,
+            Self::Withheld => colour::WITHHELD,
+            Self::NotSent => colour::NOT_SENT,
+            Self::SenderMissing => colour::MISSING,
+            Self::Weak => colour::WEAK,
         }
     }
 }

@@ -5,13 +5,13 @@ use super::layout::Layout;
 use super::record::Log;
 use super::*;
 use crate::collect::random_object;
-use crate::testbed::Testbed;
 use std::ops::ControlFlow::Continue;
 use thalweg_medium::chip::CC2420;
 use thalweg_medium::random::derive;
 use thalweg_medium::{Deaf, Environment, Interference, LossCause, Source, Standing};
 use thalweg_planner::{Group as PlanGroup, LinkQualities, Member, RouteRequest};
 use thalweg_sim::{AirTrace, Ending, Moment};
+use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::{Channel, Dbm, Duration, SimTime};
 use thalweg_wire::pipeline::{Group, Head, Header, Kind, Tag};
 use thalweg_wire::route::Percent;
@@ -115,8 +115,9 @@ impl Toy {
         env.interference = self.interference.clone();
         let mut testbed = Testbed::load("indriya").unwrap();
         testbed.nodes.truncate(n);
-        let mut session = Session::open(&testbed, Arc::new(env), seed).unwrap();
         let source = testbed.nodes[0].id;
+        let site = Site::new(testbed, seed).in_environment(Arc::new(env));
+        let mut session = Session::open(&site, seed).unwrap();
         session.offer(0, random_object(seed, source, PACKETS * 118));
         session
     }

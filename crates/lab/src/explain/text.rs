@@ -35,18 +35,13 @@ impl LossMap {
         table(&mut out, &rows);
         out.push('\n');
         for round in self.rounds.iter() {
-            let (sent, arrived, lost) = ends(&round.hops, self.hops);
             let again = match round.attempt {
                 0 => String::new(),
                 n => format!(" after {} wake-ups", n + 1),
             };
-            line(
-                &mut out,
-                &format!("round {}{again}", round.round),
-                sent,
-                arrived,
-                &lost,
-            );
+            let name = format!("round {}{again}", round.round);
+            out.push_str(&sum(&name, &round.hops, self.hops));
+            out.push('\n');
         }
         for (name, hops, end) in [
             ("requests, to the sink", &self.requests, self.hops),
@@ -55,34 +50,31 @@ impl LossMap {
             if hops.is_empty() {
                 continue;
             }
-            let (sent, arrived, lost) = ends(hops, end);
-            line(&mut out, name, sent, arrived, &lost);
+            out.push_str(&sum(name, hops, end));
+            out.push('\n');
         }
         out
     }
 }
 
-/// What entered the first hop, what arrived at stage `end`, and all losses between.
-fn ends(hops: &[HopLoss], end: usize) -> (u32, u32, Causes) {
+/// What entered the first hop of `hops`, what arrived at stage `end`, and all losses between.
+pub(super) fn sum(name: &str, hops: &[HopLoss], end: usize) -> String {
     let first = hops.first().map(|h| h.stage);
     let at_first = hops.iter().filter(|h| Some(h.stage) == first);
     let at_end = hops.iter().filter(|h| h.stage == end);
+    let sent: u32 = at_first.map(|h| h.entered).sum();
+    let arrived: u32 = at_end.map(|h| h.arrived).sum();
     let mut lost = Causes::default();
     hops.iter().for_each(|h| lost.add(&h.lost));
-    (
-        at_first.map(|h| h.entered).sum(),
-        at_end.map(|h| h.arrived).sum(),
-        lost,
-    )
+    format!("{name}: {arrived} of {sent} arrived{}", lost_by(&lost))
 }
 
-fn line(out: &mut String, name: &str, sent: u32, arrived: u32, lost: &Causes) {
-    let why = match lost.total() {
+/// `, lost by beat null 12, weak 3`; nothing where nothing was lost.
+pub(super) fn lost_by(lost: &Causes) -> String {
+    match lost.total() {
         0 => String::new(),
         _ => format!(", lost by {}", causes(lost, Cause::ALL.len())),
-    };
-    // Writing to a String cannot fail.
-    let _ = writeln!(out, "{name}: {arrived} of {sent} arrived{why}");
+    }
 }
 
 fn row(hop: &HopLoss) -> [String; 8] {
@@ -100,7 +92,7 @@ fn row(hop: &HopLoss) -> [String; 8] {
 }
 
 /// `beat null 12, weak 3`, and how many others.
-pub(super) fn causes(lost: &Causes, most: usize) -> String {
+fn causes(lost: &Causes, most: usize) -> String {
     let ranked = lost.ranked();
     let mut names: Vec<String> = ranked
         .iter()

@@ -1,16 +1,14 @@
 //! A chain: nodes in the order of the hops, their channels, boards and forwarding; one run of it.
 
-use crate::testbed::Testbed;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use thalweg_engine::Cca;
 use thalweg_medium::chip::Phy;
-use thalweg_medium::Environment;
 use thalweg_planner::closed_forms::{multi_channel_bound, single_channel_bound, single_hop_bound};
 use thalweg_protocols::forward::{Command, Config, Event, Exits, Forwarder, Forwarding, Role};
 use thalweg_protocols::object::NoObject;
-use thalweg_sim::{Board, Network, NetworkError, SimError};
+use thalweg_sim::{Network, NetworkError, SimError};
+use thalweg_testbeds::Site;
 use thalweg_units::{BitRate, Channel, Duration, NodeId, SimTime};
 use thalweg_wire::forward::{HEADER_BYTES, MAX_PAYLOAD};
 use thalweg_wire::phy::TURNAROUND;
@@ -90,59 +88,36 @@ pub enum ChainError {
 /// Where chains run.
 #[derive(Debug, Clone)]
 pub struct Bench {
-    /// The site.
-    pub environment: Arc<Environment>,
-    /// Every node's board.
-    pub board: Board,
+    /// The site; its nodes' first radios forward.
+    pub site: Site,
     /// Draws clocks and jitter.
     pub seed: u64,
 }
 
-/// Nodes cannot have such boards.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum UnfitBoard {
-    /// The chains' channels are not its radio's.
-    #[error("its {0} has no channels of 2.4 GHz")]
-    Band(&'static str),
-    /// The site's links are those of another radio.
-    #[error("it has an {board}, the testbed's links were measured with a {testbed}")]
-    Chip {
-        /// The board's radio.
-        board: &'static str,
-        /// The testbed's.
-        testbed: &'static str,
-    },
+/// Chains have channels of 2.4 GHz.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("board {board}: its {chip} has no channels of 2.4 GHz")]
+pub struct UnfitBoard {
+    /// The board.
+    board: String,
+    /// Its radio.
+    chip: &'static str,
 }
 
 impl Bench {
-    /// `board`, of which the first radio forwards, at every node of `testbed`; `site` is the testbed as
-    /// `seed` draws it, and is drawn again for another radio than the testbed's own.
+    /// Chains over the nodes of `site`.
     ///
     /// # Errors
     /// [`UnfitBoard`].
-    pub fn new(
-        testbed: &Testbed,
-        site: Arc<Environment>,
-        board: Board,
-        seed: u64,
-    ) -> Result<Self, UnfitBoard> {
-        let board = board.with_one_radio();
-        let (chip, known) = (board.chip, testbed.board.chip());
-        if !chip.has_channel(Channel::LAST) {
-            return Err(UnfitBoard::Band(chip.name));
+    pub fn new(site: Site, seed: u64) -> Result<Self, UnfitBoard> {
+        let board = &site.board;
+        if !board.chip.has_channel(Channel::LAST) {
+            return Err(UnfitBoard {
+                board: board.name.clone(),
+                chip: board.chip.name,
+            });
         }
-        let environment = match chip == known {
-            true => site,
-            false => Arc::new(testbed.realise_with(chip, seed).ok_or(UnfitBoard::Chip {
-                board: chip.name,
-                testbed: known.name,
-            })?),
-        };
-        Ok(Self {
-            environment,
-            board,
-            seed,
-        })
+        Ok(Self { site, seed })
     }
 }
 
@@ -278,12 +253,13 @@ impl Chain {
     /// # Errors
     /// [`ChainError`].
     pub fn open(&self, bench: &Bench, interval: Duration) -> Result<Nodes, ChainError> {
-        let nodes = bench.environment.ears.len();
+        let nodes = bench.site.environment.ears.len();
         let engines = (0..nodes)
             .map(|n| Forwarder::new(id(n), NoObject))
             .collect();
-        let boards = [bench.board.clone()];
-        let mut net = Network::new(bench.environment.clone(), &boards, engines, bench.seed)?;
+        let (site, seed) = (&bench.site, bench.seed);
+        let boards = std::slice::from_ref(&site.board);
+        let mut net = Network::new(site.environment.clone(), boards, engines, seed)?;
         for n in 0..nodes {
             if let Some(config) = self.part(n, interval) {
                 net.command(n, Command::Join(config));

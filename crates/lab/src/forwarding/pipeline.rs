@@ -117,7 +117,7 @@ impl Pipe {
     /// The schedule of its packets on `bench`; none where it has no hop, or more than [`MAX_HOPS`].
     pub fn cadence(&self, bench: &Bench, ids: &[NodeId]) -> Option<Cadence> {
         let source = ids.get(*self.nodes.first()?)?;
-        let (begin, timing) = (Instant::from_nanos(0), &bench.board.timing);
+        let (begin, timing) = (Instant::from_nanos(0), &bench.site.board.timing);
         part(&self.route(ids)?, *source, begin, timing).map(|part| part.cadence)
     }
 
@@ -132,7 +132,7 @@ impl Pipe {
         object: &[u8],
         observer: PipeObserver<'_>,
     ) -> Result<PipeTrial, ChainError> {
-        self.run_planned(bench, &bench.board.timing, ids, object, observer)
+        self.run_planned(bench, &bench.site.board.timing, ids, object, observer)
     }
 
     /// The same by a schedule for boards of `timing`, whatever the boards are.
@@ -153,8 +153,9 @@ impl Pipe {
             .iter()
             .map(|_| Pipeline::new(Memory::default()))
             .collect();
-        let boards = [bench.board.clone()];
-        let mut net = Network::new(bench.environment.clone(), &boards, engines, bench.seed)?;
+        let (site, seed) = (&bench.site, bench.seed);
+        let boards = std::slice::from_ref(&site.board);
+        let mut net = Network::new(site.environment.clone(), boards, engines, seed)?;
         let ends = (self.nodes.first().copied(), self.nodes.last().copied());
         let (source, sink) = (ends.0.unwrap_or(0), ends.1.unwrap_or(0));
         net.engine_mut(source).store_mut().offer(Arc::from(object));

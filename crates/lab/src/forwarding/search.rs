@@ -28,8 +28,8 @@ impl Chain {
     ) -> Result<Option<(Duration, Trial)>, ChainError> {
         let short = packets.min(SHORT);
         let works = |interval| Ok::<_, ChainError>(self.run(bench, interval, short)?.whole);
-        let phy = &bench.board.chip.phy;
-        let shortest = phy.air_time(self.mpdu_bytes()) + bench.board.timing.turnaround;
+        let phy = &bench.site.board.chip.phy;
+        let shortest = phy.air_time(self.mpdu_bytes()) + bench.site.board.timing.turnaround;
         let mut good = self.slow(bench);
         if !works(good)? {
             return Ok(None);
@@ -77,7 +77,7 @@ impl Chain {
     /// An interval at which a packet is through all hops, with everything that it costs, before the
     /// next one comes.
     fn slow(&self, bench: &Bench) -> Duration {
-        let (board, bytes) = (&bench.board, self.mpdu_bytes() as u64);
+        let (board, bytes) = (&bench.site.board, self.mpdu_bytes() as u64);
         let (costs, timing) = (board.software_costs(), board.timing);
         let software = timing.forward_software
             + timing.event_latency

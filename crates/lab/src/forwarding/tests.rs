@@ -5,16 +5,16 @@ use std::sync::Arc;
 use thalweg_engine::{Cca, Passing};
 use thalweg_medium::Environment;
 use thalweg_sim::boards;
+use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::{Dbm, Duration, NodeId};
 use thalweg_wire::route::PayloadSize;
 
 fn bench(board: &str, nodes: usize) -> Bench {
     let board = boards::load(board).unwrap().with_one_radio();
-    Bench {
-        environment: Arc::new(Environment::full_mesh(nodes, board.chip, Dbm(-50.0), 1)),
-        board,
-        seed: 3,
-    }
+    let mesh = Environment::full_mesh(nodes, board.chip, Dbm(-50.0), 1);
+    let mut site = Site::new(Testbed::load("pair").unwrap(), 1).in_environment(Arc::new(mesh));
+    site.board = board;
+    Bench { site, seed: 3 }
 }
 const VARIANTS: [ForwardingName; 3] = [
     ForwardingName::Copying,
@@ -30,7 +30,8 @@ fn an_ideal_board_reaches_the_bound_to_within_rounding() {
             for forwarding in VARIANTS {
                 let chain = Chain::line(hops, channels, forwarding);
                 let (_, trial) = chain.highest_rate(&bench, 60).unwrap().unwrap();
-                let share = trial.raw().kbps() / chain.paced_bound(&bench.board.chip.phy).kbps();
+                let share =
+                    trial.raw().kbps() / chain.paced_bound(&bench.site.board.chip.phy).kbps();
                 let which = format!("{hops} {channels:?} {forwarding:?}: {share}");
                 assert!(share > 0.9985 && share <= 1.0 + 1e-9, "{which}");
             }
@@ -178,7 +179,7 @@ mod bounded {
             };
             let mut bench = Bench { seed, ..bench(name, hops + 1) };
             if board == 3 {
-                bench.board = with_costs(bench.board, costs);
+                bench.site.board = with_costs(bench.site.board, costs);
             }
             let bench = bench;
             let bytes = chain.mpdu_bytes() as f64;
@@ -188,10 +189,10 @@ mod bounded {
                 // Between two events told there is the operating system's pace, not the air's: one
                 // frame's time of it is not the chain's.
                 let slack = 1.0 + 1.5 / f64::from(trial.received);
-                prop_assert!(trial.raw().bps() <= chain.paced_bound(&bench.board.chip.phy).bps() * slack);
+                prop_assert!(trial.raw().bps() <= chain.paced_bound(&bench.site.board.chip.phy).bps() * slack);
             }
             if let Some((_, best)) = chain.highest_rate(&bench, 40).unwrap() {
-                let bound = chain.paced_bound(&bench.board.chip.phy);
+                let bound = chain.paced_bound(&bench.site.board.chip.phy);
                 prop_assert!(best.raw().bps() <= bound.bps() * 1.001, "{} of {bound}", best.raw());
             }
         }
@@ -392,10 +393,8 @@ fn sensing() -> thalweg_sim::Board {
 #[test]
 fn schedules_leave_room_for_context_switches_and_interrupts_that_are_off() {
     let quiet = bench("telosb-contiki", 5);
-    let busy = Bench {
-        board: sensing(),
-        ..quiet.clone()
-    };
+    let mut busy = quiet.clone();
+    busy.site.board = sensing();
     let ids = ids(5);
     let object = vec![7; 60 * 118];
     for passing in [Passing::Copied, Passing::Conditional] {
@@ -412,10 +411,8 @@ fn schedules_leave_room_for_context_switches_and_interrupts_that_are_off() {
 
 #[test]
 fn a_timeline_shows_what_the_background_gets() {
-    let busy = Bench {
-        board: sensing(),
-        ..bench("telosb-contiki", 3)
-    };
+    let mut busy = bench("telosb-contiki", 3);
+    busy.site.board = sensing();
     let chain = Chain::line(2, Channels::PerHop, ForwardingName::Copying);
     let timeline = chain
         .timeline(&busy, Duration::from_millis(16), None)
@@ -436,11 +433,12 @@ fn a_schedule_that_is_too_tight_costs_time_and_no_packet() {
     // packet after the next.
     let quick = bench("telosb-contiki", 4);
     let mut slow = quick.clone();
-    slow.board.timing.load_byte = slow.board.timing.load_byte * 3;
+    let timing = &mut slow.site.board.timing;
+    timing.load_byte = timing.load_byte * 3;
     let pipe = Pipe::line(3, Passing::Conditional, PayloadSize::MAX);
     let object: Vec<u8> = (0..80 * 118u32).map(|n| (n % 249) as u8).collect();
     let mut observer = |_, _, _| std::ops::ControlFlow::Continue(());
-    let (timing, ids) = (quick.board.timing, ids(4));
+    let (timing, ids) = (quick.site.board.timing, ids(4));
     let tight = pipe
         .run_planned(&slow, &timing, &ids, &object, &mut observer)
         .unwrap();

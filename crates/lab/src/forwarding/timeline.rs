@@ -5,10 +5,10 @@
 //! relay. Rows are the nodes in the order of the hops. Tests: `tests.rs`, `tests/streams/explain.rs`.
 
 use super::chain::{Bench, Chain, ChainError};
-use crate::plot::svg::{Anchor, Svg, FAINT, GRID, INK};
 use serde::Serialize;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
+use thalweg_draw::timeline as picture;
 use thalweg_engine::Engine;
 use thalweg_protocols::forward::Command;
 use thalweg_sim::{Activity, Network};
@@ -58,22 +58,23 @@ pub struct Timeline {
     pub bars: Vec<Bar>,
 }
 
-/// An activity's name, its letter in text and its colour.
-const fn look(activity: Activity) -> (&'static str, char, &'static str) {
+/// An activity's name, and its letter in text.
+const fn look(activity: Activity) -> (&'static str, char) {
     match activity {
-        Activity::Calibrate => ("calibrate", '~', "#cfd6de"),
-        Activity::Transmit => ("transmit", 'T', "#d1495b"),
-        Activity::Receive => ("receive", 'R', "#2e86ab"),
-        Activity::Corrupt => ("corrupt", 'x', "#7f7f7f"),
-        Activity::Interrupt => ("interrupt", 'i', "#6a4c93"),
-        Activity::Read => ("read", 'r', "#8ac6d1"),
-        Activity::Load => ("write", 'w', "#edae49"),
-        Activity::Strobe => ("strobe", 's', "#3d5a40"),
-        Activity::Retune => ("channel", 'c', "#a3b18a"),
-        Activity::Os => ("system", 'o', "#b8b0c8"),
-        Activity::Background => ("background", 'b', "#dde5b6"),
+        Activity::Calibrate => ("calibrate", '~'),
+        Activity::Transmit => ("transmit", 'T'),
+        Activity::Receive => ("receive", 'R'),
+        Activity::Corrupt => ("corrupt", 'x'),
+        Activity::Interrupt => ("interrupt", 'i'),
+        Activity::Read => ("read", 'r'),
+        Activity::Load => ("write", 'w'),
+        Activity::Strobe => ("strobe", 's'),
+        Activity::Retune => ("channel", 'c'),
+        Activity::Os => ("system", 'o'),
+        Activity::Background => ("background", 'b'),
     }
 }
+/// In the order of legends.
 const ALL: [Activity; 11] = [
     Activity::Transmit,
     Activity::Receive,
@@ -113,6 +114,19 @@ impl Bar {
             Part::Radio(number) => self.radio && self.radio_number == number,
             Part::Bus => self.bus,
             Part::Mcu => !self.radio,
+        }
+    }
+    fn picture(&self) -> picture::Bar {
+        let what = match self.packet {
+            Some(number) => format!("{} packet {number}", self.activity),
+            None => self.activity.to_owned(),
+        };
+        picture::Bar {
+            from_us: self.from_us,
+            until_us: self.until_us,
+            kind: ALL.iter().position(|kind| *kind == self.kind).unwrap_or(0),
+            number: self.packet,
+            hint: format!("{what}, {:.0} us", self.until_us - self.from_us),
         }
     }
 }
@@ -276,6 +290,25 @@ impl Timeline {
         }
     }
 
+    fn picture(&self) -> picture::Timeline {
+        let row = |place: usize, part: Part| {
+            let bars = self.bars.iter();
+            let bars = bars.filter(move |b| b.place == place && b.stands_in(part));
+            bars.map(Bar::picture).collect()
+        };
+        let node = |place: usize| picture::Node {
+            name: self.name(place),
+            rows: (self.parts().iter())
+                .map(|(part, name)| (*name, row(place, *part)))
+                .collect(),
+        };
+        picture::Timeline {
+            title: self.title.clone(),
+            length_us: self.length_us,
+            nodes: self.places().into_iter().map(node).collect(),
+        }
+    }
+
     /// As text of `columns` columns: a row each for radio, bus and microcontroller of each node; of
     /// what happens within one column, what takes longest.
     pub fn to_text(&self, columns: usize) -> String {
@@ -315,7 +348,7 @@ impl Timeline {
         }
         let mut legend = String::new();
         for kind in ALL.into_iter().filter(|k| used.contains(k)) {
-            let (name, letter, _) = look(kind);
+            let (name, letter) = look(kind);
             legend.push_str(&format!("  {letter} {name}"));
         }
         text.push_str(&format!(
@@ -330,98 +363,15 @@ impl Timeline {
 
 /// `timelines` below each other, to one scale, as a picture.
 pub fn timelines_svg(timelines: &[Timeline]) -> String {
-    const LEFT: f64 = 96.0;
-    const WIDTH: f64 = 860.0;
-    const ROW: f64 = 16.0;
-    let longest = timelines.iter().map(|t| t.length_us).fold(1.0, f64::max);
-    let heights: Vec<f64> = timelines
-        .iter()
-        .map(|t| 52.0 + t.places().len() as f64 * (t.parts().len() as f64 * ROW + 8.0))
-        .collect();
-    let height = 40.0 + heights.iter().sum::<f64>() + 30.0;
-    let mut svg = Svg::new(
-        LEFT + WIDTH + 24.0,
-        height,
-        "Radio, bus and microcontroller over time",
-    );
-    let x = |us: f64| LEFT + us / longest * WIDTH;
-    let mut at = LEFT;
     // Most boards do none.
     let background =
         (timelines.iter().flat_map(|t| &t.bars)).any(|b| b.kind == Activity::Background);
-    let step = if background { 78.0 } else { 84.0 };
-    for kind in ALL {
-        if kind == Activity::Background && !background {
-            continue;
-        }
-        let (name, _, colour) = look(kind);
-        svg.rect(at, 14.0, 10.0, 10.0, &format!("fill=\"{colour}\""), None);
-        svg.text((at + 14.0, 23.0), Anchor::Start, 11.0, INK, name);
-        at += step;
-    }
-    let mut top = 40.0;
-    for (timeline, height) in timelines.iter().zip(heights) {
-        svg.text(
-            (LEFT, top + 16.0),
-            Anchor::Start,
-            13.0,
-            INK,
-            &timeline.title,
-        );
-        let mut y = top + 26.0;
-        let bottom = top + height - 22.0;
-        let mut tick = 0.0;
-        while tick <= timeline.length_us {
-            svg.line(
-                (x(tick), y),
-                (x(tick), bottom),
-                &format!("stroke=\"{GRID}\""),
-            );
-            let label = format!("{:.0} ms", tick / 1e3);
-            svg.text(
-                (x(tick), bottom + 13.0),
-                Anchor::Middle,
-                10.0,
-                FAINT,
-                &label,
-            );
-            tick += if longest > 40_000.0 { 5_000.0 } else { 1_000.0 };
-        }
-        for place in timeline.places() {
-            for (row, (part, name)) in timeline.parts().iter().copied().enumerate() {
-                if row == 0 {
-                    let node = timeline.name(place);
-                    svg.text((6.0, y + 12.0), Anchor::Start, 11.0, INK, &node);
-                }
-                svg.text((LEFT - 6.0, y + 12.0), Anchor::End, 10.0, FAINT, name);
-                let bars = timeline.bars.iter();
-                for bar in bars.filter(|b| b.place == place && b.stands_in(part)) {
-                    let (_, _, colour) = look(bar.kind);
-                    let (from, until) = (x(bar.from_us), x(bar.until_us));
-                    let what = match bar.packet {
-                        Some(number) => format!("{} packet {number}", bar.activity),
-                        None => bar.activity.to_owned(),
-                    };
-                    let hint = format!("{what}, {:.0} us", bar.until_us - bar.from_us);
-                    let style = format!("fill=\"{colour}\"");
-                    svg.rect(
-                        from,
-                        y + 1.0,
-                        (until - from).max(0.4),
-                        ROW - 3.0,
-                        &style,
-                        Some(&hint),
-                    );
-                    if let (Some(number), true) = (bar.packet, until - from > 26.0) {
-                        let middle = ((from + until) / 2.0, y + 11.5);
-                        svg.text(middle, Anchor::Middle, 9.0, "#fff", &number.to_string());
-                    }
-                }
-                y += ROW;
-            }
-            y += 8.0;
-        }
-        top += height;
-    }
-    svg.finish()
+    let names = ALL.map(|kind| look(kind).0);
+    let legend = if background {
+        &names[..]
+    } else {
+        &names[..ALL.len() - 1]
+    };
+    let pictures: Vec<_> = timelines.iter().map(Timeline::picture).collect();
+    picture::timelines(&pictures, legend)
 }

@@ -42,8 +42,8 @@ fn one(
     let engines = (path.ids.iter())
         .map(|id| Burst::new(*id, Memory::default()))
         .collect();
-    let board = [ground.board.clone()];
-    let mut net = Network::new(ground.environment.clone(), &board, engines, seed)?;
+    let board = [ground.site.board.clone()];
+    let mut net = Network::new(ground.site.environment.clone(), &board, engines, seed)?;
     for (hop, node) in nodes.iter().enumerate() {
         let next = nodes.get(hop + 1);
         let config = Config {

@@ -54,9 +54,9 @@ pub fn run_called(
     observer: Observer<'_>,
     onlookers: &mut Onlookers,
 ) -> Result<StagesOutcome, StreamFailure> {
-    let ids: Vec<NodeId> = ground.testbed.nodes.iter().map(|n| n.id).collect();
+    let ids: Vec<NodeId> = ground.site.testbed.nodes.iter().map(|n| n.id).collect();
     let unfit = |why: &str| StreamFailure::Unfit {
-        testbed: ground.testbed.name.clone(),
+        testbed: ground.site.testbed.name.clone(),
         why: why.to_owned(),
     };
     let members = plan.stages.iter().enumerate().flat_map(|(stage, nodes)| {
@@ -73,13 +73,13 @@ pub fn run_called(
         return Err(unfit("stages begin with one source and end with one sink"));
     };
     let (source, sink) = (*source, *sink);
-    let mut board = ground.board.clone();
+    let mut board = ground.site.board.clone();
     board.bus = terms.bus;
     let pace = Pace::of(&board, terms.payload_bytes);
     let engines = (ids.iter())
         .map(|id| Node::new(*id, terms.config, Memory::default()))
         .collect();
-    let mut net = Network::new(ground.environment.clone(), &[board], engines, seed)?;
+    let mut net = Network::new(ground.site.environment.clone(), &[board], engines, seed)?;
     let path = StreamPlan {
         nodes: plan
             .stages

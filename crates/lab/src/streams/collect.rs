@@ -1,27 +1,26 @@
 //! One object over a stream, from a node to the base station: the main job on nodes with two radios.
 
 use super::{
-    run_called, run_watched, Carrier, DualLinks, DualSurveyCost, Ground, Loss, Onlookers, Outcome,
+    run_called, run_watched, Carrier, DualLinks, DualSurveyCost, Ground, Onlookers, Outcome,
     Progress, StreamFailure, Terms,
 };
 use crate::collect::Object;
-use crate::store::TransferRecord;
-use crate::testbed::Testbed;
 use crate::transfer::Step;
 use serde::Serialize;
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use thalweg_gateway::store::TransferRecord;
 use thalweg_medium::random::derive;
 use thalweg_planner::streams::{Radios, StreamPlan};
 use thalweg_protocols::p3dual::MAX_PACKETS;
+use thalweg_testbeds::Site;
 use thalweg_units::{BitRate, Duration, NodeId};
 use thalweg_wire::{phy, stream};
 
 /// What is to be fetched, and how.
 #[derive(Debug, Clone)]
 pub struct Order {
-    /// The network; its nodes have two radios.
-    pub testbed: Arc<Testbed>,
+    /// The network; its nodes have two radios. Its losses come after the survey.
+    pub site: Site,
     /// The node that has the object; the farthest that can be reached where none is named.
     pub from: Option<NodeId>,
     /// The base station; the testbed's where none is named.
@@ -32,10 +31,12 @@ pub struct Order {
     pub payload_bytes: u8,
     /// At most so many node-distinct paths, of P3 over two radios; one where nobody says.
     pub paths: Option<u8>,
-    /// Losses to inject.
-    pub losses: Vec<Loss>,
-    /// Of everything random.
-    pub seed: u64,
+}
+
+/// Bytes of a full data frame (FCS included) of packets of `payload_bytes`, of which shares of losses are.
+pub fn psdu_bytes(payload_bytes: u8) -> usize {
+    let payload = usize::from(payload_bytes).clamp(1, stream::MAX_PAYLOAD);
+    stream::HEADER_BYTES + payload + phy::FCS_BYTES
 }
 
 /// An object that was fetched, or not.
@@ -125,7 +126,7 @@ pub fn collect(
     observer: CollectObserver<'_>,
     onlookers: &mut Onlookers,
 ) -> Result<Collected, StreamFailure> {
-    let testbed = &order.testbed;
+    let (testbed, seed) = (&order.site.testbed, order.site.seed);
     let unfit = |why: String| StreamFailure::Unfit {
         testbed: testbed.name.clone(),
         why,
@@ -151,15 +152,12 @@ pub fn collect(
         let id = testbed.id_of(sink).unwrap_or(testbed.sink);
         return Err(unfit(format!("node {id} is both source and sink")));
     }
-    let psdu = stream::HEADER_BYTES + usize::from(payload_bytes) + phy::FCS_BYTES;
-    let ground = Ground::new(testbed.clone(), order.seed)?;
-    // Losses are on links that are there, which is known before anything takes time.
-    let lossy = ground.clone().with_losses(&order.losses, psdu)?;
+    let ground = Ground::new(order.site.clone())?;
     let radios = match order.carrier {
         Carrier::Burst | Carrier::Pip(_) => Radios::First,
         Carrier::FastForward(_) | Carrier::P3Dual => Radios::Alternating,
     };
-    let (links, survey) = DualLinks::measure(&ground, radios, sink, &mut |band, step| {
+    let (links, survey) = DualLinks::measure(&ground.site, radios, sink, &mut |band, step| {
         observer(Told::Surveying { band, step })
     })?;
     let plan = plan(&ground, &links, radios, source, sink)?;
@@ -170,7 +168,6 @@ pub fn collect(
         }
         _ => None,
     };
-    let ground = lossy;
     let terms = Terms {
         carrier: order.carrier,
         payload_bytes,
@@ -183,23 +180,25 @@ pub fn collect(
         return Err(StreamFailure::Stopped);
     }
     let hops = plan.links.len() as u32;
-    let (source, seed) = (plan.nodes[0], derive(order.seed, "stream", &[]));
+    let (source, run_seed) = (plan.nodes[0], derive(seed, "stream", &[]));
     let ids = |nodes: &Vec<usize>| -> Vec<u16> {
         let ids = nodes.iter().filter_map(|n| testbed.id_of(*n));
         ids.map(|id| id.get()).collect()
     };
     let id = |n: usize| testbed.id_of(n).unwrap_or(testbed.sink);
-    let object = object.of(order.seed, id(source));
+    let object = object.of(seed, id(source));
     let plan = (plan, object.to_vec());
     let mut packets = |progress| observer(Told::Packets(progress));
     let (outcome, stages) = match stages {
         None => {
-            let run = run_watched(&ground, &plan, &terms, seed, &mut packets, onlookers);
+            let run = run_watched(&ground, &plan, &terms, run_seed, &mut packets, onlookers);
             (run?, None)
         }
         Some(stages) => {
             let packets = &mut packets;
-            let run = run_called(&ground, &stages, &object, &terms, seed, packets, onlookers)?;
+            let run = run_called(
+                &ground, &stages, &object, &terms, run_seed, packets, onlookers,
+            )?;
             let report = StagesReport {
                 nodes: stages.stages.iter().map(ids).collect(),
                 first_round: run.first_round,
@@ -232,7 +231,7 @@ pub fn collect(
         paths: broadest as u32,
         energy_j: outcome.joules,
         duration_s: outcome.seconds,
-        seed: order.seed,
+        seed,
     };
     Ok(Collected {
         protocol: record.protocol.clone(),
@@ -272,12 +271,21 @@ fn plan(
     if let Some(source) = source {
         return from(source);
     }
-    let place = |n: usize| ground.environment.ears.get(n).and_then(|ear| ear.placement);
+    let place = |n: usize| {
+        ground
+            .site
+            .environment
+            .ears
+            .get(n)
+            .and_then(|ear| ear.placement)
+    };
     let away = |n: usize| match (place(n), place(sink)) {
         (Some(a), Some(b)) => a.position.distance_m(&b.position),
         _ => 0.0,
     };
-    let mut others: Vec<usize> = (0..ground.testbed.len()).filter(|n| *n != sink).collect();
+    let mut others: Vec<usize> = (0..ground.site.testbed.len())
+        .filter(|n| *n != sink)
+        .collect();
     others.sort_by(|a, b| away(*b).total_cmp(&away(*a)).then(a.cmp(b)));
     let mut last = None;
     for source in others {
@@ -287,7 +295,7 @@ fn plan(
         }
     }
     Err(last.unwrap_or_else(|| StreamFailure::Unfit {
-        testbed: ground.testbed.name.clone(),
+        testbed: ground.site.testbed.name.clone(),
         why: "there is one node".to_owned(),
     }))
 }

@@ -57,13 +57,13 @@ impl Run<'_> {
             terms,
             version,
         } = *self;
-        let ids: Vec<_> = ground.testbed.nodes.iter().map(|n| n.id).collect();
+        let ids: Vec<_> = ground.site.testbed.nodes.iter().map(|n| n.id).collect();
         let engines = (ids.iter())
             .map(|id| FastForward::new(*id, terms.config, Memory::default()))
             .collect();
-        let mut board = ground.board.clone();
+        let mut board = ground.site.board.clone();
         board.bus = terms.bus;
-        let mut net = Net::new(ground.environment.clone(), &[board], engines, seed)?;
+        let mut net = Net::new(ground.site.environment.clone(), &[board], engines, seed)?;
         let mut streams = Vec::new();
         for (plan, object) in plans {
             if let Some(source) = plan.nodes.first() {
@@ -168,7 +168,7 @@ fn open(
 ) -> Result<(), StreamFailure> {
     let nodes = ground.ids(stream.plan);
     let path = Path::new(&nodes, &stream.plan.links).ok_or_else(|| StreamFailure::Unfit {
-        testbed: ground.testbed.name.clone(),
+        testbed: ground.site.testbed.name.clone(),
         why: format!("a path of {} nodes does not fit a call", nodes.len()),
     })?;
     let mut ranges = [None; MAX_RANGES];
@@ -330,7 +330,7 @@ fn watched_until(
 
 fn outcome(ground: &Ground, net: &mut Net, stream: &Watched<'_>, terms: &Terms) -> Outcome {
     let nodes = &stream.plan.nodes;
-    let id = |n: usize| ground.testbed.id_of(n).map_or(0, |id| id.get());
+    let id = |n: usize| ground.site.testbed.id_of(n).map_or(0, |id| id.get());
     let links = (nodes.windows(2).zip(&stream.plan.links))
         .map(|(pair, on)| {
             let engine = net.engine(pair[0]);

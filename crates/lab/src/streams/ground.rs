@@ -1,28 +1,21 @@
-//! Where streams run: a site in two bands, with losses that were asked for, and what a planner knows
-//! of it beforehand (FastForward determines paths and channels beforehand too, section III-B).
+//! Where streams run: a site in two bands, and what a planner knows of it beforehand (FastForward determines
+//! paths and channels beforehand too, section III-B), without the losses that were injected.
 
 use super::{DualLinks, StreamFailure};
-use crate::testbed::{Board as BoardKind, Loss, Testbed};
 use std::sync::Arc;
 use thalweg_medium::{EarId, Environment};
 use thalweg_planner::stages::StagePlan;
 use thalweg_planner::streams::{Radio, Radios, StreamError, StreamPlan, StreamRequest};
 use thalweg_protocols::fastforward::Config;
-use thalweg_sim::{boards, Board};
+use thalweg_sim::Board;
+use thalweg_testbeds::{Loss, Site};
 use thalweg_units::{Channel, Channel900, Db, Dbm, NodeId, Tuning};
 
 /// A site for streams.
 #[derive(Debug, Clone)]
 pub struct Ground {
-    /// The testbed.
-    pub testbed: Arc<Testbed>,
-    /// Its nodes' board.
-    pub board: Board,
-    /// Both bands' ears.
-    pub environment: Arc<Environment>,
-    /// Seed of the site.
-    pub seed: u64,
-    losses: Vec<Loss>,
+    /// The site, with both radios of each node.
+    pub site: Site,
     /// Reception ratio and interference of each pair, by band and channel.
     links: Arc<Links>,
 }
@@ -39,65 +32,30 @@ pub(super) struct Links {
 const HARMLESS: Db = Db(-3.0);
 
 impl Ground {
-    /// `testbed` as `seed` draws it, with its losses, of which planners know nothing.
+    /// What can be known of `site` before streams.
     ///
     /// # Errors
-    /// [`StreamFailure::Unfit`] where its nodes have one radio, or its links were measured in one band;
-    /// [`StreamFailure::Loss`] of losses on links that are not there.
-    pub fn new(testbed: Arc<Testbed>, seed: u64) -> Result<Self, StreamFailure> {
-        let unfit = |why: &str| StreamFailure::Unfit {
-            testbed: testbed.name.clone(),
-            why: why.to_owned(),
-        };
-        let board = match testbed.board {
-            BoardKind::Opal => boards::load("opal")?,
-            _ => {
-                return Err(unfit(
-                    "streams need nodes with two radios (board = \"opal\")",
-                ))
-            }
-        };
-        let second = board
-            .second
-            .ok_or_else(|| unfit("its board has one radio"))?;
-        let environment = testbed
-            .realise_dual([board.chip, second.chip], seed)
-            .ok_or_else(|| unfit("its links were measured in one band, streams need two"))?;
-        let boards = [board.clone(), board.with_second_radio()];
-        let links = Arc::new(Links::of(&environment, testbed.len(), &boards));
-        let lossy = testbed.clone();
-        let ground = Self {
-            testbed,
-            board,
-            environment: Arc::new(environment),
-            seed,
-            losses: Vec::new(),
-            links,
-        };
-        match lossy.losses.links.as_slice() {
-            [] => Ok(ground),
-            losses => ground.with_losses(losses, lossy.losses.psdu_bytes),
+    /// [`StreamFailure::Unfit`] where its nodes have one radio.
+    pub fn new(site: Site) -> Result<Self, StreamFailure> {
+        if site.board.second.is_none() {
+            return Err(StreamFailure::Unfit {
+                testbed: site.testbed.name.clone(),
+                why: "streams need nodes with two radios (board = \"opal\")".to_owned(),
+            });
         }
+        let boards = [site.board.clone(), site.board.with_second_radio()];
+        let calm = site.undisturbed().environment;
+        let links = Arc::new(Links::of(&calm, site.testbed.len(), &boards));
+        Ok(Self { site, links })
     }
 
-    /// The same with `losses` in both bands, for data frames of `psdu_bytes`.
+    /// The same with losses on `links` in both bands, for data frames of `psdu_bytes`.
     ///
     /// # Errors
-    /// [`StreamFailure::Loss`] where a node or a link is not the testbed's.
-    pub fn with_losses(
-        mut self,
-        losses: &[Loss],
-        psdu_bytes: usize,
-    ) -> Result<Self, StreamFailure> {
-        let lossy = Testbed::clone(&self.testbed).with_losses(losses, psdu_bytes)?;
-        let environment = Environment::clone(&self.environment);
-        self.environment = Arc::new(lossy.inject(environment)?);
-        self.losses.extend_from_slice(losses);
-        Ok(self)
-    }
-    /// The losses that were injected.
-    pub fn losses(&self) -> &[Loss] {
-        &self.losses
+    /// [`StreamFailure::Site`] where a node or a link is not the testbed's.
+    pub fn with_losses(self, links: &[Loss], psdu_bytes: usize) -> Result<Self, StreamFailure> {
+        let site = self.site.with_losses(links, psdu_bytes)?;
+        Ok(Self { site, ..self })
     }
 
     /// A request over this site's channels, but the one on which nodes are called.
@@ -106,7 +64,7 @@ impl Ground {
             source,
             sink,
             via,
-            ghz2_4: self.testbed.channels.iter().collect(),
+            ghz2_4: self.site.testbed.channels.iter().collect(),
             mhz900: (1..=Channel900::COUNT as u8)
                 .filter_map(Channel900::new)
                 .filter(|c| Tuning::Mhz900(*c) != Config::CALLING)
@@ -173,7 +131,7 @@ impl Ground {
     /// The planner's error in the testbed's names for nodes.
     fn named(&self, why: StreamError) -> StreamFailure {
         let id = |n: usize| {
-            let known = self.testbed.id_of(n);
+            let known = self.site.testbed.id_of(n);
             known.map_or(n, |id| usize::from(id.get()))
         };
         StreamFailure::Plan(match why {
@@ -208,7 +166,10 @@ impl Ground {
     }
     /// Node ids of a plan.
     pub fn ids(&self, plan: &StreamPlan) -> Vec<NodeId> {
-        let ids = plan.nodes.iter().filter_map(|n| self.testbed.id_of(*n));
+        let ids = plan
+            .nodes
+            .iter()
+            .filter_map(|n| self.site.testbed.id_of(*n));
         ids.collect()
     }
 }

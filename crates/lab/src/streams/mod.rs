@@ -1,7 +1,7 @@
 //! Streams: bulk data along one path of nodes with two radios, and the protocols with one radio that
 //! FastForward is compared to.
 //!
-//! Flow: testbed -> [`Ground`] (site, what the planner knows of it) -> plans -> [`run`] ->
+//! Flow: site -> [`Ground`] (with what the planner knows of it) -> plans -> [`run`] ->
 //! [`Outcome`] per stream. Orders go to the sink's node alone, as a gateway's would. Time base: simulated
 //! time. Tests: `crates/lab/tests/streams/`.
 
@@ -18,9 +18,8 @@ mod pip;
 mod survey;
 mod timeline;
 
-pub use crate::testbed::Loss;
 pub use called::run_called;
-pub use collect::{collect, CollectObserver, Collected, Order, StagesReport, Told};
+pub use collect::{collect, psdu_bytes, CollectObserver, Collected, Order, StagesReport, Told};
 pub use explain::{LinkMap, Recorder, StreamMap, Why};
 pub use ground::Ground;
 pub use outcome::{LinkReport, Outcome};
@@ -29,7 +28,6 @@ pub use survey::{DualLinks, DualSurveyCost, SurveyObserver};
 pub use timeline::timeline;
 
 use crate::forwarding::{ChainError, SpanLog};
-use crate::testbed::LossError;
 use crate::transfer::SessionError;
 use serde::Deserialize;
 use std::ops::ControlFlow;
@@ -39,6 +37,7 @@ use thalweg_planner::streams::{StreamError, StreamPlan};
 use thalweg_protocols::fastforward::Config;
 pub use thalweg_protocols::fastforward::Version;
 use thalweg_sim::{Bus, Capture, Fault, Network, NetworkError, SimError};
+use thalweg_testbeds::SiteError;
 use thalweg_units::Duration;
 use thalweg_wire::stream;
 
@@ -53,9 +52,9 @@ pub enum StreamFailure {
         /// Why not.
         why: String,
     },
-    /// A loss on a link that is not there.
+    /// A testbed cannot be such a site.
     #[error(transparent)]
-    Loss(#[from] LossError),
+    Site(#[from] SiteError),
     /// There is no plan.
     #[error(transparent)]
     Plan(#[from] StreamError),
@@ -93,7 +92,7 @@ impl StreamFailure {
     pub const fn is_input(&self) -> bool {
         matches!(
             self,
-            Self::Unfit { .. } | Self::Loss(_) | Self::Plan(_) | Self::Path(_) | Self::Board(_)
+            Self::Unfit { .. } | Self::Site(_) | Self::Plan(_) | Self::Path(_) | Self::Board(_)
         )
     }
 }
@@ -298,7 +297,7 @@ pub fn run_watched(
         .into_iter()
         .next()
         .ok_or_else(|| StreamFailure::Unfit {
-            testbed: ground.testbed.name.clone(),
+            testbed: ground.site.testbed.name.clone(),
             why: "nothing was run".to_owned(),
         })
 }

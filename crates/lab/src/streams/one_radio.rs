@@ -27,7 +27,7 @@ impl<'a> OneRadio<'a> {
             plan,
             object,
             terms,
-            ids: ground.testbed.nodes.iter().map(|n| n.id).collect(),
+            ids: ground.site.testbed.nodes.iter().map(|n| n.id).collect(),
             channels: ground.on_one_radio(plan, links),
         }
     }

@@ -79,19 +79,19 @@ pub fn run_stages(
     seed: u64,
     observer: Observer<'_>,
 ) -> Result<StagesOutcome, StreamFailure> {
-    let ids: Vec<NodeId> = ground.testbed.nodes.iter().map(|n| n.id).collect();
+    let ids: Vec<NodeId> = ground.site.testbed.nodes.iter().map(|n| n.id).collect();
     let engines = (ids.iter())
         .map(|_| P3Dual::new(Memory::default()))
         .collect();
-    let mut board = ground.board.clone();
+    let mut board = ground.site.board.clone();
     board.bus = terms.bus;
     let pace = Pace::of(&board, terms.payload_bytes);
-    let mut net = Network::new(ground.environment.clone(), &[board], engines, seed)?;
+    let mut net = Network::new(ground.site.environment.clone(), &[board], engines, seed)?;
     let ends = (plan.stages.first(), plan.stages.last());
     let (Some([source]), Some([sink])) = (ends.0.map(Vec::as_slice), ends.1.map(Vec::as_slice))
     else {
         return Err(StreamFailure::Unfit {
-            testbed: ground.testbed.name.clone(),
+            testbed: ground.site.testbed.name.clone(),
             why: "stages begin with one source and end with one sink".to_owned(),
         });
     };

@@ -9,13 +9,12 @@ use super::ground::Links;
 use super::one_radio::OneRadio;
 use super::{Ground, Observer, Outcome, PipBoard, Progress, StreamFailure, Terms};
 use crate::forwarding::{Bench, Pipe};
-use std::sync::Arc;
 use thalweg_engine::Passing;
-use thalweg_medium::{EarId, Environment};
 use thalweg_planner::streams::StreamPlan;
 use thalweg_protocols::pipeline::End;
-use thalweg_sim::{boards, Board};
-use thalweg_units::{Duration, NodeId};
+use thalweg_sim::boards;
+use thalweg_testbeds::Site;
+use thalweg_units::Duration;
 use thalweg_wire::route::PayloadSize;
 use thalweg_wire::{phy, pipeline};
 
@@ -28,24 +27,19 @@ pub(super) fn run(
     seed: u64,
     observer: Observer<'_>,
 ) -> Result<Vec<Outcome>, StreamFailure> {
-    let unfit = |why: &str| StreamFailure::Unfit {
-        testbed: ground.testbed.name.clone(),
-        why: why.to_owned(),
-    };
-    let board = boards::load(board.name())?.with_one_radio();
     let payload = PayloadSize::new(terms.payload_bytes);
-    let payload = payload.ok_or_else(|| unfit("PIP's packets carry 1 to 118 bytes"))?;
-    let environment = site(ground, &board, payload)
-        .ok_or_else(|| unfit("PIP's boards are simulated where nodes are placed"))?;
+    let payload = payload.ok_or_else(|| StreamFailure::Unfit {
+        testbed: ground.site.testbed.name.clone(),
+        why: "PIP's packets carry 1 to 118 bytes".to_owned(),
+    })?;
     let bench = Bench {
-        environment: Arc::new(environment),
-        board,
+        site: site(ground, board, payload)?,
         seed,
     };
     let known = Links::of(
-        &bench.environment,
-        ground.testbed.len(),
-        std::slice::from_ref(&bench.board),
+        &bench.site.environment,
+        ground.site.testbed.len(),
+        std::slice::from_ref(&bench.site.board),
     );
     let mut outcomes = Vec::new();
     for (plan, object) in plans {
@@ -55,17 +49,12 @@ pub(super) fn run(
     Ok(outcomes)
 }
 
-/// The testbed's site with the radios of `board`, injected losses included.
-fn site(ground: &Ground, board: &Board, payload: PayloadSize) -> Option<Environment> {
-    let mut environment = ground.testbed.realise_with(board.chip, ground.seed)?;
+/// The site with the first radio of `board` at each node, injected losses included.
+fn site(ground: &Ground, board: PipBoard, payload: PayloadSize) -> Result<Site, StreamFailure> {
+    let board = boards::load(board.name())?.with_one_radio();
     let psdu = pipeline::HEADER_BYTES + usize::from(payload.bytes()) + phy::FCS_BYTES;
-    let ear = |id: NodeId| ground.testbed.index_of(id).map(|n| EarId(n as u32));
-    for loss in ground.losses() {
-        if let (Some(from), Some(to)) = (ear(loss.from), ear(loss.to)) {
-            environment = environment.with_loss(from, to, loss.share, psdu);
-        }
-    }
-    Some(environment)
+    let site = ground.site.undisturbed().with_board(board)?;
+    Ok(site.with_losses(&ground.site.losses.links, psdu)?)
 }
 
 fn one(

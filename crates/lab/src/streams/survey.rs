@@ -4,18 +4,17 @@
 //! Time base: simulated time; each band is a network of its own, switched on afresh. Invariant: a planner
 //! learns of links only what the base station received. Tests: `crates/lab/tests/streams/survey.rs`.
 
-use super::{Ground, StreamFailure};
+use super::StreamFailure;
 use crate::collect::SurveyCost;
 use crate::transfer::{Session, Step, Survey};
 use serde::Serialize;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use thalweg_medium::random::derive;
-use thalweg_medium::Environment;
 use thalweg_planner::streams::{Radio, Radios, StreamRequest};
 use thalweg_planner::LinkQualities;
 use thalweg_protocols::fastforward::Config as FastForwardConfig;
 use thalweg_protocols::floodnet;
+use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Channel900, ChannelSet, Db, Dbm, Tuning};
 
 /// Links of both bands, as measured.
@@ -56,39 +55,35 @@ pub type SurveyObserver<'a> = &'a mut dyn FnMut(&str, Step) -> ControlFlow<()>;
 const MARGIN: Db = Db(6.0);
 
 impl DualLinks {
-    /// Has the nodes of `ground` measure the links on the channels that streams over `radios` may have, and
+    /// Has the nodes of `site` measure the links on the channels that streams over `radios` may have, and
     /// report them to node `sink`. Losses that were injected come later.
     ///
     /// # Errors
     /// [`StreamFailure`].
     pub fn measure(
-        ground: &Ground,
+        site: &Site,
         radios: Radios,
         sink: usize,
         observer: SurveyObserver<'_>,
     ) -> Result<(Self, DualSurveyCost), StreamFailure> {
-        let boards = [ground.board.clone(), ground.board.with_second_radio()];
-        let sites = (ground.testbed).realise_bands([boards[0].chip, boards[1].chip], ground.seed);
-        let unfit = || StreamFailure::Unfit {
-            testbed: ground.testbed.name.clone(),
-            why: "its links were measured in one band, streams need two".to_owned(),
-        };
-        let [at_2400, at_900] = sites.ok_or_else(unfit)?;
-        let channels = ground.testbed.channels;
-        let of_sink = (sink, channels);
-        let (one, ghz2_4) = one_band(ground, at_2400, Which::First, of_sink, &mut *observer)?;
-        let (two, mhz900) = match radios {
-            Radios::First => {
+        let channels = site.testbed.channels;
+        let first = Site::new(site.testbed.clone(), site.seed);
+        let (one, ghz2_4) = FIRST.survey(&first, sink, channels, &mut *observer)?;
+        let second = site
+            .second_radio()
+            .filter(|_| radios == Radios::Alternating);
+        let (two, mhz900) = match second {
+            None => {
                 let nothing = Band {
-                    links: LinkQualities::new(ground.testbed.len()),
+                    links: LinkQualities::new(site.testbed.len()),
                     channels: ChannelSet::default(),
                     floor: one.floor,
                 };
                 (nothing, None)
             }
-            Radios::Alternating => {
-                let of_sink = (sink, channels_900(channels.len()));
-                let (two, cost) = one_band(ground, at_900, Which::Second, of_sink, observer)?;
+            Some(second) => {
+                let channels = channels_900(channels.len());
+                let (two, cost) = SECOND.survey(&second, sink, channels, observer)?;
                 (two, Some(cost))
             }
         };
@@ -130,13 +125,6 @@ impl Radio for DualLinks {
     }
 }
 
-/// Which of the two radios measures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Which {
-    First,
-    Second,
-}
-
 /// As many channels of 900 MHz as of 2.4 GHz, spread over the band, and that on which nodes are called.
 fn channels_900(most: usize) -> ChannelSet {
     let all: Vec<Channel> = (1..=Channel900::COUNT as u8)
@@ -150,41 +138,52 @@ fn channels_900(most: usize) -> ChannelSet {
     spread.chain([FastForwardConfig::CALLING.place()]).collect()
 }
 
-fn one_band(
-    ground: &Ground,
-    site: Environment,
-    which: Which,
-    (sink, channels): (usize, ChannelSet),
-    observer: SurveyObserver<'_>,
-) -> Result<(Band, SurveyCost), StreamFailure> {
-    let (name, purpose, mut board) = match which {
-        Which::First => ("2.4 GHz", "survey", ground.board.clone()),
-        Which::Second => {
-            let board = ground.board.with_second_radio();
-            ("900 MHz", "survey of the second radio", board)
-        }
-    };
-    board.second = None;
-    let mut config = floodnet::Config::default();
-    // Floods go over the last channel that is measured.
-    let flooding = channels.iter().last().unwrap_or(Channel::LAST);
-    config.glossy.channel = flooding;
-    let config = config.on(&board.timing);
-    let floor = board.chip.noise_floor;
-    let seed = derive(ground.seed, purpose, &[]);
-    let mut session = Session::open_on(&ground.testbed, Arc::new(site), board, config, seed)?;
-    let mut told = |step: Step| observer(name, step);
-    let surveyed = session.survey(sink, Survey::of(channels), &mut told)?;
-    let cost = SurveyCost {
-        measuring_s: surveyed.measuring.as_secs_f64(),
-        collecting_s: surveyed.collecting.as_secs_f64(),
-        links: surveyed.links.summary(flooding).heard_pairs,
-        missing: surveyed.missing.iter().map(|n| n.get()).collect(),
-    };
-    let band = Band {
-        links: surveyed.links,
-        channels,
-        floor,
-    };
-    Ok((band, cost))
+/// How one radio measures.
+struct Measuring {
+    /// The name of its band.
+    band: &'static str,
+    /// What its random numbers are for.
+    purpose: &'static str,
+}
+
+const FIRST: Measuring = Measuring {
+    band: "2.4 GHz",
+    purpose: "survey",
+};
+const SECOND: Measuring = Measuring {
+    band: "900 MHz",
+    purpose: "survey of the second radio",
+};
+
+impl Measuring {
+    /// Has the nodes of `site`, each with one radio, measure `channels` and report to node `sink`.
+    fn survey(
+        &self,
+        site: &Site,
+        sink: usize,
+        channels: ChannelSet,
+        observer: SurveyObserver<'_>,
+    ) -> Result<(Band, SurveyCost), StreamFailure> {
+        let mut config = floodnet::Config::default();
+        // Floods go over the last channel that is measured.
+        let flooding = channels.iter().last().unwrap_or(Channel::LAST);
+        config.glossy.channel = flooding;
+        let config = config.on(&site.board.timing);
+        let seed = derive(site.seed, self.purpose, &[]);
+        let mut session = Session::open_with(site, config, seed)?;
+        let mut told = |step: Step| observer(self.band, step);
+        let surveyed = session.survey(sink, Survey::of(channels), &mut told)?;
+        let cost = SurveyCost {
+            measuring_s: surveyed.measuring.as_secs_f64(),
+            collecting_s: surveyed.collecting.as_secs_f64(),
+            links: surveyed.links.summary(flooding).heard_pairs,
+            missing: surveyed.missing.iter().map(|n| n.get()).collect(),
+        };
+        let band = Band {
+            links: surveyed.links,
+            channels,
+            floor: site.board.chip.noise_floor,
+        };
+        Ok((band, cost))
+    }
 }

@@ -47,7 +47,7 @@ pub fn timeline(
     // Calls have no number and come first; the last is the stream's end.
     let (Some(first), Some(last)) = (sent.get(BEFORE), sent.get(PACKETS - 2)) else {
         return Err(StreamFailure::Unfit {
-            testbed: ground.testbed.name.clone(),
+            testbed: ground.site.testbed.name.clone(),
             why: format!("{} packets of the stream were sent", sent.len()),
         });
     };

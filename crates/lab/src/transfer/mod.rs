@@ -12,5 +12,6 @@ pub(crate) use fetch::{active_nodes, mean_pause};
 pub use fetch::{Protocol, Terms};
 pub use object::{digest, Memory};
 pub use report::Outcome;
+pub(crate) use session::carries_transfers;
 pub use session::{Node, Observer, Session, SessionError, Step, MAX_NODES};
 pub use survey::{Survey, Surveyed};

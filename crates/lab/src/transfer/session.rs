@@ -6,15 +6,15 @@
 //! Tests: `crates/lab/tests/robustness/`.
 
 use super::object::Memory;
-use crate::testbed::{Board as BoardKind, Testbed};
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
-use thalweg_medium::Environment;
+use thalweg_medium::chip::CC2420;
 use thalweg_planner::Place as PlanPlace;
 use thalweg_protocols::floodnet;
 use thalweg_protocols::mote::{self, Mote};
 use thalweg_protocols::object::ObjectStore;
-use thalweg_sim::{boards, Board, Network, SimError};
+use thalweg_sim::{Board, Network, SimError};
+use thalweg_testbeds::Site;
 use thalweg_units::{BitRate, Duration, NodeId, SimTime};
 
 /// The most nodes that a sink's orders can name.
@@ -64,7 +64,7 @@ pub enum SessionError {
     },
     /// Nodes of another kind have no engine that does all of it.
     #[error("board {0}: P3 and PIP fetch over one CC2420 radio (boards telosb and telosb-contiki); the Opal's two radios carry streams (--protocol fastforward, p3-dual)")]
-    Board(&'static str),
+    Board(String),
     /// The route does not fit into what a wake-up message can say.
     #[error("a route of {hops} hops and {relays} relays does not fit a wake-up message")]
     Route {
@@ -96,6 +96,11 @@ pub enum SessionError {
     Stopped,
 }
 
+/// Whether transfers run over nodes that are such boards.
+pub(crate) fn carries_transfers(board: &Board) -> bool {
+    *board.chip == CC2420
+}
+
 /// A network and its gateway.
 pub struct Session {
     pub(super) name: String,
@@ -114,45 +119,35 @@ impl Session {
     /// Longer than any relay waits for a pipeline that has fallen silent (3 s).
     pub const SETTLING: Duration = Duration::from_secs(4);
 
-    /// The nodes of `testbed` in `environment`, switched on; `seed` draws what differs between
-    /// runs in the same environment.
+    /// The nodes of `site`, switched on; `seed` draws what differs between runs on the same site.
     ///
     /// # Errors
     /// [`SessionError`].
-    pub fn open(
-        testbed: &Testbed,
-        environment: Arc<Environment>,
-        seed: u64,
-    ) -> Result<Self, SessionError> {
-        let nodes = testbed.len();
+    pub fn open(site: &Site, seed: u64) -> Result<Self, SessionError> {
+        let nodes = site.testbed.len();
         if nodes > MAX_NODES {
             return Err(SessionError::TooManyNodes { nodes });
         }
-        let name = testbed.board.name();
-        let board = match testbed.board {
-            BoardKind::TelosB | BoardKind::TelosBContiki => {
-                boards::load(name).map_err(|_| SessionError::Board(name))?
-            }
-            _ => return Err(SessionError::Board(name)),
-        };
-        let config = floodnet::Config::default().on(&board.timing);
-        Self::open_on(testbed, environment, board, config, seed)
+        if !carries_transfers(&site.board) {
+            return Err(SessionError::Board(site.testbed.board_name.clone()));
+        }
+        let config = floodnet::Config::default().on(&site.board.timing);
+        Self::open_with(site, config, seed)
     }
 
-    /// The same on `board`, which has one radio, with floods as `config` has them. Transfers run on
-    /// boards with a CC2420; any board's radio can survey its links.
-    pub(crate) fn open_on(
-        testbed: &Testbed,
-        environment: Arc<Environment>,
-        board: Board,
+    /// The same with floods as `config` has them. Transfers run on boards with a CC2420; any board's
+    /// radio can survey its links.
+    pub(crate) fn open_with(
+        site: &Site,
         config: floodnet::Config,
         seed: u64,
     ) -> Result<Self, SessionError> {
+        let (testbed, board) = (&site.testbed, &site.board);
         let ids: Vec<NodeId> = testbed.nodes.iter().map(|n| n.id).collect();
         if ids.len() > MAX_NODES {
             return Err(SessionError::TooManyNodes { nodes: ids.len() });
         }
-        let places = environment
+        let places = (site.environment)
             .ears
             .iter()
             .map(|ear| {
@@ -168,14 +163,15 @@ impl Session {
             .iter()
             .map(|id| Node::new(*id, config, board.timing, Memory::default()))
             .collect();
-        let net = Network::new(environment, std::slice::from_ref(&board), engines, seed)?;
+        let environment = site.environment.clone();
+        let net = Network::new(environment, std::slice::from_ref(board), engines, seed)?;
         let name = testbed.name.clone();
         Ok(Self {
             name,
             ids,
             places,
             net,
-            board,
+            board: board.clone(),
             seed,
             transfers: 0,
         })

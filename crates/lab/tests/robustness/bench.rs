@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 use std::ops::ControlFlow::Continue;
 use std::sync::Arc;
-use thalweg_lab::testbed::Testbed;
 use thalweg_lab::transfer::{digest, Outcome, Protocol, Session, SessionError, Step, Terms};
 use thalweg_medium::random::derive;
 use thalweg_planner::{Group, LinkQualities, Member, Plan, RouteRequest};
+use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::{Channel, Dbm, Duration, NodeId, SimTime};
 
 /// The channels of all transfers here.
@@ -94,9 +94,7 @@ impl Ladder {
         plan_over(&links, 0, self.sink(), self.hops, self.paths)
     }
     pub(crate) fn session(&self) -> Session {
-        let testbed = self.testbed();
-        let environment = Arc::new(testbed.realise(self.seed));
-        Session::open(&testbed, environment, self.seed).unwrap()
+        Session::open(&Site::new(self.testbed(), self.seed), self.seed).unwrap()
     }
 }
 

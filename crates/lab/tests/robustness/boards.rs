@@ -2,15 +2,15 @@
 
 use std::ops::ControlFlow::Continue;
 use thalweg_lab::collect::{Collector, Object, Report, Request};
-use thalweg_lab::testbed::{Board, Testbed};
 use thalweg_lab::variant::Variant;
+use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::NodeId;
 use thalweg_wire::route::PayloadSize;
 
 fn contiki(testbed: &str) -> Collector {
-    let mut testbed = Testbed::load(testbed).unwrap();
-    testbed.board = Board::TelosBContiki;
-    Collector::open(testbed, None, None, None, 1, &mut |_| Continue(())).unwrap()
+    let testbed = Testbed::load(testbed).unwrap();
+    let site = Site::new(testbed.with_board("telosb-contiki").unwrap(), 1);
+    Collector::open(site, None, None, None, &mut |_| Continue(())).unwrap()
 }
 
 fn fetch(collector: &Collector, from: u16, protocol: Variant) -> Report {

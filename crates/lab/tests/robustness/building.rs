@@ -2,18 +2,16 @@
 
 use crate::bench::{fetch, object, relays, terms, wait};
 use std::ops::ControlFlow::Continue;
-use std::sync::Arc;
-use thalweg_lab::testbed::Testbed;
 use thalweg_lab::transfer::{Protocol, Session, Survey};
 use thalweg_planner::{plan, RouteRequest};
 use thalweg_sim::Fault;
+use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::{Channel, Duration};
 
 #[test]
 fn a_building_survives_what_a_ladder_does() {
-    let testbed = Testbed::load("indriya").unwrap();
-    let environment = Arc::new(testbed.realise(3));
-    let mut session = Session::open(&testbed, environment, 3).unwrap();
+    let site = Site::new(Testbed::load("indriya").unwrap(), 3);
+    let mut session = Session::open(&site, 3).unwrap();
     let survey = Survey::of([Channel::LAST].into_iter().collect());
     let links = session
         .survey(0, survey, &mut |_| Continue(()))

@@ -11,6 +11,5 @@ mod ends;
 mod faults;
 mod ladders;
 mod one_path;
-mod readers;
 mod same_seed;
 mod sizes;

@@ -6,6 +6,7 @@ use std::ops::ControlFlow::Continue;
 use std::sync::{Arc, Mutex};
 use thalweg_lab::transfer::{Protocol, Session, Survey};
 use thalweg_sim::{Pcapng, Scope};
+use thalweg_testbeds::Site;
 use thalweg_units::{Channel, ChannelSet, Duration};
 
 /// A file in memory that somebody else reads.
@@ -31,9 +32,8 @@ fn run(seed: u64) -> (String, Vec<u8>) {
         seed: 5,
         reverse: Reverse::Alive,
     };
-    let testbed = ladder.testbed();
-    let environment = Arc::new(testbed.realise(5));
-    let mut session = Session::open(&testbed, environment, seed).unwrap();
+    let site = Site::new(ladder.testbed(), 5);
+    let mut session = Session::open(&site, seed).unwrap();
     let file = Shared::default();
     let capture = Pcapng::new(file.clone(), ladder.nodes(), Scope::Receptions).unwrap();
     session.network().capture(Some(Box::new(capture))).unwrap();

@@ -2,19 +2,17 @@
 
 use crate::bench::{fetch, object, plan_over, terms};
 use std::ops::ControlFlow::Continue;
-use std::sync::Arc;
-use thalweg_lab::testbed::Testbed;
 use thalweg_lab::transfer::{Protocol, Session, Survey, Terms};
 use thalweg_planner::LinkQualities;
+use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::Channel;
 use thalweg_wire::pipeline::MAX_PACKETS;
 use thalweg_wire::route::PayloadSize;
 
 /// A surveyed network of nodes in a row.
 fn surveyed(name: &str, seed: u64) -> (Session, LinkQualities) {
-    let testbed = Testbed::load(name).unwrap();
-    let environment = Arc::new(testbed.realise(seed));
-    let mut session = Session::open(&testbed, environment, seed).unwrap();
+    let site = Site::new(Testbed::load(name).unwrap(), seed);
+    let mut session = Session::open(&site, seed).unwrap();
     let channels = crate::bench::CHANNELS.map(|c| Channel::new(c).unwrap());
     let survey = Survey::of(channels.into_iter().collect());
     let surveyed = session.survey(0, survey, &mut |_| Continue(())).unwrap();

@@ -1,7 +1,6 @@
 //! Streams that go wrong end, at every node, in a state that says why.
 
 use super::*;
-use thalweg_lab::streams::Loss;
 use thalweg_protocols::fastforward::Config;
 use thalweg_sim::Fault;
 use thalweg_units::Duration;
@@ -103,12 +102,12 @@ fn bad_paths_and_losses_are_one_line() {
     alone.ghz2_4.truncate(1);
     assert!(row(1).plan(&alone, &[]).is_err());
     let far = ROW.replace("x_m = 48.0", "x_m = 4800.0");
-    let far = Ground::new(Arc::new(Testbed::from_toml(&far, "far").unwrap()), 1).unwrap();
+    let far = ground_of(Testbed::from_toml(&far, "far").unwrap(), 1);
     let error = far.plan(&far.request(6, 0, None), &[]).unwrap_err();
     assert!(
         error.to_string().ends_with("from node 7 to node 1"),
         "{error}"
     );
-    let one_radio = Arc::new(Testbed::load("line5").unwrap());
-    assert!(Ground::new(one_radio, 1).unwrap_err().is_input());
+    let one_radio = Site::new(Testbed::load("line5").unwrap(), 1);
+    assert!(Ground::new(one_radio).unwrap_err().is_input());
 }

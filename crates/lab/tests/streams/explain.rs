@@ -2,7 +2,7 @@
 //! put there.
 
 use super::*;
-use thalweg_lab::streams::{run_watched, timeline, Loss, Onlookers, Recorder, StreamMap, Why};
+use thalweg_lab::streams::{run_watched, timeline, Onlookers, Recorder, StreamMap, Why};
 use thalweg_sim::{Capture, CaptureError, Captured};
 use thalweg_units::Tuning;
 
@@ -104,7 +104,7 @@ fn nothing_is_repeated_without_acknowledgements() {
 
 /// Counts frames by band.
 #[derive(Clone, Default)]
-struct Bands(Arc<std::sync::Mutex<[u32; 2]>>);
+struct Bands(std::sync::Arc<std::sync::Mutex<[u32; 2]>>);
 impl Capture for Bands {
     fn frame(&mut self, frame: &Captured<'_>) -> Result<(), CaptureError> {
         self.0.lock().unwrap()[usize::from(matches!(frame.on, Tuning::Mhz900(_)))] += 1;

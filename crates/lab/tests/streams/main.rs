@@ -10,10 +10,9 @@ mod promises;
 mod survey;
 
 use std::ops::ControlFlow::Continue;
-use std::sync::Arc;
 use thalweg_lab::streams::{run, Carrier, Ground, Outcome, PipBoard, Terms, Version};
-use thalweg_lab::testbed::Testbed;
 use thalweg_planner::streams::StreamPlan;
+use thalweg_testbeds::{Loss, Site, Testbed};
 
 const FULL: Carrier = Carrier::FastForward(Version::Full);
 const NO_BACK_PRESSURE: Carrier = Carrier::FastForward(Version::NoBackPressure);
@@ -37,8 +36,11 @@ tx_spread_db = 0.0
 noise_spread_db = 0.0
 "#;
 
+fn ground_of(testbed: Testbed, seed: u64) -> Ground {
+    Ground::new(Site::with_all_radios(testbed, seed).unwrap()).unwrap()
+}
 fn row(seed: u64) -> Ground {
-    Ground::new(Arc::new(Testbed::from_toml(ROW, "row").unwrap()), seed).unwrap()
+    ground_of(Testbed::from_toml(ROW, "row").unwrap(), seed)
 }
 fn path(ground: &Ground, hops: usize) -> StreamPlan {
     let via = (0..=hops).rev().collect();

@@ -2,11 +2,10 @@
 
 use super::{object, path, row};
 use std::ops::ControlFlow::Continue;
-use thalweg_lab::streams::{
-    run_called, run_stages, Ground, Loss, Onlookers, Pace, StagesOutcome, Terms,
-};
+use thalweg_lab::streams::{run_called, run_stages, Ground, Onlookers, Pace, StagesOutcome, Terms};
 use thalweg_planner::stages::StagePlan;
 use thalweg_sim::Fault;
+use thalweg_testbeds::Loss;
 use thalweg_units::{BitRate, Duration, NodeId};
 
 fn go(ground: &Ground, hops: usize, packets: usize) -> StagesOutcome {
@@ -21,7 +20,7 @@ fn go(ground: &Ground, hops: usize, packets: usize) -> StagesOutcome {
 #[test]
 fn the_pace_is_that_of_bus_and_air_whatever_the_number_of_hops() {
     let ground = row(1);
-    let pace = Pace::of(&ground.board, 100);
+    let pace = Pace::of(&ground.site.board, 100);
     // 3904 on the air; 363 to copy, 100 to strobe, 17 to turn round, 4 for an interrupt, 20 to spare.
     assert!((4_407_000..4_409_000).contains(&pace.cycle.as_nanos()));
     let most = BitRate::of_bytes(122, pace.cycle).kbps();
@@ -87,7 +86,7 @@ fn called(ground: &Ground, hops: usize, packets: usize, seed: u64) -> StagesOutc
 #[test]
 fn a_call_over_the_air_gives_the_same_pace() {
     let ground = row(1);
-    let most = BitRate::of_bytes(122, Pace::of(&ground.board, 100).cycle).kbps();
+    let most = BitRate::of_bytes(122, Pace::of(&ground.site.board, 100).cycle).kbps();
     for hops in [1, 2, 4, 6] {
         for seed in 1..=4 {
             let got = called(&ground, hops, 150, seed);

@@ -2,7 +2,6 @@
 
 use super::*;
 use proptest::prelude::*;
-use thalweg_lab::streams::Loss;
 use thalweg_planner::streams::{bounds, Transceiver};
 use thalweg_protocols::fastforward::Config;
 
@@ -63,7 +62,7 @@ proptest! {
 #[test]
 fn no_stream_is_faster_than_its_bound() {
     let ground = row(5);
-    let board = &ground.board;
+    let board = &ground.site.board;
     let radio = Transceiver {
         to_transmit: board.timing.turnaround,
         to_receive: board.timing.to_receive,
@@ -108,9 +107,8 @@ fn a_slow_last_link_fills_queues_or_overflows_them() {
 
 #[test]
 fn the_same_seed_gives_the_same_stream() {
-    let testbed = Arc::new(Testbed::load("office12").unwrap());
     let once = |seed| {
-        let ground = Ground::new(testbed.clone(), seed).unwrap();
+        let ground = ground_of(Testbed::load("office12").unwrap(), seed);
         go(&ground, &path(&ground, 5), 100, &terms(FULL), seed)
     };
     assert_eq!(once(4), once(4));

@@ -15,7 +15,8 @@ fn both_bands_are_measured_over_the_air() {
         }
         Continue(())
     };
-    let (links, cost) = DualLinks::measure(&ground, Radios::Alternating, 0, &mut observer).unwrap();
+    let (links, cost) =
+        DualLinks::measure(&ground.site, Radios::Alternating, 0, &mut observer).unwrap();
     assert_eq!(told, ["2.4 GHz", "900 MHz"]);
     let at_900 = cost.mhz900.clone().unwrap();
     assert!(cost.ghz2_4.missing.is_empty() && at_900.missing.is_empty());
@@ -23,12 +24,12 @@ fn both_bands_are_measured_over_the_air() {
     assert!((15.0..60.0).contains(&cost.seconds()), "{cost:?}");
     // What was measured is what is there, to a few decibels.
     let on = Tuning::Ghz2_4(Channel::FIRST);
-    let there = ground.environment.mean_rssi(
+    let there = ground.site.environment.mean_rssi(
         thalweg_medium::EarId(1),
         thalweg_medium::EarId(0),
         Channel::FIRST,
     );
-    let there = there.unwrap().0 + ground.board.tx_power.0;
+    let there = there.unwrap().0 + ground.site.board.tx_power.0;
     assert!((links.level(1, 0, on).unwrap() - there).abs() < 3.0);
     assert!(links.reception(1, 0, on) > 0.95);
     let plan = ground

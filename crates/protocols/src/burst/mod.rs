@@ -161,7 +161,7 @@ impl<S: ObjectStore> Burst<S> {
             state: State::Asleep {
                 until: Instant::from_nanos(0),
             },
-            queue: Fifo::new(MAX_BURST),
+            queue: Fifo::EMPTY,
             batch: (0, 0),
             last: None,
             sending: Sending::Idle,
@@ -169,9 +169,9 @@ impl<S: ObjectStore> Burst<S> {
             sequence: 0,
             attempts: 0,
             first_until: None,
-            wants: Fifo::new(8),
+            wants: Fifo::EMPTY,
             ops: 0,
-            events: Fifo::new(8),
+            events: Fifo::EMPTY,
             counts: Counts {
                 sent: 0,
                 retransmissions: 0,

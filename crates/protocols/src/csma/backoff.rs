@@ -3,8 +3,7 @@
 //! B-MAC counts down only while its radio receives nothing (CC1000RadioIntM); the others wait. Time
 //! base: the node's clock. Tests: `tests.rs`.
 
-use super::{BMac, Scheme, TinyOs};
-use super::{Mac, Outcome, Priority, Reason, State};
+use super::{BMac, Mac, Outcome, Priority, Reason, Scheme, State};
 use thalweg_units::{Duration, Instant};
 
 impl Mac {
@@ -51,19 +50,9 @@ impl Mac {
 
     pub(super) fn window(&mut self, reason: Reason) -> Duration {
         let (unit, first, slots) = match self.config.scheme {
-            Scheme::BMac(BMac {
-                unit,
-                initial,
-                congestion,
-                ..
-            })
-            | Scheme::TinyOs(TinyOs {
-                unit,
-                initial,
-                congestion,
-            }) => match reason {
-                Reason::Initial => (unit, 1, initial),
-                Reason::Congestion => (unit, 1, congestion),
+            Scheme::BMac(BMac { windows, .. }) | Scheme::TinyOs(windows) => match reason {
+                Reason::Initial => (windows.unit, 1, windows.initial),
+                Reason::Congestion => (windows.unit, 1, windows.congestion),
             },
             Scheme::Unslotted(u) => {
                 let exponent = (u.min_be + self.busy).min(u.max_be).min(15);

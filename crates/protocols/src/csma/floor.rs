@@ -32,45 +32,35 @@ const DB_PER_STEP: f64 = 51.3 * 3.0 / 1024.0;
 
 /// An estimate of the idle channel's level.
 #[derive(Debug, Clone)]
-pub struct NoiseFloor {
+pub(super) struct NoiseFloor {
     /// In steps: the more, the quieter.
     level: u16,
     samples: [u16; SAMPLES],
     next: usize,
 }
 
-impl Default for NoiseFloor {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl NoiseFloor {
     /// Before the first sample.
-    pub const fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Self {
             level: INITIAL,
             samples: [INITIAL; SAMPLES],
             next: 0,
         }
     }
-    /// The level.
-    pub fn level(&self) -> Dbm {
-        power(self.level)
-    }
     /// A sample of this power or less says that nobody sends: in steps, it is more than the margin
     /// above the level.
-    pub fn clear(&self) -> Dbm {
+    pub(super) fn clear(&self) -> Dbm {
         let clear = self.level.saturating_add(MARGIN).saturating_add(1);
         Dbm(AT_ZERO_DBM - (f64::from(clear) - 0.5) * DB_PER_STEP)
     }
     /// From this power on a single sample says that somebody sends: as far above the level as a
     /// clear one is below.
-    pub fn carrier(&self) -> Dbm {
+    pub(super) fn carrier(&self) -> Dbm {
         power(self.level.saturating_sub(MARGIN))
     }
     /// Takes a sample.
-    pub fn sample(&mut self, power: Dbm) {
+    pub(super) fn sample(&mut self, power: Dbm) {
         if let Some(slot) = self.samples.get_mut(self.next) {
             *slot = steps(power);
         }
@@ -106,16 +96,16 @@ mod tests {
     #[test]
     fn it_settles_sixteen_steps_above_a_silent_channel_which_stays_clear() {
         let floor = settled(|_| -105.0);
-        assert!((floor.level().0 + 105.0 - 16.0 * DB_PER_STEP).abs() < 0.2);
+        assert!((power(floor.level).0 + 105.0 - 16.0 * DB_PER_STEP).abs() < 0.2);
         assert!(floor.clear().0 > -105.0 && floor.clear().0 < -104.0);
     }
 
     #[test]
     fn it_ignores_what_is_there_less_than_half_of_the_time_and_follows_what_is_there_most_of_it() {
         let half = settled(|k| if k % 2 == 0 { -60.0 } else { -105.0 });
-        assert!((half.level().0 + 105.0 - 16.0 * DB_PER_STEP).abs() < 0.2);
+        assert!((power(half.level).0 + 105.0 - 16.0 * DB_PER_STEP).abs() < 0.2);
         let most = settled(|k| if k % 5 != 0 { -90.0 } else { -105.0 });
-        assert!((most.level().0 + 90.0).abs() < 0.3);
+        assert!((power(most.level).0 + 90.0).abs() < 0.3);
         // A sender at that level is not heard any more.
         assert!(most.clear().0 > -93.0);
     }

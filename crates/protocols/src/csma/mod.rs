@@ -10,16 +10,16 @@ mod backoff;
 mod floor;
 mod lpl;
 pub mod ops;
-mod rng;
 mod scheme;
 #[cfg(test)]
 mod tests;
 
-pub use floor::NoiseFloor;
 pub use lpl::Lpl;
-pub use rng::Rng;
-pub use scheme::{BMac, Config, Scheme, TinyOs, Unslotted};
+pub use scheme::{BMac, Config, Scheme, Unslotted, Windows};
 
+use crate::due::sooner;
+use crate::rng::Rng;
+use floor::NoiseFloor;
 use lpl::{Need, Sampler};
 use thalweg_engine::{
     Activity, Assessment, Cca, RadioEvent, RadioOp, Refusal, Request, TxSlot, When,
@@ -124,8 +124,6 @@ pub struct Mac {
     sample_floor: bool,
     /// When the next sample for the floor is due; none while the radio is off.
     next_sample: Option<Instant>,
-    /// Transmissions of frames so far, retransmissions among them.
-    sent: u32,
     /// Switches the radio, under low-power listening.
     sampler: Option<Sampler>,
 }
@@ -153,7 +151,6 @@ impl Mac {
             acking: false,
             sample_floor: false,
             next_sample: None,
-            sent: 0,
         }
     }
 
@@ -164,10 +161,6 @@ impl Mac {
     /// Whether its frame is held back by the layer above.
     pub fn is_held(&self) -> bool {
         self.state == State::Held
-    }
-    /// Transmissions so far, retransmissions among them.
-    pub const fn sent(&self) -> u32 {
-        self.sent
     }
     /// Power from which on a sample of the channel says that somebody sends.
     pub fn carrier(&self) -> Dbm {
@@ -218,11 +211,12 @@ impl Mac {
             sampler.stop();
         }
     }
-    /// Changes byte `at` of the frame in hand; counts from its next transmission on.
+    /// Changes the frame in hand from byte `at` on; counts from its next transmission on.
     #[inline]
-    pub fn patch(&mut self, at: usize, value: u8) {
-        if let Some(byte) = self.frame.get_mut(at) {
-            *byte = value;
+    pub fn patch<const N: usize>(&mut self, at: usize, bytes: [u8; N]) {
+        let place = self.frame.get_mut(at..).and_then(<[u8]>::first_chunk_mut);
+        if let Some(place) = place {
+            *place = bytes;
         }
     }
     /// Takes the frame in hand back, unless it is on the air or waits for its acknowledgement.
@@ -312,7 +306,6 @@ impl Mac {
                 self.acking = false;
             }
             RadioEvent::Sent { op: ops::DATA, .. } if self.state == State::Sending => {
-                self.sent += 1;
                 if self.acknowledged {
                     let until = now + self.config.ack_wait;
                     self.state = State::AwaitAck { until };
@@ -464,14 +457,8 @@ impl Mac {
             | State::AwaitAck { until } => Some(until),
             _ => None,
         };
-        let own = match (own, self.next_sample) {
-            (Some(own), Some(sample)) => Some(own.min(sample)),
-            (own, sample) => own.or(sample),
-        };
-        match self.sampler.as_ref().and_then(Sampler::poll_timeout) {
-            Some(at) => Some(own.map_or(at, |own| own.min(at))),
-            None => own,
-        }
+        let look = self.sampler.as_ref().and_then(Sampler::poll_timeout);
+        sooner(sooner(own, self.next_sample), look)
     }
 
     /// The next operation wanted.

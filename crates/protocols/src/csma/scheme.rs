@@ -3,15 +3,22 @@
 use super::Lpl;
 use thalweg_units::{Dbm, Duration};
 
-/// B-MAC as TinyOS 1.x has it on the CC1000: backoffs in byte times, counted from one.
+/// Backoffs of TinyOS 1.x, counted from one.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct BMac {
-    /// A byte time.
+pub struct Windows {
+    /// What is counted.
     pub unit: Duration,
     /// Initial backoff: 1 to so many units.
     pub initial: u16,
     /// Backoff after a busy channel: 1 to so many units.
     pub congestion: u16,
+}
+
+/// B-MAC as TinyOS 1.x has it on the CC1000.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BMac {
+    /// Backoffs in byte times.
+    pub windows: Windows,
     /// Length of a preamble with its sync word: for so long before a frame's header ends, its
     /// receivers do not count down.
     pub preamble: Duration,
@@ -37,18 +44,6 @@ pub struct Unslotted {
     pub max_backoffs: u8,
 }
 
-/// TinyOS 1.x on the CC2420: an initial backoff before the frame is copied to the radio, then
-/// assessment by hardware, and a longer backoff as often as the channel is busy.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct TinyOs {
-    /// Backoff unit.
-    pub unit: Duration,
-    /// Initial backoff: 1 to so many units.
-    pub initial: u16,
-    /// Backoff after a busy channel: 1 to so many units.
-    pub congestion: u16,
-}
-
 /// A way to get at the channel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Scheme {
@@ -56,8 +51,9 @@ pub enum Scheme {
     BMac(BMac),
     /// IEEE 802.15.4.
     Unslotted(Unslotted),
-    /// TinyOS on the CC2420.
-    TinyOs(TinyOs),
+    /// TinyOS 1.x on the CC2420: an initial backoff before the frame is copied to the radio, then
+    /// assessment by hardware, and a longer backoff as often as the channel is busy.
+    TinyOs(Windows),
 }
 
 /// What a [`super::Mac`] needs to know.
@@ -86,9 +82,11 @@ impl Config {
     /// (HPLADCM; ATmega128 data sheet, first conversion).
     pub const MICA2: Self = Self {
         scheme: Scheme::BMac(BMac {
-            unit: Duration::from_nanos(416_664),
-            initial: 32,
-            congestion: 16,
+            windows: Windows {
+                unit: Duration::from_nanos(416_664),
+                initial: 32,
+                congestion: 16,
+            },
             preamble: Duration::from_nanos(20 * 416_664),
             looks: 5,
             between_looks: Duration::from_micros(217),
@@ -118,7 +116,7 @@ impl Config {
     /// TinyOS 1.x on the CC2420: windows of 16 and 64 units of 320 us, four retransmissions in
     /// RCRT's stack.
     pub const TINYOS_CC2420: Self = Self {
-        scheme: Scheme::TinyOs(TinyOs {
+        scheme: Scheme::TinyOs(Windows {
             unit: Duration::from_micros(320),
             initial: 16,
             congestion: 64,
@@ -136,9 +134,10 @@ impl Config {
         let Scheme::BMac(b) = self.scheme else {
             return None;
         };
-        let lpl = Lpl::new(interval, b.unit, self.longest_frame);
-        let longer = b.unit * u64::from(lpl.preamble_bytes);
-        let sync_word = b.unit * 2;
+        let lpl = Lpl::new(interval, b.windows.unit, self.longest_frame);
+        let unit = b.windows.unit;
+        let longer = unit * u64::from(lpl.preamble_bytes);
+        let sync_word = unit * 2;
         Some(Self {
             scheme: Scheme::BMac(BMac {
                 preamble: longer + sync_word,

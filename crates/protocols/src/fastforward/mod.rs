@@ -90,7 +90,7 @@ impl<S: ObjectStore> FastForward<S> {
             caller: Sender::new(id.get()),
             settle: None,
             nap: Nap::Asleep { until: zero },
-            events: Fifo::new(16),
+            events: Fifo::EMPTY,
             calls: 0,
         }
     }

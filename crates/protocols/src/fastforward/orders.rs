@@ -34,7 +34,7 @@ pub(super) struct Orders {
 
 impl Orders {
     pub(super) const NONE: Self = Self {
-        wants: Fifo::new(24),
+        wants: Fifo::EMPTY,
         frame: FrameBuf::EMPTY,
         last: 0,
     };

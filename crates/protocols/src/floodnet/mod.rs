@@ -16,7 +16,8 @@ pub use config::{beacon_interval, Config};
 pub use event::{Command, Event, Refused};
 
 use crate::collection::{report_frame, Agenda, Links};
-use crate::glossy::{self, Flood, Queue};
+use crate::fifo::Fifo;
+use crate::glossy::{self, Flood};
 use crate::linkprobe::{LinkTable, Step, Turn};
 use core::ops::RangeInclusive;
 use sink::Task;
@@ -78,7 +79,7 @@ pub struct Floodnet<const NEIGHBOURS: usize = 160, const NODES: usize = 256> {
     /// A beacon was ordered and not answered yet.
     beacon_armed: bool,
     links: Option<Links>,
-    events: Queue<Event, 8>,
+    events: Fifo<Event, 8>,
 }
 
 impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
@@ -101,7 +102,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             beacon_frame: FrameBuf::EMPTY,
             beacon_armed: false,
             links: None,
-            events: Queue::new(),
+            events: Fifo::EMPTY,
         }
     }
     /// Whether nothing is going on: no flood, no turn, no slots to come, no order of the sink. Only

@@ -12,8 +12,10 @@ mod tests;
 
 pub use config::{Command, Config, Drop, Event, Exits, Forwarding, Role};
 
+use crate::due::sooner;
+use crate::fifo::Fifo;
 use crate::object::ObjectStore;
-use orders::{Orders, Ring, TxAnswer};
+use orders::{Orders, TxAnswer};
 use thalweg_engine::{Engine, RadioEvent, RadioId, Request};
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::forward::{origin, Repr, MAX_PAYLOAD, ORIGIN_AT};
@@ -73,13 +75,13 @@ pub struct Forwarder<S> {
     config: Option<Config>,
     orders: Orders,
     sending: Sending,
-    queue: Ring<Packet, QUEUE>,
+    queue: Fifo<Packet, QUEUE>,
     batch: Option<Batch>,
     /// The number taken in last.
     last: Option<u16>,
     /// Frames are sent without waiting until none is left.
     emptying: bool,
-    events: Ring<Event, 8>,
+    events: Fifo<Event, 8>,
 }
 
 impl<S: ObjectStore> Forwarder<S> {
@@ -91,11 +93,11 @@ impl<S: ObjectStore> Forwarder<S> {
             config: None,
             orders: Orders::NONE,
             sending: Sending::Nothing,
-            queue: Ring::EMPTY,
+            queue: Fifo::EMPTY,
             batch: None,
             last: None,
             emptying: false,
-            events: Ring::EMPTY,
+            events: Fifo::EMPTY,
         }
     }
     /// What was received, and what is sent.
@@ -115,7 +117,7 @@ impl<S: ObjectStore> Forwarder<S> {
     fn join(&mut self, config: Config) {
         self.orders = Orders::NONE;
         self.orders.cancel();
-        self.queue = Ring::EMPTY;
+        self.queue = Fifo::EMPTY;
         (self.sending, self.batch, self.last) = (Sending::Nothing, None, None);
         self.emptying = false;
         self.orders.readout(config.readout());
@@ -357,10 +359,7 @@ impl<S: ObjectStore> Engine for Forwarder<S> {
             Sending::Waiting { until, .. } => Some(until),
             _ => None,
         };
-        match (batch, held) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (one, other) => one.or(other),
-        }
+        sooner(batch, held)
     }
 
     fn poll_event(&mut self) -> Option<Event> {

@@ -3,46 +3,10 @@
 //! Invariant: one transmission at a time is under way, and only its answer counts; its frame stays
 //! here until the next is loaded.
 
+use crate::fifo::Fifo;
 use thalweg_engine::{Cca, Condition, OpId, RadioEvent, RadioOp, Request, TxSlot, When};
 use thalweg_units::{Channel, NodeId};
 use thalweg_wire::{forward, FrameBuf};
-
-/// First in, first out, of at most `N`.
-#[derive(Debug, Clone)]
-pub(super) struct Ring<T, const N: usize> {
-    items: [Option<T>; N],
-    from: usize,
-    len: usize,
-}
-
-impl<T: Copy, const N: usize> Ring<T, N> {
-    pub(super) const EMPTY: Self = Self {
-        items: [None; N],
-        from: 0,
-        len: 0,
-    };
-    pub(super) const fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-    /// Adds `item`, or gives it back where there is no room.
-    pub(super) fn push(&mut self, item: T) -> Result<(), T> {
-        if self.len == N {
-            return Err(item);
-        }
-        self.items[(self.from + self.len) % N] = Some(item);
-        self.len += 1;
-        Ok(())
-    }
-    pub(super) fn pop(&mut self) -> Option<T> {
-        if self.len == 0 {
-            return None;
-        }
-        let item = self.items[self.from].take();
-        self.from = (self.from + 1) % N;
-        self.len -= 1;
-        item
-    }
-}
 
 #[derive(Debug, Clone, Copy)]
 enum Want {
@@ -64,7 +28,7 @@ pub(super) enum TxAnswer {
 /// Orders to the radio.
 #[derive(Debug)]
 pub(super) struct Orders {
-    wants: Ring<Want, 8>,
+    wants: Fifo<Want, 8>,
     frame: FrameBuf,
     /// Protocol and previous hop of the frame that sets off the next.
     origin: [u8; 3],
@@ -75,7 +39,7 @@ pub(super) struct Orders {
 impl Orders {
     /// None yet.
     pub(super) const NONE: Self = Self {
-        wants: Ring::EMPTY,
+        wants: Fifo::EMPTY,
         frame: FrameBuf::EMPTY,
         origin: [0; 3],
         last: 0,
@@ -114,7 +78,7 @@ impl Orders {
     }
     /// Forgets what is under way and wanted.
     pub(super) fn cancel(&mut self) {
-        self.wants = Ring::EMPTY;
+        self.wants = Fifo::EMPTY;
         self.current = None;
         self.want(Want::Cancel);
     }

@@ -1,62 +1,66 @@
 //! Congestion detection: by queue occupancy, or by sampling the channel after CODA (section 4.2).
 
-use super::queue::Queue;
 use super::strategy::{Detection, Sampling};
+use crate::stack::{ChannelState, Fill};
 use thalweg_units::Instant;
 use thalweg_wire::addressed::Congestion;
 
 /// A node's view of its own congestion.
 #[derive(Debug)]
-pub struct Detector {
+pub(super) struct Detector {
     detection: Detection,
     /// When the channel is sampled next; only while packets wait.
     next: Option<Instant>,
+    is_wanted: bool,
     epoch_end: Instant,
     epochs_left: u8,
     busy: u16,
     samples: u16,
     utilisation: f64,
-    sampled: Congestion,
+    state: Congestion,
 }
 
 impl Detector {
     /// Not congested.
-    pub const fn new(detection: Detection) -> Self {
+    pub(super) const fn new(detection: Detection) -> Self {
         Self {
             detection,
             next: None,
+            is_wanted: false,
             epoch_end: Instant::ZERO,
             epochs_left: 0,
             busy: 0,
             samples: 0,
             utilisation: 0.0,
-            sampled: Congestion::Clear,
+            state: Congestion::Clear,
         }
     }
 
     /// Whether the node is congested.
     #[inline]
-    pub fn congestion(&self, queue: &Queue) -> Congestion {
-        match self.detection {
-            Detection::Off => Congestion::Clear,
-            Detection::Occupancy { free } if queue.free() < free => Congestion::Congested,
-            Detection::Occupancy { .. } => Congestion::Clear,
-            Detection::Sampling(_) => self.sampled,
-        }
+    pub(super) const fn congestion(&self) -> Congestion {
+        self.state
     }
 
     /// The queue has changed: sampling begins with the first packet that waits.
-    #[inline]
-    pub fn queue_changed(&mut self, now: Instant, queue: &Queue) {
-        let Detection::Sampling(s) = self.detection else {
-            return;
-        };
-        if queue.is_empty() {
-            self.next = None;
-            self.sampled = Congestion::Clear;
-            self.epochs_left = 0;
-        } else if self.next.is_none() {
-            self.begin(now, s);
+    pub(super) fn queued(&mut self, now: Instant, fill: Fill) {
+        match self.detection {
+            Detection::Off => {}
+            Detection::Occupancy { free } => {
+                let left = fill.limit.saturating_sub(fill.packets);
+                self.state = if f64::from(left) / f64::from(fill.limit) < free {
+                    Congestion::Congested
+                } else {
+                    Congestion::Clear
+                };
+            }
+            Detection::Sampling(_) if fill.packets == 0 => {
+                self.next = None;
+                self.state = Congestion::Clear;
+                self.epochs_left = 0;
+            }
+            Detection::Sampling(s) if self.next.is_none() => self.begin(now, s),
+            Detection::Sampling(_) => {}
         }
     }
 
@@ -69,17 +73,23 @@ impl Detector {
 
     /// When the channel is to be sampled.
     #[inline]
-    pub const fn poll_timeout(&self) -> Option<Instant> {
+    pub(super) const fn poll_timeout(&self) -> Option<Instant> {
         self.next
     }
-    /// The sample of `now` has been asked for.
-    pub fn asked(&mut self, now: Instant) {
+    /// It is time for a sample.
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
         if let Detection::Sampling(s) = self.detection {
             self.next = Some(now + s.interval);
+            self.is_wanted = true;
         }
     }
+    /// Whether it wants a sample now; asked once for each.
+    #[inline]
+    pub(super) fn poll_sample(&mut self) -> bool {
+        core::mem::take(&mut self.is_wanted)
+    }
     /// The channel was busy, or not.
-    pub fn sample(&mut self, now: Instant, busy: ChannelState) {
+    pub(super) fn sampled(&mut self, now: Instant, busy: ChannelState) {
         let Detection::Sampling(s) = self.detection else {
             return;
         };
@@ -94,7 +104,7 @@ impl Detector {
         self.epoch_end = now + s.epoch;
         self.epochs_left = self.epochs_left.saturating_sub(1);
         if self.epochs_left == 0 {
-            self.sampled = if self.utilisation > s.threshold {
+            self.state = if self.utilisation > s.threshold {
                 Congestion::Congested
             } else {
                 Congestion::Clear
@@ -102,13 +112,4 @@ impl Detector {
             self.epochs_left = s.epochs;
         }
     }
-}
-
-/// What a sample said.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChannelState {
-    /// Somebody sends.
-    Busy,
-    /// Nobody does.
-    Free,
 }

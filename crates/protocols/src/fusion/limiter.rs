@@ -1,6 +1,6 @@
 //! Source rate limiting by listening to what the parent forwards (Fusion, section 4.3).
 
-use super::strategy::{Limit, RateLimit};
+use super::strategy::{Counts, Limit};
 use thalweg_units::{Instant, NodeId};
 
 /// Sources that are told apart; beyond them, the one heard longest ago is forgotten.
@@ -18,26 +18,21 @@ struct Source {
 
 /// Counts the parent's packets and sources, and gives tokens.
 #[derive(Debug)]
-pub struct Limiter {
-    kind: RateLimit,
+pub(super) struct Limiter {
+    limit: Option<Limit>,
     sources: [Source; MAX_SOURCES],
     known: usize,
     /// Packets heard since the last token.
     heard: u16,
     /// Since when the parent was not heard, or the last token was given for that.
     quiet_since: Instant,
+    /// In the bucket.
     tokens: u8,
 }
 
 impl Limiter {
     /// Begins with a full bucket: where nobody may send first, nobody is ever heard.
-    pub const fn new(kind: RateLimit) -> Self {
-        let tokens = match kind {
-            RateLimit::Off => 0,
-            RateLimit::Parent(limit)
-            | RateLimit::Distinct(limit)
-            | RateLimit::LeastServed(limit) => limit.depth,
-        };
+    pub(super) const fn new(limit: Option<Limit>) -> Self {
         let nobody = Source {
             id: NodeId::MAX,
             at: Instant::ZERO,
@@ -45,89 +40,67 @@ impl Limiter {
             served: 0,
         };
         Self {
-            kind,
             sources: [nobody; MAX_SOURCES],
             known: 0,
             heard: 0,
             quiet_since: Instant::ZERO,
-            tokens,
+            tokens: match limit {
+                Some(limit) => limit.depth,
+                None => 0,
+            },
+            limit,
         }
     }
 
-    /// Tokens in the bucket.
-    pub const fn tokens(&self) -> u8 {
-        self.tokens
-    }
     /// Whether a packet of the application's may be admitted. Where no source was heard for a whole
     /// window there is nobody to share with (N is zero): a token a window, so that a network in
     /// which every bucket is empty does not stay silent.
-    pub fn admits(&mut self, now: Instant) -> bool {
-        match self.kind {
-            RateLimit::Off => true,
-            RateLimit::Parent(limit)
-            | RateLimit::Distinct(limit)
-            | RateLimit::LeastServed(limit) => {
-                if now.since(self.quiet_since) >= limit.window {
-                    self.quiet_since = now;
-                    self.earn(limit);
-                }
-                self.tokens > 0
-            }
+    pub(super) fn admits(&mut self, now: Instant) -> bool {
+        let Some(limit) = self.limit else {
+            return true;
+        };
+        if now.since(self.quiet_since) >= limit.window {
+            self.quiet_since = now;
+            self.earn(limit);
         }
+        self.tokens > 0
     }
     /// One was admitted.
-    pub fn spend(&mut self) {
+    pub(super) fn spend(&mut self) {
         self.tokens = self.tokens.saturating_sub(1);
     }
 
     /// The parent forwards packet `number` of `origin`; `me` is this node.
-    pub fn heard(&mut self, now: Instant, origin: NodeId, number: u16, me: NodeId) {
-        let limit = match self.kind {
-            RateLimit::Off => return,
-            RateLimit::Parent(limit)
-            | RateLimit::Distinct(limit)
-            | RateLimit::LeastServed(limit) => limit,
-        };
+    pub(super) fn heard(&mut self, now: Instant, origin: NodeId, number: u16, me: NodeId) {
+        let Some(limit) = self.limit else { return };
         self.quiet_since = now;
         let is_new = self.note(now, origin, number);
-        if !is_new && !matches!(self.kind, RateLimit::Parent(_)) {
+        if !is_new && limit.counts != Counts::Transmissions {
             return;
         }
-        let active = self.active(now, limit);
-        match self.kind {
-            RateLimit::Off => {}
-            RateLimit::Parent(_) | RateLimit::Distinct(_) => {
-                self.heard = self.heard.saturating_add(1);
-                if usize::from(self.heard) >= active.max(1) {
-                    self.heard = 0;
-                    self.earn(limit);
-                }
+        let mut for_a_token = self.active(now, limit).max(1);
+        if limit.counts == Counts::LeastServed {
+            if origin == me || !self.is_behind(now, limit, me) {
+                return;
             }
-            RateLimit::LeastServed(_) => {
-                // A node keeps up with the median of those that are being served, so that neither
-                // a crowded subtree nor a source that sends little decides for all.
-                let mine = self.served(me);
-                let (mut below, mut above) = (0u16, 0u16);
-                for source in self.sources.iter().take(self.known) {
-                    if source.id != me && now.since(source.at) <= limit.window {
-                        if source.served > mine + u16::from(self.tokens) {
-                            above += 1;
-                        } else {
-                            below += 1;
-                        }
-                    }
-                }
-                if origin != me && above >= below {
-                    self.heard = self.heard.saturating_add(1);
-                    if usize::from(self.heard) >= active.max(1) / 2 {
-                        self.heard = 0;
-                        self.earn(limit);
-                    }
-                }
-            }
+            for_a_token /= 2;
+        }
+        self.heard = self.heard.saturating_add(1);
+        if usize::from(self.heard) >= for_a_token {
+            self.heard = 0;
+            self.earn(limit);
         }
     }
 
+    /// A node keeps up with the median of those that are being served, so that neither a crowded
+    /// subtree nor a source that sends little decides for all.
+    fn is_behind(&self, now: Instant, limit: Limit, me: NodeId) -> bool {
+        let mine = self.served(me) + u16::from(self.tokens);
+        let sources = self.sources.iter().take(self.known);
+        let others = sources.filter(|s| s.id != me && now.since(s.at) <= limit.window);
+        let above = others.clone().filter(|s| s.served > mine).count();
+        above * 2 >= others.count()
+    }
     fn earn(&mut self, limit: Limit) {
         self.tokens = (self.tokens + 1).min(limit.depth);
     }
@@ -183,43 +156,46 @@ mod tests {
 
     #[test]
     fn a_token_for_every_round_of_the_parents_sources() {
-        let mut limiter = Limiter::new(RateLimit::Parent(Strategy::LIMIT));
+        let mut limiter = Limiter::new(Some(Strategy::LIMIT));
         for _ in 0..10 {
             assert!(limiter.admits(Instant::ZERO));
             limiter.spend();
         }
         assert!(!limiter.admits(Instant::ZERO));
         limiter.spend();
-        assert_eq!(limiter.tokens(), 0);
+        assert_eq!(limiter.tokens, 0);
         // Four sources, 40 packets within the window, in turn: about one token for every four.
         let mut at = Instant::ZERO;
         for k in 0..40 {
             at += thalweg_units::Duration::from_millis(50);
             limiter.heard(at, id(k % 4), k, id(9));
         }
-        assert_eq!(limiter.tokens(), 10);
+        assert_eq!(limiter.tokens, 10);
         for _ in 0..8 {
             limiter.spend();
         }
         for k in 100..108 {
             limiter.heard(at, id(k % 4), k, id(9));
         }
-        assert_eq!(limiter.tokens(), 4);
+        assert_eq!(limiter.tokens, 4);
     }
 
     #[test]
     fn what_is_overheard_again_counts_unless_packets_are_told_apart() {
-        let tokens = |kind| {
-            let mut limiter = Limiter::new(kind);
+        let tokens = |counts| {
+            let mut limiter = Limiter::new(Some(Limit {
+                counts,
+                ..Strategy::LIMIT
+            }));
             for _ in 0..10 {
                 limiter.spend();
             }
             for k in 0..8 {
                 limiter.heard(Instant::ZERO, id(1), k / 4, id(9));
             }
-            limiter.tokens()
+            limiter.tokens
         };
-        assert_eq!(tokens(RateLimit::Parent(Strategy::LIMIT)), 8);
-        assert_eq!(tokens(RateLimit::Distinct(Strategy::LIMIT)), 2);
+        assert_eq!(tokens(Counts::Transmissions), 8);
+        assert_eq!(tokens(Counts::Packets), 2);
     }
 }

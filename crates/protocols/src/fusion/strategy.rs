@@ -1,5 +1,6 @@
 //! Strategies against congestion (Fusion, table 5.1): what is switched on, each part on its own.
 
+use crate::csma::Priority;
 use thalweg_units::Duration;
 
 /// How a node finds out that it is congested (section 4.2).
@@ -38,36 +39,33 @@ pub enum Feedback {
     /// By overhearing the bit in every frame (section 4.2).
     #[default]
     Overhearing,
-    /// By the bit in acknowledgements alone (section 6.1's second proposal).
-    Acknowledgements,
-    /// By both.
+    /// By the bit in acknowledgements too (section 6.1's second proposal).
     Both,
 }
 
-/// How sources are held back (section 4.3).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum RateLimit {
-    /// Not at all.
-    #[default]
-    Off,
-    /// A token for every N packets that the parent forwards, N being its sources: every
-    /// transmission that is overheard counts.
-    Parent(Limit),
+/// What earns a source a token (section 4.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counts {
+    /// N packets that the parent forwards, N being its sources: every transmission that is overheard
+    /// counts.
+    Transmissions,
     /// The same, where a retransmission that is overheard does not count again. Not in the thesis.
-    Distinct(Limit),
-    /// A token for every packet of the parent's that comes from the source, among those that the
-    /// node can hear of, that has been served least: for skewed trees and unequal rates (section
-    /// 6.1's first proposal). Not in the thesis.
-    LeastServed(Limit),
+    Packets,
+    /// Packets of the parent's that come from the source, among those that the node can hear of, that
+    /// has been served least: for skewed trees and unequal rates (section 6.1's first proposal). Not in
+    /// the thesis.
+    LeastServed,
 }
 
-/// A rate limiter's constants.
+/// How sources are held back (section 4.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit {
     /// Most tokens.
     pub depth: u8,
     /// For how long a source counts as active.
     pub window: Duration,
+    /// What earns one.
+    pub counts: Counts,
 }
 
 /// A strategy.
@@ -79,20 +77,10 @@ pub struct Strategy {
     pub feedback: Feedback,
     /// Pause after the parent's transmissions (section 4.5).
     pub delay: Option<Duration>,
-    /// Source rate limiting.
-    pub rate_limit: RateLimit,
-    /// Whether congested nodes have priority at the channel (section 4.4).
-    pub access: Access,
-}
-
-/// Access to the channel of congested nodes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Access {
-    /// As everybody's.
-    #[default]
-    Equal,
-    /// A quarter of the backoff.
-    Prioritised,
+    /// Source rate limiting, if any.
+    pub rate_limit: Option<Limit>,
+    /// How hard a congested node tries to win the channel (section 4.4).
+    pub congested: Priority,
 }
 
 impl Strategy {
@@ -117,6 +105,7 @@ impl Strategy {
     pub const LIMIT: Limit = Limit {
         depth: 10,
         window: Duration::from_secs(4),
+        counts: Counts::Transmissions,
     };
 
     /// The names that there are; those after `fusion` are not the thesis'.
@@ -139,72 +128,47 @@ impl Strategy {
 
     /// The strategy of that name.
     pub fn named(name: &str) -> Option<Self> {
-        let none = Self::default();
-        let prioritised = Self {
-            access: Access::Prioritised,
-            ..none
+        let known = Self::NAMES.iter().find(|known| **known == name)?;
+        let has = |word: &str| known.split(['-', '+']).any(|other| other == word);
+        let is_fusion = has("fusion");
+        let counts = if has("distinct") {
+            Counts::Packets
+        } else if has("skewed") {
+            Counts::LeastServed
+        } else {
+            Counts::Transmissions
         };
-        let occupancy = Self {
-            detection: Self::OCCUPANCY,
-            ..prioritised
+        let limit = Limit {
+            counts,
+            ..Self::LIMIT
         };
-        let fusion = Self {
-            delay: Some(Self::DELAY),
-            rate_limit: RateLimit::Parent(Self::LIMIT),
-            ..occupancy
-        };
-        let skewed = Self {
-            rate_limit: RateLimit::LeastServed(Self::LIMIT),
-            ..fusion
-        };
-        let early = |strategy| Self {
-            detection: Self::EARLY,
-            ..strategy
-        };
-        Some(match name {
-            "none" => none,
-            "occupancy" => occupancy,
-            "sampling" => Self {
-                detection: Self::SAMPLING,
-                ..prioritised
+        Some(Self {
+            detection: if has("sampling") {
+                Self::SAMPLING
+            } else if has("early") {
+                Self::EARLY
+            } else if is_fusion || has("occupancy") {
+                Self::OCCUPANCY
+            } else {
+                Detection::Off
             },
-            "occupancy+delay" => Self {
-                delay: Some(Self::DELAY),
-                ..occupancy
+            feedback: if has("ack") {
+                Feedback::Both
+            } else {
+                Feedback::Overhearing
             },
-            "rate-limiting" => Self {
-                rate_limit: RateLimit::Parent(Self::LIMIT),
-                ..prioritised
+            delay: (is_fusion || has("delay")).then_some(Self::DELAY),
+            rate_limit: (is_fusion || has("limiting")).then_some(limit),
+            congested: if has("none") {
+                Priority::Normal
+            } else {
+                Priority::High
             },
-            "fusion" => fusion,
-            "occupancy-ack" => Self {
-                feedback: Feedback::Both,
-                ..occupancy
-            },
-            "fusion-ack" => Self {
-                feedback: Feedback::Both,
-                ..fusion
-            },
-            "rate-limiting-distinct" => Self {
-                rate_limit: RateLimit::Distinct(Self::LIMIT),
-                ..prioritised
-            },
-            "fusion-distinct" => Self {
-                rate_limit: RateLimit::Distinct(Self::LIMIT),
-                ..fusion
-            },
-            "fusion-skewed" => skewed,
-            "occupancy-early" => early(occupancy),
-            "fusion-early" => early(fusion),
-            "fusion-skewed-early" => early(skewed),
-            _ => return None,
         })
     }
     /// Whether it needs to hear frames that are meant for others.
     pub const fn overhears(&self) -> bool {
-        self.has_flow_control()
-            || self.delay.is_some()
-            || !matches!(self.rate_limit, RateLimit::Off)
+        self.has_flow_control() || self.delay.is_some() || self.rate_limit.is_some()
     }
     /// Whether neighbours are held back at all.
     pub const fn has_flow_control(&self) -> bool {

@@ -5,7 +5,8 @@
 //! to others. A relayed transmission is armed in hardware a fixed gap after the last byte received;
 //! a re-sending by the clock is armed at once after a transmission, and a reception supersedes it.
 
-use super::{relay_gap, slot_time, Config, MissedSlot, Queue};
+use super::{relay_gap, slot_time, Config, MissedSlot};
+use crate::fifo::Fifo;
 use core::fmt;
 use core::ops::RangeInclusive;
 use thalweg_engine::{BoardTiming, Cca, OpId, RadioEvent, RadioOp, Refusal, Request, When};
@@ -130,14 +131,13 @@ pub struct Flood {
     frame: FrameBuf,
     next_sequence: u8,
     next_op: u8,
-    known: [Option<Known>; REMEMBERED],
-    next_known: usize,
+    known: Fifo<Known, REMEMBERED>,
     cancel: bool,
     listen: bool,
     stream: Option<(OpId, When)>,
     /// The last transmission submitted, while it is not answered yet.
     armed: Option<OpId>,
-    events: Queue<Event, 4>,
+    events: Fifo<Event, 4>,
 }
 
 impl Flood {
@@ -151,13 +151,12 @@ impl Flood {
             frame: FrameBuf::EMPTY,
             next_sequence: 0,
             next_op: 0,
-            known: [None; REMEMBERED],
-            next_known: 0,
+            known: Fifo::EMPTY,
             cancel: false,
             listen: true,
             stream: None,
             armed: None,
-            events: Queue::new(),
+            events: Fifo::EMPTY,
         }
     }
     /// Tunes to the control channel and takes part in whatever comes.
@@ -447,18 +446,17 @@ impl Flood {
     }
 
     fn knows(&self, initiator: NodeId, sequence: u8, now: Instant) -> bool {
-        self.known.iter().flatten().any(|known| {
+        self.known.iter().any(|known| {
             (known.initiator, known.sequence) == (initiator, sequence) && now <= known.until
         })
     }
 
     fn remember(&mut self, initiator: NodeId, sequence: u8, until: Instant) {
-        self.known[self.next_known] = Some(Known {
+        self.known.remember(Known {
             initiator,
             sequence,
             until,
         });
-        self.next_known = (self.next_known + 1) % REMEMBERED;
     }
 
     fn tell(&mut self, event: Event) {

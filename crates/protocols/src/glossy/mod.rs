@@ -8,14 +8,12 @@
 //! README.md: what deviates. Tests: `tests.rs`.
 
 mod flood;
-mod queue;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 
 pub use flood::{Event, Flood, TooLong, OPS};
-pub(crate) use queue::Queue;
 pub use thalweg_wire::flood::{Ntx, MAX_CONTENT};
 
 use thalweg_engine::{BoardTiming, Passing};

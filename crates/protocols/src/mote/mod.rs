@@ -17,8 +17,9 @@ mod tests;
 pub use event::{Command, Event, Refused};
 pub use part::{part, Adapted};
 
+use crate::fifo::Fifo;
 use crate::floodnet::{self, Floodnet};
-use crate::glossy::{self, flood_spacing, flood_time, slot_time, Queue};
+use crate::glossy::{self, flood_spacing, flood_time, slot_time};
 use crate::object::ObjectStore;
 use crate::pipeline::{self, Pipeline};
 use rest::Grid;
@@ -108,7 +109,7 @@ pub struct Mote<S: ObjectStore, const NEIGHBOURS: usize = 160, const NODES: usiz
     /// What was just heard, and is not answered yet.
     called: Option<Call>,
     sleep: bool,
-    events: Queue<Event, 16>,
+    events: Fifo<Event, 16>,
 }
 
 impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHBOURS, NODES> {
@@ -127,7 +128,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             wake_up: None,
             called: None,
             sleep: false,
-            events: Queue::new(),
+            events: Fifo::EMPTY,
         }
     }
     /// This node's address.

@@ -16,6 +16,7 @@ mod tests;
 pub use config::{Command, Config, Counts, End, Event, MAX_PACKETS};
 pub use node::{Node, NodeCommand, NodeEvent};
 
+use crate::due::sooner;
 use crate::fastforward::radio_of;
 use crate::fifo::Fifo;
 use crate::object::ObjectStore;
@@ -70,9 +71,9 @@ impl<S: ObjectStore> P3Dual<S> {
                 sent: 0,
                 late: 0,
             },
-            wants: Fifo::new(8),
+            wants: Fifo::EMPTY,
             frame: FrameBuf::EMPTY,
-            events: Fifo::new(4),
+            events: Fifo::EMPTY,
         }
     }
     /// What is sent, or was received.
@@ -373,10 +374,7 @@ impl<S: ObjectStore> Engine for P3Dual<S> {
     fn poll_timeout(&self) -> Option<Instant> {
         let waiting = self.round.as_ref().and_then(|r| r.until);
         let answering = self.got.answer.map(|(at, _)| at);
-        match (waiting, answering) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
+        sooner(waiting, answering)
     }
     fn poll_event(&mut self) -> Option<Event> {
         self.events.pop()

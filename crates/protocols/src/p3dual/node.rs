@@ -122,9 +122,9 @@ impl<S: ObjectStore> Node<S> {
             config,
             pipeline: P3Dual::new(store),
             duty: Duty::Asleep(Instant::from_nanos(0)),
-            wants: Fifo::new(6),
+            wants: Fifo::EMPTY,
             frame: FrameBuf::EMPTY,
-            events: Fifo::new(8),
+            events: Fifo::EMPTY,
             sequence: 0,
         }
     }

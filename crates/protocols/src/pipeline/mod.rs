@@ -82,7 +82,7 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Pipeline<S, A> {
             hands: Hands {
                 air: Air::IDLE,
                 packets: Packets::EMPTY,
-                events: Fifo::new(8),
+                events: Fifo::EMPTY,
                 stats: Stats::NOTHING,
             },
         }

@@ -7,7 +7,7 @@ use thalweg_wire::tree::Route;
 use super::{Distance, COST_UNIT};
 
 /// Neighbours that are kept; a newcomer takes the place of the worst.
-pub const MAX_NEIGHBOURS: usize = 48;
+const MAX_NEIGHBOURS: usize = 48;
 /// A link is judged after so many frames that were heard or missed.
 const LEAST_FRAMES: u16 = 4;
 /// Counts are halved when they reach this, so that old frames count less.
@@ -17,11 +17,11 @@ const LEAST_RECEIVED: u8 = 26;
 
 /// A neighbour.
 #[derive(Debug, Clone, Copy)]
-pub struct Neighbour {
+pub(super) struct Neighbour {
     /// Who.
-    pub id: NodeId,
+    pub(super) id: NodeId,
     /// How many of our frames it hears, of 255, where it has told.
-    pub reverse: Option<u8>,
+    pub(super) reverse: Option<u8>,
     last: u8,
     heard: u16,
     missed: u16,
@@ -34,8 +34,22 @@ pub struct Neighbour {
 }
 
 impl Neighbour {
+    /// Whose frame number `last` was heard first.
+    const fn new(id: NodeId, last: u8, at: Instant) -> Self {
+        Self {
+            id,
+            reverse: None,
+            last,
+            heard: 0,
+            missed: 0,
+            presumed: 0,
+            at,
+            route: None,
+            nearest: None,
+        }
+    }
     /// How many of its frames arrive, of 255.
-    pub fn received(&self) -> u8 {
+    pub(super) fn received(&self) -> u8 {
         let total = self.heard + self.missed;
         if total < LEAST_FRAMES {
             return 0;
@@ -44,7 +58,7 @@ impl Neighbour {
     }
     /// Expected transmissions over the link, in sixteenths; none where it is not known both ways,
     /// or too bad.
-    pub fn etx(&self) -> Option<u16> {
+    pub(super) fn etx(&self) -> Option<u16> {
         let (df, dr) = (self.reverse?, self.received());
         if df < LEAST_RECEIVED || dr < LEAST_RECEIVED {
             return None;
@@ -53,7 +67,7 @@ impl Neighbour {
         Some((u32::from(COST_UNIT) * 255 * 255 / product) as u16)
     }
     /// The route that it advertised last, and when.
-    pub fn advertised(&self) -> Option<(Route, Instant)> {
+    pub(super) fn advertised(&self) -> Option<(Route, Instant)> {
         self.route
     }
     /// The nearest that it has ever said to be to the sink that it advertises now.
@@ -80,19 +94,8 @@ pub(super) struct Links {
 
 impl Links {
     pub(super) fn new() -> Self {
-        let nobody = Neighbour {
-            id: NodeId::MAX,
-            reverse: None,
-            last: 0,
-            heard: 0,
-            missed: 0,
-            presumed: 0,
-            at: Instant::ZERO,
-            route: None,
-            nearest: None,
-        };
         Self {
-            list: [nobody; MAX_NEIGHBOURS],
+            list: [Neighbour::new(NodeId::MAX, 0, Instant::ZERO); MAX_NEIGHBOURS],
             len: 0,
         }
     }
@@ -125,17 +128,7 @@ impl Links {
             }
             return;
         }
-        let fresh = Neighbour {
-            id,
-            reverse: None,
-            last: sequence,
-            heard: 0,
-            missed: 0,
-            presumed: 0,
-            at: now,
-            route: None,
-            nearest: None,
-        };
+        let fresh = Neighbour::new(id, sequence, now);
         if let Some(slot) = self.list.get_mut(self.len) {
             *slot = fresh;
             self.len += 1;

@@ -3,24 +3,25 @@
 //! A part of engines: [`Router`] is told what is overheard and says who the parent is and what the
 //! next beacon holds. Links are estimated by gaps in overheard numbers, both directions are
 //! exchanged in beacons, paths cost the sum of ETX = 1 / (df dr), and sinks' sequence numbers keep
-//! loops from forming (DSDV; `Distance`). Several sinks: a node follows the cheapest. Time base:
-//! the node's clock. Does not model: triggered updates. Tests: `tests.rs`.
+//! loops from forming (DSDV; `Distance`). Several sinks: a node follows the cheapest. [`Routes`] adds
+//! the way down. Time base: the node's clock. Does not model: triggered updates. Tests: `tests.rs`.
 
 mod links;
+mod routes;
 #[cfg(test)]
 mod tests;
 
-pub use links::{Neighbour, MAX_NEIGHBOURS};
+pub use routes::{Routes, FORGOTTEN_AFTER_S};
 
 use links::Links;
 use thalweg_units::{Duration, Instant, NodeId};
-use thalweg_wire::addressed::{Congestion, Header};
+use thalweg_wire::addressed::Header;
 use thalweg_wire::tree::{
-    Beacon, LinkQuality, Route, BEACON_HEADER_BYTES, LINK_BYTES, ROUTE_BYTES,
+    Beacon, LinkQuality, Route, Stamp, BEACON_HEADER_BYTES, LINK_BYTES, MAX_LINKS, ROUTE_BYTES,
 };
 use thalweg_wire::FrameBuf;
 
-use crate::csma::Rng;
+use crate::rng::Rng;
 
 /// What a node does in a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -60,14 +61,6 @@ const STALE_SEQUENCES: u16 = 12;
 const STALE_INTERVALS: u64 = 18;
 /// Sinks that are told apart; the one longest silent makes room.
 const MAX_SINKS: usize = 4;
-
-#[derive(Debug, Clone, Copy)]
-struct Chosen {
-    sink: NodeId,
-    sequence: u16,
-    cost: u16,
-    parent: NodeId,
-}
 
 /// How near a node has said to be to a sink: a newer number of the sink's is nearer, with the same
 /// number a lower cost (the order in which DSDV replaces routes).
@@ -120,7 +113,8 @@ pub struct Router {
     role: Role,
     routing: Routing,
     links: Links,
-    chosen: Option<Chosen>,
+    /// As it would be advertised.
+    chosen: Option<Route>,
     sinks: [Option<Known>; MAX_SINKS],
     pinned: bool,
     next_beacon: Option<Instant>,
@@ -164,10 +158,6 @@ impl Router {
             Routing::Beacons { .. } => self.chosen.map(|chosen| chosen.parent),
         }
     }
-    /// Where they end, and what that is expected to cost, in sixteenths of a transmission.
-    pub fn route(&self) -> Option<(NodeId, u16)> {
-        self.chosen.map(|chosen| (chosen.sink, chosen.cost))
-    }
     /// What it does in the tree.
     pub const fn role(&self) -> Role {
         self.role
@@ -176,9 +166,9 @@ impl Router {
     pub fn is_sink(&self, id: NodeId) -> bool {
         self.chosen.is_some_and(|chosen| chosen.sink == id)
     }
-    /// The neighbours.
-    pub fn neighbours(&self) -> &[Neighbour] {
-        self.links.all()
+    /// Whether it goes by frames that are meant for others.
+    pub const fn overhears(&self) -> bool {
+        matches!(self.routing, Routing::Beacons { .. })
     }
     /// From now on, the parent stays, and links are not estimated any more.
     pub fn pin(&mut self) {
@@ -188,14 +178,14 @@ impl Router {
     /// A frame of a neighbour was heard.
     #[inline]
     pub fn heard(&mut self, now: Instant, link: &Header) {
-        if !self.pinned && matches!(self.routing, Routing::Beacons { .. }) {
+        if !self.pinned && self.overhears() {
             self.links.heard(now, link.from, link.sequence);
         }
     }
 
     /// A beacon was heard, after [`Router::heard`] of the same frame.
     pub fn beacon(&mut self, now: Instant, beacon: &Beacon<'_>) {
-        if self.pinned || matches!(self.routing, Routing::Fixed(_)) {
+        if self.pinned || !self.overhears() {
             return;
         }
         let id = self.id;
@@ -227,14 +217,9 @@ impl Router {
         self.next_beacon
     }
 
-    /// The beacon that is due at `now`, with `sequence` as its frame's number; the next one comes
-    /// an interval later, within a tenth.
-    pub fn build_beacon(
-        &mut self,
-        now: Instant,
-        sequence: u8,
-        congestion: Congestion,
-    ) -> Option<FrameBuf> {
+    /// The beacon that is due at `now`, with `sequence` as its frame's number and an empty stamp; the
+    /// next one comes an interval later, within a tenth.
+    pub fn build_beacon(&mut self, now: Instant, sequence: u8) -> Option<FrameBuf> {
         let Routing::Beacons {
             interval,
             frame_bytes,
@@ -260,17 +245,11 @@ impl Router {
                 })
             }
             (Role::Router, Some(chosen)) => {
-                let route = Route {
-                    sink: chosen.sink,
-                    sequence: chosen.sequence,
-                    cost: chosen.cost,
-                    parent: chosen.parent,
-                };
-                if let Some(known) = self.known_mut(route.sink) {
-                    let says = Distance::of(&route);
+                if let Some(known) = self.known_mut(chosen.sink) {
+                    let says = Distance::of(&chosen);
                     known.said = Some(known.said.map_or(says, |said| said.or_nearer(says)));
                 }
-                Some(route)
+                Some(chosen)
             }
             (Role::Router, None) | (Role::Leaf, _) => None,
         };
@@ -278,29 +257,22 @@ impl Router {
         let room = usize::from(frame_bytes)
             .saturating_sub(BEACON_HEADER_BYTES + listed * ROUTE_BYTES)
             / LINK_BYTES;
-        let mut told = [LinkQuality {
-            neighbour: self.id,
-            received: 0,
-        }; 0x1f];
-        let known = self.links.all().len();
-        let count = room.min(known).min(told.len());
-        for (k, slot) in told.iter_mut().take(count).enumerate() {
-            if let Some(n) = self.links.all().get((self.told + k) % known.max(1)) {
-                *slot = LinkQuality {
-                    neighbour: n.id,
-                    received: n.received(),
-                };
-            }
-        }
-        self.told = (self.told + count) % known.max(1);
+        let known = self.links.all();
+        let count = room.min(known.len()).min(MAX_LINKS);
+        let told = known.iter().cycle().skip(self.told).take(count);
+        let told = told.map(|neighbour| LinkQuality {
+            neighbour: neighbour.id,
+            received: neighbour.received(),
+        });
         let link = Header {
             sequence,
             to: None,
             from: self.id,
         };
         let routes = route.as_slice();
-        let told = told.get(..count).unwrap_or_default();
-        FrameBuf::build(|w| Beacon::emit(w, link, congestion, routes, told)).ok()
+        let beacon = FrameBuf::build(|w| Beacon::emit(w, link, Stamp::default(), routes, told));
+        self.told = (self.told + count) % known.len().max(1);
+        beacon.ok()
     }
 
     fn note_sink(&mut self, now: Instant, route: &Route) {
@@ -341,8 +313,8 @@ impl Router {
         };
         let fresh_for = interval * STALE_INTERVALS;
         let id = self.id;
-        let mut best: Option<Chosen> = None;
-        let mut current: Option<Chosen> = None;
+        let mut best: Option<Route> = None;
+        let mut current: Option<Route> = None;
         for neighbour in self.links.all() {
             let Some(etx) = neighbour.etx() else { continue };
             let Some((route, at)) = neighbour.advertised() else {
@@ -362,7 +334,7 @@ impl Router {
             if !known.said.is_none_or(nearer) {
                 continue;
             }
-            let candidate = Chosen {
+            let candidate = Route {
                 sink: route.sink,
                 sequence: route.sequence,
                 cost: route.cost.saturating_add(etx),

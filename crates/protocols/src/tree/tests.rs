@@ -3,7 +3,7 @@
 extern crate std;
 use super::*;
 use std::vec::Vec;
-use thalweg_wire::tree::Repr;
+use thalweg_wire::tree::{Repr, Way};
 
 fn id(n: u16) -> NodeId {
     NodeId::new(n).unwrap()
@@ -34,7 +34,7 @@ impl Net {
             for n in 0..self.routers.len() {
                 let now = Instant::ZERO + INTERVAL * u64::from(self.round);
                 let now = now + Duration::from_millis(n as u64);
-                let beacon = self.routers[n].build_beacon(now, self.round as u8, Congestion::Clear);
+                let beacon = self.routers[n].build_beacon(now, self.round as u8);
                 let beacon = beacon.unwrap();
                 let Ok(Repr::Beacon(beacon)) = Repr::parse(&beacon) else {
                     panic!("no beacon");
@@ -72,9 +72,9 @@ fn a_line_becomes_a_tree_and_a_bad_short_cut_is_not_taken() {
     // The direct link from 3 to 1 loses three of four frames: ETX 16 against 2.
     net.run(40, |a, b, round| a.abs_diff(b) == 1 || round % 4 == 0);
     assert_eq!(net.parents(), [None, Some(1), Some(2)]);
-    let (sink, cost) = net.routers[2].route().unwrap();
-    assert_eq!((sink, cost / COST_UNIT), (id(1), 2));
-    let quality = net.routers[2].neighbours().iter().find(|n| n.id == id(1));
+    let route = net.routers[2].chosen.unwrap();
+    assert_eq!((route.sink, route.cost / COST_UNIT), (id(1), 2));
+    let quality = net.routers[2].links.all().iter().find(|n| n.id == id(1));
     assert!((40..90).contains(&quality.unwrap().received()));
 }
 
@@ -148,4 +148,37 @@ proptest::proptest! {
             }
         }
     }
+}
+
+fn routes<const DOWN: usize>() -> Routes<DOWN> {
+    let fixed = Routing::Fixed(Some(id(9)));
+    Routes::new(Router::new(id(1), Role::Router, fixed, Instant::ZERO, 1))
+}
+
+#[test]
+fn reverse_routes_are_the_latest_bounded_and_forgotten() {
+    let mut routes = routes::<3>();
+    let at = |s: u32| Instant::ZERO + Duration::from_secs(u64::from(s));
+    let hop = |routes: &Routes<3>, s, n| {
+        let hop = routes.next_hop(at(s), Way::Down { to: id(n) });
+        hop.unwrap().get()
+    };
+    for origin in 1..=4 {
+        routes.learn(at(u32::from(origin)), id(origin), id(10 + origin));
+        routes.learn(at(u32::from(origin)), id(2), id(20));
+    }
+    // Of four, the one that was used the longest time ago is gone; the latest previous hop counts.
+    // Without a route, a packet goes straight to its destination.
+    assert_eq!([1, 2, 3, 4].map(|n| hop(&routes, 5, n)), [1, 20, 13, 14]);
+    assert_eq!(hop(&routes, 3 + FORGOTTEN_AFTER_S - 1, 3), 13);
+    assert_eq!(hop(&routes, 3 + FORGOTTEN_AFTER_S, 3), 3);
+    assert_eq!(routes.next_hop(at(5), Way::Up), Some(id(9)));
+}
+
+#[test]
+fn without_a_table_nothing_is_learnt() {
+    let mut routes = routes::<0>();
+    routes.learn(Instant::ZERO, id(5), id(6));
+    let down = routes.next_hop(Instant::ZERO, Way::Down { to: id(5) });
+    assert_eq!(down, Some(id(5)));
 }

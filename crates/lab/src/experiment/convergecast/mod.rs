@@ -6,18 +6,20 @@
 
 mod rows;
 
+use super::keys::expect;
 use super::metric::SEED;
 use super::row::Row;
-use super::site::{Site, Sites};
-use super::spec::expect;
+use super::sites::Sites;
 use super::{in_order, ExperimentError, Ticker};
-use crate::convergecast::{run, RunError, Settling, Setup, Workload};
+use crate::convergecast::{run, Outcome, RunError, Settling, Setup, Workload};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use thalweg_medium::random::{derive, stream, uniform};
 use thalweg_protocols::csma::Lpl;
-use thalweg_protocols::fusion::{Application, Detection, Strategy, MAX_QUEUE};
+use thalweg_protocols::fusion::{Detection, Strategy};
+use thalweg_protocols::stack::{Application, MAX_QUEUE};
 use thalweg_sim::Capture;
+use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Dbm, Duration};
 
 /// A convergecast network under load.
@@ -37,18 +39,18 @@ pub struct Convergecast {
     /// What applications do when the stack does not take a packet, one run each; none for those
     /// that wait.
     #[serde(default)]
-    pub applications: Vec<Adaptation>,
+    pub applications: Vec<String>,
     /// Whether routes settle under the load, one run each; none for that they do.
     #[serde(default)]
     pub settling: Vec<Settling>,
     /// From event to event.
-    #[serde(default = "twenty")]
+    #[serde(default = "number::<20>")]
     pub event_period_s: f64,
     /// Time for routes to settle.
-    #[serde(default = "settle")]
+    #[serde(default = "number::<120>")]
     pub settle_s: f64,
     /// How long the load is counted.
-    #[serde(default = "duration")]
+    #[serde(default = "number::<240>")]
     pub duration_s: f64,
     /// Sinks by node number, the first so many of them, one run each; none for the testbed's.
     #[serde(default)]
@@ -67,15 +69,15 @@ pub struct Convergecast {
     #[serde(default)]
     pub lpl_interval_ms: Vec<f64>,
     /// Packets that a queue holds.
-    #[serde(default = "eight")]
+    #[serde(default = "count::<8>")]
     pub queue: u8,
     /// Bytes of a frame, check sequence included.
-    #[serde(default = "frame")]
+    #[serde(default = "count::<36>")]
     pub frame_bytes: u8,
     /// Nominal transmit power; none for the board's.
     pub tx_power_dbm: Option<f64>,
     /// Every third node, drawn by the seed, offers so many times the rate of the others.
-    #[serde(default = "one")]
+    #[serde(default = "number::<1>")]
     pub uneven: f64,
     /// So many nodes, drawn by the seed, fail halfway.
     #[serde(default)]
@@ -83,39 +85,6 @@ pub struct Convergecast {
     /// Rows for each node and each coverage.
     #[serde(default)]
     pub detail: Detail,
-}
-
-/// What an application does when the stack does not take its packet (Fusion, section 4.6).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Adaptation {
-    /// One packet in the stack; a reading that is refused is skipped.
-    Skips,
-    /// One packet in the stack; a reading that is refused waits.
-    Waits,
-    /// As many packets in the stack as the queue and the limiter take; what is refused waits.
-    Fills,
-    /// Every reading is handed down; what finds the queue full is dropped.
-    Insists,
-}
-
-impl Adaptation {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Skips => "skips",
-            Self::Waits => "waits",
-            Self::Fills => "fills",
-            Self::Insists => "insists",
-        }
-    }
-    const fn application(self) -> Application {
-        match self {
-            Self::Skips => Application::Skips,
-            Self::Waits => Application::Waits,
-            Self::Fills => Application::Fills,
-            Self::Insists => Application::Insists,
-        }
-    }
 }
 
 /// How much is told of each run.
@@ -131,26 +100,22 @@ pub enum Detail {
     Edges,
 }
 
-const fn twenty() -> f64 {
-    20.0
+const fn number<const N: u32>() -> f64 {
+    N as f64
 }
-const fn settle() -> f64 {
-    120.0
-}
-const fn duration() -> f64 {
-    240.0
-}
-const fn eight() -> u8 {
-    8
-}
-const fn frame() -> u8 {
-    36
-}
-const fn one() -> f64 {
-    1.0
+const fn count<const N: u8>() -> u8 {
+    N
 }
 fn awake() -> Vec<f64> {
     vec![1.0]
+}
+
+/// One run for each of `list`, or one without any.
+fn or_default<T: Copy>(list: &[T]) -> Vec<Option<T>> {
+    match list {
+        [] => vec![None],
+        list => list.iter().copied().map(Some).collect(),
+    }
 }
 
 /// One run of the sweep.
@@ -162,7 +127,7 @@ struct Point<'a> {
     sinks: Option<usize>,
     listen: f64,
     lpl_ms: Option<f64>,
-    application: Option<Adaptation>,
+    application: Option<&'a str>,
     settling: Option<Settling>,
 }
 
@@ -172,49 +137,38 @@ impl Convergecast {
         let names = Strategy::NAMES.join(", ");
         let wanted = format!("one or more of {names}");
         expect("strategies", named && !self.strategies.is_empty(), &wanted)?;
+        let mut named = self.applications.iter().map(|a| Application::named(a));
+        let names = Application::NAMES.map(|(name, _)| name).join(", ");
+        let wanted = format!("any of {names}");
+        expect("applications", named.all(|a| a.is_some()), &wanted)?;
         let rates = self.offered.iter().all(|r| (0.001..=100.0).contains(r));
         expect("offered", rates, "0.001 to 100 packets a second")?;
         let bursts = self.bursts.iter().all(|b| (1..=100).contains(b));
         expect("bursts", bursts, "1 to 100 packets")?;
         let one_load = self.offered.is_empty() != self.bursts.is_empty();
         expect("offered", one_load, "loads, or `bursts` instead of them")?;
-        let period = (0.1..=3600.0).contains(&self.event_period_s);
-        expect("event_period_s", period, "0.1 to 3600 s")?;
-        expect(
-            "settle_s",
-            (1.0..=3600.0).contains(&self.settle_s),
-            "1 to 3600 s",
-        )?;
-        let length = (1.0..=36_000.0).contains(&self.duration_s);
-        expect("duration_s", length, "1 to 36000 s")?;
         let listen = self.listen.iter().all(|l| (0.0..=1.0).contains(l));
-        expect(
-            "listen",
-            listen && !self.listen.is_empty(),
-            "shares, 0 to 1",
-        )?;
+        let listen = listen && !self.listen.is_empty();
+        expect("listen", listen, "shares, 0 to 1")?;
         self.check_lpl()?;
-        let queue = (1..=MAX_QUEUE as u8).contains(&self.queue);
-        expect("queue", queue, "1 to 16 packets")?;
-        expect(
-            "frame_bytes",
-            (34..=127).contains(&self.frame_bytes),
-            "34 to 127",
-        )?;
-        let counts = self
-            .sink_counts
-            .iter()
-            .all(|n| (1..=self.sinks.len()).contains(n));
+        let mut counts = self.sink_counts.iter();
+        let counts = counts.all(|n| (1..=self.sinks.len()).contains(n));
         expect("sink_counts", counts, "1 to the number of `sinks`")?;
-        expect(
-            "uneven",
-            (0.01..=100.0).contains(&self.uneven),
-            "0.01 to 100",
-        )?;
-        let power = self
-            .tx_power_dbm
-            .is_none_or(|p| (-30.0..=20.0).contains(&p));
-        expect("tx_power_dbm", power, "-30 to 20 dBm")
+        let (queue, frame_bytes) = (f64::from(self.queue), f64::from(self.frame_bytes));
+        let power = self.tx_power_dbm.unwrap_or(0.0);
+        for (key, value, (least, most), unit) in [
+            ("event_period_s", self.event_period_s, (0.1, 3600.0), " s"),
+            ("settle_s", self.settle_s, (1.0, 3600.0), " s"),
+            ("duration_s", self.duration_s, (1.0, 36_000.0), " s"),
+            ("queue", queue, (1.0, MAX_QUEUE as f64), " packets"),
+            ("frame_bytes", frame_bytes, (34.0, 127.0), ""),
+            ("uneven", self.uneven, (0.01, 100.0), ""),
+            ("tx_power_dbm", power, (-30.0, 20.0), " dBm"),
+        ] {
+            let wanted = format!("{least} to {most}{unit}");
+            expect(key, (least..=most).contains(&value), &wanted)?;
+        }
+        Ok(())
     }
 
     fn check_lpl(&self) -> Result<(), String> {
@@ -245,22 +199,11 @@ impl Convergecast {
             };
             (workload, f64::from(*burst))
         });
-        let counts: Vec<Option<usize>> = match self.sink_counts.as_slice() {
-            [] => vec![None],
-            counts => counts.iter().map(|n| Some(*n)).collect(),
-        };
-        let lpl: Vec<Option<f64>> = match self.lpl_interval_ms.as_slice() {
-            [] => vec![None],
-            intervals => intervals.iter().map(|ms| Some(*ms)).collect(),
-        };
-        let applications: Vec<Option<Adaptation>> = match self.applications.as_slice() {
-            [] => vec![None],
-            list => list.iter().copied().map(Some).collect(),
-        };
-        let settling: Vec<Option<Settling>> = match self.settling.as_slice() {
-            [] => vec![None],
-            list => list.iter().copied().map(Some).collect(),
-        };
+        let counts = or_default(&self.sink_counts);
+        let lpl = or_default(&self.lpl_interval_ms);
+        let names: Vec<&str> = self.applications.iter().map(String::as_str).collect();
+        let applications = or_default(&names);
+        let settling = or_default(&self.settling);
         let mut variants = Vec::new();
         for &application in &applications {
             for &settling in &settling {
@@ -317,16 +260,11 @@ impl Convergecast {
 
     /// The run of `point` on `site`.
     fn setup(&self, site: &Site, point: &Point<'_>) -> Result<Setup, ExperimentError> {
-        let unfit = |why: String| ExperimentError::Unfit {
-            testbed: self.testbed.clone(),
-            seed: site.seed,
-            why,
-        };
         let mut sinks = Vec::new();
         for id in self.sinks.iter().take(point.sinks.unwrap_or(usize::MAX)) {
             let found = thalweg_units::NodeId::new(*id).ok();
             let found = found.and_then(|id| site.testbed.index_of(id));
-            sinks.push(found.ok_or_else(|| unfit(format!("has no node {id}")))?);
+            sinks.push(found.ok_or_else(|| self.unfit(site.seed, format!("has no node {id}")))?);
         }
         let nodes = site.testbed.len();
         let mut rates = BTreeMap::new();
@@ -352,9 +290,9 @@ impl Convergecast {
         Ok(Setup {
             strategy: Strategy::named(point.strategy).unwrap_or_default(),
             workload: point.workload,
-            application: point
-                .application
-                .map_or(Application::Waits, Adaptation::application),
+            application: (point.application)
+                .and_then(Application::named)
+                .unwrap_or(Application::Waits),
             settle: Duration::from_secs_f64(self.settle_s),
             settling: point.settling.unwrap_or_default(),
             duration: Duration::from_secs_f64(self.duration_s),
@@ -389,24 +327,34 @@ impl Convergecast {
             return Ok(());
         };
         let site = sites.site(&self.testbed, seed)?;
-        let setup = self.setup(&site, point)?;
+        self.outcome(&site, point, Some(capture)).map(|_| ())
+    }
+
+    fn outcome(
+        &self,
+        site: &Site,
+        point: &Point<'_>,
+        capture: Option<Box<dyn Capture>>,
+    ) -> Result<Outcome, ExperimentError> {
+        let setup = self.setup(site, point)?;
         let seed = derive(site.seed, "convergecast run", &[]);
-        run(
-            &site.testbed,
-            &site.environment,
-            &setup,
+        let outcome = run(site, &setup, seed, capture);
+        outcome.map_err(|error| match error {
+            RunError::Sim(error) => ExperimentError::Sim(error),
+            RunError::NoLpl(_) => self.unfit(site.seed, error.to_string()),
+        })
+    }
+
+    fn unfit(&self, seed: u64, why: String) -> ExperimentError {
+        ExperimentError::Unfit {
+            testbed: self.testbed.clone(),
             seed,
-            Some(capture),
-        )
-        .map(|_| ())
-        .map_err(|error| self.failed(site.seed, error))
+            why,
+        }
     }
 
     fn run_rows(&self, site: &Site, point: &Point<'_>) -> Result<Vec<Row>, ExperimentError> {
-        let setup = self.setup(site, point)?;
-        let seed = derive(site.seed, "convergecast run", &[]);
-        let outcome = run(&site.testbed, &site.environment, &setup, seed, None);
-        let outcome = outcome.map_err(|error| self.failed(site.seed, error))?;
+        let outcome = self.outcome(site, point, None)?;
         let base = self.base_row(site, point);
         let mut run = self.run_row(base.clone(), &outcome);
         if point.lpl_ms.is_some() {
@@ -430,17 +378,6 @@ impl Convergecast {
         Ok(rows)
     }
 
-    fn failed(&self, seed: u64, error: RunError) -> ExperimentError {
-        match error {
-            RunError::Sim(error) => ExperimentError::Sim(error),
-            RunError::NoLpl(_) => ExperimentError::Unfit {
-                testbed: self.testbed.clone(),
-                seed,
-                why: error.to_string(),
-            },
-        }
-    }
-
     fn base_row(&self, site: &Site, point: &Point<'_>) -> Row {
         let mut row = Row::new()
             .with(SEED, site.seed)
@@ -462,7 +399,7 @@ impl Convergecast {
             Some(ms) if ms.fract() == 0.0 => row.set("lpl_interval_ms", ms as u64),
             ms => row.set_some("lpl_interval_ms", ms),
         }
-        row.set_some("application", point.application.map(Adaptation::name));
+        row.set_some("application", point.application);
         row.set_some("settling", point.settling.map(Settling::name));
         row
     }

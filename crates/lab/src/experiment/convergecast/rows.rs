@@ -4,7 +4,7 @@
 use super::{Convergecast, Row, Site};
 use crate::convergecast::{Link, Outcome};
 use thalweg_medium::ether::Loss;
-use thalweg_protocols::fusion::Drop;
+use thalweg_protocols::stack::Drop;
 
 /// Table 5.2's shares of nodes, percent.
 const COVERAGES: [u32; 7] = [100, 95, 90, 75, 50, 25, 10];

@@ -2,16 +2,16 @@
 
 use super::rate::single_hop_rate;
 use super::{Floors, Transfers};
-use crate::experiment::site::{faithful_survey, survey_once, Site, Sites};
+use crate::experiment::sites::{faithful_survey, survey_once, Sites};
 use crate::experiment::{ExperimentError, Ticker};
 use crate::transfer::{Survey, Surveyed};
 use crate::variant::{Knowledge, Variant};
 use std::sync::Arc;
 use thalweg_medium::random::{derive, stream};
-use thalweg_medium::Environment;
 use thalweg_planner::channels::spread_order;
 use thalweg_planner::pairs::{suggest_pairs, Floors as PairFloors, Pair, PairOrder, PairRequest};
 use thalweg_planner::{plan, Plan, RouteRequest};
+use thalweg_testbeds::Site;
 use thalweg_units::ChannelSet;
 
 /// How many hops more than the fewest routes of a given length may have.
@@ -63,13 +63,18 @@ impl Transfers {
         if let Some(missing) = wanted.iter().find(|c| !site.testbed.channels.contains(**c)) {
             return Err(unfit(format!("channel {missing} is not available")));
         }
-        let routing = sites.survey(&site, faithful_survey(routing_channel), ticker)?;
+        let routing = sites.survey(
+            &self.testbed,
+            &site,
+            faithful_survey(routing_channel),
+            ticker,
+        )?;
         let all = self
             .protocols
             .iter()
             .any(|v| v.knowledge() == Knowledge::PipelineChannels);
         let pipeline = match all {
-            true => Some(sites.survey(&site, Survey::of(channels), ticker)?),
+            true => Some(sites.survey(&self.testbed, &site, Survey::of(channels), ticker)?),
             false => None,
         };
         let count = self.routes as usize;
@@ -119,19 +124,15 @@ impl Transfers {
         })
     }
 
-    /// The same routes with the pipeline channels surveyed anew in `environment`.
+    /// The same routes with the pipeline channels surveyed anew at `changed`.
     pub(in crate::experiment) fn resurveyed(
         &self,
         drawn: &Drawn,
-        environment: Arc<Environment>,
+        changed: &Site,
         ticker: &Ticker<'_>,
     ) -> Result<Drawn, ExperimentError> {
         let channels: ChannelSet = self.channel_list().into_iter().collect();
-        let changed = Site {
-            environment,
-            ..drawn.site.clone()
-        };
-        let pipeline = Arc::new(survey_once(&changed, Survey::of(channels), ticker)?);
+        let pipeline = Arc::new(survey_once(changed, Survey::of(channels), ticker)?);
         Ok(Drawn {
             known: Known {
                 routing: drawn.known.routing.clone(),
@@ -183,7 +184,7 @@ impl Transfers {
         let mut request = RouteRequest::new(source, sink);
         request.routing_channel = self.routing_channel();
         request.channels = spread_order(&self.channel_list(), request.routing_channel);
-        request.rule.floor = site.testbed.board.chip().noise_floor;
+        request.rule.floor = site.board.chip.noise_floor;
         request.fallback = request.rule.weaker();
         request.min_paths = self.route.min_paths;
         request.max_paths = max_paths;

@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow::Continue;
 use std::sync::Arc;
 use thalweg_medium::random::{derive, stream};
-use thalweg_medium::Environment;
 use thalweg_planner::Plan;
+use thalweg_testbeds::Site;
 
 /// One transfer of an experiment.
 #[derive(Clone, Copy)]
@@ -69,7 +69,7 @@ impl Transfers {
                     variant,
                     cell,
                 };
-                let fetched = self.fetch(task, drawn.site.environment.clone())?;
+                let fetched = self.fetch(task, &drawn.site)?;
                 cell_rows.push(self.row(task, &fetched));
                 if self.baseline == Some(variant) {
                     baseline = Some(fetched.outcome);
@@ -88,16 +88,11 @@ impl Transfers {
     }
 
     /// A transfer with its cell's mishap.
-    fn fetch(
-        &self,
-        task: Task<'_>,
-        environment: Arc<Environment>,
-    ) -> Result<Fetched, ExperimentError> {
-        let (mut session, terms) = self.session(task, environment)?;
+    fn fetch(&self, task: Task<'_>, site: &Site) -> Result<Fetched, ExperimentError> {
+        let (mut session, terms) = self.session(task, site)?;
         let mishap = task.cell.mishap;
         if mishap != Mishap::None {
-            let environment = session.network().environment().clone();
-            let (mut probe, _) = self.session(task, environment)?;
+            let (mut probe, _) = self.session(task, site)?;
             let mut rng = stream(task.drawn.site.seed, "mishap", &[task.route as u64]);
             let (plan, variant) = (task.plan, task.variant);
             mishap.arrange(&mut session, &mut probe, plan, variant, &terms, &mut rng)?;
@@ -133,7 +128,7 @@ impl Transfers {
         variant: Variant,
     ) -> Result<LossMap, ExperimentError> {
         let task = self.first_task(drawn, route, plan, variant);
-        let (mut session, terms) = self.session(task, drawn.site.environment.clone())?;
+        let (mut session, terms) = self.session(task, &drawn.site)?;
         let protocol = variant.protocol();
         let (_, _, map) =
             explain::fetch(&mut session, plan, protocol, &terms, &mut |_| Continue(()))?;
@@ -158,13 +153,8 @@ impl Transfers {
     }
 
     /// A network whose source offers the object of the cell.
-    fn session(
-        &self,
-        task: Task<'_>,
-        environment: Arc<Environment>,
-    ) -> Result<(Session, Terms), ExperimentError> {
-        let testbed = &task.drawn.site.testbed;
-        let mut session = Session::open(testbed, environment, self.route_seed(task))?;
+    fn session(&self, task: Task<'_>, site: &Site) -> Result<(Session, Terms), ExperimentError> {
+        let mut session = Session::open(site, self.route_seed(task))?;
         session.offer(task.plan.source, self.object(task));
         let terms = task.variant.terms(Terms {
             payload: task.cell.payload,
@@ -197,23 +187,23 @@ impl Transfers {
         prepare: impl FnOnce(&mut Session),
     ) -> Result<Row, ExperimentError> {
         let task = self.first_task(drawn, route, plan, variant);
-        let (mut session, terms) = self.session(task, drawn.site.environment.clone())?;
+        let (mut session, terms) = self.session(task, &drawn.site)?;
         prepare(&mut session);
         let fetched = self.finish(&mut session, task, &terms)?;
         Ok(self.row(task, &fetched))
     }
 
-    /// The transfer of the first cell over a route, in another environment than the site's.
-    pub(in crate::experiment) fn fetch_in(
+    /// The transfer of the first cell over a route, at `site` instead of its own.
+    pub(in crate::experiment) fn fetch_at(
         &self,
         drawn: &Drawn,
+        site: &Site,
         route: usize,
         plan: &Plan,
         variant: Variant,
-        environment: Arc<Environment>,
     ) -> Result<Row, ExperimentError> {
         let task = self.first_task(drawn, route, plan, variant);
-        let fetched = self.fetch(task, environment)?;
+        let fetched = self.fetch(task, site)?;
         Ok(self.row(task, &fetched))
     }
 

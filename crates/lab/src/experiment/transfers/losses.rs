@@ -1,7 +1,7 @@
 //! Loss maps of an experiment's transfers: the same transfers again, watched.
 
 use super::Transfers;
-use crate::experiment::site::Sites;
+use crate::experiment::sites::Sites;
 use crate::experiment::{in_order, ExperimentError, Ticker};
 use crate::explain::{LossMap, Totals};
 use serde::Serialize;

@@ -16,9 +16,9 @@ pub(super) use fetch::outcome_row;
 pub use losses::{Explained, ExplainedTransfer};
 pub use mishap::Mishap;
 
+use super::keys::expect;
 use super::row::Row;
-use super::site::Sites;
-use super::spec::expect;
+use super::sites::Sites;
 use super::{rows_in_order, ExperimentError, Ticker};
 use crate::variant::Variant;
 use serde::{Deserialize, Serialize};

@@ -1,15 +1,15 @@
 //! The effective physical rate, measured as the paper does: a single hop without losses.
 
 use crate::collect::random_object;
-use crate::experiment::site::{faithful_survey, Sites};
+use crate::experiment::sites::{faithful_survey, Sites};
 use crate::experiment::ExperimentError;
-use crate::testbed::Testbed;
 use crate::transfer::{Protocol, Session, Survey, Terms};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 use thalweg_medium::random::{derive, stream};
 use thalweg_medium::Outcome as Fate;
 use thalweg_planner::{plan, RouteRequest};
+use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Duration, SimTime};
 
 /// The effective physical rate in kbit/s (P3, section V): the bits of data frames, header and
@@ -17,15 +17,15 @@ use thalweg_units::{Channel, Duration, SimTime};
 /// testbed `pair`.
 pub(super) fn single_hop_rate(sites: &Sites, seed: u64) -> Result<f64, ExperimentError> {
     const PACKETS: usize = 500;
-    let testbed: Arc<Testbed> = sites.undisturbed("pair")?;
+    let testbed = sites.testbed("pair")?;
     let unfit = |why: &str| ExperimentError::Unfit {
         testbed: testbed.name.clone(),
         seed,
         why: why.to_owned(),
     };
-    let environment = Arc::new(testbed.realise(seed));
+    let site = Site::new(testbed.clone(), seed);
     let drawn = derive(seed, "single hop", &[]);
-    let mut session = Session::open(&testbed, environment, drawn)?;
+    let mut session = Session::open(&site, drawn)?;
     let sink = testbed.sink_index();
     let mut silent = |_| ControlFlow::Continue(());
     let survey = Survey {

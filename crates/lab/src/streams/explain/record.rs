@@ -112,8 +112,8 @@ impl Recorder {
         plan: &StreamPlan,
     ) {
         protocol.clone_into(&mut self.protocol);
-        let nodes = ground.testbed.len();
-        let id = |n: usize| ground.testbed.id_of(n).map_or(0, |id| id.get());
+        let nodes = ground.site.testbed.len();
+        let id = |n: usize| ground.site.testbed.id_of(n).map_or(0, |id| id.get());
         let links = (plan.nodes.windows(2).zip(&plan.links)).map(|(pair, on)| {
             let radio = |node: usize| node + usize::from(radio_of(*on).0) * nodes;
             Link::new(

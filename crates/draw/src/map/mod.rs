@@ -1,0 +1,429 @@
+//! Maps: nodes at their places, floor by floor, links between them, a legend, charts below.
+//!
+//! Places are metres, the picture is 1000 pixels wide; how far an axis is stretched stands beside
+//! the scale bar. Where nobody knows places, nodes are drawn by their links or in columns.
+//! Tests: `tests.rs`; how a map looks is judged by eye.
+
+mod ground;
+mod layout;
+#[cfg(test)]
+mod tests;
+
+use crate::chart::Chart;
+use crate::style::{ink_on, AREA, EDGE, FAINT, INK, PAPER};
+use crate::svg::{text_width, Anchor, Svg};
+use ground::Ground;
+
+/// Width of a map, pixels.
+const WIDTH: f64 = 1000.0;
+const MARGIN: f64 = 36.0;
+/// Space above the ground for the title.
+const HEAD: f64 = 76.0;
+/// From one line of the legend to the next.
+const LINE: f64 = 18.0;
+/// Where the legend begins beside a scale bar.
+const BESIDE_BAR: f64 = MARGIN + 250.0;
+/// Height of the charts.
+const CHART_HEIGHT: f64 = 230.0;
+
+/// A map.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Map {
+    /// What it shows.
+    pub title: String,
+    /// A second, smaller line.
+    pub subtitle: String,
+    /// Where its nodes are.
+    pub places: Places,
+    /// Its nodes, by index; smaller ones lie below larger ones.
+    pub nodes: Vec<Node>,
+    /// What joins them, the lowest first.
+    pub links: Vec<Link>,
+    /// What its signs mean.
+    pub legend: Vec<Key>,
+    /// Beside each other below it.
+    pub charts: Vec<Chart>,
+}
+
+/// Where nodes are, by index.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Places {
+    /// At these places.
+    Known(Vec<Place>),
+    /// Nobody knows: neighbours are drawn near each other, not as they really lie.
+    ByLinks {
+        /// Each node's neighbours.
+        neighbours: Vec<Vec<usize>>,
+        /// The nodes on the circle from which the layout begins.
+        order: Vec<usize>,
+    },
+    /// In named columns from left to right; nodes of no column are not drawn.
+    Columns(Vec<(String, Vec<usize>)>),
+}
+
+/// A node's place in a building.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Place {
+    /// Along the building, metres.
+    pub x_m: f64,
+    /// Across it, metres.
+    pub y_m: f64,
+    /// On which floor, 0 the lowest.
+    pub floor: u16,
+}
+
+/// A node.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// Its name.
+    pub name: String,
+    /// Where that stands.
+    pub caption: Caption,
+    /// Its shape.
+    pub shape: Shape,
+    /// Its radius, or half its side, in pixels.
+    pub radius: f64,
+    /// Its colour.
+    pub fill: &'static str,
+    /// The colour of its edge.
+    pub edge: &'static str,
+    /// How its edge is drawn.
+    pub stroke: Stroke,
+    /// The colour of a ring around it.
+    pub ring: Option<&'static str>,
+    /// What it says when pointed at.
+    pub hint: String,
+}
+
+impl Node {
+    /// A circle of colour `fill` with its name inside.
+    pub fn new(name: String, fill: &'static str) -> Self {
+        Self {
+            hint: format!("node {name}"),
+            name,
+            caption: Caption::Inside,
+            shape: Shape::Circle,
+            radius: 10.0,
+            fill,
+            edge: PAPER,
+            stroke: Stroke::Solid,
+            ring: None,
+        }
+    }
+}
+
+/// Where a node's name stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Caption {
+    /// Only in its hint.
+    Nowhere,
+    /// Inside.
+    Inside,
+    /// Beside it.
+    Beside,
+}
+
+/// A node's shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// A circle.
+    Circle,
+    /// A square.
+    Square,
+}
+
+/// How a line is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stroke {
+    /// Whole.
+    Solid,
+    /// In dashes.
+    Dashed,
+}
+
+/// A link between two nodes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Link {
+    /// Index of one node.
+    pub from: usize,
+    /// Index of the other.
+    pub to: usize,
+    /// Its colour.
+    pub colour: &'static str,
+    /// Its width in pixels.
+    pub width: f64,
+    /// How much it hides of what is below, 0 to 1.
+    pub opacity: f64,
+    /// How it is drawn.
+    pub stroke: Stroke,
+    /// Its way.
+    pub course: Course,
+    /// What it says when pointed at.
+    pub hint: Option<String>,
+}
+
+impl Link {
+    /// A straight line of colour `colour`, one pixel wide.
+    pub const fn new(from: usize, to: usize, colour: &'static str) -> Self {
+        Self {
+            from,
+            to,
+            colour,
+            width: 1.0,
+            opacity: 1.0,
+            stroke: Stroke::Solid,
+            course: Course::Straight,
+            hint: None,
+        }
+    }
+}
+
+/// The way of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Course {
+    /// Straight.
+    Straight,
+    /// Slightly bent, so that links along a row of nodes stay apart.
+    Bent,
+}
+
+/// An entry of the legend.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Key {
+    sign: Sign,
+    name: String,
+}
+
+/// A sign in the legend.
+#[derive(Debug, Clone, PartialEq)]
+enum Sign {
+    Nothing,
+    Line(&'static str, f64, Stroke),
+    Marks(Shape, Vec<&'static str>),
+    Ring(&'static str),
+}
+
+impl Key {
+    /// A remark.
+    pub fn remark(name: impl Into<String>) -> Self {
+        Self::new(Sign::Nothing, name)
+    }
+    /// What a line of this colour and width (pixels) means.
+    pub fn line(colour: &'static str, width: f64, stroke: Stroke, name: impl Into<String>) -> Self {
+        Self::new(Sign::Line(colour, width, stroke), name)
+    }
+    /// What marks of these colours mean.
+    pub fn marks(shape: Shape, colours: &[&'static str], name: impl Into<String>) -> Self {
+        Self::new(Sign::Marks(shape, colours.to_vec()), name)
+    }
+    /// What a ring around a node means.
+    pub fn ring(colour: &'static str, name: impl Into<String>) -> Self {
+        Self::new(Sign::Ring(colour), name)
+    }
+    fn new(sign: Sign, name: impl Into<String>) -> Self {
+        let name = name.into();
+        Self { sign, name }
+    }
+}
+
+impl Sign {
+    fn width(&self) -> f64 {
+        match self {
+            Self::Nothing => 0.0,
+            Self::Line(..) => 28.0,
+            Self::Marks(_, colours) => 16.0 * colours.len() as f64 + 4.0,
+            Self::Ring(_) => 20.0,
+        }
+    }
+    fn draw(&self, svg: &mut Svg, x: f64, y: f64) {
+        match self {
+            Self::Nothing => {}
+            Self::Line(colour, width, stroke) => {
+                let dash = dash(*stroke);
+                let style = format!("stroke=\"{colour}\" stroke-width=\"{width}\"{dash}");
+                svg.line((x, y), (x + 22.0, y), &style);
+            }
+            Self::Marks(shape, colours) => {
+                for (at, colour) in colours.iter().enumerate() {
+                    let middle = (x + 6.0 + 16.0 * at as f64, y);
+                    let style = format!("fill=\"{colour}\" stroke=\"{PAPER}\"");
+                    mark(svg, *shape, middle, 5.0, &style, None);
+                }
+            }
+            Self::Ring(colour) => {
+                let style = format!("fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"");
+                svg.circle((x + 6.0, y), 6.0, &style, None);
+            }
+        }
+    }
+}
+
+impl Map {
+    /// The map as one `<svg>` element.
+    pub fn to_svg(&self) -> String {
+        let ground = Ground::of(&self.places);
+        let top = HEAD + ground.height + 18.0;
+        let left = if ground.scale.is_some() {
+            BESIDE_BAR
+        } else {
+            MARGIN
+        };
+        let keys = self.key_places(left, top);
+        let bottom = keys.last().map_or(top, |(_, y)| *y);
+        let below = if self.charts.is_empty() {
+            0.0
+        } else {
+            CHART_HEIGHT
+        };
+        let mut svg = Svg::new(WIDTH, bottom + 26.0 + below, &self.title);
+        let bold = format!("fill=\"{INK}\" font-weight=\"600\"");
+        svg.styled_text((MARGIN, 30.0), Anchor::Start, 18.0, &bold, &self.title);
+        svg.text((MARGIN, 50.0), Anchor::Start, 12.0, FAINT, &self.subtitle);
+        for (name, [x, y, width, height]) in &ground.panels {
+            let style = format!("fill=\"{AREA}\" stroke=\"{EDGE}\" rx=\"6\"");
+            svg.rect(*x, *y, *width, *height, &style, None);
+            if !name.is_empty() {
+                svg.text((x + 4.0, y - 5.0), Anchor::Start, 11.0, FAINT, name);
+            }
+        }
+        self.draw_links(&mut svg, &ground);
+        self.draw_nodes(&mut svg, &ground);
+        if let Some(scale) = ground.scale {
+            scale_bar(&mut svg, scale, top);
+        }
+        for (key, (x, y)) in self.legend.iter().zip(keys) {
+            key.sign.draw(&mut svg, x, y - 4.0);
+            let at = (x + key.sign.width(), y);
+            svg.text(at, Anchor::Start, 11.0, FAINT, &key.name);
+        }
+        self.draw_charts(&mut svg, bottom + 16.0);
+        svg.finish()
+    }
+
+    /// Where the entries of the legend begin, from `left` on, in as many lines as it takes.
+    fn key_places(&self, left: f64, top: f64) -> Vec<(f64, f64)> {
+        let (mut x, mut y) = (left, top);
+        let place = |key: &Key| {
+            let width = key.sign.width() + text_width(&key.name, 11.0);
+            if x > left && x + width > WIDTH - MARGIN {
+                (x, y) = (left, y + LINE);
+            }
+            x += width + 16.0;
+            (x - width - 16.0, y)
+        };
+        self.legend.iter().map(place).collect()
+    }
+
+    fn draw_links(&self, svg: &mut Svg, ground: &Ground) {
+        let alike = |a: &Link, b: &Link| (a.colour, a.stroke) == (b.colour, b.stroke);
+        for links in self.links.chunk_by(alike) {
+            let Some(first) = links.first() else { continue };
+            let (colour, dash) = (first.colour, dash(first.stroke));
+            svg.open(&format!("stroke=\"{colour}\" fill=\"none\"{dash}"));
+            for link in links {
+                let (Some(from), Some(to)) = (ground.at(link.from), ground.at(link.to)) else {
+                    continue;
+                };
+                let style = format!(
+                    "stroke-opacity=\"{:.2}\" stroke-width=\"{:.1}\"",
+                    link.opacity, link.width
+                );
+                if let Some(hint) = &link.hint {
+                    svg.open_hinted(hint);
+                }
+                match link.course {
+                    Course::Straight => svg.line(from, to, &style),
+                    Course::Bent => svg.bow(from, to, &style),
+                }
+                if link.hint.is_some() {
+                    svg.close();
+                }
+            }
+            svg.close();
+        }
+    }
+
+    fn draw_nodes(&self, svg: &mut Svg, ground: &Ground) {
+        let mut nodes: Vec<(usize, &Node)> = self.nodes.iter().enumerate().collect();
+        nodes.sort_by(|a, b| a.1.radius.total_cmp(&b.1.radius));
+        for (index, node) in nodes {
+            let Some(at) = ground.at(index) else { continue };
+            if let Some(colour) = node.ring {
+                let ring = format!("fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"");
+                svg.circle(at, node.radius + 4.0, &ring, None);
+            }
+            let (fill, edge, dash) = (node.fill, node.edge, dash(node.stroke));
+            let style = format!("fill=\"{fill}\" stroke=\"{edge}\"{dash}");
+            mark(svg, node.shape, at, node.radius, &style, Some(&node.hint));
+            match node.caption {
+                Caption::Nowhere => {}
+                Caption::Inside => {
+                    let size = if node.name.len() > 3 { 7.0 } else { 9.0 };
+                    let at = (at.0, at.1 + 3.2);
+                    svg.text(at, Anchor::Middle, size, ink_on(fill), &node.name);
+                }
+                Caption::Beside => {
+                    let ink = node.ring.unwrap_or(INK);
+                    let style = format!(
+                        "fill=\"{ink}\" font-weight=\"600\" stroke=\"{PAPER}\" stroke-width=\"3\" \
+                         paint-order=\"stroke\""
+                    );
+                    let at = (at.0 + node.radius + 8.0, at.1 - 8.0);
+                    svg.styled_text(at, Anchor::Start, 12.0, &style, &node.name);
+                }
+            }
+        }
+    }
+
+    fn draw_charts(&self, svg: &mut Svg, top: f64) {
+        let width = (WIDTH - 2.0 * 16.0) / self.charts.len().max(1) as f64;
+        for (at, chart) in self.charts.iter().enumerate() {
+            let mut chart = chart.clone();
+            (chart.width, chart.height) = (width as u32, CHART_HEIGHT as u32);
+            let left = 16.0 + width * at as f64;
+            svg.open(&format!("transform=\"translate({left} {top})\""));
+            svg.raw(chart.to_svg().trim_end());
+            svg.close();
+        }
+    }
+}
+
+/// What a stroke adds to an element's attributes.
+fn dash(stroke: Stroke) -> &'static str {
+    match stroke {
+        Stroke::Solid => "",
+        Stroke::Dashed => " stroke-dasharray=\"6 4\"",
+    }
+}
+
+fn mark(svg: &mut Svg, shape: Shape, at: (f64, f64), radius: f64, style: &str, hint: Option<&str>) {
+    match shape {
+        Shape::Circle => svg.circle(at, radius, style, hint),
+        Shape::Square => {
+            let side = 2.0 * radius;
+            svg.rect(at.0 - radius, at.1 - radius, side, side, style, hint);
+        }
+    }
+}
+
+/// The longest round length of at most 180 pixels; `along` and `across` are pixels a metre.
+fn scale_bar(svg: &mut Svg, (along, across): (f64, f64), y: f64) {
+    const METRES: [f64; 12] = [
+        1000.0, 500.0, 200.0, 100.0, 50.0, 20.0, 10.0, 5.0, 2.0, 1.0, 0.5, 0.1,
+    ];
+    let fits = METRES.into_iter().find(|m| m * along <= 180.0);
+    let bar = fits.unwrap_or(0.1);
+    let end = MARGIN + bar * along;
+    let stroke = format!("stroke=\"{INK}\" stroke-width=\"1.5\"");
+    svg.line((MARGIN, y - 4.0), (end, y - 4.0), &stroke);
+    for x in [MARGIN, end] {
+        svg.line((x, y - 8.0), (x, y), &stroke);
+    }
+    let stretched = across / along;
+    let note = if (stretched - 1.0).abs() < 0.05 {
+        format!("{bar} m")
+    } else {
+        format!("{bar} m (across x{stretched:.1})")
+    };
+    svg.text((end + 8.0, y), Anchor::Start, 11.0, INK, &note);
+}

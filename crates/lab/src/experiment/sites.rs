@@ -1,0 +1,167 @@
+//! Sites, and their links as the networks themselves measured them. Kept for all experiments of one run
+//! of the program, since most begin with the same survey.
+//!
+//! Invariant: what is kept depends on testbed, seed and survey only, never on who asked first.
+
+use super::{ExperimentError, Ticker};
+use crate::transfer::{Session, Survey, Surveyed};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
+use thalweg_medium::random::derive;
+use thalweg_testbeds::{Losses, Site, Testbed};
+use thalweg_units::{Channel, ChannelSet, Duration};
+
+/// A testbed's name or file, and a seed.
+type Key = (String, u64);
+/// The site's key, then channels, beacons and interval.
+type SurveyKey = (Key, u16, u8, u64);
+
+/// Sites and surveys so far.
+#[derive(Debug, Default)]
+pub struct Sites {
+    testbeds: Mutex<BTreeMap<String, Arc<Testbed>>>,
+    sites: Mutex<BTreeMap<Key, Site>>,
+    surveys: Mutex<BTreeMap<SurveyKey, Arc<Surveyed>>>,
+    losses: Losses,
+}
+
+/// What `cache` has of `key`, or what `make` gives, which runs unlocked: two may make the same.
+fn kept<K: Ord + Clone, V: Clone, E>(
+    cache: &Mutex<BTreeMap<K, V>>,
+    key: &K,
+    make: impl FnOnce() -> Result<V, E>,
+) -> Result<V, E> {
+    let found = cache
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .get(key)
+        .cloned();
+    if let Some(found) = found {
+        return Ok(found);
+    }
+    let made = make()?;
+    let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(cache.entry(key.clone()).or_insert(made).clone())
+}
+
+/// The survey of P3's evaluation (section IV-D1): N_b = 10, IPI = 100 ms, on one channel.
+pub fn faithful_survey(channel: Channel) -> Survey {
+    Survey {
+        channels: [channel].into_iter().collect(),
+        beacons: 10,
+        interval: Duration::from_millis(100),
+    }
+}
+
+impl Sites {
+    /// None yet, and `losses` on every site, of which surveys and planners know nothing.
+    pub fn with_losses(losses: Losses) -> Self {
+        Self {
+            losses,
+            ..Self::default()
+        }
+    }
+
+    /// The testbed of that name or file.
+    ///
+    /// # Errors
+    /// [`ExperimentError::Testbed`].
+    pub fn testbed(&self, name: &str) -> Result<Arc<Testbed>, ExperimentError> {
+        kept(&self.testbeds, &name.to_owned(), || {
+            Ok(Arc::new(Testbed::load(name)?))
+        })
+    }
+
+    /// The site of the testbed of that name or file with `seed`: the first radio of each node.
+    ///
+    /// # Errors
+    /// [`ExperimentError::Testbed`]; [`ExperimentError::Site`] where a link with a loss is not there.
+    pub fn site(&self, testbed: &str, seed: u64) -> Result<Site, ExperimentError> {
+        kept(&self.sites, &(testbed.to_owned(), seed), || {
+            self.lossy(Site::new(self.testbed(testbed)?, seed))
+        })
+    }
+
+    /// The same with all radios of each node.
+    ///
+    /// # Errors
+    /// As [`Sites::site`]; also where a testbed's links were measured with one radio.
+    pub(super) fn with_all_radios(
+        &self,
+        testbed: &str,
+        seed: u64,
+    ) -> Result<Site, ExperimentError> {
+        self.lossy(Site::with_all_radios(self.testbed(testbed)?, seed)?)
+    }
+    fn lossy(&self, site: Site) -> Result<Site, ExperimentError> {
+        let Losses { links, psdu_bytes } = &self.losses;
+        Ok(site.with_losses(links, *psdu_bytes)?)
+    }
+
+    /// The links of `site`, that of the testbed called `testbed`, as measured under `survey` and collected
+    /// at its sink. Losses that were injected begin after the survey.
+    ///
+    /// # Errors
+    /// [`ExperimentError`].
+    pub(super) fn survey(
+        &self,
+        testbed: &str,
+        site: &Site,
+        survey: Survey,
+        ticker: &Ticker<'_>,
+    ) -> Result<Arc<Surveyed>, ExperimentError> {
+        let bits = |set: ChannelSet| set.iter().fold(0u16, |bits, c| bits | 1 << c.index());
+        let key = (testbed.to_owned(), site.seed);
+        let channels = bits(survey.channels);
+        let key = (key, channels, survey.beacons, survey.interval.as_nanos());
+        kept(&self.surveys, &key, || {
+            Ok(Arc::new(survey_once(&site.undisturbed(), survey, ticker)?))
+        })
+    }
+}
+
+/// The links of `site` as measured under `survey` and collected at the testbed's sink.
+///
+/// # Errors
+/// [`ExperimentError`].
+pub(super) fn survey_once(
+    site: &Site,
+    survey: Survey,
+    ticker: &Ticker<'_>,
+) -> Result<Surveyed, ExperimentError> {
+    let mut session = Session::open(site, derive(site.seed, "survey", &[]))?;
+    let sink = site.testbed.sink_index();
+    let mut observer = |_| match ticker.stopped() {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    };
+    Ok(session.survey(sink, survey, &mut observer)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_medium::EarId;
+    use thalweg_units::Dbm;
+
+    #[test]
+    fn losses_befall_a_site_and_not_its_survey() {
+        let losses = Losses {
+            links: vec!["2-1:0.5".parse().unwrap()],
+            psdu_bytes: 127,
+        };
+        let sites = Sites::with_losses(losses);
+        let site = sites.site("pair", 1).unwrap();
+        let on = Channel::LAST;
+        let prr = (site.environment).prr(EarId(1), EarId(0), on, 127, Dbm(0.0));
+        assert!((prr - 0.5).abs() < 0.01, "{prr}");
+        let go_on = |_, _| ControlFlow::Continue(());
+        let ticker = Ticker::new(1, &go_on);
+        let surveyed = sites
+            .survey("pair", &site, faithful_survey(on), &ticker)
+            .unwrap();
+        assert_eq!(surveyed.links.prr(1, 0, on), 1.0);
+        assert!(sites.site("line5", 1).is_ok());
+    }
+}

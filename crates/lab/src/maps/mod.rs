@@ -1,0 +1,12 @@
+//! Maps of sites, plans and traffic, as [`thalweg_draw`] draws them: what stands where, and what colours and
+//! shapes mean. Tests: `tests.rs`.
+
+mod plan;
+mod site;
+#[cfg(test)]
+mod tests;
+mod traffic;
+
+pub use plan::plan;
+pub use site::site;
+pub use traffic::{traffic, Spot, Traffic};

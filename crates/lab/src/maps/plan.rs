@@ -1,0 +1,153 @@
+//! A plan: who relays what on which channel, and over which paths.
+
+use thalweg_draw::map::{Caption, Course, Key, Link, Map, Node, Place, Places, Shape, Stroke};
+use thalweg_draw::style::{series, FAINT, IDLE, LINK, OTHER_LINK, SINK, SOURCE};
+use thalweg_planner::{Group, LinkQualities, Plan, Prediction};
+use thalweg_units::Channel;
+
+/// A plan: relays coloured by reception channel and shaped by group, paths between them, on the floors of
+/// the building, or stage by stage where `links` has no places.
+pub fn plan(plan: &Plan, links: &LinkQualities) -> Map {
+    let mut channels: Vec<Channel> = Vec::new();
+    for channel in &plan.channels {
+        if !channels.contains(channel) {
+            channels.push(*channel);
+        }
+    }
+    let colour = |channel: &Channel| {
+        let place = channels.iter().position(|c| c == channel);
+        series(place.unwrap_or(0))
+    };
+    let active = plan.active_nodes();
+    let group = |node: usize| {
+        let members = plan.stages.iter().flatten();
+        members.clone().find(|m| m.node == node).map(|m| m.group)
+    };
+    let node = |n: usize| {
+        let name = links.id(n).to_string();
+        let stage = active
+            .iter()
+            .find(|(node, _)| *node == n)
+            .map(|(_, stage)| *stage);
+        let Some(channel) = stage.and_then(|stage| plan.channels.get(stage)) else {
+            return Node {
+                caption: Caption::Nowhere,
+                radius: 2.6,
+                ..Node::new(name, IDLE)
+            };
+        };
+        let is_end = n == plan.source || n == plan.sink;
+        Node {
+            radius: if is_end { 11.0 } else { 8.5 },
+            shape: match group(n) {
+                Some(Group::Even) => Shape::Square,
+                _ => Shape::Circle,
+            },
+            ring: match n {
+                n if n == plan.source => Some(SOURCE),
+                n if n == plan.sink => Some(SINK),
+                _ => None,
+            },
+            ..Node::new(name, colour(channel))
+        }
+    };
+    let paths = plan.paths.iter().enumerate().flat_map(|(at, path)| {
+        path.windows(2).map(move |hop| {
+            // The receiver's group decides, at the sink the sender's.
+            let is_even = group(hop[1]).or_else(|| group(hop[0])) == Some(Group::Even);
+            let colour = if is_even { OTHER_LINK } else { LINK };
+            Link {
+                stroke: if is_even {
+                    Stroke::Dashed
+                } else {
+                    Stroke::Solid
+                },
+                width: if *path == plan.pip.path { 3.0 } else { 1.5 },
+                opacity: 0.75,
+                course: Course::Bent,
+                hint: Some(format!("path {}", at + 1)),
+                ..Link::new(hop[0], hop[1], colour)
+            }
+        })
+    });
+    let channel_key = |channel: &Channel| {
+        let stages = plan.channels.iter().enumerate();
+        let stages = stages.filter(|(_, c)| *c == channel);
+        let stages: Vec<String> = stages.map(|(stage, _)| stage.to_string()).collect();
+        let plural = if stages.len() == 1 { "" } else { "s" };
+        let name = format!("channel {channel} (stage{plural} {})", stages.join(", "));
+        Key::marks(Shape::Circle, &[colour(channel)], name)
+    };
+    let mut legend: Vec<Key> = channels.iter().map(channel_key).collect();
+    legend.extend([
+        Key::ring(SOURCE, "source"),
+        Key::ring(SINK, "sink"),
+        Key::marks(Shape::Circle, &[FAINT], "odd packets"),
+        Key::line(LINK, 2.0, Stroke::Solid, "their paths"),
+        Key::marks(Shape::Square, &[FAINT], "even packets"),
+        Key::line(OTHER_LINK, 2.0, Stroke::Dashed, "their paths"),
+        Key::line(FAINT, 3.0, Stroke::Solid, "PIP's path"),
+    ]);
+    let places = links.places().filter(|places| !places.is_empty());
+    Map {
+        title: format!(
+            "Node {} to node {}: {} hop{}, {}",
+            links.id(plan.source),
+            links.id(plan.sink),
+            plan.hops,
+            if plan.hops == 1 { "" } else { "s" },
+            match plan.path_count() {
+                1 => "one path".to_owned(),
+                many => format!("{many} node-distinct paths"),
+            }
+        ),
+        subtitle: predicted(plan),
+        places: match places {
+            Some(places) => Places::Known(
+                (places.iter())
+                    .map(|p| Place {
+                        x_m: p.x_m,
+                        y_m: p.y_m,
+                        floor: p.floor,
+                    })
+                    .collect(),
+            ),
+            None => Places::Columns(columns(plan)),
+        },
+        nodes: (0..links.nodes()).map(node).collect(),
+        links: paths.collect(),
+        legend,
+        charts: Vec::new(),
+    }
+}
+
+fn predicted(plan: &Plan) -> String {
+    let p3 = &plan.prediction;
+    let outcome = |p: &Prediction| match p.time_s {
+        Some(time) if p.completion >= 0.01 => {
+            format!("{:.0} kbit/s, {time:.1} s", p.goodput_kbps)
+        }
+        _ => "does not complete".into(),
+    };
+    format!(
+        "Predicted: P3 {} (first round {:.0} %, {} active nodes) · PIP on one of the paths: {}",
+        outcome(p3),
+        p3.first_round * 100.0,
+        p3.active_nodes,
+        outcome(&plan.pip.prediction),
+    )
+}
+
+/// The nodes of each stage, from the source's to the sink's.
+fn columns(plan: &Plan) -> Vec<(String, Vec<usize>)> {
+    let members = |stage: usize| match stage {
+        0 => vec![plan.source],
+        _ if stage == plan.hops => vec![plan.sink],
+        _ => plan.stages[stage - 1].iter().map(|m| m.node).collect(),
+    };
+    let name = |(stage, channel): (usize, &Channel)| format!("stage {stage} · channel {channel}");
+    let stages = plan.channels.iter().enumerate();
+    stages
+        .map(|(n, channel)| (name((n, channel)), members(n)))
+        .collect()
+}

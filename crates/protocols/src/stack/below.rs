@@ -1,0 +1,350 @@
+//! What is below applications and transports: medium access, routes, queue and discipline of a node.
+//!
+//! Gives the MAC one frame at a time, in the order of the queue, beacons first. What becomes of packets is
+//! for [`super::Node`] to tell. Time base: the node's clock. Invariant: while the MAC has a packet, it is
+//! the queue's first. Tests: `tests.rs`.
+
+use super::recent::{Recent, Sighting};
+use super::{ChannelState, Discipline, Drop, Fill, Gate, Gone, Hop, Overheard, Packet, Room};
+use super::{Config, MAX_QUEUE};
+use crate::csma::{Mac, Outcome};
+use crate::due::sooner;
+use crate::fifo::Fifo;
+use crate::tree::{Role, Router, Routes};
+use thalweg_engine::{Activity, Hear, OpId, RadioOp, Request};
+use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId};
+use thalweg_wire::addressed::Header;
+use thalweg_wire::tree::{Data, Repr, Stamp, Way, STAMP_AT};
+use thalweg_wire::FrameBuf;
+
+/// The receiver's mode is asked for under this name.
+const LISTEN: OpId = OpId(0x110);
+/// Channel samples under this one.
+pub(super) const SAMPLE: OpId = OpId(0x111);
+/// Which frames are told of, under this one.
+const HEAR: OpId = OpId(0x112);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum InHand {
+    Nothing,
+    /// The queue's first packet.
+    Packet,
+    Beacon,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Power {
+    Off,
+    On,
+}
+
+/// A node's part below. `DOWN` is how many nodes can be reached on the way down: at a relay those of its
+/// subtree, at the sink all; none where nothing goes down.
+#[derive(Debug)]
+pub struct Stack<D, const DOWN: usize = 0> {
+    pub(super) id: NodeId,
+    channel: Channel,
+    pub(super) mac: Mac,
+    pub(super) routes: Routes<DOWN>,
+    queue: Fifo<Packet, MAX_QUEUE>,
+    pub(super) discipline: D,
+    recent: Recent,
+    /// What the MAC has.
+    in_hand: InHand,
+    beacon: Option<FrameBuf>,
+    /// Of the last frame.
+    sequence: u8,
+    power: Power,
+    switch: Option<Power>,
+    hear: Option<Hear>,
+    /// How long it listens before it sends, if it sleeps otherwise.
+    pub(super) doze: Option<Duration>,
+    wake_at: Option<Instant>,
+}
+
+impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
+    pub(super) fn new(config: Config, discipline: D) -> Self {
+        let Config { id, role, seed, .. } = config;
+        let router = Router::new(id, role, config.routing, Instant::ZERO, seed);
+        Self {
+            id,
+            channel: config.channel,
+            mac: Mac::new(config.mac, config.channel, seed),
+            routes: Routes::new(router),
+            queue: Fifo::new(usize::from(config.queue.max(1))),
+            discipline,
+            recent: Recent::EMPTY,
+            in_hand: InHand::Nothing,
+            beacon: None,
+            sequence: 0,
+            power: Power::Off,
+            switch: None,
+            hear: None,
+            doze: None,
+            wake_at: None,
+        }
+    }
+
+    /// Its medium access.
+    pub const fn mac(&self) -> &Mac {
+        &self.mac
+    }
+    /// Its part of the tree.
+    pub const fn router(&self) -> &Router {
+        &self.routes.up
+    }
+    /// What holds back its queue.
+    pub const fn discipline(&self) -> &D {
+        &self.discipline
+    }
+    /// The packets that wait, next first.
+    pub fn queue(&self) -> impl Iterator<Item = &Packet> + '_ {
+        self.queue.iter()
+    }
+
+    pub(super) fn start(&mut self, now: Instant) {
+        if self.mac.is_idle() {
+            // What the MAC had when the node was stopped is still in the queue.
+            self.in_hand = InHand::Nothing;
+        }
+        self.turn(now, Power::On);
+        self.hear = Some(if self.routes.up.overhears() {
+            Hear::Everything
+        } else {
+            self.discipline.hears()
+        });
+    }
+    pub(super) fn stop(&mut self, now: Instant) {
+        self.turn(now, Power::Off);
+        self.mac.withdraw();
+    }
+    pub(super) fn is_on(&self) -> bool {
+        self.power == Power::On
+    }
+    /// Switches the node: the radio itself, unless the medium access does that.
+    fn turn(&mut self, now: Instant, power: Power) {
+        self.power = power;
+        match power {
+            Power::On => self.mac.start(now),
+            Power::Off => self.mac.stop(),
+        }
+        if !self.mac.switches_radio() {
+            self.switch = Some(power);
+        }
+    }
+    /// A dozing leaf that has nothing to send sleeps until shortly before its next packet.
+    pub(super) fn rest(&mut self, now: Instant, idle_until: Option<Instant>) {
+        let (Some(listen), Some(next)) = (self.doze, idle_until) else {
+            return;
+        };
+        let wake = next.saturating_sub(listen);
+        let is_idle = self.queue.is_empty() && self.mac.is_idle();
+        if is_idle && self.is_on() && wake > now {
+            self.turn(now, Power::Off);
+            self.wake_at = Some(wake);
+        }
+    }
+
+    /// Whether a packet of the layer above would be taken.
+    pub(super) fn room(&mut self, now: Instant, way: Way) -> Room {
+        if self.queue.is_full() || !self.discipline.admits(now, way) {
+            Room::Taken
+        } else {
+            Room::Free
+        }
+    }
+    pub(super) fn ends_here(&self, way: Way) -> bool {
+        match way {
+            Way::Up => self.routes.up.role() == Role::Sink,
+            Way::Down { to } => to == self.id,
+        }
+    }
+    pub(super) fn enqueue(&mut self, now: Instant, packet: Packet) -> Result<(), Drop> {
+        self.queue.push(packet).map_err(|_| Drop::Buffer)?;
+        self.queue_changed(now);
+        Ok(())
+    }
+    fn queue_changed(&mut self, now: Instant) {
+        let fill = Fill {
+            packets: self.queue.len() as u8,
+            limit: self.queue.room() as u8,
+        };
+        self.discipline.queued(now, fill);
+    }
+
+    /// Gives the MAC something to do, or stops it.
+    pub(super) fn pump(&mut self, now: Instant) {
+        self.mac.set_priority(self.discipline.priority());
+        match self.in_hand {
+            InHand::Packet if self.gate(now) == Gate::Held => self.mac.hold(),
+            // A pause that began meanwhile has put its backoff off already.
+            InHand::Packet => self.mac.release(now),
+            InHand::Beacon => {}
+            InHand::Nothing => self.next_frame(now),
+        }
+    }
+    fn gate(&self, now: Instant) -> Gate {
+        let next = self.queue.front();
+        next.map_or(Gate::Held, |packet| self.discipline.gate(now, packet.way))
+    }
+    fn next_frame(&mut self, now: Instant) {
+        if let Some(beacon) = self.beacon.take() {
+            self.in_hand = InHand::Beacon;
+            self.mac.offer(now, &beacon, None);
+            return;
+        }
+        let gate = self.gate(now);
+        let Some(packet) = self.queue.front().filter(|_| gate != Gate::Held) else {
+            return;
+        };
+        let Some(to) = self.routes.next_hop(now, packet.way) else {
+            return;
+        };
+        self.sequence = self.sequence.wrapping_add(1);
+        let data = Data {
+            link: Header {
+                sequence: self.sequence,
+                to: Some(to),
+                from: self.id,
+            },
+            stamp: Stamp::default(),
+            way: packet.way,
+            origin: packet.origin,
+            number: packet.number,
+            hops: packet.hops,
+            payload: &packet.payload,
+        };
+        let Ok(frame) = FrameBuf::build(|w| data.emit(w)) else {
+            return;
+        };
+        self.in_hand = InHand::Packet;
+        self.mac.offer(now, &frame, Some(self.sequence));
+        if let Gate::Until(until) = gate {
+            self.mac.defer(until);
+        }
+    }
+
+    /// The MAC is done with its frame: the packet in it, and how it left.
+    pub(super) fn finish(&mut self, now: Instant, outcome: Outcome) -> Option<(Packet, Gone)> {
+        if core::mem::replace(&mut self.in_hand, InHand::Nothing) != InHand::Packet {
+            return None;
+        }
+        let packet = self.queue.pop()?;
+        self.queue_changed(now);
+        self.discipline.sent(packet.way, outcome);
+        let how = match outcome {
+            Outcome::Acknowledged(_) | Outcome::Broadcast => Gone::Passed,
+            Outcome::NoAck => Gone::Dropped(Drop::Retries),
+            Outcome::ChannelBusy => Gone::Dropped(Drop::ChannelBusy),
+        };
+        Some((packet, how))
+    }
+
+    /// A good frame of a neighbour: the packet in it, if it is for this node and not a repetition.
+    pub(super) fn heard<'a>(
+        &mut self,
+        now: Instant,
+        end: Instant,
+        mpdu: &'a [u8],
+    ) -> Option<(Data<'a>, Sighting)> {
+        let frame = Repr::parse(mpdu).ok()?;
+        let link = *frame.link();
+        self.routes.up.heard(now, &link);
+        let parent = self.routes.up.parent();
+        let hop = match &frame {
+            Repr::Data(data) if link.to == Some(self.id) => {
+                Hop::Here(self.recent.see(data.origin, data.number, data.hops))
+            }
+            Repr::Data(_) if link.to == parent && parent.is_some_and(|p| self.is_sink(p)) => {
+                Hop::Sink
+            }
+            Repr::Data(_) | Repr::Beacon(_) => Hop::Elsewhere,
+        };
+        let heard = Overheard {
+            frame: &frame,
+            by_parent: parent == Some(link.from),
+            hop,
+            end,
+        };
+        let pause = self.discipline.heard(now, &heard);
+        if let (Some(until), InHand::Packet) = (pause, self.in_hand) {
+            self.mac.defer(until);
+        }
+        match (frame, hop) {
+            (Repr::Data(data), Hop::Here(sighting)) => {
+                self.mac
+                    .acknowledge(link.sequence, self.discipline.answer());
+                // Back from a circle, it says nothing about where its origin is.
+                if data.way == Way::Up && sighting != Sighting::Round {
+                    self.routes.learn(now, data.origin, link.from);
+                }
+                (sighting != Sighting::Again).then_some((data, sighting))
+            }
+            (Repr::Data(_), _) => None,
+            (Repr::Beacon(beacon), _) => {
+                self.routes.up.beacon(now, &beacon);
+                None
+            }
+        }
+    }
+    fn is_sink(&self, id: NodeId) -> bool {
+        self.routes.up.is_sink(id)
+    }
+
+    pub(super) fn sampled(&mut self, now: Instant, power: Dbm, activity: Activity) {
+        let is_busy = activity != Activity::Idle || power.0 >= self.mac.carrier().0;
+        let channel = if is_busy {
+            ChannelState::Busy
+        } else {
+            ChannelState::Free
+        };
+        self.discipline.sampled(now, channel);
+    }
+    pub(super) fn handle_timeout(&mut self, at: Instant) -> Option<Outcome> {
+        let is_due = |timeout: Option<Instant>| timeout.is_some_and(|due| due <= at);
+        if is_due(self.wake_at) {
+            self.wake_at = None;
+            self.turn(at, Power::On);
+            self.discipline.forget();
+        }
+        if self.is_on() && is_due(self.routes.up.poll_timeout()) {
+            self.sequence = self.sequence.wrapping_add(1);
+            self.beacon = self.routes.up.build_beacon(at, self.sequence);
+        }
+        if is_due(self.discipline.poll_timeout()) {
+            self.discipline.handle_timeout(at);
+        }
+        self.mac.handle_timeout(at)
+    }
+
+    #[inline]
+    pub(super) fn poll_radio(&mut self) -> Option<Request<'_>> {
+        if let Some(power) = self.switch.take() {
+            let op = match power {
+                Power::On => RadioOp::Listen {
+                    channel: self.channel,
+                    head_bytes: 0,
+                },
+                Power::Off => RadioOp::Sleep,
+            };
+            return Some(Request::new(LISTEN, op));
+        }
+        if let Some(hear) = self.hear.take() {
+            return Some(Request::new(HEAR, RadioOp::Hear(hear)));
+        }
+        if self.discipline.poll_sample() {
+            return Some(Request::new(SAMPLE, RadioOp::Sense));
+        }
+        self.mac.patch(STAMP_AT, self.discipline.stamp());
+        self.mac.poll_radio()
+    }
+    #[inline]
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        let beacon = match self.power {
+            Power::On => self.routes.up.poll_timeout(),
+            Power::Off => None,
+        };
+        let own = sooner(self.mac.poll_timeout(), self.discipline.poll_timeout());
+        sooner(sooner(own, beacon), self.wake_at)
+    }
+}

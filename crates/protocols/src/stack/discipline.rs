@@ -1,0 +1,125 @@
+//! What holds back a node's queue hop by hop: the seam between a [`Stack`](super::Stack) and a scheme
+//! against congestion.
+//!
+//! A discipline owns no packet and no frame; it is told what happens to the queue, on the air and at
+//! the channel, and says when packets may enter, leave and at what priority. Every method has a
+//! default, which is best effort's. Time base: the node's clock.
+
+use super::Sighting;
+use crate::csma::{Outcome, Priority};
+use thalweg_engine::Hear;
+use thalweg_units::Instant;
+use thalweg_wire::addressed::Congestion;
+use thalweg_wire::tree::{Repr, Stamp, Way};
+
+/// How full a queue is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fill {
+    /// Packets in it, the one that the MAC has among them.
+    pub packets: u8,
+    /// Packets that it can hold.
+    pub limit: u8,
+}
+
+/// Where a frame that is heard goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hop {
+    /// To this node, with a packet that it has had or not.
+    Here(Sighting),
+    /// To the parent of this node, which is a sink.
+    Sink,
+    /// To another node, or to everybody.
+    Elsewhere,
+}
+
+/// A good frame of a neighbour's.
+#[derive(Debug, Clone, Copy)]
+pub struct Overheard<'a> {
+    /// The frame.
+    pub frame: &'a Repr<'a>,
+    /// Whether the neighbour is this node's parent.
+    pub by_parent: bool,
+    /// Where the frame goes.
+    pub hop: Hop,
+    /// When its last byte ended.
+    pub end: Instant,
+}
+
+/// Whether the packet that is next may leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gate {
+    /// It may.
+    Open,
+    /// Not before then.
+    Until(Instant),
+    /// Not before something has happened.
+    Held,
+}
+
+/// What a sample of the channel says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChannelState {
+    /// Somebody sends.
+    Busy,
+    /// Nobody does.
+    Free,
+}
+
+/// A scheme against congestion.
+pub trait Discipline {
+    /// Which frames it has to be told of.
+    fn hears(&self) -> Hear {
+        Hear::Addressed
+    }
+    /// A frame of a neighbour's was heard; the queue has not changed because of it yet. Gives the
+    /// instant before which a packet that waits for the channel must not be sent because of it.
+    fn heard(&mut self, _now: Instant, _heard: &Overheard<'_>) -> Option<Instant> {
+        None
+    }
+    /// A packet has entered or left the queue.
+    fn queued(&mut self, _now: Instant, _fill: Fill) {}
+    /// Whether the layer above may add a packet now; asked when it has one and there is room for it.
+    fn admits(&mut self, _now: Instant, _way: Way) -> bool {
+        true
+    }
+    /// A packet of the layer above was added.
+    fn admitted(&mut self, _way: Way) {}
+    /// The MAC is done with a packet, which has left the queue.
+    fn sent(&mut self, _way: Way, _outcome: Outcome) {}
+    /// Whether the packet that is next may go to the MAC or, if the MAC has it, stay there.
+    fn gate(&self, _now: Instant, _way: Way) -> Gate {
+        Gate::Open
+    }
+    /// How hard the node tries to win the channel.
+    fn priority(&self) -> Priority {
+        Priority::Normal
+    }
+    /// What every frame of the node says from now on.
+    fn stamp(&self) -> Stamp {
+        Stamp::default()
+    }
+    /// What its acknowledgements say from now on.
+    fn answer(&self) -> Congestion {
+        Congestion::Clear
+    }
+    /// The node has slept: what it knew about its neighbours is too old.
+    fn forget(&mut self) {}
+    /// When it wants [`Discipline::handle_timeout`].
+    fn poll_timeout(&self) -> Option<Instant> {
+        None
+    }
+    /// That instant has come.
+    fn handle_timeout(&mut self, _now: Instant) {}
+    /// Whether it wants a sample of the channel now; asked once for each.
+    fn poll_sample(&mut self) -> bool {
+        false
+    }
+    /// The sample that it wanted.
+    fn sampled(&mut self, _now: Instant, _channel: ChannelState) {}
+}
+
+/// Best effort: nothing is held back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Open;
+
+impl Discipline for Open {}

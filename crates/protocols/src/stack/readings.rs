@@ -1,0 +1,183 @@
+//! An application that makes readings at its times, periodically or at events, and sends them up as
+//! the stack takes them (Fusion, section 4.6). What comes down to it is ignored.
+
+use super::{Above, Gone, Packet, Room};
+use thalweg_units::{Duration, Instant};
+use thalweg_wire::tree::Way;
+use thalweg_wire::FrameBuf;
+
+/// What the application does when the stack does not take a packet (thesis, section 4.6). Except
+/// where it insists, it has one packet in the stack at a time, as TinyOS applications with one
+/// message buffer do (figure 2-2), so that it cannot fill the queue that transit traffic needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Application {
+    /// It skips the reading and tries again with the next, at its own time.
+    #[default]
+    Skips,
+    /// It waits until the stack is ready, and sends as fast as that allows; what still waits when
+    /// the next reading comes is skipped.
+    Waits,
+    /// It hands down readings as long as the queue has room and the limiter tokens, and waits
+    /// otherwise; what still waits when the next reading comes is skipped.
+    Fills,
+    /// It hands down every reading at once; what finds the queue full is dropped there.
+    Insists,
+}
+
+impl Application {
+    /// All, by name.
+    pub const NAMES: [(&'static str, Self); 4] = [
+        ("skips", Self::Skips),
+        ("waits", Self::Waits),
+        ("fills", Self::Fills),
+        ("insists", Self::Insists),
+    ];
+    /// The one of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        let mut all = Self::NAMES.into_iter();
+        all.find_map(|(known, application)| (known == name).then_some(application))
+    }
+}
+
+/// When readings are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Schedule {
+    /// The first.
+    pub first: Instant,
+    /// Between two.
+    pub period: Duration,
+    /// No reading comes at or after this.
+    pub until: Instant,
+    /// Packets in each reading.
+    pub burst: u16,
+}
+
+/// Packets of readings that were made, and of those, or of earlier ones, that the application gave up
+/// because the stack did not take them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Reading {
+    /// Made.
+    pub made: u16,
+    /// Given up.
+    pub skipped: u16,
+}
+
+/// The application.
+#[derive(Debug)]
+pub struct Readings {
+    application: Application,
+    payload_bytes: usize,
+    schedule: Option<Schedule>,
+    next: Option<Instant>,
+    /// Packets that were made and not taken by the stack.
+    waiting: u16,
+    /// A packet of its own is in the stack.
+    outstanding: bool,
+    /// Number of the last packet taken.
+    number: u16,
+    untold: Reading,
+}
+
+impl Readings {
+    /// An application without orders. Its packets carry `payload_bytes`, which say their number.
+    pub const fn new(application: Application, payload_bytes: usize) -> Self {
+        Self {
+            application,
+            payload_bytes,
+            schedule: None,
+            next: None,
+            waiting: 0,
+            outstanding: false,
+            number: 0,
+            untold: Reading {
+                made: 0,
+                skipped: 0,
+            },
+        }
+    }
+    /// Packets that were made and not taken by the stack.
+    pub const fn waiting(&self) -> u16 {
+        self.waiting
+    }
+}
+
+impl Above for Readings {
+    type Command = Schedule;
+    type Event = Reading;
+
+    fn handle_command(&mut self, _now: Instant, schedule: Schedule) {
+        self.next = (schedule.first < schedule.until).then_some(schedule.first);
+        self.schedule = Some(schedule);
+    }
+    #[inline]
+    fn poll_timeout(&self) -> Option<Instant> {
+        self.next
+    }
+    /// Makes the reading that is due. The application keeps no more than one reading's packets
+    /// waiting, unless it insists.
+    fn handle_timeout(&mut self, now: Instant) {
+        let (Some(schedule), Some(due)) = (self.schedule, self.next) else {
+            return;
+        };
+        if due > now {
+            return;
+        }
+        let next = due + schedule.period;
+        self.next = (next < schedule.until).then_some(next);
+        let waiting = self.waiting.saturating_add(schedule.burst);
+        self.waiting = match self.application {
+            Application::Skips | Application::Waits | Application::Fills => {
+                waiting.min(schedule.burst)
+            }
+            Application::Insists => waiting,
+        };
+        self.untold.made += schedule.burst;
+        self.untold.skipped += waiting - self.waiting;
+    }
+    fn poll_event(&mut self) -> Option<Reading> {
+        let told = core::mem::take(&mut self.untold);
+        (told != Reading::default()).then_some(told)
+    }
+    #[inline]
+    fn next(
+        &mut self,
+        _now: Instant,
+        mut room: impl FnMut(Way) -> Room,
+    ) -> Option<(Way, FrameBuf)> {
+        if self.waiting == 0 {
+            return None;
+        }
+        let is_held = match self.application {
+            Application::Insists => false,
+            Application::Fills => room(Way::Up) == Room::Taken,
+            Application::Skips | Application::Waits => {
+                self.outstanding || room(Way::Up) == Room::Taken
+            }
+        };
+        if is_held {
+            if self.application == Application::Skips {
+                self.untold.skipped += core::mem::take(&mut self.waiting);
+            }
+            return None;
+        }
+        self.waiting -= 1;
+        self.number = self.number.wrapping_add(1);
+        self.outstanding = true;
+        let payload = FrameBuf::build(|w| {
+            for k in 0..self.payload_bytes {
+                w.u8(self.number as u8 ^ k as u8)?;
+            }
+            Ok(())
+        });
+        Some((Way::Up, payload.unwrap_or(FrameBuf::EMPTY)))
+    }
+    fn gone(&mut self, _now: Instant, _packet: &Packet, _how: Gone) {
+        self.outstanding = false;
+    }
+    fn idle_until(&self) -> Option<Instant> {
+        self.next.filter(|_| self.waiting == 0)
+    }
+    fn stop(&mut self) {
+        self.next = None;
+    }
+}

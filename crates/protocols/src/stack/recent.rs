@@ -1,0 +1,53 @@
+//! Packets that were received lately, so that one whose acknowledgement was lost is not forwarded
+//! twice, and one that went round in a circle is known for it.
+
+use crate::fifo::Fifo;
+use thalweg_units::NodeId;
+
+/// So many packets are remembered.
+const REMEMBERED: usize = 32;
+
+/// Whether a packet that comes in was received lately.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sighting {
+    /// It was not.
+    New,
+    /// It is the same transmission's, or its sender's, again.
+    Again,
+    /// It has been here and comes back over more links.
+    Round,
+}
+
+#[derive(Debug)]
+struct Seen {
+    origin: NodeId,
+    number: u16,
+    hops: u8,
+}
+
+/// The packets.
+#[derive(Debug)]
+pub(super) struct Recent(Fifo<Seen, REMEMBERED>);
+
+impl Recent {
+    pub(super) const EMPTY: Self = Self(Fifo::EMPTY);
+
+    /// Whether the packet, which had crossed `hops` links before the last, was received lately; it is remembered from
+    /// now on.
+    pub(super) fn see(&mut self, origin: NodeId, number: u16, hops: u8) -> Sighting {
+        let is_same = |seen: &&Seen| seen.origin == origin && seen.number == number;
+        if let Some(seen) = self.0.iter().find(is_same) {
+            return if hops > seen.hops {
+                Sighting::Round
+            } else {
+                Sighting::Again
+            };
+        }
+        self.0.remember(Seen {
+            origin,
+            number,
+            hops,
+        });
+        Sighting::New
+    }
+}

@@ -1,0 +1,193 @@
+//! What can be wrong with a testbed: one typed error whose text is one line that names the file,
+//! the place in it and what was expected there.
+
+use std::fmt;
+use std::io;
+
+use thalweg_units::{Channel, ChannelSet};
+use thiserror::Error;
+
+/// A testbed could not be made of what was given.
+#[derive(Debug, Error)]
+#[error("{source_name}{place}: {problem}")]
+pub struct TestbedError {
+    /// The file, or the name given where no such file or built-in testbed exists.
+    pub source_name: String,
+    /// Where in it.
+    pub place: Place,
+    /// What is wrong there.
+    pub problem: Problem,
+}
+
+/// A place in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// The file as a whole.
+    Whole,
+    /// A line, counted from 1.
+    Line(u64),
+    /// A key of a TOML file, as `nodes[2].x_m`.
+    Key(String),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole => Ok(()),
+            Self::Line(line) => write!(f, ", line {line}"),
+            Self::Key(key) => write!(f, ", key `{key}`"),
+        }
+    }
+}
+
+/// What is wrong with a testbed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// Neither a built-in testbed (these are named) nor a file.
+    #[error("no such testbed: neither a file nor one of the built-in testbeds ({0})")]
+    Unknown(String),
+    /// The file cannot be read.
+    #[error("cannot be read: {0}")]
+    Io(io::Error),
+    /// The gzip stream is damaged or ends too early.
+    #[error("the gzip stream is damaged or cut short ({0})")]
+    Gzip(io::Error),
+    /// Nothing in the file; what should have been there.
+    #[error("the file is empty; expected {0}")]
+    Empty(&'static str),
+    /// A bound that keeps a hostile file from filling the memory: of what, and how much.
+    #[error("more than {1} {0}")]
+    TooLarge(&'static str, u64),
+    /// Not text; what should have been there.
+    #[error("not UTF-8 text; expected {0}")]
+    NotText(&'static str),
+    /// The JSON header of a K7 trace is not as it should be.
+    #[error("the K7 header is wrong: {0}")]
+    Json(String),
+    /// The TOML is malformed or has a key that no testbed has.
+    #[error("{0}")]
+    Toml(String),
+    /// The CSV header lacks a column.
+    #[error("the CSV header lacks the column `{column}`; expected `{expected}`")]
+    MissingColumn {
+        /// The column that is not there.
+        column: &'static str,
+        /// The whole header.
+        expected: &'static str,
+    },
+    /// A row ends before all its columns.
+    #[error("the row has {found} columns, the header {expected}")]
+    ShortRow {
+        /// Columns of this row.
+        found: usize,
+        /// Columns of the header.
+        expected: usize,
+    },
+    /// A value that cannot be.
+    #[error("{what} is `{found}`; expected {expected}")]
+    Value {
+        /// Which quantity.
+        what: &'static str,
+        /// What was found, shortened.
+        found: String,
+        /// What it should be.
+        expected: String,
+    },
+    /// A link from a node to itself.
+    #[error("node {0} has a link to itself; expected two different nodes")]
+    SelfLink(u16),
+    /// A link that was given before.
+    #[error(
+        "the link {src} -> {dst} on channel {channel} is given twice; expected one row per link"
+    )]
+    DuplicateLink {
+        /// Sender.
+        src: u16,
+        /// Receiver.
+        dst: u16,
+        /// Channel.
+        channel: u8,
+    },
+    /// A node id that two nodes share.
+    #[error("node {0} is given twice; expected every node once")]
+    DuplicateNode(u16),
+    /// A node that is not one of the testbed's, which are so many.
+    #[error("node {0} is not one of the testbed's {1} nodes")]
+    UnknownNode(u16, usize),
+    /// More different nodes than the header admits.
+    #[error("the header says {said} nodes, but this row names one more: {node}")]
+    HeaderNodes {
+        /// `node_count`.
+        said: u32,
+        /// The id that is one too many.
+        node: u16,
+    },
+    /// A channel that the header or the testbed does not list.
+    #[error("channel {channel} is not one of the channels listed: {listed}")]
+    UnlistedChannel {
+        /// The channel.
+        channel: u8,
+        /// Those listed.
+        listed: String,
+    },
+    /// No node or no link at all: of what, and how many are needed.
+    #[error("no {0}; expected at least {1}")]
+    TooFew(&'static str, usize),
+    /// There is no such board.
+    #[error("{0}")]
+    Board(String),
+    /// The TOML does not say what the network is; what was found instead.
+    #[error(
+        "expected exactly one of `[building]`, `[[nodes]]` (with positions) or `[links]`: {0}"
+    )]
+    Physics(&'static str),
+}
+
+impl Problem {
+    /// This problem at a place in a file.
+    pub(crate) fn at(self, source_name: &str, place: Place) -> TestbedError {
+        TestbedError {
+            source_name: printable(source_name),
+            place,
+            problem: self,
+        }
+    }
+    /// This problem on a line of a file.
+    pub(crate) fn on_line(self, source_name: &str, line: u64) -> TestbedError {
+        self.at(source_name, Place::Line(line))
+    }
+    /// This problem with a key of a TOML file.
+    pub(crate) fn at_key(self, source_name: &str, key: impl Into<String>) -> TestbedError {
+        self.at(source_name, Place::Key(key.into()))
+    }
+    /// A value that cannot be; `found` comes from the file, so it is shortened and made printable.
+    pub(crate) fn value(what: &'static str, found: &str, expected: impl Into<String>) -> Self {
+        Self::Value {
+            what,
+            found: printable(found),
+            expected: expected.into(),
+        }
+    }
+    /// A channel that is not among those `listed`.
+    pub(crate) fn unlisted(channel: Channel, listed: ChannelSet) -> Self {
+        let listed: Vec<String> = listed.iter().map(|c| c.to_string()).collect();
+        Self::UnlistedChannel {
+            channel: channel.number(),
+            listed: listed.join(" "),
+        }
+    }
+}
+
+/// At most 200 characters of `text`, on one line: error texts stay readable whatever the file holds.
+pub(crate) fn printable(text: &str) -> String {
+    let mut shown: String = text
+        .chars()
+        .take(200)
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect();
+    if text.chars().nth(200).is_some() {
+        shown.push('…');
+    }
+    shown
+}

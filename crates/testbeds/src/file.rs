@@ -1,0 +1,335 @@
+//! A testbed's TOML file: its keys as serde sees them, and turning them into a [`Testbed`] with
+//! every value checked. The user's guide to the keys is `docs/testbeds.md`.
+//! Tests: `file_tests.rs`, `hostile_tests.rs`.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde::Deserialize;
+use thalweg_medium::{BuildingModel, Placement, Position};
+use thalweg_sim::{boards, Board};
+use thalweg_units::{Channel, ChannelSet, NodeId};
+
+use crate::error::{Place, Problem, TestbedError};
+use crate::propagation;
+use crate::rows::MAX_NODES;
+use crate::source::read_links;
+use crate::testbed::{Building, Measured, Node, Physics, Testbed, DEFAULT_BOARD};
+use crate::trace::Trace;
+
+/// Largest coordinate or building dimension, metres.
+const MAX_METRES: f64 = 100_000.0;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    name: String,
+    #[serde(default)]
+    description: String,
+    board: Option<String>,
+    sink: Option<u16>,
+    channels: Option<Vec<u8>>,
+    building: Option<BuildingKeys>,
+    nodes: Option<Vec<NodeKeys>>,
+    links: Option<LinkKeys>,
+    propagation: Option<toml::Table>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BuildingKeys {
+    nodes: u16,
+    #[serde(default = "one")]
+    floors: u16,
+    length_m: f64,
+    width_m: f64,
+    #[serde(default = "floor_height")]
+    floor_height_m: f64,
+    #[serde(default = "one")]
+    first_id: u16,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NodeKeys {
+    id: u16,
+    x_m: f64,
+    y_m: f64,
+    z_m: Option<f64>,
+    #[serde(default)]
+    floor: u16,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LinkKeys {
+    file: String,
+    frame_bytes: Option<u16>,
+}
+
+fn one() -> u16 {
+    1
+}
+fn floor_height() -> f64 {
+    3.5
+}
+
+/// Reads a testbed's TOML; `folder` is where the link file that it may name lies.
+pub(crate) fn parse(
+    text: &str,
+    source_name: &str,
+    folder: Option<&Path>,
+) -> Result<Testbed, TestbedError> {
+    let file: File = toml::from_str(text).map_err(|e| {
+        let before = e.span().and_then(|span| text.get(..span.start));
+        let line = before.unwrap_or_default().matches('\n').count() as u64 + 1;
+        let message = e.message().lines().collect::<Vec<_>>().join(", ");
+        Problem::Toml(crate::error::printable(&message)).on_line(source_name, line)
+    })?;
+    Reader { source_name }.testbed(file, folder)
+}
+
+struct Reader<'a> {
+    source_name: &'a str,
+}
+
+impl Reader<'_> {
+    fn fail<T>(&self, key: impl Into<String>, problem: Problem) -> Result<T, TestbedError> {
+        Err(problem.at_key(self.source_name, key))
+    }
+    /// `what` is `found` and cannot be.
+    fn wrong<T>(
+        &self,
+        key: impl Into<String>,
+        what: &'static str,
+        found: impl ToString,
+        expected: &'static str,
+    ) -> Result<T, TestbedError> {
+        self.fail(key, Problem::value(what, &found.to_string(), expected))
+    }
+
+    fn testbed(&self, file: File, folder: Option<&Path>) -> Result<Testbed, TestbedError> {
+        if file.name.trim().is_empty() {
+            return self.wrong("name", "name", &file.name, "a name");
+        }
+        let board_name = file.board.as_deref().unwrap_or(DEFAULT_BOARD);
+        let board = self.board(board_name, folder)?;
+        let mut model = BuildingModel::default();
+        if let Some(table) = &file.propagation {
+            propagation::apply(&mut model, table, self.source_name)?;
+            if file.links.is_some() {
+                let found = "`[propagation]` beside `[links]`, where links are measured";
+                return self.fail("propagation", Problem::Physics(found));
+            }
+        }
+        let placed = file.nodes.as_deref().map(|n| self.nodes(n)).transpose()?;
+        let (nodes, physics, measured) = match (&file.building, placed, &file.links) {
+            (Some(keys), None, None) => {
+                let (nodes, building) = self.building(keys)?;
+                (
+                    nodes,
+                    Physics::Generated { building, model },
+                    ChannelSet::ALL,
+                )
+            }
+            (None, Some(nodes), None) => (nodes, Physics::Placed { model }, ChannelSet::ALL),
+            (None, placed, Some(keys)) => {
+                let trace = self.links(keys, folder)?;
+                let channels = trace.channels;
+                let frame_bytes = self.frame_bytes(keys)?;
+                let (nodes, measured) = self.measured(placed, trace, frame_bytes)?;
+                (nodes, Physics::Measured(measured), channels)
+            }
+            (None, None, None) => {
+                return Err(Problem::Physics("none of them").at(self.source_name, Place::Whole));
+            }
+            (Some(_), Some(_), _) => {
+                return self.fail("nodes", Problem::Physics("`[building]` and `[[nodes]]`"));
+            }
+            (Some(_), None, Some(_)) => {
+                return self.fail("links", Problem::Physics("`[building]` and `[links]`"));
+            }
+        };
+        let channels = self.channels(file.channels.as_deref(), measured)?;
+        let sink = self.sink(file.sink, &nodes)?;
+        Ok(Testbed {
+            name: file.name,
+            description: file.description,
+            board_name: board_name.to_owned(),
+            board,
+            nodes,
+            channels,
+            sink,
+            physics,
+        })
+    }
+
+    /// The built-in board of that name, or the one in the file of that name in `folder`.
+    fn board(&self, name: &str, folder: Option<&Path>) -> Result<Board, TestbedError> {
+        let found = match folder {
+            Some(folder) if !boards::names().any(|known| known == name) => {
+                boards::load(&folder.join(name).to_string_lossy())
+            }
+            _ => boards::built_in(name),
+        };
+        found.or_else(|why| {
+            let line = crate::error::printable(&why.to_string());
+            self.fail("board", Problem::Board(line))
+        })
+    }
+
+    fn metres(&self, key: &str, value: f64, least: f64) -> Result<f64, TestbedError> {
+        if (least..=MAX_METRES).contains(&value) {
+            return Ok(value);
+        }
+        let expected = if least > 0.0 {
+            "a length of 0.1 to 100000 m"
+        } else {
+            "metres, between -100000 and 100000"
+        };
+        self.wrong(key, "the length", value, expected)
+    }
+
+    fn building(&self, keys: &BuildingKeys) -> Result<(Vec<Node>, Building), TestbedError> {
+        let count = usize::from(keys.nodes);
+        if !(2..=MAX_NODES).contains(&count) {
+            return self.wrong("building.nodes", "nodes", count, "2 to 10000 nodes");
+        }
+        if !(1..=200).contains(&keys.floors) || keys.floors > keys.nodes {
+            let expected = "1 to 200 floors, each with a node";
+            return self.wrong("building.floors", "floors", keys.floors, expected);
+        }
+        let building = Building {
+            floors: keys.floors,
+            length_m: self.metres("building.length_m", keys.length_m, 0.1)?,
+            width_m: self.metres("building.width_m", keys.width_m, 0.1)?,
+            floor_height_m: self.metres("building.floor_height_m", keys.floor_height_m, 0.1)?,
+        };
+        let last = u32::from(keys.first_id) + u32::from(keys.nodes) - 1;
+        if last > u32::from(NodeId::MAX.get()) {
+            let expected = "ids that stay within 0..65533";
+            return self.wrong("building.first_id", "first_id", keys.first_id, expected);
+        }
+        let ids = (keys.first_id..).take(count);
+        let node = |id| Node {
+            id,
+            placement: None,
+        };
+        let nodes = ids.filter_map(|id| NodeId::new(id).ok()).map(node);
+        Ok((nodes.collect(), building))
+    }
+
+    fn nodes(&self, keys: &[NodeKeys]) -> Result<Vec<Node>, TestbedError> {
+        if keys.len() < 2 {
+            return self.fail("nodes", Problem::TooFew("pair of nodes", 2));
+        }
+        if keys.len() > MAX_NODES {
+            return self.fail("nodes", Problem::TooLarge("nodes", MAX_NODES as u64));
+        }
+        let mut seen = BTreeSet::new();
+        let mut nodes = Vec::with_capacity(keys.len());
+        for (index, node) in keys.iter().enumerate() {
+            let key = |name: &str| format!("nodes[{index}].{name}");
+            let Ok(id) = NodeId::new(node.id) else {
+                return self.wrong(key("id"), "id", node.id, "a node's number, 0..65533");
+            };
+            if !seen.insert(id) {
+                return self.fail(key("id"), Problem::DuplicateNode(id.get()));
+            }
+            let z_m = node.z_m.unwrap_or(f64::from(node.floor) * floor_height());
+            let position = Position {
+                x_m: self.metres(&key("x_m"), node.x_m, -MAX_METRES)?,
+                y_m: self.metres(&key("y_m"), node.y_m, -MAX_METRES)?,
+                z_m: self.metres(&key("z_m"), z_m, -MAX_METRES)?,
+            };
+            nodes.push(Node {
+                id,
+                placement: Some(Placement {
+                    position,
+                    floor: node.floor,
+                }),
+            });
+        }
+        Ok(nodes)
+    }
+
+    fn frame_bytes(&self, keys: &LinkKeys) -> Result<u16, TestbedError> {
+        let bytes = keys.frame_bytes.unwrap_or(Measured::DEFAULT_FRAME_BYTES);
+        if (3..=127).contains(&bytes) {
+            return Ok(bytes);
+        }
+        let expected = "3 to 127 bytes of PSDU";
+        self.wrong("links.frame_bytes", "frame_bytes", bytes, expected)
+    }
+
+    fn links(&self, keys: &LinkKeys, folder: Option<&Path>) -> Result<Trace, TestbedError> {
+        let Some(folder) = folder else {
+            let expected = "a testbed that is read from a file itself";
+            return self.wrong("links.file", "file", &keys.file, expected);
+        };
+        read_links(&folder.join(&keys.file))
+    }
+
+    /// Measured links between nodes that may be placed: then ids and order are the TOML's.
+    fn measured(
+        &self,
+        placed: Option<Vec<Node>>,
+        trace: Trace,
+        frame_bytes: u16,
+    ) -> Result<(Vec<Node>, Measured), TestbedError> {
+        let Some(nodes) = placed else {
+            return Ok(Measured::of_trace(trace, frame_bytes));
+        };
+        let mut place = Vec::with_capacity(trace.nodes.len());
+        for id in &trace.nodes {
+            let Some(index) = nodes.iter().position(|n| n.id == *id) else {
+                let problem = Problem::UnknownNode(id.get(), nodes.len());
+                return self.fail("links.file", problem);
+            };
+            place.push(index as u16);
+        }
+        let (_, mut measured) = Measured::of_trace(trace, frame_bytes);
+        let moved = |index: u16| place.get(usize::from(index)).copied().unwrap_or(index);
+        for link in &mut measured.links {
+            (link.from, link.to) = (moved(link.from), moved(link.to));
+        }
+        Ok((nodes, measured))
+    }
+
+    fn channels(
+        &self,
+        listed: Option<&[u8]>,
+        measured: ChannelSet,
+    ) -> Result<ChannelSet, TestbedError> {
+        let Some(listed) = listed else {
+            return Ok(measured);
+        };
+        let mut channels = ChannelSet::EMPTY;
+        for (index, number) in listed.iter().enumerate() {
+            let key = format!("channels[{index}]");
+            let Ok(channel) = Channel::new(*number) else {
+                let expected = "a channel of the 2.4 GHz band, 11..26";
+                return self.wrong(key, "channel", number, expected);
+            };
+            if !measured.contains(channel) {
+                return self.fail(key, Problem::unlisted(channel, measured));
+            }
+            channels = channels.with(channel);
+        }
+        if channels.is_empty() {
+            return self.fail("channels", Problem::TooFew("channels", 1));
+        }
+        Ok(channels)
+    }
+
+    fn sink(&self, sink: Option<u16>, nodes: &[Node]) -> Result<NodeId, TestbedError> {
+        let wanted = |n: &&Node| sink.is_none_or(|id| n.id.get() == id);
+        let problem = Problem::UnknownNode(sink.unwrap_or_default(), nodes.len());
+        let found = nodes.iter().find(wanted);
+        found.map_or_else(|| self.fail("sink", problem), |node| Ok(node.id))
+    }
+}
+
+#[cfg(test)]
+#[path = "file_tests.rs"]
+mod tests;

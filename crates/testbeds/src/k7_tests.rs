@@ -1,0 +1,188 @@
+use std::io::Write;
+
+use super::*;
+
+const HEAD: &str = r#"{"node_count": 4, "channels": [25, 26], "tx_length": 100, "interframe_duration": 100, "location": "shed"}
+datetime,src,dst,channel,mean_rssi,pdr,tx_count
+"#;
+
+fn read(text: &str) -> Result<Trace, String> {
+    read_k7(text.as_bytes(), "t.k7").map_err(|e| e.to_string())
+}
+fn with(rows: &str) -> Result<Trace, String> {
+    read(&format!("{HEAD}{rows}"))
+}
+fn prr(trace: &Trace, from: u16, to: u16) -> Option<f64> {
+    trace
+        .links
+        .iter()
+        .find(|l| (l.from, l.to) == (from, to))
+        .map(|l| l.prr)
+}
+
+#[test]
+fn times_count_seconds_over_leap_years() {
+    assert_eq!(seconds("1970-01-01T00:00:00.0"), Some(0));
+    assert_eq!(seconds("2018-01-11T16:32:22.0"), Some(1_515_688_342));
+    assert_eq!(seconds("2020-03-01 00:00:00"), Some(1_583_020_800));
+    assert_eq!(seconds("2000-02-29T12:00"), Some(951_825_600));
+    assert_eq!(seconds("2018-13-11T16:32:22"), None);
+    assert_eq!(seconds("2018-01-11"), None);
+    assert_eq!(seconds("-18-01-11T1:1:1"), None);
+}
+
+#[test]
+fn rounds_are_averaged_by_the_frames_sent() {
+    let trace = with(
+        "2018-01-11T10:00:00.0,0,1,26,-80,1.0,100\n2018-01-11T11:00:00.0,0,1,26,-90,0.5,300\n",
+    )
+    .unwrap();
+    assert_eq!(trace.links.len(), 1);
+    assert!((prr(&trace, 0, 1).unwrap() - 0.625).abs() < 1e-6);
+    // 100 frames at -80 dBm, 150 at -90 dBm.
+    assert!((trace.links[0].rssi_dbm.unwrap() + 86.0).abs() < 1e-6);
+    assert_eq!(trace.nodes.len(), 4, "silent nodes are there all the same");
+    assert_eq!(trace.name.as_deref(), Some("shed"));
+}
+
+#[test]
+fn silence_counts_while_the_receiver_hears_others_and_not_while_it_is_off() {
+    // Three rounds of sender 0. Receiver 1 misses the second but hears node 2 around then; receiver 3
+    // hears nothing at all after the first round.
+    let trace = with(
+        "2018-01-11T10:00:00.0,0,1,26,-80,1.0,100\n\
+        2018-01-11T10:00:04.0,0,3,26,-80,1.0,100\n\
+        2018-01-11T11:00:00.0,0,2,26,-80,1.0,100\n\
+        2018-01-11T11:10:00.0,2,1,26,-80,1.0,100\n\
+        2018-01-11T12:00:00.0,0,1,26,-80,1.0,100\n",
+    )
+    .unwrap();
+    assert!((prr(&trace, 0, 1).unwrap() - 2.0 / 3.0).abs() < 1e-6);
+    assert_eq!(prr(&trace, 0, 3), Some(1.0));
+}
+
+#[test]
+fn gzip_is_told_by_its_content() {
+    let text = format!("{HEAD}2018-01-11T10:00:00.0,0,1,26,-80,1.0,100\n");
+    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gz.write_all(text.as_bytes()).unwrap();
+    let packed = gz.finish().unwrap();
+    assert_eq!(read_k7(&packed[..], "t").unwrap(), read(&text).unwrap());
+    for cut in 0..packed.len() {
+        let error = read_k7(&packed[..cut], "t.k7.gz").unwrap_err().to_string();
+        assert_eq!(error.lines().count(), 1, "{error}");
+        assert!(error.starts_with("t.k7.gz, line"), "{error}");
+    }
+}
+
+#[test]
+fn a_lying_header_is_found_out() {
+    for (header, row, expected) in [
+        ("", "", "t.k7, line 1: the file is empty"),
+        ("nonsense", "", "t.k7, line 1: the K7 header is wrong"),
+        (
+            "{\"node_count\": 4}",
+            "",
+            "line 1: the K7 header is wrong: missing field `tx_length`",
+        ),
+        (
+            "{\"node_count\": 4, \"tx_length\": 0}",
+            "",
+            "line 1: tx_length is `0`",
+        ),
+        (
+            "{\"node_count\": 0, \"tx_length\": 1}",
+            "",
+            "line 1: node_count is `0`",
+        ),
+        (
+            "{\"node_count\": 4000000000, \"tx_length\": 1}",
+            "",
+            "2 to 10000 nodes",
+        ),
+        (
+            "{\"node_count\": -1, \"tx_length\": 1}",
+            "",
+            "the K7 header is wrong",
+        ),
+        (
+            "{\"node_count\": 2, \"tx_length\": 1, \"channels\": [5]}",
+            "",
+            "channels is `5`",
+        ),
+        (
+            "{\"node_count\": 2, \"tx_length\": 1, \"channels\": []}",
+            "",
+            "no channels",
+        ),
+        (
+            "{\"node_count\": 2, \"tx_length\": 1}",
+            "2018-01-11T10:00:00.0,0,1,26,-80,1.0,100\n2018-01-11T10:00:00.0,0,2,26,-80,1.0,100\n",
+            "line 4: the header says 2 nodes, but this row names one more: 2",
+        ),
+        (
+            "{\"node_count\": 2, \"tx_length\": 1, \"channels\": [11, 12]}",
+            "2018-01-11T10:00:00.0,0,1,26,-80,1.0,100\n",
+            "line 3: channel 26 is not one of the channels listed: 11 12",
+        ),
+    ] {
+        let text = format!(
+            "{header}\n{}{row}",
+            HEAD.lines().nth(1).unwrap().to_owned() + "\n"
+        );
+        let error = if header.is_empty() {
+            read("")
+        } else {
+            read(&text)
+        }
+        .unwrap_err();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn bad_rows_name_their_line() {
+    for (row, expected) in [
+        ("", "no rows; expected at least 1"),
+        (
+            "2018-01-11T10:00:00.0,0,1,26,-80,1.0",
+            "line 3: the row has 6 columns, the header 7",
+        ),
+        (
+            "yesterday,0,1,26,-80,1.0,100",
+            "line 3: datetime is `yesterday`; expected a time as",
+        ),
+        ("2018-01-11T10:00:00.0,-1,1,26,-80,1.0,100", "src is `-1`"),
+        (
+            "2018-01-11T10:00:00.0,0,1,26,-1000,1.0,100",
+            "mean_rssi is `-1000`",
+        ),
+        ("2018-01-11T10:00:00.0,0,1,26,,1.0,100", "mean_rssi is ``"),
+        ("2018-01-11T10:00:00.0,0,1,26,-80,nan,100", "pdr is `nan`"),
+        ("2018-01-11T10:00:00.0,0,1,26,-80,1.01,100", "pdr is `1.01`"),
+        ("2018-01-11T10:00:00.0,0,1,26,-80,1,0", "tx_count is `0`"),
+        ("2018-01-11T10:00:00.0,0,1,99,-80,1,1", "channel is `99`"),
+        (
+            "2018-01-11T10:00:00.0,2,2,26,-80,1,1",
+            "node 2 has a link to itself",
+        ),
+        ("2018-01-11T10:00:00.0,0,1,26,,0.0,100", "no links"),
+    ] {
+        let error = with(row).unwrap_err();
+        assert!(error.contains(expected), "{row}: {error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+    }
+    let error =
+        read("{\"node_count\": 4, \"tx_length\": 1}\r\nsrc,dst,channel,pdr\r\n").unwrap_err();
+    assert!(
+        error.contains("line 2: the CSV header lacks the column `datetime`"),
+        "{error}"
+    );
+}
+
+#[test]
+fn windows_line_ends_and_a_byte_order_mark_change_nothing() {
+    let text = format!("{HEAD}2018-01-11T10:00:00.0,0,1,26,-80,1.0,100\n");
+    let windows = format!("\u{feff}{}", text.replace('\n', "\r\n"));
+    assert_eq!(read(&windows), read(&text));
+}

@@ -1,0 +1,35 @@
+//! Testbeds of Thalweg: sites to simulate, and what changes on them.
+//!
+//! A [`Testbed`] says what a network is and whence its physics come: a generated building, placed nodes,
+//! or measured links (a K7 trace, a link matrix); [`Testbed::load`] finds one by name or file. A [`Site`]
+//! is a testbed as a seed realises it, with the losses that somebody injects: where everything runs.
+//! Knows neither protocols nor plans. Formats: `docs/testbeds.md`. Tests: beside each file, `tests/`.
+
+mod error;
+mod file;
+mod k7;
+mod load;
+mod loss;
+mod matrix;
+mod propagation;
+mod rows;
+mod site;
+mod source;
+mod station;
+mod summary;
+mod testbed;
+mod trace;
+
+#[cfg(test)]
+mod hostile_tests;
+
+pub use error::{Place, Problem, TestbedError};
+pub use k7::read_k7;
+pub use loss::{Loss, Losses};
+pub use matrix::read_matrix;
+pub use rows::{MAX_NODES, MAX_ROWS};
+pub use site::{Site, SiteError};
+pub use station::{equip, Equipped, Station, StationError};
+pub use summary::{hops, summary, ChannelSummary, Ratios, Spread, SummaryOptions};
+pub use testbed::{Building, Measured, Node, Physics, Testbed};
+pub use trace::{Trace, TraceLink};

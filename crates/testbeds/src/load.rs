@@ -1,0 +1,74 @@
+//! Finding and opening testbeds: built-in ones by name, files by what they hold.
+//! Tests: `file_tests.rs`.
+
+use std::path::Path;
+
+use thalweg_sim::boards;
+
+use crate::error::TestbedError;
+use crate::source::{open, read_toml, Kind, BUILT_IN};
+use crate::testbed::{Measured, Physics, Testbed, DEFAULT_BOARD};
+use crate::trace::Trace;
+use crate::{file, k7, matrix};
+
+impl Testbed {
+    /// The built-in testbeds' names.
+    pub fn built_in() -> impl Iterator<Item = &'static str> {
+        BUILT_IN.iter().map(|(name, _)| *name)
+    }
+
+    /// A built-in testbed by its name, else the one in the file of that name: a testbed's TOML, a
+    /// K7 link trace (gzip or plain) or a link matrix in CSV, told apart by what the file holds.
+    /// (`./indriya` is a file even where `indriya` is built in.)
+    ///
+    /// # Errors
+    /// [`TestbedError`]: one line that names the file, the place and what was expected.
+    pub fn load(name_or_path: impl AsRef<Path>) -> Result<Self, TestbedError> {
+        let path = name_or_path.as_ref();
+        let name = path.to_string_lossy();
+        if let Some((_, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
+            return Self::from_toml(text, &name);
+        }
+        let (kind, reader) = open(path)?;
+        match kind {
+            Kind::Toml => {
+                let text = read_toml(reader, &name)?;
+                file::parse(&text, &name, Some(path.parent().unwrap_or(Path::new(""))))
+            }
+            Kind::K7 => Ok(Self::from_trace(k7::read_k7(reader, &name)?, path)),
+            Kind::Matrix => Ok(Self::from_trace(matrix::read_matrix(reader, &name)?, path)),
+        }
+    }
+
+    /// A testbed from its TOML, which may not name a link file; `source_name` appears in errors.
+    ///
+    /// # Errors
+    /// [`TestbedError`], as [`Testbed::load`].
+    pub fn from_toml(text: &str, source_name: &str) -> Result<Self, TestbedError> {
+        file::parse(text, source_name, None)
+    }
+
+    /// A testbed whose links are a trace; its sink is the node with the lowest id.
+    fn from_trace(trace: Trace, path: &Path) -> Self {
+        let stem = path.file_name().unwrap_or_default().to_string_lossy();
+        let stem = stem.split('.').next().unwrap_or_default().to_owned();
+        let description = match &trace.name {
+            Some(place) => format!("measured links, {}", crate::error::printable(place)),
+            None => "measured links".to_owned(),
+        };
+        let channels = trace.channels;
+        let (nodes, measured) = Measured::of_trace(trace, Measured::DEFAULT_FRAME_BYTES);
+        // A settled trace has a link, so it has nodes.
+        let sink = nodes.first().map_or(thalweg_units::NodeId::MAX, |n| n.id);
+        Self {
+            name: stem,
+            description,
+            board_name: DEFAULT_BOARD.to_owned(),
+            board: boards::telosb(),
+            nodes,
+            channels,
+            sink,
+            physics: Physics::Measured(measured),
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! The constants of a [`BuildingModel`] by the names they have in a testbed's `[propagation]` table,
+//! with the range each may take. `docs/testbeds.md` lists them too. Tests: below.
+
+use thalweg_medium::{BuildingModel, CleanBurstsModel, WifiModel};
+use thalweg_units::{Db, Dbm, Duration};
+
+use crate::error::{Problem, TestbedError};
+
+/// One constant: its key, the values it may take, and where it is in the model.
+struct Constant {
+    key: &'static str,
+    least: f64,
+    most: f64,
+    unit: &'static str,
+    at: fn(&mut BuildingModel) -> &mut dyn Number,
+}
+
+/// A quantity as a number: decibels, nanoseconds, or the number that it is.
+trait Number {
+    fn set(&mut self, value: f64);
+    #[cfg(test)]
+    fn get(&self) -> Option<f64>;
+}
+macro_rules! number {
+    ($type:ty, $set:expr, $get:expr) => {
+        impl Number for $type {
+            fn set(&mut self, value: f64) {
+                *self = ($set)(value);
+            }
+            #[cfg(test)]
+            fn get(&self) -> Option<f64> {
+                ($get)(*self)
+            }
+        }
+    };
+}
+number!(f64, |value| value, Some);
+number!(usize, |value| value as usize, |n| Some(n as f64));
+number!(Db, Db, |db: Db| Some(db.0));
+number!(Option<Db>, |value| Some(Db(value)), |db: Option<Db>| Some(
+    db?.0
+));
+number!(Dbm, Dbm, |dbm: Dbm| Some(dbm.0));
+number!(
+    Duration,
+    |ns| Duration::from_nanos(ns as u64),
+    |time: Duration| Some(time.as_nanos() as f64)
+);
+
+/// `key: least, most, unit => place in the model;` for each constant, `in` where the place is in a part
+/// that may be switched off and that setting the constant switches on.
+macro_rules! constants {
+    (at $m:ident $part:ident in $field:ident) => {
+        &mut $m.$part.get_or_insert_with(Default::default).$field
+    };
+    (at $m:ident $($place:ident).+) => { &mut $m.$($place).+ };
+    ($($key:literal: $least:literal, $most:literal, $unit:literal => {$($place:tt)+})+) => {
+        &[$(Constant {
+            key: $key,
+            least: $least,
+            most: $most,
+            unit: $unit,
+            at: |m| constants!(at m $($place)+),
+        }),+]
+    };
+}
+
+const ALL: &[Constant] = constants! {
+    "loss_at_1m_db": 0.0, 200.0, "dB" => {loss_at_1m}
+    "loss_per_decade_db": 0.0, 200.0, "dB" => {loss_per_decade}
+    "loss_per_floor_db": 0.0, 200.0, "dB" => {loss_per_floor}
+    "shadowing_db": 0.0, 200.0, "dB" => {shadowing}
+    "tx_spread_db": 0.0, 200.0, "dB" => {tx_spread}
+    "noise_spread_db": 0.0, 200.0, "dB" => {noise_spread}
+    "rssi_bias_db": 0.0, 200.0, "dB" => {rssi_bias}
+    "variation.packet_db": 0.0, 200.0, "dB" => {variation.packet}
+    "variation.run_db": 0.0, 200.0, "dB" => {variation.run}
+    "same_floor.rice_k_db": -40.0, 100.0, "dB, or false for no direct ray" => {same_floor.rice_k}
+    "same_floor.taps": 0.0, 100.0, "" => {same_floor.taps}
+    "same_floor.mean_delay_ns": 0.0, 10_000.0, "ns" => {same_floor.mean_delay}
+    "same_floor.lognormal_db": 0.0, 40.0, "dB" => {same_floor.lognormal}
+    "same_floor.coherence_channels": 0.01, 1000.0, "channels" => {same_floor.coherence_channels}
+    "between_floors.rice_k_db": -40.0, 100.0, "dB, or false for no direct ray" => {between_floors.rice_k}
+    "between_floors.taps": 0.0, 100.0, "" => {between_floors.taps}
+    "between_floors.mean_delay_ns": 0.0, 10_000.0, "ns" => {between_floors.mean_delay}
+    "between_floors.lognormal_db": 0.0, 40.0, "dB" => {between_floors.lognormal}
+    "between_floors.coherence_channels": 0.01, 1000.0, "channels" => {between_floors.coherence_channels}
+    "wifi.power_dbm": -150.0, 20.0, "dBm" => {wifi in power}
+    "wifi.power_spread_db": 0.0, 40.0, "dB" => {wifi in power_spread}
+    "wifi.hit_least": 0.0, 1.0, "(a probability)" => {wifi in hit_least}
+    "wifi.hit_most": 0.0, 1.0, "(a probability)" => {wifi in hit_most}
+    "wifi.reference_air_us": 1.0, 1e6, "us" => {wifi in reference_air}
+    "wifi.on_rate_hz": 0.0, 20_000.0, "bursts a second" => {wifi in on_rate_hz}
+    "wifi.off_rate_hz": 0.0, 20_000.0, "bursts a second" => {wifi in off_rate_hz}
+    "wifi.mean_burst_us": 1.0, 1e6, "us" => {wifi in mean_burst}
+    "wifi.load_period_ms": 1.0, 1e7, "ms" => {wifi in load_period}
+    "clean_bursts.on_share": 0.0, 1.0, "(a share)" => {clean_bursts in on_share}
+    "clean_bursts.hit": 0.0, 0.999, "(a probability)" => {clean_bursts in hit}
+    "clean_bursts.power_dbm": -150.0, 20.0, "dBm" => {clean_bursts in power}
+    "clean_bursts.power_spread_db": 0.0, 40.0, "dB" => {clean_bursts in power_spread}
+    "clean_bursts.mean_burst_us": 1.0, 1e6, "us" => {clean_bursts in mean_burst}
+};
+
+impl Constant {
+    /// How many of what [`Number`] counts its unit is.
+    fn scale(&self) -> f64 {
+        match self.unit {
+            "us" => 1e3,
+            "ms" => 1e6,
+            _ => 1.0,
+        }
+    }
+    fn expected(&self) -> String {
+        let text = format!("{} to {} {}", self.least, self.most, self.unit);
+        text.trim_end().to_owned()
+    }
+}
+
+/// Overrides the constants that `table` names.
+pub(crate) fn apply(
+    model: &mut BuildingModel,
+    table: &toml::Table,
+    source_name: &str,
+) -> Result<(), TestbedError> {
+    // Choosing the model and switching parts comes before overriding single constants.
+    match table.get("model").map(|v| v.as_str().unwrap_or_default()) {
+        None | Some("building") => {}
+        Some("open_plan") => {
+            let of = BuildingModel::default();
+            *model = BuildingModel::open_plan(
+                of.loss_at_1m,
+                of.loss_per_decade,
+                of.shadowing,
+                of.tx_spread,
+            );
+        }
+        Some(other) => {
+            return Err(Problem::value("model", other, "`building` or `open_plan`")
+                .at_key(source_name, "propagation.model"));
+        }
+    }
+    for (key, value) in table.iter().filter(|(key, _)| *key != "model") {
+        match value {
+            toml::Value::Table(part) => {
+                for (inner, value) in part {
+                    one(model, &format!("{key}.{inner}"), value, source_name)?;
+                }
+            }
+            value => one(model, key, value, source_name)?,
+        }
+    }
+    if let Some(WifiModel {
+        hit_least,
+        hit_most,
+        ..
+    }) = model.wifi
+    {
+        if hit_least > hit_most {
+            let problem = Problem::value("hit_most", &hit_most.to_string(), "at least `hit_least`");
+            return Err(problem.at_key(source_name, "propagation.wifi.hit_most"));
+        }
+    }
+    Ok(())
+}
+
+fn one(
+    model: &mut BuildingModel,
+    key: &str,
+    value: &toml::Value,
+    source_name: &str,
+) -> Result<(), TestbedError> {
+    let place = || format!("propagation.{}", crate::error::printable(key));
+    match (key, value.as_bool()) {
+        ("wifi", Some(true)) => {
+            model.wifi.get_or_insert_with(WifiModel::default);
+            return Ok(());
+        }
+        ("wifi", Some(false)) => {
+            model.wifi = None;
+            return Ok(());
+        }
+        ("clean_bursts", Some(true)) => {
+            model
+                .clean_bursts
+                .get_or_insert_with(CleanBurstsModel::default);
+            return Ok(());
+        }
+        ("clean_bursts", Some(false)) => {
+            model.clean_bursts = None;
+            return Ok(());
+        }
+        ("same_floor.rice_k_db", Some(false)) => {
+            model.same_floor.rice_k = None;
+            return Ok(());
+        }
+        ("between_floors.rice_k_db", Some(false)) => {
+            model.between_floors.rice_k = None;
+            return Ok(());
+        }
+        _ => {}
+    }
+    let Some(constant) = ALL.iter().find(|c| c.key == key) else {
+        let expected = "a constant of the building model (docs/testbeds.md lists them)";
+        return Err(Problem::value("the key", key, expected).at_key(source_name, place()));
+    };
+    let number = value
+        .as_float()
+        .or_else(|| value.as_integer().map(|i| i as f64));
+    match number {
+        Some(number) if (constant.least..=constant.most).contains(&number) => {
+            (constant.at)(model).set(number * constant.scale());
+            Ok(())
+        }
+        _ => {
+            let found = value.to_string();
+            let problem = Problem::value("the value", &found, constant.expected());
+            Err(problem.at_key(source_name, place()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The value of `constant` in its unit; none where its part of the model is switched off.
+    fn value(constant: &Constant, model: &BuildingModel) -> Option<f64> {
+        let is_off = constant.key.starts_with("clean_bursts") && model.clean_bursts.is_none();
+        let value = (constant.at)(&mut model.clone()).get().filter(|_| !is_off);
+        value.map(|value| value / constant.scale())
+    }
+
+    fn with(text: &str) -> Result<BuildingModel, String> {
+        let mut model = BuildingModel::default();
+        apply(&mut model, &text.parse().unwrap(), "t.toml").map_err(|e| e.to_string())?;
+        Ok(model)
+    }
+
+    #[test]
+    fn every_constant_can_be_set_and_sets_only_itself() {
+        for constant in ALL {
+            let mut before = BuildingModel {
+                clean_bursts: Some(CleanBurstsModel::default()),
+                ..BuildingModel::default()
+            };
+            before.between_floors.rice_k = Some(Db(0.0));
+            let now = value(constant, &before).unwrap();
+            let other = if now + 1.0 <= constant.most {
+                now + 1.0
+            } else {
+                constant.least
+            };
+            let mut after = before.clone();
+            let number = toml::Value::Float(other);
+            one(&mut after, constant.key, &number, "t.toml").unwrap();
+            for kept in ALL.iter().filter(|c| c.key != constant.key) {
+                let same = value(kept, &before) == value(kept, &after);
+                assert!(same, "{} changed with {}", kept.key, constant.key);
+            }
+            assert!(
+                (value(constant, &after).unwrap() - other).abs() < 1e-9,
+                "{other}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_guide_lists_every_constant_with_its_default() {
+        let guide = include_str!("../../../docs/testbeds.md");
+        for constant in ALL {
+            let (key, default) = (constant.key, value(constant, &BuildingModel::default()));
+            let default = default.map_or("off".to_owned(), |v| v.to_string());
+            let row = format!("| `{key}` | {default} |");
+            assert!(guide.contains(&row), "docs/testbeds.md lacks {row}");
+        }
+    }
+
+    #[test]
+    fn parts_are_switched() {
+        assert!(with("wifi = false").unwrap().wifi.is_none());
+        assert!(with("clean_bursts = true").unwrap().clean_bursts.is_some());
+        assert!(with("[between_floors]\nrice_k_db = 3")
+            .unwrap()
+            .between_floors
+            .rice_k
+            .is_some());
+        assert!(with("[same_floor]\nrice_k_db = false")
+            .unwrap()
+            .same_floor
+            .rice_k
+            .is_none());
+        let open = with("model = \"open_plan\"\nloss_at_1m_db = 42").unwrap();
+        assert!(open.wifi.is_none() && open.loss_at_1m == Db(42.0));
+    }
+
+    #[test]
+    fn wrong_constants_are_named() {
+        for (text, expected) in [
+            (
+                "loss_at_1m = 3",
+                "t.toml, key `propagation.loss_at_1m`: the key is `loss_at_1m`",
+            ),
+            (
+                "shadowing_db = \"a\"",
+                "key `propagation.shadowing_db`: the value is `\"a\"`; expected 0 to 200 dB",
+            ),
+            ("shadowing_db = nan", "expected 0 to 200 dB"),
+            ("[wifi]\nhit_most = 0.1", "expected at least `hit_least`"),
+            ("[wifi]\nhit_most = 2", "expected 0 to 1 (a probability)"),
+            ("[same_floor]\ntaps = -1", "expected 0 to 100"),
+            ("wifi = 3", "the key is `wifi`"),
+            (
+                "model = \"cave\"",
+                "model is `cave`; expected `building` or `open_plan`",
+            ),
+        ] {
+            let error = with(text).unwrap_err();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! Sites: a testbed as a seed realises it, with the losses that somebody injects. Everything that runs
+//! runs on one.
+//!
+//! Invariants: the same testbed, board and seed give the same site; losses befall what comes after
+//! [`Site::with_losses`], never what runs on [`Site::undisturbed`]. Tests: `site_tests.rs`.
+
+use crate::loss::{Loss, Losses};
+use crate::testbed::{Physics, Testbed};
+use std::sync::Arc;
+use thalweg_medium::chip::{Band, Chip};
+use thalweg_medium::random::derive;
+use thalweg_medium::{BuildingModel, EarId, Environment, MeasuredFrame, MeasuredLink};
+use thalweg_sim::Board;
+use thalweg_units::{Channel, Db, Dbm, NodeId};
+
+/// Path loss at one metre is less in the 900 MHz band by 20 log10(2440 / 915).
+const LESS_AT_900: Db = Db(8.5);
+
+/// A testbed as a seed realises it.
+#[derive(Debug, Clone)]
+pub struct Site {
+    /// Its nodes, channels and sink.
+    pub testbed: Arc<Testbed>,
+    /// The board of every node.
+    pub board: Board,
+    /// What drew whatever the testbed leaves open: places, links, the radios' spread.
+    pub seed: u64,
+    /// Its ears: the first radio of each node, by node, then the second ones where the board has any.
+    pub environment: Arc<Environment>,
+    /// The losses that were injected.
+    pub losses: Losses,
+    /// The environment before them.
+    calm: Arc<Environment>,
+}
+
+/// Why a testbed cannot be such a site.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SiteError {
+    /// Its links are those of another radio, or of one where the board has two.
+    #[error("{testbed}: its links were measured with one {known}; board {board} has other radios")]
+    Radios {
+        /// The testbed.
+        testbed: String,
+        /// The radio that they were measured with.
+        known: &'static str,
+        /// The board that its nodes were to be.
+        board: String,
+    },
+    /// A loss at a node that the testbed does not have, or of what nobody hears.
+    #[error("{testbed}: loss on {from}-{to}: {why}")]
+    Loss {
+        /// The testbed.
+        testbed: String,
+        /// The sender named.
+        from: NodeId,
+        /// The receiver named.
+        to: NodeId,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+impl Site {
+    /// `testbed` as `seed` draws it, with the first radio of its board.
+    pub fn new(testbed: impl Into<Arc<Testbed>>, seed: u64) -> Self {
+        let testbed = testbed.into();
+        let board = testbed.board.clone().with_one_radio();
+        let environment = realised(&testbed, board.chip, Which::First, seed);
+        Self::of_parts(testbed, board, environment, seed)
+    }
+
+    /// The same with all radios of its board.
+    ///
+    /// # Errors
+    /// [`SiteError::Radios`].
+    pub fn with_all_radios(testbed: impl Into<Arc<Testbed>>, seed: u64) -> Result<Self, SiteError> {
+        let testbed = testbed.into();
+        let board = testbed.board.clone();
+        Self::on(testbed, board, seed)
+    }
+
+    /// `testbed` as `seed` draws it, with `board` and all radios that it has at every node. Where a board
+    /// has two, both bands have the same places and walls; foreign traffic is that of 2.4 GHz, where
+    /// Wi-Fi is.
+    ///
+    /// # Errors
+    /// [`SiteError::Radios`] where links were measured with others.
+    pub fn on(
+        testbed: impl Into<Arc<Testbed>>,
+        board: Board,
+        seed: u64,
+    ) -> Result<Self, SiteError> {
+        let testbed = testbed.into();
+        let known = testbed.board.chip;
+        if testbed.model().is_none() && (board.second.is_some() || board.chip != known) {
+            return Err(SiteError::Radios {
+                testbed: testbed.name.clone(),
+                known: known.name,
+                board: board.name,
+            });
+        }
+        let mut environment = realised(&testbed, board.chip, Which::First, seed);
+        if let Some(second) = &board.second {
+            let other = realised(&testbed, second.chip, Which::Second, seed);
+            environment = environment.beside(other);
+        }
+        Ok(Self::of_parts(testbed, board, environment, seed))
+    }
+
+    fn of_parts(testbed: Arc<Testbed>, board: Board, environment: Environment, seed: u64) -> Self {
+        let environment = Arc::new(environment);
+        Self {
+            testbed,
+            board,
+            seed,
+            calm: environment.clone(),
+            environment,
+            losses: Losses::default(),
+        }
+    }
+
+    /// The same nodes with `board` and all its radios. What need not be drawn again is not.
+    ///
+    /// # Errors
+    /// [`SiteError`].
+    pub fn with_board(&self, board: Board) -> Result<Self, SiteError> {
+        let radios = |b: &Board| (b.chip.name, b.second.map(|second| second.chip.name));
+        if radios(&board) == radios(&self.board) {
+            return Ok(Self {
+                board,
+                ..self.clone()
+            });
+        }
+        let Losses { links, psdu_bytes } = &self.losses;
+        Self::on(self.testbed.clone(), board, self.seed)?.with_losses(links, *psdu_bytes)
+    }
+
+    /// The same as its nodes find it in `environment`.
+    #[must_use]
+    pub fn in_environment(&self, environment: Arc<Environment>) -> Self {
+        Self {
+            calm: environment.clone(),
+            environment,
+            ..self.clone()
+        }
+    }
+
+    /// The same with losses on `links` in all bands, beside those that it has; shares are those of
+    /// frames of `psdu_bytes` (FCS included).
+    ///
+    /// # Errors
+    /// [`SiteError::Loss`] where a node is not there, or a link in no band.
+    pub fn with_losses(mut self, links: &[Loss], psdu_bytes: usize) -> Result<Self, SiteError> {
+        if links.is_empty() {
+            return Ok(self);
+        }
+        let nodes = self.testbed.len();
+        let bands = self.environment.ears.len() / nodes.max(1);
+        let mut environment = Environment::clone(&self.environment);
+        for loss in links {
+            let wrong = |why: String| SiteError::Loss {
+                testbed: self.testbed.name.clone(),
+                from: loss.from,
+                to: loss.to,
+                why,
+            };
+            let index = |node: NodeId| {
+                let known = self.testbed.index_of(node);
+                known.ok_or_else(|| wrong(format!("there is no node {node}")))
+            };
+            let (from, to) = (index(loss.from)?, index(loss.to)?);
+            let mut is_heard = false;
+            for band in 0..bands {
+                let ear = |n: usize| EarId((n + band * nodes) as u32);
+                let (from, to) = (ear(from), ear(to));
+                let heard = |channel| environment.links.between(from, to, channel).is_some();
+                is_heard |= Channel::all().any(heard);
+                environment = environment.with_loss(from, to, loss.share, psdu_bytes);
+            }
+            if !is_heard {
+                let (from, to) = (loss.from, loss.to);
+                let why = format!("node {to} does not hear node {from}; there is nothing to lose");
+                return Err(wrong(why));
+            }
+        }
+        self.environment = Arc::new(environment);
+        self.losses.links.extend_from_slice(links);
+        self.losses.psdu_bytes = psdu_bytes;
+        Ok(self)
+    }
+
+    /// The same before its losses: what a survey sees that came first.
+    #[must_use]
+    pub fn undisturbed(&self) -> Self {
+        Self {
+            environment: self.calm.clone(),
+            losses: Losses::default(),
+            ..self.clone()
+        }
+    }
+
+    /// What the second radio of every node sees of the undisturbed site; none where the board has one.
+    pub fn second_radio(&self) -> Option<Self> {
+        let chip = self.board.second?.chip;
+        let environment = realised(&self.testbed, chip, Which::Second, self.seed);
+        let board = self.board.with_second_radio().with_one_radio();
+        Some(Self::of_parts(
+            self.testbed.clone(),
+            board,
+            environment,
+            self.seed,
+        ))
+    }
+}
+
+/// Which radio of a board.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Which {
+    First,
+    Second,
+}
+
+/// What one radio of every node, a `chip`, hears of the others, as `seed` draws it.
+fn realised(testbed: &Testbed, chip: &'static Chip, which: Which, seed: u64) -> Environment {
+    let places = testbed.places(seed);
+    let radios = match which {
+        Which::First => seed,
+        Which::Second => derive(seed, "second radio", &[]),
+    };
+    match &testbed.physics {
+        Physics::Generated { model, .. } | Physics::Placed { model } => {
+            let places: Vec<_> = places.iter().map(|p| p.unwrap_or_default()).collect();
+            Environment::from_building(&in_band(model, chip.band), &places, chip, radios)
+        }
+        Physics::Measured(measured) => {
+            let links = measured.links.iter().map(|l| MeasuredLink {
+                from: u32::from(l.from),
+                to: u32::from(l.to),
+                channel: l.channel,
+                prr: l.prr,
+                rssi: l.rssi_dbm.map(Dbm),
+            });
+            let frame = MeasuredFrame {
+                psdu_bytes: measured.frame_bytes,
+            };
+            let mut environment =
+                Environment::from_measured(testbed.len(), links, frame, chip, radios);
+            for (ear, place) in environment.ears.iter_mut().zip(places) {
+                ear.placement = place;
+            }
+            environment
+        }
+    }
+}
+
+fn in_band(model: &BuildingModel, band: Band) -> BuildingModel {
+    let mut model = model.clone();
+    if band == Band::Mhz900 {
+        model.loss_at_1m = model.loss_at_1m - LESS_AT_900;
+        model.wifi = None;
+        model.clean_bursts = None;
+    }
+    model
+}
+
+#[cfg(test)]
+#[path = "site_tests.rs"]
+mod tests;

@@ -1,0 +1,99 @@
+//! What testbeds are read from: the built-in ones, and files by what they hold. Tests: `file_tests.rs`.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use crate::error::{Place, Problem, TestbedError};
+use crate::trace::Trace;
+use crate::{k7, matrix};
+
+/// The testbeds that need no file, with their TOML: those in `testbeds/`.
+pub(crate) const BUILT_IN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/testbeds.rs"));
+/// Most bytes of a testbed's TOML.
+const MAX_TOML: u64 = 16 << 20;
+
+/// Reads a K7 trace or a link matrix.
+pub(crate) fn read_links(path: &Path) -> Result<Trace, TestbedError> {
+    let name = path.to_string_lossy();
+    let (kind, reader) = open(path)?;
+    match kind {
+        Kind::K7 => k7::read_k7(reader, &name),
+        Kind::Matrix => matrix::read_matrix(reader, &name),
+        Kind::Toml => {
+            let expected = "a K7 trace or a CSV with the header src,dst,channel,prr[,rssi_dbm]";
+            Err(Problem::value("the link file", &name, expected).at(&name, Place::Whole))
+        }
+    }
+}
+
+/// What a file holds.
+pub(crate) enum Kind {
+    Toml,
+    K7,
+    Matrix,
+}
+
+/// Opens a file and tells by its first bytes what it is.
+pub(crate) fn open(path: &Path) -> Result<(Kind, BufReader<File>), TestbedError> {
+    let name = path.to_string_lossy();
+    let io_error = |e: io::Error| {
+        let problem = if e.kind() == io::ErrorKind::NotFound {
+            let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
+            let built_in = names.join(", ");
+            Problem::Unknown(built_in)
+        } else {
+            Problem::Io(e)
+        };
+        problem.at(&name, Place::Whole)
+    };
+    let mut reader = BufReader::new(File::open(path).map_err(io_error)?);
+    let kind = kind_of(reader.fill_buf().map_err(io_error)?, path);
+    Ok((kind, reader))
+}
+
+fn kind_of(start: &[u8], path: &Path) -> Kind {
+    let has = |ending: &str| {
+        path.extension()
+            .is_some_and(|e| e.eq_ignore_ascii_case(ending))
+    };
+    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
+    let line = start.split(|b| *b == b'\n').next().unwrap_or_default();
+    if start.starts_with(&[0x1f, 0x8b]) || has("k7") || has("gz") {
+        Kind::K7
+    } else if has("csv") {
+        Kind::Matrix
+    } else if has("toml") {
+        Kind::Toml
+    } else if line.trim_ascii_start().starts_with(b"{") {
+        Kind::K7
+    } else if line.contains(&b',') && !line.contains(&b'=') && !line.contains(&b'#') {
+        Kind::Matrix
+    } else {
+        Kind::Toml
+    }
+}
+
+/// The text of a TOML file.
+pub(crate) fn read_toml(reader: impl Read, name: &str) -> Result<String, TestbedError> {
+    let mut bytes = Vec::new();
+    reader
+        .take(MAX_TOML + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|e| Problem::Io(e).at(name, Place::Whole))?;
+    if bytes.len() as u64 > MAX_TOML {
+        return Err(Problem::TooLarge("bytes", MAX_TOML).at(name, Place::Whole));
+    }
+    if bytes.trim_ascii().is_empty() {
+        let expected = "a testbed's TOML, a K7 trace or a CSV of links";
+        return Err(Problem::Empty(expected).at(name, Place::Whole));
+    }
+    String::from_utf8(bytes).map_err(|e| {
+        let before = e
+            .as_bytes()
+            .get(..e.utf8_error().valid_up_to())
+            .unwrap_or_default();
+        let line = before.iter().filter(|b| **b == b'\n').count() as u64 + 1;
+        Problem::NotText("a testbed's TOML").on_line(name, line)
+    })
+}

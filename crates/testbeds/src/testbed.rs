@@ -1,0 +1,157 @@
+//! Testbeds: what a network is (nodes, board, channels, sink) and whence its physics come, before a
+//! seed makes it a [`crate::Site`]. A node's index is its place in [`Testbed::nodes`].
+
+use crate::trace::{Trace, TraceLink};
+use thalweg_medium::{corridor_layout, BuildingModel, Placement};
+use thalweg_sim::{boards, Board, BoardError};
+use thalweg_units::{ChannelSet, NodeId};
+
+/// The board of nodes of which nobody says what they are.
+pub(crate) const DEFAULT_BOARD: &str = "telosb";
+
+/// A network, before a seed makes it a [`crate::Site`].
+#[derive(Debug, Clone)]
+pub struct Testbed {
+    /// Its name.
+    pub name: String,
+    /// What it is, in a line; may be empty.
+    pub description: String,
+    /// What its file calls the board of all its nodes.
+    pub board_name: String,
+    /// That board.
+    pub board: Board,
+    /// Its nodes, by index.
+    pub nodes: Vec<Node>,
+    /// The channels that may be used: those listed in its file, or measured, or all.
+    pub channels: ChannelSet,
+    /// The node that data goes to unless told otherwise; one of `nodes`.
+    pub sink: NodeId,
+    /// Whence its links come.
+    pub physics: Physics,
+}
+
+/// A node as its testbed knows it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Node {
+    /// Its number, as users name it.
+    pub id: NodeId,
+    /// Where it is, where that is known without a seed.
+    pub placement: Option<Placement>,
+}
+
+/// Whence a testbed's links come.
+#[derive(Debug, Clone)]
+pub enum Physics {
+    /// A building drawn by the seed: places of nodes and links.
+    Generated {
+        /// Size of the building.
+        building: Building,
+        /// How radio propagates in it.
+        model: BuildingModel,
+    },
+    /// Nodes at given places, links drawn by the seed.
+    Placed {
+        /// How radio propagates between them.
+        model: BuildingModel,
+    },
+    /// Measured links.
+    Measured(Measured),
+}
+
+/// Size of a generated building.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Building {
+    /// Number of floors.
+    pub floors: u16,
+    /// Length, metres.
+    pub length_m: f64,
+    /// Width, metres.
+    pub width_m: f64,
+    /// From floor to floor, metres.
+    pub floor_height_m: f64,
+}
+
+/// Measured links; their indices are those of [`Testbed::nodes`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    /// The links.
+    pub links: Vec<TraceLink>,
+    /// PSDU bytes (FCS included) of the frames that the links were measured with.
+    pub frame_bytes: u16,
+}
+
+impl Measured {
+    /// Frame length taken for a trace that does not say: the longest, so that no simulated frame
+    /// is lost more often than a measured one.
+    pub const DEFAULT_FRAME_BYTES: u16 = 127;
+
+    /// The nodes of a trace, and its links between them.
+    pub(crate) fn of_trace(trace: Trace, frame_bytes: u16) -> (Vec<Node>, Self) {
+        let nodes = trace
+            .nodes
+            .iter()
+            .map(|id| Node {
+                id: *id,
+                placement: None,
+            })
+            .collect();
+        (
+            nodes,
+            Self {
+                links: trace.links,
+                frame_bytes,
+            },
+        )
+    }
+}
+
+impl Testbed {
+    /// How many nodes there are.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+    /// Whether there is none; a loaded testbed has at least two.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+    /// The index of node `id`, if the testbed has it.
+    pub fn index_of(&self, id: NodeId) -> Option<usize> {
+        self.nodes.iter().position(|n| n.id == id)
+    }
+    /// The id of the node with this index.
+    pub fn id_of(&self, index: usize) -> Option<NodeId> {
+        self.nodes.get(index).map(|n| n.id)
+    }
+    /// The index of the sink.
+    pub fn sink_index(&self) -> usize {
+        self.index_of(self.sink).unwrap_or(0)
+    }
+
+    /// The same with the built-in board `name` at every node.
+    ///
+    /// # Errors
+    /// [`BoardError`].
+    pub fn with_board(mut self, name: &str) -> Result<Self, BoardError> {
+        self.board = boards::load(name)?;
+        name.clone_into(&mut self.board_name);
+        Ok(self)
+    }
+
+    /// Where its nodes are, as `seed` draws what the testbed leaves open; none for nodes whose places
+    /// nobody knows.
+    pub(crate) fn places(&self, seed: u64) -> Vec<Option<Placement>> {
+        let Physics::Generated { building: b, .. } = &self.physics else {
+            return self.nodes.iter().map(|n| n.placement).collect();
+        };
+        let (nodes, height) = (self.nodes.len(), b.floor_height_m);
+        let places = corridor_layout(b.floors, nodes, b.length_m, b.width_m, height, seed);
+        places.into_iter().map(Some).collect()
+    }
+    /// How radio propagates between its nodes; none where links were measured.
+    pub(crate) fn model(&self) -> Option<&BuildingModel> {
+        match &self.physics {
+            Physics::Generated { model, .. } | Physics::Placed { model } => Some(model),
+            Physics::Measured(_) => None,
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Measured links as every link file gives them: who heard whom on which channel, how often and
+//! how loud. Indices are places in the sorted list of node ids.
+
+use std::collections::BTreeMap;
+
+use thalweg_units::{Channel, ChannelSet, NodeId};
+
+use crate::error::{Place, Problem, TestbedError};
+use crate::rows::MAX_NODES;
+
+/// One measured link on one channel.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TraceLink {
+    /// Index of the sender.
+    pub from: u16,
+    /// Index of the receiver.
+    pub to: u16,
+    /// Channel.
+    pub channel: Channel,
+    /// Packet reception ratio, 0..=1.
+    pub prr: f64,
+    /// Mean RSSI of the frames received, dBm, where measured. Biased upward near the threshold of
+    /// reception, because what is not received is not measured.
+    pub rssi_dbm: Option<f64>,
+}
+
+/// What a link file says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trace {
+    /// The nodes' ids, ascending; a link's indices point here.
+    pub nodes: Vec<NodeId>,
+    /// The channels measured.
+    pub channels: ChannelSet,
+    /// The links, sorted by (from, to, channel), each once, reception ratio above zero.
+    pub links: Vec<TraceLink>,
+    /// What the file calls itself (a K7 trace's `location`).
+    pub name: Option<String>,
+}
+
+impl Trace {
+    /// Sorts nodes and links, drops links that never carried a frame, and refuses a trace without any.
+    pub(crate) fn settle(&mut self, source_name: &str) -> Result<(), TestbedError> {
+        let mut order: Vec<usize> = (0..self.nodes.len()).collect();
+        order.sort_unstable_by_key(|i| self.nodes.get(*i).copied());
+        let mut place = vec![0u16; order.len()];
+        for (new, old) in order.iter().enumerate() {
+            if let Some(slot) = place.get_mut(*old) {
+                *slot = new as u16;
+            }
+        }
+        self.nodes.sort_unstable();
+        let moved = |index: u16| place.get(usize::from(index)).copied().unwrap_or(index);
+        for link in &mut self.links {
+            (link.from, link.to) = (moved(link.from), moved(link.to));
+        }
+        self.links.retain(|l| l.prr > 0.0);
+        self.links
+            .sort_unstable_by_key(|l| (l.from, l.to, l.channel));
+        if self.links.is_empty() {
+            return Err(Problem::TooFew("links", 1).at(source_name, Place::Whole));
+        }
+        Ok(())
+    }
+}
+
+/// Node ids in order of appearance, with a bound on their number.
+#[derive(Debug, Default)]
+pub(crate) struct NodeTable {
+    ids: Vec<NodeId>,
+    index: BTreeMap<NodeId, u16>,
+}
+impl NodeTable {
+    /// The index of `id`, a new one if it was not seen before.
+    pub(crate) fn index(&mut self, id: NodeId) -> Result<u16, Problem> {
+        if let Some(index) = self.index.get(&id) {
+            return Ok(*index);
+        }
+        if self.ids.len() >= MAX_NODES {
+            return Err(Problem::TooLarge("nodes", MAX_NODES as u64));
+        }
+        let index = self.ids.len() as u16;
+        self.index.insert(id, index);
+        self.ids.push(id);
+        Ok(index)
+    }
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.ids.len()
+    }
+    /// The ids, in order of appearance.
+    pub(crate) fn into_ids(self) -> Vec<NodeId> {
+        self.ids
+    }
+}
