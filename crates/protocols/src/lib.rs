@@ -26,6 +26,8 @@ pub mod p3;
 pub mod p3dual;
 pub mod pip;
 pub mod pipeline;
+#[cfg(test)]
+mod ram;
 mod rng;
 pub mod stack;
 pub mod tree;
