@@ -27,7 +27,7 @@ pub mod p3dual;
 pub mod pip;
 pub mod pipeline;
 #[cfg(test)]
-mod ram;
+mod ram_tests;
 mod rng;
 pub mod stack;
 pub mod tree;
