@@ -42,7 +42,7 @@ const KNOWN: [(&str, &str, &str); 4] = [
     (
         "sim",
         "",
-        "air background board computing conditional energy fault operations radio software timeline world",
+        "air background board conditional energy fault operations radio software timeline world",
     ),
 ];
 
