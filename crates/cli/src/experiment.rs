@@ -1,7 +1,8 @@
 //! `thalweg experiment list|show`.
 
 use serde::Serialize;
-use thalweg_lab::experiment::{Claims, Experiment};
+use thalweg_lab::experiment::Experiment;
+use thalweg_lab::results::Claims;
 
 use crate::args::ExperimentCommand;
 use crate::failure::Failure;

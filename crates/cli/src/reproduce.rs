@@ -1,6 +1,7 @@
 //! `thalweg reproduce`: the papers' results, one after the other, as tables, JSON lines or a page.
 
-use thalweg_lab::experiment::{page, Experiment, Report, Row, Run, RunOption};
+use thalweg_lab::experiment::{page, Experiment, Report, Run, RunOption};
+use thalweg_lab::results::Row;
 
 use crate::args::ReproduceArgs;
 use crate::experiment::claims_of;

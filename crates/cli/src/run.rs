@@ -7,9 +7,10 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use thalweg_lab::experiment::{
-    self, csv, short, span, Claims, Experiment, ExperimentError, Explained, Judged, NotUsed,
-    Report, Row, Run, RunOption, Sites,
+    self, short, span, Experiment, ExperimentError, Explained, Refused, Report, Run, RunOption,
+    Sites,
 };
+use thalweg_lab::results::{csv, Claims, Judged, Row};
 use thalweg_testbeds::{Loss, Losses};
 
 use crate::args::RunArgs;
@@ -29,7 +30,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     if args.experiment == speed::ID {
         let other = options.into_iter().find(|o| *o != RunOption::Nodes);
         return match other {
-            Some(option) => Err(refused(speed::ID, NotUsed(option))),
+            Some(option) => Err(refused(speed::ID, &Refused::NotUsed(option))),
             None => speed::run(args),
         };
     }
@@ -41,7 +42,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     };
     for option in options {
         let taken = experiment.run.take(option);
-        taken.map_err(|why| refused(&experiment.id, why))?;
+        taken.map_err(|why| refused(&experiment.id, &why))?;
     }
     let seeds = seeds_of(args.seeds, experiment.seeds);
     if let Some(folder) = &args.out {
@@ -92,7 +93,7 @@ fn options(args: &RunArgs) -> Vec<RunOption> {
     options.into_iter().flatten().collect()
 }
 
-fn refused(id: &str, why: NotUsed) -> Failure {
+fn refused(id: &str, why: &Refused) -> Failure {
     Failure::Input(format!("{id}: {why}"))
 }
 
@@ -150,9 +151,8 @@ impl Lab {
 
     /// The same with losses on `links` of every network of `experiment`.
     fn lossy(experiment: &Experiment, links: &[Loss]) -> Result<Self, Failure> {
-        let psdu_bytes = experiment.run.lossy_frame_bytes();
-        let psdu_bytes =
-            psdu_bytes.ok_or_else(|| refused(&experiment.id, NotUsed(RunOption::Loss)))?;
+        let unused = || refused(&experiment.id, &Refused::NotUsed(RunOption::Loss));
+        let psdu_bytes = experiment.run.lossy_frame_bytes().ok_or_else(unused)?;
         let losses = Losses {
             links: links.to_vec(),
             psdu_bytes,
@@ -171,10 +171,11 @@ impl Lab {
 
     /// Writes the frames of the first run with the first of `seeds` to `file`.
     fn capture(&self, experiment: &Experiment, seeds: &[u64], file: &Path) -> Result<(), Failure> {
-        let (Run::Convergecast(run), Some(seed)) = (&experiment.run, seeds.first()) else {
-            return Err(refused(&experiment.id, NotUsed(RunOption::Pcap)));
+        let (Some(run), Some(seed)) = (experiment.run.captures(), seeds.first()) else {
+            let unused = Refused::NotUsed(RunOption::Pcap);
+            return Err(refused(&experiment.id, &unused));
         };
-        let testbed = self.sites.testbed(&run.testbed).map_err(failure)?;
+        let testbed = self.sites.testbed(run.testbed()).map_err(failure)?;
         let capture = Capture::create(file)?;
         let frames = capture
             .transmissions(&testbed.nodes)

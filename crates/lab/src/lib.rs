@@ -10,6 +10,7 @@ pub mod experiment;
 pub mod explain;
 pub mod forwarding;
 pub mod maps;
+pub mod results;
 pub mod speed;
 pub mod streams;
 pub mod transfer;

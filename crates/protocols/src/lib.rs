@@ -8,6 +8,7 @@
 #[cfg(test)]
 extern crate std;
 
+mod bits;
 pub mod burst;
 pub mod collection;
 pub mod csma;
@@ -25,6 +26,8 @@ pub mod p3;
 pub mod p3dual;
 pub mod pip;
 pub mod pipeline;
+#[cfg(test)]
+mod ram_tests;
 mod rng;
 pub mod stack;
 pub mod tree;

@@ -1,5 +1,8 @@
 //! Bulk objects, as the engines see them: bytes at an offset, behind a trait, so that an engine
 //! holds none of them. On a mote the store is flash or a sensor's buffer, at the gateway memory.
+//! How an object is cut into packets is the same for all engines: [`Pieces`].
+
+use thalweg_wire::route::ObjectRange;
 
 /// What is known of an object besides its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,4 +40,64 @@ impl ObjectStore for NoObject {
         into.fill(0);
     }
     fn write(&mut self, _offset: u32, _bytes: &[u8]) {}
+}
+
+/// How an object, or a range of one, is cut into packets: number n has the bytes from n times the
+/// payload's length on. The last one is padded with zeros, not with what follows the range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pieces {
+    range: ObjectRange,
+    bytes: u8,
+}
+
+impl Pieces {
+    /// All of an object in packets of `bytes` bytes of payload.
+    pub const fn of(bytes: u8) -> Self {
+        Self::of_range(ObjectRange::ALL, bytes)
+    }
+    /// The same of a range.
+    pub const fn of_range(range: ObjectRange, bytes: u8) -> Self {
+        Self { range, bytes }
+    }
+    /// How many packets an object of `object_len` bytes makes; none of no bytes.
+    pub const fn count(self, object_len: u32) -> u32 {
+        match self.bytes {
+            0 => 0,
+            bytes => self.range.within(object_len).div_ceil(bytes as u32),
+        }
+    }
+    /// Where packet `number` is in the object, and how many of its first `bytes` are in it; the object
+    /// has `object_len` bytes, as far as that is known.
+    fn place(self, number: u16, bytes: usize, object_len: Option<u32>) -> (u32, usize) {
+        let at = u32::from(number) * u32::from(self.bytes);
+        let within = self.range.within(object_len.unwrap_or(u32::MAX));
+        let left = usize::try_from(within.saturating_sub(at)).unwrap_or(usize::MAX);
+        (self.range.offset.saturating_add(at), left.min(bytes))
+    }
+    /// Packet `number` of what `store` has, in `room`; `None` where that is too small.
+    pub fn read<'r>(
+        self,
+        number: u16,
+        store: &dyn ObjectStore,
+        object_len: Option<u32>,
+        room: &'r mut [u8],
+    ) -> Option<&'r [u8]> {
+        let payload = room.get_mut(..usize::from(self.bytes))?;
+        let (offset, filled) = self.place(number, payload.len(), object_len);
+        let (object, padding) = payload.split_at_mut(filled);
+        store.read(offset, object);
+        padding.fill(0);
+        Some(payload)
+    }
+    /// Keeps the `payload` of packet `number` in `store`.
+    pub fn write(
+        self,
+        number: u16,
+        payload: &[u8],
+        object_len: Option<u32>,
+        store: &mut dyn ObjectStore,
+    ) {
+        let (offset, kept) = self.place(number, payload.len(), object_len);
+        store.write(offset, &payload[..kept]);
+    }
 }

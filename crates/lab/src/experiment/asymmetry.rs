@@ -5,71 +5,79 @@
 //! that one channel is changed; the same run of the environment otherwise. Variants with a plan of
 //! their own lose a link of that, once unknown to their survey and once known. Tests: below, `tests.rs`.
 
-use super::keys::expect;
-use super::row::Row;
-use super::sites::Sites;
+use super::kind::{keys, within, Flag, Kind};
+use super::lab::Lab;
 use super::transfers::{Drawn, Transfers};
-use super::{rows_in_order, ExperimentError, Ticker};
+use super::ExperimentError;
+use crate::results::Row;
 use crate::variant::{Knowledge, Variant};
-use serde::Deserialize;
 use std::sync::Arc;
 use thalweg_medium::random::{stream, uniform};
 use thalweg_medium::{EarId, Environment, LinksBuilder};
 use thalweg_planner::Plan;
 use thalweg_units::Channel;
+use thalweg_wire::phy;
 
-/// Transfers over a route whose reverse direction is dead at one hop.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Asymmetry {
-    /// The routes to draw from, and the object.
-    pub transfers: Transfers,
-    /// Routes used per seed: the first of those drawn over which PIP completes in more than one
-    /// round, so that its source has to learn what is missing.
-    pub wanted: usize,
+keys! {
+    "asymmetry",
+    /// Transfers over a route whose reverse direction is dead at one hop.
+    pub struct Asymmetry {
+        /// The routes to draw from, and the object.
+        pub transfers: Transfers,
+        /// Routes used per seed: the first of those drawn over which PIP completes in more than one
+        /// round, so that its source has to learn what is missing.
+        pub wanted: usize,
+    }
 }
 
-impl Asymmetry {
-    pub(super) fn check(&self) -> Result<(), String> {
+impl Kind for Asymmetry {
+    fn check(&self) -> Result<(), String> {
         self.transfers.check()?;
-        expect("wanted", (1..=10_000).contains(&self.wanted), "1 to 10000")
+        within("wanted", &[self.wanted], 1..=10_000)
     }
-    pub(super) fn parts(&self) -> u64 {
+
+    fn parts(&self) -> u64 {
         self.transfers.parts()
     }
 
-    pub(super) fn rows(
-        &self,
-        seeds: &[u64],
-        sites: &Sites,
-        ticker: &Ticker<'_>,
-    ) -> Result<Vec<Row>, ExperimentError> {
-        rows_in_order(seeds, |seed| {
-            let drawn = self.transfers.draw(*seed, sites, ticker)?;
-            let mut used = 0;
-            let mut rows = Vec::new();
-            for route in 0..drawn.pairs.len() {
-                ticker.go_on()?;
-                ticker.tick(1);
-                if used == self.wanted {
-                    continue;
-                }
-                let struck = self.route_rows(&drawn, route, ticker)?;
-                used += usize::from(struck.is_some());
-                rows.extend(struck.unwrap_or_default());
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+        let drawn = self.transfers.draw(seed, lab)?;
+        let mut used = 0;
+        let mut rows = Vec::new();
+        for route in 0..drawn.pairs.len() {
+            lab.go_on()?;
+            lab.tick(1);
+            if used == self.wanted {
+                continue;
             }
-            let fewer = self.parts().saturating_sub(drawn.pairs.len() as u64);
-            ticker.tick(fewer);
-            Ok(rows)
+            let struck = self.route_rows(&drawn, route, lab)?;
+            used += usize::from(struck.is_some());
+            rows.extend(struck.unwrap_or_default());
+        }
+        let fewer = self.parts().saturating_sub(drawn.pairs.len() as u64);
+        lab.tick(fewer);
+        Ok(rows)
+    }
+
+    fn key(&self, flag: Flag) -> Option<&'static str> {
+        Some(match flag {
+            Flag::Testbed => "transfers.testbed",
+            Flag::Routes => "transfers.routes",
         })
     }
 
+    fn lossy_frame_bytes(&self) -> Option<usize> {
+        Some(phy::MAX_PSDU)
+    }
+}
+
+impl Asymmetry {
     /// The transfers over a route with a link dead; none where PIP does not need its NACKs there.
     fn route_rows(
         &self,
         drawn: &Drawn,
         route: usize,
-        ticker: &Ticker<'_>,
+        lab: &Lab<'_>,
     ) -> Result<Option<Vec<Row>>, ExperimentError> {
         let transfers = &self.transfers;
         let site = drawn.site();
@@ -105,7 +113,7 @@ impl Asymmetry {
             // Only a survey of all channels would tell.
             let resurveyed = match knowledge {
                 Knowledge::RoutingChannel => None,
-                Knowledge::PipelineChannels => Some(transfers.resurveyed(drawn, &site, ticker)?),
+                Knowledge::PipelineChannels => Some(transfers.resurveyed(drawn, &site, lab)?),
             };
             let known = resurveyed.iter().map(|drawn| ("before-survey", drawn));
             for (dies, drawn) in std::iter::once(("after-survey", drawn)).chain(known) {

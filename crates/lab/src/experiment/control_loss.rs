@@ -6,27 +6,29 @@
 //! the air together; it is lost at its receivers, which hear nothing for as long as it lasts. Up to
 //! that moment a disturbed run is the undisturbed one. Tests: below, `tests.rs`.
 
-use super::row::Row;
-use super::sites::Sites;
+use super::kind::{keys, Flag, Kind};
+use super::lab::{rows_in_order, Lab};
 use super::transfers::{Drawn, Transfers};
-use super::{rows_in_order, ExperimentError, Ticker};
+use super::ExperimentError;
+use crate::results::Row;
 use crate::transfer::Session;
 use crate::variant::Variant;
-use serde::Deserialize;
 use std::sync::{Arc, Mutex, PoisonError};
 use thalweg_medium::Outcome as Fate;
 use thalweg_planner::Plan;
 use thalweg_sim::{Fault, ReceptionTrace};
 use thalweg_units::{Channel, Duration, SimTime};
-use thalweg_wire::pipeline::{Header, Kind, Purpose, Request};
+use thalweg_wire::phy;
+use thalweg_wire::pipeline::{self, Header, Purpose, Request};
 use thalweg_wire::{flood, Reader};
 
-/// Transfers of which every control packet is lost once.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ControlLoss {
-    /// The routes to draw from, and the object.
-    pub transfers: Transfers,
+keys! {
+    "control-loss",
+    /// Transfers run once for each of their control packets, which nobody receives in that run.
+    pub struct ControlLoss {
+        /// The routes to draw from, and the object.
+        pub transfers: Transfers,
+    }
 }
 
 /// Copies of a frame that begin closer together than this are one packet: synchronous senders are
@@ -35,43 +37,44 @@ const TOGETHER: Duration = Duration::from_micros(100);
 /// By this much a receiver is deaf before and after the packet.
 const MARGIN: Duration = Duration::from_micros(1);
 
-impl ControlLoss {
-    pub(super) fn check(&self) -> Result<(), String> {
+impl Kind for ControlLoss {
+    fn check(&self) -> Result<(), String> {
         self.transfers.check()
     }
-    pub(super) fn parts(&self) -> u64 {
+
+    fn parts(&self) -> u64 {
         self.transfers.parts()
     }
 
-    pub(super) fn rows(
-        &self,
-        seeds: &[u64],
-        sites: &Sites,
-        ticker: &Ticker<'_>,
-    ) -> Result<Vec<Row>, ExperimentError> {
-        rows_in_order(seeds, |seed| {
-            let drawn = self.transfers.draw(*seed, sites, ticker)?;
-            let routes: Vec<usize> = (0..drawn.pairs.len()).collect();
-            let rows = rows_in_order(&routes, |route| {
-                let rows = rows_in_order(&self.transfers.protocols, |variant| {
-                    ticker.go_on()?;
-                    self.variant_rows(&drawn, *route, *variant, ticker)
-                })?;
-                ticker.tick(1);
-                Ok(rows)
-            })?;
-            ticker.tick(self.parts().saturating_sub(routes.len() as u64));
-            Ok(rows)
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+        self.transfers.each_route(seed, lab, |drawn, route| {
+            rows_in_order(&self.transfers.protocols, |variant| {
+                lab.go_on()?;
+                self.variant_rows(drawn, route, *variant, lab)
+            })
         })
     }
 
+    fn key(&self, flag: Flag) -> Option<&'static str> {
+        Some(match flag {
+            Flag::Testbed => "transfers.testbed",
+            Flag::Routes => "transfers.routes",
+        })
+    }
+
+    fn lossy_frame_bytes(&self) -> Option<usize> {
+        Some(phy::MAX_PSDU)
+    }
+}
+
+impl ControlLoss {
     /// The undisturbed transfer, and where it delivers one for each packet lost.
     fn variant_rows(
         &self,
         drawn: &Drawn,
         route: usize,
         variant: Variant,
-        ticker: &Ticker<'_>,
+        lab: &Lab<'_>,
     ) -> Result<Vec<Row>, ExperimentError> {
         let transfers = &self.transfers;
         let Some(plan) = transfers.plan(drawn, route, variant, None) else {
@@ -87,7 +90,7 @@ impl ControlLoss {
             return Ok(rows);
         }
         for (at, packet) in packets.iter().enumerate() {
-            ticker.go_on()?;
+            lab.go_on()?;
             let lose = |session: &mut Session| packet.lose(session);
             let row = transfers.fetch_prepared(drawn, route, &plan, variant, lose)?;
             let is_there = row.number("exact") == Some(1.0);
@@ -157,9 +160,9 @@ impl Control {
         }
         let mut reader = Reader::new(mpdu);
         match Header::parse(&mut reader).ok()?.head.kind {
-            Kind::Data => None,
-            Kind::Nack => Some(Self::Nack),
-            Kind::Request => match Request::parse(&mut reader).ok()?.purpose {
+            pipeline::Kind::Data => None,
+            pipeline::Kind::Nack => Some(Self::Nack),
+            pipeline::Kind::Request => match Request::parse(&mut reader).ok()?.purpose {
                 Purpose::Report => Some(Self::Request),
                 Purpose::Release => Some(Self::Release),
             },
@@ -228,26 +231,21 @@ fn note(packets: &mut Vec<Packet>, reception: &ReceptionTrace<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Experiment, Run};
+    use crate::experiment::sites::Sites;
+    use crate::experiment::tests::rows_of;
     use std::collections::BTreeSet;
     use std::ops::ControlFlow::Continue;
-    use std::path::Path;
 
-    const LINE: &str = "id='t'\ntitle='t'\n[run]\nkind='control-loss'\n[run.transfers]\ntestbed='line5'\n\
+    const LINE: &str = "[transfers]\ntestbed='line5'\n\
         routes=1\npackets=12\nroute={min_hops=2,max_hops=4,min_paths=1,floors='any'}\nprotocols=['p3','p3-slim','pip']";
 
     fn line() -> ControlLoss {
-        match Experiment::parse(Path::new("mine.toml"), LINE).unwrap().run {
-            Run::ControlLoss(control_loss) => *control_loss,
-            other => panic!("{other:?}"),
-        }
+        toml::from_str(LINE).unwrap()
     }
 
     #[test]
     fn each_control_packet_is_lost_in_a_run_of_its_own() {
-        let rows = line();
-        let ticker = Ticker::new(1, &|_, _| Continue(()));
-        let rows = rows.rows(&[1], &Sites::default(), &ticker).unwrap();
+        let rows = rows_of(&line(), &[1]).unwrap();
         for protocol in ["p3", "p3-slim", "pip"] {
             let text = |row: &Row, column: &str| row.0.get(column).map(ToString::to_string);
             let of_it = |row: &&Row| text(row, "protocol").as_deref() == Some(protocol);
@@ -272,8 +270,9 @@ mod tests {
     #[test]
     fn what_is_lost_nobody_receives() {
         let transfers = line().transfers;
-        let ticker = Ticker::new(1, &|_, _| Continue(()));
-        let drawn = transfers.draw(1, &Sites::default(), &ticker).unwrap();
+        let sites = Sites::default();
+        let lab = Lab::new(&sites, 1, &|_, _| Continue(()));
+        let drawn = transfers.draw(1, &lab).unwrap();
         let plan = transfers.plan(&drawn, 0, Variant::P3, None).unwrap();
         let (_, packets) = observed(&transfers, &drawn, 0, &plan, Variant::P3).unwrap();
         let is_it = |one: &Packet, other: &Packet| {

@@ -6,38 +6,39 @@
 //! nothing has no coefficient and no row. Only the relays' transmissions count as receptions.
 //! Tests: below and `tests.rs`.
 
-use super::keys::expect;
+use super::kind::{keys, some, within, Kind};
+use super::lab::{rows_in_order, Lab};
 use super::link_channels::{campaign, longest, probes};
-use super::metric::SEED;
 use super::probe::{Order, Told, LEAST_PSDU};
-use super::row::Row;
-use super::sites::{faithful_survey, Sites};
-use super::{rows_in_order, ExperimentError, Ticker};
-use serde::Deserialize;
+use super::sites::faithful_survey;
+use super::ExperimentError;
+use crate::results::{Row, SEED};
 use std::ops::ControlFlow;
 use thalweg_medium::random::derive;
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Duration};
+use thalweg_wire::phy;
 
-/// Receptions of the same synchronous transmissions at several receivers.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Correlation {
-    /// Testbed, by name or file; its sink begins every flood.
-    pub testbed: String,
-    /// Channels, one after the other.
-    pub channels: Vec<u8>,
-    /// Nodes that repeat together: those that hear the initiator best.
-    pub relays: usize,
-    /// Nodes compared: those that hear it least.
-    pub receivers: usize,
-    /// Packets per channel.
-    pub packets: u32,
-    /// From one packet to the next, in milliseconds.
-    pub interval_ms: u64,
-    /// Length of a packet with its check sum.
-    #[serde(default = "longest")]
-    pub psdu_bytes: usize,
+keys! {
+    "correlation",
+    /// Receptions of the same synchronous transmissions at several receivers.
+    pub struct Correlation {
+        /// Testbed, by name or file; its sink begins every flood.
+        pub testbed: String,
+        /// Channels, one after the other.
+        pub channels: Vec<u8>,
+        /// Nodes that repeat together: those that hear the initiator best.
+        pub relays: usize,
+        /// Nodes compared: those that hear it least.
+        pub receivers: usize,
+        /// Packets per channel.
+        pub packets: u32,
+        /// From one packet to the next, in milliseconds.
+        pub interval_ms: u64,
+        /// Length of a packet with its check sum (127).
+        #[serde(default = "longest")]
+        pub psdu_bytes: usize,
+    }
 }
 
 /// The channel on which the initiator's neighbours are told from the rest.
@@ -50,76 +51,46 @@ struct Roles {
     receivers: Vec<usize>,
 }
 
-impl Correlation {
-    pub(super) fn check(&self) -> Result<(), String> {
-        let channels = self.channels.iter().all(|c| Channel::new(*c).is_ok());
-        expect(
-            "channels",
-            channels && !self.channels.is_empty(),
-            "channels from 11 to 26",
-        )?;
-        expect("relays", (1..=100).contains(&self.relays), "1 to 100")?;
-        expect("receivers", (2..=100).contains(&self.receivers), "2 to 100")?;
-        expect(
-            "packets",
-            (2..=1_000_000).contains(&self.packets),
-            "2 to 1000000",
-        )?;
-        expect(
-            "interval_ms",
-            (20..=60_000).contains(&self.interval_ms),
-            "20 to 60000",
-        )?;
-        expect(
-            "psdu_bytes",
-            (LEAST_PSDU..=127).contains(&self.psdu_bytes),
-            "13 to 127",
-        )
+impl Kind for Correlation {
+    fn check(&self) -> Result<(), String> {
+        some("channels", &self.channels)?;
+        within("channels", &self.channels, 11..=26)?;
+        within("relays", &[self.relays], 1..=100)?;
+        within("receivers", &[self.receivers], 2..=100)?;
+        within("packets", &[self.packets], 2..=1_000_000)?;
+        within("interval_ms", &[self.interval_ms], 20..=60_000)?;
+        within("psdu_bytes", &[self.psdu_bytes], LEAST_PSDU..=127)
     }
-    pub(super) fn parts(&self) -> u64 {
+
+    fn parts(&self) -> u64 {
         self.channels.len() as u64
     }
 
-    pub(super) fn rows(
-        &self,
-        seeds: &[u64],
-        sites: &Sites,
-        ticker: &Ticker<'_>,
-    ) -> Result<Vec<Row>, ExperimentError> {
-        rows_in_order(seeds, |seed| {
-            let site = sites.site(&self.testbed, *seed)?;
-            let roles = self.roles(&site, sites, ticker)?;
-            rows_in_order(&self.channels, |number| {
-                ticker.go_on()?;
-                let channel = Channel::new(*number).unwrap_or(SURVEY_CHANNEL);
-                let rows = self.channel_rows(&site, &roles, channel)?;
-                ticker.tick(1);
-                Ok(rows)
-            })
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+        let site = lab.site(&self.testbed, seed)?;
+        let roles = self.roles(&site, lab)?;
+        rows_in_order(&self.channels, |number| {
+            let channel = Channel::new(*number).unwrap_or(SURVEY_CHANNEL);
+            lab.part(|| self.channel_rows(&site, &roles, channel))
         })
     }
 
-    fn roles(
-        &self,
-        site: &Site,
-        sites: &Sites,
-        ticker: &Ticker<'_>,
-    ) -> Result<Roles, ExperimentError> {
+    fn lossy_frame_bytes(&self) -> Option<usize> {
+        Some(phy::MAX_PSDU)
+    }
+}
+
+impl Correlation {
+    fn roles(&self, site: &Site, lab: &Lab<'_>) -> Result<Roles, ExperimentError> {
         let (initiator, nodes) = (site.testbed.sink_index(), site.testbed.len());
         if nodes < 1 + self.relays + self.receivers {
-            return Err(ExperimentError::Unfit {
-                testbed: self.testbed.clone(),
-                seed: site.seed,
-                why: format!(
-                    "{nodes} nodes; an initiator, {} relays and {} receivers need {}",
-                    self.relays,
-                    self.receivers,
-                    1 + self.relays + self.receivers
-                ),
-            });
+            let (relays, receivers) = (self.relays, self.receivers);
+            let needed = 1 + relays + receivers;
+            let why = format!("{nodes} nodes; an initiator, {relays} relays and {receivers} receivers need {needed}");
+            return Err(ExperimentError::unfit(site, why));
         }
-        let links = &sites
-            .survey(&self.testbed, site, faithful_survey(SURVEY_CHANNEL), ticker)?
+        let links = &lab
+            .survey(&self.testbed, site, faithful_survey(SURVEY_CHANNEL))?
             .links;
         let heard = |n: usize| {
             let level = links.rssi(initiator, n, SURVEY_CHANNEL);

@@ -4,60 +4,62 @@
 //! Owns the keys of `kind = "forwarding"` and its rows, one per combination. All nodes of a chain
 //! are the testbed's first ones, in its order. Tests: below, `crate::forwarding`.
 
-use super::keys::expect;
-use super::row::Row;
-use super::sites::Sites;
-use super::{in_order, ExperimentError, Ticker};
+use super::kind::{expect, keys, some, within, Flag, Kind};
+use super::lab::{in_order, Lab};
+use super::ExperimentError;
 use crate::forwarding::{Bench, Chain, Channels, ForwardingName};
+use crate::results::Row;
 use serde::Deserialize;
 use thalweg_engine::Cca;
 use thalweg_sim::boards;
 use thalweg_units::Channel;
 use thalweg_wire::forward::{HEADER_BYTES, MAX_PAYLOAD};
+use thalweg_wire::phy;
 
-/// Chains of forwarders.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ForwardingRuns {
-    /// Testbed, by name or file.
-    pub testbed: String,
-    /// Board, by name or file.
-    #[serde(default = "contiki")]
-    pub board: String,
-    /// Hops of the chain; more than one value sweeps, as of every list here.
-    pub hops: Vec<usize>,
-    /// One channel for all hops, or one for each.
-    #[serde(default = "per_hop")]
-    pub channels: Vec<Channels>,
-    /// The hops' channels instead of the built-in order.
-    #[serde(default)]
-    pub channel_list: Vec<u8>,
-    /// How relays forward.
-    pub forwarding: Vec<ForwardingName>,
-    /// Whether nodes look before they send.
-    #[serde(default = "no")]
-    pub cca: Vec<bool>,
-    /// Whether the board's operating system costs time.
-    #[serde(default = "yes")]
-    pub os: Vec<bool>,
-    /// Payload bytes of a packet, 0..=117; the header takes eight more.
-    #[serde(default = "full")]
-    pub payload: Vec<u8>,
-    /// Packets of a run.
-    #[serde(default = "thousand")]
-    pub packets: u16,
-    /// Node-distinct routes that take packets by turns, 1 or 2.
-    #[serde(default = "one")]
-    pub routes: Vec<u8>,
-    /// What is measured.
-    #[serde(default)]
-    pub measure: Measure,
+keys! {
+    "forwarding",
+    /// Chains of forwarders: the highest rate without loss, or a packet's time around a loop. Lists sweep.
+    pub struct ForwardingRuns {
+        /// Testbed, by name or file.
+        pub testbed: String,
+        /// Board, by name or file (`telosb-contiki`).
+        #[serde(default = "contiki")]
+        pub board: String,
+        /// Hops of the chain, 1 to 15.
+        pub hops: Vec<usize>,
+        /// `one` for all hops, or one `per-hop` (`per-hop`).
+        #[serde(default = "per_hop")]
+        pub channels: Vec<Channels>,
+        /// The hops' channels instead of the built-in order.
+        #[serde(default)]
+        pub channel_list: Vec<u8>,
+        /// How relays forward: `copying`, `resending`, `conditional`.
+        pub forwarding: Vec<ForwardingName>,
+        /// Whether nodes look before they send (`false`).
+        #[serde(default = "no")]
+        pub cca: Vec<bool>,
+        /// Whether the board's operating system costs time (`true`).
+        #[serde(default = "yes")]
+        pub os: Vec<bool>,
+        /// Payload bytes of a packet, 0 to 117 (117); the header takes eight more.
+        #[serde(default = "full")]
+        pub payload: Vec<u8>,
+        /// Packets of a run (1000).
+        #[serde(default = "thousand")]
+        pub packets: u16,
+        /// Node-distinct routes that take packets by turns, 1 or 2 (1).
+        #[serde(default = "one")]
+        pub routes: Vec<u8>,
+        /// What is measured: `rate`, `latency`, or `bounds` alone, without a simulation (`rate`).
+        #[serde(default)]
+        pub measure: Measure,
+    }
 }
 
 /// What is measured of a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Measure {
+pub(super) enum Measure {
     /// The highest rate without loss.
     #[default]
     Rate,
@@ -126,44 +128,32 @@ struct Cell {
     chain: Chain,
 }
 
-impl ForwardingRuns {
-    pub(super) fn check(&self) -> Result<(), String> {
-        let in_each = |key: &str, ok: bool, range: &str| expect(key, ok, range);
-        let hops = !self.hops.is_empty() && self.hops.iter().all(|h| (1..=15).contains(h));
-        in_each("hops", hops, "values from 1 to 15")?;
-        let lists = [
-            ("channels", self.channels.is_empty()),
-            ("forwarding", self.forwarding.is_empty()),
-            ("cca", self.cca.is_empty()),
-            ("os", self.os.is_empty()),
-        ];
-        for (key, empty) in lists {
-            in_each(key, !empty, "at least one value")?;
-        }
-        let channels = self.channel_list.iter().all(|c| Channel::new(*c).is_ok());
-        in_each("channel_list", channels, "channels from 11 to 26")?;
+impl Kind for ForwardingRuns {
+    fn check(&self) -> Result<(), String> {
+        some("hops", &self.hops)?;
+        within("hops", &self.hops, 1..=15)?;
+        some("channels", &self.channels)?;
+        some("forwarding", &self.forwarding)?;
+        some("cca", &self.cca)?;
+        some("os", &self.os)?;
+        within("channel_list", &self.channel_list, 11..=26)?;
         let most = self.hops.iter().max().copied().unwrap_or(0);
         let enough = self.channel_list.is_empty() || self.channel_list.len() >= most;
-        in_each("channel_list", enough, "a channel for every hop")?;
-        let sizes = self.payload.iter().all(|p| usize::from(*p) <= MAX_PAYLOAD);
-        let sizes = sizes && !self.payload.is_empty();
-        in_each("payload", sizes, "values from 0 to 117")?;
-        in_each(
-            "packets",
-            (10..=20_000).contains(&self.packets),
-            "10 to 20000",
-        )?;
-        let routes = !self.routes.is_empty() && self.routes.iter().all(|r| (1..=2).contains(r));
-        in_each("routes", routes, "1 or 2")?;
+        expect("channel_list", enough, "a channel for every hop")?;
+        some("payload", &self.payload)?;
+        within("payload", &self.payload, 0..=MAX_PAYLOAD as u8)?;
+        within("packets", &[self.packets], 10..=20_000)?;
+        some("routes", &self.routes)?;
+        within("routes", &self.routes, 1..=2)?;
         let one = self.measure == Measure::Rate || self.routes == [1];
-        in_each("routes", one, "1 where the rate is not measured")?;
+        expect("routes", one, "1 where the rate is not measured")?;
         let least = self.measure != Measure::Latency || self.hops.iter().all(|h| *h >= 2);
-        in_each("hops", least, "at least 2 for a loop")?;
+        expect("hops", least, "at least 2 for a loop")?;
         boards::load(&self.board).map_err(|e| format!("run.board: {e}"))?;
         Ok(())
     }
 
-    pub(super) fn parts(&self) -> u64 {
+    fn parts(&self) -> u64 {
         (self.hops.len()
             * self.channels.len()
             * self.forwarding.len()
@@ -173,6 +163,21 @@ impl ForwardingRuns {
             * self.routes.len()) as u64
     }
 
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+        in_order(&self.cells(seed), |cell| lab.part(|| self.row(cell, lab)))
+    }
+
+    fn key(&self, flag: Flag) -> Option<&'static str> {
+        let simulated = self.measure != Measure::Bounds;
+        (simulated && flag == Flag::Testbed).then_some("testbed")
+    }
+
+    fn lossy_frame_bytes(&self) -> Option<usize> {
+        (self.measure != Measure::Bounds).then_some(phy::MAX_PSDU)
+    }
+}
+
+impl ForwardingRuns {
     fn chain(
         &self,
         hops: usize,
@@ -228,28 +233,8 @@ impl ForwardingRuns {
         cells
     }
 
-    pub(super) fn rows(
-        &self,
-        seeds: &[u64],
-        sites: &Sites,
-        ticker: &Ticker<'_>,
-    ) -> Result<Vec<Row>, ExperimentError> {
-        let cells: Vec<Cell> = seeds.iter().flat_map(|seed| self.cells(*seed)).collect();
-        in_order(&cells, |cell| {
-            ticker.go_on()?;
-            let row = self.row(cell, sites)?;
-            ticker.tick(1);
-            Ok(row)
-        })
-    }
-
-    fn row(&self, cell: &Cell, sites: &Sites) -> Result<Row, ExperimentError> {
+    fn row(&self, cell: &Cell, lab: &Lab<'_>) -> Result<Row, ExperimentError> {
         let chain = &cell.chain;
-        let unfit = |why: String| ExperimentError::Unfit {
-            testbed: self.testbed.clone(),
-            seed: cell.seed,
-            why,
-        };
         let bound = chain.bound().kbps();
         let mut row = Row::new()
             .with("seed", cell.seed)
@@ -267,7 +252,8 @@ impl ForwardingRuns {
         if self.measure == Measure::Bounds {
             return Ok(row);
         }
-        let site = sites.site(&self.testbed, cell.seed)?;
+        let site = lab.site(&self.testbed, cell.seed)?;
+        let unfit = |why: String| ExperimentError::unfit(&site, why);
         let nodes = site.environment.ears.len();
         if nodes < chain.nodes() {
             let needed = chain.nodes();
@@ -300,8 +286,7 @@ impl ForwardingRuns {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{run, Run};
-    use std::ops::ControlFlow;
+    use crate::experiment::tests::rows_of;
 
     fn runs(text: &str) -> ForwardingRuns {
         toml::from_str(text).unwrap()
@@ -314,12 +299,7 @@ mod tests {
         let r = runs(&text);
         r.check().unwrap();
         assert_eq!(r.parts(), 8);
-        let sites = Sites::default();
-        let go = || {
-            run(&Run::Forwarding(r.clone()), &[1, 2], &sites, &|_, _| {
-                ControlFlow::Continue(())
-            })
-        };
+        let go = || rows_of(&r, &[1, 2]);
         let rows = go().unwrap();
         assert_eq!(rows.len(), 16);
         assert_eq!(rows, go().unwrap());
@@ -351,12 +331,7 @@ mod tests {
     fn another_board_than_the_testbeds_forwards_with_its_first_radio() {
         let r =
             runs("testbed='ring12'\nhops=[2]\nforwarding=['copying']\nboard='opal'\npackets=20");
-        let go = |r| {
-            run(&Run::Forwarding(r), &[1], &Sites::default(), &|_, _| {
-                ControlFlow::Continue(())
-            })
-        };
-        let rows = go(r).unwrap();
+        let rows = rows_of(&r, &[1]).unwrap();
         // A tenth of the air time each for read and write, instead of half as much again.
         assert!(
             rows[0].number("raw_kbps").is_some_and(|x| x > 95.0),
@@ -367,9 +342,6 @@ mod tests {
     #[test]
     fn a_site_that_is_too_small_is_an_error_of_the_input() {
         let r = runs(&"testbed='pair'\nhops=[2]\nforwarding=['copying']".replace("\\\n", "\n"));
-        let error = run(&Run::Forwarding(r), &[1], &Sites::default(), &|_, _| {
-            ControlFlow::Continue(())
-        });
-        assert!(error.unwrap_err().is_input());
+        assert!(rows_of(&r, &[1]).unwrap_err().is_input());
     }
 }

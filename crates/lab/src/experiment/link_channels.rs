@@ -4,14 +4,13 @@
 //! Owns the keys of `kind = "link-channels"` and its rows. One sender, one receiver, nobody else on
 //! the air; link variation is that of a campaign of minutes. Tests: `tests.rs`.
 
-use super::keys::expect;
-use super::metric::SEED;
+use super::kind::{keys, within, Flag, Kind};
+use super::lab::{rows_in_order, Lab};
 use super::probe::{Order, Probe, Told, LEAST_PSDU};
-use super::row::Row;
-use super::sites::{faithful_survey, Sites};
-use super::{rows_in_order, ExperimentError, Ticker};
+use super::sites::faithful_survey;
+use super::ExperimentError;
+use crate::results::{Row, SEED};
 use rand::seq::{IndexedRandom as _, SliceRandom as _};
-use serde::Deserialize;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use thalweg_medium::random::{derive, stream, Stream};
@@ -20,89 +19,74 @@ use thalweg_planner::{LinkQualities, LinkRule, Topology};
 use thalweg_sim::{boards, Network};
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Duration};
+use thalweg_wire::phy;
 
-/// Packets over single links, on every channel.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LinkChannels {
-    /// Testbed, by name or file.
-    pub testbed: String,
-    /// The channel on which the tree is built.
-    pub tree_channel: u8,
-    /// Links drawn per seed among the tree's links between floors.
-    pub links: u32,
-    /// Packets per link and channel.
-    pub packets: u32,
-    /// From one packet to the next, in milliseconds.
-    pub interval_ms: u64,
-    /// Length of a packet with its check sum.
-    #[serde(default = "longest")]
-    pub psdu_bytes: usize,
+keys! {
+    "link-channels",
+    /// Packets over single links of a tree, on every channel.
+    pub struct LinkChannels {
+        /// Testbed, by name or file.
+        pub testbed: String,
+        /// The channel on which the tree is built.
+        pub tree_channel: u8,
+        /// Links drawn per seed among the tree's links between floors.
+        pub links: u32,
+        /// Packets per link and channel.
+        pub packets: u32,
+        /// From one packet to the next, in milliseconds.
+        pub interval_ms: u64,
+        /// Length of a packet with its check sum (127).
+        #[serde(default = "longest")]
+        pub psdu_bytes: usize,
+    }
 }
 
 pub(super) const fn longest() -> usize {
     127
 }
 
-impl LinkChannels {
-    pub(super) fn check(&self) -> Result<(), String> {
-        expect(
-            "tree_channel",
-            Channel::new(self.tree_channel).is_ok(),
-            "a channel from 11 to 26",
-        )?;
-        expect("links", (1..=10_000).contains(&self.links), "1 to 10000")?;
-        expect(
-            "packets",
-            (1..=1_000_000).contains(&self.packets),
-            "1 to 1000000",
-        )?;
-        expect(
-            "interval_ms",
-            (6..=60_000).contains(&self.interval_ms),
-            "6 to 60000",
-        )?;
-        expect(
-            "psdu_bytes",
-            (LEAST_PSDU..=127).contains(&self.psdu_bytes),
-            "13 to 127",
-        )
+impl Kind for LinkChannels {
+    fn check(&self) -> Result<(), String> {
+        within("tree_channel", &[self.tree_channel], 11..=26)?;
+        within("links", &[self.links], 1..=10_000)?;
+        within("packets", &[self.packets], 1..=1_000_000)?;
+        within("interval_ms", &[self.interval_ms], 6..=60_000)?;
+        within("psdu_bytes", &[self.psdu_bytes], LEAST_PSDU..=127)
     }
-    pub(super) fn parts(&self) -> u64 {
+
+    fn parts(&self) -> u64 {
         u64::from(self.links)
     }
 
-    pub(super) fn rows(
-        &self,
-        seeds: &[u64],
-        sites: &Sites,
-        ticker: &Ticker<'_>,
-    ) -> Result<Vec<Row>, ExperimentError> {
-        rows_in_order(seeds, |seed| {
-            let site = sites.site(&self.testbed, *seed)?;
-            let links = self.links(&site, sites, ticker)?;
-            let campaign = campaign(&site);
-            let numbered: Vec<(usize, (usize, usize))> = links.into_iter().enumerate().collect();
-            let rows = rows_in_order(&numbered, |(number, ends)| {
-                ticker.go_on()?;
-                let rows = self.link_rows(&campaign, *number, *ends)?;
-                ticker.tick(1);
-                Ok(rows)
-            })?;
-            ticker.tick(u64::from(self.links).saturating_sub(numbered.len() as u64));
-            Ok(rows)
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+        let site = lab.site(&self.testbed, seed)?;
+        let links = self.links(&site, lab)?;
+        let campaign = campaign(&site);
+        let numbered: Vec<(usize, (usize, usize))> = links.into_iter().enumerate().collect();
+        let rows = rows_in_order(&numbered, |(number, ends)| {
+            lab.part(|| self.link_rows(&campaign, *number, *ends))
+        })?;
+        lab.tick(self.parts().saturating_sub(numbered.len() as u64));
+        Ok(rows)
+    }
+
+    fn key(&self, flag: Flag) -> Option<&'static str> {
+        Some(match flag {
+            Flag::Testbed => "testbed",
+            Flag::Routes => "links",
         })
     }
 
+    fn lossy_frame_bytes(&self) -> Option<usize> {
+        Some(phy::MAX_PSDU)
+    }
+}
+
+impl LinkChannels {
     /// Links between floors of the tree, drawn at random.
-    fn links(
-        &self,
-        site: &Site,
-        sites: &Sites,
-        ticker: &Ticker<'_>,
-    ) -> Result<Vec<(usize, usize)>, ExperimentError> {
+    fn links(&self, site: &Site, lab: &Lab<'_>) -> Result<Vec<(usize, usize)>, ExperimentError> {
         let channel = Channel::new(self.tree_channel).unwrap_or(Channel::LAST);
-        let surveyed = sites.survey(&self.testbed, site, faithful_survey(channel), ticker)?;
+        let surveyed = lab.survey(&self.testbed, site, faithful_survey(channel))?;
         let mut rng = stream(site.seed, "tree", &[]);
         let root = site.testbed.sink_index();
         let tree = collection_tree(&surveyed.links, channel, root, &mut rng);
@@ -121,11 +105,8 @@ impl LinkChannels {
         links.shuffle(&mut rng);
         links.truncate(self.links as usize);
         if links.is_empty() {
-            return Err(ExperimentError::Unfit {
-                testbed: self.testbed.clone(),
-                seed: site.seed,
-                why: "the tree has no link between floors".to_owned(),
-            });
+            let why = "the tree has no link between floors".to_owned();
+            return Err(ExperimentError::unfit(site, why));
         }
         Ok(links)
     }
@@ -202,11 +183,8 @@ pub(super) fn campaign(site: &Site) -> Site {
 pub(super) fn probes(site: &Site, seed: u64) -> Result<Network<Probe>, ExperimentError> {
     let board = boards::telosb();
     if site.board.chip != board.chip {
-        return Err(ExperimentError::Unfit {
-            testbed: site.testbed.name.clone(),
-            seed: site.seed,
-            why: format!("board {}: expected telosb", site.testbed.board_name),
-        });
+        let why = format!("board {}: expected telosb", site.testbed.board_name);
+        return Err(ExperimentError::unfit(site, why));
     }
     let nodes = site.testbed.nodes.iter();
     let probes = nodes.map(|n| Probe::new(n.id, board.timing)).collect();

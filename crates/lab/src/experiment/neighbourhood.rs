@@ -2,13 +2,11 @@
 //! the other sends a train of broadcast probes, nobody else sends; the size of a neighbourhood is the
 //! expected number of nodes that hear a probe (equation 2.2). Tests: `tests.rs`.
 
-use super::keys::expect;
-use super::metric::SEED;
-use super::row::Row;
-use super::sites::Sites;
-use super::{rows_in_order, ExperimentError, Ticker};
+use super::kind::{keys, some, within, Kind};
+use super::lab::{rows_in_order, Lab};
+use super::ExperimentError;
 use crate::convergecast::stack;
-use serde::Deserialize;
+use crate::results::{Row, SEED};
 use std::ops::ControlFlow::Continue;
 use thalweg_engine::{
     Ability, Cca, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, Wants, When,
@@ -22,18 +20,19 @@ use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId};
 use thalweg_wire::addressed::Header;
 use thalweg_wire::FrameBuf;
 
-/// Neighbourhoods at several powers.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Neighbourhood {
-    /// Testbed, by name or file.
-    pub testbed: String,
-    /// Nominal transmit powers.
-    pub powers_dbm: Vec<f64>,
-    /// Probes of each node.
-    pub probes: u32,
-    /// Bytes of a probe, check sequence included.
-    pub frame_bytes: u8,
+keys! {
+    "neighbourhood",
+    /// How many nodes hear a transmission, by power.
+    pub struct Neighbourhood {
+        /// Testbed, by name or file.
+        pub testbed: String,
+        /// Nominal transmit powers, -30 to 20 dBm.
+        pub powers_dbm: Vec<f64>,
+        /// Probes of each node.
+        pub probes: u32,
+        /// Bytes of a probe, check sequence included.
+        pub frame_bytes: u8,
+    }
 }
 
 /// A node: sends a probe when told to, tells what it hears.
@@ -92,45 +91,30 @@ impl Engine for Beeper {
     }
 }
 
-impl Neighbourhood {
-    pub(super) fn check(&self) -> Result<(), String> {
-        let powers = self.powers_dbm.iter().all(|p| (-30.0..=20.0).contains(p));
-        let some = !self.powers_dbm.is_empty();
-        expect("powers_dbm", powers && some, "-30 to 20 dBm")?;
-        expect("probes", (1..=10_000).contains(&self.probes), "1 to 10000")?;
-        let bytes = (12..=127).contains(&self.frame_bytes);
-        expect("frame_bytes", bytes, "12 to 127")
+impl Kind for Neighbourhood {
+    fn check(&self) -> Result<(), String> {
+        some("powers_dbm", &self.powers_dbm)?;
+        within("powers_dbm", &self.powers_dbm, -30.0..=20.0)?;
+        within("probes", &[self.probes], 1..=10_000)?;
+        within("frame_bytes", &[self.frame_bytes], 12..=127)
     }
-    pub(super) fn parts(&self) -> u64 {
+
+    fn parts(&self) -> u64 {
         self.powers_dbm.len() as u64
     }
 
-    pub(super) fn rows(
-        &self,
-        seeds: &[u64],
-        sites: &Sites,
-        ticker: &Ticker<'_>,
-    ) -> Result<Vec<Row>, ExperimentError> {
-        let runs: Vec<(u64, f64)> = seeds
-            .iter()
-            .flat_map(|seed| self.powers_dbm.iter().map(|power| (*seed, *power)))
-            .collect();
-        rows_in_order(&runs, |(seed, power)| {
-            ticker.go_on()?;
-            let site = sites.site(&self.testbed, *seed)?;
-            let rows = self.sizes(&site, Dbm(*power))?;
-            ticker.tick(1);
-            Ok(rows)
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+        let site = lab.site(&self.testbed, seed)?;
+        rows_in_order(&self.powers_dbm, |power| {
+            lab.part(|| self.sizes(&site, Dbm(*power)))
         })
     }
+}
 
+impl Neighbourhood {
     fn sizes(&self, site: &Site, power: Dbm) -> Result<Vec<Row>, ExperimentError> {
         let stack = stack(&site.board);
-        let (mut board, _) = stack.map_err(|error| ExperimentError::Unfit {
-            testbed: self.testbed.clone(),
-            seed: site.seed,
-            why: error.to_string(),
-        })?;
+        let (mut board, _) = stack.map_err(|e| ExperimentError::unfit(site, e.to_string()))?;
         board.tx_power = power;
         let channel = site.testbed.channels.iter().last().unwrap_or(Channel::LAST);
         let reach = Reach::of_environment(&site.environment, board.chip, channel, power);

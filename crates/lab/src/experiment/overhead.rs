@@ -5,41 +5,42 @@
 //! fetched one after the other; their time is the sum of the transfers' own, as the paper's is.
 //! Tests: `tests.rs`.
 
-use super::keys::expect;
-use super::metric::SEED;
-use super::row::Row;
-use super::sites::{faithful_survey, Sites};
+use super::kind::{keys, some, within, Flag, Kind};
+use super::lab::{in_order, rows_in_order, Lab};
+use super::sites::faithful_survey;
 use super::transfers::outcome_row;
-use super::{in_order, rows_in_order, ExperimentError, Ticker};
+use super::ExperimentError;
 use crate::collect::random_object;
+use crate::results::{Row, SEED};
 use crate::transfer::{Outcome, Session, Survey, Surveyed, Terms};
 use crate::variant::{Knowledge, Variant};
-use serde::Deserialize;
 use std::ops::ControlFlow;
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::closed_forms::link_measurement_time;
 use thalweg_planner::{plan, RouteRequest};
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Duration};
+use thalweg_wire::phy;
 
-/// Link measurement, collection and download of a whole network.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Overhead {
-    /// Testbed, by name or file.
-    pub testbed: String,
-    /// The channel on which links are measured and routes sought.
-    pub routing_channel: u8,
-    /// Time to tell a node to begin (T_o of equation 1), in milliseconds.
-    pub order_ms: u64,
-    /// Bytes of each node's object.
-    pub bytes: u32,
-    /// Fetch from so many nodes only, spread over the network, and take the others' time to be
-    /// their mean.
-    pub sources: Option<u32>,
-    /// How objects travel: everything once for each. Those that plan on all pipeline channels have
-    /// their own survey, of all of these.
-    pub protocols: Vec<Variant>,
+keys! {
+    "overhead",
+    /// Link measurement, its collection, and an object from every node, one after the other.
+    pub struct Overhead {
+        /// Testbed, by name or file.
+        pub testbed: String,
+        /// The channel on which links are measured and routes sought.
+        pub routing_channel: u8,
+        /// Time to tell a node to begin (T_o of equation 1), in milliseconds.
+        pub order_ms: u64,
+        /// Bytes of each node's object.
+        pub bytes: u32,
+        /// Fetch from so many nodes only, spread over the network, and take the others' time to be
+        /// their mean.
+        pub sources: Option<u32>,
+        /// How objects travel: everything once for each. Those that plan on all pipeline channels have
+        /// their own survey, of all of these.
+        pub protocols: Vec<Variant>,
+    }
 }
 
 /// How often an object is asked for, each time over a plan drawn anew.
@@ -48,34 +49,39 @@ const ATTEMPTS: u64 = 3;
 /// Parts per seed that progress is counted in.
 pub(super) const PARTS: u64 = 100;
 
-impl Overhead {
-    pub(super) fn check(&self) -> Result<(), String> {
-        let channel = Channel::new(self.routing_channel).is_ok();
-        expect("routing_channel", channel, "a channel from 11 to 26")?;
-        expect("order_ms", self.order_ms <= 10_000, "at most 10000")?;
-        expect("sources", self.sources != Some(0), "at least 1")?;
-        expect("protocols", !self.protocols.is_empty(), "at least one")?;
-        expect(
-            "bytes",
-            (1..=16_384 * 118).contains(&self.bytes),
-            "1 to 1933312",
-        )
+impl Kind for Overhead {
+    fn check(&self) -> Result<(), String> {
+        within("routing_channel", &[self.routing_channel], 11..=26)?;
+        within("order_ms", &[self.order_ms], 0..=10_000)?;
+        within("sources", self.sources.as_slice(), 1..=u32::MAX)?;
+        some("protocols", &self.protocols)?;
+        within("bytes", &[self.bytes], 1..=16_384 * 118)
     }
 
-    pub(super) fn rows(
-        &self,
-        seeds: &[u64],
-        sites: &Sites,
-        ticker: &Ticker<'_>,
-    ) -> Result<Vec<Row>, ExperimentError> {
-        rows_in_order(seeds, |seed| {
-            let site = sites.site(&self.testbed, *seed)?;
-            rows_in_order(&self.protocols, |variant| {
-                self.protocol_rows(&site, *variant, sites, ticker)
-            })
+    fn parts(&self) -> u64 {
+        PARTS
+    }
+
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+        let site = lab.site(&self.testbed, seed)?;
+        rows_in_order(&self.protocols, |variant| {
+            self.protocol_rows(&site, *variant, lab)
         })
     }
 
+    fn key(&self, flag: Flag) -> Option<&'static str> {
+        Some(match flag {
+            Flag::Testbed => "testbed",
+            Flag::Routes => "sources",
+        })
+    }
+
+    fn lossy_frame_bytes(&self) -> Option<usize> {
+        Some(phy::MAX_PSDU)
+    }
+}
+
+impl Overhead {
     /// The channel on which routes are sought.
     fn channel(&self) -> Channel {
         Channel::new(self.routing_channel).unwrap_or(Channel::LAST)
@@ -94,8 +100,7 @@ impl Overhead {
         &self,
         site: &Site,
         variant: Variant,
-        sites: &Sites,
-        ticker: &Ticker<'_>,
+        lab: &Lab<'_>,
     ) -> Result<Vec<Row>, ExperimentError> {
         let survey = match variant.knowledge() {
             Knowledge::RoutingChannel => faithful_survey(self.channel()),
@@ -103,7 +108,7 @@ impl Overhead {
                 Survey::of(self.request(site, 0).channels.into_iter().collect())
             }
         };
-        let surveyed = sites.survey(&self.testbed, site, survey, ticker)?;
+        let surveyed = lab.survey(&self.testbed, site, survey)?;
         let earlier = self.protocols.iter().take_while(|v| **v != variant);
         let variant_index = earlier.count() as u64;
         let nodes = site.testbed.len() as u64;
@@ -119,12 +124,12 @@ impl Overhead {
             .map(|i| (i as u64, all[i * all.len() / wanted]))
             .collect();
         let fetched = in_order(&chosen, |(place, source)| {
-            ticker.go_on()?;
+            lab.go_on()?;
             let row = self.fetch(site, &surveyed, *source, variant)?;
             let all = (wanted * self.protocols.len()) as u64;
             let done = variant_index * wanted as u64;
             let part = |place: u64| (done + place) * PARTS / all;
-            ticker.tick(part(place + 1) - part(*place));
+            lab.tick(part(place + 1) - part(*place));
             Ok(row)
         })?;
         let durations: Vec<f64> = fetched

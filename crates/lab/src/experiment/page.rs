@@ -2,8 +2,8 @@
 //! figures inline. No scripts, nothing fetched; the same reports give the same bytes.
 //! Tests: below.
 
-use super::claims::Judged;
 use super::report::Report;
+use crate::results::Judged;
 use std::fmt::Write;
 
 const STYLE: &str = "\

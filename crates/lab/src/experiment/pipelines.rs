@@ -4,15 +4,13 @@
 //! Owns the keys of `kind = "pipelines"` and its rows, one per combination. All nodes of a chain are
 //! the testbed's first ones, in its order, with a channel per hop. Tests: below, `crate::forwarding`.
 
-use super::keys::expect;
-use super::metric::SEED;
-use super::row::Row;
-use super::sites::Sites;
-use super::{in_order, ExperimentError, Ticker};
+use super::kind::{keys, some, within, Kind};
+use super::lab::{in_order, Lab};
+use super::ExperimentError;
 use crate::collect::random_object;
 use crate::forwarding::{Bench, Pipe};
+use crate::results::{Row, SEED};
 use serde::Deserialize;
-use std::ops::ControlFlow;
 use thalweg_engine::Passing;
 use thalweg_medium::random::derive;
 use thalweg_sim::boards;
@@ -21,32 +19,32 @@ use thalweg_wire::phy::air_time;
 use thalweg_wire::pipeline::{HEADER_BYTES, MAX_HOPS, MAX_PACKETS, MAX_PAYLOAD};
 use thalweg_wire::route::PayloadSize;
 
-/// Pipelines over chains of nodes.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Pipelines {
-    /// Testbed, by name or file; its nodes have places.
-    pub testbed: String,
-    /// Boards, by name or file; of two radios the first is used. More than one value sweeps, as of
-    /// every list here.
-    pub boards: Vec<String>,
-    /// PIP, and PIP with conditional transmission.
-    #[serde(default = "both")]
-    pub protocols: Vec<PipName>,
-    /// Hops of the chain, 1..=11.
-    pub hops: Vec<usize>,
-    /// Payload bytes of a packet, 1..=118.
-    #[serde(default = "full")]
-    pub payload: Vec<u8>,
-    /// Packets of the object.
-    #[serde(default = "thousand")]
-    pub packets: u16,
+keys! {
+    "pipelines",
+    /// PIP's engine over chains of nodes, on boards of several kinds. Lists sweep.
+    pub struct Pipelines {
+        /// Testbed, by name or file; its nodes have places.
+        pub testbed: String,
+        /// Boards, by name or file; of two radios the first is used.
+        pub boards: Vec<String>,
+        /// `pip`, and `pip-cit` with conditional transmission (both).
+        #[serde(default = "both")]
+        pub protocols: Vec<PipName>,
+        /// Hops of the chain, 1 to 11.
+        pub hops: Vec<usize>,
+        /// Payload bytes of a packet, 1 to 118 (118).
+        #[serde(default = "full")]
+        pub payload: Vec<u8>,
+        /// Packets of the object (1000).
+        #[serde(default = "thousand")]
+        pub packets: u16,
+    }
 }
 
 /// A version of PIP as files name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum PipName {
+pub(super) enum PipName {
     /// As published: relays copy a packet and send it.
     Pip,
     /// Relays hold a packet in the radio until the next comes in.
@@ -88,28 +86,31 @@ struct Cell<'a> {
     payload: u8,
 }
 
-impl Pipelines {
-    pub(super) fn check(&self) -> Result<(), String> {
-        let most = usize::from(MAX_HOPS);
-        let hops = !self.hops.is_empty() && self.hops.iter().all(|h| (1..=most).contains(h));
-        expect("hops", hops, "values from 1 to 11")?;
-        expect("boards", !self.boards.is_empty(), "at least one")?;
-        expect("protocols", !self.protocols.is_empty(), "at least one")?;
-        let sizes = self.payload.iter().all(|p| PayloadSize::new(*p).is_some());
-        let sizes = sizes && !self.payload.is_empty();
-        expect("payload", sizes, "values from 1 to 118")?;
-        let packets = (1..=MAX_PACKETS).contains(&self.packets);
-        expect("packets", packets, "1 to 16384")?;
+impl Kind for Pipelines {
+    fn check(&self) -> Result<(), String> {
+        some("hops", &self.hops)?;
+        within("hops", &self.hops, 1..=usize::from(MAX_HOPS))?;
+        some("boards", &self.boards)?;
+        some("protocols", &self.protocols)?;
+        some("payload", &self.payload)?;
+        within("payload", &self.payload, 1..=MAX_PAYLOAD as u8)?;
+        within("packets", &[self.packets], 1..=MAX_PACKETS)?;
         for board in &self.boards {
             boards::load(board).map_err(|e| format!("run.boards: {e}"))?;
         }
         Ok(())
     }
 
-    pub(super) fn parts(&self) -> u64 {
+    fn parts(&self) -> u64 {
         (self.boards.len() * self.protocols.len() * self.hops.len() * self.payload.len()) as u64
     }
 
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+        in_order(&self.cells(seed), |cell| lab.part(|| self.row(cell, lab)))
+    }
+}
+
+impl Pipelines {
     fn cells(&self, seed: u64) -> Vec<Cell<'_>> {
         let mut cells = Vec::new();
         for board in &self.boards {
@@ -128,34 +129,10 @@ impl Pipelines {
         cells
     }
 
-    pub(super) fn rows(
-        &self,
-        seeds: &[u64],
-        sites: &Sites,
-        ticker: &Ticker<'_>,
-    ) -> Result<Vec<Row>, ExperimentError> {
-        let cells: Vec<Cell<'_>> = seeds.iter().flat_map(|seed| self.cells(*seed)).collect();
-        in_order(&cells, |cell| {
-            ticker.go_on()?;
-            let row = self.row(cell, sites, ticker)?;
-            ticker.tick(1);
-            Ok(row)
-        })
-    }
-
-    fn row(
-        &self,
-        cell: &Cell<'_>,
-        sites: &Sites,
-        ticker: &Ticker<'_>,
-    ) -> Result<Row, ExperimentError> {
-        let unfit = |why: String| ExperimentError::Unfit {
-            testbed: self.testbed.clone(),
-            seed: cell.seed,
-            why,
-        };
+    fn row(&self, cell: &Cell<'_>, lab: &Lab<'_>) -> Result<Row, ExperimentError> {
+        let site = lab.site(&self.testbed, cell.seed)?;
+        let unfit = |why: String| ExperimentError::unfit(&site, why);
         let board = boards::load(cell.board).map_err(|e| unfit(e.to_string()))?;
-        let site = sites.site(&self.testbed, cell.seed)?;
         let site = site.with_board(board.with_one_radio())?;
         let testbed = site.testbed.clone();
         let (nodes, needed) = (testbed.len(), cell.hops + 1);
@@ -170,10 +147,7 @@ impl Pipelines {
         let pipe = Pipe::line(cell.hops, cell.protocol.passing(), payload);
         let bytes = usize::from(self.packets) * usize::from(cell.payload);
         let object = random_object(cell.seed, ids[0], bytes);
-        let mut observer = |_, _, _| match ticker.stopped() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        };
+        let mut observer = |_, _, _| lab.heard();
         let trial = pipe.run(&bench, &ids, &object, &mut observer)?;
         let mpdu = HEADER_BYTES + usize::from(cell.payload);
         let raw = trial.raw(payload).kbps();
@@ -220,7 +194,7 @@ impl Pipelines {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{run, Run};
+    use crate::experiment::tests::rows_of;
 
     fn runs(more: &str) -> Pipelines {
         let text =
@@ -233,14 +207,7 @@ mod tests {
         let p = runs("packets = 30");
         p.check().unwrap();
         assert_eq!(p.parts(), 8);
-        let go = || {
-            run(
-                &Run::Pipelines(p.clone()),
-                &[1, 2],
-                &Sites::default(),
-                &|_, _| ControlFlow::Continue(()),
-            )
-        };
+        let go = || rows_of(&p, &[1, 2]);
         let rows = go().unwrap();
         assert_eq!(rows.len(), 16);
         assert_eq!(rows, go().unwrap());
@@ -273,9 +240,6 @@ mod tests {
     fn a_site_that_does_not_fit_is_an_error_of_the_input() {
         let mut p = runs("packets = 10");
         p.testbed = "pair".into();
-        let error = run(&Run::Pipelines(p), &[1], &Sites::default(), &|_, _| {
-            ControlFlow::Continue(())
-        });
-        assert!(error.unwrap_err().is_input());
+        assert!(rows_of(&p, &[1]).unwrap_err().is_input());
     }
 }

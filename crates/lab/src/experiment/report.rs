@@ -1,9 +1,8 @@
 //! A report: an experiment's results beside the paper's, with what they were measured of.
 //! Tests: `tests.rs`.
 
-use super::claims::{Claim, Claims, Judged, DECIDED};
-use super::row::Row;
 use super::spec::Experiment;
+use crate::results::{Claim, Claims, Judged, Row, DECIDED};
 
 /// What came of an experiment.
 #[derive(Debug, Clone)]

@@ -3,10 +3,9 @@
 //!
 //! Invariant: what is kept depends on testbed, seed and survey only, never on who asked first.
 
-use super::{ExperimentError, Ticker};
-use crate::transfer::{Session, Survey, Surveyed};
+use super::ExperimentError;
+use crate::transfer::{Observer, Session, Survey, Surveyed};
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 use thalweg_medium::random::derive;
 use thalweg_testbeds::{Losses, Site, Testbed};
@@ -109,14 +108,18 @@ impl Sites {
         testbed: &str,
         site: &Site,
         survey: Survey,
-        ticker: &Ticker<'_>,
+        observer: Observer<'_>,
     ) -> Result<Arc<Surveyed>, ExperimentError> {
         let bits = |set: ChannelSet| set.iter().fold(0u16, |bits, c| bits | 1 << c.index());
         let key = (testbed.to_owned(), site.seed);
         let channels = bits(survey.channels);
         let key = (key, channels, survey.beacons, survey.interval.as_nanos());
         kept(&self.surveys, &key, || {
-            Ok(Arc::new(survey_once(&site.undisturbed(), survey, ticker)?))
+            Ok(Arc::new(survey_once(
+                &site.undisturbed(),
+                survey,
+                observer,
+            )?))
         })
     }
 }
@@ -128,20 +131,17 @@ impl Sites {
 pub(super) fn survey_once(
     site: &Site,
     survey: Survey,
-    ticker: &Ticker<'_>,
+    observer: Observer<'_>,
 ) -> Result<Surveyed, ExperimentError> {
     let mut session = Session::open(site, derive(site.seed, "survey", &[]))?;
     let sink = site.testbed.sink_index();
-    let mut observer = |_| match ticker.stopped() {
-        true => ControlFlow::Break(()),
-        false => ControlFlow::Continue(()),
-    };
-    Ok(session.survey(sink, survey, &mut observer)?)
+    Ok(session.survey(sink, survey, observer)?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ops::ControlFlow;
     use thalweg_medium::EarId;
     use thalweg_units::Dbm;
 
@@ -156,11 +156,9 @@ mod tests {
         let on = Channel::LAST;
         let prr = (site.environment).prr(EarId(1), EarId(0), on, 127, Dbm(0.0));
         assert!((prr - 0.5).abs() < 0.01, "{prr}");
-        let go_on = |_, _| ControlFlow::Continue(());
-        let ticker = Ticker::new(1, &go_on);
-        let surveyed = sites
-            .survey("pair", &site, faithful_survey(on), &ticker)
-            .unwrap();
+        let go_on = &mut |_| ControlFlow::Continue(());
+        let surveyed = sites.survey("pair", &site, faithful_survey(on), go_on);
+        let surveyed = surveyed.unwrap();
         assert_eq!(surveyed.links.prr(1, 0, on), 1.0);
         assert!(sites.site("line5", 1).is_ok());
     }

@@ -4,15 +4,13 @@
 //! best stream to the testbed's sink has the length that was asked for; stages are broadened along that
 //! stream's path. Tests: `crates/lab/tests/streams/p3dual.rs`.
 
-use super::keys::expect;
-use super::metric::SEED;
-use super::row::Row;
-use super::sites::Sites;
-use super::{rows_in_order, ExperimentError, Ticker};
+use super::kind::{expect, keys, some, within, Kind};
+use super::lab::{rows_in_order, Lab};
+use super::ExperimentError;
 use crate::collect::random_object;
+use crate::results::{Row, SEED};
 use crate::streams::{self, Carrier, Ground, Onlookers, Outcome, StagesOutcome, Terms};
 use serde::Deserialize;
-use std::ops::ControlFlow;
 use thalweg_medium::random::derive;
 use thalweg_planner::streams::StreamPlan;
 use thalweg_protocols::fastforward::MAX_PATH;
@@ -20,34 +18,35 @@ use thalweg_testbeds::Loss;
 use thalweg_units::NodeId;
 use thalweg_wire::{phy, stream};
 
-/// Transfers over one path and over stages of several.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Stages {
-    /// Testbed, by name or file; its nodes have two radios.
-    pub testbed: String,
-    /// Protocols over single paths to compare to.
-    pub protocols: Vec<Carrier>,
-    /// Most paths of P3 over two radios; more than one value sweeps. Where there are fewer, all.
-    pub paths: Vec<usize>,
-    /// How its nodes come to know their stages; more than one value sweeps.
-    #[serde(default = "called")]
-    pub set_up: Vec<SetUp>,
-    /// Shortest and longest path, in hops.
-    pub hops: [usize; 2],
-    /// Loss injected on every link of the planned path, which the planner does not know; more than one
-    /// value sweeps.
-    #[serde(default = "none")]
-    pub path_loss: Vec<f64>,
-    /// How many sources each seed draws.
-    #[serde(default = "one")]
-    pub pairs: usize,
-    /// Packets of each object.
-    #[serde(default = "thousand")]
-    pub packets: u32,
-    /// Payload bytes of a packet.
-    #[serde(default = "hundred")]
-    pub payload: u8,
+keys! {
+    "stages",
+    /// P3 over two radios beside protocols over single paths. Lists sweep.
+    pub struct Stages {
+        /// Testbed, by name or file; its nodes have two radios.
+        pub testbed: String,
+        /// Protocols over single paths to compare to.
+        pub protocols: Vec<Carrier>,
+        /// Most paths of P3 over two radios, 1 to 16; where there are fewer, all.
+        pub paths: Vec<usize>,
+        /// How its nodes come to know their stages: `called` over the air, or `told` beside it (`called`).
+        #[serde(default = "called")]
+        pub set_up: Vec<SetUp>,
+        /// Shortest and longest path, in hops.
+        pub hops: [usize; 2],
+        /// Loss injected on every link of the planned path, which the planner does not know; more than one
+        /// value sweeps.
+        #[serde(default = "none")]
+        pub path_loss: Vec<f64>,
+        /// How many sources each seed draws (1).
+        #[serde(default = "one")]
+        pub pairs: usize,
+        /// Packets of each object (1000).
+        #[serde(default = "thousand")]
+        pub packets: u32,
+        /// Payload bytes of a packet (100).
+        #[serde(default = "hundred")]
+        pub payload: u8,
+    }
 }
 
 const fn one() -> usize {
@@ -66,7 +65,7 @@ const fn hundred() -> u8 {
 /// How P3's nodes come to know their stages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum SetUp {
+pub(super) enum SetUp {
     /// The sink calls them over the air.
     Called,
     /// They are told their places, beside the air: what the call costs is the difference.
@@ -87,47 +86,39 @@ fn called() -> Vec<SetUp> {
     vec![SetUp::Called]
 }
 
-impl Stages {
-    pub(super) fn check(&self) -> Result<(), String> {
-        let packets = (1..=10_000).contains(&self.packets);
-        expect("packets", packets, "1 to 10000")?;
-        let payload = (1..=stream::MAX_PAYLOAD).contains(&usize::from(self.payload));
-        expect("payload", payload, "1 to 111")?;
+impl Kind for Stages {
+    fn check(&self) -> Result<(), String> {
+        within("packets", &[self.packets], 1..=10_000)?;
+        within("payload", &[self.payload], 1..=stream::MAX_PAYLOAD as u8)?;
+        within("hops", &self.hops, 1..=MAX_PATH - 1)?;
         let [least, most] = self.hops;
-        let hops = (1..MAX_PATH).contains(&least) && (least..MAX_PATH).contains(&most);
-        expect("hops", hops, "two lengths from 1 to 23, the shorter first")?;
-        let paths = self.paths.iter().all(|p| (1..=16).contains(p));
-        expect("paths", paths, "values from 1 to 16")?;
-        expect("set_up", !self.set_up.is_empty(), "called, told or both")?;
-        let loss = self.path_loss.iter().all(|l| (0.0..=0.99).contains(l));
-        expect("path_loss", loss, "values from 0 to 0.99")?;
-        expect("pairs", (1..=100).contains(&self.pairs), "1 to 100")
+        expect("hops", least <= most, "the shorter length first")?;
+        within("paths", &self.paths, 1..=16)?;
+        some("set_up", &self.set_up)?;
+        within("path_loss", &self.path_loss, 0.0..=0.99)?;
+        within("pairs", &[self.pairs], 1..=100)
     }
-    pub(super) fn parts(&self) -> u64 {
+
+    fn parts(&self) -> u64 {
         let each = self.protocols.len() + self.paths.len() * self.set_up.len();
         (each * self.pairs * self.path_loss.len()) as u64
     }
 
-    pub(super) fn rows(
-        &self,
-        seeds: &[u64],
-        sites: &Sites,
-        ticker: &Ticker<'_>,
-    ) -> Result<Vec<Row>, ExperimentError> {
-        rows_in_order(seeds, |seed| {
-            ticker.go_on()?;
-            let ground = Ground::new(sites.with_all_radios(&self.testbed, *seed)?)?;
-            let plans = self.plans(&ground)?;
-            let mut rows = Vec::new();
-            for loss in &self.path_loss {
-                rows.extend(rows_in_order(&plans, |plan| {
-                    self.pair(&ground, *loss, plan, ticker)
-                })?);
-            }
-            Ok(rows)
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+        lab.go_on()?;
+        let ground = Ground::new(lab.sites.with_all_radios(&self.testbed, seed)?)?;
+        let plans = self.plans(&ground)?;
+        rows_in_order(&self.path_loss, |loss| {
+            rows_in_order(&plans, |plan| self.pair(&ground, *loss, plan, lab))
         })
     }
 
+    fn lossy_frame_bytes(&self) -> Option<usize> {
+        Some(streams::psdu_bytes(self.payload))
+    }
+}
+
+impl Stages {
     /// Paths of sources drawn by chance.
     fn plans(&self, ground: &Ground) -> Result<Vec<StreamPlan>, ExperimentError> {
         let sink = (ground.site.testbed.index_of(ground.site.testbed.sink)).unwrap_or(0);
@@ -143,14 +134,11 @@ impl Stages {
             .take(self.pairs)
             .collect();
         match plans.len() < self.pairs {
-            true => Err(ExperimentError::Unfit {
-                testbed: ground.site.testbed.name.clone(),
-                seed: ground.site.seed,
-                why: format!(
-                    "only {} nodes have paths of {least} to {most} hops",
-                    plans.len()
-                ),
-            }),
+            true => {
+                let found = plans.len();
+                let why = format!("only {found} nodes have paths of {least} to {most} hops");
+                Err(ExperimentError::unfit(&ground.site, why))
+            }
             false => Ok(plans),
         }
     }
@@ -160,7 +148,7 @@ impl Stages {
         ground: &Ground,
         loss: f64,
         plan: &StreamPlan,
-        ticker: &Ticker<'_>,
+        lab: &Lab<'_>,
     ) -> Result<Vec<Row>, ExperimentError> {
         let source = plan.nodes.first().copied().unwrap_or(0);
         let seed = derive(ground.site.seed, "stages", &[source as u64]);
@@ -177,17 +165,14 @@ impl Stages {
         let bytes = self.packets as usize * usize::from(self.payload);
         let id = ground.site.testbed.nodes[source].id;
         let object = random_object(ground.site.seed, id, bytes).to_vec();
-        let mut observer = |_| match ticker.stopped() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        };
+        let mut observer = |_| lab.heard();
         let mut rows = Vec::new();
         for carrier in &self.protocols {
-            ticker.go_on()?;
+            lab.go_on()?;
             let terms = self.terms(*carrier);
             let plans = [(plan.clone(), object.clone())];
             let outcomes = streams::run(ground, &plans, &terms, seed, &mut observer)?;
-            ticker.tick(1);
+            lab.tick(1);
             for outcome in &outcomes {
                 let row = self.row(ground, plan, carrier.name(), outcome);
                 rows.push(
@@ -202,7 +187,7 @@ impl Stages {
             .iter()
             .flat_map(|how| self.paths.iter().map(move |n| (*how, n)));
         for (set_up, paths) in cases {
-            ticker.go_on()?;
+            lab.go_on()?;
             let stages = ground.stages(plan, *paths)?;
             let terms = self.terms(Carrier::P3Dual);
             let outcome = match set_up {
@@ -222,7 +207,7 @@ impl Stages {
                     )
                 }
             }?;
-            ticker.tick(1);
+            lab.tick(1);
             let StagesOutcome { stream, late, .. } = &outcome;
             let mut row = (self.row(ground, plan, set_up.name(), stream))
                 .with("path_loss", loss)

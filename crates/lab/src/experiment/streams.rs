@@ -4,56 +4,55 @@
 //! the testbed's nodes in their order and ends at its first; it is shortened hop by hop, radios and
 //! channels of the links that stay are left as they are. Tests: `crates/lab/tests/streams/`.
 
-use super::keys::expect;
-use super::metric::SEED;
-use super::row::Row;
-use super::sites::Sites;
-use super::{rows_in_order, ExperimentError, Ticker};
+use super::kind::{expect, keys, some, within, Flag, Kind};
+use super::lab::{rows_in_order, Lab};
+use super::ExperimentError;
 use crate::collect::random_object;
+use crate::results::{Row, SEED};
 use crate::streams::{self, Carrier, Ground, Outcome, Terms};
 use serde::Deserialize;
-use std::ops::ControlFlow;
 use thalweg_medium::random::derive;
 use thalweg_planner::streams::{bounds, StreamPlan, Transceiver};
 use thalweg_protocols::fastforward::MAX_PATH;
 use thalweg_sim::{boards, Bus};
 use thalweg_testbeds::Loss;
-use thalweg_units::NodeId;
+use thalweg_units::{BitRate, NodeId};
 use thalweg_wire::{phy, stream};
 
-/// Streams over paths of a testbed.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Streams {
-    /// Testbed, by name or file; its nodes have two radios.
-    pub testbed: String,
-    /// Protocols, each over the same paths.
-    pub protocols: Vec<Carrier>,
-    /// Lengths of the path, in hops.
-    #[serde(default)]
-    pub hops: Vec<usize>,
-    /// Instead of `hops`: paths, as node ids from source to sink, that carry a stream each, alone and
-    /// then all at the same time.
-    #[serde(default)]
-    pub together: Vec<Vec<u16>>,
-    /// Packets of each stream.
-    #[serde(default = "thousand")]
-    pub packets: u32,
-    /// Payload bytes of a packet.
-    #[serde(default = "hundred")]
-    pub payload: u8,
-    /// Loss injected on the path's last link; more than one value sweeps.
-    #[serde(default = "none")]
-    pub last_link_loss: Vec<f64>,
-    /// What drivers do with the bus: `released` or `held`; more than one value sweeps.
-    #[serde(default = "released")]
-    pub bus: Vec<BusName>,
+keys! {
+    "streams",
+    /// Streams over paths of nodes with two radios, and single-radio protocols over the same. Lists sweep.
+    pub struct Streams {
+        /// Testbed, by name or file; its nodes have two radios.
+        pub testbed: String,
+        /// Protocols, each over the same paths (`docs/variants.md`).
+        pub protocols: Vec<Carrier>,
+        /// Lengths of the path, in hops.
+        #[serde(default)]
+        pub hops: Vec<usize>,
+        /// Instead of `hops`: paths, as node ids from source to sink, that carry a stream each, alone and
+        /// then all at the same time.
+        #[serde(default)]
+        pub together: Vec<Vec<u16>>,
+        /// Packets of each stream (1000).
+        #[serde(default = "thousand")]
+        pub packets: u32,
+        /// Payload bytes of a packet (100).
+        #[serde(default = "hundred")]
+        pub payload: u8,
+        /// Loss injected on the path's last link, 0 to 0.99 (0).
+        #[serde(default = "none")]
+        pub last_link_loss: Vec<f64>,
+        /// What drivers do with the bus while a radio is on the air: `released` or `held` (`released`).
+        #[serde(default = "released")]
+        pub bus: Vec<BusName>,
+    }
 }
 
 /// What drivers do with the bus while a radio is on the air.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum BusName {
+pub(super) enum BusName {
     /// Release it.
     Released,
     /// Hold it.
@@ -98,33 +97,40 @@ struct Cell {
     bus: BusName,
 }
 
-impl Streams {
-    pub(super) fn check(&self) -> Result<(), String> {
-        let packets = (1..=10_000).contains(&self.packets);
-        expect("packets", packets, "1 to 10000")?;
-        let most = stream::MAX_PAYLOAD;
-        let payload = (1..=most).contains(&usize::from(self.payload));
-        expect("payload", payload, "1 to 111")?;
-        expect("protocols", !self.protocols.is_empty(), "at least one")?;
-        let hops = self.hops.iter().all(|h| (1..MAX_PATH).contains(h));
-        expect("hops", hops, "values from 1 to 23")?;
+impl Kind for Streams {
+    fn check(&self) -> Result<(), String> {
+        within("packets", &[self.packets], 1..=10_000)?;
+        within("payload", &[self.payload], 1..=stream::MAX_PAYLOAD as u8)?;
+        some("protocols", &self.protocols)?;
+        within("hops", &self.hops, 1..=MAX_PATH - 1)?;
         let paths = self.hops.is_empty() != self.together.is_empty();
         expect("hops", paths, "either hops or paths together")?;
-        let long = self
-            .together
-            .iter()
-            .all(|p| (2..=MAX_PATH).contains(&p.len()));
-        expect(
-            "together",
-            long && self.together.len() <= 2,
-            "at most two paths of 2 to 24 nodes",
-        )?;
-        let loss = self.last_link_loss.iter().all(|l| (0.0..=0.99).contains(l));
-        expect("last_link_loss", loss, "values from 0 to 0.99")
+        let mut together = self.together.iter();
+        let fit = together.all(|path| (2..=MAX_PATH).contains(&path.len()));
+        let fit = fit && self.together.len() <= 2;
+        expect("together", fit, "at most two paths of 2 to 24 nodes")?;
+        within("last_link_loss", &self.last_link_loss, 0.0..=0.99)
     }
-    pub(super) fn parts(&self) -> u64 {
+
+    fn parts(&self) -> u64 {
         (self.cells().len() * (self.hops.len() + usize::from(!self.together.is_empty()))) as u64
     }
+
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+        lab.go_on()?;
+        let ground = Ground::new(lab.sites.with_all_radios(&self.testbed, seed)?)?;
+        rows_in_order(&self.cells(), |cell| match self.together.is_empty() {
+            true => self.lengths(&ground, *cell, lab),
+            false => self.side_by_side(&ground, *cell, lab),
+        })
+    }
+
+    fn lossy_frame_bytes(&self) -> Option<usize> {
+        Some(streams::psdu_bytes(self.payload))
+    }
+}
+
+impl Streams {
     fn cells(&self) -> Vec<Cell> {
         let mut cells = Vec::new();
         for &carrier in &self.protocols {
@@ -133,22 +139,6 @@ impl Streams {
             }
         }
         cells
-    }
-
-    pub(super) fn rows(
-        &self,
-        seeds: &[u64],
-        sites: &Sites,
-        ticker: &Ticker<'_>,
-    ) -> Result<Vec<Row>, ExperimentError> {
-        rows_in_order(seeds, |seed| {
-            ticker.go_on()?;
-            let ground = Ground::new(sites.with_all_radios(&self.testbed, *seed)?)?;
-            rows_in_order(&self.cells(), |cell| match self.together.is_empty() {
-                true => self.lengths(&ground, *cell, ticker),
-                false => self.side_by_side(&ground, *cell, ticker),
-            })
-        })
     }
 
     fn terms(&self, cell: Cell) -> Terms {
@@ -170,16 +160,13 @@ impl Streams {
         ground: &Ground,
         plans: &[StreamPlan],
         cell: Cell,
-        ticker: &Ticker<'_>,
+        lab: &Lab<'_>,
     ) -> Result<Vec<Outcome>, ExperimentError> {
         let seed = derive(ground.site.seed, "stream", &[]);
         let plans: Vec<(StreamPlan, Vec<u8>)> = (plans.iter())
             .map(|plan| (plan.clone(), self.object(ground, plan)))
             .collect();
-        let mut observer = |_| match ticker.stopped() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        };
+        let mut observer = |_| lab.heard();
         Ok(streams::run(
             ground,
             &plans,
@@ -194,16 +181,12 @@ impl Streams {
         &self,
         ground: &Ground,
         cell: Cell,
-        ticker: &Ticker<'_>,
+        lab: &Lab<'_>,
     ) -> Result<Vec<Row>, ExperimentError> {
-        let unfit = |why: String| ExperimentError::Unfit {
-            testbed: ground.site.testbed.name.clone(),
-            seed: ground.site.seed,
-            why,
-        };
         let longest = self.hops.iter().max().copied().unwrap_or(1);
         if longest >= ground.site.testbed.len() {
-            return Err(unfit(format!("a path of {longest} hops has too few nodes")));
+            let why = format!("a path of {longest} hops has too few nodes");
+            return Err(ExperimentError::unfit(&ground.site, why));
         }
         let via = (0..=longest).rev().collect();
         let whole = ground.plan(&ground.request(longest, 0, Some(via)), &[])?;
@@ -222,13 +205,13 @@ impl Streams {
         let mut lengths = self.hops.clone();
         lengths.sort_unstable();
         for hops in lengths {
-            ticker.go_on()?;
+            lab.go_on()?;
             let plan = StreamPlan {
                 nodes: whole.nodes[longest - hops..].to_vec(),
                 links: whole.links[longest - hops..].to_vec(),
             };
-            let outcomes = self.run(&ground, &[plan], cell, ticker)?;
-            ticker.tick(1);
+            let outcomes = self.run(&ground, &[plan], cell, lab)?;
+            lab.tick(1);
             let Some(outcome) = outcomes.first() else {
                 continue;
             };
@@ -248,7 +231,7 @@ impl Streams {
         &self,
         ground: &Ground,
         cell: Cell,
-        ticker: &Ticker<'_>,
+        lab: &Lab<'_>,
     ) -> Result<Vec<Row>, ExperimentError> {
         let mut plans: Vec<StreamPlan> = Vec::new();
         for path in &self.together {
@@ -257,10 +240,9 @@ impl Streams {
                 ground.site.testbed.index_of(id)
             };
             let via: Option<Vec<usize>> = path.iter().map(index).collect();
-            let unfit = || ExperimentError::Unfit {
-                testbed: ground.site.testbed.name.clone(),
-                seed: ground.site.seed,
-                why: format!("not all nodes of the path {path:?} are there"),
+            let unfit = || {
+                let why = format!("not all nodes of the path {path:?} are there");
+                ExperimentError::unfit(&ground.site, why)
             };
             let via = via.ok_or_else(unfit)?;
             let ends = (via.first().copied(), via.last().copied());
@@ -271,10 +253,10 @@ impl Streams {
         }
         let mut alone = Vec::new();
         for plan in &plans {
-            alone.extend(self.run(ground, std::slice::from_ref(plan), cell, ticker)?);
+            alone.extend(self.run(ground, std::slice::from_ref(plan), cell, lab)?);
         }
-        let together = self.run(ground, &plans, cell, ticker)?;
-        ticker.tick(1);
+        let together = self.run(ground, &plans, cell, lab)?;
+        lab.tick(1);
         let rows = (alone.iter().zip(&together).zip(&plans).enumerate())
             .map(|(n, ((alone, outcome), plan))| {
                 let (one, both) = (alone.throughput().kbps(), outcome.throughput().kbps());
@@ -326,51 +308,53 @@ fn row(ground: &Ground, cell: Cell, payload: u8, outcome: &Outcome) -> Row {
     row
 }
 
-/// What streams can carry at best.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct StreamBounds {
-    /// The board whose radio's times are taken.
-    pub board: String,
-    /// Bytes of a data frame on the air.
-    pub data_bytes: usize,
-    /// Bytes of an acknowledgement on the air.
-    pub ack_bytes: usize,
+keys! {
+    "stream-bounds",
+    /// What streams can carry at best, in closed form.
+    pub struct StreamBounds {
+        /// The board whose radio's times are taken.
+        pub board: String,
+        /// Bytes of a data frame on the air.
+        pub data_bytes: usize,
+        /// Bytes of an acknowledgement on the air.
+        pub ack_bytes: usize,
+    }
 }
 
-impl StreamBounds {
-    pub(super) fn check(&self) -> Result<(), String> {
+impl Kind for StreamBounds {
+    fn check(&self) -> Result<(), String> {
         let bytes = |b: usize| (1..=phy::MAX_PSDU + 6).contains(&b);
         expect("data_bytes", bytes(self.data_bytes), "1 to 133")?;
         expect("ack_bytes", bytes(self.ack_bytes), "1 to 133")?;
         boards::load(&self.board).map_err(|e| e.to_string())?;
         Ok(())
     }
-    pub(super) fn rows(
-        &self,
-        seeds: &[u64],
-        ticker: &Ticker<'_>,
-    ) -> Result<Vec<Row>, ExperimentError> {
-        let board = boards::load(&self.board).map_err(streams::StreamFailure::from)?;
-        let radio = Transceiver {
-            to_transmit: board.timing.turnaround,
-            to_receive: board.timing.to_receive,
-        };
-        let (one, two) = bounds(self.data_bytes, self.ack_bytes, radio);
-        let mut rows = Vec::new();
-        for seed in seeds {
-            for (transceivers, bound) in [(1u32, one), (2, two)] {
+
+    fn parts(&self) -> u64 {
+        1
+    }
+
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+        lab.part(|| {
+            let board = boards::load(&self.board).map_err(streams::StreamFailure::from)?;
+            let radio = Transceiver {
+                to_transmit: board.timing.turnaround,
+                to_receive: board.timing.to_receive,
+            };
+            let (one, two) = bounds(self.data_bytes, self.ack_bytes, radio);
+            let row = |(transceivers, bound): (u32, BitRate)| {
                 let share = 100.0 * bound.kbps() * 1e3 / f64::from(phy::BIT_RATE_BPS);
-                rows.push(
-                    Row::new()
-                        .with(SEED, *seed)
-                        .with("transceivers", transceivers)
-                        .with("bound_kbps", bound.kbps())
-                        .with("bound_pct", share),
-                );
-            }
-            ticker.tick(1);
-        }
-        Ok(rows)
+                Row::new()
+                    .with(SEED, seed)
+                    .with("transceivers", transceivers)
+                    .with("bound_kbps", bound.kbps())
+                    .with("bound_pct", share)
+            };
+            Ok([(1, one), (2, two)].map(row).to_vec())
+        })
+    }
+
+    fn key(&self, _flag: Flag) -> Option<&'static str> {
+        None
     }
 }

@@ -1,6 +1,8 @@
 //! Tests of whole experiments, small enough for every run.
 
 use super::*;
+use crate::results::{csv, mean_and_interval, Claims, Value};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -39,11 +41,15 @@ mark = 'lines'
 fn experiment(text: &str) -> Experiment {
     Experiment::parse(Path::new("mine.toml"), text).unwrap()
 }
+/// The rows of `kind`, with nobody who wants it to stop.
+pub(super) fn rows_of(kind: &dyn Kind, seeds: &[u64]) -> Result<Vec<Row>, ExperimentError> {
+    let sites = Sites::default();
+    let go_on = |_, _| ControlFlow::Continue(());
+    let lab = Lab::new(&sites, seeds.len() as u64, &go_on);
+    lab::rows_in_order(seeds, |seed| kind.rows(*seed, &lab))
+}
 fn rows(experiment: &Experiment, seeds: &[u64]) -> Vec<Row> {
-    run(&experiment.run, seeds, &Sites::default(), &|_, _| {
-        ControlFlow::Continue(())
-    })
-    .unwrap()
+    rows_of(&*experiment.run, seeds).unwrap()
 }
 fn with_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
     rayon::ThreadPoolBuilder::new()

@@ -11,12 +11,15 @@ use crate::transfer::Memory;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 use thalweg_engine::{BoardTiming, Passing};
-use thalweg_protocols::pipeline::{Cadence, Command, End, Event, Pipeline, Session};
+use thalweg_protocols::mote::{part, Adapted};
+use thalweg_protocols::pipeline::{Cadence, Command, End, Event, Pipeline};
 use thalweg_sim::Network;
 use thalweg_units::{BitRate, Channel, Duration, Instant, NodeId, SimTime};
 use thalweg_wire::phy::SFD_OFFSET;
 use thalweg_wire::pipeline::{Group, HEADER_BYTES, MAX_HOPS};
 use thalweg_wire::route::{self, Hopping, Member, PayloadSize, Route, Scheme};
+
+type Node = Pipeline<Memory, Adapted>;
 
 /// Nodes are switched on for so long before the source begins.
 const AHEAD: Duration = Duration::from_millis(50);
@@ -114,8 +117,8 @@ impl Pipe {
     /// The schedule of its packets on `bench`; none where it has no hop, or more than [`MAX_HOPS`].
     pub fn cadence(&self, bench: &Bench, ids: &[NodeId]) -> Option<Cadence> {
         let source = ids.get(*self.nodes.first()?)?;
-        let session = Session::from_route(&self.route(ids)?, *source, Instant::from_nanos(0))?;
-        Some(Cadence::new(&session, &bench.site.board.timing))
+        let (begin, timing) = (Instant::from_nanos(0), &bench.site.board.timing);
+        part(&self.route(ids)?, *source, begin, timing).map(|part| part.cadence)
     }
 
     /// Carries `object` over it; `ids` names the nodes of the site.
@@ -148,7 +151,7 @@ impl Pipe {
         })?;
         let engines = ids
             .iter()
-            .map(|_| Pipeline::new(*timing, Memory::default()))
+            .map(|_| Pipeline::new(Memory::default()))
             .collect();
         let (site, seed) = (&bench.site, bench.seed);
         let boards = std::slice::from_ref(&site.board);
@@ -159,15 +162,14 @@ impl Pipe {
         let begin = net.now() + AHEAD;
         for node in &self.nodes {
             let start = net.local(*node, begin);
-            if let Some(session) = Session::from_route(&route, ids[*node], start) {
-                net.command(*node, Command::Start(session));
+            if let Some(part) = part(&route, ids[*node], start, timing) {
+                net.command(*node, Command::Start(part));
             }
         }
         let begin = begin.saturating_sub(SFD_OFFSET);
         net.run_until(begin, |_, _, _| Continue(()))?;
-        let joules = |net: &Network<Pipeline<Memory>>| -> f64 {
-            self.nodes.iter().map(|n| net.joules(*n)).sum()
-        };
+        let joules =
+            |net: &Network<Node>| -> f64 { self.nodes.iter().map(|n| net.joules(*n)).sum() };
         let before = joules(&net);
         let packets = object.len().div_ceil(usize::from(self.payload.bytes())) as u32;
         let mut seen = Seen::default();
@@ -193,7 +195,7 @@ impl Pipe {
             Some(local) => net.when(sink, local),
             None => seen.last,
         };
-        let stats = |net: &Network<Pipeline<Memory>>, n: usize| *net.engine(n).stats();
+        let stats = |net: &Network<Node>, n: usize| *net.engine(n).stats();
         let received = u32::from(stats(&net, sink).received).min(packets);
         let taken = net.engine_mut(sink).store_mut().take(object.len());
         let spent = joules(&net) - before;

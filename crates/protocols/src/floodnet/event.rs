@@ -43,11 +43,9 @@ pub enum Refused {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Event {
     /// A flood of the application: on its initiator when it is on the air, on every other node
-    /// when it has arrived.
+    /// when it has arrived. Its bytes are [`super::Floodnet::payload`].
     Flooded {
-        /// The bytes.
-        payload: FrameBuf,
-        /// Who flooded them.
+        /// Who flooded it.
         initiator: NodeId,
         /// The flood's number among its initiator's.
         sequence: u8,

@@ -316,18 +316,14 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             return;
         }
         *reference = Some(at);
-        let payload = self.flood.content().get(1..).unwrap_or_default();
-        if let Ok(payload) = FrameBuf::from_slice(payload) {
-            let (initiator, sequence) = (self.id, started);
-            self.application = Some((initiator, sequence));
-            self.tell(Event::Flooded {
-                payload,
-                initiator,
-                sequence,
-                relay: 0,
-                reference: at,
-            });
-        }
+        let (initiator, sequence) = (self.id, started);
+        self.application = Some((initiator, sequence));
+        self.tell(Event::Flooded {
+            initiator,
+            sequence,
+            relay: 0,
+            reference: at,
+        });
     }
 
     pub(super) fn sink_flood_finished(

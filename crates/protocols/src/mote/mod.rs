@@ -9,17 +9,20 @@
 //! Deviations: README.md. Tests: `tests.rs`.
 
 mod event;
+mod part;
 pub mod rest;
 #[cfg(test)]
 mod tests;
 
 pub use event::{Command, Event, Refused};
+pub use part::{part, Adapted};
 
 use crate::fifo::Fifo;
 use crate::floodnet::{self, Floodnet};
 use crate::glossy::{self, flood_spacing, flood_time, slot_time};
 use crate::object::ObjectStore;
-use crate::pipeline::{self, Pipeline, Session};
+use crate::pipeline::{self, Part, Pipeline};
+use core::mem;
 use rest::Grid;
 use thalweg_engine::{BoardTiming, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, Wants};
 use thalweg_units::{Duration, Instant, NodeId};
@@ -56,12 +59,22 @@ enum Duty {
     Window(Instant),
 }
 
-/// An order of the sink that waits until all nodes listen.
+/// An order of the sink.
 #[allow(clippy::large_enum_variant)]
 #[derive(Debug)]
 enum Order<const NODES: usize> {
     Floods(floodnet::Command<NODES>),
     Fetch { route: Route, room: Duration },
+}
+
+/// What the sink is at, of what is not its floods' alone.
+#[allow(clippy::large_enum_variant)]
+#[derive(Debug)]
+enum Work<const NODES: usize> {
+    Nothing,
+    /// The order waits until all nodes listen, at this instant.
+    Waiting(Instant, Order<NODES>),
+    Waking(WakeUp),
 }
 
 /// The sink's wake-up under way.
@@ -83,9 +96,12 @@ struct WakeUp {
 /// A wake-up message that was heard.
 #[derive(Debug, Clone, Copy)]
 struct Call {
-    route: Route,
+    /// This node's in the transfer, where it has one.
+    part: Option<Part<Adapted>>,
     /// When the source begins.
     start: Instant,
+    /// The transfer's deadline.
+    until: Instant,
     /// When the first flood was ordered, of all whose transfers begin then; none where only later
     /// ones were heard.
     first: Option<Instant>,
@@ -98,12 +114,11 @@ pub struct Mote<S: ObjectStore, const NEIGHBOURS: usize = 160, const NODES: usiz
     config: floodnet::Config,
     timing: BoardTiming,
     floods: Floodnet<NEIGHBOURS, NODES>,
-    pipeline: Pipeline<S>,
+    pipeline: Pipeline<S, Adapted>,
     assembler: Assembler,
     duty: Duty,
     grid: Option<Grid>,
-    order: Option<(Instant, Order<NODES>)>,
-    wake_up: Option<WakeUp>,
+    work: Work<NODES>,
     /// What was just heard, and is not answered yet.
     called: Option<Call>,
     sleep: bool,
@@ -118,12 +133,11 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             config,
             timing,
             floods: Floodnet::new(id, config, timing),
-            pipeline: Pipeline::new(timing, store),
+            pipeline: Pipeline::new(store),
             assembler: Assembler::new(),
             duty: Duty::Floods,
             grid: None,
-            order: None,
-            wake_up: None,
+            work: Work::Nothing,
             called: None,
             sleep: false,
             events: Fifo::EMPTY,
@@ -134,7 +148,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         self.id
     }
     /// The pipeline: its store, its counts.
-    pub const fn pipeline(&self) -> &Pipeline<S> {
+    pub const fn pipeline(&self) -> &Pipeline<S, Adapted> {
         &self.pipeline
     }
     /// Where the objects are.
@@ -143,10 +157,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     }
     /// Whether no order is waiting or being carried out and the radio listens for floods.
     pub fn is_idle(&self) -> bool {
-        self.duty == Duty::Floods
-            && self.order.is_none()
-            && self.wake_up.is_none()
-            && self.floods.is_idle()
+        self.duty == Duty::Floods && !self.has_work() && self.floods.is_idle()
     }
 
     /// From the first wake-up packet to the source's first: the floods of the route's segments
@@ -173,7 +184,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             return self.tell(Event::Refused(Refused::Busy));
         }
         let at = self.grid.map_or(now, |grid| grid.meeting_after(now));
-        self.order = Some((at, order));
+        self.work = Work::Waiting(at, order);
     }
 
     /// An order to fetch together with others: at once where they have been called already, since
@@ -189,13 +200,16 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         } else if start.since(now) < needed {
             self.tell(Event::Refused(Refused::TooLate));
         } else {
-            self.order = Some((now, order));
+            self.work = Work::Waiting(now, order);
         }
     }
 
     /// Whether an order of this node waits or is being carried out.
     fn has_order(&self) -> bool {
-        self.order.is_some() || self.wake_up.is_some() || self.floods.has_order()
+        self.has_work() || self.floods.has_order()
+    }
+    const fn has_work(&self) -> bool {
+        !matches!(self.work, Work::Nothing)
     }
 
     fn carry_out(&mut self, now: Instant, order: Order<NODES>) {
@@ -209,7 +223,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
                 let needed = Self::wake_up_time(&route, &self.config, &self.timing);
                 let called = self.called.take();
                 let called = called.filter(|call| call.start.since(now) >= needed);
-                self.wake_up = Some(WakeUp {
+                self.work = Work::Waking(WakeUp {
                     route,
                     next: 0,
                     room,
@@ -224,7 +238,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
 
     /// Floods the next segment of the wake-up message.
     fn flood_segment(&mut self, now: Instant) {
-        let Some(wake_up) = &mut self.wake_up else {
+        let Work::Waking(wake_up) = &mut self.work else {
             return;
         };
         let until_start = match wake_up.start.or(wake_up.together) {
@@ -246,7 +260,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
                     .handle_command(now, floodnet::Command::Flood { payload });
             }
             Err(_) => {
-                self.wake_up = None;
+                self.work = Work::Nothing;
                 self.tell(Event::Refused(Refused::BadRoute));
             }
         }
@@ -281,12 +295,11 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         }
         match event {
             floodnet::Event::Flooded {
-                payload,
                 initiator,
                 reference,
                 ..
             } => {
-                let Ok(segment) = self.assembler.push(&payload) else {
+                let Ok(segment) = self.assembler.push(self.floods.payload()) else {
                     return;
                 };
                 let start = reference + segment.until_start;
@@ -299,7 +312,9 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             floodnet::Event::FloodFinished { .. } => self.answer_call(now),
             floodnet::Event::FloodDone { .. } => self.go_on_waking(now),
             floodnet::Event::Refused(why) => {
-                self.wake_up = None;
+                if let Work::Waking(_) = self.work {
+                    self.work = Work::Nothing;
+                }
                 self.tell(match why {
                     floodnet::Refused::Busy => Event::Refused(Refused::Busy),
                     other => Event::Floods(floodnet::Event::Refused(other)),
@@ -320,19 +335,24 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         };
         let start = reference + segment.until_start;
         // Of transfers that begin together, the one that this node is needed for.
-        let needed = |call: &Call| call.route.place_of(self.id).is_some();
-        if !self.called.as_ref().is_some_and(needed) {
-            self.called = Some(Call {
-                route,
-                start,
-                first,
-            });
+        if self.called.is_none_or(|call| call.part.is_none()) {
+            self.called = Some(self.call(&route, start, first));
+        }
+    }
+
+    /// What `route`, whose source begins at `start`, calls this node to.
+    fn call(&self, route: &Route, start: Instant, first: Option<Instant>) -> Call {
+        Call {
+            part: part(route, self.id, start, &self.timing),
+            start,
+            until: start + Duration::from_secs(u64::from(route.deadline_s)),
+            first,
         }
     }
 
     /// The sink's flood is out: the first of a wake-up fixes when the source begins.
     fn began(&mut self, reference: Instant, start: Instant) {
-        let Some(wake_up) = &mut self.wake_up else {
+        let Work::Waking(wake_up) = &mut self.work else {
             return;
         };
         if wake_up.start.is_none() {
@@ -343,18 +363,16 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
 
     /// A flood of this sink is over: sends the next segment, or begins the transfer.
     fn go_on_waking(&mut self, now: Instant) {
-        let Some(wake_up) = &self.wake_up else { return };
+        let Work::Waking(wake_up) = &self.work else {
+            return;
+        };
         if wake_up.next < wake_up.route.segments() {
             return self.flood_segment(now);
         }
         // Every flood has begun, so the first has.
-        let (route, first) = (wake_up.route, wake_up.first);
-        let call = wake_up.start.map(|start| Call {
-            route,
-            start,
-            first,
-        });
-        self.wake_up = None;
+        let (route, first) = (&wake_up.route, wake_up.first);
+        let call = wake_up.start.map(|start| self.call(route, start, first));
+        self.work = Work::Nothing;
         match call {
             Some(call) => self.take_part(now, call),
             None => self.tell(Event::Refused(Refused::BadRoute)),
@@ -375,7 +393,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             return;
         };
         // A sink that is at work leaves other sinks' transfers to others.
-        if self.wake_up.is_none() && !self.floods.has_order() {
+        if !matches!(self.work, Work::Waking(_)) && !self.floods.has_order() {
             self.take_part(now, call);
         }
     }
@@ -383,11 +401,8 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     /// Joins a transfer, or goes to rest while it lasts.
     fn take_part(&mut self, now: Instant, call: Call) {
         let Call {
-            route,
-            start,
-            first,
+            part, until, first, ..
         } = call;
-        let until = start + Duration::from_secs(u64::from(route.deadline_s));
         let before = self.grid.filter(|grid| !grid.is_over(now));
         // A later flood tells no meeting: the node keeps to those that it knows, or stays awake.
         let first = first.or(before.map(|grid| grid.first()));
@@ -401,21 +416,22 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             Grid::new(first, until, before).reaching(reach)
         });
         self.grid = grid.or(self.grid);
-        match Session::from_route(&route, self.id, start) {
-            Some(session) => {
-                if self.order.take().is_some() {
+        match part {
+            Some(part) => {
+                if self.has_work() {
+                    self.work = Work::Nothing;
                     self.tell(Event::Refused(Refused::Busy));
                 }
                 self.floods.handle_command(now, floodnet::Command::Stop);
                 self.duty = Duty::Transfer;
                 self.pipeline
-                    .handle_command(now, pipeline::Command::Start(session));
+                    .handle_command(now, pipeline::Command::Start(part));
                 self.tell(Event::Joined);
                 self.attend(now);
             }
             None => {
                 let Some(grid) = grid else { return };
-                if let Some((at, _)) = &mut self.order {
+                if let Work::Waiting(at, _) = &mut self.work {
                     *at = grid.meeting_after(now);
                 }
                 self.rest(now, grid);
@@ -453,8 +469,8 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         if self.call_due().is_some_and(|due| due <= now) {
             self.answer_call(now);
         }
-        if self.order.as_ref().is_some_and(|(at, _)| *at <= now) {
-            if let Some((_, order)) = self.order.take() {
+        if matches!(self.work, Work::Waiting(at, _) if at <= now) {
+            if let Work::Waiting(_, order) = mem::replace(&mut self.work, Work::Nothing) {
                 self.carry_out(now, order);
             }
         }
@@ -466,7 +482,10 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             Duty::Asleep(until) | Duty::Window(until) => Some(until),
             Duty::Floods | Duty::Transfer => None,
         };
-        let order = self.order.as_ref().map(|(at, _)| *at);
+        let order = match self.work {
+            Work::Waiting(at, _) => Some(at),
+            Work::Nothing | Work::Waking(_) => None,
+        };
         duty.into_iter().chain(order).chain(self.call_due()).min()
     }
 
@@ -508,7 +527,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
             Command::FetchTogether { route, room } => self.queue_together(now, route, room),
             Command::Stop => {
                 self.pipeline.handle_command(now, pipeline::Command::Stop);
-                (self.order, self.wake_up, self.called) = (None, None, None);
+                (self.work, self.called) = (Work::Nothing, None);
                 self.sleep = false;
                 self.duty = Duty::Floods;
                 self.floods.handle_command(now, floodnet::Command::Listen);
@@ -552,7 +571,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
             Duty::Transfer => self.pipeline.poll_radio(),
             Duty::Asleep(_) if self.floods.wants_radio() => self.floods.poll_radio(),
             Duty::Asleep(_) | Duty::Floods | Duty::Window(_) => {
-                if core::mem::take(&mut self.sleep) {
+                if mem::take(&mut self.sleep) {
                     return Some(Request::new(OWN, RadioOp::Sleep));
                 }
                 if self.pipeline.wants_radio() {

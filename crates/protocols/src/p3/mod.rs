@@ -6,22 +6,20 @@
 mod threshold;
 mod tuning;
 
-pub use threshold::{Threshold, MIN_SAMPLE};
-pub use tuning::{rotations, trial_cycles, Scores, Tuner, MAX_ROTATIONS};
+pub use threshold::Selective;
+pub use tuning::{Tuner, SAID_BYTES};
 
-use crate::pipeline::{GiveUp, Policy};
+use crate::pipeline::{AskAgain, GiveUp, Lengths, Policy};
 use thalweg_engine::Passing;
 use thalweg_units::Duration;
-use thalweg_wire::pipeline::Group;
-use thalweg_wire::route::{Groups, Hopping};
 
 /// P3's decisions: it goes on as long as anything is heard within three seconds, ten minutes in
-/// all; no threshold unless the route says so.
+/// all.
 pub const fn policy() -> Policy {
     Policy {
         give_up: GiveUp::OnInactivity,
-        threshold: None,
-        hopping: Hopping::Fixed,
+        ask_again: AskAgain::AfterTrain,
+        lengths: Lengths::AsNeeded,
         passing: Passing::Copied,
         inactivity: Duration::from_secs(3),
         linger: Duration::from_secs(1),
@@ -30,19 +28,11 @@ pub const fn policy() -> Policy {
     }
 }
 
-/// The group of the first cycle of `round`. Rounds begin with the groups in turn: the only packet
-/// of a round would otherwise go to the same group forever, even to one that has lost its way.
-pub const fn first_group(groups: Groups, round: u16) -> Group {
-    match groups {
-        Groups::Two if round % 2 == 1 => Group::Even,
-        Groups::Two | Groups::One => Group::Odd,
-    }
-}
-
-/// The group of the cycle after one of `group` (P3, section IV-B).
-pub const fn next_group(groups: Groups, group: Group) -> Group {
-    match groups {
-        Groups::Two => group.other(),
-        Groups::One => group,
+/// The same where the transfer learns its channels: who lost its place looks for the source, and does
+/// not look anywhere for as long as a whole train of NACKs takes.
+pub const fn tuned_policy() -> Policy {
+    Policy {
+        ask_again: AskAgain::AfterItsBeginning,
+        ..policy()
     }
 }

@@ -6,15 +6,72 @@
 //! before say nothing about it; counted as its losses they would silence whole stages of routes
 //! whose losses lie elsewhere. Tests: at the end of this file.
 
-use thalweg_wire::route::Percent;
+use crate::pipeline::{Adaptation, Fixed, Heard, Tally};
+use thalweg_units::{Channel, Instant};
+use thalweg_wire::route::{Groups, Member, Percent, Place, Route};
 
 /// A relay speaks whatever its ratio until so many packets were judged: below twenty, one lost
 /// packet alone would silence it at the usual 95 %.
-pub const MIN_SAMPLE: u32 = 20;
+const MIN_SAMPLE: u32 = 20;
+
+/// P3 as published: channels stay, and bad relays of the last but one stage are silent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Selective {
+    pub(super) fixed: Fixed,
+    /// At relays that may be silent.
+    threshold: Option<Threshold>,
+}
+
+impl Selective {
+    /// That of the node at `place` of `route`, where its channels are `fixed`.
+    pub fn new(route: &Route, place: Place, fixed: Fixed) -> Self {
+        let threshold = route.threshold.filter(|_| may_be_silent(route, place));
+        Self {
+            fixed,
+            threshold: threshold.map(Threshold::new),
+        }
+    }
+}
+
+impl Adaptation for Selective {
+    fn channel(&self, stage: u8, sfd: Instant) -> Channel {
+        self.fixed.channel(stage, sfd)
+    }
+    fn listening(&self) -> Channel {
+        self.fixed.listening()
+    }
+    fn may_send(&self) -> bool {
+        self.threshold.is_none_or(|threshold| threshold.speaks())
+    }
+    fn heard(&mut self, what: Heard, _sfd: Instant) {
+        match (&mut self.threshold, what) {
+            (Some(threshold), Heard::Packet) => threshold.received(),
+            (Some(threshold), Heard::Broken) => threshold.lost(),
+            _ => {}
+        }
+    }
+    fn round_over(&mut self, round: u16, _tally: Option<Tally>) {
+        if let Some(threshold) = &mut self.threshold {
+            threshold.round_ended(round);
+        }
+    }
+}
+
+/// Whether the node at `place` is of the last but one stage, and not the only one there for some packets:
+/// its silence would leave a hole in the pipeline, where P3 is to be no worse than a single path (P3,
+/// section IV-C).
+fn may_be_silent(route: &Route, place: Place) -> bool {
+    let Place::Relay { stage, group } = place else {
+        return false;
+    };
+    let all = route.groups() == Groups::One;
+    let beside = |m: &&Member| m.stage == stage && (all || m.group == group);
+    stage + 1 == route.channels.hops() && route.members().iter().filter(beside).count() != 1
+}
 
 /// A relay's own reception ratio against the threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Threshold {
+struct Threshold {
     percent: Percent,
     begun: u32,
     whole: u32,
@@ -23,7 +80,7 @@ pub struct Threshold {
 
 impl Threshold {
     /// Nothing received yet; speak at `percent` or more.
-    pub const fn new(percent: Percent) -> Self {
+    const fn new(percent: Percent) -> Self {
         Self {
             percent,
             begun: 0,
@@ -33,24 +90,24 @@ impl Threshold {
     }
 
     /// A packet of the own group was received whole.
-    pub fn received(&mut self) {
+    fn received(&mut self) {
         self.begun = self.begun.saturating_add(1);
         self.whole = self.whole.saturating_add(1);
     }
 
     /// A packet of the own group began and was lost.
-    pub fn lost(&mut self) {
+    fn lost(&mut self) {
         self.begun = self.begun.saturating_add(1);
     }
 
     /// The request that ends `round` was heard.
-    pub fn round_ended(&mut self, round: u16) {
+    fn round_ended(&mut self, round: u16) {
         self.round = round.saturating_add(1);
     }
 
     /// Whether to forward packets now. The threshold is halved with every round, so that a stage
     /// whose relays are all below it does not hold the last packets back forever.
-    pub fn speaks(&self) -> bool {
+    fn speaks(&self) -> bool {
         let percent = u64::from(self.percent.get()) >> self.round.min(7);
         self.begun < MIN_SAMPLE || u64::from(self.whole) * 100 >= percent * u64::from(self.begun)
     }
@@ -59,6 +116,9 @@ impl Threshold {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg_units::NodeId;
+    use thalweg_wire::pipeline::Group;
+    use thalweg_wire::route::{Channels, Scheme};
 
     fn fed(lost_every: u64, packets: u64) -> Threshold {
         let mut threshold = Threshold::new(Percent::new(95).unwrap());
@@ -84,5 +144,35 @@ mod tests {
         assert!(!bad.speaks());
         bad.round_ended(0);
         assert!(bad.speaks(), "50 % is enough once the threshold is 47 %");
+    }
+
+    #[test]
+    fn a_relay_that_is_alone_speaks_in_any_case() {
+        let id = |n: u16| NodeId::new(n).unwrap();
+        let channels = Channels::new(&[Channel::LAST; 4]).unwrap();
+        for (paths, silent) in [(1, false), (2, false), (4, true)] {
+            let mut route = Route::new(1, id(0), id(99), Scheme::P3, channels);
+            route.threshold = Percent::new(95);
+            for (node, stage) in
+                (1..).zip((1..3).flat_map(|stage| [stage; 4].into_iter().take(paths)))
+            {
+                let group = if node % 2 == 0 {
+                    Group::Odd
+                } else {
+                    Group::Even
+                };
+                let node = id(node);
+                route.add(Member { node, stage, group }).unwrap();
+            }
+            for member in route.members() {
+                let place = route.place_of(member.node).unwrap();
+                assert_eq!(
+                    may_be_silent(&route, place),
+                    silent && member.stage == 2,
+                    "{paths} paths"
+                );
+            }
+            assert!(!may_be_silent(&route, Place::Source));
+        }
     }
 }

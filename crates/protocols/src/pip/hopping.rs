@@ -6,122 +6,55 @@
 //! lost packets do not stop the hopping. Invariant: every SFD lies on the grid of cycles.
 //! Time base: the node's clock. Tests: at the end of this file.
 
+use crate::pipeline::{Adaptation, Beat, Cycles, Fixed, Heard, Retune};
 use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::pipeline::MAX_HOPS;
-use thalweg_wire::route::Channels;
 
 /// A node's idea of the cycles, and of everyone's channel in each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hopper {
-    channels: Channels,
-    /// This node's stage, and its present window.
-    stage: u8,
+    /// The channels that the stages begin with.
+    fixed: Fixed,
+    /// This node's present window.
     window: u64,
     /// How long before a window's first SFD to retune.
     ahead: Duration,
     /// The different channels of the stages, in order of first use.
     sequence: [Channel; MAX_HOPS as usize + 1],
     len: usize,
-    cycle: Duration,
-    anchor: Instant,
-    anchor_cycle: u64,
+    cycles: Cycles,
 }
 
 impl Hopper {
-    /// Hopping over the channels of `channels`, by cycles of `cycle` from `start`, the SFD of
-    /// the source's first packet; this node is at `stage` and retunes `ahead` of the first SFD of
-    /// a window: after the last byte of the window before, and soon enough to receive.
-    pub fn new(
-        channels: Channels,
-        cycle: Duration,
-        start: Instant,
-        stage: u8,
-        ahead: Duration,
-    ) -> Self {
+    /// Hopping by the cycles of `beat` over the channels of `fixed`.
+    pub fn new(fixed: Fixed, beat: &Beat) -> Self {
         let mut sequence = [Channel::LAST; MAX_HOPS as usize + 1];
         let mut len = 0;
-        for (place, channel) in sequence.iter_mut().zip(channels.different()) {
+        for (place, channel) in sequence.iter_mut().zip(fixed.channels.different()) {
             *place = channel;
             len += 1;
         }
-        let (window, anchor, anchor_cycle) = (0, start, 0);
         Self {
-            channels,
-            stage,
-            window,
-            ahead,
+            fixed,
+            window: 0,
+            ahead: beat.ahead,
             sequence,
             len,
-            cycle,
-            anchor,
-            anchor_cycle,
+            cycles: Cycles::new(beat),
         }
     }
 
-    /// Takes the SFD of a good frame as the new time base.
-    pub fn heard(&mut self, sfd: Instant) {
-        self.anchor_cycle = self.cycle_at(sfd);
-        self.anchor = sfd;
+    fn next_window(&self) -> Instant {
+        let cycle = 2 * self.window + u64::from(self.fixed.stage) + 1;
+        self.cycles.sfd_of(cycle).saturating_sub(self.ahead)
     }
-
-    /// The cycle whose frames' SFD is nearest to `sfd`.
-    pub fn cycle_at(&self, sfd: Instant) -> u64 {
-        let half = self.cycle / 2;
-        if sfd >= self.anchor {
-            self.anchor_cycle + (sfd.since(self.anchor) + half) / self.cycle
-        } else {
-            self.anchor_cycle
-                .saturating_sub((self.anchor.since(sfd) + half) / self.cycle)
-        }
-    }
-
-    /// When frames of `cycle` have their SFD.
-    pub fn sfd_of(&self, cycle: u64) -> Instant {
-        if cycle >= self.anchor_cycle {
-            self.anchor + self.cycle * (cycle - self.anchor_cycle)
-        } else {
-            self.anchor
-                .saturating_sub(self.cycle * (self.anchor_cycle - cycle))
-        }
-    }
-
-    /// The first SFD of the grid that is not before `sfd` by more than `tolerance`.
-    pub fn align(&self, sfd: Instant, tolerance: Duration) -> Instant {
-        let nearest = self.cycle_at(sfd);
-        let on_grid = self.sfd_of(nearest);
-        if on_grid + tolerance >= sfd {
-            on_grid
-        } else {
-            self.sfd_of(nearest + 1)
-        }
-    }
-
-    /// When to call [`Hopper::advance`] next.
-    pub fn next_window(&self) -> Instant {
-        self.sfd_of(2 * self.window + u64::from(self.stage) + 1)
-            .saturating_sub(self.ahead)
-    }
-    /// Moves on to the window at `at`.
-    pub fn advance(&mut self, at: Instant) {
-        let begun = self.cycle_at(at).saturating_sub(u64::from(self.stage) + 1);
-        self.window = self.window.max(begun / 2);
-        while self.next_window() <= at {
-            self.window += 1;
-        }
-    }
-    /// The channel on which this node listens in its present window.
-    pub fn own_channel(&self) -> Channel {
-        self.in_window(self.stage, self.window)
-    }
-
     /// On which channel `stage` listens in `cycle`.
-    pub fn channel(&self, stage: u8, cycle: u64) -> Channel {
+    fn in_cycle(&self, stage: u8, cycle: u64) -> Channel {
         // Windows before the first one, in which a stage never receives, count as the first.
         self.in_window(stage, (cycle + 1).saturating_sub(u64::from(stage)) / 2)
     }
-
     fn in_window(&self, stage: u8, window: u64) -> Channel {
-        let own = self.channels.of(stage);
+        let own = self.fixed.channels.of(stage);
         let base = self.sequence[..self.len]
             .iter()
             .position(|c| *c == own)
@@ -130,9 +63,45 @@ impl Hopper {
     }
 }
 
+impl Adaptation for Hopper {
+    fn channel(&self, stage: u8, sfd: Instant) -> Channel {
+        self.in_cycle(stage, self.cycles.at(sfd))
+    }
+    fn listening(&self) -> Channel {
+        self.in_window(self.fixed.stage, self.window)
+    }
+    fn align(&self, sfd: Instant, tolerance: Duration) -> Instant {
+        let nearest = self.cycles.at(sfd);
+        let on_grid = self.cycles.sfd_of(nearest);
+        if on_grid + tolerance >= sfd {
+            on_grid
+        } else {
+            self.cycles.sfd_of(nearest + 1)
+        }
+    }
+    fn heard(&mut self, what: Heard, sfd: Instant) {
+        if let Heard::Packet | Heard::Control = what {
+            self.cycles.keep(sfd);
+        }
+    }
+    fn next(&self) -> Option<Instant> {
+        Some(self.next_window())
+    }
+    fn advance(&mut self, at: Instant) -> Retune {
+        let stage = u64::from(self.fixed.stage);
+        let begun = self.cycles.at(at).saturating_sub(stage + 1);
+        self.window = self.window.max(begun / 2);
+        while self.next_window() <= at {
+            self.window += 1;
+        }
+        Retune::Now
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg_wire::route::Channels;
 
     const CYCLE: Duration = Duration::from_micros(4_537);
 
@@ -140,14 +109,17 @@ mod tests {
         let four = [26, 20, 25, 15].map(|n| Channel::new(n).unwrap());
         let mut list: std::vec::Vec<_> = (0..=hops).map(|back| four[back % 4]).collect();
         list.reverse();
-        let start = Instant::from_nanos(1_000_000_000);
-        Hopper::new(
-            Channels::new(&list).unwrap(),
-            CYCLE,
-            start,
-            2,
-            Duration::from_micros(400),
-        )
+        let fixed = Fixed {
+            channels: Channels::new(&list).unwrap(),
+            stage: 2,
+        };
+        let beat = Beat {
+            start: Instant::from_nanos(1_000_000_000),
+            cycle: CYCLE,
+            ahead: Duration::from_micros(400),
+            silence: Duration::ZERO,
+        };
+        Hopper::new(fixed, &beat)
     }
 
     #[test]
@@ -157,9 +129,9 @@ mod tests {
             let places = (1..=4u8).map(|k| {
                 let cycle = 2 * packet + u64::from(k) - 1;
                 let sequence = &hopper.sequence[..hopper.len];
-                let base = hopper.channels.of(k);
+                let base = hopper.fixed.channels.of(k);
                 let base = sequence.iter().position(|c| *c == base).unwrap();
-                let here = hopper.channel(k, cycle);
+                let here = hopper.in_cycle(k, cycle);
                 let here = sequence.iter().position(|c| *c == here).unwrap();
                 (here + hopper.len - base) % hopper.len
             });
@@ -174,7 +146,7 @@ mod tests {
             // Stages that receive in this cycle: every second one.
             for k in (1..=9u8).filter(|k| (cycle + u64::from(*k)) % 2 == 1) {
                 for other in (k + 1..=9).filter(|o| (o - k) % 2 == 0 && o - k < 8) {
-                    assert_ne!(hopper.channel(k, cycle), hopper.channel(other, cycle));
+                    assert_ne!(hopper.in_cycle(k, cycle), hopper.in_cycle(other, cycle));
                 }
             }
         }
@@ -184,25 +156,25 @@ mod tests {
     fn a_stage_listens_where_others_send_to_it() {
         let mut hopper = hopper(5);
         for cycle in 1..100u64 {
-            hopper.advance(hopper.sfd_of(cycle));
-            assert_eq!(hopper.own_channel(), hopper.channel(2, cycle));
+            let _ = hopper.advance(hopper.cycles.sfd_of(cycle));
+            assert_eq!(hopper.listening(), hopper.in_cycle(2, cycle));
         }
     }
 
     #[test]
     fn a_drifting_clock_follows_what_it_hears() {
         let mut hopper = hopper(3);
-        let mut sfd = hopper.anchor;
+        let mut sfd = hopper.cycles.sfd_of(0);
         for k in 1..10_000u64 {
             sfd = sfd + CYCLE * 2 + Duration::from_nanos(700);
-            hopper.heard(sfd);
-            assert_eq!(hopper.anchor_cycle, 2 * k);
+            hopper.heard(Heard::Packet, sfd);
+            assert_eq!(hopper.cycles.at(sfd), 2 * k);
         }
         let symbol = Duration::from_micros(16);
         assert_eq!(hopper.align(sfd, Duration::ZERO), sfd);
         assert_eq!(hopper.align(sfd + symbol, symbol), sfd);
         assert_eq!(hopper.align(sfd + symbol, Duration::ZERO), sfd + CYCLE);
         assert_eq!(hopper.align(sfd.saturating_sub(CYCLE / 4), symbol), sfd);
-        assert_eq!(hopper.cycle_at(hopper.sfd_of(5)), 5);
+        assert_eq!(hopper.cycles.at(hopper.cycles.sfd_of(5)), 5);
     }
 }

@@ -7,35 +7,39 @@ mod hopping;
 
 pub use hopping::Hopper;
 
-use crate::pipeline::{GiveUp, Policy};
+use crate::pipeline::{AskAgain, GiveUp, Lengths, Policy};
 use thalweg_engine::Passing;
 use thalweg_units::Duration;
-use thalweg_wire::route::Hopping;
 
 /// Failed tries of an exchange after which the source gives up.
 pub const TRIES: u8 = 5;
 
-/// With channel hopping all frames are as long as a data frame, so a request must fit into one.
-pub const MIN_HOPPING_PAYLOAD: u8 = 32;
-
-/// PIP's decisions, with relays that hold each packet until the next comes in.
-pub const fn conditional() -> Policy {
-    Policy {
-        passing: Passing::Conditional,
-        ..policy(Hopping::Fixed)
-    }
-}
-
 /// PIP's decisions.
-pub const fn policy(hopping: Hopping) -> Policy {
+pub const fn policy() -> Policy {
     Policy {
         give_up: GiveUp::AfterTries(TRIES),
-        threshold: None,
-        hopping,
+        ask_again: AskAgain::AfterTrain,
+        lengths: Lengths::AsNeeded,
         passing: Passing::Copied,
         inactivity: Duration::from_secs(3),
         linger: Duration::from_secs(1),
         deadline: Duration::from_secs(600),
         progress_every: 16,
+    }
+}
+
+/// The same with channel hopping: every frame keeps to the grid of cycles.
+pub const fn hopping_policy() -> Policy {
+    Policy {
+        lengths: Lengths::Alike,
+        ..policy()
+    }
+}
+
+/// The same with relays that hold each packet until the next comes in.
+pub const fn conditional_policy() -> Policy {
+    Policy {
+        passing: Passing::Conditional,
+        ..policy()
     }
 }

@@ -7,16 +7,13 @@
 //! pauses are the board's ([`BoardTiming::relaying`]); where its software overlaps with the air, all
 //! are the relay gap.
 
-use super::session::Session;
+use super::adaptation::Beat;
+use super::session::{Lengths, Session, MIN_NACK_BODY};
 use thalweg_engine::{BoardTiming, Passing};
 use thalweg_units::Duration;
 use thalweg_wire::phy::{air_time, SFD_OFFSET};
 use thalweg_wire::pipeline::{NACK_BODY_BYTES, REQUEST_BODY_BYTES};
-use thalweg_wire::route::{Groups, Hopping};
-
-/// NACKs of transfers with a smaller payload than this are as long as if it were so large: a
-/// vector of a few bits would make trains of hundreds of frames.
-const MIN_NACK_BODY: usize = 32;
+use thalweg_wire::route::Groups;
 
 /// The slots of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +25,8 @@ pub struct Cadence {
     back: Duration,
     /// Between two frames of a node whose neighbour does not relay them.
     alone: Duration,
+    /// How long before an SFD nodes retune.
+    ahead: Duration,
     /// Of packets that wait in relays for the next one.
     held: Option<Held>,
     /// Bytes of a data frame.
@@ -71,23 +70,18 @@ pub struct NackShape {
 impl Cadence {
     /// The slots of `session` on boards of `timing`.
     pub fn new(session: &Session, timing: &BoardTiming) -> Self {
-        let payload = usize::from(session.payload.bytes());
+        let (hops, payload) = (session.hops, session.payload.bytes());
         let header_bytes = session.format.header_bytes();
-        let data_bytes = header_bytes + payload;
-        let nack_fixed_bytes = header_bytes + NACK_BODY_BYTES + session.rotation_bytes();
-        let hopping = session.policy.hopping == Hopping::EveryCyclePair;
-        let hops = session.hops();
-        // With hopping, every frame keeps to the grid of data cycles.
-        let request_bytes = if hopping {
-            data_bytes
-        } else {
-            header_bytes + REQUEST_BODY_BYTES
-        };
-        let max_nack_bytes = header_bytes + payload.max(MIN_NACK_BODY);
+        let data_bytes = header_bytes + usize::from(payload);
+        let nack_fixed_bytes = header_bytes + NACK_BODY_BYTES + usize::from(session.said_bytes);
+        let alike = session.policy.lengths == Lengths::Alike;
+        let at_least = |bytes| if alike { data_bytes } else { bytes };
+        let request_bytes = at_least(header_bytes + REQUEST_BODY_BYTES);
+        let max_nack_bytes = header_bytes + usize::from(payload.max(MIN_NACK_BODY));
         let longest = data_bytes.max(request_bytes).max(max_nack_bytes);
         let copied = timing.relaying(longest, Passing::Copied);
         // Two groups take turns in slots that are alike, and so does a grid.
-        let (back, alone) = match hopping || session.groups == Groups::Two {
+        let (back, alone) = match alike || session.groups == Groups::Two {
             true => (copied.forth, copied.forth),
             false => (copied.back, copied.alone),
         };
@@ -106,15 +100,13 @@ impl Cadence {
             gap: copied.forth,
             back,
             alone,
+            // Half way between the last byte before and the latest moment to retune.
+            ahead: SFD_OFFSET + timing.turnaround + timing.forward_software / 2,
             held,
             data_bytes,
             request_bytes,
             max_nack_bytes,
-            min_nack_bytes: if hopping {
-                data_bytes
-            } else {
-                nack_fixed_bytes
-            },
+            min_nack_bytes: at_least(nack_fixed_bytes),
             nack_fixed_bytes,
             stride: if session.groups == Groups::One && hops > 1 {
                 2
@@ -137,6 +129,15 @@ impl Cadence {
             _ => air * 2 + self.gap + self.back,
         }
     }
+    /// What an adaptation must know of the schedule of `session`, which this is.
+    pub fn beat(&self, session: &Session) -> Beat {
+        Beat {
+            start: session.start,
+            cycle: self.cycle(),
+            ahead: self.ahead,
+            silence: self.silence(),
+        }
+    }
     /// T_c (P3, section IV-B: a pipeline cycle).
     pub fn cycle(&self) -> Duration {
         self.slot(self.data_bytes)
@@ -153,9 +154,10 @@ impl Cadence {
     pub const fn request_bytes(&self) -> usize {
         self.request_bytes
     }
-    /// Bytes that a NACK is padded to at least.
-    pub const fn min_nack_bytes(&self) -> usize {
+    /// Bytes of a NACK with a vector of `vector_bytes`.
+    pub fn nack_bytes(&self, vector_bytes: usize) -> usize {
         self.min_nack_bytes
+            .max(self.nack_fixed_bytes + vector_bytes)
     }
     /// Between a copied frame's last byte in and its first preamble symbol out.
     pub const fn gap(&self) -> Duration {
@@ -230,8 +232,7 @@ impl Cadence {
     }
     fn answer_of(&self, packets: u16, segments: u16) -> Duration {
         let shape = self.nack_shape(packets);
-        let nack_bytes = self.nack_fixed_bytes + shape.vector_bytes;
-        let nack_bytes = nack_bytes.max(self.min_nack_bytes);
+        let nack_bytes = self.nack_bytes(shape.vector_bytes);
         let (hops, copies) = (u64::from(self.hops), u64::from(self.copies));
         let frames = u64::from(segments) * copies;
         self.request_hop() * (hops - 1)
@@ -249,7 +250,7 @@ impl Cadence {
     }
     /// The longest silence of an undisturbed exchange before a NACK, and a few cycles more: a request to
     /// the destination and the answer. A NACK tells when the next packet is due.
-    pub fn silence(&self) -> Duration {
+    fn silence(&self) -> Duration {
         let hops = u64::from(self.hops);
         self.request_slot() * (hops + 2) + self.slot(self.max_nack_bytes) * hops + self.cycle() * 4
     }

@@ -1,44 +1,81 @@
 //! What every role of a pipeline works with: the terms of the transfer, and the node's hands.
 
+use super::adaptation::{Adaptation, Retune};
 use super::air::Air;
 use super::cadence::Cadence;
-use super::events::{End, Events, Stats};
-use super::packets::PacketSet;
+use super::events::{End, Event, Stats};
 use super::session::Session;
+use crate::bits::Bits;
+use crate::fifo::Fifo;
 use crate::object::ObjectStore;
-use crate::p3::Tuner;
-use crate::pip::Hopper;
-use core::ops::ControlFlow;
-use thalweg_units::{Channel, Duration, Instant};
+use core::ops::{ControlFlow, DerefMut};
+use thalweg_units::{Duration, Instant};
 use thalweg_wire::phy::SYMBOL;
-use thalweg_wire::pipeline::Tag;
+use thalweg_wire::pipeline::MAX_PACKETS;
 use thalweg_wire::route::Place;
 
 /// `Break` where the node's part is over.
 pub(super) type Flow = ControlFlow<End>;
 
+/// The destination's packets that are there, or the source's that are still to be sent.
+pub(super) type Packets = Bits<{ MAX_PACKETS as usize / 8 }>;
+
+/// What a node is given to take part in a transfer.
+#[derive(Debug, Clone, Copy)]
+pub struct Part<A> {
+    /// The terms.
+    pub session: Session,
+    /// The slots that follow from them on its board.
+    pub cadence: Cadence,
+    /// What adapts them.
+    pub adaptation: A,
+}
+
+/// What a node works with in all its transfers.
+#[derive(Debug)]
+pub(super) struct Hands {
+    pub(super) air: Air,
+    pub(super) packets: Packets,
+    /// Not yet polled. More than a handler can cause fit in.
+    pub(super) events: Fifo<Event, 8>,
+    pub(super) stats: Stats,
+}
+
+impl Hands {
+    /// What the roles are given for one call.
+    pub(super) fn context<'a, A: DerefMut<Target = dyn Adaptation>>(
+        &'a mut self,
+        part: &'a mut Part<A>,
+        store: &'a mut dyn ObjectStore,
+    ) -> Context<'a> {
+        Context {
+            session: &part.session,
+            cadence: &part.cadence,
+            adaptation: &mut *part.adaptation,
+            store,
+            air: &mut self.air,
+            packets: &mut self.packets,
+            events: &mut self.events,
+            stats: &mut self.stats,
+        }
+    }
+}
+
 /// Borrowed from the engine for one call.
-pub(super) struct Context<'a, S: ObjectStore> {
+pub(super) struct Context<'a> {
     pub(super) session: &'a Session,
     pub(super) cadence: &'a Cadence,
-    pub(super) tag: Tag,
-    pub(super) hopper: &'a mut Option<Hopper>,
-    pub(super) tuner: &'a mut Option<Tuner>,
-    pub(super) store: &'a mut S,
+    pub(super) adaptation: &'a mut dyn Adaptation,
+    pub(super) store: &'a mut dyn ObjectStore,
     pub(super) air: &'a mut Air,
-    pub(super) packets: &'a mut PacketSet,
-    pub(super) events: &'a mut Events,
+    pub(super) packets: &'a mut Packets,
+    pub(super) events: &'a mut Fifo<Event, 8>,
     pub(super) stats: &'a mut Stats,
 }
 
-impl<S: ObjectStore> Context<'_, S> {
-    /// On which channel `stage` hears a frame whose SFD is at `sfd`.
-    pub(super) fn channel(&self, stage: u8, sfd: Instant) -> Channel {
-        match (&*self.hopper, &*self.tuner) {
-            (Some(hopper), _) => hopper.channel(stage, hopper.cycle_at(sfd)),
-            (None, Some(tuner)) => tuner.channel(stage, sfd),
-            (None, None) => self.session.channels.of(stage),
-        }
+impl Context<'_> {
+    pub(super) fn tell(&mut self, event: Event) {
+        let _ = self.events.push(event);
     }
     /// Listens on this node's channel, and aborts what is being received. Only relays look at the
     /// beginning of frames: source and destination have nothing better to receive.
@@ -47,37 +84,21 @@ impl<S: ObjectStore> Context<'_, S> {
             Place::Relay { .. } => self.session.format.head_bytes(),
             Place::Source | Place::Destination => 0,
         };
-        let channel = match (&*self.hopper, &*self.tuner) {
-            (Some(hopper), _) => hopper.own_channel(),
-            (None, Some(tuner)) => tuner.own_channel(),
-            (None, None) => self.session.channels.of(self.session.stage()),
-        };
-        self.air.listen(channel, head_bytes);
+        self.air.listen(self.adaptation.listening(), head_bytes);
     }
-    /// The beginning of a frame for this node's stage had its SFD at `sfd`.
-    pub(super) fn neighbour_heard(&mut self, sfd: Instant) {
-        if let Some(tuner) = self.tuner {
-            tuner.heard(sfd);
+    pub(super) fn retune(&mut self, retune: Retune) {
+        match retune {
+            Retune::Now => self.listen(),
+            Retune::Stay => {}
         }
     }
-    /// A good frame of this transfer had its SFD at `sfd`.
-    pub(super) fn heard(&mut self, sfd: Instant) {
-        self.neighbour_heard(sfd);
-        if let Some(hopper) = self.hopper {
-            hopper.heard(sfd);
-        }
-    }
-    /// `sfd`, or with hopping the next SFD of the grid of cycles.
+    /// The first instant from `sfd` on at which a frame may begin.
     pub(super) fn align(&self, sfd: Instant) -> Instant {
-        self.hopper
-            .as_ref()
-            .map_or(sfd, |hopper| hopper.align(sfd, Duration::ZERO))
+        self.adaptation.align(sfd, Duration::ZERO)
     }
     /// The same for an instant that was reckoned from another node's frame, which is off by what
     /// the two clocks drift apart in an exchange: some microseconds.
     pub(super) fn align_heard(&self, sfd: Instant) -> Instant {
-        self.hopper
-            .as_ref()
-            .map_or(sfd, |hopper| hopper.align(sfd, SYMBOL))
+        self.adaptation.align(sfd, SYMBOL)
     }
 }

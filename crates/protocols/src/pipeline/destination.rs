@@ -4,11 +4,10 @@
 //! group. It begins in the slot after the request's last copy, whichever copy was heard, so the
 //! source knows when it comes. Invariant: a request is answered however often it is heard.
 
+use super::adaptation::{Heard, Tally};
 use super::context::{Context, Flow};
 use super::events::{Complete, End, Event};
 use super::session::Policy;
-use crate::object::ObjectStore;
-use crate::p3::{next_group, rotations, Scores};
 use core::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::When;
 use thalweg_units::{Duration, Instant};
@@ -51,12 +50,10 @@ pub(super) struct Destination {
     last_heard: Instant,
     last_packet: Instant,
     since_progress: u16,
-    /// Where the transfer learns the best rotation of its channels.
-    scores: Option<Scores>,
 }
 
 impl Destination {
-    pub(super) fn new<S: ObjectStore>(cx: &mut Context<'_, S>, now: Instant) -> Self {
+    pub(super) fn new(cx: &mut Context<'_>, now: Instant) -> Self {
         cx.packets.clear();
         Self {
             told: None,
@@ -67,10 +64,6 @@ impl Destination {
             last_heard: now.max(cx.session.start),
             last_packet: cx.session.start,
             since_progress: 0,
-            scores: cx
-                .session
-                .tuning
-                .map(|run| Scores::new(run, rotations(&cx.session.channels))),
         }
     }
 
@@ -92,9 +85,9 @@ impl Destination {
         }
     }
 
-    pub(super) fn frame<S: ObjectStore>(
+    pub(super) fn frame(
         &mut self,
-        cx: &mut Context<'_, S>,
+        cx: &mut Context<'_>,
         mpdu: &[u8],
         (sfd, end): (Instant, Instant),
     ) -> Flow {
@@ -102,16 +95,13 @@ impl Destination {
         let Ok(Header { head, number }) = Header::parse(&mut body) else {
             return Continue(());
         };
-        if head.tag != cx.tag || head.hop + 1 != cx.session.hops() {
+        if head.tag != cx.session.tag() || head.hop + 1 != cx.session.hops {
             return Continue(());
         }
-        match head.kind {
+        let what = match head.kind {
             Kind::Data if mpdu.len() == cx.cadence.data_bytes() => {
-                if let (Some(tuner), Some(scores)) = (&mut *cx.tuner, &mut self.scores) {
-                    scores.heard(tuner.rotation_at(cx.session.hops(), sfd));
-                    tuner.tick(sfd);
-                }
                 self.data(cx, number, body.rest(), end);
+                Heard::Packet
             }
             Kind::Request => {
                 let Ok(request) = Request::parse(&mut body) else {
@@ -128,21 +118,16 @@ impl Destination {
                     });
                 }
                 self.request(cx, number, head.group, &request, sfd);
+                Heard::Control
             }
             Kind::Data | Kind::Nack => return Continue(()),
-        }
+        };
         self.last_heard = self.last_heard.max(sfd);
-        cx.heard(sfd);
+        cx.adaptation.heard(what, sfd);
         Continue(())
     }
 
-    fn data<S: ObjectStore>(
-        &mut self,
-        cx: &mut Context<'_, S>,
-        number: u16,
-        payload: &[u8],
-        end: Instant,
-    ) {
+    fn data(&mut self, cx: &mut Context<'_>, number: u16, payload: &[u8], end: Instant) {
         if self.told.is_some_and(|told| number >= told.packets) {
             return;
         }
@@ -150,28 +135,15 @@ impl Destination {
             cx.stats.duplicates += 1;
             return;
         }
-        let within = u32::from(number) * u32::from(cx.session.payload.bytes());
-        let left = match self.told {
-            Some(told) => cx
-                .session
-                .range
-                .within(told.object_len)
-                .saturating_sub(within),
-            None => u32::MAX,
-        };
-        let kept = usize::try_from(left)
-            .unwrap_or(usize::MAX)
-            .min(payload.len());
-        cx.store.write(
-            cx.session.range.offset.saturating_add(within),
-            &payload[..kept],
-        );
+        let object_len = self.told.map(|told| told.object_len);
+        let pieces = cx.session.pieces();
+        pieces.write(number, payload, object_len, cx.store);
         cx.stats.received = cx.stats.received.saturating_add(1);
         self.last_packet = end;
         self.since_progress += 1;
         if self.since_progress == cx.session.policy.progress_every {
             self.since_progress = 0;
-            cx.events.push(Event::Progress {
+            cx.tell(Event::Progress {
                 received: cx.stats.received,
             });
         }
@@ -180,16 +152,16 @@ impl Destination {
     }
 
     /// Whether a request agrees with itself and with what was told before.
-    fn believes<S: ObjectStore>(&self, cx: &Context<'_, S>, request: &Request) -> bool {
+    fn believes(&self, cx: &Context<'_>, request: &Request) -> bool {
         let told = told(request);
         cx.session.packets(told.object_len) == Some(told.packets)
             && self.told.is_none_or(|before| before == told)
             && request.following < cx.cadence.copies()
     }
 
-    fn request<S: ObjectStore>(
+    fn request(
         &mut self,
-        cx: &mut Context<'_, S>,
+        cx: &mut Context<'_>,
         round: u16,
         group: Group,
         request: &Request,
@@ -200,14 +172,15 @@ impl Destination {
             self.last_round = Some(round);
             let packets = request.packets;
             let received = cx.stats.received.min(packets);
-            if let Some(scores) = &mut self.scores {
-                scores.round_over(round, received, packets - received);
-            }
+            let missing = packets - received;
+            let tally = Tally { received, missing };
+            cx.adaptation.round_over(round, Some(tally));
+            let trial = cx.adaptation.trial();
             // A trial is no round.
-            if round > 0 || cx.session.trial().is_none_or(|trial| trial >= packets) {
+            if round > 0 || trial.is_none_or(|trial| trial.packets >= packets) {
                 self.first_round.get_or_insert(received);
             }
-            cx.events.push(Event::RoundReported {
+            cx.tell(Event::RoundReported {
                 round,
                 received,
                 packets,
@@ -216,7 +189,7 @@ impl Destination {
         self.check_complete(cx, round.saturating_add(1));
         if self.train.is_none() {
             let slots = request.following + 1;
-            let group = (0..slots).fold(group, |g, _| next_group(cx.session.groups, g));
+            let group = (0..slots).fold(group, |g, _| cx.session.next_group(g));
             self.depart(
                 cx,
                 round,
@@ -227,7 +200,7 @@ impl Destination {
     }
 
     /// Takes what a request tells of the transfer.
-    fn learn<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>, request: &Request) {
+    fn learn(&mut self, cx: &mut Context<'_>, request: &Request) {
         if self.told.is_none() {
             self.told = Some(told(request));
             self.forget_beyond(cx, request.packets);
@@ -236,20 +209,20 @@ impl Destination {
     }
 
     /// Takes out packets that the transfer turns out not to have.
-    fn forget_beyond<S: ObjectStore>(&self, cx: &mut Context<'_, S>, packets: u16) {
+    fn forget_beyond(&self, cx: &mut Context<'_>, packets: u16) {
         while let Some(k) = cx.packets.first_from(packets) {
             cx.packets.remove(k);
             cx.stats.received = cx.stats.received.saturating_sub(1);
         }
     }
 
-    fn check_complete<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>, rounds: u16) {
+    fn check_complete(&mut self, cx: &mut Context<'_>, rounds: u16) {
         let Some(told) = self.told else { return };
         if self.complete || cx.stats.received < told.packets {
             return;
         }
         self.complete = true;
-        cx.events.push(Event::Complete(Complete {
+        cx.tell(Event::Complete(Complete {
             len: cx.session.range.within(told.object_len),
             object_len: told.object_len,
             digest: told.digest,
@@ -261,13 +234,7 @@ impl Destination {
     }
 
     /// Begins a NACK whose first frame's SFD is at `sfd`.
-    fn depart<S: ObjectStore>(
-        &mut self,
-        cx: &mut Context<'_, S>,
-        round: u16,
-        group: Group,
-        sfd: Instant,
-    ) {
+    fn depart(&mut self, cx: &mut Context<'_>, round: u16, group: Group, sfd: Instant) {
         let copies = cx.cadence.copies();
         let parts = self.segments(cx, 0).count().max(1);
         let frames = parts * usize::from(copies);
@@ -284,22 +251,17 @@ impl Destination {
     }
 
     /// The parts of the bit vector from `from` on in which something is missing.
-    fn segments<'c, S: ObjectStore>(
-        &self,
-        cx: &'c Context<'_, S>,
-        from: u16,
-    ) -> impl Iterator<Item = u16> + 'c {
+    fn segments<'c>(&self, cx: &'c Context<'_>, from: u16) -> impl Iterator<Item = u16> + 'c {
         let packets = self.told.map_or(0, |told| told.packets);
-        let shape = cx.cadence.nack_shape(packets);
+        let (shape, here) = (cx.cadence.nack_shape(packets), &*cx.packets);
         let part = move |s: u16| {
             let first = usize::from(s) * shape.vector_bytes;
             first..first + shape.vector_bytes
         };
-        (from..shape.segments)
-            .filter(move |s| part(*s).any(|i| cx.packets.missing_byte(i, packets) != 0))
+        (from..shape.segments).filter(move |s| part(*s).any(|i| here.missing_byte(i, packets) != 0))
     }
 
-    fn order<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>) {
+    fn order(&mut self, cx: &mut Context<'_>) {
         let (Some(train), Some(told)) = (self.train, self.told) else {
             return;
         };
@@ -307,29 +269,29 @@ impl Destination {
         let shape = cx.cadence.nack_shape(told.packets);
         // Nothing missing needs no vector.
         let len = if missing == 0 { 0 } else { shape.vector_bytes };
+        let hop = cx.session.hops;
         let mut vector = [0; MAX_SLIM_PAYLOAD];
-        // Where the transfer learns, the rotation to go on with comes before it.
-        let rotation = self.scores.as_ref().map_or(0, Scores::best);
-        let before = cx.session.rotation_bytes();
-        vector[..before].fill(rotation);
+        let said_bytes = usize::from(cx.session.said_bytes);
+        let (said, bits) = vector[..said_bytes + len].split_at_mut(said_bytes);
+        let nack_bytes = cx.cadence.nack_bytes(len);
+        let after = (cx.cadence).round_after(nack_bytes, hop - 1, train.following, hop);
+        (cx.adaptation).say(said, (missing > 0).then_some(train.sfd + after));
         let from = usize::from(train.segment) * shape.vector_bytes;
-        for (i, byte) in vector[before..before + len].iter_mut().enumerate() {
+        for (i, byte) in bits.iter_mut().enumerate() {
             *byte = cx.packets.missing_byte(from + i, told.packets);
         }
         let nack = Nack {
             first: u16::try_from(from * 8).unwrap_or(0),
             missing,
             following: train.following,
-            vector: &vector[..before + len],
+            vector: &vector[..said_bytes + len],
         };
-        let hop = cx.session.hops();
         let head = Head {
             kind: Kind::Nack,
-            tag: cx.tag,
+            tag: cx.session.tag(),
             hop,
             group: train.group,
         };
-        let min = cx.cadence.min_nack_bytes();
         let frame = FrameBuf::build(|w| {
             Header {
                 head,
@@ -337,23 +299,17 @@ impl Destination {
             }
             .emit_as(cx.session.format, w)?;
             nack.emit(w)?;
-            (w.len()..min).try_for_each(|_| w.u8(0).map(|_| ()))
+            (w.len()..nack_bytes).try_for_each(|_| w.u8(0).map(|_| ()))
         });
         let frame = frame.unwrap_or(FrameBuf::EMPTY);
-        let step = cx.cadence.nack_period(frame.len());
-        let channel = cx.channel(hop - 1, train.sfd);
-        if let (Some(tuner), true) = (&mut *cx.tuner, missing > 0) {
-            let after = cx
-                .cadence
-                .round_after(frame.len(), hop - 1, train.following, hop);
-            tuner.told(rotation, train.sfd + after);
-        }
+        let step = cx.cadence.nack_period(nack_bytes);
+        let channel = cx.adaptation.channel(hop - 1, train.sfd);
         cx.air.transmit(frame, channel, When::At(train.sfd));
         self.train = Some(Train { step, ..train });
     }
 
     /// The frame ordered was sent or refused: orders the next.
-    pub(super) fn answered<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>) {
+    pub(super) fn answered(&mut self, cx: &mut Context<'_>) {
         let Some(train) = self.train.take().filter(|train| train.following > 0) else {
             return;
         };
@@ -369,7 +325,7 @@ impl Destination {
             segment,
             copies_left,
             following: train.following - 1,
-            group: next_group(cx.session.groups, train.group),
+            group: cx.session.next_group(train.group),
             ..train
         });
         self.order(cx);

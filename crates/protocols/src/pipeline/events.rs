@@ -1,7 +1,6 @@
 //! What a pipeline tells the layer above, and what it counted.
 
 use super::session::SetupError;
-use crate::fifo::Fifo;
 use thalweg_units::Instant;
 
 /// How a node's part in a transfer ended.
@@ -99,23 +98,21 @@ pub struct Stats {
 }
 
 impl Stats {
+    /// Nothing was counted yet.
+    pub(super) const NOTHING: Self = Self {
+        packets: 0,
+        rounds: 0,
+        data_sent: 0,
+        unanswered: 0,
+        received: 0,
+        duplicates: 0,
+        forwarded: 0,
+        withheld: 0,
+        aborted: 0,
+        refused: 0,
+    };
     /// Source: data frames sent again.
     pub fn retransmitted(&self) -> u32 {
         self.data_sent.saturating_sub(u32::from(self.packets))
-    }
-}
-
-/// The events not yet polled, oldest first. More than a handler can cause fit in.
-#[derive(Debug)]
-pub(super) struct Events(Fifo<Event, 8>);
-
-impl Events {
-    pub(super) const EMPTY: Self = Self(Fifo::EMPTY);
-
-    pub(super) fn push(&mut self, event: Event) {
-        let _ = self.0.push(event);
-    }
-    pub(super) fn pop(&mut self) -> Option<Event> {
-        self.0.pop()
     }
 }

@@ -1,51 +1,49 @@
 //! The packet pipeline that P3 and PIP share: one object from a source, stage 0, over relays at
-//! stages 1 to H-1 to a destination, stage H (P3, section IV; what is specific to either is in
-//! [`crate::p3`] and [`crate::pip`]).
+//! stages 1 to H-1 to a destination, stage H (P3, section IV). What differs between protocols, and
+//! while a transfer runs, is an [`Adaptation`].
 //!
 //! Time base: the node's clock; stages follow one another by what they receive, so clocks need
 //! no agreement beyond when to begin listening. Invariants: every wait ends by itself; a node
 //! that is not in a transfer asks nothing of its radio. Not modelled: flash times (P3, IV-G).
 //! Tests: `tests/` beside this file.
 
+mod adaptation;
 mod air;
 mod cadence;
 mod context;
 mod destination;
 mod events;
-mod packets;
 mod relay;
 mod session;
 mod source;
 #[cfg(test)]
 mod tests;
 
+pub use adaptation::{Adaptation, Beat, Cycles, Fixed, Heard, Retune, Tally, Trial};
 pub use air::OPS;
 pub use cadence::{Cadence, NackShape};
+pub use context::Part;
 pub use events::{Complete, End, Event, Stats};
-pub use session::{GiveUp, Policy, Session, SetupError};
+pub use session::{AskAgain, GiveUp, Lengths, Policy, Session, SetupError};
 
+use crate::fifo::Fifo;
 use crate::object::ObjectStore;
-use crate::p3::Tuner;
-use crate::pip::Hopper;
 use air::{Air, TxAnswer};
-use context::{Context, Flow};
+use context::{Context, Flow, Hands, Packets};
 use core::ops::ControlFlow::{Break, Continue};
+use core::ops::DerefMut;
 use destination::Destination;
-use events::Events;
-use packets::PacketSet;
 use relay::Relay;
 use source::Source;
-use thalweg_engine::{Ability, BoardTiming, Engine, RadioEvent, RadioId, Request, Wants};
+use thalweg_engine::{Ability, Engine, RadioEvent, RadioId, Request, Wants};
 use thalweg_units::{Duration, Instant};
-use thalweg_wire::phy::SFD_OFFSET;
-use thalweg_wire::pipeline::Tag;
-use thalweg_wire::route::{Hopping, Place};
+use thalweg_wire::route::Place;
 
 /// Orders to a pipeline.
 #[derive(Debug, Clone, Copy)]
-pub enum Command {
+pub enum Command<A> {
     /// Take part in a transfer. Refused while another one is under way.
-    Start(Session),
+    Start(Part<A>),
     /// Leave the transfer under way at once, without telling anyone.
     Stop,
 }
@@ -61,46 +59,37 @@ enum Role {
 
 /// A transfer under way.
 #[derive(Debug)]
-struct Active {
-    session: Session,
-    cadence: Cadence,
-    tag: Tag,
-    /// Relays and the destination leave then in any case; the source has its own.
-    deadline: Instant,
-    hopper: Option<Hopper>,
-    tuner: Option<Tuner>,
+struct Active<A> {
+    part: Part<A>,
     role: Role,
 }
 
-/// One node's part in packet pipelines, one transfer after the other.
+/// One node's part in packet pipelines, one transfer after the other. `S` holds the objects, `A` is
+/// whichever [`Adaptation`] a transfer has: an enum of those that a node knows, or a box.
 #[derive(Debug)]
-pub struct Pipeline<S: ObjectStore> {
-    timing: BoardTiming,
+pub struct Pipeline<S, A> {
     store: S,
-    active: Option<Active>,
-    air: Air,
-    packets: PacketSet,
-    events: Events,
-    stats: Stats,
+    active: Option<Active<A>>,
+    hands: Hands,
 }
 
-impl<S: ObjectStore> Pipeline<S> {
-    /// A pipeline on a board of `timing`, the same on all boards of a transfer, whose objects
-    /// are in `store`.
-    pub fn new(timing: BoardTiming, store: S) -> Self {
+impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Pipeline<S, A> {
+    /// A pipeline whose objects are in `store`.
+    pub const fn new(store: S) -> Self {
         Self {
-            timing,
             store,
             active: None,
-            air: Air::IDLE,
-            packets: PacketSet::EMPTY,
-            events: Events::EMPTY,
-            stats: Stats::default(),
+            hands: Hands {
+                air: Air::IDLE,
+                packets: Packets::EMPTY,
+                events: Fifo::EMPTY,
+                stats: Stats::NOTHING,
+            },
         }
     }
 
     /// Where the objects are.
-    pub fn store(&self) -> &S {
+    pub const fn store(&self) -> &S {
         &self.store
     }
     /// Where the objects are.
@@ -109,107 +98,59 @@ impl<S: ObjectStore> Pipeline<S> {
     }
     /// Whether [`Engine::poll_radio`] has an operation.
     pub fn wants_radio(&self) -> bool {
-        self.air.wants_radio()
+        self.hands.air.wants_radio()
     }
     /// What was counted in the transfer under way, or in the last one.
-    pub fn stats(&self) -> &Stats {
-        &self.stats
+    pub const fn stats(&self) -> &Stats {
+        &self.hands.stats
     }
-    /// The transfer under way.
-    pub fn session(&self) -> Option<&Session> {
-        self.active.as_ref().map(|active| &active.session)
-    }
-    /// The slots of the transfer under way.
-    pub fn cadence(&self) -> Option<&Cadence> {
-        self.active.as_ref().map(|active| &active.cadence)
+    /// Whether a transfer is under way.
+    pub const fn is_active(&self) -> bool {
+        self.active.is_some()
     }
 
-    fn start(&mut self, now: Instant, session: Session) -> Result<(), SetupError> {
+    fn start(&mut self, now: Instant, mut part: Part<A>) -> Result<(), SetupError> {
         if self.active.is_some() {
             return Err(SetupError::Busy);
         }
-        session.check()?;
-        self.stats = Stats::default();
-        let cadence = Cadence::new(&session, &self.timing);
-        // Half way between the last byte before and the latest moment to retune.
-        let ahead = SFD_OFFSET + self.timing.turnaround + self.timing.forward_software / 2;
-        let (channels, stage) = (session.channels, session.stage());
-        let (start, cycle) = (session.start, cadence.cycle());
-        let mut hopper = match session.policy.hopping {
-            Hopping::Fixed => None,
-            Hopping::EveryCyclePair => {
-                let mut hopper = Hopper::new(channels, cycle, start, stage, ahead);
-                hopper.advance(now);
-                Some(hopper)
-            }
-        };
-        let mut tuner = session.tuning.map(|run| {
-            let silence = cadence.silence();
-            Tuner::new(channels, stage, (start, cycle), run, ahead, silence)
-        });
-        let tag = Tag::of(session.transfer);
-        let mut cx = Context {
-            session: &session,
-            cadence: &cadence,
-            tag,
-            hopper: &mut hopper,
-            tuner: &mut tuner,
-            store: &mut self.store,
-            air: &mut self.air,
-            packets: &mut self.packets,
-            events: &mut self.events,
-            stats: &mut self.stats,
-        };
-        let role = match session.place {
+        part.session.check()?;
+        self.hands.stats = Stats::NOTHING;
+        // Listens in any case.
+        let _ = part.adaptation.advance(now);
+        let mut cx = self.hands.context(&mut part, &mut self.store);
+        let role = match cx.session.place {
             Place::Source => Role::Source(Source::start(&mut cx, now)?),
             Place::Relay { stage, group } => Role::Relay(Relay::new(stage, group, &cx, now)),
             Place::Destination => Role::Destination(Destination::new(&mut cx, now)),
         };
         cx.listen();
-        let deadline = session.start + session.policy.deadline + session.policy.inactivity;
-        self.active = Some(Active {
-            session,
-            cadence,
-            tag,
-            deadline,
-            hopper,
-            tuner,
-            role,
-        });
+        self.active = Some(Active { part, role });
         Ok(())
     }
 
     /// Calls `f` on the role of the transfer under way, and ends it where `f` says so.
-    fn act(&mut self, f: impl FnOnce(&mut Role, &mut Context<'_, S>) -> Flow) {
-        let Some(active) = &mut self.active else {
+    fn act(&mut self, f: impl FnOnce(&mut Role, &mut Context<'_>) -> Flow) {
+        let Some(Active { part, role }) = &mut self.active else {
             return;
         };
-        let mut cx = Context {
-            session: &active.session,
-            cadence: &active.cadence,
-            tag: active.tag,
-            hopper: &mut active.hopper,
-            tuner: &mut active.tuner,
-            store: &mut self.store,
-            air: &mut self.air,
-            packets: &mut self.packets,
-            events: &mut self.events,
-            stats: &mut self.stats,
-        };
-        if let Break(end) = f(&mut active.role, &mut cx) {
+        let mut cx = self.hands.context(part, &mut self.store);
+        if let Break(end) = f(role, &mut cx) {
             self.finish(end);
         }
     }
 
     fn finish(&mut self, end: End) {
         self.active = None;
-        self.air.sleep();
-        self.events.push(Event::Finished(end));
+        self.hands.air.sleep();
+        self.tell(Event::Finished(end));
+    }
+    fn tell(&mut self, event: Event) {
+        let _ = self.hands.events.push(event);
     }
 }
 
-impl<S: ObjectStore> Engine for Pipeline<S> {
-    type Command = Command;
+impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Engine for Pipeline<S, A> {
+    type Command = Command<A>;
     type Event = Event;
 
     fn wants(&self, radio: RadioId) -> Option<Wants> {
@@ -221,11 +162,11 @@ impl<S: ObjectStore> Engine for Pipeline<S> {
         })
     }
 
-    fn handle_command(&mut self, now: Instant, command: Command) {
+    fn handle_command(&mut self, now: Instant, command: Command<A>) {
         match command {
-            Command::Start(session) => {
-                if let Err(why) = self.start(now, session) {
-                    self.events.push(Event::Refused(why));
+            Command::Start(part) => {
+                if let Err(why) = self.start(now, part) {
+                    self.tell(Event::Refused(why));
                 }
             }
             Command::Stop => {
@@ -237,8 +178,8 @@ impl<S: ObjectStore> Engine for Pipeline<S> {
     }
 
     fn handle_radio(&mut self, _at: Instant, _radio: RadioId, event: RadioEvent<'_>) {
-        let answer = self.air.answer(&event);
-        let held = self.air.held_answer(&event);
+        let answer = self.hands.air.answer(&event);
+        let held = self.hands.air.held_answer(&event);
         self.act(|role, cx| {
             if let Some(answer) = held {
                 if let Role::Relay(relay) = role {
@@ -263,7 +204,7 @@ impl<S: ObjectStore> Engine for Pipeline<S> {
                 (Role::Relay(relay), RadioEvent::Frame { mpdu, sfd, .. }) => {
                     relay.frame(cx, mpdu, sfd);
                 }
-                (Role::Relay(relay), RadioEvent::Corrupt { .. }) => relay.corrupt(),
+                (Role::Relay(relay), RadioEvent::Corrupt { sfd }) => relay.corrupt(cx, sfd),
                 (Role::Source(source), RadioEvent::Frame { mpdu, sfd, .. }) => {
                     source.frame(cx, mpdu, sfd);
                 }
@@ -277,28 +218,12 @@ impl<S: ObjectStore> Engine for Pipeline<S> {
     }
 
     fn handle_timeout(&mut self, at: Instant) {
-        let deadline = self.active.as_ref().map(|active| active.deadline);
         self.act(|role, cx| {
-            if cx
-                .hopper
-                .as_ref()
-                .is_some_and(|hopper| hopper.next_window() <= at)
-            {
-                if let Some(hopper) = cx.hopper {
-                    hopper.advance(at);
-                }
-                cx.listen();
+            if cx.adaptation.next().is_some_and(|next| next <= at) {
+                let retune = cx.adaptation.advance(at);
+                cx.retune(retune);
             }
-            let due = |tuner: &&mut Tuner| tuner.next().is_some_and(|next| next <= at);
-            if cx
-                .tuner
-                .as_mut()
-                .filter(due)
-                .is_some_and(|tuner| tuner.advance(at))
-            {
-                cx.listen();
-            }
-            let late = deadline.is_some_and(|deadline| at >= deadline);
+            let late = at >= cx.session.ends();
             match role {
                 Role::Source(source) => source.timeout(cx, at),
                 Role::Relay(relay) if late || at >= relay.deadline() => {
@@ -316,23 +241,21 @@ impl<S: ObjectStore> Engine for Pipeline<S> {
     }
 
     fn poll_radio(&mut self) -> Option<Request<'_>> {
-        self.air.poll()
+        self.hands.air.poll()
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let active = self.active.as_ref()?;
-        let policy = &active.session.policy;
-        let role = match &active.role {
+        let Active { part, role } = self.active.as_ref()?;
+        let session = &part.session;
+        let role = match role {
             Role::Source(source) => source.deadline(),
-            Role::Relay(relay) => Some(relay.deadline().min(active.deadline)),
-            Role::Destination(d) => Some(d.deadline(policy).min(active.deadline)),
+            Role::Relay(relay) => Some(relay.deadline().min(session.ends())),
+            Role::Destination(d) => Some(d.deadline(&session.policy).min(session.ends())),
         };
-        let window = active.hopper.as_ref().map(Hopper::next_window);
-        let change = active.tuner.as_ref().and_then(Tuner::next);
-        role.into_iter().chain(window).chain(change).min()
+        role.into_iter().chain(part.adaptation.next()).min()
     }
 
     fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop()
+        self.hands.events.pop()
     }
 }

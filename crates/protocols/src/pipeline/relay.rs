@@ -5,11 +5,10 @@
 //! kind. A request follows what it sets off, a packet's period later, so that no relay holds anything
 //! when the destination answers. Tests: `tests/conditional.rs`.
 
+use super::adaptation::Heard;
 use super::air::{Order, TxAnswer};
 use super::context::{Context, Flow};
 use super::events::End;
-use crate::object::ObjectStore;
-use crate::p3::{first_group, Threshold};
 use core::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::{Passing, When};
 use thalweg_units::{Channel, Duration, Instant};
@@ -22,7 +21,6 @@ use thalweg_wire::{FrameBuf, Reader};
 pub(super) struct Relay {
     stage: u8,
     group: Group,
-    threshold: Option<Threshold>,
     /// When anything of this transfer was last heard.
     last_heard: Instant,
     patience: Duration,
@@ -43,23 +41,12 @@ enum Holding {
 }
 
 impl Relay {
-    pub(super) fn new<S: ObjectStore>(
-        stage: u8,
-        group: Group,
-        cx: &Context<'_, S>,
-        now: Instant,
-    ) -> Self {
-        let policy = &cx.session.policy;
-        let last_but_one = stage + 1 == cx.session.hops();
+    pub(super) fn new(stage: u8, group: Group, cx: &Context<'_>, now: Instant) -> Self {
         Self {
             stage,
             group,
-            threshold: policy
-                .threshold
-                .filter(|_| last_but_one)
-                .map(Threshold::new),
             last_heard: now.max(cx.session.start),
-            patience: policy.inactivity,
+            patience: cx.session.policy.inactivity,
             leaving: false,
             complete: false,
             packet_begun: false,
@@ -81,7 +68,7 @@ impl Relay {
     }
 
     /// Whether a frame that begins with `head` comes from a neighbouring stage, for this group.
-    fn wants<S: ObjectStore>(&self, cx: &Context<'_, S>, head: &Head) -> bool {
+    fn wants(&self, cx: &Context<'_>, head: &Head) -> bool {
         let group = cx.session.groups == Groups::One || head.group == self.group;
         group && self.is_neighbour(head)
     }
@@ -93,18 +80,15 @@ impl Relay {
     }
 
     /// The beginning of a frame: aborts the reception of what is for others (P3, section IV-B).
-    pub(super) fn head<S: ObjectStore>(
-        &mut self,
-        cx: &mut Context<'_, S>,
-        bytes: &[u8],
-        sfd: Instant,
-    ) {
-        let ours = Head::parse(bytes).ok().filter(|head| head.tag == cx.tag);
+    pub(super) fn head(&mut self, cx: &mut Context<'_>, bytes: &[u8], sfd: Instant) {
+        let ours = Head::parse(bytes)
+            .ok()
+            .filter(|head| head.tag == cx.session.tag());
         if ours.is_some() {
             self.last_heard = self.last_heard.max(sfd);
         }
         if ours.is_some_and(|head| self.is_neighbour(&head)) {
-            cx.neighbour_heard(sfd);
+            cx.adaptation.heard(Heard::Neighbour, sfd);
         }
         let wanted = ours.filter(|head| self.wants(cx, head));
         self.packet_begun = wanted.is_some_and(|head| head.kind == Kind::Data);
@@ -115,58 +99,54 @@ impl Relay {
     }
 
     /// The end of the frame under way was lost.
-    pub(super) fn corrupt(&mut self) {
+    pub(super) fn corrupt(&mut self, cx: &mut Context<'_>, sfd: Instant) {
         if core::mem::take(&mut self.packet_begun) {
-            if let Some(threshold) = &mut self.threshold {
-                threshold.lost();
-            }
+            cx.adaptation.heard(Heard::Broken, sfd);
         }
     }
 
-    pub(super) fn frame<S: ObjectStore>(
-        &mut self,
-        cx: &mut Context<'_, S>,
-        mpdu: &[u8],
-        sfd: Instant,
-    ) {
+    pub(super) fn frame(&mut self, cx: &mut Context<'_>, mpdu: &[u8], sfd: Instant) {
         let mut body = Reader::new(mpdu);
         let Ok(Header { head, number }) = Header::parse(&mut body) else {
             return;
         };
-        if head.tag != cx.tag || !self.wants(cx, &head) {
+        if head.tag != cx.session.tag() || !self.wants(cx, &head) {
             return;
         }
-        let (forward, towards) = match head.kind {
+        let (what, towards) = match head.kind {
             Kind::Data if mpdu.len() != cx.cadence.data_bytes() => return,
             Kind::Data => {
-                if let Some(tuner) = cx.tuner {
-                    tuner.tick(sfd);
-                }
-                (self.judge(), self.stage + 1)
+                self.packet_begun = false;
+                (Heard::Packet, self.stage + 1)
             }
             Kind::Request => {
                 let Ok(request) = Request::parse(&mut body) else {
                     return;
                 };
                 self.leaving = request.purpose == Purpose::Release;
-                if let (Some(threshold), Purpose::Report) = (&mut self.threshold, request.purpose) {
-                    threshold.round_ended(number);
+                if request.purpose == Purpose::Report {
+                    cx.adaptation.round_over(number, None);
                 }
-                (true, self.stage + 1)
+                (Heard::Control, self.stage + 1)
             }
             Kind::Nack => {
                 let Ok(nack) = Nack::parse(body) else { return };
-                self.directed(cx, &nack, (mpdu.len(), sfd));
+                if let Some((said, _)) = cx.session.split(nack.vector) {
+                    let (away, following) = (self.stage, nack.following);
+                    let due = (cx.cadence).round_after(mpdu.len(), away, following, self.stage);
+                    let retune = cx.adaptation.told(said, sfd + due);
+                    cx.retune(retune);
+                }
                 if nack.missing == 0 {
                     self.patience = cx.session.policy.linger;
                     self.complete = true;
                 }
-                (true, self.stage - 1)
+                (Heard::Control, self.stage - 1)
             }
         };
         self.last_heard = self.last_heard.max(sfd);
-        cx.heard(sfd);
-        if !forward {
+        cx.adaptation.heard(what, sfd);
+        if what == Heard::Packet && !cx.adaptation.may_send() {
             cx.stats.withheld += 1;
             return;
         }
@@ -175,7 +155,7 @@ impl Relay {
         };
         if pipeline::set_hop(&mut frame, self.stage).is_ok() {
             let next = sfd + cx.cadence.slot(mpdu.len());
-            let channel = cx.channel(towards, next);
+            let channel = cx.adaptation.channel(towards, next);
             let gap = match head.kind {
                 Kind::Request => cx.cadence.request_gap(),
                 Kind::Data | Kind::Nack => cx.cadence.gap(),
@@ -189,29 +169,13 @@ impl Relay {
         }
     }
 
-    /// A NACK of `mpdu_bytes` with its SFD at `sfd` says under which rotation to go on.
-    fn directed<S: ObjectStore>(
-        &mut self,
-        cx: &mut Context<'_, S>,
-        nack: &Nack<'_>,
-        (mpdu_bytes, sfd): (usize, Instant),
-    ) {
-        let told = cx.session.split(nack.vector);
-        if let (Some(tuner), Some((Some(rotation), _))) = (&mut *cx.tuner, told) {
-            let after = cx
-                .cadence
-                .round_after(mpdu_bytes, self.stage, nack.following, self.stage);
-            tuner.told(rotation, sfd + after);
-        }
-    }
-
     /// `frame` waits in the radio for the next frame of the stage before, of whatever kind.
-    fn hold<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>, frame: FrameBuf, channel: Channel) {
+    fn hold(&mut self, cx: &mut Context<'_>, frame: FrameBuf, channel: Channel) {
         let before = Head {
             kind: Kind::Data,
-            tag: cx.tag,
+            tag: cx.session.tag(),
             hop: self.stage - 1,
-            group: first_group(cx.session.groups, 0),
+            group: cx.session.first_group(0),
         };
         if let Ok(trigger) = before.origin(cx.session.format) {
             self.follow(cx, frame, Order::Hold(channel, trigger));
@@ -220,7 +184,7 @@ impl Relay {
 
     /// `order` comes when what is held is gone. That is under way: this frame has set it off. If it is
     /// not, because the radio was not told in time, the frame after this one does.
-    fn follow<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>, frame: FrameBuf, order: Order) {
+    fn follow(&mut self, cx: &mut Context<'_>, frame: FrameBuf, order: Order) {
         let holds = matches!(order, Order::Hold(..));
         match (self.holding, cx.air.kept()) {
             // A packet that has no room is lost here, and asked for again; a request has precedence.
@@ -236,7 +200,7 @@ impl Relay {
     }
 
     /// The packet that was held was sent, or refused.
-    pub(super) fn let_go<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>, answer: TxAnswer) {
+    pub(super) fn let_go(&mut self, cx: &mut Context<'_>, answer: TxAnswer) {
         match answer {
             TxAnswer::Sent(_) => cx.stats.forwarded += 1,
             TxAnswer::Refused(_) => cx.stats.refused += 1,
@@ -248,15 +212,7 @@ impl Relay {
         cx.air.go_on();
     }
 
-    fn judge(&mut self) -> bool {
-        self.packet_begun = false;
-        self.threshold.as_mut().is_none_or(|threshold| {
-            threshold.received();
-            threshold.speaks()
-        })
-    }
-
-    pub(super) fn sent<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>) -> Flow {
+    pub(super) fn sent(&mut self, cx: &mut Context<'_>) -> Flow {
         cx.stats.forwarded += 1;
         self.refused()
     }

@@ -1,15 +1,15 @@
 //! What a node must know to take part in a transfer, and what can be wrong with it.
 
-use crate::{p3, pip};
+use crate::object::Pieces;
 use core::fmt;
 use thalweg_engine::Passing;
-use thalweg_units::NodeId;
 use thalweg_units::{Duration, Instant};
-use thalweg_wire::pipeline::{Format, MAX_PACKETS};
-use thalweg_wire::route::{
-    Channels, Groups, Hopping, Member, ObjectRange, PayloadSize, Percent, Place, Route, Scheme,
-    TrialRun,
-};
+use thalweg_wire::pipeline::{Format, Group, Tag, MAX_PACKETS, NACK_BODY_BYTES};
+use thalweg_wire::route::{Groups, ObjectRange, PayloadSize, Place};
+
+/// NACKs of transfers with a smaller payload than this are as long as if it were so large: a
+/// vector of a few bits would make trains of hundreds of frames.
+pub(super) const MIN_NACK_BODY: u8 = 32;
 
 /// How long the source asks in vain for a NACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,16 +20,34 @@ pub enum GiveUp {
     AfterTries(u8),
 }
 
+/// When the source asks again, having heard no part of a NACK.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AskAgain {
+    /// When the longest train of NACK frames would be over.
+    AfterTrain,
+    /// When its first frames would be: for nodes that do not wait for a whole train before they
+    /// look for the pipeline elsewhere.
+    AfterItsBeginning,
+}
+
+/// How long frames are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lengths {
+    /// As they must be.
+    AsNeeded,
+    /// All as a data frame, so that every SFD lies on the grid of cycles.
+    Alike,
+}
+
 /// What a protocol decides about a transfer: see [`crate::p3::policy`] and [`crate::pip::policy`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
     /// When the source gives up an exchange.
     pub give_up: GiveUp,
-    /// Below which reception ratio a relay of the last but one stage is silent (P3, section
-    /// IV-E); `None` for never.
-    pub threshold: Option<Percent>,
-    /// Whether channels change.
-    pub hopping: Hopping,
+    /// When it asks again before that.
+    pub ask_again: AskAgain,
+    /// How long control frames are.
+    pub lengths: Lengths,
     /// How relays pass packets on.
     pub passing: Passing,
     /// A relay or destination that hears nothing of the transfer for so long leaves it; so does
@@ -51,18 +69,18 @@ pub struct Session {
     pub transfer: u16,
     /// What this node does.
     pub place: Place,
+    /// H.
+    pub hops: u8,
     /// How many groups there are.
     pub groups: Groups,
-    /// The stages' reception channels.
-    pub channels: Channels,
     /// Payload of each packet.
     pub payload: PayloadSize,
     /// Which part of the object.
     pub range: ObjectRange,
     /// How frames begin.
     pub format: Format,
-    /// Cycles of each rotation of the channels in a trial, where the transfer learns the best.
-    pub tuning: Option<TrialRun>,
+    /// Bytes that the adaptation says in a NACK.
+    pub said_bytes: u8,
     /// When the SFD of the source's first packet ends, in this node's clock.
     pub start: Instant,
     /// The protocol's decisions.
@@ -70,71 +88,50 @@ pub struct Session {
 }
 
 impl Session {
-    /// The part of `node` in `route`, which begins at `start` of its clock; `None` where it has
-    /// none. With [`Scheme::P3`] the policy is P3's, with [`Scheme::Pip`] PIP's.
-    pub fn from_route(route: &Route, node: NodeId, start: Instant) -> Option<Self> {
-        let policy = match route.scheme {
-            Scheme::P3 => p3::policy(),
-            Scheme::Pip(hopping) => pip::policy(hopping),
-            Scheme::PipCit => pip::conditional(),
-        };
-        let place = route.place_of(node)?;
-        Some(Self {
-            transfer: route.transfer,
-            place,
-            groups: route.groups(),
-            channels: route.channels,
-            payload: route.payload,
-            range: route.range,
-            format: route.format,
-            tuning: route.tuning.filter(|_| route.groups() == Groups::Two),
-            start,
-            policy: Policy {
-                threshold: route.threshold.filter(|_| !speaks_alone(route, place)),
-                deadline: Duration::from_secs(u64::from(route.deadline_s)),
-                ..policy
-            },
-        })
-    }
-
-    /// H.
-    pub const fn hops(&self) -> u8 {
-        self.channels.hops()
-    }
     /// This node's stage, 0..=H.
     pub const fn stage(&self) -> u8 {
         match self.place {
             Place::Source => 0,
             Place::Relay { stage, .. } => stage,
-            Place::Destination => self.hops(),
+            Place::Destination => self.hops,
         }
+    }
+    /// What tells its frames from those of other transfers.
+    pub const fn tag(&self) -> Tag {
+        Tag::of(self.transfer)
+    }
+    /// When relays and the destination leave it in any case; the source has its own deadline.
+    pub fn ends(&self) -> Instant {
+        self.start + self.policy.deadline + self.policy.inactivity
+    }
+    /// How the object is cut into packets.
+    pub const fn pieces(&self) -> Pieces {
+        Pieces::of_range(self.range, self.payload.bytes())
     }
     /// How many packets an object of `object_len` bytes makes; `None` beyond [`MAX_PACKETS`].
     pub fn packets(&self, object_len: u32) -> Option<u16> {
-        let n = self
-            .range
-            .within(object_len)
-            .div_ceil(u32::from(self.payload.bytes()));
-        u16::try_from(n).ok().filter(|n| *n <= MAX_PACKETS)
+        let n = u16::try_from(self.pieces().count(object_len)).ok();
+        n.filter(|n| *n <= MAX_PACKETS)
     }
-
-    /// How many packets the first round has, where it is a trial.
-    pub fn trial(&self) -> Option<u16> {
-        self.tuning.map(|run| p3::trial_cycles(run, &self.channels))
-    }
-    /// Bytes before the bit vector of a NACK: the rotation to go on with, where the transfer learns it.
-    pub const fn rotation_bytes(&self) -> usize {
-        self.tuning.is_some() as usize
-    }
-    /// The rotation that the `vector` of a NACK begins with, where the transfer learns it, and the bits.
-    /// None where it is too short.
-    pub fn split<'n>(&self, vector: &'n [u8]) -> Option<(Option<u8>, &'n [u8])> {
-        match self.tuning {
-            None => Some((None, vector)),
-            Some(_) => vector
-                .split_first()
-                .map(|(rotation, bits)| (Some(*rotation), bits)),
+    /// The group of the first cycle of `round`. Rounds begin with the groups in turn: the only packet
+    /// of a round would otherwise go to the same group forever, even to one that has lost its way.
+    pub const fn first_group(&self, round: u16) -> Group {
+        match self.groups {
+            Groups::Two if round % 2 == 1 => Group::Even,
+            Groups::Two | Groups::One => Group::Odd,
         }
+    }
+    /// The group of the cycle after one of `group` (P3, section IV-B).
+    pub const fn next_group(&self, group: Group) -> Group {
+        match self.groups {
+            Groups::Two => group.other(),
+            Groups::One => group,
+        }
+    }
+    /// What the adaptation said in a NACK with this `vector`, and the bits after it; `None` where the
+    /// vector is too short.
+    pub(super) fn split<'n>(&self, vector: &'n [u8]) -> Option<(&'n [u8], &'n [u8])> {
+        vector.split_at_checked(usize::from(self.said_bytes))
     }
 
     /// Whether it makes sense.
@@ -142,40 +139,27 @@ impl Session {
     /// # Errors
     /// [`SetupError`].
     pub fn check(&self) -> Result<(), SetupError> {
-        if let Place::Relay { stage, .. } = self.place {
-            if stage == 0 || stage >= self.hops() {
-                return Err(SetupError::NoSuchStage);
+        let alike = self.policy.lengths == Lengths::Alike;
+        let in_step = alike || self.groups == Groups::Two;
+        match self.place {
+            Place::Relay { stage, .. } if stage == 0 || stage >= self.hops => {
+                Err(SetupError::NoSuchStage)
             }
-        }
-        if self.payload.bytes() > self.format.max_payload() {
-            return Err(SetupError::PayloadTooLarge);
-        }
-        let even = self.groups == Groups::Two || self.policy.hopping != Hopping::Fixed;
-        if self.policy.passing == Passing::Conditional && even {
-            return Err(SetupError::ConditionalNeedsOnePath);
-        }
-        match self.policy.hopping {
-            Hopping::Fixed => Ok(()),
-            Hopping::EveryCyclePair if self.groups == Groups::Two => {
-                Err(SetupError::HoppingNeedsOneGroup)
+            _ if self.payload.bytes() > self.format.max_payload() => {
+                Err(SetupError::PayloadTooLarge)
             }
-            Hopping::EveryCyclePair if self.payload.bytes() < pip::MIN_HOPPING_PAYLOAD => {
-                Err(SetupError::PayloadTooSmallForHopping)
+            _ if in_step && self.policy.passing == Passing::Conditional => {
+                Err(SetupError::ConditionalNeedsOnePath)
             }
-            Hopping::EveryCyclePair => Ok(()),
+            _ if alike && self.payload.bytes() < MIN_NACK_BODY => {
+                Err(SetupError::PayloadTooSmallForControl)
+            }
+            _ if usize::from(self.said_bytes) + NACK_BODY_BYTES >= usize::from(MIN_NACK_BODY) => {
+                Err(SetupError::SaysTooMuch)
+            }
+            _ => Ok(()),
         }
     }
-}
-
-/// Whether a relay is the only one of its stage for some packets: its silence would leave a hole
-/// in the pipeline, where P3 is to be no worse than a single path (P3, section IV-C).
-fn speaks_alone(route: &Route, place: Place) -> bool {
-    let Place::Relay { stage, group } = place else {
-        return false;
-    };
-    let all = route.groups() == Groups::One;
-    let beside = |m: &&Member| m.stage == stage && (all || m.group == group);
-    route.members().iter().filter(beside).count() == 1
 }
 
 /// Why a transfer cannot begin at this node.
@@ -187,14 +171,14 @@ pub enum SetupError {
     NoSuchStage,
     /// The object needs more than [`MAX_PACKETS`] packets of this size.
     TooManyPackets,
-    /// Channel hopping is defined for one group only (two groups use every cycle).
-    HoppingNeedsOneGroup,
-    /// With channel hopping all frames have one length, and a request must fit into it.
-    PayloadTooSmallForHopping,
+    /// Where all frames have one length, control frames must fit into it.
+    PayloadTooSmallForControl,
     /// Relays that hold packets are out of step with others and with a grid of cycles.
     ConditionalNeedsOnePath,
     /// A frame of this format does not hold the payload.
     PayloadTooLarge,
+    /// What is said in a NACK leaves no room for its bit vector.
+    SaysTooMuch,
 }
 
 impl fmt::Display for SetupError {
@@ -203,12 +187,12 @@ impl fmt::Display for SetupError {
             Self::Busy => "another transfer is under way",
             Self::NoSuchStage => "a relay's stage must lie between source and destination",
             Self::TooManyPackets => "the object makes more than 16384 packets",
-            Self::HoppingNeedsOneGroup => "channel hopping needs a single group",
             Self::ConditionalNeedsOnePath => {
                 "conditional transmission needs a single group and fixed channels"
             }
             Self::PayloadTooLarge => "a frame does not hold the payload",
-            Self::PayloadTooSmallForHopping => "channel hopping needs 32 bytes of payload",
+            Self::SaysTooMuch => "what is said in a NACK leaves no room for its bit vector",
+            Self::PayloadTooSmallForControl => "channel hopping needs 32 bytes of payload",
         })
     }
 }

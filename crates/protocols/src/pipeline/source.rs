@@ -8,9 +8,8 @@
 use super::air::TxAnswer;
 use super::context::{Context, Flow};
 use super::events::{End, Event};
-use super::session::{GiveUp, SetupError};
-use crate::object::{ObjectInfo, ObjectStore};
-use crate::p3::{first_group, next_group};
+use super::session::{AskAgain, GiveUp, SetupError};
+use crate::object::ObjectInfo;
 use core::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::{Refusal, When};
 use thalweg_units::{Duration, Instant};
@@ -52,18 +51,13 @@ pub(super) struct Source {
     known: u16,
     refusals: u8,
     deadline: Option<Instant>,
-    /// The rotation of the channels that a NACK of this exchange says to go on with.
-    told: Option<u8>,
     /// What the last NACK missed, and whether the one before missed as much.
     missing: Option<u16>,
     stuck: bool,
 }
 
 impl Source {
-    pub(super) fn start<S: ObjectStore>(
-        cx: &mut Context<'_, S>,
-        now: Instant,
-    ) -> Result<Self, SetupError> {
+    pub(super) fn start(cx: &mut Context<'_>, now: Instant) -> Result<Self, SetupError> {
         let object = cx.store.info();
         let packets = cx
             .session
@@ -78,7 +72,7 @@ impl Source {
             doing: Doing::Data { number: 0 },
             round: 0,
             sfd: start,
-            group: first_group(cx.session.groups, 0),
+            group: cx.session.first_group(0),
             sent_in_round: 0,
             asked: start,
             exchange_began: start,
@@ -86,7 +80,6 @@ impl Source {
             known: 0,
             refusals: 0,
             deadline: Some(start + cx.session.policy.deadline),
-            told: None,
             missing: None,
             stuck: false,
         };
@@ -107,59 +100,54 @@ impl Source {
 
     /// Orders the first packet from `from` on that is still to be sent, at `self.sfd`, or the
     /// request where there is none.
-    fn order_data<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>, from: u16) {
+    fn order_data(&mut self, cx: &mut Context<'_>, from: u16) {
         let Some(number) = self.next_packet(cx, from) else {
             if self.sent_in_round > 0 {
                 self.sfd += cx.cadence.request_delay();
                 if self.stuck {
                     // Where the destination hears the source, or another stage on its channel, the
                     // request may drown the last packet again and again: let it arrive first.
-                    self.sfd += cx.cadence.cycle() * u64::from(cx.session.hops());
+                    self.sfd += cx.cadence.cycle() * u64::from(cx.session.hops);
                 }
             }
-            if let (0, Some(tuner)) = (self.round, &*cx.tuner) {
+            if let (0, Some(trial)) = (self.round, cx.adaptation.trial()) {
                 // Requests belong to no trial, even where the object is shorter.
-                self.sfd = self.sfd.max(tuner.trial_ends());
+                self.sfd = self.sfd.max(trial.ends);
             }
-            cx.events.push(Event::RoundSent {
+            cx.tell(Event::RoundSent {
                 round: self.round,
                 sent: self.sent_in_round,
             });
             // After a trial the rest of the object is known to be missing.
             let known = cx.packets.count();
             (self.exchange_began, self.tries, self.known) = (self.sfd, 0, known);
-            self.told = None;
             return self.ask(cx);
         };
         self.send_data(cx, number);
     }
 
-    /// Orders packet `number` at `self.sfd`. The last one is padded with zeros, not with what follows the
-    /// range that is wanted.
-    fn send_data<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>, number: u16) {
+    /// Orders packet `number` at `self.sfd`.
+    fn send_data(&mut self, cx: &mut Context<'_>, number: u16) {
         self.doing = Doing::Data { number };
-        let mut bytes = [0; MAX_SLIM_PAYLOAD];
-        let bytes = &mut bytes[..usize::from(cx.session.payload.bytes())];
-        let range = cx.session.range;
-        let within = u32::from(number) * u32::from(cx.session.payload.bytes());
-        let left = range.within(self.object.len).saturating_sub(within);
-        let filled = usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len());
-        cx.store
-            .read(range.offset.saturating_add(within), &mut bytes[..filled]);
-        self.transmit(cx, Kind::Data, number, |w| w.bytes(bytes).map(|_| ()));
+        let mut room = [0; MAX_SLIM_PAYLOAD];
+        let (pieces, len) = (cx.session.pieces(), Some(self.object.len));
+        let payload = pieces.read(number, cx.store, len, &mut room);
+        self.transmit(cx, Kind::Data, number, |w| {
+            w.bytes(payload.unwrap_or_default()).map(|_| ())
+        });
     }
 
     /// What to send next in this round, if anything.
-    fn next_packet<S: ObjectStore>(&self, cx: &Context<'_, S>, from: u16) -> Option<u16> {
-        let trial = cx.session.trial().filter(|_| self.round == 0);
-        if trial.is_some_and(|trial| self.sent_in_round >= trial) {
+    fn next_packet(&self, cx: &Context<'_>, from: u16) -> Option<u16> {
+        let trial = cx.adaptation.trial().filter(|_| self.round == 0);
+        if trial.is_some_and(|trial| self.sent_in_round >= trial.packets) {
             return None;
         }
         cx.packets.first_from(from)
     }
 
     /// Orders the first copy of a request for a report at `self.sfd`.
-    fn ask<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>) {
+    fn ask(&mut self, cx: &mut Context<'_>) {
         self.asked = self.sfd;
         self.doing = Doing::Request {
             following: cx.cadence.copies() - 1,
@@ -168,7 +156,7 @@ impl Source {
     }
 
     /// Orders the first copy of the release at `sfd`.
-    fn release<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>, sfd: Instant, end: End) {
+    fn release(&mut self, cx: &mut Context<'_>, sfd: Instant, end: End) {
         self.sfd = sfd;
         self.doing = Doing::Release {
             following: cx.cadence.copies() - 1,
@@ -177,7 +165,7 @@ impl Source {
         self.order_request(cx);
     }
 
-    fn order_request<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>) {
+    fn order_request(&mut self, cx: &mut Context<'_>) {
         let (purpose, following) = match self.doing {
             Doing::Request { following } => (Purpose::Report, following),
             Doing::Release { following, .. } => (Purpose::Release, following),
@@ -201,16 +189,16 @@ impl Source {
         });
     }
 
-    fn transmit<S: ObjectStore>(
+    fn transmit(
         &mut self,
-        cx: &mut Context<'_, S>,
+        cx: &mut Context<'_>,
         kind: Kind,
         number: u16,
         body: impl FnOnce(&mut Writer<'_>) -> Result<(), WireError>,
     ) {
         let head = Head {
             kind,
-            tag: cx.tag,
+            tag: cx.session.tag(),
             hop: 0,
             group: self.group,
         };
@@ -219,7 +207,7 @@ impl Source {
             body(w)
         });
         // An empty frame, which cannot come about, would be refused by the radio.
-        let channel = cx.channel(1, self.sfd);
+        let channel = cx.adaptation.channel(1, self.sfd);
         cx.air.transmit(
             frame.unwrap_or(FrameBuf::EMPTY),
             channel,
@@ -227,11 +215,7 @@ impl Source {
         );
     }
 
-    pub(super) fn answered<S: ObjectStore>(
-        &mut self,
-        cx: &mut Context<'_, S>,
-        answer: TxAnswer,
-    ) -> Flow {
+    pub(super) fn answered(&mut self, cx: &mut Context<'_>, answer: TxAnswer) -> Flow {
         let sent = match answer {
             TxAnswer::Sent(_) => {
                 self.refusals = 0;
@@ -249,7 +233,7 @@ impl Source {
         match self.doing {
             Doing::Data { number } => {
                 self.sfd += cx.cadence.data_period();
-                self.group = next_group(cx.session.groups, self.group);
+                self.group = cx.session.next_group(self.group);
                 if sent {
                     cx.packets.remove(number);
                     self.sent_in_round = self.sent_in_round.saturating_add(1);
@@ -260,17 +244,15 @@ impl Source {
                 }
             }
             Doing::Request { following: 0 } => {
-                let within = match &cx.tuner {
-                    // Whoever lost its place looks for the source, and does not look anywhere for
-                    // as long as a whole train of NACKs takes: ask again before.
-                    Some(_) => cx.cadence.answer_begins_within(self.packets),
-                    None => cx.cadence.answer_within(self.packets),
+                let within = match cx.session.policy.ask_again {
+                    AskAgain::AfterTrain => cx.cadence.answer_within(self.packets),
+                    AskAgain::AfterItsBeginning => cx.cadence.answer_begins_within(self.packets),
                 };
                 let until = self.asked + within;
                 self.doing = Doing::Waiting {
                     until: until.saturating_sub(SFD_OFFSET),
                 };
-                self.group = next_group(cx.session.groups, self.group);
+                self.group = cx.session.next_group(self.group);
             }
             Doing::Request { following } => {
                 self.doing = Doing::Request {
@@ -291,31 +273,26 @@ impl Source {
         Continue(())
     }
 
-    fn next_copy<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>) {
+    fn next_copy(&mut self, cx: &mut Context<'_>) {
         self.sfd += cx.cadence.request_slot();
-        self.group = next_group(cx.session.groups, self.group);
+        self.group = cx.session.next_group(self.group);
         self.order_request(cx);
     }
 
     /// Moves `self.sfd` on by whole slots of two cycles, so that the next order is not late again.
-    fn skip_missed_slots<S: ObjectStore>(&mut self, cx: &Context<'_, S>, why: Refusal) {
+    fn skip_missed_slots(&mut self, cx: &Context<'_>, why: Refusal) {
         if let Refusal::Late { by } = why {
             let step = cx.cadence.relay_period();
             self.sfd += step * by.as_nanos().div_ceil(step.as_nanos());
         }
     }
 
-    pub(super) fn frame<S: ObjectStore>(
-        &mut self,
-        cx: &mut Context<'_, S>,
-        mpdu: &[u8],
-        sfd: Instant,
-    ) {
+    pub(super) fn frame(&mut self, cx: &mut Context<'_>, mpdu: &[u8], sfd: Instant) {
         let mut body = Reader::new(mpdu);
         let Ok(Header { head, number }) = Header::parse(&mut body) else {
             return;
         };
-        let for_us = head.kind == Kind::Nack && head.tag == cx.tag && head.hop == 1;
+        let for_us = head.kind == Kind::Nack && head.tag == cx.session.tag() && head.hop == 1;
         if !for_us || number != self.round || !matches!(self.doing, Doing::Waiting { .. }) {
             return;
         }
@@ -325,11 +302,10 @@ impl Source {
         if nack.missing > self.packets || u32::from(nack.following) >= train {
             return;
         }
-        let Some((told, vector)) = cx.session.split(nack.vector) else {
+        let Some((said, vector)) = cx.session.split(nack.vector) else {
             return;
         };
         let nack = Nack { vector, ..nack };
-        self.told = told;
         self.tries = 0;
         let rest = cx.cadence.nack_period(mpdu.len()) * u64::from(nack.following);
         let next = cx.align_heard(sfd + rest + cx.cadence.slot(mpdu.len()));
@@ -340,7 +316,7 @@ impl Source {
         if learned_all {
             self.stuck = self.missing == Some(nack.missing);
             self.missing = Some(nack.missing);
-            cx.events.push(Event::RoundReported {
+            cx.tell(Event::RoundReported {
                 round: self.round,
                 received: self.packets - nack.missing,
                 packets: self.packets,
@@ -349,6 +325,9 @@ impl Source {
         if nack.missing == 0 {
             self.release(cx, next, End::Complete);
         } else if learned_all {
+            // Who heard a part of the NACK only goes on as before: others may have heard nothing.
+            let retune = cx.adaptation.told(said, next);
+            cx.retune(retune);
             self.next_round(cx, next);
         } else {
             self.doing = Doing::Waiting {
@@ -357,20 +336,16 @@ impl Source {
         }
     }
 
-    fn next_round<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>, sfd: Instant) {
-        if let (Some(tuner), Some(rotation)) = (&mut *cx.tuner, self.told.take()) {
-            tuner.turn_to(rotation);
-            cx.listen();
-        }
+    fn next_round(&mut self, cx: &mut Context<'_>, sfd: Instant) {
         self.round = self.round.wrapping_add(1);
         cx.stats.rounds = cx.stats.rounds.saturating_add(1);
         self.sfd = sfd;
-        self.group = first_group(cx.session.groups, self.round);
+        self.group = cx.session.first_group(self.round);
         self.sent_in_round = 0;
         self.order_data(cx, 0);
     }
 
-    pub(super) fn timeout<S: ObjectStore>(&mut self, cx: &mut Context<'_, S>, at: Instant) {
+    pub(super) fn timeout(&mut self, cx: &mut Context<'_>, at: Instant) {
         let soon = cx.align(at + cx.cadence.lead());
         if self.deadline.is_some_and(|deadline| at >= deadline) {
             self.deadline = None;
@@ -385,8 +360,6 @@ impl Source {
             _ => return,
         }
         if self.known > 0 {
-            // Who heard a part of the NACK only goes on as before: others may have heard nothing.
-            self.told = None;
             return self.next_round(cx, soon);
         }
         self.tries = self.tries.saturating_add(1);
@@ -395,13 +368,8 @@ impl Source {
             GiveUp::AfterTries(tries) => self.tries >= tries,
             GiveUp::OnInactivity => false,
         };
-        if cx
-            .tuner
-            .as_mut()
-            .is_some_and(|tuner| tuner.unanswered(self.tries))
-        {
-            cx.listen();
-        }
+        let retune = cx.adaptation.unanswered(self.tries);
+        cx.retune(retune);
         let waited: Duration = at.since(self.exchange_began);
         if tired {
             self.release(cx, soon, End::GaveUp);

@@ -6,12 +6,12 @@
 
 mod rows;
 
-use super::keys::expect;
-use super::metric::SEED;
-use super::row::Row;
+use super::kind::{expect, keys, some, within, Captures, Kind};
+use super::lab::{rows_in_order, Lab};
 use super::sites::Sites;
-use super::{in_order, ExperimentError, Ticker};
+use super::ExperimentError;
 use crate::convergecast::{run, Outcome, RunError, Settling, Setup, Workload};
+use crate::results::{Row, SEED};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use thalweg_medium::random::{derive, stream, uniform};
@@ -22,75 +22,76 @@ use thalweg_sim::Capture;
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Dbm, Duration};
 
-/// A convergecast network under load.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Convergecast {
-    /// Testbed, by name or file.
-    pub testbed: String,
-    /// Strategies, by name.
-    pub strategies: Vec<String>,
-    /// Offered loads in packets per second and node, one run each.
-    #[serde(default)]
-    pub offered: Vec<f64>,
-    /// Or events: packets of each node at each, one run each.
-    #[serde(default)]
-    pub bursts: Vec<u16>,
-    /// What applications do when the stack does not take a packet, one run each; none for those
-    /// that wait.
-    #[serde(default)]
-    pub applications: Vec<String>,
-    /// Whether routes settle under the load, one run each; none for that they do.
-    #[serde(default)]
-    pub settling: Vec<Settling>,
-    /// From event to event.
-    #[serde(default = "number::<20>")]
-    pub event_period_s: f64,
-    /// Time for routes to settle.
-    #[serde(default = "number::<120>")]
-    pub settle_s: f64,
-    /// How long the load is counted.
-    #[serde(default = "number::<240>")]
-    pub duration_s: f64,
-    /// Sinks by node number, the first so many of them, one run each; none for the testbed's.
-    #[serde(default)]
-    pub sinks: Vec<u16>,
-    /// How many of `sinks` there are, one run each; none for all.
-    #[serde(default)]
-    pub sink_counts: Vec<usize>,
-    /// How many nodes may route; none for all.
-    pub routers: Option<usize>,
-    /// Shares of the period that leaves listen before they send, one run each; 1 for leaves that
-    /// never sleep.
-    #[serde(default = "awake")]
-    pub listen: Vec<f64>,
-    /// Low-power listening: how long nodes sleep between two looks at the channel, one run each; 0
-    /// for radios that stay on. None for those alone.
-    #[serde(default)]
-    pub lpl_interval_ms: Vec<f64>,
-    /// Packets that a queue holds.
-    #[serde(default = "count::<8>")]
-    pub queue: u8,
-    /// Bytes of a frame, check sequence included.
-    #[serde(default = "count::<36>")]
-    pub frame_bytes: u8,
-    /// Nominal transmit power; none for the board's.
-    pub tx_power_dbm: Option<f64>,
-    /// Every third node, drawn by the seed, offers so many times the rate of the others.
-    #[serde(default = "number::<1>")]
-    pub uneven: f64,
-    /// So many nodes, drawn by the seed, fail halfway.
-    #[serde(default)]
-    pub failing: usize,
-    /// Rows for each node and each coverage.
-    #[serde(default)]
-    pub detail: Detail,
+keys! {
+    "convergecast",
+    /// Strategies against congestion, over loads or events (`docs/convergecast.md`).
+    pub struct Convergecast {
+        /// Testbed, by name or file.
+        pub testbed: String,
+        /// Strategies, by name; a wrong one is answered with all of them.
+        pub strategies: Vec<String>,
+        /// Offered loads in packets per second and node, one run each.
+        #[serde(default)]
+        pub offered: Vec<f64>,
+        /// Or events: packets of each node at each, one run each.
+        #[serde(default)]
+        pub bursts: Vec<u16>,
+        /// What applications do when the stack does not take a packet, one run each; none for those
+        /// that wait.
+        #[serde(default)]
+        pub applications: Vec<String>,
+        /// Whether routes settle under the load, one run each; none for that they do.
+        #[serde(default)]
+        pub settling: Vec<Settling>,
+        /// Seconds from event to event (20).
+        #[serde(default = "number::<20>")]
+        pub event_period_s: f64,
+        /// Seconds for routes to settle (120).
+        #[serde(default = "number::<120>")]
+        pub settle_s: f64,
+        /// Seconds that the load is counted (240).
+        #[serde(default = "number::<240>")]
+        pub duration_s: f64,
+        /// Sinks by node number, the first so many of them, one run each; none for the testbed's.
+        #[serde(default)]
+        pub sinks: Vec<u16>,
+        /// How many of `sinks` there are, one run each; none for all.
+        #[serde(default)]
+        pub sink_counts: Vec<usize>,
+        /// How many nodes may route; none for all.
+        pub routers: Option<usize>,
+        /// Shares of the period that leaves listen before they send, one run each; 1 for leaves that
+        /// never sleep.
+        #[serde(default = "awake")]
+        pub listen: Vec<f64>,
+        /// Low-power listening: how long nodes sleep between two looks at the channel, one run each; 0
+        /// for radios that stay on. None for those alone.
+        #[serde(default)]
+        pub lpl_interval_ms: Vec<f64>,
+        /// Packets that a queue holds (8).
+        #[serde(default = "count::<8>")]
+        pub queue: u8,
+        /// Bytes of a frame, check sequence included (36).
+        #[serde(default = "count::<36>")]
+        pub frame_bytes: u8,
+        /// Nominal transmit power; none for the board's.
+        pub tx_power_dbm: Option<f64>,
+        /// Every third node, drawn by the seed, offers so many times the rate of the others.
+        #[serde(default = "number::<1>")]
+        pub uneven: f64,
+        /// So many nodes, drawn by the seed, fail halfway.
+        #[serde(default)]
+        pub failing: usize,
+        /// Rows: `runs`, `nodes` and coverages too, or `edges` as well (`runs`).
+        #[serde(default)]
+        pub detail: Detail,
+    }
 }
 
 /// How much is told of each run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Detail {
+pub(super) enum Detail {
     /// A row for each run.
     #[default]
     Runs,
@@ -131,8 +132,8 @@ struct Point<'a> {
     settling: Option<Settling>,
 }
 
-impl Convergecast {
-    pub(super) fn check(&self) -> Result<(), String> {
+impl Kind for Convergecast {
+    fn check(&self) -> Result<(), String> {
         let named = self.strategies.iter().all(|s| Strategy::named(s).is_some());
         let names = Strategy::NAMES.join(", ");
         let wanted = format!("one or more of {names}");
@@ -141,36 +142,59 @@ impl Convergecast {
         let names = Application::NAMES.map(|(name, _)| name).join(", ");
         let wanted = format!("any of {names}");
         expect("applications", named.all(|a| a.is_some()), &wanted)?;
-        let rates = self.offered.iter().all(|r| (0.001..=100.0).contains(r));
-        expect("offered", rates, "0.001 to 100 packets a second")?;
-        let bursts = self.bursts.iter().all(|b| (1..=100).contains(b));
-        expect("bursts", bursts, "1 to 100 packets")?;
+        within("offered", &self.offered, 0.001..=100.0)?;
+        within("bursts", &self.bursts, 1..=100)?;
         let one_load = self.offered.is_empty() != self.bursts.is_empty();
         expect("offered", one_load, "loads, or `bursts` instead of them")?;
-        let listen = self.listen.iter().all(|l| (0.0..=1.0).contains(l));
-        let listen = listen && !self.listen.is_empty();
-        expect("listen", listen, "shares, 0 to 1")?;
+        some("listen", &self.listen)?;
+        within("listen", &self.listen, 0.0..=1.0)?;
         self.check_lpl()?;
-        let mut counts = self.sink_counts.iter();
-        let counts = counts.all(|n| (1..=self.sinks.len()).contains(n));
-        expect("sink_counts", counts, "1 to the number of `sinks`")?;
-        let (queue, frame_bytes) = (f64::from(self.queue), f64::from(self.frame_bytes));
-        let power = self.tx_power_dbm.unwrap_or(0.0);
-        for (key, value, (least, most), unit) in [
-            ("event_period_s", self.event_period_s, (0.1, 3600.0), " s"),
-            ("settle_s", self.settle_s, (1.0, 3600.0), " s"),
-            ("duration_s", self.duration_s, (1.0, 36_000.0), " s"),
-            ("queue", queue, (1.0, MAX_QUEUE as f64), " packets"),
-            ("frame_bytes", frame_bytes, (34.0, 127.0), ""),
-            ("uneven", self.uneven, (0.01, 100.0), ""),
-            ("tx_power_dbm", power, (-30.0, 20.0), " dBm"),
-        ] {
-            let wanted = format!("{least} to {most}{unit}");
-            expect(key, (least..=most).contains(&value), &wanted)?;
-        }
-        Ok(())
+        within("sink_counts", &self.sink_counts, 1..=self.sinks.len())?;
+        within("event_period_s", &[self.event_period_s], 0.1..=3_600.0)?;
+        within("settle_s", &[self.settle_s], 1.0..=3_600.0)?;
+        within("duration_s", &[self.duration_s], 1.0..=36_000.0)?;
+        within("queue", &[self.queue], 1..=MAX_QUEUE as u8)?;
+        within("frame_bytes", &[self.frame_bytes], 34..=127)?;
+        within("uneven", &[self.uneven], 0.01..=100.0)?;
+        within("tx_power_dbm", self.tx_power_dbm.as_slice(), -30.0..=20.0)
     }
 
+    fn parts(&self) -> u64 {
+        self.points().len() as u64
+    }
+
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+        rows_in_order(&self.points(), |point| {
+            lab.part(|| self.run_rows(&lab.site(&self.testbed, seed)?, point))
+        })
+    }
+
+    fn captures(&self) -> Option<&dyn Captures> {
+        Some(self)
+    }
+}
+
+impl Captures for Convergecast {
+    fn testbed(&self) -> &str {
+        &self.testbed
+    }
+
+    fn capture(
+        &self,
+        seed: u64,
+        sites: &Sites,
+        capture: Box<dyn Capture>,
+    ) -> Result<(), ExperimentError> {
+        let points = self.points();
+        let Some(point) = points.first() else {
+            return Ok(());
+        };
+        let site = sites.site(&self.testbed, seed)?;
+        self.outcome(&site, point, Some(capture)).map(|_| ())
+    }
+}
+
+impl Convergecast {
     fn check_lpl(&self) -> Result<(), String> {
         let (least, most) = Lpl::INTERVALS;
         let range = least.as_secs_f64() * 1e3..=most.as_secs_f64() * 1e3;
@@ -233,38 +257,15 @@ impl Convergecast {
         points
     }
 
-    pub(super) fn parts(&self) -> u64 {
-        self.points().len() as u64
-    }
-
-    pub(super) fn rows(
-        &self,
-        seeds: &[u64],
-        sites: &Sites,
-        ticker: &Ticker<'_>,
-    ) -> Result<Vec<Row>, ExperimentError> {
-        let points = self.points();
-        let runs: Vec<(u64, Point<'_>)> = seeds
-            .iter()
-            .flat_map(|seed| points.iter().map(|point| (*seed, *point)))
-            .collect();
-        let rows = in_order(&runs, |(seed, point)| {
-            ticker.go_on()?;
-            let site = sites.site(&self.testbed, *seed)?;
-            let rows = self.run_rows(&site, point)?;
-            ticker.tick(1);
-            Ok(rows)
-        })?;
-        Ok(rows.concat())
-    }
-
     /// The run of `point` on `site`.
     fn setup(&self, site: &Site, point: &Point<'_>) -> Result<Setup, ExperimentError> {
         let mut sinks = Vec::new();
         for id in self.sinks.iter().take(point.sinks.unwrap_or(usize::MAX)) {
             let found = thalweg_units::NodeId::new(*id).ok();
             let found = found.and_then(|id| site.testbed.index_of(id));
-            sinks.push(found.ok_or_else(|| self.unfit(site.seed, format!("has no node {id}")))?);
+            sinks.push(
+                found.ok_or_else(|| ExperimentError::unfit(site, format!("has no node {id}")))?,
+            );
         }
         let nodes = site.testbed.len();
         let mut rates = BTreeMap::new();
@@ -312,24 +313,6 @@ impl Convergecast {
         })
     }
 
-    /// The first run of the sweep with `seed` once more, its frames written to `capture`.
-    ///
-    /// # Errors
-    /// [`ExperimentError`].
-    pub fn capture(
-        &self,
-        seed: u64,
-        sites: &Sites,
-        capture: Box<dyn Capture>,
-    ) -> Result<(), ExperimentError> {
-        let points = self.points();
-        let Some(point) = points.first() else {
-            return Ok(());
-        };
-        let site = sites.site(&self.testbed, seed)?;
-        self.outcome(&site, point, Some(capture)).map(|_| ())
-    }
-
     fn outcome(
         &self,
         site: &Site,
@@ -342,16 +325,10 @@ impl Convergecast {
         outcome.map_err(|error| match error {
             RunError::Sim(error) => ExperimentError::Sim(error),
             RunError::Network(error) => ExperimentError::Network(error),
-            RunError::NoLpl(_) | RunError::Board(_) => self.unfit(site.seed, error.to_string()),
+            RunError::NoLpl(_) | RunError::Board(_) => {
+                ExperimentError::unfit(site, error.to_string())
+            }
         })
-    }
-
-    fn unfit(&self, seed: u64, why: String) -> ExperimentError {
-        ExperimentError::Unfit {
-            testbed: self.testbed.clone(),
-            seed,
-            why,
-        }
     }
 
     fn run_rows(&self, site: &Site, point: &Point<'_>) -> Result<Vec<Row>, ExperimentError> {

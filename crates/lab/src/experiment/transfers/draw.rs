@@ -2,8 +2,10 @@
 
 use super::rate::single_hop_rate;
 use super::{Floors, Transfers};
-use crate::experiment::sites::{faithful_survey, survey_once, Sites};
-use crate::experiment::{ExperimentError, Ticker};
+use crate::experiment::kind::Kind as _;
+use crate::experiment::lab::{in_order, Lab};
+use crate::experiment::sites::{faithful_survey, survey_once};
+use crate::experiment::ExperimentError;
 use crate::transfer::{Survey, Surveyed};
 use crate::variant::{Knowledge, Variant};
 use std::sync::Arc;
@@ -42,39 +44,44 @@ impl Drawn {
 }
 
 impl Transfers {
+    /// What `each` gives of the routes of `seed`, in their order. A building with fewer routes than wanted
+    /// is done all the same.
+    pub(in crate::experiment) fn each_route<T: Clone + Send>(
+        &self,
+        seed: u64,
+        lab: &Lab<'_>,
+        each: impl Fn(&Drawn, usize) -> Result<Vec<T>, ExperimentError> + Send + Sync,
+    ) -> Result<Vec<T>, ExperimentError> {
+        let drawn = self.draw(seed, lab)?;
+        let routes: Vec<usize> = (0..drawn.pairs.len()).collect();
+        let all = in_order(&routes, |route| lab.part(|| each(&drawn, *route)))?;
+        lab.tick(self.parts().saturating_sub(routes.len() as u64));
+        Ok(all.concat())
+    }
+
     /// Surveys the site of `seed` and draws its routes.
     pub(in crate::experiment) fn draw(
         &self,
         seed: u64,
-        sites: &Sites,
-        ticker: &Ticker<'_>,
+        lab: &Lab<'_>,
     ) -> Result<Drawn, ExperimentError> {
-        ticker.go_on()?;
-        let site = sites.site(&self.testbed, seed)?;
+        lab.go_on()?;
+        let site = lab.site(&self.testbed, seed)?;
         let routing_channel = self.routing_channel();
         let channels: ChannelSet = self.channel_list().into_iter().collect();
-        let unfit = |why: String| ExperimentError::Unfit {
-            testbed: self.testbed.clone(),
-            seed,
-            why,
-        };
+        let unfit = |why: String| ExperimentError::unfit(&site, why);
         let mut wanted = self.channel_list();
         wanted.push(routing_channel);
         if let Some(missing) = wanted.iter().find(|c| !site.testbed.channels.contains(**c)) {
             return Err(unfit(format!("channel {missing} is not available")));
         }
-        let routing = sites.survey(
-            &self.testbed,
-            &site,
-            faithful_survey(routing_channel),
-            ticker,
-        )?;
+        let routing = lab.survey(&self.testbed, &site, faithful_survey(routing_channel))?;
         let all = self
             .protocols
             .iter()
             .any(|v| v.knowledge() == Knowledge::PipelineChannels);
         let pipeline = match all {
-            true => Some(sites.survey(&self.testbed, &site, Survey::of(channels), ticker)?),
+            true => Some(lab.survey(&self.testbed, &site, Survey::of(channels))?),
             false => None,
         };
         let count = self.routes as usize;
@@ -115,7 +122,7 @@ impl Transfers {
                 self.route.min_paths, self.route.min_hops, self.route.max_hops
             )));
         }
-        let rate_kbps = single_hop_rate(sites, seed)?;
+        let rate_kbps = single_hop_rate(lab.sites, seed)?;
         Ok(Drawn {
             site,
             known: Known { routing, pipeline },
@@ -129,10 +136,12 @@ impl Transfers {
         &self,
         drawn: &Drawn,
         changed: &Site,
-        ticker: &Ticker<'_>,
+        lab: &Lab<'_>,
     ) -> Result<Drawn, ExperimentError> {
         let channels: ChannelSet = self.channel_list().into_iter().collect();
-        let pipeline = Arc::new(survey_once(changed, Survey::of(channels), ticker)?);
+        let pipeline = Arc::new(survey_once(changed, Survey::of(channels), &mut |_| {
+            lab.heard()
+        })?);
         Ok(Drawn {
             known: Known {
                 routing: drawn.known.routing.clone(),

@@ -4,9 +4,9 @@ use super::draw::Drawn;
 use super::mishap::Mishap;
 use super::{Cell, Transfers};
 use crate::collect::random_object;
-use crate::experiment::row::Row;
-use crate::experiment::{metric, ExperimentError};
+use crate::experiment::ExperimentError;
 use crate::explain::{self, LossMap};
+use crate::results::{Row, SEED};
 use crate::transfer::{Outcome, Protocol, Session, Terms};
 use crate::variant::Variant;
 use std::collections::BTreeMap;
@@ -219,7 +219,7 @@ impl Transfers {
         let mut row = outcome_row(o)
             .with("exact", u32::from(fetched.bytes == Bytes::Same))
             .with("wrong", u32::from(fetched.bytes == Bytes::Other))
-            .with(metric::SEED, drawn.site.seed)
+            .with(SEED, drawn.site.seed)
             .with("route", route + 1)
             .with("protocol", variant.name())
             .with("shortest", plan.shortest)

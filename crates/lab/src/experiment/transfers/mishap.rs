@@ -13,7 +13,7 @@ use thalweg_units::Duration;
 /// One thing that goes wrong when half of the packets have arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Mishap {
+pub(in crate::experiment) enum Mishap {
     /// Nothing.
     None,
     /// A relay dies; of P3's paths it is one on the path that PIP takes.
@@ -33,7 +33,7 @@ const DEAF: Duration = Duration::from_secs(1);
 
 impl Mishap {
     /// Its name in files and rows.
-    pub const fn name(self) -> &'static str {
+    pub(super) const fn name(self) -> &'static str {
         match self {
             Self::None => "none",
             Self::RelayDies => "relay-dies",

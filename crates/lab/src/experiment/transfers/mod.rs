@@ -13,62 +13,64 @@ mod rate;
 
 pub(super) use draw::Drawn;
 pub(super) use fetch::outcome_row;
-pub use losses::{Explained, ExplainedTransfer};
-pub use mishap::Mishap;
+use mishap::Mishap;
 
-use super::keys::expect;
-use super::row::Row;
-use super::sites::Sites;
-use super::{rows_in_order, ExperimentError, Ticker};
+use super::kind::{expect, keys, some, within, Explains, Flag, Kind};
+use super::lab::Lab;
+use super::ExperimentError;
+use crate::results::Row;
 use crate::variant::Variant;
 use serde::{Deserialize, Serialize};
 use thalweg_units::Channel;
+use thalweg_wire::phy;
+use thalweg_wire::pipeline::MAX_PACKETS;
 use thalweg_wire::route::PayloadSize;
 
-/// Transfers over routes drawn at random.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Transfers {
-    /// Testbed, by name or file.
-    pub testbed: String,
-    /// Routes drawn per seed.
-    #[serde(default = "twenty")]
-    pub routes: u32,
-    /// Which routes are drawn.
-    #[serde(default)]
-    pub route: RouteSpec,
-    /// Names the draw: two experiments with the same name see the same routes.
-    #[serde(default)]
-    pub draw: String,
-    /// Pipeline channels, the set that stages take turns with.
-    #[serde(default = "clean_channels")]
-    pub channels: Vec<u8>,
-    /// The channel on which routes are sought.
-    #[serde(default = "last_channel")]
-    pub routing_channel: u8,
-    /// Payload bytes of a packet, 1..=118; more than one value sweeps.
-    #[serde(default = "full_payload")]
-    pub payload: Vec<u8>,
-    /// Packets of the object, all full.
-    #[serde(default = "five_hundred")]
-    pub packets: u32,
-    /// Bytes of the object, instead of `packets`; more than one value sweeps.
-    #[serde(default)]
-    pub bytes: Vec<u32>,
-    /// Protocols, each over the same routes.
-    pub protocols: Vec<Variant>,
-    /// The one whose energy, goodput and nodes stand beside the others' in every row.
-    pub baseline: Option<Variant>,
-    /// Highest number of node-distinct paths; more than one value sweeps.
-    #[serde(default)]
-    pub max_paths: Vec<usize>,
-    /// Lengths of the routes, 1 to 10 hops: so many `routes` are drawn of each, and every protocol's
-    /// plan has exactly that length. Without them lengths are as they are drawn.
-    #[serde(default)]
-    pub hops: Vec<usize>,
-    /// What goes wrong in the middle; more than one value sweeps.
-    #[serde(default)]
-    pub mishaps: Vec<Mishap>,
+keys! {
+    "transfers",
+    /// Objects over routes drawn at random, all protocols over the same. Lists sweep.
+    pub struct Transfers {
+        /// Testbed, by name or file.
+        pub testbed: String,
+        /// Routes drawn per seed (20).
+        #[serde(default = "twenty")]
+        pub routes: u32,
+        /// Which routes are drawn: `min_hops` (2), `max_hops` (6), `min_paths` (6), `floors` (`different`, or `any`).
+        #[serde(default)]
+        pub route: RouteSpec,
+        /// Names the draw: two experiments with the same name see the same routes.
+        #[serde(default)]
+        pub draw: String,
+        /// Pipeline channels, the set that stages take turns with (15, 20, 25, 26).
+        #[serde(default = "clean_channels")]
+        pub channels: Vec<u8>,
+        /// The channel on which routes are sought (26).
+        #[serde(default = "last_channel")]
+        pub routing_channel: u8,
+        /// Payload bytes of a packet, 1 to 118 (118).
+        #[serde(default = "full_payload")]
+        pub payload: Vec<u8>,
+        /// Packets of the object, all full (500).
+        #[serde(default = "five_hundred")]
+        pub packets: u32,
+        /// Bytes of the object, instead of `packets`.
+        #[serde(default)]
+        pub bytes: Vec<u32>,
+        /// Protocols, each over the same routes (`docs/variants.md`).
+        pub protocols: Vec<Variant>,
+        /// The one whose energy, goodput and nodes stand beside the others' in every row.
+        pub baseline: Option<Variant>,
+        /// Highest number of node-distinct paths.
+        #[serde(default)]
+        pub max_paths: Vec<usize>,
+        /// Lengths of the routes, 1 to 10 hops: so many `routes` are drawn of each, and every protocol's
+        /// plan has exactly that length. Without them lengths are as they are drawn.
+        #[serde(default)]
+        pub hops: Vec<usize>,
+        /// What goes wrong in the middle.
+        #[serde(default)]
+        pub mishaps: Vec<Mishap>,
+    }
 }
 
 const fn twenty() -> u32 {
@@ -90,7 +92,7 @@ fn full_payload() -> Vec<u8> {
 /// Which routes are drawn.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct RouteSpec {
+pub(super) struct RouteSpec {
     /// Fewest hops.
     pub min_hops: usize,
     /// Most hops.
@@ -104,7 +106,7 @@ pub struct RouteSpec {
 /// Whether source and sink may share a floor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Floors {
+pub(super) enum Floors {
     /// Any two nodes.
     Any,
     /// Two floors.
@@ -132,76 +134,55 @@ struct Cell {
     mishap: Mishap,
 }
 
-impl Transfers {
-    pub(super) fn check(&self) -> Result<(), String> {
-        let channel = |c: u8| Channel::new(c).is_ok();
-        expect("routes", (1..=10_000).contains(&self.routes), "1 to 10000")?;
-        expect(
-            "packets",
-            (1..=16_384).contains(&self.packets),
-            "1 to 16384",
-        )?;
-        expect("bytes", !self.bytes.contains(&0), "lengths of at least 1")?;
-        let payloads =
-            !self.payload.is_empty() && self.payload.iter().all(|p| (1..=118).contains(p));
-        expect("payload", payloads, "values from 1 to 118")?;
-        let most = u64::from(thalweg_wire::pipeline::MAX_PACKETS);
-        let fits = self
-            .cells()
-            .iter()
-            .all(|c| u64::from(c.bytes).div_ceil(u64::from(c.payload.bytes())) <= most);
-        expect("bytes", fits, "no more than 16384 packets")?;
-        let channels = !self.channels.is_empty() && self.channels.iter().all(|c| channel(*c));
-        expect("channels", channels, "channels from 11 to 26")?;
-        expect(
-            "routing_channel",
-            channel(self.routing_channel),
-            "a channel from 11 to 26",
-        )?;
-        expect(
-            "protocols",
-            !self.protocols.is_empty(),
-            "at least one protocol",
-        )?;
+impl Kind for Transfers {
+    fn check(&self) -> Result<(), String> {
+        within("routes", &[self.routes], 1..=10_000)?;
+        within("packets", &[self.packets], 1..=u32::from(MAX_PACKETS))?;
+        within("bytes", &self.bytes, 1..=u32::MAX)?;
+        some("payload", &self.payload)?;
+        within("payload", &self.payload, 1..=118)?;
+        let fits = |c: &Cell| c.bytes.div_ceil(c.payload.bytes().into()) <= MAX_PACKETS.into();
+        let fit = self.cells().iter().all(fits);
+        expect("bytes", fit, "no more than 16384 packets")?;
+        some("channels", &self.channels)?;
+        within("channels", &self.channels, 11..=26)?;
+        within("routing_channel", &[self.routing_channel], 11..=26)?;
+        some("protocols", &self.protocols)?;
         let known = self.baseline.is_none_or(|b| self.protocols.contains(&b));
         expect("baseline", known, "one of the protocols")?;
         let route = &self.route;
-        let hops = 1 <= route.min_hops && route.min_hops <= route.max_hops && route.max_hops <= 10;
-        expect(
-            "route",
-            hops && (1..=20).contains(&route.min_paths),
-            "1 to 10 hops, 1 to 20 paths",
-        )?;
-        let paths = self.max_paths.iter().all(|m| (1..=20).contains(m));
-        expect("max_paths", paths, "values from 1 to 20")?;
-        let hops = self.hops.iter().all(|h| (1..=10).contains(h));
-        expect("hops", hops, "values from 1 to 10")
+        within("route.min_hops", &[route.min_hops], 1..=route.max_hops)?;
+        within("route.max_hops", &[route.max_hops], 1..=10)?;
+        within("route.min_paths", &[route.min_paths], 1..=20)?;
+        within("max_paths", &self.max_paths, 1..=20)?;
+        within("hops", &self.hops, 1..=10)
     }
-    pub(super) fn parts(&self) -> u64 {
+
+    fn parts(&self) -> u64 {
         u64::from(self.routes) * self.hops.len().max(1) as u64
     }
 
-    pub(super) fn rows(
-        &self,
-        seeds: &[u64],
-        sites: &Sites,
-        ticker: &Ticker<'_>,
-    ) -> Result<Vec<Row>, ExperimentError> {
-        rows_in_order(seeds, |seed| {
-            let drawn = self.draw(*seed, sites, ticker)?;
-            let routes: Vec<usize> = (0..drawn.pairs.len()).collect();
-            let rows = rows_in_order(&routes, |route| {
-                ticker.go_on()?;
-                let rows = self.route_rows(&drawn, *route)?;
-                ticker.tick(1);
-                Ok(rows)
-            })?;
-            // A building with fewer routes than wanted is done all the same.
-            ticker.tick(self.parts().saturating_sub(routes.len() as u64));
-            Ok(rows)
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+        self.each_route(seed, lab, |drawn, route| self.route_rows(drawn, route))
+    }
+
+    fn key(&self, flag: Flag) -> Option<&'static str> {
+        Some(match flag {
+            Flag::Testbed => "testbed",
+            Flag::Routes => "routes",
         })
     }
 
+    fn lossy_frame_bytes(&self) -> Option<usize> {
+        Some(phy::MAX_PSDU)
+    }
+
+    fn explains(&self) -> Option<&dyn Explains> {
+        Some(self)
+    }
+}
+
+impl Transfers {
     /// The cells of the sweep, in the order of the file.
     fn cells(&self) -> Vec<Cell> {
         let max_paths: Vec<Option<usize>> = match self.max_paths.is_empty() {

@@ -18,12 +18,8 @@ use thalweg_units::{Channel, Duration, SimTime};
 pub(super) fn single_hop_rate(sites: &Sites, seed: u64) -> Result<f64, ExperimentError> {
     const PACKETS: usize = 500;
     let testbed = sites.testbed("pair")?;
-    let unfit = |why: &str| ExperimentError::Unfit {
-        testbed: testbed.name.clone(),
-        seed,
-        why: why.to_owned(),
-    };
     let site = Site::new(testbed.clone(), seed);
+    let unfit = |why: &str| ExperimentError::unfit(&site, why.to_owned());
     let drawn = derive(seed, "single hop", &[]);
     let mut session = Session::open(&site, drawn)?;
     let sink = testbed.sink_index();

@@ -1,13 +1,12 @@
 //! Packets that wait in relays for the next one: nothing is lost by waiting, and time is what the
 //! schedule says.
 
-use super::bench::{draw, ideal, layout, object, p3, Layout, TELOSB};
-use crate::pip;
-use crate::pipeline::{Cadence, Command, End, Event, GiveUp, SetupError};
+use super::bench::{draw, ideal, layout, object, p3, start, Layout, TELOSB};
+use crate::pipeline::{Command, End, Event, GiveUp, SetupError};
 use proptest::prelude::*;
 use std::vec::Vec;
 use thalweg_engine::harness::{Fate, SentFrame};
-use thalweg_engine::BoardTiming;
+use thalweg_engine::{BoardTiming, Passing};
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::phy::{air_time, SFD_OFFSET};
 use thalweg_wire::pipeline::{Head, Kind, MAX_HOPS, REQUEST_BYTES};
@@ -35,8 +34,8 @@ fn each_packet_goes_on_as_the_next_comes_in() {
         let complete = outcome.assert_whole(&net, &object);
         assert_eq!((complete.first_round, complete.rounds), (30, 1), "{hops}");
         assert_eq!(outcome.end(0), Some(End::Complete));
-        let session = layout.sessions().next().unwrap();
-        let period = Cadence::new(&session, &BoardTiming::IDEAL).data_period();
+        let part = layout.part(0, start(), &BoardTiming::IDEAL);
+        let period = part.cadence.data_period();
         let forth = air_time(125) + BoardTiming::IDEAL.turnaround;
         assert_eq!(period, forth * 2);
         for stage in 1..usize::from(hops) {
@@ -77,8 +76,7 @@ fn an_exchange_takes_what_the_formula_says() {
         let outcome = layout.run(&mut net, 10);
         assert_eq!(outcome.assert_whole(&net, &object).rounds, 2);
         let sfds = of(net.sent(), 0, Kind::Data);
-        let session = layout.sessions().next().unwrap();
-        let cadence = Cadence::new(&session, &BoardTiming::IDEAL);
+        let cadence = layout.part(0, start(), &BoardTiming::IDEAL).cadence;
         assert_eq!(sfds.len(), 21);
         assert_eq!(
             sfds[20].0.since(sfds[19].0),
@@ -141,9 +139,9 @@ fn where_groups_take_turns_nothing_waits() {
     let layout = p3(3, 2);
     let mut net = layout.net(&object(100), TELOSB, ideal);
     net.command(1, Command::Stop);
-    let mut session = layout.sessions().nth(1).unwrap();
-    session.policy.passing = pip::conditional().passing;
-    net.command(1, Command::Start(session));
+    let mut part = layout.part(1, start(), &TELOSB);
+    part.session.policy.passing = Passing::Conditional;
+    net.command(1, Command::Start(part));
     let refused = Event::Refused(SetupError::ConditionalNeedsOnePath);
     net.run_for(Duration::from_millis(1));
     assert!(net.take_events().iter().any(|e| e.2 == refused));

@@ -1,12 +1,13 @@
 //! One thing breaks: a control frame, a relay, the destination, the source, a clock.
 
 use super::bench::{ideal, object, p3, pip, start, Layout, Memory, TELOSB};
-use crate::pipeline::{Command, End, Event, GiveUp, Pipeline, Session, SetupError};
+use crate::mote;
+use crate::pipeline::{Command, End, Event, GiveUp, Session, SetupError};
 use std::vec::Vec;
 use thalweg_engine::harness::Fate;
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::pipeline::{Group, Head, Header, Kind, Purpose, Request};
-use thalweg_wire::route::{ObjectRange, Percent, Place};
+use thalweg_wire::route::{ObjectRange, Place};
 use thalweg_wire::Reader;
 
 fn is_control(mpdu: &[u8]) -> bool {
@@ -83,7 +84,8 @@ fn half_of_the_packets_find_the_other_group_when_one_dies() {
         let layout = p3(3, 4);
         let object = object(100 * 118);
         let in_dead = |s: &Session| matches!(s.place, Place::Relay { group, .. } if group == dead);
-        let dead: Vec<bool> = layout.sessions().map(|s| in_dead(&s)).collect();
+        let nodes = 0..=layout.last();
+        let dead: Vec<bool> = nodes.map(|n| in_dead(&layout.session(n))).collect();
         let mut net = layout.net(&object, TELOSB, move |air| {
             if dead[air.from] || dead[air.to] {
                 Fate::Silent
@@ -116,10 +118,7 @@ fn without_a_destination_the_source_ends() {
         assert!((1..last).all(|n| outcome.end(n) == Some(End::Released)));
         assert_eq!(outcome.end(last), Some(End::TimedOut));
         let asked = net.engine(0).stats().unanswered;
-        if layout
-            .sessions()
-            .any(|s| s.policy.give_up == GiveUp::AfterTries(5))
-        {
+        if layout.session(0).policy.give_up == GiveUp::AfterTries(5) {
             assert_eq!(asked, 5);
         } else {
             assert!(asked > 20, "{asked}");
@@ -216,12 +215,11 @@ fn too_much_and_too_many_are_refused() {
 
     let layout = pip(2);
     let mut net = layout.net(&object(100), TELOSB, ideal);
-    let session = layout.sessions().next().unwrap();
-    net.command(0, Command::Start(session));
+    net.command(0, Command::Start(layout.part(0, start(), &TELOSB)));
     let told: Vec<_> = net.take_events();
     assert_eq!(told[0].2, Event::Refused(SetupError::Busy));
-    let nowhere = Session::from_route(&layout.route, NodeId::new(77).unwrap(), start());
-    assert_eq!(nowhere, None);
+    let nowhere = mote::part(&layout.route, NodeId::new(77).unwrap(), start(), &TELOSB);
+    assert!(nowhere.is_none());
 }
 
 #[test]
@@ -232,8 +230,7 @@ fn a_late_start_is_made_up_for() {
     // The source is told only 300 ms after the transfer should have begun.
     net.command(0, Command::Stop);
     net.run_for(Duration::from_millis(350));
-    let session = layout.sessions().next().unwrap();
-    net.command(0, Command::Start(session));
+    net.command(0, Command::Start(layout.part(0, start(), &TELOSB)));
     let outcome = layout.run(&mut net, 10);
     assert_eq!(outcome.assert_whole(&net, &object).rounds, 1);
 }
@@ -246,20 +243,12 @@ fn a_second_transfer_follows_the_first() {
     layout.run(&mut net, 10).assert_whole(&net, &first);
     layout.route.transfer += 1;
     for n in 0..=layout.last() {
-        let session = layout.sessions().nth(n).unwrap();
-        let start = net.now() + Duration::from_millis(20);
-        net.command(n, Command::Start(Session { start, ..session }));
+        let begin = net.now() + Duration::from_millis(20);
+        net.command(n, Command::Start(layout.part(n, begin, &TELOSB)));
     }
     let outcome = layout.run(&mut net, 10);
     outcome.assert_whole(&net, &first);
     assert!(outcome.complete().unwrap().0 > start() + Duration::from_millis(200));
-}
-
-#[test]
-fn a_pipeline_fits_into_a_small_mote() {
-    let bytes = core::mem::size_of::<Pipeline<crate::object::NoObject>>();
-    std::println!("Pipeline: {bytes} bytes");
-    assert!(bytes <= 3_224, "{bytes}");
 }
 
 #[test]
@@ -311,17 +300,5 @@ fn whoever_misses_the_release_leaves_soon_after_the_end() {
             at.since(complete) < Duration::from_millis(1_100),
             "node {n} at {at}"
         );
-    }
-}
-
-#[test]
-fn a_relay_that_is_alone_speaks_below_the_threshold() {
-    for (paths, silent) in [(1, false), (2, false), (4, true)] {
-        let mut layout = p3(3, paths);
-        layout.route.threshold = Percent::new(95);
-        let last = layout.stages.iter().filter(|stage| **stage == 2).count();
-        let thresholds = layout.sessions().filter(|s| s.policy.threshold.is_some());
-        let with = thresholds.filter(|s| matches!(s.place, Place::Relay { stage: 2, .. }));
-        assert_eq!(with.count(), if silent { last } else { 0 }, "{paths} paths");
     }
 }

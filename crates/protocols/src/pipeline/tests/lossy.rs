@@ -1,13 +1,13 @@
 //! Random losses: the object always arrives, byte by byte.
 
-use super::bench::{draw, layout, object, p3, pip, Layout, Memory, Outcome, TELOSB};
-use crate::pipeline::{Event, GiveUp, Pipeline};
+use super::bench::{draw, layout, object, p3, pip, Layout, Memory, Node, Outcome, TELOSB};
+use crate::pipeline::{Event, GiveUp};
 use proptest::prelude::*;
 use thalweg_engine::harness::{Fate, Net};
 use thalweg_wire::route::{Hopping, Percent, Scheme};
 
 /// Loses `loss` per mille of all frames on every link, each by itself.
-fn run(layout: &Layout, object: &Memory, loss: u64, seed: u64) -> (Outcome, Net<Pipeline<Memory>>) {
+fn run(layout: &Layout, object: &Memory, loss: u64, seed: u64) -> (Outcome, Net<Node>) {
     let mut net = layout.net(object, TELOSB, move |air| {
         let ids = [seed, air.from as u64, air.to as u64, air.number as u64];
         if draw(&ids) < loss {

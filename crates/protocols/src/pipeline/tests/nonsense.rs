@@ -1,6 +1,6 @@
 //! Frames that make no sense, and a radio that misbehaves: no panic, no wrong bytes, an end.
 
-use super::bench::{ideal, object, p3, pip, start, Memory, TELOSB};
+use super::bench::{ideal, object, p3, pip, start, Memory, Node, TELOSB};
 use crate::pipeline::{Command, End, Event, Pipeline};
 use proptest::prelude::*;
 use std::vec::Vec;
@@ -56,9 +56,9 @@ proptest! {
         place in 0..8usize, one_path: bool,
     ) {
         let layout = if one_path { pip(3) } else { p3(3, 3) };
-        let session = layout.sessions().nth(place % layout.stages.len()).unwrap();
-        let mut engine = Pipeline::new(TELOSB, object(700));
-        engine.handle_command(Instant::ZERO, Command::Start(session));
+        let part = layout.part(place % layout.stages.len(), start(), &TELOSB);
+        let mut engine = Pipeline::new(object(700));
+        engine.handle_command(Instant::ZERO, Command::Start(part));
         let mut now = start();
         for (mpdu, wait, head) in frames {
             let mut ops = Vec::new();
@@ -106,9 +106,9 @@ proptest! {
 #[test]
 fn a_request_that_contradicts_itself_is_not_believed() {
     let layout = p3(1, 1);
-    let session = layout.sessions().nth(1).unwrap();
-    let mut engine = Pipeline::new(TELOSB, Memory::default());
-    engine.handle_command(Instant::ZERO, Command::Start(session));
+    let mut engine = Pipeline::new(Memory::default());
+    let part = layout.part(1, start(), &TELOSB);
+    engine.handle_command(Instant::ZERO, Command::Start(part));
     let mut ask = |packets, object_len, expected| {
         let (purpose, following, digest) = (Purpose::Report, 0, [0; 8]);
         let request = Request {
@@ -149,9 +149,9 @@ fn a_radio_that_refuses_everything_ends_the_transfer() {
             by: Duration::from_secs(1),
         },
     ] {
-        let session = p3(2, 2).sessions().next().unwrap();
-        let mut engine = Pipeline::new(TELOSB, object(1_000));
-        engine.handle_command(Instant::ZERO, Command::Start(session));
+        let mut engine = Pipeline::new(object(1_000));
+        let part = p3(2, 2).part(0, start(), &TELOSB);
+        engine.handle_command(Instant::ZERO, Command::Start(part));
         let mut ends = Vec::new();
         for _ in 0..100 {
             let mut ids: Vec<OpId> = Vec::new();
@@ -167,7 +167,7 @@ fn a_radio_that_refuses_everything_ends_the_transfer() {
 
 #[test]
 fn an_idle_pipeline_asks_nothing() {
-    let mut engine = Pipeline::new(TELOSB, Memory::default());
+    let mut engine = Node::new(Memory::default());
     engine.handle_radio(start(), RadioId(0), frame(&[1, 2, 3], start()));
     engine.handle_timeout(start());
     engine.handle_command(start(), Command::Stop);

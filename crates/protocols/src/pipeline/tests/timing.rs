@@ -1,7 +1,7 @@
 //! On ideal links everything happens exactly when the paper's arithmetic says.
 
 use super::bench::{ideal, layout, object, p3, pip, start, Layout, TELOSB};
-use crate::pipeline::{Cadence, End};
+use crate::pipeline::End;
 use std::vec::Vec;
 use thalweg_engine::harness::{Fate, SentFrame};
 use thalweg_engine::BoardTiming;
@@ -151,10 +151,8 @@ fn an_exchange_takes_what_the_formula_says() {
                 (19, 2),
                 "{hops} {payload}"
             );
-            let session = layout.sessions().next().unwrap();
-            let cadence = Cadence::new(&session, &TELOSB);
-            let nack_bytes = (NACK_FIXED_BYTES + 3).max(cadence.min_nack_bytes());
-            let expected = cadence.exchange(nack_bytes, u64::from(cadence.copies()));
+            let cadence = layout.part(0, start(), &TELOSB).cadence;
+            let expected = cadence.exchange(cadence.nack_bytes(3), u64::from(cadence.copies()));
             let sfds = data_sfds(net.sent());
             assert_eq!(sfds.len(), 21);
             assert_eq!(
@@ -171,8 +169,7 @@ fn an_exchange_takes_what_the_formula_says() {
 
 #[test]
 fn an_exchange_of_p3_over_four_hops_takes_31_ms() {
-    let session = p3(4, 6).sessions().next().unwrap();
-    let cadence = Cadence::new(&session, &TELOSB);
+    let cadence = p3(4, 6).part(0, start(), &TELOSB).cadence;
     let shape = cadence.nack_shape(500);
     assert_eq!((shape.segments, shape.vector_bytes), (1, 63));
     let took = cadence.exchange(NACK_FIXED_BYTES + 63, 2);

@@ -63,7 +63,7 @@ pub struct Judged {
 }
 
 /// Bands are for the mean over at least so many seeds.
-pub(super) const DECIDED: usize = 10;
+pub const DECIDED: usize = 10;
 
 impl Judged {
     /// Whether it is outside its band for certain: over fewer seeds than bands are meant for, a

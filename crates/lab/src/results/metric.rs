@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The column that names the seed of a row.
-pub(super) const SEED: &str = "seed";
+pub const SEED: &str = "seed";
 
 /// A statistic over the rows of one seed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

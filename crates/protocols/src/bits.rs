@@ -1,30 +1,25 @@
-//! A set of packet numbers: at the destination those received, at the source those still to send.
+//! A set of packets, by their numbers: those that are there, or still to be sent. Tests: at the end.
 
-use thalweg_wire::pipeline::MAX_PACKETS;
-
-/// Bytes of the set's bit vector.
-const BYTES: usize = MAX_PACKETS as usize / 8;
-
-/// A set of numbers below [`MAX_PACKETS`].
+/// A set of numbers below `8 * BYTES`.
 #[derive(Debug, Clone)]
-pub(super) struct PacketSet([u8; BYTES]);
+pub(crate) struct Bits<const BYTES: usize>([u8; BYTES]);
 
-impl PacketSet {
-    pub(super) const EMPTY: Self = Self([0; BYTES]);
+impl<const BYTES: usize> Bits<BYTES> {
+    pub(crate) const EMPTY: Self = Self([0; BYTES]);
 
     /// Empties the set.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.0.fill(0);
     }
     /// Makes it 0..`n`.
-    pub(super) fn fill_to(&mut self, n: u16) {
+    pub(crate) fn fill_to(&mut self, n: u16) {
         self.clear();
         (0..n).for_each(|k| {
             self.insert(k);
         });
     }
     /// Adds `k`; whether it was new.
-    pub(super) fn insert(&mut self, k: u16) -> bool {
+    pub(crate) fn insert(&mut self, k: u16) -> bool {
         let bit = 1 << (k % 8);
         match self.0.get_mut(usize::from(k / 8)) {
             Some(byte) if *byte & bit == 0 => {
@@ -35,17 +30,17 @@ impl PacketSet {
         }
     }
     /// Takes `k` out.
-    pub(super) fn remove(&mut self, k: u16) {
+    pub(crate) fn remove(&mut self, k: u16) {
         if let Some(byte) = self.0.get_mut(usize::from(k / 8)) {
             *byte &= !(1 << (k % 8));
         }
     }
     /// How many members there are.
-    pub(super) fn count(&self) -> u16 {
+    pub(crate) fn count(&self) -> u16 {
         self.0.iter().map(|byte| byte.count_ones() as u16).sum()
     }
     /// The lowest member that is not below `from`.
-    pub(super) fn first_from(&self, from: u16) -> Option<u16> {
+    pub(crate) fn first_from(&self, from: u16) -> Option<u16> {
         let mut at = usize::from(from / 8);
         let mut byte = self.0.get(at)? & (0xff << (from % 8));
         while byte == 0 {
@@ -57,7 +52,7 @@ impl PacketSet {
             .map(|k| k + byte.trailing_zeros() as u16)
     }
     /// Byte `i` of the bit vector of what is *not* in the set, of numbers below `n`.
-    pub(super) fn missing_byte(&self, i: usize, n: u16) -> u8 {
+    pub(crate) fn missing_byte(&self, i: usize, n: u16) -> u8 {
         let below = usize::from(n).saturating_sub(i * 8).min(8);
         let mask = if below == 8 { 0xff } else { (1u8 << below) - 1 };
         self.0.get(i).map_or(0, |byte| !byte & mask)
@@ -68,29 +63,32 @@ impl PacketSet {
 mod tests {
     use super::*;
 
+    const ALL: u16 = 16_384;
+    type Set = Bits<{ ALL as usize / 8 }>;
+
     #[test]
     fn members_are_found_in_order() {
-        let mut set = PacketSet::EMPTY;
-        for k in [0, 7, 8, 300, MAX_PACKETS - 1] {
+        let mut set = Set::EMPTY;
+        for k in [0, 7, 8, 300, ALL - 1] {
             assert!(set.insert(k));
             assert!(!set.insert(k));
         }
-        assert!(!set.insert(MAX_PACKETS));
+        assert!(!set.insert(ALL));
         let mut found = [0; 5];
         let mut from = 0;
         for slot in &mut found {
             *slot = set.first_from(from).unwrap();
             from = *slot + 1;
         }
-        assert_eq!(found, [0, 7, 8, 300, MAX_PACKETS - 1]);
-        assert_eq!(set.first_from(MAX_PACKETS), None);
+        assert_eq!(found, [0, 7, 8, 300, ALL - 1]);
+        assert_eq!(set.first_from(ALL), None);
         set.remove(300);
-        assert_eq!(set.first_from(9), Some(MAX_PACKETS - 1));
+        assert_eq!(set.first_from(9), Some(ALL - 1));
     }
 
     #[test]
     fn what_is_missing_ends_at_n() {
-        let mut set = PacketSet::EMPTY;
+        let mut set = Set::EMPTY;
         set.fill_to(10);
         set.remove(9);
         assert_eq!(set.missing_byte(0, 10), 0);

@@ -1,0 +1,155 @@
+//! What a kind of run is to the rest, and its keys in files.
+//!
+//! A kind is a struct of keys, declared with [`keys!`], and an `impl` of [`Kind`]; `KINDS` in `run.rs`
+//! names it. What `experiments/README.md` says of kinds and keys are the doc comments of those structs.
+
+use super::explained::Explained;
+use super::lab::Lab;
+use super::sites::Sites;
+use super::ExperimentError;
+use crate::results::Row;
+use std::fmt::{Debug, Display};
+use std::ops::RangeInclusive;
+use thalweg_sim::Capture;
+
+/// What an experiment runs, with everything said that a file says of it.
+pub trait Kind: Debug + Send + Sync {
+    /// Whether every value is in range.
+    ///
+    /// # Errors
+    /// The key and what was expected, on one line.
+    fn check(&self) -> Result<(), String>;
+
+    /// Parts per seed that progress is counted in.
+    fn parts(&self) -> u64;
+
+    /// What is observed with `seed`, in an order that does not depend on threads.
+    ///
+    /// # Errors
+    /// [`ExperimentError`].
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError>;
+
+    /// The key that a flag of the command line overwrites, with a dot after the table that it is in.
+    fn key(&self, flag: Flag) -> Option<&'static str> {
+        (flag == Flag::Testbed).then_some("testbed")
+    }
+
+    /// Frames (bytes, FCS included) that a share of losses injected on links is of: those of data, full,
+    /// or the longest where their length varies. None where no such losses can be.
+    fn lossy_frame_bytes(&self) -> Option<usize> {
+        None
+    }
+
+    /// Tells where packets were lost, where it can.
+    fn explains(&self) -> Option<&dyn Explains> {
+        None
+    }
+
+    /// Writes frames, where it can.
+    fn captures(&self) -> Option<&dyn Captures> {
+        None
+    }
+}
+
+/// A flag whose value stands in files too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flag {
+    /// The network, by name or file.
+    Testbed,
+    /// So many routes (or links, or sources) per seed.
+    Routes,
+}
+
+/// A kind whose packets can be followed.
+pub trait Explains: Sync {
+    /// Its transfers with `seed` again, watched.
+    ///
+    /// # Errors
+    /// [`ExperimentError`].
+    fn explain(&self, seed: u64, lab: &Lab<'_>) -> Result<Explained, ExperimentError>;
+}
+
+/// A kind whose frames can be written.
+pub trait Captures {
+    /// The testbed of its runs, by name or file.
+    fn testbed(&self) -> &str;
+
+    /// Its first run with `seed` once more, its frames written to `capture`.
+    ///
+    /// # Errors
+    /// [`ExperimentError`].
+    fn capture(
+        &self,
+        seed: u64,
+        sites: &Sites,
+        capture: Box<dyn Capture>,
+    ) -> Result<(), ExperimentError>;
+}
+
+/// A kind's name and keys, as [`keys!`] reads them off its struct.
+pub trait Keyed {
+    /// The value of `kind` in files.
+    const NAME: &'static str;
+    /// What a run of the kind does.
+    const ABOUT: &'static str;
+    /// What can be said of it.
+    const KEYS: &'static [Key];
+}
+
+/// A key in an experiment's file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Key {
+    /// Its name.
+    pub name: &'static str,
+    /// What it says, with unit, range and default.
+    pub about: &'static str,
+}
+
+/// Declares the keys of the kind called by the first word. Doc comments are what users read of them.
+macro_rules! keys {
+    ($kind:literal, $(#[doc = $about:literal])+ pub struct $Name:ident { $(
+        $(#[doc = $says:literal])+ $(#[serde($how:meta)])? pub $key:ident: $Type:ty,
+    )+ }) => {
+        $(#[doc = $about])+
+        #[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub(in crate::experiment) struct $Name {
+            $( $(#[doc = $says])+ $(#[serde($how)])? pub(in crate::experiment) $key: $Type, )+
+        }
+        impl $crate::experiment::kind::Keyed for $Name {
+            const NAME: &'static str = $kind;
+            const ABOUT: &'static str = concat!($($about),+);
+            const KEYS: &'static [$crate::experiment::kind::Key] = &[$(
+                $crate::experiment::kind::Key {
+                    name: stringify!($key),
+                    about: concat!($($says),+),
+                },
+            )+];
+        }
+    };
+}
+pub(super) use keys;
+
+/// `ok`, or what `key` was expected to be.
+pub(super) fn expect(key: &str, ok: bool, range: &str) -> Result<(), String> {
+    if ok {
+        Ok(())
+    } else {
+        Err(format!("run.{key}: expected {range}"))
+    }
+}
+
+/// Whether `values` of `key` lie in `range`.
+pub(super) fn within<T: PartialOrd + Display>(
+    key: &str,
+    values: &[T],
+    range: RangeInclusive<T>,
+) -> Result<(), String> {
+    let wanted = format!("{} to {}", range.start(), range.end());
+    expect(key, values.iter().all(|v| range.contains(v)), &wanted)
+}
+
+/// Whether the list of `key` has values.
+pub(super) fn some<T>(key: &str, list: &[T]) -> Result<(), String> {
+    expect(key, !list.is_empty(), "at least one value")
+}

@@ -1,0 +1,112 @@
+//! What kinds of runs share while they run: sites and surveys kept, progress told, a wish to stop heard.
+
+use super::sites::Sites;
+use super::ExperimentError;
+use crate::results::Row;
+use crate::transfer::{Survey, Surveyed};
+use rayon::prelude::*;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
+use thalweg_testbeds::Site;
+
+/// Told of each part that is done: how many, of how many. It may break off.
+pub type ProgressObserver<'a> = &'a (dyn Fn(u64, u64) -> ControlFlow<()> + Sync);
+
+/// Where runs of one experiment happen, over all threads.
+pub struct Lab<'a> {
+    /// Sites and surveys so far.
+    pub(super) sites: &'a Sites,
+    done: AtomicU64,
+    total: u64,
+    stopped: AtomicBool,
+    observer: ProgressObserver<'a>,
+}
+
+impl<'a> Lab<'a> {
+    pub(super) fn new(sites: &'a Sites, total: u64, observer: ProgressObserver<'a>) -> Self {
+        let lab = Self {
+            sites,
+            done: AtomicU64::new(0),
+            total,
+            stopped: AtomicBool::new(false),
+            observer,
+        };
+        lab.tell(0);
+        lab
+    }
+
+    fn tell(&self, done: u64) {
+        if (self.observer)(done.min(self.total), self.total).is_break() {
+            self.stopped.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// `parts` more are done.
+    pub(super) fn tick(&self, parts: u64) {
+        self.tell(self.done.fetch_add(parts, Ordering::Relaxed) + parts);
+    }
+
+    /// Breaks where the observer wanted to stop.
+    pub(super) fn heard(&self) -> ControlFlow<()> {
+        // Asked again, since a long part may tick rarely.
+        self.tell(self.done.load(Ordering::Relaxed));
+        match self.stopped.load(Ordering::Relaxed) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
+    /// An error where the observer wanted to stop.
+    pub(super) fn go_on(&self) -> Result<(), ExperimentError> {
+        match self.heard() {
+            ControlFlow::Break(()) => Err(ExperimentError::Stopped),
+            ControlFlow::Continue(()) => Ok(()),
+        }
+    }
+
+    /// The rows that `each` gives of a part, which is done then.
+    pub(super) fn part<R>(
+        &self,
+        each: impl FnOnce() -> Result<R, ExperimentError>,
+    ) -> Result<R, ExperimentError> {
+        self.go_on()?;
+        let result = each()?;
+        self.tick(1);
+        Ok(result)
+    }
+
+    /// [`Sites::site`].
+    pub(super) fn site(&self, testbed: &str, seed: u64) -> Result<Site, ExperimentError> {
+        self.sites.site(testbed, seed)
+    }
+
+    /// The links of `site`, as measured under `survey` and collected at its sink. Losses that were
+    /// injected begin after the survey.
+    pub(super) fn survey(
+        &self,
+        testbed: &str,
+        site: &Site,
+        survey: Survey,
+    ) -> Result<Arc<Surveyed>, ExperimentError> {
+        self.sites
+            .survey(testbed, site, survey, &mut |_| self.heard())
+    }
+}
+
+/// What `each` gives of `items`, worked out in parallel, in their order; of several errors the first.
+pub(super) fn in_order<T: Sync, R: Send>(
+    items: &[T],
+    each: impl Fn(&T) -> Result<R, ExperimentError> + Send + Sync,
+) -> Result<Vec<R>, ExperimentError> {
+    let results: Vec<Result<R, ExperimentError>> = items.par_iter().map(each).collect();
+    results.into_iter().collect()
+}
+
+/// The rows that `each` gives of `items`, those of one item after another's.
+pub(super) fn rows_in_order<T: Sync>(
+    items: &[T],
+    each: impl Fn(&T) -> Result<Vec<Row>, ExperimentError> + Send + Sync,
+) -> Result<Vec<Row>, ExperimentError> {
+    Ok(in_order(items, each)?.concat())
+}

@@ -1,0 +1,291 @@
+//! Runs: a kind with its keys, as an experiment's file says them and flags overwrite them.
+//!
+//! Adding a kind takes its file and its line in [`KINDS`]. A flag overwrites the key that a kind has for
+//! it, and the whole is read and checked again; a kind without such a key refuses it. Tests: below.
+
+use super::asymmetry::Asymmetry;
+use super::control_loss::ControlLoss;
+use super::convergecast::Convergecast;
+use super::correlation::Correlation;
+use super::forwarding::ForwardingRuns;
+use super::kind::{Flag, Key, Keyed, Kind};
+use super::link_channels::LinkChannels;
+use super::neighbourhood::Neighbourhood;
+use super::network::Network;
+use super::overhead::Overhead;
+use super::pipelines::Pipelines;
+use super::stages::Stages;
+use super::streams::{StreamBounds, Streams};
+use super::transfers::Transfers;
+use serde::de::DeserializeOwned;
+use serde::Deserialize;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+use toml::{Table, Value};
+
+/// Every kind.
+pub static KINDS: [Entry; 14] = [
+    Entry::of::<Transfers>(),
+    Entry::of::<Asymmetry>(),
+    Entry::of::<ControlLoss>(),
+    Entry::of::<LinkChannels>(),
+    Entry::of::<Correlation>(),
+    Entry::of::<Overhead>(),
+    Entry::of::<Network>(),
+    Entry::of::<ForwardingRuns>(),
+    Entry::of::<Pipelines>(),
+    Entry::of::<Convergecast>(),
+    Entry::of::<Neighbourhood>(),
+    Entry::of::<Streams>(),
+    Entry::of::<Stages>(),
+    Entry::of::<StreamBounds>(),
+];
+
+/// A kind as files name it.
+#[derive(Debug)]
+pub struct Entry {
+    /// The value of `kind`.
+    pub name: &'static str,
+    /// What a run of the kind does.
+    pub about: &'static str,
+    /// What can be said of it.
+    pub keys: &'static [Key],
+    parse: fn(Table) -> Result<Arc<dyn Kind>, toml::de::Error>,
+}
+
+impl Entry {
+    const fn of<K: Kind + Keyed + DeserializeOwned + 'static>() -> Self {
+        Self {
+            name: K::NAME,
+            about: K::ABOUT,
+            keys: K::KEYS,
+            parse: |keys| Ok(Arc::new(keys.try_into::<K>()?)),
+        }
+    }
+}
+
+/// What an experiment runs.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "Table")]
+pub struct Run {
+    entry: &'static Entry,
+    keys: Table,
+    kind: Arc<dyn Kind>,
+}
+
+impl PartialEq for Run {
+    /// Files that say the same run the same.
+    fn eq(&self, other: &Self) -> bool {
+        self.entry.name == other.entry.name && self.keys == other.keys
+    }
+}
+
+impl Deref for Run {
+    type Target = dyn Kind;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.kind
+    }
+}
+
+impl TryFrom<Table> for Run {
+    type Error = String;
+
+    /// The run that a `[run]` table says.
+    ///
+    /// # Errors
+    /// The key and what was expected, on one line.
+    fn try_from(mut keys: Table) -> Result<Self, String> {
+        let names = || KINDS.each_ref().map(|entry| entry.name).join(", ");
+        let name = match keys.remove("kind") {
+            Some(Value::String(name)) => name,
+            _ => return Err(format!("run.kind: expected one of {}", names())),
+        };
+        let entry = KINDS.iter().find(|entry| entry.name == name);
+        let entry = entry.ok_or_else(|| format!("run.kind: {name:?} is none of {}", names()))?;
+        let kind = (entry.parse)(keys.clone()).map_err(|error| said(&error))?;
+        kind.check()?;
+        Ok(Self { entry, keys, kind })
+    }
+}
+
+/// `error` with its key, on one line.
+fn said(error: &toml::de::Error) -> String {
+    let text = error.to_string();
+    match text.trim_end().rsplit_once("\nin `") {
+        Some((what, key)) => format!("run.{}: {what}", key.trim_end_matches('`')),
+        None => format!("run: {}", text.trim_end()),
+    }
+    .replace('\n', " ")
+}
+
+/// An option of `thalweg run` that changes what a run does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RunOption {
+    /// How many nodes a benchmark has.
+    Nodes,
+    /// So many routes (or links, or sources) per seed.
+    Routes(u32),
+    /// The network, by name or file.
+    Testbed(String),
+    /// Losses on links.
+    Loss,
+    /// Where packets were lost.
+    Explain,
+    /// The frames of the first run, in a file.
+    Pcap,
+    /// Rows, results and figures, in a folder.
+    Out,
+}
+
+impl fmt::Display for RunOption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Nodes => "--nodes",
+            Self::Routes(_) => "--routes",
+            Self::Testbed(_) => "--testbed",
+            Self::Loss => "--loss",
+            Self::Explain => "--explain",
+            Self::Pcap => "--pcap",
+            Self::Out => "--out",
+        })
+    }
+}
+
+/// A run and an option that do not fit.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// The run has no use for it.
+    #[error("{0} is not for experiments of this kind")]
+    NotUsed(RunOption),
+    /// The run cannot be with its value.
+    #[error("{0}: {1}")]
+    Value(RunOption, String),
+}
+
+impl Run {
+    /// Does what `option` asks for from now on.
+    ///
+    /// # Errors
+    /// [`Refused::NotUsed`] where that would change nothing; [`Refused::Value`].
+    pub fn take(&mut self, option: RunOption) -> Result<(), Refused> {
+        let used = match &option {
+            RunOption::Routes(routes) => {
+                return self.overwrite(Flag::Routes, i64::from(*routes).into(), option)
+            }
+            RunOption::Testbed(name) => {
+                return self.overwrite(Flag::Testbed, name.as_str().into(), option)
+            }
+            RunOption::Loss => self.lossy_frame_bytes().is_some(),
+            RunOption::Explain => self.explains().is_some(),
+            RunOption::Pcap => self.captures().is_some(),
+            RunOption::Out => true,
+            RunOption::Nodes => false,
+        };
+        match used {
+            true => Ok(()),
+            false => Err(Refused::NotUsed(option)),
+        }
+    }
+
+    fn overwrite(&mut self, flag: Flag, value: Value, option: RunOption) -> Result<(), Refused> {
+        let Some(path) = self.key(flag) else {
+            return Err(Refused::NotUsed(option));
+        };
+        let mut keys = self.keys.clone();
+        let (table, key) = match path.split_once('.') {
+            Some((table, key)) => (keys.get_mut(table).and_then(Value::as_table_mut), key),
+            None => (Some(&mut keys), path),
+        };
+        // A run that was read has the tables of its kind.
+        table.map(|table| table.insert(key.to_owned(), value));
+        keys.insert("kind".to_owned(), self.entry.name.into());
+        *self = Self::try_from(keys).map_err(|why| Refused::Value(option, why))?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Experiment;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    /// One built-in experiment of each kind, and of those that simulate nothing.
+    const USES: [(&str, &str); 15] = [
+        ("p3.fig5", "--routes --testbed --loss --explain --out"),
+        ("p3.table1", "--routes --testbed --loss --out"),
+        ("p3.table2", "--testbed --loss --out"),
+        ("p3.overhead", "--routes --testbed --loss --out"),
+        ("p3.asym", "--routes --testbed --loss --out"),
+        ("p3.control", "--routes --testbed --loss --out"),
+        ("p3.network", "--routes --testbed --loss --out"),
+        ("cit.fig4", "--testbed --loss --out"),
+        ("cit.bounds", "--out"),
+        ("cit.pip", "--testbed --out"),
+        ("fusion.fig5_2", "--testbed --pcap --out"),
+        ("fusion.fig2_5", "--testbed --out"),
+        ("ff.fig5", "--testbed --loss --out"),
+        ("ff.p3dual", "--testbed --loss --out"),
+        ("ff.bounds", "--out"),
+    ];
+
+    #[test]
+    fn every_kind_takes_what_changes_its_run_and_refuses_the_rest() {
+        let all = [
+            RunOption::Nodes,
+            RunOption::Routes(9_999),
+            RunOption::Testbed("nowhere".to_owned()),
+            RunOption::Loss,
+            RunOption::Explain,
+            RunOption::Pcap,
+            RunOption::Out,
+        ];
+        let mut kinds: BTreeMap<String, Run> = BTreeMap::new();
+        for experiment in Experiment::built_in().unwrap() {
+            kinds.insert(experiment.id.clone(), experiment.run);
+        }
+        let tried: BTreeSet<&str> = USES.iter().map(|(id, _)| kinds[*id].entry.name).collect();
+        let all_kinds: BTreeSet<&str> = KINDS.iter().map(|entry| entry.name).collect();
+        assert_eq!(tried, all_kinds);
+        for (id, uses) in USES {
+            let mut used = Vec::new();
+            for option in &all {
+                let mut run = kinds[id].clone();
+                let taken = run.take(option.clone());
+                let keeps = matches!(option, RunOption::Routes(_) | RunOption::Testbed(_));
+                assert_eq!(run != kinds[id], keeps && taken.is_ok(), "{id} {option}");
+                match taken {
+                    Ok(()) => used.push(option.to_string()),
+                    Err(why) => assert!(why.to_string().starts_with(&option.to_string())),
+                }
+            }
+            assert_eq!(used.join(" "), uses, "{id}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod readme {
+    use super::*;
+    use std::fmt::Write as _;
+
+    #[test]
+    fn the_readme_lists_every_kind_with_its_keys() {
+        let mut kinds = String::new();
+        for entry in &KINDS {
+            let _ = write!(kinds, "### `{}`\n{}\n\n", entry.name, entry.about.trim());
+            kinds.push_str("| key | what it says |\n|---|---|\n");
+            for key in entry.keys {
+                let _ = writeln!(kinds, "| `{}` | {} |", key.name, key.about.trim());
+            }
+            kinds.push('\n');
+        }
+        let readme = include_str!("../../../../experiments/README.md");
+        assert!(
+            readme.contains(&kinds),
+            "experiments/README.md lacks:\n{kinds}"
+        );
+    }
+}

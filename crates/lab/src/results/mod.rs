@@ -1,0 +1,12 @@
+//! Results: what is measured of rows, judged against the papers' claims (`papers/*.toml`) and drawn.
+//! Nothing here knows what made a row. Tests: beside each file, and `../experiment/tests.rs`.
+
+mod claims;
+mod figure;
+mod metric;
+mod row;
+
+pub use claims::{Claim, Claims, ClaimsError, Judged, DECIDED};
+pub use figure::{Axis, FigureSpec, Mark, Over, ReferenceSpec};
+pub use metric::{mean_and_interval, Confidence, Measured, MetricSpec, Statistic, SEED};
+pub use row::{csv, Row, Value};

@@ -1,0 +1,97 @@
+//! A node's part in the pipeline of a route: what P3 and PIP decide, and which of their adaptations runs.
+
+use crate::p3::{self, Selective, Tuner};
+use crate::pip::{self, Hopper};
+use crate::pipeline::{Adaptation, Cadence, Fixed, Part, Policy, Session};
+use core::ops::{Deref, DerefMut};
+use thalweg_engine::BoardTiming;
+use thalweg_units::{Duration, Instant, NodeId};
+use thalweg_wire::route::{Groups, Hopping, Route, Scheme};
+
+/// The part of `node` in `route`, which begins at `start` of its clock, on boards of `timing`; `None`
+/// where it has none.
+pub fn part(
+    route: &Route,
+    node: NodeId,
+    start: Instant,
+    timing: &BoardTiming,
+) -> Option<Part<Adapted>> {
+    let (channels, groups) = (route.channels, route.groups());
+    let tuning = route.tuning.filter(|_| groups == Groups::Two);
+    let policy = match (route.scheme, tuning) {
+        (Scheme::P3, None) => p3::policy(),
+        (Scheme::P3, Some(_)) => p3::tuned_policy(),
+        (Scheme::Pip(Hopping::Fixed), _) => pip::policy(),
+        (Scheme::Pip(Hopping::EveryCyclePair), _) => pip::hopping_policy(),
+        (Scheme::PipCit, _) => pip::conditional_policy(),
+    };
+    let place = route.place_of(node)?;
+    let session = Session {
+        transfer: route.transfer,
+        place,
+        hops: channels.hops(),
+        groups,
+        payload: route.payload,
+        range: route.range,
+        format: route.format,
+        said_bytes: tuning.map_or(0, |_| p3::SAID_BYTES),
+        start,
+        policy: Policy {
+            deadline: Duration::from_secs(u64::from(route.deadline_s)),
+            ..policy
+        },
+    };
+    let cadence = Cadence::new(&session, timing);
+    let beat = cadence.beat(&session);
+    let stage = session.stage();
+    let fixed = Fixed { channels, stage };
+    let selective = Selective::new(route, place, fixed);
+    let adaptation = match (route.scheme, tuning) {
+        (Scheme::P3, None) => Adapted::Selective(selective),
+        (Scheme::P3, Some(run)) => Adapted::Tuned(Tuner::new(selective, run, &beat)),
+        (Scheme::Pip(Hopping::EveryCyclePair), _) => Adapted::Hopping(Hopper::new(fixed, &beat)),
+        (Scheme::Pip(Hopping::Fixed) | Scheme::PipCit, _) => Adapted::Fixed(fixed),
+    };
+    Some(Part {
+        session,
+        cadence,
+        adaptation,
+    })
+}
+
+/// The adaptations of the protocols that a route can name.
+#[derive(Debug, Clone, Copy)]
+pub enum Adapted {
+    /// PIP on channels that stay.
+    Fixed(Fixed),
+    /// PIP with channel hopping.
+    Hopping(Hopper),
+    /// P3.
+    Selective(Selective),
+    /// P3 that learns its channels.
+    Tuned(Tuner),
+}
+
+impl Deref for Adapted {
+    type Target = dyn Adaptation;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Fixed(fixed) => fixed,
+            Self::Hopping(hopper) => hopper,
+            Self::Selective(selective) => selective,
+            Self::Tuned(tuner) => tuner,
+        }
+    }
+}
+
+impl DerefMut for Adapted {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        match self {
+            Self::Fixed(fixed) => fixed,
+            Self::Hopping(hopper) => hopper,
+            Self::Selective(selective) => selective,
+            Self::Tuned(tuner) => tuner,
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! What may differ from one pipeline to another while it runs: channels, who is silent, what NACKs say
+//! besides what is missing. The engine asks; protocols answer ([`crate::p3`], [`crate::pip`]).
+//!
+//! Time base: the node's clock; instants of frames are those at which their SFD ends. Invariant: all
+//! nodes of a transfer that heard the same answer the same, so that neighbours meet on one channel and
+//! the relays of a stage send the same bytes. Tests: beside the adaptations, `tests/`.
+
+use thalweg_units::{Channel, Duration, Instant};
+use thalweg_wire::route::Channels;
+
+/// Something that a node heard of its transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heard {
+    /// Relay: the beginning of a frame of a neighbouring stage, for whichever group.
+    Neighbour,
+    /// Relay and destination: a whole packet for this node.
+    Packet,
+    /// Relay: a packet for this node began, and its end was lost.
+    Broken,
+    /// Relay and destination: a whole request, or NACK, for this node.
+    Control,
+}
+
+/// Whether the node is to listen anew, on what [`Adaptation::listening`] says now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Retune {
+    /// It listens on.
+    Stay,
+    /// It turns to the channel; what is being received is lost.
+    Now,
+}
+
+/// A first round that is shorter than the object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Trial {
+    /// Packets that the source sends in it.
+    pub packets: u16,
+    /// SFD at the source of the first frame after it, at the earliest.
+    pub ends: Instant,
+}
+
+/// What the destination has at the end of a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tally {
+    /// Different packets that are there.
+    pub received: u16,
+    /// Those that are not.
+    pub missing: u16,
+}
+
+/// What adapts a pipeline. One lives for one transfer.
+pub trait Adaptation {
+    /// On which channel `stage` hears a frame whose SFD is at `sfd`.
+    fn channel(&self, stage: u8, sfd: Instant) -> Channel;
+    /// The channel on which this node listens at present.
+    fn listening(&self) -> Channel;
+    /// The first instant from `sfd` on at which a frame may begin; one that is up to `_tolerance`
+    /// earlier will do.
+    fn align(&self, sfd: Instant, _tolerance: Duration) -> Instant {
+        sfd
+    }
+    /// The trial that the transfer begins with, if it does.
+    fn trial(&self) -> Option<Trial> {
+        None
+    }
+    /// Relay: whether it sends on the packet that it has just heard.
+    fn may_send(&self) -> bool {
+        true
+    }
+    /// A frame had its SFD at `_sfd`.
+    fn heard(&mut self, _what: Heard, _sfd: Instant) {}
+    /// A request said that a round is over: the destination has a tally of it, relays have none.
+    fn round_over(&mut self, _round: u16, _tally: Option<Tally>) {}
+    /// Destination: fills the [`super::Session::said_bytes`] that stand in a NACK before its bit vector.
+    /// The next packet is due here at `_due`; none is where nothing is missing.
+    fn say(&mut self, _into: &mut [u8], _due: Option<Instant>) {}
+    /// Relay and source: a NACK said so. The next packet is due here at `_due`, or to be sent then.
+    fn told(&mut self, _said: &[u8], _due: Instant) -> Retune {
+        Retune::Stay
+    }
+    /// Source: it has asked `_tries` times in vain.
+    fn unanswered(&mut self, _tries: u8) -> Retune {
+        Retune::Stay
+    }
+    /// When it wants [`Adaptation::advance`].
+    fn next(&self) -> Option<Instant> {
+        None
+    }
+    /// Does what is due at `_at`.
+    fn advance(&mut self, _at: Instant) -> Retune {
+        Retune::Stay
+    }
+}
+
+/// Nothing adapts: every stage keeps its channel, and every relay sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fixed {
+    /// The stages' channels.
+    pub channels: Channels,
+    /// This node's stage.
+    pub stage: u8,
+}
+
+impl Adaptation for Fixed {
+    fn channel(&self, stage: u8, _sfd: Instant) -> Channel {
+        self.channels.of(stage)
+    }
+    fn listening(&self) -> Channel {
+        self.channels.of(self.stage)
+    }
+}
+
+/// What an adaptation must know of a node's schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Beat {
+    /// SFD of the source's first packet.
+    pub start: Instant,
+    /// T_c, from one cycle of the source to the next.
+    pub cycle: Duration,
+    /// How long before an SFD to retune: after the last byte of the frame before, and soon enough.
+    pub ahead: Duration,
+    /// The longest silence of an undisturbed transfer.
+    pub silence: Duration,
+}
+
+/// A node's idea of the source's cycles. Cycle 0 is that of its first packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cycles {
+    length: Duration,
+    /// An SFD of the cycle numbered so.
+    anchor: Instant,
+    number: u64,
+}
+
+impl Cycles {
+    /// Cycles as long as `beat` says, from its start.
+    pub const fn new(beat: &Beat) -> Self {
+        Self {
+            length: beat.cycle,
+            anchor: beat.start,
+            number: 0,
+        }
+    }
+    /// Takes the SFD of a good frame as the new time base, against clocks that drift.
+    pub fn keep(&mut self, sfd: Instant) {
+        (self.number, self.anchor) = (self.at(sfd), sfd);
+    }
+    /// The cycle whose frames' SFD is nearest to `sfd`.
+    pub fn at(&self, sfd: Instant) -> u64 {
+        let half = self.length / 2;
+        if sfd >= self.anchor {
+            self.number + (sfd.since(self.anchor) + half) / self.length
+        } else {
+            let back = (self.anchor.since(sfd) + half) / self.length;
+            self.number.saturating_sub(back)
+        }
+    }
+    /// When frames of cycle `number` have their SFD.
+    pub fn sfd_of(&self, number: u64) -> Instant {
+        if number >= self.number {
+            self.anchor + self.length * (number - self.number)
+        } else {
+            (self.anchor).saturating_sub(self.length * (self.number - number))
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! RAM of whole nodes, checked against the table in the crate's README and the boards' RAM.
+//!
+//! Sizes are those of a 64-bit host: no less than on a mote, whose words are shorter.
+#![cfg(target_pointer_width = "64")]
+
+use crate::mote::{Adapted, Mote};
+use crate::object::{NoObject, ObjectInfo, ObjectStore};
+use crate::{burst, fastforward, floodnet, forward, fusion, glossy, linkprobe, p3dual, pipeline};
+use crate::{stack, tree};
+use core::mem::size_of;
+use std::vec::Vec;
+use thalweg_wire::{route, FrameBuf};
+
+/// What a driver keeps of an object in flash: a page to be written (256 bytes in TelosB's M25P80).
+struct Flash {
+    info: ObjectInfo,
+    page: [u8; 256],
+    offset: u32,
+}
+
+impl ObjectStore for Flash {
+    fn info(&self) -> ObjectInfo {
+        self.info
+    }
+    fn read(&self, offset: u32, into: &mut [u8]) {
+        let from = offset.saturating_sub(self.offset) as usize;
+        for (byte, kept) in into.iter_mut().zip(self.page.iter().skip(from)) {
+            *byte = *kept;
+        }
+    }
+    fn write(&mut self, offset: u32, bytes: &[u8]) {
+        self.offset = offset;
+        for (place, byte) in self.page.iter_mut().zip(bytes) {
+            *place = *byte;
+        }
+    }
+}
+
+/// Stack and drivers have at least so much.
+const REST: usize = 1_024;
+/// MSP430F1611 of a TelosB.
+const TELOSB: usize = 10 * 1024;
+/// SAM3U4E of an Opal.
+const OPAL: usize = 52 * 1024;
+
+/// A node that is never sink, and has a table of 40 neighbours.
+type Node = Mote<Flash, 40, 0>;
+type Fusion = stack::Node<fusion::Fusion, stack::Readings>;
+
+/// Rows of the table: what is named there, and its size.
+const SIZES: [(&str, usize); 17] = [
+    ("`Mote`, 40 neighbours", size_of::<Node>()),
+    ("flash page", size_of::<Flash>()),
+    (
+        "`Pipeline`",
+        size_of::<pipeline::Pipeline<NoObject, Adapted>>(),
+    ),
+    ("its `Part`", size_of::<pipeline::Part<Adapted>>()),
+    (
+        "`Floodnet`, 40 neighbours",
+        size_of::<floodnet::Floodnet<40, 0>>(),
+    ),
+    ("its `LinkTable`", size_of::<linkprobe::LinkTable<40>>()),
+    ("its `Flood`", size_of::<glossy::Flood>()),
+    ("`Assembler`", size_of::<route::Assembler>()),
+    ("`Route`", size_of::<route::Route>()),
+    ("frame", size_of::<FrameBuf>()),
+    (
+        "`Mote`, sink of 256 nodes",
+        size_of::<Mote<Flash, 160, 256>>(),
+    ),
+    (
+        "`FastForward`",
+        size_of::<fastforward::FastForward<Flash>>(),
+    ),
+    ("`p3dual::Node`", size_of::<p3dual::Node<Flash>>()),
+    ("`Burst`", size_of::<burst::Burst<Flash>>()),
+    ("`Forwarder`", size_of::<forward::Forwarder<Flash>>()),
+    ("`stack::Node` of Fusion", size_of::<Fusion>()),
+    ("its `Router`", size_of::<tree::Router>()),
+];
+
+#[test]
+fn every_node_fits_its_board() {
+    let fits = |node: usize, board: usize| assert!(node + REST <= board, "{node} of {board} B");
+    fits(size_of::<Node>(), TELOSB);
+    fits(size_of::<Fusion>(), TELOSB);
+    fits(size_of::<burst::Burst<Flash>>(), TELOSB);
+    fits(size_of::<forward::Forwarder<Flash>>(), TELOSB);
+    fits(size_of::<Mote<Flash, 160, 256>>(), OPAL);
+    fits(size_of::<fastforward::FastForward<Flash>>(), OPAL);
+    fits(size_of::<p3dual::Node<Flash>>(), OPAL);
+    // With a store that takes nothing, and room for 16,384 packets.
+    assert!(size_of::<pipeline::Pipeline<NoObject, Adapted>>() <= 3_072);
+}
+
+/// The table is no wish: sizes are at most what it says, and not much less. Compilers differ a little.
+#[test]
+fn the_readme_says_what_takes_the_ram() {
+    let readme = include_str!("../README.md");
+    let rows: Vec<(&str, usize)> = (readme.lines())
+        .filter_map(|line| {
+            let mut cells = line.strip_prefix("| ")?.split(" | ");
+            let (name, bytes) = (cells.next()?, cells.next()?);
+            Some((name, bytes.replace(',', "").parse().ok()?))
+        })
+        .collect();
+    assert_eq!(rows.len(), SIZES.len());
+    for ((row, claimed), (name, bytes)) in rows.into_iter().zip(SIZES) {
+        assert_eq!(row, name);
+        let close = bytes <= claimed && claimed <= bytes + bytes / 20 + 64;
+        assert!(close, "{name}: {bytes} bytes, README says {claimed}");
+    }
+}
