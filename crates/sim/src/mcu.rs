@@ -4,7 +4,7 @@
 //! software does one thing at a time use all of it.
 
 use crate::hooks::Activity;
-use crate::radio::Op;
+use crate::radio::{Loading, Op};
 use std::collections::VecDeque;
 use thalweg_engine::OpId;
 use thalweg_units::{Duration, SimTime};
@@ -16,17 +16,6 @@ pub(crate) enum Level {
     Interrupt,
     Task,
     Background,
-}
-
-/// For whom a frame was copied into the transmit buffer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Loading {
-    /// An operation, which is answered.
-    Op(OpId),
-    /// A transmission that follows.
-    Send,
-    /// The conditional transmission of that number.
-    Conditional(u32),
 }
 
 /// What is done when the time of a piece of work has passed.

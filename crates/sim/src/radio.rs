@@ -7,7 +7,6 @@ use crate::board::{AckBy, Board, Wakes};
 use crate::clock::Clock;
 use crate::energy::Meter;
 use crate::hooks::Kind;
-use crate::mcu::Loading;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use thalweg_engine::{
@@ -19,6 +18,17 @@ use thalweg_medium::random;
 use thalweg_medium::Able;
 use thalweg_units::{Channel, ChannelSet, Dbm, Duration, Instant, MilliWatts, NodeId, SimTime};
 use thalweg_wire::FrameBuf;
+
+/// For whom a frame was copied into the transmit buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Loading {
+    /// An operation, which is answered.
+    Op(OpId),
+    /// A transmission that follows.
+    Send,
+    /// The conditional transmission of that number.
+    Conditional(u32),
+}
 
 /// An operation that owns its bytes.
 #[derive(Debug, Clone, Copy)]

@@ -6,8 +6,8 @@
 //! Not modelled: a condition that a corrupt frame's first bytes seem to meet. Tests: `tests/serial.rs`.
 
 use crate::hooks::Activity;
-use crate::mcu::{Job, Level, Loading};
-use crate::radio::{Buffer, Filling, Op, Shot, Waiting};
+use crate::mcu::{Job, Level};
+use crate::radio::{Buffer, Filling, Loading, Op, Shot, Waiting};
 use crate::world::World;
 use thalweg_engine::{OpId, PreCopy, Refusal, When};
 use thalweg_medium::Air;

@@ -10,9 +10,9 @@
 //! Not modelled: a watchdog, nested interrupts. Tests: `tests/serial.rs`.
 
 use crate::hooks::Activity;
-use crate::mcu::{Job, Level, Loading, Running, Work};
+use crate::mcu::{Job, Level, Running, Work};
 use crate::queue::Rank;
-use crate::radio::{Excursion, Mode, Op};
+use crate::radio::{Excursion, Loading, Mode, Op};
 use crate::world::{Telling, What, World};
 use thalweg_engine::{OpId, PreCopy};
 use thalweg_medium::{Air, EarId};
