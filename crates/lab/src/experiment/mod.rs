@@ -33,7 +33,6 @@ mod streams;
 mod tests;
 mod transfers;
 
-pub use crate::variant::{Knowledge, Variant};
 pub use asymmetry::Asymmetry;
 pub use claims::{Claim, Claims, ClaimsError, Judged};
 pub use control_loss::ControlLoss;
@@ -57,8 +56,8 @@ pub use stages::Stages;
 pub use streams::{StreamBounds, Streams};
 pub use transfers::{Explained, ExplainedTransfer, Floors, Mishap, RouteSpec, Transfers};
 
+use crate::field::RunError;
 use crate::forwarding::ChainError;
-use crate::transfer::SessionError;
 use rayon::prelude::*;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -75,7 +74,7 @@ pub enum ExperimentError {
     Site(#[from] SiteError),
     /// A simulated network did not do what it should.
     #[error(transparent)]
-    Session(SessionError),
+    Run(RunError),
     /// A simulated network of probes did not do what it should.
     #[error("simulation: {0}")]
     Sim(#[from] thalweg_sim::SimError),
@@ -137,11 +136,11 @@ impl From<ChainError> for ExperimentError {
     }
 }
 
-impl From<SessionError> for ExperimentError {
-    fn from(error: SessionError) -> Self {
+impl From<RunError> for ExperimentError {
+    fn from(error: RunError) -> Self {
         match error {
-            SessionError::Stopped => Self::Stopped,
-            error => Self::Session(error),
+            error if error.is_stop() => Self::Stopped,
+            error => Self::Run(error),
         }
     }
 }

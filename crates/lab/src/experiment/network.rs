@@ -11,10 +11,10 @@ use super::row::{Row, Value};
 use super::sites::Sites;
 use super::{in_order, ExperimentError, Ticker};
 use crate::campaign::{empty, CampaignError, Mode, NetworkRow};
-use crate::collect::CLEAN_CHANNELS;
-use crate::variant::Variant;
 use serde::Deserialize;
 use std::ops::ControlFlow::{Break, Continue};
+use thalweg_gateway::known::CLEAN_CHANNELS;
+use thalweg_gateway::registry::Pipelined;
 use thalweg_units::{Channel, ChannelSet};
 
 /// A whole network emptied.
@@ -34,7 +34,7 @@ pub struct Network {
     /// Modes, by name ([`Mode::name`]).
     pub modes: Vec<String>,
     /// How objects travel; each in every mode. P3, PIP or variants of them.
-    pub protocols: Vec<Variant>,
+    pub protocols: Vec<Pipelined>,
 }
 
 fn clean_channels() -> Vec<u8> {
@@ -71,7 +71,7 @@ impl Network {
         ticker: &Ticker<'_>,
     ) -> Result<Vec<Row>, ExperimentError> {
         let modes = self.modes.iter().filter_map(|name| Mode::named(name));
-        let cases: Vec<(u64, Mode, Variant)> = seeds
+        let cases: Vec<(u64, Mode, Pipelined)> = seeds
             .iter()
             .flat_map(|&seed| modes.clone().map(move |mode| (seed, mode)))
             .flat_map(|(seed, mode)| self.protocols.iter().map(move |&v| (seed, mode, v)))
@@ -88,8 +88,7 @@ impl Network {
             let campaign = empty(&site, &settings, &mut observer);
             let row = match campaign {
                 Ok(campaign) => campaign.row(&mode.name(), mode.stations()),
-                Err(CampaignError::Stopped) => return Err(ExperimentError::Stopped),
-                Err(CampaignError::Session(why)) => return Err(why.into()),
+                Err(CampaignError::Run(why)) => return Err(why.into()),
                 Err(why) => {
                     return Err(ExperimentError::Unfit {
                         testbed: self.testbed.clone(),
@@ -105,7 +104,7 @@ impl Network {
 }
 
 /// What is told of one campaign.
-fn columns(r: &NetworkRow, variant: Variant) -> Row {
+fn columns(r: &NetworkRow, variant: Pipelined) -> Row {
     let mut row = Row::new();
     // The row's own names are the columns'.
     if let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(r) {
@@ -117,7 +116,7 @@ fn columns(r: &NetworkRow, variant: Variant) -> Row {
     }
     let share = r.delivered as f64 / r.sources.max(1) as f64;
     row.with(SEED, r.seed)
-        .with("protocol", variant.name())
+        .with("protocol", variant.name)
         .with("delivered_share", share)
         .with("survey_s", r.measuring_s + r.collecting_s)
 }

@@ -4,10 +4,11 @@
 //! Invariant: what is kept depends on testbed, seed and survey only, never on who asked first.
 
 use super::{ExperimentError, Ticker};
-use crate::transfer::{Session, Survey, Surveyed};
+use crate::field::Motes;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
+use thalweg_gateway::survey::{Survey, Surveyed};
 use thalweg_medium::random::derive;
 use thalweg_testbeds::{Losses, Site, Testbed};
 use thalweg_units::{Channel, ChannelSet, Duration};
@@ -130,7 +131,7 @@ pub(super) fn survey_once(
     survey: Survey,
     ticker: &Ticker<'_>,
 ) -> Result<Surveyed, ExperimentError> {
-    let mut session = Session::open(site, derive(site.seed, "survey", &[]))?;
+    let mut session = Motes::open(site, derive(site.seed, "survey", &[]))?;
     let sink = site.testbed.sink_index();
     let mut observer = |_| match ticker.stopped() {
         true => ControlFlow::Break(()),

@@ -163,7 +163,10 @@ impl<S: ObjectStore> Pipeline<S> {
         let role = match session.place {
             Place::Source => Role::Source(Source::start(&mut cx, now)?),
             Place::Relay { stage, group } => Role::Relay(Relay::new(stage, group, &cx, now)),
-            Place::Destination => Role::Destination(Destination::new(&mut cx, now)),
+            Place::Destination => {
+                cx.store.begin();
+                Role::Destination(Destination::new(&mut cx, now))
+            }
         };
         cx.listen();
         let deadline = session.start + session.policy.deadline + session.policy.inactivity;

@@ -4,12 +4,13 @@ use super::rate::single_hop_rate;
 use super::{Floors, Transfers};
 use crate::experiment::sites::{faithful_survey, survey_once, Sites};
 use crate::experiment::{ExperimentError, Ticker};
-use crate::transfer::{Survey, Surveyed};
-use crate::variant::{Knowledge, Variant};
 use std::sync::Arc;
+use thalweg_gateway::registry::Pipelined;
+use thalweg_gateway::survey::{Survey, Surveyed};
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::channels::spread_order;
 use thalweg_planner::pairs::{suggest_pairs, Floors as PairFloors, Pair, PairOrder, PairRequest};
+use thalweg_planner::Style;
 use thalweg_planner::{plan, Plan, RouteRequest};
 use thalweg_testbeds::Site;
 use thalweg_units::ChannelSet;
@@ -69,10 +70,7 @@ impl Transfers {
             faithful_survey(routing_channel),
             ticker,
         )?;
-        let all = self
-            .protocols
-            .iter()
-            .any(|v| v.knowledge() == Knowledge::PipelineChannels);
+        let all = self.protocols.iter().any(|v| v.style == Style::Chains);
         let pipeline = match all {
             true => Some(sites.survey(&self.testbed, &site, Survey::of(channels), ticker)?),
             false => None,
@@ -149,7 +147,7 @@ impl Transfers {
         &self,
         drawn: &Drawn,
         route: usize,
-        variant: Variant,
+        variant: Pipelined,
         max_paths: Option<usize>,
     ) -> Option<Plan> {
         let pair = drawn.pairs.get(route)?;
@@ -159,8 +157,8 @@ impl Transfers {
         }
         let request = variant.request(&request);
         let known = &drawn.known;
-        let links = match (variant.knowledge(), &known.pipeline) {
-            (Knowledge::PipelineChannels, Some(surveyed)) => &surveyed.links,
+        let links = match (variant.style, &known.pipeline) {
+            (Style::Chains, Some(surveyed)) => &surveyed.links,
             _ => &known.routing.links,
         };
         // One stream for a route and a cell, whatever the variant: `p3` and `pip` share the plan.

@@ -64,7 +64,7 @@ impl Transfers {
                     maps.push(ExplainedTransfer {
                         seed: *seed,
                         route: route + 1,
-                        protocol: variant.name(),
+                        protocol: variant.name,
                         map: self.loss_map(&drawn, route, &plan, variant)?,
                     });
                 }

@@ -20,8 +20,8 @@ use super::keys::expect;
 use super::row::Row;
 use super::sites::Sites;
 use super::{rows_in_order, ExperimentError, Ticker};
-use crate::variant::Variant;
 use serde::{Deserialize, Serialize};
+use thalweg_gateway::registry::Pipelined;
 use thalweg_units::Channel;
 use thalweg_wire::route::PayloadSize;
 
@@ -56,9 +56,9 @@ pub struct Transfers {
     #[serde(default)]
     pub bytes: Vec<u32>,
     /// Protocols, each over the same routes.
-    pub protocols: Vec<Variant>,
+    pub protocols: Vec<Pipelined>,
     /// The one whose energy, goodput and nodes stand beside the others' in every row.
-    pub baseline: Option<Variant>,
+    pub baseline: Option<Pipelined>,
     /// Highest number of node-distinct paths; more than one value sweeps.
     #[serde(default)]
     pub max_paths: Vec<usize>,
