@@ -29,8 +29,6 @@ pub enum Takes {
     Explain,
     /// All nodes, one after the other.
     AllNodes,
-    /// Several base stations at once.
-    Waves,
     /// A plan alone.
     Plan,
     /// A time line of its nodes.
@@ -155,14 +153,12 @@ pub fn named(name: &str) -> Option<&'static Protocol> {
 impl Protocol {
     /// What it takes.
     pub const fn takes(&self) -> &'static [Takes] {
-        use Takes::{AllNodes, Channels, Explain, Hops, Loss, Paths, Pcap, Plan, Timeline, Waves};
+        use Takes::{AllNodes, Channels, Explain, Hops, Loss, Paths, Pcap, Plan, Timeline};
         match self.family {
-            Family::Pipeline(_) => &[
-                Paths, Hops, Channels, Loss, Pcap, Explain, AllNodes, Waves, Plan,
-            ],
-            Family::Stream(_) => &[Loss, Pcap, Explain, AllNodes, Timeline],
-            Family::Burst => &[Loss, Pcap, Explain, AllNodes],
-            Family::Stages => &[Paths, Loss, Pcap, AllNodes],
+            Family::Pipeline(_) => &[Paths, Hops, Channels, Loss, Pcap, Explain, AllNodes, Plan],
+            Family::Stream(_) => &[Loss, Pcap, Explain, Timeline],
+            Family::Burst => &[Loss, Pcap, Explain],
+            Family::Stages => &[Paths, Loss, Pcap],
         }
     }
     /// What boards need for it.

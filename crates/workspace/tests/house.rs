@@ -35,8 +35,7 @@ const FLOORS: [(&str, &str); 13] = [
 ];
 
 /// Circles that are still to be cut: crate, folder, and who is in it. Entries go as circles go.
-const KNOWN: [(&str, &str, &str); 5] = [
-    ("lab", "transfer", "fetch log session"),
+const KNOWN: [(&str, &str, &str); 4] = [
     ("medium", "", "environment variation"),
     ("medium", "", "receiver reception signal"),
     ("protocols", "", "p3 pip pipeline"),
