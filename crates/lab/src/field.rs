@@ -160,6 +160,9 @@ pub struct Repairs {
     pub wake_up_s: f64,
 }
 
+/// A transfer that has ended, and the object where it is whole.
+pub type Transfer = (Outcome<Repairs>, Option<Vec<u8>>);
+
 /// A site's nodes with one radio: they survey their links, and carry pipelines one after the other.
 pub struct Motes {
     /// Their network.
@@ -308,7 +311,7 @@ impl Motes {
         scheme: Scheme,
         terms: &Terms,
         watch: Watch<'_>,
-    ) -> Result<(Outcome<Repairs>, Option<Vec<u8>>), RunError> {
+    ) -> Result<Transfer, RunError> {
         let ids = self.field.ids();
         let first = self.transfers.wrapping_add(1);
         let route = pipeline::route(plan, scheme, terms, ids, first)?;

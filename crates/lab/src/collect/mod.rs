@@ -294,9 +294,10 @@ impl Collector {
             let (mut outcome, object) = match &mut maps {
                 None => motes.fetch(plan, of.scheme, &terms, &mut told)?,
                 Some(maps) => {
-                    let fetched = explain::fetch(motes, plan, of.scheme, &terms, &mut told)?;
-                    maps.push(fetched.2);
-                    (fetched.0, fetched.1)
+                    let (transfer, map) =
+                        explain::fetch(motes, plan, of.scheme, &terms, &mut told)?;
+                    maps.push(map);
+                    transfer
                 }
             };
             outcome.core.seed = self.site.seed;

@@ -17,14 +17,13 @@ pub use cause::{Cause, Causes};
 pub use layout::SubGroup;
 pub use map::{HopLoss, LossMap, MapNode, Receiver, RoundLoss, Sender, StageTotal, Totals};
 
-use crate::field::{Motes, Repairs, RunError};
+use crate::field::{Motes, RunError, Transfer};
 use attribute::Selective;
 use layout::Layout;
 use record::Log;
 use std::sync::{Arc, Mutex, PoisonError};
 use thalweg_gateway::carry::pipeline::Terms;
 use thalweg_gateway::job::Watch;
-use thalweg_gateway::outcome::Outcome;
 use thalweg_planner::Plan;
 use thalweg_wire::route::Scheme;
 
@@ -88,12 +87,11 @@ pub fn fetch(
     protocol: Scheme,
     terms: &Terms,
     observer: Watch<'_>,
-) -> Result<(Outcome<Repairs>, Option<Vec<u8>>, LossMap), RunError> {
+) -> Result<(Transfer, LossMap), RunError> {
     let recorder = Recorder::start(session, plan, protocol, terms);
     let fetched = session.fetch(plan, protocol, terms, observer);
     let map = recorder.finish(session);
-    let (outcome, object) = fetched?;
-    Ok((outcome, object, map))
+    Ok((fetched?, map))
 }
 
 #[cfg(test)]

@@ -133,8 +133,7 @@ impl Toy {
     fn run(&self, protocol: Scheme, gain: impl Fn(usize, usize, u8) -> Option<f64>) -> LossMap {
         let mut session = self.session(1, gain);
         let (plan, terms) = (self.plan(), self.terms());
-        let (_, _, map) =
-            fetch(&mut session, &plan, protocol, &terms, &mut |_| Continue(())).unwrap();
+        let (_, map) = fetch(&mut session, &plan, protocol, &terms, &mut |_| Continue(())).unwrap();
         assert!(map.is_conserved(), "{map:#?}");
         map
     }
@@ -518,7 +517,8 @@ fn every_packet_is_accounted_for_and_watching_changes_nothing() {
             let go = &mut |_| Continue(());
             let unseen = plain.fetch(&plan, protocol, &terms, go).unwrap();
             let mut session = toy.session(seed, gain);
-            let (outcome, object, map) = fetch(&mut session, &plan, protocol, &terms, go).unwrap();
+            let ((outcome, object), map) =
+                fetch(&mut session, &plan, protocol, &terms, go).unwrap();
             assert_eq!(unseen, (outcome.clone(), object));
             assert!(map.is_conserved(), "seed {seed}: {}", map.to_text());
             let hops = &map.first_round().unwrap().hops;

@@ -133,8 +133,7 @@ impl Transfers {
         let task = self.first_task(drawn, route, plan, variant);
         let (mut session, terms) = self.session(task, &drawn.site)?;
         let protocol = variant.scheme;
-        let (_, _, map) =
-            explain::fetch(&mut session, plan, protocol, &terms, &mut |_| Continue(()))?;
+        let (_, map) = explain::fetch(&mut session, plan, protocol, &terms, &mut |_| Continue(()))?;
         Ok(map)
     }
 
