@@ -4,12 +4,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use thalweg_lab::streams::{Carrier, Version};
-use thalweg_lab::variant::Variant;
+use thalweg_gateway::registry::Protocol;
 use thalweg_testbeds::Loss;
 use thalweg_units::{Channel, NodeId};
 
-use crate::failure::Failure;
 use crate::values::{self, List, Seeds};
 
 /// Bulk data out of IEEE 802.15.4 sensor networks at close to the radio's rate.
@@ -37,6 +35,12 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Collect(Box<CollectArgs>),
     Plan(PlanArgs),
+    /// What protocols there are, and what each takes.
+    Protocols {
+        /// Print a JSON array.
+        #[arg(long)]
+        json: bool,
+    },
     /// What networks there are, and what one looks like.
     #[command(subcommand)]
     Testbed(TestbedCommand),
@@ -80,8 +84,8 @@ pub(crate) struct CollectArgs {
     #[arg(long, value_name = "N", value_parser = values::bytes)]
     pub(crate) bytes: Option<u32>,
     /// How the object travels.
-    #[arg(long, value_enum, default_value_t = ProtocolName::P3)]
-    pub(crate) protocol: ProtocolName,
+    #[arg(long, value_name = "PROTOCOL", default_value = "p3", value_parser = values::Protocols)]
+    pub(crate) protocol: &'static Protocol,
     /// The channels to use, such as 15,20,25,26 or 11-26 [default: the planner picks].
     #[arg(long, value_name = "LIST", value_parser = values::channels)]
     pub(crate) channels: Option<List<Channel>>,
@@ -119,81 +123,6 @@ pub(crate) struct CollectArgs {
     pub(crate) out: PathBuf,
 }
 
-/// A transport for bulk objects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ProtocolName {
-    /// Packet pipeline over node-distinct paths, with PIP beside it for comparison.
-    P3,
-    /// Packet pipeline over one path.
-    Pip,
-    /// PIP whose channels change every two cycles.
-    PipHopping,
-    /// PIP whose relays hold each packet in their radio until the next comes in. Not as published.
-    PipCit,
-    /// P3 over two lean chains of relays, planned on all its channels.
-    P3Planned,
-    /// P3 that learns under which rotation of its channels it does best.
-    P3Tuned,
-    /// P3 with headers of four bytes.
-    P3Slim,
-    /// The fastest: lean chains and small headers.
-    P3Best,
-    /// FastForward: a stream over nodes with two radios (testbeds whose board is `opal`).
-    Fastforward,
-    /// FastForward whose acknowledgements say when a queue is nearly full. Not as published.
-    FastforwardWindow,
-    /// FastForward without back-pressure.
-    FastforwardNobp,
-    /// FastForward without acknowledgements.
-    FastforwardNoack,
-    /// Burst forwarding over the first of two radios.
-    Lpht,
-    /// P3 over two radios: every relay in every cycle, over one path or, with --paths, more. Not as published.
-    P3Dual,
-}
-
-impl ProtocolName {
-    /// What carries its streams; none where it moves objects over one radio's routes.
-    pub(crate) const fn carrier(self) -> Option<Carrier> {
-        match self {
-            Self::Fastforward => Some(Carrier::FastForward(Version::Full)),
-            Self::FastforwardWindow => Some(Carrier::FastForward(Version::Window)),
-            Self::FastforwardNobp => Some(Carrier::FastForward(Version::NoBackPressure)),
-            Self::FastforwardNoack => Some(Carrier::FastForward(Version::NoAck)),
-            Self::Lpht => Some(Carrier::Burst),
-            Self::P3Dual => Some(Carrier::P3Dual),
-            _ => None,
-        }
-    }
-    /// What it stands for, where it moves objects over one radio's routes.
-    ///
-    /// # Errors
-    /// A line that says that it does not.
-    pub(crate) fn variant(self) -> Result<Variant, Failure> {
-        match self {
-            Self::P3 => Ok(Variant::P3),
-            Self::Pip => Ok(Variant::Pip),
-            Self::PipHopping => Ok(Variant::PipHopping),
-            Self::PipCit => Ok(Variant::PipCit),
-            Self::P3Planned => Ok(Variant::P3Planned),
-            Self::P3Tuned => Ok(Variant::P3Tuned),
-            Self::P3Slim => Ok(Variant::P3Slim),
-            Self::P3Best => Ok(Variant::P3Best),
-            Self::Fastforward
-            | Self::FastforwardWindow
-            | Self::FastforwardNobp
-            | Self::FastforwardNoack
-            | Self::Lpht
-            | Self::P3Dual => {
-                let line =
-                    "streams are set up from node to node: `thalweg collect --from` fetches over \
-                            them, `plan` and --all-nodes do not";
-                Err(Failure::Input(line.to_owned()))
-            }
-        }
-    }
-}
-
 /// Routes, channels and predicted time and energy from measured links.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -211,8 +140,8 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "NODE", value_parser = values::node)]
     pub(crate) to: Option<NodeId>,
     /// How the object is to travel.
-    #[arg(long, value_enum, default_value_t = ProtocolName::P3)]
-    pub(crate) protocol: ProtocolName,
+    #[arg(long, value_name = "PROTOCOL", default_value = "p3", value_parser = values::Protocols)]
+    pub(crate) protocol: &'static Protocol,
     /// The object's length in bytes, for the prediction, such as 59000, 64k or 1Mi.
     #[arg(long, value_name = "N", default_value = "59000", value_parser = values::bytes)]
     pub(crate) bytes: u32,

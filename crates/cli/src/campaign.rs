@@ -15,7 +15,7 @@ use thalweg_units::NodeId;
 
 use crate::args::CollectArgs;
 use crate::failure::{one_line, Failure};
-use crate::job::{not_whole, remember, request, store_failure, Stop, Watch};
+use crate::job::{ask_of, not_whole, remember, store_failure, Stop, Watch};
 use crate::output;
 use crate::table::{number, Align, Table};
 
@@ -27,7 +27,7 @@ pub(crate) fn run(
     watch: &mut Watch,
 ) -> Result<(), Failure> {
     let sink = args.to.unwrap_or(site.testbed.sink);
-    check(&site.testbed, &request(args, None, object)?).map_err(Failure::input)?;
+    check(&site.testbed, args.to, &ask_of(args, None, object)?).map_err(Failure::input)?;
     let nodes = site.testbed.nodes.iter();
     let sources: Vec<NodeId> = nodes
         .map(|node| node.id)
@@ -84,11 +84,11 @@ fn turns(
         watch
             .reporter
             .set_context(&format!("{} of {total}", total - left + 1));
-        let request = request(args, Some(source), object)?;
-        let line = match watch.fetch(&collector, &request, None) {
+        let ask = ask_of(args, Some(source), object)?;
+        let line = match watch.fetch(&collector, (&ask, object), None, None) {
             Ok(report) => {
                 remember(store, &report, Some(campaign.id))?;
-                let o = &report.outcome;
+                let o = &report.outcome.core;
                 arrived += o.bytes;
                 if o.verified {
                     let goodput = number(Some(o.goodput_kbps), 1.0, 1);
@@ -149,7 +149,7 @@ fn description(args: &CollectArgs, object: &Object) -> Result<String, Failure> {
             Object::Random { bytes } => format!("random {bytes}"),
             Object::Bytes(bytes) => format!("sha256 {}", digest_of(bytes)),
         },
-        protocol: args.protocol.variant()?.name().to_owned(),
+        protocol: args.protocol.name.to_owned(),
         channels: args
             .channels
             .as_ref()
@@ -231,11 +231,11 @@ impl Line {
             verified: r.verified,
             failure: (!r.verified).then(|| "the object did not arrive whole".to_owned()),
             bytes: Some(r.bytes),
-            goodput_kbps: r.goodput_kbps,
+            goodput_kbps: Some(r.goodput_kbps),
             rounds: Some(r.rounds),
             hops: Some(r.hops),
             paths: Some(r.paths),
-            energy_j: Some(r.energy_j),
+            energy_j: r.energy_j,
             duration_s: Some(r.duration_s),
             digest: stored.digest,
             ..line

@@ -5,7 +5,6 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use thalweg_lab::collect::CollectError;
 use thalweg_sim::{Capture as Frames, CaptureError, Pcapng, Scope};
 use thalweg_testbeds::Node;
 
@@ -46,7 +45,7 @@ impl Capture {
         })
     }
     /// What the frames of `nodes` go to.
-    pub(crate) fn frames(&self, nodes: &[Node]) -> Result<Box<dyn Frames>, CollectError> {
+    pub(crate) fn frames(&self, nodes: &[Node]) -> Result<Box<dyn Frames>, CaptureError> {
         // Receptions too: only they have a signal strength.
         Ok(Box::new(Pcapng::named(
             self.writer(),

@@ -3,10 +3,13 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
+use thalweg_gateway::outcome::Outcome;
+use thalweg_gateway::registry::{Needs, Pipelined, Takes};
 use thalweg_gateway::store::{Fate, Store};
 use thalweg_lab::collect::{check, Report};
 use thalweg_lab::explain::LossMap;
-use thalweg_lab::transfer::{Outcome, Protocol};
+use thalweg_lab::field::Repairs;
+use thalweg_lab::streams::Carrier;
 use thalweg_planner::Prediction;
 use thalweg_testbeds::{Site, Testbed};
 use thalweg_wire::phy;
@@ -15,23 +18,31 @@ use thalweg_wire::pipeline::HEADER_BYTES;
 use crate::args::CollectArgs;
 use crate::capture::Capture;
 use crate::failure::Failure;
-use crate::interrupt::Interrupt;
-use crate::job::{check_out, not_whole, object, remember, request, store_failure, Watch};
+use crate::job::{
+    ask_of, check_out, check_takes, not_whole, object, remember, store_failure, Watch,
+};
 use crate::output;
-use crate::progress::Reporter;
 use crate::table::{number, Align, Table};
 
 /// Fetches one object, or one from every node, stores it and prints the result.
 pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
-    let interrupt = Interrupt::on_signals();
     check_out(&args.out)?;
     let object = object(args)?;
     let testbed = Testbed::load(&args.testbed).map_err(Failure::input)?;
-    let mut watch = Watch {
-        reporter: Reporter::to_stderr(),
-        interrupt,
-    };
-    if let Some(carrier) = args.protocol.carrier() {
+    check_takes(
+        args.protocol,
+        &[
+            (args.paths.is_some(), "--paths", Takes::Paths),
+            (args.hops.is_some(), "--hops", Takes::Hops),
+            (args.channels.is_some(), "--channels", Takes::Channels),
+            (args.explain.is_some(), "--explain", Takes::Explain),
+            (args.all_nodes, "--all-nodes", Takes::AllNodes),
+        ],
+    )?;
+    let mut watch = Watch::new();
+    if let Some(carrier) =
+        Carrier::from_name(args.protocol.name).filter(|_| args.protocol.needs() == Needs::TwoRadios)
+    {
         return crate::stream::run(args, carrier, &object, testbed, &mut watch);
     }
     let psdu = HEADER_BYTES + usize::from(args.payload) + phy::FCS_BYTES;
@@ -40,21 +51,16 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
     if args.all_nodes {
         return crate::campaign::run(args, &object, site, &mut watch);
     }
-    let request = request(args, args.from, &object)?;
-    check(&site.testbed, &request).map_err(Failure::input)?;
+    let ask = ask_of(args, args.from, &object)?;
+    check(&site.testbed, args.to, &ask).map_err(Failure::input)?;
     let capture = args.pcap.as_deref().map(Capture::create).transpose()?;
     let collector = watch.survey(args, site)?;
-    let fetched = match &args.explain {
-        None => watch
-            .fetch(&collector, &request, capture.as_ref())
-            .map(|report| (report, Vec::new())),
-        Some(_) => watch.fetch_explained(&collector, &request, capture.as_ref()),
-    };
-    let (report, maps) = fetched.map_err(|stop| {
-        capture
-            .as_ref()
-            .and_then(Capture::failure)
-            .unwrap_or(stop.into())
+    let mut maps = Vec::new();
+    let wanted = args.explain.as_ref().map(|_| &mut maps);
+    let fetched = watch.fetch(&collector, (&ask, &object), capture.as_ref(), wanted);
+    let report = fetched.map_err(|stop| {
+        let broken = capture.as_ref().and_then(Capture::failure);
+        broken.unwrap_or(stop.into())
     })?;
     watch.reporter.finish();
     if let (Some(Some(path)), Some(map)) = (&args.explain, maps.first()) {
@@ -94,12 +100,11 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
     match stored {
         Some(_) => Ok(()),
         None => {
-            let hint = if report.outcome.protocol == Protocol::P3.name() {
-                ""
-            } else {
-                "; `--protocol p3` goes over several paths"
+            let hint = match args.protocol.name == Pipelined::P3.name {
+                true => "",
+                false => "; `--protocol p3` goes over several paths",
             };
-            Err(Failure::Job(not_whole(&report.outcome) + hint))
+            Err(Failure::Job(not_whole(&report.outcome.core) + hint))
         }
     }
 }
@@ -123,7 +128,7 @@ struct Printed<'a> {
 }
 
 fn text(report: &Report, stored: Option<&Stored>) -> String {
-    let (o, survey) = (&report.outcome, &report.survey);
+    let (o, survey) = (&report.outcome.core, &report.survey);
     let channels: Vec<String> = report.channels.iter().map(ToString::to_string).collect();
     let mut text = format!(
         "{}, seed {}: node {} to node {}, {} hops, channels {}\n\
@@ -146,11 +151,15 @@ fn text(report: &Report, stored: Option<&Stored>) -> String {
         report
             .baseline
             .as_ref()
-            .map(|b| (b.protocol.to_uppercase(), Align::Right)),
+            .map(|b| (b.core.protocol.to_uppercase(), Align::Right)),
     );
     let mut table = Table::new(heading);
     for (name, measured, expected) in ROWS {
-        let mut row = vec![(*name).to_owned(), measured(o), expected(&report.predicted)];
+        let mut row = vec![
+            (*name).to_owned(),
+            measured(&report.outcome),
+            expected(&report.predicted),
+        ];
         row.extend(report.baseline.as_ref().map(measured));
         table.row(row);
     }
@@ -168,55 +177,55 @@ fn text(report: &Report, stored: Option<&Stored>) -> String {
 /// A row's name, its value of an outcome, and what the planner had expected.
 type Row = (
     &'static str,
-    fn(&Outcome) -> String,
+    fn(&Outcome<Repairs>) -> String,
     fn(&Prediction) -> String,
 );
 
 const ROWS: &[Row] = &[
     (
         "goodput, kbit/s",
-        |o| number(Some(o.goodput_kbps), 1.0, 1),
+        |o| number(Some(o.core.goodput_kbps), 1.0, 1),
         |p| number(Some(p.goodput_kbps), 1.0, 1),
     ),
     (
         "effective utilisation, %",
-        |o| number(Some(o.utilisation), 100.0, 1),
+        |o| number(o.core.utilisation, 100.0, 1),
         |_| String::new(),
     ),
     (
         "rounds",
-        |o| o.rounds.to_string(),
+        |o| o.core.rounds.to_string(),
         |p| number(p.rounds, 1.0, 1),
     ),
     (
         "first-round reliability, %",
-        |o| number(o.first_round_reliability, 100.0, 1),
+        |o| number(o.core.first_round_reliability, 100.0, 1),
         |p| number(Some(p.first_round), 100.0, 1),
     ),
     (
         "retransmitted, %",
-        |o| number(o.retransmitted, 100.0, 1),
+        |o| number(o.extra.retransmitted, 100.0, 1),
         |_| String::new(),
     ),
-    ("paths", |o| o.paths.to_string(), |_| String::new()),
+    ("paths", |o| o.core.paths.to_string(), |_| String::new()),
     (
         "active nodes",
-        |o| o.active_nodes.to_string(),
+        |o| o.core.active_nodes.to_string(),
         |p| p.active_nodes.to_string(),
     ),
     (
         "energy, J",
-        |o| number(Some(o.energy_j), 1.0, 2),
+        |o| number(o.core.energy_j, 1.0, 2),
         |p| number(p.energy_j, 1.0, 2),
     ),
     (
         "time, s",
-        |o| number(Some(o.duration_s), 1.0, 2),
+        |o| number(Some(o.core.duration_s), 1.0, 2),
         |p| number(p.time_s, 1.0, 2),
     ),
     (
         "arrived whole",
-        |o| if o.verified { "yes" } else { "no" }.to_owned(),
+        |o| if o.core.verified { "yes" } else { "no" }.to_owned(),
         |_| String::new(),
     ),
 ];

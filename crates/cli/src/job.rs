@@ -6,10 +6,14 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use thalweg_gateway::store::{CampaignId, Kept, NewTransfer, Store, StoreError, TransferRecord};
-use thalweg_lab::collect::{CollectError, Collector, Object, Progress, Report, Request};
+use thalweg_gateway::carry::pipeline::Terms;
+use thalweg_gateway::job::Progress;
+use thalweg_gateway::known::Ask;
+use thalweg_gateway::outcome::Core;
+use thalweg_gateway::registry::{Family, Protocol, Takes};
+use thalweg_gateway::store::{CampaignId, Kept, NewTransfer, Store, StoreError};
+use thalweg_lab::collect::{CollectError, Collector, Object, Report};
 use thalweg_lab::explain::LossMap;
-use thalweg_lab::transfer::{Outcome, Protocol};
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, NodeId};
 use thalweg_wire::route::PayloadSize;
@@ -60,80 +64,93 @@ impl From<Stop> for Failure {
 pub(crate) struct Watch {
     pub(crate) reporter: Reporter,
     pub(crate) interrupt: Interrupt,
+    /// Packets of the object.
+    pub(crate) packets: u64,
 }
 
 impl Watch {
+    /// Nothing has been told yet.
+    pub(crate) fn new() -> Self {
+        Self {
+            reporter: Reporter::to_stderr(),
+            interrupt: Interrupt::on_signals(),
+            packets: 0,
+        }
+    }
+
     /// Switches the network on and has it measure its links.
     pub(crate) fn survey(&mut self, args: &CollectArgs, site: Site) -> Result<Collector, Stop> {
         let channels: Option<&[Channel]> = args.channels.as_ref().map(|list| list.0.as_slice());
-        let mut observer = |progress| self.note(&progress);
-        let (from, to) = (args.from, args.to);
-        Ok(Collector::open(site, from, to, channels, &mut observer)?)
+        let mut observer = |label: &str, progress| self.note(label, progress);
+        let ends = (args.from, args.to);
+        Ok(Collector::open(site, ends, channels, &mut observer)?)
     }
 
-    /// Fetches one object.
+    /// Fetches one object, and says where packets were lost where `maps` are asked for.
     pub(crate) fn fetch(
         &mut self,
         collector: &Collector,
-        request: &Request,
+        (ask, object): (&Ask, &Object),
         capture: Option<&Capture>,
+        maps: Option<&mut Vec<LossMap>>,
     ) -> Result<Report, Stop> {
-        let plan = collector.plan(request)?;
+        let known = collector.known();
+        let plan = known.plan(ask).map_err(CollectError::from)?;
         let nodes = &collector.testbed().nodes;
-        let frames = capture.map(|capture| capture.frames(nodes)).transpose()?;
-        let mut observer = |progress| self.note(&progress);
-        Ok(collector.fetch(request, &plan, frames, &mut observer)?)
+        let frames = capture.map(|capture| capture.frames(nodes)).transpose();
+        let frames = frames.map_err(CollectError::from)?;
+        let name = |n: usize| known.place().name_of(n);
+        let (from, to) = (name(plan.source), name(plan.sink));
+        let (paths, hops) = (plan.path_count(), plan.hops);
+        let line = format!("node {from} to {to}: {paths} paths of {hops} hops");
+        self.reporter.step(&line, "");
+        let faithful = Terms {
+            payload: ask.payload,
+            ..Terms::default()
+        };
+        let payload = ask.protocol.terms(faithful).payload.bytes();
+        self.packets = ask.bytes.div_ceil(u64::from(payload));
+        let mut observer = |label: &str, progress| self.note(label, progress);
+        Ok(collector.fetch((ask, object), &plan, frames, maps, &mut observer)?)
     }
 
-    /// Fetches one object and says where packets were lost.
-    pub(crate) fn fetch_explained(
-        &mut self,
-        collector: &Collector,
-        request: &Request,
-        capture: Option<&Capture>,
-    ) -> Result<(Report, Vec<LossMap>), Stop> {
-        let plan = collector.plan(request)?;
-        let nodes = &collector.testbed().nodes;
-        let frames = capture.map(|capture| capture.frames(nodes)).transpose()?;
-        let mut observer = |progress| self.note(&progress);
-        Ok(collector.fetch_explained(request, &plan, frames, &mut observer)?)
-    }
-
-    pub(crate) fn note(&mut self, progress: &Progress) -> ControlFlow<()> {
+    /// Shows how far `label`, a protocol or a band, is.
+    pub(crate) fn note(&mut self, label: &str, progress: Progress) -> ControlFlow<()> {
         let reporter = &mut self.reporter;
-        match *progress {
-            Progress::Measuring { done, total } => {
-                reporter.counted("measuring links", "nodes", done, total);
+        let at = match label {
+            "" => String::new(),
+            band => format!(" at {band}"),
+        };
+        match progress {
+            Progress::Measuring { turn, of } => {
+                let name = format!("measuring links{at}");
+                reporter.counted(&name, "nodes", u64::from(turn), u64::from(of));
             }
-            Progress::Collecting { done, total } => {
-                reporter.counted("collecting link tables", "tables", done, total);
+            Progress::Collecting { complete, of } => {
+                let name = format!("collecting link tables{at}");
+                reporter.counted(&name, "tables", u64::from(complete), u64::from(of));
             }
-            Progress::Planned {
-                from,
-                to,
-                hops,
-                paths,
-            } => {
-                reporter.step(
-                    &format!("node {from} to {to}: {paths} paths of {hops} hops"),
-                    "",
-                );
-            }
-            Progress::WakingUp { protocol } => {
-                reporter.step(&format!("{}: waking up", label(protocol)), "");
+            Progress::WakingUp => {
+                reporter.step(&format!("{}: waking up", label.to_uppercase()), "");
             }
             Progress::Packets {
-                protocol,
                 round,
                 received,
-                total,
-                goodput_kbps,
+                rate,
             } => reporter.counted(
-                &format!("{} round {round}", label(protocol)),
-                &format!("packets, {goodput_kbps:.1} kbit/s"),
-                received,
-                total,
+                &format!("{} round {round}", label.to_uppercase()),
+                &format!("packets, {:.1} kbit/s", rate.kbps()),
+                u64::from(received),
+                self.packets,
             ),
+            Progress::Wave {
+                number,
+                transfers,
+                left,
+            } => {
+                let line = format!("wave {}: {transfers} transfers", number + 1);
+                reporter.step(&line, &format!("{left} nodes left"));
+            }
         }
         if self.interrupt.is_set() {
             ControlFlow::Break(())
@@ -143,27 +160,58 @@ impl Watch {
     }
 }
 
-/// A protocol's name as people write it.
-fn label(protocol: Protocol) -> String {
-    protocol.name().to_uppercase()
+/// Refuses what is asked of a protocol that has no use for it: the `given` options, each with what a protocol
+/// takes that uses it.
+pub(crate) fn check_takes(
+    protocol: &Protocol,
+    given: &[(bool, &str, Takes)],
+) -> Result<(), Failure> {
+    let refused =
+        |(given, _, takes): &&(bool, &str, Takes)| *given && !protocol.takes().contains(takes);
+    match given.iter().find(refused) {
+        None => Ok(()),
+        Some((_, option, _)) => Err(Failure::Input(format!(
+            "{option} is not for --protocol {}",
+            protocol.name
+        ))),
+    }
 }
 
-/// What to fetch from `source`.
-pub(crate) fn request(
-    args: &CollectArgs,
-    source: Option<NodeId>,
-    object: &Object,
-) -> Result<Request, Failure> {
-    let payload = PayloadSize::new(args.payload);
-    Ok(Request {
-        from: source,
-        to: args.to,
-        object: object.clone(),
-        protocol: args.protocol.variant()?,
+/// What to ask of the planner for `bytes` bytes from `from`; a line that says why not, where `protocol` plans
+/// no routes for one radio.
+pub(crate) fn ask(
+    protocol: &Protocol,
+    from: Option<NodeId>,
+    bytes: u64,
+    payload: u8,
+    (paths, hops): (Option<u8>, Option<u8>),
+) -> Result<Ask, Failure> {
+    let Family::Pipeline(pipelined) = protocol.family else {
+        let line = format!(
+            "--protocol {}: its paths are not planned alone",
+            protocol.name
+        );
+        return Err(Failure::Input(line));
+    };
+    let payload = PayloadSize::new(payload);
+    Ok(Ask {
+        from,
+        bytes,
+        protocol: pipelined,
         payload: payload.ok_or_else(|| Failure::input("a packet holds 1 to 118 bytes"))?,
-        paths: args.paths,
-        hops: args.hops,
+        paths,
+        hops,
     })
+}
+
+/// What `collect` asks.
+pub(crate) fn ask_of(
+    args: &CollectArgs,
+    from: Option<NodeId>,
+    object: &Object,
+) -> Result<Ask, Failure> {
+    let shape = (args.paths, args.hops);
+    ask(args.protocol, from, object.bytes(), args.payload, shape)
 }
 
 /// The object that `--file` or `--bytes` names.
@@ -202,21 +250,14 @@ pub(crate) fn remember(
     campaign: Option<CampaignId>,
 ) -> Result<Option<Kept>, Failure> {
     let json = serde_json::to_string(report).map_err(Failure::job)?;
-    let main = record(&report.outcome).map_err(Failure::job)?;
-    let baseline = report
-        .baseline
-        .as_ref()
-        .map(record)
-        .transpose()
-        .map_err(Failure::job)?;
     let new = NewTransfer {
-        record: &main,
-        baseline: baseline.as_ref(),
+        record: &report.outcome.core,
+        baseline: report.baseline.as_ref().map(|baseline| &baseline.core),
         report: &json,
         campaign,
     };
     match &report.object {
-        Some(object) if main.verified => store.keep(&new, object).map(Some),
+        Some(object) => store.keep(&new, object).map(Some),
         _ => store.note(&new).map(|_| None),
     }
     .map_err(store_failure)
@@ -230,29 +271,8 @@ pub(crate) fn store_failure(error: StoreError) -> Failure {
     }
 }
 
-fn record(o: &Outcome) -> Result<TransferRecord, thalweg_units::NodeIdError> {
-    Ok(TransferRecord {
-        protocol: o.protocol.clone(),
-        testbed: o.testbed.clone(),
-        source: NodeId::new(o.source)?,
-        sink: NodeId::new(o.sink)?,
-        bytes: o.bytes,
-        verified: o.verified,
-        goodput_kbps: Some(o.goodput_kbps),
-        utilisation: Some(o.utilisation),
-        rounds: o.rounds,
-        first_round_reliability: o.first_round_reliability,
-        active_nodes: o.active_nodes,
-        hops: o.hops,
-        paths: o.paths,
-        energy_j: o.energy_j,
-        duration_s: o.duration_s,
-        seed: o.seed,
-    })
-}
-
 /// The line about an object that did not arrive.
-pub(crate) fn not_whole(o: &Outcome) -> String {
+pub(crate) fn not_whole(o: &Core) -> String {
     let why = o.failure.as_deref().unwrap_or("it is not whole");
     format!("node {}: the object did not arrive: {why}", o.source)
 }

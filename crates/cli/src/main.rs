@@ -12,6 +12,7 @@ mod job;
 mod output;
 mod plan;
 mod progress;
+mod protocols;
 mod reproduce;
 mod run;
 mod speed;
@@ -52,6 +53,7 @@ fn dispatch() -> Result<(), Failure> {
     match &cli.command {
         Command::Collect(args) => collect::run(args),
         Command::Plan(args) => plan::run(args),
+        Command::Protocols { json } => protocols::run(*json),
         Command::Testbed(command) => testbed::run(command),
         Command::Experiment(command) => experiment::run(command),
         Command::Run(args) => run::run(args),

@@ -4,45 +4,40 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use thalweg_lab::collect::{check, Collector, Known, Object, Request};
+use thalweg_gateway::known::Known;
+use thalweg_lab::collect::{check, measured, Collector};
 use thalweg_lab::maps;
 use thalweg_planner::{Group, Plan, Prediction};
 use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::{Channel, NodeId};
-use thalweg_wire::route::PayloadSize;
 
 use crate::args::PlanArgs;
 use crate::failure::Failure;
-use crate::interrupt::Interrupt;
-use crate::job::{Stop, Watch};
+use crate::job::{ask, Stop, Watch};
 use crate::output::{print, print_json, write_file};
-use crate::progress::Reporter;
 use crate::table::{number, Align, Table};
 
 /// Plans, and writes what was asked for.
 pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
     let testbed = Arc::new(Testbed::load(&args.links).map_err(Failure::input)?);
-    let payload = PayloadSize::new(args.payload)
-        .ok_or_else(|| Failure::Input("a packet holds 1 to 118 bytes".to_owned()))?;
-    let request = Request {
-        from: args.from,
-        to: args.to,
-        object: Object::Random { bytes: args.bytes },
-        protocol: args.protocol.variant()?,
-        payload,
-        paths: args.paths,
-        hops: args.hops,
-    };
-    check(&testbed, &request).map_err(Failure::input)?;
-    let known = known(args, testbed)?;
-    let plan = known.plan(&request).map_err(Failure::input)?;
+    let shape = (args.paths, args.hops);
+    let ask = ask(
+        args.protocol,
+        args.from,
+        u64::from(args.bytes),
+        args.payload,
+        shape,
+    )?;
+    check(&testbed, args.to, &ask).map_err(Failure::input)?;
+    let known = known(args, &testbed)?;
+    let plan = known.plan(&ask).map_err(Failure::input)?;
     if let Some(path) = &args.graphml {
         write_file(path, &plan.to_graphml(Some(known.links())))?;
     }
     if let Some(path) = &args.svg {
         write_file(path, &maps::plan(&plan, known.links()).to_svg())?;
     }
-    let shown = Shown::new(known.testbed(), args, &plan);
+    let shown = Shown::new(&testbed, args, &plan);
     if args.json {
         print_json(&shown)
     } else {
@@ -51,19 +46,17 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
 }
 
 /// The links of a file as it tells them; those of a simulated site as the site measures them.
-fn known(args: &PlanArgs, testbed: Arc<Testbed>) -> Result<Known, Failure> {
+fn known(args: &PlanArgs, testbed: &Arc<Testbed>) -> Result<Known, Failure> {
     let channels: Option<&[Channel]> = args.channels.as_ref().map(|list| list.0.as_slice());
-    let told = Known::of_measured(&testbed, args.from, args.to, channels, args.seed);
+    let ends = (args.from, args.to);
+    let told = measured(testbed, ends, channels, args.seed);
     if let Some(known) = told.map_err(Failure::input)? {
         return Ok(known);
     }
-    let mut watch = Watch {
-        reporter: Reporter::to_stderr(),
-        interrupt: Interrupt::on_signals(),
-    };
-    let mut observer = |progress| watch.note(&progress);
-    let (site, from, to) = (Site::new(testbed, args.seed), args.from, args.to);
-    let collector = Collector::open(site, from, to, channels, &mut observer)
+    let mut watch = Watch::new();
+    let mut observer = |label: &str, progress| watch.note(label, progress);
+    let site = Site::new(testbed.clone(), args.seed);
+    let collector = Collector::open(site, ends, channels, &mut observer)
         .map_err(|error| Failure::from(Stop::from(error)))?;
     watch.reporter.finish();
     Ok(collector.known().clone())

@@ -3,13 +3,14 @@
 use std::ops::ControlFlow;
 
 use serde::Serialize;
+use thalweg_gateway::job::Progress as Step;
 use thalweg_gateway::store::{NewTransfer, Store};
-use thalweg_lab::collect::{Object, SurveyCost};
+use thalweg_gateway::survey::SurveyCost;
+use thalweg_lab::collect::Object;
 use thalweg_lab::streams::{
     self, psdu_bytes, Carrier, Collected, DualSurveyCost, Onlookers, Order, Outcome, Recorder,
     StagesReport, StreamFailure, StreamMap, Told,
 };
-use thalweg_lab::transfer::Step;
 use thalweg_testbeds::{Site, Testbed};
 
 use crate::args::CollectArgs;
@@ -28,29 +29,6 @@ pub(crate) fn run(
     testbed: Testbed,
     watch: &mut Watch,
 ) -> Result<(), Failure> {
-    let single_radio = [
-        (args.all_nodes, "--all-nodes"),
-        (
-            args.paths.is_some() && carrier != Carrier::P3Dual,
-            "--paths",
-        ),
-        (
-            args.explain.is_some() && carrier == Carrier::P3Dual,
-            "--explain",
-        ),
-        (args.hops.is_some(), "--hops"),
-        (args.channels.is_some(), "--channels"),
-    ];
-    if let Some((_, option)) = single_radio.iter().find(|(given, _)| *given) {
-        let name = carrier.name();
-        return Err(Failure::Input(format!(
-            "--protocol {name}: {option} is not for {}",
-            match carrier {
-                Carrier::P3Dual => "stages over two radios",
-                _ => "streams",
-            }
-        )));
-    }
     let site = Site::with_all_radios(testbed, args.seed)
         .and_then(|site| site.with_losses(&args.loss, psdu_bytes(args.payload)))
         .map_err(Failure::input)?;
@@ -94,18 +72,14 @@ pub(crate) fn run(
     let mut store = Store::open(&args.out).map_err(store_failure)?;
     let report = serde_json::to_string(&collected).map_err(Failure::job)?;
     let new = NewTransfer {
-        record: &collected.record,
+        record: &collected.core,
         baseline: None,
         report: &report,
         campaign: None,
     };
-    // What arrived is what was sent, as its digest says.
-    let kept = match collected.record.verified {
-        true => {
-            let object = object.of(args.seed, collected.record.source);
-            store.keep(&new, &object).map(Some)
-        }
-        false => store.note(&new).map(|_| None),
+    let kept = match &collected.extra.stream.object {
+        Some(object) => store.keep(&new, object).map(Some),
+        None => store.note(&new).map(|_| None),
     }
     .map_err(store_failure)?;
     let stored = kept.map(|kept| (kept.path.display().to_string(), kept.digest));
@@ -123,15 +97,9 @@ pub(crate) fn run(
         }
         output::print(&text)?;
     }
-    match collected.record.verified {
-        true => Ok(()),
-        false => Err(Failure::Job(format!(
-            "{} of {} packets arrived; the stream ended at its sink: {}, at its source: {}",
-            collected.stream.received,
-            collected.stream.packets,
-            collected.stream.end,
-            collected.stream.source_end
-        ))),
+    match collected.core.failure {
+        None => Ok(()),
+        Some(why) => Err(Failure::Job(why)),
     }
 }
 
@@ -155,7 +123,7 @@ fn note(reporter: &mut Reporter, told: Told<'_>) {
                 let name = format!("collecting link tables at {band}");
                 reporter.counted(&name, "tables", u64::from(complete), u64::from(of));
             }
-            Step::WakingUp | Step::Packets { .. } => {}
+            Step::WakingUp | Step::Packets { .. } | Step::Wave { .. } => {}
         },
         Told::Planned { path } => {
             let path: Vec<String> = path.iter().map(u16::to_string).collect();
@@ -199,7 +167,8 @@ fn failure(failure: StreamFailure) -> Failure {
 }
 
 fn text(c: &Collected, stored: Option<&(String, String)>) -> String {
-    let (r, s) = (&c.record, &c.stream);
+    let (r, c) = (&c.core, &c.extra);
+    let s = &c.stream;
     let path: Vec<String> = c.path.iter().map(u16::to_string).collect();
     let mut text = format!(
         "{}, seed {}: {} from node {} to node {} over {}\n\
@@ -219,7 +188,7 @@ fn text(c: &Collected, stored: Option<&(String, String)>) -> String {
         s.seconds,
         s.rounds,
         c.throughput_kbps,
-        r.goodput_kbps.unwrap_or(0.0),
+        r.goodput_kbps,
         s.joules,
         1e6 * s.joules / (8.0 * r.bytes as f64)
     );

@@ -1,5 +1,7 @@
 //! What may stand behind an option: each parser takes one value or says in one line what it wants.
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use thalweg_gateway::registry::{self, Protocol, PROTOCOLS};
 use thalweg_units::{Channel, NodeId};
 
 /// Object bytes in the largest packet: 127 less 7 of header and 2 of check sum.
@@ -17,6 +19,29 @@ pub(crate) struct Seeds {
 }
 
 type Parsed<T> = Result<T, String>;
+
+/// The names of the registry, with its help.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Protocols;
+
+impl TypedValueParser for Protocols {
+    type Value = &'static Protocol;
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<Self::Value, clap::Error> {
+        let names = PossibleValuesParser::new(PROTOCOLS.map(|p| p.name));
+        let name = names.parse_ref(command, arg, value)?;
+        let known = registry::named(&name);
+        known.ok_or_else(|| clap::Error::new(clap::error::ErrorKind::InvalidValue))
+    }
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let value = |p: &'static Protocol| PossibleValue::new(p.name).help(p.about);
+        Some(Box::new(PROTOCOLS.iter().map(value)))
+    }
+}
 
 /// A name or a path: anything but nothing.
 pub(crate) fn name(text: &str) -> Parsed<String> {

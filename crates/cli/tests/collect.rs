@@ -354,7 +354,7 @@ fn streams_say_what_they_are_not_for() {
         ("collect --protocol fastforward", "two radios"),
         (
             "collect --protocol fastforward --all-nodes",
-            "--all-nodes is not for streams",
+            "--all-nodes is not for --protocol fastforward",
         ),
         (
             "collect --testbed office12 --protocol lpht --loss 1-2",
@@ -375,11 +375,11 @@ fn streams_say_what_they_are_not_for() {
         ("collect --testbed pair --protocol p3-dual", "two radios"),
         (
             "collect --testbed office12 --protocol fastforward --paths 2",
-            "--paths is not for streams",
+            "--paths is not for --protocol fastforward",
         ),
         (
             "collect --testbed office12 --protocol p3-dual --explain",
-            "--explain is not for",
+            "--explain is not for --protocol p3-dual",
         ),
     ] {
         let args: Vec<&str> = args.split(' ').collect();

@@ -10,14 +10,17 @@ use cpu_time::CpuTime;
 use criterion::{BatchSize, Criterion, Throughput};
 use std::hint::black_box;
 use std::ops::ControlFlow::Continue;
+use thalweg_gateway::carry::pipeline::Terms;
+use thalweg_gateway::survey::{Survey, Surveyed};
 use thalweg_lab::collect::random_object;
-use thalweg_lab::transfer::{Protocol, Session, Survey, Surveyed, Terms};
+use thalweg_lab::field::Motes;
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::pairs::{suggest_pairs, Floors, PairOrder, PairRequest};
 use thalweg_planner::{plan, Plan, RouteRequest};
 use thalweg_sim::Stats;
 use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::Channel;
+use thalweg_wire::route::Scheme;
 
 const SEED: u64 = 1;
 /// 500 packets of 118 bytes.
@@ -33,11 +36,11 @@ impl Bench {
         let site = Site::new(testbed, SEED);
         Self { site }
     }
-    fn session(&self, purpose: &str) -> Session {
-        Session::open(&self.site, derive(SEED, purpose, &[]))
+    fn session(&self, purpose: &str) -> Motes {
+        Motes::open(&self.site, derive(SEED, purpose, &[]))
             .unwrap_or_else(|error| panic!("{error}"))
     }
-    fn survey(&self, session: &mut Session) -> Surveyed {
+    fn survey(&self, session: &mut Motes) -> Surveyed {
         let survey = Survey::of(Channel::all().collect());
         session
             .survey(
@@ -63,7 +66,7 @@ impl Bench {
         plan(&surveyed.links, route, &mut rng).unwrap_or_else(|error| panic!("{error}"))
     }
     /// A network that is switched on, the object at the plan's source.
-    fn offering(&self, plan: &Plan) -> Session {
+    fn offering(&self, plan: &Plan) -> Motes {
         let mut session = self.session("route");
         session.offer(
             plan.source,
@@ -73,12 +76,12 @@ impl Bench {
     }
 }
 
-fn fetch(session: &mut Session, plan: &Plan) -> Stats {
+fn fetch(session: &mut Motes, plan: &Plan) -> Stats {
     let terms = Terms::default();
-    let fetched = session.fetch(plan, Protocol::P3, &terms, &mut |_| Continue(()));
+    let fetched = session.fetch(plan, Scheme::P3, &terms, &mut |_| Continue(()));
     match fetched {
         Ok((outcome, object)) => {
-            assert!(outcome.verified, "{outcome:?}");
+            assert!(outcome.core.verified, "{outcome:?}");
             black_box(object);
         }
         Err(error) => panic!("{error}"),

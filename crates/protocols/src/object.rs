@@ -19,6 +19,8 @@ pub trait ObjectStore {
     fn info(&self) -> ObjectInfo;
     /// Fills `into` with the bytes from `offset`; bytes that the object has not are 0.
     fn read(&self, offset: u32, into: &mut [u8]);
+    /// A transfer to this store begins: what an earlier one brought is of no use any more.
+    fn begin(&mut self) {}
     /// Keeps `bytes` at `offset`. They come in any order, each once. A destination learns the
     /// object's length only after the first round, so the last packet's padding may be among
     /// them: a store keeps what it has room for, and is cut to the length told on completion.

@@ -18,14 +18,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::outcome::Core;
 use rusqlite::{params, Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
 use thalweg_units::NodeId;
 
 pub use error::StoreError;
 pub use object::digest_of;
 pub use record::{
-    Campaign, CampaignId, Fate, Kept, NewTransfer, StoredTransfer, TransferId, TransferRecord,
-    Turn, TurnState,
+    Campaign, CampaignId, Fate, Kept, NewTransfer, StoredTransfer, TransferId, Turn, TurnState,
 };
 
 /// How long to wait for another process's write to end.
@@ -195,7 +195,7 @@ fn insert(
 
 fn insert_one(
     tx: &Transaction<'_>,
-    r: &TransferRecord,
+    r: &Core,
     report: &str,
     object: Option<(&str, &str)>,
     baseline_of: Option<TransferId>,
@@ -236,23 +236,25 @@ fn stored(row: &Row<'_>, objects: &Path) -> rusqlite::Result<StoredTransfer> {
     let seed: String = row.get("seed")?;
     Ok(StoredTransfer {
         id: TransferId(row.get("id")?),
-        record: TransferRecord {
+        record: Core {
             protocol: row.get("protocol")?,
             testbed: row.get("testbed")?,
             source: node(row, "source")?,
             sink: node(row, "sink")?,
             bytes: row.get("bytes")?,
             verified: row.get("verified")?,
-            goodput_kbps: row.get("goodput_kbps")?,
+            goodput_kbps: row.get::<_, Option<f64>>("goodput_kbps")?.unwrap_or(0.0),
             utilisation: row.get("utilisation")?,
             rounds: row.get("rounds")?,
             first_round_reliability: row.get("first_round_reliability")?,
             active_nodes: row.get("active_nodes")?,
             hops: row.get("hops")?,
             paths: row.get("paths")?,
-            // SQLite has no NaN: it stores NULL.
-            energy_j: row.get::<_, Option<f64>>("energy_j")?.unwrap_or(f64::NAN),
+            energy_j: row.get("energy_j")?,
             duration_s: row.get::<_, Option<f64>>("duration_s")?.unwrap_or(f64::NAN),
+            // In the report.
+            attempts: 1,
+            failure: None,
             seed: seed.parse().map_err(|e| unreadable(row, "seed", e))?,
         },
         digest: row.get("digest")?,

@@ -2,52 +2,16 @@
 
 use std::path::PathBuf;
 
+use crate::outcome::Core;
 use thalweg_units::NodeId;
-
-/// The result of one transfer, as it stands in the database's table `transfers`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TransferRecord {
-    /// The protocol, such as `p3`.
-    pub protocol: String,
-    /// The testbed's name, or the file it came from.
-    pub testbed: String,
-    /// The node that the object came from.
-    pub source: NodeId,
-    /// The base station.
-    pub sink: NodeId,
-    /// Length of the object in bytes.
-    pub bytes: u64,
-    /// Whether the object arrived with the length and digest that the source announced.
-    pub verified: bool,
-    /// Object bits per second of transfer time, in kbit/s; none when it did not arrive whole.
-    pub goodput_kbps: Option<f64>,
-    /// Fraction of the source's air time limit that carried new packets, 0..=1.
-    pub utilisation: Option<f64>,
-    /// How many rounds were sent, the first included.
-    pub rounds: u32,
-    /// Fraction of the packets that the first round brought, 0..=1.
-    pub first_round_reliability: Option<f64>,
-    /// How many nodes took part, source and sink included.
-    pub active_nodes: u32,
-    /// Hops from source to sink.
-    pub hops: u32,
-    /// How many node-distinct paths were used.
-    pub paths: u32,
-    /// Energy of all nodes over the transfer, in joules.
-    pub energy_j: f64,
-    /// From the first packet to the verified object, in seconds.
-    pub duration_s: f64,
-    /// The seed of the run.
-    pub seed: u64,
-}
 
 /// A transfer to be remembered.
 #[derive(Debug, Clone, Copy)]
 pub struct NewTransfer<'a> {
     /// The result.
-    pub record: &'a TransferRecord,
+    pub record: &'a Core,
     /// The result of the baseline that ran beside it.
-    pub baseline: Option<&'a TransferRecord>,
+    pub baseline: Option<&'a Core>,
     /// The whole report as JSON, for what the table has no column for.
     pub report: &'a str,
     /// The campaign that it belongs to; its source's turn is then over.
@@ -60,7 +24,7 @@ pub struct StoredTransfer {
     /// Its number in the store.
     pub id: TransferId,
     /// The result.
-    pub record: TransferRecord,
+    pub record: Core,
     /// SHA-256 of the object in hexadecimal; none where there is no object.
     pub digest: Option<String>,
     /// Path of the object's file; none where there is no object.

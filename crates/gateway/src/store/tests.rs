@@ -11,28 +11,30 @@ fn node(n: u16) -> NodeId {
     NodeId::new(n).unwrap()
 }
 
-fn record(source: u16, object: &[u8]) -> TransferRecord {
-    TransferRecord {
+fn record(source: u16, object: &[u8]) -> Core {
+    Core {
         protocol: "p3".into(),
         testbed: "indriya".into(),
         source: node(source),
         sink: node(0),
         bytes: object.len() as u64,
         verified: true,
-        goodput_kbps: Some(178.4),
+        goodput_kbps: 178.4,
         utilisation: Some(0.714),
         rounds: 2,
         first_round_reliability: Some(0.985),
         active_nodes: 41,
         hops: 7,
         paths: 6,
-        energy_j: 1.25,
+        energy_j: Some(1.25),
         duration_s: 2.6,
+        attempts: 1,
+        failure: None,
         seed: u64::MAX,
     }
 }
 
-fn new(record: &TransferRecord) -> NewTransfer<'_> {
+fn new(record: &Core) -> NewTransfer<'_> {
     NewTransfer {
         record,
         baseline: None,
@@ -85,7 +87,7 @@ fn what_was_kept_is_there_after_reopening() {
     let bytes = object(1, 5000);
     let (main, pip) = (
         record(93, &bytes),
-        TransferRecord {
+        Core {
             protocol: "pip".into(),
             ..record(93, &bytes)
         },
@@ -153,16 +155,14 @@ fn a_record_that_lies_about_the_length_is_refused() {
 fn a_number_that_is_none_survives() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = Store::open(dir.path()).unwrap();
-    let r = TransferRecord {
-        goodput_kbps: None,
-        energy_j: f64::NAN,
+    let r = Core {
+        energy_j: None,
         verified: false,
         ..record(5, b"")
     };
     store.note(&new(&r)).unwrap();
     let back = store.transfers().unwrap().remove(0);
-    assert!(back.record.energy_j.is_nan() && back.object.is_none() && back.digest.is_none());
-    assert_eq!(back.record.goodput_kbps, None);
+    assert!(back.record.energy_j.is_none() && back.object.is_none() && back.digest.is_none());
 }
 
 #[test]

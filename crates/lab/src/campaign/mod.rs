@@ -14,9 +14,9 @@ mod tests;
 
 pub use network::Mode;
 pub use report::{Campaign, NetworkRow, Part, TransferRow};
-pub use run::{empty, Settings, Step};
+pub use run::{empty, Settings};
 
-use crate::transfer::SessionError;
+use crate::field::RunError;
 use thalweg_testbeds::{SiteError, StationError};
 
 /// Why a campaign could not be run.
@@ -24,14 +24,11 @@ use thalweg_testbeds::{SiteError, StationError};
 pub enum CampaignError {
     /// The network did not do what it should.
     #[error(transparent)]
-    Session(#[from] SessionError),
+    Run(#[from] RunError),
     /// A loss on a link that is not there.
     #[error(transparent)]
     Site(#[from] SiteError),
     /// A base station cannot be had.
     #[error(transparent)]
     Station(#[from] StationError),
-    /// The observer wanted to stop.
-    #[error("stopped")]
-    Stopped,
 }

@@ -1,12 +1,16 @@
 //! The ways of emptying a network that are compared (`p3.network`), each with the survey that it needs.
 
 use super::run::Settings;
-use crate::transfer::{Protocol, Survey, Terms};
-use crate::variant::{Knowledge, Variant};
+use thalweg_gateway::carry::pipeline::Terms;
+use thalweg_gateway::job::{Again, Retry};
+use thalweg_gateway::registry::Pipelined;
+use thalweg_gateway::survey::Survey;
 use thalweg_planner::concurrent::Reuse;
 use thalweg_planner::RouteRequest;
+use thalweg_planner::Style;
 use thalweg_testbeds::{Site, Station};
 use thalweg_units::{Channel, ChannelSet, Duration};
+use thalweg_wire::route::Scheme;
 
 /// A way of emptying a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,7 +97,7 @@ impl Mode {
     pub fn settings(
         self,
         site: &Site,
-        variant: Variant,
+        variant: Pipelined,
         channels: ChannelSet,
         bytes: u32,
     ) -> Settings {
@@ -120,20 +124,20 @@ impl Mode {
         let good_s = (route.transfer.cycle.period() * u64::from(packets)).as_secs_f64();
         let patience = (good_s * 4.0).ceil().clamp(2.0, 600.0) as u16;
         let alone = stations.iter().map(Station::radios).sum::<usize>() == 1;
-        let survey = match (alone, variant.knowledge()) {
-            (true, Knowledge::RoutingChannel) => Survey {
+        let survey = match (alone, variant.style) {
+            (true, Style::Paths) => Survey {
                 channels: [Channel::LAST].into_iter().collect(),
                 interval: Duration::from_millis(100),
                 ..Survey::of(channels)
             },
-            (true, Knowledge::PipelineChannels) => Survey::of(faithful.iter().copied().collect()),
+            (true, Style::Chains) => Survey::of(faithful.iter().copied().collect()),
             (false, _) => Survey::of(channels),
         };
         if !alone {
             // So many relays fit into one flood, and leave some for the others. What runs over one
             // path takes no more than that.
-            route.max_paths = match variant.protocol() {
-                Protocol::P3 => Some(route.min_paths),
+            route.max_paths = match variant.scheme {
+                Scheme::P3 => Some(route.min_paths),
                 _ => Some(1),
             };
         }
@@ -142,7 +146,7 @@ impl Mode {
             survey,
             bytes,
             sources: None,
-            protocol: variant.protocol(),
+            scheme: variant.scheme,
             terms: variant.terms(Terms {
                 deadline_s: patience,
                 ..Terms::default()
@@ -152,7 +156,10 @@ impl Mode {
             reuse,
             least_share: 0.6,
             candidates: 12,
-            attempts: 3,
+            retry: Retry {
+                attempts: 3,
+                again: Again::Later,
+            },
         }
     }
 }

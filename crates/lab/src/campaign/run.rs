@@ -5,31 +5,24 @@
 use super::report::{Campaign, Part, TransferRow};
 use super::CampaignError;
 use crate::collect::random_object;
-use crate::transfer::{active_nodes, digest, Node, Protocol, Session, SessionError, Survey, Terms};
+use crate::field::{Motes, RunError};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
-use thalweg_engine::BoardTiming;
+use thalweg_gateway::carry::pipeline::{active_nodes, Terms};
+use thalweg_gateway::job::{Failure, Progress, Retry};
+use thalweg_gateway::survey::Survey;
+use thalweg_gateway::waves::{Landed, Waved};
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::concurrent::{Reuse, WaveRequest, Waves};
 use thalweg_planner::{Plan, RouteRequest};
-use thalweg_protocols::floodnet;
-use thalweg_protocols::glossy::{flood_spacing, flood_time};
-use thalweg_protocols::mote::{self, Command};
-use thalweg_protocols::pipeline::{self, Complete, End};
 use thalweg_testbeds::{equip, Equipped, Losses, Site, Station};
-use thalweg_units::{BitRate, Channel, Duration, SimTime};
-use thalweg_wire::flood::HEADER_BYTES;
-use thalweg_wire::phy::SFD_OFFSET;
-use thalweg_wire::route::{Route, MAX_SEGMENT_BYTES};
+use thalweg_units::{BitRate, Channel, Duration};
+use thalweg_wire::route::Scheme;
 
-/// Between the wake-up floods of two sinks, beyond the first's time to reach everyone.
-const APART: Duration = Duration::from_millis(8);
 /// After this, a node that did not hear that its transfer is over has left it: a little more than
 /// [`thalweg_protocols::p3::policy`]'s linger.
 const LINGER: Duration = Duration::from_millis(1_100);
-/// Beyond a transfer's own deadline, how long a wave is waited for.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How a network is emptied.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,7 +36,7 @@ pub struct Settings {
     /// From so many nodes only, spread over the network.
     pub sources: Option<usize>,
     /// What moves the packets of every transfer.
-    pub protocol: Protocol,
+    pub scheme: Scheme,
     /// Of every transfer.
     pub terms: Terms,
     /// How each route is sought; source, sink and channels are set for every transfer.
@@ -58,70 +51,7 @@ pub struct Settings {
     /// How many sources of each distance are tried for a place in a wave.
     pub candidates: usize,
     /// How often a source is tried.
-    pub attempts: u32,
-}
-
-/// What is told while it runs.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Step {
-    /// Links are known.
-    Surveyed,
-    /// A wave begins.
-    Wave {
-        /// Which, from 0.
-        number: usize,
-        /// Its transfers.
-        transfers: usize,
-        /// Sources that have not delivered yet, these included.
-        left: usize,
-    },
-}
-
-/// One transfer of a wave, as its sink tells of it.
-#[derive(Debug, Default)]
-struct Log {
-    /// First symbol of the first wake-up packet, and when the source begins.
-    began: Option<(SimTime, SimTime)>,
-    first_round: Option<u16>,
-    rounds: u32,
-    complete: Option<(Complete, SimTime)>,
-    ended: Option<SimTime>,
-    failure: Option<String>,
-}
-
-impl Log {
-    fn fail(&mut self, at: SimTime, why: String) {
-        self.failure.get_or_insert(why);
-        self.ended.get_or_insert(at);
-    }
-    fn note(&mut self, at: SimTime, event: mote::Event) {
-        match event {
-            mote::Event::Refused(why) => self.fail(at, format!("refused: {why:?}")),
-            mote::Event::Floods(floodnet::Event::Refused(why)) => {
-                self.fail(at, format!("refused: {why:?}"));
-            }
-            mote::Event::Pipeline(pipeline::Event::Refused(why)) => self.fail(at, why.to_string()),
-            mote::Event::Pipeline(pipeline::Event::RoundReported {
-                round, received, ..
-            }) => {
-                self.first_round.get_or_insert(received);
-                self.rounds = u32::from(round) + 1;
-            }
-            mote::Event::Pipeline(pipeline::Event::Finished(end)) => {
-                if self.complete.is_none() {
-                    let why = match end {
-                        End::TimedOut if self.rounds == 0 => "nothing arrived".to_owned(),
-                        End::TimedOut => "nothing arrived any more".to_owned(),
-                        End::Released => "the source gave up".to_owned(),
-                        end => format!("ended early: {end:?}"),
-                    };
-                    self.fail(at, why);
-                }
-                self.ended.get_or_insert(at);
-            }
-            _ => {}
-        }
-    }
+    pub retry: Retry,
 }
 
 /// Fetches an object from every node of `site` that is not a base station.
@@ -131,7 +61,7 @@ impl Log {
 pub fn empty(
     site: &Site,
     settings: &Settings,
-    observer: &mut dyn FnMut(Step) -> ControlFlow<()>,
+    observer: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Campaign, CampaignError> {
     let seed = site.seed;
     let Equipped {
@@ -145,7 +75,7 @@ pub fn empty(
     let site = Site::new(testbed, seed).with_losses(links, *psdu_bytes)?;
     let testbed = &site.testbed;
     let opened = derive(seed, "campaign", &[sinks.len() as u64]);
-    let mut session = Session::open(&site, opened)?;
+    let mut motes = Motes::open(&site, opened)?;
     let objects: BTreeMap<usize, Arc<[u8]>> = (sources.iter())
         .map(|&n| {
             let object = random_object(seed, testbed.nodes[n].id, settings.bytes as usize);
@@ -153,18 +83,17 @@ pub fn empty(
         })
         .collect();
     for (&source, object) in &objects {
-        session.offer(source, object.clone());
+        motes.offer(source, object.clone());
     }
-    let surveyed = session.survey(sinks[0], settings.survey, &mut |_| Continue(()))?;
-    told(observer(Step::Surveyed))?;
+    let surveyed = motes.survey(sinks[0], settings.survey, observer)?;
     let mut campaign = Campaign::new(testbed, seed, sinks.len(), sources.len());
     campaign.bytes_each = settings.bytes;
     campaign.add(Part::Measuring, surveyed.measuring);
     campaign.add(Part::Collecting, surveyed.collecting);
-    let rest = session.network().now().as_secs_f64() - campaign.total_s();
+    let rest = motes.network().now().as_secs_f64() - campaign.total_s();
     campaign.add(Part::Waiting, Duration::from_secs_f64(rest.max(0.0)));
     campaign.missing_tables = surveyed.missing.len();
-    campaign.survey_energy_j = joules(&mut session);
+    campaign.survey_energy_j = joules(&mut motes);
 
     let mut request = WaveRequest::new(&surveyed.links, settings.route.clone(), sinks);
     if let Some(channels) = &settings.channels {
@@ -186,7 +115,8 @@ pub fn empty(
         let rested = |n: &usize| !active.contains(n);
         let mut ready: Vec<usize> = pending.iter().copied().filter(rested).collect();
         if ready.is_empty() {
-            wait(&mut session, LINGER, &mut campaign)?;
+            motes.wait(LINGER)?;
+            campaign.add(Part::Waiting, LINGER);
             ready = pending;
         }
         let wave = waves.next(&ready, &mut rng);
@@ -205,244 +135,114 @@ pub fn empty(
         active = wave
             .plans
             .iter()
-            .flat_map(|plan| active_nodes(plan, settings.protocol))
+            .flat_map(|plan| active_nodes(plan, settings.scheme))
             .collect();
-        told(observer(Step::Wave {
+        told(observer(Progress::Wave {
             number: campaign.waves,
             transfers: wave.plans.len(),
             left: tries.len(),
         }))?;
-        let rows = run_wave(&mut session, &wave.plans, settings, &objects, &mut campaign)?;
+        let rows = run_wave(&mut motes, &wave.plans, settings, &objects, &mut campaign)?;
         for (plan, row) in wave.plans.iter().zip(rows) {
             let tried = tries.entry(plan.source).or_default();
             *tried += 1;
-            if row.verified || *tried >= settings.attempts.max(1) {
+            if row.verified || !settings.retry.follows(*tried) {
                 tries.remove(&plan.source);
             }
             campaign.transfers.push(row);
         }
         campaign.waves += 1;
     }
-    campaign.energy_j = joules(&mut session);
+    campaign.energy_j = joules(&mut motes);
     Ok(campaign)
 }
 
-fn wait(
-    session: &mut Session,
-    time: Duration,
-    campaign: &mut Campaign,
-) -> Result<(), CampaignError> {
-    let net = session.network();
-    let until = net.now() + time;
-    net.run_until(until, |_, _, _| Continue(()))
-        .map_err(SessionError::from)?;
-    campaign.add(Part::Waiting, time);
-    Ok(())
-}
-
-/// Orders the transfers of a wave and follows them to their ends.
+/// Runs the transfers of a wave to their ends.
 fn run_wave(
-    session: &mut Session,
+    motes: &mut Motes,
     plans: &[Plan],
     settings: &Settings,
     objects: &BTreeMap<usize, Arc<[u8]>>,
     campaign: &mut Campaign,
 ) -> Result<Vec<TransferRow>, CampaignError> {
-    let (protocol, terms) = (settings.protocol, &settings.terms);
-    let mut routes = Vec::with_capacity(plans.len());
-    for plan in plans {
-        routes.push(session.route(plan, protocol, terms)?);
-    }
-    let timing = session.board().timing;
-    let wake_ups: Vec<Duration> = routes.iter().map(|r| wake_up(r, &timing)).collect();
-    let own = Node::wake_up_time(&routes[0], &floodnet::Config::default(), &timing);
-    let all = wake_ups
-        .iter()
-        .fold(Duration::ZERO, |sum, time| sum + *time);
-    let room = all.saturating_sub(own);
-    let net = session.network();
-    let ordered = net.now();
-    let patience = PATIENCE + Duration::from_secs(u64::from(terms.deadline_s));
-    let deadline = ordered + patience;
-    let mut logs: Vec<Log> = plans.iter().map(|_| Log::default()).collect();
-    let mut next = 0;
-    let mut due = ordered;
-    while next < routes.len() || logs.iter().any(|log| log.ended.is_none()) {
-        let now = net.now();
-        if now >= deadline {
-            for (plan, log) in plans.iter().zip(&mut logs) {
-                net.command(plan.sink, Command::Stop);
-                log.fail(now, "no end".to_owned());
-            }
-            break;
-        }
-        if next < routes.len() && now >= due {
-            let (route, sink) = (routes[next], plans[next].sink);
-            net.engine_mut(sink).store_mut().clear();
-            let alone = routes.len() == 1;
-            let order = match alone {
-                true => Command::Fetch(route),
-                false => Command::FetchTogether { route, room },
-            };
-            net.command(sink, order);
-            next += 1;
-            // The next sink's turn comes when this one's flood is over; the first begins at a
-            // meeting, nobody knows which.
-            due = match next {
-                1 => deadline,
-                _ => now + wake_ups[next - 1],
-            };
-        }
-        let until = if next < routes.len() {
-            due.min(deadline)
-        } else {
-            deadline
-        };
-        let mut woke: Option<(usize, SimTime, mote::Event)> = None;
-        net.run_until(until, |at, node, event| {
-            let Some(job) = plans.iter().position(|plan| plan.sink == node) else {
-                return Continue(());
-            };
-            match event {
-                mote::Event::WakeUp { .. }
-                | mote::Event::Pipeline(pipeline::Event::Complete(_)) => {
-                    woke = Some((job, at, event));
-                    return Break(());
-                }
-                event => logs[job].note(at, event),
-            }
-            match logs[job].ended.is_some() && (job == 0 || logs.iter().all(|l| l.ended.is_some()))
-            {
-                true => Break(()),
-                false => Continue(()),
-            }
-        })
-        .map_err(SessionError::from)?;
-        match woke {
-            Some((job, at, mote::Event::WakeUp { reference, start })) => {
-                let sink = plans[job].sink;
-                let first = net.when(sink, reference.saturating_sub(SFD_OFFSET));
-                logs[job].began = Some((first, net.when(sink, start)));
-                if job == 0 {
-                    due = at + wake_ups[0];
-                }
-            }
-            Some((job, _, mote::Event::Pipeline(pipeline::Event::Complete(complete)))) => {
-                let last = net.when(plans[job].sink, complete.last_packet);
-                logs[job].complete = Some((complete, last));
-            }
-            _ => {}
-        }
-        if logs[0].began.is_none() && logs[0].ended.is_some() && next < routes.len() {
-            // Without the first there is nothing to begin together with.
-            let now = net.now();
-            for log in &mut logs[next..] {
-                log.fail(now, "the wave did not begin".to_owned());
-            }
-            next = routes.len();
-        }
-    }
-    let end = net.now();
-    account(campaign, ordered, end, &logs);
+    let waved = motes.wave(plans, settings.scheme, &settings.terms)?;
+    account(campaign, &waved);
     let wave = campaign.waves;
-    Ok((plans.iter().zip(&logs))
-        .map(|(plan, log)| outcome(session, wave, plan, protocol, log, objects))
+    Ok((plans.iter().zip(waved.parts))
+        .map(|(plan, landed)| outcome(motes, wave, plan, settings.scheme, landed, objects))
         .collect())
 }
 
-/// From a sink's order to the next sink's: until the floods of `route` have reached everyone.
-fn wake_up(route: &Route, timing: &BoardTiming) -> Duration {
-    let config = floodnet::Config::default();
-    let bytes = HEADER_BYTES + 1 + MAX_SEGMENT_BYTES;
-    let before = route.segments().saturating_sub(1) as u64;
-    flood_spacing(bytes, config.n_tx, timing) * before
-        + flood_time(bytes, config.reach, config.n_tx, timing)
-        + APART
-}
-
 /// Shares the time of a wave among its parts.
-fn account(campaign: &mut Campaign, ordered: SimTime, end: SimTime, logs: &[Log]) {
-    let began = logs.iter().filter_map(|log| log.began);
+fn account(campaign: &mut Campaign, waved: &Waved) {
+    let Waved {
+        ordered,
+        end,
+        parts,
+    } = waved;
+    let began = parts.iter().filter_map(|part| part.began);
     let (Some(first), Some(start)) = (
         began.clone().map(|(first, _)| first).min(),
         began.map(|(_, start)| start).min(),
     ) else {
-        return campaign.add(Part::Waiting, end.since(ordered));
+        return campaign.add(Part::Waiting, end.since(*ordered));
     };
-    let last = |log: &Log| {
-        log.complete
-            .map(|(_, last)| last)
-            .or(log.ended)
-            .unwrap_or(end)
-    };
-    let slowest = logs.iter().map(last).max().unwrap_or(end).max(start);
-    campaign.add(Part::Waiting, first.since(ordered));
+    let last = |part: &Landed| part.last.or(part.ended).unwrap_or(*end);
+    let slowest = parts.iter().map(last).max().unwrap_or(*end).max(start);
+    campaign.add(Part::Waiting, first.since(*ordered));
     campaign.add(Part::WakingUp, start.since(first));
     campaign.add(Part::Transferring, slowest.since(start));
     campaign.add(Part::Ending, end.since(slowest));
-    let busy = logs.iter().filter(|log| log.complete.is_some());
+    let busy = parts.iter().filter_map(|part| part.last);
     campaign.busy_s += busy
-        .map(|log| last(log).since(start).as_secs_f64())
+        .map(|last| last.since(start).as_secs_f64())
         .sum::<f64>();
 }
 
 fn outcome(
-    session: &mut Session,
+    motes: &mut Motes,
     wave: usize,
     plan: &Plan,
-    protocol: Protocol,
-    log: &Log,
+    scheme: Scheme,
+    landed: Landed,
     objects: &BTreeMap<usize, Arc<[u8]>>,
 ) -> TransferRow {
-    let source = session.network().engine(plan.source);
+    let source = motes.network().engine(plan.source);
     let (from, packets) = (source.id().get(), source.pipeline().stats().packets);
-    let to = session.network().engine(plan.sink).id().get();
-    let object = log.complete.map(|(complete, _)| {
-        let store = session.network().engine_mut(plan.sink).store_mut();
-        (store.take(complete.len as usize), complete)
-    });
-    let verified = object.as_ref().is_some_and(|(bytes, complete)| {
-        bytes.len() == complete.object_len as usize && digest(bytes) == complete.digest
-    });
-    let wrong = verified
-        && object.is_some_and(|(bytes, _)| objects.get(&plan.source).is_none_or(|o| **o != *bytes));
-    let duration = match (log.began, log.complete, log.ended) {
-        (Some((began, _)), Some((_, last)), _) => last.since(began),
-        (Some((began, _)), None, Some(ended)) => ended.since(began),
+    let to = motes.network().engine(plan.sink).id().get();
+    let (object, offered) = (landed.object, objects.get(&plan.source));
+    let verified = object.is_some();
+    let wrong = object.is_some_and(|bytes| offered.is_none_or(|o| **o != *bytes));
+    let duration = match (landed.began, landed.last.or(landed.ended)) {
+        (Some((began, _)), Some(last)) => last.since(began),
         _ => Duration::ZERO,
     };
-    let bytes = objects.get(&plan.source).map_or(0, |o| o.len() as u64);
-    let first = log.complete.map(|(c, _)| c.first_round).or(log.first_round);
-    let prediction = match protocol {
-        Protocol::P3 => &plan.prediction,
-        _ => &plan.pip.prediction,
+    let bytes = offered.filter(|_| verified).map_or(0, |o| o.len() as u64);
+    let (prediction, paths) = match scheme {
+        Scheme::P3 => (&plan.prediction, plan.path_count()),
+        _ => (&plan.pip.prediction, 1),
     };
-    let digest_failed = || "what arrived has another digest than the object".to_owned();
+    let share = |f: u16| f64::from(f) / f64::from(packets.max(1));
     TransferRow {
         wave,
         source: from,
         sink: to,
         verified,
         wrong,
-        bytes: if verified { bytes } else { 0 },
+        bytes,
         goodput_kbps: match verified {
             true => BitRate::of_bytes(bytes, duration).kbps(),
             false => 0.0,
         },
         predicted_kbps: prediction.goodput_kbps,
         duration_s: duration.as_secs_f64(),
-        rounds: log
-            .complete
-            .map_or(log.rounds, |(c, _)| u32::from(c.rounds)),
-        first_round_reliability: first.map(|f| f64::from(f) / f64::from(packets.max(1))),
+        rounds: landed.rounds,
+        first_round_reliability: landed.first_round.map(share),
         hops: plan.hops,
-        paths: match protocol {
-            Protocol::P3 => plan.path_count(),
-            _ => 1,
-        },
-        active_nodes: active_nodes(plan, protocol).len(),
+        paths,
+        active_nodes: active_nodes(plan, scheme).len(),
         channels: plan.channels.iter().map(|c| c.number()).collect(),
-        failure: (!verified).then(|| log.failure.clone().unwrap_or_else(digest_failed)),
+        failure: landed.failure,
     }
 }
 
@@ -455,14 +255,14 @@ fn spread(nodes: &[usize], wanted: Option<usize>) -> Vec<usize> {
 }
 
 /// What all nodes have spent so far.
-fn joules(session: &mut Session) -> f64 {
-    let net = session.network();
+fn joules(motes: &mut Motes) -> f64 {
+    let net = motes.network();
     (0..net.len()).map(|n| net.energy(n).joules()).sum()
 }
 
 fn told(flow: ControlFlow<()>) -> Result<(), CampaignError> {
     match flow {
         Continue(()) => Ok(()),
-        Break(()) => Err(CampaignError::Stopped),
+        Break(()) => Err(RunError::Failed(Failure::Cancelled).into()),
     }
 }

@@ -5,49 +5,64 @@
 //! of its own, switched on afresh with a seed derived from (seed, source), so that a campaign over
 //! all nodes gives the same results however often it is interrupted.
 
-mod error;
-mod known;
-
-pub use error::CollectError;
-pub use known::{Known, CLEAN_CHANNELS};
-
 use crate::explain::{self, LossMap};
-use crate::transfer::{Outcome, Protocol, Session, Step, Survey, Surveyed, Terms};
-use crate::variant::Variant;
-use known::{check_channels, clean_channels, Ends};
+use crate::field::{carries_pipelines, Motes, Repairs, RunError};
 use serde::Serialize;
-use std::ops::ControlFlow::{self, Continue};
+use std::ops::ControlFlow;
 use std::sync::Arc;
+use thalweg_gateway::carry::pipeline::{Terms, SETTLING};
+use thalweg_gateway::job::{Again, Failure, Progress, Retry};
+use thalweg_gateway::known::{Ask, AskError, Known, Place, CLEAN_CHANNELS};
+use thalweg_gateway::outcome::Outcome;
+use thalweg_gateway::registry::Pipelined;
+use thalweg_gateway::survey::{Survey, SurveyCost, Surveyed};
 use thalweg_medium::random::{derive, stream};
-use thalweg_planner::{Plan, Prediction};
-use thalweg_sim::Capture;
-use thalweg_testbeds::{Site, Testbed};
-use thalweg_units::{Channel, ChannelSet, NodeId};
-use thalweg_wire::route::PayloadSize;
+use thalweg_planner::{LinkQualities, Plan, Prediction};
+use thalweg_sim::{Capture, Software};
+use thalweg_testbeds::{Physics, Site, Testbed};
+use thalweg_units::{Channel, ChannelSet, Dbm, NodeId};
 
-/// The longest route that is planned for an object, in hops: beyond, a wake-up's floods, which are
-/// relayed a few times, no longer reach the source as a rule. A pipeline itself could be longer.
-const LONGEST: usize = 10;
-/// How often an object is asked for, each time over another plan.
-const ATTEMPTS: u64 = 3;
+/// A transfer that breaks off is begun again over another plan.
+const RETRY: Retry = Retry {
+    attempts: 3,
+    again: Again::NewPlan,
+};
 
-/// What is to be fetched, and how.
-#[derive(Debug, Clone)]
-pub struct Request {
-    /// From which node; the planner picks a far one where none is named.
-    pub from: Option<NodeId>,
-    /// To which node; the testbed's sink where none is named.
-    pub to: Option<NodeId>,
-    /// The object.
-    pub object: Object,
-    /// What moves it, and over what plan.
-    pub protocol: Variant,
-    /// Payload of each packet.
-    pub payload: PayloadSize,
-    /// At most this many paths.
-    pub paths: Option<u8>,
-    /// Exactly this many hops.
-    pub hops: Option<u8>,
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum CollectError {
+    /// What was asked for cannot be planned.
+    #[error(transparent)]
+    Ask(#[from] AskError),
+    /// The network did not do what it should.
+    #[error(transparent)]
+    Run(RunError),
+    /// The capture file failed.
+    #[error("capture: {0}")]
+    Capture(#[from] thalweg_sim::CaptureError),
+    /// The observer wanted to stop.
+    #[error("stopped")]
+    Stopped,
+}
+
+impl CollectError {
+    /// Whether what was asked for is to blame, not what happened then.
+    pub const fn is_input(&self) -> bool {
+        match self {
+            Self::Ask(_) => true,
+            Self::Run(why) => why.is_input(),
+            Self::Capture(_) | Self::Stopped => false,
+        }
+    }
+}
+
+impl From<RunError> for CollectError {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Failed(Failure::Cancelled) => Self::Stopped,
+            error => Self::Run(error),
+        }
+    }
 }
 
 /// What the source has.
@@ -79,87 +94,97 @@ impl Object {
     }
 }
 
-/// What is told while it runs.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Progress {
-    /// Links are measured: turns done, of all nodes.
-    Measuring {
-        /// Turns begun.
-        done: u64,
-        /// Nodes.
-        total: u64,
-    },
-    /// Link tables are collected.
-    Collecting {
-        /// Complete tables.
-        done: u64,
-        /// Nodes.
-        total: u64,
-    },
-    /// A route was found.
-    Planned {
-        /// From which node.
-        from: NodeId,
-        /// To which node.
-        to: NodeId,
-        /// H.
-        hops: usize,
-        /// M.
-        paths: usize,
-    },
-    /// A transfer's wake-up has begun.
-    WakingUp {
-        /// Whose.
-        protocol: Protocol,
-    },
-    /// Packets arrive.
-    Packets {
-        /// By which protocol.
-        protocol: Protocol,
-        /// Round, from 1.
-        round: u32,
-        /// Packets at the sink.
-        received: u64,
-        /// Packets of the object.
-        total: u64,
-        /// Goodput so far.
-        goodput_kbps: f64,
-    },
-}
-
-/// Told of progress; may break off.
-pub type ProgressObserver<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
+/// Told of a band or protocol, and how far it is; may break off.
+pub type ProgressObserver<'a> = &'a mut dyn FnMut(&str, Progress) -> ControlFlow<()>;
 
 /// One finished job.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
     /// The transfer.
     #[serde(flatten)]
-    pub outcome: Outcome,
-    /// What the planner had expected of it.
+    pub outcome: Outcome<Repairs>,
+    /// What the planner had expected of the first plan.
     pub predicted: Prediction,
     /// PIP over one of the same paths, on the same channels.
-    pub baseline: Option<Outcome>,
+    pub baseline: Option<Outcome<Repairs>>,
     /// Reception channels of stages 0 to H.
     pub channels: Vec<u8>,
     /// What it took to know the links.
     pub survey: SurveyCost,
+    /// Where the first plan's transfer broke off: every protocol that was tried, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<&'static str>,
     /// The object as it arrived, where it did.
     #[serde(skip)]
     pub object: Option<Vec<u8>>,
 }
 
-/// The cost of a survey.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct SurveyCost {
-    /// Measuring links (P3, equation 1), in seconds.
-    pub measuring_s: f64,
-    /// Collecting what was measured, in seconds.
-    pub collecting_s: f64,
-    /// Directed links on the routing channel that were heard.
-    pub links: usize,
-    /// Nodes whose tables did not come in.
-    pub missing: Vec<u16>,
+/// A testbed's nodes as a planner is to know them.
+pub fn place(testbed: &Testbed) -> Place {
+    let board = &testbed.board;
+    let copies = carries_pipelines(board) && board.timing.software != Software::Overlapped;
+    Place {
+        name: testbed.name.clone(),
+        ids: testbed.nodes.iter().map(|n| n.id).collect(),
+        channels: testbed.channels,
+        floor: board.chip.noise_floor,
+        timing: copies.then_some(board.timing),
+    }
+}
+
+/// A testbed of measured links as its file tells them, without a survey; `None` for others.
+/// Where neither end is named, the pair that the links support best is taken.
+///
+/// # Errors
+/// [`AskError`] for nodes and channels that the testbed does not have.
+pub fn measured(
+    testbed: &Testbed,
+    (from, to): (Option<NodeId>, Option<NodeId>),
+    channels: Option<&[Channel]>,
+    seed: u64,
+) -> Result<Option<Known>, AskError> {
+    let Physics::Measured(measured) = &testbed.physics else {
+        return Ok(None);
+    };
+    let place = place(testbed);
+    place.check_channels(channels)?;
+    let mut links = LinkQualities::new(testbed.len());
+    for link in &measured.links {
+        let (from, to) = (usize::from(link.from), usize::from(link.to));
+        // The testbed's reader has checked nodes and ratios.
+        let _ = links.record_prr(from, to, link.channel, link.prr, link.rssi_dbm.map(Dbm));
+    }
+    let sink = to.map_or(Ok(testbed.sink_index()), |node| place.index_of(node))?;
+    let channels = channels.map(<[Channel]>::to_vec);
+    let known = Known::new(place, links, sink, channels, (stream, seed));
+    Ok(Some(match (from, to) {
+        (None, None) => known.between_best_ends(),
+        _ => known,
+    }))
+}
+
+/// Whether `ask` can be made of `testbed` at all: what is known before its links are.
+///
+/// # Errors
+/// [`AskError`].
+pub fn check(testbed: &Testbed, to: Option<NodeId>, ask: &Ask) -> Result<(), AskError> {
+    let (place, sink) = (place(testbed), to.unwrap_or(testbed.sink));
+    place.index_of(sink)?;
+    if let Some(from) = ask.from {
+        place.index_of(from)?;
+        if from == sink {
+            return Err(AskError::SourceIsSink(sink));
+        }
+    }
+    ask.packets().map(|_| ())
+}
+
+/// P3's channels, where a site that is not measured has them all.
+fn clean_channels(testbed: &Testbed) -> Option<Vec<Channel>> {
+    let clean = CLEAN_CHANNELS.iter().filter_map(|c| Channel::new(*c).ok());
+    let clean: Vec<Channel> = clean.collect();
+    let all = clean.iter().all(|c| testbed.channels.contains(*c));
+    (all && !matches!(testbed.physics, Physics::Measured(_))).then_some(clean)
 }
 
 /// A site that has surveyed itself.
@@ -181,49 +206,41 @@ impl Collector {
     /// [`CollectError`].
     pub fn open(
         site: Site,
-        from: Option<NodeId>,
-        to: Option<NodeId>,
+        (from, to): (Option<NodeId>, Option<NodeId>),
         channels: Option<&[Channel]>,
         observer: ProgressObserver<'_>,
     ) -> Result<Self, CollectError> {
         let (testbed, seed) = (&site.testbed, site.seed);
-        check_channels(testbed, channels)?;
-        let ends = match Known::of_measured(testbed, from, to, channels, seed)? {
-            Some(measured) => measured.ends(),
-            None => Ends {
-                sink: to.map_or(Ok(testbed.sink_index()), |node| index_of(testbed, node))?,
-                source: None,
-            },
+        let place = place(testbed);
+        place.check_channels(channels)?;
+        let (source, sink) = match measured(testbed, (from, to), channels, seed)? {
+            Some(told) => (told.source(), told.sink()),
+            None => {
+                let sink = to.map_or(Ok(testbed.sink_index()), |node| place.index_of(node))?;
+                (None, sink)
+            }
         };
-        let wanted = channels
-            .map(<[Channel]>::to_vec)
-            .or_else(|| clean_channels(testbed));
-        let surveyed_channels: ChannelSet = match &wanted {
+        let wanted = channels.map(<[Channel]>::to_vec);
+        let wanted = wanted.or_else(|| clean_channels(testbed));
+        let channels: ChannelSet = match &wanted {
             Some(list) => list.iter().copied().collect(),
             None => testbed.channels,
         };
-        let mut session = Session::open(&site.undisturbed(), derive(seed, "survey", &[]))?;
-        let mut steps = |step: Step| match step {
-            Step::Measuring { turn, of } => observer(Progress::Measuring {
-                done: u64::from(turn),
-                total: u64::from(of),
-            }),
-            Step::Collecting { complete, of } => observer(Progress::Collecting {
-                done: u64::from(complete),
-                total: u64::from(of),
-            }),
-            Step::WakingUp | Step::Packets { .. } => Continue(()),
-        };
-        let surveyed = session.survey(ends.sink, Survey::of(surveyed_channels), &mut steps)?;
-        let known = Known::new(testbed.clone(), surveyed.links.clone(), ends, wanted, seed);
+        let mut motes = Motes::open(&site.undisturbed(), derive(seed, "survey", &[]))?;
+        let mut told = |progress| observer("", progress);
+        let surveyed = motes.survey(sink, Survey::of(channels), &mut told)?;
+        let links = surveyed.links.clone();
+        let known = Known::new(place, links, sink, wanted, (stream, seed));
         Ok(Self {
+            known: known
+                .between(source, sink)
+                .measured_at(motes.network().now()),
             site,
-            known,
             surveyed,
         })
     }
 
-    /// The testbed and its links.
+    /// The network and its links.
     pub fn known(&self) -> &Known {
         &self.known
     }
@@ -235,143 +252,89 @@ impl Collector {
     pub fn surveyed(&self) -> &Surveyed {
         &self.surveyed
     }
-    /// The node that data goes to.
-    pub fn sink(&self) -> NodeId {
-        self.known.sink()
-    }
-    /// Plans the route of `request`.
-    ///
-    /// # Errors
-    /// [`CollectError`].
-    pub fn plan(&self, request: &Request) -> Result<Plan, CollectError> {
-        self.known.plan(request)
+    /// What it took to know the links.
+    pub fn survey_cost(&self) -> SurveyCost {
+        self.surveyed.cost(self.known.routing_channel())
     }
 
-    /// Fetches the object over `plan` (where that transfer breaks off, over other plans, three times
-    /// in all), and again with PIP where `request` is for P3. What is on
-    /// the air goes to `capture`.
+    /// Fetches `object` over `plan` (where that transfer breaks off, over other plans as P3, three times
+    /// in all), and again with PIP where `ask` is for P3. What is on the air goes to `capture`; where
+    /// `maps` are asked for, each transfer leaves one that says where its packets were lost. The report is
+    /// the same with and without.
     ///
     /// # Errors
     /// [`CollectError`] where nothing can be said of the transfer; a transfer that fails is a
     /// report.
     pub fn fetch(
         &self,
-        request: &Request,
+        (ask, object): (&Ask, &Object),
         plan: &Plan,
         capture: Option<Box<dyn Capture>>,
-        observer: ProgressObserver<'_>,
-    ) -> Result<Report, CollectError> {
-        self.transfers(request, plan, capture, observer, None)
-    }
-
-    /// [`Collector::fetch`], and where the transfer's packets were lost, then PIP's where it is
-    /// part of the report. The report is the same as without.
-    ///
-    /// # Errors
-    /// As [`Collector::fetch`].
-    pub fn fetch_explained(
-        &self,
-        request: &Request,
-        plan: &Plan,
-        capture: Option<Box<dyn Capture>>,
-        observer: ProgressObserver<'_>,
-    ) -> Result<(Report, Vec<LossMap>), CollectError> {
-        let mut maps = Vec::new();
-        let report = self.transfers(request, plan, capture, observer, Some(&mut maps))?;
-        Ok((report, maps))
-    }
-
-    fn transfers(
-        &self,
-        request: &Request,
-        plan: &Plan,
-        capture: Option<Box<dyn Capture>>,
-        observer: ProgressObserver<'_>,
         mut maps: Option<&mut Vec<LossMap>>,
+        observer: ProgressObserver<'_>,
     ) -> Result<Report, CollectError> {
-        let variant = request.protocol;
-        // A transfer that breaks off is tried again, but over another plan.
+        let protocol = ask.protocol;
         let faithful = Terms {
-            payload: request.payload,
-            attempts: 1,
+            payload: ask.payload,
+            retry: Retry::NEVER,
             ..Terms::default()
         };
-        let terms = variant.terms(faithful);
-        packets_of(request)?;
-        let total = request
-            .object
-            .bytes()
-            .div_ceil(u64::from(terms.payload.bytes()));
-        let (from, to) = (self.testbed().nodes[plan.source].id, self.sink());
-        let (hops, paths) = (plan.hops, plan.path_count());
-        if observer(Progress::Planned {
-            from,
-            to,
-            hops,
-            paths,
-        })
-        .is_break()
-        {
-            return Err(CollectError::Stopped);
-        }
+        ask.packets()?;
+        let from = self.testbed().nodes[plan.source].id;
         let seed = derive(self.site.seed, "transfer", &[u64::from(from.get())]);
-        let mut session = Session::open(&self.site, seed)?;
-        session.offer(plan.source, request.object.of(self.site.seed, from));
+        let mut motes = Motes::open(&self.site, seed)?;
+        motes.offer(plan.source, object.of(self.site.seed, from));
         if capture.is_some() {
-            session.network().capture(capture)?;
+            motes.network().capture(capture)?;
         }
-        let mut run = |session: &mut Session, plan: &Plan, protocol: Protocol, terms: &Terms| {
-            let mut steps = |step: Step| match step {
-                Step::WakingUp => observer(Progress::WakingUp { protocol }),
-                Step::Packets {
-                    round,
-                    received,
-                    goodput,
-                } => observer(Progress::Packets {
-                    protocol,
-                    round,
-                    received: u64::from(received),
-                    total,
-                    goodput_kbps: goodput.kbps(),
-                }),
-                Step::Measuring { .. } | Step::Collecting { .. } => Continue(()),
+        let mut run = |motes: &mut Motes, plan: &Plan, of: Pipelined| {
+            let terms = of.terms(faithful);
+            let label = thalweg_gateway::registry::name_of(of.scheme);
+            let mut told = |progress| observer(label, progress);
+            let (mut outcome, object) = match &mut maps {
+                None => motes.fetch(plan, of.scheme, &terms, &mut told)?,
+                Some(maps) => {
+                    let (transfer, map) =
+                        explain::fetch(motes, plan, of.scheme, &terms, &mut told)?;
+                    maps.push(map);
+                    transfer
+                }
             };
-            let Some(maps) = &mut maps else {
-                return session.fetch(plan, protocol, terms, &mut steps);
-            };
-            let (outcome, object, map) =
-                explain::fetch(session, plan, protocol, terms, &mut steps)?;
-            maps.push(map);
-            Ok((outcome, object))
+            outcome.core.seed = self.site.seed;
+            of.name.clone_into(&mut outcome.core.protocol);
+            Ok::<_, CollectError>((outcome, object))
         };
-        let (mut outcome, mut object) = run(&mut session, plan, variant.protocol(), &terms)?;
-        for attempt in 1..ATTEMPTS {
-            if outcome.verified || variant.protocol() != Protocol::P3 {
-                break;
-            }
-            let Ok(again) = self.plan_again(request, from, attempt) else {
+        let (mut outcome, mut object) = run(&mut motes, plan, protocol)?;
+        let mut tried = vec![protocol.name];
+        while !outcome.core.verified && protocol.has_paths() && RETRY.follows(tried.len() as u32) {
+            // P3 as published, over as many paths as there are, halves drawn anew, since some node of the
+            // plan before may be gone.
+            let again = Ask {
+                from: Some(from),
+                protocol: Pipelined::P3,
+                ..*ask
+            };
+            let Ok(again) = self.known.plan_attempt(&again, tried.len() as u64) else {
                 break;
             };
-            session.settle()?;
-            let (mut next, arrived) = run(&mut session, &again, Protocol::P3, &faithful)?;
-            next.follows(&outcome, Session::SETTLING.as_secs_f64());
+            motes.settle()?;
+            let (mut next, arrived) = run(&mut motes, &again, Pipelined::P3)?;
+            next.core.follows(&outcome.core, SETTLING.as_secs_f64());
+            tried.push(Pipelined::P3.name);
             (outcome, object) = (next, arrived);
         }
-        outcome.seed = self.site.seed;
-        variant.name().clone_into(&mut outcome.protocol);
-        let baseline = match variant.protocol() {
-            Protocol::P3 => {
-                session.settle()?;
-                let (mut baseline, _) = run(&mut session, plan, Protocol::Pip, &faithful)?;
-                baseline.seed = self.site.seed;
-                Some(baseline)
-            }
-            Protocol::Pip | Protocol::PipHopping | Protocol::PipCit => None,
-        };
-        session.network().capture(None)?;
-        let predicted = match variant.protocol() {
-            Protocol::P3 => plan.prediction.clone(),
-            Protocol::Pip | Protocol::PipHopping | Protocol::PipCit => plan.pip.prediction.clone(),
+        let mut baseline = None;
+        if protocol.has_paths() {
+            motes.settle()?;
+            baseline = Some(run(&mut motes, plan, Pipelined::PIP)?.0);
+        }
+        motes.network().capture(None)?;
+        if tried.len() == 1 {
+            tried.clear();
+        }
+        let predicted = match protocol.has_paths() {
+            true => plan.prediction.clone(),
+            false => plan.pip.prediction.clone(),
         };
         Ok(Report {
             outcome,
@@ -379,55 +342,10 @@ impl Collector {
             baseline,
             channels: plan.channels.iter().map(|c| c.number()).collect(),
             survey: self.survey_cost(),
+            tried,
             object,
         })
     }
-
-    /// The plan of another attempt: P3 as published, over as many paths as there are, halves drawn
-    /// anew, since some node of the plan before may be gone.
-    fn plan_again(
-        &self,
-        request: &Request,
-        from: NodeId,
-        attempt: u64,
-    ) -> Result<Plan, CollectError> {
-        let request = Request {
-            from: Some(from),
-            protocol: Variant::P3,
-            ..request.clone()
-        };
-        self.known.plan_attempt(&request, attempt)
-    }
-
-    /// What it took to know the links.
-    pub fn survey_cost(&self) -> SurveyCost {
-        SurveyCost {
-            measuring_s: self.surveyed.measuring.as_secs_f64(),
-            collecting_s: self.surveyed.collecting.as_secs_f64(),
-            links: self
-                .surveyed
-                .links
-                .summary(self.known.routing_channel())
-                .heard_pairs,
-            missing: self.surveyed.missing.iter().map(|n| n.get()).collect(),
-        }
-    }
-}
-
-/// Whether `request` can be asked of `testbed` at all: what is known before its links are.
-///
-/// # Errors
-/// [`CollectError`] of bad input.
-pub fn check(testbed: &Testbed, request: &Request) -> Result<(), CollectError> {
-    let sink = request.to.unwrap_or(testbed.sink);
-    index_of(testbed, sink)?;
-    if let Some(from) = request.from {
-        index_of(testbed, from)?;
-        if from == sink {
-            return Err(CollectError::SourceIsSink(sink));
-        }
-    }
-    packets_of(request).map(|_| ())
 }
 
 /// The first `bytes` bytes of the stream of (`seed`, `source`): one seed gives a node one object, in every
@@ -440,39 +358,11 @@ pub fn random_object(seed: u64, source: NodeId, bytes: usize) -> Arc<[u8]> {
     object.into()
 }
 
-fn packets_of(request: &Request) -> Result<u32, CollectError> {
-    let bytes = request.object.bytes();
-    // Never above what the baseline's frames hold.
-    let payload = request.payload.bytes();
-    let packets = bytes.div_ceil(u64::from(payload));
-    let max = thalweg_wire::pipeline::MAX_PACKETS;
-    match u32::try_from(packets) {
-        Ok(0) => Err(CollectError::Empty),
-        Ok(n) if n <= u32::from(max) => Ok(n),
-        _ => Err(CollectError::TooLarge {
-            bytes,
-            packets,
-            payload,
-            max,
-        }),
-    }
-}
-
-fn index_of(testbed: &Testbed, node: NodeId) -> Result<usize, CollectError> {
-    let ids = || testbed.nodes.iter().map(|n| n.id);
-    testbed
-        .index_of(node)
-        .ok_or_else(|| CollectError::UnknownNode {
-            testbed: testbed.name.clone(),
-            node,
-            first: ids().min().unwrap_or(node),
-            last: ids().max().unwrap_or(node),
-        })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ops::ControlFlow::Continue;
+    use thalweg_wire::route::PayloadSize;
 
     #[test]
     fn a_node_has_one_object_for_one_seed() {
@@ -487,21 +377,25 @@ mod tests {
     #[test]
     fn another_attempt_goes_over_another_plan() {
         let site = Site::new(Testbed::load("building100").unwrap(), 1);
-        let mut quiet = |_: Progress| Continue(());
-        let collector = Collector::open(site, None, None, None, &mut quiet).unwrap();
-        let request = Request {
+        let mut quiet = |_: &str, _: Progress| Continue(());
+        let collector = Collector::open(site, (None, None), None, &mut quiet).unwrap();
+        let ask = Ask {
             from: None,
-            to: None,
-            object: Object::Random { bytes: 1_000 },
-            protocol: Variant::P3Planned,
+            bytes: 1_000,
+            protocol: Pipelined::named("p3-planned").unwrap(),
             payload: PayloadSize::MAX,
             paths: None,
             hops: None,
         };
-        let first = collector.plan(&request).unwrap();
-        let from = collector.testbed().nodes[first.source].id;
-        let second = collector.plan_again(&request, from, 1).unwrap();
-        let third = collector.plan_again(&request, from, 2).unwrap();
+        let known = collector.known();
+        let first = known.plan(&ask).unwrap();
+        let again = Ask {
+            from: Some(collector.testbed().nodes[first.source].id),
+            protocol: Pipelined::P3,
+            ..ask
+        };
+        let second = known.plan_attempt(&again, 1).unwrap();
+        let third = known.plan_attempt(&again, 2).unwrap();
         assert_eq!((second.source, second.sink), (first.source, first.sink));
         assert!(second.active_nodes().len() > first.active_nodes().len());
         assert_ne!(second.stages, third.stages, "halves are drawn anew");

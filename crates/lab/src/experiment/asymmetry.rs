@@ -10,11 +10,12 @@ use super::lab::Lab;
 use super::transfers::{Drawn, Transfers};
 use super::ExperimentError;
 use crate::results::Row;
-use crate::variant::{Knowledge, Variant};
 use std::sync::Arc;
+use thalweg_gateway::registry::Pipelined;
 use thalweg_medium::random::{stream, uniform};
 use thalweg_medium::{EarId, Environment, LinksBuilder};
 use thalweg_planner::Plan;
+use thalweg_planner::Style;
 use thalweg_units::Channel;
 use thalweg_wire::phy;
 
@@ -81,10 +82,10 @@ impl Asymmetry {
     ) -> Result<Option<Vec<Row>>, ExperimentError> {
         let transfers = &self.transfers;
         let site = drawn.site();
-        let Some(plan) = transfers.plan(drawn, route, Variant::Pip, None) else {
+        let Some(plan) = transfers.plan(drawn, route, Pipelined::PIP, None) else {
             return Ok(None);
         };
-        let healthy = transfers.fetch_at(drawn, site, route, &plan, Variant::Pip)?;
+        let healthy = transfers.fetch_at(drawn, site, route, &plan, Pipelined::PIP)?;
         let needs_nacks = healthy.number("verified") == Some(1.0)
             && healthy.number("rounds").is_some_and(|rounds| rounds >= 2.0);
         if !needs_nacks {
@@ -94,9 +95,9 @@ impl Asymmetry {
         let place = uniform(&mut rng);
         let mut rows = Vec::new();
         // What has a plan of its own has a link of its own; the others share both.
-        for knowledge in [Knowledge::RoutingChannel, Knowledge::PipelineChannels] {
-            let of_it = |v: &&Variant| v.knowledge() == knowledge;
-            let variants: Vec<Variant> =
+        for knowledge in [Style::Paths, Style::Chains] {
+            let of_it = |v: &&Pipelined| v.style == knowledge;
+            let variants: Vec<Pipelined> =
                 transfers.protocols.iter().filter(of_it).copied().collect();
             let Some(plan) = variants
                 .first()
@@ -112,8 +113,8 @@ impl Asymmetry {
             let site = site.in_environment(Arc::new(environment));
             // Only a survey of all channels would tell.
             let resurveyed = match knowledge {
-                Knowledge::RoutingChannel => None,
-                Knowledge::PipelineChannels => Some(transfers.resurveyed(drawn, &site, lab)?),
+                Style::Paths => None,
+                Style::Chains => Some(transfers.resurveyed(drawn, &site, lab)?),
             };
             let known = resurveyed.iter().map(|drawn| ("before-survey", drawn));
             for (dies, drawn) in std::iter::once(("after-survey", drawn)).chain(known) {

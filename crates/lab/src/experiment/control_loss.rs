@@ -10,10 +10,10 @@ use super::kind::{keys, Flag, Kind};
 use super::lab::{rows_in_order, Lab};
 use super::transfers::{Drawn, Transfers};
 use super::ExperimentError;
+use crate::field::Motes;
 use crate::results::Row;
-use crate::transfer::Session;
-use crate::variant::Variant;
 use std::sync::{Arc, Mutex, PoisonError};
+use thalweg_gateway::registry::Pipelined;
 use thalweg_medium::Outcome as Fate;
 use thalweg_planner::Plan;
 use thalweg_sim::{Fault, ReceptionTrace};
@@ -73,7 +73,7 @@ impl ControlLoss {
         &self,
         drawn: &Drawn,
         route: usize,
-        variant: Variant,
+        variant: Pipelined,
         lab: &Lab<'_>,
     ) -> Result<Vec<Row>, ExperimentError> {
         let transfers = &self.transfers;
@@ -91,7 +91,7 @@ impl ControlLoss {
         }
         for (at, packet) in packets.iter().enumerate() {
             lab.go_on()?;
-            let lose = |session: &mut Session| packet.lose(session);
+            let lose = |session: &mut Motes| packet.lose(session);
             let row = transfers.fetch_prepared(drawn, route, &plan, variant, lose)?;
             let is_there = row.number("exact") == Some(1.0);
             let took = |column: &str, before: f64| {
@@ -117,11 +117,11 @@ fn observed(
     drawn: &Drawn,
     route: usize,
     plan: &Plan,
-    variant: Variant,
+    variant: Pipelined,
 ) -> Result<(Row, Vec<Packet>), ExperimentError> {
     let packets: Arc<Mutex<Vec<Packet>>> = Arc::default();
     let seen = packets.clone();
-    let watch = |session: &mut Session| {
+    let watch = |session: &mut Motes| {
         session.network().trace(Some(Box::new(move |reception| {
             note(
                 &mut seen.lock().unwrap_or_else(PoisonError::into_inner),
@@ -186,7 +186,7 @@ struct Packet {
 
 impl Packet {
     /// Has nobody receive it in `session`.
-    fn lose(&self, session: &mut Session) {
+    fn lose(&self, session: &mut Motes) {
         let from = self.start.saturating_sub(MARGIN);
         let until = self.end + MARGIN;
         for receiver in &self.receivers {
@@ -273,8 +273,8 @@ mod tests {
         let sites = Sites::default();
         let lab = Lab::new(&sites, 1, &|_, _| Continue(()));
         let drawn = transfers.draw(1, &lab).unwrap();
-        let plan = transfers.plan(&drawn, 0, Variant::P3, None).unwrap();
-        let (_, packets) = observed(&transfers, &drawn, 0, &plan, Variant::P3).unwrap();
+        let plan = transfers.plan(&drawn, 0, Pipelined::P3, None).unwrap();
+        let (_, packets) = observed(&transfers, &drawn, 0, &plan, Pipelined::P3).unwrap();
         let is_it = |one: &Packet, other: &Packet| {
             (one.channel, &one.mpdu) == (other.channel, &other.mpdu)
                 && one.start.max(other.start).since(one.start.min(other.start)) < TOGETHER
@@ -282,14 +282,14 @@ mod tests {
         for (at, packet) in packets.iter().enumerate().step_by(5) {
             let seen: Arc<Mutex<Vec<Packet>>> = Arc::default();
             let hook = seen.clone();
-            let lose = |session: &mut Session| {
+            let lose = |session: &mut Motes| {
                 packet.lose(session);
                 session.network().trace(Some(Box::new(move |reception| {
                     note(&mut hook.lock().unwrap(), reception);
                 })));
             };
             transfers
-                .fetch_prepared(&drawn, 0, &plan, Variant::P3, lose)
+                .fetch_prepared(&drawn, 0, &plan, Pipelined::P3, lose)
                 .unwrap();
             let seen = seen.lock().unwrap();
             assert!(!seen.iter().any(|other| is_it(packet, other)), "{packet:?}");

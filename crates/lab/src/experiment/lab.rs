@@ -3,11 +3,11 @@
 use super::sites::Sites;
 use super::ExperimentError;
 use crate::results::Row;
-use crate::transfer::{Survey, Surveyed};
 use rayon::prelude::*;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
+use thalweg_gateway::survey::{Survey, Surveyed};
 use thalweg_testbeds::Site;
 
 /// Told of each part that is done: how many, of how many. It may break off.

@@ -40,9 +40,9 @@ pub use run::{Entry, Refused, Run, RunOption, KINDS};
 pub use sites::{faithful_survey, Sites};
 pub use spec::{Experiment, Quick, SpecError};
 
+use crate::field::RunError;
 use crate::forwarding::ChainError;
 use crate::results::Row;
-use crate::transfer::SessionError;
 use thalweg_testbeds::{Site, SiteError, TestbedError};
 
 /// Why an experiment gave no rows.
@@ -56,7 +56,7 @@ pub enum ExperimentError {
     Site(#[from] SiteError),
     /// A simulated network did not do what it should.
     #[error(transparent)]
-    Session(SessionError),
+    Run(RunError),
     /// A simulated network of probes did not do what it should.
     #[error("simulation: {0}")]
     Sim(#[from] thalweg_sim::SimError),
@@ -127,11 +127,11 @@ impl From<ChainError> for ExperimentError {
     }
 }
 
-impl From<SessionError> for ExperimentError {
-    fn from(error: SessionError) -> Self {
+impl From<RunError> for ExperimentError {
+    fn from(error: RunError) -> Self {
         match error {
-            SessionError::Stopped => Self::Stopped,
-            error => Self::Session(error),
+            error if error.is_stop() => Self::Stopped,
+            error => Self::Run(error),
         }
     }
 }

@@ -9,9 +9,9 @@ use super::kind::{expect, keys, some, within, Flag, Kind};
 use super::lab::{in_order, Lab};
 use super::ExperimentError;
 use crate::campaign::{empty, CampaignError, Mode, NetworkRow};
-use crate::collect::CLEAN_CHANNELS;
 use crate::results::{Row, Value, SEED};
-use crate::variant::Variant;
+use thalweg_gateway::known::CLEAN_CHANNELS;
+use thalweg_gateway::registry::Pipelined;
 use thalweg_units::{Channel, ChannelSet};
 use thalweg_wire::phy;
 
@@ -32,7 +32,7 @@ keys! {
         /// Modes, by name; a wrong one is answered with all of them.
         pub modes: Vec<String>,
         /// How objects travel; each in every mode. P3, PIP or variants of them.
-        pub protocols: Vec<Variant>,
+        pub protocols: Vec<Pipelined>,
     }
 }
 
@@ -60,7 +60,7 @@ impl Kind for Network {
 
     fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
         let modes = self.modes.iter().filter_map(|name| Mode::named(name));
-        let cases: Vec<(Mode, Variant)> = modes
+        let cases: Vec<(Mode, Pipelined)> = modes
             .flat_map(|mode| self.protocols.iter().map(move |&v| (mode, v)))
             .collect();
         in_order(&cases, |&(mode, variant)| {
@@ -90,7 +90,7 @@ impl Network {
         &self,
         seed: u64,
         mode: Mode,
-        variant: Variant,
+        variant: Pipelined,
         lab: &Lab<'_>,
     ) -> Result<Row, ExperimentError> {
         let site = lab.site(&self.testbed, seed)?;
@@ -101,15 +101,14 @@ impl Network {
                 &campaign.row(&mode.name(), mode.stations()),
                 variant,
             )),
-            Err(CampaignError::Stopped) => Err(ExperimentError::Stopped),
-            Err(CampaignError::Session(why)) => Err(why.into()),
+            Err(CampaignError::Run(why)) => Err(why.into()),
             Err(why) => Err(ExperimentError::unfit(&site, why.to_string())),
         }
     }
 }
 
 /// What is told of one campaign.
-fn columns(r: &NetworkRow, variant: Variant) -> Row {
+fn columns(r: &NetworkRow, variant: Pipelined) -> Row {
     let mut row = Row::new();
     // The row's own names are the columns'.
     if let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(r) {
@@ -121,7 +120,7 @@ fn columns(r: &NetworkRow, variant: Variant) -> Row {
     }
     let share = r.delivered as f64 / r.sources.max(1) as f64;
     row.with(SEED, r.seed)
-        .with("protocol", variant.name())
+        .with("protocol", variant.name)
         .with("delivered_share", share)
         .with("survey_s", r.measuring_s + r.collecting_s)
 }

@@ -11,12 +11,17 @@ use super::sites::faithful_survey;
 use super::transfers::outcome_row;
 use super::ExperimentError;
 use crate::collect::random_object;
+use crate::field::{Motes, Repairs};
 use crate::results::{Row, SEED};
-use crate::transfer::{Outcome, Session, Survey, Surveyed, Terms};
-use crate::variant::{Knowledge, Variant};
 use std::ops::ControlFlow;
+use thalweg_gateway::carry::pipeline::{Terms, SETTLING};
+use thalweg_gateway::job::Retry;
+use thalweg_gateway::outcome::Outcome;
+use thalweg_gateway::registry::Pipelined;
+use thalweg_gateway::survey::{Survey, Surveyed};
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::closed_forms::link_measurement_time;
+use thalweg_planner::Style;
 use thalweg_planner::{plan, RouteRequest};
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Duration};
@@ -39,7 +44,7 @@ keys! {
         pub sources: Option<u32>,
         /// How objects travel: everything once for each. Those that plan on all pipeline channels have
         /// their own survey, of all of these.
-        pub protocols: Vec<Variant>,
+        pub protocols: Vec<Pipelined>,
     }
 }
 
@@ -99,14 +104,12 @@ impl Overhead {
     fn protocol_rows(
         &self,
         site: &Site,
-        variant: Variant,
+        variant: Pipelined,
         lab: &Lab<'_>,
     ) -> Result<Vec<Row>, ExperimentError> {
-        let survey = match variant.knowledge() {
-            Knowledge::RoutingChannel => faithful_survey(self.channel()),
-            Knowledge::PipelineChannels => {
-                Survey::of(self.request(site, 0).channels.into_iter().collect())
-            }
+        let survey = match variant.style {
+            Style::Paths => faithful_survey(self.channel()),
+            Style::Chains => Survey::of(self.request(site, 0).channels.into_iter().collect()),
         };
         let surveyed = lab.survey(&self.testbed, site, survey)?;
         let earlier = self.protocols.iter().take_while(|v| **v != variant);
@@ -144,7 +147,7 @@ impl Overhead {
         let row = |phase: &str| {
             Row::new()
                 .with(SEED, site.seed)
-                .with("protocol", variant.name())
+                .with("protocol", variant.name)
                 .with("phase", phase)
         };
         let mut rows = vec![
@@ -165,25 +168,25 @@ impl Overhead {
         site: &Site,
         surveyed: &Surveyed,
         source: usize,
-        variant: Variant,
+        variant: Pipelined,
     ) -> Result<Row, ExperimentError> {
         let request = variant.request(&self.request(site, source));
         let row = Row::new()
             .with(SEED, site.seed)
-            .with("protocol", variant.name());
+            .with("protocol", variant.name);
         let id = site
             .testbed
             .id_of(source)
             .map_or(0, |id| u32::from(id.get()));
         let seed = derive(site.seed, "fetch", &[source as u64]);
-        let mut session = Session::open(site, seed)?;
+        let mut session = Motes::open(site, seed)?;
         let (of, bytes) = (site.testbed.nodes[source].id, self.bytes as usize);
         session.offer(source, random_object(site.seed, of, bytes));
         let terms = variant.terms(Terms {
-            attempts: 1,
+            retry: Retry::NEVER,
             ..Terms::default()
         });
-        let mut last: Option<Outcome> = None;
+        let mut last: Option<Outcome<Repairs>> = None;
         for attempt in 0..ATTEMPTS {
             // Who is in which half is drawn anew: chains that did not join may join now.
             let ids = [source as u64, attempt];
@@ -192,13 +195,13 @@ impl Overhead {
             let Ok(plan) = plan(&surveyed.links, &request, &mut rng) else {
                 break;
             };
-            let protocol = variant.protocol();
+            let protocol = variant.scheme;
             let (mut outcome, _) =
                 session.fetch(&plan, protocol, &terms, &mut |_| ControlFlow::Continue(()))?;
             if let Some(failed) = &last {
-                outcome.follows(failed, Session::SETTLING.as_secs_f64());
+                outcome.core.follows(&failed.core, SETTLING.as_secs_f64());
             }
-            let done = outcome.verified;
+            let done = outcome.core.verified;
             last = Some(outcome);
             if done {
                 break;
@@ -209,7 +212,7 @@ impl Overhead {
         let Some(outcome) = last else {
             return Ok(row.with("source", id).with("verified", 0u32));
         };
-        let mut row = row.with("attempts", outcome.attempts);
+        let mut row = row.with("attempts", outcome.core.attempts);
         row.0.extend(outcome_row(&outcome).0);
         Ok(row)
     }

@@ -4,9 +4,11 @@
 //! Invariant: what is kept depends on testbed, seed and survey only, never on who asked first.
 
 use super::ExperimentError;
-use crate::transfer::{Observer, Session, Survey, Surveyed};
+use crate::field::Motes;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use thalweg_gateway::job::Watch;
+use thalweg_gateway::survey::{Survey, Surveyed};
 use thalweg_medium::random::derive;
 use thalweg_testbeds::{Losses, Site, Testbed};
 use thalweg_units::{Channel, ChannelSet, Duration};
@@ -108,18 +110,14 @@ impl Sites {
         testbed: &str,
         site: &Site,
         survey: Survey,
-        observer: Observer<'_>,
+        watch: Watch<'_>,
     ) -> Result<Arc<Surveyed>, ExperimentError> {
         let bits = |set: ChannelSet| set.iter().fold(0u16, |bits, c| bits | 1 << c.index());
         let key = (testbed.to_owned(), site.seed);
         let channels = bits(survey.channels);
         let key = (key, channels, survey.beacons, survey.interval.as_nanos());
         kept(&self.surveys, &key, || {
-            Ok(Arc::new(survey_once(
-                &site.undisturbed(),
-                survey,
-                observer,
-            )?))
+            Ok(Arc::new(survey_once(&site.undisturbed(), survey, watch)?))
         })
     }
 }
@@ -131,11 +129,11 @@ impl Sites {
 pub(super) fn survey_once(
     site: &Site,
     survey: Survey,
-    observer: Observer<'_>,
+    watch: Watch<'_>,
 ) -> Result<Surveyed, ExperimentError> {
-    let mut session = Session::open(site, derive(site.seed, "survey", &[]))?;
+    let mut session = Motes::open(site, derive(site.seed, "survey", &[]))?;
     let sink = site.testbed.sink_index();
-    Ok(session.survey(sink, survey, observer)?)
+    Ok(session.survey(sink, survey, watch)?)
 }
 
 #[cfg(test)]

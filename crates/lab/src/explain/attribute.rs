@@ -4,19 +4,20 @@ use super::cause::{Cause, Causes};
 use super::layout::{Layout, SubGroup};
 use super::map::{HopLoss, LossMap, MapNode, Receiver, RoundLoss, Sender};
 use super::record::{Away, Fate, Journey, Log, Step};
-use crate::transfer::Protocol;
 use std::collections::BTreeMap;
+use thalweg_gateway::registry::name_of;
 use thalweg_medium::{Cause as OnAir, EarId};
 use thalweg_units::{Channel, Dbm, NodeId};
 use thalweg_wire::phy::FCS_BYTES;
 use thalweg_wire::pipeline::Kind;
+use thalweg_wire::route::Scheme;
 
 /// Mean reception ratio from which on a link counts as usable.
 const USABLE: f64 = 0.5;
 
 /// What is known of a transfer besides its record.
 pub(super) struct Terms<'a> {
-    pub(super) protocol: Protocol,
+    pub(super) protocol: Scheme,
     pub(super) ids: &'a [NodeId],
     pub(super) power: Dbm,
     pub(super) selective: Selective,
@@ -85,7 +86,7 @@ impl<'a> Attribution<'a> {
             })
         });
         LossMap {
-            protocol: self.terms.protocol.name().to_owned(),
+            protocol: name_of(self.terms.protocol).to_owned(),
             source: self.terms.id(end(0)),
             sink: self.terms.id(end(layout.hops())),
             hops: layout.hops(),

@@ -1,11 +1,11 @@
 //! Who is where in a transfer: stages, sub-groups, channels. Tests: `tests.rs`.
 
-use crate::transfer::Protocol;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use thalweg_planner::{Group as PlanGroup, Plan};
 use thalweg_units::Channel;
 use thalweg_wire::pipeline::Group;
+use thalweg_wire::route::Scheme;
 
 /// A sub-group of the stages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -41,15 +41,15 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub(super) fn new(plan: &Plan, protocol: Protocol) -> Self {
+    pub(super) fn new(plan: &Plan, protocol: Scheme) -> Self {
         let relays: Vec<Vec<(usize, PlanGroup)>> = match protocol {
-            Protocol::Pip | Protocol::PipHopping | Protocol::PipCit => {
+            Scheme::Pip(_) | Scheme::PipCit => {
                 let path = &plan.pip.path;
                 let relays = path.get(1..path.len().saturating_sub(1));
                 let relays = relays.unwrap_or_default().iter();
                 relays.map(|n| vec![(*n, PlanGroup::Odd)]).collect()
             }
-            Protocol::P3 => {
+            Scheme::P3 => {
                 let stage = |s: &Vec<thalweg_planner::Member>| {
                     s.iter().map(|m| (m.node, m.group)).collect()
                 };
@@ -62,7 +62,7 @@ impl Layout {
                 .iter()
                 .all(|g| stage.iter().any(|(_, of)| of == g))
         };
-        let two = protocol == Protocol::P3 && relays.iter().all(has_both);
+        let two = protocol == Scheme::P3 && relays.iter().all(has_both);
         let mut stages = vec![vec![(plan.source, SubGroup::All)]];
         stages.extend(relays.iter().map(|stage| {
             let group = |of: PlanGroup| match (two, of) {

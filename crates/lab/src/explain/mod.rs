@@ -1,6 +1,6 @@
 //! Loss maps: where the packets of a transfer were lost, stage by stage, and why.
 //!
-//! [`fetch`] is [`Session::fetch`] with a map beside the outcome; [`Recorder`] does the same
+//! [`fetch`] is [`Motes::fetch`] with a map beside the outcome; [`Recorder`] does the same
 //! around any other way to run a transfer. Causes come from the medium's counterfactual redraws
 //! of each reception and from who sent what, never from a model. How to read a map:
 //! `docs/explain.md`. Does not cover wake-up floods. Tests: `tests.rs`.
@@ -17,24 +17,27 @@ pub use cause::{Cause, Causes};
 pub use layout::SubGroup;
 pub use map::{HopLoss, LossMap, MapNode, Receiver, RoundLoss, Sender, StageTotal, Totals};
 
-use crate::transfer::{Observer, Outcome, Protocol, Session, SessionError, Terms};
+use crate::field::{Motes, RunError, Transfer};
 use attribute::Selective;
 use layout::Layout;
 use record::Log;
 use std::sync::{Arc, Mutex, PoisonError};
+use thalweg_gateway::carry::pipeline::Terms;
+use thalweg_gateway::job::Watch;
 use thalweg_planner::Plan;
+use thalweg_wire::route::Scheme;
 
 /// Records a transfer from [`Recorder::start`] to [`Recorder::finish`].
 pub struct Recorder {
     log: Arc<Mutex<Log>>,
-    protocol: Protocol,
+    protocol: Scheme,
     selective: Selective,
 }
 
 impl Recorder {
     /// Watches the nodes of `plan` that `protocol` uses from now on, in place of whoever watched
     /// the network before.
-    pub fn start(session: &mut Session, plan: &Plan, protocol: Protocol, terms: &Terms) -> Self {
+    pub fn start(session: &mut Motes, plan: &Plan, protocol: Scheme, terms: &Terms) -> Self {
         let layout = Layout::new(plan, protocol);
         let nodes = layout.nodes();
         let network = session.network();
@@ -50,7 +53,7 @@ impl Recorder {
             }),
         );
         let selective = match (protocol, terms.threshold) {
-            (Protocol::P3, Some(_)) => Selective::LastButOne,
+            (Scheme::P3, Some(_)) => Selective::LastButOne,
             _ => Selective::Nobody,
         };
         Self {
@@ -61,12 +64,12 @@ impl Recorder {
     }
 
     /// Ends the watch and draws the map.
-    pub fn finish(self, session: &mut Session) -> LossMap {
+    pub fn finish(self, session: &mut Motes) -> LossMap {
         session.network().unwatch();
         let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         let terms = attribute::Terms {
             protocol: self.protocol,
-            ids: session.ids(),
+            ids: session.field.ids(),
             power: session.board().tx_power,
             selective: self.selective,
         };
@@ -74,22 +77,21 @@ impl Recorder {
     }
 }
 
-/// [`Session::fetch`], and where the packets were lost. The outcome is the same as without.
+/// [`Motes::fetch`], and where the packets were lost. The outcome is the same as without.
 ///
 /// # Errors
-/// [`SessionError`] where nothing can be said of the transfer.
+/// [`RunError`] where nothing can be said of the transfer.
 pub fn fetch(
-    session: &mut Session,
+    session: &mut Motes,
     plan: &Plan,
-    protocol: Protocol,
+    protocol: Scheme,
     terms: &Terms,
-    observer: Observer<'_>,
-) -> Result<(Outcome, Option<Vec<u8>>, LossMap), SessionError> {
+    observer: Watch<'_>,
+) -> Result<(Transfer, LossMap), RunError> {
     let recorder = Recorder::start(session, plan, protocol, terms);
     let fetched = session.fetch(plan, protocol, terms, observer);
     let map = recorder.finish(session);
-    let (outcome, object) = fetched?;
-    Ok((outcome, object, map))
+    Ok((fetched?, map))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use super::record::Log;
 use super::*;
 use crate::collect::random_object;
 use std::ops::ControlFlow::Continue;
+use thalweg_gateway::job::Retry;
 use thalweg_medium::chip::CC2420;
 use thalweg_medium::random::derive;
 use thalweg_medium::{Cause as AirCause, Deaf, Environment, Interference, Source, Standing};
@@ -14,7 +15,7 @@ use thalweg_sim::{AirTrace, Ending, Moment};
 use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::{Channel, Dbm, Duration, SimTime};
 use thalweg_wire::pipeline::{Group, Head, Header, Kind, Tag};
-use thalweg_wire::route::Percent;
+use thalweg_wire::route::{Hopping, Percent};
 use thalweg_wire::FrameBuf;
 
 /// A link on which half of the longest frames arrive.
@@ -102,7 +103,7 @@ impl Toy {
         plan
     }
     /// A session where `gain` tells the links of the pipeline's channels.
-    fn session(&self, seed: u64, gain: impl Fn(usize, usize, u8) -> Option<f64>) -> Session {
+    fn session(&self, seed: u64, gain: impl Fn(usize, usize, u8) -> Option<f64>) -> Motes {
         let n = self.nodes();
         let mut env = Environment::from_gains(n, &CC2420, seed, |from, to, channel| {
             let rssi = match channel.number() {
@@ -117,7 +118,7 @@ impl Toy {
         testbed.nodes.truncate(n);
         let source = testbed.nodes[0].id;
         let site = Site::new(testbed, seed).in_environment(Arc::new(env));
-        let mut session = Session::open(&site, seed).unwrap();
+        let mut session = Motes::open(&site, seed).unwrap();
         session.offer(0, random_object(seed, source, PACKETS * 118));
         session
     }
@@ -125,15 +126,14 @@ impl Toy {
         Terms {
             threshold: self.threshold,
             deadline_s: 20,
-            attempts: 1,
+            retry: Retry::NEVER,
             ..Terms::default()
         }
     }
-    fn run(&self, protocol: Protocol, gain: impl Fn(usize, usize, u8) -> Option<f64>) -> LossMap {
+    fn run(&self, protocol: Scheme, gain: impl Fn(usize, usize, u8) -> Option<f64>) -> LossMap {
         let mut session = self.session(1, gain);
         let (plan, terms) = (self.plan(), self.terms());
-        let (_, _, map) =
-            fetch(&mut session, &plan, protocol, &terms, &mut |_| Continue(())).unwrap();
+        let (_, map) = fetch(&mut session, &plan, protocol, &terms, &mut |_| Continue(())).unwrap();
         assert!(map.is_conserved(), "{map:#?}");
         map
     }
@@ -161,9 +161,11 @@ fn at(map: &LossMap, stage: usize, group: SubGroup, cause: Cause, least: u32) {
 #[test]
 fn a_faint_link_is_weak() {
     let toy = Toy::new(&[1], &[12, 15, 20]);
-    let map = toy.run(Protocol::Pip, |from, to, _| match (from, to) {
-        (0, 1) => Some(HALF),
-        _ => toy.near(from, to),
+    let map = toy.run(Scheme::Pip(Hopping::Fixed), |from, to, _| {
+        match (from, to) {
+            (0, 1) => Some(HALF),
+            _ => toy.near(from, to),
+        }
     });
     at(&map, 1, SubGroup::All, Cause::Weak, 20);
     assert_eq!(map.first_round().unwrap().hops[1].lost.total(), 0);
@@ -172,7 +174,7 @@ fn a_faint_link_is_weak() {
 #[test]
 fn equal_senders_beat() {
     let toy = Toy::new(&[4], &[12, 15, 20]);
-    let map = toy.run(Protocol::P3, |from, to, _| match (from, to) {
+    let map = toy.run(Scheme::P3, |from, to, _| match (from, to) {
         (_, 5) => Some(-88.0),
         _ => toy.near(from, to),
     });
@@ -191,7 +193,7 @@ fn equal_senders_beat() {
 fn a_relay_that_lacks_the_packet_is_missed() {
     let toy = Toy::new(&[4], &[12, 15, 20]);
     // Relays 1 and 3 are odd: 1 hears everything and is not heard, 3 the other way round.
-    let map = toy.run(Protocol::P3, |from, to, _| match (from, to) {
+    let map = toy.run(Scheme::P3, |from, to, _| match (from, to) {
         (0, 3) => Some(HALF),
         (1, 5) => None,
         _ => toy.near(from, to),
@@ -203,7 +205,7 @@ fn a_relay_that_lacks_the_packet_is_missed() {
 fn what_the_threshold_keeps_back_is_withheld() {
     let mut toy = Toy::new(&[4], &[12, 15, 20]);
     toy.threshold = Percent::new(100);
-    let map = toy.run(Protocol::P3, |from, to, _| match (from, to) {
+    let map = toy.run(Scheme::P3, |from, to, _| match (from, to) {
         (0, 1 | 3) => Some(HALF),
         (1 | 3, 5) => Some(-70.0 - from as f64 * 4.0),
         _ => toy.near(from, to),
@@ -215,14 +217,14 @@ fn what_the_threshold_keeps_back_is_withheld() {
 fn a_node_that_never_woke_does_not_listen() {
     let mut toy = Toy::new(&[2], &[12, 15, 20]);
     toy.deaf = Some(1);
-    let map = toy.run(Protocol::P3, |from, to, _| toy.near(from, to));
+    let map = toy.run(Scheme::P3, |from, to, _| toy.near(from, to));
     at(&map, 1, SubGroup::Odd, Cause::NotListening, 20);
 }
 
 #[test]
 fn a_stage_four_further_on_is_self_interference() {
     let toy = Toy::new(&[1; 5], &[25, 15, 20, 12, 25, 15, 20]);
-    let map = toy.run(Protocol::Pip, |from, to, channel| {
+    let map = toy.run(Scheme::Pip(Hopping::Fixed), |from, to, channel| {
         match (from, to, channel) {
             (4, 1, 15) => Some(-58.0),
             _ => toy.near(from, to),
@@ -234,12 +236,10 @@ fn a_stage_four_further_on_is_self_interference() {
 #[test]
 fn a_loud_neighbour_channel_is_told() {
     let toy = Toy::new(&[2], &[12, 15, 16]);
-    let map = toy.run(Protocol::P3, |from, to, channel| {
-        match (from, to, channel) {
-            (2, 1, 16) => Some(-15.0),
-            (0, 1, _) => Some(-85.0),
-            _ => toy.near(from, to),
-        }
+    let map = toy.run(Scheme::P3, |from, to, channel| match (from, to, channel) {
+        (2, 1, 16) => Some(-15.0),
+        (0, 1, _) => Some(-85.0),
+        _ => toy.near(from, to),
     });
     at(&map, 1, SubGroup::Odd, Cause::AdjacentChannel, 10);
 }
@@ -258,16 +258,20 @@ fn bursts_are_external() {
     let power = Dbm(-55.0).milliwatts().0 as f32;
     let ears = vec![(0, [power, 0.0, 0.0, 0.0]); toy.nodes()];
     toy.interference = Interference::new(vec![[Some(source), None, None, None]], ears);
-    let map = toy.run(Protocol::Pip, |from, to, _| toy.near(from, to));
+    let map = toy.run(Scheme::Pip(Hopping::Fixed), |from, to, _| {
+        toy.near(from, to)
+    });
     at(&map, 1, SubGroup::All, Cause::External, 5);
 }
 
 #[test]
 fn control_frames_have_their_own_tables_by_direction() {
     let toy = Toy::new(&[1], &[12, 15, 20]);
-    let map = toy.run(Protocol::Pip, |from, to, _| match (from, to) {
-        (1, 0) => Some(-95.5),
-        _ => toy.near(from, to),
+    let map = toy.run(Scheme::Pip(Hopping::Fixed), |from, to, _| {
+        match (from, to) {
+            (1, 0) => Some(-95.5),
+            _ => toy.near(from, to),
+        }
     });
     let stages = |hops: &[HopLoss]| hops.iter().map(|h| h.stage).collect::<Vec<_>>();
     assert_eq!(
@@ -294,7 +298,7 @@ impl Hand {
     fn of(relays: usize) -> Self {
         let toy = Toy::new(&[relays], &[12, 15, 20]);
         let env = Environment::full_mesh(relays + 3, &CC2420, Dbm(GOOD), 1);
-        let layout = Layout::new(&toy.plan(), Protocol::P3);
+        let layout = Layout::new(&toy.plan(), Scheme::P3);
         Self {
             log: Log::new(layout, Arc::new(env)),
             now: 1_000_000,
@@ -339,7 +343,7 @@ impl Hand {
         let ids = Testbed::load("indriya").unwrap();
         let ids: Vec<_> = ids.nodes.iter().map(|n| n.id).collect();
         let terms = attribute::Terms {
-            protocol: Protocol::P3,
+            protocol: Scheme::P3,
             ids: &ids,
             power: Dbm(0.0),
             selective: attribute::Selective::Nobody,
@@ -508,12 +512,13 @@ fn every_packet_is_accounted_for_and_watching_changes_nothing() {
         };
         let (plan, mut terms) = (toy.plan(), toy.terms());
         terms.threshold = Percent::new(90);
-        for protocol in [Protocol::P3, Protocol::Pip] {
+        for protocol in [Scheme::P3, Scheme::Pip(Hopping::Fixed)] {
             let mut plain = toy.session(seed, gain);
             let go = &mut |_| Continue(());
             let unseen = plain.fetch(&plan, protocol, &terms, go).unwrap();
             let mut session = toy.session(seed, gain);
-            let (outcome, object, map) = fetch(&mut session, &plan, protocol, &terms, go).unwrap();
+            let ((outcome, object), map) =
+                fetch(&mut session, &plan, protocol, &terms, go).unwrap();
             assert_eq!(unseen, (outcome.clone(), object));
             assert!(map.is_conserved(), "seed {seed}: {}", map.to_text());
             let hops = &map.first_round().unwrap().hops;
@@ -528,7 +533,7 @@ fn every_packet_is_accounted_for_and_watching_changes_nothing() {
                 (PACKETS, sent),
                 "seed {seed}"
             );
-            if let Some(r1) = outcome.first_round_reliability {
+            if let Some(r1) = outcome.core.first_round_reliability {
                 assert_eq!((r1 * PACKETS as f64).round() as u32, arrived, "seed {seed}");
             }
         }
@@ -538,7 +543,7 @@ fn every_packet_is_accounted_for_and_watching_changes_nothing() {
 #[test]
 fn text_json_and_picture_tell_the_same() {
     let toy = Toy::new(&[4], &[12, 15, 20]);
-    let map = toy.run(Protocol::P3, |from, to, _| match (from, to) {
+    let map = toy.run(Scheme::P3, |from, to, _| match (from, to) {
         (0, 3) => Some(HALF),
         (1, 5) => None,
         _ => toy.near(from, to),

@@ -7,10 +7,10 @@
 
 use super::chain::{assigned, ChainError, Channels, SPREAD};
 use super::Bench;
-use crate::transfer::Memory;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 use thalweg_engine::{BoardTiming, Passing};
+use thalweg_gateway::object::Memory;
 use thalweg_protocols::mote::{part, Adapted};
 use thalweg_protocols::pipeline::{Cadence, Command, End, Event, Pipeline};
 use thalweg_sim::Network;

@@ -3,9 +3,9 @@
 use super::dual::{air_bytes, BEFORE};
 use super::one_radio::OneRadio;
 use super::{Ground, Observer, Onlookers, Outcome, Progress, StreamFailure, Terms};
-use crate::transfer::Memory;
 use std::ops::ControlFlow::{Break, Continue};
 use std::sync::Arc;
+use thalweg_gateway::object::Memory;
 use thalweg_planner::streams::StreamPlan;
 use thalweg_protocols::burst::{Burst, Command, Config, Event};
 use thalweg_sim::Network;
@@ -77,6 +77,7 @@ fn one(
     let sink = nodes.last().copied().unwrap_or(0);
     let bytes = net.engine_mut(sink).store_mut().take(path.object.len());
     outcome.verified = bytes == path.object;
+    outcome.object = Some(bytes).filter(|_| outcome.verified);
     outcome.links = path.links(|hop, report| {
         let counts = net.engine(nodes[hop]).counts();
         report.sent = counts.sent;
@@ -84,7 +85,7 @@ fn one(
         report.unacknowledged = counts.dropped;
         report.duplicates = counts.duplicates;
         report.queue_peak = u32::from(counts.queue_peak);
-        report.queue_mean = f64::from(counts.queue_peak) / 2.0;
+        report.queue_mean = f64::from(counts.queue_sum) / f64::from(counts.taken.max(1));
     });
     Ok(outcome)
 }
@@ -161,8 +162,9 @@ fn follow(
         setup_seconds: 0.0,
         rounds: 1,
         end: end.to_owned(),
-        source_end: "complete".to_owned(),
+        source_end: None,
         verified: false,
+        object: None,
         joules,
         links: Vec::new(),
     })

@@ -8,9 +8,9 @@ use super::dual::{air_bytes, BEFORE};
 use super::{
     Ground, Observer, Onlookers, Outcome, Pace, Progress, StagesOutcome, StreamFailure, Terms,
 };
-use crate::transfer::{digest, Memory};
 use std::ops::ControlFlow::{Break, Continue};
 use std::sync::Arc;
+use thalweg_gateway::object::{digest, Memory};
 use thalweg_planner::stages::StagePlan;
 use thalweg_planner::streams::StreamPlan;
 use thalweg_protocols::p3dual::{End, Event, Node, NodeCommand, NodeEvent};
@@ -164,7 +164,7 @@ pub fn run_called(
         ordered,
         air_bytes,
         joules,
-        digest(&bytes) == digest(object),
+        Some(bytes).filter(|bytes| digest(bytes) == digest(object)),
         (source_sent, late),
     ))
 }
@@ -212,7 +212,7 @@ impl Seen {
         ordered: SimTime,
         air_bytes: u32,
         joules: f64,
-        is_equal: bool,
+        bytes: Option<Vec<u8>>,
         (source_sent, late): (u32, u32),
     ) -> StagesOutcome {
         let told = |end| match end {
@@ -220,6 +220,7 @@ impl Seen {
             Some(End::Silent) => "silent".to_owned(),
             None => "under way".to_owned(),
         };
+        let object = bytes.filter(|_| self.received == self.packets);
         let seconds = match (self.begun, self.last) {
             (Some(begun), Some(last)) => last.since(begun).as_secs_f64(),
             _ => 0.0,
@@ -238,8 +239,9 @@ impl Seen {
                 setup_seconds: set_up.unwrap_or(0.0),
                 rounds: self.rounds,
                 end: told(self.end),
-                source_end: told(self.source_end),
-                verified: self.received == self.packets && is_equal,
+                source_end: Some(told(self.source_end)),
+                verified: object.is_some(),
+                object,
                 joules,
                 links: Vec::new(),
             },

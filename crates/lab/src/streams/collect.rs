@@ -5,10 +5,10 @@ use super::{
     Progress, StreamFailure, Terms,
 };
 use crate::collect::Object;
-use crate::transfer::Step;
 use serde::Serialize;
 use std::ops::ControlFlow;
-use thalweg_gateway::store::TransferRecord;
+use thalweg_gateway::job::Progress as Step;
+use thalweg_gateway::outcome::Core;
 use thalweg_medium::random::derive;
 use thalweg_planner::streams::{Radios, StreamPlan};
 use thalweg_protocols::p3dual::MAX_PACKETS;
@@ -39,33 +39,10 @@ pub fn psdu_bytes(payload_bytes: u8) -> usize {
     stream::HEADER_BYTES + payload + phy::FCS_BYTES
 }
 
-/// An object that was fetched, or not.
+/// What is told of an object over a stream beside what is told of all.
 #[derive(Debug, Clone, Serialize)]
-pub struct Collected {
-    /// What the store remembers; the fields below say it again, in JSON.
-    #[serde(skip)]
-    pub record: TransferRecord,
-    /// What carried it.
-    pub protocol: String,
-    /// The network.
-    pub testbed: String,
-    /// Where it was, by node id.
-    pub source: u16,
-    /// Where it went.
-    pub sink: u16,
-    /// Its length.
-    pub bytes: u64,
-    /// It is there, whole.
-    pub verified: bool,
-    /// Kbit/s of the object; none where it is not whole.
-    pub goodput_kbps: Option<f64>,
-    /// Joules of all nodes on the path.
-    pub energy_j: f64,
-    /// Seconds from the source's beginning to the last packet.
-    pub duration_s: f64,
-    /// Of everything random.
-    pub seed: u64,
-    /// What became of the stream.
+pub struct Streamed {
+    /// What became of the stream; the object as it arrived is in it.
     pub stream: Outcome,
     /// Kbit/s with every byte on the air counted, as FastForward's evaluation does.
     pub throughput_kbps: f64,
@@ -76,6 +53,9 @@ pub struct Collected {
     /// What it took to know the links that the path was planned from.
     pub survey: DualSurveyCost,
 }
+
+/// An object that was fetched, or not.
+pub type Collected = thalweg_gateway::outcome::Outcome<Streamed>;
 
 /// Stages, and what became of the packets in them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -215,42 +195,34 @@ pub fn collect(
     };
     let time = Duration::from_nanos((outcome.seconds * 1e9) as u64);
     let goodput = BitRate::of_bytes(object.len() as u64, time).kbps();
-    let record = TransferRecord {
+    let core = Core {
         protocol: order.carrier.name().to_owned(),
         testbed: testbed.name.clone(),
         source: id(source),
         sink: id(sink),
         bytes: object.len() as u64,
         verified: outcome.verified,
-        goodput_kbps: outcome.verified.then_some(goodput),
+        goodput_kbps: if outcome.verified { goodput } else { 0.0 },
         utilisation: None,
         rounds: outcome.rounds,
         first_round_reliability: None,
         active_nodes: active as u32,
         hops,
         paths: broadest as u32,
-        energy_j: outcome.joules,
+        energy_j: Some(outcome.joules),
         duration_s: outcome.seconds,
+        attempts: 1,
+        failure: (!outcome.verified).then(|| outcome.failure()),
         seed,
     };
-    Ok(Collected {
-        protocol: record.protocol.clone(),
-        testbed: record.testbed.clone(),
-        source: record.source.get(),
-        sink: record.sink.get(),
-        bytes: record.bytes,
-        verified: record.verified,
-        goodput_kbps: record.goodput_kbps,
-        energy_j: record.energy_j,
-        duration_s: record.duration_s,
-        seed: record.seed,
-        record,
+    let extra = Streamed {
         throughput_kbps: outcome.throughput().kbps(),
         stream: outcome,
         path,
         stages,
         survey,
-    })
+    };
+    Ok(Collected { core, extra })
 }
 
 /// The plan from `source`, or from the node that is farthest from the sink of those that have one.

@@ -4,9 +4,9 @@ use super::{
     Carrier, Ground, LinkReport, Observer, Onlookers, Outcome, Progress, Recorder, StreamFailure,
     Terms,
 };
-use crate::transfer::{digest, Memory};
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
+use thalweg_gateway::object::{digest, Memory};
 use thalweg_planner::streams::StreamPlan;
 use thalweg_protocols::fastforward::{
     Call, Command, End, Event, FastForward, Path, Range, Version, MAX_RANGES, STREAMS,
@@ -378,15 +378,16 @@ fn outcome(ground: &Ground, net: &mut Net, stream: &Watched<'_>, terms: &Terms) 
         seconds,
         setup_seconds,
         rounds: stream.round + 1,
-        end: told(ground, stream.end),
-        source_end: told(ground, stream.source_end),
+        end: told(stream.end),
+        source_end: Some(told(stream.source_end)),
         verified: whole && digest(&bytes) == digest(stream.object),
+        object: Some(bytes).filter(|b| whole && digest(b) == digest(stream.object)),
         joules,
         links,
     }
 }
 
-fn told(_ground: &Ground, end: Option<End>) -> String {
+fn told(end: Option<End>) -> String {
     match end {
         None => "under way".to_owned(),
         Some(End::Complete) => "complete".to_owned(),

@@ -27,11 +27,12 @@ pub use p3dual::{run_stages, Pace, StagesOutcome};
 pub use survey::{DualLinks, DualSurveyCost, SurveyObserver};
 pub use timeline::timeline;
 
+use crate::field::RunError;
 use crate::forwarding::{ChainError, SpanLog};
-use crate::transfer::SessionError;
 use serde::Deserialize;
 use std::ops::ControlFlow;
 use thalweg_engine::Engine;
+use thalweg_gateway::job::Failure;
 use thalweg_planner::stages::StagePlan;
 use thalweg_planner::streams::{StreamError, StreamPlan};
 use thalweg_protocols::fastforward::Config;
@@ -72,16 +73,16 @@ pub enum StreamFailure {
     Board(#[from] thalweg_sim::BoardError),
     /// The survey failed.
     #[error("survey: {0}")]
-    Survey(SessionError),
+    Survey(RunError),
     /// The observer wanted to stop.
     #[error("stopped")]
     Stopped,
 }
 
-impl From<SessionError> for StreamFailure {
-    fn from(error: SessionError) -> Self {
+impl From<RunError> for StreamFailure {
+    fn from(error: RunError) -> Self {
         match error {
-            SessionError::Stopped => Self::Stopped,
+            RunError::Failed(Failure::Cancelled) => Self::Stopped,
             error => Self::Survey(error),
         }
     }
@@ -104,17 +105,6 @@ impl From<ChainError> for StreamFailure {
             ChainError::Sim(error) => Self::Sim(error),
             ChainError::Stopped => Self::Stopped,
             error @ ChainError::Hops { .. } => Self::Path(error),
-        }
-    }
-}
-
-impl From<StreamFailure> for SessionError {
-    fn from(failure: StreamFailure) -> Self {
-        match failure {
-            StreamFailure::Sim(error) => Self::Sim(error),
-            StreamFailure::Network(error) => Self::Network(error),
-            StreamFailure::Stopped => Self::Stopped,
-            other => Self::Refused(other.to_string()),
         }
     }
 }

@@ -49,12 +49,15 @@ pub struct Outcome {
     pub rounds: u32,
     /// How it ended at the sink.
     pub end: String,
-    /// How it ended at the source.
-    pub source_end: String,
+    /// How it ended at the source; none where that does not tell.
+    pub source_end: Option<String>,
     /// What arrived is what was sent.
     pub verified: bool,
     /// Energy of all nodes on the path, in joules.
     pub joules: f64,
+    /// What arrived, where it is whole.
+    #[serde(skip)]
+    pub object: Option<Vec<u8>>,
     /// Its links, from the source on.
     pub links: Vec<LinkReport>,
 }
@@ -64,6 +67,16 @@ impl Outcome {
     pub fn throughput(&self) -> BitRate {
         let time = Duration::from_nanos((self.seconds * 1e9) as u64);
         BitRate::of_bytes(u64::from(self.received) * u64::from(self.air_bytes), time)
+    }
+    /// How it ended, in a line.
+    pub fn failure(&self) -> String {
+        let (received, packets, end) = (self.received, self.packets, &self.end);
+        let line =
+            format!("{received} of {packets} packets arrived; the stream ended at its sink: {end}");
+        match &self.source_end {
+            Some(end) => format!("{line}, at its source: {end}"),
+            None => line,
+        }
     }
     /// Packets that arrived per packet sent, 0 to 1.
     pub fn data_yield(&self) -> f64 {

@@ -6,9 +6,9 @@
 
 use super::dual::{air_bytes, BEFORE};
 use super::{Ground, Observer, Outcome, Progress, StreamFailure, Terms};
-use crate::transfer::{digest, Memory};
 use std::ops::ControlFlow::{Break, Continue};
 use std::sync::Arc;
+use thalweg_gateway::object::{digest, Memory};
 use thalweg_planner::stages::StagePlan;
 use thalweg_protocols::p3dual::{Command, Config, End, Event, P3Dual};
 use thalweg_sim::{Board, Network};
@@ -182,8 +182,9 @@ pub fn run_stages(
             setup_seconds: 0.0,
             rounds,
             end: told(end),
-            source_end: told(source_end),
+            source_end: Some(told(source_end)),
             verified: received == packets && digest(&bytes) == digest(object),
+            object: None,
             joules,
             links: Vec::new(),
         },

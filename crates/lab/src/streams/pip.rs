@@ -95,8 +95,9 @@ fn one(
         setup_seconds: 0.0,
         rounds: trial.rounds,
         end: end(trial.sink_end).to_owned(),
-        source_end: end(trial.source_end).to_owned(),
+        source_end: Some(end(trial.source_end).to_owned()),
         verified: trial.verified,
+        object: None,
         joules: trial.joules,
         links: path.links(|hop, report| {
             report.sent = trial.sent.get(hop).copied().unwrap_or(0);

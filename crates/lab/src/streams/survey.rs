@@ -5,10 +5,11 @@
 //! learns of links only what the base station received. Tests: `crates/lab/tests/streams/survey.rs`.
 
 use super::StreamFailure;
-use crate::collect::SurveyCost;
-use crate::transfer::{Session, Step, Survey};
+use crate::field::Motes;
 use serde::Serialize;
 use std::ops::ControlFlow;
+use thalweg_gateway::job::Progress;
+use thalweg_gateway::survey::{Survey, SurveyCost};
 use thalweg_medium::random::derive;
 use thalweg_planner::streams::{Radio, Radios, StreamRequest};
 use thalweg_planner::LinkQualities;
@@ -48,7 +49,7 @@ impl DualSurveyCost {
 }
 
 /// Told of a band, and how far it is; may break off.
-pub type SurveyObserver<'a> = &'a mut dyn FnMut(&str, Step) -> ControlFlow<()>;
+pub type SurveyObserver<'a> = &'a mut dyn FnMut(&str, Progress) -> ControlFlow<()>;
 
 /// Where ten beacons cannot tell a good link from a fair one, its level does: what lies nearer to the floor
 /// than this counts by as much less (P3's margin, as in [`thalweg_planner::LinkRule`]).
@@ -170,15 +171,10 @@ impl Measuring {
         config.glossy.channel = flooding;
         let config = config.on(&site.board.timing);
         let seed = derive(site.seed, self.purpose, &[]);
-        let mut session = Session::open_with(site, config, seed)?;
-        let mut told = |step: Step| observer(self.band, step);
+        let mut session = Motes::open_with(site, config, seed)?;
+        let mut told = |step: Progress| observer(self.band, step);
         let surveyed = session.survey(sink, Survey::of(channels), &mut told)?;
-        let cost = SurveyCost {
-            measuring_s: surveyed.measuring.as_secs_f64(),
-            collecting_s: surveyed.collecting.as_secs_f64(),
-            links: surveyed.links.summary(flooding).heard_pairs,
-            missing: surveyed.missing.iter().map(|n| n.get()).collect(),
-        };
+        let cost = surveyed.cost(flooding);
         let band = Band {
             links: surveyed.links,
             channels,

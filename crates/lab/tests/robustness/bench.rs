@@ -3,11 +3,16 @@
 use std::fmt::Write as _;
 use std::ops::ControlFlow::Continue;
 use std::sync::Arc;
-use thalweg_lab::transfer::{digest, Outcome, Protocol, Session, SessionError, Step, Terms};
+use thalweg_gateway::carry::pipeline::Terms;
+use thalweg_gateway::job::Progress;
+use thalweg_gateway::object::digest;
+use thalweg_gateway::outcome::Core;
+use thalweg_lab::field::{Motes, RunError};
 use thalweg_medium::random::derive;
 use thalweg_planner::{Group, LinkQualities, Member, Plan, RouteRequest};
 use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::{Channel, Dbm, Duration, NodeId, SimTime};
+use thalweg_wire::route::Scheme;
 
 /// The channels of all transfers here.
 pub(crate) const CHANNELS: [u8; 4] = [15, 20, 25, 26];
@@ -93,8 +98,8 @@ impl Ladder {
         }
         plan_over(&links, 0, self.sink(), self.hops, self.paths)
     }
-    pub(crate) fn session(&self) -> Session {
-        Session::open(&Site::new(self.testbed(), self.seed), self.seed).unwrap()
+    pub(crate) fn session(&self) -> Motes {
+        Motes::open(&Site::new(self.testbed(), self.seed), self.seed).unwrap()
     }
 }
 
@@ -129,12 +134,12 @@ pub(crate) fn terms() -> Terms {
 
 /// Fetches `object` and checks everything that must hold whatever happens.
 pub(crate) fn fetch(
-    session: &mut Session,
+    session: &mut Motes,
     plan: &Plan,
-    protocol: Protocol,
+    protocol: Scheme,
     terms: &Terms,
     object: &Arc<[u8]>,
-) -> Outcome {
+) -> Core {
     fetch_watched(
         session,
         plan,
@@ -148,25 +153,26 @@ pub(crate) fn fetch(
 
 /// The same with somebody who watches, and may stop it.
 pub(crate) fn fetch_watched(
-    session: &mut Session,
+    session: &mut Motes,
     plan: &Plan,
-    protocol: Protocol,
+    protocol: Scheme,
     terms: &Terms,
     object: &Arc<[u8]>,
-    watch: &mut dyn FnMut(Step) -> std::ops::ControlFlow<()>,
-) -> Result<Outcome, SessionError> {
+    watch: &mut dyn FnMut(Progress) -> std::ops::ControlFlow<()>,
+) -> Result<Core, RunError> {
     session.offer(plan.source, object.clone());
     let began = session.network().now();
     let result = session.fetch(plan, protocol, terms, watch);
     let now = session.network().now();
     let each = Duration::from_secs(u64::from(terms.deadline_s) + 6);
     assert!(
-        now.since(began) < each * u64::from(terms.attempts),
+        now.since(began) < each * u64::from(terms.retry.attempts),
         "took {}",
         now.since(began)
     );
     assert_energy(session, now);
     let (outcome, arrived) = result?;
+    let outcome = outcome.core;
     match &arrived {
         Some(bytes) => {
             assert!(outcome.verified && outcome.failure.is_none(), "{outcome:?}");
@@ -177,7 +183,7 @@ pub(crate) fn fetch_watched(
             assert_eq!(digest(bytes), digest(object));
             assert_eq!(outcome.bytes, object.len() as u64);
             assert!(
-                outcome.goodput_kbps > 0.0 && outcome.utilisation <= 1.0,
+                outcome.goodput_kbps > 0.0 && outcome.utilisation <= Some(1.0),
                 "{outcome:?}"
             );
         }
@@ -190,7 +196,7 @@ pub(crate) fn fetch_watched(
         }
     }
     assert!(
-        outcome.energy_j >= 0.0 && outcome.energy_j.is_finite(),
+        outcome.energy_j.is_some_and(|j| j >= 0.0 && j.is_finite()),
         "{outcome:?}"
     );
     assert!(
@@ -204,7 +210,7 @@ pub(crate) fn fetch_watched(
 }
 
 /// The times in all states sum to the time elapsed, for every node.
-pub(crate) fn assert_energy(session: &mut Session, now: SimTime) {
+pub(crate) fn assert_energy(session: &mut Motes, now: SimTime) {
     let elapsed = now.since(SimTime::ZERO);
     let net = session.network();
     for node in 0..net.len() {
@@ -219,7 +225,7 @@ pub(crate) fn assert_energy(session: &mut Session, now: SimTime) {
 }
 
 /// Lets time pass.
-pub(crate) fn wait(session: &mut Session, time: Duration) {
+pub(crate) fn wait(session: &mut Motes, time: Duration) {
     let until = session.network().now() + time;
     session
         .network()

@@ -1,8 +1,9 @@
 //! Networks whose software does one thing at a time: survey, wake-up and transfers with what copies cost.
 
 use std::ops::ControlFlow::Continue;
-use thalweg_lab::collect::{Collector, Object, Report, Request};
-use thalweg_lab::variant::Variant;
+use thalweg_gateway::known::Ask;
+use thalweg_gateway::registry::Pipelined;
+use thalweg_lab::collect::{Collector, Object, Report};
 use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::NodeId;
 use thalweg_wire::route::PayloadSize;
@@ -10,23 +11,23 @@ use thalweg_wire::route::PayloadSize;
 fn contiki(testbed: &str) -> Collector {
     let testbed = Testbed::load(testbed).unwrap();
     let site = Site::new(testbed.with_board("telosb-contiki").unwrap(), 1);
-    Collector::open(site, None, None, None, &mut |_| Continue(())).unwrap()
+    Collector::open(site, (None, None), None, &mut |_, _| Continue(())).unwrap()
 }
 
-fn fetch(collector: &Collector, from: u16, protocol: Variant) -> Report {
-    let request = Request {
+fn fetch(collector: &Collector, from: u16, protocol: Pipelined) -> Report {
+    let object = Object::Random { bytes: 30_000 };
+    let ask = Ask {
         from: Some(NodeId::new(from).unwrap()),
-        to: None,
-        object: Object::Random { bytes: 30_000 },
+        bytes: 30_000,
         protocol,
         payload: PayloadSize::MAX,
         paths: None,
         hops: None,
     };
-    let plan = collector.plan(&request).unwrap();
-    let mut observer = |_| Continue(());
+    let plan = collector.known().plan(&ask).unwrap();
+    let mut observer = |_: &str, _| Continue(());
     collector
-        .fetch(&request, &plan, None, &mut observer)
+        .fetch((&ask, &object), &plan, None, None, &mut observer)
         .unwrap()
 }
 
@@ -36,9 +37,9 @@ fn a_network_of_copying_nodes_knows_its_links_and_transfers_at_its_boards_rates(
     // Every beacon was written in time and read before its channel was left.
     assert_eq!(collector.surveyed().missing, []);
     assert_eq!(collector.survey_cost().links, 8);
-    let [pip, held] = [Variant::Pip, Variant::PipCit].map(|protocol| {
+    let [pip, held] = [Pipelined::PIP, Pipelined::named("pip-cit").unwrap()].map(|protocol| {
         let report = fetch(&collector, 5, protocol);
-        let outcome = report.outcome;
+        let outcome = report.outcome.core;
         assert!(outcome.verified, "{outcome:?}");
         assert_eq!((outcome.hops, outcome.rounds), (4, 1), "{outcome:?}");
         assert_eq!(outcome.first_round_reliability, Some(1.0), "{outcome:?}");
@@ -54,11 +55,11 @@ fn a_network_of_copying_nodes_knows_its_links_and_transfers_at_its_boards_rates(
 #[test]
 fn p3_finds_and_wakes_its_relays_on_copying_nodes_twice() {
     let collector = contiki("ring12");
-    let report = fetch(&collector, 9, Variant::P3);
-    assert!(report.outcome.verified, "{:?}", report.outcome);
-    assert!(report.outcome.paths > 1, "{:?}", report.outcome);
+    let report = fetch(&collector, 9, Pipelined::P3);
+    assert!(report.outcome.core.verified, "{:?}", report.outcome);
+    assert!(report.outcome.core.paths > 1, "{:?}", report.outcome);
     // The second wake-up finds the sleepers of the first transfer.
-    let baseline = report.baseline.unwrap();
+    let baseline = report.baseline.unwrap().core;
     assert!(baseline.verified, "{baseline:?}");
-    assert!(report.outcome.goodput_kbps > baseline.goodput_kbps);
+    assert!(report.outcome.core.goodput_kbps > baseline.goodput_kbps);
 }

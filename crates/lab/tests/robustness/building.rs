@@ -2,16 +2,18 @@
 
 use crate::bench::{fetch, object, relays, terms, wait};
 use std::ops::ControlFlow::Continue;
-use thalweg_lab::transfer::{Protocol, Session, Survey};
+use thalweg_gateway::survey::Survey;
+use thalweg_lab::field::Motes;
 use thalweg_planner::{plan, RouteRequest};
 use thalweg_sim::Fault;
 use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::{Channel, Duration};
+use thalweg_wire::route::{Hopping, Scheme};
 
 #[test]
 fn a_building_survives_what_a_ladder_does() {
     let site = Site::new(Testbed::load("indriya").unwrap(), 3);
-    let mut session = Session::open(&site, 3).unwrap();
+    let mut session = Motes::open(&site, 3).unwrap();
     let survey = Survey::of([Channel::LAST].into_iter().collect());
     let links = session
         .survey(0, survey, &mut |_| Continue(()))
@@ -30,7 +32,7 @@ fn a_building_survives_what_a_ladder_does() {
     });
     let mut whole = 0;
     for (n, plan) in plans.into_iter().flatten().enumerate() {
-        for protocol in [Protocol::P3, Protocol::Pip] {
+        for protocol in [Scheme::P3, Scheme::Pip(Hopping::Fixed)] {
             let dies = relays(&plan, 1)[0];
             let at = session.network().now() + Duration::from_millis(900);
             session.network().fault_at(at, dies, Fault::Dead);
@@ -47,7 +49,7 @@ fn a_building_survives_what_a_ladder_does() {
                 &terms(),
                 &object(n as u64, 20_000),
             );
-            whole += u32::from(outcome.verified && protocol == Protocol::P3);
+            whole += u32::from(outcome.verified && protocol == Scheme::P3);
             session.network().fault(dies, Fault::Healthy);
             wait(&mut session, Duration::from_secs(4));
         }

@@ -2,10 +2,13 @@
 
 use crate::bench::{draw, fetch, fetch_watched, object, terms, wait, Ladder, Reverse};
 use std::ops::ControlFlow::{Break, Continue};
-use thalweg_lab::transfer::{Protocol, SessionError, Terms};
+use thalweg_gateway::carry::pipeline::Terms;
+use thalweg_gateway::job::Failure;
+use thalweg_lab::field::RunError;
 use thalweg_medium::random::derive;
 use thalweg_sim::Fault;
 use thalweg_units::Duration;
+use thalweg_wire::route::{Hopping, Scheme};
 
 #[test]
 fn stopped_by_the_observer_at_any_step() {
@@ -19,9 +22,9 @@ fn stopped_by_the_observer_at_any_step() {
         };
         let (plan, mut session) = (ladder.plan(), ladder.session());
         let protocol = if case % 3 == 0 {
-            Protocol::Pip
+            Scheme::Pip(Hopping::Fixed)
         } else {
-            Protocol::P3
+            Scheme::P3
         };
         let (mut steps, after) = (0, draw("after", &[case], 12));
         let object = object(case, 20_000);
@@ -41,7 +44,7 @@ fn stopped_by_the_observer_at_any_step() {
             },
         );
         match result {
-            Err(SessionError::Stopped) => {}
+            Err(RunError::Failed(Failure::Cancelled)) => {}
             Ok(outcome) => assert!(
                 steps <= after && outcome.verified,
                 "case {case}: {outcome:?}"
@@ -75,10 +78,16 @@ fn without_its_reverse_link_pip_gives_up_soon_and_p3_needs_but_one() {
             plan.pip.path[1] = 1;
         }
         let object = object(seed, 10_000);
-        let outcome = fetch(&mut session, &plan, Protocol::Pip, &terms(), &object);
+        let outcome = fetch(
+            &mut session,
+            &plan,
+            Scheme::Pip(Hopping::Fixed),
+            &terms(),
+            &object,
+        );
         // Everything has arrived, but for what PIP could not hear of.
         assert!(outcome.duration_s < 5.0, "{outcome:?}");
-        let outcome = fetch(&mut session, &plan, Protocol::P3, &terms(), &object);
+        let outcome = fetch(&mut session, &plan, Scheme::P3, &terms(), &object);
         assert!(outcome.verified, "{outcome:?}");
     }
 }
@@ -86,9 +95,9 @@ fn without_its_reverse_link_pip_gives_up_soon_and_p3_needs_but_one() {
 #[test]
 fn a_failed_transfer_takes_seconds_not_minutes() {
     for (protocol, most) in [
-        (Protocol::Pip, 6.0),
-        (Protocol::PipHopping, 6.0),
-        (Protocol::P3, 12.0),
+        (Scheme::Pip(Hopping::Fixed), 6.0),
+        (Scheme::Pip(Hopping::EveryCyclePair), 6.0),
+        (Scheme::P3, 12.0),
     ] {
         let ladder = Ladder {
             hops: 3,
@@ -136,9 +145,9 @@ fn twenty_transfers_in_a_row_on_lossy_links() {
     let mut whole = 0;
     for n in 0..20 {
         let protocol = if n % 2 == 0 {
-            Protocol::P3
+            Scheme::P3
         } else {
-            Protocol::Pip
+            Scheme::Pip(Hopping::Fixed)
         };
         let outcome = fetch(&mut session, &plan, protocol, &terms(), &object(n, 4_000));
         whole += u32::from(outcome.verified && n % 2 == 0);

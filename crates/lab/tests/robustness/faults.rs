@@ -2,9 +2,12 @@
 
 use crate::bench::{fetch, fetch_watched, object, relays, terms, wait, Ladder, Reverse};
 use std::ops::ControlFlow::{Break, Continue};
-use thalweg_lab::transfer::{Protocol, SessionError, Step};
+use thalweg_gateway::job::Failure;
+use thalweg_gateway::job::Progress;
+use thalweg_lab::field::RunError;
 use thalweg_sim::Fault;
 use thalweg_units::{Duration, SimTime};
+use thalweg_wire::route::{Hopping, Scheme};
 
 fn ladder(seed: u64) -> Ladder {
     Ladder {
@@ -17,7 +20,7 @@ fn ladder(seed: u64) -> Ladder {
 }
 
 /// `fault` strikes `node` at the first report of so many packets: what came of it.
-fn struck(seed: u64, protocol: Protocol, node: usize, packets: u32, fault: Fault) -> (bool, f64) {
+fn struck(seed: u64, protocol: Scheme, node: usize, packets: u32, fault: Fault) -> (bool, f64) {
     let ladder = ladder(seed);
     let (plan, mut session) = (ladder.plan(), ladder.session());
     let object = object(seed, 30_000);
@@ -25,11 +28,13 @@ fn struck(seed: u64, protocol: Protocol, node: usize, packets: u32, fault: Fault
     let mut at = None;
     let mut probe = ladder.session();
     probe.offer(plan.source, object.clone());
-    let mut watch = |step: Step| match step {
-        Step::Packets { received, .. } if received >= packets => Break(()),
+    let mut watch = |step: Progress| match step {
+        Progress::Packets { received, .. } if received >= packets => Break(()),
         _ => Continue(()),
     };
-    if let Err(SessionError::Stopped) = probe.fetch(&plan, protocol, &terms(), &mut watch) {
+    if let Err(RunError::Failed(Failure::Cancelled)) =
+        probe.fetch(&plan, protocol, &terms(), &mut watch)
+    {
         at = Some(probe.network().now());
     }
     let Some(at) = at else { return (false, 0.0) };
@@ -44,13 +49,7 @@ fn a_relay_may_die_at_any_time() {
         let plan = ladder(seed).plan();
         let stage = 1 + (seed as usize) % 3;
         let victim = relays(&plan, stage)[seed as usize % 4];
-        let (whole, _) = struck(
-            seed,
-            Protocol::P3,
-            victim,
-            16 + 32 * seed as u32,
-            Fault::Dead,
-        );
+        let (whole, _) = struck(seed, Scheme::P3, victim, 16 + 32 * seed as u32, Fault::Dead);
         assert!(whole, "seed {seed}: three paths of four are left");
     }
 }
@@ -60,7 +59,7 @@ fn pip_ends_soon_where_its_relay_dies() {
     for seed in 0..3 {
         let plan = ladder(seed).plan();
         let victim = plan.pip.path[1 + seed as usize];
-        let (whole, took) = struck(seed, Protocol::Pip, victim, 100, Fault::Dead);
+        let (whole, took) = struck(seed, Scheme::Pip(Hopping::Fixed), victim, 100, Fault::Dead);
         assert!(!whole && took < 12.0, "seed {seed}: {took} s");
     }
 }
@@ -68,7 +67,8 @@ fn pip_ends_soon_where_its_relay_dies() {
 #[test]
 fn the_source_may_die() {
     // P3 is begun three times in all before its sink believes it.
-    for (seed, protocol, limit_s) in [(1, Protocol::P3, 24.0), (2, Protocol::Pip, 6.0)] {
+    for (seed, protocol, limit_s) in [(1, Scheme::P3, 24.0), (2, Scheme::Pip(Hopping::Fixed), 6.0)]
+    {
         let (whole, took) = struck(seed, protocol, 0, 64, Fault::Dead);
         assert!(!whole && took < limit_s, "{took} s");
     }
@@ -88,7 +88,7 @@ fn the_sink_may_be_deaf_for_a_second() {
             let outcome = fetch(
                 &mut session,
                 &plan,
-                Protocol::P3,
+                Scheme::P3,
                 &terms(),
                 &object(seed, 30_000),
             );
@@ -114,7 +114,7 @@ fn a_transfer_that_breaks_off_is_begun_again() {
     let outcome = fetch(
         &mut session,
         &plan,
-        Protocol::P3,
+        Scheme::P3,
         &terms(),
         &object(5, 30_000),
     );
@@ -134,48 +134,30 @@ fn a_dead_sink_is_an_error_and_no_hang() {
     let result = fetch_watched(
         &mut session,
         &plan,
-        Protocol::P3,
+        Scheme::P3,
         &terms(),
         &object(1, 500),
         &mut |_| Continue(()),
     );
     assert!(
-        matches!(result, Err(SessionError::NoEnd { .. })),
+        matches!(result, Err(RunError::Failed(Failure::NoEnd(_)))),
         "{result:?}"
     );
     session.network().fault(ladder.sink(), Fault::Healthy);
     wait(&mut session, Duration::from_secs(5));
-    assert!(fetch(&mut session, &plan, Protocol::P3, &terms(), &object(1, 500)).verified);
+    assert!(fetch(&mut session, &plan, Scheme::P3, &terms(), &object(1, 500)).verified);
 }
 
 #[test]
 fn nodes_that_die_and_come_back_take_part_again() {
     let ladder = ladder(8);
     let (plan, mut session) = (ladder.plan(), ladder.session());
-    assert!(
-        fetch(
-            &mut session,
-            &plan,
-            Protocol::P3,
-            &terms(),
-            &object(1, 3_000)
-        )
-        .verified
-    );
+    assert!(fetch(&mut session, &plan, Scheme::P3, &terms(), &object(1, 3_000)).verified);
     for node in 0..ladder.nodes() {
         session.network().fault(node, Fault::Dead);
         wait(&mut session, Duration::from_millis(731));
         session.network().fault(node, Fault::Healthy);
     }
     wait(&mut session, Duration::from_secs(4));
-    assert!(
-        fetch(
-            &mut session,
-            &plan,
-            Protocol::P3,
-            &terms(),
-            &object(2, 3_000)
-        )
-        .verified
-    );
+    assert!(fetch(&mut session, &plan, Scheme::P3, &terms(), &object(2, 3_000)).verified);
 }

@@ -1,21 +1,22 @@
 //! Any number of hops and paths, any payload, any object, links of any quality.
 
 use crate::bench::{draw, fetch, object, terms, Ladder, Reverse};
-use thalweg_lab::transfer::{Protocol, Terms};
+use thalweg_gateway::carry::pipeline::Terms;
+use thalweg_wire::route::{Hopping, Scheme};
 use thalweg_wire::route::{PayloadSize, Percent};
 
 /// What is drawn for case `n`.
-fn case(n: u64) -> (Ladder, Protocol, Terms, usize) {
+fn case(n: u64) -> (Ladder, Scheme, Terms, usize) {
     let d = |what, below| draw(what, &[n], below);
     let (hops, paths) = (1 + d("hops", 10) as usize, 1 + d("paths", 10) as usize);
     // Half of them ideal, the others down to links that lose half.
     let least_prr = [1.0, 1.0, 0.9, 0.5][d("quality", 4) as usize];
     let protocol = match d("protocol", 4) {
-        0 => Protocol::Pip,
-        1 => Protocol::PipHopping,
-        _ => Protocol::P3,
+        0 => Scheme::Pip(Hopping::Fixed),
+        1 => Scheme::Pip(Hopping::EveryCyclePair),
+        _ => Scheme::P3,
     };
-    let smallest = if protocol == Protocol::PipHopping {
+    let smallest = if protocol == Scheme::Pip(Hopping::EveryCyclePair) {
         32
     } else {
         1
@@ -58,7 +59,7 @@ fn whatever_is_asked_for_ends_with_the_right_bytes_or_none() {
         let object = object(n, bytes);
         for _ in 0..2 {
             let outcome = fetch(&mut session, &plan, protocol, &terms, &object);
-            if ladder.least_prr >= 0.9 && protocol == Protocol::P3 {
+            if ladder.least_prr >= 0.9 && protocol == Scheme::P3 {
                 good += 1;
                 arrived += u32::from(outcome.verified);
             }
@@ -80,10 +81,10 @@ fn every_number_of_hops_on_one_ideal_path() {
         };
         let (plan, mut session) = (ladder.plan(), ladder.session());
         for (protocol, seed) in [
-            (Protocol::P3, 1),
-            (Protocol::Pip, 2),
-            (Protocol::PipHopping, 3),
-            (Protocol::PipCit, 4),
+            (Scheme::P3, 1),
+            (Scheme::Pip(Hopping::Fixed), 2),
+            (Scheme::Pip(Hopping::EveryCyclePair), 3),
+            (Scheme::PipCit, 4),
         ] {
             let outcome = fetch(
                 &mut session,
@@ -109,13 +110,7 @@ fn every_number_of_paths() {
             reverse: Reverse::Alive,
         };
         let (plan, mut session) = (ladder.plan(), ladder.session());
-        let outcome = fetch(
-            &mut session,
-            &plan,
-            Protocol::P3,
-            &terms(),
-            &object(1, 9_000),
-        );
+        let outcome = fetch(&mut session, &plan, Scheme::P3, &terms(), &object(1, 9_000));
         assert!(outcome.verified, "{paths} paths: {outcome:?}");
         assert_eq!(outcome.paths, paths as u32);
     }

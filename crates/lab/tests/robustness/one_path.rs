@@ -1,8 +1,9 @@
 //! With one path P3 is no worse than PIP over the same path, seed by seed (P3, section IV-C).
 
 use crate::bench::{fetch, object, terms, Ladder, Reverse};
-use thalweg_lab::transfer::{Protocol, Terms};
-use thalweg_wire::route::Percent;
+use thalweg_gateway::carry::pipeline::Terms;
+use thalweg_wire::route::Scheme;
+use thalweg_wire::route::{Hopping, Percent};
 
 #[test]
 fn p3_over_one_path_is_no_worse_than_pip() {
@@ -27,7 +28,7 @@ fn p3_over_one_path_is_no_worse_than_pip() {
             let mut session = ladder.session();
             fetch(&mut session, &plan, protocol, &terms, &object(seed, 12_000))
         };
-        let (p3, pip) = (run(Protocol::P3), run(Protocol::Pip));
+        let (p3, pip) = (run(Scheme::P3), run(Scheme::Pip(Hopping::Fixed)));
         assert!(
             p3.verified || !pip.verified,
             "seed {seed}: PIP delivers where P3 does not: {p3:?} {pip:?}"

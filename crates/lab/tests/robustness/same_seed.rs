@@ -4,10 +4,12 @@ use crate::bench::{fetch, object, terms, Ladder, Reverse};
 use std::io::{self, Write};
 use std::ops::ControlFlow::Continue;
 use std::sync::{Arc, Mutex};
-use thalweg_lab::transfer::{Protocol, Session, Survey};
+use thalweg_gateway::survey::Survey;
+use thalweg_lab::field::Motes;
 use thalweg_sim::{Pcapng, Scope};
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, ChannelSet, Duration};
+use thalweg_wire::route::{Hopping, Scheme};
 
 /// A file in memory that somebody else reads.
 #[derive(Clone, Default)]
@@ -33,7 +35,7 @@ fn run(seed: u64) -> (String, Vec<u8>) {
         reverse: Reverse::Alive,
     };
     let site = Site::new(ladder.testbed(), 5);
-    let mut session = Session::open(&site, seed).unwrap();
+    let mut session = Motes::open(&site, seed).unwrap();
     let file = Shared::default();
     let capture = Pcapng::new(file.clone(), ladder.nodes(), Scope::Receptions).unwrap();
     session.network().capture(Some(Box::new(capture))).unwrap();
@@ -48,10 +50,10 @@ fn run(seed: u64) -> (String, Vec<u8>) {
         .unwrap();
     log.push_str(&format!("{:?}\n", surveyed.links));
     for protocol in [
-        Protocol::P3,
-        Protocol::Pip,
-        Protocol::PipHopping,
-        Protocol::PipCit,
+        Scheme::P3,
+        Scheme::Pip(Hopping::Fixed),
+        Scheme::Pip(Hopping::EveryCyclePair),
+        Scheme::PipCit,
     ] {
         let outcome = fetch(
             &mut session,

@@ -2,17 +2,21 @@
 
 use crate::bench::{fetch, object, plan_over, terms};
 use std::ops::ControlFlow::Continue;
-use thalweg_lab::transfer::{Protocol, Session, Survey, Terms};
+use thalweg_gateway::carry::pipeline::Terms;
+use thalweg_gateway::job::Retry;
+use thalweg_gateway::survey::Survey;
+use thalweg_lab::field::Motes;
 use thalweg_planner::LinkQualities;
 use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::Channel;
 use thalweg_wire::pipeline::MAX_PACKETS;
-use thalweg_wire::route::PayloadSize;
+use thalweg_wire::route::Scheme;
+use thalweg_wire::route::{Hopping, PayloadSize};
 
 /// A surveyed network of nodes in a row.
-fn surveyed(name: &str, seed: u64) -> (Session, LinkQualities) {
+fn surveyed(name: &str, seed: u64) -> (Motes, LinkQualities) {
     let site = Site::new(Testbed::load(name).unwrap(), seed);
-    let mut session = Session::open(&site, seed).unwrap();
+    let mut session = Motes::open(&site, seed).unwrap();
     let channels = crate::bench::CHANNELS.map(|c| Channel::new(c).unwrap());
     let survey = Survey::of(channels.into_iter().collect());
     let surveyed = session.survey(0, survey, &mut |_| Continue(())).unwrap();
@@ -31,7 +35,7 @@ fn a_megabyte_over_four_hops() {
     let outcome = fetch(
         &mut session,
         &plan,
-        Protocol::P3,
+        Scheme::P3,
         &terms,
         &object(1, 1_000_000),
     );
@@ -52,7 +56,7 @@ fn small_objects_of_every_kind_of_size() {
             .into_iter()
             .filter(|b| *b > 0)
         {
-            for protocol in [Protocol::P3, Protocol::Pip] {
+            for protocol in [Scheme::P3, Scheme::Pip(Hopping::Fixed)] {
                 let outcome = fetch(&mut session, &plan, protocol, &terms, &object(3, bytes));
                 assert!(outcome.verified, "{bytes} B in {payload} B: {outcome:?}");
             }
@@ -66,11 +70,11 @@ fn more_than_a_transfer_takes_is_refused_and_the_next_works() {
     let plan = plan_over(&links, 1, 0, 1, 1);
     let terms = Terms {
         payload: PayloadSize::new(1).unwrap(),
-        attempts: 1,
+        retry: Retry::NEVER,
         ..terms()
     };
     let too_large = object(1, usize::from(MAX_PACKETS) + 1);
-    let outcome = fetch(&mut session, &plan, Protocol::P3, &terms, &too_large);
+    let outcome = fetch(&mut session, &plan, Scheme::P3, &terms, &too_large);
     assert!(!outcome.verified && outcome.duration_s < 5.0, "{outcome:?}");
     let small = PayloadSize::new(20).unwrap();
     let terms = Terms {
@@ -80,11 +84,11 @@ fn more_than_a_transfer_takes_is_refused_and_the_next_works() {
     let outcome = fetch(
         &mut session,
         &plan,
-        Protocol::PipHopping,
+        Scheme::Pip(Hopping::EveryCyclePair),
         &terms,
         &object(1, 100),
     );
     assert!(!outcome.verified, "hopping needs 32 bytes: {outcome:?}");
-    let outcome = fetch(&mut session, &plan, Protocol::P3, &terms, &object(1, 100));
+    let outcome = fetch(&mut session, &plan, Scheme::P3, &terms, &object(1, 100));
     assert!(outcome.verified, "{outcome:?}");
 }

@@ -87,6 +87,10 @@ pub struct Counts {
     pub duplicates: u32,
     /// Most packets in the queue.
     pub queue_peak: u16,
+    /// Packets taken into the queue, and its lengths then, summed.
+    pub taken: u32,
+    /// See above.
+    pub queue_sum: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -179,6 +183,8 @@ impl<S: ObjectStore> Burst<S> {
                 dropped: 0,
                 duplicates: 0,
                 queue_peak: 0,
+                taken: 0,
+                queue_sum: 0,
             },
         }
     }
@@ -224,8 +230,17 @@ impl<S: ObjectStore> Burst<S> {
             };
             let _ = self.queue.push(Queued { number, payload });
             self.batch.0 += 1;
-            self.counts.queue_peak = self.counts.queue_peak.max(self.queue.len() as u16);
+            self.took();
         }
+    }
+
+    /// A packet was taken into the queue.
+    fn took(&mut self) {
+        let length = self.queue.len() as u16;
+        let counts = &mut self.counts;
+        counts.queue_peak = counts.queue_peak.max(length);
+        counts.taken += 1;
+        counts.queue_sum += u32::from(length);
     }
 
     /// Begins a burst with what is in the queue, or sleeps.
@@ -317,7 +332,7 @@ impl<S: ObjectStore> Burst<S> {
             let number = packet.number;
             if self.queue.push(Queued { number, payload }).is_ok() {
                 self.last = Some(number);
-                self.counts.queue_peak = self.counts.queue_peak.max(self.queue.len() as u16);
+                self.took();
             }
         }
         match packet.more {

@@ -121,7 +121,10 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Pipeline<S, A> {
         let role = match cx.session.place {
             Place::Source => Role::Source(Source::start(&mut cx, now)?),
             Place::Relay { stage, group } => Role::Relay(Relay::new(stage, group, &cx, now)),
-            Place::Destination => Role::Destination(Destination::new(&mut cx, now)),
+            Place::Destination => {
+                cx.store.begin();
+                Role::Destination(Destination::new(&mut cx, now))
+            }
         };
         cx.listen();
         self.active = Some(Active { part, role });

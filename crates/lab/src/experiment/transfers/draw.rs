@@ -6,12 +6,13 @@ use crate::experiment::kind::Kind as _;
 use crate::experiment::lab::{in_order, Lab};
 use crate::experiment::sites::{faithful_survey, survey_once};
 use crate::experiment::ExperimentError;
-use crate::transfer::{Survey, Surveyed};
-use crate::variant::{Knowledge, Variant};
 use std::sync::Arc;
+use thalweg_gateway::registry::Pipelined;
+use thalweg_gateway::survey::{Survey, Surveyed};
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::channels::spread_order;
 use thalweg_planner::pairs::{suggest_pairs, Floors as PairFloors, Pair, PairOrder, PairRequest};
+use thalweg_planner::Style;
 use thalweg_planner::{plan, Plan, RouteRequest};
 use thalweg_testbeds::Site;
 use thalweg_units::ChannelSet;
@@ -76,10 +77,7 @@ impl Transfers {
             return Err(unfit(format!("channel {missing} is not available")));
         }
         let routing = lab.survey(&self.testbed, &site, faithful_survey(routing_channel))?;
-        let all = self
-            .protocols
-            .iter()
-            .any(|v| v.knowledge() == Knowledge::PipelineChannels);
+        let all = self.protocols.iter().any(|v| v.style == Style::Chains);
         let pipeline = match all {
             true => Some(lab.survey(&self.testbed, &site, Survey::of(channels))?),
             false => None,
@@ -158,7 +156,7 @@ impl Transfers {
         &self,
         drawn: &Drawn,
         route: usize,
-        variant: Variant,
+        variant: Pipelined,
         max_paths: Option<usize>,
     ) -> Option<Plan> {
         let pair = drawn.pairs.get(route)?;
@@ -168,8 +166,8 @@ impl Transfers {
         }
         let request = variant.request(&request);
         let known = &drawn.known;
-        let links = match (variant.knowledge(), &known.pipeline) {
-            (Knowledge::PipelineChannels, Some(surveyed)) => &surveyed.links,
+        let links = match (variant.style, &known.pipeline) {
+            (Style::Chains, Some(surveyed)) => &surveyed.links,
             _ => &known.routing.links,
         };
         // One stream for a route and a cell, whatever the variant: `p3` and `pip` share the plan.

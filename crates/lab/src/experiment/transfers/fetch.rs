@@ -6,15 +6,18 @@ use super::{Cell, Transfers};
 use crate::collect::random_object;
 use crate::experiment::ExperimentError;
 use crate::explain::{self, LossMap};
+use crate::field::{Motes, Repairs};
 use crate::results::{Row, SEED};
-use crate::transfer::{Outcome, Protocol, Session, Terms};
-use crate::variant::Variant;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow::Continue;
 use std::sync::Arc;
+use thalweg_gateway::carry::pipeline::Terms;
+use thalweg_gateway::outcome::{Core, Outcome};
+use thalweg_gateway::registry::Pipelined;
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::Plan;
 use thalweg_testbeds::Site;
+use thalweg_wire::route::Scheme;
 
 /// One transfer of an experiment.
 #[derive(Clone, Copy)]
@@ -22,13 +25,13 @@ struct Task<'a> {
     drawn: &'a Drawn,
     route: usize,
     plan: &'a Plan,
-    variant: Variant,
+    variant: Pipelined,
     cell: Cell,
 }
 
 /// A transfer, and what its sink gave out beside what the source had.
 struct Fetched {
-    outcome: Outcome,
+    outcome: Outcome<Repairs>,
     bytes: Bytes,
 }
 
@@ -51,13 +54,13 @@ impl Transfers {
     ) -> Result<Vec<Row>, ExperimentError> {
         let mut rows = Vec::new();
         // Of a cell, only the number of paths has a part in a plan.
-        let mut plans: BTreeMap<(Variant, Option<usize>), Option<Plan>> = BTreeMap::new();
+        let mut plans: BTreeMap<(&str, Option<usize>), Option<Plan>> = BTreeMap::new();
         for cell in self.cells() {
             let mut cell_rows = Vec::new();
-            let mut baseline: Option<Outcome> = None;
+            let mut baseline: Option<Core> = None;
             for &variant in &self.protocols {
                 let plan = plans
-                    .entry((variant, cell.max_paths))
+                    .entry((variant.name, cell.max_paths))
                     .or_insert_with(|| self.plan(drawn, route, variant, cell.max_paths));
                 let Some(plan) = plan.as_ref().filter(|plan| cell.mishap.can_strike(plan)) else {
                     continue;
@@ -72,14 +75,14 @@ impl Transfers {
                 let fetched = self.fetch(task, &drawn.site)?;
                 cell_rows.push(self.row(task, &fetched));
                 if self.baseline == Some(variant) {
-                    baseline = Some(fetched.outcome);
+                    baseline = Some(fetched.outcome.core);
                 }
             }
             if let Some(b) = baseline {
                 for row in &mut cell_rows {
                     row.set("baseline_goodput_kbps", b.goodput_kbps);
                     row.set("baseline_active_nodes", b.active_nodes);
-                    row.set_some("baseline_energy_j", b.verified.then_some(b.energy_j));
+                    row.set_some("baseline_energy_j", b.energy_j.filter(|_| b.verified));
                 }
             }
             rows.extend(cell_rows);
@@ -103,11 +106,11 @@ impl Transfers {
     /// Fetches in `session`, and compares what arrives with what was offered.
     fn finish(
         &self,
-        session: &mut Session,
+        session: &mut Motes,
         task: Task<'_>,
         terms: &Terms,
     ) -> Result<Fetched, ExperimentError> {
-        let protocol = task.variant.protocol();
+        let protocol = task.variant.scheme;
         let (outcome, arrived) =
             session.fetch(task.plan, protocol, terms, &mut |_| Continue(()))?;
         let offered = self.object(task);
@@ -125,13 +128,12 @@ impl Transfers {
         drawn: &Drawn,
         route: usize,
         plan: &Plan,
-        variant: Variant,
+        variant: Pipelined,
     ) -> Result<LossMap, ExperimentError> {
         let task = self.first_task(drawn, route, plan, variant);
         let (mut session, terms) = self.session(task, &drawn.site)?;
-        let protocol = variant.protocol();
-        let (_, _, map) =
-            explain::fetch(&mut session, plan, protocol, &terms, &mut |_| Continue(()))?;
+        let protocol = variant.scheme;
+        let (_, map) = explain::fetch(&mut session, plan, protocol, &terms, &mut |_| Continue(()))?;
         Ok(map)
     }
 
@@ -141,7 +143,7 @@ impl Transfers {
         drawn: &'a Drawn,
         route: usize,
         plan: &'a Plan,
-        variant: Variant,
+        variant: Pipelined,
     ) -> Task<'a> {
         Task {
             drawn,
@@ -153,8 +155,8 @@ impl Transfers {
     }
 
     /// A network whose source offers the object of the cell.
-    fn session(&self, task: Task<'_>, site: &Site) -> Result<(Session, Terms), ExperimentError> {
-        let mut session = Session::open(site, self.route_seed(task))?;
+    fn session(&self, task: Task<'_>, site: &Site) -> Result<(Motes, Terms), ExperimentError> {
+        let mut session = Motes::open(site, self.route_seed(task))?;
         session.offer(task.plan.source, self.object(task));
         let terms = task.variant.terms(Terms {
             payload: task.cell.payload,
@@ -183,8 +185,8 @@ impl Transfers {
         drawn: &Drawn,
         route: usize,
         plan: &Plan,
-        variant: Variant,
-        prepare: impl FnOnce(&mut Session),
+        variant: Pipelined,
+        prepare: impl FnOnce(&mut Motes),
     ) -> Result<Row, ExperimentError> {
         let task = self.first_task(drawn, route, plan, variant);
         let (mut session, terms) = self.session(task, &drawn.site)?;
@@ -200,7 +202,7 @@ impl Transfers {
         site: &Site,
         route: usize,
         plan: &Plan,
-        variant: Variant,
+        variant: Pipelined,
     ) -> Result<Row, ExperimentError> {
         let task = self.first_task(drawn, route, plan, variant);
         let fetched = self.fetch(task, site)?;
@@ -215,13 +217,13 @@ impl Transfers {
             variant,
             cell,
         } = task;
-        let o = &fetched.outcome;
-        let mut row = outcome_row(o)
+        let (o, repairs) = (&fetched.outcome.core, &fetched.outcome.extra);
+        let mut row = outcome_row(&fetched.outcome)
             .with("exact", u32::from(fetched.bytes == Bytes::Same))
             .with("wrong", u32::from(fetched.bytes == Bytes::Other))
             .with(SEED, drawn.site.seed)
             .with("route", route + 1)
-            .with("protocol", variant.name())
+            .with("protocol", variant.name)
             .with("shortest", plan.shortest)
             .with("payload", u32::from(cell.payload.bytes()))
             .with("object_bytes", cell.bytes)
@@ -234,16 +236,14 @@ impl Transfers {
         if !self.mishaps.is_empty() {
             row.set("mishap", cell.mishap.name());
         }
-        let data_s = o.duration_s - o.wake_up_s;
+        let data_s = o.duration_s - repairs.wake_up_s;
         if o.verified && data_s > 0.0 {
             let kbps = o.bytes as f64 * 8.0 / 1000.0 / data_s;
             row.set("utilisation_without_overhead", kbps / drawn.rate_kbps);
         }
-        let predicted = match variant.protocol() {
-            Protocol::Pip | Protocol::PipHopping | Protocol::PipCit => {
-                plan.pip.prediction.goodput_kbps
-            }
-            Protocol::P3 => plan.prediction.goodput_kbps,
+        let predicted = match variant.scheme {
+            Scheme::Pip(_) | Scheme::PipCit => plan.pip.prediction.goodput_kbps,
+            Scheme::P3 => plan.prediction.goodput_kbps,
         };
         row.set("predicted_kbps", predicted);
         row
@@ -251,23 +251,24 @@ impl Transfers {
 }
 
 /// What every row of a transfer tells.
-pub(in crate::experiment) fn outcome_row(o: &Outcome) -> Row {
+pub(in crate::experiment) fn outcome_row(outcome: &Outcome<Repairs>) -> Row {
+    let (o, repairs) = (&outcome.core, &outcome.extra);
     let mut row = Row::new()
-        .with("source", u32::from(o.source))
-        .with("sink", u32::from(o.sink))
+        .with("source", u32::from(o.source.get()))
+        .with("sink", u32::from(o.sink.get()))
         .with("hops", o.hops)
         .with("paths", o.paths)
         .with("active_nodes", o.active_nodes)
         .with("goodput_kbps", o.goodput_kbps)
         .with("rounds", o.rounds)
-        .with("energy_j", o.energy_j)
         .with("duration_s", o.duration_s)
-        .with("wake_up_s", o.wake_up_s)
+        .with("wake_up_s", repairs.wake_up_s)
         .with("bytes", o.bytes)
         .with("attempts", o.attempts)
         .with("verified", u32::from(o.verified));
+    row.set_some("energy_j", o.energy_j);
     row.set_some("r1", o.first_round_reliability);
-    row.set_some("retransmitted", o.retransmitted);
+    row.set_some("retransmitted", repairs.retransmitted);
     row.set_some("failure", o.failure.as_deref());
     row
 }

@@ -19,7 +19,7 @@ impl Explains for Transfers {
                 maps.push(ExplainedTransfer {
                     seed,
                     route: route + 1,
-                    protocol: variant.name(),
+                    protocol: variant.name,
                     map: self.loss_map(drawn, route, &plan, variant)?,
                 });
             }

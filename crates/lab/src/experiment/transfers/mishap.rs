@@ -1,10 +1,12 @@
 //! What may go wrong in the middle of a transfer: faults of single nodes, timed by what has arrived.
 
 use crate::experiment::ExperimentError;
-use crate::transfer::{Session, SessionError, Step, Terms};
-use crate::variant::Variant;
+use crate::field::Motes;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow::{Break, Continue};
+use thalweg_gateway::carry::pipeline::Terms;
+use thalweg_gateway::job::Progress;
+use thalweg_gateway::registry::Pipelined;
 use thalweg_medium::random::{uniform, Stream};
 use thalweg_planner::Plan;
 use thalweg_sim::Fault;
@@ -53,20 +55,20 @@ impl Mishap {
     /// the same transfer in `probe` tells.
     pub(super) fn arrange(
         self,
-        session: &mut Session,
-        probe: &mut Session,
+        session: &mut Motes,
+        probe: &mut Motes,
         plan: &Plan,
-        variant: Variant,
+        variant: Pipelined,
         terms: &Terms,
         rng: &mut Stream,
     ) -> Result<(), ExperimentError> {
         let half = probe.packets(plan.source, terms) / 2;
-        let mut watch = |step: Step| match step {
-            Step::Packets { received, .. } if received >= half => Break(()),
+        let mut watch = |step: Progress| match step {
+            Progress::Packets { received, .. } if received >= half => Break(()),
             _ => Continue(()),
         };
-        match probe.fetch(plan, variant.protocol(), terms, &mut watch) {
-            Err(SessionError::Stopped) => {}
+        match probe.fetch(plan, variant.scheme, terms, &mut watch) {
+            Err(error) if error.is_stop() => {}
             // Half of the packets never arrive: there is no middle to strike in.
             Ok(_) => return Ok(()),
             Err(error) => return Err(error.into()),

@@ -19,8 +19,8 @@ use super::kind::{expect, keys, some, within, Explains, Flag, Kind};
 use super::lab::Lab;
 use super::ExperimentError;
 use crate::results::Row;
-use crate::variant::Variant;
 use serde::{Deserialize, Serialize};
+use thalweg_gateway::registry::Pipelined;
 use thalweg_units::Channel;
 use thalweg_wire::phy;
 use thalweg_wire::pipeline::MAX_PACKETS;
@@ -57,9 +57,9 @@ keys! {
         #[serde(default)]
         pub bytes: Vec<u32>,
         /// Protocols, each over the same routes (`docs/variants.md`).
-        pub protocols: Vec<Variant>,
+        pub protocols: Vec<Pipelined>,
         /// The one whose energy, goodput and nodes stand beside the others' in every row.
-        pub baseline: Option<Variant>,
+        pub baseline: Option<Pipelined>,
         /// Highest number of node-distinct paths.
         #[serde(default)]
         pub max_paths: Vec<usize>,

@@ -3,14 +3,17 @@
 use crate::collect::random_object;
 use crate::experiment::sites::{faithful_survey, Sites};
 use crate::experiment::ExperimentError;
-use crate::transfer::{Protocol, Session, Survey, Terms};
+use crate::field::Motes;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
+use thalweg_gateway::carry::pipeline::Terms;
+use thalweg_gateway::survey::Survey;
 use thalweg_medium::random::{derive, stream};
 use thalweg_medium::Outcome as Fate;
 use thalweg_planner::{plan, RouteRequest};
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Duration, SimTime};
+use thalweg_wire::route::Scheme;
 
 /// The effective physical rate in kbit/s (P3, section V): the bits of data frames, header and
 /// payload, per time at which a single hop without losses delivers them. Measured at the sink of
@@ -21,7 +24,7 @@ pub(super) fn single_hop_rate(sites: &Sites, seed: u64) -> Result<f64, Experimen
     let site = Site::new(testbed.clone(), seed);
     let unfit = |why: &str| ExperimentError::unfit(&site, why.to_owned());
     let drawn = derive(seed, "single hop", &[]);
-    let mut session = Session::open(&site, drawn)?;
+    let mut session = Motes::open(&site, drawn)?;
     let sink = testbed.sink_index();
     let mut silent = |_| ControlFlow::Continue(());
     let survey = Survey {
@@ -50,7 +53,7 @@ pub(super) fn single_hop_rate(sites: &Sites, seed: u64) -> Result<f64, Experimen
                 .push((r.at, r.mpdu.len()));
         }
     })));
-    session.fetch(&plan, Protocol::P3, &terms, &mut silent)?;
+    session.fetch(&plan, Scheme::P3, &terms, &mut silent)?;
     session.network().trace(None);
     let heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
     let data: Vec<&(SimTime, usize)> = heard.iter().take(PACKETS).collect();

@@ -1,47 +1,58 @@
-//! What is told of a transfer.
+//! What became of a transfer: what is told of every one, and what its family adds. Tests: at the end.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use thalweg_units::NodeId;
 
-/// One transfer, as it is printed, stored and compared.
+/// A transfer that has ended, with what its family tells of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Outcome {
-    /// `p3` or `pip`.
+pub struct Outcome<X> {
+    /// What is told of all.
+    #[serde(flatten)]
+    pub core: Core,
+    /// What is told of its kind.
+    #[serde(flatten)]
+    pub extra: X,
+}
+
+/// What is told of every transfer, as it is printed, stored and compared.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Core {
+    /// The protocol that carried it, such as `p3`.
     pub protocol: String,
-    /// The testbed's name.
+    /// The testbed's name, or the file it came from.
     pub testbed: String,
     /// The node that had the object.
-    pub source: u16,
-    /// The node that wanted it.
-    pub sink: u16,
-    /// Bytes of the object that arrived, padding left out; 0 where it did not arrive whole.
+    #[serde(serialize_with = "number")]
+    pub source: NodeId,
+    /// The base station.
+    #[serde(serialize_with = "number")]
+    pub sink: NodeId,
+    /// Bytes of the object, padding left out; of pipelines 0 where it did not arrive whole.
     pub bytes: u64,
     /// Length and digest agree with the source's.
     pub verified: bool,
-    /// Object bits per time from the first wake-up packet to the last data packet, in kbit/s; 0
-    /// for a transfer that failed (P3, section V).
+    /// Object bits per time from the beginning to the last data packet, in kbit/s; 0 for a transfer that
+    /// failed (P3, section V).
     pub goodput_kbps: f64,
-    /// Goodput over the effective physical rate of the same packets, 0..=1 (P3, section V).
-    pub utilisation: f64,
+    /// Goodput over the effective physical rate of the same packets, 0..=1 (P3, section V); none where
+    /// a family has no such rate.
+    pub utilisation: Option<f64>,
     /// Rounds of transmission.
     pub rounds: u32,
     /// Share of the packets that arrived in the first round, 0..=1.
     pub first_round_reliability: Option<f64>,
-    /// Share of retransmissions in all data transmissions of the source, 0..=1.
-    pub retransmitted: Option<f64>,
     /// Nodes that took part, source and sink included.
     pub active_nodes: u32,
     /// H.
     pub hops: u32,
     /// M, node-distinct paths.
     pub paths: u32,
-    /// Energy of all active nodes from the first wake-up packet to the last data packet, radio and
-    /// microcontroller, in joules.
-    pub energy_j: f64,
-    /// From the first wake-up packet to the last data packet (or to the end of a transfer that
-    /// failed), in seconds.
+    /// Energy of all active nodes from the beginning to the last data packet, radio and
+    /// microcontroller, in joules; none where the field does not tell.
+    pub energy_j: Option<f64>,
+    /// From the first wake-up packet to the last data packet (of streams from the source's beginning; to the
+    /// end of a transfer that failed), in seconds.
     pub duration_s: f64,
-    /// Of it, up to the source's first packet, in seconds.
-    pub wake_up_s: f64,
     /// How many times the transfer was begun; what is said of rounds is of the last time.
     pub attempts: u32,
     /// How it ended, where it failed.
@@ -51,7 +62,11 @@ pub struct Outcome {
     pub seed: u64,
 }
 
-impl Outcome {
+fn number<S: Serializer>(node: &NodeId, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_u16(node.get())
+}
+
+impl Core {
     /// Counts a transfer that failed before this one as part of it: its time, the pause of
     /// `pause_s` seconds between them, its energy and its attempts.
     pub fn follows(&mut self, failed: &Self, pause_s: f64) {
@@ -59,10 +74,10 @@ impl Outcome {
         if duration_s > 0.0 {
             let share = self.duration_s / duration_s;
             self.goodput_kbps *= share;
-            self.utilisation *= share;
+            self.utilisation = self.utilisation.map(|u| u * share);
         }
         self.duration_s = duration_s;
-        self.energy_j += failed.energy_j;
+        self.energy_j = self.energy_j.zip(failed.energy_j).map(|(a, b)| a + b);
         self.attempts += failed.attempts;
     }
 }
@@ -73,43 +88,39 @@ mod tests {
 
     #[test]
     fn a_failed_transfer_costs_time_energy_and_goodput() {
-        let whole = Outcome {
+        let whole = Core {
             protocol: "p3".to_owned(),
             testbed: "line5".to_owned(),
-            source: 5,
-            sink: 1,
+            source: NodeId::new(5).unwrap(),
+            sink: NodeId::new(1).unwrap(),
             bytes: 59_000,
             verified: true,
             goodput_kbps: 160.0,
-            utilisation: 0.8,
+            utilisation: Some(0.8),
             rounds: 2,
             first_round_reliability: Some(0.9),
-            retransmitted: Some(0.1),
             active_nodes: 5,
             hops: 4,
             paths: 1,
-            energy_j: 1.0,
+            energy_j: Some(1.0),
             duration_s: 3.0,
-            wake_up_s: 0.1,
             attempts: 1,
             failure: None,
             seed: 1,
         };
-        let failed = Outcome {
+        let failed = Core {
             bytes: 0,
             verified: false,
             goodput_kbps: 0.0,
             duration_s: 5.0,
-            energy_j: 2.0,
+            energy_j: Some(2.0),
             ..whole.clone()
         };
         let mut both = whole.clone();
         both.follows(&failed, 4.0);
-        assert_eq!(
-            (both.duration_s, both.energy_j, both.attempts),
-            (12.0, 3.0, 2)
-        );
-        assert_eq!((both.goodput_kbps, both.utilisation), (40.0, 0.2));
+        let told = (both.duration_s, both.energy_j, both.attempts);
+        assert_eq!(told, (12.0, Some(3.0), 2));
+        assert_eq!((both.goodput_kbps, both.utilisation), (40.0, Some(0.2)));
         assert_eq!((both.bytes, both.rounds), (whole.bytes, whole.rounds));
     }
 }

@@ -1,4 +1,5 @@
-//! Objects in memory: what a simulated node holds and receives. A mote would have flash instead.
+//! Objects: the digest that tells whether one is whole, and a memory that holds them at a host or a simulated
+//! node. A mote would have flash instead.
 
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
@@ -31,10 +32,6 @@ impl Memory {
         };
         self.offered = Some((object, info));
     }
-    /// Forgets what was received.
-    pub fn clear(&mut self) {
-        self.received.clear();
-    }
     /// Takes what was received, cut to `len` bytes.
     pub fn take(&mut self, len: usize) -> Vec<u8> {
         let mut bytes = std::mem::take(&mut self.received);
@@ -62,6 +59,9 @@ impl ObjectStore for Memory {
         let n = have.len().min(into.len());
         into[..n].copy_from_slice(&have[..n]);
     }
+    fn begin(&mut self) {
+        self.received.clear();
+    }
     fn write(&mut self, offset: u32, bytes: &[u8]) {
         let (offset, end) = (offset as usize, offset as usize + bytes.len());
         if end > MAX_BYTES {
@@ -72,6 +72,12 @@ impl ObjectStore for Memory {
         }
         self.received[offset..end].copy_from_slice(bytes);
     }
+}
+
+/// A node whose objects are in a [`Memory`], as a simulated one's are.
+pub trait Holds {
+    /// Its memory.
+    fn memory(&mut self) -> &mut Memory;
 }
 
 #[cfg(test)]
@@ -91,5 +97,8 @@ mod tests {
         m.write(2, &[7, 8]);
         m.write(u32::MAX, &[1]);
         assert_eq!(m.take(3), [0, 0, 7]);
+        m.write(0, &[7, 8]);
+        m.begin();
+        assert_eq!(m.take(3), []);
     }
 }

@@ -1,0 +1,67 @@
+//! `thalweg protocols`: what protocols there are, on which boards, and what each takes.
+
+use serde::Serialize;
+use thalweg_gateway::registry::{Needs, Origin, Protocol, Takes, PROTOCOLS};
+use thalweg_sim::boards;
+
+use crate::failure::Failure;
+use crate::output::{print, print_json};
+use crate::table::{Align, Table};
+
+#[derive(Debug, Serialize)]
+struct Shown {
+    name: &'static str,
+    about: &'static str,
+    origin: Origin,
+    needs: Needs,
+    boards: Vec<String>,
+    takes: &'static [Takes],
+}
+
+impl Shown {
+    fn new(protocol: &'static Protocol) -> Result<Self, Failure> {
+        let mut fitting = Vec::new();
+        for name in boards::names() {
+            let board = boards::load(name).map_err(Failure::job)?;
+            let fits = match protocol.needs() {
+                Needs::Synchronous => *board.chip == thalweg_medium::chip::CC2420,
+                Needs::TwoRadios => board.second.is_some(),
+            };
+            if fits {
+                fitting.push(board.name);
+            }
+        }
+        Ok(Self {
+            name: protocol.name,
+            about: protocol.about,
+            origin: protocol.origin,
+            needs: protocol.needs(),
+            boards: fitting,
+            takes: protocol.takes(),
+        })
+    }
+}
+
+/// Prints the registry.
+pub(crate) fn run(json: bool) -> Result<(), Failure> {
+    let all = PROTOCOLS.iter().map(Shown::new);
+    let all = all.collect::<Result<Vec<_>, _>>()?;
+    if json {
+        return print_json(&all);
+    }
+    let left = Align::Left;
+    let mut table = Table::new([
+        ("protocol", left),
+        ("", left),
+        ("needs", left),
+        ("what it is", left),
+    ]);
+    for p in &all {
+        let origin = match p.origin {
+            Origin::Published => "published",
+            Origin::Ours => "ours",
+        };
+        table.row([p.name, origin, p.needs.about(), p.about].map(str::to_owned));
+    }
+    print(&table.render())
+}

@@ -1,0 +1,155 @@
+//! What a sink told of one transfer over a pipeline, all its attempts together. Time base: the sink's clock
+//! for what it measured, field time for the rest.
+
+use crate::field::{Clock, FieldTime};
+use crate::job::Progress;
+use crate::object::digest;
+use thalweg_protocols::mote;
+use thalweg_protocols::pipeline::{self, Complete, End, SetupError};
+use thalweg_units::{BitRate, Duration, Instant, NodeId};
+use thalweg_wire::phy::SFD_OFFSET;
+
+/// What a sink told.
+#[derive(Debug, Default)]
+pub(crate) struct Log {
+    /// Bytes of a packet's payload.
+    payload_bytes: u64,
+    /// First symbol of the first wake-up packet by the sink's clock, and when it told so.
+    pub(crate) began: Option<(Instant, FieldTime)>,
+    /// First symbol of the last wake-up's first packet, and when the source's first packet was due.
+    pub(crate) woke: Option<(FieldTime, FieldTime)>,
+    /// From the one to the other, by the sink's clock.
+    pub(crate) wake_up: Duration,
+    /// When the last attempt failed.
+    pub(crate) failed: Option<FieldTime>,
+    pub(crate) received: u32,
+    /// The round under way, from 1.
+    pub(crate) round: u32,
+    pub(crate) first_round: Option<u16>,
+    pub(crate) complete: Option<Complete>,
+    /// When the last packet was there.
+    pub(crate) last: Option<FieldTime>,
+    pub(crate) end: Option<End>,
+    refused: Option<SetupError>,
+    /// What was received, cut to the object's length.
+    pub(crate) bytes: Option<Vec<u8>>,
+}
+
+impl Log {
+    pub(crate) fn new(payload_bytes: u8) -> Self {
+        Self {
+            payload_bytes: u64::from(payload_bytes),
+            round: 1,
+            ..Self::default()
+        }
+    }
+
+    /// Another attempt: what the last one brought is forgotten, its time is not.
+    pub(crate) fn begin(&mut self) {
+        (self.received, self.first_round, self.end) = (0, None, None);
+        self.woke = None;
+    }
+
+    /// Whether the attempt ended without the object and without anybody having wanted that.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.complete.is_none() && self.refused.is_none() && !matches!(self.end, Some(End::Stopped))
+    }
+
+    /// What arrived is what the source has: length and digest came with its requests.
+    pub(crate) fn is_verified(&self) -> bool {
+        self.complete.is_some_and(|c| {
+            let whole =
+                |bytes: &Vec<u8>| bytes.len() == c.object_len as usize && digest(bytes) == c.digest;
+            self.bytes.as_ref().is_some_and(whole)
+        })
+    }
+
+    pub(crate) fn note(
+        &mut self,
+        clock: &dyn Clock,
+        at: FieldTime,
+        sink: NodeId,
+        event: mote::Event,
+    ) -> Option<Progress> {
+        match event {
+            mote::Event::WakeUp { reference, start } => {
+                let first = reference.saturating_sub(SFD_OFFSET);
+                self.began.get_or_insert((first, at));
+                self.woke = Some((clock.when(sink, first), clock.when(sink, start)));
+                self.wake_up = start.since(first);
+                (self.end, self.round) = (None, 1);
+                None
+            }
+            mote::Event::Pipeline(event) => self.note_pipeline(clock, at, sink, event),
+            mote::Event::Floods(_) | mote::Event::Joined | mote::Event::Refused(_) => None,
+        }
+    }
+
+    fn note_pipeline(
+        &mut self,
+        clock: &dyn Clock,
+        at: FieldTime,
+        sink: NodeId,
+        event: pipeline::Event,
+    ) -> Option<Progress> {
+        match event {
+            pipeline::Event::Progress { received } => {
+                self.received = u32::from(received);
+                let bytes = u64::from(self.received) * self.payload_bytes;
+                let since = (self.began).map_or(Duration::ZERO, |(_, began)| at.since(began));
+                return Some(Progress::Packets {
+                    round: self.round,
+                    received: self.received,
+                    rate: BitRate::of_bytes(bytes, since),
+                });
+            }
+            pipeline::Event::RoundReported {
+                round, received, ..
+            } => {
+                if round == 0 {
+                    self.first_round = Some(received);
+                }
+                self.round = u32::from(round) + 2;
+            }
+            pipeline::Event::Complete(complete) => {
+                self.last = Some(clock.when(sink, complete.last_packet));
+                self.complete = Some(complete);
+                self.received = u32::from(complete.packets);
+            }
+            pipeline::Event::Finished(end) => {
+                self.end = Some(end);
+                self.failed = Some(at);
+            }
+            pipeline::Event::Refused(why) => {
+                self.refused = Some(why);
+                self.end = Some(End::Stopped);
+                self.failed = Some(at);
+            }
+            pipeline::Event::RoundSent { .. } => {}
+        }
+        None
+    }
+
+    /// From the first wake-up packet to the last data packet, by the sink's clock; to the end of
+    /// the last attempt where the object did not arrive.
+    pub(crate) fn duration(&self) -> Duration {
+        match (self.began, self.complete, self.failed) {
+            (Some((began, _)), Some(complete), _) => complete.last_packet.since(began),
+            (Some((_, began)), None, Some(failed)) => failed.since(began),
+            _ => Duration::ZERO,
+        }
+    }
+
+    pub(crate) fn failure(&self) -> String {
+        match (self.refused, self.complete, self.end) {
+            (Some(why), _, _) => why.to_string(),
+            (_, Some(_), _) => "what arrived has another digest than the object".to_owned(),
+            (_, _, Some(End::GaveUp)) => "gave up: requests stayed unanswered".to_owned(),
+            (_, _, Some(End::TimedOut)) if self.received == 0 => "nothing arrived".to_owned(),
+            (_, _, Some(End::TimedOut)) => "nothing arrived any more".to_owned(),
+            (_, _, Some(End::Released)) => "the source gave up".to_owned(),
+            (_, _, None) => "no end".to_owned(),
+            (_, _, end) => format!("ended early: {end:?}"),
+        }
+    }
+}

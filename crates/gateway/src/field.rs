@@ -1,0 +1,70 @@
+//! The seam to a network: orders to its base stations, events from them, the bytes that they received.
+//!
+//! A field may be simulated, or stand behind a line that fails: an order may be lost, an answer may not
+//! come, a station may start again. Time base: [`FieldTime`], virtual or real. Invariant: an object's
+//! bytes leave a station through [`Field::take`] alone.
+
+use thalweg_units::{Instant, NodeId, SimTime};
+
+/// Nanoseconds since the field was opened, virtual or real.
+pub type FieldTime = SimTime;
+
+/// What comes from a field.
+#[derive(Debug, Clone, PartialEq)]
+pub enum News<V> {
+    /// A station told an event.
+    Told(FieldTime, NodeId, V),
+    /// A station started anew and has forgotten its orders.
+    Restarted(NodeId),
+    /// The line to a station is down.
+    Silent(NodeId),
+    /// Somebody asked to stop.
+    Cancelled,
+    /// The time has come, and nothing else.
+    Nothing,
+}
+
+/// Why a field does not serve.
+#[derive(Debug, thiserror::Error)]
+pub enum FieldError {
+    /// No base station has that name.
+    #[error("node {0} is no base station")]
+    NoStation(NodeId),
+    /// What carries orders and events failed.
+    #[error(transparent)]
+    Broken(#[from] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// Tells field time from a station's clock.
+pub trait Clock {
+    /// When the clock of `station` first reads `local`.
+    fn when(&self, station: NodeId, local: Instant) -> FieldTime;
+}
+
+/// The base stations of one network.
+pub trait Field: Clock {
+    /// What a station is ordered to do.
+    type Order;
+    /// What a station tells.
+    type Event;
+
+    /// The present.
+    fn now(&self) -> FieldTime;
+    /// Gives `station` an order. It may be lost.
+    ///
+    /// # Errors
+    /// [`FieldError`].
+    fn order(&mut self, station: NodeId, order: Self::Order) -> Result<(), FieldError>;
+    /// What comes first: news, or `until`, which is then the present.
+    ///
+    /// # Errors
+    /// [`FieldError::Broken`].
+    fn next(&mut self, until: FieldTime) -> Result<News<Self::Event>, FieldError>;
+    /// The first `len` bytes that `station` has received; fewer where it has no more.
+    ///
+    /// # Errors
+    /// [`FieldError`].
+    fn take(&mut self, station: NodeId, len: usize) -> Result<Vec<u8>, FieldError>;
+    /// What `node` has spent so far, in joules; none where nobody knows.
+    fn joules(&mut self, node: NodeId) -> Option<f64>;
+}

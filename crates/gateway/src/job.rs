@@ -1,0 +1,196 @@
+//! Jobs, and the loop that runs them. A job does no I/O: it is told what stations tell, and asked what is to
+//! be done next, as an engine is.
+//!
+//! Invariants: a job that is polled comes to [`Step::Wait`] or [`Step::Done`] after a bounded number of
+//! steps, and ends by itself within a bound that it knows; a job that ends without success has its
+//! stations stopped. Time base: [`FieldTime`]. Tests: `tests/flaky.rs`.
+
+use crate::field::{Clock, Field, FieldError, FieldTime, News};
+use std::ops::ControlFlow;
+use thalweg_units::{BitRate, Duration, NodeId};
+
+/// Why a job brought nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// Somebody asked to stop.
+    #[error("stopped")]
+    Cancelled,
+    /// A station did not say how an order ended.
+    #[error("the sink did not answer within {0}")]
+    NoEnd(Duration),
+    /// The line to a station went down.
+    #[error("the line to node {0} is down")]
+    Silent(NodeId),
+    /// A station started anew.
+    #[error("node {0} started anew")]
+    Restarted(NodeId),
+    /// A station refused an order.
+    #[error("the sink refused an order: {0}")]
+    Refused(String),
+    /// What was asked for cannot be ordered.
+    #[error("{0}")]
+    Unfit(String),
+    /// The field failed.
+    #[error(transparent)]
+    Field(#[from] FieldError),
+}
+
+/// How far a job is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Progress {
+    /// A node's beacons begin.
+    Measuring {
+        /// Its turn, from 0.
+        turn: u16,
+        /// Of how many.
+        of: u16,
+    },
+    /// A round of the collection of link tables is over.
+    Collecting {
+        /// Complete tables.
+        complete: u16,
+        /// Of how many.
+        of: u16,
+    },
+    /// The wake-up has begun.
+    WakingUp,
+    /// Packets arrived at the sink.
+    Packets {
+        /// Rounds so far, from 1.
+        round: u32,
+        /// How many packets are there.
+        received: u32,
+        /// Bits so far per time: of the object, or of streams all that were on the air.
+        rate: BitRate,
+    },
+    /// A wave of transfers begins.
+    Wave {
+        /// Which, from 0.
+        number: usize,
+        /// Its transfers.
+        transfers: usize,
+        /// Sources that have not delivered yet, these included.
+        left: usize,
+    },
+}
+
+/// Told of progress; may break off.
+pub type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
+
+/// What is to be done next.
+#[derive(Debug)]
+pub enum Step<O, X> {
+    /// Give a station an order.
+    Order(NodeId, O),
+    /// Read the meters of these nodes; [`Job::metered`] is told.
+    Meter(Vec<NodeId>),
+    /// Take so many bytes from a station; [`Job::taken`] is given them.
+    Take(NodeId, usize),
+    /// Tell who watches.
+    Say(Progress),
+    /// Nothing before this time, unless something is told.
+    Wait(FieldTime),
+    /// It is over.
+    Done(Result<X, Failure>),
+}
+
+/// A survey, a transfer, or many.
+pub trait Job {
+    /// What it orders.
+    type Order;
+    /// What it is told.
+    type Event;
+    /// What it brings.
+    type Brings;
+
+    /// Station `by` told `event` at `at`.
+    fn told(&mut self, clock: &dyn Clock, at: FieldTime, by: NodeId, event: Self::Event);
+    /// `station` is lost to orders given so far, for the reason `why`.
+    fn lost(&mut self, at: FieldTime, station: NodeId, why: Failure);
+    /// What the nodes of [`Step::Meter`] have spent so far, in joules, in their order.
+    fn metered(&mut self, _joules: Vec<Option<f64>>) {}
+    /// The bytes of [`Step::Take`].
+    fn taken(&mut self, _station: NodeId, _bytes: Vec<u8>) {}
+    /// What is to be done at `now`.
+    fn poll(&mut self, now: FieldTime) -> Step<Self::Order, Self::Brings>;
+    /// The orders that free its stations at any time.
+    fn stop(&mut self) -> Vec<(NodeId, Self::Order)>;
+}
+
+/// Runs `job` over `field` to its end.
+///
+/// # Errors
+/// [`Failure`]; the stations are free again, as far as they can be reached.
+pub fn run<F, J>(field: &mut F, job: &mut J, watch: Watch<'_>) -> Result<J::Brings, Failure>
+where
+    F: Field,
+    J: Job<Order = F::Order, Event = F::Event>,
+{
+    let end = run_on(field, job, watch);
+    if end.is_err() {
+        for (station, order) in job.stop() {
+            // Whoever cannot be reached gives up by itself.
+            let _ = field.order(station, order);
+        }
+    }
+    end
+}
+
+fn run_on<F, J>(field: &mut F, job: &mut J, watch: Watch<'_>) -> Result<J::Brings, Failure>
+where
+    F: Field,
+    J: Job<Order = F::Order, Event = F::Event>,
+{
+    loop {
+        match job.poll(field.now()) {
+            Step::Order(station, order) => field.order(station, order)?,
+            Step::Meter(nodes) => job.metered(nodes.into_iter().map(|n| field.joules(n)).collect()),
+            Step::Take(station, len) => job.taken(station, field.take(station, len)?),
+            Step::Say(progress) => {
+                if watch(progress).is_break() {
+                    return Err(Failure::Cancelled);
+                }
+            }
+            Step::Wait(until) => match field.next(until)? {
+                News::Told(at, by, event) => job.told(&*field, at, by, event),
+                News::Restarted(by) => job.lost(field.now(), by, Failure::Restarted(by)),
+                News::Silent(by) => job.lost(field.now(), by, Failure::Silent(by)),
+                News::Cancelled => return Err(Failure::Cancelled),
+                News::Nothing => {}
+            },
+            Step::Done(end) => return end,
+        }
+    }
+}
+
+/// How often something is tried, and how again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retry {
+    /// How often in all, at least once.
+    pub attempts: u32,
+    /// How.
+    pub again: Again,
+}
+
+/// How something that failed is tried again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Again {
+    /// At once, over the same plan.
+    SamePlan,
+    /// Over a plan drawn anew.
+    NewPlan,
+    /// After all others, over a plan drawn anew.
+    Later,
+}
+
+impl Retry {
+    /// Once.
+    pub const NEVER: Self = Self {
+        attempts: 1,
+        again: Again::SamePlan,
+    };
+    /// Whether another try follows on the try number `tried`, from 1.
+    pub const fn follows(self, tried: u32) -> bool {
+        tried < self.attempts
+    }
+}

@@ -1,0 +1,492 @@
+//! What is known of a network before a transfer: its links, whoever measured them and when, and the choices
+//! that hold for all its routes. Routes are planned here. Tests: at the end, `crates/lab/src/collect/`.
+
+use crate::carry::pipeline::mean_pause;
+use crate::field::FieldTime;
+use crate::registry::Pipelined;
+use rand_pcg::Pcg64Mcg;
+use thalweg_engine::BoardTiming;
+use thalweg_planner::channels::spread_order;
+use thalweg_planner::closed_forms::Cycle;
+use thalweg_planner::pairs::{best_channels, suggest_pairs, PairRequest};
+use thalweg_planner::{plan, LinkQualities, LinkRule, Plan, PlanError, RouteRequest, Topology};
+use thalweg_units::{Channel, ChannelSet, Dbm, NodeId};
+use thalweg_wire::pipeline::MAX_PACKETS;
+use thalweg_wire::route::{PayloadSize, MAX_MEMBERS};
+
+/// The longest route that is planned for an object, in hops: beyond, a wake-up's floods, which are
+/// relayed a few times, no longer reach the source as a rule. A pipeline itself could be longer.
+const LONGEST: usize = 10;
+
+/// Why nothing can be asked, or planned. Nodes are named as the network names them.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AskError {
+    /// A node that the network does not have.
+    #[error("{network}: has no node {node} (its nodes are {first} to {last})")]
+    UnknownNode {
+        /// The network.
+        network: String,
+        /// The node named.
+        node: NodeId,
+        /// The network's first node.
+        first: NodeId,
+        /// Its last.
+        last: NodeId,
+    },
+    /// Source and sink are the same.
+    #[error("node {0} is both source and sink; an object travels between two nodes")]
+    SourceIsSink(NodeId),
+    /// A channel that the network does not offer.
+    #[error("{network}: channel {channel} is not available (available: {available})")]
+    Channel {
+        /// The network.
+        network: String,
+        /// The channel named.
+        channel: Channel,
+        /// Those it has.
+        available: String,
+    },
+    /// The object makes too many packets.
+    #[error("{bytes} bytes make {packets} packets of {payload} B; a transfer takes at most {max}")]
+    TooLarge {
+        /// Bytes of the object.
+        bytes: u64,
+        /// Packets that they make.
+        packets: u64,
+        /// Bytes of a packet.
+        payload: u8,
+        /// The most packets.
+        max: u16,
+    },
+    /// The object has no byte.
+    #[error("the object is empty; there is nothing to send")]
+    Empty,
+    /// No pair of nodes will do.
+    #[error("{network}: no node is linked to node {sink}")]
+    NoSource {
+        /// The network.
+        network: String,
+        /// The sink.
+        sink: NodeId,
+    },
+    /// The route is longer, or has more relays, than a wake-up message can tell.
+    #[error("the route from node {from} has {hops} hops and {relays} relays; a transfer takes at most {LONGEST} and {MAX_MEMBERS}")]
+    TooLong {
+        /// The source.
+        from: NodeId,
+        /// Its hops.
+        hops: usize,
+        /// Its relays.
+        relays: usize,
+    },
+    /// There is no route.
+    #[error("{0}")]
+    Plan(String),
+}
+
+/// Who the nodes of a network are, and what its radios offer.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// The network's name.
+    pub name: String,
+    /// Its nodes, by index.
+    pub ids: Vec<NodeId>,
+    /// The channels that it offers.
+    pub channels: ChannelSet,
+    /// The noise floor of its radios.
+    pub floor: Dbm,
+    /// The costs of its boards where they are not those of P3's code.
+    pub timing: Option<BoardTiming>,
+}
+
+impl Place {
+    /// The index of `node`.
+    ///
+    /// # Errors
+    /// [`AskError::UnknownNode`].
+    pub fn index_of(&self, node: NodeId) -> Result<usize, AskError> {
+        let known = self.ids.iter().position(|id| *id == node);
+        known.ok_or_else(|| AskError::UnknownNode {
+            network: self.name.clone(),
+            node,
+            first: self.ids.iter().min().copied().unwrap_or(node),
+            last: self.ids.iter().max().copied().unwrap_or(node),
+        })
+    }
+    /// Whether all of `channels` are there.
+    ///
+    /// # Errors
+    /// [`AskError::Channel`].
+    pub fn check_channels(&self, channels: Option<&[Channel]>) -> Result<(), AskError> {
+        let wanted: ChannelSet = channels.unwrap_or_default().iter().copied().collect();
+        match wanted.iter().find(|c| !self.channels.contains(*c)) {
+            None => Ok(()),
+            Some(channel) => Err(AskError::Channel {
+                network: self.name.clone(),
+                channel,
+                available: (self.channels.iter().map(|c| c.to_string()))
+                    .collect::<Vec<_>>()
+                    .join(" "),
+            }),
+        }
+    }
+    /// A node's name, for texts and pictures.
+    pub fn name_of(&self, index: usize) -> String {
+        let id = self.ids.get(index);
+        id.map_or_else(|| index.to_string(), ToString::to_string)
+    }
+}
+
+/// What is asked of the planner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ask {
+    /// From which node; the planner picks a far one where none is named.
+    pub from: Option<NodeId>,
+    /// Bytes of the object.
+    pub bytes: u64,
+    /// What moves it, and over what kind of plan.
+    pub protocol: Pipelined,
+    /// Payload of each packet.
+    pub payload: PayloadSize,
+    /// At most this many paths.
+    pub paths: Option<u8>,
+    /// Exactly this many hops.
+    pub hops: Option<u8>,
+}
+
+impl Ask {
+    /// Packets that the object makes.
+    ///
+    /// # Errors
+    /// [`AskError::Empty`], [`AskError::TooLarge`].
+    pub fn packets(&self) -> Result<u32, AskError> {
+        // Never above what the baseline's frames hold.
+        let (bytes, payload) = (self.bytes, self.payload.bytes());
+        let packets = bytes.div_ceil(u64::from(payload));
+        match u32::try_from(packets) {
+            Ok(0) => Err(AskError::Empty),
+            Ok(n) if n <= u32::from(MAX_PACKETS) => Ok(n),
+            _ => Err(AskError::TooLarge {
+                bytes,
+                packets,
+                payload,
+                max: MAX_PACKETS,
+            }),
+        }
+    }
+}
+
+/// Draws the stream of random numbers of a purpose and ids under a seed.
+pub type Draw = fn(u64, &str, &[u64]) -> Pcg64Mcg;
+
+/// The channels that P3 uses: those that Wi-Fi leaves alone (P3, section IV-D2).
+pub const CLEAN_CHANNELS: [u8; 4] = [15, 20, 25, 26];
+
+/// Beyond this P3's four channels come round a second time; no source is picked farther away.
+const FAR: usize = 6;
+
+/// A network with its links, and the choices that hold for all its routes.
+#[derive(Debug, Clone)]
+pub struct Known {
+    place: Place,
+    links: LinkQualities,
+    /// When they were measured; none where somebody told them.
+    measured: Option<FieldTime>,
+    sink: usize,
+    source: Option<usize>,
+    /// Pipeline channels, counted back from the sink.
+    channels: Vec<Channel>,
+    routing_channel: Channel,
+    rule: LinkRule,
+    draw: Draw,
+    seed: u64,
+}
+
+impl Known {
+    /// `place` with the `links` that it has, and node `sink` to bring data to, with pipelines on `channels`;
+    /// where none are named, on those that link the network best. `draw` and `seed` draw what is left to
+    /// chance.
+    pub fn new(
+        place: Place,
+        mut links: LinkQualities,
+        sink: usize,
+        channels: Option<Vec<Channel>>,
+        (draw, seed): (Draw, u64),
+    ) -> Self {
+        // One id for each node: the table is this network's.
+        let _ = links.set_ids(place.ids.iter().map(|id| id.get()).collect());
+        let rule = LinkRule {
+            floor: place.floor,
+            ..LinkRule::default()
+        };
+        let (channels, routing_channel) = choose_channels(&links, &rule, channels);
+        Self {
+            place,
+            links,
+            measured: None,
+            sink,
+            source: None,
+            channels,
+            routing_channel,
+            rule,
+            draw,
+            seed,
+        }
+    }
+
+    /// The same as measured at `at`.
+    #[must_use]
+    pub fn measured_at(self, at: FieldTime) -> Self {
+        Self {
+            measured: Some(at),
+            ..self
+        }
+    }
+    /// When its links were measured; none where somebody told them.
+    pub const fn measured(&self) -> Option<FieldTime> {
+        self.measured
+    }
+    /// The same between the two nodes that its links support best: the most node-distinct paths of at
+    /// least three hops, and of those the longest; as it is where there is no such pair.
+    #[must_use]
+    pub fn between_best_ends(self) -> Self {
+        match self.best_pair() {
+            Some((source, sink)) => self.between(Some(source), sink),
+            None => self,
+        }
+    }
+    /// The same between these nodes, by index.
+    #[must_use]
+    pub fn between(self, source: Option<usize>, sink: usize) -> Self {
+        Self {
+            source,
+            sink,
+            ..self
+        }
+    }
+    /// Who its nodes are.
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+    /// The links.
+    pub fn links(&self) -> &LinkQualities {
+        &self.links
+    }
+    /// Where data goes, by index.
+    pub fn sink(&self) -> usize {
+        self.sink
+    }
+    /// Whence it comes where nobody names a source, if that is settled.
+    pub fn source(&self) -> Option<usize> {
+        self.source
+    }
+    /// The channel on which routes are sought.
+    pub fn routing_channel(&self) -> Channel {
+        self.routing_channel
+    }
+
+    /// The request to the planner that `request` makes, for a source.
+    pub fn route_request(&self, source: usize, request: &Ask, packets: u32) -> RouteRequest {
+        let faithful = self.faithful_request(source, request, packets);
+        request.protocol.request(&faithful)
+    }
+
+    /// What the published protocols would ask.
+    fn faithful_request(&self, source: usize, request: &Ask, packets: u32) -> RouteRequest {
+        let mut route = RouteRequest::new(source, self.sink);
+        route.channels.clone_from(&self.channels);
+        route.routing_channel = self.routing_channel;
+        route.rule = self.rule;
+        route.fallback = self.rule.weaker();
+        route.max_paths = request.paths.map(usize::from);
+        route.hops = request.hops.map(usize::from);
+        route.transfer.packets = packets;
+        let payload_bytes = usize::from(request.payload.bytes());
+        let published = route.transfer.cycle;
+        // What copying costs on the boards that transfers run on, and elsewhere P3's own gap.
+        let gap = self.place.timing.map_or(published.gap, |timing| {
+            let bytes = published.header_bytes + payload_bytes;
+            mean_pause(request.protocol.scheme, bytes, &timing)
+        });
+        route.transfer.cycle = Cycle {
+            payload_bytes,
+            gap,
+            ..published
+        };
+        route
+    }
+
+    /// Plans the route of `request`.
+    ///
+    /// # Errors
+    /// [`AskError`].
+    pub fn plan(&self, request: &Ask) -> Result<Plan, AskError> {
+        self.plan_attempt(request, 0)
+    }
+
+    /// The same, drawn anew for attempt `attempt`: other halves, other chains.
+    pub fn plan_attempt(&self, request: &Ask, attempt: u64) -> Result<Plan, AskError> {
+        let source = match request.from {
+            Some(node) => self.place.index_of(node)?,
+            None => self.far_source(request)?,
+        };
+        if source == self.sink {
+            return Err(AskError::SourceIsSink(self.id(source)));
+        }
+        let route = self.route_request(source, request, request.packets()?);
+        let ids = [source as u64, self.sink as u64, attempt];
+        let ids = if attempt == 0 { &ids[..2] } else { &ids[..] };
+        let seek = |route: &RouteRequest| {
+            let mut rng = (self.draw)(self.seed, "plan", ids);
+            plan(&self.links, route, &mut rng)
+        };
+        let longest = LONGEST;
+        let found = match seek(&route) {
+            // More paths lie beyond what a pipeline can be long: as many as there are within.
+            Ok(p) if p.hops > longest && route.hops.is_none() => (p.shortest..=longest)
+                .filter_map(|hops| {
+                    seek(&RouteRequest {
+                        hops: Some(hops),
+                        ..route.clone()
+                    })
+                    .ok()
+                })
+                .max_by_key(|p| (p.path_count(), std::cmp::Reverse(p.hops)))
+                .map_or(Ok(p), Ok),
+            found => found,
+        };
+        let p = found.map_err(|why| self.named(&why))?;
+        let relays: usize = p.stages.iter().map(Vec::len).sum();
+        if p.hops > longest || relays > MAX_MEMBERS {
+            let (hops, relays) = (p.hops, relays);
+            return Err(AskError::TooLong {
+                from: self.id(source),
+                hops,
+                relays,
+            });
+        }
+        Ok(p)
+    }
+
+    /// A node far from the sink that the network joins to it by enough paths; where it has not
+    /// enough for any node, one with the most.
+    fn far_source(&self, request: &Ask) -> Result<usize, AskError> {
+        if let Some(source) = self.source {
+            return Ok(source);
+        }
+        let sink = self.sink;
+        let topology = Topology::new(&self.links, self.routing_channel, &self.rule);
+        let hops = topology.hops_from(sink);
+        let mut sources: Vec<(usize, usize)> = (0..hops.len())
+            .filter(|n| *n != sink)
+            .filter_map(|n| hops[n].map(|h| (h, n)))
+            .collect();
+        sources.sort_by_key(|(h, n)| (std::cmp::Reverse(*h), *n));
+        let mut best: Option<(usize, usize)> = None;
+        for (_, source) in &sources {
+            // The same source for every variant.
+            let mut route = self.faithful_request(*source, request, 1);
+            route.fallback.clear();
+            route.max_hops = FAR;
+            let enough = route.min_paths;
+            let mut rng = (self.draw)(self.seed, "source", &[*source as u64]);
+            // One or two hops are no job for a pipeline, if there is anything else.
+            let paths = match plan(&self.links, &route, &mut rng) {
+                Ok(p) if (3..=FAR).contains(&p.hops) => p.path_count().min(enough),
+                Ok(p) if p.hops == 2 => 1,
+                _ => 0,
+            };
+            if best.is_none_or(|(most, _)| paths > most) {
+                best = Some((paths, *source));
+            }
+            if paths == enough {
+                break;
+            }
+        }
+        best.map(|(_, n)| n).ok_or_else(|| AskError::NoSource {
+            network: self.place.name.clone(),
+            sink: self.id(sink),
+        })
+    }
+
+    fn id(&self, index: usize) -> NodeId {
+        self.place.ids.get(index).copied().unwrap_or(NodeId::MAX)
+    }
+
+    fn best_pair(&self) -> Option<(usize, usize)> {
+        let wanted = RouteRequest::new(0, 0).min_paths;
+        (2..=wanted).rev().find_map(|min_paths| {
+            let mut route = RouteRequest::new(0, 0);
+            route.routing_channel = self.routing_channel;
+            route.rule = self.rule;
+            route.min_paths = min_paths;
+            route.max_hops = FAR;
+            let request = PairRequest {
+                min_hops: 3,
+                route,
+                ..PairRequest::new(1)
+            };
+            let mut rng = (self.draw)(self.seed, "ends", &[min_paths as u64]);
+            let pairs = suggest_pairs(&self.links, &request, &mut rng);
+            pairs.first().map(|pair| (pair.source, pair.sink))
+        })
+    }
+
+    /// The planner's error in the testbed's names for nodes.
+    fn named(&self, why: &PlanError) -> AskError {
+        let id = |n: &usize| self.place.name_of(*n);
+        AskError::Plan(match why {
+            PlanError::Unreachable {
+                source_node,
+                sink,
+                channel,
+                reached,
+                far,
+                ..
+            } => format!(
+                "no route from node {} to node {} on channel {channel}: node {} reaches {reached} \
+                 other nodes, at most {far} hops away",
+                id(source_node),
+                id(sink),
+                id(source_node)
+            ),
+            PlanError::NoPath {
+                hops,
+                source_node,
+                sink,
+                shortest,
+            } => format!(
+                "no path of exactly {hops} hops from node {} to node {}: the shortest has \
+                 {shortest}",
+                id(source_node),
+                id(sink)
+            ),
+            other => other.to_string(),
+        })
+    }
+}
+
+/// The pipeline's channels, counted back from the sink, and the one on which routes are sought:
+/// 26 where it is among them, as in P3, else the one that links the network best.
+fn choose_channels(
+    links: &LinkQualities,
+    rule: &LinkRule,
+    wanted: Option<Vec<Channel>>,
+) -> (Vec<Channel>, Channel) {
+    let best = |count| best_channels(links, rule, count);
+    let Some(list) = wanted else {
+        let best = best(CLEAN_CHANNELS.len());
+        let routing = best.first().copied().unwrap_or(Channel::LAST);
+        return (best, routing);
+    };
+    let of_list = |c: &Channel| list.contains(c);
+    let routing = if of_list(&Channel::LAST) {
+        Channel::LAST
+    } else {
+        let by_support = best(Channel::COUNT).into_iter().find(of_list);
+        by_support
+            .or(list.first().copied())
+            .unwrap_or(Channel::LAST)
+    };
+    (spread_order(&list, routing), routing)
+}

@@ -1,0 +1,329 @@
+//! The one list of protocols. The command line's values and help, names in experiments' files, plans and
+//! `thalweg protocols` are fed from it. A protocol of a known family is one line of [`PROTOCOLS`].
+//! Tests: at the end.
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use thalweg_planner::{RouteRequest, Style};
+use thalweg_protocols::fastforward::Version;
+use thalweg_wire::pipeline::Format;
+use thalweg_wire::route::{Hopping, Scheme, TrialRun};
+
+use crate::carry::pipeline::Terms;
+
+/// What a protocol takes beside an object, a source and a sink.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Takes {
+    /// The most node-distinct paths.
+    Paths,
+    /// The number of hops.
+    Hops,
+    /// The channels.
+    Channels,
+    /// Links that lose packets.
+    Loss,
+    /// A file for what is on the air.
+    Pcap,
+    /// The question why packets were lost.
+    Explain,
+    /// All nodes, one after the other.
+    AllNodes,
+    /// A plan alone.
+    Plan,
+    /// A time line of its nodes.
+    Timeline,
+}
+
+/// Whose idea it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// As published.
+    Published,
+    /// Made here from what was published.
+    Ours,
+}
+
+/// What its nodes' boards must have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Needs {
+    /// A CC2420, whose frames can be made to begin within a microsecond of each other.
+    Synchronous,
+    /// A radio at 2.4 GHz and one at 900 MHz.
+    TwoRadios,
+}
+
+impl Needs {
+    /// In words.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Synchronous => "a CC2420",
+            Self::TwoRadios => "two radios",
+        }
+    }
+}
+
+/// How objects travel, and what the ways have of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// Packet pipelines over one radio.
+    Pipeline(Pipelined),
+    /// FastForward's streams over two radios.
+    Stream(Version),
+    /// Stages of relays over two radios.
+    Stages,
+    /// Bursts over the first of two radios.
+    Burst,
+}
+
+/// A protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Protocol {
+    /// Its name everywhere.
+    pub name: &'static str,
+    /// What it is, in one line.
+    pub about: &'static str,
+    /// Whose idea it is.
+    pub origin: Origin,
+    /// How objects travel.
+    pub family: Family,
+}
+
+const P: Scheme = Scheme::P3;
+const PIP: Scheme = Scheme::Pip(Hopping::Fixed);
+const HOPPING: Scheme = Scheme::Pip(Hopping::EveryCyclePair);
+const FULL: Format = Format::Full;
+const SLIM: Format = Format::Slim;
+const TRIAL: Option<TrialRun> = Some(TrialRun::DEFAULT);
+
+/// All protocols, those of one radio first.
+#[rustfmt::skip]
+pub static PROTOCOLS: [Protocol; 14] = [
+    pipeline("p3", Origin::Published, P, Style::Paths, FULL, None, "Packet pipeline over node-distinct paths, with PIP beside it for comparison"),
+    pipeline("pip", Origin::Published, PIP, Style::Paths, FULL, None, "Packet pipeline over one path"),
+    pipeline("pip-hopping", Origin::Published, HOPPING, Style::Paths, FULL, None, "PIP whose channels change every two cycles"),
+    pipeline("pip-cit", Origin::Ours, Scheme::PipCit, Style::Paths, FULL, None, "PIP whose relays hold each packet in their radio until the next comes in. Not as published"),
+    pipeline("p3-planned", Origin::Ours, P, Style::Chains, FULL, None, "P3 over two lean chains of relays, planned on all its channels"),
+    pipeline("p3-tuned", Origin::Ours, P, Style::Paths, FULL, TRIAL, "P3 that learns under which rotation of its channels it does best"),
+    pipeline("p3-slim", Origin::Ours, P, Style::Paths, SLIM, None, "P3 with headers of four bytes"),
+    pipeline("p3-best", Origin::Ours, P, Style::Chains, SLIM, None, "The fastest: lean chains and small headers"),
+    dual("fastforward", Origin::Published, Family::Stream(Version::Full), "FastForward: a stream over nodes with two radios (testbeds whose board is `opal`)"),
+    dual("fastforward-window", Origin::Ours, Family::Stream(Version::Window), "FastForward whose acknowledgements say when a queue is nearly full. Not as published"),
+    dual("fastforward-nobp", Origin::Published, Family::Stream(Version::NoBackPressure), "FastForward without back-pressure"),
+    dual("fastforward-noack", Origin::Published, Family::Stream(Version::NoAck), "FastForward without acknowledgements"),
+    dual("lpht", Origin::Published, Family::Burst, "Burst forwarding over the first of two radios"),
+    dual("p3-dual", Origin::Ours, Family::Stages, "P3 over two radios: every relay in every cycle, over one path or, with --paths, more. Not as published"),
+];
+
+const fn pipeline(
+    name: &'static str,
+    origin: Origin,
+    scheme: Scheme,
+    style: Style,
+    format: Format,
+    tuning: Option<TrialRun>,
+    about: &'static str,
+) -> Protocol {
+    let family = Family::Pipeline(Pipelined {
+        name,
+        scheme,
+        style,
+        format,
+        tuning,
+    });
+    dual(name, origin, family, about)
+}
+
+const fn dual(name: &'static str, origin: Origin, family: Family, about: &'static str) -> Protocol {
+    Protocol {
+        name,
+        about,
+        origin,
+        family,
+    }
+}
+
+/// The protocol of that name.
+pub fn named(name: &str) -> Option<&'static Protocol> {
+    PROTOCOLS.iter().find(|p| p.name == name)
+}
+
+impl Protocol {
+    /// What it takes.
+    pub const fn takes(&self) -> &'static [Takes] {
+        use Takes::{AllNodes, Channels, Explain, Hops, Loss, Paths, Pcap, Plan, Timeline};
+        match self.family {
+            Family::Pipeline(_) => &[Paths, Hops, Channels, Loss, Pcap, Explain, AllNodes, Plan],
+            Family::Stream(_) => &[Loss, Pcap, Explain, Timeline],
+            Family::Burst => &[Loss, Pcap, Explain],
+            Family::Stages => &[Paths, Loss, Pcap],
+        }
+    }
+    /// What boards need for it.
+    pub const fn needs(&self) -> Needs {
+        match self.family {
+            Family::Pipeline(_) => Needs::Synchronous,
+            Family::Stream(_) | Family::Stages | Family::Burst => Needs::TwoRadios,
+        }
+    }
+}
+
+/// A member of the pipelines' family: which engine moves the packets, how its route is planned, on what terms
+/// it transfers. What each part brings: experiment `p3.variants`, docs/variants.md.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pipelined {
+    /// Its name.
+    pub name: &'static str,
+    /// Who takes part, and when packets are sent.
+    pub scheme: Scheme,
+    /// What its route is made of.
+    pub style: Style,
+    /// How frames begin.
+    pub format: Format,
+    /// The trial of its channels, if it begins with one.
+    pub tuning: Option<TrialRun>,
+}
+
+impl<'de> Deserialize<'de> for Pipelined {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(from)?;
+        Self::named(&name).ok_or_else(|| {
+            let names: Vec<&str> = Self::all().map(|p| p.name).collect();
+            let names = names.join(", ");
+            D::Error::custom(format!("unknown variant `{name}`, expected one of {names}"))
+        })
+    }
+}
+
+impl Pipelined {
+    /// P3 as published: what a broken transfer is tried again as.
+    pub const P3: Self = Self::plain("p3", P);
+    /// PIP as published: what stands beside P3 for comparison.
+    pub const PIP: Self = Self::plain("pip", PIP);
+
+    const fn plain(name: &'static str, scheme: Scheme) -> Self {
+        Self {
+            name,
+            scheme,
+            style: Style::Paths,
+            format: FULL,
+            tuning: None,
+        }
+    }
+    /// All of them, the published ones first.
+    pub fn all() -> impl Iterator<Item = Self> {
+        PROTOCOLS.iter().filter_map(|p| match p.family {
+            Family::Pipeline(pipelined) => Some(pipelined),
+            _ => None,
+        })
+    }
+    /// The one of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::all().find(|p| p.name == name)
+    }
+    /// Whether it goes over several paths.
+    pub fn has_paths(&self) -> bool {
+        self.scheme == Scheme::P3
+    }
+    /// What it asks of the planner, given what the published protocols ask.
+    pub fn request(&self, faithful: &RouteRequest) -> RouteRequest {
+        let mut request = match self.style {
+            Style::Chains => RouteRequest {
+                channels: faithful.channels.clone(),
+                choose_from: faithful.channels.iter().copied().collect(),
+                routing_channel: faithful.routing_channel,
+                rule: faithful.rule,
+                fallback: faithful.fallback.clone(),
+                min_paths: faithful.min_paths,
+                max_paths: faithful.max_paths,
+                max_hops: faithful.max_hops,
+                hops: faithful.hops,
+                transfer: faithful.transfer,
+                ..RouteRequest::planned(faithful.source, faithful.sink)
+            },
+            Style::Paths => faithful.clone(),
+        };
+        // What is predicted is what will be sent.
+        let published = Terms::default();
+        let terms = self.terms(published);
+        let cycle = &mut request.transfer.cycle;
+        if cycle.payload_bytes == usize::from(published.payload.bytes()) {
+            cycle.payload_bytes = usize::from(terms.payload.bytes());
+        }
+        cycle.header_bytes = terms.format.header_bytes();
+        request
+    }
+    /// On what terms it transfers, given those of the published protocols.
+    pub fn terms(&self, faithful: Terms) -> Terms {
+        let terms = match self.format {
+            Format::Slim => faithful.slim(),
+            Format::Full => faithful,
+        };
+        Terms {
+            tuning: self.tuning,
+            ..terms
+        }
+    }
+}
+
+/// The plain pipeline's name that runs by `scheme`.
+pub const fn name_of(scheme: Scheme) -> &'static str {
+    match scheme {
+        Scheme::P3 => "p3",
+        Scheme::Pip(Hopping::Fixed) => "pip",
+        Scheme::Pip(Hopping::EveryCyclePair) => "pip-hopping",
+        Scheme::PipCit => "pip-cit",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_their_own() {
+        for (n, protocol) in PROTOCOLS.iter().enumerate() {
+            assert!(PROTOCOLS[..n].iter().all(|p| p.name != protocol.name));
+            assert_eq!(named(protocol.name), Some(protocol));
+            assert!(!protocol.about.is_empty() && !protocol.takes().is_empty());
+        }
+        for plain in [Pipelined::P3, Pipelined::PIP] {
+            assert_eq!(Pipelined::named(plain.name), Some(plain));
+        }
+        assert_eq!(Pipelined::named("lpht"), None);
+    }
+
+    #[test]
+    fn what_is_published_is_left_as_it_is() {
+        let (request, terms) = (RouteRequest::new(3, 7), Terms::default());
+        for name in ["p3", "pip", "pip-hopping"] {
+            let pipelined = Pipelined::named(name).unwrap();
+            assert_eq!(name_of(pipelined.scheme), name);
+            assert_eq!(pipelined.request(&request), request);
+            assert_eq!(pipelined.terms(terms), terms);
+        }
+    }
+
+    #[test]
+    fn each_changes_what_its_name_says() {
+        let (request, terms) = (RouteRequest::new(3, 7), Terms::default());
+        let of = |holds: &dyn Fn(Pipelined) -> bool| -> Vec<&str> {
+            Pipelined::all()
+                .filter(|p| holds(*p))
+                .map(|p| p.name)
+                .collect()
+        };
+        let planned = of(&|p| p.request(&request).style == Style::Chains);
+        assert_eq!(planned, ["p3-planned", "p3-best"]);
+        assert_eq!(
+            of(&|p| p.terms(terms).format == SLIM),
+            ["p3-slim", "p3-best"]
+        );
+        assert_eq!(of(&|p| p.terms(terms).tuning.is_some()), ["p3-tuned"]);
+        let best = Pipelined::named("p3-best").unwrap();
+        let cycle = best.request(&request).transfer.cycle;
+        assert_eq!((cycle.payload_bytes, cycle.header_bytes), (121, 4));
+    }
+}

@@ -1,0 +1,227 @@
+//! The survey: a network measures its own links and reports them to a sink (P3, section IV-D1), one band of
+//! its radios at a time. Time base: the sink's clock for what it tells, field time for how long it may take.
+
+use crate::carry::pipeline::{refused, Order, MAX_NODES};
+use crate::field::{Clock, FieldTime};
+use crate::job::{Failure, Job, Progress, Step};
+use serde::Serialize;
+use thalweg_engine::BoardTiming;
+use thalweg_planner::{LinkQualities, Place};
+use thalweg_protocols::collection::Collect;
+use thalweg_protocols::floodnet::{self, Event};
+use thalweg_protocols::linkprobe::{Measure, NodeList};
+use thalweg_protocols::mote::{self, Command};
+use thalweg_units::{Channel, ChannelSet, Duration, NodeId};
+use thalweg_wire::phy;
+
+/// How links are measured (P3, equation 1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Survey {
+    /// On which channels.
+    pub channels: ChannelSet,
+    /// Beacons of each node on each channel, N_b.
+    pub beacons: u8,
+    /// Between beacons, IPI; longer on boards that need longer to write and read one.
+    pub interval: Duration,
+}
+
+impl Survey {
+    /// Ten beacons (N_b of P3, section IV-D1) every 10 ms on each of `channels`.
+    pub fn of(channels: ChannelSet) -> Self {
+        Self {
+            channels,
+            beacons: 10,
+            interval: Duration::from_millis(10),
+        }
+    }
+}
+
+/// What a survey brought, and what it cost.
+#[derive(Debug, Clone)]
+pub struct Surveyed {
+    /// The links.
+    pub links: LinkQualities,
+    /// Time of the measurement.
+    pub measuring: Duration,
+    /// Time of the collection.
+    pub collecting: Duration,
+    /// Nodes whose tables did not come in.
+    pub missing: Vec<NodeId>,
+}
+
+/// The cost of a survey.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SurveyCost {
+    /// Measuring links (P3, equation 1), in seconds.
+    pub measuring_s: f64,
+    /// Collecting what was measured, in seconds.
+    pub collecting_s: f64,
+    /// Directed links on the channel asked for that were heard.
+    pub links: usize,
+    /// Nodes whose tables did not come in.
+    pub missing: Vec<u16>,
+}
+
+impl Surveyed {
+    /// What it cost, and how many links it found on `channel`.
+    pub fn cost(&self, channel: Channel) -> SurveyCost {
+        SurveyCost {
+            measuring_s: self.measuring.as_secs_f64(),
+            collecting_s: self.collecting.as_secs_f64(),
+            links: self.links.summary(channel).heard_pairs,
+            missing: self.missing.iter().map(|n| n.get()).collect(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Idle,
+    Measuring,
+    Measured,
+    Collecting,
+    Collected,
+}
+
+/// Has a network measure its links and report them to a sink.
+#[derive(Debug)]
+pub struct SurveyJob {
+    sink: NodeId,
+    ids: Vec<NodeId>,
+    beacons: u32,
+    measure: Option<Measure<MAX_NODES>>,
+    nodes: NodeList<MAX_NODES>,
+    /// Of the measurement; four times as long is waited for the collection.
+    patience: Duration,
+    state: State,
+    until: FieldTime,
+    surveyed: Surveyed,
+    says: Option<Progress>,
+    failed: Option<Failure>,
+}
+
+impl SurveyJob {
+    /// `survey` of the nodes called `ids` with boards of `timing`, which are at `places` where those are
+    /// known, to report to node `sink`.
+    ///
+    /// # Errors
+    /// [`Failure::Unfit`] where there are too many nodes, or the terms are out of range.
+    pub fn new(
+        survey: Survey,
+        ids: &[NodeId],
+        places: Option<Vec<Place>>,
+        timing: &BoardTiming,
+        sink: NodeId,
+    ) -> Result<Self, Failure> {
+        let interval = floodnet::beacon_interval(survey.interval, phy::MAX_MPDU, timing);
+        let unfit = |why: String| Failure::Unfit(format!("link measurement: {why}"));
+        let nodes = NodeList::of(ids.iter().copied()).map_err(|why| unfit(why.to_string()))?;
+        let measure = Measure::new(nodes.clone(), survey.channels, survey.beacons, interval);
+        let mut links = LinkQualities::new(ids.len());
+        if let Some(places) = places {
+            // One place for each node.
+            let _ = links.set_places(places);
+        }
+        // Twice equation 1 and a minute: a bound, not a schedule.
+        let beacons = u64::from(survey.beacons) * survey.channels.len() as u64;
+        let turn = Duration::from_millis(10) + interval * beacons;
+        Ok(Self {
+            sink,
+            ids: ids.to_vec(),
+            beacons: u32::from(survey.beacons),
+            measure: Some(measure.map_err(|why| unfit(why.to_string()))?),
+            nodes,
+            patience: turn * (2 * ids.len() as u64) + Duration::from_secs(60),
+            state: State::Idle,
+            until: FieldTime::ZERO,
+            surveyed: Surveyed {
+                links,
+                measuring: Duration::ZERO,
+                collecting: Duration::ZERO,
+                missing: Vec::new(),
+            },
+            says: None,
+            failed: None,
+        })
+    }
+
+    fn note(&mut self, event: Event) {
+        match event {
+            Event::Probing { turn, of, .. } if self.state == State::Measuring => {
+                self.says = Some(Progress::Measuring { turn, of });
+            }
+            Event::Measured { time, .. } if self.state == State::Measuring => {
+                self.surveyed.measuring = time;
+                self.state = State::Measured;
+            }
+            Event::Link(link) if self.state == State::Collecting => {
+                let index = |id: NodeId| self.ids.iter().position(|i| *i == id);
+                if let (Some(from), Some(to)) = (index(link.from), index(link.to)) {
+                    let sent = self.beacons;
+                    let (received, rssi) = (u32::from(link.received).min(sent), Some(link.rssi));
+                    // Both nodes are in the table, and no more is received than was sent.
+                    let links = &mut self.surveyed.links;
+                    let _ = links.record(from, to, link.channel, received, sent, rssi);
+                }
+            }
+            Event::Progress { complete, of } => {
+                self.says = Some(Progress::Collecting { complete, of });
+            }
+            Event::Missing(missing) => self.surveyed.missing.push(missing.node),
+            Event::Collected { time, .. } if self.state == State::Collecting => {
+                self.surveyed.collecting = time;
+                self.state = State::Collected;
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Job for SurveyJob {
+    type Order = Order;
+    type Event = mote::Event;
+    type Brings = Surveyed;
+
+    fn told(&mut self, _clock: &dyn Clock, _at: FieldTime, by: NodeId, event: mote::Event) {
+        if by != self.sink {
+            return;
+        }
+        self.failed = refused(&event);
+        if let mote::Event::Floods(event) = event {
+            self.note(event);
+        }
+    }
+    fn lost(&mut self, _at: FieldTime, station: NodeId, why: Failure) {
+        if station == self.sink {
+            self.failed = Some(why);
+        }
+    }
+
+    fn poll(&mut self, now: FieldTime) -> Step<Order, Surveyed> {
+        if let Some(why) = self.failed.take() {
+            return Step::Done(Err(why));
+        }
+        if let Some(progress) = self.says.take() {
+            return Step::Say(progress);
+        }
+        match (self.state, self.measure.take()) {
+            (State::Idle, Some(measure)) => {
+                (self.state, self.until) = (State::Measuring, now + self.patience);
+                Step::Order(self.sink, Command::Measure(measure))
+            }
+            (State::Measured, _) => {
+                self.patience = self.patience * 4;
+                (self.state, self.until) = (State::Collecting, now + self.patience);
+                let nodes = self.nodes.clone();
+                Step::Order(self.sink, Command::Collect(Collect { nodes, floor: 1 }))
+            }
+            (State::Collected, _) => Step::Done(Ok(self.surveyed.clone())),
+            _ if now < self.until => Step::Wait(self.until),
+            _ => Step::Done(Err(Failure::NoEnd(self.patience))),
+        }
+    }
+
+    fn stop(&mut self) -> Vec<(NodeId, Order)> {
+        vec![(self.sink, Command::Stop)]
+    }
+}

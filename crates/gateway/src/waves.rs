@@ -1,0 +1,238 @@
+//! A wave: several transfers over pipelines at once, each into a base station of its own, over nodes and on
+//! channels that [`thalweg_planner::concurrent`] keeps apart.
+//!
+//! Sinks flood their wake-ups one after the other and begin together. Time base: field time. Invariants: a wave
+//! ends when all its sinks' parts have, or [`PATIENCE`] after its deadline; a sink that is lost ends its own
+//! transfer alone. Tests: `tests/flaky.rs`, `crates/lab/src/campaign/tests.rs`.
+
+use crate::carry::log::Log;
+use crate::carry::pipeline::{refused, Node, Order, PATIENCE};
+use crate::field::{Clock, FieldTime};
+use crate::job::{Failure, Job, Step};
+use thalweg_engine::BoardTiming;
+use thalweg_protocols::floodnet;
+use thalweg_protocols::glossy::{flood_spacing, flood_time};
+use thalweg_protocols::mote::{self, Command};
+use thalweg_units::{Duration, NodeId};
+use thalweg_wire::flood::HEADER_BYTES;
+use thalweg_wire::route::{Route, MAX_SEGMENT_BYTES};
+
+/// Between the wake-up floods of two sinks, beyond the first's time to reach everyone.
+const APART: Duration = Duration::from_millis(8);
+
+/// From a sink's order to the next sink's: until the floods of `route` have reached everyone.
+fn wake_up(route: &Route, timing: &BoardTiming) -> Duration {
+    let config = floodnet::Config::default();
+    let bytes = HEADER_BYTES + 1 + MAX_SEGMENT_BYTES;
+    let before = route.segments().saturating_sub(1) as u64;
+    flood_spacing(bytes, config.n_tx, timing) * before
+        + flood_time(bytes, config.reach, config.n_tx, timing)
+        + APART
+}
+
+/// One transfer of a wave.
+#[derive(Debug)]
+struct Part {
+    route: Route,
+    wake_up: Duration,
+    log: Log,
+    ended: Option<FieldTime>,
+    failure: Option<String>,
+}
+
+impl Part {
+    fn fail(&mut self, at: FieldTime, why: String) {
+        self.failure.get_or_insert(why);
+        self.ended.get_or_insert(at);
+    }
+}
+
+/// What one transfer of a wave brought.
+#[derive(Debug)]
+pub struct Landed {
+    /// First symbol of its first wake-up packet, and when the source began.
+    pub began: Option<(FieldTime, FieldTime)>,
+    /// When its last packet was there, if all were.
+    pub last: Option<FieldTime>,
+    /// When its sink was free again.
+    pub ended: Option<FieldTime>,
+    /// Rounds, and packets that the first of them brought.
+    pub rounds: u32,
+    /// See above.
+    pub first_round: Option<u16>,
+    /// The object, where it is whole.
+    pub object: Option<Vec<u8>>,
+    /// How it ended, where it failed.
+    pub failure: Option<String>,
+}
+
+/// What a wave brought.
+#[derive(Debug)]
+pub struct Waved {
+    /// When its first order was given.
+    pub ordered: FieldTime,
+    /// When its last sink was free.
+    pub end: FieldTime,
+    /// Its transfers, in the order of their routes.
+    pub parts: Vec<Landed>,
+}
+
+/// Several fetches that begin together.
+#[derive(Debug)]
+pub struct Wave {
+    parts: Vec<Part>,
+    /// For the wake-ups of all sinks but the first.
+    room: Duration,
+    patience: Duration,
+    /// How many have their orders.
+    next: usize,
+    due: FieldTime,
+    ordered: Option<FieldTime>,
+    end: Option<FieldTime>,
+    /// Sinks that did not come to an end and are still to be stopped.
+    stops: Vec<NodeId>,
+}
+
+impl Wave {
+    /// Fetches over `routes`, on boards of `timing`.
+    pub fn new(routes: Vec<Route>, timing: &BoardTiming) -> Self {
+        let wake_ups = routes.iter().map(|r| wake_up(r, timing));
+        let all = wake_ups.fold(Duration::ZERO, |sum, time| sum + time);
+        let own = |r| Node::wake_up_time(r, &floodnet::Config::default(), timing);
+        let deadline_s = routes.iter().map(|r| r.deadline_s).max().unwrap_or(0);
+        Self {
+            room: all.saturating_sub(routes.first().map_or(Duration::ZERO, own)),
+            patience: PATIENCE + Duration::from_secs(u64::from(deadline_s)),
+            parts: (routes.into_iter())
+                .map(|route| Part {
+                    wake_up: wake_up(&route, timing),
+                    log: Log::new(route.payload.bytes()),
+                    route,
+                    ended: None,
+                    failure: None,
+                })
+                .collect(),
+            next: 0,
+            due: FieldTime::ZERO,
+            ordered: None,
+            end: None,
+            stops: Vec::new(),
+        }
+    }
+
+    fn brings(&mut self, ordered: FieldTime, end: FieldTime) -> Waved {
+        let parts = self.parts.iter_mut().map(|part| {
+            let log = &mut part.log;
+            let verified = log.is_verified();
+            Landed {
+                began: log.woke,
+                last: log.last,
+                ended: part.ended,
+                rounds: log.complete.map_or(log.round, |c| u32::from(c.rounds)),
+                first_round: log
+                    .complete
+                    .map_or(log.first_round, |c| Some(c.first_round)),
+                object: log.bytes.take().filter(|_| verified),
+                failure: (!verified).then(|| part.failure.take().unwrap_or_else(|| log.failure())),
+            }
+        });
+        Waved {
+            ordered,
+            end,
+            parts: parts.collect(),
+        }
+    }
+}
+
+impl Job for Wave {
+    type Order = Order;
+    type Event = mote::Event;
+    type Brings = Waved;
+
+    fn told(&mut self, clock: &dyn Clock, at: FieldTime, by: NodeId, event: mote::Event) {
+        let found = self.parts.iter().position(|part| part.route.sink == by);
+        let Some((which, part)) = found.and_then(|n| Some((n, self.parts.get_mut(n)?))) else {
+            return;
+        };
+        if let Some(why) = refused(&event) {
+            part.fail(at, why.to_string());
+        }
+        part.log.note(clock, at, by, event);
+        if part.log.end.is_some() {
+            part.ended.get_or_insert(at);
+        }
+        // The next sink's turn comes when this one's flood is over.
+        if which == 0 && matches!(event, mote::Event::WakeUp { .. }) {
+            self.due = at + part.wake_up;
+        }
+    }
+    fn lost(&mut self, at: FieldTime, station: NodeId, why: Failure) {
+        let ordered = self.parts.iter_mut().take(self.next);
+        for part in ordered.filter(|part| part.route.sink == station) {
+            part.fail(at, why.to_string());
+        }
+    }
+    fn taken(&mut self, station: NodeId, bytes: Vec<u8>) {
+        let mut parts = self.parts.iter_mut();
+        if let Some(part) = parts.find(|part| part.route.sink == station) {
+            part.log.bytes = Some(bytes);
+        }
+    }
+
+    fn poll(&mut self, now: FieldTime) -> Step<Order, Waved> {
+        let ordered = *self.ordered.get_or_insert(now);
+        let (deadline, alone) = (ordered + self.patience, self.parts.len() == 1);
+        if let Some(first) = self.parts.first() {
+            if first.log.woke.is_none() && first.ended.is_some() {
+                // Without the first there is nothing to begin together with.
+                for part in self.parts.iter_mut().skip(self.next) {
+                    part.fail(now, "the wave did not begin".to_owned());
+                }
+                self.next = self.parts.len();
+            }
+        }
+        let is_under_way = self.parts.iter().any(|part| part.ended.is_none());
+        if is_under_way && now >= deadline {
+            for part in &mut self.parts {
+                self.stops.push(part.route.sink);
+                part.fail(now, "no end".to_owned());
+            }
+            self.next = self.parts.len();
+        } else if is_under_way {
+            let Some(part) = self.parts.get(self.next) else {
+                return Step::Wait(deadline);
+            };
+            if self.next > 0 && now < self.due {
+                return Step::Wait(self.due.min(deadline));
+            }
+            self.due = match self.next {
+                // The first begins at a meeting, nobody knows which.
+                0 => deadline,
+                _ => now + part.wake_up,
+            };
+            self.next += 1;
+            let (route, room) = (part.route, self.room);
+            let order = match alone {
+                true => Command::Fetch(route),
+                false => Command::FetchTogether { route, room },
+            };
+            return Step::Order(route.sink, order);
+        }
+        let end = *self.end.get_or_insert(now);
+        if let Some(sink) = self.stops.pop() {
+            return Step::Order(sink, Command::Stop);
+        }
+        let left = self.parts.iter().filter(|part| part.log.bytes.is_none());
+        let mut complete = left.filter_map(|part| Some((part.route.sink, part.log.complete?)));
+        let complete = complete.next();
+        match complete {
+            Some((sink, complete)) => Step::Take(sink, complete.len as usize),
+            None => Step::Done(Ok(self.brings(ordered, end))),
+        }
+    }
+
+    fn stop(&mut self) -> Vec<(NodeId, Order)> {
+        let sinks = self.parts.iter().map(|part| part.route.sink);
+        sinks.map(|sink| (sink, Command::Stop)).collect()
+    }
+}

@@ -1,0 +1,366 @@
+//! The simulated field: a [`Network`] of a site's nodes, each of which is a base station if somebody listens.
+//!
+//! Orders, events and bytes go the gateway's way ([`Field`]); faults, captures and what engines counted are
+//! the simulator's, for experiments and reports. Time base: simulated time. Tests:
+//! `crates/lab/tests/robustness/`.
+
+use std::ops::ControlFlow::{Break, Continue};
+use std::sync::Arc;
+use thalweg_engine::Engine;
+use thalweg_gateway::carry::pipeline::{self, active_nodes, Fetch, Node, Terms, MAX_NODES};
+use thalweg_gateway::field::{Clock, Field, FieldError, FieldTime, News};
+use thalweg_gateway::job::{run, Failure, Watch};
+use thalweg_gateway::object::Holds;
+use thalweg_gateway::outcome::{Core, Outcome};
+use thalweg_gateway::registry::name_of;
+use thalweg_gateway::survey::{Survey, SurveyJob, Surveyed};
+use thalweg_gateway::waves::{Wave, Waved};
+use thalweg_medium::chip::CC2420;
+use thalweg_planner::{Place, Plan};
+use thalweg_protocols::floodnet;
+use thalweg_protocols::object::ObjectStore;
+use thalweg_sim::{Board, Network, NetworkError};
+use thalweg_testbeds::Site;
+use thalweg_units::{BitRate, Duration, Instant, NodeId};
+use thalweg_wire::route::Scheme;
+
+/// Why a simulated network did not do what it should.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The testbed has more nodes than a sink can order about.
+    #[error("{nodes} nodes: link measurement and transfers take at most {MAX_NODES}")]
+    TooManyNodes {
+        /// How many it has.
+        nodes: usize,
+    },
+    /// Nodes of another kind have no engine that does all of it.
+    #[error("board {0}: P3 and PIP fetch over one CC2420 radio (boards telosb and telosb-contiki); the Opal's two radios carry streams (--protocol fastforward, p3-dual)")]
+    Board(String),
+    /// The simulator could not be set up.
+    #[error("simulation: {0}")]
+    Network(#[from] NetworkError),
+    /// The job failed.
+    #[error(transparent)]
+    Failed(#[from] Failure),
+}
+
+impl RunError {
+    /// Whether somebody asked to stop.
+    pub const fn is_stop(&self) -> bool {
+        matches!(self, Self::Failed(Failure::Cancelled))
+    }
+    /// Whether what was asked for is to blame, not what happened then.
+    pub const fn is_input(&self) -> bool {
+        matches!(self, Self::TooManyNodes { .. } | Self::Board(_))
+    }
+}
+
+/// Whether pipelines run over nodes that are such boards.
+pub(crate) fn carries_pipelines(board: &Board) -> bool {
+    *board.chip == CC2420
+}
+
+/// A network of simulated nodes and its gateway's line to them.
+pub struct SimField<E: Engine> {
+    /// The network.
+    pub net: Network<E>,
+    ids: Vec<NodeId>,
+    /// The nodes whose events are told; all where none is named.
+    heard: Vec<usize>,
+}
+
+impl<E: Engine> SimField<E> {
+    /// The nodes of `site`, each with `board` and what `engine` makes for it, switched on; `seed` draws what
+    /// differs between runs on the same site.
+    ///
+    /// # Errors
+    /// [`NetworkError`].
+    pub fn of(
+        site: &Site,
+        board: &Board,
+        engine: impl FnMut(NodeId) -> E,
+        seed: u64,
+    ) -> Result<Self, NetworkError> {
+        let ids: Vec<NodeId> = site.testbed.nodes.iter().map(|n| n.id).collect();
+        let engines = ids.iter().copied().map(engine).collect();
+        let boards = std::slice::from_ref(board);
+        Ok(Self {
+            net: Network::new(site.environment.clone(), boards, engines, seed)?,
+            ids,
+            heard: Vec::new(),
+        })
+    }
+    /// The nodes' names, by index.
+    pub fn ids(&self) -> &[NodeId] {
+        &self.ids
+    }
+    /// Tells events of `nodes` alone from now on.
+    pub fn hear(&mut self, nodes: &[usize]) {
+        self.heard = nodes.to_vec();
+    }
+    fn index(&self, station: NodeId) -> Result<usize, FieldError> {
+        let known = self.ids.iter().position(|id| *id == station);
+        known.ok_or(FieldError::NoStation(station))
+    }
+}
+
+impl<E: Engine> Clock for SimField<E> {
+    fn when(&self, station: NodeId, local: Instant) -> FieldTime {
+        let index = self.index(station);
+        index.map_or(self.net.now(), |n| self.net.when(n, local))
+    }
+}
+
+impl<E: Engine + Holds> Field for SimField<E> {
+    type Order = E::Command;
+    type Event = E::Event;
+
+    fn now(&self) -> FieldTime {
+        self.net.now()
+    }
+    fn order(&mut self, station: NodeId, order: E::Command) -> Result<(), FieldError> {
+        let node = self.index(station)?;
+        self.net.command(node, order);
+        Ok(())
+    }
+    fn next(&mut self, until: FieldTime) -> Result<News<E::Event>, FieldError> {
+        let (mut news, heard, ids) = (News::Nothing, &self.heard, &self.ids);
+        let ran = self.net.run_until(until, |at, node, event| {
+            if !heard.is_empty() && !heard.contains(&node) {
+                return Continue(());
+            }
+            news = News::Told(at, ids[node], event);
+            Break(())
+        });
+        ran.map_err(|why| FieldError::Broken(Box::new(why)))?;
+        Ok(news)
+    }
+    fn take(&mut self, station: NodeId, len: usize) -> Result<Vec<u8>, FieldError> {
+        let node = self.index(station)?;
+        Ok(self.net.engine_mut(node).memory().take(len))
+    }
+    fn joules(&mut self, node: NodeId) -> Option<f64> {
+        Some(self.net.joules(self.index(node).ok()?))
+    }
+}
+
+impl<E: Engine + Holds> SimField<E> {
+    /// Offers `object` at node `source`.
+    pub fn offer(&mut self, source: usize, object: Arc<[u8]>) {
+        self.net.engine_mut(source).memory().offer(object);
+    }
+}
+
+/// What is told of a transfer over a pipeline beside what is told of all.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Repairs {
+    /// Share of retransmissions in all data transmissions of the source, 0..=1.
+    pub retransmitted: Option<f64>,
+    /// Of the duration, up to the source's first packet, in seconds.
+    pub wake_up_s: f64,
+}
+
+/// A transfer that has ended, and the object where it is whole.
+pub type Transfer = (Outcome<Repairs>, Option<Vec<u8>>);
+
+/// A site's nodes with one radio: they survey their links, and carry pipelines one after the other.
+pub struct Motes {
+    /// Their network.
+    pub field: SimField<Node>,
+    name: String,
+    board: Board,
+    places: Option<Vec<Place>>,
+    seed: u64,
+    transfers: u16,
+}
+
+impl Motes {
+    /// The nodes of `site`, switched on; `seed` draws what differs between runs on the same site.
+    ///
+    /// # Errors
+    /// [`RunError`].
+    pub fn open(site: &Site, seed: u64) -> Result<Self, RunError> {
+        if !carries_pipelines(&site.board) {
+            let nodes = site.testbed.len();
+            return Err(match nodes > MAX_NODES {
+                true => RunError::TooManyNodes { nodes },
+                false => RunError::Board(site.testbed.board_name.clone()),
+            });
+        }
+        let config = floodnet::Config::default().on(&site.board.timing);
+        Self::open_with(site, config, seed)
+    }
+
+    /// The same with floods as `config` has them. Pipelines run on boards with a CC2420; any board's
+    /// radio can survey its links.
+    ///
+    /// # Errors
+    /// [`RunError`].
+    pub fn open_with(site: &Site, config: floodnet::Config, seed: u64) -> Result<Self, RunError> {
+        let nodes = site.testbed.len();
+        if nodes > MAX_NODES {
+            return Err(RunError::TooManyNodes { nodes });
+        }
+        let place = |ear: &thalweg_medium::Ear| {
+            ear.placement.map(|p| Place {
+                x_m: p.position.x_m,
+                y_m: p.position.y_m,
+                z_m: p.position.z_m,
+                floor: p.floor,
+            })
+        };
+        let board = site.board.clone();
+        let node = |id| Node::new(id, config, board.timing, Default::default());
+        Ok(Self {
+            field: SimField::of(site, &board, node, seed)?,
+            name: site.testbed.name.clone(),
+            places: site.environment.ears.iter().map(place).collect(),
+            board,
+            seed,
+            transfers: 0,
+        })
+    }
+
+    /// The simulated network, for captures, faults and traces.
+    pub fn network(&mut self) -> &mut Network<Node> {
+        &mut self.field.net
+    }
+    /// The board of the nodes.
+    pub fn board(&self) -> &Board {
+        &self.board
+    }
+    /// Where the nodes are, if known.
+    pub fn places(&self) -> Option<&[Place]> {
+        self.places.as_deref()
+    }
+    /// Offers `object` at node `source`.
+    pub fn offer(&mut self, source: usize, object: Arc<[u8]>) {
+        self.field.offer(source, object);
+    }
+    /// Packets of the object that node `source` offers, on `terms`.
+    pub fn packets(&self, source: usize, terms: &Terms) -> u32 {
+        let info = self.field.net.engine(source).pipeline().store().info();
+        info.len.div_ceil(u32::from(terms.payload.bytes()))
+    }
+
+    /// Leaves the network alone for `time`.
+    ///
+    /// # Errors
+    /// [`RunError::Failed`].
+    pub fn wait(&mut self, time: Duration) -> Result<(), RunError> {
+        let until = self.field.net.now() + time;
+        let ran = self.field.net.run_until(until, |_, _, _| Continue(()));
+        ran.map_err(|why| Failure::from(FieldError::Broken(Box::new(why))))?;
+        Ok(())
+    }
+    /// The same until every relay of the last transfer has left its pipeline: one that missed the end stays
+    /// for the inactivity time and hears no wake-up meanwhile.
+    ///
+    /// # Errors
+    /// [`RunError::Failed`].
+    pub fn settle(&mut self) -> Result<(), RunError> {
+        self.wait(pipeline::SETTLING)
+    }
+
+    /// Fetches over all of `plans` at once.
+    ///
+    /// # Errors
+    /// [`RunError::Failed`].
+    pub fn wave(
+        &mut self,
+        plans: &[Plan],
+        scheme: Scheme,
+        terms: &Terms,
+    ) -> Result<Waved, RunError> {
+        let mut routes = Vec::with_capacity(plans.len());
+        for plan in plans {
+            self.transfers = self.transfers.wrapping_add(1);
+            let ids = self.field.ids();
+            routes.push(pipeline::route(plan, scheme, terms, ids, self.transfers)?);
+        }
+        let sinks: Vec<usize> = plans.iter().map(|plan| plan.sink).collect();
+        self.field.hear(&sinks);
+        let mut wave = Wave::new(routes, &self.board.timing);
+        Ok(run(&mut self.field, &mut wave, &mut |_| Continue(()))?)
+    }
+
+    /// Has the network measure its links and report them to node `sink`.
+    ///
+    /// # Errors
+    /// [`RunError::Failed`].
+    pub fn survey(
+        &mut self,
+        sink: usize,
+        survey: Survey,
+        watch: Watch<'_>,
+    ) -> Result<Surveyed, RunError> {
+        let (ids, places) = (self.field.ids(), self.places.clone());
+        let mut job = SurveyJob::new(survey, ids, places, &self.board.timing, ids[sink])?;
+        self.field.hear(&[sink]);
+        Ok(run(&mut self.field, &mut job, watch)?)
+    }
+
+    /// Fetches the object that the plan's source offers. The outcome tells of a failure; what
+    /// arrived comes with it where it is whole.
+    ///
+    /// # Errors
+    /// [`RunError::Failed`] where nothing can be said of the transfer.
+    pub fn fetch(
+        &mut self,
+        plan: &Plan,
+        scheme: Scheme,
+        terms: &Terms,
+        watch: Watch<'_>,
+    ) -> Result<Transfer, RunError> {
+        let ids = self.field.ids();
+        let first = self.transfers.wrapping_add(1);
+        let route = pipeline::route(plan, scheme, terms, ids, first)?;
+        let active: Vec<NodeId> = (active_nodes(plan, scheme).iter())
+            .map(|n| ids[*n])
+            .collect();
+        let taking_part = active.len() as u32;
+        let (source, sink) = (ids[plan.source], ids[plan.sink]);
+        let mut job = Fetch::new(route, active, terms);
+        self.field.hear(&[plan.sink]);
+        let fetched = run(&mut self.field, &mut job, watch);
+        self.transfers = self.transfers.wrapping_add(job.attempts() as u16);
+        let fetched = fetched?;
+        let engine = self.field.net.engine(plan.source).pipeline();
+        let (stats, len) = (*engine.stats(), engine.store().info().len);
+        let verified = fetched.failure.is_none();
+        let bytes = if verified { u64::from(len) } else { 0 };
+        let goodput = BitRate::of_bytes(bytes, fetched.duration);
+        let rate = terms.cycle(&self.board.timing).effective_rate();
+        let packets = f64::from(stats.packets.max(1));
+        let rounds = fetched.complete.map_or(stats.rounds, |c| c.rounds);
+        let core = Core {
+            protocol: name_of(scheme).to_owned(),
+            testbed: self.name.clone(),
+            source,
+            sink,
+            bytes,
+            verified,
+            goodput_kbps: goodput.kbps(),
+            utilisation: Some(goodput.bps() / rate.bps()),
+            rounds: u32::from(rounds),
+            first_round_reliability: fetched.first_round.map(|f| f64::from(f) / packets),
+            active_nodes: taking_part,
+            hops: plan.hops as u32,
+            paths: match scheme {
+                Scheme::P3 => plan.path_count() as u32,
+                _ => 1,
+            },
+            energy_j: fetched.joules,
+            duration_s: fetched.duration.as_secs_f64(),
+            attempts: fetched.attempts,
+            failure: fetched.failure,
+            seed: self.seed,
+        };
+        let extra = Repairs {
+            retransmitted: (stats.data_sent > 0)
+                .then(|| f64::from(stats.retransmitted()) / f64::from(stats.data_sent)),
+            wake_up_s: fetched.wake_up.as_secs_f64(),
+        };
+        Ok((Outcome { core, extra }, fetched.object))
+    }
+}
