@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use thalweg_engine::{drain, BoardTiming, Engine, OpId, RadioEvent, RadioId, Refusal};
+use thalweg_engine::{drain, BoardTiming, Engine, OpId, RadioEvent, RadioId, Refusal, Request};
 use thalweg_protocols::floodnet::Config;
 use thalweg_protocols::mote::{Command, Mote};
 use thalweg_protocols::object::NoObject;
@@ -15,7 +15,10 @@ fuzz_target!(|story: &[u8]| {
         Mote::new(id, Config::default(), BoardTiming::IDEAL, NoObject);
     let (mut r, mut now, mut last) = (Reader::new(story), Instant::ZERO, OpId(0));
     loop {
-        let due = drain(&mut mote, |request| last = request.id, |_| ()).expect("livelock");
+        let due = {
+            let port = &mut (|request: Request<'_>| last = request.id, |_| ());
+            drain(&mut mote, port).expect("livelock")
+        };
         let (Ok(kind), Ok(step)) = (r.u8(), r.u16()) else {
             return;
         };

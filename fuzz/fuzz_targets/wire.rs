@@ -6,7 +6,7 @@ use thalweg_units::Duration;
 use thalweg_wire::beacon::{Announce, Beacon};
 use thalweg_wire::pipeline::{Head, Header, Nack, Request};
 use thalweg_wire::report::{Report, Schedule};
-use thalweg_wire::route::{Assembler, Route};
+use thalweg_wire::route::{Assembler, Route, Turn};
 use thalweg_wire::{flood, FrameBuf, Reader};
 
 fuzz_target!(|bytes: &[u8]| {
@@ -40,7 +40,7 @@ fuzz_target!(|bytes: &[u8]| {
     if let Some(route) = assembler.route() {
         let mut again = Assembler::new();
         for index in 0..route.segments() {
-            let segment = FrameBuf::build(|w| route.segment(index, Duration::ZERO, w)).unwrap();
+            let segment = FrameBuf::build(|w| route.segment(index, Turn::First, Duration::ZERO, w)).unwrap();
             again.push(&segment).unwrap();
         }
         let back: Option<Route> = again.route();

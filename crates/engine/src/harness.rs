@@ -1,30 +1,55 @@
 //! A small ideal network for tests of engines: perfect clocks, a link either hears or does not,
 //! frames that overlap on a channel collide unless they are the same frame within 0.5 us.
 //!
-//! Deterministic: events of one instant happen in the order they were caused. It answers the whole
-//! of [`crate::RadioOp`] at the costs of a [`BoardTiming`]. It does not model power, fading or jitter;
-//! `thalweg-sim` does. Only radio 0 and slot 0 exist. Tests: at the end of this file.
+//! Deterministic: events of one instant happen in the order they were caused. It answers
+//! [`crate::RadioOp`] as far as [`CAPS`] goes, at the costs of a [`BoardTiming`], and insists that
+//! engines ask for nothing that they did not name. It does not model power, fading or jitter;
+//! `thalweg-sim` does. Only radio 0 and slot 0 exist. Tests: `harness_tests.rs`.
 
-use crate::{drain, BoardTiming, Cca, Condition, Engine, OpId, RadioEvent, RadioId, Refusal, When};
+use crate::{
+    Abilities, Ability, BoardTiming, Caps, Cca, Condition, Driver, Engine, OpId, Port, RadioEvent,
+    RadioId, RadioOp, Refusal, Request, Undrained, When,
+};
 use std::boxed::Box;
 use std::collections::BTreeMap;
 use std::vec::Vec;
 use thalweg_units::{Channel, Dbm, Duration, Instant};
-use thalweg_wire::phy;
+use thalweg_wire::{phy, FrameBuf};
 
 mod air;
-mod owned;
 pub use air::{Air, Fate, SentFrame};
-use owned::{Answer, Conditional, Owned};
 
 /// Same-frame transmissions that begin this close together are one frame to a receiver.
 const SAME_FRAME: Duration = Duration::from_nanos(500);
+
+/// What the radios of the test network do: nobody acknowledges or senses, and there is one radio.
+pub const CAPS: Caps = Caps {
+    abilities: Abilities::ALL.without(Abilities::of(&[
+        Ability::AfterRxOn,
+        Ability::Answer,
+        Ability::Acknowledge,
+        Ability::Sense,
+        Ability::Hear,
+        Ability::Preamble,
+    ])),
+    ..Caps::IDEAL
+};
 
 struct Pending {
     op: OpId,
     start: Instant,
     channel: Channel,
-    mpdu: Vec<u8>,
+    mpdu: FrameBuf,
+}
+
+/// Waits for a frame that has `bytes` at `offset`.
+struct Conditional {
+    op: OpId,
+    offset: u8,
+    bytes: Vec<u8>,
+    channel: Channel,
+    cca: Cca,
+    mpdu: FrameBuf,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -47,92 +72,151 @@ struct Lock {
 /// Another frame came in between: not even the beginning can be read.
 struct Collision;
 
-struct Node<E> {
-    engine: E,
+struct Radio {
     mode: Mode,
     pending: Option<Pending>,
     sending_until: Option<Instant>,
     /// From when the oscillator is stable; none while powered down.
     awake_from: Option<Instant>,
-    slot: Option<Vec<u8>>,
+    slot: Option<FrameBuf>,
     last_rx_end: Option<Instant>,
     lock: Option<Lock>,
     conditional: Option<Conditional>,
     /// How many bytes of a frame are handed over.
     readout: usize,
     timeout: Option<Instant>,
+    /// What the engine named.
+    named: Abilities,
 }
 
 #[derive(Debug)]
 enum What {
-    Answer { node: usize, answer: Answer },
-    TxStart { node: usize, start: Instant },
-    TxEnd { air: usize },
-    Head { node: usize, air: usize },
+    Answer {
+        node: usize,
+        answer: RadioEvent<'static>,
+    },
+    /// A receiver is on.
+    On {
+        node: usize,
+        op: OpId,
+    },
+    TxStart {
+        node: usize,
+        start: Instant,
+    },
+    TxEnd {
+        air: usize,
+    },
+    Head {
+        node: usize,
+        air: usize,
+    },
 }
 
 type Links = Box<dyn FnMut(Air<'_>) -> Fate>;
 
 /// The network.
 pub struct Net<E: Engine> {
-    nodes: Vec<Node<E>>,
+    nodes: Vec<Driver<E>>,
+    ground: Ground,
+    events: Vec<(Instant, usize, E::Event)>,
+}
+
+/// All that is below the engines.
+struct Ground {
+    radios: Vec<Radio>,
     timing: BoardTiming,
     links: Links,
     queue: BTreeMap<(Instant, u64), What>,
     sequence: u64,
     now: Instant,
     sent: Vec<SentFrame>,
-    events: Vec<(Instant, usize, E::Event)>,
+}
+
+/// What node `node` wants and tells.
+struct Door<'a, V> {
+    ground: &'a mut Ground,
+    events: &'a mut Vec<(Instant, usize, V)>,
+    node: usize,
+}
+
+impl<V> Port<V> for Door<'_, V> {
+    fn submit(&mut self, request: Request<'_>) {
+        let Request { radio, id, op } = request;
+        let named = self.ground.radios[self.node].named;
+        assert!(
+            named.has(op.needs()),
+            "node {} asks for what it did not name: {op:?}",
+            self.node
+        );
+        if radio != RadioId(0) || !CAPS.allows(&op) {
+            let why = Refusal::NoSuch;
+            return self.ground.refuse(self.node, id, why);
+        }
+        self.ground.submit(self.node, id, op);
+    }
+    fn tell(&mut self, event: V) {
+        self.events.push((self.ground.now, self.node, event));
+    }
 }
 
 impl<E: Engine> Net<E> {
     /// A network of `engines` on boards of `timing`, whose links are what `links` says.
+    ///
+    /// # Panics
+    /// Where an engine wants what [`CAPS`] has not, or later does without end what it does.
     pub fn new(
         engines: Vec<E>,
         timing: BoardTiming,
         links: impl FnMut(Air<'_>) -> Fate + 'static,
     ) -> Self {
-        let nodes = engines
-            .into_iter()
-            .map(|engine| Node {
-                engine,
-                mode: Mode::Sleep,
-                pending: None,
-                sending_until: None,
-                awake_from: None,
-                slot: None,
-                last_rx_end: None,
-                lock: None,
-                conditional: None,
-                readout: phy::MAX_MPDU,
-                timeout: None,
-            })
-            .collect();
-        let mut net = Self {
-            nodes,
+        let radio = |engine: &E| Radio {
+            mode: Mode::Sleep,
+            pending: None,
+            sending_until: None,
+            awake_from: None,
+            slot: None,
+            last_rx_end: None,
+            lock: None,
+            conditional: None,
+            readout: phy::MAX_MPDU,
+            timeout: None,
+            named: engine
+                .wants(RadioId(0))
+                .map_or(Abilities::NONE, |wants| wants.abilities),
+        };
+        let ground = Ground {
+            radios: engines.iter().map(radio).collect(),
             timing,
             links: Box::new(links),
             queue: BTreeMap::new(),
             sequence: 0,
             now: Instant::ZERO,
             sent: Vec::new(),
+        };
+        let drivers = engines
+            .into_iter()
+            .map(|engine| Driver::new(engine, &[CAPS]).unwrap_or_else(|misfit| panic!("{misfit}")));
+        let mut net = Self {
+            nodes: drivers.collect(),
+            ground,
             events: Vec::new(),
         };
-        (0..net.nodes.len()).for_each(|n| net.settle(n));
+        (0..net.nodes.len()).for_each(|n| net.call(n, |driver, _| driver.start()));
         net
     }
 
     /// The present instant, the same on every node.
     pub fn now(&self) -> Instant {
-        self.now
+        self.ground.now
     }
     /// The engine of node `n`.
     pub fn engine(&self, n: usize) -> &E {
-        &self.nodes[n].engine
+        self.nodes[n].engine()
     }
     /// All frames sent so far.
     pub fn sent(&self) -> &[SentFrame] {
-        &self.sent
+        &self.ground.sent
     }
     /// Takes the events given so far: when, by which node, what.
     pub fn take_events(&mut self) -> Vec<(Instant, usize, E::Event)> {
@@ -140,36 +224,37 @@ impl<E: Engine> Net<E> {
     }
     /// Gives an order to node `n`.
     pub fn command(&mut self, n: usize, command: E::Command) {
-        self.nodes[n].engine.handle_command(self.now, command);
-        self.settle(n);
+        self.call(n, |driver, now| driver.command(now, command));
     }
     /// Tells node `n` something that its radio did not report: for tests with nonsense.
     pub fn inject(&mut self, n: usize, event: RadioEvent<'_>) {
-        self.tell(n, event);
+        self.call(n, |driver, now| driver.radio(now, RadioId(0), event));
     }
     /// Runs until `deadline`.
     pub fn run_until(&mut self, deadline: Instant) {
         while self.step(deadline) {}
-        self.now = deadline;
+        self.ground.now = deadline;
     }
     /// Runs for `time`.
     pub fn run_for(&mut self, time: Duration) {
-        self.run_until(self.now + time);
+        self.run_until(self.now() + time);
     }
 
     /// Does the next thing before `deadline`; `false` where there is none.
     fn step(&mut self, deadline: Instant) -> bool {
-        let timer = (0..self.nodes.len())
-            .filter_map(|n| self.nodes[n].timeout.map(|t| (t.max(self.now), n)))
+        let ground = &mut self.ground;
+        let timers = (0..).zip(&ground.radios);
+        let timer = timers
+            .filter_map(|(n, radio)| radio.timeout.map(|t| (t.max(ground.now), n)))
             .min();
-        let queued = self.queue.keys().next().copied();
+        let queued = ground.queue.keys().next().copied();
         match (queued, timer) {
             (Some((at, seq)), timer) if timer.is_none_or(|(t, _)| at <= t) => {
                 if at > deadline {
                     return false;
                 }
-                self.now = at;
-                if let Some(what) = self.queue.remove(&(at, seq)) {
+                ground.now = at;
+                if let Some(what) = ground.queue.remove(&(at, seq)) {
                     self.happen(what);
                 }
             }
@@ -177,190 +262,237 @@ impl<E: Engine> Net<E> {
                 if at > deadline {
                     return false;
                 }
-                self.now = at;
-                self.nodes[n].engine.handle_timeout(at);
-                self.settle(n);
-                assert!(
-                    self.nodes[n].timeout.is_none_or(|t| t > at),
-                    "node {n}: a time-out at {at} stayed due after it was handled"
-                );
+                ground.now = at;
+                self.call(n, |driver, now| driver.timer(now));
             }
             _ => return false,
         }
         true
     }
 
-    fn at(&mut self, at: Instant, what: What) {
-        self.sequence += 1;
-        self.queue.insert((at, self.sequence), what);
-    }
-
-    fn answer(&mut self, n: usize, at: Instant, answer: Answer) {
-        self.at(at, What::Answer { node: n, answer });
-    }
-
     fn happen(&mut self, what: What) {
         match what {
-            What::Answer { node, answer } => {
-                let event = match answer {
-                    Answer::Done(op) => RadioEvent::Done { op },
-                    Answer::Sent(op, sfd) => RadioEvent::Sent { op, sfd },
-                    Answer::Refused(op, why) => RadioEvent::Refused { op, why },
+            What::Answer { node, answer } => self.inject(node, answer),
+            What::On { node, op } => {
+                let event = match self.ground.radios[node].mode {
+                    Mode::Listen { .. } => RadioEvent::Done { op },
+                    Mode::Sleep => RadioEvent::Refused {
+                        op,
+                        why: Refusal::Superseded,
+                    },
                 };
-                self.tell(node, event);
+                self.inject(node, event);
             }
-            What::TxStart { node, start } => self.start_sending(node, start),
+            What::TxStart { node, start } => self.ground.start_sending(node, start),
             What::TxEnd { air } => self.end_sending(air),
             What::Head { node, air } => self.head(node, air),
         }
     }
 
-    fn tell(&mut self, n: usize, event: RadioEvent<'_>) {
-        let now = self.now;
-        self.nodes[n].engine.handle_radio(now, RadioId(0), event);
-        self.settle(n);
+    fn call(
+        &mut self,
+        node: usize,
+        what: impl FnOnce(&mut Driver<E>, Instant) -> Undrained<'_, E>,
+    ) {
+        let Self {
+            nodes,
+            ground,
+            events,
+        } = self;
+        let undrained = what(&mut nodes[node], ground.now);
+        let drained = undrained.drain(&mut Door {
+            ground,
+            events,
+            node,
+        });
+        match drained {
+            Ok(timeout) => self.ground.radios[node].timeout = timeout,
+            Err(livelock) => panic!("node {node}: {livelock}"),
+        }
     }
 
-    fn settle(&mut self, n: usize) {
-        let mut asked: Vec<(RadioId, OpId, Owned)> = Vec::new();
-        let (now, events) = (self.now, &mut self.events);
-        let timeout = drain(
-            &mut self.nodes[n].engine,
-            |r| asked.push((r.radio, r.id, Owned::from(r))),
-            |e| events.push((now, n, e)),
-        );
-        match timeout {
-            Ok(timeout) => self.nodes[n].timeout = timeout,
-            Err(livelock) => panic!("node {n}: {livelock}"),
+    fn head(&mut self, n: usize, air: usize) {
+        let radio = &self.ground.radios[n];
+        let Mode::Listen { head_bytes, .. } = radio.mode else {
+            return;
+        };
+        let locked = radio.lock.as_ref();
+        if locked.is_none_or(|l| l.air != air || l.collided.is_some()) {
+            return;
         }
-        for (radio, id, op) in asked {
-            if radio == RadioId(0) {
-                self.submit(n, id, op);
-            } else {
-                self.answer(n, now, Answer::Refused(id, Refusal::NoSuch));
+        let frame = self.ground.sent[air].clone();
+        let bytes = &frame.mpdu[..usize::from(head_bytes).min(frame.mpdu.len())];
+        let sfd = frame.start + phy::SFD_OFFSET;
+        self.inject(n, RadioEvent::Head { bytes, sfd });
+    }
+
+    fn end_sending(&mut self, air: usize) {
+        let frame = self.ground.sent[air].clone();
+        let sfd = frame.start + phy::SFD_OFFSET;
+        self.ground.radios[frame.from].sending_until = None;
+        self.ground.power_down(frame.from);
+        for n in 0..self.nodes.len() {
+            let radio = &mut self.ground.radios[n];
+            let Some(lock) = radio.lock.take_if(|lock| lock.air == air) else {
+                continue;
+            };
+            if lock.fate != Fate::Heard {
+                self.inject(n, RadioEvent::Corrupt { sfd });
+                continue;
             }
+            let end = frame.start + phy::air_time(frame.mpdu.len());
+            radio.last_rx_end = Some(end);
+            let bytes = radio.readout.min(frame.mpdu.len());
+            self.ground.meet(n, &frame.mpdu);
+            let (mpdu, rssi, lqi) = (&frame.mpdu[..bytes], Dbm(-60.0), 107);
+            self.inject(
+                n,
+                RadioEvent::Frame {
+                    mpdu,
+                    sfd,
+                    end,
+                    rssi,
+                    lqi,
+                },
+            );
         }
     }
+}
 
-    fn submit(&mut self, n: usize, id: OpId, op: Owned) {
+impl Ground {
+    fn at(&mut self, at: Instant, what: What) {
+        self.sequence += 1;
+        self.queue.insert((at, self.sequence), what);
+    }
+    fn answer(&mut self, node: usize, at: Instant, answer: RadioEvent<'static>) {
+        self.at(at, What::Answer { node, answer });
+    }
+    fn done(&mut self, node: usize, at: Instant, op: OpId) {
+        self.answer(node, at, RadioEvent::Done { op });
+    }
+    fn refuse(&mut self, node: usize, op: OpId, why: Refusal) {
+        self.answer(node, self.now, RadioEvent::Refused { op, why });
+    }
+
+    fn submit(&mut self, n: usize, id: OpId, op: RadioOp<'_>) {
         let now = self.now;
         match op {
-            Owned::NoSuch => self.answer(n, now, Answer::Refused(id, Refusal::NoSuch)),
-            Owned::Load(slot, _) | Owned::Send { slot, .. } if slot != 0 => {
-                self.answer(n, now, Answer::Refused(id, Refusal::NoSuch));
-            }
-            Owned::Load(_, mpdu)
-            | Owned::Send {
-                mpdu: Some(mpdu), ..
-            } if mpdu.is_empty() || mpdu.len() > phy::MAX_MPDU => {
-                self.answer(n, now, Answer::Refused(id, Refusal::BadLength));
-            }
-            Owned::Load(_, mpdu) => {
+            RadioOp::Load { mpdu, .. } => {
+                let Some(frame) = frame(mpdu) else {
+                    return self.refuse(n, id, Refusal::BadLength);
+                };
                 let cost = self.timing.load_base + self.timing.load_byte * mpdu.len() as u64;
-                self.nodes[n].slot = Some(mpdu);
-                self.answer(n, now + cost, Answer::Done(id));
+                self.radios[n].slot = Some(frame);
+                self.done(n, now + cost, id);
             }
-            Owned::Send {
-                slot: _,
+            RadioOp::Stream {
                 mpdu,
                 channel,
                 when,
                 cca,
-            } => {
-                let Some(mpdu) = mpdu.or_else(|| self.nodes[n].slot.clone()) else {
-                    return self.answer(n, now, Answer::Refused(id, Refusal::Empty));
-                };
-                self.send(n, id, mpdu, channel, when, cca);
-            }
-            Owned::Listen {
+            } => match frame(mpdu) {
+                Some(frame) => self.send(n, id, frame, channel, when, cca),
+                None => self.refuse(n, id, Refusal::BadLength),
+            },
+            RadioOp::Transmit {
+                channel, when, cca, ..
+            } => match self.radios[n].slot {
+                Some(frame) => self.send(n, id, frame, channel, when, cca),
+                None => self.refuse(n, id, Refusal::Empty),
+            },
+            RadioOp::Listen {
                 channel,
                 head_bytes,
             } => {
-                self.supersede_lock(n);
-                let busy = self.nodes[n].sending_until;
-                let awake = *self.nodes[n]
-                    .awake_from
-                    .get_or_insert(now + self.timing.wake);
+                let wake = now + self.timing.wake;
+                let radio = &mut self.radios[n];
+                radio.lock = None;
+                let busy = radio.sending_until;
+                let awake = *radio.awake_from.get_or_insert(wake);
                 let since = busy.unwrap_or(now).max(awake) + self.timing.turnaround;
-                self.nodes[n].mode = Mode::Listen {
+                radio.mode = Mode::Listen {
                     channel,
                     head_bytes,
                     since,
                 };
-                let done = if busy.is_some() { now } else { since };
-                self.answer(n, done, Answer::Done(id));
+                match busy {
+                    Some(_) => self.done(n, now, id),
+                    None => self.at(since, What::On { node: n, op: id }),
+                }
             }
-            Owned::Conditional { condition, .. } if condition.len() > Condition::MAX_BYTES => {
-                self.answer(n, now, Answer::Refused(id, Refusal::BadLength));
+            RadioOp::Conditional { condition, .. }
+                if condition.bytes.len() > Condition::MAX_BYTES =>
+            {
+                self.refuse(n, id, Refusal::BadLength);
             }
-            Owned::Conditional {
-                offset,
-                condition: bytes,
+            RadioOp::Conditional {
+                condition,
                 channel,
                 cca,
+                ..
             } => {
-                let Some(mpdu) = self.nodes[n].slot.clone() else {
-                    return self.answer(n, now, Answer::Refused(id, Refusal::Empty));
+                let Some(mpdu) = self.radios[n].slot else {
+                    return self.refuse(n, id, Refusal::Empty);
                 };
                 self.supersede_conditional(n);
-                self.nodes[n].conditional = Some(Conditional {
+                self.radios[n].conditional = Some(Conditional {
                     op: id,
-                    offset,
-                    bytes,
+                    offset: condition.offset,
+                    bytes: condition.bytes.to_vec(),
                     channel,
                     cca,
                     mpdu,
                 });
             }
-            Owned::Readout(bytes) => {
-                self.nodes[n].readout = bytes;
-                self.answer(n, now, Answer::Done(id));
+            RadioOp::Readout { bytes } => {
+                self.radios[n].readout = usize::from(bytes);
+                self.done(n, now, id);
             }
-            // Nobody acknowledges here.
-            Owned::Answer => self.answer(n, now, Answer::Refused(id, Refusal::NoSuch)),
-            Owned::Sleep => {
-                self.supersede_lock(n);
+            RadioOp::Sleep => {
+                self.radios[n].lock = None;
                 self.supersede_pending(n);
                 self.supersede_conditional(n);
-                self.nodes[n].mode = Mode::Sleep;
+                self.radios[n].mode = Mode::Sleep;
                 self.power_down(n);
-                self.answer(n, now, Answer::Done(id));
+                self.done(n, now, id);
             }
-            Owned::Cancel => {
+            RadioOp::Cancel => {
                 self.supersede_pending(n);
                 self.supersede_conditional(n);
-                self.answer(n, now, Answer::Done(id));
+                self.done(n, now, id);
             }
+            RadioOp::Sense
+            | RadioOp::Assess(_)
+            | RadioOp::Acknowledge { .. }
+            | RadioOp::Hear(_)
+            | RadioOp::Preamble { .. }
+            | RadioOp::Answer(_) => self.refuse(n, id, Refusal::NoSuch),
         }
     }
 
     /// A sleeping radio that does not send loses its oscillator.
     fn power_down(&mut self, n: usize) {
-        let node = &mut self.nodes[n];
-        if matches!(node.mode, Mode::Sleep) && node.sending_until.is_none() {
-            node.awake_from = None;
+        let radio = &mut self.radios[n];
+        if radio.mode == Mode::Sleep && radio.sending_until.is_none() {
+            radio.awake_from = None;
         }
     }
 
-    fn supersede_lock(&mut self, n: usize) {
-        self.nodes[n].lock = None;
-    }
-
     fn supersede_pending(&mut self, n: usize) {
-        if let Some(p) = self.nodes[n].pending.take() {
-            self.answer(n, self.now, Answer::Refused(p.op, Refusal::Superseded));
+        if let Some(p) = self.radios[n].pending.take() {
+            self.refuse(n, p.op, Refusal::Superseded);
         }
     }
 
     fn supersede_conditional(&mut self, n: usize) {
-        if let Some(c) = self.nodes[n].conditional.take() {
-            self.answer(n, self.now, Answer::Refused(c.op, Refusal::Superseded));
+        if let Some(c) = self.radios[n].conditional.take() {
+            self.refuse(n, c.op, Refusal::Superseded);
         }
     }
 
     /// The conditional transmission of node `n` goes out if `mpdu` meets its condition.
     fn meet(&mut self, n: usize, mpdu: &[u8]) {
-        let met = self.nodes[n].conditional.take_if(|c| {
+        let met = self.radios[n].conditional.take_if(|c| {
             let (offset, bytes) = (c.offset, &c.bytes[..]);
             Condition { offset, bytes }.holds(mpdu)
         });
@@ -369,39 +501,34 @@ impl<E: Engine> Net<E> {
         }
     }
 
-    fn send(&mut self, n: usize, op: OpId, mpdu: Vec<u8>, channel: Channel, when: When, cca: Cca) {
+    fn send(&mut self, n: usize, op: OpId, mpdu: FrameBuf, channel: Channel, when: When, cca: Cca) {
         let now = self.now;
-        let node = &self.nodes[n];
-        let free = node.sending_until.unwrap_or(now);
-        let awake = node.awake_from.unwrap_or(now + self.timing.wake);
+        let radio = &self.radios[n];
+        let free = radio.sending_until.unwrap_or(now);
+        let awake = radio.awake_from.unwrap_or(now + self.timing.wake);
         let ready = now.max(free).max(awake) + self.timing.turnaround;
         let start = match when {
             When::Now => ready,
             When::At(sfd) => sfd.saturating_sub(phy::SFD_OFFSET),
-            When::AfterRxOn { radio, .. } if radio != RadioId(0) => {
-                return self.answer(n, now, Answer::Refused(op, Refusal::Empty));
-            }
-            When::AfterRx(gap) | When::AfterRxOn { gap, .. } => match self.nodes[n].last_rx_end {
+            When::AfterRx(gap) | When::AfterRxOn { gap, .. } => match radio.last_rx_end {
                 Some(end) => end + gap,
-                None => return self.answer(n, now, Answer::Refused(op, Refusal::Empty)),
+                None => return self.refuse(n, op, Refusal::Empty),
             },
         };
         if start < ready {
-            let why = Refusal::Late {
-                by: ready.since(start),
-            };
-            return self.answer(n, now, Answer::Refused(op, why));
+            let by = ready.since(start);
+            return self.refuse(n, op, Refusal::Late { by });
         }
         let busy = self.queue.values().any(|w| match w {
             What::TxEnd { air } => self.sent[*air].channel == channel,
             _ => false,
         });
         if cca == Cca::Require && busy {
-            return self.answer(n, now, Answer::Refused(op, Refusal::ChannelBusy));
+            return self.refuse(n, op, Refusal::ChannelBusy);
         }
         self.supersede_pending(n);
-        self.nodes[n].slot = Some(mpdu.clone());
-        self.nodes[n].pending = Some(Pending {
+        self.radios[n].slot = Some(mpdu);
+        self.radios[n].pending = Some(Pending {
             op,
             start,
             channel,
@@ -411,22 +538,16 @@ impl<E: Engine> Net<E> {
     }
 
     fn start_sending(&mut self, n: usize, start: Instant) {
-        if self.nodes[n]
-            .pending
-            .as_ref()
-            .is_none_or(|p| p.start != start)
-        {
+        let radio = &mut self.radios[n];
+        let Some(p) = radio.pending.take_if(|p| p.start == start) else {
             return; // cancelled or superseded
-        }
-        let Some(p) = self.nodes[n].pending.take() else {
-            return;
         };
         let end = start + phy::air_time(p.mpdu.len());
-        self.supersede_lock(n);
-        self.nodes[n].sending_until = Some(end);
+        radio.lock = None;
+        radio.sending_until = Some(end);
         // It was woken in time.
-        self.nodes[n].awake_from.get_or_insert(start);
-        if let Mode::Listen { since, .. } = &mut self.nodes[n].mode {
+        radio.awake_from.get_or_insert(start);
+        if let Mode::Listen { since, .. } = &mut radio.mode {
             *since = end + self.timing.turnaround;
         }
         let air = self.sent.len();
@@ -434,28 +555,29 @@ impl<E: Engine> Net<E> {
             from: n,
             channel: p.channel,
             start,
-            mpdu: p.mpdu,
+            mpdu: p.mpdu.to_vec(),
         };
-        for to in (0..self.nodes.len()).filter(|to| *to != n) {
+        for to in (0..self.radios.len()).filter(|to| *to != n) {
             self.arrive(to, air, &frame);
         }
         self.sent.push(frame);
         self.at(end, What::TxEnd { air });
-        self.answer(n, end, Answer::Sent(p.op, start + phy::SFD_OFFSET));
+        let sfd = start + phy::SFD_OFFSET;
+        self.answer(n, end, RadioEvent::Sent { op: p.op, sfd });
     }
 
     /// A frame begins at listener `to`: it locks, joins, collides, or passes.
     fn arrive(&mut self, to: usize, air: usize, frame: &SentFrame) {
+        let radio = &mut self.radios[to];
         let Mode::Listen {
             channel,
             head_bytes,
             since,
-        } = self.nodes[to].mode
+        } = radio.mode
         else {
             return;
         };
-        let sending = self.nodes[to].sending_until.is_some();
-        if channel != frame.channel || sending {
+        if channel != frame.channel || radio.sending_until.is_some() {
             return;
         }
         let fate = (self.links)(Air {
@@ -470,7 +592,7 @@ impl<E: Engine> Net<E> {
             return;
         }
         let sent = &self.sent;
-        match &mut self.nodes[to].lock {
+        match &mut radio.lock {
             Some(lock) => {
                 let same = frame.start.since(lock.start) < SAME_FRAME
                     && sent.get(lock.air).is_some_and(|f| f.mpdu == frame.mpdu);
@@ -484,7 +606,7 @@ impl<E: Engine> Net<E> {
             // Deaf while tuning: the frame's beginning was missed.
             None if since > frame.start => {}
             None => {
-                self.nodes[to].lock = Some(Lock {
+                radio.lock = Some(Lock {
                     air,
                     start: frame.start,
                     fate,
@@ -498,60 +620,11 @@ impl<E: Engine> Net<E> {
             }
         }
     }
+}
 
-    fn head(&mut self, n: usize, air: usize) {
-        let Mode::Listen { head_bytes, .. } = self.nodes[n].mode else {
-            return;
-        };
-        let locked = self.nodes[n].lock.as_ref();
-        if locked.is_none_or(|l| l.air != air || l.collided.is_some()) {
-            return;
-        }
-        let frame = self.sent[air].clone();
-        let bytes = &frame.mpdu[..usize::from(head_bytes).min(frame.mpdu.len())];
-        self.tell(
-            n,
-            RadioEvent::Head {
-                bytes,
-                sfd: frame.start + phy::SFD_OFFSET,
-            },
-        );
-    }
-
-    fn end_sending(&mut self, air: usize) {
-        let frame = self.sent[air].clone();
-        let sfd = frame.start + phy::SFD_OFFSET;
-        self.nodes[frame.from].sending_until = None;
-        self.power_down(frame.from);
-        for n in 0..self.nodes.len() {
-            if self.nodes[n].lock.as_ref().is_none_or(|l| l.air != air) {
-                continue;
-            }
-            let heard = self.nodes[n]
-                .lock
-                .take()
-                .is_some_and(|l| l.fate == Fate::Heard);
-            if heard {
-                let end = frame.start + phy::air_time(frame.mpdu.len());
-                self.nodes[n].last_rx_end = Some(end);
-                self.meet(n, &frame.mpdu);
-                let bytes = self.nodes[n].readout.min(frame.mpdu.len());
-                let (mpdu, rssi, lqi) = (&frame.mpdu[..bytes], Dbm(-60.0), 107);
-                self.tell(
-                    n,
-                    RadioEvent::Frame {
-                        mpdu,
-                        sfd,
-                        end,
-                        rssi,
-                        lqi,
-                    },
-                );
-            } else {
-                self.tell(n, RadioEvent::Corrupt { sfd });
-            }
-        }
-    }
+fn frame(mpdu: &[u8]) -> Option<FrameBuf> {
+    let frame = FrameBuf::from_slice(mpdu).ok();
+    frame.filter(|frame| !frame.is_empty())
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{RadioOp, Request, TxSlot};
+use crate::{TxSlot, Wants};
 use std::vec;
 use std::vec::Vec;
 
@@ -29,6 +29,10 @@ fn ch(number: u8) -> Channel {
 impl Engine for Puppet {
     type Command = Order;
     type Event = ();
+    fn wants(&self, radio: RadioId) -> Option<Wants> {
+        use Ability::{AfterRx, At, Heads, Load, Stream};
+        (radio == RadioId(0)).then_some(Wants::of(&[AfterRx, At, Heads, Load, Stream]))
+    }
     fn handle_command(&mut self, _now: Instant, order: Order) {
         self.orders.push_back(order);
     }

@@ -1,8 +1,9 @@
-//! The sans-I/O contract between protocol engines and radios.
+//! The sans-I/O contract between protocol engines and their hosts.
 //!
 //! An [`Engine`] is a state machine that takes events stamped in its node's own clock and gives
-//! back radio operations; it never reads a clock, draws entropy, blocks or allocates. Who answers
-//! the operations (a simulator, a chip's driver, the test `harness`) is a [`RadioPort`].
+//! back radio operations; it never reads a clock, draws entropy, blocks or allocates. A host (a
+//! simulator, a mote's interrupt handlers, an async task, the test `harness`) says what its radios can
+//! do ([`Caps`]), and drives the engine with a [`Driver`] into a [`Port`].
 //! Invariant: every operation ends in exactly one answer. Time base: the node's [`Instant`].
 //! `no_std`; the harness needs `std`.
 #![no_std]
@@ -10,13 +11,15 @@
 #[cfg(any(test, feature = "harness"))]
 extern crate std;
 
+mod caps;
+mod driver;
 #[cfg(any(test, feature = "harness"))]
 pub mod harness;
-mod pump;
 mod radio;
 mod timing;
 
-pub use pump::{drain, drive, Livelock, RadioPort, MAX_OPS_PER_DRAIN};
+pub use caps::{Abilities, Ability, Caps, Lack, Misfit, Wants};
+pub use driver::{drain, Driver, Livelock, Port, Undrained, MAX_OPS_PER_DRAIN};
 pub use radio::{
     Activity, Answering, Assessment, Cca, Condition, Hear, OpId, RadioEvent, RadioId, RadioOp,
     Refusal, Request, TxSlot, When,
@@ -28,7 +31,7 @@ use thalweg_units::Instant;
 /// A protocol as a state machine.
 ///
 /// Drain order, after every `handle_*` call: `poll_radio` until `None` (each request is submitted
-/// at once), then `poll_event` until `None`, then `poll_timeout` once; [`drain`] does it.
+/// at once), then `poll_event` until `None`, then `poll_timeout` once; [`Driver`] does it.
 /// Calls come with non-decreasing instants. After `handle_timeout(at)` and a drain,
 /// `poll_timeout()` is `None` or later than `at`.
 pub trait Engine {
@@ -36,6 +39,10 @@ pub trait Engine {
     type Command;
     /// What the layer above is told.
     type Event;
+
+    /// What it wants of a radio of its node; none where it does not use that radio. Asked once,
+    /// before everything else: nothing that the engine is told later changes it.
+    fn wants(&self, radio: RadioId) -> Option<Wants>;
 
     /// Takes an order from the layer above.
     fn handle_command(&mut self, now: Instant, command: Self::Command);

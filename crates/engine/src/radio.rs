@@ -13,7 +13,7 @@
 //! A [`Channel`] is one of the radio's own band. On a 900 MHz radio it stands for the band's channel
 //! at its place ([`thalweg_units::Tuning`] keeps the two apart); there are ten of them.
 
-use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId};
+use thalweg_units::{Channel, Dbm, Duration, Instant};
 
 /// Which radio of a node, 0 for its first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -146,7 +146,7 @@ pub enum RadioOp<'a> {
     },
     /// Sets the mode to receiving on `channel`; a reception in progress is aborted, even on the
     /// same channel. `Done` when the receiver is on (during a transmission: at once; the mode
-    /// holds after it).
+    /// holds after it), `Refused(Superseded)` instead where the mode is sleeping by then.
     Listen {
         /// On which channel.
         channel: Channel,
@@ -159,7 +159,7 @@ pub enum RadioOp<'a> {
     /// `Refused(Superseded)`; one already on the air goes on. `Done` at once.
     Cancel,
     /// Measures the power in the channel that the radio listens to, now: answered by
-    /// [`RadioEvent::Sensed`]. [`Refusal::NoSuch`] where the radio does not do it.
+    /// [`RadioEvent::Sensed`].
     Sense,
     /// Carrier sense: measures as [`RadioOp::Sense`] does until the channel is clear, but not for
     /// ever. [`RadioEvent::Sensed`] gives the last reading. There is one at a time: another takes its
@@ -168,16 +168,15 @@ pub enum RadioOp<'a> {
     Assess(Assessment),
     /// Sends an acknowledgement of the good frame received last, in the form and after the gap that
     /// the radio gives acknowledgements, without looking. `Sent` after the last symbol;
-    /// [`Refusal::Late`] where the gap has passed, [`Refusal::NoSuch`] where the radio does not do it.
+    /// [`Refusal::Late`] where the gap has passed.
     Acknowledge {
         /// The acknowledgement, without FCS.
         mpdu: &'a [u8],
     },
-    /// Which frames are told of from now on: hardware address recognition. `Done` at once;
-    /// [`Refusal::NoSuch`] where the radio does not do it.
+    /// Which frames are told of from now on: hardware address recognition. `Done` at once.
     Hear(Hear),
     /// From now on, so many preamble bytes go before every frame (low-power listening wants more
-    /// than usual). `Done` at once; [`Refusal::NoSuch`] where hardware makes the preamble.
+    /// than usual). `Done` at once.
     Preamble {
         /// How many.
         bytes: u16,
@@ -206,11 +205,11 @@ pub enum Answering {
     /// It does not. The frames are told of all the same.
     #[default]
     Withheld,
-    /// It does where they are addressed to this node.
-    As(NodeId),
+    /// It does where they are addressed to this node ([`crate::Wants::address`]).
+    Clear,
     /// The same, with the bit set that says that this node is congested
     /// ([`thalweg_wire::addressed::Congestion`]).
-    Congested(NodeId),
+    Congested,
 }
 
 /// An operation, its name and the radio it is for.
@@ -252,7 +251,8 @@ pub enum Refusal {
     Superseded,
     /// The frame is longer than [`thalweg_wire::phy::MAX_MPDU`], or empty.
     BadLength,
-    /// This node has no such radio or buffer.
+    /// This node has no such radio, buffer or channel, or the radio does not do it: what the engine
+    /// did not name among its [`crate::Wants`], such as a channel that it was told later.
     NoSuch,
 }
 

@@ -37,16 +37,19 @@ pub enum Software {
     /// takes the bus for what [`BoardTiming`] says, and everything else is in its `event_latency`
     /// and `forward_software`. Receptions are handed over whole at their interrupt.
     Overlapped,
+    /// A driver for which nothing but copying a frame takes time: what an operation brings about, or
+    /// an event at the radio, is there at once. Carrier-sense stacks are modelled so.
+    Prompt,
     /// An operating system's driver: one thing at a time, interrupt handlers before tasks, each
     /// for what [`Costs`] says; the radio may be on the air meanwhile.
     Serial(Costs),
 }
 
 impl Software {
-    /// What it costs; nothing where it overlaps.
+    /// What it costs; nothing where it overlaps, or is prompt.
     pub const fn costs(&self) -> Costs {
         match self {
-            Self::Overlapped => Costs::NOTHING,
+            Self::Overlapped | Self::Prompt => Costs::NOTHING,
             Self::Serial(costs) => *costs,
         }
     }

@@ -5,17 +5,18 @@
 //! Owns no clock: the caller times [`W1::run`]. Tests: below.
 
 use std::collections::VecDeque;
+use std::ops::ControlFlow;
 
 use thalweg_medium::chip::{Chip, Modem, CC2420};
-use thalweg_medium::ether::Reach;
+use thalweg_medium::ether::{Ether, Reach};
 use thalweg_medium::random::{derive, stream, uniform};
+use thalweg_medium::Air;
 use thalweg_protocols::csma;
 use thalweg_protocols::stack::{
     Application, Command, Config, Event, Node, Open, Reading, Readings, Schedule, MAX_QUEUE,
 };
 use thalweg_protocols::tree::{Role, Routing};
-use thalweg_sim::contention::{Contender, Contention, Observer};
-use thalweg_sim::SimError;
+use thalweg_sim::{boards, Board, BoardError, Network, NetworkError, SimError};
 use thalweg_units::{Channel, Db, Dbm, Duration, Instant, NodeId, SimTime};
 
 /// The radio of W1: noise floor -95.4 dBm, channel busy from -85 dBm on; interference adds to noise,
@@ -61,15 +62,22 @@ pub enum SpeedError {
     /// Too few or too many nodes.
     #[error("{0} nodes: expected 2 to 10000")]
     Nodes(usize),
+    /// The board's file cannot be had.
+    #[error(transparent)]
+    Board(#[from] BoardError),
+    /// The network could not be made.
+    #[error("simulation: {0}")]
+    Network(#[from] NetworkError),
     /// The simulation failed.
     #[error("simulation: {0}")]
     Sim(#[from] SimError),
 }
 
 /// The workload, ready to run.
-pub struct W1 {
-    network: Contention<Node<Open, Readings>>,
-    counter: Counter,
+pub struct W1<A: Air = Ether> {
+    network: Network<Node<Open, Readings>, A>,
+    sink: usize,
+    links: u64,
     ends: SimTime,
 }
 
@@ -88,22 +96,6 @@ pub struct Counts {
     pub links: u64,
 }
 
-#[derive(Debug)]
-struct Counter {
-    sink: usize,
-    counts: Counts,
-}
-
-impl Observer<Event<Reading>> for Counter {
-    fn told(&mut self, _at: SimTime, node: usize, event: Event<Reading>) {
-        match event {
-            Event::Above(Reading { made, .. }) => self.counts.generated += u64::from(made),
-            Event::Received { .. } if self.sink == node => self.counts.delivered += 1,
-            _ => {}
-        }
-    }
-}
-
 impl W1 {
     /// The workload of `nodes` nodes: 100 s at one packet a second, from 500 nodes on 30 s with one
     /// packet each.
@@ -114,17 +106,25 @@ impl W1 {
         if !(2..=10_000).contains(&nodes) {
             return Err(SpeedError::Nodes(nodes));
         }
-        let places = match GIVEN.iter().find(|(n, _)| *n == nodes) {
-            Some((_, text)) => given(text)?,
-            None => drawn(nodes, seed),
-        };
-        let (seconds, period) = if nodes < 500 { (100, 1) } else { (30, 30) };
-        let ends = Duration::from_secs(seconds);
+        let places = places(nodes, seed)?;
         let at: Vec<(f64, f64)> = places.iter().map(|place| place.at).collect();
         let reach = Reach::of_places(&at, &RADIO, LOSS.0, LOSS.1, Dbm(0.0));
-        let mut engines = Vec::with_capacity(nodes);
+        let links = reach.links() as u64;
+        Self::over(Ether::new(reach, seed), links, &places, seed)
+    }
+}
+
+impl<A: Air> W1<A> {
+    /// The workload of nodes at `places` in `air`, which keeps so many links.
+    fn over(air: A, links: u64, places: &[Place], seed: u64) -> Result<Self, SpeedError> {
+        let (seconds, period) = if places.len() < 500 {
+            (100, 1)
+        } else {
+            (30, 30)
+        };
+        let ends = Duration::from_secs(seconds);
         let id = |n: usize| NodeId::new(n as u16 + 1).unwrap_or(NodeId::MAX);
-        for (n, place) in places.iter().enumerate() {
+        let engine = |(n, place): (usize, &Place)| {
             let role = if place.parent.is_none() {
                 Role::Sink
             } else {
@@ -140,20 +140,16 @@ impl W1 {
                 seed: derive(seed, "w1", &[n as u64]),
             };
             let readings = Readings::new(Application::Insists, PAYLOAD_BYTES);
-            engines.push((id(n), Node::new(config, Open, readings)));
-        }
-        let board = Contender::ieee802154(&RADIO);
-        let sink = places.iter().position(|place| place.parent.is_none());
-        let mut counter = Counter {
-            sink: sink.unwrap_or(0),
-            counts: Counts {
-                links: reach.links() as u64,
-                ..Counts::default()
-            },
+            Node::new(config, Open, readings)
         };
-        let mut network = Contention::new(reach, board, Channel::LAST, engines, seed);
+        let engines = places.iter().enumerate().map(engine).collect();
+        let board = Board {
+            chip: &RADIO,
+            ..boards::load("ieee802154")?
+        };
+        let mut network = Network::on(air, &[board], engines, seed)?;
         for (n, place) in places.iter().enumerate() {
-            network.command(n, Command::Start, &mut counter)?;
+            network.command(n, Command::Start);
             if place.parent.is_some() {
                 let schedule = Schedule {
                     first: Instant::ZERO + place.phase * period,
@@ -161,12 +157,14 @@ impl W1 {
                     until: Instant::ZERO + ends,
                     burst: 1,
                 };
-                network.command(n, Command::Above(schedule), &mut counter)?;
+                network.command(n, Command::Above(schedule));
             }
         }
+        let sink = places.iter().position(|place| place.parent.is_none());
         Ok(Self {
             network,
-            counter,
+            sink: sink.unwrap_or(0),
+            links,
             ends: SimTime::ZERO + ends,
         })
     }
@@ -181,13 +179,32 @@ impl W1 {
     /// # Errors
     /// [`SpeedError::Sim`].
     pub fn run(&mut self) -> Result<Counts, SpeedError> {
-        self.network.run_until(self.ends, &mut self.counter)?;
+        let (sink, links) = (self.sink, self.links);
+        let (mut generated, mut delivered) = (0, 0);
+        self.network.run_until(self.ends, |_, node, event| {
+            match event {
+                Event::Above(Reading { made, .. }) => generated += u64::from(made),
+                Event::Received { .. } if sink == node => delivered += 1,
+                _ => {}
+            }
+            ControlFlow::Continue(())
+        })?;
         let stats = self.network.stats();
         Ok(Counts {
             air_frames: stats.air_frames,
+            generated,
+            delivered,
             events: stats.events,
-            ..self.counter.counts
+            links,
         })
+    }
+}
+
+/// Where the nodes are, and the tree over them.
+fn places(nodes: usize, seed: u64) -> Result<Vec<Place>, SpeedError> {
+    match GIVEN.iter().find(|(n, _)| *n == nodes) {
+        Some((_, text)) => given(text),
+        None => Ok(drawn(nodes, seed)),
     }
 }
 
@@ -263,6 +280,8 @@ fn drawn(nodes: usize, seed: u64) -> Vec<Place> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+    use thalweg_medium::{Environment, Medium};
 
     #[test]
     fn forty_nodes_do_what_they_did_elsewhere() {
@@ -272,6 +291,35 @@ mod tests {
         assert!((8_298..11_226).contains(&counts.air_frames), "{counts:?}");
         assert!((3_660..=3_900).contains(&counts.delivered), "{counts:?}");
         assert_eq!(counts, W1::new(40, 1).unwrap().run().unwrap());
+    }
+
+    /// W1 of 40 nodes on the medium that is made for synchronous senders.
+    fn over_medium(seed: u64) -> Counts {
+        let places = places(40, seed).unwrap();
+        let least = RADIO.noise_floor.0 - 20.0;
+        let env = Environment::from_gains(40, &RADIO, seed, |a, b, _| {
+            let (a, b) = (places[a].at, places[b].at);
+            let d = (a.0 - b.0).hypot(a.1 - b.1).max(1.0);
+            let level = -LOSS.0 .0 - LOSS.1 .0 * d.log10();
+            (level >= least).then_some(Dbm(level))
+        });
+        let air = Medium::new(Arc::new(env), seed);
+        let mut w1 = W1::over(air, 0, &places, seed).unwrap();
+        w1.run().unwrap()
+    }
+
+    #[test]
+    fn both_media_come_to_the_same() {
+        let counts = |run: fn(u64) -> Counts| -> [f64; 2] {
+            let runs: Vec<Counts> = (1..=3).map(run).collect();
+            let sum = |of: fn(&Counts) -> u64| runs.iter().map(of).sum::<u64>() as f64;
+            [sum(|c| c.air_frames), sum(|c| c.delivered)]
+        };
+        let medium = counts(over_medium);
+        let ether = counts(|seed| W1::new(40, seed).unwrap().run().unwrap());
+        for (a, b) in medium.into_iter().zip(ether) {
+            assert!((a / b - 1.0).abs() < 0.01, "{medium:?} {ether:?}");
+        }
     }
 
     #[test]

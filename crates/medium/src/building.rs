@@ -421,7 +421,7 @@ mod tests {
 
     #[test]
     fn foreign_traffic_hits_wifi_channels_and_a_whole_floor_at_once() {
-        use crate::{Medium, Outcome, Reception};
+        use crate::{Air, Explain, Medium, Outcome, Reception, Sending};
         use std::sync::Arc;
         use thalweg_units::SimTime;
         // Two pairs of neighbours, far enough apart to be independent but for the bursts.
@@ -451,18 +451,21 @@ mod tests {
             for i in 1..3000u64 {
                 let start = SimTime::from_nanos(i * 20_000_000);
                 let frames = [0, 2].map(|from| {
-                    medium.transmit(
+                    medium.begin(
                         start,
-                        EarId(from),
-                        channel,
-                        Dbm(0.0),
-                        &[7; 125],
+                        &Sending::of(&CC2420, EarId(from), channel, Dbm(0.0), &[7; 125]),
                         &mut locked,
                     )
                 });
                 got.clear();
                 for tx in frames {
-                    medium.end(start + Duration::from_micros(4256), tx, &mut got);
+                    medium.end(
+                        start + Duration::from_micros(4256),
+                        tx,
+                        Explain::Losses,
+                        &mut got,
+                        &mut locked,
+                    );
                 }
                 let good = |ear| {
                     let good = |r: &Reception| r.ear == ear && r.outcome == Outcome::Good;

@@ -53,6 +53,8 @@ pub struct Phy {
     pub fcs_bytes: u32,
     /// How many symbols of the preamble must be right (its last ones).
     pub sync_symbols: u32,
+    /// For how many symbols after the preamble a stronger frame still steals the lock.
+    pub steal_symbols: u32,
 }
 
 impl Phy {
@@ -76,16 +78,39 @@ impl Phy {
                 * (self.symbols_per_byte * (self.preamble_bytes + self.sfd_bytes)) as u64,
         )
     }
+    /// The same frame with a preamble of another length.
+    #[must_use]
+    pub const fn with_preamble(&self, bytes: u16) -> Self {
+        let preamble_bytes = bytes as u32;
+        Self {
+            preamble_bytes,
+            ..*self
+        }
+    }
+    /// Until how long after its first symbol a receiver can still lock on a frame.
+    pub const fn findable(&self) -> Duration {
+        Duration::from_nanos(self.symbol.as_nanos() * self.first_counted() as u64)
+    }
+    /// First preamble symbol to the end of the length field.
+    pub const fn header(&self) -> Duration {
+        Duration::from_nanos(self.symbol.as_nanos() * self.mpdu_symbol() as u64)
+    }
+    /// Until how long after its first symbol a stronger frame steals the lock.
+    pub const fn stealable(&self) -> Duration {
+        let preamble = self.symbols_per_byte * self.preamble_bytes;
+        Duration::from_nanos(self.symbol.as_nanos() * (preamble + self.steal_symbols) as u64)
+    }
     /// The first symbol that must be right.
     pub const fn first_counted(&self) -> u32 {
-        self.symbols_per_byte * self.preamble_bytes - self.sync_symbols
+        (self.symbols_per_byte * self.preamble_bytes).saturating_sub(self.sync_symbols)
     }
     /// The symbol after the length field, where the MPDU begins.
     pub const fn mpdu_symbol(&self) -> u32 {
         self.symbols_per_byte * (self.preamble_bytes + self.sfd_bytes + self.phr_bytes)
     }
 
-    /// IEEE 802.15.4 O-QPSK at 62.5 ksymbol/s (6.3, 6.5). Two preamble symbols must be right.
+    /// IEEE 802.15.4 O-QPSK at 62.5 ksymbol/s (6.3, 6.5). Two preamble symbols must be right; the
+    /// correlator looks for a better one until the SFD is over.
     pub const OQPSK_250K: Self = Self {
         symbol: thalweg_wire::phy::SYMBOL,
         symbols_per_byte: 2,
@@ -94,10 +119,11 @@ impl Phy {
         phr_bytes: thalweg_wire::phy::PHR_BYTES as u32,
         fcs_bytes: thalweg_wire::phy::FCS_BYTES as u32,
         sync_symbols: 2,
+        steal_symbols: 2,
     };
     /// Mica2's CC1000 stack: 19.2 kbit/s of data (38.4 kBaud Manchester), 18 bytes of preamble and
     /// 2 of sync word before the packet, which holds its own length and CRC. Eight bits of the
-    /// preamble must be right.
+    /// preamble must be right; once it waits for the sync word, the driver keeps its bit timing.
     pub const MICA2: Self = Self {
         symbol: Duration::from_nanos(52_083),
         symbols_per_byte: 8,
@@ -106,6 +132,7 @@ impl Phy {
         phr_bytes: 0,
         fcs_bytes: 0,
         sync_symbols: 8,
+        steal_symbols: 0,
     };
 }
 

@@ -7,7 +7,9 @@
 //! machine: draws depend on (seed, transmission, ear), never on the order of calls of others.
 //! Tests: beside the modules; `tests/` holds a chip-level receiver and a naive medium to compare.
 
+mod air;
 mod building;
+mod cause;
 pub mod chip;
 mod environment;
 pub mod ether;
@@ -16,7 +18,6 @@ mod geometry;
 mod interference;
 mod links;
 mod logarithm;
-mod losscause;
 mod measured;
 mod medium;
 pub mod modem;
@@ -26,10 +27,17 @@ mod phasors;
 pub mod random;
 mod receiver;
 mod reception;
+#[cfg(test)]
+mod same_air_tests;
 mod signal;
 mod variation;
 
+pub use air::{
+    Able, Air, Deaf, Explain, FrameId, Lead, Locked, Outcome, Receiving, Reception, Sending,
+    Standing,
+};
 pub use building::{BuildingModel, CleanBurstsModel, WifiModel};
+pub use cause::Cause;
 pub use chip::Chip;
 pub use environment::{Ear, Environment};
 pub use fading::Fading;
@@ -37,15 +45,10 @@ pub use geometry::{corridor_layout, Placement, Position};
 pub use interference::{band_of, Interference, Source, BANDS};
 pub use links::{Link, Links, LinksBuilder, INAUDIBLE_FACTOR};
 pub use logarithm::Logarithm;
-pub use losscause::LossCause;
 pub use measured::{MeasuredFrame, MeasuredLink};
-pub use medium::{Deaf, Medium, Outcome, Reception, Standing};
+pub use medium::Medium;
 pub use variation::Variation;
 
 /// A radio of an environment: both its receiver and its sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EarId(pub u32);
-
-/// A transmission of one run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TxId(pub u64);

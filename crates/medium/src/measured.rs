@@ -148,7 +148,7 @@ impl Environment {
 mod tests {
     use super::*;
     use crate::chip::CC2420;
-    use crate::{Medium, Outcome};
+    use crate::{Air, Explain, Medium, Outcome, Sending};
     use std::sync::Arc;
     use thalweg_units::{Duration, SimTime};
 
@@ -171,8 +171,18 @@ mod tests {
         let mut at = SimTime::ZERO;
         for _ in 0..4000 {
             at += Duration::from_millis(5);
-            let tx = medium.transmit(at, EarId(0), Channel::LAST, Dbm(0.0), &[1; 48], &mut locked);
-            medium.end(at + medium.air_time(EarId(0), 48), tx, &mut received);
+            let tx = medium.begin(
+                at,
+                &Sending::of(&CC2420, EarId(0), Channel::LAST, Dbm(0.0), &[1; 48]),
+                &mut locked,
+            );
+            medium.end(
+                at + CC2420.phy.air_time(48),
+                tx,
+                Explain::Losses,
+                &mut received,
+                &mut locked,
+            );
         }
         received
             .iter()

@@ -9,7 +9,8 @@ use crate::modem::{oqpsk_interference, HazardTable};
 use crate::random::{derive, mix, nth, open_unit, stream, Stream};
 use crate::variation::Draws;
 use crate::{
-    Deaf, EarId, Environment, Interference, LossCause, Medium, Outcome, Source, TxId, Variation,
+    Air, Cause, Deaf, EarId, Environment, Explain, FrameId, Interference, Locked, Medium, Outcome,
+    Sending, Source, Variation,
 };
 use core::f64::consts::{FRAC_PI_2, TAU};
 use proptest::prelude::*;
@@ -54,6 +55,9 @@ const ALL: Counts = Counts {
     copies: true,
 };
 
+/// -1.5 dB.
+const LOCK: f64 = 0.707_945_784_384_137_9;
+
 fn word(draws: &Draws, i: usize, ear: usize) -> u64 {
     nth(draws.key(i as u64), ear as u64)
 }
@@ -62,7 +66,7 @@ impl Naive {
     fn new(env: Arc<Environment>, seed: u64) -> Self {
         let ears = env.ears.len();
         Self {
-            draws: Draws::new(&env, seed),
+            draws: Draws::new(env.variation, seed),
             bursts: Bursts::new(&env.interference, derive(seed, "interference", &[])),
             table: HazardTable::new(),
             sent: Vec::new(),
@@ -269,10 +273,10 @@ impl Naive {
             .iter()
             .map(|(_, _, p)| p)
             .sum::<f64>();
-        useful > 0.707_945_784_384_137_9 * rest
+        useful > LOCK * rest
     }
 
-    fn transmit(&mut self, sent: Sent) -> Vec<EarId> {
+    fn transmit(&mut self, sent: Sent) -> Vec<Locked> {
         let from = sent.from as usize;
         self.tuned[from] = None;
         self.locked[from] = None;
@@ -281,6 +285,7 @@ impl Naive {
         self.sent.push(sent);
         let i = self.sent.len() - 1;
         let mut locked = Vec::new();
+        let on = FrameId(i as u64);
         for ear in 0..self.tuned.len() {
             let Some(power) = self.power(ear, i) else {
                 continue;
@@ -309,7 +314,35 @@ impl Naive {
             }
             if self.can_lock(ear, i, at) {
                 self.locked[ear] = Some(i);
-                locked.push(EarId(ear as u32));
+                let ear = EarId(ear as u32);
+                locked.push(Locked { ear, on });
+            }
+        }
+        locked
+    }
+
+    /// Frame `i` is over: who could have received it, and is idle, looks for another's preamble.
+    fn seek(&mut self, i: usize) -> Vec<Locked> {
+        let (over, mut locked) = (self.sent[i].clone(), Vec::new());
+        for ear in 0..self.tuned.len() {
+            let to = EarId(ear as u32);
+            let link = self.env.links.between(EarId(over.from), to, over.channel);
+            let most =
+                link.map_or(0.0, |link| f64::from(link.gain_mw)) * over.power * self.draws.most;
+            let near = most >= LOCK * self.noise(ear);
+            let listens = self.tuned[ear].map(|t| t.0) == Some(over.channel);
+            if !near || !listens || self.locked[ear].is_some() {
+                continue;
+            }
+            let goes_on = |s: &Sent| over.end <= s.start + 96_000 && s.end > over.end;
+            let found = (0..self.sent.len())
+                .filter(|k| self.sent[*k].channel == over.channel && goes_on(&self.sent[*k]))
+                .filter_map(|k| Some((k, self.power(ear, k)?)))
+                .max_by(|a, b| a.1.total_cmp(&b.1));
+            if let Some((k, _)) = found.filter(|(k, _)| self.can_lock(ear, *k, over.end)) {
+                self.locked[ear] = Some(k);
+                let on = FrameId(k as u64);
+                locked.push(Locked { ear: to, on });
             }
         }
         locked
@@ -347,12 +380,12 @@ impl Naive {
                     continue;
                 }
                 let mut counts = ALL;
-                let mut cause = LossCause::Weak;
+                let mut cause = Cause::Weak;
                 for (step, candidate) in [
-                    LossCause::Collision,
-                    LossCause::AdjacentChannel,
-                    LossCause::ExternalInterference,
-                    LossCause::BeatNull,
+                    Cause::Collision,
+                    Cause::AdjacentChannel,
+                    Cause::External,
+                    Cause::BeatNull,
                 ]
                 .into_iter()
                 .enumerate()
@@ -368,7 +401,7 @@ impl Naive {
                         break;
                     }
                 }
-                outcome = Outcome::Corrupt(cause);
+                outcome = Outcome::Corrupt(Some(cause));
             }
             received.push((EarId(ear as u32), outcome, senders as u16));
         }
@@ -411,16 +444,27 @@ fn site(seed: u64, ears: usize) -> Environment {
     env
 }
 
-/// Runs random traffic through both; returns all outcomes.
-fn compare(seed: u64, ears: usize, frames: usize) -> Vec<(Outcome, u16)> {
+/// With the naive medium's names of frames.
+fn numbered(locked: &[Locked], names: &[FrameId]) -> Vec<Locked> {
+    let number = |on| names.iter().position(|name| *name == on).unwrap();
+    let name = |l: &Locked| Locked {
+        on: FrameId(number(l.on) as u64),
+        ..*l
+    };
+    locked.iter().map(name).collect()
+}
+
+/// Runs random traffic through both; returns all outcomes, and how often an ear that was set free
+/// found a preamble.
+fn compare(seed: u64, ears: usize, frames: usize) -> (Vec<(Outcome, u16)>, usize) {
     let env = Arc::new(site(seed, ears));
     let mut medium = Medium::new(Arc::clone(&env), seed);
     let mut naive = Naive::new(env, seed);
     let mut rng = stream(seed, "traffic", &[]);
     let channels = [24, 25, 26].map(|c| Channel::new(c).unwrap());
-    let mut ends: Vec<(u64, TxId, usize)> = Vec::new();
+    let mut ends: Vec<(u64, FrameId, usize)> = Vec::new();
     let (mut locked, mut received) = (Vec::new(), Vec::new());
-    let mut outcomes = Vec::new();
+    let (mut outcomes, mut names, mut found) = (Vec::new(), Vec::new(), 0);
     for ear in 0..ears {
         let channel = channels[below(&mut rng, 3) as usize];
         medium.listen(SimTime::ZERO, EarId(ear as u32), channel);
@@ -447,14 +491,30 @@ fn compare(seed: u64, ears: usize, frames: usize) -> Vec<(Outcome, u16)> {
             while ends.first().is_some_and(|(end, _, _)| *end <= at) {
                 let (end, tx, i) = ends.remove(0);
                 received.clear();
-                medium.end(SimTime::from_nanos(end), tx, &mut received);
+                locked.clear();
+                medium.end(
+                    SimTime::from_nanos(end),
+                    tx,
+                    Explain::Losses,
+                    &mut received,
+                    &mut locked,
+                );
+                let coarse = |outcome| match outcome {
+                    Outcome::Corrupt(Some(cause)) if cause.is_co_channel() => {
+                        Outcome::Corrupt(Some(Cause::Collision))
+                    }
+                    other => other,
+                };
                 let mut got: Vec<_> = received
                     .iter()
-                    .map(|r| (r.ear, r.outcome, r.senders))
+                    .map(|r| (r.ear, coarse(r.outcome), r.senders))
                     .collect();
                 got.sort_by_key(|r| r.0);
                 assert_eq!(got, naive.end(i), "seed {seed}, transmission {i}");
                 outcomes.extend(got.iter().map(|r| (r.1, r.2)));
+                let sought = numbered(&locked, &names);
+                assert_eq!(sought, naive.seek(i), "seed {seed}, transmission {i}");
+                found += sought.len();
             }
             let from = below(&mut rng, ears as u64) as u32;
             if ends.iter().any(|(_, _, i)| naive.sent[*i].from == from) {
@@ -463,8 +523,12 @@ fn compare(seed: u64, ears: usize, frames: usize) -> Vec<(Outcome, u16)> {
             let power = Dbm(-(below(&mut rng, 3) as f64) * 3.0);
             let time = SimTime::from_nanos(at);
             locked.clear();
-            let tx = medium.transmit(time, EarId(from), channel, power, &mpdu, &mut locked);
-            let end = at + medium.air_time(EarId(from), mpdu.len()).as_nanos();
+            let tx = medium.begin(
+                time,
+                &Sending::of(&CC2420, EarId(from), channel, power, &mpdu),
+                &mut locked,
+            );
+            let end = at + CC2420.phy.air_time(mpdu.len()).as_nanos();
             let sent = Sent {
                 from,
                 channel,
@@ -473,6 +537,8 @@ fn compare(seed: u64, ears: usize, frames: usize) -> Vec<(Outcome, u16)> {
                 power: power.milliwatts().0,
                 mpdu: mpdu.clone(),
             };
+            names.push(tx);
+            let locked = numbered(&locked, &names);
             assert_eq!(locked, naive.transmit(sent), "seed {seed}, step {step}");
             ends.push((end, tx, naive.sent.len() - 1));
         }
@@ -512,22 +578,25 @@ fn compare(seed: u64, ears: usize, frames: usize) -> Vec<(Outcome, u16)> {
             }
         }
     }
-    outcomes
+    (outcomes, found)
 }
 
 #[test]
 fn random_traffic_is_not_trivial() {
-    let outcomes: Vec<_> = (1..6).flat_map(|seed| compare(seed, 12, 200)).collect();
+    let runs = (1..6).map(|seed| compare(seed, 12, 200));
+    let (outcomes, found): (Vec<_>, Vec<_>) = runs.unzip();
+    let outcomes = outcomes.concat();
+    assert!(found.iter().sum::<usize>() > 10, "{found:?}");
     let count = |wanted: Outcome| outcomes.iter().filter(|(o, _)| *o == wanted).count();
     assert!(count(Outcome::Good) > 300, "{outcomes:?}");
     for cause in [
-        LossCause::Weak,
-        LossCause::BeatNull,
-        LossCause::Collision,
-        LossCause::AdjacentChannel,
-        LossCause::ExternalInterference,
+        Cause::Weak,
+        Cause::BeatNull,
+        Cause::Collision,
+        Cause::AdjacentChannel,
+        Cause::External,
     ] {
-        assert!(count(Outcome::Corrupt(cause)) > 0, "{cause:?}");
+        assert!(count(Outcome::Corrupt(Some(cause))) > 0, "{cause:?}");
     }
     assert!(outcomes.iter().filter(|(_, senders)| *senders > 1).count() > 50);
 }

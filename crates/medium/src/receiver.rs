@@ -3,11 +3,11 @@
 
 use crate::chip::Chip;
 use crate::environment::Ear;
-use crate::links::INAUDIBLE_FACTOR;
-use crate::modem::Demodulator;
-use crate::reception::Heard;
-use crate::signal::Signal;
-use core::f64::consts::LN_10;
+use crate::links::{Link, INAUDIBLE_FACTOR};
+use crate::logarithm::Logarithm;
+use crate::random::nth;
+use crate::signal::{On, Signal, Transmission};
+use crate::variation::Draws;
 use thalweg_units::{Channel, Db, Dbm, SimTime};
 
 /// What of an ear does not change, ready for use.
@@ -42,6 +42,11 @@ impl Fixed {
             leak_far: (-chip.adjacent.far).factor(),
             rssi_bias: ear.rssi_bias.0,
         }
+    }
+    /// Whether it could lock on what comes over `link` from who sends at most `power` milliwatts, with
+    /// nothing else on the air.
+    pub(crate) fn could_lock(&self, link: &Link, power: f64) -> bool {
+        f64::from(link.gain_mw) * power >= self.lock * self.noise
     }
     /// What is left of a power on `channel` when tuned to `tuned`.
     #[inline]
@@ -87,18 +92,51 @@ pub(crate) fn can_lock(
     useful > ear.lock * rest && useful > ear.lock * (rest + burst())
 }
 
-/// What the RSSI register says of `power`.
-pub(crate) fn rssi(ear: &Fixed, power: f64) -> Dbm {
-    let step = ear.chip.rssi_step.0;
-    // The natural logarithm is the quicker one.
-    let level = libm::log(power + ear.sensed_noise) * (10.0 / LN_10) + ear.rssi_bias;
-    Dbm((level / step).round() * step)
+/// The frame of `tx` at an ear tuned to `tuned`; `None` where it is too weak to matter.
+// Inlined: handing the signal through memory costs more than computing it.
+#[inline(always)]
+pub(crate) fn arrive(
+    draws: &Draws,
+    ear: &Fixed,
+    tuned: Channel,
+    tx: &Transmission,
+    link: &Link,
+) -> Option<Signal> {
+    // One random word for this transmission at this ear.
+    let word = nth(tx.key, u64::from(link.to.0));
+    let power = f64::from(link.gain_mw)
+        * tx.power
+        * draws.factor(word, tx.from, link.to, tx.channel)
+        * ear.leak(tuned, tx.channel);
+    (power >= ear.inaudible).then_some(Signal {
+        tx: tx.id,
+        from: tx.from.0,
+        on: if tuned == tx.channel {
+            On::Same
+        } else {
+            On::Other
+        },
+        preamble: tx.preamble,
+        content: tx.content,
+        start: tx.start,
+        air: tx.air,
+        delay: link.delay_ns,
+        erasure: link.erasure,
+        power,
+        word,
+    })
 }
 
-/// The CC2420's mean correlation: about 80 where half of the long frames are lost, 106 and more
-/// from 5 dB above that on.
-pub(crate) fn lqi(ear: &Fixed, heard: &Heard, word: u64) -> u8 {
-    let g = Demodulator::ratio(ear.chip.modem, heard.power, ear.noise, heard.interference);
+/// What the RSSI register says of `power`, where `noise` is what it senses without and `bias` what it
+/// is off by.
+pub(crate) fn rssi(log: &Logarithm, step: Db, power: f64, noise: f64, bias: f64) -> Dbm {
+    let level = log.decibels(power + noise) + bias;
+    Dbm((level / step.0).round() * step.0)
+}
+
+/// The CC2420's mean correlation at the ratio `g`: about 80 where half of the long frames are lost, 106
+/// and more from 5 dB above that on. `word` is random.
+pub(crate) fn lqi(g: f64, word: u64) -> u8 {
     let jitter = f64::from((word >> 12) as u8 % 5) - 2.0;
     // 4.7 dB; spares most receptions the logarithm.
     let correlation = if g > 2.96 {

@@ -7,11 +7,12 @@
 //! The average over both is of `S / (S + G)`, as a limiting (phase) demodulator averages.
 //! Not modelled: capture inside a symbol, carrier tracking. Tests: here, `tests/`.
 
+use crate::cause::Without;
 use crate::chip::{Chip, Modem};
-use crate::losscause::Without;
 use crate::modem::{oqpsk_interference, Demodulator};
 use crate::phasors::{ratios, Carrier, Sender, LANES, STRIDE};
 use crate::signal::{On, Signal};
+use crate::EarId;
 
 /// Half a chip pair: the unit of timing errors, 0.5 us.
 const CHIP_NS: f64 = 500.0;
@@ -89,7 +90,7 @@ pub(crate) struct Hearing<'a> {
 impl Hearing<'_> {
     /// The hazard of the locked frame's symbols before `until`, with what `without` leaves.
     pub(crate) fn assess(&self, until: u32, without: Without, scratch: &mut Scratch) -> Heard {
-        let first = self.chip.phy.first_counted();
+        let first = self.first_counted();
         let symbols = f64::from(until.saturating_sub(first));
         let symbol_ns = self.chip.phy.symbol.as_nanos() as f64;
         let window = (f64::from(first) * symbol_ns, f64::from(until) * symbol_ns);
@@ -171,6 +172,56 @@ impl Hearing<'_> {
             self.several(heard, first..until, symbol_ns, scratch)
         };
         heard
+    }
+
+    /// The locked frame's first symbol that counts.
+    fn first_counted(&self) -> u32 {
+        let phy = self.chip.phy.with_preamble(self.locked.preamble);
+        phy.first_counted()
+    }
+
+    /// What the loudest other frame on the channel at each time, of those that are `near`, would have
+    /// done alone to the locked frame's symbols before `until`, noise included, and whose did most
+    /// of it. One sender only.
+    pub(crate) fn loudest(
+        &self,
+        until: u32,
+        near: impl Fn(&Signal) -> bool,
+    ) -> Option<(f64, EarId)> {
+        let symbol_ns = self.chip.phy.symbol.as_nanos() as f64;
+        let window = [self.first_counted(), until].map(|s| f64::from(s) * symbol_ns);
+        let (modem, power) = (self.chip.modem, self.locked.power);
+        let hazard = |ns: f64, interference: f64| {
+            let ratio = Demodulator::ratio(modem, power, self.noise, interference);
+            ns / symbol_ns * self.demodulator.hazard(modem, ratio)
+        };
+        let is_other = |s: &&Signal| s.on == On::Same && !s.is_synchronous_with(self.locked);
+        let span = |s: &Signal| {
+            let from = s.after(self.locked);
+            [from, from + f64::from(s.air)]
+        };
+        let others: Vec<&Signal> = self.signals.iter().filter(is_other).collect();
+        let spans = others.iter().flat_map(|s| span(s));
+        let mut cuts: Vec<f64> = spans.chain(window).collect();
+        cuts.retain(|cut| (window[0]..=window[1]).contains(cut));
+        cuts.sort_unstable_by(f64::total_cmp);
+        let mut sum = hazard(window[1] - window[0], 0.0);
+        let mut most: Option<(f64, EarId)> = None;
+        for piece in cuts.windows(2) {
+            let &[from, to] = piece else { continue };
+            let there = others.iter().filter(|s| {
+                let [begin, end] = span(s);
+                begin <= from && to <= end && near(s)
+            });
+            if let Some(s) = there.max_by(|a, b| a.power.total_cmp(&b.power)) {
+                let done = hazard(to - from, s.power);
+                sum += done;
+                if most.is_none_or(|(most, _)| done > most) {
+                    most = Some((done, EarId(s.from)));
+                }
+            }
+        }
+        most.map(|(_, by)| (sum, by))
     }
 
     /// One sender: constant from one change of interference to the next.

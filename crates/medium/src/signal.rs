@@ -1,10 +1,10 @@
 //! Frames on the air, and what a listening ear keeps of each frame on the air that it can hear: enough to tell later
 //! what the frame did to a reception, without asking the transmission, which may be long gone.
 
-use crate::links::Link;
-use crate::random::{mix, nth, open_unit};
-use crate::receiver::Fixed;
-use crate::variation::Draws;
+use crate::air::FrameId;
+use crate::cause::Cause;
+use crate::chip::{Chip, Phy};
+use crate::random::{mix, open_unit};
 use crate::EarId;
 use thalweg_units::{Channel, SimTime};
 
@@ -26,11 +26,13 @@ pub(crate) enum On {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Signal {
     /// The transmission.
-    pub(crate) tx: u64,
+    pub(crate) tx: FrameId,
     /// Its sender.
     pub(crate) from: u32,
     /// On which channel.
     pub(crate) on: On,
+    /// Its preamble, in bytes.
+    pub(crate) preamble: u16,
     /// Hash of its bytes.
     pub(crate) content: u64,
     /// First preamble symbol leaves the sender, in nanoseconds.
@@ -70,6 +72,10 @@ impl Signal {
     pub(crate) fn end(&self) -> u64 {
         self.start + u64::from(self.air)
     }
+    /// Its symbols, preamble and check sequence among them.
+    pub(crate) const fn symbols(&self, phy: &Phy) -> u32 {
+        (self.air as u64 / phy.symbol.as_nanos()) as u32
+    }
     /// The hazard up to which this ear gets this frame right: exponential with mean one.
     pub(crate) fn endurance(&self) -> f64 {
         -libm::log(open_unit(mix(self.word ^ 0x5851_f42d_4c95_7f2d)))
@@ -84,18 +90,25 @@ impl Signal {
 /// A frame on the air.
 #[derive(Debug)]
 pub(crate) struct Transmission {
-    /// Its place in the order of transmissions.
-    pub(crate) number: u64,
+    /// Its place in the order of transmissions, and where it is kept.
+    pub(crate) id: FrameId,
     /// Of its random words.
     pub(crate) key: u64,
     pub(crate) from: EarId,
     pub(crate) channel: Channel,
     pub(crate) start: u64,
     pub(crate) air: u32,
+    pub(crate) preamble: u16,
+    /// Only whom it is meant for can lock on it.
+    pub(crate) expected: bool,
+    /// Nominal, in milliwatts.
     pub(crate) power: f64,
     pub(crate) content: u64,
-    pub(crate) mpdu: Vec<u8>,
     pub(crate) locked: Vec<EarId>,
+    /// Whom it is meant for, where that is one ear.
+    pub(crate) to: Option<EarId>,
+    /// Why that ear will not get it, as far as is known.
+    pub(crate) missed: Option<Cause>,
 }
 
 impl Transmission {
@@ -103,38 +116,19 @@ impl Transmission {
     pub(crate) fn end(&self) -> u64 {
         self.start + u64::from(self.air)
     }
-}
-
-/// The frame of `tx` at an ear tuned to `tuned`; `None` where it is too weak to matter.
-// Inlined: handing the signal through memory costs more than computing it.
-#[inline(always)]
-pub(crate) fn arrive(
-    draws: &Draws,
-    ear: &Fixed,
-    tuned: Channel,
-    tx: &Transmission,
-    link: &Link,
-) -> Option<Signal> {
-    // One random word for this transmission at this ear.
-    let word = nth(tx.key, u64::from(link.to.0));
-    let power = f64::from(link.gain_mw)
-        * tx.power
-        * draws.factor(word, tx.from, link.to, tx.channel)
-        * ear.leak(tuned, tx.channel);
-    (power >= ear.inaudible).then_some(Signal {
-        tx: tx.number,
-        from: tx.from.0,
-        on: if tuned == tx.channel {
-            On::Same
-        } else {
-            On::Other
-        },
-        content: tx.content,
-        start: tx.start,
-        air: tx.air,
-        delay: link.delay_ns,
-        erasure: link.erasure,
-        power,
-        word,
-    })
+    /// When its preamble ends.
+    pub(crate) const fn preamble_end(&self, chip: &Chip) -> u64 {
+        let symbols = chip.phy.symbols_per_byte * self.preamble as u32;
+        self.start + chip.phy.symbol.as_nanos() * symbols as u64
+    }
+    /// Whether a receiver of `chip` that looks at `at` still finds its preamble.
+    pub(crate) fn is_findable(&self, at: SimTime, chip: &Chip) -> bool {
+        let findable = chip.phy.with_preamble(self.preamble).findable();
+        !self.expected && at.as_nanos() <= self.start + findable.as_nanos()
+    }
+    /// Whether its preamble is longer than it must be. Such a one is there to be found late: that it
+    /// was not found at its beginning explains no loss.
+    pub(crate) const fn is_long(&self, chip: &Chip) -> bool {
+        self.preamble as u32 > chip.phy.preamble_bytes
+    }
 }

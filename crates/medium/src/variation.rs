@@ -3,7 +3,6 @@
 //! Both are normal in decibels. The draws are taken from a table of quantiles as linear factors,
 //! so that a draw costs one look-up and no exponential. Tests: here.
 
-use crate::environment::Environment;
 use crate::random::{self, derive, nth};
 use crate::EarId;
 use thalweg_units::{Channel, Db};
@@ -96,8 +95,7 @@ pub(crate) struct Draws {
 }
 
 impl Draws {
-    pub(crate) fn new(env: &Environment, seed: u64) -> Self {
-        let variation = env.variation;
+    pub(crate) fn new(variation: Variation, seed: u64) -> Self {
         Self {
             packet_key: derive(seed, "packets", &[]),
             run_key: derive(seed, "run", &[]),

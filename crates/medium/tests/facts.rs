@@ -7,7 +7,7 @@ mod common;
 use common::{against, bench, bench_each, equal, Sender};
 use std::sync::Arc;
 use thalweg_medium::chip::{CC1000, CC2420};
-use thalweg_medium::{EarId, Environment, LossCause, Medium, Outcome};
+use thalweg_medium::{Air, Cause, EarId, Environment, Explain, Medium, Outcome, Sending};
 use thalweg_units::{Channel, Db, Dbm, Duration, SimTime};
 
 const LATE: Duration = Duration::from_micros(400);
@@ -111,21 +111,22 @@ fn losses_have_the_cause_that_made_them() {
         let mut causes = Vec::new();
         bench_each(senders, 127, 400, sigma, |r| {
             if let Outcome::Corrupt(cause) = r.outcome {
-                causes.push(cause);
+                causes.extend(cause);
             }
         });
         causes
     };
-    let mostly = |causes: &[LossCause], cause| {
+    let mostly = |causes: &[Cause], cause| {
         let share = causes.iter().filter(|c| **c == cause).count();
         assert!(
             share * 10 >= causes.len() * 9 && causes.len() > 20,
             "{causes:?}"
         );
     };
-    mostly(&causes(&equal(1, Dbm(-96.6)), 0.0), LossCause::Weak);
-    mostly(&causes(&equal(2, Dbm(-70.0)), 100.0), LossCause::BeatNull);
-    mostly(&causes(&against(Db(-3.0), LATE), 0.0), LossCause::Collision);
+    mostly(&causes(&equal(1, Dbm(-96.6)), 0.0), Cause::Weak);
+    mostly(&causes(&equal(2, Dbm(-70.0)), 100.0), Cause::BeatNull);
+    // The two do not hear each other.
+    mostly(&causes(&against(Db(-3.0), LATE), 0.0), Cause::Hidden);
 }
 
 #[test]
@@ -135,7 +136,7 @@ fn mica2_frames_take_their_time_and_capture_its_power() {
             (to == 0 && from > 0).then(|| Dbm(levels[from - 1]))
         });
         let mut medium = Medium::new(Arc::new(env), 1);
-        assert_eq!(medium.air_time(EarId(1), 36).as_micros(), 23_333);
+        assert_eq!(CC1000.phy.air_time(36).as_micros(), 23_333);
         let (mut locked, mut received) = (Vec::new(), Vec::new());
         medium.listen(SimTime::ZERO, EarId(0), Channel::FIRST);
         for i in 1..=400u64 {
@@ -144,8 +145,12 @@ fn mica2_frames_take_their_time_and_capture_its_power() {
                 let at = at + Duration::from_millis(late);
                 let mpdu = [from as u8; 36];
                 let channel = Channel::FIRST;
-                let tx = medium.transmit(at, EarId(from), channel, Dbm(0.0), &mpdu, &mut locked);
-                (at + medium.air_time(EarId(from), 36), tx)
+                let tx = medium.begin(
+                    at,
+                    &Sending::of(&CC1000, EarId(from), channel, Dbm(0.0), &mpdu),
+                    &mut locked,
+                );
+                (at + CC1000.phy.air_time(36), tx)
             };
             let mut sent = vec![send(1, 0)];
             if levels.len() > 1 {
@@ -153,7 +158,7 @@ fn mica2_frames_take_their_time_and_capture_its_power() {
                 sent.push(send(2, 12));
             }
             for (at, tx) in sent {
-                medium.end(at, tx, &mut received);
+                medium.end(at, tx, Explain::Losses, &mut received, &mut locked);
             }
         }
         received
@@ -257,21 +262,30 @@ fn a_wrong_header_frees_the_receiver_and_a_right_one_does_not() {
         for n in 1..=frames {
             let at = SimTime::from_nanos(n * 10_000_000);
             let (mut sent, mut received, mut wrong) = (Vec::new(), Vec::new(), false);
+            let mut locked = Vec::new();
             for &(from, us) in starts_us {
                 let start = at + Duration::from_micros(us);
                 if let (4, Some((first, _))) = (from, sent.first()) {
-                    wrong = air.header_loss(start, ear, *first).is_some();
+                    wrong = air.troubles(start, ear, *first).0.is_some();
                 }
-                let mut locked = Vec::new();
+                locked.clear();
                 // Synchronous senders send the same.
                 let mpdu = [if from < 3 { 1 } else { from as u8 }; 60];
-                let tx = air.transmit(start, EarId(from), ch, Dbm(0.0), &mpdu, &mut locked);
+                let tx = air.begin(
+                    start,
+                    &Sending::of(&CC2420, EarId(from), ch, Dbm(0.0), &mpdu),
+                    &mut locked,
+                );
                 let locks = from == 1 || from == 4 && wrong;
-                assert_eq!(locked.contains(&ear), locks, "frame {n}, sender {from}");
-                sent.push((tx, start + air.air_time(EarId(from), 60)));
+                assert_eq!(
+                    locked.iter().any(|l| l.ear == ear),
+                    locks,
+                    "frame {n}, sender {from}"
+                );
+                sent.push((tx, start + CC2420.phy.air_time(60)));
             }
             for (tx, end) in sent {
-                air.end(end, tx, &mut received);
+                air.end(end, tx, Explain::Losses, &mut received, &mut locked);
             }
             freed += u32::from(wrong);
         }

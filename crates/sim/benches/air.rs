@@ -13,7 +13,9 @@ use criterion::{Criterion, Throughput};
 use std::hint::black_box;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use thalweg_engine::{Cca, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, When};
+use thalweg_engine::{
+    Ability, Cca, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, Wants, When,
+};
 use thalweg_medium::chip::CC2420;
 use thalweg_medium::{corridor_layout, BuildingModel, Environment};
 use thalweg_sim::{boards, Network, Stats};
@@ -33,6 +35,9 @@ impl Engine for Broadcaster {
     /// When to send first, after now.
     type Command = Duration;
     type Event = ();
+    fn wants(&self, radio: RadioId) -> Option<Wants> {
+        (radio == RadioId(0)).then(|| Wants::of(&[Ability::Stream]))
+    }
     fn handle_command(&mut self, now: Instant, first: Duration) {
         self.due = Some(now + first);
     }

@@ -60,17 +60,29 @@ impl Clock {
             tick: tick.as_nanos().max(1),
         }
     }
+    /// Whether it reads true time, which spares the arithmetic.
+    const fn is_perfect(&self) -> bool {
+        self.offset == 0 && self.rate == 0 && self.tick == 1
+    }
     /// The clock's value at `at`, before rounding to its tick.
     fn value(&self, at: i128) -> i128 {
         self.offset + at + ((at * self.rate) >> RATE_BITS)
     }
     /// What the clock reads at `at`.
+    #[inline]
     pub(crate) fn read(&self, at: SimTime) -> Instant {
+        if self.is_perfect() {
+            return Instant::from_nanos(at.as_nanos());
+        }
         let value = saturate(self.value(i128::from(at.as_nanos())));
         Instant::from_nanos(value - value % self.tick)
     }
     /// The first nanosecond at which the clock reads `local` or later.
+    #[inline]
     pub(crate) fn when(&self, local: Instant) -> SimTime {
+        if self.is_perfect() {
+            return SimTime::from_nanos(local.as_nanos());
+        }
         let counts = local.as_nanos().div_ceil(self.tick);
         self.solve(i128::from(counts) * i128::from(self.tick))
     }

@@ -1,12 +1,12 @@
 //! Where a node's time and charge go: the time in each state of radio and microcontroller.
 //!
 //! Invariant: the times of each of the two sum to the time elapsed, to the nanosecond. The
-//! microcontroller is active while handlers run ([`crate::Board::handler`] each), a `Load`, and from
-//! strobe to last symbol of a `Stream`, whose code feeds the buffer and waits in the interrupt handler
-//! (P3, section IV-G); else in low-power mode. Reading a frame out is part of the handler. Not
-//! modelled: a flash chip. Tests: at the end of this file.
+//! microcontroller is active while handlers run ([`crate::Board::handler`] each), during a `Load`, and
+//! from strobe to last symbol of a `Stream` whose code waits in the interrupt handler (P3, section
+//! IV-G), or as long as its radio is on ([`McuRuns::WithRadio`]); else in low-power mode. Reading a
+//! frame out is part of the handler. Tests: at the end of this file.
 
-use crate::board::Currents;
+use crate::board::{Board, Currents, McuRuns};
 use thalweg_units::{Duration, SimTime};
 
 /// What a radio does.
@@ -141,6 +141,18 @@ impl Meter {
         self.mcu_active += until.since(from.max(self.mcu_until));
         self.mcu_until = self.mcu_until.max(until);
     }
+    /// The sleeping receiver is on at `at`, since its driver switched it on ahead: it had started up for
+    /// `wake` and calibrated for `calibrate`, as far as it slept so long.
+    pub(crate) fn started_ahead(&mut self, at: SimTime, wake: Duration, calibrate: Duration) {
+        let slept = at.since(self.since);
+        self.radio(at, RadioState::Receive, [None; 2]);
+        let calibrated = slept.min(calibrate);
+        let woke = slept.saturating_sub(calibrated).min(wake);
+        self.times[RadioState::Calibrate as usize] += calibrated;
+        self.times[RadioState::Idle as usize] += woke;
+        let asleep = &mut self.times[RadioState::Sleep as usize];
+        *asleep = asleep.saturating_sub(calibrated + woke);
+    }
     fn account(&mut self, to: SimTime) {
         while let [Some((at, state)), next] = self.planned {
             if at > to {
@@ -153,12 +165,16 @@ impl Meter {
         self.since = self.since.max(to);
     }
     /// The reading at `now`.
-    pub(crate) fn read(&self, now: SimTime, currents: Currents) -> Energy {
+    pub(crate) fn read(&self, now: SimTime, board: &Board) -> Energy {
         let mut upto = self.clone();
         upto.account(now);
         let [radio_sleep, radio_idle, radio_calibrate, radio_receive, radio_transmit] = upto.times;
-        // What is running now was credited until its end.
-        let mcu_active = self.mcu_active.saturating_sub(self.mcu_until.since(now));
+        let elapsed = now.since(SimTime::ZERO);
+        let mcu_active = match board.mcu {
+            // What is running now was credited until its end.
+            McuRuns::ForEvents => self.mcu_active.saturating_sub(self.mcu_until.since(now)),
+            McuRuns::WithRadio => elapsed.saturating_sub(radio_sleep),
+        };
         Energy {
             radio_sleep,
             radio_idle,
@@ -166,8 +182,8 @@ impl Meter {
             radio_receive,
             radio_transmit,
             mcu_active,
-            mcu_low_power: now.since(SimTime::ZERO).saturating_sub(mcu_active),
-            currents,
+            mcu_low_power: elapsed.saturating_sub(mcu_active),
+            currents: board.currents,
         }
     }
 }
@@ -175,7 +191,7 @@ impl Meter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::board::boards;
+    use crate::board::built_in as boards;
 
     fn us(us: u64) -> SimTime {
         SimTime::from_nanos(us * 1000)
@@ -193,7 +209,7 @@ mod tests {
             ],
         );
         meter.radio(us(100), RadioState::Transmit, [None; 2]);
-        let energy = meter.read(us(150), boards::telosb().currents);
+        let energy = meter.read(us(150), &boards::telosb());
         let expect = [10, 20, 30, 40, 50].map(Duration::from_micros);
         let got = [
             energy.radio_sleep,
@@ -211,9 +227,7 @@ mod tests {
             [Some((us(170), RadioState::Receive)), None],
         );
         meter.radio(us(160), RadioState::Sleep, [None; 2]);
-        let later = meter
-            .read(us(200), boards::telosb().currents)
-            .since(&energy);
+        let later = meter.read(us(200), &boards::telosb()).since(&energy);
         assert_eq!(later.radio_receive, Duration::ZERO);
         assert_eq!(later.radio_sleep, Duration::from_micros(40));
     }
@@ -225,7 +239,7 @@ mod tests {
         meter.mcu(us(20), us(25));
         meter.mcu(us(28), us(50));
         meter.mcu(us(60), us(100));
-        let energy = meter.read(us(80), boards::telosb().currents);
+        let energy = meter.read(us(80), &boards::telosb());
         assert_eq!(energy.mcu_active, Duration::from_micros(40 + 20));
         assert_eq!(energy.elapsed(), Duration::from_micros(80));
     }
@@ -234,7 +248,7 @@ mod tests {
     fn a_second_of_receiving_is_56_4_millijoules() {
         let mut meter = Meter::new();
         meter.radio(SimTime::ZERO, RadioState::Receive, [None; 2]);
-        let energy = meter.read(us(1_000_000), boards::telosb().currents);
+        let energy = meter.read(us(1_000_000), &boards::telosb());
         assert!((energy.radio_joules() - 18.8e-3 * 3.0).abs() < 1e-9);
         assert!((energy.mcu_joules() - 5.1e-6 * 3.0).abs() < 1e-12);
     }

@@ -2,26 +2,25 @@
 //!
 //! Owns the engines and the world below them. Time base: [`SimTime`]; each engine sees only its
 //! own node's clock. Invariant: the contract's drain order, after every call into an engine. Same
-//! environment, boards, engines, commands and seed: same bytes. Tests: `tests/whole.rs`.
+//! air, boards, engines, commands and seed: same bytes. Tests: `tests/whole.rs`.
 
-use crate::background::BackgroundRuns;
 use crate::board::Board;
 use crate::capture::{Capture, CaptureError};
 use crate::energy::Energy;
 use crate::fault::Fault;
-use crate::radio::Radio;
-use crate::timeline::SpanHook;
-use crate::trace::{AirHook, Stats, TraceHook, Watch};
-use crate::world::{Next, World};
+use crate::hooks::{AirHook, Aired, Observer, SpanHook, Stats, TraceHook, Watch};
+use crate::mcu::BackgroundRuns;
+use crate::radio::{caps, Radio};
+use crate::world::{Next, Telling, World};
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use thalweg_engine::{drain, Engine, RadioId};
-use thalweg_medium::{Environment, Medium};
+use thalweg_engine::{Caps, Driver, Engine, Livelock, Misfit, Port, RadioId, Request, Undrained};
+use thalweg_medium::{Air, EarId, Environment, Medium};
 use thalweg_units::{Instant, SimTime};
 
 /// A network could not be made.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum NetworkError {
     /// Neither one board for all nodes nor one for each.
     #[error("{boards} boards for {nodes} nodes: give one for all, or one for each")]
@@ -31,42 +30,44 @@ pub enum NetworkError {
         /// How many engines were given.
         nodes: usize,
     },
-    /// The environment has another number of radios.
-    #[error(
-        "the environment has {ears} radios, which does not suit {nodes} engines on their boards"
-    )]
+    /// The air has another number of radios.
+    #[error("the air has {ears} radios, which does not suit {nodes} engines on their boards")]
     Ears {
-        /// Radios in the environment.
+        /// Radios in the air.
         ears: usize,
         /// How many engines were given.
         nodes: usize,
     },
-    /// A board carries another chip than the environment's radio.
-    #[error("node {node}: the board has a {board}, the environment a {ear}")]
+    /// A board carries another chip than the radio in the air.
+    #[error("node {node}: the board has a {board}, the air a {ear}")]
     Chip {
         /// Which node.
         node: usize,
         /// The board's chip.
         board: &'static str,
-        /// The environment's.
+        /// The air's.
         ear: &'static str,
+    },
+    /// An engine wants what its node's radios do not do.
+    #[error("node {node}: {what}")]
+    Misfit {
+        /// Which node.
+        node: usize,
+        /// Which radio, and what it lacks.
+        what: Misfit,
     },
 }
 
 /// A simulation could not go on.
 #[derive(Debug, thiserror::Error)]
 pub enum SimError {
-    /// An engine asks for operations, or gives events, without end.
-    #[error("node {node}: the engine asks for operations without end")]
+    /// An engine keeps its node busy for ever.
+    #[error("node {node}: {how}")]
     Livelock {
         /// Which.
         node: usize,
-    },
-    /// An engine's time-out stayed due after it was handled.
-    #[error("node {node}: a time-out stayed due after it was handled")]
-    StuckTimeout {
-        /// Which.
-        node: usize,
+        /// What it does without end.
+        how: Livelock,
     },
     /// Engines keep each other busy without time going on.
     #[error("at {at}: events without end at one instant")]
@@ -90,27 +91,42 @@ pub enum Stop {
     Idle,
 }
 
-/// The network.
-pub struct Network<E: Engine> {
-    engines: Vec<E>,
-    world: World,
+/// The network: engines on boards, in the air `A`.
+pub struct Network<E: Engine, A = Medium> {
+    drivers: Vec<Driver<E>>,
+    world: World<A>,
     /// Events that the observer has not seen.
     told: VecDeque<(SimTime, usize, E::Event)>,
     failed: Option<SimError>,
 }
 
 impl<E: Engine> Network<E> {
-    /// `engines` in `env`, each on its board: `boards` holds one for each node, or one for all.
-    /// Time begins at zero, all radios asleep, and the engines are asked what they want.
+    /// `engines` in `env`, as [`Network::on`] has it.
     ///
     /// # Errors
-    /// [`NetworkError`] where the numbers do not match.
+    /// [`NetworkError`].
     pub fn new(
         env: Arc<Environment>,
         boards: &[Board],
         engines: Vec<E>,
         seed: u64,
     ) -> Result<Self, NetworkError> {
+        Self::on(Medium::new(env, seed), boards, engines, seed)
+    }
+    /// The site.
+    pub fn environment(&self) -> &Arc<Environment> {
+        self.world.air.environment()
+    }
+}
+
+impl<E: Engine, A: Air> Network<E, A> {
+    /// `engines` in `air`, each on its board: `boards` holds one for each node, or one for all. The
+    /// air's ears are the first radios of all nodes, then all second ones. Time begins at zero, all
+    /// radios asleep, and the engines are asked what they want.
+    ///
+    /// # Errors
+    /// [`NetworkError`] where the numbers do not match, or an engine wants what its radios do not do.
+    pub fn on(air: A, boards: &[Board], engines: Vec<E>, seed: u64) -> Result<Self, NetworkError> {
         let nodes = engines.len();
         if boards.len() != 1 && boards.len() != nodes {
             return Err(NetworkError::Boards {
@@ -122,37 +138,59 @@ impl<E: Engine> Network<E> {
             .first()
             .map_or(1, |board| 1 + usize::from(board.second.is_some()));
         let alike = boards.iter().all(|b| b.second.is_some() == (each == 2));
-        if env.ears.len() != each * nodes || !alike {
+        if air.ears() != each * nodes || !alike {
             return Err(NetworkError::Ears {
-                ears: env.ears.len(),
+                ears: air.ears(),
                 nodes,
             });
         }
         let mut radios = Vec::with_capacity(each * nodes);
         for which in 0..each {
+            let boards: Vec<Arc<Board>> = (boards.iter())
+                .map(|board| match which {
+                    0 => Arc::new(board.clone()),
+                    _ => Arc::new(board.with_second_radio()),
+                })
+                .collect();
             for (node, board) in (0..nodes).zip(boards.iter().cycle()) {
-                let board = match which {
-                    0 => board.clone(),
-                    _ => board.with_second_radio(),
-                };
-                let ear = env.ears.get(which * nodes + node).map(|ear| ear.chip);
-                if let Some(ear) = ear.filter(|ear| *ear != board.chip) {
+                let ear = air.chip(EarId((which * nodes + node) as u32));
+                if let Some(ear) = ear.filter(|ear| **ear != *board.chip) {
                     let (board, ear) = (board.chip.name, ear.name);
                     return Err(NetworkError::Chip { node, board, ear });
                 }
-                radios.push(Radio::new(board, seed, node as u64, which as u64));
+                let caps = caps(board, A::ABLE, air.channels());
+                let board = Arc::clone(board);
+                radios.push(Radio::new(board, seed, node as u64, which as u64, caps));
             }
         }
-        let mut world = World::new(Medium::new(env, seed), radios, nodes);
+        let mut world = World::new(air, radios, nodes);
         world.plan_background(seed);
+        let mut drivers = Vec::with_capacity(nodes);
+        for (node, engine) in engines.into_iter().enumerate() {
+            let radios: Vec<usize> = world.radios_of(node).collect();
+            let caps: Vec<Caps> = radios.iter().map(|r| world.radios[*r].caps).collect();
+            for (which, r) in radios.into_iter().enumerate() {
+                let wants = engine.wants(RadioId(which as u8));
+                if let Some(wants) = wants {
+                    world.radios[r].take_on(&wants);
+                    world.filters[r].address = wants.address;
+                    if let Some(address) = wants.address {
+                        world.name(node, address);
+                    }
+                }
+            }
+            let driver = Driver::new(engine, &caps);
+            drivers.push(driver.map_err(|what| NetworkError::Misfit { node, what })?);
+        }
         let mut network = Self {
-            engines,
+            drivers,
             world,
             told: VecDeque::new(),
             failed: None,
         };
         for n in 0..nodes {
-            network.settle(n);
+            network.call(n, |driver, _, _| Some(driver.start()));
+            network.answer();
         }
         Ok(network)
     }
@@ -167,44 +205,44 @@ impl<E: Engine> Network<E> {
     }
     /// What node `n`'s clock reads at `at`; for observers that compare nodes.
     pub fn local(&self, n: usize, at: SimTime) -> Instant {
-        self.world.radio(n).read(at)
+        self.world.radios[n].read(at)
     }
     /// When node `n`'s clock first reads `local`.
     pub fn when(&self, n: usize, local: Instant) -> SimTime {
-        self.world.radio(n).clock.when(local)
+        self.world.radios[n].clock.when(local)
     }
     /// How many nodes there are.
     pub fn len(&self) -> usize {
-        self.engines.len()
+        self.drivers.len()
     }
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.engines.is_empty()
+        self.drivers.is_empty()
     }
     /// The engine of node `n`.
     pub fn engine(&self, n: usize) -> &E {
-        &self.engines[n]
+        self.drivers[n].engine()
     }
     /// The engine of node `n`, to look into or replace. What is changed so comes to effect after
     /// the next event of the node; a [`Network::command`] is the regular way.
     pub fn engine_mut(&mut self, n: usize) -> &mut E {
-        &mut self.engines[n]
+        self.drivers[n].engine_mut()
     }
     /// The board of node `n`.
     pub fn board(&self, n: usize) -> &Board {
-        &self.world.radio(n).board
+        &self.world.radios[n].board
     }
     /// Time and energy of node `n` so far; of its radios, the first.
     pub fn energy(&self, n: usize) -> Energy {
-        let radio = self.world.radio(n);
-        radio.meter.read(self.world.now, radio.board.currents)
+        let radio = &self.world.radios[n];
+        radio.meter.read(self.world.now, &radio.board)
     }
     /// Energy that all radios and the microcontroller of node `n` have used so far, in joules.
     pub fn joules(&self, n: usize) -> f64 {
         let now = self.world.now;
         let read = |r: usize| {
-            let radio = self.world.radio(r);
-            radio.meter.read(now, radio.board.currents)
+            let radio = &self.world.radios[r];
+            radio.meter.read(now, &radio.board)
         };
         let all: f64 = self
             .world
@@ -227,13 +265,12 @@ impl<E: Engine> Network<E> {
 
     /// Gives an order to node `n`, now. A dead node does not hear it.
     pub fn command(&mut self, n: usize, command: E::Command) {
-        if self.world.radio(n).dead {
+        if self.world.radios[n].dead {
             return;
         }
-        let now = self.world.local(n);
-        self.engines[n].handle_command(now, command);
         self.world.handled(n);
-        self.settle(n);
+        self.call(n, |driver, _, now| Some(driver.command(now, command)));
+        self.answer();
     }
     /// From now on, `fault` holds for node `n`.
     pub fn fault(&mut self, n: usize, fault: Fault) {
@@ -251,6 +288,10 @@ impl<E: Engine> Network<E> {
     pub fn capture(&mut self, to: Option<Box<dyn Capture>>) -> Result<(), CaptureError> {
         let before = std::mem::replace(&mut self.world.capture, to);
         before.map_or(Ok(()), |mut capture| capture.flush())
+    }
+    /// Takes the capture off without ending it.
+    pub fn take_capture(&mut self) -> Option<Box<dyn Capture>> {
+        self.world.capture.take()
     }
     /// Calls `hook` with every reception from now on.
     pub fn trace(&mut self, hook: Option<TraceHook>) {
@@ -274,9 +315,9 @@ impl<E: Engine> Network<E> {
     pub fn unwatch(&mut self) {
         self.world.watch = None;
     }
-    /// The site.
-    pub fn environment(&self) -> &Arc<Environment> {
-        self.world.medium.environment()
+    /// The air.
+    pub fn air(&self) -> &A {
+        &self.world.air
     }
 
     /// Runs until `deadline`, which is then the present, or until `observer` breaks. It is given
@@ -288,11 +329,23 @@ impl<E: Engine> Network<E> {
     pub fn run_until(
         &mut self,
         deadline: SimTime,
-        mut observer: impl FnMut(SimTime, usize, E::Event) -> ControlFlow<()>,
+        observer: impl FnMut(SimTime, usize, E::Event) -> ControlFlow<()>,
+    ) -> Result<Stop, SimError> {
+        self.run_with(deadline, &mut Ears(observer))
+    }
+
+    /// The same for an observer that sees frames too.
+    ///
+    /// # Errors
+    /// As [`Network::run_until`].
+    pub fn run_with(
+        &mut self,
+        deadline: SimTime,
+        observer: &mut impl Observer<E::Event>,
     ) -> Result<Stop, SimError> {
         loop {
             while let Some((at, n, event)) = self.told.pop_front() {
-                if observer(at, n, event).is_break() {
+                if observer.told(at, n, event).is_break() {
                     return Ok(Stop::Observer);
                 }
             }
@@ -304,23 +357,26 @@ impl<E: Engine> Network<E> {
                 return Err(failed.into());
             }
             match next.map_err(|stuck| SimError::StandingStill { at: stuck.at })? {
-                Next::Tell { radio, telling } => {
-                    let node = self.world.node_of(radio);
-                    let which = RadioId((radio / self.engines.len()) as u8);
-                    let at = self.world.local(node);
-                    let engine = &mut self.engines[node];
-                    self.world
-                        .told(telling, |event| engine.handle_radio(at, which, event));
-                    self.world.handled(node);
-                    self.settle(node);
-                }
+                Next::Tell { radio, telling } => self.tell(radio, telling),
                 Next::Timeout { node } => {
-                    let at = self.world.local(node);
-                    self.engines[node].handle_timeout(at);
                     self.world.handled(node);
-                    if self.settle(node).is_some_and(|next| next <= at) {
-                        return Err(SimError::StuckTimeout { node });
+                    self.call(node, |driver, _, at| Some(driver.timer(at)));
+                }
+                Next::Aired { frame, lost } => {
+                    let world = &mut self.world;
+                    if let Some(kept) = world.frames.get(frame) {
+                        observer.aired(&Aired {
+                            start: kept.start,
+                            end: world.now,
+                            from: world.node_of(kept.from),
+                            to: kept.to.map(|to| world.node_of(to)),
+                            channel: kept.channel,
+                            kind: kept.kind,
+                            mpdu: &kept.mpdu,
+                            lost,
+                        });
                     }
+                    world.release(frame);
                 }
                 Next::Beyond => {
                     self.world.now = self.world.now.max(deadline);
@@ -340,29 +396,75 @@ impl<E: Engine> Network<E> {
         self.world.is_clean()
     }
 
-    /// Drains the engine of node `n`; its next time-out.
-    fn settle(&mut self, n: usize) -> Option<Instant> {
+    /// Tells engines what prompt boards have to tell.
+    fn answer(&mut self) {
+        loop {
+            match self.world.next_prompt() {
+                Ok(Some((radio, telling))) => self.tell(radio, telling),
+                Ok(None) => return,
+                Err(stuck) => {
+                    self.failed = Some(SimError::StandingStill { at: stuck.at });
+                    return;
+                }
+            }
+        }
+    }
+
+    fn tell(&mut self, radio: usize, telling: Telling) {
+        let node = self.world.node_of(radio);
+        let which = self.world.which(radio);
+        self.world.handled(node);
+        self.call(node, |driver, world, at| {
+            world.told(telling, |event| driver.radio(at, which, event))
+        });
+    }
+
+    /// Lets something happen to the engine of node `n`, and drains it.
+    fn call(
+        &mut self,
+        n: usize,
+        what: impl for<'a> FnOnce(&'a mut Driver<E>, &mut World<A>, Instant) -> Option<Undrained<'a, E>>,
+    ) {
         let Self {
-            engines,
+            drivers,
             world,
             told,
             failed,
         } = self;
-        let now = world.now;
-        let drained = drain(
-            &mut engines[n],
-            |request| world.submit(n, request),
-            |event| told.push_back((now, n, event)),
-        );
-        match drained {
-            Ok(timeout) => {
-                world.set_timeout(n, timeout);
-                timeout
-            }
-            Err(_livelock) => {
-                *failed = Some(SimError::Livelock { node: n });
-                None
-            }
+        let at = world.local(n);
+        let Some(undrained) = what(&mut drivers[n], world, at) else {
+            return;
+        };
+        match undrained.drain(&mut Door { world, told, n }) {
+            Ok(timeout) => world.set_timeout(n, timeout),
+            Err(how) => *failed = Some(SimError::Livelock { node: n, how }),
         }
+    }
+}
+
+/// Where operations and events of node `n` go.
+struct Door<'a, A, V> {
+    world: &'a mut World<A>,
+    told: &'a mut VecDeque<(SimTime, usize, V)>,
+    n: usize,
+}
+
+impl<A: Air, V> Port<V> for Door<'_, A, V> {
+    #[inline]
+    fn submit(&mut self, request: Request<'_>) {
+        self.world.submit(self.n, request);
+    }
+    #[inline]
+    fn tell(&mut self, event: V) {
+        self.told.push_back((self.world.now, self.n, event));
+    }
+}
+
+/// An observer of events alone.
+struct Ears<F>(F);
+
+impl<V, F: FnMut(SimTime, usize, V) -> ControlFlow<()>> Observer<V> for Ears<F> {
+    fn told(&mut self, at: SimTime, node: usize, event: V) -> ControlFlow<()> {
+        (self.0)(at, node, event)
     }
 }

@@ -1,18 +1,71 @@
 //! One node's radio as engines see it: mode, pending transmission, excursion, buffer.
 //!
-//! Holds the state; what happens to it in time is in `world.rs`. Invariant: a pending transmission
-//! is answered once, when it leaves `pending`. Tests: `tests/contract.rs`, `tests/random_operations.rs`.
+//! Holds the state; what happens to it in time is in `rules/`. Invariant: a pending transmission is
+//! answered once, when it leaves `pending`. Tests: `tests/contract.rs`, `tests/random_operations.rs`.
 
-use crate::board::Board;
+use crate::board::{AckBy, Board, Wakes};
 use crate::clock::Clock;
-use crate::conditional::Waiting;
 use crate::energy::Meter;
-use crate::software::Loading;
+use crate::hooks::Kind;
 use std::collections::VecDeque;
-use thalweg_engine::{Answering, Cca, OpId};
+use std::sync::Arc;
+use thalweg_engine::{
+    Abilities, Ability, Answering, Assessment, Caps, Cca, Condition, Hear, OpId, Software, Wants,
+    When,
+};
+use thalweg_medium::chip::Modem;
 use thalweg_medium::random;
-use thalweg_units::{Channel, Duration, Instant, SimTime};
+use thalweg_medium::Able;
+use thalweg_units::{Channel, ChannelSet, Dbm, Duration, Instant, MilliWatts, NodeId, SimTime};
 use thalweg_wire::FrameBuf;
+
+/// For whom a frame was copied into the transmit buffer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Loading {
+    /// An operation, which is answered.
+    Op(OpId),
+    /// A transmission that follows.
+    Send,
+    /// The conditional transmission of that number.
+    Conditional(u32),
+}
+
+/// An operation that owns its bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Op {
+    Load(FrameBuf),
+    Transmit {
+        channel: Channel,
+        when: When,
+        cca: Cca,
+    },
+    Stream {
+        frame: FrameBuf,
+        channel: Channel,
+        when: When,
+        cca: Cca,
+    },
+    Conditional {
+        offset: u8,
+        bytes: [u8; Condition::MAX_BYTES],
+        len: u8,
+        channel: Channel,
+        cca: Cca,
+    },
+    Readout(u8),
+    Listen {
+        channel: Channel,
+        head_bytes: u8,
+    },
+    Sleep,
+    Cancel,
+    Sense,
+    Assess(Assessment),
+    Acknowledge(FrameBuf),
+    Hear(Hear),
+    Preamble(u16),
+    Answer(Answering),
+}
 
 /// What the radio does when it is not away on a transmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,18 +94,31 @@ pub(crate) enum Filling {
     Streamed,
 }
 
+/// What a pending transmission has to look at before it is strobed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Look {
+    No,
+    /// At the channel, for as long as the board looks.
+    Ahead,
+    /// The same once more, at the end of that time: it was busy at the beginning, or not.
+    Again {
+        busy: bool,
+    },
+}
+
 /// A transmission that was accepted and is not on the air yet.
 pub(crate) struct Pending {
-    /// Its operation; none for an acknowledgement, which nobody asked for.
+    /// Its operation; none for an acknowledgement that nobody asked for.
     pub(crate) id: Option<OpId>,
     /// Tells it from those before, to events that outlive it.
     pub(crate) token: u32,
     pub(crate) strobe: SimTime,
     pub(crate) start: SimTime,
     pub(crate) channel: Channel,
-    pub(crate) cca: Cca,
+    pub(crate) look: Look,
     pub(crate) filling: Filling,
     pub(crate) trigger: Trigger,
+    pub(crate) kind: Kind,
     pub(crate) frame: FrameBuf,
 }
 
@@ -65,9 +131,84 @@ pub(crate) enum Trigger {
     Timer,
 }
 
+/// A transmission that is asked for.
+pub(crate) struct Shot {
+    pub(crate) id: OpId,
+    pub(crate) frame: FrameBuf,
+    pub(crate) filling: Filling,
+    pub(crate) channel: Channel,
+    pub(crate) when: When,
+    pub(crate) cca: Cca,
+}
+
+/// A conditional transmission that waits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Waiting {
+    pub(crate) id: OpId,
+    pub(crate) number: u32,
+    pub(crate) frame: FrameBuf,
+    pub(crate) offset: u8,
+    pub(crate) bytes: [u8; Condition::MAX_BYTES],
+    pub(crate) len: u8,
+    pub(crate) channel: Channel,
+    pub(crate) cca: Cca,
+    pub(crate) buffer: Buffer,
+}
+
+impl Waiting {
+    pub(crate) fn met_by(&self, mpdu: &[u8]) -> bool {
+        let bytes = self.bytes.get(..usize::from(self.len)).unwrap_or_default();
+        let offset = self.offset;
+        Condition { offset, bytes }.holds(mpdu)
+    }
+}
+
+/// Where the frame of a conditional transmission is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Buffer {
+    /// In the radio.
+    Written,
+    /// Another frame has overwritten it.
+    Overwritten,
+    /// The same, and its condition was met meanwhile.
+    Due,
+}
+
+/// An assessment of the channel that goes on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Looking {
+    pub(crate) op: OpId,
+    pub(crate) assessment: Assessment,
+    /// Looks to come.
+    pub(crate) left: u8,
+    /// When the next one is.
+    pub(crate) due: SimTime,
+}
+
+/// The good frame received last.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LastRx {
+    pub(crate) end: SimTime,
+    /// The radio that sent it.
+    pub(crate) from: usize,
+}
+
+/// What of a radio every frame that it hears is held against, kept apart since that is often.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Filter {
+    pub(crate) hear: Hear,
+    /// Its node's address, where the engine has one.
+    pub(crate) address: Option<NodeId>,
+    pub(crate) last_rx: Option<LastRx>,
+}
+
 pub(crate) struct Radio {
-    pub(crate) board: Board,
+    pub(crate) board: Arc<Board>,
     pub(crate) clock: Clock,
+    pub(crate) caps: Caps,
+    pub(crate) tx_power: Dbm,
+    /// Clear channel assessment finds a channel busy from this power on.
+    pub(crate) busy_from: MilliWatts,
     pub(crate) mode: Mode,
     pub(crate) excursion: Excursion,
     pub(crate) pending: Option<Pending>,
@@ -82,19 +223,16 @@ pub(crate) struct Radio {
     pub(crate) tuning: u32,
     /// The receiver is on.
     pub(crate) tuned: bool,
-    /// Until when the frame lasts that the receiver is synchronised on.
-    pub(crate) receiving_until: SimTime,
-    /// When the SFD of that frame ended.
-    pub(crate) receiving_sfd: SimTime,
-    /// The receive buffer could not take all of it.
+    /// The receive buffer could not take all of the frame that is being received.
     pub(crate) overflown: bool,
     /// When the receiver is on, or will be; none while it is turned to nothing.
     pub(crate) on_from: Option<SimTime>,
     /// How many bytes of a frame are read out.
     pub(crate) readout: u8,
-    /// When the good frame received last ended.
-    pub(crate) last_rx_end: Option<SimTime>,
     pub(crate) answering: Answering,
+    /// Preamble bytes before its frames.
+    pub(crate) preamble: u16,
+    pub(crate) looking: Option<Looking>,
     /// The conditional transmission that waits, and how many there were.
     pub(crate) waiting: Option<Waiting>,
     pub(crate) numbers: u32,
@@ -109,17 +247,20 @@ pub(crate) struct Radio {
     pub(crate) meter: Meter,
     sync: random::Stream,
     software: random::Stream,
+    /// Of its readings of signal strength.
+    pub(crate) fluctuation: random::Stream,
 }
 
 impl Radio {
     /// Radio `which` of node `node` on `board`; `ids` name its random streams.
-    pub(crate) fn new(board: Board, seed: u64, node: u64, which: u64) -> Self {
-        let clock = board.clock.draw(seed, node);
+    pub(crate) fn new(board: Arc<Board>, seed: u64, node: u64, which: u64, caps: Caps) -> Self {
         let (one, two) = ([node], [node, which]);
         let ids: &[u64] = if which == 0 { &one } else { &two };
         Self {
-            board,
-            clock,
+            clock: board.clock.draw(seed, node),
+            caps,
+            tx_power: board.tx_power,
+            busy_from: board.chip.cca_threshold.milliwatts(),
             mode: Mode::Sleep,
             excursion: Excursion::No,
             pending: None,
@@ -129,13 +270,12 @@ impl Radio {
             awake_from: None,
             tuning: 0,
             tuned: false,
-            receiving_until: SimTime::ZERO,
-            receiving_sfd: SimTime::ZERO,
             overflown: false,
             on_from: None,
             readout: u8::MAX,
-            last_rx_end: None,
             answering: Answering::Withheld,
+            preamble: board.chip.phy.preamble_bytes as u16,
+            looking: None,
             waiting: None,
             numbers: 0,
             received: VecDeque::new(),
@@ -146,7 +286,18 @@ impl Radio {
             meter: Meter::new(),
             sync: random::stream(seed, "sim.sync_jitter", ids),
             software: random::stream(seed, "sim.software_jitter", ids),
+            fluctuation: random::stream(seed, "rssi", ids),
+            board,
         }
+    }
+    /// Sets it to what its engine wants.
+    pub(crate) fn take_on(&mut self, wants: &Wants) {
+        self.tx_power = wants.power.unwrap_or(self.tx_power);
+    }
+    /// Whether what it answers, or has to tell, is there at once.
+    #[inline]
+    pub(crate) fn is_prompt(&self) -> bool {
+        matches!(self.board.timing.software, Software::Prompt)
     }
     /// What the node's clock reads at `at`.
     pub(crate) fn read(&self, at: SimTime) -> Instant {
@@ -162,8 +313,8 @@ impl Radio {
         let awake = self.awake_from.unwrap_or(now + self.board.timing.wake);
         now.max(free).max(self.bus_until).max(awake)
     }
-    /// The same where the channel is to be looked at first: the receiver must have been on for long
-    /// enough, on that channel.
+    /// When the channel can be looked at the soonest: the receiver must have been on for long enough,
+    /// on that channel.
     pub(crate) fn soonest_look(&self, now: SimTime, channel: Channel) -> SimTime {
         let soonest = self.soonest_strobe(now);
         let settle = self.board.timing.software.costs().cca_settle;
@@ -212,7 +363,41 @@ impl Radio {
     pub(crate) fn is_deaf(&self, now: SimTime) -> bool {
         self.dead || self.deaf_until.is_some_and(|until| now < until)
     }
+    /// Whether a receiver that powers up now is on at once.
+    pub(crate) fn wakes_ahead(&self) -> bool {
+        self.awake_from.is_none() && self.board.wakes == Wakes::Ahead
+    }
 }
+
+/// What a radio of `board` does in an air that is `able`, on the `channels` that the air knows.
+pub(crate) fn caps(board: &Board, able: Able, channels: ChannelSet) -> Caps {
+    let mut lacks = Abilities::NONE;
+    let mut lack = |ability, where_not: bool| {
+        if where_not {
+            lacks = lacks.and(Abilities::of(&[ability]));
+        }
+    };
+    lack(Ability::Heads, !able.heads);
+    lack(Ability::Synchrony, !able.synchronous);
+    lack(Ability::AfterRxOn, board.second.is_none());
+    lack(Ability::Answer, board.acks.by == AckBy::Engine);
+    // Hardware that makes symbols makes the preamble too.
+    let is_bitwise = matches!(board.chip.modem, Modem::Fsk { .. });
+    lack(Ability::Preamble, !is_bitwise);
+    Caps {
+        abilities: Abilities::ALL.without(lacks),
+        channels: channels
+            .iter()
+            .filter(|c| board.chip.has_channel(*c))
+            .collect(),
+        slots: 1,
+        power: [LEAST_POWER, board.chip.max_tx_power],
+        after_rx_step: board.sync_step,
+    }
+}
+
+/// All chips go down to about this.
+const LEAST_POWER: Dbm = Dbm(-30.0);
 
 fn shifted(at: SimTime, sigma: Duration, rng: &mut random::Stream) -> SimTime {
     if sigma.is_zero() {

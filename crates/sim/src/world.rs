@@ -1,47 +1,68 @@
-//! The world below the engines: radios, their event queue and the medium.
+//! The world below the engines: radios, their event queue and the air.
 //!
-//! Owns time, the queue, timers and what engines are told; operations are in `operations.rs`, the
-//! states of radios and frames in `air.rs`. Not generic over engines. Time base: [`SimTime`]; calls
-//! into the medium come in time order. Invariant: each telling is told once. Tests: `tests/`.
+//! Owns time, the queue, timers and what engines are told; what happens in it is in `rules/`. Not
+//! generic over engines. Time base: [`SimTime`]; calls into the air come in time order. What a prompt
+//! board has to tell passes the queue by: it is told once what is happening has happened. Invariant:
+//! each telling is told once. Tests: `tests/`.
 
 use crate::capture::{Capture, CaptureError};
 use crate::fault::Fault;
+use crate::hooks::{Activity, Kind, Span, SpanHook, Stats, TraceHook, Watch};
+use crate::mcu::Mcu;
 use crate::queue::{Queue, Rank, Slab};
-use crate::radio::Radio;
-use crate::software::Mcu;
-use crate::timeline::SpanHook;
-use crate::trace::{Stats, TraceHook, Watch};
-use thalweg_engine::{OpId, RadioEvent, Refusal};
-use thalweg_medium::{EarId, Medium, Reception, TxId};
-use thalweg_units::{Channel, Dbm, Instant, SimTime};
+use crate::radio::{Filter, Mode, Radio};
+use crate::strength::Strength;
+use std::collections::VecDeque;
+use thalweg_engine::Activity as RadioActivity;
+use thalweg_engine::{OpId, RadioEvent, RadioId, Refusal};
+use thalweg_medium::{Air, Cause, FrameId, Locked, Reception};
+use thalweg_units::{Channel, Dbm, Instant, NodeId, SimTime};
 use thalweg_wire::FrameBuf;
 
 /// A frame that was sent, kept while somebody may still be told of it.
-pub(crate) struct Air {
-    pub(crate) tx: TxId,
+pub(crate) struct Frame {
+    pub(crate) id: FrameId,
+    /// The operation that it answers, where somebody asked for it.
+    pub(crate) op: Option<OpId>,
     /// The radio that sent it.
     pub(crate) from: usize,
+    /// The radio that it is meant for, where that is one.
+    pub(crate) to: Option<usize>,
+    /// What its header says, where nodes have addresses.
+    pub(crate) destination: Option<NodeId>,
+    pub(crate) kind: Kind,
     pub(crate) start: SimTime,
     pub(crate) sfd: SimTime,
-    pub(crate) end: SimTime,
     pub(crate) channel: Channel,
     pub(crate) mpdu: FrameBuf,
     pub(crate) users: u32,
 }
 
 /// What an engine will be told.
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Telling {
     Done(OpId),
+    /// The receiver is on; not, if it was sent to sleep meanwhile.
+    On(OpId),
     Sent(OpId, Instant),
     Refused(OpId, Refusal),
+    /// What a reading says when it is delivered.
+    Sense(OpId),
+    Sensed {
+        op: OpId,
+        power: Dbm,
+        activity: RadioActivity,
+    },
+    /// The next look of an assessment, if it still goes on.
+    Look(OpId),
     Head {
-        air: u32,
+        frame: u32,
         bytes: u8,
         sfd: Instant,
         tuning: u32,
     },
     Frame {
-        air: u32,
+        frame: u32,
         bytes: u8,
         sfd: Instant,
         end: Instant,
@@ -53,7 +74,8 @@ pub(crate) enum Telling {
     },
 }
 
-/// `node` is a node's number in `Timer`, `Work`, `Background` and `Look`, else a radio's (see [`World::new`]).
+/// `node` is a node's number in `Timer`, `Work`, `Background` and `Look`, else a radio's (see
+/// [`World::new`]).
 #[derive(Clone, Copy)]
 pub(crate) enum What {
     /// A sleeping radio's oscillator starts, for a transmission.
@@ -74,11 +96,11 @@ pub(crate) enum What {
         token: u32,
     },
     AirEnd {
-        air: u32,
+        frame: u32,
     },
     Head {
         node: u32,
-        air: u32,
+        frame: u32,
         tuning: u32,
     },
     Tell {
@@ -87,6 +109,11 @@ pub(crate) enum What {
     },
     Timer {
         node: u32,
+    },
+    /// The next look of an assessment is due.
+    Assess {
+        node: u32,
+        op: OpId,
     },
     /// A piece of a microcontroller's work ends.
     Work {
@@ -100,7 +127,7 @@ pub(crate) enum What {
     Background {
         node: u32,
     },
-    /// A bus or a microcontroller that was held may be free, or interrupts are on again.
+    /// A bus that was held may be free, or interrupts are on again.
     Look {
         node: u32,
     },
@@ -110,20 +137,24 @@ pub(crate) enum What {
     },
 }
 
-/// When a node wants its time-out, and the one event in the queue that stands for it.
+/// When a node wants its time-out, and the events in the queue that stand for it.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Timer {
     pub(crate) local: Option<Instant>,
-    pub(crate) wanted: Option<SimTime>,
-    pub(crate) armed: Option<SimTime>,
+    wanted: Option<SimTime>,
+    armed: Option<SimTime>,
+    /// A later event, left behind by a sooner one.
+    overtaken: Option<SimTime>,
 }
 
 /// What comes next for the engines.
 pub(crate) enum Next {
     /// A node is told something by radio `radio`: see [`World::told`].
-    Tell { radio: usize, telling: u32 },
+    Tell { radio: usize, telling: Telling },
     /// Node `n`'s time-out.
     Timeout { node: usize },
+    /// A frame has ended; [`World::release`] it when it was looked at.
+    Aired { frame: u32, lost: Option<Cause> },
     /// Nothing until the deadline.
     Beyond,
     /// Nothing, ever.
@@ -135,7 +166,7 @@ pub(crate) struct Stuck {
     pub(crate) at: SimTime,
 }
 
-pub(crate) struct World {
+pub(crate) struct World<A> {
     pub(crate) now: SimTime,
     pub(crate) stats: Stats,
     pub(crate) capture: Option<Box<dyn Capture>>,
@@ -143,31 +174,36 @@ pub(crate) struct World {
     pub(crate) watch: Option<Watch>,
     pub(crate) spans: Option<SpanHook>,
     pub(crate) failed: Option<CaptureError>,
-    pub(crate) medium: Medium,
+    pub(crate) air: A,
     pub(crate) queue: Queue<What>,
-    /// The first radios of all nodes, then all second ones; so are the medium's ears.
+    /// The first radios of all nodes, then all second ones; so are the air's ears.
     pub(crate) radios: Vec<Radio>,
+    /// By radio.
+    pub(crate) filters: Vec<Filter>,
     pub(crate) mcus: Vec<Mcu>,
-    pub(crate) timers: Vec<Timer>,
-    pub(crate) airs: Slab<Air>,
-    /// Of these, what has not ended.
+    timers: Vec<Timer>,
+    /// Node by address, of those whose engines have one.
+    pub(crate) by_address: Vec<Option<u32>>,
+    pub(crate) frames: Slab<Frame>,
+    /// Of these, what has not ended, where ears lock on frames before their end.
     pub(crate) on_air: Vec<u32>,
     pub(crate) tellings: Slab<Telling>,
+    /// What prompt boards have to tell, oldest first.
+    prompt: VecDeque<(u32, Telling)>,
     /// What dead nodes are owed.
+    held: Vec<(u32, Telling)>,
     /// Faults to come, and those that came.
     pub(crate) planned: Vec<(usize, Fault)>,
-    pub(crate) held: Vec<(u32, u32)>,
-    pub(crate) locked: Vec<EarId>,
+    pub(crate) strength: Strength,
+    pub(crate) locked: Vec<Locked>,
     pub(crate) received: Vec<Reception>,
     /// Events since time last moved.
-    pub(crate) standing: u64,
+    standing: u64,
 }
 
-impl World {
+impl<A: Air> World<A> {
     /// `radios` holds the first radios of all `nodes` nodes, then all second ones.
-    pub(crate) fn new(medium: Medium, radios: Vec<Radio>, nodes: usize) -> Self {
-        let timers = vec![Timer::default(); nodes];
-        let mcus = (0..nodes).map(|_| Mcu::default()).collect();
+    pub(crate) fn new(air: A, radios: Vec<Radio>, nodes: usize) -> Self {
         Self {
             now: SimTime::ZERO,
             stats: Stats::default(),
@@ -176,16 +212,20 @@ impl World {
             watch: None,
             spans: None,
             failed: None,
-            medium,
+            air,
             queue: Queue::new(),
+            filters: vec![Filter::default(); radios.len()],
             radios,
-            mcus,
-            timers,
-            airs: Slab::new(),
+            mcus: (0..nodes).map(|_| Mcu::default()).collect(),
+            timers: vec![Timer::default(); nodes],
+            by_address: Vec::new(),
+            frames: Slab::new(),
             on_air: Vec::new(),
             tellings: Slab::new(),
-            planned: Vec::new(),
+            prompt: VecDeque::new(),
             held: Vec::new(),
+            planned: Vec::new(),
+            strength: Strength::new(),
             locked: Vec::new(),
             received: Vec::new(),
             standing: 0,
@@ -194,39 +234,67 @@ impl World {
 
     #[cfg(test)]
     pub(crate) fn is_clean(&self) -> bool {
-        self.airs.len() == 0 && self.tellings.len() == 0 && self.held.is_empty()
+        self.frames.len() == 0 && self.tellings.len() == 0 && self.held.is_empty()
+    }
+    /// Node `n` is reached by `address`.
+    pub(crate) fn name(&mut self, n: usize, address: NodeId) {
+        let place = usize::from(address.get());
+        if self.by_address.len() <= place {
+            self.by_address.resize(place + 1, None);
+        }
+        self.by_address[place] = Some(n as u32);
     }
     /// The node that radio `r` belongs to. A node's first radio has the node's own number.
+    #[inline]
     pub(crate) fn node_of(&self, r: usize) -> usize {
-        r % self.mcus.len().max(1)
+        let nodes = self.mcus.len();
+        if r < nodes {
+            r
+        } else {
+            r % nodes.max(1)
+        }
+    }
+    /// Which of its node's radios radio `r` is.
+    #[inline]
+    pub(crate) fn which(&self, r: usize) -> RadioId {
+        match r < self.mcus.len() {
+            true => RadioId(0),
+            false => RadioId((r / self.mcus.len().max(1)) as u8),
+        }
     }
     /// The radios of node `n`, first one first.
     pub(crate) fn radios_of(&self, n: usize) -> impl Iterator<Item = usize> {
         (n..self.radios.len()).step_by(self.mcus.len().max(1))
     }
-    pub(crate) fn radio(&self, n: usize) -> &Radio {
-        &self.radios[n]
-    }
     pub(crate) fn local(&self, n: usize) -> Instant {
         self.radios[n].read(self.now)
     }
     /// The microcontroller of node `n` handles something now.
+    #[inline]
     pub(crate) fn handled(&mut self, n: usize) {
-        let until = self.now + self.radios[n].board.handler;
-        self.radios[n].meter.mcu(self.now, until);
+        let handler = self.radios[n].board.handler;
+        if !handler.is_zero() {
+            let until = self.now + handler;
+            self.radios[n].meter.mcu(self.now, until);
+        }
     }
 
     /// Lets things happen until one of them is for an engine, or until `deadline`.
     pub(crate) fn next(&mut self, deadline: SimTime) -> Result<Next, Stuck> {
         loop {
+            if let Some((radio, telling)) = self.next_prompt()? {
+                return Ok(Next::Tell { radio, telling });
+            }
             let Some((at, what)) = self.queue.peek() else {
                 return Ok(Next::Idle);
             };
             if let What::Timer { node } = *what {
                 let n = node as usize;
-                if self.timers[n].armed != Some(at) || self.timers[n].wanted != Some(at) {
+                if !self.timers[n].is_due(at) {
                     self.queue.pop();
-                    self.rearm(n, at);
+                    if self.timers[n].passed(at) {
+                        self.arm(n);
+                    }
                     continue;
                 }
             }
@@ -235,9 +303,7 @@ impl World {
             }
             self.stats.events += 1;
             self.standing = if at == self.now { self.standing + 1 } else { 0 };
-            if self.standing > 65_536 + 1_024 * self.radios.len() as u64 {
-                return Err(Stuck { at });
-            }
+            self.check_standing(at)?;
             self.now = at;
             let Some((_, what)) = self.queue.pop() else {
                 continue;
@@ -247,21 +313,26 @@ impl World {
                 What::Strobe { node, token } => self.strobe(node as usize, token),
                 What::Tune { node, tuning } => self.tune(node as usize, tuning),
                 What::AirStart { node, token } => self.air_start(node as usize, token),
-                What::AirEnd { air } => self.air_end(air),
-                What::Head { node, air, tuning } => self.head(node as usize, air, tuning),
+                What::AirEnd { frame } => {
+                    let lost = self.air_end(frame);
+                    return Ok(Next::Aired { frame, lost });
+                }
+                What::Head {
+                    node,
+                    frame,
+                    tuning,
+                } => self.head(node as usize, frame, tuning),
+                What::Assess { node, op } => self.tell(node as usize, at, Telling::Look(op)),
                 What::Work { node, begun } => self.end_work(node as usize, begun),
                 What::Undeafen { node } => self.undeafen(node as usize),
                 What::Background { node } => self.background_due(node as usize),
                 What::Look { node } => self.begin_work(node as usize),
                 What::Strike { planned } => self.strike(planned as usize),
                 What::Tell { node, telling } => {
-                    if self.radios[node as usize].dead {
-                        self.held.push((node, telling));
-                    } else if !self.is_stale(node as usize, telling) {
-                        return Ok(Next::Tell {
-                            radio: node as usize,
-                            telling,
-                        });
+                    let radio = node as usize;
+                    let telling = self.tellings.remove(telling);
+                    if let Some(telling) = telling.and_then(|t| self.deliver(radio, t)) {
+                        return Ok(Next::Tell { radio, telling });
                     }
                 }
                 What::Timer { node } => {
@@ -281,6 +352,51 @@ impl World {
         }
     }
 
+    /// What a prompt board has to tell now.
+    #[inline]
+    pub(crate) fn next_prompt(&mut self) -> Result<Option<(usize, Telling)>, Stuck> {
+        while let Some((radio, telling)) = self.prompt.pop_front() {
+            self.standing += 1;
+            self.check_standing(self.now)?;
+            let radio = radio as usize;
+            if let Some(telling) = self.deliver(radio, telling) {
+                return Ok(Some((radio, telling)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn check_standing(&self, at: SimTime) -> Result<(), Stuck> {
+        let limit = 65_536 + 1_024 * self.radios.len() as u64;
+        match self.standing > limit {
+            true => Err(Stuck { at }),
+            false => Ok(()),
+        }
+    }
+
+    /// What radio `r` tells its engine of `telling`; nothing where the node is dead, the head of a
+    /// frame was aborted meanwhile, or an assessment goes on.
+    #[inline]
+    fn deliver(&mut self, r: usize, telling: Telling) -> Option<Telling> {
+        if self.radios[r].dead {
+            self.held.push((r as u32, telling));
+            return None;
+        }
+        match telling {
+            Telling::Head { frame, tuning, .. } if tuning != self.radios[r].tuning => {
+                self.release(frame);
+                None
+            }
+            Telling::On(op) => Some(match self.radios[r].mode {
+                Mode::Sleep => Telling::Refused(op, Refusal::Superseded),
+                Mode::Listen { .. } => Telling::Done(op),
+            }),
+            Telling::Sense(op) => Some(self.sense(r, op)),
+            Telling::Look(op) => self.look(r, op),
+            _ => Some(telling),
+        }
+    }
+
     /// Node `n` wants its next time-out at `local`.
     pub(crate) fn set_timeout(&mut self, n: usize, local: Option<Instant>) {
         let timer = &mut self.timers[n];
@@ -289,40 +405,33 @@ impl World {
         }
         timer.local = local;
         timer.wanted = local.map(|l| self.radios[n].clock.when(l).max(self.now));
-        // An event that comes too soon is moved on when it comes, so that an engine that puts off
-        // its time-out with every frame does not fill the queue.
-        if let Some(wanted) = timer.wanted {
-            if timer.armed.is_none_or(|armed| armed > wanted) {
-                timer.armed = Some(wanted);
-                self.queue
-                    .push(wanted, Rank::Timeout, What::Timer { node: n as u32 });
-            }
+        self.arm(n);
+    }
+    /// The time-out that came due while node `n` was dead.
+    pub(crate) fn renew_timeout(&mut self, n: usize) {
+        let local = self.timers[n].local.take();
+        self.set_timeout(n, local);
+    }
+
+    /// Puts the wanted time-out into the queue, unless a sooner event is there, which will do it, so
+    /// that an engine that puts off its time-out with every frame does not fill the queue.
+    fn arm(&mut self, n: usize) {
+        if let Some(wanted) = self.timers[n].arm() {
+            let what = What::Timer { node: n as u32 };
+            self.queue.push(wanted, Rank::Timeout, what);
         }
     }
 
-    /// The timer event of `at` is gone from the queue and was not due.
-    fn rearm(&mut self, n: usize, at: SimTime) {
-        let timer = &mut self.timers[n];
-        if timer.armed != Some(at) {
-            return; // one that was overtaken by a sooner one
-        }
-        timer.armed = timer.wanted;
-        if let Some(wanted) = timer.wanted {
-            self.queue
-                .push(wanted, Rank::Timeout, What::Timer { node: n as u32 });
-        }
-    }
-
+    /// The engine of radio `n`'s node is told something at `at`.
+    #[inline]
     pub(crate) fn tell(&mut self, n: usize, at: SimTime, telling: Telling) {
+        let node = n as u32;
+        if at <= self.now && self.radios[n].is_prompt() {
+            return self.prompt.push_back((node, telling));
+        }
         let telling = self.tellings.insert(telling);
-        self.queue.push(
-            at,
-            Rank::Tell,
-            What::Tell {
-                node: n as u32,
-                telling,
-            },
-        );
+        self.queue
+            .push(at, Rank::Tell, What::Tell { node, telling });
     }
     pub(crate) fn refuse(&mut self, n: usize, id: OpId, why: Refusal) {
         self.tell(n, self.now, Telling::Refused(id, why));
@@ -330,66 +439,135 @@ impl World {
     pub(crate) fn done(&mut self, n: usize, at: SimTime, id: OpId) {
         self.tell(n, at, Telling::Done(id));
     }
-    /// A head of a frame that was aborted meanwhile is not told.
-    fn is_stale(&mut self, n: usize, telling: u32) -> bool {
-        let stale = match self.tellings.get(telling) {
-            Some(Telling::Head { tuning, .. }) => *tuning != self.radios[n].tuning,
-            Some(_) => false,
-            None => true,
-        };
-        if stale {
-            self.told(telling, |_| ());
+    /// What node `n` is owed is told now.
+    pub(crate) fn tell_held(&mut self, n: usize) {
+        for (radio, telling) in std::mem::take(&mut self.held) {
+            if self.node_of(radio as usize) == n {
+                self.tell(radio as usize, self.now, telling);
+            } else {
+                self.held.push((radio, telling));
+            }
         }
-        stale
     }
-    /// Gives the event named `telling` to `handle`, and forgets it.
-    pub(crate) fn told(&mut self, telling: u32, handle: impl FnOnce(RadioEvent<'_>)) {
-        let Some(telling) = self.tellings.remove(telling) else {
-            return;
-        };
-        let air = match telling {
-            Telling::Done(op) => return handle(RadioEvent::Done { op }),
-            Telling::Sent(op, sfd) => return handle(RadioEvent::Sent { op, sfd }),
-            Telling::Refused(op, why) => return handle(RadioEvent::Refused { op, why }),
-            Telling::Corrupt { sfd } => return handle(RadioEvent::Corrupt { sfd }),
-            Telling::Head {
-                air, bytes, sfd, ..
+
+    /// Gives the event that is told to `handle`.
+    #[inline]
+    pub(crate) fn told<R>(
+        &mut self,
+        telling: Telling,
+        handle: impl FnOnce(RadioEvent<'_>) -> R,
+    ) -> Option<R> {
+        let (frame, handled) = match telling {
+            Telling::Done(op) => return Some(handle(RadioEvent::Done { op })),
+            Telling::Sent(op, sfd) => return Some(handle(RadioEvent::Sent { op, sfd })),
+            Telling::Refused(op, why) => return Some(handle(RadioEvent::Refused { op, why })),
+            Telling::Corrupt { sfd } => return Some(handle(RadioEvent::Corrupt { sfd })),
+            Telling::Sensed {
+                op,
+                power,
+                activity,
             } => {
-                if let Some(frame) = self.airs.get(air) {
-                    let bytes = &frame.mpdu[..usize::from(bytes)];
-                    handle(RadioEvent::Head { bytes, sfd });
-                }
-                air
+                return Some(handle(RadioEvent::Sensed {
+                    op,
+                    power,
+                    activity,
+                }));
+            }
+            // They became others when they were delivered.
+            Telling::On(_) | Telling::Sense(_) | Telling::Look(_) => return None,
+            Telling::Head {
+                frame, bytes, sfd, ..
+            } => {
+                let kept = self.frames.get(frame)?;
+                let bytes = &kept.mpdu[..usize::from(bytes)];
+                (frame, handle(RadioEvent::Head { bytes, sfd }))
             }
             Telling::Frame {
-                air,
+                frame,
                 bytes,
                 sfd,
                 end,
                 rssi,
                 lqi,
             } => {
-                if let Some(frame) = self.airs.get(air) {
-                    handle(RadioEvent::Frame {
-                        mpdu: &frame.mpdu[..usize::from(bytes)],
-                        sfd,
-                        end,
-                        rssi,
-                        lqi,
-                    });
-                }
-                air
+                let mpdu = &self.frames.get(frame)?.mpdu[..usize::from(bytes)];
+                let event = RadioEvent::Frame {
+                    mpdu,
+                    sfd,
+                    end,
+                    rssi,
+                    lqi,
+                };
+                (frame, handle(event))
             }
         };
-        self.release(air);
+        self.release(frame);
+        Some(handled)
     }
-    pub(crate) fn release(&mut self, air: u32) {
-        let Some(frame) = self.airs.get_mut(air) else {
+    /// One fewer may be told of `frame`.
+    #[inline]
+    pub(crate) fn release(&mut self, frame: u32) {
+        let Some(kept) = self.frames.get_mut(frame) else {
             return;
         };
-        frame.users -= 1;
-        if frame.users == 0 {
-            self.airs.remove(air);
+        kept.users -= 1;
+        if kept.users == 0 {
+            self.frames.remove(frame);
         }
+    }
+
+    pub(crate) fn span(
+        &mut self,
+        r: usize,
+        from: SimTime,
+        until: SimTime,
+        activity: Activity,
+        channel: Option<Channel>,
+        mpdu: Option<&[u8]>,
+    ) {
+        if self.spans.is_none() {
+            return;
+        }
+        let (radio, node) = (self.which(r), self.node_of(r));
+        if let Some(hook) = &mut self.spans {
+            hook(&Span {
+                node,
+                radio,
+                from,
+                until,
+                activity,
+                channel,
+                mpdu,
+            });
+        }
+    }
+}
+
+impl Timer {
+    fn is_due(&self, at: SimTime) -> bool {
+        self.armed == Some(at) && self.wanted == Some(at)
+    }
+    /// The event of `at` is gone from the queue and was not due; whether another must take its place.
+    fn passed(&mut self, at: SimTime) -> bool {
+        if self.armed == Some(at) {
+            self.armed = None;
+            return true;
+        }
+        self.overtaken = self.overtaken.filter(|later| *later != at);
+        false
+    }
+    /// When an event has to be put into the queue; none where the one that is there will do.
+    fn arm(&mut self) -> Option<SimTime> {
+        let wanted = self.wanted?;
+        if self.armed.is_some_and(|armed| armed <= wanted) {
+            return None;
+        }
+        if self.overtaken == Some(wanted) {
+            std::mem::swap(&mut self.armed, &mut self.overtaken);
+            return None;
+        }
+        self.overtaken = self.armed.or(self.overtaken);
+        self.armed = Some(wanted);
+        Some(wanted)
     }
 }

@@ -35,16 +35,7 @@ const FLOORS: [(&str, &str); 13] = [
 ];
 
 /// Circles that are still to be cut: crate, folder, and who is in it. Entries go as circles go.
-const KNOWN: [(&str, &str, &str); 4] = [
-    ("lab", "transfer", "fetch log session"),
-    ("medium", "", "environment variation"),
-    ("medium", "", "receiver reception signal"),
-    (
-        "sim",
-        "",
-        "air background board conditional energy fault operations radio software timeline world",
-    ),
-];
+const KNOWN: [(&str, &str, &str); 1] = [("lab", "transfer", "fetch log session")];
 
 fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")

@@ -3,10 +3,11 @@
 
 use super::*;
 use std::collections::{BTreeSet, VecDeque};
+use std::ops::ControlFlow;
 use thalweg_medium::chip::CC2420;
 use thalweg_medium::ether::Reach;
 use thalweg_protocols::stack::{Above, Discipline, Event, Gone, Open, Packet, Reading, Room};
-use thalweg_sim::contention::Observer;
+use thalweg_sim::Observer;
 use thalweg_units::Db;
 use thalweg_wire::tree::Way;
 use thalweg_wire::FrameBuf;
@@ -71,12 +72,13 @@ impl Above for Asks {
 #[derive(Default)]
 struct Taken([usize; PLACES.len()]);
 impl Observer<Event<Reading>> for Taken {
-    fn told(&mut self, _at: SimTime, node: usize, event: Event<Reading>) {
+    fn told(&mut self, _at: SimTime, node: usize, event: Event<Reading>) -> ControlFlow<()> {
         self.0[node] += usize::from(matches!(event, Event::Taken { .. }));
+        ControlFlow::Continue(())
     }
 }
 
-type Net<D> = Contention<Node<D, Asks, 8>>;
+type Net<D> = Network<Node<D, Asks, 8>, Ether>;
 
 /// Where node 1, the sink, and the others stand, metres: a ring in which everybody hears two others. From
 /// 5 to 1 there are four links, or two by 6, which is switched on later.
@@ -113,12 +115,12 @@ fn network<D: Discipline>(discipline: impl Fn(NodeId) -> D, seed: u64) -> Net<D>
             answers: BTreeSet::new(),
             hops: 0,
         };
-        (id(n), Node::new(config, discipline(id(n)), above))
+        Node::new(config, discipline(id(n)), above)
     };
-    let board = Contender::tmote();
+    let board = boards::load("telosb-tinyos").unwrap();
     let reach = Reach::of_places(&PLACES, &CC2420, Db(40.05), Db(30.0), board.tx_power);
     let engines = (0..PLACES.len()).map(node).collect();
-    Contention::new(reach, board, Channel::LAST, engines, seed)
+    Network::on(Ether::new(reach, seed), &[board], engines, seed).unwrap()
 }
 
 /// Lets every node but the sink and those of `without` make 50 readings from now on; the least share of
@@ -138,9 +140,9 @@ fn answered<D: Discipline>(net: &mut Net<D>, now: &mut SimTime, without: &[usize
             burst: 1,
         };
         let order = Command::Above(schedule);
-        net.command(n, order, &mut taken).unwrap();
+        net.command(n, order);
     }
-    net.run_until(end, &mut taken).unwrap();
+    net.run_with(end, &mut taken).unwrap();
     *now = end;
     let share = |(n, before)| (answers(net, n) - before) as f64 / taken.0[n] as f64;
     let shares = sources().zip(before).map(share);
@@ -149,7 +151,7 @@ fn answered<D: Discipline>(net: &mut Net<D>, now: &mut SimTime, without: &[usize
 }
 fn settle<D: Discipline>(net: &mut Net<D>, now: &mut SimTime, seconds: u64) {
     *now += Duration::from_secs(seconds);
-    net.run_until(*now, &mut Taken::default()).unwrap();
+    net.run_with(*now, &mut Taken::default()).unwrap();
 }
 
 fn a_sink_answers<D: Discipline>(discipline: impl Fn(NodeId) -> D, seed: u64) {
@@ -157,8 +159,7 @@ fn a_sink_answers<D: Discipline>(discipline: impl Fn(NodeId) -> D, seed: u64) {
     let mut now = SimTime::ZERO;
     let parent = |net: &Net<D>, n: usize| net.engine(n).stack().router().parent();
     for n in 0..SHORT_CUT {
-        net.command(n, Command::Start, &mut Taken::default())
-            .unwrap();
+        net.command(n, Command::Start);
     }
     settle(&mut net, &mut now, 150);
     let share = answered(&mut net, &mut now, &[SHORT_CUT]);
@@ -170,16 +171,14 @@ fn a_sink_answers<D: Discipline>(discipline: impl Fn(NodeId) -> D, seed: u64) {
 
     // A better way up turns up: the way down follows with the first packet that took it.
     let before = parent(&net, FAR);
-    net.command(SHORT_CUT, Command::Start, &mut Taken::default())
-        .unwrap();
+    net.command(SHORT_CUT, Command::Start);
     settle(&mut net, &mut now, 150);
     assert_ne!(parent(&net, FAR), before, "seed {seed}");
     let share = answered(&mut net, &mut now, &[]);
     assert!(share > 0.95, "seed {seed}: {share}");
 
     // That way is lost again.
-    net.command(SHORT_CUT, Command::Stop, &mut Taken::default())
-        .unwrap();
+    net.command(SHORT_CUT, Command::Stop);
     settle(&mut net, &mut now, 200);
     assert_eq!(parent(&net, FAR), before, "seed {seed}");
     let share = answered(&mut net, &mut now, &[SHORT_CUT]);

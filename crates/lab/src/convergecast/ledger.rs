@@ -2,9 +2,10 @@
 
 use super::Outcome;
 use std::collections::{BTreeMap, BTreeSet};
-use thalweg_medium::ether::Loss;
+use std::ops::ControlFlow;
+use thalweg_medium::Cause;
 use thalweg_protocols::stack::{Drop, Event, Gone, Reading};
-use thalweg_sim::contention::{Aired, Kind, Observer};
+use thalweg_sim::{Aired, Kind, Observer};
 use thalweg_units::{NodeId, SimTime};
 use thalweg_wire::dispatch;
 
@@ -157,8 +158,8 @@ impl Ledger {
     }
 }
 
-impl Observer<Event<Reading>> for Ledger {
-    fn told(&mut self, at: SimTime, node: usize, event: Event<Reading>) {
+impl Ledger {
+    fn note(&mut self, at: SimTime, node: usize, event: Event<Reading>) {
         let stays_out = matches!(
             event,
             Event::Gone {
@@ -227,27 +228,35 @@ impl Observer<Event<Reading>> for Ledger {
             }
         }
     }
+}
 
-    fn aired(&mut self, at: SimTime, frame: &Aired<'_>) {
+impl Observer<Event<Reading>> for Ledger {
+    fn told(&mut self, at: SimTime, node: usize, event: Event<Reading>) -> ControlFlow<()> {
+        self.note(at, node, event);
+        ControlFlow::Continue(())
+    }
+
+    fn aired(&mut self, frame: &Aired<'_>) {
         let is_data =
             frame.mpdu.get(thalweg_wire::addressed::HEADER_BYTES) == Some(&dispatch::TREE_DATA);
-        let (Kind::Data, Some(to), true) = (frame.kind, frame.to, is_data && at >= self.begins)
+        let (Kind::Data, Some(to), true) =
+            (frame.kind, frame.to, is_data && frame.end >= self.begins)
         else {
             return;
         };
         self.outcome.sent += 1;
         self.outcome.nodes[frame.from].sent += 1;
         self.outcome.links.entry((frame.from, to)).or_default().sent += 1;
-        if let Some(loss) = frame.loss {
+        if let Some(loss) = frame.lost {
             *self.outcome.lost.entry(loss).or_default() += 1;
         }
     }
 }
 
 impl Outcome {
-    /// Lost frames of cause `loss`.
-    pub fn lost_by(&self, loss: Loss) -> u64 {
-        self.lost.get(&loss).copied().unwrap_or(0)
+    /// Frames lost by `cause`.
+    pub fn lost_by(&self, cause: Cause) -> u64 {
+        self.lost.get(&cause).copied().unwrap_or(0)
     }
     /// Share of data frames that did not arrive; none where none was sent.
     pub fn channel_loss(&self) -> Option<f64> {

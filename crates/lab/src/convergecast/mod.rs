@@ -18,15 +18,14 @@ use ledger::Ledger;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use thalweg_medium::chip::{CC1000, CC2420};
-use thalweg_medium::ether::{Loss, Reach};
+use thalweg_medium::ether::{Ether, Reach};
 use thalweg_medium::random::{derive, normal, stream, uniform};
-use thalweg_medium::EarId;
+use thalweg_medium::{Cause, EarId};
 use thalweg_protocols::csma;
 use thalweg_protocols::fusion::{Fusion, Strategy};
 use thalweg_protocols::stack::{Application, Command, Config, Drop, Node, Readings, Schedule};
 use thalweg_protocols::tree::{Role, Routing};
-use thalweg_sim::contention::{Contender, Contention, Wakes};
-use thalweg_sim::{Board, Capture, SimError};
+use thalweg_sim::{boards, Board, BoardError, Capture, Network, NetworkError, SimError, Wakes};
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId, SimTime};
 use thalweg_wire::tree::DATA_HEADER_BYTES;
@@ -131,7 +130,7 @@ pub struct Outcome {
     /// Data frames sent over single links.
     pub sent: u64,
     /// Of them, those that did not arrive, by cause.
-    pub lost: BTreeMap<Loss, u64>,
+    pub lost: BTreeMap<Cause, u64>,
     /// Packets that were dropped, by cause, those counted that arrived all the same.
     pub dropped: BTreeMap<Drop, u64>,
     /// Hops of packets that arrived.
@@ -140,7 +139,7 @@ pub struct Outcome {
     pub latencies: Vec<f64>,
     /// The packets' fates.
     pub packets: Packets,
-    /// Energy of all radios in the window, joules.
+    /// Energy of all nodes in the window, joules.
     pub joules: f64,
     /// Share of the window that the sources' radios were not asleep, on average.
     pub awake: f64,
@@ -156,19 +155,34 @@ pub enum RunError {
     /// The simulation failed.
     #[error(transparent)]
     Sim(#[from] SimError),
+    /// The nodes and their boards do not suit each other.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    /// A board's file cannot be had.
+    #[error(transparent)]
+    Board(#[from] BoardError),
     /// Low-power listening was asked for.
     #[error("low-power listening: the {0}'s hardware makes the preamble")]
-    NoLpl(&'static str),
+    NoLpl(String),
 }
 
-/// The board's radio, as contention networks charge it, and its medium access.
-pub fn stack(board: &Board) -> (Contender, csma::Config) {
-    match board.chip {
-        chip if *chip == CC1000 => (Contender::mica2(), csma::Config::MICA2),
-        chip if *chip == CC2420 => (Contender::tmote(), csma::Config::TINYOS_CC2420),
-        chip => (Contender::ieee802154(chip), csma::Config::IEEE_802_15_4),
-    }
+/// The board's radio with the driver that does carrier sense, and its medium access.
+///
+/// # Errors
+/// [`BoardError`].
+pub fn stack(board: &Board) -> Result<(Board, csma::Config), BoardError> {
+    let (name, mac) = match board.chip {
+        chip if *chip == CC1000 => ("mica2", csma::Config::MICA2),
+        chip if *chip == CC2420 => ("telosb-tinyos", csma::Config::TINYOS_CC2420),
+        _ => ("ieee802154", csma::Config::IEEE_802_15_4),
+    };
+    let chip = board.chip;
+    let board = boards::load(name)?;
+    Ok((Board { chip, ..board }, mac))
 }
+
+/// Nodes that contend for one channel.
+type Convergecast = Network<Mote, Ether>;
 
 /// Runs `setup` at `site`, writing frames to `capture`.
 ///
@@ -180,10 +194,11 @@ pub fn run(
     seed: u64,
     capture: Option<Box<dyn Capture>>,
 ) -> Result<Outcome, RunError> {
-    let (mut board, mut mac) = stack(&site.board);
+    let (mut board, mut mac) = stack(&site.board)?;
     let testbed = &site.testbed;
     if let Some(interval) = setup.lpl {
-        mac = mac.with_lpl(interval).ok_or(RunError::NoLpl(board.name))?;
+        let lpl = mac.with_lpl(interval);
+        mac = lpl.ok_or_else(|| RunError::NoLpl(board.name.clone()))?;
         board.wakes = Wakes::WhenAsked;
     }
     if let Some(power) = setup.power {
@@ -232,29 +247,31 @@ pub fn run(
         };
         let discipline = Fusion::new(id(n), setup.strategy);
         let readings = Readings::new(setup.application, payload_bytes);
-        engines.push((id(n), Mote::new(config, discipline, readings)));
+        engines.push(Mote::new(config, discipline, readings));
     }
-    let mut network = Contention::new(reach, board, setup.channel, engines, seed);
-    network.capture(capture);
+    let mut network = Network::on(Ether::new(reach, seed), &[board], engines, seed)?;
+    network.capture(capture).map_err(SimError::from)?;
     let begins = SimTime::ZERO + setup.settle;
     let ends = begins + setup.duration;
     let ids = (0..nodes).map(id).collect();
     let mut ledger = Ledger::new(ids, &sinks, begins);
     for n in 0..nodes {
-        network.command(n, Command::Start, &mut ledger)?;
+        network.command(n, Command::Start);
         if setup.settling == Settling::Loaded && !sinks.contains(&n) {
             let schedule = schedule(setup, n, begins, seed);
             let offer = Command::Above(earlier(schedule, setup.settle));
-            network.command(n, offer, &mut ledger)?;
+            network.command(n, offer);
         }
     }
-    network.run_until(begins, &mut ledger)?;
+    network.run_with(begins, &mut ledger)?;
     let (waiting, unsent) = unfinished(&network, &sinks);
     ledger.open(&waiting, unsent);
-    let before: f64 = (0..nodes).map(|n| network.radio_joules(n)).sum();
+    let before: f64 = (0..nodes).map(|n| network.joules(n)).sum();
     let is_source = |n: &usize| !sinks.contains(n);
-    let awake = |network: &Contention<Mote>| -> f64 {
-        let times = (0..nodes).filter(is_source).map(|n| network.time_awake(n));
+    let awake = |network: &Convergecast| -> f64 {
+        let times = (0..nodes)
+            .filter(is_source)
+            .map(|n| network.energy(n).radio_on());
         times.map(Duration::as_secs_f64).sum()
     };
     let awake_before = awake(&network);
@@ -266,29 +283,27 @@ pub fn run(
         .collect();
     let is_leaf = |n: usize| !parents.contains(&Some(n)) && !sinks.contains(&n);
     for n in 0..nodes {
-        network.command(n, Command::Pin, &mut ledger)?;
+        network.command(n, Command::Pin);
         if sinks.contains(&n) {
             continue;
         }
         if setup.settling == Settling::Idle {
             let schedule = schedule(setup, n, begins, seed);
-            network.command(n, Command::Above(schedule), &mut ledger)?;
+            network.command(n, Command::Above(schedule));
         }
         if let (Some(listen), true) = (setup.doze, is_leaf(n)) {
-            network.command(n, Command::Doze { listen }, &mut ledger)?;
+            network.command(n, Command::Doze { listen });
         }
     }
     let mut failures = setup.failures.clone();
     failures.sort_by_key(|(_, at)| *at);
     for (n, at) in failures {
-        network.run_until((begins + at).min(ends), &mut ledger)?;
-        network.command(n, Command::Stop, &mut ledger)?;
+        network.run_with((begins + at).min(ends), &mut ledger)?;
+        network.command(n, Command::Stop);
     }
-    network.run_until(ends, &mut ledger)?;
-    let after: f64 = (0..nodes).map(|n| network.radio_joules(n)).sum();
-    network
-        .finish_capture()
-        .map_err(|error| RunError::Sim(error.into()))?;
+    network.run_with(ends, &mut ledger)?;
+    let after: f64 = (0..nodes).map(|n| network.joules(n)).sum();
+    network.capture(None).map_err(SimError::from)?;
     let depth = (0..nodes).map(|n| depth(&parents, &sinks, n)).collect();
     let (waiting, unsent) = unfinished(&network, &sinks);
     let mut outcome = ledger.finish(&waiting, unsent);
@@ -338,7 +353,7 @@ fn earlier(schedule: Schedule, lead: Duration) -> Schedule {
 }
 
 /// Packets in queues, and how many applications have not handed down.
-fn unfinished(network: &Contention<Mote>, sinks: &[usize]) -> (Vec<(u16, u16)>, u64) {
+fn unfinished(network: &Convergecast, sinks: &[usize]) -> (Vec<(u16, u16)>, u64) {
     let engines = || (0..network.len()).map(|n| network.engine(n));
     let packets = engines().flat_map(|node| node.stack().queue());
     let queued = packets.map(|packet| (packet.origin.get(), packet.number));

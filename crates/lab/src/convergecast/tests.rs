@@ -2,9 +2,9 @@
 
 use super::*;
 use proptest::prelude::{prop_assert, proptest, ProptestConfig};
+use std::ops::ControlFlow;
 use thalweg_medium::Environment;
-use thalweg_protocols::stack::{Event, Open, Reading};
-use thalweg_sim::contention::Observer;
+use thalweg_protocols::stack::{Event, Open};
 use thalweg_testbeds::Testbed;
 
 fn setup(strategy: &str, workload: Workload) -> Setup {
@@ -141,16 +141,9 @@ proptest! {
 /// Two nodes 40 dB above the noise: the second, a sink, listens every 185 ms; the first sends it 50
 /// packets, one a second. How many arrive, and how long the sink was awake.
 fn to_a_sleeper(sender: csma::Config, packets: u64, seed: u64) -> (u64, f64) {
-    struct Count(u64);
-    impl Observer<Event<Reading>> for Count {
-        fn told(&mut self, _at: SimTime, node: usize, event: Event<Reading>) {
-            let received = matches!(event, Event::Received { .. });
-            self.0 += u64::from(node == 1 && received);
-        }
-    }
-    let board = Contender {
+    let board = Board {
         wakes: Wakes::WhenAsked,
-        ..Contender::mica2()
+        ..boards::load("mica2").unwrap()
     };
     let receiver = csma::Config::MICA2
         .with_lpl(Duration::from_millis(185))
@@ -171,16 +164,13 @@ fn to_a_sleeper(sender: csma::Config, packets: u64, seed: u64) -> (u64, f64) {
             seed: seed + u64::from(id.get()),
         };
         let readings = Readings::new(Application::Skips, 20);
-        (id, Node::<_, _>::new(config, Open, readings))
+        Node::<_, _>::new(config, Open, readings)
     };
     let engines = vec![node(1, sender, Some(2)), node(2, receiver, None)];
     let env = Environment::full_mesh(2, board.chip, Dbm(-60.0), 1);
     let reach = Reach::of_environment(&env, board.chip, Channel::LAST, board.tx_power);
-    let mut network = Contention::new(reach, board, Channel::LAST, engines, seed);
-    let mut count = Count(0);
-    for n in 0..2 {
-        network.command(n, Command::Start, &mut count).unwrap();
-    }
+    let mut network = Network::on(Ether::new(reach, seed), &[board], engines, seed).unwrap();
+    (0..2).for_each(|n| network.command(n, Command::Start));
     let second = Duration::from_secs(1);
     let schedule = Schedule {
         first: Instant::ZERO + second,
@@ -189,14 +179,19 @@ fn to_a_sleeper(sender: csma::Config, packets: u64, seed: u64) -> (u64, f64) {
         burst: 1,
     };
     if packets > 0 {
-        let offer = Command::Above(schedule);
-        network.command(0, offer, &mut count).unwrap();
+        network.command(0, Command::Above(schedule));
     }
     let seconds = 60;
     let end = SimTime::ZERO + second * seconds;
-    network.run_until(end, &mut count).unwrap();
-    let awake = network.time_awake(1).as_secs_f64() / seconds as f64;
-    (count.0, awake)
+    let mut arrived = 0;
+    network
+        .run_until(end, |_, node, event| {
+            arrived += u64::from(node == 1 && matches!(event, Event::Received { .. }));
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    let awake = network.energy(1).radio_on().as_secs_f64() / seconds as f64;
+    (arrived, awake)
 }
 
 #[test]
@@ -220,7 +215,7 @@ fn an_idle_sleeper_is_awake_for_the_share_that_its_looks_take() {
     let long = csma::Config::MICA2.with_lpl(Duration::from_millis(185));
     let (_, awake) = to_a_sleeper(long.unwrap(), 0, 1);
     let expected = long.unwrap().lpl.unwrap();
-    let expected = expected.idle_duty(Contender::mica2().start_up);
+    let expected = expected.idle_duty(boards::load("mica2").unwrap().start_up());
     assert!((awake / expected - 1.0).abs() < 0.01, "{awake} {expected}");
     assert!((expected - 2.8 / 187.8).abs() < 1e-6);
 }

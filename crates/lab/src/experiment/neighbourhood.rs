@@ -7,12 +7,16 @@ use super::lab::{rows_in_order, Lab};
 use super::ExperimentError;
 use crate::convergecast::stack;
 use crate::results::{Row, SEED};
-use thalweg_engine::{Cca, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, When};
+use std::ops::ControlFlow::Continue;
+use thalweg_engine::{
+    Ability, Cca, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, Wants, When,
+};
+use thalweg_medium::ether::Ether;
 use thalweg_medium::ether::Reach;
 use thalweg_medium::random::derive;
-use thalweg_sim::contention::{Contention, Observer};
+use thalweg_sim::Network;
 use thalweg_testbeds::Site;
-use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId, SimTime};
+use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId};
 use thalweg_wire::addressed::Header;
 use thalweg_wire::FrameBuf;
 
@@ -46,6 +50,9 @@ impl Engine for Beeper {
     /// Whose probe was heard.
     type Event = NodeId;
 
+    fn wants(&self, radio: RadioId) -> Option<Wants> {
+        (radio == RadioId(0)).then(|| Wants::of(&[Ability::Stream]))
+    }
     fn handle_command(&mut self, _now: Instant, (): ()) {
         self.send = true;
     }
@@ -84,15 +91,6 @@ impl Engine for Beeper {
     }
 }
 
-#[derive(Default)]
-struct Ears(u64);
-
-impl Observer<NodeId> for Ears {
-    fn told(&mut self, _at: SimTime, _node: usize, _from: NodeId) {
-        self.0 += 1;
-    }
-}
-
 impl Kind for Neighbourhood {
     fn check(&self) -> Result<(), String> {
         some("powers_dbm", &self.powers_dbm)?;
@@ -115,13 +113,14 @@ impl Kind for Neighbourhood {
 
 impl Neighbourhood {
     fn sizes(&self, site: &Site, power: Dbm) -> Result<Vec<Row>, ExperimentError> {
-        let (mut board, _) = stack(&site.board);
+        let stack = stack(&site.board);
+        let (mut board, _) = stack.map_err(|e| ExperimentError::unfit(site, e.to_string()))?;
         board.tx_power = power;
         let channel = site.testbed.channels.iter().last().unwrap_or(Channel::LAST);
         let reach = Reach::of_environment(&site.environment, board.chip, channel, power);
         let fcs = board.chip.phy.fcs_bytes as usize;
         let length = usize::from(self.frame_bytes).saturating_sub(fcs);
-        let air = board.chip.phy.air_time(length) + board.turnaround * 4;
+        let air = board.chip.phy.air_time(length) + board.timing.turnaround * 4;
         let ids: Vec<NodeId> = (0..site.testbed.len())
             .filter_map(|n| site.testbed.id_of(n))
             .collect();
@@ -135,39 +134,40 @@ impl Neighbourhood {
                 header.emit(w)?;
                 (w.len()..length).try_for_each(|_| w.u8(0).map(|_| ()))
             });
-            let node = Beeper {
+            Beeper {
                 id: *id,
                 channel,
                 frame: frame.unwrap_or(FrameBuf::EMPTY),
                 listen: true,
                 send: false,
                 heard: None,
-            };
-            (*id, node)
+            }
         };
         let engines = ids.iter().map(beeper).collect();
         let seed = derive(site.seed, "neighbourhood", &[]);
-        let mut network = Contention::new(reach, board, channel, engines, seed);
-        let mut ears = Ears::default();
-        // The first order makes every node listen; its probe is not counted.
+        let mut network = Network::on(Ether::new(reach, seed), &[board], engines, seed)?;
+        // Everybody sends one probe that is not counted.
         for n in 0..ids.len() {
-            network.command(n, (), &mut ears)?;
+            network.command(n, ());
         }
         let mut now = network.now() + Duration::from_secs(1);
-        network.run_until(now, &mut ears)?;
+        network.run_until(now, |_, _, _| Continue(()))?;
         let mut rows = Vec::with_capacity(ids.len());
         for (n, id) in ids.iter().enumerate() {
-            ears.0 = 0;
+            let mut heard = 0u64;
             for _ in 0..self.probes {
-                network.command(n, (), &mut ears)?;
+                network.command(n, ());
                 now += air;
-                network.run_until(now, &mut ears)?;
+                network.run_until(now, |_, _, _| {
+                    heard += 1;
+                    Continue(())
+                })?;
             }
             let row = Row::new()
                 .with(SEED, site.seed)
                 .with("power_dbm", power.0)
                 .with("node", u32::from(id.get()));
-            rows.push(row.with("size", ears.0 as f64 / f64::from(self.probes)));
+            rows.push(row.with("size", heard as f64 / f64::from(self.probes)));
         }
         Ok(rows)
     }

@@ -5,7 +5,9 @@
 //! transmission (0) from the relays' (1). Time base: the node's clock. Tests: below.
 
 use std::collections::VecDeque;
-use thalweg_engine::{BoardTiming, Cca, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, When};
+use thalweg_engine::{
+    Ability, BoardTiming, Cca, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, Wants, When,
+};
 use thalweg_units::{Channel, Duration, Instant, NodeId};
 use thalweg_wire::flood::{patch_relay, Ntx, Repr, HEADER_BYTES};
 use thalweg_wire::FrameBuf;
@@ -109,6 +111,11 @@ impl Probe {
 impl Engine for Probe {
     type Command = Order;
     type Event = Told;
+
+    fn wants(&self, radio: RadioId) -> Option<Wants> {
+        use Ability::{AfterRx, Stream, Synchrony};
+        (radio == RadioId(0)).then(|| Wants::of(&[AfterRx, Stream, Synchrony]))
+    }
 
     fn handle_command(&mut self, now: Instant, command: Order) {
         match command {

@@ -6,7 +6,7 @@ use super::map::{HopLoss, LossMap, MapNode, Receiver, RoundLoss, Sender};
 use super::record::{Away, Fate, Journey, Log, Step};
 use crate::transfer::Protocol;
 use std::collections::BTreeMap;
-use thalweg_medium::{EarId, LossCause};
+use thalweg_medium::{Cause as OnAir, EarId};
 use thalweg_units::{Channel, Dbm, NodeId};
 use thalweg_wire::phy::FCS_BYTES;
 use thalweg_wire::pipeline::Kind;
@@ -186,11 +186,13 @@ impl<'a> Attribution<'a> {
         let fate = step.fate(receiver);
         match fate {
             Some(Fate::Lost { cause, interferer }) => match cause {
-                LossCause::Collision => return self.collision(hop, interferer),
-                LossCause::AdjacentChannel => return Cause::AdjacentChannel,
-                LossCause::ExternalInterference => return Cause::External,
-                LossCause::BeatNull => return Cause::BeatNull,
-                LossCause::Weak => {}
+                OnAir::Hidden | OnAir::Collision | OnAir::NoiseFloor => {
+                    return self.collision(hop, interferer)
+                }
+                OnAir::AdjacentChannel => return Cause::AdjacentChannel,
+                OnAir::External => return Cause::External,
+                OnAir::BeatNull => return Cause::BeatNull,
+                OnAir::Weak | OnAir::Deaf => {}
             },
             Some(Fate::Off(away)) if step.senders.iter().any(|s| reach(self, *s)) => {
                 return match away {

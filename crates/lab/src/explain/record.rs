@@ -8,7 +8,7 @@
 use super::layout::{Layout, SubGroup};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use thalweg_medium::{Deaf, EarId, Environment, LossCause, Standing};
+use thalweg_medium::{Cause, Deaf, EarId, Environment, Standing};
 use thalweg_sim::{AirTrace, Ending, Moment};
 use thalweg_units::{Channel, Duration, SimTime};
 use thalweg_wire::pipeline::{set_hop, Header, Kind, Purpose, Request};
@@ -19,7 +19,7 @@ use thalweg_wire::{FrameBuf, Reader};
 pub(super) enum Fate {
     Good,
     Lost {
-        cause: LossCause,
+        cause: Cause,
         interferer: Option<usize>,
     },
     /// The receiver was not there for it.
@@ -159,7 +159,7 @@ impl Log {
                 step.channel = Some(air.channel);
                 for (n, standing) in seen.iter().filter(|(n, _)| receivers.contains(n)) {
                     let (standing, interferer) = match *standing {
-                        Standing::Unlocked(LossCause::Collision) => {
+                        Standing::Unlocked(cause) if cause.is_co_channel() => {
                             (*standing, self.loudest(*n, air))
                         }
                         // It has just broken off a frame that was not for it.
@@ -268,7 +268,7 @@ impl Log {
 impl Step {
     fn begins(&mut self, n: usize, standing: Standing, interferer: Option<usize>) {
         let collision = |interferer| Fate::Lost {
-            cause: LossCause::Collision,
+            cause: Cause::Collision,
             interferer,
         };
         let (fate, locked) = match standing {
@@ -279,7 +279,7 @@ impl Step {
                 (Fate::Off(Away::Absent), false)
             }
             Standing::Taken(by) => (collision(Some(by.0 as usize)), false),
-            Standing::Unlocked(LossCause::Collision) => (collision(interferer), false),
+            Standing::Unlocked(cause) if cause.is_co_channel() => (collision(interferer), false),
             Standing::Unlocked(cause) => {
                 let interferer = None;
                 (Fate::Lost { cause, interferer }, false)
@@ -315,7 +315,7 @@ impl Step {
                     _ => stolen,
                 };
                 if interferer.is_some() {
-                    let cause = LossCause::Collision;
+                    let cause = Cause::Collision;
                     seen.fate = Fate::Lost { cause, interferer };
                 }
             }

@@ -8,7 +8,7 @@ use crate::collect::random_object;
 use std::ops::ControlFlow::Continue;
 use thalweg_medium::chip::CC2420;
 use thalweg_medium::random::derive;
-use thalweg_medium::{Deaf, Environment, Interference, LossCause, Source, Standing};
+use thalweg_medium::{Cause as AirCause, Deaf, Environment, Interference, Source, Standing};
 use thalweg_planner::{Group as PlanGroup, LinkQualities, Member, RouteRequest};
 use thalweg_sim::{AirTrace, Ending, Moment};
 use thalweg_testbeds::{Site, Testbed};
@@ -364,7 +364,7 @@ impl Hand {
 fn a_strangers_frame_is_a_collision() {
     for stranger in [
         Ending::Lost {
-            cause: LossCause::Collision,
+            cause: AirCause::Collision,
             interferer: Some(4),
         },
         Ending::Other(Standing::Taken(thalweg_medium::EarId(4))),
@@ -376,7 +376,7 @@ fn a_strangers_frame_is_a_collision() {
     }
     let mut hand = Hand::new();
     let ending = Ending::Lost {
-        cause: LossCause::Collision,
+        cause: AirCause::Collision,
         interferer: Some(2),
     };
     hand.say(
@@ -457,7 +457,7 @@ fn the_receiver_nearest_to_it_tells_why_a_packet_was_lost() {
         interferer: None,
     };
     let begins = [(1, Standing::Locked), (3, Standing::Locked)];
-    let ends = [(1, lost(LossCause::Weak)), (3, lost(LossCause::BeatNull))];
+    let ends = [(1, lost(AirCause::Weak)), (3, lost(AirCause::BeatNull))];
     for moment in [Moment::Begins(&begins), Moment::Ends(&ends)] {
         let (at, from, channel) = (start, 0, ch(15));
         let mpdu = &mpdu;
@@ -487,7 +487,7 @@ fn what_is_had_and_not_sent_is_told() {
     hand.only(2, Cause::NotSent);
     let frame = Hand::frame(1, 0, Group::Odd);
     let end = Ending::Lost {
-        cause: LossCause::BeatNull,
+        cause: AirCause::BeatNull,
         interferer: None,
     };
     hand.say(1, &frame, 3, Standing::Locked, end);

@@ -33,7 +33,9 @@ fn an_ideal_board_reaches_the_bound_to_within_rounding() {
                 let share =
                     trial.raw().kbps() / chain.paced_bound(&bench.site.board.chip.phy).kbps();
                 let which = format!("{hops} {channels:?} {forwarding:?}: {share}");
-                assert!(share > 0.9985 && share <= 1.0 + 1e-9, "{which}");
+                // A preamble may begin while the last symbol of the frame before it ends: who heard
+                // that frame finds the rest of the preamble.
+                assert!(share > 0.9985 && share <= 1.001, "{which}");
             }
         }
     }
@@ -387,7 +389,7 @@ fn sensing() -> thalweg_sim::Board {
     let text = include_str!("../../../../boards/telosb-contiki.toml");
     let text = text.replace("[software]\n", "[software]\natomic_us = 60\n")
         + "[background]\nevery_us = 8000\ntakes_us = 2500\nswitch_us = 40\n";
-    thalweg_sim::Board::parse("sensing", &text).unwrap()
+    thalweg_sim::boards::parse("sensing", &text).unwrap()
 }
 
 #[test]

@@ -46,10 +46,7 @@ impl Pace {
     /// That of `board`.
     pub fn of(board: &Board, payload_bytes: u8) -> Self {
         let bytes = stream::HEADER_BYTES + usize::from(payload_bytes);
-        let costs = match board.timing.software {
-            thalweg_sim::Software::Serial(costs) => costs,
-            thalweg_sim::Software::Overlapped => thalweg_sim::Costs::NOTHING,
-        };
+        let costs = board.software_costs();
         let timing = board.timing;
         let write = timing.load_base + timing.load_byte * bytes as u64;
         let read = costs.read_base + costs.read_byte * bytes as u64;

@@ -2,43 +2,7 @@
 //! guess (Fusion, section 3.2), a simulation knows.
 
 use super::{milliwatts, Ether, Grains, Lock};
-
-/// Why a frame was lost at the ear that it was meant for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Loss {
-    /// One other sender was enough, and it could not sense this one: a hidden terminal.
-    HiddenTerminal,
-    /// One other sender was enough, though it could sense this one: both began within the blind
-    /// time of carrier sensing, or it did not look.
-    Collision,
-    /// No single sender in range was enough: the sum of many, most of them far away.
-    NoiseFloor,
-    /// Thermal noise alone was enough.
-    WeakLink,
-    /// The receiver was sending, turning round or asleep.
-    Deaf,
-}
-
-impl Loss {
-    /// All of them, in order.
-    pub const ALL: [Self; 5] = [
-        Self::HiddenTerminal,
-        Self::Collision,
-        Self::NoiseFloor,
-        Self::WeakLink,
-        Self::Deaf,
-    ];
-    /// Its name in tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::HiddenTerminal => "hidden",
-            Self::Collision => "collision",
-            Self::NoiseFloor => "noise_floor",
-            Self::WeakLink => "weak_link",
-            Self::Deaf => "deaf",
-        }
-    }
-}
+use crate::cause::{Cause, Senses};
 
 /// What the strongest other sender would have done alone, summed over a reception, and who did most.
 #[derive(Debug, Clone, Copy, Default)]
@@ -60,7 +24,7 @@ impl Blame {
 
 impl Ether {
     /// Keeps the first reason that is found for the loss of `tx` at the ear that it is meant for.
-    pub(super) fn explain(&mut self, tx: u32, e: usize, why: Loss) {
+    pub(super) fn explain(&mut self, tx: u32, e: usize, why: Cause) {
         if let Some(frame) = self.frames.get_mut(tx as usize) {
             if frame.to == Some(e as u32) && frame.loss.is_none() {
                 frame.loss = Some(why);
@@ -108,28 +72,27 @@ impl Ether {
     }
 
     /// Which kind of collision two senders make: whether one could sense the other.
-    pub(super) fn collision(&self, a: u32, b: u32) -> Loss {
+    pub(super) fn collision(&self, a: u32, b: u32) -> Cause {
         let threshold = self.reach.chip.cca_threshold;
         let senses = |from: u32, to: u32| {
             let gain = self.reach.gain_between(from, to);
             gain.is_some_and(|gain| gain.0 + self.nominal_power >= threshold.0)
         };
-        if senses(a, b) || senses(b, a) {
-            Loss::Collision
-        } else {
-            Loss::HiddenTerminal
-        }
+        Cause::of_two(match senses(a, b) || senses(b, a) {
+            true => Senses::Yes,
+            false => Senses::No,
+        })
     }
 
     /// Why ear `e` could not synchronise on frame `tx`.
-    pub(super) fn why_deaf(&self, e: usize, tx: u32, level: Grains) -> Loss {
+    pub(super) fn why_deaf(&self, e: usize, tx: u32, level: Grains) -> Cause {
         let (Some(ear), Some(frame)) = (self.ears.get(e), self.frames.get(tx as usize)) else {
-            return Loss::WeakLink;
+            return Cause::Weak;
         };
         let signal = milliwatts(level);
         let noise = self.tallies.noise_of(e);
         if signal <= self.lock_factor * noise {
-            return Loss::WeakLink;
+            return Cause::Weak;
         }
         let others = ear.near.iter().filter(|(other, _)| *other != tx);
         match others.max_by_key(|(_, level)| *level) {
@@ -137,26 +100,33 @@ impl Ether {
                 let by = self.frames.get(other as usize).map_or(0, |f| f.from);
                 self.collision(frame.from, by)
             }
-            _ => Loss::NoiseFloor,
+            _ => Cause::NoiseFloor,
         }
     }
 
     /// Why a frame of `from` that ear `e` was synchronised on to the end is corrupt.
-    pub(super) fn why_corrupt(&self, e: usize, from: u32, level: Grains, lock: Lock) -> Loss {
+    pub(super) fn why_corrupt(&self, e: usize, from: u32, level: Grains, lock: Lock) -> Cause {
         let (Some(ear), Some(frame)) = (self.ears.get(e), self.frames.get(lock.tx as usize)) else {
-            return Loss::WeakLink;
+            return Cause::Weak;
         };
         let phy = &self.reach.chip.phy;
         let sync = phy.symbol.as_nanos() * u64::from(phy.sync_symbols);
         let begin = frame.preamble_end.saturating_sub(sync).max(frame.start);
         let length = frame.end.saturating_sub(begin);
         let alone = self.tallies.hazard(e, level, 0.0, length);
-        if !lock.stands(alone, &self.logarithm) {
-            Loss::WeakLink
-        } else if !lock.stands(ear.blame.hazard + alone, &self.logarithm) {
+        let wanted = frame.to == Some(e as u32);
+        if !self.stands(e, lock, alone) {
+            Cause::Weak
+        } else if !wanted {
+            // Nobody kept account: whoever is the loudest now.
+            let others = ear.near.iter().filter(|(tx, _)| *tx != lock.tx);
+            let loudest = others.max_by_key(|(_, level)| *level);
+            let by = loudest.and_then(|(tx, _)| self.frames.get(*tx as usize));
+            by.map_or(Cause::NoiseFloor, |by| self.collision(from, by.from))
+        } else if !self.stands(e, lock, ear.blame.hazard + alone) {
             self.collision(from, ear.blame.by)
         } else {
-            Loss::NoiseFloor
+            Cause::NoiseFloor
         }
     }
 }

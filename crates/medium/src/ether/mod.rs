@@ -1,73 +1,41 @@
 //! The air of one run on one channel where frames contend: CSMA networks of any size.
 //!
-//! The same chips, links, modems and capture rules as [`crate::Medium`], without its synchronous
-//! senders and foreign traffic, in return for a cost that does not depend on how many frames are on
-//! the air: each ear keeps the sum of what it hears, in whole units of 1e-18 mW, so that what was
-//! added can be taken away again exactly. Hazard is summed piecewise between changes. Calls come in
-//! time order. Not modelled: several channels, propagation delay. Tests: `tests.rs`.
+//! The same chips, links, modems and capture rules as [`crate::Medium`], in return for a cost that
+//! does not depend on how many frames are on the air: each ear keeps the sum of what it hears, in
+//! whole units of 1e-18 mW, so that what was added can be taken away again exactly. Hazard is summed
+//! piecewise between changes. Not modelled: other channels, synchronous senders, foreign traffic,
+//! propagation delay, and who locks before a frame is over. Tests: `tests.rs`, `same_air_tests.rs`.
 
+mod lock;
 mod loss;
 mod reach;
 mod tally;
 #[cfg(test)]
 mod tests;
 
-pub use loss::Loss;
 pub use reach::Reach;
 
+use crate::air::{
+    Able, Air, Deaf, Explain, FrameId, Lead, Locked, Outcome, Receiving, Reception, Sending,
+    Standing,
+};
+use crate::cause::Cause;
+use crate::chip::Chip;
 use crate::logarithm::Logarithm;
+use crate::modem::Demodulator;
 use crate::random::{derive, mix, nth, open_unit};
+use crate::receiver::{lqi, rssi};
 use crate::variation::Factors;
 use crate::EarId;
 use loss::Blame;
 use reach::Path;
 use std::sync::Arc;
-use tally::{grains, milliwatts, Admission, Grains, Tallies};
-use thalweg_units::{Dbm, Duration, MilliWatts, SimTime};
-
-/// Names a frame while it is on the air.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OnAir(pub u32);
-
-/// Who can synchronise on a frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
-    /// Any ear that listens: a frame with a preamble of this many bytes.
-    Preamble(u16),
-    /// Only the ear that it is meant for, which waits for it: an acknowledgement without a
-    /// preamble (TinyOS on the CC1000).
-    Expected,
-}
-
-/// A frame to be sent.
-#[derive(Debug, Clone, Copy)]
-pub struct Sending {
-    /// Its sender.
-    pub from: EarId,
-    /// Whose loss of it is to be explained, where it is meant for one ear.
-    pub to: Option<EarId>,
-    /// Nominal transmit power.
-    pub power: Dbm,
-    /// How it begins.
-    pub form: Form,
-    /// From its first symbol to its last.
-    pub air: Duration,
-}
-
-/// What an ear got of a frame that it was synchronised on to the end.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Heard {
-    /// The ear.
-    pub ear: EarId,
-    /// Whether the check sequence is right.
-    pub good: bool,
-    /// Received power of this frame.
-    pub power: MilliWatts,
-}
+use tally::{grains, milliwatts, Grains, Tallies};
+use thalweg_units::{Channel, ChannelSet, Dbm, MilliWatts, SimTime};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Receiver {
-    Off,
+    Off(Deaf),
     On,
 }
 
@@ -77,21 +45,10 @@ struct Lock {
     tx: u32,
     /// When it began.
     from: u64,
-    /// Decides how much hazard the frame stands: uniform in (0, 1).
-    draw: f64,
 }
 
-impl Lock {
-    /// Whether the frame is right after so much hazard: an exponential draw is above it.
-    fn stands(&self, hazard: f64, logarithm: &Logarithm) -> bool {
-        // 1 - u <= -ln u: spares most receptions the logarithm.
-        hazard < 1.0 - self.draw || hazard < -logarithm.ln(self.draw)
-    }
-    /// Hazard that no frame of this draw stands: -ln u < 1 / u.
-    fn fatal(&self) -> f64 {
-        1.0 / self.draw
-    }
-}
+/// Hazard that no frame stands: an exponential draw of 53 bits is never above it.
+const FATAL: f64 = 38.0;
 
 #[derive(Debug)]
 struct Ear {
@@ -107,24 +64,35 @@ struct Ear {
 #[derive(Debug)]
 struct Frame {
     number: u64,
+    /// Of its random draws.
+    key: u64,
     from: u32,
     to: Option<u32>,
-    form: Form,
+    lead: Lead,
     start: u64,
     /// When its preamble ends.
     preamble_end: u64,
+    /// When its SFD ends.
+    sfd_end: u64,
     end: u64,
     /// The power at every ear in reach, in the order of the row.
     levels: Vec<Grains>,
-    loss: Option<Loss>,
+    loss: Option<Cause>,
 }
 
 impl Frame {
     /// Whether its preamble is longer than it must be. Such a one is there to be found late: that it
     /// was not found at its beginning explains no loss.
     fn is_long(&self, usual: u32) -> bool {
-        matches!(self.form, Form::Preamble(bytes) if u32::from(bytes) > usual)
+        matches!(self.lead, Lead::Preamble(bytes) if u32::from(bytes) > usual)
     }
+}
+
+/// Low bits of a [`FrameId`]: where the frame is kept.
+const PLACE_BITS: u32 = 20;
+
+const fn place_of(frame: FrameId) -> usize {
+    (frame.0 & ((1 << PLACE_BITS) - 1)) as usize
 }
 
 /// The state of the air.
@@ -142,6 +110,8 @@ pub struct Ether {
     count: u64,
     lock_factor: f64,
     steal: f64,
+    /// For how long after its preamble a stronger frame steals the lock, nanoseconds.
+    steal_after: u64,
     /// Of the frame sent last, in dBm: all nodes of a network send alike.
     nominal_power: f64,
 }
@@ -156,7 +126,7 @@ impl Ether {
             .iter()
             .map(|noise| Ear {
                 thermal: f64::from(*noise) / loss,
-                receiver: Receiver::Off,
+                receiver: Receiver::Off(Deaf::Sleeping),
                 lock: None,
                 blame: Blame::default(),
                 near: Vec::new(),
@@ -176,8 +146,19 @@ impl Ether {
             count: 0,
             lock_factor: chip.lock_sinr.factor(),
             steal: chip.steal.factor(),
+            steal_after: chip.phy.symbol.as_nanos() * u64::from(chip.phy.steal_symbols),
             nominal_power: 0.0,
             reach: Arc::new(reach),
+        }
+    }
+
+    /// The same with the draws that [`crate::Medium`] makes.
+    #[cfg(test)]
+    pub(crate) fn with_packet_draws(reach: Reach, seed: u64) -> Self {
+        let key = derive(seed, "packets", &[]);
+        Self {
+            key,
+            ..Self::new(reach, seed)
         }
     }
 
@@ -190,88 +171,31 @@ impl Ether {
         self.count
     }
 
-    /// Power at `ear` as energy detection sees it: what it hears and thermal noise.
-    pub fn sensed(&self, ear: EarId) -> MilliWatts {
-        let e = self.place(ear);
-        match (self.tallies.get(e), self.ears.get(e)) {
-            (Some(tally), Some(ear)) => MilliWatts(milliwatts(tally.total) + ear.thermal),
-            _ => MilliWatts::ZERO,
+    /// Whether the frame that ear `e` is locked on is right after so much hazard: an exponential draw,
+    /// of (seed, frame, ear), is above it.
+    fn stands(&self, e: usize, lock: Lock, hazard: f64) -> bool {
+        // Most receptions suffer nothing, and are spared the draw.
+        if hazard <= 0.0 {
+            return true;
         }
-    }
-    /// Since when `ear` is synchronised on a frame; none where it is not.
-    pub fn receiving_since(&self, ear: EarId) -> Option<SimTime> {
-        let lock = self.ears.get(self.place(ear))?.lock.as_ref()?;
-        Some(SimTime::from_nanos(lock.from))
-    }
-
-    /// The receiver of `ear` is on from `at` on. It synchronises on the strongest frame of whose
-    /// preamble enough is still to come.
-    pub fn listen(&mut self, at: SimTime, ear: EarId) {
-        let e = self.place(ear);
-        let Some(state) = self.ears.get_mut(e) else {
-            return;
-        };
-        if state.receiver == Receiver::Off {
-            state.receiver = Receiver::On;
-            self.seek(at.as_nanos(), e);
-            self.excuse_sleep(at.as_nanos(), e);
-        }
+        let key = self
+            .frames
+            .get(lock.tx as usize)
+            .map_or(0, |frame| frame.key);
+        let id = self.reach.order.ear(e as u32);
+        let draw = open_unit(mix(nth(key, u64::from(id.0)) ^ 0x5851_f42d_4c95_7f2d));
+        // 1 - u <= -ln u: spares most receptions the logarithm.
+        hazard < 1.0 - draw || hazard < -self.logarithm.ln(draw)
     }
 
-    /// The receiver of `ear` is off from now on; a reception in progress is dropped.
-    pub fn deafen(&mut self, ear: EarId) {
-        let e = self.place(ear);
-        if let Some(state) = self.ears.get_mut(e) {
-            state.receiver = Receiver::Off;
-            if let Some(lock) = state.lock.take() {
-                self.tallies.dismiss(e);
-                self.explain(lock.tx, e, Loss::Deaf);
-            }
-        }
+    fn frame(&self, of: FrameId) -> Option<&Frame> {
+        let frame = self.frames.get(place_of(of))?;
+        (frame.number == of.0 >> PLACE_BITS).then_some(frame)
     }
-
-    /// A frame begins at `at`. Its sender's receiver goes off. The caller calls [`Ether::end`] when
-    /// its air time is over.
-    pub fn begin(&mut self, at: SimTime, sending: Sending) -> OnAir {
-        self.deafen(sending.from);
-        let now = at.as_nanos();
-        let tx = self.enter(now, sending);
-        self.nominal_power = sending.power.0;
-        let Some(frame) = self.frames.get_mut(tx as usize) else {
-            return OnAir(tx);
-        };
-        let mut levels = core::mem::take(&mut frame.levels);
-        levels.clear();
-        let reach = Arc::clone(&self.reach);
-        let (near, far) = reach.row(frame.from as usize);
-        let to = frame.to;
-        let power = sending.power.milliwatts().0;
-        let key = nth(self.key, frame.number);
-        for path in near {
-            let (e, level) = (path.to as usize, self.level(path, power, key));
-            levels.push(level);
-            self.shift(now, e, level);
-            let Some(ear) = self.ears.get_mut(e) else {
-                continue;
-            };
-            ear.near.push((tx, level));
-            if ear.receiver == Receiver::On {
-                self.arrive(now, e, tx, level);
-            } else if to == Some(path.to) {
-                self.explain(tx, e, Loss::Deaf);
-            }
-        }
-        for path in far {
-            let level = self.level(path, power, key);
-            levels.push(level);
-            self.shift(now, path.to as usize, level);
-        }
-        if let Some(frame) = self.frames.get_mut(tx as usize) {
-            frame.levels = levels;
-        }
-        OnAir(tx)
+    fn id(&self, tx: u32) -> FrameId {
+        let number = self.frames.get(tx as usize).map_or(0, |frame| frame.number);
+        FrameId(number << PLACE_BITS | u64::from(tx))
     }
-
     /// Where `ear` is kept.
     #[inline]
     fn place(&self, ear: EarId) -> usize {
@@ -299,16 +223,145 @@ impl Ether {
         }
     }
 
-    /// The last symbol of a frame: pushes what every ear got that is still synchronised on it, and
-    /// says why the ear that it was meant for did not get it, where it did not.
-    pub fn end(&mut self, at: SimTime, frame: OnAir, heard: &mut Vec<Heard>) -> Option<Loss> {
+    fn enter(&mut self, now: u64, sending: &Sending<'_>) -> u32 {
+        let phy = self.reach.chip.phy;
+        let byte = phy.symbol.as_nanos() * u64::from(phy.symbols_per_byte);
+        let (preamble, sfd) = match sending.lead {
+            Lead::Preamble(bytes) => (byte * u64::from(bytes), byte * u64::from(phy.sfd_bytes)),
+            Lead::Expected => (0, 0),
+        };
+        let number = self.count;
+        self.count += 1;
+        let mut frame = Frame {
+            number,
+            key: nth(self.key, number),
+            from: self.reach.order.place(sending.from),
+            to: sending.to.map(|ear| self.reach.order.place(ear)),
+            lead: sending.lead,
+            start: now,
+            preamble_end: now + preamble,
+            sfd_end: now + preamble + sfd,
+            end: now + sending.air.as_nanos(),
+            levels: Vec::new(),
+            loss: None,
+        };
+        let Some(tx) = self.free.pop() else {
+            self.frames.push(frame);
+            return (self.frames.len() - 1) as u32;
+        };
+        if let Some(old) = self.frames.get_mut(tx as usize) {
+            frame.levels = core::mem::take(&mut old.levels);
+            *old = frame;
+        }
+        tx
+    }
+}
+
+impl Air for Ether {
+    const ABLE: Able = Able {
+        heads: false,
+        synchronous: false,
+    };
+
+    fn chip(&self, ear: EarId) -> Option<&'static Chip> {
+        ((ear.0 as usize) < self.ears.len()).then_some(self.reach.chip)
+    }
+    fn ears(&self) -> usize {
+        self.ears.len()
+    }
+    fn channels(&self) -> ChannelSet {
+        ChannelSet::EMPTY.with(self.reach.channel)
+    }
+
+    fn listen(&mut self, at: SimTime, ear: EarId, on: Channel) -> Option<FrameId> {
+        let e = self.place(ear);
+        if on != self.reach.channel {
+            self.deafen(at, ear, Deaf::Busy);
+            return None;
+        }
+        let state = self.ears.get_mut(e)?;
+        state.receiver = Receiver::On;
+        if let Some(lock) = state.lock.take() {
+            self.tallies.dismiss(e);
+            self.explain(lock.tx, e, Cause::Deaf);
+        }
+        self.seek(at.as_nanos(), e);
+        self.excuse_sleep(at.as_nanos(), e);
+        let lock = self.ears.get(e)?.lock?;
+        Some(self.id(lock.tx))
+    }
+
+    fn deafen(&mut self, _at: SimTime, ear: EarId, why: Deaf) {
+        let e = self.place(ear);
+        if let Some(state) = self.ears.get_mut(e) {
+            state.receiver = Receiver::Off(why);
+            if let Some(lock) = state.lock.take() {
+                self.tallies.dismiss(e);
+                self.explain(lock.tx, e, Cause::Deaf);
+            }
+        }
+    }
+
+    fn begin(&mut self, at: SimTime, sending: &Sending<'_>, _locked: &mut Vec<Locked>) -> FrameId {
+        self.deafen(at, sending.from, Deaf::Busy);
         let now = at.as_nanos();
-        let tx = frame.0;
+        let tx = self.enter(now, sending);
+        self.nominal_power = sending.power.0;
+        let id = self.id(tx);
+        let Some(frame) = self.frames.get_mut(tx as usize) else {
+            return id;
+        };
+        let mut levels = core::mem::take(&mut frame.levels);
+        levels.clear();
+        let reach = Arc::clone(&self.reach);
+        let (near, far) = reach.row(frame.from as usize);
+        let to = frame.to;
+        let (power, key) = (sending.power.milliwatts().0, frame.key);
+        for path in near {
+            let (e, level) = (path.to as usize, self.level(path, power, key));
+            levels.push(level);
+            self.shift(now, e, level);
+            let Some(ear) = self.ears.get_mut(e) else {
+                continue;
+            };
+            ear.near.push((tx, level));
+            if ear.receiver == Receiver::On {
+                self.arrive(now, e, tx, level);
+            } else if to == Some(path.to) {
+                self.explain(tx, e, Cause::Deaf);
+            }
+        }
+        for path in far {
+            let level = self.level(path, power, key);
+            levels.push(level);
+            self.shift(now, path.to as usize, level);
+        }
+        if let Some(frame) = self.frames.get_mut(tx as usize) {
+            frame.levels = levels;
+        }
+        id
+    }
+
+    fn head(&mut self, _: SimTime, _: EarId, _: FrameId, _: usize) -> Option<SimTime> {
+        None
+    }
+
+    fn end(
+        &mut self,
+        at: SimTime,
+        of: FrameId,
+        explain: Explain,
+        got: &mut Vec<Reception>,
+        _locked: &mut Vec<Locked>,
+    ) -> Option<Cause> {
+        let now = at.as_nanos();
+        let tx = place_of(of) as u32;
         let frame = self.frames.get_mut(tx as usize)?;
         let levels = core::mem::take(&mut frame.levels);
         let (from, to) = (frame.from, frame.to);
-        let mut got_it = false;
         let reach = Arc::clone(&self.reach);
+        let sfd = SimTime::from_nanos(frame.sfd_end);
+        let mut got_it = false;
         let (near, far) = reach.row(from as usize);
         let (near_levels, far_levels) = levels.split_at(near.len().min(levels.len()));
         for (path, &level) in far.iter().zip(far_levels) {
@@ -330,20 +383,30 @@ impl Ether {
                     let suffered = self.tallies.get(place);
                     let (whole, header) =
                         suffered.map_or((0.0, 0.0), |tally| (tally.hazard, tally.header_hazard));
-                    let good = lock.stands(whole, &self.logarithm);
-                    if good || lock.stands(header, &self.logarithm) {
-                        heard.push(Heard {
-                            ear: reach.order.ear(path.to),
-                            good,
-                            power: MilliWatts(milliwatts(level)),
-                        });
-                    }
-                    if to == Some(path.to) {
+                    let good = self.stands(place, lock, whole);
+                    let wanted = to == Some(path.to);
+                    let asked = wanted || explain == Explain::Losses;
+                    let cause =
+                        (!good && asked).then(|| self.why_corrupt(place, from, level, lock));
+                    if wanted {
                         got_it = good;
-                        if !good {
-                            let why = self.why_corrupt(place, from, level, lock);
-                            self.explain(tx, place, why);
+                        if let Some(cause) = cause {
+                            self.explain(tx, place, cause);
                         }
+                    }
+                    if good || self.stands(place, lock, header) {
+                        got.push(Reception {
+                            ear: reach.order.ear(path.to),
+                            outcome: match good {
+                                true => Outcome::Good,
+                                false => Outcome::Corrupt(cause),
+                            },
+                            senders: 1,
+                            sfd,
+                            end: at,
+                            power: MilliWatts(milliwatts(level)),
+                            interference: MilliWatts(self.tallies.others(place)),
+                        });
                     }
                 }
                 Some(_) => continue,
@@ -358,143 +421,82 @@ impl Ether {
         self.free.push(tx);
         match (to, got_it) {
             (None, _) | (_, true) => None,
-            (Some(_), false) => Some(frame.loss.unwrap_or(Loss::WeakLink)),
+            (Some(_), false) => Some(frame.loss.unwrap_or(Cause::Weak)),
         }
     }
 
-    fn enter(&mut self, now: u64, sending: Sending) -> u32 {
-        let phy = self.reach.chip.phy;
-        let byte = phy.symbol.as_nanos() * u64::from(phy.symbols_per_byte);
-        let preamble = match sending.form {
-            Form::Preamble(bytes) => byte * u64::from(bytes),
-            Form::Expected => 0,
-        };
-        let number = self.count;
-        self.count += 1;
-        let mut frame = Frame {
-            number,
-            from: self.reach.order.place(sending.from),
-            to: sending.to.map(|ear| self.reach.order.place(ear)),
-            form: sending.form,
-            start: now,
-            preamble_end: now + preamble,
-            end: now + sending.air.as_nanos(),
-            levels: Vec::new(),
-            loss: None,
-        };
-        let Some(tx) = self.free.pop() else {
-            self.frames.push(frame);
-            return (self.frames.len() - 1) as u32;
-        };
-        if let Some(old) = self.frames.get_mut(tx as usize) {
-            frame.levels = core::mem::take(&mut old.levels);
-            *old = frame;
+    fn sensed(&mut self, _at: SimTime, ear: EarId, _on: Channel) -> MilliWatts {
+        let e = self.place(ear);
+        match (self.tallies.get(e), self.ears.get(e)) {
+            (Some(tally), Some(ear)) => MilliWatts(milliwatts(tally.total) + ear.thermal),
+            _ => MilliWatts::ZERO,
         }
-        tx
+    }
+    fn receiving(&self, ear: EarId) -> Option<Receiving> {
+        let lock = self.ears.get(self.place(ear))?.lock.as_ref()?;
+        let frame = self.frames.get(lock.tx as usize)?;
+        Some(Receiving {
+            since: SimTime::from_nanos(lock.from),
+            sfd: SimTime::from_nanos(frame.sfd_end),
+            until: SimTime::from_nanos(frame.end),
+        })
+    }
+    fn registers(&self, of: FrameId, reception: &Reception) -> (Dbm, u8) {
+        let e = self.place(reception.ear);
+        let (chip, power) = (self.reach.chip, reception.power.0);
+        let thermal = self.ears.get(e).map_or(0.0, |ear| ear.thermal);
+        let (noise, others) = (self.tallies.noise_of(e), reception.interference.0);
+        let word = nth(
+            nth(self.key, of.0 >> PLACE_BITS),
+            u64::from(reception.ear.0),
+        );
+        let ratio = Demodulator::ratio(chip.modem, power, noise, others);
+        let strength = rssi(&self.logarithm, chip.rssi_step, power, thermal, 0.0);
+        (strength, lqi(ratio, word))
     }
 
-    /// Frame `tx` begins at the listening ear `e`, which may synchronise on it.
-    fn arrive(&mut self, now: u64, e: usize, tx: u32, level: Grains) {
-        let (Some(frame), Some(ear)) = (self.frames.get(tx as usize), self.ears.get_mut(e)) else {
-            return;
+    fn standing(&mut self, _at: SimTime, ear: EarId, of: FrameId) -> Standing {
+        let (e, tx) = (self.place(ear), place_of(of) as u32);
+        let Some(state) = self.ears.get(e) else {
+            return Standing::Unlocked(Cause::Weak);
         };
-        let wanted = frame.to == Some(e as u32);
-        if frame.form == Form::Expected && !wanted {
-            return;
-        }
-        if let Some(lock) = ear.lock {
-            let current = self.frames.get(lock.tx as usize);
-            let (Some(current), Some(tally)) = (current, self.tallies.get(e)) else {
-                return;
-            };
-            let in_preamble = now < current.preamble_end;
-            let free = if in_preamble {
-                // A node that waits for an acknowledgement does not look for preambles.
-                frame.form == Form::Expected || level as f64 >= self.steal * tally.power as f64
-            } else {
-                // It is free again if the header of what it was locked on was wrong.
-                now >= tally.header_end && !lock.stands(tally.header_hazard, &self.logarithm)
-            };
-            if !free {
-                let (from, other) = (frame.from, current.from);
-                if wanted {
-                    let why = self.collision(from, other);
-                    self.explain(tx, e, why);
-                }
-                return;
+        match (state.receiver, state.lock) {
+            (Receiver::Off(why), _) => Standing::Off(why),
+            (Receiver::On, Some(lock)) if lock.tx == tx => Standing::Locked,
+            (Receiver::On, Some(lock)) => {
+                let other = self
+                    .frames
+                    .get(lock.tx as usize)
+                    .map_or(u32::MAX, |f| f.from);
+                Standing::Taken(self.reach.order.ear(other))
+            }
+            (Receiver::On, None) => {
+                let level = state.near.iter().find(|(near, _)| *near == tx);
+                let level = level.map_or(0, |(_, level)| *level);
+                Standing::Unlocked(self.why_deaf(e, tx, level))
             }
         }
-        if milliwatts(level) <= self.lock_factor * self.tallies.beside(e, level) {
-            if wanted {
-                let why = self.why_deaf(e, tx, level);
-                self.explain(tx, e, why);
-            }
-            return;
-        }
-        if let Some(old) = ear.lock.take() {
-            let by = frame.from;
-            let robbed = self.frames.get(old.tx as usize).map(|f| f.from);
-            let why = self.collision(robbed.unwrap_or(by), by);
-            self.explain(old.tx, e, why);
-        }
-        self.lock(now, e, tx, level);
     }
-
-    /// The listening, idle ear `e` looks for a preamble that is still going on.
-    fn seek(&mut self, now: u64, e: usize) {
-        let phy = &self.reach.chip.phy;
-        let byte = phy.symbol.as_nanos() * u64::from(phy.symbols_per_byte);
-        let Some(ear) = self.ears.get(e) else { return };
-        if ear.receiver == Receiver::Off || ear.lock.is_some() {
-            return;
-        }
-        let best = ear
-            .near
-            .iter()
-            .filter(|(tx, _)| {
-                self.frames.get(*tx as usize).is_some_and(|frame| {
-                    // A byte of preamble is enough to synchronise on.
-                    now + byte <= frame.preamble_end && frame.end > now
-                })
-            })
-            .max_by_key(|(_, level)| *level);
-        let Some(&(tx, level)) = best else { return };
-        if milliwatts(level) > self.lock_factor * self.tallies.beside(e, level) {
-            self.lock(now, e, tx, level);
-        }
-    }
-
-    fn lock(&mut self, now: u64, e: usize, tx: u32, level: Grains) {
-        let phy = &self.reach.chip.phy;
-        let usual = phy.preamble_bytes;
-        if let Some(frame) = self.frames.get_mut(tx as usize) {
-            if frame.is_long(usual) && frame.to == Some(e as u32) {
-                frame.loss = None;
-            }
-        }
-        let (Some(frame), Some(ear)) = (self.frames.get(tx as usize), self.ears.get_mut(e)) else {
-            return;
+    fn troubles(
+        &mut self,
+        _at: SimTime,
+        ear: EarId,
+        of: FrameId,
+    ) -> (Option<Cause>, Option<EarId>) {
+        let (e, tx) = (self.place(ear), place_of(of) as u32);
+        let (Some(state), Some(frame)) = (self.ears.get(e), self.frame(of)) else {
+            return (None, None);
         };
-        let symbol = phy.symbol.as_nanos();
-        let header = phy.symbols_per_byte * (phy.sfd_bytes + phy.phr_bytes);
-        let sync = u64::from(phy.sync_symbols) * symbol;
-        let id = self.reach.order.ear(e as u32);
-        let word = mix(nth(nth(self.key, frame.number), u64::from(id.0)) ^ 0x5851_f42d_4c95_7f2d);
-        let wanted = frame.to == Some(e as u32);
-        ear.blame = Blame::default();
-        let lock = Lock {
-            tx,
-            from: now,
-            draw: open_unit(word),
-        };
-        ear.lock = Some(lock);
-        let must_be_right = frame.preamble_end.saturating_sub(sync);
-        let admission = Admission {
-            since: must_be_right.max(frame.start).max(now),
-            header_end: frame.preamble_end + u64::from(header) * symbol,
-            power: level,
-            enough: (!wanted).then(|| lock.fatal()),
-        };
-        self.tallies.admit(e, &admission);
+        let others = state.near.iter().filter(|(near, _)| *near != tx);
+        let loudest = others.max_by_key(|(_, level)| *level);
+        let other = loudest.and_then(|(near, _)| self.frames.get(*near as usize));
+        let other = other.map(|other| self.reach.order.ear(other.from));
+        let level = state.near.iter().find(|(near, _)| *near == tx);
+        let wrong = level.zip(state.lock).filter(|(_, lock)| {
+            let suffered = self.tallies.get(e).map_or(0.0, |tally| tally.header_hazard);
+            lock.tx == tx && !self.stands(e, *lock, suffered)
+        });
+        let why = wrong.map(|((_, level), lock)| self.why_corrupt(e, frame.from, *level, lock));
+        (why, other)
     }
 }

@@ -28,7 +28,7 @@ pub(super) struct Order {
 }
 
 impl Order {
-    pub(super) fn as_numbered(count: usize) -> Self {
+    fn as_numbered(count: usize) -> Self {
         let same: Vec<u32> = (0..count as u32).collect();
         Self {
             places: same.clone(),
@@ -76,6 +76,7 @@ impl Order {
 #[derive(Debug, Clone)]
 pub struct Reach {
     pub(super) chip: &'static Chip,
+    pub(super) channel: Channel,
     pub(super) order: Order,
     /// Row `i` is `paths[starts[i]..starts[i + 1]]`.
     starts: Vec<u32>,
@@ -102,7 +103,7 @@ impl Reach {
             .map(|ear| ear.noise_floor.milliwatts().0 as f32)
             .collect();
         let order = Order::as_numbered(env.ears.len());
-        let mut build = Builder::new(chip, order, noise, power, env.variation.packet);
+        let mut build = Builder::new((chip, channel), order, noise, power, env.variation.packet);
         for from in 0..env.ears.len() {
             let row = env.links.heard_by(EarId(from as u32), channel);
             build.row(row.iter().map(|link| Path {
@@ -114,7 +115,8 @@ impl Reach {
     }
 
     /// Ears at `places` (metres), senders at `power`, path loss `loss_at_1m + loss_per_decade
-    /// log10 d`, no shadowing, no variation: what benchmarks and bench set-ups ask for.
+    /// log10 d`, no shadowing, no variation, on the last channel: what benchmarks and bench set-ups
+    /// ask for.
     pub fn of_places(
         places: &[(f64, f64)],
         chip: &'static Chip,
@@ -126,7 +128,18 @@ impl Reach {
         Self::in_order(order, places, chip, (loss_at_1m, loss_per_decade), power)
     }
 
-    pub(super) fn in_order(
+    /// The same, where ears lie in memory in the order of their numbers.
+    #[cfg(test)]
+    pub(crate) fn as_numbered(
+        places: &[(f64, f64)],
+        chip: &'static Chip,
+        loss: (Db, Db),
+        power: Dbm,
+    ) -> Self {
+        Self::in_order(Order::as_numbered(places.len()), places, chip, loss, power)
+    }
+
+    fn in_order(
         order: Order,
         places: &[(f64, f64)],
         chip: &'static Chip,
@@ -147,7 +160,7 @@ impl Reach {
         for (i, (x, y)) in places.iter().enumerate() {
             grid.entry((cell(*x), cell(*y))).or_default().push(i as u32);
         }
-        let mut build = Builder::new(chip, order, noise, power, Db(0.0));
+        let mut build = Builder::new((chip, Channel::LAST), order, noise, power, Db(0.0));
         let mut row = Vec::new();
         for (from, (x, y)) in places.iter().enumerate() {
             row.clear();
@@ -228,7 +241,7 @@ struct Builder {
 
 impl Builder {
     fn new(
-        chip: &'static Chip,
+        (chip, channel): (&'static Chip, Channel),
         order: Order,
         noise: Vec<f32>,
         power: Dbm,
@@ -240,6 +253,7 @@ impl Builder {
             lock: chip.lock_sinr.factor() as f32,
             reach: Reach {
                 chip,
+                channel,
                 order,
                 starts: vec![0],
                 near: Vec::new(),

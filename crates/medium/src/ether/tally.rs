@@ -97,6 +97,10 @@ impl Tallies {
         let total = self.all.get(e).map_or(0, |tally| tally.total);
         milliwatts(total - level) + self.noise_of(e)
     }
+    /// What interference there is at ear `e`, in milliwatts.
+    pub(super) fn others(&self, e: usize) -> f64 {
+        milliwatts(self.all.get(e).map_or(0, |tally| tally.total))
+    }
     pub(super) fn noise_of(&self, e: usize) -> f64 {
         self.noise.get(e).copied().unwrap_or(f64::INFINITY)
     }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use thalweg_medium::chip::CC2420;
 use thalweg_medium::random::{normal, stream};
-use thalweg_medium::{EarId, Environment, Medium, Outcome, Reception};
+use thalweg_medium::{Air, EarId, Environment, Explain, Medium, Outcome, Reception, Sending};
 use thalweg_units::{Channel, Db, Dbm, Duration, SimTime};
 
 pub const CHANNEL: Channel = Channel::LAST;
@@ -65,12 +65,16 @@ pub fn bench_each(
             next = (next + 1 + frame % 5) % pool as u32;
             let mpdu = vec![sender.frame; psdu_bytes - 2];
             let from = EarId(next + 1);
-            let tx = medium.transmit(at, from, CHANNEL, sender.level, &mpdu, &mut locked);
-            sent.push((at + medium.air_time(from, psdu_bytes - 2), sender.frame, tx));
+            let tx = medium.begin(
+                at,
+                &Sending::of(&CC2420, from, CHANNEL, sender.level, &mpdu),
+                &mut locked,
+            );
+            sent.push((at + CC2420.phy.air_time(psdu_bytes - 2), sender.frame, tx));
         }
         for (at, number, tx) in sent {
             received.clear();
-            medium.end(at, tx, &mut received);
+            medium.end(at, tx, Explain::Losses, &mut received, &mut locked);
             if number == 0 {
                 received.iter().for_each(&mut each);
             }

@@ -13,7 +13,8 @@ use crate::fifo::Fifo;
 use crate::object::ObjectStore;
 use packet::{More, Packet};
 use thalweg_engine::{
-    Answering, Cca, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, TxSlot, When,
+    Ability, Answering, Cca, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, TxSlot, Wants,
+    When,
 };
 use thalweg_units::{Channel, Duration, Instant, NodeId};
 use thalweg_wire::addressed::{Ack, Header};
@@ -336,6 +337,13 @@ impl<S: ObjectStore> Engine for Burst<S> {
     type Command = Command;
     type Event = Event;
 
+    fn wants(&self, radio: RadioId) -> Option<Wants> {
+        (radio == RadioId(0)).then_some(Wants {
+            address: Some(self.id),
+            ..Wants::of(&[Ability::Stream, Ability::Load, Ability::Answer])
+        })
+    }
+
     fn handle_command(&mut self, now: Instant, command: Command) {
         match command {
             Command::Join(config) => {
@@ -381,7 +389,7 @@ impl<S: ObjectStore> Engine for Burst<S> {
         match self.state {
             State::Asleep { until } if until <= at => {
                 self.want(Want::Listen(config.own));
-                self.want(Want::Answer(Answering::As(self.id)));
+                self.want(Want::Answer(Answering::Clear));
                 self.state = State::Listening {
                     until: at + config.wake_time,
                 };

@@ -22,7 +22,7 @@ use crate::rng::Rng;
 use floor::NoiseFloor;
 use lpl::{Need, Sampler};
 use thalweg_engine::{
-    Activity, Assessment, Cca, RadioEvent, RadioOp, Refusal, Request, TxSlot, When,
+    Activity, Assessment, Cca, RadioEvent, RadioOp, Refusal, Request, TxSlot, Wants, When,
 };
 use thalweg_units::{Channel, Dbm, Duration, Instant};
 use thalweg_wire::addressed::{Ack, Congestion, ACK_BYTES};
@@ -129,6 +129,10 @@ pub struct Mac {
 }
 
 impl Mac {
+    /// What it wants of its radio.
+    pub const fn wants(&self) -> Wants {
+        self.config.wants()
+    }
     /// An idle MAC. `seed` makes its backoffs its own.
     pub fn new(config: Config, channel: Channel, seed: u64) -> Self {
         Self {

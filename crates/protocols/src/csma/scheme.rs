@@ -1,6 +1,7 @@
 //! The three schemes and their constants.
 
 use super::Lpl;
+use thalweg_engine::{Ability, Wants};
 use thalweg_units::{Dbm, Duration};
 
 /// Backoffs of TinyOS 1.x, counted from one.
@@ -127,6 +128,17 @@ impl Config {
         carrier: Dbm(-98.0),
         lpl: None,
     };
+
+    /// What it wants of its radio.
+    pub const fn wants(&self) -> Wants {
+        use Ability::{Acknowledge, Cca, Load, Preamble, Sense, Stream};
+        match (self.scheme, self.lpl) {
+            (Scheme::BMac(_), None) => Wants::of(&[Acknowledge, Sense, Stream]),
+            (Scheme::BMac(_), Some(_)) => Wants::of(&[Acknowledge, Preamble, Sense, Stream]),
+            (Scheme::Unslotted(_), _) => Wants::of(&[Acknowledge, Cca, Stream]),
+            (Scheme::TinyOs(_), _) => Wants::of(&[Acknowledge, Cca, Load]),
+        }
+    }
 
     /// The same with low-power listening every `interval` ([`Lpl::new`]), its preambles and what
     /// hangs on their length; none where hardware makes the preamble.

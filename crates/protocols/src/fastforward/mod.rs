@@ -21,7 +21,7 @@ use crate::object::ObjectStore;
 use orders::{Orders, Want};
 use part::{Batch, Part, Taken};
 use sender::{Sender, Verdict};
-use thalweg_engine::{Answering, Engine, RadioEvent, RadioId, Request};
+use thalweg_engine::{Ability, Answering, Engine, RadioEvent, RadioId, Request, Wants};
 use thalweg_units::{Duration, Instant, NodeId, Tuning};
 use thalweg_wire::addressed::{Ack, Congestion};
 use thalweg_wire::stream::{Content, Packet};
@@ -165,7 +165,7 @@ impl<S: ObjectStore> FastForward<S> {
         });
         let channel = self.calling_channel();
         self.orders.want(Want::Listen(channel));
-        self.orders.answer(channel, Answering::As(self.id));
+        self.orders.answer(channel, Answering::Clear);
         self.orders.want(Want::Send(CALLING, channel));
         self.caller.begin(self.calls);
     }
@@ -196,7 +196,6 @@ impl<S: ObjectStore> FastForward<S> {
 
     /// Turns the radios to a stream's links.
     fn tune(&mut self, at: usize) {
-        let me = self.id;
         let Some(part) = self.parts.get_mut(at).and_then(Option::as_mut) else {
             return;
         };
@@ -207,7 +206,7 @@ impl<S: ObjectStore> FastForward<S> {
         }
         if let Some(previous) = part.previous {
             part.answers = part.may_answer();
-            self.orders.answer(previous.on, part.answers.by(me));
+            self.orders.answer(previous.on, part.answers);
             self.orders.want(Want::Listen(previous.on));
         }
     }
@@ -252,7 +251,6 @@ impl<S: ObjectStore> FastForward<S> {
 
     /// Passes acknowledgements or withholds them, as the queue of a stream says.
     fn regulate(&mut self, at: usize) {
-        let me = self.id;
         let Some(part) = self.parts.get_mut(at).and_then(Option::as_mut) else {
             return;
         };
@@ -261,7 +259,7 @@ impl<S: ObjectStore> FastForward<S> {
         };
         if may != part.answers {
             part.answers = may;
-            self.orders.answer(previous.on, may.by(me));
+            self.orders.answer(previous.on, may);
         }
     }
 
@@ -385,7 +383,7 @@ impl<S: ObjectStore> FastForward<S> {
         match self.nap {
             Nap::Asleep { until } if until <= at => {
                 self.orders.want(Want::Listen(channel));
-                self.orders.answer(channel, Answering::As(self.id));
+                self.orders.answer(channel, Answering::Clear);
                 self.nap = Nap::Awake {
                     until: at + self.config.wake_time,
                 };
@@ -422,6 +420,13 @@ const ZERO: Counts = Counts {
 impl<S: ObjectStore> Engine for FastForward<S> {
     type Command = Command;
     type Event = Event;
+
+    fn wants(&self, radio: RadioId) -> Option<Wants> {
+        (radio <= RadioId(1)).then_some(Wants {
+            address: Some(self.id),
+            ..Wants::of(&[Ability::Stream, Ability::Load, Ability::Answer])
+        })
+    }
 
     fn handle_command(&mut self, now: Instant, command: Command) {
         match command {

@@ -99,28 +99,9 @@ pub(super) struct Part {
     /// The number taken in last, and whether it was the end.
     last: Option<(u16, bool)>,
     /// Which acknowledgements are given at present.
-    pub(super) answers: Answers,
+    pub(super) answers: Answering,
     /// The next hop is nearly full: nothing new is sent to it before.
     pub(super) pause: Option<Instant>,
-}
-
-/// Which acknowledgements a node gives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Answers {
-    None,
-    Clear,
-    /// With the word that one place is left.
-    Congested,
-}
-
-impl Answers {
-    pub(super) const fn by(self, me: NodeId) -> Answering {
-        match self {
-            Self::None => Answering::Withheld,
-            Self::Clear => Answering::As(me),
-            Self::Congested => Answering::Congested(me),
-        }
-    }
 }
 
 /// What is to be done with a packet that came in.
@@ -159,21 +140,21 @@ impl Part {
             lost: 0,
             sequence: 0,
             last: None,
-            answers: Answers::None,
+            answers: Answering::Withheld,
             pause: None,
         })
     }
     /// Whether it may give acknowledgements now.
-    pub(super) fn may_answer(&self) -> Answers {
+    pub(super) fn may_answer(&self) -> Answering {
         let version = self.call.version;
         let full = self.next.is_some() && self.queue.is_full();
         let nearly = self.next.is_some() && self.queue.is_nearly_full();
         if !version.acknowledges() || (full && pushes_back(version)) {
-            Answers::None
+            Answering::Withheld
         } else if nearly && version == Version::Window {
-            Answers::Congested
+            Answering::Congested
         } else {
-            Answers::Clear
+            Answering::Clear
         }
     }
     /// Whether nothing is left to send, nor will come: a source that is done.

@@ -21,7 +21,9 @@ use crate::glossy::{self, Flood};
 use crate::linkprobe::{LinkTable, Step, Turn};
 use core::ops::RangeInclusive;
 use sink::Task;
-use thalweg_engine::{BoardTiming, Cca, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, When};
+use thalweg_engine::{
+    BoardTiming, Cca, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, Wants, When,
+};
 use thalweg_units::{Channel, Duration, Instant, NodeId};
 use thalweg_wire::beacon::{Announce, Beacon};
 use thalweg_wire::flood::{Campaign, Kind, Tag};
@@ -342,6 +344,10 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
 impl<const NEIGHBOURS: usize, const NODES: usize> Engine for Floodnet<NEIGHBOURS, NODES> {
     type Command = Command<NODES>;
     type Event = Event;
+
+    fn wants(&self, radio: RadioId) -> Option<Wants> {
+        (radio == RadioId(0)).then(|| self.flood.wants())
+    }
 
     fn handle_command(&mut self, now: Instant, command: Command<NODES>) {
         match command {

@@ -16,7 +16,7 @@ use crate::due::sooner;
 use crate::fifo::Fifo;
 use crate::object::ObjectStore;
 use orders::{Orders, TxAnswer};
-use thalweg_engine::{Engine, RadioEvent, RadioId, Request};
+use thalweg_engine::{Ability, Engine, RadioEvent, RadioId, Request, Wants};
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::forward::{origin, Repr, MAX_PAYLOAD, ORIGIN_AT};
 use thalweg_wire::FrameBuf;
@@ -284,6 +284,11 @@ impl<S: ObjectStore> Forwarder<S> {
 impl<S: ObjectStore> Engine for Forwarder<S> {
     type Command = Command;
     type Event = Event;
+
+    fn wants(&self, radio: RadioId) -> Option<Wants> {
+        use Ability::{Cca, Conditional, Load, Readout};
+        (radio == RadioId(0)).then_some(Wants::of(&[Cca, Conditional, Load, Readout]))
+    }
 
     fn handle_command(&mut self, now: Instant, command: Command) {
         match command {

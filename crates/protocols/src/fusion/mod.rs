@@ -17,7 +17,7 @@ use crate::csma::{Outcome, Priority};
 use crate::stack::{ChannelState, Discipline, Fill, Gate, Hop, Overheard, Sighting};
 use detector::Detector;
 use limiter::Limiter;
-use thalweg_engine::Hear;
+use thalweg_engine::{Ability, Hear, Wants};
 use thalweg_units::{Instant, NodeId};
 use thalweg_wire::addressed::Congestion;
 use thalweg_wire::tree::{congestion, stamp, Repr, Stamp, Way};
@@ -73,6 +73,12 @@ impl Fusion {
 }
 
 impl Discipline for Fusion {
+    fn wants(&self) -> Wants {
+        match self.strategy.detection {
+            Detection::Sampling(_) => Wants::of(&[Ability::Sense]),
+            Detection::Off | Detection::Occupancy { .. } => Wants::of(&[]),
+        }
+    }
     fn hears(&self) -> Hear {
         if self.strategy.overhears() {
             Hear::Everything

@@ -9,8 +9,10 @@ use super::{relay_gap, slot_time, Config, MissedSlot};
 use crate::fifo::Fifo;
 use core::fmt;
 use core::ops::RangeInclusive;
-use thalweg_engine::{BoardTiming, Cca, OpId, RadioEvent, RadioOp, Refusal, Request, When};
-use thalweg_units::{Duration, Instant, NodeId};
+use thalweg_engine::{
+    Ability, BoardTiming, Cca, OpId, RadioEvent, RadioOp, Refusal, Request, Wants, When,
+};
+use thalweg_units::{ChannelSet, Duration, Instant, NodeId};
 use thalweg_wire::flood::{patch_relay, Ntx, Repr, HEADER_BYTES, MAX_CONTENT};
 use thalweg_wire::phy;
 use thalweg_wire::FrameBuf;
@@ -222,6 +224,16 @@ impl Flood {
         matches!(self.state, State::Active(_))
     }
 
+    /// What it wants of its radio: senders of a flood begin within half a microsecond (Glossy,
+    /// section 3).
+    pub fn wants(&self) -> Wants {
+        use Ability::{AfterRx, At, Stream, Synchrony};
+        Wants {
+            channels: ChannelSet::EMPTY.with(self.config.channel),
+            after_rx_step: Duration::from_nanos(500),
+            ..Wants::of(&[AfterRx, At, Stream, Synchrony])
+        }
+    }
     /// Takes what the radio reports.
     pub fn handle_radio(&mut self, event: &RadioEvent<'_>) {
         if event.answers().is_some() && event.answers() == self.armed {

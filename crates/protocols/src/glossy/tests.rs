@@ -3,7 +3,7 @@ use super::*;
 use std::vec;
 use std::vec::Vec;
 use thalweg_engine::harness::{Air, Fate, Net};
-use thalweg_engine::{Engine, RadioEvent, RadioId, Request, When};
+use thalweg_engine::{Engine, RadioEvent, RadioId, Request, Wants, When};
 use thalweg_units::Instant;
 use thalweg_wire::flood::Repr;
 
@@ -19,6 +19,9 @@ enum Order {
 impl Engine for Node {
     type Command = Order;
     type Event = Event;
+    fn wants(&self, radio: RadioId) -> Option<Wants> {
+        (radio == RadioId(0)).then(|| self.0.wants())
+    }
     fn handle_command(&mut self, now: Instant, order: Order) {
         match order {
             Order::Start(content, when) => {

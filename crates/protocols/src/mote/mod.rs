@@ -24,7 +24,7 @@ use crate::object::ObjectStore;
 use crate::pipeline::{self, Part, Pipeline};
 use core::mem;
 use rest::Grid;
-use thalweg_engine::{BoardTiming, Engine, OpId, RadioEvent, RadioId, RadioOp, Request};
+use thalweg_engine::{BoardTiming, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, Wants};
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::flood::HEADER_BYTES;
 use thalweg_wire::phy::{self, SFD_OFFSET};
@@ -501,6 +501,11 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
 {
     type Command = Command<NODES>;
     type Event = Event;
+
+    fn wants(&self, radio: RadioId) -> Option<Wants> {
+        let floods = self.floods.wants(radio)?;
+        Some(floods.and(self.pipeline.wants(radio)?))
+    }
 
     fn handle_command(&mut self, now: Instant, command: Command<NODES>) {
         match command {

@@ -21,8 +21,10 @@ use crate::fastforward::radio_of;
 use crate::fifo::Fifo;
 use crate::object::ObjectStore;
 use ends::{Got, Next, Round, END_COPIES};
-use thalweg_engine::{Cca, Engine, OpId, RadioEvent, RadioId, RadioOp, Refusal, Request, When};
-use thalweg_units::{Instant, Tuning};
+use thalweg_engine::{
+    Ability, Cca, Engine, OpId, RadioEvent, RadioId, RadioOp, Refusal, Request, Wants, When,
+};
+use thalweg_units::{Duration, Instant, Tuning};
 use thalweg_wire::addressed::Header;
 use thalweg_wire::stream::{Content, Missing, Packet, MAX_PAYLOAD};
 use thalweg_wire::FrameBuf;
@@ -261,6 +263,14 @@ impl<S: ObjectStore> P3Dual<S> {
 impl<S: ObjectStore> Engine for P3Dual<S> {
     type Command = Command;
     type Event = Event;
+
+    fn wants(&self, radio: RadioId) -> Option<Wants> {
+        use Ability::{AfterRxOn, At, Stream, Synchrony};
+        (radio <= RadioId(1)).then_some(Wants {
+            after_rx_step: Duration::from_nanos(500),
+            ..Wants::of(&[AfterRxOn, At, Stream, Synchrony])
+        })
+    }
 
     fn handle_command(&mut self, now: Instant, command: Command) {
         match command {

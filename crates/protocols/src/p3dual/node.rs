@@ -12,8 +12,10 @@ use super::P3Dual;
 use crate::fastforward::{self, radio_of};
 use crate::fifo::Fifo;
 use crate::object::ObjectStore;
-use thalweg_engine::{Cca, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, When};
-use thalweg_units::{Duration, Instant, NodeId};
+use thalweg_engine::{
+    Ability, Cca, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, Wants, When,
+};
+use thalweg_units::{ChannelSet, Duration, Instant, NodeId};
 use thalweg_wire::stages::StageCall;
 use thalweg_wire::stream::{Missing, Packet};
 use thalweg_wire::FrameBuf;
@@ -378,6 +380,16 @@ impl Taken {
 impl<S: ObjectStore> Engine for Node<S> {
     type Command = NodeCommand;
     type Event = NodeEvent;
+
+    fn wants(&self, radio: RadioId) -> Option<Wants> {
+        let calling = self.config.calling;
+        let calls = (radio_of(calling) == radio).then(|| Wants {
+            channels: ChannelSet::EMPTY.with(calling.place()),
+            ..Wants::of(&[Ability::Stream, Ability::Cca])
+        });
+        let streams = self.pipeline.wants(radio)?;
+        Some(calls.map_or(streams, |calls| calls.and(streams)))
+    }
 
     fn handle_command(&mut self, now: Instant, command: NodeCommand) {
         let NodeCommand::Open(call) = command;

@@ -35,8 +35,8 @@ use core::ops::DerefMut;
 use destination::Destination;
 use relay::Relay;
 use source::Source;
-use thalweg_engine::{Engine, RadioEvent, RadioId, Request};
-use thalweg_units::Instant;
+use thalweg_engine::{Ability, Engine, RadioEvent, RadioId, Request, Wants};
+use thalweg_units::{Duration, Instant};
 use thalweg_wire::route::Place;
 
 /// Orders to a pipeline.
@@ -152,6 +152,15 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Pipeline<S, A> {
 impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Engine for Pipeline<S, A> {
     type Command = Command<A>;
     type Event = Event;
+
+    fn wants(&self, radio: RadioId) -> Option<Wants> {
+        use Ability::{AfterRx, At, Conditional, Heads, Load, Stream, Synchrony};
+        let abilities = [AfterRx, At, Conditional, Heads, Load, Stream, Synchrony];
+        (radio == RadioId(0)).then(|| Wants {
+            after_rx_step: Duration::from_nanos(500),
+            ..Wants::of(&abilities)
+        })
+    }
 
     fn handle_command(&mut self, now: Instant, command: Command<A>) {
         match command {

@@ -11,8 +11,8 @@ use crate::csma::{Mac, Outcome};
 use crate::due::sooner;
 use crate::fifo::Fifo;
 use crate::tree::{Role, Router, Routes};
-use thalweg_engine::{Activity, Hear, OpId, RadioOp, Request};
-use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId};
+use thalweg_engine::{Ability, Activity, Hear, OpId, RadioOp, Request, Wants};
+use thalweg_units::{Channel, ChannelSet, Dbm, Duration, Instant, NodeId};
 use thalweg_wire::addressed::Header;
 use thalweg_wire::tree::{Data, Repr, Stamp, Way, STAMP_AT};
 use thalweg_wire::FrameBuf;
@@ -83,6 +83,15 @@ impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
             doze: None,
             wake_at: None,
         }
+    }
+    /// What it wants of its radio.
+    pub(super) fn wants(&self) -> Wants {
+        let own = Wants {
+            address: Some(self.id),
+            channels: ChannelSet::EMPTY.with(self.channel),
+            ..Wants::of(&[Ability::Hear])
+        };
+        own.and(self.mac.wants()).and(self.discipline.wants())
     }
 
     /// Its medium access.

@@ -7,7 +7,7 @@
 
 use super::Sighting;
 use crate::csma::{Outcome, Priority};
-use thalweg_engine::Hear;
+use thalweg_engine::{Hear, Wants};
 use thalweg_units::Instant;
 use thalweg_wire::addressed::Congestion;
 use thalweg_wire::tree::{Repr, Stamp, Way};
@@ -67,6 +67,10 @@ pub enum ChannelState {
 
 /// A scheme against congestion.
 pub trait Discipline {
+    /// What it wants of the radio beside what the stack does.
+    fn wants(&self) -> Wants {
+        Wants::of(&[])
+    }
     /// Which frames it has to be told of.
     fn hears(&self) -> Hear {
         Hear::Addressed

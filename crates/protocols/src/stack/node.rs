@@ -6,7 +6,7 @@ use super::{Above, Config, Discipline, Drop, Gone, Packet};
 use crate::csma::Outcome;
 use crate::due::sooner;
 use crate::fifo::Fifo;
-use thalweg_engine::{Engine, RadioEvent, RadioId, Request};
+use thalweg_engine::{Engine, RadioEvent, RadioId, Request, Wants};
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::tree::Data;
 use thalweg_wire::FrameBuf;
@@ -186,6 +186,10 @@ impl<D: Discipline, T: Above, const DOWN: usize> Node<D, T, DOWN> {
 impl<D: Discipline, T: Above, const DOWN: usize> Engine for Node<D, T, DOWN> {
     type Command = Command<T::Command>;
     type Event = Event<T::Event>;
+
+    fn wants(&self, radio: RadioId) -> Option<Wants> {
+        (radio == RadioId(0)).then(|| self.stack.wants())
+    }
 
     fn handle_command(&mut self, now: Instant, command: Self::Command) {
         match command {

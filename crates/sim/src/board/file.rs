@@ -1,14 +1,19 @@
 //! Board files: TOML with times in microseconds, as `boards/telosb.toml` shows.
 //!
-//! What a file leaves out is zero (a cost) or unlimited (a buffer); chip, turnaround and currents
-//! must stand there. Tests: at the end.
+//! A file may extend another: it says what differs, key by key. What nobody says is zero (a cost) or
+//! unlimited (a buffer); chip, turnaround and currents must stand there. Tests: at the end.
 
-use super::{AckStyle, Background, Board, Bus, Costs, Currents, PreCopy, SecondRadio, Software};
+use super::{
+    AckBy, Acks, Background, Board, Bus, Costs, Currents, Detector, McuRuns, PreCopy, SecondRadio,
+    Software, Wakes,
+};
 use crate::clock::ClockModel;
 use serde::Deserialize;
+use std::ops::RangeInclusive;
 use thalweg_engine::BoardTiming;
 use thalweg_medium::chip::{Chip, AT86RF212, AT86RF231, CC1000, CC2420, NRF52840};
-use thalweg_units::{Dbm, Duration};
+use thalweg_units::{Db, Dbm, Duration};
+use toml::{Table, Value};
 
 /// Why there is no such board.
 #[derive(Debug, thiserror::Error)]
@@ -55,6 +60,7 @@ struct File {
     acknowledge: Option<Acknowledge>,
     #[serde(default)]
     bus: BusName,
+    detector: Option<DetectorFile>,
     second: Option<Second>,
     background: Option<BackgroundFile>,
 }
@@ -81,6 +87,15 @@ enum BusName {
 enum Acknowledge {
     Hardware { gap_us: Us },
     Driver { strobe_us: Us },
+    Engine { gap_us: Us, bare_bytes: Option<u32> },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DetectorFile {
+    noise_dbm: f64,
+    samples: f64,
+    step_db: f64,
 }
 
 #[derive(Deserialize)]
@@ -129,6 +144,8 @@ struct Timing {
     load_byte_us: Us,
     #[serde(default)]
     wake_us: Us,
+    #[serde(default)]
+    cca_us: Us,
 }
 
 #[derive(Deserialize)]
@@ -136,6 +153,14 @@ struct Timing {
 enum Kind {
     Overlapped,
     Serial(Serial),
+    Prompt(Prompt),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Prompt {
+    #[serde(default)]
+    wakes_ahead: bool,
 }
 
 #[derive(Deserialize)]
@@ -176,6 +201,7 @@ struct ClockFile {
     max_offset_us: Us,
     drift_sigma_ppm: f64,
     tick_us: Us,
+    compare_us: Option<Us>,
 }
 
 #[derive(Deserialize, Default)]
@@ -190,6 +216,8 @@ struct Jitter {
 struct Energy {
     #[serde(default)]
     handler_us: Us,
+    #[serde(default)]
+    mcu_runs: McuName,
     supply_v: f64,
     radio_sleep_ma: f64,
     radio_idle_ma: f64,
@@ -198,6 +226,14 @@ struct Energy {
     radio_transmit_ma: f64,
     mcu_active_ma: f64,
     mcu_low_power_ma: f64,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "kebab-case")]
+enum McuName {
+    #[default]
+    ForEvents,
+    WithRadio,
 }
 
 /// Microseconds, read from an integer or a fraction from 0 to 10 s.
@@ -217,27 +253,63 @@ impl TryFrom<f64> for Us {
     }
 }
 
-impl Board {
-    /// The board that `text` describes; `path` names it in errors.
-    ///
-    /// # Errors
-    /// [`BoardError::Malformed`].
-    pub fn parse(path: &str, text: &str) -> Result<Self, BoardError> {
-        let malformed = |why: String| BoardError::Malformed {
-            path: path.to_owned(),
-            why,
-        };
-        let file: File = toml::from_str(text).map_err(|e| {
+/// How many files may extend each other.
+const MOST_EXTENSIONS: usize = 4;
+const EXTENDS: &str = "extends";
+
+/// The board that `text` describes; `path` names it in errors, and `text_of` finds what it extends.
+pub(super) fn read(
+    path: &str,
+    text: &str,
+    text_of: &dyn Fn(&str) -> Result<String, BoardError>,
+) -> Result<Board, BoardError> {
+    let malformed = |why: String| BoardError::Malformed {
+        path: path.to_owned(),
+        why,
+    };
+    let parse = |text: &str| {
+        toml::from_str::<Table>(text).map_err(|e| {
             let message = e.message().replace('\n', " ");
-            match e.span().filter(|span| span.start > 0) {
-                Some(span) => {
-                    let line = text.get(..span.start).unwrap_or("").matches('\n').count() + 1;
-                    malformed(format!("line {line}: {message}"))
-                }
-                None => malformed(message),
+            let start = e.span().map_or(0, |span| span.start);
+            let line = text.get(..start).unwrap_or("").matches('\n').count() + 1;
+            malformed(format!("line {line}: {message}"))
+        })
+    };
+    let mut table = parse(text)?;
+    let mut left = MOST_EXTENSIONS;
+    while let Some(base) = table.remove(EXTENDS) {
+        let name = base.as_str();
+        let name = name.ok_or_else(|| malformed("extends: expected the name of a board".into()))?;
+        left = left
+            .checked_sub(1)
+            .ok_or_else(|| malformed("extends: too many, or itself".into()))?;
+        let mut base = parse(&text_of(name)?)?;
+        lay_over(&mut base, table);
+        table = base;
+    }
+    let file: File = table
+        .try_into()
+        .map_err(|e: toml::de::Error| malformed(e.to_string().trim_end().replace('\n', ", ")))?;
+    file.board().map_err(|why| malformed(why.into()))
+}
+
+/// Writes what `over` says over `base`, table by table.
+fn lay_over(base: &mut Table, over: Table) {
+    for (key, value) in over {
+        match (base.get_mut(&key), value) {
+            (Some(Value::Table(base)), Value::Table(over)) => lay_over(base, over),
+            (_, value) => {
+                base.insert(key, value);
             }
-        })?;
-        let e = &file.energy;
+        }
+    }
+}
+
+impl File {
+    fn board(self) -> Result<Board, &'static str> {
+        const CURRENTS: RangeInclusive<f64> = 0.0..=10_000.0;
+        const POWERS: RangeInclusive<f64> = -60.0..=30.0;
+        let e = &self.energy;
         let currents = [
             e.supply_v,
             e.radio_sleep_ma,
@@ -248,39 +320,59 @@ impl Board {
             e.mcu_active_ma,
             e.mcu_low_power_ma,
         ];
-        if !currents.iter().all(|x| (0.0..=10_000.0).contains(x)) {
-            return Err(malformed("energy: expected values from 0 to 10000".into()));
+        let fine = |values: &[f64], range: RangeInclusive<f64>| {
+            values.iter().all(|value| range.contains(value))
+        };
+        let second = self.second.as_ref();
+        let second = second.map(|s| ([s.radio_receive_ma, s.radio_transmit_ma], s.tx_power_dbm));
+        let times = self
+            .background
+            .as_ref()
+            .map(|b| (b.every_us.0, b.takes_us.0));
+        let is_serial = matches!(self.software, Kind::Serial(_));
+        let detector = self.detector.as_ref();
+        let expectations = [
+            (fine(&currents, CURRENTS), "energy: expected values from 0 to 10000"),
+            (fine(&[self.tx_power_dbm], POWERS), "tx_power_dbm: expected -60 to 30"),
+            (
+                fine(&[self.clock.drift_sigma_ppm], 0.0..=1_000.0),
+                "clock.drift_sigma_ppm: expected 0 to 1000",
+            ),
+            (
+                second.is_none_or(|(ma, dbm)| fine(&ma, CURRENTS) && fine(&[dbm], POWERS)),
+                "second: expected currents from 0 to 10000, tx_power_dbm from -60 to 30",
+            ),
+            (
+                times.is_none_or(|(every, takes)| !takes.is_zero() && takes <= every),
+                "background: expected 0 < takes_us <= every_us",
+            ),
+            (
+                times.is_none() || is_serial,
+                "background: expected software of kind \"serial\", whose time is counted",
+            ),
+            (
+                detector.is_none_or(|d| {
+                    fine(&[d.noise_dbm], -200.0..=0.0) && fine(&[d.samples, d.step_db], 1e-3..=1e3)
+                }),
+                "detector: expected noise_dbm from -200 to 0, samples and step_db from 0.001 to 1000",
+            ),
+        ];
+        if let Some((_, why)) = expectations.iter().find(|(holds, _)| !holds) {
+            return Err(why);
         }
-        if !(-60.0..=30.0).contains(&file.tx_power_dbm) {
-            return Err(malformed("tx_power_dbm: expected -60 to 30".into()));
-        }
-        if !(0.0..=1_000.0).contains(&file.clock.drift_sigma_ppm) {
-            return Err(malformed(
-                "clock.drift_sigma_ppm: expected 0 to 1000".into(),
-            ));
-        }
-        if let Some(second) = &file.second {
-            let currents = [second.radio_receive_ma, second.radio_transmit_ma];
-            let fine = currents.iter().all(|x| (0.0..=10_000.0).contains(x));
-            if !fine || !(-60.0..=30.0).contains(&second.tx_power_dbm) {
-                return Err(malformed(
-                    "second: expected currents from 0 to 10000, tx_power_dbm from -60 to 30".into(),
-                ));
-            }
-        }
-        if let Some(background) = &file.background {
-            let (every, takes) = (background.every_us.0, background.takes_us.0);
-            if takes.is_zero() || takes > every {
-                let why = "background: expected 0 < takes_us <= every_us";
-                return Err(malformed(why.into()));
-            }
-            if matches!(file.software, Kind::Overlapped) {
-                let why = "background: expected software of kind \"serial\", whose time is counted";
-                return Err(malformed(why.into()));
-            }
-        }
-        let software = match file.software {
+        Ok(self.converted())
+    }
+
+    fn converted(self) -> Board {
+        let (timing, clock, e) = (self.timing, self.clock, self.energy);
+        let wakes = match self.software {
+            Kind::Prompt(Prompt { wakes_ahead: true }) => Wakes::Ahead,
+            _ => Wakes::WhenAsked,
+        };
+        let switch = self.background.as_ref().map(|b| b.switch_us.0);
+        let software = match self.software {
             Kind::Overlapped => Software::Overlapped,
+            Kind::Prompt(_) => Software::Prompt,
             Kind::Serial(s) => Software::Serial(Costs {
                 strobe: s.strobe_us.0,
                 read_base: s.read_base_us.0,
@@ -295,57 +387,69 @@ impl Board {
                     false => PreCopy::No,
                 },
                 atomic: s.atomic_us.0,
-                switch: file
-                    .background
-                    .as_ref()
-                    .map_or(Duration::ZERO, |b| b.switch_us.0),
+                switch: switch.unwrap_or_default(),
             }),
         };
-        Ok(Self {
-            name: file.name,
-            chip: file.chip.chip(),
+        // IEEE 802.15.4-2006, 7.5.6.4.2: after aTurnaroundTime.
+        let standard = Acknowledge::Hardware {
+            gap_us: Us(thalweg_wire::phy::TURNAROUND),
+        };
+        let acks = match self.acknowledge.unwrap_or(standard) {
+            Acknowledge::Hardware { gap_us } => (AckBy::Hardware, gap_us.0, None),
+            Acknowledge::Driver { strobe_us } => {
+                let strobe = strobe_us.0;
+                (AckBy::Driver { strobe }, timing.turnaround_us.0, None)
+            }
+            Acknowledge::Engine { gap_us, bare_bytes } => (AckBy::Engine, gap_us.0, bare_bytes),
+        };
+        Board {
+            name: self.name,
+            chip: self.chip.chip(),
             timing: BoardTiming {
-                turnaround: file.timing.turnaround_us.0,
-                forward_software: file.timing.forward_software_us.0,
-                event_latency: file.timing.event_latency_us.0,
-                load_base: file.timing.load_base_us.0,
-                load_byte: file.timing.load_byte_us.0,
-                wake: file.timing.wake_us.0,
-                to_receive: file
-                    .timing
-                    .to_receive_us
-                    .unwrap_or(file.timing.turnaround_us)
-                    .0,
+                turnaround: timing.turnaround_us.0,
+                forward_software: timing.forward_software_us.0,
+                event_latency: timing.event_latency_us.0,
+                load_base: timing.load_base_us.0,
+                load_byte: timing.load_byte_us.0,
+                wake: timing.wake_us.0,
+                to_receive: timing.to_receive_us.unwrap_or(timing.turnaround_us).0,
                 software,
             },
             clock: ClockModel {
-                max_offset: file.clock.max_offset_us.0,
-                drift_sigma_ppm: file.clock.drift_sigma_ppm,
-                tick: file.clock.tick_us.0,
+                max_offset: clock.max_offset_us.0,
+                drift_sigma_ppm: clock.drift_sigma_ppm,
+                tick: clock.tick_us.0,
             },
-            sync_jitter: file.jitter.sync_us.0,
-            software_jitter: file.jitter.software_us.0,
-            tx_power: Dbm(file.tx_power_dbm),
+            sync_jitter: self.jitter.sync_us.0,
+            sync_step: clock.compare_us.unwrap_or(clock.tick_us).0,
+            software_jitter: self.jitter.software_us.0,
+            cca: timing.cca_us.0,
+            wakes,
+            detector: self.detector.map(|d| Detector {
+                noise: Dbm(d.noise_dbm),
+                samples: d.samples,
+                step: Db(d.step_db),
+            }),
+            tx_power: Dbm(self.tx_power_dbm),
             handler: e.handler_us.0,
-            acks: match file.acknowledge {
-                Some(Acknowledge::Hardware { gap_us }) => AckStyle::Hardware { gap: gap_us.0 },
-                Some(Acknowledge::Driver { strobe_us }) => AckStyle::Driver {
-                    strobe: strobe_us.0,
-                },
-                // IEEE 802.15.4-2006, 7.5.6.4.2: after aTurnaroundTime.
-                None => AckStyle::Hardware {
-                    gap: thalweg_wire::phy::TURNAROUND,
-                },
+            mcu: match e.mcu_runs {
+                McuName::ForEvents => McuRuns::ForEvents,
+                McuName::WithRadio => McuRuns::WithRadio,
             },
-            bus: match file.bus {
+            acks: Acks {
+                by: acks.0,
+                gap: acks.1,
+                bare_bytes: acks.2,
+            },
+            bus: match self.bus {
                 BusName::Released => Bus::Released,
                 BusName::Held => Bus::Held,
             },
-            background: file.background.map(|b| Background {
+            background: self.background.map(|b| Background {
                 every: b.every_us.0,
                 takes: b.takes_us.0,
             }),
-            second: file.second.map(|second| SecondRadio {
+            second: self.second.map(|second| SecondRadio {
                 chip: second.chip.chip(),
                 tx_power: Dbm(second.tx_power_dbm),
                 receive_ma: second.radio_receive_ma,
@@ -361,7 +465,7 @@ impl Board {
                 mcu_active_ma: e.mcu_active_ma,
                 mcu_low_power_ma: e.mcu_low_power_ma,
             },
-        })
+        }
     }
 }
 
@@ -369,14 +473,24 @@ impl Board {
 mod tests {
     use super::*;
 
+    fn board(text: &str) -> Result<Board, BoardError> {
+        let ideal = include_str!("../../../../boards/ideal.toml");
+        read("x", text, &|name| match name {
+            "ideal" => Ok(ideal.to_owned()),
+            _ => Ok("extends = \"loop\"".to_owned()),
+        })
+    }
+
     #[test]
     fn nonsense_is_one_line_with_its_place() {
         let good = include_str!("../../../../boards/ideal.toml");
-        assert!(Board::parse("x", good).is_ok());
+        assert!(board(good).is_ok());
         for (from, to, wanted) in [
             ("cc2420", "cc9999", "cc9999"),
             ("turnaround_us = 192", "turnaround_us = -1", "10000000"),
+            ("turnaround_us = 192", "turnaround_us = = 1", "line 9"),
             ("kind = \"serial\"", "kind = \"serial\"\nspeed = 1", "speed"),
+            ("kind = \"serial\"", "kind = \"prompt\"\nspeed = 1", "speed"),
             ("supply_v = 3.0", "supply_v = nan", "energy"),
             ("tx_power_dbm = 0.0", "tx_power_dbm = 99", "tx_power_dbm"),
             (
@@ -386,9 +500,19 @@ mod tests {
             ),
         ] {
             assert!(good.contains(from), "{from}");
-            let error = Board::parse("x", &good.replace(from, to)).unwrap_err();
+            let error = board(&good.replace(from, to)).unwrap_err();
             let line = error.to_string();
             assert!(line.contains(wanted) && !line.contains('\n'), "{line}");
         }
+    }
+
+    #[test]
+    fn what_a_file_extends_it_may_say_otherwise() {
+        let text = "extends = \"ideal\"\nname = \"slow\"\n[timing]\nload_byte_us = 3";
+        let (slow, ideal) = (board(text).unwrap(), board("extends = \"ideal\"").unwrap());
+        assert_eq!(slow.timing.load_byte.as_micros(), 3);
+        assert_eq!(slow.timing.turnaround, ideal.timing.turnaround);
+        assert_eq!((slow.name, slow.currents), ("slow".into(), ideal.currents));
+        assert!(board("extends = \"loop\"").is_err());
     }
 }

@@ -1,11 +1,12 @@
 //! Two radios on one bus, and acknowledgements that nobody asked for.
 
-use crate::{boards, AckStyle, Board, Bus, Network};
+use crate::{boards, AckBy, Acks, Board, Bus, Network};
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use thalweg_engine::{
-    Answering, Cca, Engine, OpId, RadioEvent, RadioId, RadioOp, Refusal, Request, When,
+    Ability, Answering, Cca, Engine, OpId, RadioEvent, RadioId, RadioOp, Refusal, Request, Wants,
+    When,
 };
 use thalweg_medium::Environment;
 use thalweg_units::{Channel, Channel900, Dbm, Duration, Instant, NodeId, SimTime};
@@ -26,6 +27,7 @@ enum Order {
 struct Puppet {
     orders: VecDeque<Order>,
     current: Option<Order>,
+    address: Option<NodeId>,
     heard: Vec<(u64, u8, Vec<u8>)>,
     sent: Vec<(u64, u8)>,
     sfds: Vec<u64>,
@@ -35,6 +37,13 @@ struct Puppet {
 impl Engine for Puppet {
     type Command = Order;
     type Event = ();
+    fn wants(&self, radio: RadioId) -> Option<Wants> {
+        let address = self.address;
+        (radio <= RadioId(1)).then(|| Wants {
+            address,
+            ..Wants::of(&[Ability::Stream, Ability::AfterRxOn, Ability::Answer])
+        })
+    }
     fn handle_command(&mut self, _now: Instant, order: Order) {
         self.orders.push_back(order);
     }
@@ -126,7 +135,11 @@ fn net(board: Board) -> Network<Puppet> {
     let second = board.second.unwrap();
     let band = |chip| Environment::full_mesh(3, chip, Dbm(-60.0), 1);
     let site = band(board.chip).beside(band(second.chip));
-    let engines = (0..3).map(|_| Puppet::default()).collect();
+    let puppet = |n| Puppet {
+        address: NodeId::new(n).ok(),
+        ..Puppet::default()
+    };
+    let engines = (0..3).map(puppet).collect();
     Network::new(Arc::new(site), &[board], engines, 1).unwrap()
 }
 fn run(net: &mut Network<Puppet>, us: u64) {
@@ -163,7 +176,7 @@ fn the_driver_acknowledges_once_it_has_read() {
     let mut net = net(opal());
     net.command(0, Order::Listen(1, C));
     net.command(1, Order::Listen(1, C));
-    net.command(1, Order::Answer(1, Answering::As(id(1))));
+    net.command(1, Order::Answer(1, Answering::Clear));
     run(&mut net, 1_000);
     net.command(0, Order::Send(1, C, frame(1, 77, 105)));
     run(&mut net, 10_000);
@@ -188,12 +201,16 @@ fn the_driver_acknowledges_once_it_has_read() {
 fn hardware_acknowledges_after_its_gap() {
     let gap = Duration::from_micros(192);
     let mut net = net(Board {
-        acks: AckStyle::Hardware { gap },
+        acks: Acks {
+            by: AckBy::Hardware,
+            gap,
+            bare_bytes: None,
+        },
         ..opal()
     });
     net.command(0, Order::Listen(0, C));
     net.command(1, Order::Listen(0, C));
-    net.command(1, Order::Answer(0, Answering::As(id(1))));
+    net.command(1, Order::Answer(0, Answering::Clear));
     run(&mut net, 1_000);
     net.command(0, Order::Send(0, C, frame(1, 5, 105)));
     run(&mut net, 10_000);

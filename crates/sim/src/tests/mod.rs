@@ -4,6 +4,7 @@ mod background;
 mod contract;
 mod dual;
 mod random_operations;
+mod sensing;
 mod serial;
 mod whole;
 
@@ -12,14 +13,14 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use thalweg_engine::{
-    BoardTiming, Cca, Condition, Engine, OpId, RadioEvent, RadioId, RadioOp, Refusal, Request,
-    TxSlot, When,
+    Ability, Assessment, BoardTiming, Cca, Condition, Engine, Hear, OpId, RadioEvent, RadioId,
+    RadioOp, Refusal, Request, TxSlot, Wants, When,
 };
-use thalweg_medium::{chip::CC2420, Environment};
+use thalweg_medium::{chip::CC2420, Air, Environment};
 use thalweg_units::{Channel, Dbm, Duration, Instant, SimTime};
 
 /// An operation that owns its bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum Order {
     Load(u8, Vec<u8>),
     Transmit(u8, When, Cca),
@@ -29,6 +30,11 @@ pub(super) enum Order {
     /// When a frame comes that begins with these bytes, on that channel.
     Upon(Vec<u8>, u8),
     Readout(u8),
+    Sense,
+    Assess(Assessment),
+    Hear(Hear),
+    Preamble(u16),
+    Acknowledge([u8; 3]),
     Sleep,
     Cancel,
     /// For a radio that there is not.
@@ -58,6 +64,7 @@ pub(super) enum Seen {
         end: Instant,
     },
     Corrupt,
+    Sensed(Dbm),
     Timeout,
 }
 
@@ -70,6 +77,7 @@ pub(super) struct Puppet {
     pub(super) asked: Vec<Order>,
     pub(super) seen: Vec<(Instant, Option<OpId>, Seen)>,
     timeout: Option<Instant>,
+    pub(super) wanted: Option<Wants>,
     pub(super) on_frame: Vec<Order>,
     pub(super) on_head: Vec<Order>,
     told: VecDeque<usize>,
@@ -82,6 +90,11 @@ pub(super) fn ch(number: u8) -> Channel {
 impl Engine for Puppet {
     type Command = Order;
     type Event = usize;
+    fn wants(&self, radio: RadioId) -> Option<Wants> {
+        use Ability::{AfterRx, At, Cca, Conditional, Heads, Load, Readout, Stream};
+        let abilities = [AfterRx, At, Cca, Conditional, Heads, Load, Readout, Stream];
+        (radio == RadioId(0)).then(|| self.wanted.unwrap_or(Wants::of(&abilities)))
+    }
     fn handle_command(&mut self, _now: Instant, order: Order) {
         self.orders.push_back(order);
     }
@@ -107,8 +120,7 @@ impl Engine for Puppet {
                 }
             }
             RadioEvent::Corrupt { .. } => Seen::Corrupt,
-            // This network's radios refuse to sense.
-            RadioEvent::Sensed { .. } => Seen::Corrupt,
+            RadioEvent::Sensed { power, .. } => Seen::Sensed(power),
         };
         self.seen.push((at, event.answers(), seen));
     }
@@ -159,6 +171,11 @@ impl Engine for Puppet {
                 cca: Cca::Skip,
             },
             Order::Readout(bytes) => RadioOp::Readout { bytes: *bytes },
+            Order::Sense => RadioOp::Sense,
+            Order::Assess(assessment) => RadioOp::Assess(*assessment),
+            Order::Hear(hear) => RadioOp::Hear(*hear),
+            Order::Preamble(bytes) => RadioOp::Preamble { bytes: *bytes },
+            Order::Acknowledge(mpdu) => RadioOp::Acknowledge { mpdu },
             Order::Sleep => RadioOp::Sleep,
             Order::Cancel | Order::OtherRadio | Order::Timeout(_) => RadioOp::Cancel,
         };
@@ -199,13 +216,13 @@ pub(super) const fn us(us: u64) -> Duration {
     Duration::from_micros(us)
 }
 
-pub(super) fn run(net: &mut Network<Puppet>, until_us: u64) -> Stop {
+pub(super) fn run<A: Air>(net: &mut Network<Puppet, A>, until_us: u64) -> Stop {
     net.run_until(at(until_us), |_, _, _| ControlFlow::Continue(()))
         .unwrap()
 }
 
 /// What node `n` saw of operation `op`, in microseconds of its clock.
-pub(super) fn answer(net: &Network<Puppet>, n: usize, op: u16) -> (u64, Seen) {
+pub(super) fn answer<A: Air>(net: &Network<Puppet, A>, n: usize, op: u16) -> (u64, Seen) {
     let mut answers = net.engine(n).seen.iter().filter(|s| s.1 == Some(OpId(op)));
     let (at, _, seen) = answers
         .next()
@@ -215,7 +232,7 @@ pub(super) fn answer(net: &Network<Puppet>, n: usize, op: u16) -> (u64, Seen) {
 }
 
 /// What node `n` saw that answers nothing.
-pub(super) fn heard(net: &Network<Puppet>, n: usize) -> Vec<(u64, Seen)> {
+pub(super) fn heard<A: Air>(net: &Network<Puppet, A>, n: usize) -> Vec<(u64, Seen)> {
     let seen = net.engine(n).seen.iter().filter(|s| s.1.is_none());
     seen.map(|(at, _, seen)| (at.as_nanos() / 1000, seen.clone()))
         .collect()

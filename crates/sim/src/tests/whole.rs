@@ -335,6 +335,9 @@ struct Mad {
 impl Engine for Mad {
     type Command = ();
     type Event = ();
+    fn wants(&self, radio: RadioId) -> Option<Wants> {
+        (radio == RadioId(0)).then(|| Wants::of(&[]))
+    }
     fn handle_command(&mut self, _now: Instant, _command: ()) {}
     fn handle_radio(&mut self, _at: Instant, _radio: RadioId, _event: RadioEvent<'_>) {
         self.asks = 1;
@@ -361,7 +364,7 @@ fn engines_without_end_are_errors() {
         let mut net = Network::new(world(1, |_, _| true), &[boards::telosb()], engines, 1).unwrap();
         let end = net.run_until(at(1000), |_, _, ()| ControlFlow::Continue(()));
         match end {
-            Err(SimError::Livelock { node: 0 }) => assert!(!zero_time),
+            Err(SimError::Livelock { node: 0, .. }) => assert!(!zero_time),
             Err(SimError::StandingStill { .. }) => assert!(zero_time),
             other => panic!("{other:?}"),
         }

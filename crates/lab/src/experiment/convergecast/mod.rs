@@ -324,7 +324,10 @@ impl Convergecast {
         let outcome = run(site, &setup, seed, capture);
         outcome.map_err(|error| match error {
             RunError::Sim(error) => ExperimentError::Sim(error),
-            RunError::NoLpl(_) => ExperimentError::unfit(site, error.to_string()),
+            RunError::Network(error) => ExperimentError::Network(error),
+            RunError::NoLpl(_) | RunError::Board(_) => {
+                ExperimentError::unfit(site, error.to_string())
+            }
         })
     }
 

@@ -3,8 +3,17 @@
 
 use super::{Convergecast, Row, Site};
 use crate::convergecast::{Link, Outcome};
-use thalweg_medium::ether::Loss;
+use thalweg_medium::Cause;
 use thalweg_protocols::stack::Drop;
+
+/// What can befall frames that contend for one channel.
+const LOSSES: [Cause; 5] = [
+    Cause::Hidden,
+    Cause::Collision,
+    Cause::NoiseFloor,
+    Cause::Weak,
+    Cause::Deaf,
+];
 
 /// Table 5.2's shares of nodes, percent.
 const COVERAGES: [u32; 7] = [100, 95, 90, 75, 50, 25, 10];
@@ -30,7 +39,7 @@ impl Convergecast {
             let share = overflowed as f64 / (received + at_sinks) as f64;
             row.set("buffer_drops", share);
         }
-        for loss in Loss::ALL {
+        for loss in LOSSES {
             row.set(&format!("lost_{}", loss.name()), o.lost_by(loss));
             if o.sent > 0 {
                 let share = o.lost_by(loss) as f64 / o.sent as f64;

@@ -10,7 +10,7 @@ use crate::streams::Ground;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use thalweg_engine::Engine;
-use thalweg_medium::{Deaf, LossCause, Standing};
+use thalweg_medium::{Cause, Deaf, Standing};
 use thalweg_planner::streams::StreamPlan;
 use thalweg_protocols::fastforward::radio_of;
 use thalweg_sim::{AirTrace, Ending, Moment, Network};
@@ -337,11 +337,12 @@ fn why_not(standing: Standing) -> Why {
     }
 }
 
-fn why(cause: LossCause) -> Why {
+fn why(cause: Cause) -> Why {
     match cause {
-        LossCause::Weak | LossCause::BeatNull => Why::Weak,
-        LossCause::Collision => Why::Collision,
-        LossCause::AdjacentChannel => Why::AdjacentChannel,
-        LossCause::ExternalInterference => Why::External,
+        Cause::Weak | Cause::BeatNull => Why::Weak,
+        Cause::Hidden | Cause::Collision | Cause::NoiseFloor => Why::Collision,
+        Cause::AdjacentChannel => Why::AdjacentChannel,
+        Cause::External => Why::External,
+        Cause::Deaf => Why::Away,
     }
 }

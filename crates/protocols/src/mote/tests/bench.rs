@@ -8,7 +8,7 @@ use crate::pipeline::{self, Complete};
 use std::boxed::Box;
 use std::vec::Vec;
 use thalweg_engine::harness::{Air, Fate, Net};
-use thalweg_engine::{BoardTiming, Engine, OpId, RadioEvent, RadioId, RadioOp, Request};
+use thalweg_engine::{BoardTiming, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, Wants};
 use thalweg_units::{Channel, ChannelSet, Duration, Instant, NodeId};
 use thalweg_wire::pipeline::Group;
 use thalweg_wire::route::{Channels, Member, Route, Scheme};
@@ -29,6 +29,15 @@ pub(super) fn id(n: usize) -> NodeId {
 pub(super) struct Memory {
     own: Vec<u8>,
     pub(super) received: Vec<u8>,
+}
+
+impl Memory {
+    pub(super) fn of(own: Vec<u8>) -> Self {
+        Self {
+            own,
+            received: Vec::new(),
+        }
+    }
 }
 
 impl ObjectStore for Memory {
@@ -71,11 +80,7 @@ pub(super) struct Watched {
 
 impl Watched {
     pub(super) fn new(n: usize) -> Self {
-        let memory = Memory {
-            own: object(n),
-            ..Memory::default()
-        };
-        let mote = Mote::new(id(n), Config::default(), TELOSB, memory);
+        let mote = Mote::new(id(n), Config::default(), TELOSB, Memory::of(object(n)));
         Self {
             mote,
             pending: None,
@@ -97,6 +102,9 @@ impl Engine for Watched {
     type Command = Order;
     type Event = Event;
 
+    fn wants(&self, radio: RadioId) -> Option<Wants> {
+        self.mote.wants(radio)
+    }
     fn handle_command(&mut self, now: Instant, command: Order) {
         self.mote.handle_command(now, command);
     }

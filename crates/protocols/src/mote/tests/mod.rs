@@ -2,6 +2,7 @@
 //! pending when another has the radio.
 
 mod bench;
+mod hosts;
 mod nonsense;
 mod orders;
 mod sleepers;

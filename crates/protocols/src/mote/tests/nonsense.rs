@@ -7,7 +7,7 @@ use proptest::test_runner::RngSeed;
 use std::vec;
 use std::vec::Vec;
 use thalweg_engine::harness::Net;
-use thalweg_engine::{drain, Engine, OpId, RadioEvent, RadioId, Refusal};
+use thalweg_engine::{drain, Engine, OpId, RadioEvent, RadioId, Refusal, Request};
 use thalweg_units::{Dbm, Duration, Instant};
 
 /// Frames of a whole transfer, to be sent again with something wrong.
@@ -54,7 +54,11 @@ fn happening() -> impl Strategy<Value = Happening> {
 }
 
 fn settle(node: &mut Watched, ops: &mut Vec<OpId>) -> Option<Instant> {
-    drain(node, |request| ops.push(request.id), |_| ()).expect("no livelock")
+    drain(
+        node,
+        &mut (|request: Request<'_>| ops.push(request.id), |_| ()),
+    )
+    .expect("no livelock")
 }
 
 proptest! {

@@ -6,7 +6,7 @@ use super::bench::{
 use crate::mote::Command;
 use crate::pipeline;
 use std::vec::Vec;
-use thalweg_engine::{drain, Engine, RadioEvent, RadioId, RadioOp};
+use thalweg_engine::{drain, Engine, RadioEvent, RadioId, RadioOp, Request};
 use thalweg_units::{Dbm, Duration, Instant};
 
 /// Long enough for whoever heard nothing of a stop to notice.
@@ -73,7 +73,10 @@ fn what_a_flood_left_pending_is_taken_back_before_the_source_begins() {
     let mut asked = Vec::new();
     let mut step = |source: &mut Watched| {
         asked.clear();
-        let due = drain(source, |r| asked.push((r.id, Kind::of(&r.op))), |_| ()).unwrap();
+        let due = {
+            let port = &mut (|r: Request<'_>| asked.push((r.id, Kind::of(&r.op))), |_| ());
+            drain(source, port).unwrap()
+        };
         (due, asked.clone())
     };
     step(&mut source);

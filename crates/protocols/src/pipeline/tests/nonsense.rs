@@ -4,6 +4,7 @@ use super::bench::{ideal, object, p3, pip, start, Memory, Node, TELOSB};
 use crate::pipeline::{Command, End, Event, Pipeline};
 use proptest::prelude::*;
 use std::vec::Vec;
+use thalweg_engine::Request as Op;
 use thalweg_engine::{drain, Engine, OpId, RadioEvent, RadioId, RadioOp, Refusal};
 use thalweg_units::{Dbm, Duration, Instant};
 use thalweg_wire::pipeline::{Group, Head, Header, Kind, Purpose, Request, Tag};
@@ -61,9 +62,9 @@ proptest! {
         let mut now = start();
         for (mpdu, wait, head) in frames {
             let mut ops = Vec::new();
-            let timeout = drain(&mut engine, |r| {
+            let timeout = drain(&mut engine, &mut (|r: Op<'_>| {
                 if matches!(r.op, RadioOp::Stream { .. }) { ops.push(r.id) }
-            }, |_| {}).unwrap();
+            }, |_| {})).unwrap();
             now += Duration::from_nanos(wait);
             if let Some(at) = timeout.filter(|at| *at <= now) {
                 engine.handle_timeout(at);
@@ -77,7 +78,7 @@ proptest! {
             }
             engine.handle_radio(now, RadioId(0), frame(&mpdu, now));
         }
-        let _ = drain(&mut engine, |_| {}, |_| {}).unwrap();
+        let _ = drain(&mut engine, &mut (|_: Op<'_>| {}, |_| {})).unwrap();
     }
 
     #[test]
@@ -154,7 +155,8 @@ fn a_radio_that_refuses_everything_ends_the_transfer() {
         let mut ends = Vec::new();
         for _ in 0..100 {
             let mut ids: Vec<OpId> = Vec::new();
-            drain(&mut engine, |r| ids.push(r.id), |e| ends.push(e)).unwrap();
+            let port = &mut (|r: Op<'_>| ids.push(r.id), |e| ends.push(e));
+            drain(&mut engine, port).unwrap();
             for op in ids {
                 engine.handle_radio(start(), RadioId(0), RadioEvent::Refused { op, why });
             }

@@ -6,48 +6,14 @@
 //! due while one is under way follows it, further ones are missed. Not modelled: work that needs the bus. Tests:
 //! `tests/background.rs`.
 
+use crate::hooks::Activity;
+use crate::mcu::{Job, Level};
 use crate::queue::Rank;
-use crate::software::{Job, Level, Mcu};
-use crate::timeline::Activity;
 use crate::world::{What, World};
-use thalweg_medium::random;
+use thalweg_medium::{random, Air};
 use thalweg_units::Duration;
 
-/// Background work that a board does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Background {
-    /// From one run to the next.
-    pub every: Duration,
-    /// Microcontroller time of a run.
-    pub takes: Duration,
-}
-
-/// What became of a node's background work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct BackgroundRuns {
-    /// Runs that were finished.
-    pub done: u32,
-    /// Runs that fell due when two were not finished, and were left out.
-    pub missed: u32,
-    /// How often interrupts and tasks stopped one.
-    pub stopped: u32,
-}
-
-impl Mcu {
-    /// Whether two runs of background work are not done yet.
-    pub(crate) fn is_behind(&self) -> bool {
-        let running = self.running.iter().map(|r| &r.work);
-        let waiting = &self.queues[Level::Background as usize];
-        let runs = waiting.iter().chain(running);
-        runs.filter(|w| matches!(w.job, Job::Background)).count() >= 2
-    }
-    /// Whether background work waits.
-    pub(crate) fn has_background(&self) -> bool {
-        !self.queues[Level::Background as usize].is_empty()
-    }
-}
-
-impl World {
+impl<A: Air> World<A> {
     /// Plans the first run of each node whose board has background work.
     pub(crate) fn plan_background(&mut self, seed: u64) {
         for node in 0..self.mcus.len() {

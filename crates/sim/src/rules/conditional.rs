@@ -5,68 +5,15 @@
 //! Invariant: it is answered once, when it leaves `Radio::waiting` for the air or for nothing.
 //! Not modelled: a condition that a corrupt frame's first bytes seem to meet. Tests: `tests/serial.rs`.
 
-use crate::board::PreCopy;
-use crate::operations::Shot;
-use crate::radio::Filling;
-use crate::software::{Deferred, Job, Level, Loading};
-use crate::timeline::Activity;
+use crate::hooks::Activity;
+use crate::mcu::{Job, Level};
+use crate::radio::{Buffer, Filling, Loading, Op, Shot, Waiting};
 use crate::world::World;
-use thalweg_engine::{Cca, Condition, OpId, Refusal, When};
-use thalweg_units::Channel;
+use thalweg_engine::{OpId, PreCopy, Refusal, When};
+use thalweg_medium::Air;
 use thalweg_wire::FrameBuf;
 
-/// A conditional transmission that waits.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Waiting {
-    pub(crate) id: OpId,
-    number: u32,
-    frame: FrameBuf,
-    offset: u8,
-    bytes: [u8; Condition::MAX_BYTES],
-    len: u8,
-    channel: Channel,
-    cca: Cca,
-    buffer: Buffer,
-}
-
-/// Where the frame of a conditional transmission is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Buffer {
-    /// In the radio.
-    Written,
-    /// Another frame has overwritten it.
-    Overwritten,
-    /// The same, and its condition was met meanwhile.
-    Due,
-}
-
-impl Waiting {
-    fn met_by(&self, mpdu: &[u8]) -> bool {
-        let bytes = self.bytes.get(..usize::from(self.len)).unwrap_or_default();
-        let offset = self.offset;
-        Condition { offset, bytes }.holds(mpdu)
-    }
-}
-
-/// A condition that owns its bytes; none where it is too long.
-pub(crate) fn conditional(
-    condition: Condition<'_>,
-    channel: Channel,
-    cca: Cca,
-) -> Option<Deferred> {
-    let mut bytes = [0; Condition::MAX_BYTES];
-    let len = condition.bytes.len();
-    bytes.get_mut(..len)?.copy_from_slice(condition.bytes);
-    Some(Deferred::Conditional {
-        offset: condition.offset,
-        bytes,
-        len: len as u8,
-        channel,
-        cca,
-    })
-}
-
-impl World {
+impl<A: Air> World<A> {
     /// Which conditional transmission of node `n` a frame sets off.
     pub(crate) fn met(&self, n: usize, mpdu: &[u8]) -> Option<u32> {
         let waiting = self.radios[n].waiting.as_ref()?;
@@ -99,8 +46,8 @@ impl World {
     }
 
     /// Takes the frame in the buffer for a conditional transmission.
-    pub(crate) fn await_condition(&mut self, n: usize, id: OpId, op: Deferred) {
-        let Deferred::Conditional {
+    pub(crate) fn await_condition(&mut self, n: usize, id: OpId, op: Op) {
+        let Op::Conditional {
             offset,
             bytes,
             len,

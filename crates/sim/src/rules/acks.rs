@@ -1,30 +1,34 @@
-//! Acknowledgements that a radio or its driver sends by itself, and who holds the bus meanwhile.
+//! Acknowledgements: by hardware, by a driver that has read the frame, or because the engine asked; and
+//! who holds the bus meanwhile.
 //!
 //! A good frame that is addressed to the node and asks for it (IEEE 802.15.4-2006, 7.5.6.4) is
-//! answered as [`crate::AckStyle`] says. An acknowledgement needs no transmit buffer of the
-//! engine's; one that finds its radio busy is not sent. Tests: `tests/dual.rs`.
+//! answered as [`crate::AckBy`] says. An acknowledgement needs no transmit buffer of the engine's; one
+//! that nobody asked for and that finds its radio busy is not sent. Tests: `tests/dual.rs`,
+//! `tests/sensing.rs`.
 
-use crate::board::{AckStyle, Bus};
+use crate::board::{AckBy, Bus};
+use crate::hooks::{Activity, Kind};
+use crate::mcu::{Job, Level};
 use crate::queue::Rank;
-use crate::radio::{Excursion, Filling, Mode, Pending, Trigger};
-use crate::software::{Job, Level};
-use crate::timeline::Activity;
+use crate::radio::{Excursion, Filling, Look, Mode, Pending, Trigger};
 use crate::world::{Telling, What, World};
-use thalweg_engine::{Answering, Cca};
-use thalweg_units::{Duration, SimTime};
+use thalweg_engine::{Answering, OpId, Refusal};
+use thalweg_medium::{Air, EarId};
+use thalweg_units::{Channel, Duration, SimTime};
 use thalweg_wire::addressed::{Ack, Congestion, Header};
 use thalweg_wire::{FrameBuf, Reader};
 
-impl World {
+impl<A: Air> World<A> {
     /// How radio `r` would acknowledge `mpdu`.
     fn wanted_ack(&self, r: usize, mpdu: &[u8]) -> Option<Ack> {
-        let (me, congestion) = match self.radios[r].answering {
+        let congestion = match self.radios[r].answering {
             Answering::Withheld => return None,
-            Answering::As(me) => (me, Congestion::Clear),
-            Answering::Congested(me) => (me, Congestion::Congested),
+            Answering::Clear => Congestion::Clear,
+            Answering::Congested => Congestion::Congested,
         };
         let header = Header::parse(&mut Reader::new(mpdu)).ok()?;
-        (header.to == Some(me)).then_some(Ack {
+        let own = self.filters[r].address;
+        (own.is_some() && header.to == own).then_some(Ack {
             sequence: header.sequence,
             congestion,
         })
@@ -32,21 +36,22 @@ impl World {
 
     /// A good frame has ended at radio `r`: hardware acknowledges.
     pub(crate) fn acknowledge_in_hardware(&mut self, r: usize, mpdu: &[u8], end: SimTime) {
-        let AckStyle::Hardware { gap } = self.radios[r].board.acks else {
+        let acks = self.radios[r].board.acks;
+        if acks.by != AckBy::Hardware {
             return;
-        };
+        }
         if let Some(ack) = self.wanted_ack(r, mpdu) {
-            self.send_ack(r, ack, end + gap);
+            self.send_ack(r, ack, end + acks.gap);
         }
     }
 
     /// The driver has read a frame out of radio `r`: it acknowledges.
     pub(crate) fn acknowledge_read(&mut self, r: usize, telling: u32) {
-        let AckStyle::Driver { strobe } = self.radios[r].board.acks else {
+        let AckBy::Driver { strobe } = self.radios[r].board.acks.by else {
             return;
         };
         let mpdu = match self.tellings.get(telling) {
-            Some(Telling::Frame { air, .. }) => self.airs.get(*air).map(|air| air.mpdu),
+            Some(Telling::Frame { frame, .. }) => self.frames.get(*frame).map(|kept| kept.mpdu),
             _ => None,
         };
         if let Some(ack) = mpdu.and_then(|mpdu| self.wanted_ack(r, &mpdu)) {
@@ -64,32 +69,39 @@ impl World {
         let Ok(frame) = FrameBuf::from_slice(&ack.bytes()) else {
             return;
         };
-        let radio = &mut self.radios[r];
+        let radio = &self.radios[r];
         let Mode::Listen { channel, .. } = radio.mode else {
             return;
         };
         if radio.pending.is_some() || radio.excursion != Excursion::No || radio.dead {
             return;
         }
-        let strobe = start
-            .saturating_sub(radio.board.timing.turnaround)
-            .max(self.now);
-        radio.tokens = radio.tokens.wrapping_add(1);
-        let token = radio.tokens;
-        radio.pending = Some(Pending {
-            id: None,
-            token,
+        let turnaround = radio.board.timing.turnaround;
+        let strobe = start.saturating_sub(turnaround).max(self.now);
+        let pending = pending_ack(None, frame, channel, strobe, strobe + turnaround);
+        self.pend(r, pending, strobe);
+    }
+
+    /// The engine asks radio `r` to acknowledge the frame received last. The radio turns round at once,
+    /// and waits for the gap to pass.
+    pub(crate) fn acknowledge_asked(&mut self, r: usize, id: OpId, frame: FrameBuf) {
+        let radio = &self.radios[r];
+        let last = self.filters[r].last_rx;
+        let (Some(last), Mode::Listen { channel, .. }) = (last, radio.mode) else {
+            return self.refuse(r, id, Refusal::Empty);
+        };
+        let ready = radio.soonest_strobe(self.now) + radio.board.timing.turnaround;
+        let start = last.end + radio.board.acks.gap;
+        if start < ready {
+            let by = ready.since(start);
+            return self.refuse(r, id, Refusal::Late { by });
+        }
+        let strobe = self.now;
+        self.pend(
+            r,
+            pending_ack(Some(id), frame, channel, strobe, start),
             strobe,
-            start: strobe + radio.board.timing.turnaround,
-            channel,
-            cca: Cca::Skip,
-            filling: Filling::Loaded,
-            trigger: Trigger::Timer,
-            frame,
-        });
-        let node = r as u32;
-        self.queue
-            .push(strobe, Rank::Turn, What::Strobe { node, token });
+        );
     }
 
     /// Whether a driver that keeps the bus to itself until its radio's frame is over does so, and
@@ -107,9 +119,8 @@ impl World {
             } else if let Some(pending) = &radio.pending {
                 until = until.max(Some(pending.start));
             }
-            if radio.receiving_until > self.now {
-                until = until.max(Some(radio.receiving_until));
-            }
+            let receiving = self.air.receiving(EarId(other as u32));
+            until = until.max(receiving.map(|r| r.until).filter(|end| *end > self.now));
         }
         let Some(until) = until else {
             return false;
@@ -119,5 +130,26 @@ impl World {
         let soon = until.max(self.now + Duration::from_nanos(1));
         self.queue.push(soon, Rank::Software, What::Look { node });
         true
+    }
+}
+
+fn pending_ack(
+    id: Option<OpId>,
+    frame: FrameBuf,
+    channel: Channel,
+    strobe: SimTime,
+    start: SimTime,
+) -> Pending {
+    Pending {
+        id,
+        token: 0,
+        strobe,
+        start,
+        channel,
+        look: Look::No,
+        filling: Filling::Loaded,
+        trigger: Trigger::Timer,
+        kind: Kind::Acknowledgement,
+        frame,
     }
 }

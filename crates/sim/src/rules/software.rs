@@ -9,240 +9,61 @@
 //! software overlaps ([`crate::Software::Overlapped`]) use it for conditional transmissions alone.
 //! Not modelled: a watchdog, nested interrupts. Tests: `tests/serial.rs`.
 
-use crate::background::BackgroundRuns;
-use crate::board::PreCopy;
-use crate::conditional::conditional;
-use crate::operations::Dropped;
+use crate::hooks::Activity;
+use crate::mcu::{Job, Level, Running, Work};
 use crate::queue::Rank;
-use crate::radio::{Excursion, Mode};
-use crate::timeline::Activity;
+use crate::radio::{Excursion, Loading, Mode, Op};
 use crate::world::{Telling, What, World};
-use std::collections::VecDeque;
-use thalweg_engine::{Answering, Cca, Condition, OpId, RadioOp, Refusal, Request, TxSlot, When};
+use thalweg_engine::{OpId, PreCopy};
+use thalweg_medium::{Air, EarId};
 use thalweg_units::{Channel, Duration, SimTime};
 use thalweg_wire::{addressed, FrameBuf};
 
-/// Which work comes first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Level {
-    Interrupt,
-    Task,
-    Background,
-}
 /// Those that others wait for.
 const URGENT: [Level; 2] = [Level::Interrupt, Level::Task];
 
-/// For whom a frame was copied into the transmit buffer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Loading {
-    /// An operation, which is answered.
-    Op(OpId),
-    /// A transmission that follows.
-    Send,
-    /// The conditional transmission of that number.
-    Conditional(u32),
-}
-
-/// What is done when the time of a piece of work has passed.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Job {
-    /// Nothing: it was time that something took.
-    Pass,
-    /// A run of background work is done.
-    Background,
-    /// A reception was looked at; it met the condition of that number.
-    Judged {
-        met: Option<u32>,
-    },
-    /// The conditional transmission of that number goes out.
-    Fire(u32),
-    /// The radio turns back to its mode's channel.
-    TurnBack,
-    Loaded(Loading, FrameBuf),
-    /// A reception was read out; the operating system passes it up.
-    Read {
-        telling: u32,
-        pass_up: Duration,
-    },
-    Tell {
-        telling: u32,
-    },
-    Do(OpId, Deferred),
-    /// An acknowledgement goes out.
-    Acknowledge(addressed::Ack),
-}
-
-/// An operation that takes effect when software comes to it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Deferred {
-    Transmit {
-        channel: Channel,
-        when: When,
-        cca: Cca,
-    },
-    Conditional {
-        offset: u8,
-        bytes: [u8; Condition::MAX_BYTES],
-        len: u8,
-        channel: Channel,
-        cca: Cca,
-    },
-    Readout(u8),
-    Listen {
-        channel: Channel,
-        head_bytes: u8,
-    },
-    Sleep,
-    Cancel,
-    Answer(Answering),
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Work {
-    /// For which radio.
-    radio: usize,
-    pub(crate) job: Job,
-    activity: Activity,
-    total: Duration,
-    left: Duration,
-}
-
-#[derive(Debug)]
-pub(crate) struct Running {
-    pub(crate) work: Work,
-    pub(crate) level: Level,
-    since: SimTime,
-}
-
-/// A microcontroller, and the receive buffer that it empties.
-#[derive(Debug, Default)]
-pub(crate) struct Mcu {
-    pub(crate) queues: [VecDeque<Work>; 3],
-    pub(crate) running: Option<Running>,
-    /// What became of background work.
-    pub(crate) background: BackgroundRuns,
-    /// Counts what was begun, to tell stale events.
-    begun: u32,
-}
-
-impl Mcu {
-    /// Bytes in the receive buffer of radio `r` at `now`, of those in `received`.
-    fn unread(&self, r: usize, received: &VecDeque<u32>, now: SimTime) -> u64 {
-        let all: u64 = received.iter().map(|b| u64::from(*b)).sum();
-        let front = u64::from(received.front().copied().unwrap_or(0));
-        let is_read = |w: &&Work| matches!(w.job, Job::Read { .. }) && w.radio == r;
-        let running = self.running.as_ref();
-        let in_progress = running
-            .filter(|r| is_read(&&r.work))
-            .map(|r| (r.work.left.saturating_sub(now.since(r.since)), r.work.total));
-        let stopped = self.queues[Level::Task as usize].front().filter(is_read);
-        let (left, total) = match (in_progress, stopped) {
-            (Some(times), _) => times,
-            (None, Some(w)) => (w.left, w.total),
-            (None, None) => return all,
-        };
-        if total.is_zero() {
-            return all;
-        }
-        all - front
-            + (front * left.as_nanos())
-                .div_ceil(total.as_nanos())
-                .min(front)
-    }
-}
-
-impl World {
+impl<A: Air> World<A> {
     /// Takes an operation of node `n` whose software does one thing at a time.
-    pub(crate) fn defer(&mut self, n: usize, request: Request<'_>) {
-        let id = request.id;
+    pub(crate) fn defer(&mut self, n: usize, id: OpId, op: Op) {
         let radio = &self.radios[n];
         let costs = radio.board.timing.software.costs();
-        let precopy = costs.precopy == PreCopy::Yes;
-        let copy = |mpdu: &[u8]| match precopy {
-            true => radio.copy_time(mpdu.len()),
-            false => Duration::ZERO,
+        // A driver that keeps frames to itself copies when it sends.
+        let (ahead, late) = match costs.precopy {
+            PreCopy::Yes => (1, 0),
+            PreCopy::No => (0, 1),
         };
-        // What a driver that keeps frames to itself copies when it sends.
-        let late_copy = |frame: Option<FrameBuf>| match (precopy, frame) {
-            (false, Some(frame)) => radio.copy_time(frame.len()),
-            _ => Duration::ZERO,
-        };
-        let (job, cost, activity) = match request.op {
-            RadioOp::Load { slot, .. }
-            | RadioOp::Transmit { slot, .. }
-            | RadioOp::Conditional { slot, .. }
-                if slot != TxSlot(0) =>
-            {
-                return self.refuse(n, id, Refusal::NoSuch)
+        let copy = |frame: &FrameBuf| radio.copy_time(frame.len());
+        let (job, cost, activity) = match op {
+            Op::Load(frame) => {
+                let job = Job::Loaded(Loading::Op(id), frame);
+                (job, copy(&frame) * ahead, Activity::Load)
             }
-            RadioOp::Load { mpdu, .. } => match crate::operations::frame(mpdu) {
-                None => return self.refuse(n, id, Refusal::BadLength),
-                Some(frame) => (
-                    Job::Loaded(Loading::Op(id), frame),
-                    copy(mpdu),
-                    Activity::Load,
-                ),
-            },
-            RadioOp::Stream {
-                mpdu,
+            Op::Stream {
+                frame,
                 channel,
                 when,
                 cca,
             } => {
-                let Some(frame) = crate::operations::frame(mpdu) else {
-                    return self.refuse(n, id, Refusal::BadLength);
-                };
-                let (cost, late) = (copy(mpdu), late_copy(Some(frame)));
+                let copy = copy(&frame);
                 let load = Job::Loaded(Loading::Send, frame);
-                self.work(n, Level::Task, load, cost, Activity::Load);
+                self.work(n, Level::Task, load, copy * ahead, Activity::Load);
                 self.retune(n, channel);
-                let send = Deferred::Transmit { channel, when, cca };
-                (Job::Do(id, send), costs.strobe + late, Activity::Strobe)
+                let send = Op::Transmit { channel, when, cca };
+                let cost = costs.strobe + copy * late;
+                (Job::Do(id, send), cost, Activity::Strobe)
             }
-            RadioOp::Transmit {
-                channel, when, cca, ..
-            } => {
-                let late = late_copy(radio.slot);
+            Op::Transmit { channel, .. } => {
+                let copy = radio.slot.as_ref().map_or(Duration::ZERO, copy);
                 self.retune(n, channel);
-                let send = Deferred::Transmit { channel, when, cca };
-                (Job::Do(id, send), costs.strobe + late, Activity::Strobe)
+                let cost = costs.strobe + copy * late;
+                (Job::Do(id, op), cost, Activity::Strobe)
             }
-            RadioOp::Listen {
-                channel,
-                head_bytes,
-            } => {
+            Op::Listen { channel, .. } => {
                 self.retune(n, channel);
                 self.radios[n].aimed_at = Some(channel);
-                let listen = Deferred::Listen {
-                    channel,
-                    head_bytes,
-                };
-                (Job::Do(id, listen), Duration::ZERO, Activity::Os)
-            }
-            RadioOp::Conditional {
-                condition,
-                channel,
-                cca,
-                ..
-            } => match conditional(condition, channel, cca) {
-                None => return self.refuse(n, id, Refusal::BadLength),
-                Some(op) => (Job::Do(id, op), Duration::ZERO, Activity::Os),
-            },
-            RadioOp::Readout { bytes } => {
-                let op = Deferred::Readout(bytes);
                 (Job::Do(id, op), Duration::ZERO, Activity::Os)
             }
-            RadioOp::Sense
-            | RadioOp::Assess(_)
-            | RadioOp::Acknowledge { .. }
-            | RadioOp::Hear(_)
-            | RadioOp::Preamble { .. } => return self.refuse(n, id, Refusal::NoSuch),
-            RadioOp::Sleep => (Job::Do(id, Deferred::Sleep), Duration::ZERO, Activity::Os),
-            RadioOp::Cancel => (Job::Do(id, Deferred::Cancel), Duration::ZERO, Activity::Os),
-            RadioOp::Answer(answering) => {
-                let op = Deferred::Answer(answering);
-                (Job::Do(id, op), Duration::ZERO, Activity::Os)
-            }
+            _ => (Job::Do(id, op), Duration::ZERO, Activity::Os),
         };
         self.work(n, Level::Task, job, cost, activity);
     }
@@ -268,8 +89,8 @@ impl World {
     pub(crate) fn take_in(&mut self, n: usize, telling: Telling, bytes: usize, met: Option<u32>) {
         // The driver passes an acknowledgement on to whoever waits for it, not up.
         let is_ack = match &telling {
-            Telling::Frame { air, .. } => (self.airs.get(*air))
-                .is_some_and(|frame| addressed::Ack::parse(&frame.mpdu).is_ok()),
+            Telling::Frame { frame, .. } => (self.frames.get(*frame))
+                .is_some_and(|kept| addressed::Ack::parse(&kept.mpdu).is_ok()),
             _ => false,
         };
         let radio = &self.radios[n];
@@ -293,9 +114,9 @@ impl World {
         let overflow = unread > 0 && unread + u64::from(in_buffer) > u64::from(costs.rx_fifo_bytes);
         let overflown = std::mem::take(&mut self.radios[n].overflown) || overflow;
         let telling = match (overflown, telling) {
-            (true, Telling::Frame { air, sfd, .. }) => {
+            (true, Telling::Frame { frame, sfd, .. }) => {
                 self.stats.overflows += 1;
-                self.release(air);
+                self.release(frame);
                 Telling::Corrupt { sfd }
             }
             (_, telling) => telling,
@@ -445,8 +266,8 @@ impl World {
             // What a timer would have sent is gone with it; acknowledgements were not in the buffer.
             let pending = self.radios[work.radio].pending.as_ref();
             let gone = pending.is_some_and(|p| p.id.is_some());
-            if gone && self.drop_pending(work.radio) == Dropped::MustSettle {
-                self.settle(work.radio);
+            if gone {
+                self.take_back(work.radio);
             }
             self.overwritten(work.radio);
         }
@@ -476,13 +297,16 @@ impl World {
 
     /// Whether what has come in of the frame that is being received fits beside what was not read.
     fn check_overflow(&mut self, n: usize) {
-        let radio = &self.radios[n];
-        if radio.receiving_until <= self.now {
+        let Some(receiving) = self.air.receiving(EarId(n as u32)) else {
+            return;
+        };
+        if receiving.until <= self.now {
             return;
         }
+        let radio = &self.radios[n];
         let sizes = &radio.board.chip.phy;
         let byte = sizes.symbol * u64::from(sizes.symbols_per_byte);
-        let so_far = self.now.since(radio.receiving_sfd).as_nanos() / byte.as_nanos().max(1);
+        let so_far = self.now.since(receiving.sfd).as_nanos() / byte.as_nanos().max(1);
         let room = u64::from(radio.board.timing.software.costs().rx_fifo_bytes);
         if self.unread(n) + so_far > room {
             self.radios[n].overflown = true;
@@ -498,7 +322,7 @@ impl World {
         let mpdu = match work.job {
             Job::Loaded(_, frame) => Some(frame),
             Job::Read { telling, .. } | Job::Tell { telling } => match self.tellings.get(telling) {
-                Some(Telling::Frame { air, .. }) => self.airs.get(*air).map(|a| a.mpdu),
+                Some(Telling::Frame { frame, .. }) => self.frames.get(*frame).map(|f| f.mpdu),
                 _ => None,
             },
             _ => None,

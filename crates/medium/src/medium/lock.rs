@@ -1,0 +1,236 @@
+//! Who locks on which frame: ears that a frame reaches when it begins, ears that begin to listen, and
+//! ears that a frame's end sets free in the middle of another's preamble.
+
+use super::{place_of, Hears, Medium, Receiver};
+use crate::air::{FrameId, Locked};
+use crate::cause::Without;
+use crate::receiver::{arrive, can_lock};
+use crate::reception::Hearing;
+use crate::signal::{On, Signal};
+use crate::EarId;
+use std::sync::Arc;
+use thalweg_units::{Channel, SimTime};
+
+impl Medium {
+    /// The receiver of `ear` is on and tuned; the frame on which it locks at once.
+    pub(super) fn tune(&mut self, at: SimTime, ear: EarId, on: Channel) -> Option<FrameId> {
+        let place = ear.0 as usize;
+        let fixed = *self.fixed.get(place)?;
+        *self.receivers.get_mut(place)? = Receiver::On(on);
+        let hears = self.hears.get_mut(place)?;
+        hears.locked = None;
+        hears.signals.clear();
+        let mut best: Option<(f64, FrameId)> = None;
+        for &tx_place in self.on_air.iter().flatten() {
+            let Some(tx) = self.transmissions.get(tx_place as usize) else {
+                continue;
+            };
+            if tx.end() <= at.as_nanos() {
+                continue;
+            }
+            let Some(link) = self.env.links.between(tx.from, ear, tx.channel) else {
+                continue;
+            };
+            let Some(signal) = arrive(&self.draws, &fixed, on, tx, link) else {
+                continue;
+            };
+            hears.signals.push(signal);
+            if tx.is_findable(at, fixed.chip)
+                && signal.on == On::Same
+                && best.is_none_or(|(power, _)| signal.power > power)
+            {
+                best = Some((signal.power, tx.id));
+            }
+        }
+        let found = best.and_then(|(_, id)| self.find(at, ear, id));
+        self.excuse_sleep(at, ear, on, found);
+        found
+    }
+
+    /// The idle `ear` has found the preamble of `id`: whether it locks.
+    fn find(&mut self, at: SimTime, ear: EarId, id: FrameId) -> Option<FrameId> {
+        let place = ear.0 as usize;
+        let fixed = self.fixed.get(place)?;
+        let hears = self.hears.get_mut(place)?;
+        let signal = *hears.signals.iter().find(|signal| signal.tx == id)?;
+        let tx = self.transmissions.get_mut(place_of(id))?;
+        let external = self.env.interference.at(place, tx.channel);
+        let (bursts, env) = (&mut self.bursts, &self.env);
+        let burst = || bursts.power_at(&env.interference, external, at);
+        if !can_lock(fixed, &hears.signals, &signal, at, burst) {
+            return None;
+        }
+        hears.locked = Some(signal);
+        hears.since = at.as_nanos();
+        hears.header_right = false;
+        tx.locked.push(ear);
+        if tx.to == Some(ear) && tx.is_long(fixed.chip) {
+            tx.missed = None;
+        }
+        Some(id)
+    }
+
+    /// A frame of `from` on `channel` is over: ears that could have received it and are idle find a
+    /// preamble that goes on. `power` is nominal, in milliwatts.
+    pub(super) fn seek(
+        &mut self,
+        at: SimTime,
+        (from, channel, power): (EarId, Channel, f64),
+        locked: &mut Vec<Locked>,
+    ) {
+        let Some(chip) = self.fixed.get(from.0 as usize).map(|ear| ear.chip) else {
+            return;
+        };
+        let on_air = self.on_air.get(channel.index()).into_iter().flatten();
+        let frames = on_air.filter_map(|place| self.transmissions.get(*place as usize));
+        let going_on = frames.filter(|tx| tx.is_findable(at, chip) && tx.end() > at.as_nanos());
+        let preambles: Vec<FrameId> = going_on.map(|tx| tx.id).collect();
+        if preambles.is_empty() {
+            return;
+        }
+        let env = Arc::clone(&self.env);
+        for link in env.links.heard_by(from, channel) {
+            let place = link.to.0 as usize;
+            let (Some(fixed), Some(hears)) = (self.fixed.get(place), self.hears.get(place)) else {
+                continue;
+            };
+            let listens = self.receivers.get(place) == Some(&Receiver::On(channel));
+            let near = fixed.could_lock(link, power * self.draws.most);
+            if !listens || !near || hears.locked.is_some() {
+                continue;
+            }
+            let heard = hears.signals.iter().filter(|s| preambles.contains(&s.tx));
+            let best = heard.max_by(|a, b| a.power.total_cmp(&b.power));
+            let Some(best) = best.map(|best| best.tx) else {
+                continue;
+            };
+            if let Some(on) = self.find(at, link.to, best) {
+                let ear = link.to;
+                locked.push(Locked { ear, on });
+            }
+        }
+    }
+
+    /// The frame at `place` begins: every ear that it reaches hears it, and may lock on it. Gives how
+    /// the ear that it is meant for hears it, where that one tried to and could not.
+    pub(super) fn arrive_everywhere(
+        &mut self,
+        at: SimTime,
+        place: u32,
+        locked: &mut Vec<Locked>,
+    ) -> Option<Signal> {
+        let Self {
+            env,
+            fixed,
+            receivers,
+            hears,
+            transmissions,
+            draws,
+            bursts,
+            stolen,
+            ..
+        } = self;
+        let tx = transmissions.get_mut(place as usize)?;
+        let (id, channel, mut unlocked) = (tx.id, tx.channel, None);
+        let audible = tx.power * draws.most;
+        for link in env.links.heard_by(tx.from, channel) {
+            let ear_place = link.to.0 as usize;
+            let Some(&Receiver::On(tuned)) = receivers.get(ear_place) else {
+                continue;
+            };
+            let (Some(ear), Some(hears)) = (fixed.get(ear_place), hears.get_mut(ear_place)) else {
+                continue;
+            };
+            if tuned != channel
+                && f64::from(link.gain_mw) * audible * ear.leak(tuned, channel) < ear.inaudible
+            {
+                continue;
+            }
+            let Some(signal) = arrive(draws, ear, tuned, tx, link) else {
+                continue;
+            };
+            hears.forget(at);
+            hears.signals.push(signal);
+            let Hears {
+                locked: lock,
+                header_right,
+                signals,
+                since,
+                ..
+            } = hears;
+            // Looked at where it is kept: then it is written there and nowhere else.
+            let Some(signal) = signals.last().filter(|signal| signal.on == On::Same) else {
+                continue;
+            };
+            if tx.expected && tx.to != Some(link.to) {
+                continue;
+            }
+            let external = env.interference.at(ear_place, channel);
+            if let Some(current) = lock {
+                if *header_right || signal.is_synchronous_with(current) {
+                    continue;
+                }
+                let phy = ear.chip.phy.with_preamble(current.preamble);
+                let age = at.as_nanos().saturating_sub(current.start);
+                if age < phy.stealable().as_nanos() {
+                    let group: f64 = signals
+                        .iter()
+                        .filter(|s| s.is_synchronous_with(current))
+                        .map(|s| s.power)
+                        .sum();
+                    // Who waits for an acknowledgement does not look for preambles.
+                    if signal.power < ear.steal * group && !tx.expected {
+                        continue;
+                    }
+                } else {
+                    // It is free again if the header of what it was locked on was wrong.
+                    if age < phy.header().as_nanos() {
+                        continue;
+                    }
+                    bursts.gather(
+                        &env.interference,
+                        external,
+                        current.start,
+                        at,
+                        &mut self.burst_list,
+                    );
+                    let heard = Hearing {
+                        demodulator: env.demodulator(),
+                        chip: ear.chip,
+                        noise: ear.noise,
+                        locked: current,
+                        signals,
+                        bursts: &self.burst_list,
+                        burst_power: external.map_or(0.0, |(_, power)| power),
+                        carriers: &self.carriers,
+                    }
+                    .assess(
+                        phy.mpdu_symbol(),
+                        Without::Nothing,
+                        &mut self.scratch,
+                    );
+                    if heard.hazard < current.endurance() {
+                        *header_right = true;
+                        continue;
+                    }
+                }
+            }
+            let burst = || bursts.power_at(&env.interference, external, at);
+            if can_lock(ear, signals, signal, at, burst) {
+                if let Some(old) = lock.replace(*signal) {
+                    stolen.push((old.tx, link.to));
+                }
+                *since = at.as_nanos();
+                *header_right = false;
+                tx.locked.push(link.to);
+                locked.push(Locked {
+                    ear: link.to,
+                    on: id,
+                });
+            } else if tx.to == Some(link.to) {
+                unlocked = Some(*signal);
+            }
+        }
+        unlocked
+    }
+}

@@ -1,0 +1,208 @@
+//! Boards: a microcontroller, its radios and the bus between them, with what each operation costs.
+//!
+//! Boards are files in `boards/`, whose numbers carry their sources; `file.rs` reads them, and
+//! `built_in.rs` knows those that come with the program. Lengths of time are of true time: the
+//! radio's crystal error over a turnaround is nanoseconds. Does not model a supply that sags.
+
+pub mod built_in;
+mod file;
+
+pub use file::BoardError;
+
+use crate::clock::ClockModel;
+use thalweg_engine::BoardTiming;
+pub use thalweg_engine::{Costs, PreCopy, Software};
+use thalweg_medium::chip::Chip;
+use thalweg_units::{Db, Dbm, Duration};
+
+/// A kind of board.
+#[derive(Debug, Clone)]
+pub struct Board {
+    /// Its name.
+    pub name: String,
+    /// Its radio.
+    pub chip: &'static Chip,
+    /// What engines plan with.
+    pub timing: BoardTiming,
+    /// Its clocks.
+    pub clock: ClockModel,
+    /// Standard deviation of the start of a transmission armed in hardware
+    /// ([`thalweg_engine::When::AfterRx`]) around its nominal instant: capture and compare are
+    /// rounded to the timer's count, and the chip's own latency varies. Symbol sigma_tau.
+    pub sync_jitter: Duration,
+    /// One count of the timer that does that.
+    pub sync_step: Duration,
+    /// Standard deviation of the start of a transmission strobed by software
+    /// ([`thalweg_engine::When::Now`], which it only delays, and [`thalweg_engine::When::At`]).
+    pub software_jitter: Duration,
+    /// How long a clear channel assessment looks; zero where it is one sample.
+    pub cca: Duration,
+    /// When a sleeping radio begins to start up.
+    pub wakes: Wakes,
+    /// What fluctuates in its readings of signal strength; none where they are averages over many
+    /// symbols.
+    pub detector: Option<Detector>,
+    /// Nominal transmit power.
+    pub tx_power: Dbm,
+    /// For how long the microcontroller is awake for each event that it handles.
+    pub handler: Duration,
+    /// What keeps the microcontroller awake besides.
+    pub mcu: McuRuns,
+    /// What it draws.
+    pub currents: Currents,
+    /// How acknowledgements come about.
+    pub acks: Acks,
+    /// Who may use the bus while a radio is on the air.
+    pub bus: Bus,
+    /// What its microcontroller does when nothing else wants it.
+    pub background: Option<Background>,
+    /// Its second radio, if it has one: same bus, same timing.
+    pub second: Option<SecondRadio>,
+}
+
+/// A second radio on the same bus.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SecondRadio {
+    /// Its chip.
+    pub chip: &'static Chip,
+    /// Nominal transmit power.
+    pub tx_power: Dbm,
+    /// Receiver on, in milliamperes.
+    pub receive_ma: f64,
+    /// Transmitting at its power, in milliamperes.
+    pub transmit_ma: f64,
+}
+
+/// When a sleeping radio begins to start up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Wakes {
+    /// When it is asked for, which takes its time.
+    #[default]
+    WhenAsked,
+    /// Ahead: its driver knows when it will be wanted, and the receiver is on when asked for.
+    Ahead,
+}
+
+/// A detector of signal strength with noise of its own.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Detector {
+    /// What it reads on average of a silent channel.
+    pub noise: Dbm,
+    /// How many independent samples of that noise a reading averages.
+    pub samples: f64,
+    /// The converter's step.
+    pub step: Db,
+}
+
+/// What keeps the microcontroller awake, besides handlers and copies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum McuRuns {
+    /// Nothing.
+    #[default]
+    ForEvents,
+    /// Its radio, whenever it is not powered down: one that hands over every byte.
+    WithRadio,
+}
+
+/// How acknowledgements come about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Acks {
+    /// Who sends them.
+    pub by: AckBy,
+    /// From the last symbol of the frame to the first of the acknowledgement, where that is fixed.
+    pub gap: Duration,
+    /// How many bytes they are on the air where they have no preamble; none for frames as others.
+    pub bare_bytes: Option<u32>,
+}
+
+/// Who acknowledges frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AckBy {
+    /// The chip, if [`thalweg_engine::RadioOp::Answer`] lets it, or when it is told to.
+    Hardware,
+    /// The driver as soon as it has read the frame, if `Answer` lets it: TinyOS's drivers for RF212
+    /// and RF231.
+    Driver {
+        /// What telling the radio to costs.
+        strobe: Duration,
+    },
+    /// The engine, which tells the radio to.
+    Engine,
+}
+
+/// What a driver does with the bus while its radio sends or receives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bus {
+    /// Releases it whenever it moves no data (FastForward, section IV-C).
+    Released,
+    /// Holds it until the frame is over, as the unmodified drivers do.
+    Held,
+}
+
+/// Background work that a board does: a computation on what it senses, or a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Background {
+    /// From one run to the next.
+    pub every: Duration,
+    /// Microcontroller time of a run.
+    pub takes: Duration,
+}
+
+/// Currents drawn from the supply in each state.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Currents {
+    /// The supply's voltage, in volts.
+    pub supply_v: f64,
+    /// Radio powered down, in milliamperes.
+    pub radio_sleep_ma: f64,
+    /// Radio's oscillator running, synthesiser off, in milliamperes.
+    pub radio_idle_ma: f64,
+    /// Radio calibrating and turning, in milliamperes.
+    pub radio_calibrate_ma: f64,
+    /// Radio's receiver on, whether or not there is a frame, in milliamperes.
+    pub radio_receive_ma: f64,
+    /// Radio transmitting at the board's power, in milliamperes.
+    pub radio_transmit_ma: f64,
+    /// Microcontroller running, in milliamperes.
+    pub mcu_active_ma: f64,
+    /// Microcontroller waiting for an interrupt, in milliamperes.
+    pub mcu_low_power_ma: f64,
+}
+
+impl Board {
+    /// The board without its second radio, for protocols that use one.
+    #[must_use]
+    pub fn with_one_radio(mut self) -> Self {
+        self.second = None;
+        self
+    }
+    /// The board as its second radio sees it; the board itself where there is none.
+    #[must_use]
+    pub fn with_second_radio(&self) -> Self {
+        let mut board = self.clone();
+        if let Some(second) = self.second {
+            board.chip = second.chip;
+            board.tx_power = second.tx_power;
+            board.currents.radio_receive_ma = second.receive_ma;
+            board.currents.radio_calibrate_ma = second.receive_ma;
+            board.currents.radio_transmit_ma = second.transmit_ma;
+        }
+        board
+    }
+    /// What its software costs beyond [`Board::timing`]; nothing where it overlaps.
+    pub const fn software_costs(&self) -> Costs {
+        self.timing.software.costs()
+    }
+    /// The same board without the operating system's cost (CIT, figure 3).
+    #[must_use]
+    pub fn without_os(mut self) -> Self {
+        if let Software::Serial(costs) = &mut self.timing.software {
+            costs.os = Duration::ZERO;
+        }
+        self
+    }
+    /// From sleep to a receiver that is on.
+    pub fn start_up(&self) -> Duration {
+        self.timing.wake + self.timing.to_receive
+    }
+}

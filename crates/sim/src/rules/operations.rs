@@ -1,0 +1,342 @@
+//! What operations do: accepted, refused, superseded.
+//!
+//! The contract is [`thalweg_engine::RadioOp`]'s. Refused operations change nothing. A frame is
+//! taken from the buffer when `Transmit` is asked for. Tests: `tests/contract.rs`,
+//! `tests/random_operations.rs`.
+
+use crate::hooks::{Activity, Kind};
+use crate::queue::Rank;
+use crate::radio::{Excursion, Filling, Look, Mode, Op, Pending, Shot, Trigger};
+use crate::world::{Telling, What, World};
+use thalweg_engine::{Cca, Condition, OpId, RadioId, RadioOp, Refusal, Request, When};
+use thalweg_medium::Air;
+use thalweg_units::SimTime;
+use thalweg_wire::FrameBuf;
+
+impl<A: Air> World<A> {
+    /// Takes an operation of node `n`, now.
+    #[inline]
+    pub(crate) fn submit(&mut self, n: usize, request: Request<'_>) {
+        let id = request.id;
+        let r = match request.radio {
+            RadioId(0) => n,
+            RadioId(other) => n + usize::from(other) * self.mcus.len(),
+        };
+        let Some(radio) = self.radios.get(r) else {
+            return self.refuse(n, id, Refusal::NoSuch);
+        };
+        if !radio.caps.allows(&request.op) {
+            return self.refuse(r, id, Refusal::NoSuch);
+        }
+        match owned(&request.op) {
+            None => self.refuse(r, id, Refusal::BadLength),
+            Some(op) if radio.board.timing.software.is_serial() => self.defer(r, id, op),
+            Some(op) => self.carry_out(r, id, op),
+        }
+    }
+
+    /// Lets an operation take effect, now.
+    pub(crate) fn carry_out(&mut self, n: usize, id: OpId, op: Op) {
+        let now = self.now;
+        match op {
+            Op::Load(frame) => self.load(n, id, frame),
+            Op::Transmit { channel, when, cca } => match self.radios[n].slot {
+                Some(frame) => {
+                    let filling = Filling::Loaded;
+                    let shot = Shot {
+                        id,
+                        frame,
+                        filling,
+                        channel,
+                        when,
+                        cca,
+                    };
+                    self.send(n, shot);
+                }
+                None => self.refuse(n, id, Refusal::Empty),
+            },
+            Op::Stream {
+                frame,
+                channel,
+                when,
+                cca,
+            } => {
+                let filling = Filling::Streamed;
+                let shot = Shot {
+                    id,
+                    frame,
+                    filling,
+                    channel,
+                    when,
+                    cca,
+                };
+                self.send(n, shot);
+            }
+            Op::Conditional { .. } => self.await_condition(n, id, op),
+            Op::Acknowledge(frame) => self.acknowledge_asked(n, id, frame),
+            Op::Sense => self.tell(n, now, Telling::Sense(id)),
+            Op::Assess(assessment) => self.assess(n, id, assessment),
+            Op::Listen {
+                channel,
+                head_bytes,
+            } => {
+                self.radios[n].mode = Mode::Listen {
+                    channel,
+                    head_bytes,
+                };
+                self.radios[n].aimed_at = Some(channel);
+                self.stop_receiving(n);
+                if self.radios[n].excursion == Excursion::No {
+                    let on = self.begin_tuning(n);
+                    self.tell(n, on, Telling::On(id));
+                } else {
+                    self.done(n, now, id);
+                }
+            }
+            Op::Sleep => {
+                self.radios[n].mode = Mode::Sleep;
+                self.stop_receiving(n);
+                self.drop_pending(n);
+                self.drop_conditional(n);
+                self.drop_looking(n);
+                self.settle(n);
+                self.done(n, now, id);
+            }
+            Op::Cancel => {
+                self.drop_conditional(n);
+                self.take_back(n);
+                self.drop_looking(n);
+                self.done(n, now, id);
+            }
+            Op::Readout(bytes) => {
+                self.radios[n].readout = bytes;
+                self.done(n, now, id);
+            }
+            Op::Hear(hear) => {
+                self.filters[n].hear = hear;
+                self.done(n, now, id);
+            }
+            Op::Preamble(bytes) => {
+                self.radios[n].preamble = bytes;
+                self.done(n, now, id);
+            }
+            Op::Answer(answering) => {
+                self.radios[n].answering = answering;
+                self.done(n, now, id);
+            }
+        }
+    }
+
+    /// Copies a frame into the buffer, on boards where nothing waits for that.
+    fn load(&mut self, n: usize, id: OpId, frame: FrameBuf) {
+        let node = self.node_of(n);
+        let radio = &mut self.radios[n];
+        let from = self.now.max(radio.bus_until);
+        let until = from + radio.copy_time(frame.len());
+        radio.slot = Some(frame);
+        radio.bus_until = until;
+        self.radios[node].meter.mcu(from, until);
+        self.span(n, from, until, Activity::Load, None, Some(&frame));
+        self.overwritten(n);
+        self.done(n, until, id);
+    }
+
+    /// Accepts a transmission, or refuses it.
+    pub(crate) fn send(&mut self, n: usize, shot: Shot) {
+        let Shot {
+            id,
+            frame,
+            filling,
+            channel,
+            when,
+            cca,
+        } = shot;
+        let now = self.now;
+        let last_rx_end = match when {
+            When::AfterRxOn { radio, .. } => self.last_rx_end_on(n, radio),
+            _ => self.filters[n].last_rx.map(|last| last.end),
+        };
+        let radio = &mut self.radios[n];
+        let turnaround = radio.board.timing.turnaround;
+        let soonest = match cca {
+            Cca::Skip => radio.soonest_strobe(now),
+            Cca::Require => radio.soonest_look(now, channel) + radio.board.cca,
+        };
+        let ready = soonest + turnaround;
+        let nominal = match when {
+            When::Now => ready,
+            When::At(sfd) => radio
+                .clock
+                .when(sfd)
+                .saturating_sub(radio.board.chip.phy.sfd_offset()),
+            When::AfterRx(gap) | When::AfterRxOn { gap, .. } => match last_rx_end {
+                Some(end) => radio.clock.after(end, gap),
+                None => return self.refuse(n, id, Refusal::Empty),
+            },
+        };
+        if nominal < ready {
+            let why = Refusal::Late {
+                by: ready.since(nominal),
+            };
+            return self.refuse(n, id, why);
+        }
+        let start = match when {
+            // Software is late, never early.
+            When::Now => {
+                let shifted = radio.with_software_jitter(nominal);
+                nominal + nominal.since(shifted).max(shifted.since(nominal))
+            }
+            When::At(_) => radio.with_software_jitter(nominal).max(ready),
+            // Armed in hardware, which may be early by its own rounding.
+            When::AfterRx(_) | When::AfterRxOn { .. } => radio.with_sync_jitter(nominal),
+        };
+        let (trigger, look) = match (when, cca) {
+            (When::Now, Cca::Skip) => (Trigger::Software, Look::No),
+            (When::Now, Cca::Require) => (Trigger::Software, Look::Ahead),
+            (_, Cca::Skip) => (Trigger::Timer, Look::No),
+            (_, Cca::Require) => (Trigger::Timer, Look::Ahead),
+        };
+        let strobe = start.saturating_sub(turnaround).max(soonest);
+        if filling == Filling::Streamed {
+            radio.slot = Some(frame);
+            self.overwritten(n);
+        }
+        let pending = Pending {
+            id: Some(id),
+            token: 0,
+            strobe,
+            start,
+            channel,
+            look,
+            filling,
+            trigger,
+            kind: Kind::Data,
+            frame,
+        };
+        let first = match look {
+            Look::No => strobe,
+            Look::Ahead | Look::Again { .. } => strobe.saturating_sub(self.radios[n].board.cca),
+        };
+        self.pend(n, pending, first);
+    }
+
+    /// Takes what was pending back, if anything was, and `pending` instead, which is attended to at
+    /// `first`.
+    pub(crate) fn pend(&mut self, n: usize, mut pending: Pending, first: SimTime) {
+        let dropped = self.drop_pending(n);
+        let radio = &mut self.radios[n];
+        radio.tokens = radio.tokens.wrapping_add(1);
+        let token = radio.tokens;
+        pending.token = token;
+        radio.pending = Some(pending);
+        if dropped == Dropped::MustSettle || radio.mode == Mode::Sleep {
+            self.settle(n);
+        }
+        // A prompt driver does at once what is due at once.
+        if first <= self.now && self.radios[n].is_prompt() {
+            return self.strobe(n, token);
+        }
+        let node = n as u32;
+        self.queue
+            .push(first, Rank::Turn, What::Strobe { node, token });
+    }
+
+    /// When the frame ended that radio `which` of the node with radio `n` received last.
+    fn last_rx_end_on(&self, n: usize, which: RadioId) -> Option<SimTime> {
+        let other = self.node_of(n) + usize::from(which.0) * self.mcus.len();
+        self.filters.get(other)?.last_rx.map(|last| last.end)
+    }
+
+    /// Answers the pending transmission, if there is one, that it will not be, and turns back.
+    pub(crate) fn take_back(&mut self, n: usize) {
+        if self.drop_pending(n) == Dropped::MustSettle {
+            self.settle(n);
+        }
+    }
+
+    /// The same, but for the turning.
+    pub(crate) fn drop_pending(&mut self, n: usize) -> Dropped {
+        let Some(pending) = self.radios[n].pending.take() else {
+            return Dropped::Nothing;
+        };
+        if let Some(id) = pending.id {
+            self.refuse(n, id, Refusal::Superseded);
+        }
+        let radio = &mut self.radios[n];
+        let strobed = radio.excursion == Excursion::Strobed;
+        if strobed {
+            radio.excursion = Excursion::No;
+        }
+        if strobed || radio.mode == Mode::Sleep {
+            Dropped::MustSettle
+        } else {
+            Dropped::Nothing
+        }
+    }
+}
+
+/// What dropping a pending transmission left behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dropped {
+    Nothing,
+    /// The radio was away or awake for it.
+    MustSettle,
+}
+
+/// The operation with bytes of its own; none where they are too many, or not enough.
+fn owned(op: &RadioOp<'_>) -> Option<Op> {
+    let frame = |mpdu: &[u8]| {
+        let frame = FrameBuf::from_slice(mpdu).ok();
+        frame.filter(|frame| !frame.is_empty())
+    };
+    Some(match *op {
+        RadioOp::Load { mpdu, .. } => Op::Load(frame(mpdu)?),
+        RadioOp::Transmit {
+            channel, when, cca, ..
+        } => Op::Transmit { channel, when, cca },
+        RadioOp::Stream {
+            mpdu,
+            channel,
+            when,
+            cca,
+        } => Op::Stream {
+            frame: frame(mpdu)?,
+            channel,
+            when,
+            cca,
+        },
+        RadioOp::Conditional {
+            condition,
+            channel,
+            cca,
+            ..
+        } => {
+            let mut bytes = [0; Condition::MAX_BYTES];
+            let len = condition.bytes.len();
+            bytes.get_mut(..len)?.copy_from_slice(condition.bytes);
+            Op::Conditional {
+                offset: condition.offset,
+                bytes,
+                len: len as u8,
+                channel,
+                cca,
+            }
+        }
+        RadioOp::Readout { bytes } => Op::Readout(bytes),
+        RadioOp::Listen {
+            channel,
+            head_bytes,
+        } => Op::Listen {
+            channel,
+            head_bytes,
+        },
+        RadioOp::Sleep => Op::Sleep,
+        RadioOp::Cancel => Op::Cancel,
+        RadioOp::Sense => Op::Sense,
+        RadioOp::Assess(assessment) => Op::Assess(assessment),
+        RadioOp::Acknowledge { mpdu } => Op::Acknowledge(frame(mpdu)?),
+        RadioOp::Hear(hear) => Op::Hear(hear),
+        RadioOp::Preamble { bytes } => Op::Preamble(bytes),
+        RadioOp::Answer(answering) => Op::Answer(answering),
+    })
+}
