@@ -7,6 +7,7 @@
 // Helpers of tests are tests.
 #![allow(clippy::unwrap_used)]
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -60,48 +61,47 @@ fn links(page: &Path) -> Vec<PathBuf> {
     targets.map(|target| folder.join(target)).collect()
 }
 
-/// The sentences of `page`, each as its words.
-fn sentences(page: &Path) -> Vec<Vec<String>> {
-    let mut sentences = vec![Vec::new()];
+/// The paragraphs and items of `page` that are prose.
+fn prose(page: &Path) -> Vec<String> {
+    let mut found = vec![String::new()];
     let mut references = false;
     for line in text(page) {
         if line.starts_with('#') {
             references = line.ends_with(" Papers");
         }
         let line = line.trim();
-        let item = ["* ", "- "].iter().any(|mark| line.starts_with(mark))
-            || line
-                .split_once(". ")
-                .is_some_and(|(n, _)| n.parse::<u8>().is_ok());
-        if line.is_empty() || item || line.starts_with(['#', '|']) {
-            sentences.push(Vec::new());
+        let number = line.split_once(". ").map(|(number, _)| number);
+        let item = number.is_some_and(|number| number.parse::<u8>().is_ok());
+        let other = line.is_empty() || line.starts_with(['#', '|']);
+        if other || item || line.starts_with("* ") || line.starts_with("- ") {
+            found.push(String::new());
         }
-        if references || line.starts_with(['#', '|']) {
-            continue;
-        }
-        // Every second part is within backquotes.
-        let parts = line.split('`').enumerate();
-        let line: String = parts
-            .map(|(n, part)| match n % 2 {
-                0 => part.to_owned(),
-                _ => part.replace(' ', "_"),
-            })
-            .collect();
-        for word in line.split_whitespace() {
-            if word.contains(char::is_alphanumeric) {
-                sentences.last_mut().unwrap().push(word.to_owned());
-            }
-            let bare = word.split("](").next().unwrap_or(word);
-            let ends = [bare, word].iter().any(|word| {
-                word.trim_end_matches(['"', '\'', ')', ']', '*', '_'])
-                    .ends_with(['.', '?', '!'])
-            });
-            if ends {
-                sentences.push(Vec::new());
-            }
+        if let (false, Some(last)) = (other || references, found.last_mut()) {
+            last.push_str(line);
+            last.push(' ');
         }
     }
-    sentences
+    found
+}
+
+/// The words of each sentence of `prose`.
+fn sentences(prose: &str) -> Vec<Vec<String>> {
+    // Every second part is within backquotes.
+    let parts = prose.split('`').enumerate().map(|(n, part)| match n % 2 {
+        0 => part.to_owned(),
+        _ => part.replace(' ', "_"),
+    });
+    let mut found = vec![Vec::new()];
+    for word in parts.collect::<String>().split_whitespace() {
+        if word.contains(char::is_alphanumeric) {
+            found.last_mut().unwrap().push(word.to_owned());
+        }
+        let bare = word.trim_end_matches(['"', '\'', ')', ']', '*', '_']);
+        if bare.ends_with(['.', '?', '!']) {
+            found.push(Vec::new());
+        }
+    }
+    found
 }
 
 #[test]
@@ -131,13 +131,14 @@ fn links_lead_to_files() {
 #[test]
 fn sentences_are_short() {
     let mut pages = pages(&root().join("docs"));
-    pages.extend(["README.md", "CONTRIBUTING.md"].map(|page| root().join(page)));
+    pages.extend(["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map(|page| root().join(page)));
     let mut long = String::new();
     for page in pages {
-        for words in sentences(&page).iter().filter(|words| words.len() >= LONG) {
+        let words = prose(&page).into_iter().flat_map(|prose| sentences(&prose));
+        for words in words.filter(|words| words.len() >= LONG) {
             let (page, count) = (page.display(), words.len());
-            long.push_str(&format!("{page}: {count} words: {}\n", words.join(" ")));
+            let _ = writeln!(long, "{page}: {count} words: {}", words.join(" "));
         }
     }
-    assert!(long.is_empty(), "sentences of {LONG} words or more:\n{long}");
+    assert!(long.is_empty(), "{LONG} words or more:\n{long}");
 }
