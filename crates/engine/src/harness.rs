@@ -17,7 +17,10 @@ use thalweg_units::{Channel, Dbm, Duration, Instant};
 use thalweg_wire::{phy, FrameBuf};
 
 mod air;
+mod radio;
 pub use air::{Air, Fate, SentFrame};
+
+use radio::{Collision, Conditional, Lock, Mode, Pending, Radio, What};
 
 /// Same-frame transmissions that begin this close together are one frame to a receiver.
 const SAME_FRAME: Duration = Duration::from_nanos(500);
@@ -34,84 +37,6 @@ pub const CAPS: Caps = Caps {
     ])),
     ..Caps::IDEAL
 };
-
-struct Pending {
-    op: OpId,
-    start: Instant,
-    channel: Channel,
-    mpdu: FrameBuf,
-}
-
-/// Waits for a frame that has `bytes` at `offset`.
-struct Conditional {
-    op: OpId,
-    offset: u8,
-    bytes: Vec<u8>,
-    channel: Channel,
-    cca: Cca,
-    mpdu: FrameBuf,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
-    Sleep,
-    Listen {
-        channel: Channel,
-        head_bytes: u8,
-        since: Instant,
-    },
-}
-
-struct Lock {
-    air: usize,
-    start: Instant,
-    fate: Fate,
-    collided: Option<Collision>,
-}
-
-/// Another frame came in between: not even the beginning can be read.
-struct Collision;
-
-struct Radio {
-    mode: Mode,
-    pending: Option<Pending>,
-    sending_until: Option<Instant>,
-    /// From when the oscillator is stable; none while powered down.
-    awake_from: Option<Instant>,
-    slot: Option<FrameBuf>,
-    last_rx_end: Option<Instant>,
-    lock: Option<Lock>,
-    conditional: Option<Conditional>,
-    /// How many bytes of a frame are handed over.
-    readout: usize,
-    timeout: Option<Instant>,
-    /// What the engine named.
-    named: Abilities,
-}
-
-#[derive(Debug)]
-enum What {
-    Answer {
-        node: usize,
-        answer: RadioEvent<'static>,
-    },
-    /// A receiver is on.
-    On {
-        node: usize,
-        op: OpId,
-    },
-    TxStart {
-        node: usize,
-        start: Instant,
-    },
-    TxEnd {
-        air: usize,
-    },
-    Head {
-        node: usize,
-        air: usize,
-    },
-}
 
 type Links = Box<dyn FnMut(Air<'_>) -> Fate>;
 

@@ -77,7 +77,7 @@ pub struct FastForward<S> {
 
 impl<S: ObjectStore> FastForward<S> {
     /// A node that sleeps and waits for calls; `store` holds what it sends or takes what it receives.
-    pub const fn new(id: NodeId, config: Config, store: S) -> Self {
+    pub fn new(id: NodeId, config: Config, store: S) -> Self {
         let zero = Instant::from_nanos(0);
         Self {
             id,
@@ -85,7 +85,7 @@ impl<S: ObjectStore> FastForward<S> {
             config,
             orders: Orders::NONE,
             parts: [const { None }; STREAMS],
-            past: [ZERO; STREAMS],
+            past: [Counts::default(); STREAMS],
             calling: None,
             caller: Sender::new(id.get()),
             settle: None,
@@ -404,18 +404,6 @@ impl<S: ObjectStore> FastForward<S> {
         }
     }
 }
-
-const ZERO: Counts = Counts {
-    sent: 0,
-    retransmissions: 0,
-    unacknowledged: 0,
-    overflows: 0,
-    withheld: 0,
-    duplicates: 0,
-    queue_peak: 0,
-    queue_sum: 0,
-    taken: 0,
-};
 
 impl<S: ObjectStore> Engine for FastForward<S> {
     type Command = Command;

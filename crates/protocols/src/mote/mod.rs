@@ -17,9 +17,11 @@ mod tests;
 pub use event::{Command, Event, Refused};
 pub use part::{part, Adapted};
 
+use part::{first_frame, handover};
+
 use crate::fifo::Fifo;
 use crate::floodnet::{self, Floodnet};
-use crate::glossy::{self, flood_spacing, flood_time, slot_time};
+use crate::glossy::{flood_spacing, flood_time, slot_time};
 use crate::object::ObjectStore;
 use crate::pipeline::{self, Part, Pipeline};
 use core::mem;
@@ -27,22 +29,11 @@ use rest::Grid;
 use thalweg_engine::{BoardTiming, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, Wants};
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::flood::HEADER_BYTES;
-use thalweg_wire::phy::{self, SFD_OFFSET};
 use thalweg_wire::route::{Assembler, Route, Segment, Turn, MAX_SEGMENT_BYTES};
 use thalweg_wire::FrameBuf;
 
 /// The name of the operations of this layer; those of the engines below begin at 0x0100.
 const OWN: OpId = OpId(1);
-/// From the end of the last wake-up flood to the source's first packet: handing the radio over.
-const HANDOVER: Duration = Duration::from_millis(2);
-/// The same on boards of `timing`: where frames are copied before they are strobed, a stage's first
-/// packet is ordered so much earlier.
-fn handover(timing: &BoardTiming) -> Duration {
-    match timing.software.is_serial() {
-        true => HANDOVER + glossy::relay_gap(phy::MAX_MPDU, timing) + SFD_OFFSET,
-        false => HANDOVER,
-    }
-}
 /// The step in which segments tell the time.
 const MILLISECOND: Duration = Duration::from_millis(1);
 
@@ -597,9 +588,4 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
         // What is left are the rest of a report's links.
         self.floods.poll_event().map(Event::Floods)
     }
-}
-
-/// From an order of a flood to the end of the SFD of its first frame.
-fn first_frame(timing: &BoardTiming) -> Duration {
-    timing.turnaround + SFD_OFFSET
 }

@@ -1,11 +1,13 @@
 //! A node's part in the pipeline of a route: what P3 and PIP decide, and which of their adaptations runs.
 
+use crate::glossy;
 use crate::p3::{self, Selective, Tuner};
 use crate::pip::{self, Hopper};
 use crate::pipeline::{Adaptation, Cadence, Fixed, Part, Policy, Session};
 use core::ops::{Deref, DerefMut};
 use thalweg_engine::BoardTiming;
 use thalweg_units::{Duration, Instant, NodeId};
+use thalweg_wire::phy::{self, SFD_OFFSET};
 use thalweg_wire::route::{Groups, Hopping, Route, Scheme};
 
 /// The part of `node` in `route`, which begins at `start` of its clock, on boards of `timing`; `None`
@@ -94,4 +96,19 @@ impl DerefMut for Adapted {
             Self::Tuned(tuner) => tuner,
         }
     }
+}
+
+/// From the end of the last wake-up flood to the source's first packet: handing the radio over.
+const HANDOVER: Duration = Duration::from_millis(2);
+/// The same on boards of `timing`: where frames are copied before they are strobed, a stage's first
+/// packet is ordered so much earlier.
+pub(super) fn handover(timing: &BoardTiming) -> Duration {
+    match timing.software.is_serial() {
+        true => HANDOVER + glossy::relay_gap(phy::MAX_MPDU, timing) + SFD_OFFSET,
+        false => HANDOVER,
+    }
+}
+/// From an order of a flood to the end of the SFD of its first frame.
+pub(super) fn first_frame(timing: &BoardTiming) -> Duration {
+    timing.turnaround + SFD_OFFSET
 }
