@@ -16,6 +16,7 @@ struct Shown {
     needs: Needs,
     boards: Vec<String>,
     takes: &'static [Takes],
+    commands: Vec<&'static str>,
 }
 
 impl Shown {
@@ -28,7 +29,7 @@ impl Shown {
                 Needs::TwoRadios => board.second.is_some(),
             };
             if fits {
-                fitting.push(board.name);
+                fitting.push(name.to_owned());
             }
         }
         Ok(Self {
@@ -38,8 +39,20 @@ impl Shown {
             needs: protocol.needs(),
             boards: fitting,
             takes: protocol.takes(),
+            commands: commands(protocol),
         })
     }
+}
+
+/// The commands that know `protocol`; experiments name it in their files.
+fn commands(protocol: &Protocol) -> Vec<&'static str> {
+    let takes = |what| protocol.takes().contains(&what);
+    let more = [(Takes::Plan, "plan"), (Takes::Timeline, "timeline")];
+    let more = more.into_iter().filter(|(what, _)| takes(*what));
+    ["collect"]
+        .into_iter()
+        .chain(more.map(|(_, name)| name))
+        .collect()
 }
 
 /// Prints the registry.
@@ -52,8 +65,9 @@ pub(crate) fn run(json: bool) -> Result<(), Failure> {
     let left = Align::Left;
     let mut table = Table::new([
         ("protocol", left),
-        ("", left),
+        ("origin", left),
         ("needs", left),
+        ("commands", left),
         ("what it is", left),
     ]);
     for p in &all {
@@ -61,7 +75,8 @@ pub(crate) fn run(json: bool) -> Result<(), Failure> {
             Origin::Published => "published",
             Origin::Ours => "ours",
         };
-        table.row([p.name, origin, p.needs.about(), p.about].map(str::to_owned));
+        let commands = p.commands.join(" ");
+        table.row([p.name, origin, p.needs.about(), &commands, p.about]);
     }
     print(&table.render())
 }

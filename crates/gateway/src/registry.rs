@@ -156,8 +156,8 @@ impl Protocol {
         use Takes::{AllNodes, Channels, Explain, Hops, Loss, Paths, Pcap, Plan, Timeline};
         match self.family {
             Family::Pipeline(_) => &[Paths, Hops, Channels, Loss, Pcap, Explain, AllNodes, Plan],
-            Family::Stream(_) => &[Loss, Pcap, Explain, Timeline],
-            Family::Burst => &[Loss, Pcap, Explain],
+            Family::Stream(Version::Full) => &[Loss, Pcap, Explain, Timeline],
+            Family::Stream(_) | Family::Burst => &[Loss, Pcap, Explain],
             Family::Stages => &[Paths, Loss, Pcap],
         }
     }
