@@ -2,9 +2,10 @@
 
 use super::dual::{air_bytes, BEFORE};
 use super::one_radio::OneRadio;
-use super::{Ground, Observer, Onlookers, Outcome, Progress, StreamFailure, Terms};
+use super::{arrived, Ground, Onlookers, Outcome, StreamFailure, Terms};
 use std::ops::ControlFlow::{Break, Continue};
 use std::sync::Arc;
+use thalweg_gateway::job::Watch;
 use thalweg_gateway::object::Memory;
 use thalweg_planner::streams::StreamPlan;
 use thalweg_protocols::burst::{Burst, Command, Config, Event};
@@ -17,7 +18,7 @@ pub(super) fn run(
     plans: &[(StreamPlan, Vec<u8>)],
     terms: &Terms,
     seed: u64,
-    observer: Observer<'_>,
+    observer: Watch<'_>,
     onlookers: &mut Onlookers,
 ) -> Result<Vec<Outcome>, StreamFailure> {
     let mut outcomes = Vec::new();
@@ -35,7 +36,7 @@ fn one(
     ground: &Ground,
     path: &OneRadio<'_>,
     seed: u64,
-    observer: Observer<'_>,
+    observer: Watch<'_>,
     onlookers: &mut Onlookers,
 ) -> Result<Outcome, StreamFailure> {
     let (nodes, terms) = (&path.plan.nodes, path.terms);
@@ -94,7 +95,7 @@ fn one(
 fn follow(
     path: &OneRadio<'_>,
     net: &mut Network<Burst<Memory>>,
-    observer: Observer<'_>,
+    observer: Watch<'_>,
 ) -> Result<Outcome, StreamFailure> {
     let (nodes, air_bytes) = (&path.plan.nodes, air_bytes(path.terms));
     net.run_until(SimTime::ZERO + BEFORE, |_, _, _| Continue(()))?;
@@ -125,12 +126,7 @@ fn follow(
             }
             received += 1;
             last = at;
-            let bits = f64::from(received) * f64::from(air_bytes) * 8.0;
-            let progress = Progress {
-                received,
-                packets,
-                kbps: bits / 1e3 / at.since(begun).as_secs_f64().max(1e-9),
-            };
+            let progress = arrived(1, received, air_bytes, at.since(begun));
             if received % 16 == 0 && observer(progress).is_break() {
                 stopped = true;
             }

@@ -5,11 +5,10 @@
 //! FastForward's is. Tests: `crates/lab/tests/streams/p3dual.rs`.
 
 use super::dual::{air_bytes, BEFORE};
-use super::{
-    Ground, Observer, Onlookers, Outcome, Pace, Progress, StagesOutcome, StreamFailure, Terms,
-};
+use super::{arrived, Ground, Onlookers, Outcome, Pace, StagesOutcome, StreamFailure, Terms};
 use std::ops::ControlFlow::{Break, Continue};
 use std::sync::Arc;
+use thalweg_gateway::job::{Progress, Watch};
 use thalweg_gateway::object::{digest, Memory};
 use thalweg_planner::stages::StagePlan;
 use thalweg_planner::streams::StreamPlan;
@@ -51,7 +50,7 @@ pub fn run_called(
     object: &[u8],
     terms: &Terms,
     seed: u64,
-    observer: Observer<'_>,
+    observer: Watch<'_>,
     onlookers: &mut Onlookers,
 ) -> Result<StagesOutcome, StreamFailure> {
     let ids: Vec<NodeId> = ground.site.testbed.nodes.iter().map(|n| n.id).collect();
@@ -199,12 +198,7 @@ impl Seen {
 
     fn progress(&self, at: SimTime, air_bytes: u32) -> Progress {
         let begun = self.begun.unwrap_or(at);
-        let bits = f64::from(self.received) * f64::from(air_bytes) * 8.0;
-        Progress {
-            received: self.received,
-            packets: self.packets,
-            kbps: bits / 1e3 / at.since(begun).as_secs_f64().max(1e-9),
-        }
+        arrived(self.rounds, self.received, air_bytes, at.since(begun))
     }
 
     fn outcome(

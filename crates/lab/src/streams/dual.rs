@@ -1,11 +1,11 @@
 //! FastForward on simulated nodes: calls from the sink, then packets, then what became of them.
 
 use super::{
-    Carrier, Ground, LinkReport, Observer, Onlookers, Outcome, Progress, Recorder, StreamFailure,
-    Terms,
+    arrived, Carrier, Ground, LinkReport, Onlookers, Outcome, Recorder, StreamFailure, Terms,
 };
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
+use thalweg_gateway::job::{Progress, Watch};
 use thalweg_gateway::object::{digest, Memory};
 use thalweg_planner::streams::StreamPlan;
 use thalweg_protocols::fastforward::{
@@ -49,7 +49,7 @@ impl Run<'_> {
         &self,
         plans: &[(StreamPlan, Vec<u8>)],
         seed: u64,
-        observer: Observer<'_>,
+        observer: Watch<'_>,
         onlookers: &mut Onlookers,
     ) -> Result<Vec<Outcome>, StreamFailure> {
         let Self {
@@ -256,20 +256,15 @@ fn follow(
                         _ => stream.repeated += 1,
                     }
                     stream.last = Some(at);
-                    let received = (streams.iter())
+                    let stream_round = stream.round + 1;
+                    let received: u32 = (streams.iter())
                         .map(|s| s.have.iter().filter(|h| **h).count() as u32)
                         .sum();
-                    let packets = streams.iter().map(|s| s.have.len() as u32).sum();
+                    let packets: u32 = streams.iter().map(|s| s.have.len() as u32).sum();
                     let begun = streams.iter().filter_map(|s| s.begun).min().unwrap_or(at);
-                    let seconds = at.since(begun).as_secs_f64().max(1e-9);
-                    let bits = f64::from(received) * f64::from(air_bytes) * 8.0;
-                    if received % 16 == 0 || received == packets {
-                        let kbps = bits / seconds / 1e3;
-                        let progress = Progress {
-                            received,
-                            packets,
-                            kbps,
-                        };
+                    if received.is_multiple_of(16) || received == packets {
+                        let time = at.since(begun);
+                        let progress = arrived(stream_round, received, air_bytes, time);
                         if observer(progress).is_break() {
                             stopped = true;
                             return Break(());

@@ -5,9 +5,10 @@
 //! one radio to the other; both follow from the board. Tests: `crates/lab/tests/streams/p3dual.rs`.
 
 use super::dual::{air_bytes, BEFORE};
-use super::{Ground, Observer, Outcome, Progress, StreamFailure, Terms};
+use super::{arrived, Ground, Outcome, StreamFailure, Terms};
 use std::ops::ControlFlow::{Break, Continue};
 use std::sync::Arc;
+use thalweg_gateway::job::Watch;
 use thalweg_gateway::object::{digest, Memory};
 use thalweg_planner::stages::StagePlan;
 use thalweg_protocols::p3dual::{Command, Config, End, Event, P3Dual};
@@ -74,7 +75,7 @@ pub fn run_stages(
     object: &[u8],
     terms: &Terms,
     seed: u64,
-    observer: Observer<'_>,
+    observer: Watch<'_>,
 ) -> Result<StagesOutcome, StreamFailure> {
     let ids: Vec<NodeId> = ground.site.testbed.nodes.iter().map(|n| n.id).collect();
     let engines = (ids.iter())
@@ -129,13 +130,7 @@ pub fn run_stages(
                 last = at;
                 rounds = rounds.max(u32::from(round) + 1);
                 if received % 16 == 0 {
-                    let bits = f64::from(received) * f64::from(air_bytes) * 8.0;
-                    let kbps = bits / 1e3 / at.since(begun).as_secs_f64().max(1e-9);
-                    let progress = Progress {
-                        received,
-                        packets,
-                        kbps,
-                    };
+                    let progress = arrived(rounds, received, air_bytes, at.since(begun));
                     stopped = observer(progress).is_break();
                 }
             }
