@@ -5,6 +5,7 @@
 //! [`Outcome`] per stream. Orders go to the sink's node alone, as a gateway's would. Time base: simulated
 //! time. Tests: `crates/lab/tests/streams/`.
 
+mod arrivals;
 mod burst;
 mod called;
 mod collect;
@@ -15,6 +16,7 @@ mod one_radio;
 mod outcome;
 mod p3dual;
 mod pip;
+mod stages;
 mod survey;
 mod timeline;
 
@@ -23,7 +25,8 @@ pub use collect::{prepare, psdu_bytes, Collected, Order, Prepared, StagesReport}
 pub use explain::{LinkMap, Recorder, StreamMap, Why};
 pub use ground::Ground;
 pub use outcome::{LinkReport, Outcome};
-pub use p3dual::{run_stages, Pace, StagesOutcome};
+pub use p3dual::{run_stages, Pace};
+pub use stages::StagesOutcome;
 pub use survey::{DualLinks, DualSurveyCost};
 pub use timeline::timeline;
 
@@ -31,7 +34,7 @@ use crate::field::RunError;
 use crate::forwarding::{ChainError, SpanLog};
 use serde::Deserialize;
 use thalweg_engine::Engine;
-use thalweg_gateway::job::{Failure, Progress, Watch};
+use thalweg_gateway::job::{Failure, Watch};
 use thalweg_gateway::registry::{self, Family, PROTOCOLS};
 use thalweg_planner::stages::StagePlan;
 use thalweg_planner::streams::{StreamError, StreamPlan};
@@ -39,7 +42,7 @@ use thalweg_protocols::fastforward::Config;
 pub use thalweg_protocols::fastforward::Version;
 use thalweg_sim::{Bus, Capture, Fault, Network, NetworkError, SimError};
 use thalweg_testbeds::SiteError;
-use thalweg_units::{BitRate, Duration};
+use thalweg_units::Duration;
 use thalweg_wire::stream;
 
 /// Why there is nothing to say of a stream.
@@ -214,15 +217,6 @@ impl Default for Terms {
             deadline: Duration::from_secs(120),
             death: None,
         }
-    }
-}
-
-/// `received` packets of `air_bytes` bytes each arrived within `time`: the rate counts every byte on the air.
-fn arrived(round: u32, received: u32, air_bytes: u32, time: Duration) -> Progress {
-    Progress::Packets {
-        round,
-        received,
-        rate: BitRate::of_bytes(u64::from(received) * u64::from(air_bytes), time),
     }
 }
 

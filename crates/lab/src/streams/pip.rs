@@ -5,9 +5,10 @@
 //! follows from the board (`thalweg_engine::BoardTiming::relaying`). Channels differ from hop to hop.
 //! That nodes know their part is given. Tests: `crates/lab/tests/streams/`, `crate::forwarding`.
 
+use super::arrivals::arrived;
 use super::ground::Links;
 use super::one_radio::OneRadio;
-use super::{arrived, Ground, Outcome, PipBoard, StreamFailure, Terms};
+use super::{Ground, Outcome, PipBoard, StreamFailure, Terms};
 use crate::forwarding::{Bench, Pipe};
 use thalweg_engine::Passing;
 use thalweg_gateway::job::Watch;
