@@ -14,10 +14,11 @@ use thalweg_testbeds::Site;
 use thalweg_units::NodeId;
 
 use crate::args::CollectArgs;
-use crate::failure::{one_line, Failure};
-use crate::job::{ask_of, not_whole, remember, store_failure, Stop, Watch};
+use crate::failure::{one_line, Failure, Stop};
 use crate::output;
+use crate::progress::Watch;
 use crate::table::{number, Align, Table};
+use crate::transfer::{ask_of, not_whole, Transfer};
 
 /// Fetches an object from every node but the sink.
 pub(crate) fn run(
@@ -34,17 +35,13 @@ pub(crate) fn run(
         .filter(|node| *node != sink)
         .collect();
     let description = description(args, object)?;
-    let mut store = Store::open(&args.out).map_err(store_failure)?;
-    let campaign = store
-        .campaign(&description, &sources)
-        .map_err(store_failure)?;
+    let mut store = Store::open(&args.out)?;
+    let campaign = store.campaign(&description, &sources)?;
     if campaign.left().next().is_some() {
         turns(args, object, site, &mut store, &campaign, watch)?;
     }
     watch.reporter.finish();
-    let done = store
-        .campaign(&description, &sources)
-        .map_err(store_failure)?;
+    let done = store.campaign(&description, &sources)?;
     let summary = summary(&store, &done)?;
     if args.json {
         output::print_json(&summary)?;
@@ -87,7 +84,7 @@ fn turns(
         let ask = ask_of(args, Some(source), object)?;
         let line = match watch.fetch(&collector, (&ask, object), None, None) {
             Ok(report) => {
-                remember(store, &report, Some(campaign.id))?;
+                Transfer::from(&report).remember(store, Some(campaign.id))?;
                 let o = &report.outcome.core;
                 arrived += o.bytes;
                 if o.verified {
@@ -102,9 +99,7 @@ fn turns(
                 return Err(Failure::Job(line));
             }
             Err(Stop::Input(line) | Stop::Failed(line)) => {
-                store
-                    .fail_turn(campaign.id, source, &line)
-                    .map_err(store_failure)?;
+                store.fail_turn(campaign.id, source, &line)?;
                 format!("node {source}: {}", one_line(&line))
             }
         };
@@ -216,7 +211,7 @@ impl Line {
             ..Self::default()
         };
         let stored = match &turn.state {
-            TurnState::Done(id) => store.transfer(*id).map_err(store_failure)?,
+            TurnState::Done(id) => store.transfer(*id)?,
             TurnState::Failed(reason) => {
                 line.failure = Some(reason.clone());
                 None

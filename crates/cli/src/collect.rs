@@ -1,231 +1,236 @@
-//! `thalweg collect`: one object from one node.
-
-use std::path::PathBuf;
+//! `thalweg collect`: an object from a node, whatever carries it, from the order to the store.
 
 use serde::Serialize;
-use thalweg_gateway::outcome::Outcome;
 use thalweg_gateway::registry::{Needs, Pipelined, Takes};
-use thalweg_gateway::store::{Fate, Store};
-use thalweg_lab::collect::{check, Report};
-use thalweg_lab::explain::LossMap;
-use thalweg_lab::field::Repairs;
-use thalweg_lab::streams::Carrier;
-use thalweg_planner::Prediction;
+use thalweg_gateway::store::{Fate, Kept, Store, StoreError};
+use thalweg_lab::collect::{check, Object};
+use thalweg_lab::streams::{self, psdu_bytes, Carrier, Onlookers, Order, Recorder};
 use thalweg_testbeds::{Site, Testbed};
 use thalweg_wire::phy;
 use thalweg_wire::pipeline::HEADER_BYTES;
 
 use crate::args::CollectArgs;
 use crate::capture::Capture;
-use crate::failure::Failure;
-use crate::job::{
-    ask_of, check_out, check_takes, not_whole, object, remember, store_failure, Watch,
-};
+use crate::failure::{Failure, Stop};
 use crate::output;
-use crate::table::{number, Align, Table};
+use crate::progress::Watch;
+use crate::transfer::{ask_of, not_whole, object, Transfer};
+use crate::{campaign, shown};
 
 /// Fetches one object, or one from every node, stores it and prints the result.
 pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
-    check_out(&args.out)?;
+    if args.out.exists() && !args.out.is_dir() {
+        return Err(StoreError::NotAFolder(args.out.clone()).into());
+    }
     let object = object(args)?;
     let testbed = Testbed::load(&args.testbed).map_err(Failure::input)?;
-    check_takes(
-        args.protocol,
-        &[
-            (args.paths.is_some(), "--paths", Takes::Paths),
-            (args.hops.is_some(), "--hops", Takes::Hops),
-            (args.channels.is_some(), "--channels", Takes::Channels),
-            (args.explain.is_some(), "--explain", Takes::Explain),
-            (args.all_nodes, "--all-nodes", Takes::AllNodes),
-        ],
-    )?;
-    let mut watch = Watch::new();
-    if let Some(carrier) =
-        Carrier::from_name(args.protocol.name).filter(|_| args.protocol.needs() == Needs::TwoRadios)
-    {
-        return crate::stream::run(args, carrier, &object, testbed, &mut watch);
-    }
-    let psdu = HEADER_BYTES + usize::from(args.payload) + phy::FCS_BYTES;
-    let site = Site::new(testbed, args.seed).with_losses(&args.loss, psdu);
+    check_takes(args)?;
+    let (site, psdu) = match args.protocol.needs() {
+        Needs::Synchronous => {
+            let psdu = HEADER_BYTES + usize::from(args.payload) + phy::FCS_BYTES;
+            (Ok(Site::new(testbed, args.seed)), psdu)
+        }
+        Needs::TwoRadios => (
+            Site::with_all_radios(testbed, args.seed),
+            psdu_bytes(args.payload),
+        ),
+    };
+    let site = site.and_then(|site| site.with_losses(&args.loss, psdu));
     let site = site.map_err(Failure::input)?;
-    if args.all_nodes {
-        return crate::campaign::run(args, &object, site, &mut watch);
+    let mut watch = Watch::new(args.protocol);
+    match Carrier::of(args.protocol.family) {
+        None if args.all_nodes => campaign::run(args, &object, site, &mut watch),
+        None => pipeline(args, &object, site, &mut watch),
+        Some(carrier) => stream(args, &object, (site, carrier), &mut watch),
     }
-    let ask = ask_of(args, args.from, &object)?;
+}
+
+/// Over a pipeline.
+fn pipeline(
+    args: &CollectArgs,
+    object: &Object,
+    site: Site,
+    watch: &mut Watch,
+) -> Result<(), Failure> {
+    let ask = ask_of(args, args.from, object)?;
     check(&site.testbed, args.to, &ask).map_err(Failure::input)?;
     let capture = args.pcap.as_deref().map(Capture::create).transpose()?;
     let collector = watch.survey(args, site)?;
     let mut maps = Vec::new();
     let wanted = args.explain.as_ref().map(|_| &mut maps);
-    let fetched = watch.fetch(&collector, (&ask, &object), capture.as_ref(), wanted);
-    let report = fetched.map_err(|stop| {
-        let broken = capture.as_ref().and_then(Capture::failure);
-        broken.unwrap_or(stop.into())
-    })?;
-    watch.reporter.finish();
-    if let (Some(Some(path)), Some(map)) = (&args.explain, maps.first()) {
-        output::write_file(path, &map.to_svg())?;
-    }
-    if let Some(capture) = capture {
-        capture.finish()?;
-    }
-    let mut store = Store::open(&args.out).map_err(store_failure)?;
-    let kept = remember(&mut store, &report, None)?;
-    if kept
-        .as_ref()
-        .is_some_and(|kept| kept.fate == Fate::Identical)
-    {
-        watch
-            .reporter
-            .line("thalweg: the store had the same object already; it was left as it is");
-    }
-    let stored = kept.map(|kept| Stored {
-        path: kept.path,
-        digest: kept.digest,
-    });
-    if args.json {
-        output::print_json(&Printed {
-            report: &report,
-            stored: stored.as_ref(),
-            explain: &maps,
-        })?;
-    } else {
-        let mut text = text(&report, stored.as_ref());
-        for map in &maps {
-            text.push('\n');
-            text.push_str(&map.to_text());
-        }
-        output::print(&text)?;
-    }
-    match stored {
-        Some(_) => Ok(()),
-        None => {
-            let hint = match args.protocol.name == Pipelined::P3.name {
-                true => "",
-                false => "; `--protocol p3` goes over several paths",
-            };
-            Err(Failure::Job(not_whole(&report.outcome.core) + hint))
-        }
-    }
+    let fetched = watch.fetch(&collector, (&ask, object), capture.as_ref(), wanted);
+    let report = fetched.map_err(|stop| stopped(capture.as_ref(), stop))?;
+    let hint = match args.protocol.name == Pipelined::P3.name {
+        true => "",
+        false => "; `--protocol p3` goes over several paths",
+    };
+    let brought = Brought {
+        transfer: Transfer::from(&report),
+        svg: maps.first().map(|map| map.to_svg()),
+        maps: maps.iter().map(|map| map.to_text()).collect(),
+        explain: (!maps.is_empty()).then_some(&maps),
+        stored: |kept: &Kept| Stored::Object {
+            path: kept.path.display().to_string(),
+            digest: kept.digest.clone(),
+        },
+        text: shown::pipeline(&report),
+        failure: not_whole(&report.outcome.core) + hint,
+    };
+    brought.finish(args, capture, watch)
+}
+
+/// Over nodes with two radios.
+fn stream(
+    args: &CollectArgs,
+    object: &Object,
+    (site, carrier): (Site, Carrier),
+    watch: &mut Watch,
+) -> Result<(), Failure> {
+    let order = Order {
+        site,
+        from: args.from,
+        to: args.to,
+        carrier,
+        payload_bytes: args.payload,
+        paths: args.paths,
+    };
+    let capture = args.pcap.as_deref().map(Capture::create).transpose()?;
+    let nodes = &order.site.testbed.nodes;
+    let frames = capture.as_ref().map(|capture| capture.frames(nodes));
+    let mut onlookers = Onlookers {
+        capture: frames.transpose().map_err(Failure::job)?,
+        recorder: args.explain.as_ref().map(|_| Recorder::default()),
+        ..Onlookers::default()
+    };
+    let mut fetch = || {
+        let prepared = streams::prepare(&order, object, &mut |band, step| watch.note(band, step))?;
+        watch.planned(&prepared);
+        prepared.fetch(&mut |step| watch.note("", step), &mut onlookers)
+    };
+    let collected = fetch().map_err(|why| stopped(capture.as_ref(), why.into()))?;
+    let map = onlookers.recorder.take().map(Recorder::finish);
+    let core = &collected.core;
+    let brought = Brought {
+        transfer: Transfer {
+            report: &collected,
+            core,
+            baseline: None,
+            object: collected.extra.stream.object.as_deref(),
+        },
+        svg: map.as_ref().map(|map| map.to_svg()),
+        maps: map.iter().map(|map| map.to_text()).collect(),
+        explain: map.as_ref(),
+        stored: |kept: &Kept| Stored::Path(kept.path.display().to_string()),
+        text: shown::stream(&collected),
+        failure: core.failure.clone().unwrap_or_default(),
+    };
+    brought.finish(args, capture, watch)
+}
+
+/// The failure that ended a job: that of the capture's file, if it met one.
+fn stopped(capture: Option<&Capture>, why: Stop) -> Failure {
+    let broken = capture.and_then(Capture::failure);
+    broken.unwrap_or_else(|| why.into())
+}
+
+/// What is printed, drawn and stored of a transfer of any family.
+struct Brought<'a, R, E> {
+    transfer: Transfer<'a, R>,
+    explain: Option<E>,
+    /// The first of the maps that `explain` has, as a picture.
+    svg: Option<String>,
+    /// All of them.
+    maps: Vec<String>,
+    /// How JSON tells where the object is.
+    stored: fn(&Kept) -> Stored,
+    text: String,
+    /// The line where the object did not arrive.
+    failure: String,
 }
 
 /// Where the object is.
 #[derive(Debug, Serialize)]
-struct Stored {
-    path: PathBuf,
-    digest: String,
+#[serde(untagged)]
+enum Stored {
+    Object { path: String, digest: String },
+    Path(String),
 }
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
-struct Printed<'a> {
+struct Printed<'a, R, E> {
     #[serde(flatten)]
-    report: &'a Report,
-    stored: Option<&'a Stored>,
-    /// The transfer's loss map, then PIP's.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    explain: &'a [LossMap],
+    report: &'a R,
+    stored: Option<Stored>,
+    /// The transfer's map, then the baseline's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explain: Option<E>,
 }
 
-fn text(report: &Report, stored: Option<&Stored>) -> String {
-    let (o, survey) = (&report.outcome.core, &report.survey);
-    let channels: Vec<String> = report.channels.iter().map(ToString::to_string).collect();
-    let mut text = format!(
-        "{}, seed {}: node {} to node {}, {} hops, channels {}\n\
-         links measured in {:.1} s, collected in {:.1} s\n\n",
-        o.testbed,
-        o.seed,
-        o.source,
-        o.sink,
-        o.hops,
-        channels.join(" "),
-        survey.measuring_s,
-        survey.collecting_s
-    );
-    let mut heading = vec![
-        (String::new(), Align::Left),
-        (o.protocol.to_uppercase(), Align::Right),
-        ("expected".to_owned(), Align::Right),
+impl<R: Serialize, E: Serialize> Brought<'_, R, E> {
+    fn finish(
+        self,
+        args: &CollectArgs,
+        capture: Option<Capture>,
+        watch: &mut Watch,
+    ) -> Result<(), Failure> {
+        let reporter = &mut watch.reporter;
+        reporter.finish();
+        if let (Some(Some(path)), Some(svg)) = (&args.explain, &self.svg) {
+            output::write_file(path, svg)?;
+        }
+        if let Some(capture) = capture {
+            capture.finish()?;
+        }
+        let kept = self.transfer.remember(&mut Store::open(&args.out)?, None)?;
+        let is_there = |kept: &Kept| kept.fate == Fate::Identical;
+        if kept.as_ref().is_some_and(is_there) {
+            reporter.line("thalweg: the store had the same object already; it was left as it is");
+        }
+        if args.json {
+            output::print_json(&Printed {
+                report: self.transfer.report,
+                stored: kept.as_ref().map(self.stored),
+                explain: self.explain,
+            })?;
+        } else {
+            let mut text = self.text;
+            if let Some(kept) = &kept {
+                text.push_str(&format!(
+                    "\n{} bytes, whole, sha256 {}\nstored as {}\n",
+                    self.transfer.core.bytes,
+                    kept.digest,
+                    kept.path.display()
+                ));
+            }
+            for map in &self.maps {
+                text.push('\n');
+                text.push_str(map);
+            }
+            output::print(&text)?;
+        }
+        match kept {
+            Some(_) => Ok(()),
+            None => Err(Failure::Job(self.failure)),
+        }
+    }
+}
+
+/// Refuses what is asked of a protocol that has no use for it.
+fn check_takes(args: &CollectArgs) -> Result<(), Failure> {
+    let given = [
+        (args.paths.is_some(), "--paths", Takes::Paths),
+        (args.hops.is_some(), "--hops", Takes::Hops),
+        (args.channels.is_some(), "--channels", Takes::Channels),
+        (args.explain.is_some(), "--explain", Takes::Explain),
+        (args.all_nodes, "--all-nodes", Takes::AllNodes),
     ];
-    heading.extend(
-        report
-            .baseline
-            .as_ref()
-            .map(|b| (b.core.protocol.to_uppercase(), Align::Right)),
-    );
-    let mut table = Table::new(heading);
-    for (name, measured, expected) in ROWS {
-        let mut row = vec![
-            (*name).to_owned(),
-            measured(&report.outcome),
-            expected(&report.predicted),
-        ];
-        row.extend(report.baseline.as_ref().map(measured));
-        table.row(row);
-    }
-    text.push_str(&table.render());
-    if let Some(stored) = stored {
-        text.push_str(&format!(
-            "\n{} bytes, whole, sha256 {}\n",
-            o.bytes, stored.digest
-        ));
-        text.push_str(&format!("stored as {}\n", stored.path.display()));
-    }
-    text
+    let takes = args.protocol.takes();
+    let refused = (given.iter()).find(|(given, _, what)| *given && !takes.contains(what));
+    refused.map_or(Ok(()), |(_, option, _)| {
+        let name = args.protocol.name;
+        Err(Failure::Input(format!(
+            "{option} is not for --protocol {name}"
+        )))
+    })
 }
-
-/// A row's name, its value of an outcome, and what the planner had expected.
-type Row = (
-    &'static str,
-    fn(&Outcome<Repairs>) -> String,
-    fn(&Prediction) -> String,
-);
-
-const ROWS: &[Row] = &[
-    (
-        "goodput, kbit/s",
-        |o| number(Some(o.core.goodput_kbps), 1.0, 1),
-        |p| number(Some(p.goodput_kbps), 1.0, 1),
-    ),
-    (
-        "effective utilisation, %",
-        |o| number(o.core.utilisation, 100.0, 1),
-        |_| String::new(),
-    ),
-    (
-        "rounds",
-        |o| o.core.rounds.to_string(),
-        |p| number(p.rounds, 1.0, 1),
-    ),
-    (
-        "first-round reliability, %",
-        |o| number(o.core.first_round_reliability, 100.0, 1),
-        |p| number(Some(p.first_round), 100.0, 1),
-    ),
-    (
-        "retransmitted, %",
-        |o| number(o.extra.retransmitted, 100.0, 1),
-        |_| String::new(),
-    ),
-    ("paths", |o| o.core.paths.to_string(), |_| String::new()),
-    (
-        "active nodes",
-        |o| o.core.active_nodes.to_string(),
-        |p| p.active_nodes.to_string(),
-    ),
-    (
-        "energy, J",
-        |o| number(o.core.energy_j, 1.0, 2),
-        |p| number(p.energy_j, 1.0, 2),
-    ),
-    (
-        "time, s",
-        |o| number(Some(o.core.duration_s), 1.0, 2),
-        |p| number(p.time_s, 1.0, 2),
-    ),
-    (
-        "arrived whole",
-        |o| if o.core.verified { "yes" } else { "no" }.to_owned(),
-        |_| String::new(),
-    ),
-];

@@ -5,6 +5,9 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
+use thalweg_gateway::store::StoreError;
+use thalweg_lab::collect::CollectError;
+use thalweg_lab::streams::StreamFailure;
 
 /// Why a command stopped.
 #[derive(Debug)]
@@ -36,6 +39,56 @@ impl Failure {
         // Standard error may be closed as well.
         let _ = writeln!(io::stderr(), "thalweg: error: {}", one_line(line));
         ExitCode::from(status)
+    }
+}
+
+/// Why a transfer gave no report.
+pub(crate) enum Stop {
+    /// The user asked to stop.
+    Interrupted,
+    /// It could not be begun: the input is to blame.
+    Input(String),
+    /// It was begun and failed.
+    Failed(String),
+}
+
+impl From<CollectError> for Stop {
+    fn from(error: CollectError) -> Self {
+        match error {
+            CollectError::Stopped => Self::Interrupted,
+            error if error.is_input() => Self::Input(error.to_string()),
+            error => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+impl From<StreamFailure> for Stop {
+    fn from(error: StreamFailure) -> Self {
+        match error {
+            StreamFailure::Stopped => Self::Interrupted,
+            error if error.is_input() => Self::Input(error.to_string()),
+            error => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+impl From<Stop> for Failure {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Interrupted => Self::Job("interrupted; nothing was stored".to_owned()),
+            Stop::Input(line) => Self::Input(line),
+            Stop::Failed(line) => Self::Job(line),
+        }
+    }
+}
+
+/// The failure that a store's error is: a folder that cannot be one was typed, the rest befell us.
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::NotAFolder(_) => Self::input(error),
+            other => Self::job(other),
+        }
     }
 }
 

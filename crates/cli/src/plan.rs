@@ -12,10 +12,11 @@ use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::{Channel, NodeId};
 
 use crate::args::PlanArgs;
-use crate::failure::Failure;
-use crate::job::{ask, Stop, Watch};
+use crate::failure::{Failure, Stop};
 use crate::output::{print, print_json, write_file};
+use crate::progress::Watch;
 use crate::table::{number, Align, Table};
+use crate::transfer::ask;
 
 /// Plans, and writes what was asked for.
 pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
@@ -53,7 +54,7 @@ fn known(args: &PlanArgs, testbed: &Arc<Testbed>) -> Result<Known, Failure> {
     if let Some(known) = told.map_err(Failure::input)? {
         return Ok(known);
     }
-    let mut watch = Watch::new();
+    let mut watch = Watch::new(args.protocol);
     let mut observer = |label: &str, progress| watch.note(label, progress);
     let site = Site::new(testbed.clone(), args.seed);
     let collector = Collector::open(site, ends, channels, &mut observer)

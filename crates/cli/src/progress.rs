@@ -1,8 +1,23 @@
-//! Progress on standard error: a bar on a terminal, a line for each step elsewhere.
+//! Progress on standard error: a bar on a terminal, a line for each step elsewhere; and jobs that are watched.
 
 use std::io::{self, IsTerminal, Write};
+use std::ops::ControlFlow;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use thalweg_gateway::carry::pipeline::Terms;
+use thalweg_gateway::job::Progress;
+use thalweg_gateway::known::Ask;
+use thalweg_gateway::registry::{Family, Protocol};
+use thalweg_lab::collect::{CollectError, Collector, Object, Report};
+use thalweg_lab::explain::LossMap;
+use thalweg_lab::streams::Prepared;
+use thalweg_testbeds::Site;
+use thalweg_units::Channel;
+
+use crate::args::CollectArgs;
+use crate::capture::Capture;
+use crate::failure::Stop;
+use crate::interrupt::Interrupt;
 
 const COUNTED: &str = "{prefix:>12} [{bar:32}] {pos}/{len} {msg}";
 const SPINNER: &str = "{prefix:>12} {msg}";
@@ -107,4 +122,116 @@ impl Drop for Reporter {
 /// Writes to standard error; nobody is left to tell when that is closed.
 fn plain_line(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// A job on the way: where its progress goes and who may stop it.
+pub(crate) struct Watch {
+    pub(crate) reporter: Reporter,
+    pub(crate) interrupt: Interrupt,
+    /// What carries the object.
+    protocol: &'static Protocol,
+    /// Packets of the object.
+    pub(crate) packets: u64,
+}
+
+impl Watch {
+    /// Nothing has been told yet.
+    pub(crate) fn new(protocol: &'static Protocol) -> Self {
+        Self {
+            reporter: Reporter::to_stderr(),
+            interrupt: Interrupt::on_signals(),
+            protocol,
+            packets: 0,
+        }
+    }
+
+    /// Switches the network on and has it measure its links.
+    pub(crate) fn survey(&mut self, args: &CollectArgs, site: Site) -> Result<Collector, Stop> {
+        let channels: Option<&[Channel]> = args.channels.as_ref().map(|list| list.0.as_slice());
+        let mut observer = |label: &str, progress| self.note(label, progress);
+        let ends = (args.from, args.to);
+        Ok(Collector::open(site, ends, channels, &mut observer)?)
+    }
+
+    /// Fetches one object, and says where packets were lost where `maps` are asked for.
+    pub(crate) fn fetch(
+        &mut self,
+        collector: &Collector,
+        (ask, object): (&Ask, &Object),
+        capture: Option<&Capture>,
+        maps: Option<&mut Vec<LossMap>>,
+    ) -> Result<Report, Stop> {
+        let known = collector.known();
+        let plan = known.plan(ask).map_err(CollectError::from)?;
+        let nodes = &collector.testbed().nodes;
+        let frames = capture.map(|capture| capture.frames(nodes)).transpose();
+        let frames = frames.map_err(CollectError::from)?;
+        let name = |n: usize| known.place().name_of(n);
+        let (from, to) = (name(plan.source), name(plan.sink));
+        let (paths, hops) = (plan.path_count(), plan.hops);
+        let line = format!("node {from} to {to}: {paths} paths of {hops} hops");
+        self.reporter.step(&line, "");
+        let faithful = Terms {
+            payload: ask.payload,
+            ..Terms::default()
+        };
+        let payload = ask.protocol.terms(faithful).payload.bytes();
+        self.packets = ask.bytes.div_ceil(u64::from(payload));
+        let mut observer = |label: &str, progress| self.note(label, progress);
+        Ok(collector.fetch((ask, object), &plan, frames, maps, &mut observer)?)
+    }
+
+    /// Shows the path of a stream.
+    pub(crate) fn planned(&mut self, stream: &Prepared) {
+        let path: Vec<String> = stream.path().iter().map(u16::to_string).collect();
+        self.reporter.step(&format!("path {}", path.join(" ")), "");
+        self.packets = stream.packets();
+    }
+
+    /// Shows how far `label`, a protocol or a band, is.
+    pub(crate) fn note(&mut self, label: &str, progress: Progress) -> ControlFlow<()> {
+        let reporter = &mut self.reporter;
+        let at = match label {
+            "" => String::new(),
+            band => format!(" at {band}"),
+        };
+        match progress {
+            Progress::Measuring { turn, of } => {
+                let name = format!("measuring links{at}");
+                reporter.counted(&name, "nodes", u64::from(turn), u64::from(of));
+            }
+            Progress::Collecting { complete, of } => {
+                let name = format!("collecting link tables{at}");
+                reporter.counted(&name, "tables", u64::from(complete), u64::from(of));
+            }
+            Progress::WakingUp => {
+                reporter.step(&format!("{}: waking up", label.to_uppercase()), "");
+            }
+            Progress::Packets {
+                round,
+                received,
+                rate,
+            } => {
+                let (name, on_air) = match self.protocol.family {
+                    Family::Pipeline(_) => (format!("{} round {round}", label.to_uppercase()), ""),
+                    _ => ("stream".to_owned(), " on the air"),
+                };
+                let detail = format!("packets, {:.1} kbit/s{on_air}", rate.kbps());
+                reporter.counted(&name, &detail, u64::from(received), self.packets);
+            }
+            Progress::Wave {
+                number,
+                transfers,
+                left,
+            } => {
+                let line = format!("wave {}: {transfers} transfers", number + 1);
+                reporter.step(&line, &format!("{left} nodes left"));
+            }
+        }
+        if self.interrupt.is_set() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    }
 }

@@ -1,10 +1,10 @@
 //! Burst forwarding on the first radio of the same nodes, over the path of the plan.
 
-use super::dual::{air_bytes, BEFORE};
+use super::arrivals::{Arrivals, BEFORE};
 use super::one_radio::OneRadio;
-use super::{Ground, Observer, Onlookers, Outcome, Progress, StreamFailure, Terms};
+use super::{Ground, Onlookers, Outcome, StreamFailure, Terms};
 use std::ops::ControlFlow::{Break, Continue};
-use std::sync::Arc;
+use thalweg_gateway::job::Watch;
 use thalweg_gateway::object::Memory;
 use thalweg_planner::streams::StreamPlan;
 use thalweg_protocols::burst::{Burst, Command, Config, Event};
@@ -17,7 +17,7 @@ pub(super) fn run(
     plans: &[(StreamPlan, Vec<u8>)],
     terms: &Terms,
     seed: u64,
-    observer: Observer<'_>,
+    observer: Watch<'_>,
     onlookers: &mut Onlookers,
 ) -> Result<Vec<Outcome>, StreamFailure> {
     let mut outcomes = Vec::new();
@@ -35,7 +35,7 @@ fn one(
     ground: &Ground,
     path: &OneRadio<'_>,
     seed: u64,
-    observer: Observer<'_>,
+    observer: Watch<'_>,
     onlookers: &mut Onlookers,
 ) -> Result<Outcome, StreamFailure> {
     let (nodes, terms) = (&path.plan.nodes, path.terms);
@@ -72,12 +72,17 @@ fn one(
     onlookers.attach(&mut net, ground, terms.carrier.name(), &sent_on)?;
     let source = nodes.first().copied().unwrap_or(0);
     let store = net.engine_mut(source).store_mut();
-    store.offer(Arc::from(path.object));
-    let mut outcome = follow(path, &mut net, observer)?;
+    let mut arrivals = Arrivals::new(path.object, terms);
+    store.offer(arrivals.object());
+    follow(path, &mut arrivals, &mut net, observer)?;
     let sink = nodes.last().copied().unwrap_or(0);
     let bytes = net.engine_mut(sink).store_mut().take(path.object.len());
-    outcome.verified = bytes == path.object;
-    outcome.object = Some(bytes).filter(|_| outcome.verified);
+    let mut outcome = arrivals.outcome(&net, bytes);
+    let end = match arrivals.is_whole() {
+        true => "complete",
+        false => "silent",
+    };
+    end.clone_into(&mut outcome.end);
     outcome.links = path.links(|hop, report| {
         let counts = net.engine(nodes[hop]).counts();
         report.sent = counts.sent;
@@ -93,79 +98,38 @@ fn one(
 /// Lets the source begin once the nodes are asleep, and sees what arrives.
 fn follow(
     path: &OneRadio<'_>,
+    arrivals: &mut Arrivals,
     net: &mut Network<Burst<Memory>>,
-    observer: Observer<'_>,
-) -> Result<Outcome, StreamFailure> {
-    let (nodes, air_bytes) = (&path.plan.nodes, air_bytes(path.terms));
+    observer: Watch<'_>,
+) -> Result<(), StreamFailure> {
+    let nodes = &path.plan.nodes;
     net.run_until(SimTime::ZERO + BEFORE, |_, _, _| Continue(()))?;
-    let before: Vec<f64> = nodes.iter().map(|n| net.joules(*n)).collect();
-    let begun = net.now();
+    arrivals.order(net, nodes);
+    arrivals.begun = Some(net.now());
     let (source, sink) = (nodes.first().copied(), nodes.last().copied());
-    net.command(source.unwrap_or(0), Command::Send(path.packets() as u16));
-    let mut have = vec![false; path.packets()];
-    let (mut repeated, mut received, mut last, mut stopped) = (0, 0u32, begun, false);
-    let deadline = begun + path.terms.deadline;
-    while (received as usize) < have.len() && net.now() < deadline && !stopped {
+    let packets = arrivals.have().len() as u16;
+    net.command(source.unwrap_or(0), Command::Send(packets));
+    let (deadline, mut stopped) = (net.now() + path.terms.deadline, false);
+    loop {
         let until = (net.now() + PATIENCE).min(deadline);
-        let (came_before, packets) = (received, have.len() as u32);
+        let came_before = arrivals.received();
         net.run_until(until, |at, node, event| {
-            let number = match event {
-                Event::Received { number } => Some(number),
-                Event::Dropped { .. } => None,
+            let progress = match event {
+                Event::Received { number } if Some(node) == sink => arrivals.note(at, number, 1),
+                _ => None,
             };
-            let Some(number) = number.filter(|_| Some(node) == sink) else {
-                return Continue(());
-            };
-            match have.get_mut(usize::from(number)) {
-                Some(have) if !*have => *have = true,
-                _ => {
-                    repeated += 1;
-                    return Continue(());
-                }
-            }
-            received += 1;
-            last = at;
-            let bits = f64::from(received) * f64::from(air_bytes) * 8.0;
-            let progress = Progress {
-                received,
-                packets,
-                kbps: bits / 1e3 / at.since(begun).as_secs_f64().max(1e-9),
-            };
-            if received % 16 == 0 && observer(progress).is_break() {
-                stopped = true;
-            }
-            match received == packets || stopped {
+            stopped = progress.is_some_and(|progress| observer(progress).is_break());
+            match arrivals.is_whole() || stopped {
                 true => Break(()),
                 false => Continue(()),
             }
         })?;
-        if received == came_before {
-            break;
+        if stopped {
+            return Err(StreamFailure::Stopped);
+        }
+        let nothing_came = arrivals.received() == came_before;
+        if arrivals.is_whole() || nothing_came || net.now() >= deadline {
+            return Ok(());
         }
     }
-    if stopped {
-        return Err(StreamFailure::Stopped);
-    }
-    let joules = (nodes.iter().zip(before))
-        .map(|(n, b)| net.joules(*n) - b)
-        .sum();
-    let end = match received as usize == have.len() {
-        true => "complete",
-        false => "silent",
-    };
-    Ok(Outcome {
-        packets: have.len() as u32,
-        received,
-        repeated,
-        air_bytes,
-        seconds: last.since(begun).as_secs_f64(),
-        setup_seconds: 0.0,
-        rounds: 1,
-        end: end.to_owned(),
-        source_end: None,
-        verified: false,
-        object: None,
-        joules,
-        links: Vec::new(),
-    })
 }

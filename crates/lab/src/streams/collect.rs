@@ -2,14 +2,15 @@
 
 use super::{
     run_called, run_watched, Carrier, DualLinks, DualSurveyCost, Ground, Onlookers, Outcome,
-    Progress, StreamFailure, Terms,
+    StreamFailure, Terms,
 };
-use crate::collect::Object;
+use crate::collect::{Object, ProgressObserver};
 use serde::Serialize;
-use std::ops::ControlFlow;
-use thalweg_gateway::job::Progress as Step;
+use std::sync::Arc;
+use thalweg_gateway::job::Watch;
 use thalweg_gateway::outcome::Core;
 use thalweg_medium::random::derive;
+use thalweg_planner::stages::StagePlan;
 use thalweg_planner::streams::{Radios, StreamPlan};
 use thalweg_protocols::p3dual::MAX_PACKETS;
 use thalweg_testbeds::Site;
@@ -70,42 +71,28 @@ pub struct StagesReport {
     pub late: u32,
 }
 
-/// What is told while an object is fetched.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Told<'a> {
-    /// Links are measured, or tables collected, in this band.
-    Surveying {
-        /// Its name.
-        band: &'a str,
-        /// How far it is.
-        step: Step,
-    },
-    /// A path was found.
-    Planned {
-        /// Node ids from source to sink.
-        path: &'a [u16],
-    },
-    /// Packets arrive.
-    Packets(Progress),
-}
-
-/// Told of it; may break off.
-pub type CollectObserver<'a> = &'a mut dyn FnMut(Told<'_>) -> ControlFlow<()>;
-
 /// The application asks for what is missing as often as this.
 const REPAIRS: u32 = 40;
 
-/// Has the network survey itself, plans a path from what it measured, and fetches `object` over it. The
-/// stream is the same whoever looks on.
+/// A network that has measured its links, and the path that an object is to take.
+pub struct Prepared {
+    ground: Ground,
+    plan: StreamPlan,
+    stages: Option<StagePlan>,
+    survey: DualSurveyCost,
+    terms: Terms,
+    object: Arc<[u8]>,
+}
+
+/// Has the network survey itself and plans a path for `object` from what it measured.
 ///
 /// # Errors
 /// [`StreamFailure`].
-pub fn collect(
+pub fn prepare(
     order: &Order,
     object: &Object,
-    observer: CollectObserver<'_>,
-    onlookers: &mut Onlookers,
-) -> Result<Collected, StreamFailure> {
+    observer: ProgressObserver<'_>,
+) -> Result<Prepared, StreamFailure> {
     let (testbed, seed) = (&order.site.testbed, order.site.seed);
     let unfit = |why: String| StreamFailure::Unfit {
         testbed: testbed.name.clone(),
@@ -137,9 +124,7 @@ pub fn collect(
         Carrier::Burst | Carrier::Pip(_) => Radios::First,
         Carrier::FastForward(_) | Carrier::P3Dual => Radios::Alternating,
     };
-    let (links, survey) = DualLinks::measure(&ground.site, radios, sink, &mut |band, step| {
-        observer(Told::Surveying { band, step })
-    })?;
+    let (links, survey) = DualLinks::measure(&ground.site, radios, sink, observer)?;
     let plan = plan(&ground, &links, radios, source, sink)?;
     let stages = match order.carrier {
         Carrier::P3Dual => {
@@ -155,74 +140,100 @@ pub fn collect(
         deadline: Duration::from_secs(1_200),
         ..Terms::default()
     };
-    let path: Vec<u16> = ground.ids(&plan).iter().map(|id| id.get()).collect();
-    if observer(Told::Planned { path: &path }).is_break() {
-        return Err(StreamFailure::Stopped);
-    }
-    let hops = plan.links.len() as u32;
-    let (source, run_seed) = (plan.nodes[0], derive(seed, "stream", &[]));
-    let ids = |nodes: &Vec<usize>| -> Vec<u16> {
-        let ids = nodes.iter().filter_map(|n| testbed.id_of(*n));
-        ids.map(|id| id.get()).collect()
-    };
-    let id = |n: usize| testbed.id_of(n).unwrap_or(testbed.sink);
-    let object = object.of(seed, id(source));
-    let plan = (plan, object.to_vec());
-    let mut packets = |progress| observer(Told::Packets(progress));
-    let (outcome, stages) = match stages {
-        None => {
-            let run = run_watched(&ground, &plan, &terms, run_seed, &mut packets, onlookers);
-            (run?, None)
-        }
-        Some(stages) => {
-            let packets = &mut packets;
-            let run = run_called(
-                &ground, &stages, &object, &terms, run_seed, packets, onlookers,
-            )?;
-            let report = StagesReport {
-                nodes: stages.stages.iter().map(ids).collect(),
-                first_round: run.first_round,
-                source_sent: run.source_sent,
-                late: run.late,
-            };
-            (run.stream, Some(report))
-        }
-    };
-    let broadest = (stages.iter().flat_map(|s| &s.nodes).map(Vec::len).max()).unwrap_or(1);
-    let active = match &stages {
-        Some(stages) => stages.nodes.iter().map(Vec::len).sum(),
-        None => path.len(),
-    };
-    let time = Duration::from_nanos((outcome.seconds * 1e9) as u64);
-    let goodput = BitRate::of_bytes(object.len() as u64, time).kbps();
-    let core = Core {
-        protocol: order.carrier.name().to_owned(),
-        testbed: testbed.name.clone(),
-        source: id(source),
-        sink: id(sink),
-        bytes: object.len() as u64,
-        verified: outcome.verified,
-        goodput_kbps: if outcome.verified { goodput } else { 0.0 },
-        utilisation: None,
-        rounds: outcome.rounds,
-        first_round_reliability: None,
-        active_nodes: active as u32,
-        hops,
-        paths: broadest as u32,
-        energy_j: Some(outcome.joules),
-        duration_s: outcome.seconds,
-        attempts: 1,
-        failure: (!outcome.verified).then(|| outcome.failure()),
-        seed,
-    };
-    let extra = Streamed {
-        throughput_kbps: outcome.throughput().kbps(),
-        stream: outcome,
-        path,
+    let source = testbed.id_of(plan.nodes[0]).unwrap_or(testbed.sink);
+    Ok(Prepared {
+        object: object.of(seed, source),
+        ground,
+        plan,
         stages,
         survey,
-    };
-    Ok(Collected { core, extra })
+        terms,
+    })
+}
+
+impl Prepared {
+    /// Node ids from source to sink.
+    pub fn path(&self) -> Vec<u16> {
+        self.ids(&self.plan.nodes)
+    }
+    /// Packets that the object makes.
+    pub fn packets(&self) -> u64 {
+        let payload = u64::from(self.terms.payload_bytes);
+        (self.object.len() as u64).div_ceil(payload)
+    }
+    fn ids(&self, nodes: &[usize]) -> Vec<u16> {
+        let testbed = &self.ground.site.testbed;
+        let ids = nodes.iter().filter_map(|n| testbed.id_of(*n));
+        ids.map(NodeId::get).collect()
+    }
+
+    /// Fetches the object. The stream is the same whoever looks on.
+    ///
+    /// # Errors
+    /// [`StreamFailure`].
+    pub fn fetch(
+        self,
+        watch: Watch<'_>,
+        onlookers: &mut Onlookers,
+    ) -> Result<Collected, StreamFailure> {
+        let (ground, terms, object) = (&self.ground, &self.terms, &self.object);
+        let (testbed, seed) = (&ground.site.testbed, ground.site.seed);
+        let run_seed = derive(seed, "stream", &[]);
+        let (outcome, stages) = match &self.stages {
+            None => {
+                let plan = (self.plan.clone(), object.to_vec());
+                let run = run_watched(ground, &plan, terms, run_seed, watch, onlookers);
+                (run?, None)
+            }
+            Some(plan) => {
+                let run = run_called(ground, plan, object, terms, run_seed, watch, onlookers)?;
+                let report = StagesReport {
+                    nodes: plan.stages.iter().map(|nodes| self.ids(nodes)).collect(),
+                    first_round: run.first_round,
+                    source_sent: run.source_sent,
+                    late: run.late,
+                };
+                (run.stream, Some(report))
+            }
+        };
+        let path = self.path();
+        let stage_sizes = || stages.iter().flat_map(|s| &s.nodes).map(Vec::len);
+        let active = match &stages {
+            Some(_) => stage_sizes().sum(),
+            None => path.len(),
+        };
+        let time = Duration::from_nanos((outcome.seconds * 1e9) as u64);
+        let goodput = BitRate::of_bytes(object.len() as u64, time).kbps();
+        let id = |n: Option<&usize>| n.and_then(|n| testbed.id_of(*n)).unwrap_or(testbed.sink);
+        let core = Core {
+            protocol: terms.carrier.name().to_owned(),
+            testbed: testbed.name.clone(),
+            source: id(self.plan.nodes.first()),
+            sink: id(self.plan.nodes.last()),
+            bytes: object.len() as u64,
+            verified: outcome.verified,
+            goodput_kbps: if outcome.verified { goodput } else { 0.0 },
+            utilisation: None,
+            rounds: outcome.rounds,
+            first_round_reliability: None,
+            active_nodes: active as u32,
+            hops: self.plan.links.len() as u32,
+            paths: stage_sizes().max().unwrap_or(1) as u32,
+            energy_j: Some(outcome.joules),
+            duration_s: outcome.seconds,
+            attempts: 1,
+            failure: (!outcome.verified).then(|| outcome.failure()),
+            seed,
+        };
+        let extra = Streamed {
+            throughput_kbps: outcome.throughput().kbps(),
+            stream: outcome,
+            path,
+            stages,
+            survey: self.survey,
+        };
+        Ok(Collected { core, extra })
+    }
 }
 
 /// The plan from `source`, or from the node that is farthest from the sink of those that have one.

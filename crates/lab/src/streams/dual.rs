@@ -1,12 +1,10 @@
 //! FastForward on simulated nodes: calls from the sink, then packets, then what became of them.
 
-use super::{
-    Carrier, Ground, LinkReport, Observer, Onlookers, Outcome, Progress, Recorder, StreamFailure,
-    Terms,
-};
+use super::arrivals::{Arrivals, BEFORE};
+use super::{Carrier, Ground, LinkReport, Onlookers, Outcome, Recorder, StreamFailure, Terms};
 use std::ops::ControlFlow::{self, Break, Continue};
-use std::sync::Arc;
-use thalweg_gateway::object::{digest, Memory};
+use thalweg_gateway::job::{Progress, Watch};
+use thalweg_gateway::object::Memory;
 use thalweg_planner::streams::StreamPlan;
 use thalweg_protocols::fastforward::{
     Call, Command, End, Event, FastForward, Path, Range, Version, MAX_RANGES, STREAMS,
@@ -19,20 +17,12 @@ type Net = Network<FastForward<Memory>>;
 /// A stream as the sink's application sees it.
 struct Watched<'a> {
     plan: &'a StreamPlan,
-    object: &'a [u8],
-    have: Vec<bool>,
-    repeated: u32,
-    ordered: SimTime,
-    begun: Option<SimTime>,
-    last: Option<SimTime>,
+    arrivals: Arrivals,
     round: u32,
     end: Option<End>,
     source_end: Option<End>,
-    joules: Vec<f64>,
 }
 
-/// Nodes are asleep for so long before the first call.
-pub(super) const BEFORE: Duration = Duration::from_secs(2);
 /// A stream that ended at its sink may still be ending at other nodes.
 const AFTER: Duration = Duration::from_millis(1500);
 
@@ -49,7 +39,7 @@ impl Run<'_> {
         &self,
         plans: &[(StreamPlan, Vec<u8>)],
         seed: u64,
-        observer: Observer<'_>,
+        observer: Watch<'_>,
         onlookers: &mut Onlookers,
     ) -> Result<Vec<Outcome>, StreamFailure> {
         let Self {
@@ -66,25 +56,17 @@ impl Run<'_> {
         let mut net = Net::new(ground.site.environment.clone(), &[board], engines, seed)?;
         let mut streams = Vec::new();
         for (plan, object) in plans {
+            let arrivals = Arrivals::new(object, terms);
             if let Some(source) = plan.nodes.first() {
                 let store = net.engine_mut(*source).store_mut();
-                store.offer(Arc::from(object.as_slice()));
+                store.offer(arrivals.object());
             }
-            let packets = object
-                .len()
-                .div_ceil(usize::from(terms.payload_bytes.max(1)));
             streams.push(Watched {
                 plan,
-                object,
-                have: vec![false; packets],
-                repeated: 0,
-                ordered: SimTime::ZERO,
-                begun: None,
-                last: None,
+                arrivals,
                 round: 0,
                 end: None,
                 source_end: None,
-                joules: Vec::new(),
             });
         }
         if let Some((plan, _)) = plans.first() {
@@ -93,7 +75,6 @@ impl Run<'_> {
         }
         let deadline = SimTime::ZERO + BEFORE + terms.deadline;
         net.run_until(SimTime::ZERO + BEFORE, |_, _, _| Continue(()))?;
-        let air_bytes = air_bytes(terms);
         // Calls take the sink's second radio: a stream that comes in on that one is called last.
         let mut order: Vec<usize> = (0..streams.len()).collect();
         order.sort_by_key(|n| {
@@ -101,14 +82,13 @@ impl Run<'_> {
             last.is_some_and(|on| on.same_band(terms.config.calling))
         });
         for which in order {
-            streams[which].joules = (streams[which].plan.nodes.iter())
-                .map(|n| net.joules(*n))
-                .collect();
+            let Watched { plan, arrivals, .. } = &mut streams[which];
+            arrivals.order(&net, &plan.nodes);
             open(ground, &mut net, &mut streams[which], which, terms, version)?;
             // The sink calls one stream after the other.
             let watching = (&mut *observer, &mut onlookers.recorder);
-            follow(&mut net, &mut streams, air_bytes, deadline, watching, |s| {
-                s[which].begun.is_some() || s[which].end.is_some()
+            follow(&mut net, &mut streams, deadline, watching, |s| {
+                s[which].arrivals.begun.is_some() || s[which].end.is_some()
             })?;
         }
         if let Some((node, after, fault)) = terms.death {
@@ -117,7 +97,7 @@ impl Run<'_> {
         }
         loop {
             let watching = (&mut *observer, &mut onlookers.recorder);
-            follow(&mut net, &mut streams, air_bytes, deadline, watching, |s| {
+            follow(&mut net, &mut streams, deadline, watching, |s| {
                 s.iter().all(|s| s.end.is_some())
             })?;
             let rest = net.now() + AFTER;
@@ -125,12 +105,11 @@ impl Run<'_> {
             follow(
                 &mut net,
                 &mut streams,
-                air_bytes,
                 rest.min(deadline),
                 (&mut quiet, &mut onlookers.recorder),
                 |_| false,
             )?;
-            let wants = |s: &Watched<'_>| s.round < terms.repairs && s.have.contains(&false);
+            let wants = |s: &Watched<'_>| s.round < terms.repairs && !s.arrivals.is_whole();
             let Some(which) = streams
                 .iter()
                 .position(wants)
@@ -144,17 +123,10 @@ impl Run<'_> {
         }
         let mut outcomes = Vec::new();
         for stream in &streams {
-            outcomes.push(outcome(ground, &mut net, stream, terms));
+            outcomes.push(outcome(ground, &mut net, stream));
         }
         Ok(outcomes)
     }
-}
-
-/// Bytes of a full packet on the air.
-pub(super) fn air_bytes(terms: &Terms) -> u32 {
-    let mpdu = thalweg_wire::stream::HEADER_BYTES + usize::from(terms.payload_bytes);
-    let byte = thalweg_wire::phy::BYTE.as_nanos();
-    (thalweg_wire::phy::air_time(mpdu).as_nanos() / byte) as u32
 }
 
 /// The sink calls the path of a stream, for all its packets or those that are missing.
@@ -173,12 +145,9 @@ fn open(
     })?;
     let mut ranges = [None; MAX_RANGES];
     if stream.round > 0 {
-        for (to, range) in ranges.iter_mut().zip(missing(&stream.have)) {
+        for (to, range) in ranges.iter_mut().zip(missing(stream.arrivals.have())) {
             *to = Some(range);
         }
-    }
-    if stream.round == 0 {
-        stream.ordered = net.now();
     }
     let sink = stream.plan.nodes.last().copied().unwrap_or(0);
     net.command(
@@ -221,7 +190,6 @@ type Watching<'a, 'b> = (
 fn follow(
     net: &mut Net,
     streams: &mut [Watched<'_>],
-    air_bytes: u32,
     deadline: SimTime,
     (observer, recorder): Watching<'_, '_>,
     done: impl Fn(&[Watched<'_>]) -> bool,
@@ -248,32 +216,13 @@ fn follow(
             let is_sink = stream.plan.nodes.last() == Some(&node);
             match event {
                 Event::Begun { .. } => {
-                    stream.begun.get_or_insert(at);
+                    stream.arrivals.begun.get_or_insert(at);
                 }
                 Event::Received { number, .. } if is_sink => {
-                    match stream.have.get_mut(usize::from(number)) {
-                        Some(have) if !*have => *have = true,
-                        _ => stream.repeated += 1,
-                    }
-                    stream.last = Some(at);
-                    let received = (streams.iter())
-                        .map(|s| s.have.iter().filter(|h| **h).count() as u32)
-                        .sum();
-                    let packets = streams.iter().map(|s| s.have.len() as u32).sum();
-                    let begun = streams.iter().filter_map(|s| s.begun).min().unwrap_or(at);
-                    let seconds = at.since(begun).as_secs_f64().max(1e-9);
-                    let bits = f64::from(received) * f64::from(air_bytes) * 8.0;
-                    if received % 16 == 0 || received == packets {
-                        let kbps = bits / seconds / 1e3;
-                        let progress = Progress {
-                            received,
-                            packets,
-                            kbps,
-                        };
-                        if observer(progress).is_break() {
-                            stopped = true;
-                            return Break(());
-                        }
+                    let progress = stream.arrivals.note(at, number, stream.round + 1);
+                    if progress.is_some_and(|progress| observer(progress).is_break()) {
+                        stopped = true;
+                        return Break(());
                     }
                 }
                 Event::Ended { why, .. } => {
@@ -314,7 +263,7 @@ fn watched_until(
         };
         let stop = net.run_until(until, |at, node, event| handler(streams, at, node, event))?;
         if let (Some(recorder), Some(first)) = (recorder.as_mut(), streams.first()) {
-            if first.begun.is_some() && first.end.is_none() {
+            if first.arrivals.begun.is_some() && first.end.is_none() {
                 let queue = |n: &usize| {
                     let engine = net.engine(*n);
                     (0..STREAMS).map(|at| engine.queue_len(at)).sum()
@@ -328,7 +277,7 @@ fn watched_until(
     }
 }
 
-fn outcome(ground: &Ground, net: &mut Net, stream: &Watched<'_>, terms: &Terms) -> Outcome {
+fn outcome(ground: &Ground, net: &mut Net, stream: &Watched<'_>) -> Outcome {
     let nodes = &stream.plan.nodes;
     let id = |n: usize| ground.site.testbed.id_of(n).map_or(0, |id| id.get());
     let links = (nodes.windows(2).zip(&stream.plan.links))
@@ -354,36 +303,16 @@ fn outcome(ground: &Ground, net: &mut Net, stream: &Watched<'_>, terms: &Terms) 
             }
         })
         .collect();
-    let joules = (nodes.iter().zip(&stream.joules))
-        .map(|(n, before)| net.joules(*n) - before)
-        .sum();
-    let received = stream.have.iter().filter(|have| **have).count() as u32;
     let sink = nodes.last().copied().unwrap_or(0);
     // The sink's memory holds one object: of two streams, what arrived last.
-    let bytes = net.engine_mut(sink).store_mut().take(stream.object.len());
-    let whole = received as usize == stream.have.len();
-    let seconds = match (stream.begun, stream.last) {
-        (Some(begun), Some(last)) => last.since(begun).as_secs_f64(),
-        _ => 0.0,
-    };
-    let setup_seconds = match stream.begun {
-        Some(begun) => begun.since(stream.ordered).as_secs_f64(),
-        None => 0.0,
-    };
+    let store = net.engine_mut(sink).store_mut();
+    let bytes = store.take(stream.arrivals.object().len());
     Outcome {
-        packets: stream.have.len() as u32,
-        received,
-        repeated: stream.repeated,
-        air_bytes: air_bytes(terms),
-        seconds,
-        setup_seconds,
         rounds: stream.round + 1,
         end: told(stream.end),
         source_end: Some(told(stream.source_end)),
-        verified: whole && digest(&bytes) == digest(stream.object),
-        object: Some(bytes).filter(|b| whole && digest(b) == digest(stream.object)),
-        joules,
         links,
+        ..stream.arrivals.outcome(net, bytes)
     }
 }
 

@@ -5,6 +5,7 @@
 //! [`Outcome`] per stream. Orders go to the sink's node alone, as a gateway's would. Time base: simulated
 //! time. Tests: `crates/lab/tests/streams/`.
 
+mod arrivals;
 mod burst;
 mod called;
 mod collect;
@@ -15,24 +16,26 @@ mod one_radio;
 mod outcome;
 mod p3dual;
 mod pip;
+mod stages;
 mod survey;
 mod timeline;
 
 pub use called::run_called;
-pub use collect::{collect, psdu_bytes, CollectObserver, Collected, Order, StagesReport, Told};
+pub use collect::{prepare, psdu_bytes, Collected, Order, Prepared, StagesReport};
 pub use explain::{LinkMap, Recorder, StreamMap, Why};
 pub use ground::Ground;
 pub use outcome::{LinkReport, Outcome};
-pub use p3dual::{run_stages, Pace, StagesOutcome};
-pub use survey::{DualLinks, DualSurveyCost, SurveyObserver};
+pub use p3dual::{run_stages, Pace};
+pub use stages::StagesOutcome;
+pub use survey::{DualLinks, DualSurveyCost};
 pub use timeline::timeline;
 
 use crate::field::RunError;
 use crate::forwarding::{ChainError, SpanLog};
 use serde::Deserialize;
-use std::ops::ControlFlow;
 use thalweg_engine::Engine;
-use thalweg_gateway::job::Failure;
+use thalweg_gateway::job::{Failure, Watch};
+use thalweg_gateway::registry::{self, Family, PROTOCOLS};
 use thalweg_planner::stages::StagePlan;
 use thalweg_planner::streams::{StreamError, StreamPlan};
 use thalweg_protocols::fastforward::Config;
@@ -145,8 +148,8 @@ impl PipBoard {
 impl TryFrom<String> for Carrier {
     type Error = String;
     fn try_from(name: String) -> Result<Self, String> {
-        Self::from_name(&name).ok_or_else(|| {
-            let known: Vec<&str> = Self::ALL.iter().map(|c| c.name()).collect();
+        Self::all().find(|c| c.name() == name).ok_or_else(|| {
+            let known: Vec<&str> = Self::all().map(Self::name).collect();
             format!(
                 "no stream protocol is called {name:?}; there are {}",
                 known.join(", ")
@@ -156,33 +159,30 @@ impl TryFrom<String> for Carrier {
 }
 
 impl Carrier {
-    /// All of them.
-    pub const ALL: [Self; 8] = [
-        Self::FastForward(Version::Full),
-        Self::FastForward(Version::Window),
-        Self::FastForward(Version::NoBackPressure),
-        Self::FastForward(Version::NoAck),
-        Self::Burst,
-        Self::Pip(PipBoard::Contiki),
-        Self::Pip(PipBoard::Opal),
-        Self::P3Dual,
-    ];
-    /// Its name in files, rows and tables.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::FastForward(Version::Full) => "fastforward",
-            Self::FastForward(Version::Window) => "fastforward-window",
-            Self::FastForward(Version::NoBackPressure) => "fastforward-nobp",
-            Self::FastForward(Version::NoAck) => "fastforward-noack",
-            Self::Burst => "lpht",
-            Self::Pip(PipBoard::Contiki) => "pip",
-            Self::Pip(PipBoard::Opal) => "pip-opal",
-            Self::P3Dual => "p3-dual",
+    /// What carries the packets of `family`; none of pipelines, which are carried on a board.
+    pub const fn of(family: Family) -> Option<Self> {
+        match family {
+            Family::Stream(version) => Some(Self::FastForward(version)),
+            Family::Burst => Some(Self::Burst),
+            Family::Stages => Some(Self::P3Dual),
+            Family::Pipeline(_) => None,
         }
     }
-    /// The one of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|c| c.name() == name)
+    /// All of them, those of the registry first.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let dual = PROTOCOLS.iter().filter_map(|p| Self::of(p.family));
+        dual.chain([PipBoard::Contiki, PipBoard::Opal].map(Self::Pip))
+    }
+    /// Its name in files, rows and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pip(PipBoard::Contiki) => registry::Pipelined::PIP.name,
+            Self::Pip(PipBoard::Opal) => "pip-opal",
+            _ => {
+                let known = PROTOCOLS.iter().find(|p| Self::of(p.family) == Some(self));
+                known.map_or("", |p| p.name)
+            }
+        }
     }
 }
 
@@ -219,20 +219,6 @@ impl Default for Terms {
         }
     }
 }
-
-/// How far a run is: packets at the sinks, of how many, and raw throughput so far in kbit/s.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Progress {
-    /// Packets that have arrived.
-    pub received: u32,
-    /// Packets that will, at most.
-    pub packets: u32,
-    /// Kbit/s so far, every byte on the air counted.
-    pub kbps: f64,
-}
-
-/// Told of progress; may break off.
-pub type Observer<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
 /// Who looks on besides: nothing of a run changes by it.
 #[derive(Default)]
@@ -278,7 +264,7 @@ pub fn run_watched(
     plan: &(StreamPlan, Vec<u8>),
     terms: &Terms,
     seed: u64,
-    observer: Observer<'_>,
+    observer: Watch<'_>,
     onlookers: &mut Onlookers,
 ) -> Result<Outcome, StreamFailure> {
     let plans = std::slice::from_ref(plan);
@@ -302,7 +288,7 @@ pub fn run(
     plans: &[(StreamPlan, Vec<u8>)],
     terms: &Terms,
     seed: u64,
-    observer: Observer<'_>,
+    observer: Watch<'_>,
 ) -> Result<Vec<Outcome>, StreamFailure> {
     let mut nobody = Onlookers::default();
     run_before(ground, plans, terms, seed, observer, &mut nobody)
@@ -313,7 +299,7 @@ fn run_before(
     plans: &[(StreamPlan, Vec<u8>)],
     terms: &Terms,
     seed: u64,
-    observer: Observer<'_>,
+    observer: Watch<'_>,
     onlookers: &mut Onlookers,
 ) -> Result<Vec<Outcome>, StreamFailure> {
     match terms.carrier {

@@ -41,11 +41,6 @@ impl<'a> OneRadio<'a> {
     pub(super) fn channels(&self) -> &[Channel] {
         &self.channels
     }
-    /// Packets that the object makes.
-    pub(super) fn packets(&self) -> usize {
-        let bytes = usize::from(self.terms.payload_bytes.max(1));
-        self.object.len().div_ceil(bytes)
-    }
 
     /// What is told of each link; `counts` adds what the node at each place of the path counted.
     pub(super) fn links(&self, counts: impl Fn(usize, &mut LinkReport)) -> Vec<LinkReport> {

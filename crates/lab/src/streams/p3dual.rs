@@ -4,30 +4,17 @@
 //! what a relay's bus and software need between two frames of one radio, the gap what they need from
 //! one radio to the other; both follow from the board. Tests: `crates/lab/tests/streams/p3dual.rs`.
 
-use super::dual::{air_bytes, BEFORE};
-use super::{Ground, Observer, Outcome, Progress, StreamFailure, Terms};
+use super::arrivals::BEFORE;
+use super::stages::{Seen, StagesOutcome};
+use super::{Ground, StreamFailure, Terms};
 use std::ops::ControlFlow::{Break, Continue};
-use std::sync::Arc;
-use thalweg_gateway::object::{digest, Memory};
+use thalweg_gateway::job::Watch;
+use thalweg_gateway::object::Memory;
 use thalweg_planner::stages::StagePlan;
-use thalweg_protocols::p3dual::{Command, Config, End, Event, P3Dual};
+use thalweg_protocols::p3dual::{Command, Config, NodeEvent, P3Dual};
 use thalweg_sim::{Board, Network};
 use thalweg_units::{Duration, NodeId, SimTime};
 use thalweg_wire::{phy, stream};
-
-/// What becomes of a transfer over stages.
-#[derive(Debug, Clone, PartialEq)]
-pub struct StagesOutcome {
-    /// As of any stream; without links.
-    pub stream: Outcome,
-    /// Packets at the sink when it heard that the first round was over, of all, 0 to 1; none where it
-    /// did not hear it.
-    pub first_round: Option<f64>,
-    /// Data packets that the source sent, all rounds.
-    pub source_sent: u32,
-    /// Frames that relays could not send in time.
-    pub late: u32,
-}
 
 /// Cycle and gap of frames of `payload_bytes` on `board`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +61,7 @@ pub fn run_stages(
     object: &[u8],
     terms: &Terms,
     seed: u64,
-    observer: Observer<'_>,
+    observer: Watch<'_>,
 ) -> Result<StagesOutcome, StreamFailure> {
     let ids: Vec<NodeId> = ground.site.testbed.nodes.iter().map(|n| n.id).collect();
     let engines = (ids.iter())
@@ -84,22 +71,14 @@ pub fn run_stages(
     board.bus = terms.bus;
     let pace = Pace::of(&board, terms.payload_bytes);
     let mut net = Network::new(ground.site.environment.clone(), &[board], engines, seed)?;
-    let ends = (plan.stages.first(), plan.stages.last());
-    let (Some([source]), Some([sink])) = (ends.0.map(Vec::as_slice), ends.1.map(Vec::as_slice))
-    else {
-        return Err(StreamFailure::Unfit {
-            testbed: ground.site.testbed.name.clone(),
-            why: "stages begin with one source and end with one sink".to_owned(),
-        });
-    };
-    let (source, sink) = (*source, *sink);
-    let store = net.engine_mut(source).store_mut();
-    store.offer(Arc::from(object));
+    let mut seen = Seen::new(ground, plan, object, terms)?;
+    let store = net.engine_mut(seen.source).store_mut();
+    store.offer(seen.arrivals.object());
     net.run_until(SimTime::ZERO + BEFORE, |_, _, _| Continue(()))?;
     for (stage, nodes) in plan.stages.iter().enumerate() {
         let config = Config {
             stream: 0,
-            source: ids[source],
+            source: ids[seen.source],
             stage: stage as u8,
             inward: stage.checked_sub(1).map(|link| plan.links[link]),
             outward: plan.links.get(stage).copied(),
@@ -114,44 +93,16 @@ pub fn run_stages(
     }
     let settled = net.now() + SETTLING;
     net.run_until(settled, |_, _, _| Continue(()))?;
-    let all: Vec<usize> = plan.stages.concat();
-    let before: Vec<f64> = all.iter().map(|n| net.joules(*n)).collect();
-    let packets = (object.len()).div_ceil(usize::from(terms.payload_bytes.max(1))) as u32;
-    let begun = net.now();
-    net.command(source, Command::Send(packets as u16));
-    let (mut received, mut last, mut rounds, mut first_round) = (0, begun, 0u32, None);
-    let (mut end, mut source_end, mut stopped) = (None, None, false);
-    let air_bytes = air_bytes(terms);
-    net.run_until(begun + terms.deadline, |at, node, event| {
-        match event {
-            Event::Received { round, .. } => {
-                received += 1;
-                last = at;
-                rounds = rounds.max(u32::from(round) + 1);
-                if received % 16 == 0 {
-                    let bits = f64::from(received) * f64::from(air_bytes) * 8.0;
-                    let kbps = bits / 1e3 / at.since(begun).as_secs_f64().max(1e-9);
-                    let progress = Progress {
-                        received,
-                        packets,
-                        kbps,
-                    };
-                    stopped = observer(progress).is_break();
-                }
-            }
-            Event::RoundOver {
-                round: 0,
-                have,
-                packets,
-            } if first_round.is_none() => {
-                first_round = Some(f64::from(have) / f64::from(packets.max(1)));
-            }
-            Event::RoundOver { .. } => {}
-            Event::Ended(why) if node == source => source_end = Some(why),
-            Event::Ended(why) if node == sink => end = Some(why),
-            Event::Ended(_) => {}
+    seen.arrivals.order(&net, &seen.nodes);
+    seen.arrivals.begun = Some(net.now());
+    let packets = seen.arrivals.have().len() as u16;
+    net.command(seen.source, Command::Send(packets));
+    let (deadline, mut stopped) = (net.now() + terms.deadline, false);
+    net.run_until(deadline, |at, node, event| {
+        if let Some(progress) = seen.note(at, node, NodeEvent::Pipeline(event)) {
+            stopped = observer(progress).is_break();
         }
-        match source_end.is_some() || stopped {
+        match seen.source_end.is_some() || stopped {
             true => Break(()),
             false => Continue(()),
         }
@@ -159,34 +110,6 @@ pub fn run_stages(
     if stopped {
         return Err(StreamFailure::Stopped);
     }
-    let joules = (all.iter().zip(&before))
-        .map(|(n, before)| net.joules(*n) - before)
-        .sum();
-    let late = all.iter().map(|n| net.engine(*n).counts().late).sum();
-    let bytes = net.engine_mut(sink).store_mut().take(object.len());
-    let told = |end| match end {
-        Some(End::Complete) => "complete".to_owned(),
-        Some(End::Silent) => "silent".to_owned(),
-        None => "under way".to_owned(),
-    };
-    Ok(StagesOutcome {
-        first_round,
-        late,
-        source_sent: net.engine(source).counts().sent,
-        stream: Outcome {
-            packets,
-            received,
-            repeated: 0,
-            air_bytes,
-            seconds: last.since(begun).as_secs_f64(),
-            setup_seconds: 0.0,
-            rounds,
-            end: told(end),
-            source_end: Some(told(source_end)),
-            verified: received == packets && digest(&bytes) == digest(object),
-            object: None,
-            joules,
-            links: Vec::new(),
-        },
-    })
+    let bytes = net.engine_mut(seen.sink).store_mut().take(object.len());
+    Ok(seen.outcome(&net, |node| node, bytes))
 }

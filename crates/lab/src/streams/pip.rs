@@ -5,11 +5,13 @@
 //! follows from the board (`thalweg_engine::BoardTiming::relaying`). Channels differ from hop to hop.
 //! That nodes know their part is given. Tests: `crates/lab/tests/streams/`, `crate::forwarding`.
 
+use super::arrivals::arrived;
 use super::ground::Links;
 use super::one_radio::OneRadio;
-use super::{Ground, Observer, Outcome, PipBoard, Progress, StreamFailure, Terms};
+use super::{Ground, Outcome, PipBoard, StreamFailure, Terms};
 use crate::forwarding::{Bench, Pipe};
 use thalweg_engine::Passing;
+use thalweg_gateway::job::Watch;
 use thalweg_planner::streams::StreamPlan;
 use thalweg_protocols::pipeline::End;
 use thalweg_sim::boards;
@@ -25,7 +27,7 @@ pub(super) fn run(
     terms: &Terms,
     board: PipBoard,
     seed: u64,
-    observer: Observer<'_>,
+    observer: Watch<'_>,
 ) -> Result<Vec<Outcome>, StreamFailure> {
     let payload = PayloadSize::new(terms.payload_bytes);
     let payload = payload.ok_or_else(|| StreamFailure::Unfit {
@@ -61,7 +63,7 @@ fn one(
     bench: &Bench,
     path: &OneRadio<'_>,
     payload: PayloadSize,
-    observer: Observer<'_>,
+    observer: Watch<'_>,
 ) -> Result<Outcome, StreamFailure> {
     let pipe = Pipe {
         nodes: path.plan.nodes.clone(),
@@ -71,13 +73,8 @@ fn one(
     };
     let mpdu = pipeline::HEADER_BYTES + usize::from(payload.bytes());
     let air_bytes = (phy::air_time(mpdu).as_nanos() / phy::BYTE.as_nanos()) as u32;
-    let mut told = |received: u32, packets: u32, time: Duration| {
-        let bits = f64::from(received) * f64::from(air_bytes) * 8.0;
-        observer(Progress {
-            received,
-            packets,
-            kbps: bits / 1e3 / time.as_secs_f64().max(1e-9),
-        })
+    let mut told = |received: u32, _packets: u32, time: Duration| {
+        observer(arrived(1, received, air_bytes, time))
     };
     let trial = pipe.run(bench, &path.ids, path.object, &mut told)?;
     let end = |end: Option<End>| match end {

@@ -5,9 +5,9 @@
 //! learns of links only what the base station received. Tests: `crates/lab/tests/streams/survey.rs`.
 
 use super::StreamFailure;
+use crate::collect::ProgressObserver;
 use crate::field::Motes;
 use serde::Serialize;
-use std::ops::ControlFlow;
 use thalweg_gateway::job::Progress;
 use thalweg_gateway::survey::{Survey, SurveyCost};
 use thalweg_medium::random::derive;
@@ -48,9 +48,6 @@ impl DualSurveyCost {
     }
 }
 
-/// Told of a band, and how far it is; may break off.
-pub type SurveyObserver<'a> = &'a mut dyn FnMut(&str, Progress) -> ControlFlow<()>;
-
 /// Where ten beacons cannot tell a good link from a fair one, its level does: what lies nearer to the floor
 /// than this counts by as much less (P3's margin, as in [`thalweg_planner::LinkRule`]).
 const MARGIN: Db = Db(6.0);
@@ -65,7 +62,7 @@ impl DualLinks {
         site: &Site,
         radios: Radios,
         sink: usize,
-        observer: SurveyObserver<'_>,
+        observer: ProgressObserver<'_>,
     ) -> Result<(Self, DualSurveyCost), StreamFailure> {
         let channels = site.testbed.channels;
         let first = Site::new(site.testbed.clone(), site.seed);
@@ -163,7 +160,7 @@ impl Measuring {
         site: &Site,
         sink: usize,
         channels: ChannelSet,
-        observer: SurveyObserver<'_>,
+        observer: ProgressObserver<'_>,
     ) -> Result<(Band, SurveyCost), StreamFailure> {
         let mut config = floodnet::Config::default();
         // Floods go over the last channel that is measured.

@@ -1,0 +1,211 @@
+//! What `thalweg collect` prints of a transfer, as text.
+
+use thalweg_gateway::outcome::Outcome;
+use thalweg_gateway::survey::SurveyCost;
+use thalweg_lab::collect::Report;
+use thalweg_lab::field::Repairs;
+use thalweg_lab::streams::{self, Collected, DualSurveyCost, StagesReport};
+use thalweg_planner::Prediction;
+
+use crate::table::{number, Align, Table};
+
+/// A transfer over a pipeline beside what the planner had expected, and PIP where it ran.
+pub(crate) fn pipeline(report: &Report) -> String {
+    let (o, survey) = (&report.outcome.core, &report.survey);
+    let channels: Vec<String> = report.channels.iter().map(ToString::to_string).collect();
+    let text = format!(
+        "{}, seed {}: node {} to node {}, {} hops, channels {}\n\
+         links measured in {:.1} s, collected in {:.1} s\n\n",
+        o.testbed,
+        o.seed,
+        o.source,
+        o.sink,
+        o.hops,
+        channels.join(" "),
+        survey.measuring_s,
+        survey.collecting_s
+    );
+    let mut heading = vec![
+        (String::new(), Align::Left),
+        (o.protocol.to_uppercase(), Align::Right),
+        ("expected".to_owned(), Align::Right),
+    ];
+    heading.extend(
+        report
+            .baseline
+            .as_ref()
+            .map(|b| (b.core.protocol.to_uppercase(), Align::Right)),
+    );
+    let mut table = Table::new(heading);
+    for (name, measured, expected) in ROWS {
+        let mut row = vec![
+            (*name).to_owned(),
+            measured(&report.outcome),
+            expected(&report.predicted),
+        ];
+        row.extend(report.baseline.as_ref().map(measured));
+        table.row(row);
+    }
+    text + &table.render()
+}
+
+/// A row's name, its value of an outcome, and what the planner had expected.
+type Row = (
+    &'static str,
+    fn(&Outcome<Repairs>) -> String,
+    fn(&Prediction) -> String,
+);
+
+const ROWS: &[Row] = &[
+    (
+        "goodput, kbit/s",
+        |o| number(Some(o.core.goodput_kbps), 1.0, 1),
+        |p| number(Some(p.goodput_kbps), 1.0, 1),
+    ),
+    (
+        "effective utilisation, %",
+        |o| number(o.core.utilisation, 100.0, 1),
+        |_| String::new(),
+    ),
+    (
+        "rounds",
+        |o| o.core.rounds.to_string(),
+        |p| number(p.rounds, 1.0, 1),
+    ),
+    (
+        "first-round reliability, %",
+        |o| number(o.core.first_round_reliability, 100.0, 1),
+        |p| number(Some(p.first_round), 100.0, 1),
+    ),
+    (
+        "retransmitted, %",
+        |o| number(o.extra.retransmitted, 100.0, 1),
+        |_| String::new(),
+    ),
+    ("paths", |o| o.core.paths.to_string(), |_| String::new()),
+    (
+        "active nodes",
+        |o| o.core.active_nodes.to_string(),
+        |p| p.active_nodes.to_string(),
+    ),
+    (
+        "energy, J",
+        |o| number(o.core.energy_j, 1.0, 2),
+        |p| number(p.energy_j, 1.0, 2),
+    ),
+    (
+        "time, s",
+        |o| number(Some(o.core.duration_s), 1.0, 2),
+        |p| number(p.time_s, 1.0, 2),
+    ),
+    (
+        "arrived whole",
+        |o| if o.core.verified { "yes" } else { "no" }.to_owned(),
+        |_| String::new(),
+    ),
+];
+
+/// A stream, its links or its stages.
+pub(crate) fn stream(c: &Collected) -> String {
+    let (r, c) = (&c.core, &c.extra);
+    let s = &c.stream;
+    let path: Vec<String> = c.path.iter().map(u16::to_string).collect();
+    let mut text = format!(
+        "{}, seed {}: {} from node {} to node {} over {}\n\
+         {}\n\
+         set up in {:.2} s; {} of {} packets in {:.2} s, {} rounds; on the air {:.1} kbit/s, goodput {:.1}\n\
+         {:.2} J, {:.2} uJ a bit\n\n",
+        r.testbed,
+        r.seed,
+        r.protocol,
+        r.source,
+        r.sink,
+        path.join(" "),
+        survey_line(&c.survey),
+        s.setup_seconds,
+        s.received,
+        s.packets,
+        s.seconds,
+        s.rounds,
+        c.throughput_kbps,
+        r.goodput_kbps,
+        s.joules,
+        1e6 * s.joules / (8.0 * r.bytes as f64)
+    );
+    match &c.stages {
+        Some(stages) => text.push_str(&stage_lines(stages, s)),
+        None => text.push_str(&link_table(s)),
+    }
+    text
+}
+
+/// What stages did.
+fn stage_lines(stages: &StagesReport, stream: &streams::Outcome) -> String {
+    let mut table = Table::new([("stage", Align::Right), ("nodes", Align::Left)]);
+    for (at, nodes) in stages.nodes.iter().enumerate() {
+        let nodes: Vec<String> = nodes.iter().map(u16::to_string).collect();
+        table.row([at.to_string(), nodes.join(" ")]);
+    }
+    let first = match stages.first_round {
+        Some(share) => format!("{:.1} % of the packets", 100.0 * share),
+        None => "an unknown share".to_owned(),
+    };
+    format!(
+        "{}\nround 1 brought {first}; the source sent {} packets for {}, {} frames were late\n",
+        table.render(),
+        stages.source_sent,
+        stream.packets,
+        stages.late
+    )
+}
+
+/// What each link did.
+fn link_table(s: &streams::Outcome) -> String {
+    let mut table = Table::new([
+        ("link", Align::Left),
+        ("on", Align::Left),
+        ("sent", Align::Right),
+        ("again", Align::Right),
+        ("given up", Align::Right),
+        ("withheld", Align::Right),
+        ("overflows", Align::Right),
+        ("queue, mean", Align::Right),
+        ("most", Align::Right),
+    ]);
+    for link in &s.links {
+        table.row([
+            format!("{}-{}", link.from, link.to),
+            link.on.clone(),
+            link.sent.to_string(),
+            link.retransmissions.to_string(),
+            link.unacknowledged.to_string(),
+            link.withheld.to_string(),
+            link.overflows.to_string(),
+            format!("{:.1}", link.queue_mean),
+            link.queue_peak.to_string(),
+        ]);
+    }
+    table.render()
+}
+
+/// What the survey took, in a line.
+fn survey_line(survey: &DualSurveyCost) -> String {
+    let of = |cost: &SurveyCost| {
+        format!(
+            "measured in {:.1} s, collected in {:.1} s",
+            cost.measuring_s, cost.collecting_s
+        )
+    };
+    let mut line = format!("links at 2.4 GHz {}", of(&survey.ghz2_4));
+    if let Some(cost) = &survey.mhz900 {
+        line.push_str(&format!("; at 900 MHz {}", of(cost)));
+    }
+    let missing: usize = std::iter::once(&survey.ghz2_4)
+        .chain(&survey.mhz900)
+        .map(|cost| cost.missing.len())
+        .sum();
+    if missing > 0 {
+        line.push_str(&format!("; {missing} tables did not come in"));
+    }
+    line
+}

@@ -1,0 +1,128 @@
+//! One transfer: what is asked of a network, and what the store keeps of it.
+
+use std::fs::File;
+use std::io::Read;
+use std::sync::Arc;
+
+use serde::Serialize;
+use thalweg_gateway::known::Ask;
+use thalweg_gateway::outcome::Core;
+use thalweg_gateway::registry::{Family, Protocol};
+use thalweg_gateway::store::{CampaignId, Kept, NewTransfer, Store};
+use thalweg_lab::collect::{Object, Report};
+use thalweg_units::NodeId;
+use thalweg_wire::route::PayloadSize;
+
+use crate::args::CollectArgs;
+use crate::failure::Failure;
+use crate::output;
+
+/// The object of the paper's experiments: 500 packets of 118 bytes.
+const DEFAULT_BYTES: u32 = 59_000;
+/// The largest file that is read into memory to be sent; a transfer takes far less.
+const MAX_FILE: u64 = 64 << 20;
+
+/// What to ask of the planner for `bytes` bytes from `from`; a line that says why not, where `protocol` plans
+/// no routes for one radio.
+pub(crate) fn ask(
+    protocol: &Protocol,
+    from: Option<NodeId>,
+    bytes: u64,
+    payload: u8,
+    (paths, hops): (Option<u8>, Option<u8>),
+) -> Result<Ask, Failure> {
+    let Family::Pipeline(pipelined) = protocol.family else {
+        let line = format!(
+            "--protocol {}: its paths are not planned alone",
+            protocol.name
+        );
+        return Err(Failure::Input(line));
+    };
+    let payload = PayloadSize::new(payload);
+    Ok(Ask {
+        from,
+        bytes,
+        protocol: pipelined,
+        payload: payload.ok_or_else(|| Failure::input("a packet holds 1 to 118 bytes"))?,
+        paths,
+        hops,
+    })
+}
+
+/// What `collect` asks.
+pub(crate) fn ask_of(
+    args: &CollectArgs,
+    from: Option<NodeId>,
+    object: &Object,
+) -> Result<Ask, Failure> {
+    let shape = (args.paths, args.hops);
+    ask(args.protocol, from, object.bytes(), args.payload, shape)
+}
+
+/// The object that `--file` or `--bytes` names.
+pub(crate) fn object(args: &CollectArgs) -> Result<Object, Failure> {
+    let Some(path) = &args.file else {
+        return Ok(Object::Random {
+            bytes: args.bytes.unwrap_or(DEFAULT_BYTES),
+        });
+    };
+    let named = |what: &str| Failure::Input(format!("{}: {what}", path.display()));
+    let unreadable = |error| named(&format!("cannot be read: {}", output::plain(&error)));
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(unreadable)?;
+    file.take(MAX_FILE + 1)
+        .read_to_end(&mut bytes)
+        .map_err(unreadable)?;
+    match bytes.len() as u64 {
+        0 => Err(named("is empty; there is nothing to send")),
+        length if length > MAX_FILE => Err(named("is larger than 64 MiB")),
+        _ => Ok(Object::Bytes(Arc::from(bytes))),
+    }
+}
+
+/// The line about an object that did not arrive.
+pub(crate) fn not_whole(o: &Core) -> String {
+    let why = o.failure.as_deref().unwrap_or("it is not whole");
+    format!("node {}: the object did not arrive: {why}", o.source)
+}
+
+/// A transfer, as the store remembers it.
+pub(crate) struct Transfer<'a, R> {
+    pub(crate) report: &'a R,
+    pub(crate) core: &'a Core,
+    pub(crate) baseline: Option<&'a Core>,
+    /// What arrived, where it is whole.
+    pub(crate) object: Option<&'a [u8]>,
+}
+
+impl<'a> From<&'a Report> for Transfer<'a, Report> {
+    fn from(report: &'a Report) -> Self {
+        Self {
+            report,
+            core: &report.outcome.core,
+            baseline: report.baseline.as_ref().map(|baseline| &baseline.core),
+            object: report.object.as_deref(),
+        }
+    }
+}
+
+impl<R: Serialize> Transfer<'_, R> {
+    /// Stores the object if it arrived whole, and its record in either case.
+    pub(crate) fn remember(
+        &self,
+        store: &mut Store,
+        campaign: Option<CampaignId>,
+    ) -> Result<Option<Kept>, Failure> {
+        let json = serde_json::to_string(self.report).map_err(Failure::job)?;
+        let new = NewTransfer {
+            record: self.core,
+            baseline: self.baseline,
+            report: &json,
+            campaign,
+        };
+        Ok(match self.object {
+            Some(object) => Some(store.keep(&new, object)?),
+            None => store.note(&new).map(|_| None)?,
+        })
+    }
+}
