@@ -32,7 +32,7 @@ impl TypedValueParser for Protocols {
         arg: Option<&clap::Arg>,
         value: &std::ffi::OsStr,
     ) -> Result<Self::Value, clap::Error> {
-        let names = PossibleValuesParser::new(PROTOCOLS.map(|p| p.name));
+        let names = PossibleValuesParser::new(PROTOCOLS.iter().map(|p| p.name));
         let name = names.parse_ref(command, arg, value)?;
         let known = registry::named(&name);
         known.ok_or_else(|| clap::Error::new(clap::error::ErrorKind::InvalidValue))

@@ -100,7 +100,7 @@ const TRIAL: Option<TrialRun> = Some(TrialRun::DEFAULT);
 
 /// All protocols, those of one radio first.
 #[rustfmt::skip]
-pub static PROTOCOLS: [Protocol; 14] = [
+pub static PROTOCOLS: &[Protocol] = &[
     pipeline("p3", Origin::Published, P, Style::Paths, FULL, None, "Packet pipeline over node-distinct paths, with PIP beside it for comparison"),
     pipeline("pip", Origin::Published, PIP, Style::Paths, FULL, None, "Packet pipeline over one path"),
     pipeline("pip-hopping", Origin::Published, HOPPING, Style::Paths, FULL, None, "PIP whose channels change every two cycles"),
