@@ -187,6 +187,75 @@ pub enum RadioOp<'a> {
     Answer(Answering),
 }
 
+impl<'a> RadioOp<'a> {
+    /// Its frame, or what its condition compares; empty where it has neither.
+    pub const fn bytes(&self) -> &'a [u8] {
+        match *self {
+            Self::Load { mpdu, .. } | Self::Stream { mpdu, .. } | Self::Acknowledge { mpdu } => {
+                mpdu
+            }
+            Self::Conditional { condition, .. } => condition.bytes,
+            _ => &[],
+        }
+    }
+
+    /// The same operation with these bytes instead: for hosts that keep what waits for their software.
+    pub const fn with_bytes(self, bytes: &[u8]) -> RadioOp<'_> {
+        match self {
+            Self::Load { slot, .. } => RadioOp::Load { slot, mpdu: bytes },
+            Self::Transmit {
+                slot,
+                channel,
+                when,
+                cca,
+            } => RadioOp::Transmit {
+                slot,
+                channel,
+                when,
+                cca,
+            },
+            Self::Stream {
+                channel, when, cca, ..
+            } => RadioOp::Stream {
+                mpdu: bytes,
+                channel,
+                when,
+                cca,
+            },
+            Self::Conditional {
+                slot,
+                condition,
+                channel,
+                cca,
+            } => RadioOp::Conditional {
+                slot,
+                condition: Condition {
+                    offset: condition.offset,
+                    bytes,
+                },
+                channel,
+                cca,
+            },
+            Self::Readout { bytes } => RadioOp::Readout { bytes },
+            Self::Listen {
+                channel,
+                head_bytes,
+            } => RadioOp::Listen {
+                channel,
+                head_bytes,
+            },
+            Self::Sleep => RadioOp::Sleep,
+            Self::Cancel => RadioOp::Cancel,
+            Self::Sense => RadioOp::Sense,
+            Self::Assess(assessment) => RadioOp::Assess(assessment),
+            Self::Acknowledge { .. } => RadioOp::Acknowledge { mpdu: bytes },
+            Self::Hear(hear) => RadioOp::Hear(hear),
+            Self::Preamble { bytes } => RadioOp::Preamble { bytes },
+            Self::Answer(answering) => RadioOp::Answer(answering),
+        }
+    }
+}
+
 /// How often and against what [`RadioOp::Assess`] measures. It ends at the first reading that is clear,
 /// at the first that finds the receiver synchronised on a frame, and after the last.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -200,16 +200,30 @@ impl Demodulator {
             Modem::OQpsk | Modem::OQpskPlain => self.oqpsk.hazard(g),
             Modem::Fsk {
                 rate_per_bandwidth, ..
-            } => {
-                let wrong = 0.5 * self.fsk.exp(g / (2.0 * rate_per_bandwidth));
-                // The series of -ln(1 - p), where that is as good.
-                if wrong < 1e-3 {
-                    let rest = 1.0 + wrong * 0.75 * (1.0 + wrong * 0.8);
-                    wrong * (1.0 + wrong * 0.5 * (1.0 + wrong * (2.0 / 3.0) * rest))
-                } else {
-                    -self.logarithm.ln(1.0 - wrong)
-                }
-            }
+            } => self.of_bit(g / (2.0 * rate_per_bandwidth)),
+        }
+    }
+    /// The same of signal `s` beside noise `n` and interference `i`, with one division.
+    #[inline(always)]
+    pub fn hazard_beside(&self, modem: Modem, s: f64, n: f64, i: f64) -> f64 {
+        match modem {
+            Modem::OQpsk | Modem::OQpskPlain => self.hazard(modem, Self::ratio(modem, s, n, i)),
+            Modem::Fsk {
+                rate_per_bandwidth,
+                interference_weight,
+            } => self.of_bit(s / ((n + interference_weight * i) * (2.0 * rate_per_bandwidth))),
+        }
+    }
+    /// Hazard of a bit that is wrong with probability exp(-x) / 2.
+    #[inline(always)]
+    fn of_bit(&self, x: f64) -> f64 {
+        let wrong = 0.5 * self.fsk.exp(x);
+        // The series of -ln(1 - p), where that is as good.
+        if wrong < 1e-3 {
+            let rest = 1.0 + wrong * 0.75 * (1.0 + wrong * 0.8);
+            wrong * (1.0 + wrong * 0.5 * (1.0 + wrong * (2.0 / 3.0) * rest))
+        } else {
+            -self.logarithm.ln(1.0 - wrong)
         }
     }
 }

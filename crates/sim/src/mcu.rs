@@ -4,7 +4,7 @@
 //! software does one thing at a time use all of it.
 
 use crate::hooks::Activity;
-use crate::radio::{Loading, Op};
+use crate::radio::{Deferred, Loading};
 use std::collections::VecDeque;
 use thalweg_engine::OpId;
 use thalweg_units::{Duration, SimTime};
@@ -42,7 +42,7 @@ pub(crate) enum Job {
     Tell {
         telling: u32,
     },
-    Do(OpId, Op),
+    Do(OpId, Deferred),
     /// An acknowledgement goes out.
     Acknowledge(addressed::Ack),
 }

@@ -11,7 +11,7 @@ use crate::fault::Fault;
 use crate::hooks::{AirHook, Aired, Observer, SpanHook, Stats, TraceHook, Watch};
 use crate::mcu::BackgroundRuns;
 use crate::radio::{caps, Radio};
-use crate::world::{Next, Telling, World};
+use crate::world::{Next, World};
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -268,7 +268,8 @@ impl<E: Engine, A: Air> Network<E, A> {
         if self.world.radios[n].dead {
             return;
         }
-        self.world.handled(n);
+        let now = self.world.now;
+        self.world.radios[n].handles(now);
         self.call(n, |driver, _, now| Some(driver.command(now, command)));
         self.answer();
     }
@@ -359,7 +360,8 @@ impl<E: Engine, A: Air> Network<E, A> {
             match next.map_err(|stuck| SimError::StandingStill { at: stuck.at })? {
                 Next::Tell { radio, telling } => self.tell(radio, telling),
                 Next::Timeout { node } => {
-                    self.world.handled(node);
+                    let now = self.world.now;
+                    self.world.radios[node].handles(now);
                     self.call(node, |driver, _, at| Some(driver.timer(at)));
                 }
                 Next::Aired { frame, lost } => {
@@ -410,12 +412,11 @@ impl<E: Engine, A: Air> Network<E, A> {
         }
     }
 
-    fn tell(&mut self, radio: usize, telling: Telling) {
+    fn tell(&mut self, radio: usize, telling: u32) {
         let node = self.world.node_of(radio);
         let which = self.world.which(radio);
-        self.world.handled(node);
         self.call(node, |driver, world, at| {
-            world.told(telling, |event| driver.radio(at, which, event))
+            world.told(radio, telling, |event| driver.radio(at, which, event))
         });
     }
 

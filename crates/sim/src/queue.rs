@@ -124,6 +124,7 @@ impl<T> Slab<T> {
         }
     }
     /// Keeps `value`.
+    #[inline(always)]
     pub(crate) fn insert(&mut self, value: T) -> u32 {
         if let Some(name) = self.free.pop() {
             self.slots[name as usize] = Some(value);
@@ -132,14 +133,15 @@ impl<T> Slab<T> {
         self.slots.push(Some(value));
         (self.slots.len() - 1) as u32
     }
-    /// Gives the value back; its name may be given again.
-    pub(crate) fn remove(&mut self, name: u32) -> Option<T> {
-        let value = self.slots.get_mut(name as usize)?.take();
-        if value.is_some() {
+    /// Forgets the value; its name may be given again.
+    #[inline]
+    pub(crate) fn free(&mut self, name: u32) {
+        if let Some(slot @ Some(_)) = self.slots.get_mut(name as usize) {
+            *slot = None;
             self.free.push(name);
         }
-        value
     }
+    #[inline]
     pub(crate) fn get(&self, name: u32) -> Option<&T> {
         self.slots.get(name as usize)?.as_ref()
     }
@@ -217,8 +219,9 @@ mod tests {
     fn a_slab_gives_names_again_only_after_their_end() {
         let mut slab = Slab::new();
         let (a, b) = (slab.insert('a'), slab.insert('b'));
-        assert_eq!(slab.remove(a), Some('a'));
-        assert_eq!(slab.remove(a), None);
+        slab.free(a);
+        assert_eq!(slab.get(a), None);
+        slab.free(a);
         let c = slab.insert('c');
         assert_eq!((c, slab.get(b), slab.get(c)), (a, Some(&'b'), Some(&'c')));
         assert_eq!(slab.len(), 2);

@@ -7,11 +7,12 @@ use crate::board::{AckBy, Board, Wakes};
 use crate::clock::Clock;
 use crate::energy::Meter;
 use crate::hooks::Kind;
+use crate::strength::Fluctuation;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use thalweg_engine::{
-    Abilities, Ability, Answering, Assessment, Caps, Cca, Condition, Hear, OpId, Software, Wants,
-    When,
+    Abilities, Ability, Answering, Assessment, Caps, Cca, Condition, Hear, OpId, RadioOp, Software,
+    Wants,
 };
 use thalweg_medium::chip::Modem;
 use thalweg_medium::random;
@@ -30,41 +31,28 @@ pub(crate) enum Loading {
     Conditional(u32),
 }
 
-/// An operation that owns its bytes.
+/// An operation that waits for software, and its bytes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Op {
-    Load(FrameBuf),
-    Transmit {
-        channel: Channel,
-        when: When,
-        cca: Cca,
-    },
-    Stream {
-        frame: FrameBuf,
-        channel: Channel,
-        when: When,
-        cca: Cca,
-    },
-    Conditional {
-        offset: u8,
-        bytes: [u8; Condition::MAX_BYTES],
-        len: u8,
-        channel: Channel,
-        cca: Cca,
-    },
-    Readout(u8),
-    Listen {
-        channel: Channel,
-        head_bytes: u8,
-    },
-    Sleep,
-    Cancel,
-    Sense,
-    Assess(Assessment),
-    Acknowledge(FrameBuf),
-    Hear(Hear),
-    Preamble(u16),
-    Answer(Answering),
+pub(crate) struct Deferred {
+    op: RadioOp<'static>,
+    bytes: FrameBuf,
+}
+
+impl Deferred {
+    pub(crate) fn of(op: RadioOp<'_>) -> Self {
+        Self {
+            op: op.with_bytes(&[]),
+            bytes: frame(op.bytes()),
+        }
+    }
+    pub(crate) fn op(&self) -> RadioOp<'_> {
+        self.op.with_bytes(&self.bytes)
+    }
+}
+
+/// A copy of a frame that is not too long, as every operation that is taken has it.
+pub(crate) fn frame(mpdu: &[u8]) -> FrameBuf {
+    FrameBuf::from_slice(mpdu).unwrap_or(FrameBuf::EMPTY)
 }
 
 /// What the radio does when it is not away on a transmission.
@@ -131,16 +119,6 @@ pub(crate) enum Trigger {
     Timer,
 }
 
-/// A transmission that is asked for.
-pub(crate) struct Shot {
-    pub(crate) id: OpId,
-    pub(crate) frame: FrameBuf,
-    pub(crate) filling: Filling,
-    pub(crate) channel: Channel,
-    pub(crate) when: When,
-    pub(crate) cca: Cca,
-}
-
 /// A conditional transmission that waits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Waiting {
@@ -202,53 +180,56 @@ pub(crate) struct Filter {
     pub(crate) last_rx: Option<LastRx>,
 }
 
+/// A node's radio. What every reading and every reception touches stands first, in few lines of cache:
+/// frames that wait are many times as long.
+#[repr(C)]
 pub(crate) struct Radio {
     pub(crate) board: Arc<Board>,
-    pub(crate) clock: Clock,
-    pub(crate) caps: Caps,
-    pub(crate) tx_power: Dbm,
-    /// Clear channel assessment finds a channel busy from this power on.
-    pub(crate) busy_from: MilliWatts,
-    pub(crate) mode: Mode,
-    pub(crate) excursion: Excursion,
-    pub(crate) pending: Option<Pending>,
-    pub(crate) tokens: u32,
-    /// The one transmit buffer.
-    pub(crate) slot: Option<FrameBuf>,
-    /// Until when copies that were ordered keep the bus.
-    pub(crate) bus_until: SimTime,
-    /// From when the oscillator is stable; none while powered down.
-    pub(crate) awake_from: Option<SimTime>,
     /// Counts the times that the receiver was turned elsewhere, to tell stale events.
     pub(crate) tuning: u32,
+    pub(crate) dead: bool,
     /// The receiver is on.
     pub(crate) tuned: bool,
     /// The receive buffer could not take all of the frame that is being received.
     pub(crate) overflown: bool,
-    /// When the receiver is on, or will be; none while it is turned to nothing.
-    pub(crate) on_from: Option<SimTime>,
     /// How many bytes of a frame are read out.
     pub(crate) readout: u8,
+    pub(crate) clock: Clock,
+    /// Of its readings of signal strength.
+    pub(crate) fluctuation: Fluctuation,
+    pub(crate) looking: Option<Looking>,
+    /// The channel of the last mode asked for, whether or not software has come to it.
+    pub(crate) aimed_at: Option<Channel>,
+    pub(crate) mode: Mode,
     pub(crate) answering: Answering,
     /// Preamble bytes before its frames.
     pub(crate) preamble: u16,
-    pub(crate) looking: Option<Looking>,
+    pub(crate) tokens: u32,
+    pub(crate) excursion: Excursion,
+    pub(crate) meter: Meter,
+    /// Until when copies that were ordered keep the bus.
+    pub(crate) bus_until: SimTime,
+    /// From when the oscillator is stable; none while powered down.
+    pub(crate) awake_from: Option<SimTime>,
+    /// When the receiver is on, or will be; none while it is turned to nothing.
+    pub(crate) on_from: Option<SimTime>,
+    pub(crate) caps: Caps,
+    pub(crate) tx_power: Dbm,
+    /// Clear channel assessment finds a channel busy from this power on.
+    pub(crate) busy_from: MilliWatts,
+    pub(crate) deaf_until: Option<SimTime>,
+    /// Where it hears nothing.
+    pub(crate) jammed: Option<Channel>,
+    sync: random::Stream,
+    software: random::Stream,
+    pub(crate) pending: Option<Pending>,
+    /// The one transmit buffer.
+    pub(crate) slot: Option<FrameBuf>,
     /// The conditional transmission that waits, and how many there were.
     pub(crate) waiting: Option<Waiting>,
     pub(crate) numbers: u32,
     /// Bytes of each frame in the receive buffer, oldest first.
     pub(crate) received: VecDeque<u32>,
-    /// The channel of the last mode asked for, whether or not software has come to it.
-    pub(crate) aimed_at: Option<Channel>,
-    pub(crate) dead: bool,
-    pub(crate) deaf_until: Option<SimTime>,
-    /// Where it hears nothing.
-    pub(crate) jammed: Option<Channel>,
-    pub(crate) meter: Meter,
-    sync: random::Stream,
-    software: random::Stream,
-    /// Of its readings of signal strength.
-    pub(crate) fluctuation: random::Stream,
 }
 
 impl Radio {
@@ -286,7 +267,7 @@ impl Radio {
             meter: Meter::new(),
             sync: random::stream(seed, "sim.sync_jitter", ids),
             software: random::stream(seed, "sim.software_jitter", ids),
-            fluctuation: random::stream(seed, "rssi", ids),
+            fluctuation: Fluctuation::new(board.detector, random::stream(seed, "rssi", ids)),
             board,
         }
     }
@@ -299,7 +280,16 @@ impl Radio {
     pub(crate) fn is_prompt(&self) -> bool {
         matches!(self.board.timing.software, Software::Prompt)
     }
+    /// The node's microcontroller handles something at `now`; this is the node's first radio.
+    #[inline]
+    pub(crate) fn handles(&mut self, now: SimTime) {
+        let handler = self.board.handler;
+        if !handler.is_zero() {
+            self.meter.mcu(now, now + handler);
+        }
+    }
     /// What the node's clock reads at `at`.
+    #[inline]
     pub(crate) fn read(&self, at: SimTime) -> Instant {
         self.clock.read(at)
     }

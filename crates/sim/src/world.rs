@@ -11,11 +11,10 @@ use crate::hooks::{Activity, Kind, Span, SpanHook, Stats, TraceHook, Watch};
 use crate::mcu::Mcu;
 use crate::queue::{Queue, Rank, Slab};
 use crate::radio::{Filter, Mode, Radio};
-use crate::strength::Strength;
 use std::collections::VecDeque;
 use thalweg_engine::Activity as RadioActivity;
 use thalweg_engine::{OpId, RadioEvent, RadioId, Refusal};
-use thalweg_medium::{Air, Cause, FrameId, Locked, Reception};
+use thalweg_medium::{Air, Cause, FrameId, Locked, Logarithm, Reception};
 use thalweg_units::{Channel, Dbm, Instant, NodeId, SimTime};
 use thalweg_wire::FrameBuf;
 
@@ -46,15 +45,10 @@ pub(crate) enum Telling {
     On(OpId),
     Sent(OpId, Instant),
     Refused(OpId, Refusal),
-    /// What a reading says when it is delivered.
+    /// What a reading says when it is told.
     Sense(OpId),
-    Sensed {
-        op: OpId,
-        power: Dbm,
-        activity: RadioActivity,
-    },
-    /// The next look of an assessment, if it still goes on.
-    Look(OpId),
+    /// What the last look of an assessment found.
+    Found(OpId, Dbm, RadioActivity),
     Head {
         frame: u32,
         bytes: u8,
@@ -150,7 +144,7 @@ pub(crate) struct Timer {
 /// What comes next for the engines.
 pub(crate) enum Next {
     /// A node is told something by radio `radio`: see [`World::told`].
-    Tell { radio: usize, telling: Telling },
+    Tell { radio: usize, telling: u32 },
     /// Node `n`'s time-out.
     Timeout { node: usize },
     /// A frame has ended; [`World::release`] it when it was looked at.
@@ -188,13 +182,13 @@ pub(crate) struct World<A> {
     /// Of these, what has not ended, where ears lock on frames before their end.
     pub(crate) on_air: Vec<u32>,
     pub(crate) tellings: Slab<Telling>,
-    /// What prompt boards have to tell, oldest first.
-    prompt: VecDeque<(u32, Telling)>,
-    /// What dead nodes are owed.
-    held: Vec<(u32, Telling)>,
+    /// What prompt boards have to tell, by radio, oldest first.
+    prompt: VecDeque<(u32, u32)>,
+    /// What dead nodes are owed, by radio.
+    held: Vec<(u32, u32)>,
     /// Faults to come, and those that came.
     pub(crate) planned: Vec<(usize, Fault)>,
-    pub(crate) strength: Strength,
+    pub(crate) logarithm: Logarithm,
     pub(crate) locked: Vec<Locked>,
     pub(crate) received: Vec<Reception>,
     /// Events since time last moved.
@@ -225,7 +219,7 @@ impl<A: Air> World<A> {
             prompt: VecDeque::new(),
             held: Vec::new(),
             planned: Vec::new(),
-            strength: Strength::new(),
+            logarithm: Logarithm::default(),
             locked: Vec::new(),
             received: Vec::new(),
             standing: 0,
@@ -269,16 +263,6 @@ impl<A: Air> World<A> {
     pub(crate) fn local(&self, n: usize) -> Instant {
         self.radios[n].read(self.now)
     }
-    /// The microcontroller of node `n` handles something now.
-    #[inline]
-    pub(crate) fn handled(&mut self, n: usize) {
-        let handler = self.radios[n].board.handler;
-        if !handler.is_zero() {
-            let until = self.now + handler;
-            self.radios[n].meter.mcu(self.now, until);
-        }
-    }
-
     /// Lets things happen until one of them is for an engine, or until `deadline`.
     pub(crate) fn next(&mut self, deadline: SimTime) -> Result<Next, Stuck> {
         loop {
@@ -322,7 +306,7 @@ impl<A: Air> World<A> {
                     frame,
                     tuning,
                 } => self.head(node as usize, frame, tuning),
-                What::Assess { node, op } => self.tell(node as usize, at, Telling::Look(op)),
+                What::Assess { node, op } => self.look(node as usize, op),
                 What::Work { node, begun } => self.end_work(node as usize, begun),
                 What::Undeafen { node } => self.undeafen(node as usize),
                 What::Background { node } => self.background_due(node as usize),
@@ -330,10 +314,7 @@ impl<A: Air> World<A> {
                 What::Strike { planned } => self.strike(planned as usize),
                 What::Tell { node, telling } => {
                     let radio = node as usize;
-                    let telling = self.tellings.remove(telling);
-                    if let Some(telling) = telling.and_then(|t| self.deliver(radio, t)) {
-                        return Ok(Next::Tell { radio, telling });
-                    }
+                    return Ok(Next::Tell { radio, telling });
                 }
                 What::Timer { node } => {
                     let n = node as usize;
@@ -354,16 +335,13 @@ impl<A: Air> World<A> {
 
     /// What a prompt board has to tell now.
     #[inline]
-    pub(crate) fn next_prompt(&mut self) -> Result<Option<(usize, Telling)>, Stuck> {
-        while let Some((radio, telling)) = self.prompt.pop_front() {
-            self.standing += 1;
-            self.check_standing(self.now)?;
-            let radio = radio as usize;
-            if let Some(telling) = self.deliver(radio, telling) {
-                return Ok(Some((radio, telling)));
-            }
-        }
-        Ok(None)
+    pub(crate) fn next_prompt(&mut self) -> Result<Option<(usize, u32)>, Stuck> {
+        let Some((radio, telling)) = self.prompt.pop_front() else {
+            return Ok(None);
+        };
+        self.standing += 1;
+        self.check_standing(self.now)?;
+        Ok(Some((radio as usize, telling)))
     }
 
     fn check_standing(&self, at: SimTime) -> Result<(), Stuck> {
@@ -371,29 +349,6 @@ impl<A: Air> World<A> {
         match self.standing > limit {
             true => Err(Stuck { at }),
             false => Ok(()),
-        }
-    }
-
-    /// What radio `r` tells its engine of `telling`; nothing where the node is dead, the head of a
-    /// frame was aborted meanwhile, or an assessment goes on.
-    #[inline]
-    fn deliver(&mut self, r: usize, telling: Telling) -> Option<Telling> {
-        if self.radios[r].dead {
-            self.held.push((r as u32, telling));
-            return None;
-        }
-        match telling {
-            Telling::Head { frame, tuning, .. } if tuning != self.radios[r].tuning => {
-                self.release(frame);
-                None
-            }
-            Telling::On(op) => Some(match self.radios[r].mode {
-                Mode::Sleep => Telling::Refused(op, Refusal::Superseded),
-                Mode::Listen { .. } => Telling::Done(op),
-            }),
-            Telling::Sense(op) => Some(self.sense(r, op)),
-            Telling::Look(op) => self.look(r, op),
-            _ => Some(telling),
         }
     }
 
@@ -422,16 +377,22 @@ impl<A: Air> World<A> {
         }
     }
 
-    /// The engine of radio `n`'s node is told something at `at`.
-    #[inline]
+    /// The engine of radio `n`'s node is told something at `at`. Inlined everywhere, so that what is told
+    /// is made where it is kept: bytes that were written one by one are slow to copy at once.
+    #[inline(always)]
     pub(crate) fn tell(&mut self, n: usize, at: SimTime, telling: Telling) {
+        let telling = self.tellings.insert(telling);
+        self.tell_kept(n, at, telling);
+    }
+    /// The same of what is kept.
+    #[inline]
+    fn tell_kept(&mut self, n: usize, at: SimTime, telling: u32) {
         let node = n as u32;
         if at <= self.now && self.radios[n].is_prompt() {
             return self.prompt.push_back((node, telling));
         }
-        let telling = self.tellings.insert(telling);
-        self.queue
-            .push(at, Rank::Tell, What::Tell { node, telling });
+        let what = What::Tell { node, telling };
+        self.queue.push(at, Rank::Tell, what);
     }
     pub(crate) fn refuse(&mut self, n: usize, id: OpId, why: Refusal) {
         self.tell(n, self.now, Telling::Refused(id, why));
@@ -443,44 +404,61 @@ impl<A: Air> World<A> {
     pub(crate) fn tell_held(&mut self, n: usize) {
         for (radio, telling) in std::mem::take(&mut self.held) {
             if self.node_of(radio as usize) == n {
-                self.tell(radio as usize, self.now, telling);
+                self.tell_kept(radio as usize, self.now, telling);
             } else {
                 self.held.push((radio, telling));
             }
         }
     }
 
-    /// Gives the event that is told to `handle`.
+    /// Gives `handle` what radio `r` tells its engine now; nothing where the node is dead, or the
+    /// head of a frame was aborted meanwhile.
     #[inline]
     pub(crate) fn told<R>(
         &mut self,
-        telling: Telling,
+        r: usize,
+        telling: u32,
         handle: impl FnOnce(RadioEvent<'_>) -> R,
     ) -> Option<R> {
-        let (frame, handled) = match telling {
-            Telling::Done(op) => return Some(handle(RadioEvent::Done { op })),
-            Telling::Sent(op, sfd) => return Some(handle(RadioEvent::Sent { op, sfd })),
-            Telling::Refused(op, why) => return Some(handle(RadioEvent::Refused { op, why })),
-            Telling::Corrupt { sfd } => return Some(handle(RadioEvent::Corrupt { sfd })),
-            Telling::Sensed {
+        if self.radios[r].dead {
+            self.held.push((r as u32, telling));
+            return None;
+        }
+        let (node, now) = (self.node_of(r), self.now);
+        // Read field by field where it is kept, not moved.
+        let kept = self.tellings.get(telling)?;
+        let mut of = None;
+        let event = match *kept {
+            Telling::Done(op) => Some(RadioEvent::Done { op }),
+            Telling::Sent(op, sfd) => Some(RadioEvent::Sent { op, sfd }),
+            Telling::Refused(op, why) => Some(RadioEvent::Refused { op, why }),
+            Telling::Corrupt { sfd } => Some(RadioEvent::Corrupt { sfd }),
+            Telling::On(op) => Some(match self.radios[r].mode {
+                Mode::Sleep => RadioEvent::Refused {
+                    op,
+                    why: Refusal::Superseded,
+                },
+                Mode::Listen { .. } => RadioEvent::Done { op },
+            }),
+            Telling::Sense(op) => Some(self.sense(r, op)),
+            Telling::Found(op, power, activity) => Some(RadioEvent::Sensed {
                 op,
                 power,
                 activity,
-            } => {
-                return Some(handle(RadioEvent::Sensed {
-                    op,
-                    power,
-                    activity,
-                }));
-            }
-            // They became others when they were delivered.
-            Telling::On(_) | Telling::Sense(_) | Telling::Look(_) => return None,
+            }),
             Telling::Head {
-                frame, bytes, sfd, ..
+                frame,
+                bytes,
+                sfd,
+                tuning,
             } => {
-                let kept = self.frames.get(frame)?;
-                let bytes = &kept.mpdu[..usize::from(bytes)];
-                (frame, handle(RadioEvent::Head { bytes, sfd }))
+                of = Some(frame);
+                let kept = self.frames.get(frame);
+                let kept = kept.filter(|_| tuning == self.radios[r].tuning);
+                kept.map(|kept| RadioEvent::Head {
+                    bytes: &kept.mpdu[..usize::from(bytes)],
+                    sfd,
+                })
             }
             Telling::Frame {
                 frame,
@@ -490,19 +468,25 @@ impl<A: Air> World<A> {
                 rssi,
                 lqi,
             } => {
-                let mpdu = &self.frames.get(frame)?.mpdu[..usize::from(bytes)];
-                let event = RadioEvent::Frame {
-                    mpdu,
+                of = Some(frame);
+                self.frames.get(frame).map(|kept| RadioEvent::Frame {
+                    mpdu: &kept.mpdu[..usize::from(bytes)],
                     sfd,
                     end,
                     rssi,
                     lqi,
-                };
-                (frame, handle(event))
+                })
             }
         };
-        self.release(frame);
-        Some(handled)
+        let handled = event.map(|event| {
+            self.radios[node].handles(now);
+            handle(event)
+        });
+        self.tellings.free(telling);
+        if let Some(frame) = of {
+            self.release(frame);
+        }
+        handled
     }
     /// One fewer may be told of `frame`.
     #[inline]
@@ -512,7 +496,7 @@ impl<A: Air> World<A> {
         };
         kept.users -= 1;
         if kept.users == 0 {
-            self.frames.remove(frame);
+            self.frames.free(frame);
         }
     }
 

@@ -3,21 +3,21 @@
 
 use super::loss::Blame;
 use super::tally::{milliwatts, Admission, Grains};
-use super::{Ether, Lock, Receiver, FATAL};
+use super::{Ether, Lock, Receiver};
 use crate::air::Lead;
+use crate::random::{mix, nth, open_unit};
 
 impl Ether {
     /// Frame `tx` begins at the listening ear `e`, which may synchronise on it.
     pub(super) fn arrive(&mut self, now: u64, e: usize, tx: u32, level: Grains) {
-        let (Some(frame), Some(ear)) = (self.frames.get(tx as usize), self.ears.get(e)) else {
+        let (Some(frame), Some(ear)) = (self.frames.get(tx as usize), self.ears.get_mut(e)) else {
             return;
         };
-        let (locked, from) = (ear.lock, frame.from);
         let wanted = frame.to == Some(e as u32);
         if frame.lead == Lead::Expected && !wanted {
             return;
         }
-        if let Some(lock) = locked {
+        if let Some(lock) = ear.lock {
             let current = self.frames.get(lock.tx as usize);
             let (Some(current), Some(tally)) = (current, self.tallies.get(e)) else {
                 return;
@@ -28,10 +28,10 @@ impl Ether {
                 frame.lead == Lead::Expected || level as f64 >= self.steal * tally.power as f64
             } else {
                 // It is free again if the header of what it was locked on was wrong.
-                now >= tally.header_end && !self.stands(e, lock, tally.header_hazard)
+                now >= tally.header_end && !lock.stands(tally.header_hazard, &self.logarithm)
             };
             if !free {
-                let other = current.from;
+                let (from, other) = (frame.from, current.from);
                 if wanted {
                     let why = self.collision(from, other);
                     self.explain(tx, e, why);
@@ -46,9 +46,10 @@ impl Ether {
             }
             return;
         }
-        if let Some(old) = locked {
+        if let Some(old) = ear.lock.take() {
+            let by = frame.from;
             let robbed = self.frames.get(old.tx as usize).map(|f| f.from);
-            let why = self.collision(robbed.unwrap_or(from), from);
+            let why = self.collision(robbed.unwrap_or(by), by);
             self.explain(old.tx, e, why);
         }
         self.lock(now, e, tx, level);
@@ -92,15 +93,22 @@ impl Ether {
         let symbol = phy.symbol.as_nanos();
         let header = phy.symbols_per_byte * (phy.sfd_bytes + phy.phr_bytes);
         let sync = u64::from(phy.sync_symbols) * symbol;
+        let id = self.reach.order.ear(e as u32);
+        let word = mix(nth(frame.key, u64::from(id.0)) ^ 0x5851_f42d_4c95_7f2d);
         let wanted = frame.to == Some(e as u32);
         ear.blame = Blame::default();
-        ear.lock = Some(Lock { tx, from: now });
+        let lock = Lock {
+            tx,
+            from: now,
+            draw: open_unit(word),
+        };
+        ear.lock = Some(lock);
         let must_be_right = frame.preamble_end.saturating_sub(sync);
         let admission = Admission {
             since: must_be_right.max(frame.start).max(now),
             header_end: frame.preamble_end + u64::from(header) * symbol,
             power: level,
-            enough: (!wanted).then_some(FATAL),
+            enough: (!wanted).then(|| lock.fatal()),
         };
         self.tallies.admit(e, &admission);
     }

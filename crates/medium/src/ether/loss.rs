@@ -73,10 +73,9 @@ impl Ether {
 
     /// Which kind of collision two senders make: whether one could sense the other.
     pub(super) fn collision(&self, a: u32, b: u32) -> Cause {
-        let threshold = self.reach.chip.cca_threshold;
         let senses = |from: u32, to: u32| {
             let gain = self.reach.gain_between(from, to);
-            gain.is_some_and(|gain| gain.0 + self.nominal_power >= threshold.0)
+            gain.is_some_and(|gain| gain * self.nominal_power.1 >= self.sensed_from)
         };
         Cause::of_two(match senses(a, b) || senses(b, a) {
             true => Senses::Yes,
@@ -115,7 +114,7 @@ impl Ether {
         let length = frame.end.saturating_sub(begin);
         let alone = self.tallies.hazard(e, level, 0.0, length);
         let wanted = frame.to == Some(e as u32);
-        if !self.stands(e, lock, alone) {
+        if !lock.stands(alone, &self.logarithm) {
             Cause::Weak
         } else if !wanted {
             // Nobody kept account: whoever is the loudest now.
@@ -123,7 +122,7 @@ impl Ether {
             let loudest = others.max_by_key(|(_, level)| *level);
             let by = loudest.and_then(|(tx, _)| self.frames.get(*tx as usize));
             by.map_or(Cause::NoiseFloor, |by| self.collision(from, by.from))
-        } else if !self.stands(e, lock, ear.blame.hazard + alone) {
+        } else if !lock.stands(ear.blame.hazard + alone, &self.logarithm) {
             self.collision(from, ear.blame.by)
         } else {
             Cause::NoiseFloor

@@ -20,10 +20,10 @@ use crate::air::{
     Standing,
 };
 use crate::cause::Cause;
-use crate::chip::Chip;
+use crate::chip::{Chip, Modem};
 use crate::logarithm::Logarithm;
 use crate::modem::Demodulator;
-use crate::random::{derive, mix, nth, open_unit};
+use crate::random::{derive, nth};
 use crate::receiver::{lqi, rssi};
 use crate::variation::Factors;
 use crate::EarId;
@@ -45,10 +45,21 @@ struct Lock {
     tx: u32,
     /// When it began.
     from: u64,
+    /// Decides how much hazard the frame stands: uniform in (0, 1).
+    draw: f64,
 }
 
-/// Hazard that no frame stands: an exponential draw of 53 bits is never above it.
-const FATAL: f64 = 38.0;
+impl Lock {
+    /// Whether the frame is right after so much hazard: an exponential draw is above it.
+    fn stands(&self, hazard: f64, logarithm: &Logarithm) -> bool {
+        // 1 - u <= -ln u: spares most receptions the logarithm.
+        hazard < 1.0 - self.draw || hazard < -logarithm.ln(self.draw)
+    }
+    /// Hazard that no frame of this draw stands: -ln u <= (1 - u) / u^1/2, and hardly more.
+    fn fatal(&self) -> f64 {
+        (1.0 - self.draw) / self.draw.sqrt()
+    }
+}
 
 #[derive(Debug)]
 struct Ear {
@@ -112,8 +123,10 @@ pub struct Ether {
     steal: f64,
     /// For how long after its preamble a stronger frame steals the lock, nanoseconds.
     steal_after: u64,
-    /// Of the frame sent last, in dBm: all nodes of a network send alike.
-    nominal_power: f64,
+    /// Of the frame sent last, also in milliwatts: all nodes of a network send alike.
+    nominal_power: (Dbm, f64),
+    /// From this power on, in milliwatts, carrier sense finds a sender.
+    sensed_from: f64,
 }
 
 impl Ether {
@@ -147,7 +160,8 @@ impl Ether {
             lock_factor: chip.lock_sinr.factor(),
             steal: chip.steal.factor(),
             steal_after: chip.phy.symbol.as_nanos() * u64::from(chip.phy.steal_symbols),
-            nominal_power: 0.0,
+            nominal_power: (Dbm(0.0), 1.0),
+            sensed_from: chip.cca_threshold.milliwatts().0,
             reach: Arc::new(reach),
         }
     }
@@ -169,23 +183,6 @@ impl Ether {
     /// How many frames were sent.
     pub fn sent(&self) -> u64 {
         self.count
-    }
-
-    /// Whether the frame that ear `e` is locked on is right after so much hazard: an exponential draw,
-    /// of (seed, frame, ear), is above it.
-    fn stands(&self, e: usize, lock: Lock, hazard: f64) -> bool {
-        // Most receptions suffer nothing, and are spared the draw.
-        if hazard <= 0.0 {
-            return true;
-        }
-        let key = self
-            .frames
-            .get(lock.tx as usize)
-            .map_or(0, |frame| frame.key);
-        let id = self.reach.order.ear(e as u32);
-        let draw = open_unit(mix(nth(key, u64::from(id.0)) ^ 0x5851_f42d_4c95_7f2d));
-        // 1 - u <= -ln u: spares most receptions the logarithm.
-        hazard < 1.0 - draw || hazard < -self.logarithm.ln(draw)
     }
 
     fn frame(&self, of: FrameId) -> Option<&Frame> {
@@ -306,7 +303,9 @@ impl Air for Ether {
         self.deafen(at, sending.from, Deaf::Busy);
         let now = at.as_nanos();
         let tx = self.enter(now, sending);
-        self.nominal_power = sending.power.0;
+        if self.nominal_power.0 != sending.power {
+            self.nominal_power = (sending.power, sending.power.milliwatts().0);
+        }
         let id = self.id(tx);
         let Some(frame) = self.frames.get_mut(tx as usize) else {
             return id;
@@ -316,7 +315,7 @@ impl Air for Ether {
         let reach = Arc::clone(&self.reach);
         let (near, far) = reach.row(frame.from as usize);
         let to = frame.to;
-        let (power, key) = (sending.power.milliwatts().0, frame.key);
+        let (power, key) = (self.nominal_power.1, frame.key);
         for path in near {
             let (e, level) = (path.to as usize, self.level(path, power, key));
             levels.push(level);
@@ -383,7 +382,7 @@ impl Air for Ether {
                     let suffered = self.tallies.get(place);
                     let (whole, header) =
                         suffered.map_or((0.0, 0.0), |tally| (tally.hazard, tally.header_hazard));
-                    let good = self.stands(place, lock, whole);
+                    let good = lock.stands(whole, &self.logarithm);
                     let wanted = to == Some(path.to);
                     let asked = wanted || explain == Explain::Losses;
                     let cause =
@@ -394,7 +393,7 @@ impl Air for Ether {
                             self.explain(tx, place, cause);
                         }
                     }
-                    if good || self.stands(place, lock, header) {
+                    if good || lock.stands(header, &self.logarithm) {
                         got.push(Reception {
                             ear: reach.order.ear(path.to),
                             outcome: match good {
@@ -425,6 +424,7 @@ impl Air for Ether {
         }
     }
 
+    #[inline]
     fn sensed(&mut self, _at: SimTime, ear: EarId, _on: Channel) -> MilliWatts {
         let e = self.place(ear);
         match (self.tallies.get(e), self.ears.get(e)) {
@@ -432,6 +432,7 @@ impl Air for Ether {
             _ => MilliWatts::ZERO,
         }
     }
+    #[inline]
     fn receiving(&self, ear: EarId) -> Option<Receiving> {
         let lock = self.ears.get(self.place(ear))?.lock.as_ref()?;
         let frame = self.frames.get(lock.tx as usize)?;
@@ -445,13 +446,15 @@ impl Air for Ether {
         let e = self.place(reception.ear);
         let (chip, power) = (self.reach.chip, reception.power.0);
         let thermal = self.ears.get(e).map_or(0.0, |ear| ear.thermal);
-        let (noise, others) = (self.tallies.noise_of(e), reception.interference.0);
-        let word = nth(
-            nth(self.key, of.0 >> PLACE_BITS),
-            u64::from(reception.ear.0),
-        );
-        let ratio = Demodulator::ratio(chip.modem, power, noise, others);
         let strength = rssi(&self.logarithm, chip.rssi_step, power, thermal, 0.0);
+        // Who demodulates bit by bit correlates nothing.
+        if let Modem::Fsk { .. } = chip.modem {
+            return (strength, 0);
+        }
+        let (noise, others) = (self.tallies.noise_of(e), reception.interference.0);
+        let frame = nth(self.key, of.0 >> PLACE_BITS);
+        let word = nth(frame, u64::from(reception.ear.0));
+        let ratio = Demodulator::ratio(chip.modem, power, noise, others);
         (strength, lqi(ratio, word))
     }
 
@@ -494,7 +497,7 @@ impl Air for Ether {
         let level = state.near.iter().find(|(near, _)| *near == tx);
         let wrong = level.zip(state.lock).filter(|(_, lock)| {
             let suffered = self.tallies.get(e).map_or(0.0, |tally| tally.header_hazard);
-            lock.tx == tx && !self.stands(e, *lock, suffered)
+            lock.tx == tx && !lock.stands(suffered, &self.logarithm)
         });
         let why = wrong.map(|((_, level), lock)| self.why_corrupt(e, frame.from, *level, lock));
         (why, other)

@@ -7,7 +7,7 @@ use crate::chip::Chip;
 use crate::environment::Environment;
 use crate::links::INAUDIBLE_FACTOR;
 use crate::EarId;
-use thalweg_units::{Channel, Db, Dbm};
+use thalweg_units::{Channel, Db, Dbm, MilliWatts};
 
 /// One sender at one ear. Inside the ether, ears go by their place in [`Order`].
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -201,10 +201,11 @@ impl Reach {
     }
     /// Mean received power at `to` of what `from` sends at 0 dBm nominal; none where inaudible.
     pub fn gain(&self, from: EarId, to: EarId) -> Option<Dbm> {
-        self.gain_between(self.order.place(from), self.order.place(to))
+        let gain = self.gain_between(self.order.place(from), self.order.place(to));
+        gain.map(|gain| MilliWatts(gain).dbm())
     }
-    /// The same by the ears' places.
-    pub(super) fn gain_between(&self, from: u32, to: u32) -> Option<Dbm> {
+    /// The same by the ears' places, in milliwatts.
+    pub(super) fn gain_between(&self, from: u32, to: u32) -> Option<f64> {
         let (near, far) = self.row(from as usize);
         let ear = self.order.ear(to);
         let path = match near.binary_search_by_key(&ear, |path| self.order.ear(path.to)) {
@@ -214,7 +215,7 @@ impl Reach {
                 .ok()
                 .and_then(|place| far.get(place)),
         }?;
-        Some(thalweg_units::MilliWatts(f64::from(path.gain)).dbm())
+        Some(f64::from(path.gain))
     }
     /// The ears that could receive who is at place `from`, and those that it only disturbs.
     #[inline]

@@ -108,8 +108,9 @@ impl Tallies {
     /// many milliwatts.
     pub(super) fn hazard(&self, e: usize, power: Grains, interference: f64, length: u64) -> f64 {
         let noise = self.noise_of(e);
-        let ratio = Demodulator::ratio(self.modem, milliwatts(power), noise, interference);
-        self.demodulator.hazard(self.modem, ratio) * (length as i64 as f64 * self.symbols_per_ns)
+        let of_symbol =
+            (self.demodulator).hazard_beside(self.modem, milliwatts(power), noise, interference);
+        of_symbol * (length as i64 as f64 * self.symbols_per_ns)
     }
 
     /// Ear `e` begins to receive.
@@ -164,8 +165,8 @@ impl Tallies {
         }
         let length = now - tally.since;
         let disturbance = milliwatts((total - tally.power).max(0));
-        let ratio = Demodulator::ratio(self.modem, milliwatts(tally.power), noise, disturbance);
-        let hazard = self.demodulator.hazard(self.modem, ratio);
+        let power = milliwatts(tally.power);
+        let hazard = (self.demodulator).hazard_beside(self.modem, power, noise, disturbance);
         if hazard > 0.0 {
             tally.hazard += hazard * length as i64 as f64 * self.symbols_per_ns;
             if tally.since < tally.header_end {

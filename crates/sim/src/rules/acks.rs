@@ -10,7 +10,7 @@ use crate::board::{AckBy, Bus};
 use crate::hooks::{Activity, Kind};
 use crate::mcu::{Job, Level};
 use crate::queue::Rank;
-use crate::radio::{Excursion, Filling, Look, Mode, Pending, Trigger};
+use crate::radio::{frame, Excursion, Filling, Look, Mode, Pending, Trigger};
 use crate::world::{Telling, What, World};
 use thalweg_engine::{Answering, OpId, Refusal};
 use thalweg_medium::{Air, EarId};
@@ -34,14 +34,12 @@ impl<A: Air> World<A> {
         })
     }
 
-    /// A good frame has ended at radio `r`: hardware acknowledges.
-    pub(crate) fn acknowledge_in_hardware(&mut self, r: usize, mpdu: &[u8], end: SimTime) {
-        let acks = self.radios[r].board.acks;
-        if acks.by != AckBy::Hardware {
-            return;
-        }
-        if let Some(ack) = self.wanted_ack(r, mpdu) {
-            self.send_ack(r, ack, end + acks.gap);
+    /// How hardware acknowledges `mpdu`, which has ended at radio `r`.
+    #[inline]
+    pub(crate) fn hardware_ack(&self, r: usize, mpdu: &[u8]) -> Option<Ack> {
+        match self.radios[r].board.acks.by {
+            AckBy::Hardware => self.wanted_ack(r, mpdu),
+            _ => None,
         }
     }
 
@@ -65,7 +63,7 @@ impl<A: Air> World<A> {
         self.send_ack(r, ack, self.now + self.radios[r].board.timing.turnaround);
     }
 
-    fn send_ack(&mut self, r: usize, ack: Ack, start: SimTime) {
+    pub(crate) fn send_ack(&mut self, r: usize, ack: Ack, start: SimTime) {
         let Ok(frame) = FrameBuf::from_slice(&ack.bytes()) else {
             return;
         };
@@ -84,7 +82,7 @@ impl<A: Air> World<A> {
 
     /// The engine asks radio `r` to acknowledge the frame received last. The radio turns round at once,
     /// and waits for the gap to pass.
-    pub(crate) fn acknowledge_asked(&mut self, r: usize, id: OpId, frame: FrameBuf) {
+    pub(crate) fn acknowledge_asked(&mut self, r: usize, id: OpId, mpdu: &[u8]) {
         let radio = &self.radios[r];
         let last = self.filters[r].last_rx;
         let (Some(last), Mode::Listen { channel, .. }) = (last, radio.mode) else {
@@ -99,7 +97,7 @@ impl<A: Air> World<A> {
         let strobe = self.now;
         self.pend(
             r,
-            pending_ack(Some(id), frame, channel, strobe, start),
+            pending_ack(Some(id), frame(mpdu), channel, strobe, start),
             strobe,
         );
     }

@@ -7,10 +7,11 @@
 
 use crate::hooks::Activity;
 use crate::mcu::{Job, Level};
-use crate::radio::{Buffer, Filling, Loading, Op, Shot, Waiting};
+use crate::radio::{Buffer, Filling, Loading, Waiting};
 use crate::world::World;
-use thalweg_engine::{OpId, PreCopy, Refusal, When};
+use thalweg_engine::{Cca, Condition, OpId, PreCopy, Refusal, When};
 use thalweg_medium::Air;
+use thalweg_units::Channel;
 use thalweg_wire::FrameBuf;
 
 impl<A: Air> World<A> {
@@ -46,30 +47,30 @@ impl<A: Air> World<A> {
     }
 
     /// Takes the frame in the buffer for a conditional transmission.
-    pub(crate) fn await_condition(&mut self, n: usize, id: OpId, op: Op) {
-        let Op::Conditional {
-            offset,
-            bytes,
-            len,
-            channel,
-            cca,
-        } = op
-        else {
-            return;
-        };
+    pub(crate) fn await_condition(
+        &mut self,
+        n: usize,
+        id: OpId,
+        condition: Condition<'_>,
+        (channel, cca): (Channel, Cca),
+    ) {
         let Some(frame) = self.radios[n].slot else {
             return self.refuse(n, id, Refusal::Empty);
         };
         self.drop_conditional(n);
+        let mut bytes = [0; Condition::MAX_BYTES];
+        for (kept, byte) in bytes.iter_mut().zip(condition.bytes) {
+            *kept = *byte;
+        }
         let radio = &mut self.radios[n];
         radio.numbers = radio.numbers.wrapping_add(1);
         radio.waiting = Some(Waiting {
             id,
             number: radio.numbers,
             frame,
-            offset,
+            offset: condition.offset,
             bytes,
-            len,
+            len: condition.bytes.len() as u8,
             channel,
             cca,
             buffer: Buffer::Written,
@@ -138,16 +139,7 @@ impl<A: Air> World<A> {
             });
             return;
         }
-        self.send(
-            n,
-            Shot {
-                id: waiting.id,
-                frame: waiting.frame,
-                filling: Filling::Loaded,
-                channel: waiting.channel,
-                when: When::Now,
-                cca: waiting.cca,
-            },
-        );
+        let at = (waiting.channel, When::Now, waiting.cca);
+        self.send(n, waiting.id, &waiting.frame, Filling::Loaded, at);
     }
 }

@@ -414,23 +414,26 @@ impl<A: Air> World<A> {
         // The power-weighted end of several senders' frames may lie beyond the first's.
         let end = r.end.max(self.now);
         let (sfd, last) = (radio.read(r.sfd), radio.read(r.end));
-        let (mpdu, readout) = (kept.mpdu, radio.readout);
+        let (bytes, readout) = (kept.mpdu.len(), radio.readout);
         let (rssi, lqi) = self.air.registers(kept.id, r);
         if is_told && good {
             kept.users += 1;
         }
         let (start, channel) = (kept.start, kept.channel);
         self.trace_reception(frame, r, (rssi, lqi));
-        let activity = match good {
-            true => Activity::Receive,
-            false => Activity::Corrupt,
-        };
-        self.span(n, start, end, activity, Some(channel), Some(&mpdu));
+        if let (Some(_), Some(kept)) = (&self.spans, self.frames.get(frame)) {
+            let activity = match good {
+                true => Activity::Receive,
+                false => Activity::Corrupt,
+            };
+            let mpdu = kept.mpdu;
+            self.span(n, start, end, activity, Some(channel), Some(&mpdu));
+        }
         if is_told {
             let telling = match good {
                 true => Telling::Frame {
                     frame,
-                    bytes: readout.min(mpdu.len() as u8),
+                    bytes: readout.min(bytes as u8),
                     sfd,
                     end: last,
                     rssi,
@@ -438,14 +441,16 @@ impl<A: Air> World<A> {
                 },
                 false => Telling::Corrupt { sfd },
             };
-            let mut met = None;
-            if good {
-                self.acknowledge_in_hardware(n, &mpdu, end);
-                met = self.met(n, &mpdu);
+            let good = self.frames.get(frame).filter(|_| good);
+            let (ack, met) = good.map_or((None, None), |kept| {
+                (self.hardware_ack(n, &kept.mpdu), self.met(n, &kept.mpdu))
+            });
+            if let Some(ack) = ack {
+                self.send_ack(n, ack, end + self.radios[n].board.acks.gap);
             }
             let timing = &self.radios[n].board.timing;
             if timing.software.is_serial() {
-                self.take_in(n, telling, mpdu.len(), met);
+                self.take_in(n, telling, bytes, met);
             } else {
                 self.tell(n, end + timing.event_latency, telling);
                 self.set_off(n, met);

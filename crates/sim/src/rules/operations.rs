@@ -6,12 +6,12 @@
 
 use crate::hooks::{Activity, Kind};
 use crate::queue::Rank;
-use crate::radio::{Excursion, Filling, Look, Mode, Op, Pending, Shot, Trigger};
+use crate::radio::{frame, Excursion, Filling, Look, Mode, Pending, Trigger};
 use crate::world::{Telling, What, World};
 use thalweg_engine::{Cca, Condition, OpId, RadioId, RadioOp, Refusal, Request, When};
 use thalweg_medium::Air;
-use thalweg_units::SimTime;
-use thalweg_wire::FrameBuf;
+use thalweg_units::{Channel, SimTime};
+use thalweg_wire::phy;
 
 impl<A: Air> World<A> {
     /// Takes an operation of node `n`, now.
@@ -28,55 +28,52 @@ impl<A: Air> World<A> {
         if !radio.caps.allows(&request.op) {
             return self.refuse(r, id, Refusal::NoSuch);
         }
-        match owned(&request.op) {
-            None => self.refuse(r, id, Refusal::BadLength),
-            Some(op) if radio.board.timing.software.is_serial() => self.defer(r, id, op),
-            Some(op) => self.carry_out(r, id, op),
+        let bytes = request.op.bytes().len();
+        let may_be = match request.op {
+            RadioOp::Load { .. } | RadioOp::Stream { .. } | RadioOp::Acknowledge { .. } => {
+                1..=phy::MAX_MPDU
+            }
+            _ => 0..=Condition::MAX_BYTES,
+        };
+        if !may_be.contains(&bytes) {
+            self.refuse(r, id, Refusal::BadLength);
+        } else if radio.board.timing.software.is_serial() {
+            self.defer(r, id, request.op);
+        } else {
+            self.carry_out(r, id, request.op);
         }
     }
 
     /// Lets an operation take effect, now.
-    pub(crate) fn carry_out(&mut self, n: usize, id: OpId, op: Op) {
+    pub(crate) fn carry_out(&mut self, n: usize, id: OpId, op: RadioOp<'_>) {
         let now = self.now;
         match op {
-            Op::Load(frame) => self.load(n, id, frame),
-            Op::Transmit { channel, when, cca } => match self.radios[n].slot {
+            RadioOp::Load { mpdu, .. } => self.load(n, id, mpdu),
+            RadioOp::Transmit {
+                channel, when, cca, ..
+            } => match self.radios[n].slot {
                 Some(frame) => {
-                    let filling = Filling::Loaded;
-                    let shot = Shot {
-                        id,
-                        frame,
-                        filling,
-                        channel,
-                        when,
-                        cca,
-                    };
-                    self.send(n, shot);
+                    let at = (channel, when, cca);
+                    self.send(n, id, &frame, Filling::Loaded, at);
                 }
                 None => self.refuse(n, id, Refusal::Empty),
             },
-            Op::Stream {
-                frame,
+            RadioOp::Stream {
+                mpdu,
                 channel,
                 when,
                 cca,
-            } => {
-                let filling = Filling::Streamed;
-                let shot = Shot {
-                    id,
-                    frame,
-                    filling,
-                    channel,
-                    when,
-                    cca,
-                };
-                self.send(n, shot);
-            }
-            Op::Conditional { .. } => self.await_condition(n, id, op),
-            Op::Acknowledge(frame) => self.acknowledge_asked(n, id, frame),
-            Op::Sense => self.tell(n, now, Telling::Sense(id)),
-            Op::Assess(assessment) => self.assess(n, id, assessment),
-            Op::Listen {
+            } => self.send(n, id, mpdu, Filling::Streamed, (channel, when, cca)),
+            RadioOp::Conditional {
+                condition,
+                channel,
+                cca,
+                ..
+            } => self.await_condition(n, id, condition, (channel, cca)),
+            RadioOp::Acknowledge { mpdu } => self.acknowledge_asked(n, id, mpdu),
+            RadioOp::Sense => self.tell(n, now, Telling::Sense(id)),
+            RadioOp::Assess(assessment) => self.assess(n, id, assessment),
+            RadioOp::Listen {
                 channel,
                 head_bytes,
             } => {
@@ -93,7 +90,7 @@ impl<A: Air> World<A> {
                     self.done(n, now, id);
                 }
             }
-            Op::Sleep => {
+            RadioOp::Sleep => {
                 self.radios[n].mode = Mode::Sleep;
                 self.stop_receiving(n);
                 self.drop_pending(n);
@@ -102,25 +99,25 @@ impl<A: Air> World<A> {
                 self.settle(n);
                 self.done(n, now, id);
             }
-            Op::Cancel => {
+            RadioOp::Cancel => {
                 self.drop_conditional(n);
                 self.take_back(n);
                 self.drop_looking(n);
                 self.done(n, now, id);
             }
-            Op::Readout(bytes) => {
+            RadioOp::Readout { bytes } => {
                 self.radios[n].readout = bytes;
                 self.done(n, now, id);
             }
-            Op::Hear(hear) => {
+            RadioOp::Hear(hear) => {
                 self.filters[n].hear = hear;
                 self.done(n, now, id);
             }
-            Op::Preamble(bytes) => {
+            RadioOp::Preamble { bytes } => {
                 self.radios[n].preamble = bytes;
                 self.done(n, now, id);
             }
-            Op::Answer(answering) => {
+            RadioOp::Answer(answering) => {
                 self.radios[n].answering = answering;
                 self.done(n, now, id);
             }
@@ -128,29 +125,28 @@ impl<A: Air> World<A> {
     }
 
     /// Copies a frame into the buffer, on boards where nothing waits for that.
-    fn load(&mut self, n: usize, id: OpId, frame: FrameBuf) {
+    fn load(&mut self, n: usize, id: OpId, mpdu: &[u8]) {
         let node = self.node_of(n);
         let radio = &mut self.radios[n];
         let from = self.now.max(radio.bus_until);
-        let until = from + radio.copy_time(frame.len());
-        radio.slot = Some(frame);
+        let until = from + radio.copy_time(mpdu.len());
+        radio.slot = Some(frame(mpdu));
         radio.bus_until = until;
         self.radios[node].meter.mcu(from, until);
-        self.span(n, from, until, Activity::Load, None, Some(&frame));
+        self.span(n, from, until, Activity::Load, None, Some(mpdu));
         self.overwritten(n);
         self.done(n, until, id);
     }
 
-    /// Accepts a transmission, or refuses it.
-    pub(crate) fn send(&mut self, n: usize, shot: Shot) {
-        let Shot {
-            id,
-            frame,
-            filling,
-            channel,
-            when,
-            cca,
-        } = shot;
+    /// Accepts a transmission on a channel, at its time, after a look there or not; or refuses it.
+    pub(crate) fn send(
+        &mut self,
+        n: usize,
+        id: OpId,
+        mpdu: &[u8],
+        filling: Filling,
+        (channel, when, cca): (Channel, When, Cca),
+    ) {
         let now = self.now;
         let last_rx_end = match when {
             When::AfterRxOn { radio, .. } => self.last_rx_end_on(n, radio),
@@ -198,7 +194,7 @@ impl<A: Air> World<A> {
         };
         let strobe = start.saturating_sub(turnaround).max(soonest);
         if filling == Filling::Streamed {
-            radio.slot = Some(frame);
+            radio.slot = Some(frame(mpdu));
             self.overwritten(n);
         }
         let pending = Pending {
@@ -211,7 +207,7 @@ impl<A: Air> World<A> {
             filling,
             trigger,
             kind: Kind::Data,
-            frame,
+            frame: frame(mpdu),
         };
         let first = match look {
             Look::No => strobe,
@@ -281,62 +277,4 @@ pub(crate) enum Dropped {
     Nothing,
     /// The radio was away or awake for it.
     MustSettle,
-}
-
-/// The operation with bytes of its own; none where they are too many, or not enough.
-fn owned(op: &RadioOp<'_>) -> Option<Op> {
-    let frame = |mpdu: &[u8]| {
-        let frame = FrameBuf::from_slice(mpdu).ok();
-        frame.filter(|frame| !frame.is_empty())
-    };
-    Some(match *op {
-        RadioOp::Load { mpdu, .. } => Op::Load(frame(mpdu)?),
-        RadioOp::Transmit {
-            channel, when, cca, ..
-        } => Op::Transmit { channel, when, cca },
-        RadioOp::Stream {
-            mpdu,
-            channel,
-            when,
-            cca,
-        } => Op::Stream {
-            frame: frame(mpdu)?,
-            channel,
-            when,
-            cca,
-        },
-        RadioOp::Conditional {
-            condition,
-            channel,
-            cca,
-            ..
-        } => {
-            let mut bytes = [0; Condition::MAX_BYTES];
-            let len = condition.bytes.len();
-            bytes.get_mut(..len)?.copy_from_slice(condition.bytes);
-            Op::Conditional {
-                offset: condition.offset,
-                bytes,
-                len: len as u8,
-                channel,
-                cca,
-            }
-        }
-        RadioOp::Readout { bytes } => Op::Readout(bytes),
-        RadioOp::Listen {
-            channel,
-            head_bytes,
-        } => Op::Listen {
-            channel,
-            head_bytes,
-        },
-        RadioOp::Sleep => Op::Sleep,
-        RadioOp::Cancel => Op::Cancel,
-        RadioOp::Sense => Op::Sense,
-        RadioOp::Assess(assessment) => Op::Assess(assessment),
-        RadioOp::Acknowledge { mpdu } => Op::Acknowledge(frame(mpdu)?),
-        RadioOp::Hear(hear) => Op::Hear(hear),
-        RadioOp::Preamble { bytes } => Op::Preamble(bytes),
-        RadioOp::Answer(answering) => Op::Answer(answering),
-    })
 }

@@ -3,29 +3,35 @@
 
 use crate::queue::Rank;
 use crate::radio::Looking;
+use crate::strength;
 use crate::world::{Telling, What, World};
-use thalweg_engine::{Activity, Assessment, OpId, Refusal};
+use thalweg_engine::{Activity, Assessment, OpId, RadioEvent, Refusal};
 use thalweg_medium::{Air, EarId};
-use thalweg_units::Channel;
+use thalweg_units::{Channel, Dbm};
 
 impl<A: Air> World<A> {
     /// What the radio senses now on the channel that it was turned to last, and what it receives.
-    pub(crate) fn sense(&mut self, n: usize, op: OpId) -> Telling {
+    #[inline]
+    fn measured(&mut self, n: usize) -> (Dbm, Activity) {
         let ear = EarId(n as u32);
-        let activity = match self.air.receiving(ear) {
-            Some(receiving) => Activity::Receiving {
-                since: self.radios[n].read(receiving.since),
-            },
-            None => Activity::Idle,
-        };
+        let receiving = self.air.receiving(ear);
         let radio = &mut self.radios[n];
+        let activity = receiving.map_or(Activity::Idle, |receiving| Activity::Receiving {
+            since: radio.read(receiving.since),
+        });
         let channel = radio.aimed_at.unwrap_or(Channel::LAST);
         let power = self.air.sensed(self.now, ear, channel);
-        let (chip, detector) = (radio.board.chip, radio.board.detector);
-        let power = self
-            .strength
-            .read(power, chip, detector, &mut radio.fluctuation);
-        Telling::Sensed {
+        let (chip, detector) = (radio.board.chip, radio.board.detector.as_ref());
+        let fluctuation = &mut radio.fluctuation;
+        let read = strength::read(&self.logarithm, power, chip, detector, fluctuation);
+        (read, activity)
+    }
+
+    /// A reading.
+    #[inline]
+    pub(crate) fn sense(&mut self, n: usize, op: OpId) -> RadioEvent<'static> {
+        let (power, activity) = self.measured(n);
+        RadioEvent::Sensed {
             op,
             power,
             activity,
@@ -41,37 +47,33 @@ impl<A: Air> World<A> {
             left: assessment.looks,
             due: self.now,
         });
-        self.tell(n, self.now, Telling::Look(op));
+        self.look(n, op);
     }
 
-    /// The next look of assessment `op`, if that still goes on: its answer, where it is the last.
-    pub(crate) fn look(&mut self, n: usize, op: OpId) -> Option<Telling> {
-        let looking = self.radios[n].looking?;
-        if looking.op != op || looking.due != self.now {
-            return None; // one that was ended
+    /// The next look of assessment `op`, if that still goes on.
+    pub(crate) fn look(&mut self, n: usize, op: OpId) {
+        let now = self.now;
+        let radio = &self.radios[n];
+        let is_due = radio
+            .looking
+            .is_some_and(|looking| looking.op == op && looking.due == now);
+        if !is_due || radio.dead {
+            return; // one that was ended
         }
-        let found = self.sense(n, op);
-        let Telling::Sensed {
-            power, activity, ..
-        } = found
-        else {
-            return None;
+        let (power, activity) = self.measured(n);
+        let Some(looking) = &mut self.radios[n].looking else {
+            return;
         };
         let Assessment { between, clear, .. } = looking.assessment;
         if activity != Activity::Idle || power.0 <= clear.0 || looking.left <= 1 {
             self.radios[n].looking = None;
-            return Some(found);
+            return self.tell(n, now, Telling::Found(op, power, activity));
         }
-        let due = self.now + between;
-        self.radios[n].looking = Some(Looking {
-            left: looking.left - 1,
-            due,
-            ..looking
-        });
-        let node = n as u32;
-        self.queue
-            .push(due, Rank::Timeout, What::Assess { node, op });
-        None
+        looking.left -= 1;
+        looking.due = now + between;
+        let (due, node) = (looking.due, n as u32);
+        let what = What::Assess { node, op };
+        self.queue.push(due, Rank::Timeout, what);
     }
 
     /// Answers the assessment, if there is one, that it will not be.

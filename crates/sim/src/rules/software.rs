@@ -12,9 +12,9 @@
 use crate::hooks::Activity;
 use crate::mcu::{Job, Level, Running, Work};
 use crate::queue::Rank;
-use crate::radio::{Excursion, Loading, Mode, Op};
+use crate::radio::{frame, Deferred, Excursion, Loading, Mode};
 use crate::world::{Telling, What, World};
-use thalweg_engine::{OpId, PreCopy};
+use thalweg_engine::{OpId, PreCopy, RadioOp, TxSlot};
 use thalweg_medium::{Air, EarId};
 use thalweg_units::{Channel, Duration, SimTime};
 use thalweg_wire::{addressed, FrameBuf};
@@ -24,7 +24,7 @@ const URGENT: [Level; 2] = [Level::Interrupt, Level::Task];
 
 impl<A: Air> World<A> {
     /// Takes an operation of node `n` whose software does one thing at a time.
-    pub(crate) fn defer(&mut self, n: usize, id: OpId, op: Op) {
+    pub(crate) fn defer(&mut self, n: usize, id: OpId, op: RadioOp<'_>) {
         let radio = &self.radios[n];
         let costs = radio.board.timing.software.costs();
         // A driver that keeps frames to itself copies when it sends.
@@ -32,38 +32,45 @@ impl<A: Air> World<A> {
             PreCopy::Yes => (1, 0),
             PreCopy::No => (0, 1),
         };
-        let copy = |frame: &FrameBuf| radio.copy_time(frame.len());
+        let copy = |mpdu: &[u8]| radio.copy_time(mpdu.len());
         let (job, cost, activity) = match op {
-            Op::Load(frame) => {
-                let job = Job::Loaded(Loading::Op(id), frame);
-                (job, copy(&frame) * ahead, Activity::Load)
+            RadioOp::Load { mpdu, .. } => {
+                let job = Job::Loaded(Loading::Op(id), frame(mpdu));
+                (job, copy(mpdu) * ahead, Activity::Load)
             }
-            Op::Stream {
-                frame,
+            RadioOp::Stream {
+                mpdu,
                 channel,
                 when,
                 cca,
             } => {
-                let copy = copy(&frame);
-                let load = Job::Loaded(Loading::Send, frame);
+                let copy = copy(mpdu);
+                let load = Job::Loaded(Loading::Send, frame(mpdu));
                 self.work(n, Level::Task, load, copy * ahead, Activity::Load);
                 self.retune(n, channel);
-                let send = Op::Transmit { channel, when, cca };
+                let slot = TxSlot(0);
+                let send = RadioOp::Transmit {
+                    slot,
+                    channel,
+                    when,
+                    cca,
+                };
                 let cost = costs.strobe + copy * late;
-                (Job::Do(id, send), cost, Activity::Strobe)
+                (Job::Do(id, Deferred::of(send)), cost, Activity::Strobe)
             }
-            Op::Transmit { channel, .. } => {
-                let copy = radio.slot.as_ref().map_or(Duration::ZERO, copy);
+            RadioOp::Transmit { channel, .. } => {
+                let slot = radio.slot.as_deref();
+                let copy = slot.map_or(Duration::ZERO, copy);
                 self.retune(n, channel);
                 let cost = costs.strobe + copy * late;
-                (Job::Do(id, op), cost, Activity::Strobe)
+                (Job::Do(id, Deferred::of(op)), cost, Activity::Strobe)
             }
-            Op::Listen { channel, .. } => {
+            RadioOp::Listen { channel, .. } => {
                 self.retune(n, channel);
                 self.radios[n].aimed_at = Some(channel);
-                (Job::Do(id, op), Duration::ZERO, Activity::Os)
+                (Job::Do(id, Deferred::of(op)), Duration::ZERO, Activity::Os)
             }
-            _ => (Job::Do(id, op), Duration::ZERO, Activity::Os),
+            _ => (Job::Do(id, Deferred::of(op)), Duration::ZERO, Activity::Os),
         };
         self.work(n, Level::Task, job, cost, activity);
     }
@@ -385,7 +392,7 @@ impl<A: Air> World<A> {
                 self.queue
                     .push(now, Rank::Tell, What::Tell { node, telling });
             }
-            Job::Do(id, op) => self.carry_out(n, id, op),
+            Job::Do(id, deferred) => self.carry_out(n, id, deferred.op()),
         }
         self.begin_work(node);
     }
