@@ -2,7 +2,7 @@
 //!
 //! Calls come in time order. Whoever listens calls [`Air::listen`], whoever stops [`Air::deafen`]; a
 //! frame lasts from [`Air::begin`] to [`Air::end`]. An ear is locked on one frame at most. Time base:
-//! [`SimTime`]. What a medium does not model is in [`Air::ABLE`]. Tests: `same_air_tests.rs`.
+//! [`SimTime`]. What a medium does not model is in [`Air::ABLE`]. Tests: `tests/same_air.rs`.
 
 use crate::cause::Cause;
 use crate::chip::Chip;

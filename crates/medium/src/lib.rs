@@ -21,15 +21,13 @@ mod logarithm;
 mod measured;
 mod medium;
 pub mod modem;
-#[cfg(test)]
-mod naive_tests;
 mod phasors;
 pub mod random;
 mod receiver;
 mod reception;
-#[cfg(test)]
-mod same_air_tests;
 mod signal;
+#[cfg(test)]
+mod tests;
 mod variation;
 
 pub use air::{

@@ -4,7 +4,7 @@
 //! does not depend on how many frames are on the air: each ear keeps the sum of what it hears, in
 //! whole units of 1e-18 mW, so that what was added can be taken away again exactly. Hazard is summed
 //! piecewise between changes. Not modelled: other channels, synchronous senders, foreign traffic,
-//! propagation delay, and who locks before a frame is over. Tests: `tests.rs`, `same_air_tests.rs`.
+//! propagation delay, and who locks before a frame is over. Tests: `tests.rs`, `../tests/same_air.rs`.
 
 mod lock;
 mod loss;

@@ -2,7 +2,7 @@
 //!
 //! Of frames that are meant for one ear, the first reason found is kept; all else is looked at only
 //! where somebody asks, and changes nothing. Meaningful from a frame's beginning to its end. Tests:
-//! here, and `same_air_tests.rs`.
+//! here, and `tests/same_air.rs`.
 
 use super::{place_of, Medium, Receiver};
 use crate::air::{FrameId, Standing};

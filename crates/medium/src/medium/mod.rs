@@ -4,7 +4,7 @@
 //! find out what is on the air when they begin to listen. Invariants: an ear is locked on at most one
 //! frame; what it keeps of frames on the air is bounded by what overlaps its reception. Draws depend
 //! on (seed, transmission, ear) only. Who locks on what is in `lock.rs`, what is received in
-//! `receive.rs`, causes of loss in `explain.rs`. Tests: `tests/`, `naive_tests.rs`.
+//! `receive.rs`, causes of loss in `explain.rs`. Tests: `../tests/`.
 
 mod explain;
 mod lock;
