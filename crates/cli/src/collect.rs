@@ -109,13 +109,13 @@ fn stream(
     };
     let collected = fetch().map_err(|why| stopped(capture.as_ref(), why.into()))?;
     let map = onlookers.recorder.take().map(Recorder::finish);
-    let core = &collected.core;
+    let core = &collected.outcome.core;
     let brought = Brought {
         transfer: Transfer {
             report: &collected,
             core,
             baseline: None,
-            object: collected.extra.stream.object.as_deref(),
+            object: collected.outcome.extra.stream.object.as_deref(),
         },
         svg: map.as_ref().map(|map| map.to_svg()),
         maps: map.iter().map(|map| map.to_text()).collect(),

@@ -183,7 +183,7 @@ impl Watch {
 
     /// Shows the path of a stream.
     pub(crate) fn planned(&mut self, stream: &Prepared) {
-        let path: Vec<String> = stream.path().iter().map(u16::to_string).collect();
+        let path: Vec<String> = stream.path().iter().map(ToString::to_string).collect();
         self.reporter.step(&format!("path {}", path.join(" ")), "");
         self.packets = stream.packets();
     }

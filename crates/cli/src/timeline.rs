@@ -1,5 +1,6 @@
 //! `thalweg timeline`: radio, bus and microcontroller of forwarding nodes over time.
 
+use thalweg_gateway::carry::stream;
 use thalweg_lab::forwarding::{
     timelines_svg, Bench, Cca, Chain, Channels, ForwardingName, Timeline,
 };
@@ -98,7 +99,10 @@ fn of_stream(args: &TimelineArgs) -> Result<Timeline, Failure> {
     let request = ground.request(hops, 0, Some((0..=hops).rev().collect()));
     let plan = ground.plan(&request, &[]).map_err(failure)?;
     let terms = Terms {
-        payload_bytes: args.payload.min(MAX_PAYLOAD as u8),
+        stream: stream::Terms {
+            payload_bytes: args.payload.min(MAX_PAYLOAD as u8),
+            ..stream::Terms::default()
+        },
         ..Terms::default()
     };
     let length = args.length_us.map(us);

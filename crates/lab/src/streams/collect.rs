@@ -1,21 +1,22 @@
 //! One object over a stream, from a node to the base station: the main job on nodes with two radios.
 
+use super::ground::path_of;
 use super::{
-    run_called, run_watched, Carrier, DualLinks, DualSurveyCost, Ground, Onlookers, Outcome,
-    StreamFailure, Terms,
+    run, Carried, Carrier, DualLinks, DualSurveyCost, Ground, Onlookers, StreamFailure, Terms,
 };
 use crate::collect::{Object, ProgressObserver};
 use serde::Serialize;
 use std::sync::Arc;
+use thalweg_gateway::carry::stream;
 use thalweg_gateway::job::Watch;
-use thalweg_gateway::outcome::Core;
 use thalweg_medium::random::derive;
 use thalweg_planner::stages::StagePlan;
 use thalweg_planner::streams::{Radios, StreamPlan};
 use thalweg_protocols::p3dual::MAX_PACKETS;
 use thalweg_testbeds::Site;
-use thalweg_units::{BitRate, Duration, NodeId};
-use thalweg_wire::{phy, stream};
+use thalweg_units::{Duration, NodeId};
+use thalweg_wire::phy;
+use thalweg_wire::stream::{HEADER_BYTES, MAX_PAYLOAD};
 
 /// What is to be fetched, and how.
 #[derive(Debug, Clone)]
@@ -36,39 +37,18 @@ pub struct Order {
 
 /// Bytes of a full data frame (FCS included) of packets of `payload_bytes`, of which shares of losses are.
 pub fn psdu_bytes(payload_bytes: u8) -> usize {
-    let payload = usize::from(payload_bytes).clamp(1, stream::MAX_PAYLOAD);
-    stream::HEADER_BYTES + payload + phy::FCS_BYTES
-}
-
-/// What is told of an object over a stream beside what is told of all.
-#[derive(Debug, Clone, Serialize)]
-pub struct Streamed {
-    /// What became of the stream; the object as it arrived is in it.
-    pub stream: Outcome,
-    /// Kbit/s with every byte on the air counted, as FastForward's evaluation does.
-    pub throughput_kbps: f64,
-    /// The path, node ids from source to sink.
-    pub path: Vec<u16>,
-    /// Of P3 over two radios: its stages, node ids from the source's to the sink's, and what became of them.
-    pub stages: Option<StagesReport>,
-    /// What it took to know the links that the path was planned from.
-    pub survey: DualSurveyCost,
+    let payload = usize::from(payload_bytes).clamp(1, MAX_PAYLOAD);
+    HEADER_BYTES + payload + phy::FCS_BYTES
 }
 
 /// An object that was fetched, or not.
-pub type Collected = thalweg_gateway::outcome::Outcome<Streamed>;
-
-/// Stages, and what became of the packets in them.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct StagesReport {
-    /// Node ids, stage by stage.
-    pub nodes: Vec<Vec<u16>>,
-    /// Packets at the sink after the first round, 0 to 1; none where it did not hear that round's end.
-    pub first_round: Option<f64>,
-    /// Data packets that the source sent, all rounds.
-    pub source_sent: u32,
-    /// Frames that relays could not send in time.
-    pub late: u32,
+#[derive(Debug, Clone, Serialize)]
+pub struct Collected {
+    /// The transfer.
+    #[serde(flatten)]
+    pub outcome: Carried,
+    /// What it took to know the links that the path was planned from.
+    pub survey: DualSurveyCost,
 }
 
 /// The application asks for what is missing as often as this.
@@ -77,8 +57,7 @@ const REPAIRS: u32 = 40;
 /// A network that has measured its links, and the path that an object is to take.
 pub struct Prepared {
     ground: Ground,
-    plan: StreamPlan,
-    stages: Option<StagePlan>,
+    plan: StagePlan,
     survey: DualSurveyCost,
     terms: Terms,
     object: Arc<[u8]>,
@@ -98,10 +77,10 @@ pub fn prepare(
         testbed: testbed.name.clone(),
         why,
     };
-    let payload_bytes = order.payload_bytes.clamp(1, stream::MAX_PAYLOAD as u8);
+    let payload_bytes = order.payload_bytes.clamp(1, MAX_PAYLOAD as u8);
     let packets = object.bytes().div_ceil(u64::from(payload_bytes));
     let most = match order.carrier {
-        Carrier::P3Dual => MAX_PACKETS as u64,
+        Carrier::Stages(_) => MAX_PACKETS as u64,
         _ => u64::from(u16::MAX) - 1,
     };
     if !(1..=most).contains(&packets) {
@@ -122,49 +101,48 @@ pub fn prepare(
     let ground = Ground::new(order.site.clone())?;
     let radios = match order.carrier {
         Carrier::Burst | Carrier::Pip(_) => Radios::First,
-        Carrier::FastForward(_) | Carrier::P3Dual => Radios::Alternating,
+        Carrier::FastForward(_) | Carrier::Stages(_) => Radios::Alternating,
     };
     let (links, survey) = DualLinks::measure(&ground.site, radios, sink, observer)?;
-    let plan = plan(&ground, &links, radios, source, sink)?;
-    let stages = match order.carrier {
-        Carrier::P3Dual => {
+    let path = plan(&ground, &links, radios, source, sink)?;
+    let plan = match order.carrier {
+        Carrier::Stages(_) => {
             let paths = usize::from(order.paths.unwrap_or(1));
-            Some(ground.stages_from(&links, &plan, paths)?)
+            ground.stages_from(&links, &path, paths)?
         }
-        _ => None,
+        _ => StagePlan::from(&path),
     };
     let terms = Terms {
         carrier: order.carrier,
-        payload_bytes,
-        repairs: REPAIRS,
-        deadline: Duration::from_secs(1_200),
+        stream: stream::Terms {
+            payload_bytes,
+            repairs: REPAIRS,
+            deadline: Duration::from_secs(1_200),
+            ..stream::Terms::default()
+        },
         ..Terms::default()
     };
-    let source = testbed.id_of(plan.nodes[0]).unwrap_or(testbed.sink);
+    let source = testbed.id_of(path.nodes[0]).unwrap_or(testbed.sink);
     Ok(Prepared {
         object: object.of(seed, source),
         ground,
         plan,
-        stages,
         survey,
         terms,
     })
 }
 
 impl Prepared {
-    /// Node ids from source to sink.
-    pub fn path(&self) -> Vec<u16> {
-        self.ids(&self.plan.nodes)
+    /// Nodes from source to sink, one of each stage.
+    pub fn path(&self) -> Vec<NodeId> {
+        let path = path_of(&self.plan).into_iter();
+        path.filter_map(|n| self.ground.site.testbed.id_of(n))
+            .collect()
     }
     /// Packets that the object makes.
     pub fn packets(&self) -> u64 {
-        let payload = u64::from(self.terms.payload_bytes);
+        let payload = u64::from(self.terms.stream.payload_bytes);
         (self.object.len() as u64).div_ceil(payload)
-    }
-    fn ids(&self, nodes: &[usize]) -> Vec<u16> {
-        let testbed = &self.ground.site.testbed;
-        let ids = nodes.iter().filter_map(|n| testbed.id_of(*n));
-        ids.map(NodeId::get).collect()
     }
 
     /// Fetches the object. The stream is the same whoever looks on.
@@ -176,63 +154,20 @@ impl Prepared {
         watch: Watch<'_>,
         onlookers: &mut Onlookers,
     ) -> Result<Collected, StreamFailure> {
-        let (ground, terms, object) = (&self.ground, &self.terms, &self.object);
-        let (testbed, seed) = (&ground.site.testbed, ground.site.seed);
-        let run_seed = derive(seed, "stream", &[]);
-        let (outcome, stages) = match &self.stages {
-            None => {
-                let plan = (self.plan.clone(), object.to_vec());
-                let run = run_watched(ground, &plan, terms, run_seed, watch, onlookers);
-                (run?, None)
-            }
-            Some(plan) => {
-                let run = run_called(ground, plan, object, terms, run_seed, watch, onlookers)?;
-                let report = StagesReport {
-                    nodes: plan.stages.iter().map(|nodes| self.ids(nodes)).collect(),
-                    first_round: run.first_round,
-                    source_sent: run.source_sent,
-                    late: run.late,
-                };
-                (run.stream, Some(report))
-            }
-        };
-        let path = self.path();
-        let stage_sizes = || stages.iter().flat_map(|s| &s.nodes).map(Vec::len);
-        let active = match &stages {
-            Some(_) => stage_sizes().sum(),
-            None => path.len(),
-        };
-        let time = Duration::from_nanos((outcome.seconds * 1e9) as u64);
-        let goodput = BitRate::of_bytes(object.len() as u64, time).kbps();
-        let id = |n: Option<&usize>| n.and_then(|n| testbed.id_of(*n)).unwrap_or(testbed.sink);
-        let core = Core {
-            protocol: terms.carrier.name().to_owned(),
-            testbed: testbed.name.clone(),
-            source: id(self.plan.nodes.first()),
-            sink: id(self.plan.nodes.last()),
-            bytes: object.len() as u64,
-            verified: outcome.verified,
-            goodput_kbps: if outcome.verified { goodput } else { 0.0 },
-            utilisation: None,
-            rounds: outcome.rounds,
-            first_round_reliability: None,
-            active_nodes: active as u32,
-            hops: self.plan.links.len() as u32,
-            paths: stage_sizes().max().unwrap_or(1) as u32,
-            energy_j: Some(outcome.joules),
-            duration_s: outcome.seconds,
-            attempts: 1,
-            failure: (!outcome.verified).then(|| outcome.failure()),
-            seed,
-        };
-        let extra = Streamed {
-            throughput_kbps: outcome.throughput().kbps(),
-            stream: outcome,
-            path,
-            stages,
+        let (ground, seed) = (&self.ground, derive(self.ground.site.seed, "stream", &[]));
+        let loads = [(self.plan, self.object)];
+        let carried = run(ground, &loads, &self.terms, seed, watch, onlookers)?;
+        let outcome = carried
+            .into_iter()
+            .next()
+            .ok_or_else(|| StreamFailure::Unfit {
+                testbed: ground.site.testbed.name.clone(),
+                why: "nothing was run".to_owned(),
+            })?;
+        Ok(Collected {
+            outcome,
             survey: self.survey,
-        };
-        Ok(Collected { core, extra })
+        })
     }
 }
 

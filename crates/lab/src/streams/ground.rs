@@ -3,6 +3,8 @@
 
 use super::{DualLinks, StreamFailure};
 use std::sync::Arc;
+use thalweg_gateway::carry::stream::LinkReport;
+use thalweg_gateway::job::Failure;
 use thalweg_medium::{EarId, Environment};
 use thalweg_planner::stages::StagePlan;
 use thalweg_planner::streams::{Radio, Radios, StreamError, StreamPlan, StreamRequest};
@@ -146,19 +148,31 @@ impl Ground {
             StreamError::FewChannels | StreamError::Path => why,
         })
     }
-    /// Channels for the path of `plan` on the first radio alone, as `links` knows it: the clearest there
-    /// are. None where the path cannot be planned.
-    pub(super) fn on_one_radio(&self, plan: &StreamPlan, links: &Links) -> Vec<Channel> {
-        let mut request = match (plan.nodes.first(), plan.nodes.last()) {
-            (Some(source), Some(sink)) => self.request(*source, *sink, Some(plan.nodes.clone())),
-            _ => return Vec::new(),
-        };
-        request.radios = Radios::First;
-        let planned = request.plan(links, &[]);
-        planned.map_or_else(
-            |_| Vec::new(),
-            |p| p.links.iter().map(|on| on.place()).collect(),
-        )
+    /// The path of `plan` on the first radio alone, on the clearest channels there are as `links` knows
+    /// the site; on the band's last where it cannot be planned.
+    pub(super) fn on_one_radio(&self, plan: &StagePlan, links: &Links) -> StagePlan {
+        let path = path_of(plan);
+        let planned = path.first().zip(path.last()).and_then(|(source, sink)| {
+            let mut request = self.request(*source, *sink, Some(path.clone()));
+            request.radios = Radios::First;
+            request.plan(links, &[]).ok()
+        });
+        let blind = || vec![Tuning::Ghz2_4(Channel::LAST); plan.links.len()];
+        StagePlan {
+            links: planned.map_or_else(blind, |planned| planned.links),
+            stages: plan.stages.clone(),
+        }
+    }
+    /// Why a job failed here.
+    pub(super) fn failed(&self, why: Failure) -> StreamFailure {
+        match why {
+            Failure::Cancelled => StreamFailure::Stopped,
+            Failure::Unfit(why) => StreamFailure::Unfit {
+                testbed: self.site.testbed.name.clone(),
+                why,
+            },
+            why => StreamFailure::Job(why),
+        }
     }
     /// What a planner knows of the links.
     pub(super) fn links(&self) -> &Links {
@@ -172,6 +186,33 @@ impl Ground {
             .filter_map(|n| self.site.testbed.id_of(*n));
         ids.collect()
     }
+}
+
+/// One node of each stage: the path, where each has one.
+pub(super) fn path_of(plan: &StagePlan) -> Vec<usize> {
+    let stages = plan.stages.iter();
+    stages.filter_map(|stage| stage.first().copied()).collect()
+}
+
+/// What is told of each link of `plan`'s path; `count` adds what the node at each place of it counted.
+pub(super) fn links(
+    ids: &[NodeId],
+    plan: &StagePlan,
+    count: impl Fn(usize, &mut LinkReport),
+) -> Vec<LinkReport> {
+    let path = path_of(plan);
+    let hops = path.windows(2).zip(&plan.links).enumerate();
+    hops.map(|(hop, (pair, on))| {
+        let mut report = LinkReport {
+            from: ids[pair[0]].get(),
+            to: ids[pair[1]].get(),
+            on: on.to_string(),
+            ..LinkReport::default()
+        };
+        count(hop, &mut report);
+        report
+    })
+    .collect()
 }
 
 impl Links {

@@ -5,45 +5,36 @@
 //! [`Outcome`] per stream. Orders go to the sink's node alone, as a gateway's would. Time base: simulated
 //! time. Tests: `crates/lab/tests/streams/`.
 
-mod arrivals;
-mod burst;
-mod called;
+mod carry;
 mod collect;
-mod dual;
 mod explain;
 mod ground;
-mod one_radio;
-mod outcome;
-mod p3dual;
 mod pip;
-mod stages;
 mod survey;
 mod timeline;
 
-pub use called::run_called;
-pub use collect::{prepare, psdu_bytes, Collected, Order, Prepared, StagesReport};
+pub use carry::{pace, Carried, Load, StagesReport, Streamed};
+pub use collect::{prepare, psdu_bytes, Collected, Order, Prepared};
 pub use explain::{LinkMap, Recorder, StreamMap, Why};
 pub use ground::Ground;
-pub use outcome::{LinkReport, Outcome};
-pub use p3dual::{run_stages, Pace};
-pub use stages::StagesOutcome;
 pub use survey::{DualLinks, DualSurveyCost};
+pub use thalweg_gateway::carry::stream::{LinkReport, Stream};
 pub use timeline::timeline;
 
 use crate::field::RunError;
 use crate::forwarding::{ChainError, SpanLog};
 use serde::Deserialize;
 use thalweg_engine::Engine;
+use thalweg_gateway::carry::stream;
 use thalweg_gateway::job::{Failure, Watch};
 use thalweg_gateway::registry::{self, Family, PROTOCOLS};
 use thalweg_planner::stages::StagePlan;
-use thalweg_planner::streams::{StreamError, StreamPlan};
-use thalweg_protocols::fastforward::Config;
+use thalweg_planner::streams::StreamError;
 pub use thalweg_protocols::fastforward::Version;
 use thalweg_sim::{Bus, Capture, Fault, Network, NetworkError, SimError};
 use thalweg_testbeds::SiteError;
 use thalweg_units::Duration;
-use thalweg_wire::stream;
+use thalweg_wire::stream::Packet;
 
 /// Why there is nothing to say of a stream.
 #[derive(Debug, thiserror::Error)]
@@ -77,6 +68,9 @@ pub enum StreamFailure {
     /// The survey failed.
     #[error("survey: {0}")]
     Survey(RunError),
+    /// The job failed.
+    #[error("{0}")]
+    Job(Failure),
     /// The observer wanted to stop.
     #[error("stopped")]
     Stopped,
@@ -122,8 +116,18 @@ pub enum Carrier {
     Burst,
     /// PIP over one radio.
     Pip(PipBoard),
-    /// P3 over two radios, called over the air; over a plan's one path where nobody asks for more.
-    P3Dual,
+    /// P3 over two radios.
+    Stages(SetUp),
+}
+
+/// How the nodes of stages come to know their places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SetUp {
+    /// The sink calls them over the air.
+    Called,
+    /// They are told, beside the air: what the call costs is the difference.
+    Told,
 }
 
 /// Where PIP runs. Its slots are the board's.
@@ -164,7 +168,7 @@ impl Carrier {
         match family {
             Family::Stream(version) => Some(Self::FastForward(version)),
             Family::Burst => Some(Self::Burst),
-            Family::Stages => Some(Self::P3Dual),
+            Family::Stages => Some(Self::Stages(SetUp::Called)),
             Family::Pipeline(_) => None,
         }
     }
@@ -178,6 +182,7 @@ impl Carrier {
         match self {
             Self::Pip(PipBoard::Contiki) => registry::Pipelined::PIP.name,
             Self::Pip(PipBoard::Opal) => "pip-opal",
+            Self::Stages(SetUp::Told) => "p3-dual-told",
             _ => {
                 let known = PROTOCOLS.iter().find(|p| Self::of(p.family) == Some(self));
                 known.map_or("", |p| p.name)
@@ -191,17 +196,11 @@ impl Carrier {
 pub struct Terms {
     /// What carries it.
     pub carrier: Carrier,
-    /// Payload bytes of a packet.
-    pub payload_bytes: u8,
-    /// The constants of FastForward's nodes; the others take queue and wake-ups from them.
-    pub config: Config,
+    /// On what terms, whatever carries it.
+    pub stream: stream::Terms,
     /// What the drivers do with the bus while a radio is on the air.
     pub bus: Bus,
-    /// How often the application asks for packets that did not arrive.
-    pub repairs: u32,
-    /// After this the run ends, whatever has arrived.
-    pub deadline: Duration,
-    /// A node that dies, and when, after the beginning.
+    /// A node that dies, and when, after the first call.
     pub death: Option<(usize, Duration, Fault)>,
 }
 
@@ -210,11 +209,8 @@ impl Default for Terms {
     fn default() -> Self {
         Self {
             carrier: Carrier::FastForward(Version::Full),
-            payload_bytes: 100,
-            config: Config::default(),
+            stream: stream::Terms::default(),
             bus: Bus::Released,
-            repairs: 0,
-            deadline: Duration::from_secs(120),
             death: None,
         }
     }
@@ -238,14 +234,15 @@ impl Onlookers {
         net: &mut Network<E>,
         ground: &Ground,
         protocol: &str,
-        plan: &StreamPlan,
+        plan: &StagePlan,
     ) -> Result<(), StreamFailure> {
+        let path = ground::path_of(plan);
         if let Some(recorder) = &mut self.recorder {
-            recorder.attach(net, ground, protocol, plan);
+            recorder.attach(net, ground, protocol, (&path, &plan.links));
         }
         if let Some(spans) = &self.spans {
-            spans.watch(net, &plan.nodes, |mpdu| {
-                stream::Packet::parse(mpdu).ok().map(|packet| packet.number)
+            spans.watch(net, &path, |mpdu| {
+                Packet::parse(mpdu).ok().map(|packet| packet.number)
             });
         }
         if self.capture.is_some() {
@@ -255,72 +252,23 @@ impl Onlookers {
     }
 }
 
-/// [`run`] of one plan, with onlookers.
-///
-/// # Errors
-/// [`StreamFailure`].
-pub fn run_watched(
-    ground: &Ground,
-    plan: &(StreamPlan, Vec<u8>),
-    terms: &Terms,
-    seed: u64,
-    observer: Watch<'_>,
-    onlookers: &mut Onlookers,
-) -> Result<Outcome, StreamFailure> {
-    let plans = std::slice::from_ref(plan);
-    let outcomes = run_before(ground, plans, terms, seed, observer, onlookers)?;
-    outcomes
-        .into_iter()
-        .next()
-        .ok_or_else(|| StreamFailure::Unfit {
-            testbed: ground.site.testbed.name.clone(),
-            why: "nothing was run".to_owned(),
-        })
-}
-
-/// Runs `plans` at the same time over `ground`, each carrying the object beside it, and says what
-/// became of each. `seed` draws what differs between runs on the same ground.
+/// Carries `loads` over `ground`, at the same time where what carries them can, and says what became of
+/// each. `seed` draws what differs between runs on the same ground.
 ///
 /// # Errors
 /// [`StreamFailure`].
 pub fn run(
     ground: &Ground,
-    plans: &[(StreamPlan, Vec<u8>)],
-    terms: &Terms,
-    seed: u64,
-    observer: Watch<'_>,
-) -> Result<Vec<Outcome>, StreamFailure> {
-    let mut nobody = Onlookers::default();
-    run_before(ground, plans, terms, seed, observer, &mut nobody)
-}
-
-fn run_before(
-    ground: &Ground,
-    plans: &[(StreamPlan, Vec<u8>)],
+    loads: &[Load],
     terms: &Terms,
     seed: u64,
     observer: Watch<'_>,
     onlookers: &mut Onlookers,
-) -> Result<Vec<Outcome>, StreamFailure> {
-    match terms.carrier {
-        Carrier::FastForward(version) => {
-            let run = dual::Run {
-                ground,
-                terms,
-                version,
-            };
-            run.go(plans, seed, observer, onlookers)
-        }
-        Carrier::Burst => burst::run(ground, plans, terms, seed, observer, onlookers),
-        Carrier::Pip(board) => pip::run(ground, plans, terms, board, seed, observer),
-        Carrier::P3Dual => {
-            let mut outcomes = Vec::new();
-            for (plan, object) in plans {
-                let stages = StagePlan::from(plan);
-                let run = run_called(ground, &stages, object, terms, seed, observer, onlookers)?;
-                outcomes.push(run.stream);
-            }
-            Ok(outcomes)
-        }
-    }
+) -> Result<Vec<Carried>, StreamFailure> {
+    let run = carry::Run {
+        ground,
+        terms,
+        seed,
+    };
+    run.go(loads, observer, onlookers)
 }

@@ -3,9 +3,10 @@
 //! The stretch begins when the source sends a packet for the first time, once the queues have settled.
 //! Tests: `crates/lab/tests/streams/explain.rs`.
 
-use super::{run_watched, Ground, Onlookers, StreamFailure, Terms};
+use super::{run, Ground, Onlookers, StreamFailure, Terms};
 use crate::forwarding::{SpanLog, Timeline};
 use std::ops::ControlFlow::Continue;
+use thalweg_planner::stages::StagePlan;
 use thalweg_planner::streams::StreamPlan;
 use thalweg_units::Duration;
 
@@ -32,11 +33,14 @@ pub fn timeline(
         spans: Some(log.clone()),
         ..Onlookers::default()
     };
-    let bytes = PACKETS * usize::from(terms.payload_bytes);
-    let object = (plan.clone(), vec![0x5a; bytes]);
-    run_watched(
+    let payload = terms.stream.payload_bytes;
+    let load = [(
+        StagePlan::from(plan),
+        vec![0x5a; PACKETS * usize::from(payload)].into(),
+    )];
+    run(
         ground,
-        &object,
+        &load,
         terms,
         seed,
         &mut |_| Continue(()),
@@ -57,7 +61,7 @@ pub fn timeline(
     let title = format!(
         "{}, {} payload bytes, a packet each {:.0} us",
         terms.carrier.name(),
-        terms.payload_bytes,
+        payload,
         interval.as_micros_f64()
     );
     Ok(log.stretch(title, plan.nodes.clone(), (*first, length), interval))

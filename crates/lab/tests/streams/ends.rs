@@ -10,8 +10,7 @@ fn a_relay_that_dies_ends_the_stream_on_both_sides() {
     let ground = row(1);
     let plan = path(&ground, 5);
     let died = Terms {
-        death: Some((plan.nodes[3], Duration::from_millis(600), Fault::Dead)),
-        deadline: Duration::from_secs(20),
+        death: Some((plan.nodes[3], Duration::from_millis(2000), Fault::Dead)),
         ..terms(FULL)
     };
     let got = go(&ground, &plan, 1000, &died, 1);
@@ -49,14 +48,16 @@ fn a_queue_that_stays_full_is_given_up() {
     let plan = path(&ground, 2);
     let ids = ground.ids(&plan);
     let terms = Terms {
-        config: Config {
-            queue: 2,
-            silence: Duration::from_millis(800),
-            ..Config::default()
+        stream: stream::Terms {
+            config: Config {
+                queue: 2,
+                silence: Duration::from_millis(800),
+                ..Config::default()
+            },
+            ..stream::Terms::default()
         },
-        deadline: Duration::from_secs(20),
         // The relay's next hop is gone: its queue never empties.
-        death: Some((plan.nodes[2], Duration::from_millis(100), Fault::Dead)),
+        death: Some((plan.nodes[2], Duration::from_millis(1000), Fault::Dead)),
         ..terms(FULL)
     };
     let got = go(&ground, &plan, 200, &terms, 1);

@@ -2,7 +2,7 @@
 //! put there.
 
 use super::*;
-use thalweg_lab::streams::{run_watched, timeline, Onlookers, Recorder, StreamMap, Why};
+use thalweg_lab::streams::{timeline, Recorder, StreamMap, Why};
 use thalweg_sim::{Capture, CaptureError, Captured};
 use thalweg_units::Tuning;
 
@@ -11,22 +11,14 @@ fn watched(
     plan: &StreamPlan,
     packets: usize,
     carrier: Carrier,
-) -> (Outcome, StreamMap) {
+) -> (Stream, StreamMap) {
     let mut onlookers = Onlookers {
         recorder: Some(Recorder::default()),
         ..Onlookers::default()
     };
-    let (plan, terms) = ((plan.clone(), object(packets)), terms(carrier));
-    let got = run_watched(
-        ground,
-        &plan,
-        &terms,
-        1,
-        &mut |_| Continue(()),
-        &mut onlookers,
-    )
-    .unwrap();
-    (got, onlookers.recorder.unwrap().finish())
+    let run = (&terms(carrier), 1);
+    let got = carry(ground, StagePlan::from(plan), packets, run, &mut onlookers);
+    (got.extra.stream, onlookers.recorder.unwrap().finish())
 }
 
 fn lossy(
@@ -123,16 +115,8 @@ fn a_capture_has_the_frames_of_both_radios() {
         capture: Some(Box::new(bands.clone())),
         ..Onlookers::default()
     };
-    let plan = (path(&ground, 2), object(40));
-    run_watched(
-        &ground,
-        &plan,
-        &terms(FULL),
-        1,
-        &mut |_| Continue(()),
-        &mut onlookers,
-    )
-    .unwrap();
+    let plan = StagePlan::from(&path(&ground, 2));
+    carry(&ground, plan, 40, (&terms(FULL), 1), &mut onlookers);
     // Packets and their acknowledgements, sent and received, on a link of each band.
     assert!(bands.0.lock().unwrap().iter().all(|frames| *frames >= 160));
 }

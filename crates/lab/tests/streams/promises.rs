@@ -30,7 +30,8 @@ proptest! {
         let ground = ground.with_losses(&losses, 116).unwrap();
         let config = Config { queue, ..Config::default() };
         let carrier = if window { Carrier::FastForward(Version::Window) } else { FULL };
-        let terms = Terms { config, ..terms(carrier) };
+        let stream = stream::Terms { config, ..stream::Terms::default() };
+        let terms = Terms { stream, ..terms(carrier) };
         let got = go(&ground, &plan, 60, &terms, seed);
         prop_assert_eq!((got.received, got.repeated), (60, 0), "{:?}", got);
         prop_assert!(got.verified && got.end == "complete", "{:?}", got);
@@ -52,7 +53,8 @@ proptest! {
         let loss = Loss { from: ids[hops - 1], to: ids[hops], share };
         let ground = ground.with_losses(&[loss], 116).unwrap();
         let carrier = if acknowledged { NO_BACK_PRESSURE } else { NO_ACK };
-        let terms = Terms { repairs: 30, ..terms(carrier) };
+        let stream = stream::Terms { repairs: 30, ..stream::Terms::default() };
+        let terms = Terms { stream, ..terms(carrier) };
         let got = go(&ground, &plan, 40, &terms, seed);
         prop_assert_eq!((got.received, got.repeated), (40, 0), "{:?}", got);
         prop_assert!(got.verified, "{:?}", got);
