@@ -11,20 +11,17 @@ use serde::Serialize;
 use std::ops::ControlFlow::Continue;
 use std::sync::Arc;
 use thalweg_engine::Engine;
-use thalweg_gateway::carry::burst::Bursts;
-use thalweg_gateway::carry::fastforward::Forward;
-use thalweg_gateway::carry::stages::{Called, Pace, Told};
-use thalweg_gateway::carry::stream::{
-    EventOf, Fetch, Heard, Lane, LinkReport, OrderOf, Stream, Way,
-};
+use thalweg_gateway::carry::stages::Pace;
+use thalweg_gateway::carry::stream::{Fetch, Heard, Lane, LinkReport, Stream, Way};
+use thalweg_gateway::carry::{burst, fastforward, stages};
 use thalweg_gateway::field::{Clock, Field, FieldError, FieldTime, News};
 use thalweg_gateway::job::{run, Watch};
 use thalweg_gateway::object::{Holds, Memory};
 use thalweg_gateway::outcome::{Core, Outcome};
 use thalweg_planner::stages::StagePlan;
+use thalweg_protocols::burst::Burst;
 use thalweg_protocols::fastforward::{FastForward, STREAMS};
-use thalweg_protocols::object::ObjectStore;
-use thalweg_protocols::{burst::Burst, p3dual};
+use thalweg_protocols::p3dual;
 use thalweg_sim::{Board, Network};
 use thalweg_units::{BitRate, Duration, Instant, NodeId, SimTime};
 use thalweg_wire::{phy, stream};
@@ -84,7 +81,7 @@ pub fn pace(board: &Board, payload_bytes: u8) -> Pace {
 }
 
 /// What can be read off a simulated node.
-pub(super) trait Counted: Engine {
+pub(super) trait Counted: Engine + Holds {
     /// Adds what it counted as the sender of a link.
     fn count(&self, _link: &mut LinkReport) {}
     /// Its queue, where that is looked at.
@@ -173,40 +170,50 @@ impl Run<'_> {
         observer: Watch<'_>,
         onlookers: &mut Onlookers,
     ) -> Result<Vec<Carried>, StreamFailure> {
-        let Self { ground, terms, .. } = self;
+        let (ground, stream) = (self.ground, self.terms.stream);
+        let unfit = |why| ground.failed(why);
         let Some((plan, object)) = loads.first() else {
             return Ok(Vec::new());
         };
-        let (nodes, shared) = (&ground.site.testbed.nodes, terms.stream);
-        let ids: Vec<NodeId> = nodes.iter().map(|n| n.id).collect();
-        let unfit = |why| ground.failed(why);
-        let payload = usize::from(shared.payload_bytes.max(1));
-        let packets = object.len().div_ceil(payload) as u32;
-        let pace = || pace(&self.board(), shared.payload_bytes);
-        match terms.carrier {
-            Carrier::FastForward(version) => {
-                let plans = loads.iter().map(|(plan, _)| plan);
-                let way = Forward::new(version, plans, &ids, shared).map_err(unfit)?;
-                self.carry(way, loads, BEFORE, observer, onlookers)
+        let plan = match self.terms.carrier {
+            Carrier::Pip(board) => {
+                let run = (stream.payload_bytes, self.seed);
+                let (plan, stream) = pip::run(ground, board, (plan, object), run, observer)?;
+                return Ok(vec![self.told((&plan, object), stream, None)]);
             }
-            Carrier::Burst => {
-                let plan = ground.on_one_radio(plan, ground.links());
-                let way = Bursts::new(&plan, &ids, packets, &shared);
-                let loads = [(plan, object.clone())];
-                self.carry(way, &loads, Duration::ZERO, observer, onlookers)
+            Carrier::Burst => &ground.on_one_radio(plan, ground.links()),
+            Carrier::FastForward(_) | Carrier::Stages(_) => plan,
+        };
+        let lane = |plan, object| {
+            let ids = ground
+                .site
+                .testbed
+                .nodes
+                .iter()
+                .map(|n| n.id)
+                .collect::<Vec<_>>();
+            Lane::new(plan, &ids, object, stream.payload_bytes).map_err(unfit)
+        };
+        let first = lane(plan, object)?;
+        let pace = || pace(&self.board(), stream.payload_bytes);
+        let seen = (observer, onlookers);
+        match self.terms.carrier {
+            Carrier::FastForward(version) => {
+                let lanes = loads.iter().map(|(plan, object)| lane(plan, object));
+                let lanes = lanes.collect::<Result<_, _>>()?;
+                let way = fastforward::streams(version, lanes, stream).map_err(unfit)?;
+                self.carry(way, loads, seen)
             }
             Carrier::Stages(SetUp::Called) => {
-                let way = Called::new(plan, &ids, pace(), shared).map_err(unfit)?;
-                self.carry(way, loads, BEFORE, observer, onlookers)
+                let way = stages::called(first, pace(), stream).map_err(unfit)?;
+                self.carry(way, loads, seen)
             }
             Carrier::Stages(SetUp::Told) => {
-                let way = Told::new(plan, &ids, pace(), (packets, &shared));
-                self.carry(way, loads, BEFORE, observer, onlookers)
+                self.carry(stages::told(first, pace(), stream), loads, seen)
             }
-            Carrier::Pip(board) => {
-                let run = (shared.payload_bytes, self.seed);
-                let (plan, stream) = pip::run(ground, board, (plan, object), run, observer)?;
-                Ok(vec![self.told((&plan, object), stream, None)])
+            Carrier::Burst | Carrier::Pip(_) => {
+                let loads = [(plan.clone(), object.clone())];
+                self.carry(burst::stream(first, stream), &loads, seen)
             }
         }
     }
@@ -219,52 +226,51 @@ impl Run<'_> {
         }
     }
 
-    /// `way`'s nodes, left alone for `before`, fetch `loads` at the same time.
-    fn carry<W: Way>(
+    /// Nodes of their own fetch `loads` as `way` has it.
+    fn carry<E: Counted>(
         self,
-        way: W,
+        way: Way<E>,
         loads: &[Load],
-        before: Duration,
-        observer: Watch<'_>,
-        onlookers: &mut Onlookers,
-    ) -> Result<Vec<Carried>, StreamFailure>
-    where
-        W::Node: Counted,
-    {
+        (observer, onlookers): (Watch<'_>, &mut Onlookers),
+    ) -> Result<Vec<Carried>, StreamFailure> {
         let Self { ground, terms, .. } = self;
-        let engine = |id| way.node(id);
-        let mut field = SimField::of(&ground.site, &self.board(), engine, self.seed)?;
-        let (mut lanes, mut stations) = (Vec::new(), Vec::new());
+        let mut field = SimField::of(&ground.site, &self.board(), &way.node, self.seed)?;
+        let mut stations = Vec::new();
         for (plan, object) in loads {
-            let path = path_of(plan);
-            let source = path.first().copied().unwrap_or(0);
-            stations.extend([source, path.last().copied().unwrap_or(0)]);
-            field.offer(source, object.clone());
-            let object = field.net.engine_mut(source).memory().info();
-            let lane = Lane::new(plan, field.ids(), object, terms.stream.payload_bytes);
-            lanes.push(lane.map_err(|why| ground.failed(why))?);
+            let ends = [plan.stages.first(), plan.stages.last()]
+                .into_iter()
+                .flatten();
+            let ends = ends.flatten().copied();
+            ends.clone()
+                .take(1)
+                .for_each(|source| field.offer(source, object.clone()));
+            stations.extend(ends);
         }
-        let (Some((plan, _)), Some(first)) = (loads.first(), lanes.first().cloned()) else {
-            return Ok(Vec::new());
-        };
-        onlookers.attach(&mut field.net, ground, terms.carrier.name(), plan)?;
+        if let Some((plan, _)) = loads.first() {
+            onlookers.attach(&mut field.net, ground, terms.carrier.name(), plan)?;
+        }
+        let first_call = SimTime::ZERO + BEFORE;
         if let Some((node, after, fault)) = terms.death {
-            let at = SimTime::ZERO + before + way.rules().settling + after;
-            field.net.fault_at(at, node, fault);
+            field.net.fault_at(first_call + after, node, fault);
         }
-        field
-            .net
-            .run_until(SimTime::ZERO + before, |_, _, _| Continue(()))?;
+        // What takes long to settle is set up while others sleep.
+        let ordered = match way.set_up.1 >= BEFORE {
+            true => SimTime::ZERO,
+            false => first_call,
+        };
+        field.net.run_until(ordered, |_, _, _| Continue(()))?;
         field.hear(&stations);
-        let mut watched = Watched::<W> {
+        let mut watched = Watched {
             field,
-            lane: first,
-            path: path_of(plan),
+            path: loads
+                .first()
+                .map_or_else(Vec::new, |(plan, _)| path_of(plan)),
+            heard: way.heard,
             recorder: &mut onlookers.recorder,
             has_begun: false,
             is_over: false,
         };
-        let streams = run(&mut watched, &mut Fetch::new(way, lanes), observer);
+        let streams = run(&mut watched, &mut Fetch::new(way), observer);
         let (streams, field) = (streams.map_err(|why| ground.failed(why))?, watched.field);
         let is_staged = matches!(terms.carrier, Carrier::Stages(_));
         let told = streams
@@ -348,36 +354,33 @@ impl Run<'_> {
 }
 
 /// A field whose first stream's queues are looked at while it flows.
-struct Watched<'a, W: Way> {
-    field: SimField<W::Node>,
-    lane: Lane,
+struct Watched<'a, E: Engine> {
+    field: SimField<E>,
     path: Vec<usize>,
+    heard: fn(&E::Event) -> (usize, Heard),
     recorder: &'a mut Option<Recorder>,
     has_begun: bool,
     is_over: bool,
 }
 
-impl<W: Way> Clock for Watched<'_, W> {
+impl<E: Engine> Clock for Watched<'_, E> {
     fn when(&self, station: NodeId, local: Instant) -> FieldTime {
         self.field.when(station, local)
     }
 }
 
-impl<W: Way> Field for Watched<'_, W>
-where
-    W::Node: Counted,
-{
-    type Order = OrderOf<W>;
-    type Event = EventOf<W>;
+impl<E: Counted> Field for Watched<'_, E> {
+    type Order = E::Command;
+    type Event = E::Event;
 
     fn now(&self) -> FieldTime {
         self.field.now()
     }
-    fn order(&mut self, station: NodeId, order: OrderOf<W>) -> Result<(), FieldError> {
-        self.is_over &= station != self.lane.sink;
+    fn order(&mut self, station: NodeId, order: E::Command) -> Result<(), FieldError> {
+        self.is_over = false;
         self.field.order(station, order)
     }
-    fn next(&mut self, until: FieldTime) -> Result<News<EventOf<W>>, FieldError> {
+    fn next(&mut self, until: FieldTime) -> Result<News<E::Event>, FieldError> {
         let Some(recorder) = self.recorder else {
             return self.field.next(until);
         };
@@ -385,12 +388,11 @@ where
             let then = recorder.due(self.field.now()).min(until);
             let news = self.field.next(then)?;
             if let News::Told(_, by, event) = &news {
-                if W::stream_of(event) == 0 {
-                    match W::heard(self.lane.role(*by), event) {
-                        Heard::Begun => self.has_begun = true,
-                        Heard::Over(_) => self.is_over = true,
-                        _ => {}
-                    }
+                let is_sink = self.path.last().map(|n| self.field.ids()[*n]) == Some(*by);
+                match (self.heard)(event) {
+                    (0, Heard::Begun) => self.has_begun = true,
+                    (0, Heard::Ended(_)) if is_sink => self.is_over = true,
+                    _ => {}
                 }
             }
             if self.has_begun && !self.is_over {

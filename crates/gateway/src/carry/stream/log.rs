@@ -1,11 +1,13 @@
 //! What is known of one stream while it runs, and what is told of it in the end. Time base: field time.
 
-use super::{End, Lane, Role, Rules};
+use super::{End, Lane};
 use crate::field::FieldTime;
 use crate::job::Progress;
 use crate::object::digest;
 use serde::Serialize;
-use thalweg_units::{BitRate, Duration};
+use thalweg_units::{BitRate, Duration, NodeId};
+use thalweg_wire::phy;
+use thalweg_wire::stream::HEADER_BYTES;
 
 /// One link of a stream, as the node that sends on it counts.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -35,7 +37,7 @@ pub struct LinkReport {
 }
 
 /// A stream that has ended.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Stream {
     /// Packets that the source had to send.
     pub packets: u32,
@@ -49,7 +51,7 @@ pub struct Stream {
     pub seconds: f64,
     /// From the order to the source's beginning, in seconds.
     pub setup_seconds: f64,
-    /// Rounds that the application asked for.
+    /// Rounds that were told, and no fewer than there were calls.
     pub rounds: u32,
     /// How it ended at the sink.
     pub end: String,
@@ -108,58 +110,57 @@ pub fn arrived(round: u32, received: u32, air_bytes: u32, time: Duration) -> Pro
     }
 }
 
-/// What is known of one stream.
+/// One stream while it runs.
 #[derive(Debug)]
 pub(super) struct Log {
     pub(super) lane: Lane,
+    /// What is told of it.
+    pub(super) stream: Stream,
+    /// For each packet, whether it is there.
     pub(super) have: Vec<bool>,
-    pub(super) received: u32,
-    pub(super) repeated: u32,
     pub(super) calls: u32,
-    /// Rounds that events told of.
-    pub(super) rounds: Option<u32>,
-    pub(super) first_round: Option<f64>,
     pub(super) ordered: FieldTime,
     pub(super) begun: Option<FieldTime>,
-    pub(super) last: Option<FieldTime>,
-    /// At sink and source.
-    pub(super) ends: [Option<End>; 2],
     pub(super) is_over: bool,
-    /// Of all nodes, at the first call and in the end.
-    pub(super) meters: Vec<Vec<Option<f64>>>,
-    pub(super) bytes: Vec<u8>,
+    /// What all nodes had spent at the first call.
+    before: Option<Vec<Option<f64>>>,
 }
 
 impl Log {
-    pub(super) fn new(lane: Lane) -> Self {
+    pub(super) fn new(lane: Lane, payload_bytes: u8) -> Self {
+        let mpdu = HEADER_BYTES + usize::from(payload_bytes);
         Self {
-            have: vec![false; lane.packets() as usize],
+            stream: Stream {
+                packets: u32::from(lane.packets),
+                air_bytes: (phy::air_time(mpdu).as_nanos() / phy::BYTE.as_nanos()) as u32,
+                end: "under way".to_owned(),
+                source_end: Some("under way".to_owned()),
+                ..Stream::default()
+            },
+            have: vec![false; usize::from(lane.packets)],
             lane,
-            received: 0,
-            repeated: 0,
             calls: 0,
-            rounds: None,
-            first_round: None,
             ordered: FieldTime::ZERO,
             begun: None,
-            last: None,
-            ends: [None; 2],
             is_over: false,
-            meters: Vec::new(),
-            bytes: Vec::new(),
+            before: None,
         }
     }
     pub(super) fn is_whole(&self) -> bool {
-        self.received as usize == self.have.len()
+        self.stream.received == self.stream.packets
     }
-    pub(super) fn rounds(&self) -> u32 {
-        self.rounds.unwrap_or(self.calls)
+    pub(super) fn begin(&mut self, at: FieldTime) {
+        if self.begun.is_none() {
+            self.begun = Some(at);
+            self.stream.setup_seconds = at.since(self.ordered).as_secs_f64();
+        }
     }
-    pub(super) fn ended(&mut self, by: Role, why: End) {
-        match by {
-            Role::Sink => self.ends[0] = Some(why),
-            Role::Source => self.ends[1] = Some(why),
-            Role::Relay => {}
+    /// It ended at node `by`.
+    pub(super) fn ended(&mut self, by: NodeId, why: End) {
+        if by == self.lane.sink {
+            self.stream.end = why.to_string();
+        } else if by == self.lane.source {
+            self.stream.source_end = Some(why.to_string());
         }
     }
 
@@ -170,58 +171,36 @@ impl Log {
         number: u16,
         round: Option<u8>,
     ) -> Option<Progress> {
-        let round = round.map(|round| u32::from(round) + 1);
-        self.rounds = self.rounds.max(round);
-        self.last = Some(at);
-        let begun = *self.begun.get_or_insert(at);
+        self.begin(at);
+        let time = at.since(self.begun.unwrap_or(at));
+        let stream = &mut self.stream;
+        let round = round.map_or(0, |round| u32::from(round) + 1);
+        stream.rounds = stream.rounds.max(round);
+        stream.seconds = time.as_secs_f64();
         match self.have.get_mut(usize::from(number)) {
             Some(have) if !*have => *have = true,
             _ => {
-                self.repeated += 1;
+                stream.repeated += 1;
                 return None;
             }
         }
-        self.received += 1;
-        let due = self.received.is_multiple_of(16) || self.is_whole();
-        let (round, bytes) = (self.rounds(), self.lane.air_bytes());
-        due.then(|| arrived(round, self.received, bytes, at.since(begun)))
+        stream.received += 1;
+        let due = stream.received.is_multiple_of(16) || stream.received == stream.packets;
+        due.then(|| arrived(stream.rounds, stream.received, stream.air_bytes, time))
     }
 
-    pub(super) fn joules(&self) -> Option<f64> {
-        let [before, after] = self.meters.as_slice() else {
-            return None;
-        };
-        let spent = before.iter().zip(after);
-        spent
-            .map(|(before, after)| Some((*after)? - (*before)?))
-            .sum()
-    }
-
-    pub(super) fn brings(&mut self, rules: &Rules) -> Stream {
-        let object = std::mem::take(&mut self.bytes);
-        let verified = self.is_whole() && digest(&object) == self.lane.object.digest;
-        let seconds = |from: Option<FieldTime>, to: Option<FieldTime>| {
-            (from.zip(to)).map_or(0.0, |(from, to)| to.since(from).as_secs_f64())
-        };
-        Stream {
-            packets: self.have.len() as u32,
-            received: self.received,
-            repeated: self.repeated,
-            air_bytes: self.lane.air_bytes(),
-            seconds: seconds(self.begun, self.last),
-            setup_seconds: seconds(Some(self.ordered), self.begun),
-            rounds: self.rounds(),
-            end: told(self.ends[0]),
-            source_end: rules.silence.is_none().then(|| told(self.ends[1])),
-            verified,
-            joules: self.joules(),
-            object: verified.then_some(object),
-            first_round: self.first_round,
-            links: Vec::new(),
+    /// What all nodes have spent, at the first call and in the end.
+    pub(super) fn metered(&mut self, joules: Vec<Option<f64>>) {
+        match self.before.take() {
+            None => self.before = Some(joules),
+            Some(before) => {
+                let spent = before.into_iter().zip(joules);
+                self.stream.joules = spent.map(|(before, after)| Some(after? - before?)).sum();
+            }
         }
     }
-}
-
-fn told(end: Option<End>) -> String {
-    end.map_or_else(|| "under way".to_owned(), |end| end.to_string())
+    pub(super) fn taken(&mut self, bytes: Vec<u8>) {
+        self.stream.verified = self.is_whole() && digest(&bytes) == self.lane.object.digest;
+        self.stream.object = Some(bytes).filter(|_| self.stream.verified);
+    }
 }

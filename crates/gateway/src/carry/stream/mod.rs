@@ -1,7 +1,7 @@
 //! Streams: objects along paths or stages of nodes with two radios, whatever carries them. One job orders,
-//! follows, rests, orders again what is missing, meters and takes; a family is a [`Way`].
+//! follows, rests, orders again what is missing, meters and takes; a family is a function that makes a [`Way`].
 //!
-//! Time base: field time. Invariants: nothing is waited for beyond [`Rules::deadline`]; an object is handed out
+//! Time base: field time. Invariants: nothing is waited for beyond [`Terms::deadline`]; an object is handed out
 //! only where length and digest are those that were known beforehand, since no stream's frame has them.
 //! Where the source is no station, nobody tells that it begins: then the first packet at the sink is the
 //! beginning. Tests: `tests/flaky.rs`, `crates/lab/tests/streams/`.
@@ -13,55 +13,19 @@ pub use job::Fetch;
 pub use log::{arrived, LinkReport, Stream};
 
 use crate::job::{Failure, Retry};
-use crate::object::Holds;
+use crate::object::digest;
 use std::fmt;
 use thalweg_engine::Engine;
 use thalweg_planner::stages::StagePlan;
 use thalweg_protocols::fastforward::Config;
 use thalweg_protocols::object::ObjectInfo;
-use thalweg_units::{Duration, NodeId};
-use thalweg_wire::{phy, stream};
+use thalweg_units::{Duration, NodeId, Tuning};
 
+/// The failure of what cannot be called.
+pub(super) const UNFIT: &str = "the stages do not fit a call";
 /// A stream that ended at its sink may still be ending at other nodes: those leave it when it is silent for
 /// a second.
-pub const REST: Duration = Duration::from_millis(1500);
-
-/// An order to a way's nodes.
-pub type OrderOf<W> = <<W as Way>::Node as Engine>::Command;
-/// What they tell.
-pub type EventOf<W> = <<W as Way>::Node as Engine>::Event;
-
-/// What a family of streams has of its own.
-pub trait Way {
-    /// The engine of every node.
-    type Node: Engine + Holds;
-
-    /// The engine of node `id`.
-    fn node(&self, id: NodeId) -> Self::Node;
-    /// When its streams begin and are over.
-    fn rules(&self) -> Rules;
-    /// Orders that set nodes up before the first call.
-    fn set_up(&self) -> Vec<(NodeId, OrderOf<Self>)> {
-        Vec::new()
-    }
-    /// Sinks call the streams of a lower number first.
-    fn turn(&self, _which: usize) -> u8 {
-        0
-    }
-    /// Call number `call`, from 0, of stream `which`, and who is ordered to make it; packets are there that
-    /// `have` has. A source that is ordered itself begins at once.
-    fn call(&self, which: usize, call: u32, have: &[bool]) -> (NodeId, OrderOf<Self>);
-    /// The order that frees the sink of stream `which`.
-    fn close(&self, _which: usize) -> Option<OrderOf<Self>> {
-        None
-    }
-    /// Which stream an event is of.
-    fn stream_of(_event: &EventOf<Self>) -> usize {
-        0
-    }
-    /// What it means that a node in this role tells `event`.
-    fn heard(by: Role, event: &EventOf<Self>) -> Heard;
-}
+const REST: Duration = Duration::from_millis(1500);
 
 /// On what terms streams run, whatever carries them.
 #[derive(Debug, Clone, Copy)]
@@ -88,30 +52,105 @@ impl Default for Terms {
     }
 }
 
-/// When streams begin and are over.
-#[derive(Debug, Clone, Copy)]
-pub struct Rules {
-    /// From the orders that set nodes up to the first call.
-    pub settling: Duration,
-    /// Nobody tells the end: a stream is over when all is there, or nothing came for so long.
-    pub silence: Option<Duration>,
-    /// After all are over, until what is missing is called again.
-    pub rest: Duration,
-    /// How often.
-    pub retry: Retry,
-    /// From the first call on.
-    pub deadline: Duration,
+/// One object's way.
+#[derive(Debug, Clone)]
+pub struct Lane {
+    /// Its nodes, stage by stage.
+    pub stages: Vec<Vec<NodeId>>,
+    /// On what each stage but the last sends.
+    pub links: Vec<Tuning>,
+    /// Who has the object.
+    pub source: NodeId,
+    /// The base station.
+    pub sink: NodeId,
+    /// The object, as its source has it.
+    pub object: ObjectInfo,
+    /// Packets that it makes.
+    pub packets: u16,
+    /// Sinks call streams of a lower number first.
+    pub turn: u8,
 }
 
-/// A node's place in a stream.
+impl Lane {
+    /// That of `object` in packets of `payload_bytes` over `plan`, of nodes called `ids`.
+    ///
+    /// # Errors
+    /// [`Failure::Unfit`] where it does not begin with one source and end with one sink, or makes too many
+    /// packets.
+    pub fn new(
+        plan: &StagePlan,
+        ids: &[NodeId],
+        object: &[u8],
+        payload_bytes: u8,
+    ) -> Result<Self, Failure> {
+        let named =
+            |stage: &Vec<usize>| stage.iter().filter_map(|n| ids.get(*n).copied()).collect();
+        let stages: Vec<Vec<NodeId>> = plan.stages.iter().map(named).collect();
+        let ends = (
+            stages.first().map(Vec::as_slice),
+            stages.last().map(Vec::as_slice),
+        );
+        let (Some(&[source]), Some(&[sink])) = ends else {
+            let why = "stages begin with one source and end with one sink";
+            return Err(Failure::Unfit(why.to_owned()));
+        };
+        let packets = object.len().div_ceil(usize::from(payload_bytes.max(1)));
+        let packets = u16::try_from(packets);
+        Ok(Self {
+            stages,
+            links: plan.links.clone(),
+            source,
+            sink,
+            object: ObjectInfo {
+                len: object.len() as u32,
+                digest: digest(object),
+            },
+            packets: packets.map_err(|_| Failure::Unfit("too many packets".to_owned()))?,
+            turn: 0,
+        })
+    }
+    /// All who take part, with their stages.
+    pub fn nodes(&self) -> impl Iterator<Item = (NodeId, usize)> + Clone + '_ {
+        let stages = self.stages.iter().enumerate();
+        stages.flat_map(|(stage, nodes)| nodes.iter().map(move |node| (*node, stage)))
+    }
+}
+
+/// How a family carries `lanes`, at the same time.
+pub struct Way<E: Engine> {
+    /// The engine of a node.
+    pub node: Box<dyn Fn(NodeId) -> E>,
+    /// The streams, which events call by their places here.
+    pub lanes: Vec<Lane>,
+    /// On what terms.
+    pub terms: Terms,
+    /// Orders that set nodes up, and how long before the first call.
+    pub set_up: (Vec<(NodeId, E::Command)>, Duration),
+    /// Who is ordered what for call number .1, from 0, of stream .0, of whose packets .2 are there. A source
+    /// that is ordered itself begins at once.
+    #[allow(clippy::type_complexity)]
+    pub call: Box<dyn Fn(usize, u32, &[bool]) -> (NodeId, E::Command)>,
+    /// The order that frees the sink of a stream, if there is one.
+    pub close: fn(usize) -> Option<E::Command>,
+    /// How often what is missing is called.
+    pub retry: Retry,
+    /// Who tells that a call is over.
+    pub over: Over,
+    /// Of which stream an event is, and what it means.
+    pub heard: fn(&E::Event) -> (usize, Heard),
+}
+
+/// Who tells that a call is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    /// It has the object.
-    Source,
-    /// It is to have it.
+pub enum Over {
+    /// The sink, as it ends.
     Sink,
-    /// It forwards.
-    Relay,
+    /// The sink, as its radios sleep again.
+    Left,
+    /// The source, as it ends.
+    Source,
+    /// Nobody: all is there, or nothing came for so long.
+    Silence(Duration),
 }
 
 /// What an event means.
@@ -119,16 +158,16 @@ pub enum Role {
 pub enum Heard {
     /// The source begins.
     Begun,
-    /// A packet is at the sink, in this round, from 0; where none is told, calls are rounds.
+    /// A packet is there, in this round, from 0; where none is told, calls are rounds.
     Arrived(u16, Option<u8>),
     /// A round is over at the sink, which has so much of all, 0 to 1.
     RoundOver(f64),
     /// The stream ended at this node.
     Ended(End),
-    /// It is over, so far as anybody will tell, and ended here so.
-    Over(Option<End>),
-    /// What was ordered cannot be done.
-    Refused(&'static str),
+    /// This node's radios sleep again.
+    Left,
+    /// The call does not fit.
+    Refused,
     /// Nothing to the host.
     Nothing,
 }
@@ -142,7 +181,7 @@ pub enum End {
     Silent,
     /// The next node does not acknowledge, or does not answer the call.
     Broken(NodeId),
-    /// It was told to leave, or did not take the call.
+    /// It was told to leave.
     Closed,
 }
 
@@ -154,81 +193,5 @@ impl fmt::Display for End {
             Self::Broken(neighbour) => write!(f, "node {neighbour} does not answer"),
             Self::Closed => f.write_str("closed"),
         }
-    }
-}
-
-/// The nodes of `plan`, one of each stage, by their names: the path, where each stage has one.
-pub(super) fn path<'a>(
-    plan: &'a StagePlan,
-    ids: &'a [NodeId],
-) -> impl Iterator<Item = NodeId> + 'a {
-    let stages = plan.stages.iter();
-    stages.filter_map(|stage| ids.get(*stage.first()?).copied())
-}
-
-/// One object's way.
-#[derive(Debug, Clone)]
-pub struct Lane {
-    /// All who take part, stage by stage.
-    pub nodes: Vec<NodeId>,
-    /// Who has the object.
-    pub source: NodeId,
-    /// The base station.
-    pub sink: NodeId,
-    /// The object, as its source has it.
-    pub object: ObjectInfo,
-    /// Payload bytes of a packet.
-    pub payload_bytes: u8,
-}
-
-impl Lane {
-    /// That of `object` over `plan`, of nodes called `ids`.
-    ///
-    /// # Errors
-    /// [`Failure::Unfit`] where it does not begin with one source and end with one sink.
-    pub fn new(
-        plan: &StagePlan,
-        ids: &[NodeId],
-        object: ObjectInfo,
-        payload_bytes: u8,
-    ) -> Result<Self, Failure> {
-        let of = |n: usize| ids.get(n).copied();
-        let ends = (plan.stages.first(), plan.stages.last());
-        let ends = match ends {
-            (Some(one), Some(last)) if one.len() == 1 && last.len() == 1 => {
-                (of(one[0]), of(last[0]))
-            }
-            _ => (None, None),
-        };
-        let (Some(source), Some(sink)) = ends else {
-            let why = "stages begin with one source and end with one sink";
-            return Err(Failure::Unfit(why.to_owned()));
-        };
-        Ok(Self {
-            nodes: plan.stages.concat().into_iter().filter_map(of).collect(),
-            source,
-            sink,
-            object,
-            payload_bytes,
-        })
-    }
-    /// Packets that the object makes.
-    pub fn packets(&self) -> u32 {
-        self.object
-            .len
-            .div_ceil(u32::from(self.payload_bytes.max(1)))
-    }
-    /// The place of `node`.
-    pub fn role(&self, node: NodeId) -> Role {
-        match node {
-            node if node == self.sink => Role::Sink,
-            node if node == self.source => Role::Source,
-            _ => Role::Relay,
-        }
-    }
-    /// Bytes of a full packet on the air, preamble and headers included.
-    pub fn air_bytes(&self) -> u32 {
-        let mpdu = stream::HEADER_BYTES + usize::from(self.payload_bytes);
-        (phy::air_time(mpdu).as_nanos() / phy::BYTE.as_nanos()) as u32
     }
 }
