@@ -3,14 +3,23 @@
 use thalweg_gateway::outcome::Outcome;
 use thalweg_gateway::survey::SurveyCost;
 use thalweg_lab::collect::Report;
+use thalweg_lab::fetch;
 use thalweg_lab::field::Repairs;
 use thalweg_lab::streams::{Collected, DualSurveyCost, StagesReport, Stream};
 use thalweg_planner::Prediction;
 
 use crate::table::{number, Align, Table};
 
+/// A transfer of any family.
+pub(crate) fn report(report: &fetch::Report) -> String {
+    match report {
+        fetch::Report::Pipeline(report) => pipeline(report),
+        fetch::Report::Stream(report) => stream(report),
+    }
+}
+
 /// A transfer over a pipeline beside what the planner had expected, and PIP where it ran.
-pub(crate) fn pipeline(report: &Report) -> String {
+fn pipeline(report: &Report) -> String {
     let (o, survey) = (&report.outcome.core, &report.survey);
     let channels: Vec<String> = report.channels.iter().map(ToString::to_string).collect();
     let text = format!(
@@ -106,7 +115,7 @@ const ROWS: &[Row] = &[
 ];
 
 /// A stream, its links or its stages.
-pub(crate) fn stream(c: &Collected) -> String {
+fn stream(c: &Collected) -> String {
     let (r, survey, c) = (&c.outcome.core, &c.survey, &c.outcome.extra);
     let (s, joules) = (&c.stream, c.stream.joules.unwrap_or_default());
     let path: Vec<String> = c.path.iter().map(u16::to_string).collect();

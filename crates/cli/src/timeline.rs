@@ -1,10 +1,11 @@
 //! `thalweg timeline`: radio, bus and microcontroller of forwarding nodes over time.
 
 use thalweg_gateway::carry::stream;
+use thalweg_lab::collect::CollectError;
 use thalweg_lab::forwarding::{
     timelines_svg, Bench, Cca, Chain, Channels, ForwardingName, Timeline,
 };
-use thalweg_lab::streams::{self, Ground, StreamFailure, Terms};
+use thalweg_lab::streams::{self, Ground, Terms};
 use thalweg_sim::boards;
 use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::Duration;
@@ -92,7 +93,7 @@ fn of_stream(args: &TimelineArgs) -> Result<Timeline, Failure> {
         let line = format!("--forwarding fastforward: {option} is not for streams");
         return Err(Failure::Input(line));
     }
-    let failure = |why: StreamFailure| Failure::from(Stop::from(why));
+    let failure = |why: CollectError| Failure::from(Stop::from(why));
     let site = Site::with_all_radios(testbed(args, "office12")?, args.seed);
     let ground = Ground::new(site.map_err(Failure::input)?).map_err(failure)?;
     let hops = usize::from(args.hops);

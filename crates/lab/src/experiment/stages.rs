@@ -139,7 +139,7 @@ impl Stages {
             to: pair[1],
             share: loss,
         };
-        let losses: Vec<Loss> = ground.ids(plan).windows(2).map(of_pair).collect();
+        let losses: Vec<Loss> = ground.ids(&plan.nodes).windows(2).map(of_pair).collect();
         let ground = &match loss > 0.0 {
             true => (ground.clone()).with_losses(&losses, streams::psdu_bytes(self.payload))?,
             false => ground.clone(),
@@ -172,7 +172,7 @@ impl Stages {
             .flat_map(|how| self.paths.iter().map(move |n| (*how, n)));
         for (set_up, paths) in cases {
             let carrier = Carrier::Stages(set_up);
-            let stages = ground.stages(plan, *paths)?;
+            let stages = ground.stages(None, plan, *paths)?;
             let broadest = stages.paths();
             for carried in carry(carrier, stages)? {
                 let stream = &carried.stream;

@@ -7,7 +7,7 @@
 use super::kind::{expect, keys, some, within, Flag, Kind};
 use super::lab::{rows_in_order, Lab};
 use super::ExperimentError;
-use crate::collect::random_object;
+use crate::collect::{random_object, CollectError};
 use crate::results::{Row, SEED};
 use crate::streams::{self, Carrier, Ground, Load, Onlookers, Stream, Terms};
 use serde::Deserialize;
@@ -192,7 +192,7 @@ impl Streams {
         }
         let via = (0..=longest).rev().collect();
         let whole = ground.plan(&ground.request(longest, 0, Some(via)), &[])?;
-        let ids = ground.ids(&whole);
+        let ids = ground.ids(&whole.nodes);
         let ground = match (ids.as_slice(), cell.loss > 0.0) {
             ([.., from, to], true) => {
                 let (from, to, share) = (*from, *to, cell.loss);
@@ -338,7 +338,7 @@ impl Kind for StreamBounds {
 
     fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
         lab.part(|| {
-            let board = boards::load(&self.board).map_err(streams::StreamFailure::from)?;
+            let board = boards::load(&self.board).map_err(CollectError::from)?;
             let radio = Transceiver {
                 to_transmit: board.timing.turnaround,
                 to_receive: board.timing.to_receive,

@@ -5,8 +5,8 @@
 //! `crates/lab/tests/streams/`.
 
 use super::ground::{links, path_of};
-use super::{pip, Carrier, Ground, Onlookers, Recorder, SetUp, StreamFailure, Terms};
-use crate::field::SimField;
+use super::{pip, Carrier, CollectError, Ground, Onlookers, Recorder, SetUp, Terms};
+use crate::field::{RunError, SimField};
 use serde::Serialize;
 use std::ops::ControlFlow::Continue;
 use std::sync::Arc;
@@ -152,7 +152,7 @@ impl Run<'_> {
         loads: &[Load],
         observer: Watch<'_>,
         onlookers: &mut Onlookers,
-    ) -> Result<Vec<Carried>, StreamFailure> {
+    ) -> Result<Vec<Carried>, CollectError> {
         let at_once = match self.terms.carrier {
             Carrier::FastForward(_) => loads.len().max(1),
             _ => 1,
@@ -169,9 +169,8 @@ impl Run<'_> {
         loads: &[Load],
         observer: Watch<'_>,
         onlookers: &mut Onlookers,
-    ) -> Result<Vec<Carried>, StreamFailure> {
+    ) -> Result<Vec<Carried>, CollectError> {
         let (ground, stream) = (self.ground, self.terms.stream);
-        let unfit = |why| ground.failed(why);
         let Some((plan, object)) = loads.first() else {
             return Ok(Vec::new());
         };
@@ -192,7 +191,7 @@ impl Run<'_> {
                 .iter()
                 .map(|n| n.id)
                 .collect::<Vec<_>>();
-            Lane::new(plan, &ids, object, stream.payload_bytes).map_err(unfit)
+            Lane::new(plan, &ids, object, stream.payload_bytes)
         };
         let first = lane(plan, object)?;
         let pace = || pace(&self.board(), stream.payload_bytes);
@@ -201,11 +200,11 @@ impl Run<'_> {
             Carrier::FastForward(version) => {
                 let lanes = loads.iter().map(|(plan, object)| lane(plan, object));
                 let lanes = lanes.collect::<Result<_, _>>()?;
-                let way = fastforward::streams(version, lanes, stream).map_err(unfit)?;
+                let way = fastforward::streams(version, lanes, stream)?;
                 self.carry(way, loads, seen)
             }
             Carrier::Stages(SetUp::Called) => {
-                let way = stages::called(first, pace(), stream).map_err(unfit)?;
+                let way = stages::called(first, pace(), stream)?;
                 self.carry(way, loads, seen)
             }
             Carrier::Stages(SetUp::Told) => {
@@ -232,9 +231,10 @@ impl Run<'_> {
         way: Way<E>,
         loads: &[Load],
         (observer, onlookers): (Watch<'_>, &mut Onlookers),
-    ) -> Result<Vec<Carried>, StreamFailure> {
+    ) -> Result<Vec<Carried>, CollectError> {
         let Self { ground, terms, .. } = self;
-        let mut field = SimField::of(&ground.site, &self.board(), &way.node, self.seed)?;
+        let field = SimField::of(&ground.site, &self.board(), &way.node, self.seed);
+        let mut field = field.map_err(RunError::from)?;
         let mut stations = Vec::new();
         for (plan, object) in loads {
             let ends = [plan.stages.first(), plan.stages.last()]
@@ -258,7 +258,8 @@ impl Run<'_> {
             true => SimTime::ZERO,
             false => first_call,
         };
-        field.net.run_until(ordered, |_, _, _| Continue(()))?;
+        let slept = field.net.run_until(ordered, |_, _, _| Continue(()));
+        slept.map_err(RunError::from)?;
         field.hear(&stations);
         let mut watched = Watched {
             field,
@@ -271,7 +272,7 @@ impl Run<'_> {
             is_over: false,
         };
         let streams = run(&mut watched, &mut Fetch::new(way), observer);
-        let (streams, field) = (streams.map_err(|why| ground.failed(why))?, watched.field);
+        let (streams, field) = (streams?, watched.field);
         let is_staged = matches!(terms.carrier, Carrier::Stages(_));
         let told = streams
             .into_iter()
@@ -305,9 +306,7 @@ impl Run<'_> {
     }
 
     fn ids(&self, nodes: &[usize]) -> Vec<u16> {
-        let ids = nodes
-            .iter()
-            .filter_map(|n| self.ground.site.testbed.id_of(*n));
+        let ids = self.ground.ids(nodes).into_iter();
         ids.map(NodeId::get).collect()
     }
 

@@ -2,43 +2,29 @@
 
 use super::ground::path_of;
 use super::{
-    run, Carried, Carrier, DualLinks, DualSurveyCost, Ground, Onlookers, StreamFailure, Terms,
+    run, Carried, Carrier, CollectError, DualLinks, DualSurveyCost, Ground, Onlookers, Terms,
 };
-use crate::collect::{Object, ProgressObserver};
+use crate::collect::{place, Object, ProgressObserver};
 use serde::Serialize;
-use std::sync::Arc;
+use std::ops::ControlFlow::{Break, Continue};
 use thalweg_gateway::carry::stream;
-use thalweg_gateway::job::Watch;
+use thalweg_gateway::job::{Progress, Watch};
 use thalweg_medium::random::derive;
 use thalweg_planner::stages::StagePlan;
 use thalweg_planner::streams::{Radios, StreamPlan};
-use thalweg_protocols::p3dual::MAX_PACKETS;
-use thalweg_testbeds::Site;
+use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::{Duration, NodeId};
 use thalweg_wire::phy;
 use thalweg_wire::stream::{HEADER_BYTES, MAX_PAYLOAD};
 
-/// What is to be fetched, and how.
-#[derive(Debug, Clone)]
-pub struct Order {
-    /// The network; its nodes have two radios. Its losses come after the survey.
-    pub site: Site,
-    /// The node that has the object; the farthest that can be reached where none is named.
-    pub from: Option<NodeId>,
-    /// The base station; the testbed's where none is named.
-    pub to: Option<NodeId>,
-    /// What carries it.
-    pub carrier: Carrier,
-    /// Payload bytes of a packet; what is too many is cut to the most there can be.
-    pub payload_bytes: u8,
-    /// At most so many node-distinct paths, of P3 over two radios; one where nobody says.
-    pub paths: Option<u8>,
+/// Payload bytes of a stream's packets where `bytes` are asked for: what is too many is cut.
+pub fn payload(bytes: u8) -> u8 {
+    bytes.clamp(1, MAX_PAYLOAD as u8)
 }
 
 /// Bytes of a full data frame (FCS included) of packets of `payload_bytes`, of which shares of losses are.
 pub fn psdu_bytes(payload_bytes: u8) -> usize {
-    let payload = usize::from(payload_bytes).clamp(1, MAX_PAYLOAD);
-    HEADER_BYTES + payload + phy::FCS_BYTES
+    HEADER_BYTES + usize::from(payload(payload_bytes)) + phy::FCS_BYTES
 }
 
 /// An object that was fetched, or not.
@@ -54,166 +40,132 @@ pub struct Collected {
 /// The application asks for what is missing as often as this.
 const REPAIRS: u32 = 40;
 
-/// A network that has measured its links, and the path that an object is to take.
-pub struct Prepared {
+/// A network of nodes with two radios that has measured its links.
+pub struct Surveyed {
     ground: Ground,
-    plan: StagePlan,
-    survey: DualSurveyCost,
+    links: DualLinks,
+    cost: DualSurveyCost,
     terms: Terms,
-    object: Arc<[u8]>,
+    sink: usize,
 }
 
-/// Has the network survey itself and plans a path for `object` from what it measured.
-///
-/// # Errors
-/// [`StreamFailure`].
-pub fn prepare(
-    order: &Order,
-    object: &Object,
-    observer: ProgressObserver<'_>,
-) -> Result<Prepared, StreamFailure> {
-    let (testbed, seed) = (&order.site.testbed, order.site.seed);
-    let unfit = |why: String| StreamFailure::Unfit {
-        testbed: testbed.name.clone(),
-        why,
-    };
-    let payload_bytes = order.payload_bytes.clamp(1, MAX_PAYLOAD as u8);
-    let packets = object.bytes().div_ceil(u64::from(payload_bytes));
-    let most = match order.carrier {
-        Carrier::Stages(_) => MAX_PACKETS as u64,
-        _ => u64::from(u16::MAX) - 1,
-    };
-    if !(1..=most).contains(&packets) {
-        return Err(unfit(format!(
-            "the object makes {packets} packets of {payload_bytes} B; a stream has 1 to {most}"
-        )));
-    }
-    let index = |id: NodeId| {
-        let known = testbed.index_of(id);
-        known.ok_or_else(|| unfit(format!("there is no node {id}")))
-    };
-    let sink = order.to.map_or(Ok(testbed.sink_index()), index)?;
-    let source = order.from.map(index).transpose()?;
-    if source == Some(sink) {
-        let id = testbed.id_of(sink).unwrap_or(testbed.sink);
-        return Err(unfit(format!("node {id} is both source and sink")));
-    }
-    let ground = Ground::new(order.site.clone())?;
-    let radios = match order.carrier {
-        Carrier::Burst | Carrier::Pip(_) => Radios::First,
-        Carrier::FastForward(_) | Carrier::Stages(_) => Radios::Alternating,
-    };
-    let (links, survey) = DualLinks::measure(&ground.site, radios, sink, observer)?;
-    let path = plan(&ground, &links, radios, source, sink)?;
-    let plan = match order.carrier {
-        Carrier::Stages(_) => {
-            let paths = usize::from(order.paths.unwrap_or(1));
-            ground.stages_from(&links, &path, paths)?
-        }
-        _ => StagePlan::from(&path),
-    };
-    let terms = Terms {
-        carrier: order.carrier,
-        stream: stream::Terms {
-            payload_bytes,
+impl Surveyed {
+    /// Has the nodes of `site` survey their links and report them to node `to`, or the testbed's sink. The
+    /// site's losses come after.
+    ///
+    /// # Errors
+    /// [`CollectError`].
+    pub fn open(
+        site: Site,
+        to: Option<NodeId>,
+        (carrier, payload_bytes): (Carrier, u8),
+        observer: ProgressObserver<'_>,
+    ) -> Result<Self, CollectError> {
+        let sink = place(&site.testbed).index_of(to.unwrap_or(site.testbed.sink))?;
+        let ground = Ground::new(site)?;
+        let (links, cost) = DualLinks::measure(&ground.site, carrier.radios(), sink, observer)?;
+        let stream = stream::Terms {
+            payload_bytes: payload(payload_bytes),
             repairs: REPAIRS,
             deadline: Duration::from_secs(1_200),
             ..stream::Terms::default()
-        },
-        ..Terms::default()
-    };
-    let source = testbed.id_of(path.nodes[0]).unwrap_or(testbed.sink);
-    Ok(Prepared {
-        object: object.of(seed, source),
-        ground,
-        plan,
-        survey,
-        terms,
-    })
-}
-
-impl Prepared {
-    /// Nodes from source to sink, one of each stage.
-    pub fn path(&self) -> Vec<NodeId> {
-        let path = path_of(&self.plan).into_iter();
-        path.filter_map(|n| self.ground.site.testbed.id_of(n))
-            .collect()
-    }
-    /// Packets that the object makes.
-    pub fn packets(&self) -> u64 {
-        let payload = u64::from(self.terms.stream.payload_bytes);
-        (self.object.len() as u64).div_ceil(payload)
-    }
-
-    /// Fetches the object. The stream is the same whoever looks on.
-    ///
-    /// # Errors
-    /// [`StreamFailure`].
-    pub fn fetch(
-        self,
-        watch: Watch<'_>,
-        onlookers: &mut Onlookers,
-    ) -> Result<Collected, StreamFailure> {
-        let (ground, seed) = (&self.ground, derive(self.ground.site.seed, "stream", &[]));
-        let loads = [(self.plan, self.object)];
-        let carried = run(ground, &loads, &self.terms, seed, watch, onlookers)?;
-        let outcome = carried
-            .into_iter()
-            .next()
-            .ok_or_else(|| StreamFailure::Unfit {
-                testbed: ground.site.testbed.name.clone(),
-                why: "nothing was run".to_owned(),
-            })?;
-        Ok(Collected {
-            outcome,
-            survey: self.survey,
+        };
+        let terms = Terms {
+            carrier,
+            stream,
+            ..Terms::default()
+        };
+        Ok(Self {
+            ground,
+            links,
+            cost,
+            terms,
+            sink,
         })
     }
-}
 
-/// The plan from `source`, or from the node that is farthest from the sink of those that have one.
-fn plan(
-    ground: &Ground,
-    links: &DualLinks,
-    radios: Radios,
-    source: Option<usize>,
-    sink: usize,
-) -> Result<StreamPlan, StreamFailure> {
-    let from = |source: usize| {
-        let mut request = ground.request(source, sink, None);
-        if radios == Radios::First {
+    /// The testbed.
+    pub fn testbed(&self) -> &Testbed {
+        &self.ground.site.testbed
+    }
+    /// A plan from node `from`, or from the node that is farthest from the sink of those that have one,
+    /// with at most so many node-distinct `paths`, where stages are planned; one where nobody says.
+    ///
+    /// # Errors
+    /// [`CollectError`].
+    fn plan(&self, from: Option<NodeId>, paths: Option<u8>) -> Result<StagePlan, CollectError> {
+        let path = match from {
+            Some(from) => self.path_from(place(self.testbed()).index_of(from)?)?,
+            None => self.longest_path()?,
+        };
+        match self.terms.carrier {
+            Carrier::Stages(_) => {
+                let paths = usize::from(paths.unwrap_or(1));
+                self.ground.stages(Some(&self.links), &path, paths)
+            }
+            _ => Ok(StagePlan::from(&path)),
+        }
+    }
+
+    fn path_from(&self, source: usize) -> Result<StreamPlan, CollectError> {
+        let mut request = self.ground.request(source, self.sink, None);
+        if self.terms.carrier.radios() == Radios::First {
             (request.radios, request.calling) = (Radios::First, None);
         }
-        ground.plan_from(links, &request)
-    };
-    if let Some(source) = source {
-        return from(source);
+        self.ground.plan_from(&self.links, &request)
     }
-    let place = |n: usize| {
-        ground
-            .site
-            .environment
-            .ears
-            .get(n)
-            .and_then(|ear| ear.placement)
-    };
-    let away = |n: usize| match (place(n), place(sink)) {
-        (Some(a), Some(b)) => a.position.distance_m(&b.position),
-        _ => 0.0,
-    };
-    let mut others: Vec<usize> = (0..ground.site.testbed.len())
-        .filter(|n| *n != sink)
-        .collect();
-    others.sort_by(|a, b| away(*b).total_cmp(&away(*a)).then(a.cmp(b)));
-    let mut last = None;
-    for source in others {
-        match from(source) {
-            Ok(plan) => return Ok(plan),
-            Err(why) => last = last.or(Some(why)),
-        }
+
+    fn longest_path(&self) -> Result<StreamPlan, CollectError> {
+        let (sink, ears) = (self.sink, &self.ground.site.environment.ears);
+        let place = |n: usize| ears.get(n).and_then(|ear| ear.placement);
+        let away = |n: usize| match (place(n), place(sink)) {
+            (Some(a), Some(b)) => a.position.distance_m(&b.position),
+            _ => 0.0,
+        };
+        let mut others: Vec<usize> = (0..self.testbed().len()).filter(|n| *n != sink).collect();
+        others.sort_by(|a, b| away(*b).total_cmp(&away(*a)).then(a.cmp(b)));
+        let mut plans = others.into_iter().map(|source| self.path_from(source));
+        let first = plans.next().unwrap_or_else(|| {
+            Err(CollectError::Unfit {
+                testbed: self.testbed().name.clone(),
+                why: "there is one node".to_owned(),
+            })
+        });
+        first.or_else(|why| plans.find_map(Result::ok).ok_or(why))
     }
-    Err(last.unwrap_or_else(|| StreamFailure::Unfit {
-        testbed: ground.site.testbed.name.clone(),
-        why: "there is one node".to_owned(),
-    }))
+
+    /// Plans as [`Self::plan`] does, and fetches `object`. The stream is the same whoever looks on.
+    ///
+    /// # Errors
+    /// [`CollectError`].
+    pub fn fetch(
+        &self,
+        (from, paths): (Option<NodeId>, Option<u8>),
+        object: &Object,
+        watch: Watch<'_>,
+        onlookers: &mut Onlookers,
+    ) -> Result<Collected, CollectError> {
+        let (ground, seed) = (&self.ground, self.ground.site.seed);
+        let plan = self.plan(from, paths)?;
+        let path = ground.ids(&path_of(&plan));
+        let source = path.first().copied().unwrap_or(self.testbed().sink);
+        let planned = Progress::Planned {
+            source,
+            sink: path.last().copied().unwrap_or(self.testbed().sink),
+            paths: plan.paths() as u32,
+            hops: plan.links.len() as u32,
+            packets: (object.bytes()).div_ceil(u64::from(self.terms.stream.payload_bytes)) as u32,
+        };
+        let object = object.of(seed, source);
+        let (load, seed) = ([(plan, object)], derive(seed, "stream", &[]));
+        let carried = match watch(planned) {
+            Break(()) => return Err(CollectError::Stopped),
+            Continue(()) => run(ground, &load, &self.terms, seed, watch, onlookers)?,
+        };
+        let outcome = carried.into_iter().next().ok_or(CollectError::Stopped)?;
+        Ok(Collected {
+            outcome,
+            survey: self.cost.clone(),
+        })
+    }
 }

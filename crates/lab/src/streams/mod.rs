@@ -14,97 +14,27 @@ mod survey;
 mod timeline;
 
 pub use carry::{pace, Carried, Load, StagesReport, Streamed};
-pub use collect::{prepare, psdu_bytes, Collected, Order, Prepared};
+pub use collect::{payload, psdu_bytes, Collected, Surveyed};
 pub use explain::{LinkMap, Recorder, StreamMap, Why};
 pub use ground::Ground;
 pub use survey::{DualLinks, DualSurveyCost};
 pub use thalweg_gateway::carry::stream::{LinkReport, Stream};
 pub use timeline::timeline;
 
-use crate::field::RunError;
-use crate::forwarding::{ChainError, SpanLog};
+use crate::collect::CollectError;
+use crate::forwarding::SpanLog;
 use serde::Deserialize;
 use thalweg_engine::Engine;
 use thalweg_gateway::carry::stream;
-use thalweg_gateway::job::{Failure, Watch};
-use thalweg_gateway::registry::{self, Family, PROTOCOLS};
+use thalweg_gateway::job::Watch;
+use thalweg_gateway::registry::{Family, Pipelined, PROTOCOLS};
 use thalweg_planner::stages::StagePlan;
-use thalweg_planner::streams::StreamError;
+use thalweg_planner::streams::Radios;
 pub use thalweg_protocols::fastforward::Version;
-use thalweg_sim::{Bus, Capture, Fault, Network, NetworkError, SimError};
-use thalweg_testbeds::SiteError;
+use thalweg_protocols::p3dual::MAX_PACKETS;
+use thalweg_sim::{Bus, Capture, Fault, Network};
 use thalweg_units::Duration;
 use thalweg_wire::stream::Packet;
-
-/// Why there is nothing to say of a stream.
-#[derive(Debug, thiserror::Error)]
-pub enum StreamFailure {
-    /// The testbed cannot carry streams.
-    #[error("{testbed}: {why}")]
-    Unfit {
-        /// The testbed.
-        testbed: String,
-        /// Why not.
-        why: String,
-    },
-    /// A testbed cannot be such a site.
-    #[error(transparent)]
-    Site(#[from] SiteError),
-    /// There is no plan.
-    #[error(transparent)]
-    Plan(#[from] StreamError),
-    /// The simulator failed.
-    #[error("simulation: {0}")]
-    Sim(#[from] SimError),
-    /// The simulator could not be set up.
-    #[error("simulation: {0}")]
-    Network(#[from] NetworkError),
-    /// A path is none.
-    #[error(transparent)]
-    Path(ChainError),
-    /// A board's file.
-    #[error(transparent)]
-    Board(#[from] thalweg_sim::BoardError),
-    /// The survey failed.
-    #[error("survey: {0}")]
-    Survey(RunError),
-    /// The job failed.
-    #[error("{0}")]
-    Job(Failure),
-    /// The observer wanted to stop.
-    #[error("stopped")]
-    Stopped,
-}
-
-impl From<RunError> for StreamFailure {
-    fn from(error: RunError) -> Self {
-        match error {
-            RunError::Failed(Failure::Cancelled) => Self::Stopped,
-            error => Self::Survey(error),
-        }
-    }
-}
-
-impl StreamFailure {
-    /// Whether what was asked for is to blame, not what happened then.
-    pub const fn is_input(&self) -> bool {
-        matches!(
-            self,
-            Self::Unfit { .. } | Self::Site(_) | Self::Plan(_) | Self::Path(_) | Self::Board(_)
-        )
-    }
-}
-
-impl From<ChainError> for StreamFailure {
-    fn from(error: ChainError) -> Self {
-        match error {
-            ChainError::Network(error) => Self::Network(error),
-            ChainError::Sim(error) => Self::Sim(error),
-            ChainError::Stopped => Self::Stopped,
-            error @ ChainError::Hops { .. } => Self::Path(error),
-        }
-    }
-}
 
 /// What carries the packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -163,28 +93,45 @@ impl TryFrom<String> for Carrier {
 }
 
 impl Carrier {
-    /// What carries the packets of `family`; none of pipelines, which are carried on a board.
-    pub const fn of(family: Family) -> Option<Self> {
+    /// What carries the packets of `family`.
+    ///
+    /// # Errors
+    /// The pipeline that it is: those are carried on a board.
+    pub const fn of(family: Family) -> Result<Self, Pipelined> {
         match family {
-            Family::Stream(version) => Some(Self::FastForward(version)),
-            Family::Burst => Some(Self::Burst),
-            Family::Stages => Some(Self::Stages(SetUp::Called)),
-            Family::Pipeline(_) => None,
+            Family::Stream(version) => Ok(Self::FastForward(version)),
+            Family::Burst => Ok(Self::Burst),
+            Family::Stages => Ok(Self::Stages(SetUp::Called)),
+            Family::Pipeline(pipelined) => Err(pipelined),
         }
     }
     /// All of them, those of the registry first.
     pub fn all() -> impl Iterator<Item = Self> {
-        let dual = PROTOCOLS.iter().filter_map(|p| Self::of(p.family));
+        let dual = PROTOCOLS.iter().filter_map(|p| Self::of(p.family).ok());
         dual.chain([PipBoard::Contiki, PipBoard::Opal].map(Self::Pip))
+    }
+    /// How many packets an object makes at most.
+    pub const fn most_packets(self) -> u16 {
+        match self {
+            Self::Stages(_) => MAX_PACKETS as u16,
+            _ => u16::MAX - 1,
+        }
+    }
+    /// What radios it uses.
+    const fn radios(self) -> Radios {
+        match self {
+            Self::Burst | Self::Pip(_) => Radios::First,
+            Self::FastForward(_) | Self::Stages(_) => Radios::Alternating,
+        }
     }
     /// Its name in files, rows and tables.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Pip(PipBoard::Contiki) => registry::Pipelined::PIP.name,
+            Self::Pip(PipBoard::Contiki) => Pipelined::PIP.name,
             Self::Pip(PipBoard::Opal) => "pip-opal",
             Self::Stages(SetUp::Told) => "p3-dual-told",
             _ => {
-                let known = PROTOCOLS.iter().find(|p| Self::of(p.family) == Some(self));
+                let known = PROTOCOLS.iter().find(|p| Self::of(p.family) == Ok(self));
                 known.map_or("", |p| p.name)
             }
         }
@@ -235,7 +182,7 @@ impl Onlookers {
         ground: &Ground,
         protocol: &str,
         plan: &StagePlan,
-    ) -> Result<(), StreamFailure> {
+    ) -> Result<(), CollectError> {
         let path = ground::path_of(plan);
         if let Some(recorder) = &mut self.recorder {
             recorder.attach(net, ground, protocol, (&path, &plan.links));
@@ -246,7 +193,7 @@ impl Onlookers {
             });
         }
         if self.capture.is_some() {
-            net.capture(self.capture.take()).map_err(SimError::from)?;
+            net.capture(self.capture.take())?;
         }
         Ok(())
     }
@@ -256,7 +203,7 @@ impl Onlookers {
 /// each. `seed` draws what differs between runs on the same ground.
 ///
 /// # Errors
-/// [`StreamFailure`].
+/// [`CollectError`].
 pub fn run(
     ground: &Ground,
     loads: &[Load],
@@ -264,7 +211,7 @@ pub fn run(
     seed: u64,
     observer: Watch<'_>,
     onlookers: &mut Onlookers,
-) -> Result<Vec<Carried>, StreamFailure> {
+) -> Result<Vec<Carried>, CollectError> {
     let run = carry::Run {
         ground,
         terms,

@@ -6,7 +6,7 @@
 //! That nodes know their part is given. Tests: `crates/lab/tests/streams/`, `crate::forwarding`.
 
 use super::ground::{links, path_of, Links};
-use super::{Ground, PipBoard, Stream, StreamFailure};
+use super::{CollectError, Ground, PipBoard, Stream};
 use crate::forwarding::{Bench, Pipe};
 use thalweg_engine::Passing;
 use thalweg_gateway::carry::stream::arrived;
@@ -26,10 +26,10 @@ pub(super) fn run(
     (plan, object): (&StagePlan, &[u8]),
     (payload_bytes, seed): (u8, u64),
     observer: Watch<'_>,
-) -> Result<(StagePlan, Stream), StreamFailure> {
+) -> Result<(StagePlan, Stream), CollectError> {
     let testbed = &ground.site.testbed;
     let payload = PayloadSize::new(payload_bytes);
-    let payload = payload.ok_or_else(|| StreamFailure::Unfit {
+    let payload = payload.ok_or_else(|| CollectError::Unfit {
         testbed: testbed.name.clone(),
         why: "PIP's packets carry 1 to 118 bytes".to_owned(),
     })?;

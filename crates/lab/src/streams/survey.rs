@@ -4,7 +4,7 @@
 //! Time base: simulated time; each band is a network of its own, switched on afresh. Invariant: a planner
 //! learns of links only what the base station received. Tests: `crates/lab/tests/streams/survey.rs`.
 
-use super::StreamFailure;
+use super::CollectError;
 use crate::collect::ProgressObserver;
 use crate::field::Motes;
 use serde::Serialize;
@@ -57,13 +57,13 @@ impl DualLinks {
     /// report them to node `sink`. Losses that were injected come later.
     ///
     /// # Errors
-    /// [`StreamFailure`].
+    /// [`CollectError`].
     pub fn measure(
         site: &Site,
         radios: Radios,
         sink: usize,
         observer: ProgressObserver<'_>,
-    ) -> Result<(Self, DualSurveyCost), StreamFailure> {
+    ) -> Result<(Self, DualSurveyCost), CollectError> {
         let channels = site.testbed.channels;
         let first = Site::new(site.testbed.clone(), site.seed);
         let (one, ghz2_4) = FIRST.survey(&first, sink, channels, &mut *observer)?;
@@ -161,7 +161,7 @@ impl Measuring {
         sink: usize,
         channels: ChannelSet,
         observer: ProgressObserver<'_>,
-    ) -> Result<(Band, SurveyCost), StreamFailure> {
+    ) -> Result<(Band, SurveyCost), CollectError> {
         let mut config = floodnet::Config::default();
         // Floods go over the last channel that is measured.
         let flooding = channels.iter().last().unwrap_or(Channel::LAST);

@@ -17,7 +17,7 @@ fn a_relay_that_dies_ends_the_stream_on_both_sides() {
     assert!(got.received > 50 && got.received < 500, "{got:?}");
     assert_eq!(got.end, "silent");
     // The node before the dead one finds out, then the one before that; the source names its next hop.
-    let next = ground.ids(&plan)[1];
+    let next = ground.ids(&plan.nodes)[1];
     assert_eq!(
         got.source_end.as_deref(),
         Some(&*format!("node {next} does not answer"))
@@ -29,7 +29,7 @@ fn a_relay_that_dies_ends_the_stream_on_both_sides() {
 fn a_path_that_cannot_be_called_is_told_of_at_the_sink() {
     let ground = row(1);
     let plan = path(&ground, 3);
-    let ids = ground.ids(&plan);
+    let ids = ground.ids(&plan.nodes);
     // Nothing of the sink's call reaches its neighbour: short frames need a high hazard.
     let deaf = Loss {
         from: ids[3],
@@ -46,7 +46,7 @@ fn a_path_that_cannot_be_called_is_told_of_at_the_sink() {
 fn a_queue_that_stays_full_is_given_up() {
     let ground = row(1);
     let plan = path(&ground, 2);
-    let ids = ground.ids(&plan);
+    let ids = ground.ids(&plan.nodes);
     let terms = Terms {
         stream: stream::Terms {
             config: Config {
@@ -73,7 +73,7 @@ fn a_queue_that_stays_full_is_given_up() {
 fn lost_acknowledgements_cost_time_and_nothing_else() {
     let ground = row(3);
     let plan = path(&ground, 2);
-    let ids = ground.ids(&plan);
+    let ids = ground.ids(&plan.nodes);
     let lost = Loss {
         from: ids[1],
         to: ids[0],

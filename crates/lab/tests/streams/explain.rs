@@ -37,7 +37,7 @@ fn lossy(
 fn who_looks_on_changes_nothing_and_every_repetition_has_a_cause() {
     let ground = row(2);
     let plan = path(&ground, 4);
-    let ids = ground.ids(&plan);
+    let ids = ground.ids(&plan.nodes);
     let ground = lossy(ground, (ids[3], ids[4]), 0.4, 116);
     let (got, map) = watched(&ground, &plan, 300, FULL);
     assert_eq!(got, go(&ground, &plan, 300, &terms(FULL), 1));
@@ -66,7 +66,7 @@ fn who_looks_on_changes_nothing_and_every_repetition_has_a_cause() {
 fn lost_acknowledgements_are_told_from_lost_packets() {
     let ground = row(3);
     let plan = path(&ground, 2);
-    let ids = ground.ids(&plan);
+    let ids = ground.ids(&plan.nodes);
     let ground = lossy(ground, (ids[1], ids[0]), 0.4, 5);
     let (got, map) = watched(&ground, &plan, 100, FULL);
     let lost = map.links[0].failed.get(&Why::AckLost).copied().unwrap_or(0);
@@ -78,7 +78,7 @@ fn lost_acknowledgements_are_told_from_lost_packets() {
 fn nothing_is_repeated_without_acknowledgements() {
     let ground = row(2);
     let plan = path(&ground, 3);
-    let ids = ground.ids(&plan);
+    let ids = ground.ids(&plan.nodes);
     let ground = lossy(ground, (ids[0], ids[1]), 0.2, 116);
     let (got, map) = watched(&ground, &plan, 200, NO_ACK);
     let first = &map.links[0];

@@ -20,7 +20,7 @@ proptest! {
     ) {
         let ground = row(seed);
         let plan = path(&ground, hops);
-        let ids = ground.ids(&plan);
+        let ids = ground.ids(&plan.nodes);
         let mut losses = Vec::new();
         for (pair, (there, back)) in ids.windows(2).zip(shares) {
             let (a, b) = (pair[0], pair[1]);
@@ -48,7 +48,7 @@ proptest! {
     ) {
         let ground = row(seed);
         let plan = path(&ground, hops);
-        let ids = ground.ids(&plan);
+        let ids = ground.ids(&plan.nodes);
         let share = f64::from(share) / 100.0;
         let loss = Loss { from: ids[hops - 1], to: ids[hops], share };
         let ground = ground.with_losses(&[loss], 116).unwrap();
@@ -90,7 +90,7 @@ fn no_stream_is_faster_than_its_bound() {
 fn a_slow_last_link_fills_queues_or_overflows_them() {
     let ground = row(2);
     let plan = path(&ground, 3);
-    let ids = ground.ids(&plan);
+    let ids = ground.ids(&plan.nodes);
     let loss = Loss {
         from: ids[2],
         to: ids[3],
