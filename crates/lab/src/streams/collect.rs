@@ -88,11 +88,6 @@ impl Surveyed {
     pub fn testbed(&self) -> &Testbed {
         &self.ground.site.testbed
     }
-    /// A plan from node `from`, or from the node that is farthest from the sink of those that have one,
-    /// with at most so many node-distinct `paths`, where stages are planned; one where nobody says.
-    ///
-    /// # Errors
-    /// [`CollectError`].
     fn plan(&self, from: Option<NodeId>, paths: Option<u8>) -> Result<StagePlan, CollectError> {
         let path = match from {
             Some(from) => self.path_from(place(self.testbed()).index_of(from)?)?,
@@ -134,7 +129,9 @@ impl Surveyed {
         first.or_else(|why| plans.find_map(Result::ok).ok_or(why))
     }
 
-    /// Plans as [`Self::plan`] does, and fetches `object`. The stream is the same whoever looks on.
+    /// Fetches `object` over a plan from node `from`, or from the node that is farthest from the sink of those
+    /// that have one, with at most so many node-distinct `paths` where stages are planned. The stream is
+    /// the same whoever looks on.
     ///
     /// # Errors
     /// [`CollectError`].

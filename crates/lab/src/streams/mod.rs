@@ -1,8 +1,8 @@
 //! Streams: bulk data along one path of nodes with two radios, and the protocols with one radio that
 //! FastForward is compared to.
 //!
-//! Flow: site -> [`Ground`] (with what the planner knows of it) -> plans -> [`run`] ->
-//! [`Outcome`] per stream. Orders go to the sink's node alone, as a gateway's would. Time base: simulated
+//! Flow: site -> [`Ground`] (with what the planner knows of it) -> plans -> [`run`] -> [`Carried`], an outcome
+//! for each stream. The job is the gateway's ([`thalweg_gateway::carry::stream`]). Time base: simulated
 //! time. Tests: `crates/lab/tests/streams/`.
 
 mod carry;
