@@ -14,7 +14,7 @@ use std::sync::Arc;
 use thalweg_gateway::carry::pipeline::{Terms, SETTLING};
 use thalweg_gateway::job::{Again, Failure, Progress, Retry};
 use thalweg_gateway::known::{Ask, AskError, Known, Place, CLEAN_CHANNELS};
-use thalweg_gateway::outcome::Outcome;
+use thalweg_gateway::outcome::{over_plans, Outcome};
 use thalweg_gateway::registry::Pipelined;
 use thalweg_gateway::survey::{Survey, SurveyCost, Surveyed};
 use thalweg_medium::random::{derive, stream};
@@ -25,7 +25,7 @@ use thalweg_testbeds::{Physics, Site, SiteError, Testbed};
 use thalweg_units::{Channel, ChannelSet, Dbm, NodeId};
 
 /// A transfer that breaks off is begun again over another plan.
-const RETRY: Retry = Retry {
+pub(crate) const RETRY: Retry = Retry {
     attempts: 3,
     again: Again::NewPlan,
 };
@@ -355,34 +355,39 @@ impl Collector {
             of.name.clone_into(&mut outcome.core.protocol);
             Ok::<_, CollectError>((outcome, object))
         };
-        let (mut outcome, mut object) = run(&mut motes, plan, protocol)?;
-        let mut tried = vec![protocol.name];
-        while !outcome.core.verified && protocol.has_paths() && RETRY.follows(tried.len() as u32) {
-            // P3 as published, over as many paths as there are, halves drawn anew, since some node of the
-            // plan before may be gone.
-            let again = Ask {
-                from: Some(from),
-                protocol: Pipelined::P3,
-                ..*ask
-            };
-            let Ok(again) = self.known.plan_attempt(&again, tried.len() as u64) else {
-                break;
-            };
-            motes.settle()?;
-            let (mut next, arrived) = run(&mut motes, &again, Pipelined::P3)?;
-            next.core.follows(&outcome.core, SETTLING.as_secs_f64());
-            tried.push(Pipelined::P3.name);
-            (outcome, object) = (next, arrived);
-        }
+        // P3 as published, over as many paths as there are, halves drawn anew, since some node of the plan
+        // before may be gone.
+        let again = Ask {
+            from: Some(from),
+            protocol: Pipelined::P3,
+            ..*ask
+        };
+        let attempt = |plan: &Plan, tried: u32| match tried {
+            0 => run(&mut motes, plan, protocol),
+            _ => {
+                motes.settle()?;
+                run(&mut motes, plan, Pipelined::P3)
+            }
+        };
+        let next = |_: &Plan, tried: u32| {
+            let next = || self.known.plan_attempt(&again, u64::from(tried)).ok();
+            protocol.has_paths().then(next).flatten()
+        };
+        let first = plan.clone();
+        let (outcome, object, attempts) = over_plans(RETRY, SETTLING, first, attempt, next)?;
         let mut baseline = None;
         if protocol.has_paths() {
             motes.settle()?;
             baseline = Some(run(&mut motes, plan, Pipelined::PIP)?.0);
         }
         motes.network().capture(None)?;
-        if tried.len() == 1 {
-            tried.clear();
-        }
+        let tried = match attempts {
+            1 => Vec::new(),
+            _ => [protocol.name]
+                .into_iter()
+                .chain((1..attempts).map(|_| Pipelined::P3.name))
+                .collect(),
+        };
         let predicted = match protocol.has_paths() {
             true => plan.prediction.clone(),
             false => plan.pip.prediction.clone(),

@@ -272,7 +272,8 @@ impl Run<'_> {
             is_over: false,
         };
         let streams = run(&mut watched, &mut Fetch::new(way), observer);
-        let (streams, field) = (streams?, watched.field);
+        let (streams, mut field) = (streams?, watched.field);
+        onlookers.capture = field.net.take_capture();
         let is_staged = matches!(terms.carrier, Carrier::Stages(_));
         let told = streams
             .into_iter()

@@ -4,11 +4,11 @@ use super::ground::path_of;
 use super::{
     run, Carried, Carrier, CollectError, DualLinks, DualSurveyCost, Ground, Onlookers, Terms,
 };
-use crate::collect::{place, Object, ProgressObserver};
+use crate::collect::{place, Object, ProgressObserver, RETRY};
 use serde::Serialize;
-use std::ops::ControlFlow::{Break, Continue};
 use thalweg_gateway::carry::stream;
 use thalweg_gateway::job::{Progress, Watch};
+use thalweg_gateway::outcome::over_plans;
 use thalweg_medium::random::derive;
 use thalweg_planner::stages::StagePlan;
 use thalweg_planner::streams::{Radios, StreamPlan};
@@ -88,26 +88,30 @@ impl Surveyed {
     pub fn testbed(&self) -> &Testbed {
         &self.ground.site.testbed
     }
-    fn plan(&self, from: Option<NodeId>, paths: Option<u8>) -> Result<StagePlan, CollectError> {
-        let path = match from {
-            Some(from) => self.path_from(place(self.testbed()).index_of(from)?)?,
+    fn plan(
+        &self,
+        links: &DualLinks,
+        (source, paths): (Option<usize>, Option<u8>),
+    ) -> Result<StagePlan, CollectError> {
+        let path = match source {
+            Some(source) => self.path_from(links, source)?,
             None => self.longest_path()?,
         };
         match self.terms.carrier {
             Carrier::Stages(_) => {
                 let paths = usize::from(paths.unwrap_or(1));
-                self.ground.stages(Some(&self.links), &path, paths)
+                self.ground.stages(Some(links), &path, paths)
             }
             _ => Ok(StagePlan::from(&path)),
         }
     }
 
-    fn path_from(&self, source: usize) -> Result<StreamPlan, CollectError> {
+    fn path_from(&self, links: &DualLinks, source: usize) -> Result<StreamPlan, CollectError> {
         let mut request = self.ground.request(source, self.sink, None);
         if self.terms.carrier.radios() == Radios::First {
             (request.radios, request.calling) = (Radios::First, None);
         }
-        self.ground.plan_from(&self.links, &request)
+        self.ground.plan_from(links, &request)
     }
 
     fn longest_path(&self) -> Result<StreamPlan, CollectError> {
@@ -119,7 +123,9 @@ impl Surveyed {
         };
         let mut others: Vec<usize> = (0..self.testbed().len()).filter(|n| *n != sink).collect();
         others.sort_by(|a, b| away(*b).total_cmp(&away(*a)).then(a.cmp(b)));
-        let mut plans = others.into_iter().map(|source| self.path_from(source));
+        let mut plans = others
+            .into_iter()
+            .map(|source| self.path_from(&self.links, source));
         let first = plans.next().unwrap_or_else(|| {
             Err(CollectError::Unfit {
                 testbed: self.testbed().name.clone(),
@@ -143,23 +149,42 @@ impl Surveyed {
         onlookers: &mut Onlookers,
     ) -> Result<Collected, CollectError> {
         let (ground, seed) = (&self.ground, self.ground.site.seed);
-        let plan = self.plan(from, paths)?;
-        let path = ground.ids(&path_of(&plan));
-        let source = path.first().copied().unwrap_or(self.testbed().sink);
-        let planned = Progress::Planned {
-            source,
-            sink: path.last().copied().unwrap_or(self.testbed().sink),
-            paths: plan.paths() as u32,
-            hops: plan.links.len() as u32,
-            packets: (object.bytes()).div_ceil(u64::from(self.terms.stream.payload_bytes)) as u32,
+        let index = |node| place(self.testbed()).index_of(node);
+        let first = self.plan(&self.links, (from.map(index).transpose()?, paths))?;
+        let source = path_of(&first).first().copied();
+        let id = source.and_then(|n| self.testbed().id_of(n));
+        let object = object.of(seed, id.unwrap_or(self.testbed().sink));
+        let payload = u64::from(self.terms.stream.payload_bytes);
+        let attempt = |plan: &StagePlan, tried: u32| {
+            let path = ground.ids(&path_of(plan));
+            let planned = Progress::Planned {
+                source: path.first().copied().unwrap_or(self.testbed().sink),
+                sink: path.last().copied().unwrap_or(self.testbed().sink),
+                paths: plan.paths() as u32,
+                hops: plan.links.len() as u32,
+                packets: (object.len() as u64).div_ceil(payload) as u32,
+            };
+            if watch(planned).is_break() {
+                return Err(CollectError::Stopped);
+            }
+            // Other chance than the one before had; the first has no number.
+            let ids: Vec<u64> = (0..tried).map(u64::from).collect();
+            let (load, seed) = (
+                [(plan.clone(), object.clone())],
+                derive(seed, "stream", &ids),
+            );
+            let carried = run(ground, &load, &self.terms, seed, &mut *watch, onlookers)?;
+            let outcome = carried.into_iter().next().ok_or(CollectError::Stopped)?;
+            Ok((outcome, ()))
         };
-        let object = object.of(seed, source);
-        let (load, seed) = ([(plan, object)], derive(seed, "stream", &[]));
-        let carried = match watch(planned) {
-            Break(()) => return Err(CollectError::Stopped),
-            Continue(()) => run(ground, &load, &self.terms, seed, watch, onlookers)?,
+        let mut links = self.links.clone();
+        let next = |plan: &StagePlan, _: u32| {
+            // Some node on the way may be gone, nobody says which: over others.
+            let relays = plan.stages.iter().flatten().copied();
+            links.avoid(relays.filter(|n| Some(*n) != source && *n != self.sink));
+            self.plan(&links, (source, paths)).ok()
         };
-        let outcome = carried.into_iter().next().ok_or(CollectError::Stopped)?;
+        let (outcome, (), _) = over_plans(RETRY, Duration::ZERO, first, attempt, next)?;
         Ok(Collected {
             outcome,
             survey: self.cost.clone(),

@@ -166,7 +166,7 @@ impl Default for Terms {
 /// Who looks on besides: nothing of a run changes by it.
 #[derive(Default)]
 pub struct Onlookers {
-    /// What the air of the first plan is written to.
+    /// What the air of the first plan is written to. Each run begins at zero.
     pub capture: Option<Box<dyn Capture>>,
     /// Who notes what the links of the first plan do.
     pub recorder: Option<Recorder>,

@@ -22,6 +22,8 @@ use thalweg_units::{Channel, Channel900, ChannelSet, Db, Dbm, Tuning};
 #[derive(Debug, Clone)]
 pub struct DualLinks {
     bands: [Band; 2],
+    /// Nodes that no path is to go over.
+    avoided: Vec<usize>,
 }
 
 #[derive(Debug, Clone)]
@@ -86,7 +88,8 @@ impl DualLinks {
             }
         };
         let bands = [one, two];
-        Ok((Self { bands }, DualSurveyCost { ghz2_4, mhz900 }))
+        let avoided = Vec::new();
+        Ok((Self { bands, avoided }, DualSurveyCost { ghz2_4, mhz900 }))
     }
 
     fn band(&self, on: Tuning) -> &Band {
@@ -95,6 +98,11 @@ impl DualLinks {
             Tuning::Ghz2_4(_) => first,
             Tuning::Mhz900(_) => second,
         }
+    }
+
+    /// Leaves `nodes` out of paths that are planned from now on.
+    pub(super) fn avoid(&mut self, nodes: impl IntoIterator<Item = usize>) {
+        self.avoided.extend(nodes);
     }
 
     /// `request` on the channels that were measured.
@@ -112,6 +120,9 @@ impl Radio for DualLinks {
         self.bands[0].links.nodes()
     }
     fn reception(&self, from: usize, to: usize, on: Tuning) -> f64 {
+        if [from, to].iter().any(|n| self.avoided.contains(n)) {
+            return 0.0;
+        }
         let band = self.band(on);
         let above =
             (band.links.rssi(from, to, on.place())).map_or(0.0, |rssi| rssi.0 - band.floor.0);
