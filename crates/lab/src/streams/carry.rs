@@ -338,7 +338,10 @@ impl Run<'_> {
             hops: plan.links.len() as u32,
             paths: plan.paths() as u32,
             energy_j: stream.joules,
-            duration_s: stream.seconds,
+            duration_s: match stream.verified {
+                true => stream.seconds,
+                false => stream.elapsed_seconds,
+            },
             attempts: 1,
             failure: (!stream.verified).then(|| stream.failure()),
             seed: self.ground.site.seed,

@@ -75,6 +75,7 @@ pub(super) fn run(
         verified: trial.verified,
         object: None,
         first_round: None,
+        elapsed_seconds: trial.time.as_secs_f64(),
         joules: Some(trial.joules),
         links: links(&ids, &plan, |hop, report| {
             report.sent = trial.sent.get(hop).copied().unwrap_or(0);

@@ -71,6 +71,10 @@ fn a_stream_whose_relay_is_gone_goes_over_others() {
         let got = fetch(site);
         assert!(got.core.verified && got.core.attempts == 2, "{got:?}");
         assert!(!got.extra.path.contains(&gone.get()), "{got:?}");
-        assert!(got.core.duration_s >= got.extra.stream.seconds);
+        // What failed took its time: a sink calls for a while before it gives up.
+        assert!(
+            got.core.duration_s > got.extra.stream.seconds + 1.0,
+            "{got:?}"
+        );
     }
 }

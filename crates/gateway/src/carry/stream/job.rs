@@ -223,8 +223,14 @@ impl<E: Engine> Job for Fetch<E> {
                     }
                     _ => State::Bringing(0),
                 },
-                State::Bringing(which) => match self.logs.get(which).map(|log| &log.lane) {
-                    Some(lane) => {
+                State::Bringing(which) => match self.logs.get_mut(which) {
+                    Some(Log {
+                        lane,
+                        stream,
+                        ordered,
+                        ..
+                    }) => {
+                        stream.elapsed_seconds = now.since(*ordered).as_secs_f64();
                         let take = Step::Take(lane.sink, lane.object.len as usize);
                         self.meter(which);
                         self.todo.push_back(take);

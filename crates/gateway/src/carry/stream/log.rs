@@ -68,6 +68,9 @@ pub struct Stream {
     /// did not hear it.
     #[serde(skip)]
     pub first_round: Option<f64>,
+    /// From the first call to the end of the last, in seconds.
+    #[serde(skip)]
+    pub elapsed_seconds: f64,
     /// Its links, from the source on, where somebody can look into its nodes.
     pub links: Vec<LinkReport>,
 }
