@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use thalweg_gateway::store::{digest_of, Campaign, Store, Turn, TurnState};
-use thalweg_lab::collect::{check, Object};
+use thalweg_lab::collect::Object;
+use thalweg_lab::fetch::{Explain, Wish};
 use thalweg_testbeds::Site;
 use thalweg_units::NodeId;
 
@@ -18,27 +19,26 @@ use crate::failure::{one_line, Failure, Stop};
 use crate::output;
 use crate::progress::Watch;
 use crate::table::{number, Align, Table};
-use crate::transfer::{ask_of, not_whole, Transfer};
+use crate::transfer::{not_whole, remember};
 
 /// Fetches an object from every node but the sink.
 pub(crate) fn run(
     args: &CollectArgs,
-    object: &Object,
+    wish: &Wish,
     site: Site,
     watch: &mut Watch,
 ) -> Result<(), Failure> {
-    let sink = args.to.unwrap_or(site.testbed.sink);
-    check(&site.testbed, args.to, &ask_of(args, None, object)?).map_err(Failure::input)?;
+    let sink = wish.to.unwrap_or(site.testbed.sink);
     let nodes = site.testbed.nodes.iter();
     let sources: Vec<NodeId> = nodes
         .map(|node| node.id)
         .filter(|node| *node != sink)
         .collect();
-    let description = description(args, object)?;
+    let description = description(args, &wish.object)?;
     let mut store = Store::open(&args.out)?;
     let campaign = store.campaign(&description, &sources)?;
     if campaign.left().next().is_some() {
-        turns(args, object, site, &mut store, &campaign, watch)?;
+        turns(wish, site, &mut store, &campaign, watch)?;
     }
     watch.reporter.finish();
     let done = store.campaign(&description, &sources)?;
@@ -59,8 +59,7 @@ pub(crate) fn run(
 
 /// The turns of the nodes that are left.
 fn turns(
-    args: &CollectArgs,
-    object: &Object,
+    wish: &Wish,
     site: Site,
     store: &mut Store,
     campaign: &Campaign,
@@ -75,17 +74,20 @@ fn turns(
         ));
     }
     let mut arrived = summary(store, campaign)?.bytes;
-    let collector = watch.survey(args, site)?;
+    let network = watch.survey(wish, site)?;
     let begun = Instant::now();
     for (turn, source) in (1u32..).zip(campaign.left()) {
         watch
             .reporter
             .set_context(&format!("{} of {total}", total - left + 1));
-        let ask = ask_of(args, Some(source), object)?;
-        let line = match watch.fetch(&collector, (&ask, object), None, None) {
-            Ok(report) => {
-                Transfer::from(&report).remember(store, Some(campaign.id))?;
-                let o = &report.outcome.core;
+        let wish = Wish {
+            from: Some(source),
+            ..wish.clone()
+        };
+        let line = match watch.fetch(&network, &wish, None, Explain::Nothing) {
+            Ok((report, _)) => {
+                remember(&report, store, Some(campaign.id))?;
+                let o = report.core();
                 arrived += o.bytes;
                 if o.verified {
                     let goodput = number(Some(o.goodput_kbps), 1.0, 1);

@@ -7,7 +7,6 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use thalweg_gateway::store::StoreError;
 use thalweg_lab::collect::CollectError;
-use thalweg_lab::streams::StreamFailure;
 
 /// Why a command stopped.
 #[derive(Debug)]
@@ -56,16 +55,6 @@ impl From<CollectError> for Stop {
     fn from(error: CollectError) -> Self {
         match error {
             CollectError::Stopped => Self::Interrupted,
-            error if error.is_input() => Self::Input(error.to_string()),
-            error => Self::Failed(error.to_string()),
-        }
-    }
-}
-
-impl From<StreamFailure> for Stop {
-    fn from(error: StreamFailure) -> Self {
-        match error {
-            StreamFailure::Stopped => Self::Interrupted,
             error if error.is_input() => Self::Input(error.to_string()),
             error => Self::Failed(error.to_string()),
         }

@@ -29,7 +29,8 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
         args.payload,
         shape,
     )?;
-    check(&testbed, args.to, &ask).map_err(Failure::input)?;
+    check(&testbed, (args.from, args.to)).map_err(Failure::input)?;
+    ask.packets().map_err(Failure::input)?;
     let known = known(args, &testbed)?;
     let plan = known.plan(&ask).map_err(Failure::input)?;
     if let Some(path) = &args.graphml {

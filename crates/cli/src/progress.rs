@@ -4,18 +4,12 @@ use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use thalweg_gateway::carry::pipeline::Terms;
 use thalweg_gateway::job::Progress;
-use thalweg_gateway::known::Ask;
 use thalweg_gateway::registry::{Family, Protocol};
-use thalweg_lab::collect::{CollectError, Collector, Object, Report};
-use thalweg_lab::explain::LossMap;
-use thalweg_lab::streams::Prepared;
+use thalweg_lab::fetch::{Explain, Maps, Report, Surveyed, Wish};
+use thalweg_sim::Capture as Frames;
 use thalweg_testbeds::Site;
-use thalweg_units::Channel;
 
-use crate::args::CollectArgs;
-use crate::capture::Capture;
 use crate::failure::Stop;
 use crate::interrupt::Interrupt;
 
@@ -146,46 +140,20 @@ impl Watch {
     }
 
     /// Switches the network on and has it measure its links.
-    pub(crate) fn survey(&mut self, args: &CollectArgs, site: Site) -> Result<Collector, Stop> {
-        let channels: Option<&[Channel]> = args.channels.as_ref().map(|list| list.0.as_slice());
-        let mut observer = |label: &str, progress| self.note(label, progress);
-        let ends = (args.from, args.to);
-        Ok(Collector::open(site, ends, channels, &mut observer)?)
+    pub(crate) fn survey(&mut self, wish: &Wish, site: Site) -> Result<Surveyed, Stop> {
+        Ok(wish.survey(site, &mut |label, progress| self.note(label, progress))?)
     }
 
-    /// Fetches one object, and says where packets were lost where `maps` are asked for.
+    /// Plans and fetches one object.
     pub(crate) fn fetch(
         &mut self,
-        collector: &Collector,
-        (ask, object): (&Ask, &Object),
-        capture: Option<&Capture>,
-        maps: Option<&mut Vec<LossMap>>,
-    ) -> Result<Report, Stop> {
-        let known = collector.known();
-        let plan = known.plan(ask).map_err(CollectError::from)?;
-        let nodes = &collector.testbed().nodes;
-        let frames = capture.map(|capture| capture.frames(nodes)).transpose();
-        let frames = frames.map_err(CollectError::from)?;
-        let name = |n: usize| known.place().name_of(n);
-        let (from, to) = (name(plan.source), name(plan.sink));
-        let (paths, hops) = (plan.path_count(), plan.hops);
-        let line = format!("node {from} to {to}: {paths} paths of {hops} hops");
-        self.reporter.step(&line, "");
-        let faithful = Terms {
-            payload: ask.payload,
-            ..Terms::default()
-        };
-        let payload = ask.protocol.terms(faithful).payload.bytes();
-        self.packets = ask.bytes.div_ceil(u64::from(payload));
+        network: &Surveyed,
+        wish: &Wish,
+        capture: Option<Box<dyn Frames>>,
+        explain: Explain,
+    ) -> Result<(Report, Option<Maps>), Stop> {
         let mut observer = |label: &str, progress| self.note(label, progress);
-        Ok(collector.fetch((ask, object), &plan, frames, maps, &mut observer)?)
-    }
-
-    /// Shows the path of a stream.
-    pub(crate) fn planned(&mut self, stream: &Prepared) {
-        let path: Vec<String> = stream.path().iter().map(u16::to_string).collect();
-        self.reporter.step(&format!("path {}", path.join(" ")), "");
-        self.packets = stream.packets();
+        Ok(network.fetch(wish, capture, explain, &mut observer)?)
     }
 
     /// Shows how far `label`, a protocol or a band, is.
@@ -196,6 +164,17 @@ impl Watch {
             band => format!(" at {band}"),
         };
         match progress {
+            Progress::Planned {
+                source,
+                sink,
+                paths,
+                hops,
+                packets,
+            } => {
+                let line = format!("node {source} to {sink}: {paths} paths of {hops} hops");
+                reporter.step(&line, "");
+                self.packets = u64::from(packets);
+            }
             Progress::Measuring { turn, of } => {
                 let name = format!("measuring links{at}");
                 reporter.counted(&name, "nodes", u64::from(turn), u64::from(of));

@@ -3,14 +3,23 @@
 use thalweg_gateway::outcome::Outcome;
 use thalweg_gateway::survey::SurveyCost;
 use thalweg_lab::collect::Report;
+use thalweg_lab::fetch;
 use thalweg_lab::field::Repairs;
-use thalweg_lab::streams::{self, Collected, DualSurveyCost, StagesReport};
+use thalweg_lab::streams::{Collected, DualSurveyCost, StagesReport, Stream};
 use thalweg_planner::Prediction;
 
 use crate::table::{number, Align, Table};
 
+/// A transfer of any family.
+pub(crate) fn report(report: &fetch::Report) -> String {
+    match report {
+        fetch::Report::Pipeline(report) => pipeline(report),
+        fetch::Report::Stream(report) => stream(report),
+    }
+}
+
 /// A transfer over a pipeline beside what the planner had expected, and PIP where it ran.
-pub(crate) fn pipeline(report: &Report) -> String {
+fn pipeline(report: &Report) -> String {
     let (o, survey) = (&report.outcome.core, &report.survey);
     let channels: Vec<String> = report.channels.iter().map(ToString::to_string).collect();
     let text = format!(
@@ -106,9 +115,9 @@ const ROWS: &[Row] = &[
 ];
 
 /// A stream, its links or its stages.
-pub(crate) fn stream(c: &Collected) -> String {
-    let (r, c) = (&c.core, &c.extra);
-    let s = &c.stream;
+fn stream(c: &Collected) -> String {
+    let (r, survey, c) = (&c.outcome.core, &c.survey, &c.outcome.extra);
+    let (s, joules) = (&c.stream, c.stream.joules.unwrap_or_default());
     let path: Vec<String> = c.path.iter().map(u16::to_string).collect();
     let mut text = format!(
         "{}, seed {}: {} from node {} to node {} over {}\n\
@@ -121,7 +130,7 @@ pub(crate) fn stream(c: &Collected) -> String {
         r.source,
         r.sink,
         path.join(" "),
-        survey_line(&c.survey),
+        survey_line(survey),
         s.setup_seconds,
         s.received,
         s.packets,
@@ -129,8 +138,8 @@ pub(crate) fn stream(c: &Collected) -> String {
         s.rounds,
         c.throughput_kbps,
         r.goodput_kbps,
-        s.joules,
-        1e6 * s.joules / (8.0 * r.bytes as f64)
+        joules,
+        1e6 * joules / (8.0 * r.bytes as f64)
     );
     match &c.stages {
         Some(stages) => text.push_str(&stage_lines(stages, s)),
@@ -140,7 +149,7 @@ pub(crate) fn stream(c: &Collected) -> String {
 }
 
 /// What stages did.
-fn stage_lines(stages: &StagesReport, stream: &streams::Outcome) -> String {
+fn stage_lines(stages: &StagesReport, stream: &Stream) -> String {
     let mut table = Table::new([("stage", Align::Right), ("nodes", Align::Left)]);
     for (at, nodes) in stages.nodes.iter().enumerate() {
         let nodes: Vec<String> = nodes.iter().map(u16::to_string).collect();
@@ -160,7 +169,7 @@ fn stage_lines(stages: &StagesReport, stream: &streams::Outcome) -> String {
 }
 
 /// What each link did.
-fn link_table(s: &streams::Outcome) -> String {
+fn link_table(s: &Stream) -> String {
     let mut table = Table::new([
         ("link", Align::Left),
         ("on", Align::Left),

@@ -1,9 +1,11 @@
 //! `thalweg timeline`: radio, bus and microcontroller of forwarding nodes over time.
 
+use thalweg_gateway::carry::stream;
+use thalweg_lab::collect::CollectError;
 use thalweg_lab::forwarding::{
     timelines_svg, Bench, Cca, Chain, Channels, ForwardingName, Timeline,
 };
-use thalweg_lab::streams::{self, Ground, StreamFailure, Terms};
+use thalweg_lab::streams::{self, Ground, Terms};
 use thalweg_sim::boards;
 use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::Duration;
@@ -91,14 +93,17 @@ fn of_stream(args: &TimelineArgs) -> Result<Timeline, Failure> {
         let line = format!("--forwarding fastforward: {option} is not for streams");
         return Err(Failure::Input(line));
     }
-    let failure = |why: StreamFailure| Failure::from(Stop::from(why));
+    let failure = |why: CollectError| Failure::from(Stop::from(why));
     let site = Site::with_all_radios(testbed(args, "office12")?, args.seed);
     let ground = Ground::new(site.map_err(Failure::input)?).map_err(failure)?;
     let hops = usize::from(args.hops);
     let request = ground.request(hops, 0, Some((0..=hops).rev().collect()));
     let plan = ground.plan(&request, &[]).map_err(failure)?;
     let terms = Terms {
-        payload_bytes: args.payload.min(MAX_PAYLOAD as u8),
+        stream: stream::Terms {
+            payload_bytes: args.payload.min(MAX_PAYLOAD as u8),
+            ..stream::Terms::default()
+        },
         ..Terms::default()
     };
     let length = args.length_us.map(us);

@@ -4,12 +4,12 @@ use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
 
-use serde::Serialize;
 use thalweg_gateway::known::Ask;
 use thalweg_gateway::outcome::Core;
 use thalweg_gateway::registry::{Family, Protocol};
 use thalweg_gateway::store::{CampaignId, Kept, NewTransfer, Store};
-use thalweg_lab::collect::{Object, Report};
+use thalweg_lab::collect::Object;
+use thalweg_lab::fetch::{Report, Wish};
 use thalweg_units::NodeId;
 use thalweg_wire::route::PayloadSize;
 
@@ -38,29 +38,37 @@ pub(crate) fn ask(
         );
         return Err(Failure::Input(line));
     };
-    let payload = PayloadSize::new(payload);
     Ok(Ask {
         from,
         bytes,
         protocol: pipelined,
-        payload: payload.ok_or_else(|| Failure::input("a packet holds 1 to 118 bytes"))?,
+        payload: self::payload(payload)?,
         paths,
         hops,
     })
 }
 
 /// What `collect` asks.
-pub(crate) fn ask_of(
-    args: &CollectArgs,
-    from: Option<NodeId>,
-    object: &Object,
-) -> Result<Ask, Failure> {
-    let shape = (args.paths, args.hops);
-    ask(args.protocol, from, object.bytes(), args.payload, shape)
+pub(crate) fn wish(args: &CollectArgs) -> Result<Wish, Failure> {
+    Ok(Wish {
+        protocol: args.protocol,
+        from: args.from,
+        to: args.to,
+        channels: args.channels.as_ref().map(|list| list.0.clone()),
+        payload: payload(args.payload)?,
+        paths: args.paths,
+        hops: args.hops,
+        object: object(args)?,
+    })
+}
+
+fn payload(bytes: u8) -> Result<PayloadSize, Failure> {
+    let payload = PayloadSize::new(bytes);
+    payload.ok_or_else(|| Failure::input("a packet holds 1 to 118 bytes"))
 }
 
 /// The object that `--file` or `--bytes` names.
-pub(crate) fn object(args: &CollectArgs) -> Result<Object, Failure> {
+fn object(args: &CollectArgs) -> Result<Object, Failure> {
     let Some(path) = &args.file else {
         return Ok(Object::Random {
             bytes: args.bytes.unwrap_or(DEFAULT_BYTES),
@@ -86,43 +94,21 @@ pub(crate) fn not_whole(o: &Core) -> String {
     format!("node {}: the object did not arrive: {why}", o.source)
 }
 
-/// A transfer, as the store remembers it.
-pub(crate) struct Transfer<'a, R> {
-    pub(crate) report: &'a R,
-    pub(crate) core: &'a Core,
-    pub(crate) baseline: Option<&'a Core>,
-    /// What arrived, where it is whole.
-    pub(crate) object: Option<&'a [u8]>,
-}
-
-impl<'a> From<&'a Report> for Transfer<'a, Report> {
-    fn from(report: &'a Report) -> Self {
-        Self {
-            report,
-            core: &report.outcome.core,
-            baseline: report.baseline.as_ref().map(|baseline| &baseline.core),
-            object: report.object.as_deref(),
-        }
-    }
-}
-
-impl<R: Serialize> Transfer<'_, R> {
-    /// Stores the object if it arrived whole, and its record in either case.
-    pub(crate) fn remember(
-        &self,
-        store: &mut Store,
-        campaign: Option<CampaignId>,
-    ) -> Result<Option<Kept>, Failure> {
-        let json = serde_json::to_string(self.report).map_err(Failure::job)?;
-        let new = NewTransfer {
-            record: self.core,
-            baseline: self.baseline,
-            report: &json,
-            campaign,
-        };
-        Ok(match self.object {
-            Some(object) => Some(store.keep(&new, object)?),
-            None => store.note(&new).map(|_| None)?,
-        })
-    }
+/// Stores what `report` tells: the object if it arrived whole, and its record in either case.
+pub(crate) fn remember(
+    report: &Report,
+    store: &mut Store,
+    campaign: Option<CampaignId>,
+) -> Result<Option<Kept>, Failure> {
+    let json = serde_json::to_string(report).map_err(Failure::job)?;
+    let new = NewTransfer {
+        record: report.core(),
+        baseline: report.baseline(),
+        report: &json,
+        campaign,
+    };
+    Ok(match report.object() {
+        Some(object) => Some(store.keep(&new, object)?),
+        None => store.note(&new).map(|_| None)?,
+    })
 }

@@ -38,6 +38,19 @@ pub enum Failure {
 /// How far a job is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Progress {
+    /// It is known where an object is to go.
+    Planned {
+        /// The node that has it.
+        source: NodeId,
+        /// The base station.
+        sink: NodeId,
+        /// Node-distinct paths.
+        paths: u32,
+        /// Their length.
+        hops: u32,
+        /// Packets of the object.
+        packets: u32,
+    },
     /// A node's beacons begin.
     Measuring {
         /// Its turn, from 0.

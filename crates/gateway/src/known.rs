@@ -161,18 +161,25 @@ impl Ask {
     /// [`AskError::Empty`], [`AskError::TooLarge`].
     pub fn packets(&self) -> Result<u32, AskError> {
         // Never above what the baseline's frames hold.
-        let (bytes, payload) = (self.bytes, self.payload.bytes());
-        let packets = bytes.div_ceil(u64::from(payload));
-        match u32::try_from(packets) {
-            Ok(0) => Err(AskError::Empty),
-            Ok(n) if n <= u32::from(MAX_PACKETS) => Ok(n),
-            _ => Err(AskError::TooLarge {
-                bytes,
-                packets,
-                payload,
-                max: MAX_PACKETS,
-            }),
-        }
+        packets(self.bytes, self.payload.bytes(), MAX_PACKETS)
+    }
+}
+
+/// Packets of `payload` bytes that `bytes` bytes make, of at most `max`.
+///
+/// # Errors
+/// [`AskError::Empty`], [`AskError::TooLarge`].
+pub fn packets(bytes: u64, payload: u8, max: u16) -> Result<u32, AskError> {
+    let packets = bytes.div_ceil(u64::from(payload.max(1)));
+    match u32::try_from(packets) {
+        Ok(0) => Err(AskError::Empty),
+        Ok(n) if n <= u32::from(max) => Ok(n),
+        _ => Err(AskError::TooLarge {
+            bytes,
+            packets,
+            payload,
+            max,
+        }),
     }
 }
 

@@ -1,7 +1,8 @@
 //! What became of a transfer: what is told of every one, and what its family adds. Tests: at the end.
 
+use crate::job::Retry;
 use serde::{Serialize, Serializer};
-use thalweg_units::NodeId;
+use thalweg_units::{Duration, NodeId};
 
 /// A transfer that has ended, with what its family tells of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -82,12 +83,77 @@ impl Core {
     }
 }
 
+/// Carries something over the plan `first` and, as long as it does not arrive whole and `retry` has it, over
+/// those that `next` makes of the plan before, and of how many were tried. Time, energy and attempts of those
+/// that failed count, and a `pause` before each that follows. Also says how many were tried.
+///
+/// # Errors
+/// Those of `run`, which is given a plan, and how many were tried before.
+pub fn over_plans<P, X, T, E>(
+    retry: Retry,
+    pause: Duration,
+    first: P,
+    mut run: impl FnMut(&P, u32) -> Result<(Outcome<X>, T), E>,
+    mut next: impl FnMut(&P, u32) -> Option<P>,
+) -> Result<(Outcome<X>, T, u32), E> {
+    let (mut plan, mut tried, mut failed) = (first, 0, None);
+    loop {
+        let (mut outcome, brought) = run(&plan, tried)?;
+        tried += 1;
+        if let Some(failed) = &failed {
+            outcome.core.follows(failed, pause.as_secs_f64());
+        }
+        let again = !outcome.core.verified && retry.follows(tried);
+        match again.then(|| next(&plan, tried)).flatten() {
+            Some(again) => (plan, failed) = (again, Some(outcome.core)),
+            None => return Ok((outcome, brought, tried)),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::job::Again;
 
     #[test]
     fn a_failed_transfer_costs_time_energy_and_goodput() {
+        let (whole, failed) = whole_and_failed();
+        let mut both = whole.clone();
+        both.follows(&failed, 4.0);
+        let told = (both.duration_s, both.energy_j, both.attempts);
+        assert_eq!(told, (12.0, Some(3.0), 2));
+        assert_eq!((both.goodput_kbps, both.utilisation), (40.0, Some(0.2)));
+        assert_eq!((both.bytes, both.rounds), (whole.bytes, whole.rounds));
+    }
+
+    #[test]
+    fn what_breaks_off_is_tried_over_other_plans_as_often_as_may_be() {
+        let (whole, failed) = whole_and_failed();
+        let tried = |good: u32, attempts| {
+            let retry = Retry {
+                attempts,
+                again: Again::NewPlan,
+            };
+            let run = |plan: &u32, tried: u32| {
+                assert_eq!(*plan, 10 + tried);
+                let core = if *plan == good { &whole } else { &failed };
+                let core = core.clone();
+                Ok::<_, ()>((Outcome { core, extra: () }, *plan))
+            };
+            let next = |plan: &u32, tried: u32| (tried < 3).then_some(plan + 1);
+            let (outcome, plan, tried) =
+                over_plans(retry, Duration::from_secs(4), 10, run, next).unwrap();
+            (outcome.core.verified, plan, tried, outcome.core.duration_s)
+        };
+        assert_eq!(tried(10, 3), (true, 10, 1, 3.0));
+        assert_eq!(tried(12, 3), (true, 12, 3, 5.0 + 4.0 + 5.0 + 4.0 + 3.0));
+        assert_eq!(tried(12, 2), (false, 11, 2, 14.0));
+        // There is no fourth plan.
+        assert_eq!(tried(99, 9), (false, 12, 3, 23.0));
+    }
+
+    fn whole_and_failed() -> (Core, Core) {
         let whole = Core {
             protocol: "p3".to_owned(),
             testbed: "line5".to_owned(),
@@ -116,11 +182,6 @@ mod tests {
             energy_j: Some(2.0),
             ..whole.clone()
         };
-        let mut both = whole.clone();
-        both.follows(&failed, 4.0);
-        let told = (both.duration_s, both.energy_j, both.attempts);
-        assert_eq!(told, (12.0, Some(3.0), 2));
-        assert_eq!((both.goodput_kbps, both.utilisation), (40.0, Some(0.2)));
-        assert_eq!((both.bytes, both.rounds), (whole.bytes, whole.rounds));
+        (whole, failed)
     }
 }

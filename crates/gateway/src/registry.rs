@@ -156,9 +156,9 @@ impl Protocol {
         use Takes::{AllNodes, Channels, Explain, Hops, Loss, Paths, Pcap, Plan, Timeline};
         match self.family {
             Family::Pipeline(_) => &[Paths, Hops, Channels, Loss, Pcap, Explain, AllNodes, Plan],
-            Family::Stream(Version::Full) => &[Loss, Pcap, Explain, Timeline],
-            Family::Stream(_) | Family::Burst => &[Loss, Pcap, Explain],
-            Family::Stages => &[Paths, Loss, Pcap],
+            Family::Stream(Version::Full) => &[Loss, Pcap, Explain, AllNodes, Timeline],
+            Family::Stream(_) | Family::Burst => &[Loss, Pcap, Explain, AllNodes],
+            Family::Stages => &[Paths, Loss, Pcap, AllNodes],
         }
     }
     /// What boards need for it.

@@ -7,15 +7,17 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::BoardTiming;
 use thalweg_gateway::carry::pipeline::{Fetch, Order, Terms};
+use thalweg_gateway::carry::{fastforward as forward, stream};
 use thalweg_gateway::field::{Clock, Field, FieldError, FieldTime, News};
 use thalweg_gateway::job::{run, Failure};
 use thalweg_gateway::object::digest;
 use thalweg_gateway::survey::{Survey, SurveyJob};
 use thalweg_gateway::waves::Wave;
-use thalweg_protocols::floodnet;
+use thalweg_planner::stages::StagePlan;
 use thalweg_protocols::mote::{Command, Event};
 use thalweg_protocols::pipeline::{self, Complete, End};
-use thalweg_units::{Channel, Duration, Instant, NodeId};
+use thalweg_protocols::{fastforward, floodnet};
+use thalweg_units::{Channel, Channel900, Duration, Instant, NodeId, Tuning};
 use thalweg_wire::route::{Channels, Route, Scheme};
 
 const OBJECT: [u8; 3] = [7, 8, 9];
@@ -24,26 +26,32 @@ fn id(n: u16) -> NodeId {
     NodeId::new(n).unwrap()
 }
 
-/// A base station that does what it is ordered, by a script.
-#[derive(Default)]
-struct Obedient {
+/// Base stations that do what they are ordered, by a script.
+struct Obedient<O, V> {
     now: FieldTime,
     /// What is told next: when, and by whom.
-    told: VecDeque<(FieldTime, NodeId, Event)>,
+    told: VecDeque<(FieldTime, NodeId, V)>,
+    obey: fn(&mut Self, NodeId, O),
 }
 
-impl Clock for Obedient {
+impl<O, V> Clock for Obedient<O, V> {
     fn when(&self, _station: NodeId, local: Instant) -> FieldTime {
         FieldTime::from_nanos(local.as_nanos())
     }
 }
 
-impl Obedient {
-    fn tell(&mut self, by: NodeId, after_ms: u64, event: Event) {
+impl<O, V> Obedient<O, V> {
+    fn tell(&mut self, by: NodeId, after_ms: u64, event: V) {
         let at = self.now + Duration::from_millis(after_ms);
         let place = self.told.partition_point(|(then, _, _)| *then <= at);
         self.told.insert(place, (at, by, event));
     }
+}
+
+/// A sink of pipelines and surveys.
+type Mote = Obedient<Order, Event>;
+
+impl Mote {
     fn fetched(&mut self, by: NodeId) {
         let local = |ms| Instant::from_nanos(self.now.as_nanos()) + Duration::from_millis(ms);
         let (reference, start) = (local(10), local(60));
@@ -65,13 +73,8 @@ impl Obedient {
     }
 }
 
-impl Field for Obedient {
-    type Order = Order;
-    type Event = Event;
-    fn now(&self) -> FieldTime {
-        self.now
-    }
-    fn order(&mut self, by: NodeId, order: Order) -> Result<(), FieldError> {
+impl Mote {
+    fn obey(&mut self, by: NodeId, order: Order) {
         match order {
             Command::Fetch(_) | Command::FetchTogether { .. } => self.fetched(by),
             Command::Measure(_) => {
@@ -95,9 +98,58 @@ impl Field for Obedient {
             }
             Command::Stop => self.told.retain(|(_, of, _)| *of != by),
         }
+    }
+}
+
+/// A sink that calls streams, and hears their sources as well.
+type Caller = Obedient<fastforward::Command, fastforward::Event>;
+
+impl Caller {
+    fn obey(&mut self, by: NodeId, order: fastforward::Command) {
+        let fastforward::Command::Open(call) = order else {
+            return;
+        };
+        let (stream, source) = (call.stream, call.path.node(0).unwrap());
+        let begun = fastforward::Event::Begun { stream, packets: 3 };
+        self.tell(source, 500, begun);
+        let asked = |number: &u16| {
+            let mut ranges = call.ranges.iter().flatten();
+            let holds = |r: &fastforward::Range| (r.first..r.first + r.count).contains(number);
+            call.round == 0 || ranges.any(holds)
+        };
+        for number in (0..3).filter(asked) {
+            let bytes = 1;
+            let received = fastforward::Event::Received {
+                stream,
+                number,
+                bytes,
+            };
+            self.tell(by, 510 + u64::from(number), received);
+        }
+        let (why, packets) = (fastforward::End::Complete, Some(3));
+        self.tell(
+            by,
+            520,
+            fastforward::Event::Ended {
+                stream,
+                why,
+                packets,
+            },
+        );
+    }
+}
+
+impl<O, V> Field for Obedient<O, V> {
+    type Order = O;
+    type Event = V;
+    fn now(&self) -> FieldTime {
+        self.now
+    }
+    fn order(&mut self, by: NodeId, order: O) -> Result<(), FieldError> {
+        (self.obey)(self, by, order);
         Ok(())
     }
-    fn next(&mut self, until: FieldTime) -> Result<News<Event>, FieldError> {
+    fn next(&mut self, until: FieldTime) -> Result<News<V>, FieldError> {
         match self.told.front() {
             Some((at, _, _)) if *at <= until => {
                 let (at, by, event) = self.told.pop_front().unwrap();
@@ -142,9 +194,9 @@ impl<F: Field> Clock for Flaky<F> {
     }
 }
 
-impl<F: Field<Event = Event>> Field for Flaky<F> {
+impl<F: Field<Event: Clone>> Field for Flaky<F> {
     type Order = F::Order;
-    type Event = Event;
+    type Event = F::Event;
     fn now(&self) -> FieldTime {
         self.field.now()
     }
@@ -155,7 +207,7 @@ impl<F: Field<Event = Event>> Field for Flaky<F> {
         }
         Ok(())
     }
-    fn next(&mut self, until: FieldTime) -> Result<News<Event>, FieldError> {
+    fn next(&mut self, until: FieldTime) -> Result<News<F::Event>, FieldError> {
         if let Some((by, event)) = self.again.take() {
             return Ok(News::Told(self.now(), by, event));
         }
@@ -170,7 +222,7 @@ impl<F: Field<Event = Event>> Field for Flaky<F> {
             31..=40 => News::Silent(by),
             41..=45 => News::Cancelled,
             46..=70 => {
-                self.again = Some((by, event));
+                self.again = Some((by, event.clone()));
                 News::Told(at, by, event)
             }
             _ => News::Told(at, by, event),
@@ -192,9 +244,13 @@ impl<F: Field<Event = Event>> Field for Flaky<F> {
     }
 }
 
-fn flaky(draws: Vec<u8>) -> Flaky<Obedient> {
+fn flaky<O, V>(draws: Vec<u8>, obey: fn(&mut Obedient<O, V>, NodeId, O)) -> Flaky<Obedient<O, V>> {
     Flaky {
-        field: Obedient::default(),
+        field: Obedient {
+            now: FieldTime::ZERO,
+            told: VecDeque::new(),
+            obey,
+        },
         draws,
         at: 0,
         again: None,
@@ -205,6 +261,29 @@ fn flaky(draws: Vec<u8>) -> Flaky<Obedient> {
 fn route(sink: u16) -> Route {
     let channels = Channels::new(&[Channel::FIRST, Channel::LAST]).unwrap();
     Route::new(1, id(9), id(sink), Scheme::P3, channels)
+}
+
+/// Two streams into one sink, of which the first comes in on the calling radio.
+fn two_streams() -> stream::Way<forward::Node> {
+    let ids = [id(9), id(8), id(1)];
+    let [first, second] = [
+        Tuning::Ghz2_4(Channel::FIRST),
+        Tuning::Mhz900(Channel900::new(3).unwrap()),
+    ];
+    let lane = |source: usize, link| {
+        let plan = StagePlan {
+            stages: vec![vec![source], vec![2]],
+            links: vec![link],
+        };
+        stream::Lane::new(&plan, &ids, &OBJECT, 1).unwrap()
+    };
+    let terms = stream::Terms {
+        payload_bytes: 1,
+        repairs: 3,
+        ..stream::Terms::default()
+    };
+    let lanes = vec![lane(0, second), lane(1, first)];
+    forward::streams(fastforward::Version::Full, lanes, terms).unwrap()
 }
 
 fn is_typed(why: &Failure) -> bool {
@@ -219,7 +298,7 @@ proptest! {
 
     #[test]
     fn a_fetch_ends_and_what_it_brings_is_whole(draws in proptest::collection::vec(any::<u8>(), 0..40)) {
-        let mut field = flaky(draws);
+        let mut field = flaky(draws, Mote::obey);
         let mut job = Fetch::new(route(1), vec![id(9), id(1)], &Terms::default());
         match run(&mut field, &mut job, &mut |_| Continue(())) {
             Ok(fetched) => {
@@ -235,7 +314,7 @@ proptest! {
 
     #[test]
     fn a_wave_ends_and_each_part_is_whole_or_says_why(draws in proptest::collection::vec(any::<u8>(), 0..60)) {
-        let mut field = flaky(draws);
+        let mut field = flaky(draws, Mote::obey);
         let mut job = Wave::new(vec![route(1), route(2), route(3)], &BoardTiming::IDEAL);
         match run(&mut field, &mut job, &mut |_| Continue(())) {
             Ok(waved) => for part in waved.parts {
@@ -248,8 +327,25 @@ proptest! {
     }
 
     #[test]
+    fn streams_end_and_what_they_bring_is_whole(draws in proptest::collection::vec(any::<u8>(), 0..60)) {
+        let mut field = flaky(draws, Caller::obey);
+        let mut job = stream::Fetch::new(two_streams());
+        match run(&mut field, &mut job, &mut |_| Continue(())) {
+            Ok(streams) => for stream in streams {
+                prop_assert_eq!(stream.object.is_some(), stream.verified);
+                prop_assert!(stream.object.is_none_or(|bytes| bytes == OBJECT));
+                prop_assert!(stream.verified || field.was_hurt);
+                prop_assert_eq!(stream.joules, None);
+            },
+            Err(why) => prop_assert!(is_typed(&why) && field.was_hurt, "{}", why),
+        }
+        // The deadline of all calls together.
+        prop_assert!(field.now() <= FieldTime::ZERO + Duration::from_secs(120));
+    }
+
+    #[test]
     fn a_survey_ends(draws in proptest::collection::vec(any::<u8>(), 0..20)) {
-        let mut field = flaky(draws);
+        let mut field = flaky(draws, Mote::obey);
         let survey = Survey::of([Channel::LAST].into_iter().collect());
         let ids = [id(1), id(9)];
         let mut job = SurveyJob::new(survey, &ids, None, &BoardTiming::IDEAL, id(1)).unwrap();
@@ -263,9 +359,35 @@ proptest! {
 
 #[test]
 fn who_watches_may_stop_and_the_sink_is_told() {
-    let mut field = flaky(Vec::new());
+    let mut field = flaky(Vec::new(), Mote::obey);
     let mut job = Fetch::new(route(1), vec![id(9), id(1)], &Terms::default());
     let end = run(&mut field, &mut job, &mut |_| Break(()));
     assert!(matches!(end, Err(Failure::Cancelled)));
     assert!(field.field.told.is_empty(), "stopped at its base station");
+}
+
+#[test]
+fn streams_into_one_sink_are_called_one_after_another() {
+    let mut field = flaky(Vec::new(), Caller::obey);
+    let mut job = stream::Fetch::new(two_streams());
+    let streams = run(&mut field, &mut job, &mut |_| Continue(())).unwrap();
+    // The one that comes in on the calling radio is called when the other has begun.
+    assert_eq!(
+        two_streams()
+            .lanes
+            .iter()
+            .map(|l| l.turn)
+            .collect::<Vec<_>>(),
+        [1, 0]
+    );
+    let set_up: Vec<f64> = streams.iter().map(|stream| stream.setup_seconds).collect();
+    assert_eq!(set_up, [0.5, 0.5]);
+    assert!(streams
+        .iter()
+        .all(|s| s.verified && s.rounds == 1 && s.end == "complete"));
+    // Both began, one after the other, and the rest that follows.
+    assert_eq!(
+        field.now(),
+        FieldTime::ZERO + Duration::from_millis(500 + 520 + 1_500)
+    );
 }

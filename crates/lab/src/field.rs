@@ -19,7 +19,7 @@ use thalweg_medium::chip::CC2420;
 use thalweg_planner::{Place, Plan};
 use thalweg_protocols::floodnet;
 use thalweg_protocols::object::ObjectStore;
-use thalweg_sim::{Board, Network, NetworkError};
+use thalweg_sim::{Board, Network, NetworkError, SimError};
 use thalweg_testbeds::Site;
 use thalweg_units::{BitRate, Duration, Instant, NodeId};
 use thalweg_wire::route::Scheme;
@@ -39,6 +39,9 @@ pub enum RunError {
     /// The simulator could not be set up.
     #[error("simulation: {0}")]
     Network(#[from] NetworkError),
+    /// The simulator failed.
+    #[error("simulation: {0}")]
+    Sim(#[from] SimError),
     /// The job failed.
     #[error(transparent)]
     Failed(#[from] Failure),
@@ -51,7 +54,11 @@ impl RunError {
     }
     /// Whether what was asked for is to blame, not what happened then.
     pub const fn is_input(&self) -> bool {
-        matches!(self, Self::TooManyNodes { .. } | Self::Board(_))
+        use RunError::{Board, Failed, TooManyNodes};
+        matches!(
+            self,
+            TooManyNodes { .. } | Board(_) | Failed(Failure::Unfit(_))
+        )
     }
 }
 
@@ -249,8 +256,7 @@ impl Motes {
     /// [`RunError::Failed`].
     pub fn wait(&mut self, time: Duration) -> Result<(), RunError> {
         let until = self.field.net.now() + time;
-        let ran = self.field.net.run_until(until, |_, _, _| Continue(()));
-        ran.map_err(|why| Failure::from(FieldError::Broken(Box::new(why))))?;
+        self.field.net.run_until(until, |_, _, _| Continue(()))?;
         Ok(())
     }
     /// The same until every relay of the last transfer has left its pipeline: one that missed the end stays

@@ -8,6 +8,7 @@ pub mod collect;
 pub mod convergecast;
 pub mod experiment;
 pub mod explain;
+pub mod fetch;
 pub mod field;
 pub mod forwarding;
 pub mod maps;

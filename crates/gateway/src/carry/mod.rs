@@ -1,4 +1,9 @@
-//! How objects travel: one file for each family, with its nodes, its terms and its jobs.
+//! How objects travel: one file for each family, with its nodes, its terms and its jobs. Families of streams
+//! share the job in [`stream`].
 
+pub mod burst;
+pub mod fastforward;
 pub mod log;
 pub mod pipeline;
+pub mod stages;
+pub mod stream;

@@ -7,23 +7,25 @@
 
 use crate::explain::{self, LossMap};
 use crate::field::{carries_pipelines, Motes, Repairs, RunError};
+use crate::forwarding::ChainError;
 use serde::Serialize;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use thalweg_gateway::carry::pipeline::{Terms, SETTLING};
 use thalweg_gateway::job::{Again, Failure, Progress, Retry};
 use thalweg_gateway::known::{Ask, AskError, Known, Place, CLEAN_CHANNELS};
-use thalweg_gateway::outcome::Outcome;
+use thalweg_gateway::outcome::{over_plans, Outcome};
 use thalweg_gateway::registry::Pipelined;
 use thalweg_gateway::survey::{Survey, SurveyCost, Surveyed};
 use thalweg_medium::random::{derive, stream};
+use thalweg_planner::streams::StreamError;
 use thalweg_planner::{LinkQualities, Plan, Prediction};
-use thalweg_sim::{Capture, Software};
-use thalweg_testbeds::{Physics, Site, Testbed};
+use thalweg_sim::{BoardError, Capture, Software};
+use thalweg_testbeds::{Physics, Site, SiteError, Testbed};
 use thalweg_units::{Channel, ChannelSet, Dbm, NodeId};
 
 /// A transfer that breaks off is begun again over another plan.
-const RETRY: Retry = Retry {
+pub(crate) const RETRY: Retry = Retry {
     attempts: 3,
     again: Again::NewPlan,
 };
@@ -34,6 +36,26 @@ pub enum CollectError {
     /// What was asked for cannot be planned.
     #[error(transparent)]
     Ask(#[from] AskError),
+    /// The testbed cannot carry it.
+    #[error("{testbed}: {why}")]
+    Unfit {
+        /// The testbed.
+        testbed: String,
+        /// Why not.
+        why: String,
+    },
+    /// A testbed cannot be such a site.
+    #[error(transparent)]
+    Site(#[from] SiteError),
+    /// There is no plan for a stream.
+    #[error(transparent)]
+    Plan(#[from] StreamError),
+    /// A path is none, or could not be run.
+    #[error(transparent)]
+    Chain(ChainError),
+    /// A board's file.
+    #[error(transparent)]
+    Board(#[from] BoardError),
     /// The network did not do what it should.
     #[error(transparent)]
     Run(RunError),
@@ -49,9 +71,10 @@ impl CollectError {
     /// Whether what was asked for is to blame, not what happened then.
     pub const fn is_input(&self) -> bool {
         match self {
-            Self::Ask(_) => true,
             Self::Run(why) => why.is_input(),
+            Self::Chain(why) => matches!(why, ChainError::Hops { .. }),
             Self::Capture(_) | Self::Stopped => false,
+            _ => true,
         }
     }
 }
@@ -59,8 +82,23 @@ impl CollectError {
 impl From<RunError> for CollectError {
     fn from(error: RunError) -> Self {
         match error {
-            RunError::Failed(Failure::Cancelled) => Self::Stopped,
+            error if error.is_stop() => Self::Stopped,
             error => Self::Run(error),
+        }
+    }
+}
+
+impl From<Failure> for CollectError {
+    fn from(error: Failure) -> Self {
+        RunError::from(error).into()
+    }
+}
+
+impl From<ChainError> for CollectError {
+    fn from(error: ChainError) -> Self {
+        match error {
+            ChainError::Stopped => Self::Stopped,
+            error => Self::Chain(error),
         }
     }
 }
@@ -163,20 +201,22 @@ pub fn measured(
     }))
 }
 
-/// Whether `ask` can be made of `testbed` at all: what is known before its links are.
+/// Whether an object can go from node `from` to node `to` of `testbed`, or to its sink; what carries it knows
+/// how large it may be.
 ///
 /// # Errors
 /// [`AskError`].
-pub fn check(testbed: &Testbed, to: Option<NodeId>, ask: &Ask) -> Result<(), AskError> {
+pub fn check(
+    testbed: &Testbed,
+    (from, to): (Option<NodeId>, Option<NodeId>),
+) -> Result<(), AskError> {
     let (place, sink) = (place(testbed), to.unwrap_or(testbed.sink));
     place.index_of(sink)?;
-    if let Some(from) = ask.from {
-        place.index_of(from)?;
-        if from == sink {
-            return Err(AskError::SourceIsSink(sink));
-        }
+    from.map(|from| place.index_of(from)).transpose()?;
+    match from == Some(sink) {
+        true => Err(AskError::SourceIsSink(sink)),
+        false => Ok(()),
     }
-    ask.packets().map(|_| ())
 }
 
 /// P3's channels, where a site that is not measured has them all.
@@ -281,6 +321,17 @@ impl Collector {
         };
         ask.packets()?;
         let from = self.testbed().nodes[plan.source].id;
+        let payload = u64::from(protocol.terms(faithful).payload.bytes());
+        let planned = Progress::Planned {
+            source: from,
+            sink: self.testbed().nodes[plan.sink].id,
+            paths: plan.path_count() as u32,
+            hops: plan.hops as u32,
+            packets: ask.bytes.div_ceil(payload) as u32,
+        };
+        if observer("", planned).is_break() {
+            return Err(CollectError::Stopped);
+        }
         let seed = derive(self.site.seed, "transfer", &[u64::from(from.get())]);
         let mut motes = Motes::open(&self.site, seed)?;
         motes.offer(plan.source, object.of(self.site.seed, from));
@@ -304,34 +355,39 @@ impl Collector {
             of.name.clone_into(&mut outcome.core.protocol);
             Ok::<_, CollectError>((outcome, object))
         };
-        let (mut outcome, mut object) = run(&mut motes, plan, protocol)?;
-        let mut tried = vec![protocol.name];
-        while !outcome.core.verified && protocol.has_paths() && RETRY.follows(tried.len() as u32) {
-            // P3 as published, over as many paths as there are, halves drawn anew, since some node of the
-            // plan before may be gone.
-            let again = Ask {
-                from: Some(from),
-                protocol: Pipelined::P3,
-                ..*ask
-            };
-            let Ok(again) = self.known.plan_attempt(&again, tried.len() as u64) else {
-                break;
-            };
-            motes.settle()?;
-            let (mut next, arrived) = run(&mut motes, &again, Pipelined::P3)?;
-            next.core.follows(&outcome.core, SETTLING.as_secs_f64());
-            tried.push(Pipelined::P3.name);
-            (outcome, object) = (next, arrived);
-        }
+        // P3 as published, over as many paths as there are, halves drawn anew, since some node of the plan
+        // before may be gone.
+        let again = Ask {
+            from: Some(from),
+            protocol: Pipelined::P3,
+            ..*ask
+        };
+        let attempt = |plan: &Plan, tried: u32| match tried {
+            0 => run(&mut motes, plan, protocol),
+            _ => {
+                motes.settle()?;
+                run(&mut motes, plan, Pipelined::P3)
+            }
+        };
+        let next = |_: &Plan, tried: u32| {
+            let next = || self.known.plan_attempt(&again, u64::from(tried)).ok();
+            protocol.has_paths().then(next).flatten()
+        };
+        let first = plan.clone();
+        let (outcome, object, attempts) = over_plans(RETRY, SETTLING, first, attempt, next)?;
         let mut baseline = None;
         if protocol.has_paths() {
             motes.settle()?;
             baseline = Some(run(&mut motes, plan, Pipelined::PIP)?.0);
         }
         motes.network().capture(None)?;
-        if tried.len() == 1 {
-            tried.clear();
-        }
+        let tried = match attempts {
+            1 => Vec::new(),
+            _ => [protocol.name]
+                .into_iter()
+                .chain((1..attempts).map(|_| Pipelined::P3.name))
+                .collect(),
+        };
         let predicted = match protocol.has_paths() {
             true => plan.prediction.clone(),
             false => plan.pip.prediction.clone(),

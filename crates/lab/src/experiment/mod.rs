@@ -75,7 +75,7 @@ pub enum ExperimentError {
     },
     /// A stream could not be run.
     #[error("streams: {0}")]
-    Stream(crate::streams::StreamFailure),
+    Stream(crate::collect::CollectError),
     /// A chain of nodes is not one.
     #[error(transparent)]
     Chain(ChainError),
@@ -87,10 +87,10 @@ pub enum ExperimentError {
     Stopped,
 }
 
-impl From<crate::streams::StreamFailure> for ExperimentError {
-    fn from(failure: crate::streams::StreamFailure) -> Self {
+impl From<crate::collect::CollectError> for ExperimentError {
+    fn from(failure: crate::collect::CollectError) -> Self {
         match failure {
-            crate::streams::StreamFailure::Stopped => Self::Stopped,
+            crate::collect::CollectError::Stopped => Self::Stopped,
             failure => Self::Stream(failure),
         }
     }

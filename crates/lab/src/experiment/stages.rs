@@ -9,14 +9,16 @@ use super::lab::{rows_in_order, Lab};
 use super::ExperimentError;
 use crate::collect::random_object;
 use crate::results::{Row, SEED};
-use crate::streams::{self, Carrier, Ground, Onlookers, Outcome, StagesOutcome, Terms};
-use serde::Deserialize;
+use crate::streams::{self, Carrier, Ground, Onlookers, SetUp, Stream, Terms};
+use thalweg_gateway::carry::stream;
 use thalweg_medium::random::derive;
+use thalweg_planner::stages::StagePlan;
 use thalweg_planner::streams::StreamPlan;
 use thalweg_protocols::fastforward::MAX_PATH;
 use thalweg_testbeds::Loss;
 use thalweg_units::NodeId;
-use thalweg_wire::{phy, stream};
+use thalweg_wire::phy;
+use thalweg_wire::stream::MAX_PAYLOAD;
 
 keys! {
     "stages",
@@ -62,26 +64,6 @@ const fn hundred() -> u8 {
     100
 }
 
-/// How P3's nodes come to know their stages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum SetUp {
-    /// The sink calls them over the air.
-    Called,
-    /// They are told their places, beside the air: what the call costs is the difference.
-    Told,
-}
-
-impl SetUp {
-    /// The name of the protocol in rows.
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Called => "p3-dual",
-            Self::Told => "p3-dual-told",
-        }
-    }
-}
-
 fn called() -> Vec<SetUp> {
     vec![SetUp::Called]
 }
@@ -89,7 +71,7 @@ fn called() -> Vec<SetUp> {
 impl Kind for Stages {
     fn check(&self) -> Result<(), String> {
         within("packets", &[self.packets], 1..=10_000)?;
-        within("payload", &[self.payload], 1..=stream::MAX_PAYLOAD as u8)?;
+        within("payload", &[self.payload], 1..=MAX_PAYLOAD as u8)?;
         within("hops", &self.hops, 1..=MAX_PATH - 1)?;
         let [least, most] = self.hops;
         expect("hops", least <= most, "the shorter length first")?;
@@ -157,24 +139,26 @@ impl Stages {
             to: pair[1],
             share: loss,
         };
-        let losses: Vec<Loss> = ground.ids(plan).windows(2).map(of_pair).collect();
+        let losses: Vec<Loss> = ground.ids(&plan.nodes).windows(2).map(of_pair).collect();
         let ground = &match loss > 0.0 {
             true => (ground.clone()).with_losses(&losses, streams::psdu_bytes(self.payload))?,
             false => ground.clone(),
         };
         let bytes = self.packets as usize * usize::from(self.payload);
         let id = ground.site.testbed.nodes[source].id;
-        let object = random_object(ground.site.seed, id, bytes).to_vec();
-        let mut observer = |_| lab.heard();
+        let object = random_object(ground.site.seed, id, bytes);
+        let carry = |carrier: Carrier, plan: StagePlan| {
+            lab.go_on()?;
+            let (terms, nobody) = (self.terms(carrier), &mut Onlookers::default());
+            let load = [(plan, object.clone())];
+            let carried = streams::run(ground, &load, &terms, seed, &mut |_| lab.heard(), nobody)?;
+            lab.tick(1);
+            Ok::<_, ExperimentError>(carried.into_iter().map(|c| c.extra))
+        };
         let mut rows = Vec::new();
         for carrier in &self.protocols {
-            lab.go_on()?;
-            let terms = self.terms(*carrier);
-            let plans = [(plan.clone(), object.clone())];
-            let outcomes = streams::run(ground, &plans, &terms, seed, &mut observer)?;
-            lab.tick(1);
-            for outcome in &outcomes {
-                let row = self.row(ground, plan, carrier.name(), outcome);
+            for carried in carry(*carrier, StagePlan::from(plan))? {
+                let row = self.row(ground, plan, carrier.name(), &carried.stream);
                 rows.push(
                     row.with("path_loss", loss)
                         .with("paths", 1usize)
@@ -187,48 +171,38 @@ impl Stages {
             .iter()
             .flat_map(|how| self.paths.iter().map(move |n| (*how, n)));
         for (set_up, paths) in cases {
-            lab.go_on()?;
-            let stages = ground.stages(plan, *paths)?;
-            let terms = self.terms(Carrier::P3Dual);
-            let outcome = match set_up {
-                SetUp::Told => {
-                    streams::run_stages(ground, &stages, &object, &terms, seed, &mut observer)
+            let carrier = Carrier::Stages(set_up);
+            let stages = ground.stages(None, plan, *paths)?;
+            let broadest = stages.paths();
+            for carried in carry(carrier, stages)? {
+                let stream = &carried.stream;
+                let mut row = (self.row(ground, plan, carrier.name(), stream))
+                    .with("path_loss", loss)
+                    .with("paths", *paths)
+                    .with("broadest", broadest)
+                    .with("rounds", stream.rounds);
+                if let Some(stages) = &carried.stages {
+                    row = row
+                        .with("source_sent", stages.source_sent)
+                        .with("late", stages.late);
                 }
-                SetUp::Called => {
-                    let nobody = &mut Onlookers::default();
-                    streams::run_called(
-                        ground,
-                        &stages,
-                        &object,
-                        &terms,
-                        seed,
-                        &mut observer,
-                        nobody,
-                    )
-                }
-            }?;
-            lab.tick(1);
-            let StagesOutcome { stream, late, .. } = &outcome;
-            let mut row = (self.row(ground, plan, set_up.name(), stream))
-                .with("path_loss", loss)
-                .with("paths", *paths)
-                .with("broadest", stages.paths())
-                .with("rounds", stream.rounds)
-                .with("source_sent", outcome.source_sent)
-                .with("late", *late);
-            row.set_some("first_round_pct", outcome.first_round.map(|r| 100.0 * r));
-            rows.push(row);
+                row.set_some("first_round_pct", stream.first_round.map(|r| 100.0 * r));
+                rows.push(row);
+            }
         }
         Ok(rows)
     }
     fn terms(&self, carrier: Carrier) -> Terms {
         Terms {
             carrier,
-            payload_bytes: self.payload,
+            stream: stream::Terms {
+                payload_bytes: self.payload,
+                ..stream::Terms::default()
+            },
             ..Terms::default()
         }
     }
-    fn row(&self, ground: &Ground, plan: &StreamPlan, protocol: &str, outcome: &Outcome) -> Row {
+    fn row(&self, ground: &Ground, plan: &StreamPlan, protocol: &str, outcome: &Stream) -> Row {
         let kbps = outcome.throughput().kbps();
         let rate = f64::from(phy::BIT_RATE_BPS) / 1e3;
         let share = f64::from(self.payload) / f64::from(outcome.air_bytes.max(1));

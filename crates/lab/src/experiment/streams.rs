@@ -7,17 +7,21 @@
 use super::kind::{expect, keys, some, within, Flag, Kind};
 use super::lab::{rows_in_order, Lab};
 use super::ExperimentError;
-use crate::collect::random_object;
+use crate::collect::{random_object, CollectError};
 use crate::results::{Row, SEED};
-use crate::streams::{self, Carrier, Ground, Outcome, Terms};
+use crate::streams::{self, Carrier, Ground, Load, Onlookers, Stream, Terms};
 use serde::Deserialize;
+use std::sync::Arc;
+use thalweg_gateway::carry::stream;
 use thalweg_medium::random::derive;
+use thalweg_planner::stages::StagePlan;
 use thalweg_planner::streams::{bounds, StreamPlan, Transceiver};
 use thalweg_protocols::fastforward::MAX_PATH;
 use thalweg_sim::{boards, Bus};
 use thalweg_testbeds::Loss;
 use thalweg_units::{BitRate, NodeId};
-use thalweg_wire::{phy, stream};
+use thalweg_wire::phy;
+use thalweg_wire::stream::MAX_PAYLOAD;
 
 keys! {
     "streams",
@@ -100,7 +104,7 @@ struct Cell {
 impl Kind for Streams {
     fn check(&self) -> Result<(), String> {
         within("packets", &[self.packets], 1..=10_000)?;
-        within("payload", &[self.payload], 1..=stream::MAX_PAYLOAD as u8)?;
+        within("payload", &[self.payload], 1..=MAX_PAYLOAD as u8)?;
         some("protocols", &self.protocols)?;
         within("hops", &self.hops, 1..=MAX_PATH - 1)?;
         let paths = self.hops.is_empty() != self.together.is_empty();
@@ -144,16 +148,19 @@ impl Streams {
     fn terms(&self, cell: Cell) -> Terms {
         Terms {
             carrier: cell.carrier,
-            payload_bytes: self.payload,
+            stream: stream::Terms {
+                payload_bytes: self.payload,
+                ..stream::Terms::default()
+            },
             bus: cell.bus.bus(),
             ..Terms::default()
         }
     }
     /// What the source of `plan` has.
-    fn object(&self, ground: &Ground, plan: &StreamPlan) -> Vec<u8> {
+    fn object(&self, ground: &Ground, plan: &StreamPlan) -> Arc<[u8]> {
         let bytes = self.packets as usize * usize::from(self.payload);
         let source = ground.site.testbed.nodes[plan.nodes[0]].id;
-        random_object(ground.site.seed, source, bytes).to_vec()
+        random_object(ground.site.seed, source, bytes)
     }
     fn run(
         &self,
@@ -161,19 +168,14 @@ impl Streams {
         plans: &[StreamPlan],
         cell: Cell,
         lab: &Lab<'_>,
-    ) -> Result<Vec<Outcome>, ExperimentError> {
+    ) -> Result<Vec<Stream>, ExperimentError> {
         let seed = derive(ground.site.seed, "stream", &[]);
-        let plans: Vec<(StreamPlan, Vec<u8>)> = (plans.iter())
-            .map(|plan| (plan.clone(), self.object(ground, plan)))
+        let loads: Vec<Load> = (plans.iter())
+            .map(|plan| (StagePlan::from(plan), self.object(ground, plan)))
             .collect();
-        let mut observer = |_| lab.heard();
-        Ok(streams::run(
-            ground,
-            &plans,
-            &self.terms(cell),
-            seed,
-            &mut observer,
-        )?)
+        let (terms, nobody) = (self.terms(cell), &mut Onlookers::default());
+        let carried = streams::run(ground, &loads, &terms, seed, &mut |_| lab.heard(), nobody)?;
+        Ok(carried.into_iter().map(|c| c.extra.stream).collect())
     }
 
     /// A path of each length.
@@ -190,7 +192,7 @@ impl Streams {
         }
         let via = (0..=longest).rev().collect();
         let whole = ground.plan(&ground.request(longest, 0, Some(via)), &[])?;
-        let ids = ground.ids(&whole);
+        let ids = ground.ids(&whole.nodes);
         let ground = match (ids.as_slice(), cell.loss > 0.0) {
             ([.., from, to], true) => {
                 let (from, to, share) = (*from, *to, cell.loss);
@@ -271,7 +273,7 @@ impl Streams {
     }
 }
 
-fn row(ground: &Ground, cell: Cell, payload: u8, outcome: &Outcome) -> Row {
+fn row(ground: &Ground, cell: Cell, payload: u8, outcome: &Stream) -> Row {
     let kbps = outcome.throughput().kbps();
     let rate = f64::from(phy::BIT_RATE_BPS) / 1e3;
     let sum = |of: fn(&streams::LinkReport) -> u32| outcome.links.iter().map(of).sum::<u32>();
@@ -336,7 +338,7 @@ impl Kind for StreamBounds {
 
     fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
         lab.part(|| {
-            let board = boards::load(&self.board).map_err(streams::StreamFailure::from)?;
+            let board = boards::load(&self.board).map_err(CollectError::from)?;
             let radio = Transceiver {
                 to_transmit: board.timing.turnaround,
                 to_receive: board.timing.to_receive,

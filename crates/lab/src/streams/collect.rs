@@ -1,284 +1,193 @@
 //! One object over a stream, from a node to the base station: the main job on nodes with two radios.
 
+use super::ground::path_of;
 use super::{
-    run_called, run_watched, Carrier, DualLinks, DualSurveyCost, Ground, Onlookers, Outcome,
-    StreamFailure, Terms,
+    run, Carried, Carrier, CollectError, DualLinks, DualSurveyCost, Ground, Onlookers, Terms,
 };
-use crate::collect::{Object, ProgressObserver};
+use crate::collect::{place, Object, ProgressObserver, RETRY};
 use serde::Serialize;
-use std::sync::Arc;
-use thalweg_gateway::job::Watch;
-use thalweg_gateway::outcome::Core;
+use thalweg_gateway::carry::stream;
+use thalweg_gateway::job::{Progress, Watch};
+use thalweg_gateway::outcome::over_plans;
 use thalweg_medium::random::derive;
 use thalweg_planner::stages::StagePlan;
 use thalweg_planner::streams::{Radios, StreamPlan};
-use thalweg_protocols::p3dual::MAX_PACKETS;
-use thalweg_testbeds::Site;
-use thalweg_units::{BitRate, Duration, NodeId};
-use thalweg_wire::{phy, stream};
+use thalweg_testbeds::{Site, Testbed};
+use thalweg_units::{Duration, NodeId};
+use thalweg_wire::phy;
+use thalweg_wire::stream::{HEADER_BYTES, MAX_PAYLOAD};
 
-/// What is to be fetched, and how.
-#[derive(Debug, Clone)]
-pub struct Order {
-    /// The network; its nodes have two radios. Its losses come after the survey.
-    pub site: Site,
-    /// The node that has the object; the farthest that can be reached where none is named.
-    pub from: Option<NodeId>,
-    /// The base station; the testbed's where none is named.
-    pub to: Option<NodeId>,
-    /// What carries it.
-    pub carrier: Carrier,
-    /// Payload bytes of a packet; what is too many is cut to the most there can be.
-    pub payload_bytes: u8,
-    /// At most so many node-distinct paths, of P3 over two radios; one where nobody says.
-    pub paths: Option<u8>,
+/// Payload bytes of a stream's packets where `bytes` are asked for: what is too many is cut.
+pub fn payload(bytes: u8) -> u8 {
+    bytes.clamp(1, MAX_PAYLOAD as u8)
 }
 
 /// Bytes of a full data frame (FCS included) of packets of `payload_bytes`, of which shares of losses are.
 pub fn psdu_bytes(payload_bytes: u8) -> usize {
-    let payload = usize::from(payload_bytes).clamp(1, stream::MAX_PAYLOAD);
-    stream::HEADER_BYTES + payload + phy::FCS_BYTES
-}
-
-/// What is told of an object over a stream beside what is told of all.
-#[derive(Debug, Clone, Serialize)]
-pub struct Streamed {
-    /// What became of the stream; the object as it arrived is in it.
-    pub stream: Outcome,
-    /// Kbit/s with every byte on the air counted, as FastForward's evaluation does.
-    pub throughput_kbps: f64,
-    /// The path, node ids from source to sink.
-    pub path: Vec<u16>,
-    /// Of P3 over two radios: its stages, node ids from the source's to the sink's, and what became of them.
-    pub stages: Option<StagesReport>,
-    /// What it took to know the links that the path was planned from.
-    pub survey: DualSurveyCost,
+    HEADER_BYTES + usize::from(payload(payload_bytes)) + phy::FCS_BYTES
 }
 
 /// An object that was fetched, or not.
-pub type Collected = thalweg_gateway::outcome::Outcome<Streamed>;
-
-/// Stages, and what became of the packets in them.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct StagesReport {
-    /// Node ids, stage by stage.
-    pub nodes: Vec<Vec<u16>>,
-    /// Packets at the sink after the first round, 0 to 1; none where it did not hear that round's end.
-    pub first_round: Option<f64>,
-    /// Data packets that the source sent, all rounds.
-    pub source_sent: u32,
-    /// Frames that relays could not send in time.
-    pub late: u32,
+#[derive(Debug, Clone, Serialize)]
+pub struct Collected {
+    /// The transfer.
+    #[serde(flatten)]
+    pub outcome: Carried,
+    /// What it took to know the links that the path was planned from.
+    pub survey: DualSurveyCost,
 }
 
 /// The application asks for what is missing as often as this.
 const REPAIRS: u32 = 40;
 
-/// A network that has measured its links, and the path that an object is to take.
-pub struct Prepared {
+/// A network of nodes with two radios that has measured its links.
+pub struct Surveyed {
     ground: Ground,
-    plan: StreamPlan,
-    stages: Option<StagePlan>,
-    survey: DualSurveyCost,
+    links: DualLinks,
+    cost: DualSurveyCost,
     terms: Terms,
-    object: Arc<[u8]>,
+    sink: usize,
 }
 
-/// Has the network survey itself and plans a path for `object` from what it measured.
-///
-/// # Errors
-/// [`StreamFailure`].
-pub fn prepare(
-    order: &Order,
-    object: &Object,
-    observer: ProgressObserver<'_>,
-) -> Result<Prepared, StreamFailure> {
-    let (testbed, seed) = (&order.site.testbed, order.site.seed);
-    let unfit = |why: String| StreamFailure::Unfit {
-        testbed: testbed.name.clone(),
-        why,
-    };
-    let payload_bytes = order.payload_bytes.clamp(1, stream::MAX_PAYLOAD as u8);
-    let packets = object.bytes().div_ceil(u64::from(payload_bytes));
-    let most = match order.carrier {
-        Carrier::P3Dual => MAX_PACKETS as u64,
-        _ => u64::from(u16::MAX) - 1,
-    };
-    if !(1..=most).contains(&packets) {
-        return Err(unfit(format!(
-            "the object makes {packets} packets of {payload_bytes} B; a stream has 1 to {most}"
-        )));
-    }
-    let index = |id: NodeId| {
-        let known = testbed.index_of(id);
-        known.ok_or_else(|| unfit(format!("there is no node {id}")))
-    };
-    let sink = order.to.map_or(Ok(testbed.sink_index()), index)?;
-    let source = order.from.map(index).transpose()?;
-    if source == Some(sink) {
-        let id = testbed.id_of(sink).unwrap_or(testbed.sink);
-        return Err(unfit(format!("node {id} is both source and sink")));
-    }
-    let ground = Ground::new(order.site.clone())?;
-    let radios = match order.carrier {
-        Carrier::Burst | Carrier::Pip(_) => Radios::First,
-        Carrier::FastForward(_) | Carrier::P3Dual => Radios::Alternating,
-    };
-    let (links, survey) = DualLinks::measure(&ground.site, radios, sink, observer)?;
-    let plan = plan(&ground, &links, radios, source, sink)?;
-    let stages = match order.carrier {
-        Carrier::P3Dual => {
-            let paths = usize::from(order.paths.unwrap_or(1));
-            Some(ground.stages_from(&links, &plan, paths)?)
-        }
-        _ => None,
-    };
-    let terms = Terms {
-        carrier: order.carrier,
-        payload_bytes,
-        repairs: REPAIRS,
-        deadline: Duration::from_secs(1_200),
-        ..Terms::default()
-    };
-    let source = testbed.id_of(plan.nodes[0]).unwrap_or(testbed.sink);
-    Ok(Prepared {
-        object: object.of(seed, source),
-        ground,
-        plan,
-        stages,
-        survey,
-        terms,
-    })
-}
-
-impl Prepared {
-    /// Node ids from source to sink.
-    pub fn path(&self) -> Vec<u16> {
-        self.ids(&self.plan.nodes)
-    }
-    /// Packets that the object makes.
-    pub fn packets(&self) -> u64 {
-        let payload = u64::from(self.terms.payload_bytes);
-        (self.object.len() as u64).div_ceil(payload)
-    }
-    fn ids(&self, nodes: &[usize]) -> Vec<u16> {
-        let testbed = &self.ground.site.testbed;
-        let ids = nodes.iter().filter_map(|n| testbed.id_of(*n));
-        ids.map(NodeId::get).collect()
-    }
-
-    /// Fetches the object. The stream is the same whoever looks on.
+impl Surveyed {
+    /// Has the nodes of `site` survey their links and report them to node `to`, or the testbed's sink. The
+    /// site's losses come after.
     ///
     /// # Errors
-    /// [`StreamFailure`].
-    pub fn fetch(
-        self,
-        watch: Watch<'_>,
-        onlookers: &mut Onlookers,
-    ) -> Result<Collected, StreamFailure> {
-        let (ground, terms, object) = (&self.ground, &self.terms, &self.object);
-        let (testbed, seed) = (&ground.site.testbed, ground.site.seed);
-        let run_seed = derive(seed, "stream", &[]);
-        let (outcome, stages) = match &self.stages {
-            None => {
-                let plan = (self.plan.clone(), object.to_vec());
-                let run = run_watched(ground, &plan, terms, run_seed, watch, onlookers);
-                (run?, None)
-            }
-            Some(plan) => {
-                let run = run_called(ground, plan, object, terms, run_seed, watch, onlookers)?;
-                let report = StagesReport {
-                    nodes: plan.stages.iter().map(|nodes| self.ids(nodes)).collect(),
-                    first_round: run.first_round,
-                    source_sent: run.source_sent,
-                    late: run.late,
-                };
-                (run.stream, Some(report))
-            }
+    /// [`CollectError`].
+    pub fn open(
+        site: Site,
+        to: Option<NodeId>,
+        (carrier, payload_bytes): (Carrier, u8),
+        observer: ProgressObserver<'_>,
+    ) -> Result<Self, CollectError> {
+        let sink = place(&site.testbed).index_of(to.unwrap_or(site.testbed.sink))?;
+        let ground = Ground::new(site)?;
+        let (links, cost) = DualLinks::measure(&ground.site, carrier.radios(), sink, observer)?;
+        let stream = stream::Terms {
+            payload_bytes: payload(payload_bytes),
+            repairs: REPAIRS,
+            deadline: Duration::from_secs(1_200),
+            ..stream::Terms::default()
         };
-        let path = self.path();
-        let stage_sizes = || stages.iter().flat_map(|s| &s.nodes).map(Vec::len);
-        let active = match &stages {
-            Some(_) => stage_sizes().sum(),
-            None => path.len(),
+        let terms = Terms {
+            carrier,
+            stream,
+            ..Terms::default()
         };
-        let time = Duration::from_nanos((outcome.seconds * 1e9) as u64);
-        let goodput = BitRate::of_bytes(object.len() as u64, time).kbps();
-        let id = |n: Option<&usize>| n.and_then(|n| testbed.id_of(*n)).unwrap_or(testbed.sink);
-        let core = Core {
-            protocol: terms.carrier.name().to_owned(),
-            testbed: testbed.name.clone(),
-            source: id(self.plan.nodes.first()),
-            sink: id(self.plan.nodes.last()),
-            bytes: object.len() as u64,
-            verified: outcome.verified,
-            goodput_kbps: if outcome.verified { goodput } else { 0.0 },
-            utilisation: None,
-            rounds: outcome.rounds,
-            first_round_reliability: None,
-            active_nodes: active as u32,
-            hops: self.plan.links.len() as u32,
-            paths: stage_sizes().max().unwrap_or(1) as u32,
-            energy_j: Some(outcome.joules),
-            duration_s: outcome.seconds,
-            attempts: 1,
-            failure: (!outcome.verified).then(|| outcome.failure()),
-            seed,
-        };
-        let extra = Streamed {
-            throughput_kbps: outcome.throughput().kbps(),
-            stream: outcome,
-            path,
-            stages,
-            survey: self.survey,
-        };
-        Ok(Collected { core, extra })
+        Ok(Self {
+            ground,
+            links,
+            cost,
+            terms,
+            sink,
+        })
     }
-}
 
-/// The plan from `source`, or from the node that is farthest from the sink of those that have one.
-fn plan(
-    ground: &Ground,
-    links: &DualLinks,
-    radios: Radios,
-    source: Option<usize>,
-    sink: usize,
-) -> Result<StreamPlan, StreamFailure> {
-    let from = |source: usize| {
-        let mut request = ground.request(source, sink, None);
-        if radios == Radios::First {
+    /// The testbed.
+    pub fn testbed(&self) -> &Testbed {
+        &self.ground.site.testbed
+    }
+    fn plan(
+        &self,
+        links: &DualLinks,
+        (source, paths): (Option<usize>, Option<u8>),
+    ) -> Result<StagePlan, CollectError> {
+        let path = match source {
+            Some(source) => self.path_from(links, source)?,
+            None => self.longest_path()?,
+        };
+        match self.terms.carrier {
+            Carrier::Stages(_) => {
+                let paths = usize::from(paths.unwrap_or(1));
+                self.ground.stages(Some(links), &path, paths)
+            }
+            _ => Ok(StagePlan::from(&path)),
+        }
+    }
+
+    fn path_from(&self, links: &DualLinks, source: usize) -> Result<StreamPlan, CollectError> {
+        let mut request = self.ground.request(source, self.sink, None);
+        if self.terms.carrier.radios() == Radios::First {
             (request.radios, request.calling) = (Radios::First, None);
         }
-        ground.plan_from(links, &request)
-    };
-    if let Some(source) = source {
-        return from(source);
+        self.ground.plan_from(links, &request)
     }
-    let place = |n: usize| {
-        ground
-            .site
-            .environment
-            .ears
-            .get(n)
-            .and_then(|ear| ear.placement)
-    };
-    let away = |n: usize| match (place(n), place(sink)) {
-        (Some(a), Some(b)) => a.position.distance_m(&b.position),
-        _ => 0.0,
-    };
-    let mut others: Vec<usize> = (0..ground.site.testbed.len())
-        .filter(|n| *n != sink)
-        .collect();
-    others.sort_by(|a, b| away(*b).total_cmp(&away(*a)).then(a.cmp(b)));
-    let mut last = None;
-    for source in others {
-        match from(source) {
-            Ok(plan) => return Ok(plan),
-            Err(why) => last = last.or(Some(why)),
-        }
+
+    fn longest_path(&self) -> Result<StreamPlan, CollectError> {
+        let (sink, ears) = (self.sink, &self.ground.site.environment.ears);
+        let place = |n: usize| ears.get(n).and_then(|ear| ear.placement);
+        let away = |n: usize| match (place(n), place(sink)) {
+            (Some(a), Some(b)) => a.position.distance_m(&b.position),
+            _ => 0.0,
+        };
+        let mut others: Vec<usize> = (0..self.testbed().len()).filter(|n| *n != sink).collect();
+        others.sort_by(|a, b| away(*b).total_cmp(&away(*a)).then(a.cmp(b)));
+        let mut plans = others
+            .into_iter()
+            .map(|source| self.path_from(&self.links, source));
+        let first = plans.next().unwrap_or_else(|| {
+            Err(CollectError::Unfit {
+                testbed: self.testbed().name.clone(),
+                why: "there is one node".to_owned(),
+            })
+        });
+        first.or_else(|why| plans.find_map(Result::ok).ok_or(why))
     }
-    Err(last.unwrap_or_else(|| StreamFailure::Unfit {
-        testbed: ground.site.testbed.name.clone(),
-        why: "there is one node".to_owned(),
-    }))
+
+    /// Fetches `object` over a plan from node `from`, or from the node that is farthest from the sink of those
+    /// that have one, with at most so many node-distinct `paths` where stages are planned. The stream is
+    /// the same whoever looks on.
+    ///
+    /// # Errors
+    /// [`CollectError`].
+    pub fn fetch(
+        &self,
+        (from, paths): (Option<NodeId>, Option<u8>),
+        object: &Object,
+        watch: Watch<'_>,
+        onlookers: &mut Onlookers,
+    ) -> Result<Collected, CollectError> {
+        let (ground, seed) = (&self.ground, self.ground.site.seed);
+        let index = |node| place(self.testbed()).index_of(node);
+        let first = self.plan(&self.links, (from.map(index).transpose()?, paths))?;
+        let source = path_of(&first).first().copied();
+        let id = source.and_then(|n| self.testbed().id_of(n));
+        let object = object.of(seed, id.unwrap_or(self.testbed().sink));
+        let payload = u64::from(self.terms.stream.payload_bytes);
+        let attempt = |plan: &StagePlan, tried: u32| {
+            let path = ground.ids(&path_of(plan));
+            let planned = Progress::Planned {
+                source: path.first().copied().unwrap_or(self.testbed().sink),
+                sink: path.last().copied().unwrap_or(self.testbed().sink),
+                paths: plan.paths() as u32,
+                hops: plan.links.len() as u32,
+                packets: (object.len() as u64).div_ceil(payload) as u32,
+            };
+            if watch(planned).is_break() {
+                return Err(CollectError::Stopped);
+            }
+            // Other chance than the one before had; the first has no number.
+            let ids: Vec<u64> = (0..tried).map(u64::from).collect();
+            let (load, seed) = (
+                [(plan.clone(), object.clone())],
+                derive(seed, "stream", &ids),
+            );
+            let carried = run(ground, &load, &self.terms, seed, &mut *watch, onlookers)?;
+            let outcome = carried.into_iter().next().ok_or(CollectError::Stopped)?;
+            Ok((outcome, ()))
+        };
+        let mut links = self.links.clone();
+        let next = |plan: &StagePlan, _: u32| {
+            // Some node on the way may be gone, nobody says which: over others.
+            let relays = plan.stages.iter().flatten().copied();
+            links.avoid(relays.filter(|n| Some(*n) != source && *n != self.sink));
+            self.plan(&links, (source, paths)).ok()
+        };
+        let (outcome, (), _) = over_plans(RETRY, Duration::ZERO, first, attempt, next)?;
+        Ok(Collected {
+            outcome,
+            survey: self.cost.clone(),
+        })
+    }
 }

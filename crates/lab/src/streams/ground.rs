@@ -1,8 +1,9 @@
 //! Where streams run: a site in two bands, and what a planner knows of it beforehand (FastForward determines
 //! paths and channels beforehand too, section III-B), without the losses that were injected.
 
-use super::{DualLinks, StreamFailure};
+use super::{CollectError, DualLinks};
 use std::sync::Arc;
+use thalweg_gateway::carry::stream::LinkReport;
 use thalweg_medium::{EarId, Environment};
 use thalweg_planner::stages::StagePlan;
 use thalweg_planner::streams::{Radio, Radios, StreamError, StreamPlan, StreamRequest};
@@ -35,10 +36,10 @@ impl Ground {
     /// What can be known of `site` before streams.
     ///
     /// # Errors
-    /// [`StreamFailure::Unfit`] where its nodes have one radio.
-    pub fn new(site: Site) -> Result<Self, StreamFailure> {
+    /// [`CollectError::Unfit`] where its nodes have one radio.
+    pub fn new(site: Site) -> Result<Self, CollectError> {
         if site.board.second.is_none() {
-            return Err(StreamFailure::Unfit {
+            return Err(CollectError::Unfit {
                 testbed: site.testbed.name.clone(),
                 why: "streams need nodes with two radios (board = \"opal\")".to_owned(),
             });
@@ -52,8 +53,8 @@ impl Ground {
     /// The same with losses on `links` in both bands, for data frames of `psdu_bytes`.
     ///
     /// # Errors
-    /// [`StreamFailure::Site`] where a node or a link is not the testbed's.
-    pub fn with_losses(self, links: &[Loss], psdu_bytes: usize) -> Result<Self, StreamFailure> {
+    /// [`CollectError::Site`] where a node or a link is not the testbed's.
+    pub fn with_losses(self, links: &[Loss], psdu_bytes: usize) -> Result<Self, CollectError> {
         let site = self.site.with_losses(links, psdu_bytes)?;
         Ok(Self { site, ..self })
     }
@@ -76,65 +77,54 @@ impl Ground {
     /// A plan for `request` beside `others`. What was injected is not known to it.
     ///
     /// # Errors
-    /// [`StreamFailure::Plan`].
+    /// [`CollectError::Plan`].
     pub fn plan(
         &self,
         request: &StreamRequest,
         others: &[StreamPlan],
-    ) -> Result<StreamPlan, StreamFailure> {
+    ) -> Result<StreamPlan, CollectError> {
         let planned = request.plan(&*self.links, others);
         planned.map_err(|why| self.named(why))
     }
     /// A plan for `request` from what was measured, on the channels that were.
     ///
     /// # Errors
-    /// [`StreamFailure::Plan`].
+    /// [`CollectError::Plan`].
     pub fn plan_from(
         &self,
         measured: &DualLinks,
         request: &StreamRequest,
-    ) -> Result<StreamPlan, StreamFailure> {
+    ) -> Result<StreamPlan, CollectError> {
         let planned = measured.known(request).plan(measured, &[]);
         planned.map_err(|why| self.named(why))
     }
-    /// The path of `plan` broadened to at most `paths` paths of its length, from what was measured.
+    /// The path of `plan` broadened to at most `paths` paths of its length, from what was measured; from
+    /// what is known beforehand where nothing was.
     ///
     /// # Errors
-    /// [`StreamFailure::Plan`].
-    pub fn stages_from(
+    /// [`CollectError::Plan`].
+    pub fn stages(
         &self,
-        measured: &DualLinks,
+        measured: Option<&DualLinks>,
         plan: &StreamPlan,
         paths: usize,
-    ) -> Result<StagePlan, StreamFailure> {
-        let ends = (plan.nodes.first().copied(), plan.nodes.last().copied());
-        let (Some(source), Some(sink)) = ends else {
-            return Err(StreamError::Path.into());
+    ) -> Result<StagePlan, CollectError> {
+        let ends = plan.nodes.first().zip(plan.nodes.last());
+        let (source, sink) = ends.ok_or(StreamError::Path)?;
+        let request = self.request(*source, *sink, None);
+        let planned = match measured {
+            None => request.stages(&*self.links, plan, paths),
+            Some(measured) => measured.known(&request).stages(measured, plan, paths),
         };
-        let request = measured.known(&self.request(source, sink, None));
-        let planned = request.stages(measured, plan, paths);
-        planned.map_err(|why| self.named(why))
-    }
-    /// The path of `plan` broadened to at most `paths` paths of its length.
-    ///
-    /// # Errors
-    /// [`StreamFailure::Plan`].
-    pub fn stages(&self, plan: &StreamPlan, paths: usize) -> Result<StagePlan, StreamFailure> {
-        let ends = (plan.nodes.first().copied(), plan.nodes.last().copied());
-        let (Some(source), Some(sink)) = ends else {
-            return Err(StreamError::Path.into());
-        };
-        let request = self.request(source, sink, None);
-        let planned = request.stages(&*self.links, plan, paths);
         planned.map_err(|why| self.named(why))
     }
     /// The planner's error in the testbed's names for nodes.
-    fn named(&self, why: StreamError) -> StreamFailure {
+    fn named(&self, why: StreamError) -> CollectError {
         let id = |n: usize| {
             let known = self.site.testbed.id_of(n);
             known.map_or(n, |id| usize::from(id.get()))
         };
-        StreamFailure::Plan(match why {
+        CollectError::Plan(match why {
             StreamError::NoPath { from, to } => StreamError::NoPath {
                 from: id(from),
                 to: id(to),
@@ -146,32 +136,57 @@ impl Ground {
             StreamError::FewChannels | StreamError::Path => why,
         })
     }
-    /// Channels for the path of `plan` on the first radio alone, as `links` knows it: the clearest there
-    /// are. None where the path cannot be planned.
-    pub(super) fn on_one_radio(&self, plan: &StreamPlan, links: &Links) -> Vec<Channel> {
-        let mut request = match (plan.nodes.first(), plan.nodes.last()) {
-            (Some(source), Some(sink)) => self.request(*source, *sink, Some(plan.nodes.clone())),
-            _ => return Vec::new(),
-        };
-        request.radios = Radios::First;
-        let planned = request.plan(links, &[]);
-        planned.map_or_else(
-            |_| Vec::new(),
-            |p| p.links.iter().map(|on| on.place()).collect(),
-        )
+    /// The path of `plan` on the first radio alone, on the clearest channels there are as `links` knows
+    /// the site; on the band's last where it cannot be planned.
+    pub(super) fn on_one_radio(&self, plan: &StagePlan, links: &Links) -> StagePlan {
+        let path = path_of(plan);
+        let planned = path.first().zip(path.last()).and_then(|(source, sink)| {
+            let mut request = self.request(*source, *sink, Some(path.clone()));
+            request.radios = Radios::First;
+            request.plan(links, &[]).ok()
+        });
+        let blind = || vec![Tuning::Ghz2_4(Channel::LAST); plan.links.len()];
+        StagePlan {
+            links: planned.map_or_else(blind, |planned| planned.links),
+            stages: plan.stages.clone(),
+        }
     }
     /// What a planner knows of the links.
     pub(super) fn links(&self) -> &Links {
         &self.links
     }
-    /// Node ids of a plan.
-    pub fn ids(&self, plan: &StreamPlan) -> Vec<NodeId> {
-        let ids = plan
-            .nodes
-            .iter()
-            .filter_map(|n| self.site.testbed.id_of(*n));
+    /// The names of `nodes`.
+    pub fn ids(&self, nodes: &[usize]) -> Vec<NodeId> {
+        let ids = nodes.iter().filter_map(|n| self.site.testbed.id_of(*n));
         ids.collect()
     }
+}
+
+/// One node of each stage: the path, where each has one.
+pub(super) fn path_of(plan: &StagePlan) -> Vec<usize> {
+    let stages = plan.stages.iter();
+    stages.filter_map(|stage| stage.first().copied()).collect()
+}
+
+/// What is told of each link of `plan`'s path; `count` adds what the node at each place of it counted.
+pub(super) fn links(
+    ids: &[NodeId],
+    plan: &StagePlan,
+    count: impl Fn(usize, &mut LinkReport),
+) -> Vec<LinkReport> {
+    let path = path_of(plan);
+    let hops = path.windows(2).zip(&plan.links).enumerate();
+    hops.map(|(hop, (pair, on))| {
+        let mut report = LinkReport {
+            from: ids[pair[0]].get(),
+            to: ids[pair[1]].get(),
+            on: on.to_string(),
+            ..LinkReport::default()
+        };
+        count(hop, &mut report);
+        report
+    })
+    .collect()
 }
 
 impl Links {

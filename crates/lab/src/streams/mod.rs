@@ -1,116 +1,40 @@
 //! Streams: bulk data along one path of nodes with two radios, and the protocols with one radio that
 //! FastForward is compared to.
 //!
-//! Flow: site -> [`Ground`] (with what the planner knows of it) -> plans -> [`run`] ->
-//! [`Outcome`] per stream. Orders go to the sink's node alone, as a gateway's would. Time base: simulated
+//! Flow: site -> [`Ground`] (with what the planner knows of it) -> plans -> [`run`] -> [`Carried`], an outcome
+//! for each stream. The job is the gateway's ([`thalweg_gateway::carry::stream`]). Time base: simulated
 //! time. Tests: `crates/lab/tests/streams/`.
 
-mod arrivals;
-mod burst;
-mod called;
+mod carry;
 mod collect;
-mod dual;
 mod explain;
 mod ground;
-mod one_radio;
-mod outcome;
-mod p3dual;
 mod pip;
-mod stages;
 mod survey;
 mod timeline;
 
-pub use called::run_called;
-pub use collect::{prepare, psdu_bytes, Collected, Order, Prepared, StagesReport};
+pub use carry::{pace, Carried, Load, StagesReport, Streamed};
+pub use collect::{payload, psdu_bytes, Collected, Surveyed};
 pub use explain::{LinkMap, Recorder, StreamMap, Why};
 pub use ground::Ground;
-pub use outcome::{LinkReport, Outcome};
-pub use p3dual::{run_stages, Pace};
-pub use stages::StagesOutcome;
 pub use survey::{DualLinks, DualSurveyCost};
+pub use thalweg_gateway::carry::stream::{LinkReport, Stream};
 pub use timeline::timeline;
 
-use crate::field::RunError;
-use crate::forwarding::{ChainError, SpanLog};
+use crate::collect::CollectError;
+use crate::forwarding::SpanLog;
 use serde::Deserialize;
 use thalweg_engine::Engine;
-use thalweg_gateway::job::{Failure, Watch};
-use thalweg_gateway::registry::{self, Family, PROTOCOLS};
+use thalweg_gateway::carry::stream;
+use thalweg_gateway::job::Watch;
+use thalweg_gateway::registry::{Family, Pipelined, PROTOCOLS};
 use thalweg_planner::stages::StagePlan;
-use thalweg_planner::streams::{StreamError, StreamPlan};
-use thalweg_protocols::fastforward::Config;
+use thalweg_planner::streams::Radios;
 pub use thalweg_protocols::fastforward::Version;
-use thalweg_sim::{Bus, Capture, Fault, Network, NetworkError, SimError};
-use thalweg_testbeds::SiteError;
+use thalweg_protocols::p3dual::MAX_PACKETS;
+use thalweg_sim::{Bus, Capture, Fault, Network};
 use thalweg_units::Duration;
-use thalweg_wire::stream;
-
-/// Why there is nothing to say of a stream.
-#[derive(Debug, thiserror::Error)]
-pub enum StreamFailure {
-    /// The testbed cannot carry streams.
-    #[error("{testbed}: {why}")]
-    Unfit {
-        /// The testbed.
-        testbed: String,
-        /// Why not.
-        why: String,
-    },
-    /// A testbed cannot be such a site.
-    #[error(transparent)]
-    Site(#[from] SiteError),
-    /// There is no plan.
-    #[error(transparent)]
-    Plan(#[from] StreamError),
-    /// The simulator failed.
-    #[error("simulation: {0}")]
-    Sim(#[from] SimError),
-    /// The simulator could not be set up.
-    #[error("simulation: {0}")]
-    Network(#[from] NetworkError),
-    /// A path is none.
-    #[error(transparent)]
-    Path(ChainError),
-    /// A board's file.
-    #[error(transparent)]
-    Board(#[from] thalweg_sim::BoardError),
-    /// The survey failed.
-    #[error("survey: {0}")]
-    Survey(RunError),
-    /// The observer wanted to stop.
-    #[error("stopped")]
-    Stopped,
-}
-
-impl From<RunError> for StreamFailure {
-    fn from(error: RunError) -> Self {
-        match error {
-            RunError::Failed(Failure::Cancelled) => Self::Stopped,
-            error => Self::Survey(error),
-        }
-    }
-}
-
-impl StreamFailure {
-    /// Whether what was asked for is to blame, not what happened then.
-    pub const fn is_input(&self) -> bool {
-        matches!(
-            self,
-            Self::Unfit { .. } | Self::Site(_) | Self::Plan(_) | Self::Path(_) | Self::Board(_)
-        )
-    }
-}
-
-impl From<ChainError> for StreamFailure {
-    fn from(error: ChainError) -> Self {
-        match error {
-            ChainError::Network(error) => Self::Network(error),
-            ChainError::Sim(error) => Self::Sim(error),
-            ChainError::Stopped => Self::Stopped,
-            error @ ChainError::Hops { .. } => Self::Path(error),
-        }
-    }
-}
+use thalweg_wire::stream::Packet;
 
 /// What carries the packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -122,8 +46,18 @@ pub enum Carrier {
     Burst,
     /// PIP over one radio.
     Pip(PipBoard),
-    /// P3 over two radios, called over the air; over a plan's one path where nobody asks for more.
-    P3Dual,
+    /// P3 over two radios.
+    Stages(SetUp),
+}
+
+/// How the nodes of stages come to know their places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SetUp {
+    /// The sink calls them over the air.
+    Called,
+    /// They are told, beside the air: what the call costs is the difference.
+    Told,
 }
 
 /// Where PIP runs. Its slots are the board's.
@@ -159,27 +93,45 @@ impl TryFrom<String> for Carrier {
 }
 
 impl Carrier {
-    /// What carries the packets of `family`; none of pipelines, which are carried on a board.
-    pub const fn of(family: Family) -> Option<Self> {
+    /// What carries the packets of `family`.
+    ///
+    /// # Errors
+    /// The pipeline that it is: those are carried on a board.
+    pub const fn of(family: Family) -> Result<Self, Pipelined> {
         match family {
-            Family::Stream(version) => Some(Self::FastForward(version)),
-            Family::Burst => Some(Self::Burst),
-            Family::Stages => Some(Self::P3Dual),
-            Family::Pipeline(_) => None,
+            Family::Stream(version) => Ok(Self::FastForward(version)),
+            Family::Burst => Ok(Self::Burst),
+            Family::Stages => Ok(Self::Stages(SetUp::Called)),
+            Family::Pipeline(pipelined) => Err(pipelined),
         }
     }
     /// All of them, those of the registry first.
     pub fn all() -> impl Iterator<Item = Self> {
-        let dual = PROTOCOLS.iter().filter_map(|p| Self::of(p.family));
+        let dual = PROTOCOLS.iter().filter_map(|p| Self::of(p.family).ok());
         dual.chain([PipBoard::Contiki, PipBoard::Opal].map(Self::Pip))
+    }
+    /// How many packets an object makes at most.
+    pub const fn most_packets(self) -> u16 {
+        match self {
+            Self::Stages(_) => MAX_PACKETS as u16,
+            _ => u16::MAX - 1,
+        }
+    }
+    /// What radios it uses.
+    const fn radios(self) -> Radios {
+        match self {
+            Self::Burst | Self::Pip(_) => Radios::First,
+            Self::FastForward(_) | Self::Stages(_) => Radios::Alternating,
+        }
     }
     /// Its name in files, rows and tables.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Pip(PipBoard::Contiki) => registry::Pipelined::PIP.name,
+            Self::Pip(PipBoard::Contiki) => Pipelined::PIP.name,
             Self::Pip(PipBoard::Opal) => "pip-opal",
+            Self::Stages(SetUp::Told) => "p3-dual-told",
             _ => {
-                let known = PROTOCOLS.iter().find(|p| Self::of(p.family) == Some(self));
+                let known = PROTOCOLS.iter().find(|p| Self::of(p.family) == Ok(self));
                 known.map_or("", |p| p.name)
             }
         }
@@ -191,17 +143,11 @@ impl Carrier {
 pub struct Terms {
     /// What carries it.
     pub carrier: Carrier,
-    /// Payload bytes of a packet.
-    pub payload_bytes: u8,
-    /// The constants of FastForward's nodes; the others take queue and wake-ups from them.
-    pub config: Config,
+    /// On what terms, whatever carries it.
+    pub stream: stream::Terms,
     /// What the drivers do with the bus while a radio is on the air.
     pub bus: Bus,
-    /// How often the application asks for packets that did not arrive.
-    pub repairs: u32,
-    /// After this the run ends, whatever has arrived.
-    pub deadline: Duration,
-    /// A node that dies, and when, after the beginning.
+    /// A node that dies, and when, after the first call.
     pub death: Option<(usize, Duration, Fault)>,
 }
 
@@ -210,11 +156,8 @@ impl Default for Terms {
     fn default() -> Self {
         Self {
             carrier: Carrier::FastForward(Version::Full),
-            payload_bytes: 100,
-            config: Config::default(),
+            stream: stream::Terms::default(),
             bus: Bus::Released,
-            repairs: 0,
-            deadline: Duration::from_secs(120),
             death: None,
         }
     }
@@ -223,7 +166,7 @@ impl Default for Terms {
 /// Who looks on besides: nothing of a run changes by it.
 #[derive(Default)]
 pub struct Onlookers {
-    /// What the air of the first plan is written to.
+    /// What the air of the first plan is written to. Each run begins at zero.
     pub capture: Option<Box<dyn Capture>>,
     /// Who notes what the links of the first plan do.
     pub recorder: Option<Recorder>,
@@ -238,89 +181,41 @@ impl Onlookers {
         net: &mut Network<E>,
         ground: &Ground,
         protocol: &str,
-        plan: &StreamPlan,
-    ) -> Result<(), StreamFailure> {
+        plan: &StagePlan,
+    ) -> Result<(), CollectError> {
+        let path = ground::path_of(plan);
         if let Some(recorder) = &mut self.recorder {
-            recorder.attach(net, ground, protocol, plan);
+            recorder.attach(net, ground, protocol, (&path, &plan.links));
         }
         if let Some(spans) = &self.spans {
-            spans.watch(net, &plan.nodes, |mpdu| {
-                stream::Packet::parse(mpdu).ok().map(|packet| packet.number)
+            spans.watch(net, &path, |mpdu| {
+                Packet::parse(mpdu).ok().map(|packet| packet.number)
             });
         }
         if self.capture.is_some() {
-            net.capture(self.capture.take()).map_err(SimError::from)?;
+            net.capture(self.capture.take())?;
         }
         Ok(())
     }
 }
 
-/// [`run`] of one plan, with onlookers.
+/// Carries `loads` over `ground`, at the same time where what carries them can, and says what became of
+/// each. `seed` draws what differs between runs on the same ground.
 ///
 /// # Errors
-/// [`StreamFailure`].
-pub fn run_watched(
-    ground: &Ground,
-    plan: &(StreamPlan, Vec<u8>),
-    terms: &Terms,
-    seed: u64,
-    observer: Watch<'_>,
-    onlookers: &mut Onlookers,
-) -> Result<Outcome, StreamFailure> {
-    let plans = std::slice::from_ref(plan);
-    let outcomes = run_before(ground, plans, terms, seed, observer, onlookers)?;
-    outcomes
-        .into_iter()
-        .next()
-        .ok_or_else(|| StreamFailure::Unfit {
-            testbed: ground.site.testbed.name.clone(),
-            why: "nothing was run".to_owned(),
-        })
-}
-
-/// Runs `plans` at the same time over `ground`, each carrying the object beside it, and says what
-/// became of each. `seed` draws what differs between runs on the same ground.
-///
-/// # Errors
-/// [`StreamFailure`].
+/// [`CollectError`].
 pub fn run(
     ground: &Ground,
-    plans: &[(StreamPlan, Vec<u8>)],
-    terms: &Terms,
-    seed: u64,
-    observer: Watch<'_>,
-) -> Result<Vec<Outcome>, StreamFailure> {
-    let mut nobody = Onlookers::default();
-    run_before(ground, plans, terms, seed, observer, &mut nobody)
-}
-
-fn run_before(
-    ground: &Ground,
-    plans: &[(StreamPlan, Vec<u8>)],
+    loads: &[Load],
     terms: &Terms,
     seed: u64,
     observer: Watch<'_>,
     onlookers: &mut Onlookers,
-) -> Result<Vec<Outcome>, StreamFailure> {
-    match terms.carrier {
-        Carrier::FastForward(version) => {
-            let run = dual::Run {
-                ground,
-                terms,
-                version,
-            };
-            run.go(plans, seed, observer, onlookers)
-        }
-        Carrier::Burst => burst::run(ground, plans, terms, seed, observer, onlookers),
-        Carrier::Pip(board) => pip::run(ground, plans, terms, board, seed, observer),
-        Carrier::P3Dual => {
-            let mut outcomes = Vec::new();
-            for (plan, object) in plans {
-                let stages = StagePlan::from(plan);
-                let run = run_called(ground, &stages, object, terms, seed, observer, onlookers)?;
-                outcomes.push(run.stream);
-            }
-            Ok(outcomes)
-        }
-    }
+) -> Result<Vec<Carried>, CollectError> {
+    let run = carry::Run {
+        ground,
+        terms,
+        seed,
+    };
+    run.go(loads, observer, onlookers)
 }

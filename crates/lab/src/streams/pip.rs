@@ -5,85 +5,64 @@
 //! follows from the board (`thalweg_engine::BoardTiming::relaying`). Channels differ from hop to hop.
 //! That nodes know their part is given. Tests: `crates/lab/tests/streams/`, `crate::forwarding`.
 
-use super::arrivals::arrived;
-use super::ground::Links;
-use super::one_radio::OneRadio;
-use super::{Ground, Outcome, PipBoard, StreamFailure, Terms};
+use super::ground::{links, path_of, Links};
+use super::{CollectError, Ground, PipBoard, Stream};
 use crate::forwarding::{Bench, Pipe};
 use thalweg_engine::Passing;
+use thalweg_gateway::carry::stream::arrived;
 use thalweg_gateway::job::Watch;
-use thalweg_planner::streams::StreamPlan;
+use thalweg_planner::stages::StagePlan;
 use thalweg_protocols::pipeline::End;
 use thalweg_sim::boards;
-use thalweg_testbeds::Site;
-use thalweg_units::Duration;
+use thalweg_units::{Duration, NodeId};
 use thalweg_wire::route::PayloadSize;
 use thalweg_wire::{phy, pipeline};
 
-/// Runs each plan alone, one after the other.
+/// Carries an object of packets of `payload_bytes` over the path of a plan, on channels that are clear for
+/// `board`; says over what plan, and what became of it.
 pub(super) fn run(
     ground: &Ground,
-    plans: &[(StreamPlan, Vec<u8>)],
-    terms: &Terms,
     board: PipBoard,
-    seed: u64,
+    (plan, object): (&StagePlan, &[u8]),
+    (payload_bytes, seed): (u8, u64),
     observer: Watch<'_>,
-) -> Result<Vec<Outcome>, StreamFailure> {
-    let payload = PayloadSize::new(terms.payload_bytes);
-    let payload = payload.ok_or_else(|| StreamFailure::Unfit {
-        testbed: ground.site.testbed.name.clone(),
+) -> Result<(StagePlan, Stream), CollectError> {
+    let testbed = &ground.site.testbed;
+    let payload = PayloadSize::new(payload_bytes);
+    let payload = payload.ok_or_else(|| CollectError::Unfit {
+        testbed: testbed.name.clone(),
         why: "PIP's packets carry 1 to 118 bytes".to_owned(),
     })?;
+    let mpdu = pipeline::HEADER_BYTES + usize::from(payload.bytes());
+    // The first radio of `board` at each node, injected losses included.
+    let board = boards::load(board.name())?.with_one_radio();
+    let site = ground.site.undisturbed().with_board(board)?;
     let bench = Bench {
-        site: site(ground, board, payload)?,
+        site: site.with_losses(&ground.site.losses.links, mpdu + phy::FCS_BYTES)?,
         seed,
     };
-    let known = Links::of(
-        &bench.site.environment,
-        ground.site.testbed.len(),
-        std::slice::from_ref(&bench.site.board),
-    );
-    let mut outcomes = Vec::new();
-    for (plan, object) in plans {
-        let path = OneRadio::new(ground, (plan, object), terms, &known);
-        outcomes.push(one(&bench, &path, payload, observer)?);
-    }
-    Ok(outcomes)
-}
-
-/// The site with the first radio of `board` at each node, injected losses included.
-fn site(ground: &Ground, board: PipBoard, payload: PayloadSize) -> Result<Site, StreamFailure> {
-    let board = boards::load(board.name())?.with_one_radio();
-    let psdu = pipeline::HEADER_BYTES + usize::from(payload.bytes()) + phy::FCS_BYTES;
-    let site = ground.site.undisturbed().with_board(board)?;
-    Ok(site.with_losses(&ground.site.losses.links, psdu)?)
-}
-
-fn one(
-    bench: &Bench,
-    path: &OneRadio<'_>,
-    payload: PayloadSize,
-    observer: Watch<'_>,
-) -> Result<Outcome, StreamFailure> {
+    let boards = std::slice::from_ref(&bench.site.board);
+    let known = Links::of(&bench.site.environment, testbed.len(), boards);
+    let plan = ground.on_one_radio(plan, &known);
     let pipe = Pipe {
-        nodes: path.plan.nodes.clone(),
-        channels: path.channels().to_vec(),
+        nodes: path_of(&plan),
+        channels: plan.links.iter().map(|on| on.place()).collect(),
         passing: Passing::Copied,
         payload,
     };
-    let mpdu = pipeline::HEADER_BYTES + usize::from(payload.bytes());
     let air_bytes = (phy::air_time(mpdu).as_nanos() / phy::BYTE.as_nanos()) as u32;
     let mut told = |received: u32, _packets: u32, time: Duration| {
         observer(arrived(1, received, air_bytes, time))
     };
-    let trial = pipe.run(bench, &path.ids, path.object, &mut told)?;
+    let ids: Vec<NodeId> = testbed.nodes.iter().map(|n| n.id).collect();
+    let trial = pipe.run(&bench, &ids, object, &mut told)?;
     let end = |end: Option<End>| match end {
         Some(End::Complete) => "complete",
         Some(End::Released) => "released",
         Some(End::GaveUp) => "gave up",
         Some(_) | None => "silent",
     };
-    Ok(Outcome {
+    let stream = Stream {
         packets: trial.packets,
         received: trial.received,
         repeated: 0,
@@ -95,13 +74,16 @@ fn one(
         source_end: Some(end(trial.source_end).to_owned()),
         verified: trial.verified,
         object: None,
-        joules: trial.joules,
-        links: path.links(|hop, report| {
+        first_round: None,
+        elapsed_seconds: trial.time.as_secs_f64(),
+        joules: Some(trial.joules),
+        links: links(&ids, &plan, |hop, report| {
             report.sent = trial.sent.get(hop).copied().unwrap_or(0);
             if hop == 0 {
                 report.retransmissions = report.sent.saturating_sub(trial.packets);
                 report.sent -= report.retransmissions;
             }
         }),
-    })
+    };
+    Ok((plan, stream))
 }

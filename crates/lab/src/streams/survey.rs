@@ -4,7 +4,7 @@
 //! Time base: simulated time; each band is a network of its own, switched on afresh. Invariant: a planner
 //! learns of links only what the base station received. Tests: `crates/lab/tests/streams/survey.rs`.
 
-use super::StreamFailure;
+use super::CollectError;
 use crate::collect::ProgressObserver;
 use crate::field::Motes;
 use serde::Serialize;
@@ -22,6 +22,8 @@ use thalweg_units::{Channel, Channel900, ChannelSet, Db, Dbm, Tuning};
 #[derive(Debug, Clone)]
 pub struct DualLinks {
     bands: [Band; 2],
+    /// Nodes that no path is to go over.
+    avoided: Vec<usize>,
 }
 
 #[derive(Debug, Clone)]
@@ -57,13 +59,13 @@ impl DualLinks {
     /// report them to node `sink`. Losses that were injected come later.
     ///
     /// # Errors
-    /// [`StreamFailure`].
+    /// [`CollectError`].
     pub fn measure(
         site: &Site,
         radios: Radios,
         sink: usize,
         observer: ProgressObserver<'_>,
-    ) -> Result<(Self, DualSurveyCost), StreamFailure> {
+    ) -> Result<(Self, DualSurveyCost), CollectError> {
         let channels = site.testbed.channels;
         let first = Site::new(site.testbed.clone(), site.seed);
         let (one, ghz2_4) = FIRST.survey(&first, sink, channels, &mut *observer)?;
@@ -86,7 +88,8 @@ impl DualLinks {
             }
         };
         let bands = [one, two];
-        Ok((Self { bands }, DualSurveyCost { ghz2_4, mhz900 }))
+        let avoided = Vec::new();
+        Ok((Self { bands, avoided }, DualSurveyCost { ghz2_4, mhz900 }))
     }
 
     fn band(&self, on: Tuning) -> &Band {
@@ -95,6 +98,11 @@ impl DualLinks {
             Tuning::Ghz2_4(_) => first,
             Tuning::Mhz900(_) => second,
         }
+    }
+
+    /// Leaves `nodes` out of paths that are planned from now on.
+    pub(super) fn avoid(&mut self, nodes: impl IntoIterator<Item = usize>) {
+        self.avoided.extend(nodes);
     }
 
     /// `request` on the channels that were measured.
@@ -112,6 +120,9 @@ impl Radio for DualLinks {
         self.bands[0].links.nodes()
     }
     fn reception(&self, from: usize, to: usize, on: Tuning) -> f64 {
+        if [from, to].iter().any(|n| self.avoided.contains(n)) {
+            return 0.0;
+        }
         let band = self.band(on);
         let above =
             (band.links.rssi(from, to, on.place())).map_or(0.0, |rssi| rssi.0 - band.floor.0);
@@ -161,7 +172,7 @@ impl Measuring {
         sink: usize,
         channels: ChannelSet,
         observer: ProgressObserver<'_>,
-    ) -> Result<(Band, SurveyCost), StreamFailure> {
+    ) -> Result<(Band, SurveyCost), CollectError> {
         let mut config = floodnet::Config::default();
         // Floods go over the last channel that is measured.
         let flooding = channels.iter().last().unwrap_or(Channel::LAST);

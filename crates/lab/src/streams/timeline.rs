@@ -3,9 +3,10 @@
 //! The stretch begins when the source sends a packet for the first time, once the queues have settled.
 //! Tests: `crates/lab/tests/streams/explain.rs`.
 
-use super::{run_watched, Ground, Onlookers, StreamFailure, Terms};
+use super::{run, CollectError, Ground, Onlookers, Terms};
 use crate::forwarding::{SpanLog, Timeline};
 use std::ops::ControlFlow::Continue;
+use thalweg_planner::stages::StagePlan;
 use thalweg_planner::streams::StreamPlan;
 use thalweg_units::Duration;
 
@@ -19,24 +20,27 @@ const SHOWN: u64 = 2;
 /// What the nodes of `plan` do for `length`, while `terms.carrier` carries packets over it.
 ///
 /// # Errors
-/// [`StreamFailure`]; [`StreamFailure::Unfit`] where the stream does not come to its thirteenth packet.
+/// [`CollectError`]; [`CollectError::Unfit`] where the stream does not come to its thirteenth packet.
 pub fn timeline(
     ground: &Ground,
     plan: &StreamPlan,
     terms: &Terms,
     seed: u64,
     length: Option<Duration>,
-) -> Result<Timeline, StreamFailure> {
+) -> Result<Timeline, CollectError> {
     let log = SpanLog::default();
     let mut onlookers = Onlookers {
         spans: Some(log.clone()),
         ..Onlookers::default()
     };
-    let bytes = PACKETS * usize::from(terms.payload_bytes);
-    let object = (plan.clone(), vec![0x5a; bytes]);
-    run_watched(
+    let payload = terms.stream.payload_bytes;
+    let load = [(
+        StagePlan::from(plan),
+        vec![0x5a; PACKETS * usize::from(payload)].into(),
+    )];
+    run(
         ground,
-        &object,
+        &load,
         terms,
         seed,
         &mut |_| Continue(()),
@@ -46,7 +50,7 @@ pub fn timeline(
     let sent = log.sent_by(source);
     // Calls have no number and come first; the last is the stream's end.
     let (Some(first), Some(last)) = (sent.get(BEFORE), sent.get(PACKETS - 2)) else {
-        return Err(StreamFailure::Unfit {
+        return Err(CollectError::Unfit {
             testbed: ground.site.testbed.name.clone(),
             why: format!("{} packets of the stream were sent", sent.len()),
         });
@@ -57,7 +61,7 @@ pub fn timeline(
     let title = format!(
         "{}, {} payload bytes, a packet each {:.0} us",
         terms.carrier.name(),
-        terms.payload_bytes,
+        payload,
         interval.as_micros_f64()
     );
     Ok(log.stretch(title, plan.nodes.clone(), (*first, length), interval))

@@ -2,14 +2,14 @@
 
 use super::*;
 
-fn share(got: &Outcome) -> f64 {
+fn share(got: &Stream) -> f64 {
     got.throughput().kbps() / 2.5
 }
 
 #[test]
 fn bursts_halve_the_rate_and_pay_for_their_wake_ups() {
     let ground = row(1);
-    let got: Vec<Outcome> = [1, 2, 4]
+    let got: Vec<Stream> = [1, 2, 4]
         .map(|hops| {
             go(
                 &ground,

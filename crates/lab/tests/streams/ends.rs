@@ -10,15 +10,14 @@ fn a_relay_that_dies_ends_the_stream_on_both_sides() {
     let ground = row(1);
     let plan = path(&ground, 5);
     let died = Terms {
-        death: Some((plan.nodes[3], Duration::from_millis(600), Fault::Dead)),
-        deadline: Duration::from_secs(20),
+        death: Some((plan.nodes[3], Duration::from_millis(2000), Fault::Dead)),
         ..terms(FULL)
     };
     let got = go(&ground, &plan, 1000, &died, 1);
     assert!(got.received > 50 && got.received < 500, "{got:?}");
     assert_eq!(got.end, "silent");
     // The node before the dead one finds out, then the one before that; the source names its next hop.
-    let next = ground.ids(&plan)[1];
+    let next = ground.ids(&plan.nodes)[1];
     assert_eq!(
         got.source_end.as_deref(),
         Some(&*format!("node {next} does not answer"))
@@ -30,7 +29,7 @@ fn a_relay_that_dies_ends_the_stream_on_both_sides() {
 fn a_path_that_cannot_be_called_is_told_of_at_the_sink() {
     let ground = row(1);
     let plan = path(&ground, 3);
-    let ids = ground.ids(&plan);
+    let ids = ground.ids(&plan.nodes);
     // Nothing of the sink's call reaches its neighbour: short frames need a high hazard.
     let deaf = Loss {
         from: ids[3],
@@ -47,16 +46,18 @@ fn a_path_that_cannot_be_called_is_told_of_at_the_sink() {
 fn a_queue_that_stays_full_is_given_up() {
     let ground = row(1);
     let plan = path(&ground, 2);
-    let ids = ground.ids(&plan);
+    let ids = ground.ids(&plan.nodes);
     let terms = Terms {
-        config: Config {
-            queue: 2,
-            silence: Duration::from_millis(800),
-            ..Config::default()
+        stream: stream::Terms {
+            config: Config {
+                queue: 2,
+                silence: Duration::from_millis(800),
+                ..Config::default()
+            },
+            ..stream::Terms::default()
         },
-        deadline: Duration::from_secs(20),
         // The relay's next hop is gone: its queue never empties.
-        death: Some((plan.nodes[2], Duration::from_millis(100), Fault::Dead)),
+        death: Some((plan.nodes[2], Duration::from_millis(1000), Fault::Dead)),
         ..terms(FULL)
     };
     let got = go(&ground, &plan, 200, &terms, 1);
@@ -72,7 +73,7 @@ fn a_queue_that_stays_full_is_given_up() {
 fn lost_acknowledgements_cost_time_and_nothing_else() {
     let ground = row(3);
     let plan = path(&ground, 2);
-    let ids = ground.ids(&plan);
+    let ids = ground.ids(&plan.nodes);
     let lost = Loss {
         from: ids[1],
         to: ids[0],

@@ -2,7 +2,7 @@
 //! put there.
 
 use super::*;
-use thalweg_lab::streams::{run_watched, timeline, Onlookers, Recorder, StreamMap, Why};
+use thalweg_lab::streams::{timeline, Recorder, StreamMap, Why};
 use thalweg_sim::{Capture, CaptureError, Captured};
 use thalweg_units::Tuning;
 
@@ -11,22 +11,14 @@ fn watched(
     plan: &StreamPlan,
     packets: usize,
     carrier: Carrier,
-) -> (Outcome, StreamMap) {
+) -> (Stream, StreamMap) {
     let mut onlookers = Onlookers {
         recorder: Some(Recorder::default()),
         ..Onlookers::default()
     };
-    let (plan, terms) = ((plan.clone(), object(packets)), terms(carrier));
-    let got = run_watched(
-        ground,
-        &plan,
-        &terms,
-        1,
-        &mut |_| Continue(()),
-        &mut onlookers,
-    )
-    .unwrap();
-    (got, onlookers.recorder.unwrap().finish())
+    let run = (&terms(carrier), 1);
+    let got = carry(ground, StagePlan::from(plan), packets, run, &mut onlookers);
+    (got.extra.stream, onlookers.recorder.unwrap().finish())
 }
 
 fn lossy(
@@ -45,7 +37,7 @@ fn lossy(
 fn who_looks_on_changes_nothing_and_every_repetition_has_a_cause() {
     let ground = row(2);
     let plan = path(&ground, 4);
-    let ids = ground.ids(&plan);
+    let ids = ground.ids(&plan.nodes);
     let ground = lossy(ground, (ids[3], ids[4]), 0.4, 116);
     let (got, map) = watched(&ground, &plan, 300, FULL);
     assert_eq!(got, go(&ground, &plan, 300, &terms(FULL), 1));
@@ -74,7 +66,7 @@ fn who_looks_on_changes_nothing_and_every_repetition_has_a_cause() {
 fn lost_acknowledgements_are_told_from_lost_packets() {
     let ground = row(3);
     let plan = path(&ground, 2);
-    let ids = ground.ids(&plan);
+    let ids = ground.ids(&plan.nodes);
     let ground = lossy(ground, (ids[1], ids[0]), 0.4, 5);
     let (got, map) = watched(&ground, &plan, 100, FULL);
     let lost = map.links[0].failed.get(&Why::AckLost).copied().unwrap_or(0);
@@ -86,7 +78,7 @@ fn lost_acknowledgements_are_told_from_lost_packets() {
 fn nothing_is_repeated_without_acknowledgements() {
     let ground = row(2);
     let plan = path(&ground, 3);
-    let ids = ground.ids(&plan);
+    let ids = ground.ids(&plan.nodes);
     let ground = lossy(ground, (ids[0], ids[1]), 0.2, 116);
     let (got, map) = watched(&ground, &plan, 200, NO_ACK);
     let first = &map.links[0];
@@ -123,16 +115,8 @@ fn a_capture_has_the_frames_of_both_radios() {
         capture: Some(Box::new(bands.clone())),
         ..Onlookers::default()
     };
-    let plan = (path(&ground, 2), object(40));
-    run_watched(
-        &ground,
-        &plan,
-        &terms(FULL),
-        1,
-        &mut |_| Continue(()),
-        &mut onlookers,
-    )
-    .unwrap();
+    let plan = StagePlan::from(&path(&ground, 2));
+    carry(&ground, plan, 40, (&terms(FULL), 1), &mut onlookers);
     // Packets and their acknowledgements, sent and received, on a link of each band.
     assert!(bands.0.lock().unwrap().iter().all(|frames| *frames >= 160));
 }

@@ -10,7 +10,11 @@ mod promises;
 mod survey;
 
 use std::ops::ControlFlow::Continue;
-use thalweg_lab::streams::{run, Carrier, Ground, Outcome, PipBoard, Terms, Version};
+use thalweg_gateway::carry::stream;
+use thalweg_lab::streams::{
+    run, Carried, Carrier, Ground, Onlookers, PipBoard, Stream, Terms, Version,
+};
+use thalweg_planner::stages::StagePlan;
 use thalweg_planner::streams::StreamPlan;
 use thalweg_testbeds::{Loss, Site, Testbed};
 
@@ -51,10 +55,29 @@ fn path(ground: &Ground, hops: usize) -> StreamPlan {
 fn object(packets: usize) -> Vec<u8> {
     (0..packets * 100).map(|n| (n * 31 % 253) as u8).collect()
 }
-fn go(ground: &Ground, plan: &StreamPlan, packets: usize, terms: &Terms, seed: u64) -> Outcome {
-    let plans = [(plan.clone(), object(packets))];
-    let mut outcomes = run(ground, &plans, terms, seed, &mut |_| Continue(())).unwrap();
-    outcomes.remove(0)
+/// What becomes of so many packets over `plan` while `onlookers` look on.
+fn carry(
+    ground: &Ground,
+    plan: StagePlan,
+    packets: usize,
+    (terms, seed): (&Terms, u64),
+    onlookers: &mut Onlookers,
+) -> Carried {
+    let loads = [(plan, object(packets).into())];
+    let carried = run(
+        ground,
+        &loads,
+        terms,
+        seed,
+        &mut |_| Continue(()),
+        onlookers,
+    );
+    carried.unwrap().remove(0)
+}
+fn go(ground: &Ground, plan: &StreamPlan, packets: usize, terms: &Terms, seed: u64) -> Stream {
+    let (plan, mut nobody) = (StagePlan::from(plan), Onlookers::default());
+    let carried = carry(ground, plan, packets, (terms, seed), &mut nobody);
+    carried.extra.stream
 }
 fn terms(carrier: Carrier) -> Terms {
     Terms {

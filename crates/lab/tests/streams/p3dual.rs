@@ -1,26 +1,30 @@
 //! P3 over two radios: all arrives, in rounds, at the pace that board and bus allow.
 
-use super::{object, path, row};
-use std::ops::ControlFlow::Continue;
-use thalweg_lab::streams::{run_called, run_stages, Ground, Onlookers, Pace, StagesOutcome, Terms};
-use thalweg_planner::stages::StagePlan;
+use super::*;
+use thalweg_lab::streams::{pace, SetUp, Streamed};
 use thalweg_sim::Fault;
-use thalweg_testbeds::Loss;
 use thalweg_units::{BitRate, Duration, NodeId};
 
-fn go(ground: &Ground, hops: usize, packets: usize) -> StagesOutcome {
-    let plan = ground.stages(&path(ground, hops), 1).unwrap();
-    let object = object(packets);
-    run_stages(ground, &plan, &object, &Terms::default(), 1, &mut |_| {
-        Continue(())
-    })
-    .unwrap()
+fn over(
+    ground: &Ground,
+    plan: StagePlan,
+    packets: usize,
+    (terms, seed): (&Terms, u64),
+) -> Streamed {
+    let mut nobody = Onlookers::default();
+    carry(ground, plan, packets, (terms, seed), &mut nobody).extra
+}
+
+fn go(ground: &Ground, hops: usize, packets: usize) -> Streamed {
+    let plan = ground.stages(None, &path(ground, hops), 1).unwrap();
+    let terms = terms(Carrier::Stages(SetUp::Told));
+    over(ground, plan, packets, (&terms, 1))
 }
 
 #[test]
 fn the_pace_is_that_of_bus_and_air_whatever_the_number_of_hops() {
     let ground = row(1);
-    let pace = Pace::of(&ground.site.board, 100);
+    let pace = pace(&ground.site.board, 100);
     // 3904 on the air; 363 to copy, 100 to strobe, 17 to turn round, 4 for an interrupt, 20 to spare.
     assert!((4_407_000..4_409_000).contains(&pace.cycle.as_nanos()));
     let most = BitRate::of_bytes(122, pace.cycle).kbps();
@@ -45,8 +49,11 @@ fn what_is_lost_comes_again_in_rounds() {
     let got = go(&ground, 4, 100);
     assert!(got.stream.verified, "{got:?}");
     assert!(got.stream.rounds > 1);
-    assert!(got.first_round.is_some_and(|r| (0.5..0.9).contains(&r)));
-    assert!(got.source_sent > 110 && got.source_sent < 200);
+    assert!(got
+        .stream
+        .first_round
+        .is_some_and(|r| (0.5..0.9).contains(&r)));
+    assert!((111..200).contains(&got.stages.unwrap().source_sent));
 }
 
 #[test]
@@ -67,26 +74,16 @@ fn a_sink_out_of_reach_ends_in_silence() {
     assert_eq!(got.stream.source_end.as_deref(), Some("silent"));
 }
 
-fn called(ground: &Ground, hops: usize, packets: usize, seed: u64) -> StagesOutcome {
-    let plan = ground.stages(&path(ground, hops), 1).unwrap();
-    let (object, mut nobody) = (object(packets), Onlookers::default());
-    let (terms, mut quiet) = (Terms::default(), |_| Continue(()));
-    run_called(
-        ground,
-        &plan,
-        &object,
-        &terms,
-        seed,
-        &mut quiet,
-        &mut nobody,
-    )
-    .unwrap()
+fn called(ground: &Ground, hops: usize, packets: usize, seed: u64) -> Streamed {
+    let plan = ground.stages(None, &path(ground, hops), 1).unwrap();
+    let terms = terms(Carrier::Stages(SetUp::Called));
+    over(ground, plan, packets, (&terms, seed))
 }
 
 #[test]
 fn a_call_over_the_air_gives_the_same_pace() {
     let ground = row(1);
-    let most = BitRate::of_bytes(122, Pace::of(&ground.site.board, 100).cycle).kbps();
+    let most = BitRate::of_bytes(122, pace(&ground.site.board, 100).cycle).kbps();
     for hops in [1, 2, 4, 6] {
         for seed in 1..=4 {
             let got = called(&ground, hops, 150, seed);
@@ -106,19 +103,17 @@ fn a_call_over_the_air_gives_the_same_pace() {
 }
 
 /// Node 5 over nodes 3 and 4 to node 1, of which `dead` dies before the call.
-fn with_dead(dead: usize) -> StagesOutcome {
+fn with_dead(dead: usize) -> Streamed {
     let ground = row(1);
     let plan = StagePlan {
         stages: vec![vec![4], vec![2, 3], vec![0]],
         links: path(&ground, 2).links,
     };
-    let (object, mut nobody) = (object(120), Onlookers::default());
     let terms = Terms {
         death: Some((dead, Duration::ZERO, Fault::Dead)),
-        ..Terms::default()
+        ..terms(Carrier::Stages(SetUp::Called))
     };
-    let mut quiet = |_| Continue(());
-    run_called(&ground, &plan, &object, &terms, 1, &mut quiet, &mut nobody).unwrap()
+    over(&ground, plan, 120, (&terms, 1))
 }
 
 #[test]
@@ -142,7 +137,10 @@ fn a_long_stream_is_one_stream() {
     let got = called(&row(1), 3, 600, 1);
     assert!(got.stream.verified && got.stream.seconds > 2.5, "{got:?}");
     assert_eq!(got.stream.source_end.as_deref(), Some("complete"));
-    assert!(got.first_round.is_some_and(|share| share > 0.95), "{got:?}");
+    assert!(
+        got.stream.first_round.is_some_and(|share| share > 0.95),
+        "{got:?}"
+    );
 }
 
 #[test]

@@ -20,7 +20,7 @@ proptest! {
     ) {
         let ground = row(seed);
         let plan = path(&ground, hops);
-        let ids = ground.ids(&plan);
+        let ids = ground.ids(&plan.nodes);
         let mut losses = Vec::new();
         for (pair, (there, back)) in ids.windows(2).zip(shares) {
             let (a, b) = (pair[0], pair[1]);
@@ -30,7 +30,8 @@ proptest! {
         let ground = ground.with_losses(&losses, 116).unwrap();
         let config = Config { queue, ..Config::default() };
         let carrier = if window { Carrier::FastForward(Version::Window) } else { FULL };
-        let terms = Terms { config, ..terms(carrier) };
+        let stream = stream::Terms { config, ..stream::Terms::default() };
+        let terms = Terms { stream, ..terms(carrier) };
         let got = go(&ground, &plan, 60, &terms, seed);
         prop_assert_eq!((got.received, got.repeated), (60, 0), "{:?}", got);
         prop_assert!(got.verified && got.end == "complete", "{:?}", got);
@@ -47,12 +48,13 @@ proptest! {
     ) {
         let ground = row(seed);
         let plan = path(&ground, hops);
-        let ids = ground.ids(&plan);
+        let ids = ground.ids(&plan.nodes);
         let share = f64::from(share) / 100.0;
         let loss = Loss { from: ids[hops - 1], to: ids[hops], share };
         let ground = ground.with_losses(&[loss], 116).unwrap();
         let carrier = if acknowledged { NO_BACK_PRESSURE } else { NO_ACK };
-        let terms = Terms { repairs: 30, ..terms(carrier) };
+        let stream = stream::Terms { repairs: 30, ..stream::Terms::default() };
+        let terms = Terms { stream, ..terms(carrier) };
         let got = go(&ground, &plan, 40, &terms, seed);
         prop_assert_eq!((got.received, got.repeated), (40, 0), "{:?}", got);
         prop_assert!(got.verified, "{:?}", got);
@@ -88,7 +90,7 @@ fn no_stream_is_faster_than_its_bound() {
 fn a_slow_last_link_fills_queues_or_overflows_them() {
     let ground = row(2);
     let plan = path(&ground, 3);
-    let ids = ground.ids(&plan);
+    let ids = ground.ids(&plan.nodes);
     let loss = Loss {
         from: ids[2],
         to: ids[3],

@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use thalweg_engine::Engine;
 use thalweg_medium::{Cause, Deaf, Standing};
-use thalweg_planner::streams::StreamPlan;
 use thalweg_protocols::fastforward::radio_of;
 use thalweg_sim::{AirTrace, Ending, Moment, Network};
 use thalweg_units::{Channel, Duration, SimTime, Tuning};
@@ -103,19 +102,19 @@ struct Link {
 }
 
 impl Recorder {
-    /// Watches the links of `plan` from now on, in place of whoever watched `net` before.
+    /// Watches the links over `nodes`, which send `on` these, from now on, in place of whoever watched `net` before.
     pub(in crate::streams) fn attach<E: Engine>(
         &mut self,
         net: &mut Network<E>,
         ground: &Ground,
         protocol: &str,
-        plan: &StreamPlan,
+        (nodes, on): (&[usize], &[Tuning]),
     ) {
         protocol.clone_into(&mut self.protocol);
-        let nodes = ground.site.testbed.len();
+        let radios = ground.site.testbed.len();
         let id = |n: usize| ground.site.testbed.id_of(n).map_or(0, |id| id.get());
-        let links = (plan.nodes.windows(2).zip(&plan.links)).map(|(pair, on)| {
-            let radio = |node: usize| node + usize::from(radio_of(*on).0) * nodes;
+        let links = (nodes.windows(2).zip(on)).map(|(pair, on)| {
+            let radio = |node: usize| node + usize::from(radio_of(*on).0) * radios;
             Link::new(
                 (id(pair[0]), id(pair[1])),
                 (radio(pair[0]), radio(pair[1])),

@@ -1,0 +1,255 @@
+//! The job that fetches objects over streams, of whatever family. Time base: field time.
+
+use super::log::{Log, Stream};
+use super::{End, Heard, Over, Way, REST, UNFIT};
+use crate::field::{Clock, FieldTime};
+use crate::job::{Failure, Job, Step};
+use std::collections::VecDeque;
+use thalweg_engine::Engine;
+use thalweg_units::{Duration, NodeId};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    New,
+    SettingUp,
+    /// The stream of this turn is to be called.
+    Calling(usize),
+    /// It was: a sink calls one stream after the other.
+    Opening(usize),
+    Following,
+    Resting,
+    Bringing(usize),
+}
+
+/// Fetches objects over streams that run at the same time.
+pub struct Fetch<E: Engine> {
+    way: Way<E>,
+    logs: Vec<Log>,
+    /// The streams, in the order in which they are called.
+    turns: Vec<usize>,
+    state: State,
+    /// Of the state: it ends by then.
+    until: FieldTime,
+    deadline: FieldTime,
+    /// Packets that were there when the present wait began.
+    came: u32,
+    /// Before anything is waited for.
+    todo: VecDeque<Step<E::Command, Vec<Stream>>>,
+    /// The stream that is metered, or whose object is taken.
+    at: usize,
+    failed: Option<Failure>,
+}
+
+impl<E: Engine> Fetch<E> {
+    /// Fetches the objects of the lanes that `way` has.
+    pub fn new(way: Way<E>) -> Self {
+        let lanes = way.lanes.iter().cloned();
+        let mut turns: Vec<usize> = (0..way.lanes.len()).collect();
+        turns.sort_by_key(|which| way.lanes[*which].turn);
+        let mut logs: Vec<Log> = lanes
+            .map(|lane| Log::new(lane, way.terms.payload_bytes))
+            .collect();
+        if let Over::Silence(_) = way.over {
+            logs.iter_mut().for_each(|log| log.stream.source_end = None);
+        }
+        Self {
+            way,
+            logs,
+            turns,
+            state: State::New,
+            until: FieldTime::ZERO,
+            deadline: FieldTime::ZERO,
+            came: 0,
+            todo: VecDeque::new(),
+            at: 0,
+            failed: None,
+        }
+    }
+
+    fn received(&self) -> u32 {
+        self.logs.iter().map(|log| log.stream.received).sum()
+    }
+
+    /// The next call of stream `which`.
+    fn call(&mut self, now: FieldTime, which: usize) {
+        let log = &mut self.logs[which];
+        let (station, order) = (self.way.call)(which, log.calls, &log.have);
+        log.calls += 1;
+        log.stream.rounds = log.stream.rounds.max(log.calls);
+        log.is_over = false;
+        log.stream.end = "under way".to_owned();
+        if station == log.lane.source {
+            log.begin(now);
+        }
+        self.todo.push_back(Step::Order(station, order));
+    }
+
+    /// Energy counts.
+    fn meter(&mut self, which: usize) {
+        self.at = which;
+        let nodes = self.logs[which].lane.stages.concat();
+        self.todo.push_back(Step::Meter(nodes));
+    }
+
+    /// Whether stream `which` has begun, or will not.
+    fn is_open(&self, which: usize) -> bool {
+        self.logs[which].begun.is_some() || self.logs[which].is_over
+    }
+
+    fn follow(&mut self, now: FieldTime) -> State {
+        self.came = self.received();
+        self.until = match self.way.over {
+            Over::Silence(silence) => self.deadline.min(now + silence),
+            _ => self.deadline,
+        };
+        State::Following
+    }
+
+    fn rest(&mut self, now: FieldTime) -> State {
+        let rest = match self.way.over {
+            Over::Sink | Over::Left => REST,
+            Over::Source | Over::Silence(_) => Duration::ZERO,
+        };
+        self.until = self.deadline.min(now + rest);
+        State::Resting
+    }
+
+    /// The first stream that is not whole and may be called again.
+    fn unfinished(&self) -> Option<usize> {
+        let again = |log: &Log| !log.is_whole() && self.way.retry.follows(log.calls);
+        self.logs.iter().position(again)
+    }
+}
+
+impl<E: Engine> Job for Fetch<E> {
+    type Order = E::Command;
+    type Event = E::Event;
+    type Brings = Vec<Stream>;
+
+    fn told(&mut self, _clock: &dyn Clock, at: FieldTime, by: NodeId, event: E::Event) {
+        let (which, heard) = (self.way.heard)(&event);
+        let Some(log) = self.logs.get_mut(which) else {
+            return;
+        };
+        let (is_sink, is_source) = (by == log.lane.sink, by == log.lane.source);
+        match heard {
+            Heard::Begun => log.begin(at),
+            Heard::Arrived(number, round) if is_sink => {
+                let progress = log.arrived(at, number, round);
+                self.todo.extend(progress.map(Step::Say));
+                if matches!(self.way.over, Over::Silence(_)) && log.is_whole() {
+                    log.ended(by, End::Complete);
+                    log.is_over = true;
+                }
+            }
+            Heard::RoundOver(share) => {
+                log.stream.first_round.get_or_insert(share);
+            }
+            Heard::Ended(why) => {
+                log.ended(by, why);
+                log.is_over |= match self.way.over {
+                    Over::Sink => is_sink,
+                    Over::Source => is_source,
+                    Over::Left | Over::Silence(_) => false,
+                };
+            }
+            Heard::Left => log.is_over |= is_sink && self.way.over == Over::Left,
+            Heard::Refused if is_sink => self.failed = Some(Failure::Unfit(UNFIT.to_owned())),
+            Heard::Arrived(..) | Heard::Refused | Heard::Nothing => {}
+        }
+    }
+    fn lost(&mut self, _at: FieldTime, station: NodeId, why: Failure) {
+        if self.logs.iter().any(|log| log.lane.sink == station) {
+            self.failed = Some(why);
+        }
+    }
+    fn metered(&mut self, joules: Vec<Option<f64>>) {
+        self.logs[self.at].metered(joules);
+    }
+    fn taken(&mut self, _station: NodeId, bytes: Vec<u8>) {
+        self.logs[self.at].taken(bytes);
+    }
+
+    fn poll(&mut self, now: FieldTime) -> Step<E::Command, Vec<Stream>> {
+        loop {
+            if let Some(why) = self.failed.take() {
+                return Step::Done(Err(why));
+            }
+            if let Some(step) = self.todo.pop_front() {
+                return step;
+            }
+            let is_due = now >= self.until;
+            self.state = match self.state {
+                State::New => {
+                    let orders = self.way.set_up.0.drain(..);
+                    (self.todo).extend(orders.map(|(node, order)| Step::Order(node, order)));
+                    self.until = now + self.way.set_up.1;
+                    State::SettingUp
+                }
+                State::SettingUp if is_due => {
+                    self.deadline = now + self.way.terms.deadline;
+                    State::Calling(0)
+                }
+                State::Calling(turn) => match self.turns.get(turn).copied() {
+                    Some(which) => {
+                        self.logs[which].ordered = now;
+                        self.meter(which);
+                        self.call(now, which);
+                        self.until = self.deadline;
+                        State::Opening(turn)
+                    }
+                    None => self.follow(now),
+                },
+                State::Opening(turn) if is_due || self.is_open(self.turns[turn]) => {
+                    State::Calling(turn + 1)
+                }
+                State::Following if self.logs.iter().all(|log| log.is_over) => self.rest(now),
+                // Nothing was told for as long as something should have been.
+                State::Following if is_due => {
+                    if self.received() > self.came && now < self.deadline {
+                        self.follow(now)
+                    } else {
+                        if let Over::Silence(_) = self.way.over {
+                            let left = self.logs.iter_mut().filter(|log| !log.is_over);
+                            left.for_each(|log| log.ended(log.lane.sink, End::Silent));
+                        }
+                        self.rest(now)
+                    }
+                }
+                State::Resting if is_due => match self.unfinished() {
+                    Some(which) if now < self.deadline => {
+                        self.call(now, which);
+                        self.follow(now)
+                    }
+                    _ => State::Bringing(0),
+                },
+                State::Bringing(which) => match self.logs.get_mut(which) {
+                    Some(Log {
+                        lane,
+                        stream,
+                        ordered,
+                        ..
+                    }) => {
+                        stream.elapsed_seconds = now.since(*ordered).as_secs_f64();
+                        let take = Step::Take(lane.sink, lane.object.len as usize);
+                        self.meter(which);
+                        self.todo.push_back(take);
+                        State::Bringing(which + 1)
+                    }
+                    None => {
+                        let logs = std::mem::take(&mut self.logs).into_iter();
+                        return Step::Done(Ok(logs.map(|log| log.stream).collect()));
+                    }
+                },
+                _ => return Step::Wait(self.until),
+            }
+        }
+    }
+
+    fn stop(&mut self) -> Vec<(NodeId, E::Command)> {
+        let sinks = self.logs.iter().enumerate();
+        sinks
+            .filter_map(|(which, log)| Some((log.lane.sink, (self.way.close)(which)?)))
+            .collect()
+    }
+}
