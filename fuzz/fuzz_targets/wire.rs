@@ -27,7 +27,7 @@ fuzz_target!(|bytes: &[u8]| {
         let again = FrameBuf::build(|w| repr.emit(w)).unwrap();
         assert_eq!(flood::Repr::parse(&again), Ok(repr));
     }
-    let _ = flood::Tag::parse(&mut Reader::new(bytes));
+    let _ = flood::Kind::parse_tag(&mut Reader::new(bytes));
     let _ = Beacon::parse(bytes);
     let _ = Announce::parse(bytes);
     let _ = Report::parse(&mut Reader::new(bytes));

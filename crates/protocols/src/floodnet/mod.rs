@@ -26,7 +26,7 @@ use thalweg_engine::{
 };
 use thalweg_units::{Channel, Duration, Instant, NodeId};
 use thalweg_wire::beacon::{Announce, Beacon};
-use thalweg_wire::flood::{Campaign, Kind, Tag};
+use thalweg_wire::flood::{Campaign, Kind};
 use thalweg_wire::{phy, FrameBuf, Reader};
 
 /// The names of operations that [`Floodnet`] uses.
@@ -132,8 +132,8 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
     /// flood under way is not the application's.
     pub fn payload(&self) -> &[u8] {
         let mut content = Reader::new(self.flood.content());
-        match Tag::parse(&mut content) {
-            Ok(tag) if tag.kind == Kind::Application => content.rest(),
+        match Kind::parse_tag(&mut content) {
+            Ok((Kind::Application, _)) => content.rest(),
             _ => &[],
         }
     }
@@ -208,9 +208,10 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
 
     fn handle_content(&mut self, initiator: NodeId, sequence: u8, relay: u8, reference: Instant) {
         let content = self.flood.content();
-        let mut r = Reader::new(content);
-        let Ok(tag) = Tag::parse(&mut r) else { return };
-        match tag.kind {
+        let Ok((kind, _)) = Kind::parse_tag(&mut Reader::new(content)) else {
+            return;
+        };
+        match kind {
             Kind::Application => {
                 self.application = Some((initiator, sequence));
                 self.tell(Event::Flooded {

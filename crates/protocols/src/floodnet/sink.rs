@@ -6,7 +6,7 @@ use crate::glossy::{flood_spacing, flood_time};
 use crate::linkprobe::{Measure, Sweep};
 use thalweg_engine::{Refusal, When};
 use thalweg_units::{Duration, Instant, NodeId};
-use thalweg_wire::flood::{Campaign, Kind, Tag, HEADER_BYTES};
+use thalweg_wire::flood::{Campaign, Kind, HEADER_BYTES};
 use thalweg_wire::report::{Report, Schedule};
 use thalweg_wire::{FrameBuf, Reader, WireError};
 
@@ -61,12 +61,8 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         if !self.is_free() {
             return;
         }
-        let tag = Tag {
-            kind: Kind::Application,
-            campaign: Campaign::default(),
-        };
         let content = FrameBuf::build(|w| {
-            tag.emit(w)?;
+            Kind::Application.emit(Campaign::default(), w)?;
             w.bytes(payload).map(|_| ())
         });
         let started = content

@@ -38,12 +38,6 @@ pub struct Assembler {
     count: u8,
 }
 
-impl Default for Assembler {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Assembler {
     /// With nothing collected.
     pub const fn new() -> Self {
@@ -61,9 +55,7 @@ impl Assembler {
     /// [`WireError`] where `content` is no segment of a route; nothing changes then.
     pub fn push(&mut self, content: &[u8]) -> Result<Segment, WireError> {
         let mut r = Reader::new(content);
-        if r.u8()? != SEGMENT_KIND {
-            return Err(WireError::Malformed);
-        }
+        r.expect(SEGMENT_KIND)?;
         let (transfer, place, ms) = (r.u16()?, r.u8()?, r.u16()?);
         let (index, count) = (usize::from(place >> 4), place & COUNT_BITS);
         let turn = match place & LATER_BIT {
@@ -91,12 +83,8 @@ impl Assembler {
     pub fn route(&self) -> Option<Route> {
         let mut bytes = [0; MAX_ENCODED];
         let mut w = Writer::new(&mut bytes);
-        for (chunk, len) in self
-            .chunks
-            .iter()
-            .zip(self.lens)
-            .take(usize::from(self.count))
-        {
+        let all = self.chunks.iter().zip(self.lens);
+        for (chunk, len) in all.take(usize::from(self.count)) {
             w.bytes(&chunk[..usize::from(len?)]).ok()?;
         }
         let len = w.len();
