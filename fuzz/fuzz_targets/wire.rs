@@ -33,12 +33,12 @@ fuzz_target!(|bytes: &[u8]| {
     let _ = Report::parse(&mut Reader::new(bytes));
     let _ = Schedule::parse(&mut Reader::new(bytes));
     // Segments of 110 bytes, as they may come from the air.
-    let mut assembler = Assembler::new();
+    let mut assembler = Assembler::EMPTY;
     for segment in bytes.chunks(110) {
         let _ = assembler.push(segment);
     }
     if let Some(route) = assembler.route() {
-        let mut again = Assembler::new();
+        let mut again = Assembler::EMPTY;
         for index in 0..route.segments() {
             let segment = FrameBuf::build(|w| route.segment(index, Turn::First, Duration::ZERO, w)).unwrap();
             again.push(&segment).unwrap();

@@ -126,10 +126,8 @@ impl Site {
     pub fn with_board(&self, board: Board) -> Result<Self, SiteError> {
         let radios = |b: &Board| (b.chip.name, b.second.map(|second| second.chip.name));
         if radios(&board) == radios(&self.board) {
-            return Ok(Self {
-                board,
-                ..self.clone()
-            });
+            let same = self.clone();
+            return Ok(Self { board, ..same });
         }
         let Losses { links, psdu_bytes } = &self.losses;
         Self::on(self.testbed.clone(), board, self.seed)?.with_losses(links, *psdu_bytes)
@@ -204,12 +202,8 @@ impl Site {
         let chip = self.board.second?.chip;
         let environment = realised(&self.testbed, chip, Which::Second, self.seed);
         let board = self.board.with_second_radio().with_one_radio();
-        Some(Self::of_parts(
-            self.testbed.clone(),
-            board,
-            environment,
-            self.seed,
-        ))
+        let testbed = self.testbed.clone();
+        Some(Self::of_parts(testbed, board, environment, self.seed))
     }
 }
 
@@ -240,11 +234,9 @@ fn realised(testbed: &Testbed, chip: &'static Chip, which: Which, seed: u64) -> 
                 prr: l.prr,
                 rssi: l.rssi_dbm.map(Dbm),
             });
-            let frame = MeasuredFrame {
-                psdu_bytes: measured.frame_bytes,
-            };
-            let mut environment =
-                Environment::from_measured(testbed.len(), links, frame, chip, radios);
+            let (nodes, psdu_bytes) = (testbed.len(), measured.frame_bytes);
+            let frame = MeasuredFrame { psdu_bytes };
+            let mut environment = Environment::from_measured(nodes, links, frame, chip, radios);
             for (ear, place) in environment.ears.iter_mut().zip(places) {
                 ear.placement = place;
             }

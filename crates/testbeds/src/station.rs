@@ -100,11 +100,8 @@ pub fn equip(testbed: &Testbed, stations: &[Station], seed: u64) -> Result<Equip
                     let step = if along > 0.5 { -APART_M } else { APART_M };
                     placement.position.x_m += step * f64::from(radio);
                     equipped.sinks.push(equipped.testbed.nodes.len());
-                    let id = next_id(&equipped.testbed);
-                    equipped.testbed.nodes.push(Node {
-                        id,
-                        placement: Some(placement),
-                    });
+                    let (id, placement) = (next_id(&equipped.testbed), Some(placement));
+                    equipped.testbed.nodes.push(Node { id, placement });
                 }
             }
         }

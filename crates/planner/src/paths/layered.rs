@@ -157,11 +157,11 @@ impl Paths<'_> {
                             Some(there) if there.layer == layer + 1 && there.prev != node => {
                                 onward.push(State::In { node: next });
                             }
-                            None if quest.fits(next, layer + 1) => {
-                                if !on_the_way(&reached, at, next) {
-                                    let (node, layer) = (next, layer + 1);
-                                    onward.push(State::Out { node, layer });
-                                }
+                            None if quest.fits(next, layer + 1)
+                                && !on_the_way(&reached, at, next) =>
+                            {
+                                let (node, layer) = (next, layer + 1);
+                                onward.push(State::Out { node, layer });
                             }
                             _ => {}
                         }

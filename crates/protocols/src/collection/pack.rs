@@ -135,7 +135,7 @@ mod tests {
     }
 
     fn table(neighbours: u16, channels: usize) -> LinkTable {
-        let mut table = LinkTable::new();
+        let mut table = LinkTable::EMPTY;
         table.begin(Campaign::new(4));
         for n in 0..neighbours {
             for channel in Channel::all().take(channels) {
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn an_empty_table_and_one_of_another_campaign_are_one_empty_frame() {
-        assert_eq!(links(&LinkTable::new(), 1), (1, Vec::new()));
+        assert_eq!(links(&LinkTable::EMPTY, 1), (1, Vec::new()));
         let mut other = table(3, 1);
         other.begin(Campaign::new(5));
         assert_eq!(links(&other, 1), (1, Vec::new()));

@@ -142,7 +142,7 @@ pub enum Step {
 /// The time table of one node's turn, as one node sees it.
 #[derive(Debug, Clone)]
 pub struct Turn {
-    announce: Announce,
+    pub(crate) announce: Announce,
     base: Instant,
     mine: bool,
     lead: Duration,
@@ -159,18 +159,13 @@ impl Turn {
         control: Duration,
         lead: Duration,
     ) -> Self {
-        let mine = announce.node == id;
         Self {
             announce,
             base: reference + control,
-            mine,
+            mine: announce.node == id,
             lead,
             next: Some(0),
         }
-    }
-    /// What was announced.
-    pub const fn announce(&self) -> &Announce {
-        &self.announce
     }
     /// The next step and when it is due; `None` after [`Step::Return`].
     pub fn peek(&self) -> Option<(Instant, Step)> {
@@ -193,15 +188,12 @@ impl Turn {
         };
         if self.mine {
             let sfd = begin + margin;
-            let number = (slot % beacons) as u8;
-            Some((
-                sfd.saturating_sub(self.lead),
-                Step::Beacon {
-                    channel,
-                    number,
-                    sfd,
-                },
-            ))
+            let beacon = Step::Beacon {
+                channel,
+                number: (slot % beacons) as u8,
+                sfd,
+            };
+            Some((sfd.saturating_sub(self.lead), beacon))
         } else {
             Some((begin, Step::Tune(channel)))
         }
@@ -223,40 +215,17 @@ impl Turn {
 /// The sink's way through the turns of all nodes.
 #[derive(Debug, Clone)]
 pub(crate) struct Sweep<const NODES: usize> {
-    measure: Measure<NODES>,
-    campaign: Campaign,
-    begin: Instant,
-    control: Duration,
-    turn: u16,
+    pub(crate) measure: Measure<NODES>,
+    pub(crate) campaign: Campaign,
+    /// The first turn's reference time.
+    pub(crate) begin: Instant,
+    /// T_o.
+    pub(crate) control: Duration,
+    /// How many turns were announced.
+    pub(crate) turn: u16,
 }
 
 impl<const NODES: usize> Sweep<NODES> {
-    /// The first turn's reference time is `begin`.
-    pub(crate) fn new(
-        measure: Measure<NODES>,
-        campaign: Campaign,
-        begin: Instant,
-        control: Duration,
-    ) -> Self {
-        Self {
-            measure,
-            campaign,
-            begin,
-            control,
-            turn: 0,
-        }
-    }
-    pub(crate) fn nodes(&self) -> u16 {
-        self.measure.nodes.len()
-    }
-    /// How many turns were announced.
-    pub(crate) fn turns(&self) -> u16 {
-        self.turn
-    }
-    /// From the first turn's reference time to the end of the last turn: equation (1).
-    pub(crate) fn total_time(&self) -> Duration {
-        self.measure.total_time(self.control)
-    }
     /// The next turn's reference time; after the last turn, the end of all.
     pub(crate) fn reference(&self) -> Instant {
         self.begin + self.measure.turn_time(self.control) * u64::from(self.turn)
@@ -265,9 +234,6 @@ impl<const NODES: usize> Sweep<NODES> {
     pub(crate) fn announce(&self) -> Option<Announce> {
         let node = *self.measure.nodes().get(usize::from(self.turn))?;
         Some(self.measure.announce(self.campaign, node))
-    }
-    pub(crate) fn advance(&mut self) {
-        self.turn += 1;
     }
 }
 

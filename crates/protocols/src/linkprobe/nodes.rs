@@ -79,10 +79,8 @@ impl<const NODES: usize> NodeList<NODES> {
     }
 
     fn push_unchecked(&mut self, id: NodeId) -> Result<(), NodeListError> {
-        *self
-            .ids
-            .get_mut(usize::from(self.len))
-            .ok_or(NodeListError::Full)? = id;
+        let place = self.ids.get_mut(usize::from(self.len));
+        *place.ok_or(NodeListError::Full)? = id;
         self.len += 1;
         Ok(())
     }

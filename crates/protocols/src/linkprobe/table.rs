@@ -19,16 +19,15 @@ pub struct LinkTable<const NEIGHBOURS: usize = 160> {
 
 impl<const NEIGHBOURS: usize> LinkTable<NEIGHBOURS> {
     /// An empty table of no campaign.
-    pub const fn new() -> Self {
-        Self {
-            campaign: None,
-            len: 0,
-            ids: [NodeId::MAX; NEIGHBOURS],
-            received: [[0; Channel::COUNT]; NEIGHBOURS],
-            rssi_sum: [[0; Channel::COUNT]; NEIGHBOURS],
-            dropped: 0,
-        }
-    }
+    pub const EMPTY: Self = Self {
+        campaign: None,
+        len: 0,
+        ids: [NodeId::MAX; NEIGHBOURS],
+        received: [[0; Channel::COUNT]; NEIGHBOURS],
+        rssi_sum: [[0; Channel::COUNT]; NEIGHBOURS],
+        dropped: 0,
+    };
+
     /// Makes this the table of `campaign`: that of another one is forgotten.
     pub fn begin(&mut self, campaign: Campaign) {
         if self.campaign != Some(campaign) {
@@ -99,12 +98,6 @@ impl<const NEIGHBOURS: usize> LinkTable<NEIGHBOURS> {
     }
 }
 
-impl<const NEIGHBOURS: usize> Default for LinkTable<NEIGHBOURS> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 /// To the nearest dB: what radios give is whole already.
 fn whole_dbm(rssi: Dbm) -> i16 {
     let half = if rssi.0 < 0.0 { -0.5 } else { 0.5 };
@@ -128,7 +121,7 @@ mod tests {
 
     #[test]
     fn counts_and_mean_strength_are_kept_by_neighbour_and_channel() {
-        let mut table = LinkTable::<2>::new();
+        let mut table = LinkTable::<2>::EMPTY;
         table.begin(Campaign::new(1));
         for rssi in [-80.0, -81.0, -83.0] {
             table.record(id(5), Channel::LAST, Dbm(rssi));
@@ -158,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_new_campaign_forgets_the_old_one() {
-        let mut table = LinkTable::<4>::new();
+        let mut table = LinkTable::<4>::EMPTY;
         table.begin(Campaign::new(1));
         table.record(id(5), Channel::LAST, Dbm(-80.0));
         table.begin(Campaign::new(1));
@@ -172,7 +165,7 @@ mod tests {
 
     #[test]
     fn the_largest_sum_does_not_overflow() {
-        let mut table = LinkTable::<1>::new();
+        let mut table = LinkTable::<1>::EMPTY;
         (0..300).for_each(|_| table.record(id(1), Channel::LAST, Dbm(-500.0)));
         let row = table.rows(1).next().unwrap();
         assert_eq!(

@@ -37,10 +37,9 @@ impl Recent {
     pub(super) fn see(&mut self, origin: NodeId, number: u16, hops: u8) -> Sighting {
         let is_same = |seen: &&Seen| seen.origin == origin && seen.number == number;
         if let Some(seen) = self.0.iter().find(is_same) {
-            return if hops > seen.hops {
-                Sighting::Round
-            } else {
-                Sighting::Again
+            return match hops > seen.hops {
+                true => Sighting::Round,
+                false => Sighting::Again,
             };
         }
         self.0.remember(Seen {

@@ -40,14 +40,12 @@ pub struct Assembler {
 
 impl Assembler {
     /// With nothing collected.
-    pub const fn new() -> Self {
-        Self {
-            transfer: 0,
-            chunks: [[0; CHUNK]; MAX_SEGMENTS],
-            lens: [None; MAX_SEGMENTS],
-            count: 0,
-        }
-    }
+    pub const EMPTY: Self = Self {
+        transfer: 0,
+        chunks: [[0; CHUNK]; MAX_SEGMENTS],
+        lens: [None; MAX_SEGMENTS],
+        count: 0,
+    };
 
     /// Takes a segment, in any order, any number of times.
     ///
