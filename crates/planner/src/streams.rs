@@ -149,9 +149,6 @@ impl StreamRequest {
     }
 
     /// A plan that gets along with `others`, which run at the same time.
-    ///
-    /// # Errors
-    /// [`StreamError`].
     pub fn plan(
         &self,
         radio: &impl Radio,

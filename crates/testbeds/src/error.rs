@@ -109,7 +109,6 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// This problem at a place in a file.
     pub(crate) fn at(self, source_name: &str, place: Place) -> TestbedError {
         TestbedError {
             source_name: printable(source_name),
@@ -117,11 +116,9 @@ impl Problem {
             problem: self,
         }
     }
-    /// This problem on a line of a file.
     pub(crate) fn on_line(self, source_name: &str, line: u64) -> TestbedError {
         self.at(source_name, Place::Line(line))
     }
-    /// This problem with a key of a TOML file.
     pub(crate) fn at_key(self, source_name: &str, key: impl Into<String>) -> TestbedError {
         self.at(source_name, Place::Key(key.into()))
     }

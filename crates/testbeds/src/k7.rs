@@ -22,7 +22,6 @@ const JSON_HEADER: &str =
 /// Most rounds of one campaign; bounds the work on a hostile file.
 const MAX_ROUNDS: usize = 2_000;
 
-/// The first line.
 #[derive(Debug, Deserialize)]
 struct Header {
     node_count: u32,

@@ -178,17 +178,14 @@ impl<'a, R: BufRead> Rows<'a, R> {
         let text = self.text(column)?;
         parse(text).ok_or_else(|| self.error(Problem::value(what, text, expected)))
     }
-    /// A node's id.
     pub(crate) fn node(&self, column: usize, what: &'static str) -> Result<NodeId, TestbedError> {
         let id = |text: &str| NodeId::new(text.parse().ok()?).ok();
         self.parsed(column, what, "a node's number, 0..65533", id)
     }
-    /// A channel.
     pub(crate) fn channel(&self, column: usize) -> Result<Channel, TestbedError> {
         let expected = "a channel of the 2.4 GHz band, 11..26";
         self.parsed(column, "channel", expected, |text| text.parse().ok())
     }
-    /// A reception ratio.
     pub(crate) fn ratio(&self, column: usize, what: &'static str) -> Result<f64, TestbedError> {
         let ratio = |text: &str| text.parse().ok().filter(|r| (0.0..=1.0).contains(r));
         self.parsed(column, what, "a ratio from 0 to 1", ratio)

@@ -123,9 +123,6 @@ impl Testbed {
     }
 
     /// The same with the built-in board `name` at every node.
-    ///
-    /// # Errors
-    /// [`BoardError`].
     pub fn with_board(mut self, name: &str) -> Result<Self, BoardError> {
         self.board = boards::load(name)?;
         name.clone_into(&mut self.board_name);

@@ -10,7 +10,6 @@ pub const HEADER_BYTES: usize = 9;
 pub const ACK_BYTES: usize = 3;
 /// The PAN that all frames belong to.
 pub const PAN: u16 = 0x5457;
-/// The broadcast address.
 const BROADCAST: u16 = 0xffff;
 /// Frame control: data, PAN compression, short addresses, version 0.
 const DATA: u16 = 0x8841;

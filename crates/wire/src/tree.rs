@@ -293,12 +293,10 @@ mod tests {
             received: 200,
         });
         let link = Header { to: None, ..link };
-        let frame =
-            FrameBuf::build(|w| Beacon::emit(w, link, [0], &routes, links.into_iter())).unwrap();
-        assert_eq!(
-            frame.len(),
-            BEACON_HEADER_BYTES + ROUTE_BYTES + 2 * LINK_BYTES
-        );
+        let frame = FrameBuf::build(|w| Beacon::emit(w, link, [0], &routes, links.into_iter()));
+        let frame = frame.unwrap();
+        let bytes = BEACON_HEADER_BYTES + ROUTE_BYTES + 2 * LINK_BYTES;
+        assert_eq!(frame.len(), bytes);
         let Ok(Repr::Beacon(beacon)) = Repr::parse(&frame) else {
             panic!("no beacon");
         };

@@ -167,9 +167,7 @@ mod tests {
             limiter.heard(at, id(k % 4), k, id(9));
         }
         assert_eq!(limiter.tokens, 10);
-        for _ in 0..8 {
-            limiter.spend();
-        }
+        (0..8).for_each(|_| limiter.spend());
         for k in 100..108 {
             limiter.heard(at, id(k % 4), k, id(9));
         }
@@ -179,13 +177,9 @@ mod tests {
     #[test]
     fn what_is_overheard_again_counts_unless_packets_are_told_apart() {
         let tokens = |counts| {
-            let mut limiter = Limiter::new(Some(Limit {
-                counts,
-                ..Strategy::LIMIT
-            }));
-            for _ in 0..10 {
-                limiter.spend();
-            }
+            let of = Strategy::LIMIT;
+            let mut limiter = Limiter::new(Some(Limit { counts, ..of }));
+            (0..10).for_each(|_| limiter.spend());
             for k in 0..8 {
                 limiter.heard(Instant::ZERO, id(1), k / 4, id(9));
             }

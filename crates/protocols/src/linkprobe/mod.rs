@@ -57,9 +57,6 @@ impl core::error::Error for MeasureError {}
 
 impl<const NODES: usize> Measure<NODES> {
     /// `nodes` in turn send `beacons` (N_b) on each of `channels`, one every `interval` (IPI).
-    ///
-    /// # Errors
-    /// [`MeasureError`].
     pub fn new(
         nodes: NodeList<NODES>,
         channels: ChannelSet,
@@ -268,10 +265,8 @@ mod tests {
         let ms = Duration::from_millis;
         let (all, none) = (ChannelSet::ALL, ChannelSet::EMPTY);
         let new = Measure::new;
-        assert_eq!(
-            new(NodeList::<4>::EMPTY, all, 1, ms(10)),
-            Err(MeasureError::NoNodes)
-        );
+        let nobody = new(NodeList::<4>::EMPTY, all, 1, ms(10));
+        assert_eq!(nobody, Err(MeasureError::NoNodes));
         assert_eq!(new(nodes(), none, 1, ms(10)), Err(MeasureError::NoChannels));
         assert_eq!(new(nodes(), all, 0, ms(10)), Err(MeasureError::NoBeacons));
         assert_eq!(new(nodes(), all, 1, ms(9)), Err(MeasureError::Interval));
@@ -304,11 +299,8 @@ mod tests {
             if let Step::Beacon { channel, sfd, .. } = step {
                 let at = listener.iter().rposition(|(due, _)| due <= sfd).unwrap();
                 assert_eq!(listener[at].1, Step::Tune(*channel));
-                let air = thalweg_wire::phy::time_after_sfd(125);
-                assert!(
-                    listener[at + 1].0 >= *sfd + air,
-                    "the next step cuts it off"
-                );
+                let end = *sfd + thalweg_wire::phy::time_after_sfd(125);
+                assert!(listener[at + 1].0 >= end, "the next step cuts it off");
             }
         }
     }

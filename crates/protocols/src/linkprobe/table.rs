@@ -118,6 +118,9 @@ mod tests {
     fn id(n: u16) -> NodeId {
         NodeId::new(n).unwrap()
     }
+    fn heard(received: u8, rssi: i8) -> Option<Heard> {
+        Some(Heard { received, rssi })
+    }
 
     #[test]
     fn counts_and_mean_strength_are_kept_by_neighbour_and_channel() {
@@ -131,20 +134,8 @@ mod tests {
         assert_eq!((table.len(), table.dropped()), (2, 1));
         let rows: std::vec::Vec<Row> = table.rows(1).collect();
         assert_eq!(rows[0].neighbour, id(5));
-        assert_eq!(
-            rows[0].heard[15],
-            Some(Heard {
-                received: 3,
-                rssi: -81
-            })
-        );
-        assert_eq!(
-            rows[1].heard[0],
-            Some(Heard {
-                received: 1,
-                rssi: -60
-            })
-        );
+        assert_eq!(rows[0].heard[15], heard(3, -81));
+        assert_eq!(rows[1].heard[0], heard(1, -60));
         assert_eq!(rows[1].heard.iter().flatten().count(), 1);
         assert_eq!(table.rows(2).count(), 1);
     }
@@ -168,12 +159,6 @@ mod tests {
         let mut table = LinkTable::<1>::EMPTY;
         (0..300).for_each(|_| table.record(id(1), Channel::LAST, Dbm(-500.0)));
         let row = table.rows(1).next().unwrap();
-        assert_eq!(
-            row.heard[15],
-            Some(Heard {
-                received: 255,
-                rssi: -128
-            })
-        );
+        assert_eq!(row.heard[15], heard(255, -128));
     }
 }

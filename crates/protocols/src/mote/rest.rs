@@ -114,10 +114,8 @@ mod tests {
                 let asleep = at.saturating_sub(MS(300));
                 match grid.window_after(asleep) {
                     Some((opens, closes)) => {
-                        assert!(
-                            opens <= at && closes >= at + MS(45),
-                            "meeting {k}, {ppm} ppm"
-                        );
+                        let within = opens <= at && closes >= at + MS(45);
+                        assert!(within, "meeting {k}, {ppm} ppm");
                         assert!(closes.since(opens) < MS(170));
                     }
                     None => assert!(at + MS(400) > grid.until),

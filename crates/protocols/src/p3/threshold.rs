@@ -111,10 +111,7 @@ mod tests {
     fn fed(lost_every: u64, packets: u64) -> Threshold {
         let mut threshold = Threshold::new(Percent::new(95).unwrap());
         for k in 0..packets {
-            match k % lost_every {
-                0 => threshold.begun(0),
-                _ => threshold.begun(1),
-            }
+            threshold.begun(u32::from(k % lost_every != 0));
         }
         threshold
     }
@@ -130,7 +127,7 @@ mod tests {
     fn patience_ends() {
         let mut bad = fed(2, 200);
         assert!(!bad.speaks());
-        bad.round = 0 + 1;
+        bad.round = 1;
         assert!(bad.speaks(), "50 % is enough once the threshold is 47 %");
     }
 
@@ -144,21 +141,14 @@ mod tests {
             for (node, stage) in
                 (1..).zip((1..3).flat_map(|stage| [stage; 4].into_iter().take(paths)))
             {
-                let group = if node % 2 == 0 {
-                    Group::Odd
-                } else {
-                    Group::Even
-                };
+                let group = [Group::Odd, Group::Even][usize::from(node % 2)];
                 let node = id(node);
                 route.add(Member { node, stage, group }).unwrap();
             }
             for member in route.members() {
                 let place = route.place_of(member.node).unwrap();
-                assert_eq!(
-                    may_be_silent(&route, place),
-                    silent && member.stage == 2,
-                    "{paths} paths"
-                );
+                let expected = silent && member.stage == 2;
+                assert_eq!(may_be_silent(&route, place), expected, "{paths} paths");
             }
             assert!(!may_be_silent(&route, Place::Source));
         }

@@ -402,9 +402,7 @@ mod tests {
         scores.heard(0);
         over(&mut scores, 4, 489, 11);
         assert_eq!(scores.best(), 0, "too few to say anything");
-        assert_eq!(
-            scores.heard[1], 16,
-            "what comes after the trial is no part of it"
-        );
+        // What comes after the trial is no part of it.
+        assert_eq!(scores.heard[1], 16);
     }
 }

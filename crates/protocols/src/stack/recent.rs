@@ -25,7 +25,6 @@ struct Seen {
     hops: u8,
 }
 
-/// The packets.
 #[derive(Debug)]
 pub(super) struct Recent(Fifo<Seen, REMEMBERED>);
 

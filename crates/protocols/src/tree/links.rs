@@ -15,7 +15,6 @@ const HALVED_AT: u16 = 64;
 /// A link on which fewer frames arrive is not used, of 255.
 const LEAST_RECEIVED: u8 = 26;
 
-/// A neighbour.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Neighbour {
     /// Who.
@@ -78,7 +77,6 @@ impl Neighbour {
     }
 }
 
-/// All neighbours.
 #[derive(Debug)]
 pub(super) struct Links {
     list: [Neighbour; MAX_NEIGHBOURS],
