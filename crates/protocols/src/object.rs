@@ -65,7 +65,7 @@ impl Pieces {
     pub fn count(self, object_len: u32) -> u32 {
         match self.bytes {
             0 => 0,
-            bytes => self.range.within(object_len).div_ceil(bytes as u32),
+            bytes => self.range.within(object_len).div_ceil(u32::from(bytes)),
         }
     }
     /// Where packet `number` is in the object, and how many of its first `bytes` are in it; the object

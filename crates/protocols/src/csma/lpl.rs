@@ -174,11 +174,13 @@ impl Sampler {
                 self.watch(now, self.lpl.look);
                 return true;
             }
-            (RadioEvent::Refused { op: ops::WAKE, why }, Phase::Starting(_)) => {
-                if why == Refusal::NoSuch {
-                    self.sleep(now);
-                }
-            }
+            (
+                RadioEvent::Refused {
+                    op: ops::WAKE,
+                    why: Refusal::NoSuch,
+                },
+                Phase::Starting(_),
+            ) => self.sleep(now),
             (
                 RadioEvent::Sensed {
                     op: ops::LOOK,
