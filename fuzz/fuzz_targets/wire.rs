@@ -27,18 +27,18 @@ fuzz_target!(|bytes: &[u8]| {
         let again = FrameBuf::build(|w| repr.emit(w)).unwrap();
         assert_eq!(flood::Repr::parse(&again), Ok(repr));
     }
-    let _ = flood::Tag::parse(&mut Reader::new(bytes));
+    let _ = flood::Kind::parse_tag(&mut Reader::new(bytes));
     let _ = Beacon::parse(bytes);
     let _ = Announce::parse(bytes);
     let _ = Report::parse(&mut Reader::new(bytes));
     let _ = Schedule::parse(&mut Reader::new(bytes));
     // Segments of 110 bytes, as they may come from the air.
-    let mut assembler = Assembler::new();
+    let mut assembler = Assembler::EMPTY;
     for segment in bytes.chunks(110) {
         let _ = assembler.push(segment);
     }
     if let Some(route) = assembler.route() {
-        let mut again = Assembler::new();
+        let mut again = Assembler::EMPTY;
         for index in 0..route.segments() {
             let segment = FrameBuf::build(|w| route.segment(index, Turn::First, Duration::ZERO, w)).unwrap();
             again.push(&segment).unwrap();

@@ -23,27 +23,16 @@ pub(crate) struct Layout<'a> {
 impl<'a> Layout<'a> {
     /// `groups` are one or two, each from source to sink.
     pub(crate) fn new(expected: &'a Expected, groups: &[Stages], channels: &'a [Channel]) -> Self {
-        let disturbed = (0..groups.len())
-            .map(|group| {
-                let stages = groups[group].iter().enumerate();
-                stages
-                    .map(|(stage, members)| {
-                        let each = members.iter();
-                        each.map(|&to| {
-                            (
-                                to,
-                                interference(expected, groups, channels, (group, stage), to),
-                            )
-                        })
-                        .collect()
-                    })
-                    .collect()
-            })
-            .collect();
+        let heard = |place, to| (to, interference(expected, groups, channels, place, to));
+        let group = |(group, stages): (usize, &Stages)| {
+            let stages = stages.iter().enumerate();
+            stages
+                .map(|(stage, nodes)| nodes.iter().map(|&to| heard((group, stage), to)).collect())
+                .collect()
+        };
         Self {
-            expected,
-            channels,
-            disturbed,
+            disturbed: groups.iter().enumerate().map(group).collect(),
+            ..Self::quiet(expected, channels)
         }
     }
     /// The same where stages do not disturb each other.
@@ -71,11 +60,8 @@ fn interference(
         if sending + 1 == stage || (groups.len() == 1 && !same) {
             continue;
         }
-        let speaking = if same {
-            group
-        } else {
-            groups.len() - 1 - group
-        };
+        let other = groups.len() - 1 - group;
+        let speaking = if same { group } else { other };
         let members = groups.get(speaking).and_then(|g| g.get(sending));
         sum += (members.into_iter().flatten())
             .filter(|&&from| from != to)
@@ -138,24 +124,15 @@ mod tests {
     #[test]
     fn a_channel_used_again_is_heard_four_stages_on() {
         // Stage 4 sends to stage 5 on the channel on which stage 1 receives, in the same cycle.
-        let again = [26, 15, 20, 25, 26, 15];
-        assert!(delivered(-100.0, &again) > 0.99);
-        assert!(
-            delivered(-80.0, &again) < 0.5,
-            "{}",
-            delivered(-80.0, &again)
-        );
+        let [quiet, loud] =
+            [-100.0, -80.0].map(|heard| delivered(heard, &[26, 15, 20, 25, 26, 15]));
+        assert!(quiet > 0.99 && loud < 0.5, "{quiet} {loud}");
         assert!(delivered(-80.0, &[26, 15, 20, 25, 26, 17]) > 0.99);
     }
 
     #[test]
     fn loud_neighbours_leak_into_the_channel_beside() {
-        let beside = [11, 26, 20, 15, 11, 25];
-        assert!(
-            delivered(-40.0, &beside) < 0.9,
-            "{}",
-            delivered(-40.0, &beside)
-        );
-        assert!(delivered(-60.0, &beside) > 0.99);
+        let [quiet, loud] = [-60.0, -40.0].map(|heard| delivered(heard, &[11, 26, 20, 15, 11, 25]));
+        assert!(quiet > 0.99 && loud < 0.9, "{quiet} {loud}");
     }
 }

@@ -38,11 +38,8 @@ pub fn survival(levels: &[Dbm], unknown: usize) -> f64 {
     if unknown > 0 {
         return UNKNOWN[(count - 1).min(UNKNOWN.len() - 1)];
     }
-    let powers = levels.iter().map(|level| level.milliwatts().0);
-    match Lead::of(powers) {
-        Some(lead) => lead.survival(0.0),
-        None => 1.0,
-    }
+    let lead = Lead::of(levels.iter().map(|level| level.milliwatts().0));
+    lead.map_or(1.0, |lead| lead.survival(0.0))
 }
 
 /// What of several senders' powers decides over their beats.
@@ -74,12 +71,7 @@ impl Lead {
         // Below the others' own level another one of them is the strongest.
         let least = -10.0 * libm::log10(self.others.max(1.0));
         let lead = self.db + shift_db;
-        let lead = if lead < least {
-            2.0 * least - lead
-        } else {
-            lead
-        };
-        interpolated(self.others, lead)
+        interpolated(self.others, lead.max(2.0 * least - lead))
     }
 }
 
@@ -111,16 +103,12 @@ mod tests {
         let ser = if g > 6.0 {
             7.5 * libm::exp(-10.0 * g)
         } else {
-            let mut choose = 1.0;
-            (2..=16)
-                .fold((0.0, 16.0), |(sum, c), k| {
-                    choose = c * f64::from(17 - k) / f64::from(k);
-                    let sign = if k % 2 == 0 { 1.0 } else { -1.0 };
-                    let term = choose * libm::exp(20.0 * g * (1.0 / f64::from(k) - 1.0));
-                    (sum + sign * term, choose)
-                })
-                .0
-                / 16.0
+            let (mut choose, mut sum) = (16.0, 0.0);
+            for k in (2..=16).map(f64::from) {
+                choose *= (17.0 - k) / k;
+                sum += choose * libm::exp(20.0 * g * (1.0 / k - 1.0)) * (1.0 - 2.0 * (k % 2.0));
+            }
+            sum / 16.0
         };
         -libm::log1p(-ser.clamp(0.0, 1.0 - 1e-12))
     }
@@ -139,12 +127,8 @@ mod tests {
             let mut senders: Vec<(f64, f64, f64, f64)> = (powers.iter())
                 .map(|p| {
                     let carrier = rng.random_range(-24.4e3..24.4e3);
-                    (
-                        p.sqrt(),
-                        carrier,
-                        rng.random_range(0.0..2.0 * PI),
-                        0.1 * normal(rng),
-                    )
+                    let phase = rng.random_range(0.0..2.0 * PI);
+                    (p.sqrt(), carrier, phase, 0.1 * normal(rng))
                 })
                 .collect();
             let mean = senders.iter().map(|s| s.0 * s.0 * s.3).sum::<f64>() / total;
@@ -189,14 +173,10 @@ mod tests {
                 let strongest = libm::exp(lead / 10.0 * (LN_2 + libm::log(5.0)));
                 let mut powers = vec![1.0 / others; others as usize];
                 powers.push(strongest);
-                let (model, table) = (
-                    simulated(&powers, 300, &mut rng),
-                    interpolated(others, lead),
-                );
-                assert!(
-                    (model - table).abs() < 0.06,
-                    "row {row}, {lead} dB: model {model:.3}, table {table:.3}"
-                );
+                let model = simulated(&powers, 300, &mut rng);
+                let table = interpolated(others, lead);
+                let which = format!("row {row}, {lead} dB: model {model:.3}, table {table:.3}");
+                assert!((model - table).abs() < 0.06, "{which}");
             }
         }
     }

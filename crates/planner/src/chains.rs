@@ -80,18 +80,6 @@ impl Chains {
     }
 }
 
-/// Expected time of a plan, in seconds.
-fn expected_time(
-    expected: &Expected,
-    stages: &[Stages],
-    channels: &[Channel],
-    transfer: &Transfer,
-) -> f64 {
-    judged(expected, stages, channels, transfer)
-        .time_s
-        .unwrap_or(f64::INFINITY)
-}
-
 /// What to expect of a plan.
 pub(crate) fn judged(
     expected: &Expected,
@@ -114,6 +102,12 @@ pub(crate) fn feed(groups: usize, hops: usize) -> Feed {
 }
 
 impl Quest<'_> {
+    /// Expected time of a plan, in seconds.
+    fn time(&self, stages: &[Stages], channels: &[Channel]) -> f64 {
+        let judged = judged(self.expected, stages, channels, self.transfer);
+        judged.time_s.unwrap_or(f64::INFINITY)
+    }
+
     /// The best pair of chains; none where no two disjoint ones join the two nodes.
     pub(crate) fn best(&self) -> Option<Chains> {
         let table = Table::new(self.expected, self.channels);
@@ -133,10 +127,7 @@ impl Quest<'_> {
             });
         }
         found.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let time = |chains: &Chains| {
-            let stages = chains.stages();
-            expected_time(self.expected, &stages, &chains.channels, self.transfer)
-        };
+        let time = |chains: &Chains| self.time(&chains.stages(), &chains.channels);
         let mut judged: Vec<(f64, Chains)> = (found.into_iter().take(JUDGED))
             .map(|(_, chains)| (time(&chains), chains))
             .collect();
@@ -156,15 +147,11 @@ impl Quest<'_> {
     pub(crate) fn thickened(&self, chains: &Chains) -> Vec<Stages> {
         let mut stages = chains.stages();
         let mut used = vec![false; self.expected.nodes()];
-        for &node in stages.iter().flatten().flatten() {
-            used[node] = true;
-        }
+        (stages.iter().flatten().flatten()).for_each(|&node| used[node] = true);
         if chains.hops() < 2 || self.count == Count::One {
             return stages;
         }
-        let time = |stages: &[Stages]| {
-            expected_time(self.expected, stages, &chains.channels, self.transfer)
-        };
+        let time = |stages: &[Stages]| self.time(stages, &chains.channels);
         let mut now = time(&stages);
         loop {
             let judged = judged(self.expected, &stages, &chains.channels, self.transfer);
@@ -242,14 +229,14 @@ impl Quest<'_> {
         if order.len() == 2 || self.count == Count::One {
             return Some((2.0 * first.0, [first.1.clone(), first.1]));
         }
-        mark(&mut taken, &first.1, true);
+        mark(&mut taken, &first.1);
         let second = self.chain(table, order, &taken)?;
         let mut best = (first.0 + second.0, [first.1.clone(), second.1.clone()]);
         let mut pair = [first, second];
         for turn in 0..TURNS {
             let (at, other) = (turn % 2, 1 - turn % 2);
             taken.fill(false);
-            mark(&mut taken, &pair[other].1, true);
+            mark(&mut taken, &pair[other].1);
             let Some(anew) = self.chain(table, order, &taken) else {
                 break;
             };
@@ -290,13 +277,10 @@ impl Quest<'_> {
         if !total.is_finite() {
             return None;
         }
-        let mut chain = vec![self.sink];
-        let mut node = self.sink;
+        let mut chain = vec![self.sink; hops + 1];
         for stage in (1..=hops).rev() {
-            node = before[stage][node];
-            chain.push(node);
+            chain[stage - 1] = before[stage][chain[stage]];
         }
-        chain.reverse();
         Some((total, chain))
     }
 
@@ -306,12 +290,8 @@ impl Quest<'_> {
             let before = *worth;
             for group in 0..2 {
                 for stage in 1..chains.hops() {
-                    let relay = chains.groups[group][stage];
-                    let (prev, next) = (
-                        chains.groups[group][stage - 1],
-                        chains.groups[group][stage + 1],
-                    );
-                    let mut best = relay;
+                    let chain = &chains.groups[group];
+                    let (prev, mut best, next) = (chain[stage - 1], chain[stage], chain[stage + 1]);
                     for (node, reach) in self.expected.reached(prev, chains.channels[stage]) {
                         let onward = self.expected.link(*node, next, chains.channels[stage + 1]);
                         let good = reach.delivery > LEAST
@@ -336,11 +316,9 @@ impl Quest<'_> {
     }
 }
 
-fn mark(taken: &mut [bool], chain: &[usize], value: bool) {
-    let relays = chain.len().saturating_sub(1);
-    for &node in chain.get(1..relays).unwrap_or(&[]) {
-        taken[node] = value;
-    }
+fn mark(taken: &mut [bool], chain: &[usize]) {
+    let relays = chain.get(1..chain.len().saturating_sub(1));
+    (relays.into_iter().flatten()).for_each(|&node| taken[node] = true);
 }
 
 /// Whether the cheapest chain to `node`, of `stage`, comes by `relay`.

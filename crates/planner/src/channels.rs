@@ -6,6 +6,7 @@
 //! Tests: below.
 
 use serde::Serialize;
+use std::collections::BTreeMap;
 use thalweg_units::Channel;
 
 /// Hops after which a channel may be used again (P3 gets by on four channels on any route).
@@ -18,9 +19,8 @@ pub enum Assignment {
     /// The request's channels in turn, the first to the sink, then back towards the source.
     #[default]
     CountedBack,
-    /// For every stage the channel with the best measured qualities among those
-    /// measured and allowed: none
-    /// twice within [`REUSE_DISTANCE`] stages, no two side by side in the band at neighbouring stages.
+    /// For every stage the channel with the best measured qualities among those allowed: none twice
+    /// within [`REUSE_DISTANCE`] stages, no two side by side in the band at neighbouring stages.
     Best,
 }
 
@@ -40,12 +40,9 @@ pub fn spread_order(channels: &[Channel], routing: Channel) -> Vec<Channel> {
     let mut set = channels.to_vec();
     set.sort_unstable();
     set.dedup();
-    let first = if set.contains(&routing) {
-        Some(routing)
-    } else {
-        set.last().copied()
-    };
-    let Some(first) = first else { return set };
+    let Some(&last) = set.last() else { return set };
+    let wanted = set.contains(&routing);
+    let first = if wanted { routing } else { last };
     set.retain(|&channel| channel != first);
     // Nearest to the first channel first, so that of equal rings the wanted one is met first.
     set.sort_by_key(|&channel| (apart(channel, first), channel));
@@ -61,12 +58,9 @@ pub fn spread_order(channels: &[Channel], routing: Channel) -> Vec<Channel> {
     }
     let mut best = (0, set.clone());
     permute(&mut set.clone(), 0, &mut |ring| {
-        let mut least = usize::MAX;
-        let mut before = first;
-        for &channel in ring.iter().chain([&first]) {
-            least = least.min(apart(before, channel));
-            before = channel;
-        }
+        let closed = ring.iter().chain([&first]);
+        let steps = std::iter::once(&first).chain(ring).zip(closed);
+        let least = steps.map(|(a, b)| apart(*a, *b)).min().unwrap_or(0);
         if least > best.0 || (least == best.0 && nearer(ring, &best.1, first)) {
             best = (least, ring.to_vec());
         }
@@ -80,8 +74,8 @@ pub(crate) fn apart(a: Channel, b: Channel) -> usize {
 }
 
 fn nearer(ring: &[Channel], other: &[Channel], first: Channel) -> bool {
-    let distances = |ring: &[Channel]| ring.iter().map(|&c| apart(c, first)).collect::<Vec<_>>();
-    distances(ring) < distances(other)
+    let distance = |c: &Channel| apart(*c, first);
+    ring.iter().map(distance).lt(other.iter().map(distance))
 }
 
 fn permute(items: &mut [Channel], from: usize, visit: &mut impl FnMut(&[Channel])) {
@@ -109,15 +103,11 @@ pub(crate) fn best(
         !recent.contains(&channel) && recent.first().is_none_or(|&last| apart(last, channel) > 1)
     };
     // Best total per recent channels, with the whole assignment; sorted, so that ties fall the same way.
-    let mut states: Vec<(Recent, f64, Vec<Channel>)> = vec![(Vec::new(), 0.0, Vec::new())];
+    let mut states = BTreeMap::from([(Recent::new(), (0.0, Vec::new()))]);
     for stage in 0..=hops {
-        let gains: Vec<f64> = candidates
-            .iter()
-            .map(|&channel| worth(stage, channel))
-            .collect();
-        let mut onward: std::collections::BTreeMap<Recent, (f64, Vec<Channel>)> =
-            Default::default();
-        for (recent, total, so_far) in &states {
+        let gains: Vec<f64> = candidates.iter().map(|&c| worth(stage, c)).collect();
+        let mut onward: BTreeMap<Recent, (f64, Vec<Channel>)> = BTreeMap::new();
+        for (recent, (total, so_far)) in &states {
             for (&channel, gain) in candidates.iter().zip(&gains) {
                 if !fits(recent, channel) {
                     continue;
@@ -132,18 +122,11 @@ pub(crate) fn best(
                 }
             }
         }
-        states = onward
-            .into_iter()
-            .map(|(recent, (total, all))| (recent, total, all))
-            .collect();
+        states = onward;
     }
-    let mut best: Option<(f64, Vec<Channel>)> = None;
-    for (_, total, all) in states {
-        if best.as_ref().is_none_or(|(most, _)| total > *most) {
-            best = Some((total, all));
-        }
-    }
-    best.map(|(_, all)| all)
+    // Of equals the first.
+    let better = |a: (f64, Vec<Channel>), b: (f64, Vec<Channel>)| if b.0 > a.0 { b } else { a };
+    states.into_values().reduce(better).map(|(_, all)| all)
 }
 
 #[cfg(test)]
@@ -166,10 +149,8 @@ mod tests {
     fn spreading_the_papers_channels() {
         let order = spread_order(&channels(&[15, 20, 25, 26]), Channel::LAST);
         assert_eq!(order, channels(&[26, 20, 25, 15]));
-        assert_eq!(
-            spread_order(&channels(&[25, 25]), Channel::LAST),
-            channels(&[25])
-        );
+        let twice = spread_order(&channels(&[25, 25]), Channel::LAST);
+        assert_eq!(twice, channels(&[25]));
         let all: Vec<Channel> = Channel::all().collect();
         let mut order = spread_order(&all, Channel::LAST);
         assert!(order.windows(2).all(|pair| apart(pair[0], pair[1]) > 2));
@@ -184,10 +165,8 @@ mod tests {
         let stages = best(&all, 8, |_, channel| channel.index() as f64).unwrap();
         assert_eq!(stages.len(), 9);
         for (at, &channel) in stages.iter().enumerate() {
-            assert!(!stages[at + 1..]
-                .iter()
-                .take(REUSE_DISTANCE - 1)
-                .any(|&c| c == channel));
+            let mut near = stages[at + 1..].iter().take(REUSE_DISTANCE - 1);
+            assert!(!near.any(|&c| c == channel));
         }
         assert!(stages.windows(2).all(|pair| apart(pair[0], pair[1]) > 1));
         // On stage 5 a certain channel is worth most.

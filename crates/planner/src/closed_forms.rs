@@ -1,5 +1,4 @@
-//! What the pipelines can do at best, in closed form: cycle time, cycles of a pass, goodput bounds,
-//! the time of a link measurement (P3, equation 1) and of a control exchange; and what any
+//! What the pipelines can do at best, in closed form: cycle time, cycles of a pass, the time of a link measurement (P3, equation 1) and of a control exchange; and what any
 //! forwarding over one radio per node can do at best (CIT, section 2).
 //!
 //! No losses, no contention, no clock drift: upper bounds that simulations are checked against.
@@ -46,24 +45,6 @@ impl Cycle {
         let bytes = self.payload_bytes + self.header_bytes;
         BitRate::of_bytes(bytes as u64, self.period())
     }
-    /// Bound on P3's goodput: a payload every cycle.
-    pub fn p3_bound(&self) -> BitRate {
-        BitRate::of_bytes(self.payload_bytes as u64, self.period())
-    }
-    /// Bound on PIP's goodput: a payload every other cycle.
-    pub fn pip_bound(&self) -> BitRate {
-        BitRate::of_bytes(self.payload_bytes as u64, self.period() * 2)
-    }
-    /// Goodput of a loss-free P3 transfer: wake-up, then one pass of `packets` over `hops`.
-    pub fn p3_goodput(&self, packets: u64, hops: u64, wake_up: Duration) -> BitRate {
-        let time = wake_up + self.period() * p3_pass_cycles(packets, hops);
-        BitRate::of_bytes(packets * self.payload_bytes as u64, time)
-    }
-    /// Goodput of a loss-free PIP transfer.
-    pub fn pip_goodput(&self, packets: u64, hops: u64, wake_up: Duration) -> BitRate {
-        let time = wake_up + self.period() * pip_pass_cycles(packets, hops);
-        BitRate::of_bytes(packets * self.payload_bytes as u64, time)
-    }
     /// One control exchange: the request to the sink and its NACK back, each in two consecutive
     /// cycles (one per sub-group), and `guard` for timers and turn-round.
     pub fn exchange_time(&self, hops: u64, guard: Duration) -> Duration {
@@ -96,7 +77,7 @@ pub fn link_measurement_time(
 /// Bound T_s on a single hop (CIT, section 2.1): frames of `mpdu_bytes` without their check sequence
 /// back to back, a turnaround between them. Counts the bits of MPDUs: 225 kbit/s for 125 bytes.
 pub fn single_hop_bound(mpdu_bytes: usize) -> BitRate {
-    BitRate::of_bytes(mpdu_bytes as u64, air_time(mpdu_bytes) + TURNAROUND)
+    single_channel_bound(mpdu_bytes, 1)
 }
 
 /// Bound T_m(n) = T_s / n on a route on one channel, where the transmissions of `interfering` of its
@@ -122,26 +103,12 @@ mod tests {
         assert_eq!(cycle.air_time(), Duration::from_micros(4256));
         assert_eq!(cycle.period(), Duration::from_micros(4537));
         assert!((cycle.effective_rate().kbps() - 220.4).abs() < 0.1);
-        assert!((cycle.p3_bound().kbps() - 208.1).abs() < 0.1);
-        assert!((cycle.pip_bound().kbps() * 2.0 - cycle.p3_bound().kbps()).abs() < 1e-9);
-    }
-
-    #[test]
-    fn loss_free_transfers() {
-        let (cycle, wake_up) = (Cycle::default(), Duration::from_millis(95));
-        assert!((cycle.p3_goodput(500, 2, wake_up).kbps() - 199.3).abs() < 0.5);
-        assert!((cycle.pip_goodput(500, 2, wake_up).kbps() - 101.7).abs() < 0.5);
-        // A hop more costs one cycle of a pass, whatever its length.
-        assert_eq!(p3_pass_cycles(500, 6) - p3_pass_cycles(500, 5), 1);
-        assert_eq!(p3_pass_cycles(0, 0), 0);
     }
 
     #[test]
     fn cits_bounds() {
-        let (t_s, multi) = (
-            single_hop_bound(125).kbps(),
-            multi_channel_bound(125, 6).kbps(),
-        );
+        let t_s = single_hop_bound(125).kbps();
+        let multi = multi_channel_bound(125, 6).kbps();
         assert!((t_s - 125.0 / 139.0 * 250.0).abs() < 1e-9);
         assert_eq!(t_s.round(), 225.0);
         for n in 1..=6 {

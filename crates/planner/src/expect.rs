@@ -63,9 +63,8 @@ impl LinkModel {
 
     /// Probability that a long frame arrives whose mean power lies `margin` above the floor.
     pub fn delivery_at(&self, margin: Db) -> f64 {
-        let spread =
-            (self.packet.0 * self.packet.0 + self.unknown.0 * self.unknown.0 + KNEE_DB * KNEE_DB)
-                .sqrt();
+        let (packet, unknown) = (self.packet.0, self.unknown.0);
+        let spread = (packet * packet + unknown * unknown + KNEE_DB * KNEE_DB).sqrt();
         0.5 * libm::erfc(-(margin.0 - HALF_AT_DB) / (spread * std::f64::consts::SQRT_2))
     }
     /// Mean power of a link without the register's own noise, where an RSSI is known.
@@ -79,16 +78,12 @@ impl LinkModel {
         Some(heard - Db(lost * 2.0))
     }
     fn leak_factor(&self, tuned: Channel, sent: Channel) -> f64 {
-        let (tuned, sent) = (tuned.index(), sent.index());
         let [above, below, far] = self.leak;
-        if tuned == sent {
-            1.0
-        } else if sent == tuned + 1 {
-            above.factor()
-        } else if sent + 1 == tuned {
-            below.factor()
-        } else {
-            far.factor()
+        match i32::from(sent.number()) - i32::from(tuned.number()) {
+            0 => 1.0,
+            1 => above.factor(),
+            -1 => below.factor(),
+            _ => far.factor(),
         }
     }
 }
@@ -133,32 +128,23 @@ impl Expected {
                     (quality.prr * f64::from(sent) + 0.5) / (f64::from(sent) + 1.0)
                 }
             };
-            Reach {
-                delivery,
-                power: power.map(|power| power.milliwatts().0),
-            }
+            let power = power.map(|power| power.milliwatts().0);
+            Reach { delivery, power }
         };
-        let rows = Channel::all()
-            .map(|channel| {
-                if !channels.contains(channel) {
-                    return Vec::new();
-                }
-                (0..links.nodes())
-                    .map(|from| {
-                        links
-                            .heard_from(from, channel)
-                            .filter(|(_, quality)| quality.prr > 0.0)
-                            .map(|(to, quality)| (to, reach(&quality)))
-                            .collect()
-                    })
-                    .collect()
-            })
-            .collect();
+        let row = |from: usize, channel: Channel| {
+            let heard = links.heard_from(from, channel);
+            let heard = heard.filter(|(_, quality)| quality.prr > 0.0);
+            heard.map(|(to, quality)| (to, reach(&quality))).collect()
+        };
+        let rows = |channel: Channel| match channels.contains(channel) {
+            true => (0..links.nodes()).map(|from| row(from, channel)).collect(),
+            false => Vec::new(),
+        };
         Self {
             nodes: links.nodes(),
             model: *model,
             floor_mw: model.floor.milliwatts().0,
-            rows,
+            rows: Channel::all().map(rows).collect(),
         }
     }
     pub(crate) fn nodes(&self) -> usize {
@@ -166,9 +152,8 @@ impl Expected {
     }
     /// What `from` reaches on `channel`, lowest index first.
     pub(crate) fn reached(&self, from: usize, channel: Channel) -> &[(usize, Reach)] {
-        self.rows[channel.index()]
-            .get(from)
-            .map_or(&[], Vec::as_slice)
+        let row = self.rows[channel.index()].get(from);
+        row.map_or(&[], Vec::as_slice)
     }
     pub(crate) fn link(&self, from: usize, to: usize, channel: Channel) -> Option<&Reach> {
         let row = self.reached(from, channel);
@@ -184,9 +169,8 @@ impl Expected {
         tuned: Channel,
         sent: Channel,
     ) -> f64 {
-        self.link(from, to, sent)
-            .and_then(|reach| reach.power)
-            .map_or(0.0, |power| power * self.model.leak_factor(tuned, sent))
+        let power = self.link(from, to, sent).and_then(|reach| reach.power);
+        power.map_or(0.0, |power| power * self.model.leak_factor(tuned, sent))
     }
     /// Whether `from`, sending on `sent`, is heard by `to` at all where it listens to the same channel, or
     /// raises its floor by more than [`QUIET`] where it listens to `tuned`.
@@ -204,13 +188,10 @@ impl Expected {
         let margin = Db(10.0 * libm::log10(power / self.floor_mw));
         let risen = 1.0 + INTERFERENCE_WEIGHT * interference / self.floor_mw;
         let quiet = self.model.delivery_at(margin);
-        let loud = self
-            .model
-            .delivery_at(margin - Db(10.0 * libm::log10(risen)));
-        if quiet > 0.0 {
-            reach.delivery * loud / quiet
-        } else {
-            0.0
+        let loud = (self.model).delivery_at(margin - Db(10.0 * libm::log10(risen)));
+        match quiet > 0.0 {
+            true => reach.delivery * loud / quiet,
+            false => 0.0,
         }
     }
     /// Probability that a frame that `senders` send in step on `channel` arrives at `to`, where
@@ -239,19 +220,16 @@ impl Expected {
         if unknown > 0 {
             return (1.0 - missed) * beats::survival(&[], count + unknown);
         }
-        let powers = senders
-            .iter()
-            .filter_map(|&from| self.link(from, to, channel)?.power);
+        let power = |&from: &usize| self.link(from, to, channel)?.power;
+        let powers = senders.iter().filter_map(power);
         (1.0 - missed) * Lead::of(powers).map_or(1.0, |lead| self.survival(&lead))
     }
     /// Survival of beats over what is not known of the strongest sender's lead.
     fn survival(&self, lead: &Lead) -> f64 {
         let (packet, run) = (self.model.packet.0, self.model.unknown.0);
         let spread = (2.0 * (packet * packet + run * run)).sqrt();
-        SHIFTS
-            .iter()
-            .map(|(shift, weight)| weight * lead.survival(shift * spread))
-            .sum()
+        let share = |(shift, weight)| weight * lead.survival(shift * spread);
+        SHIFTS.into_iter().map(share).sum()
     }
 }
 
@@ -262,9 +240,8 @@ mod tests {
     fn table(received: u32, rssi: f64) -> LinkQualities {
         let mut links = LinkQualities::new(4);
         for from in [0, 2, 3] {
-            links
-                .record(from, 1, Channel::LAST, received, 10, Some(Dbm(rssi)))
-                .unwrap();
+            let rssi = Some(Dbm(rssi));
+            (links.record(from, 1, Channel::LAST, received, 10, rssi)).unwrap();
         }
         links
     }

@@ -35,32 +35,27 @@ impl Plan {
         );
         for (of, name, kind) in KEYS {
             let id = format!("id=\"{name}\" for=\"{of}\"");
-            line(
-                &mut out,
-                format_args!("  <key {id} attr.name=\"{name}\" attr.type=\"{kind}\"/>"),
+            let _ = writeln!(
+                out,
+                "  <key {id} attr.name=\"{name}\" attr.type=\"{kind}\"/>"
             );
         }
-        line(
-            &mut out,
-            format_args!("  <graph id=\"plan\" edgedefault=\"directed\">"),
-        );
+        out.push_str("  <graph id=\"plan\" edgedefault=\"directed\">\n");
         for (node, stage) in self.active_nodes() {
-            line(&mut out, format_args!("    <node id=\"n{node}\">"));
+            let _ = writeln!(out, "    <node id=\"n{node}\">");
             data(&mut out, "label", links.map_or(node, |l| l.id(node)));
             data(&mut out, "stage", stage);
             if let Some(channel) = self.channels.get(stage) {
                 data(&mut out, "channel", channel);
             }
             data(&mut out, "role", self.role(node));
-            if let Some(place) = links
-                .and_then(LinkQualities::places)
-                .and_then(|p| p.get(node))
-            {
+            let places = links.and_then(LinkQualities::places);
+            if let Some(place) = places.and_then(|places| places.get(node)) {
                 data(&mut out, "x_m", place.x_m);
                 data(&mut out, "y_m", place.y_m);
                 data(&mut out, "z_m", place.z_m);
             }
-            line(&mut out, format_args!("    </node>"));
+            out.push_str("    </node>\n");
         }
         for (at, path) in self.paths.iter().enumerate() {
             for hop in path.windows(2) {
@@ -83,10 +78,9 @@ impl Plan {
         for group in Group::BOTH {
             let mut senders = vec![self.source];
             for stage in 1..=self.hops {
-                let receivers: Vec<usize> = if stage == self.hops {
-                    vec![self.sink]
-                } else {
-                    self.relays(stage, group).collect()
+                let receivers: Vec<usize> = match stage == self.hops {
+                    true => vec![self.sink],
+                    false => self.relays(stage, group).collect(),
                 };
                 for &from in &senders {
                     for &to in &receivers {
@@ -112,29 +106,15 @@ impl Plan {
         if node == self.sink {
             return "sink";
         }
-        match self
-            .stages
-            .iter()
-            .flatten()
-            .find(|member| member.node == node)
-        {
-            Some(member) if member.group == Group::Odd => "odd",
-            Some(_) => "even",
-            None => "",
-        }
+        let mut members = self.stages.iter().flatten();
+        let member = members.find(|member| member.node == node);
+        member.map_or("", |member| member.group.name())
     }
 }
 
-fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
-    // Writing to a string cannot fail.
-    let _ = writeln!(out, "{text}");
-}
-
 fn data(out: &mut String, key: &str, value: impl std::fmt::Display) {
-    line(
-        out,
-        format_args!("      <data key=\"{key}\">{value}</data>"),
-    );
+    // Writing to a string cannot fail.
+    let _ = writeln!(out, "      <data key=\"{key}\">{value}</data>");
 }
 
 fn edge(
@@ -144,10 +124,7 @@ fn edge(
     path: Option<usize>,
     quality: Option<crate::links::LinkQuality>,
 ) {
-    line(
-        out,
-        format_args!("    <edge source=\"n{from}\" target=\"n{to}\">"),
-    );
+    let _ = writeln!(out, "    <edge source=\"n{from}\" target=\"n{to}\">");
     data(out, "kind", kind);
     if let Some(path) = path {
         data(out, "path", path);
@@ -158,5 +135,5 @@ fn edge(
             data(out, "rssi_dbm", rssi.0);
         }
     }
-    line(out, format_args!("    </edge>"));
+    out.push_str("    </edge>\n");
 }

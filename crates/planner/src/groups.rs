@@ -26,6 +26,13 @@ pub enum Group {
 impl Group {
     /// Both groups, in order.
     pub const BOTH: [Self; 2] = [Self::Odd, Self::Even];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Odd => "odd",
+            Self::Even => "even",
+        }
+    }
 }
 
 /// A relay of one stage.
@@ -50,15 +57,8 @@ const ALL_SPLITS: usize = 10;
 
 /// Assigns each of `paths` paths to a group, half and half by chance.
 pub(crate) fn random_halves(paths: usize, rng: &mut impl Rng) -> Vec<Group> {
-    let mut groups: Vec<Group> = (0..paths)
-        .map(|at| {
-            if at < paths.div_ceil(2) {
-                Group::Odd
-            } else {
-                Group::Even
-            }
-        })
-        .collect();
+    let mut groups = vec![Group::Even; paths];
+    groups[..paths.div_ceil(2)].fill(Group::Odd);
     groups.shuffle(rng);
     groups
 }
@@ -77,26 +77,18 @@ impl Draft<'_> {
     /// Source, relays of one group, sink, stage by stage.
     pub(crate) fn group(&self, group: Group) -> Stages {
         let relays = self.stages.iter().map(|stage| {
-            stage
-                .iter()
-                .filter(|m| m.group == group)
-                .map(|m| m.node)
-                .collect::<Vec<_>>()
+            let own = stage.iter().filter(|m| m.group == group);
+            own.map(|m| m.node).collect::<Vec<_>>()
         });
-        std::iter::once(vec![self.source])
-            .chain(relays)
-            .chain(std::iter::once(vec![self.sink]))
-            .collect()
+        let (source, sink) = ([vec![self.source]], [vec![self.sink]]);
+        source.into_iter().chain(relays).chain(sink).collect()
     }
     /// The groups that have relays, or the bare hop from source to sink.
-    pub(crate) fn groups(&self) -> Vec<Vec<Vec<usize>>> {
-        if self.stages.is_empty() {
-            return vec![vec![vec![self.source], vec![self.sink]]];
-        }
-        let groups = Group::BOTH.iter().map(|&group| self.group(group));
+    pub(crate) fn groups(&self) -> Vec<Stages> {
+        let mut groups = Group::BOTH.map(|group| self.group(group)).to_vec();
+        groups.retain(|stages| stages.iter().all(|stage| !stage.is_empty()));
+        groups.truncate(if self.stages.is_empty() { 1 } else { 2 });
         groups
-            .filter(|stages| stages.iter().all(|stage| !stage.is_empty()))
-            .collect()
     }
     fn worth_of(&self, group: Group, channels: &[Channel]) -> f64 {
         let layout = Layout::quiet(self.expected, channels);
@@ -105,25 +97,15 @@ impl Draft<'_> {
         libm::log(forward.end.max(FLOOR)) + REVERSE_WEIGHT * libm::log(back.end.max(FLOOR))
     }
     fn worth(&self, channels: &[Channel]) -> f64 {
-        Group::BOTH
-            .iter()
-            .map(|&group| self.worth_of(group, channels))
-            .sum()
-    }
-    fn set_path_groups(&mut self, groups: &[Group]) {
-        for member in self.stages.iter_mut().flatten() {
-            if let Some(&group) = member.path.and_then(|path| groups.get(path)) {
-                member.group = group;
-            }
-        }
+        let worth = Group::BOTH.map(|group| self.worth_of(group, channels));
+        worth.into_iter().sum()
     }
     /// Fills thin stages up to `least` relays with nodes linked to the stages before and after.
     pub(crate) fn fill_to(&mut self, topology: &Topology, least: usize) {
         let mut taken = vec![false; topology.nodes()];
-        taken[self.source] = true;
-        taken[self.sink] = true;
-        for member in self.stages.iter().flatten() {
-            taken[member.node] = true;
+        let members = self.stages.iter().flatten().map(|member| member.node);
+        for node in members.chain([self.source, self.sink]) {
+            taken[node] = true;
         }
         let count = self.stages.len();
         for at in 0..count {
@@ -137,9 +119,8 @@ impl Draft<'_> {
                 };
                 let (before, after) = (around(at), around(at + 2));
                 let linked = |node: usize, to: &[usize]| {
-                    to.iter()
-                        .filter(|&&other| topology.linked(node, other))
-                        .count()
+                    let linked = to.iter().filter(|&&other| topology.linked(node, other));
+                    linked.count()
                 };
                 let best = (0..topology.nodes())
                     .filter(|&node| !taken[node])
@@ -148,18 +129,11 @@ impl Draft<'_> {
                     .max_by_key(|&(b, a, node)| (b.min(a), b + a, std::cmp::Reverse(node)));
                 let Some((_, _, node)) = best else { break };
                 taken[node] = true;
-                let odd = self.stages[at]
-                    .iter()
-                    .filter(|m| m.group == Group::Odd)
-                    .count();
-                let group = if odd * 2 <= self.stages[at].len() {
-                    Group::Odd
-                } else {
-                    Group::Even
-                };
-                self.stages[at].push(Member {
+                let stage = &mut self.stages[at];
+                let odd = stage.iter().filter(|m| m.group == Group::Odd).count();
+                stage.push(Member {
                     node,
-                    group,
+                    group: Group::BOTH[usize::from(odd * 2 > stage.len())],
                     path: None,
                 });
             }
@@ -176,16 +150,12 @@ impl Draft<'_> {
                 if mask.count_ones() as usize != paths.div_ceil(2) || mirrored {
                     continue;
                 }
-                let side = |at| {
-                    if mask >> at & 1 == 1 {
-                        Group::Odd
-                    } else {
-                        Group::Even
-                    }
-                };
-                let groups: Vec<Group> = (0..paths).map(side).collect();
                 let mut trial = self.clone();
-                trial.set_path_groups(&groups);
+                for member in trial.stages.iter_mut().flatten() {
+                    if let Some(path) = member.path {
+                        member.group = Group::BOTH[usize::from(mask >> path & 1 == 0)];
+                    }
+                }
                 let worth = trial.worth(channels);
                 if worth > best + 1e-9 {
                     best = worth;

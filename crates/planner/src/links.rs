@@ -79,18 +79,12 @@ pub enum LinkError {
     },
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Entry {
-    to: usize,
-    quality: LinkQuality,
-}
-
 /// The table of link qualities of one network. Sparse: only pairs that were heard of take room.
 #[derive(Debug, Clone)]
 pub struct LinkQualities {
     nodes: usize,
     /// Per channel and sender, sorted by receiver; a channel without data has no rows.
-    rows: Vec<Vec<Vec<Entry>>>,
+    rows: Vec<Vec<Vec<(usize, LinkQuality)>>>,
     places: Option<Vec<Place>>,
     ids: Option<Vec<u16>>,
 }
@@ -125,12 +119,7 @@ impl LinkQualities {
     /// # Errors
     /// [`LinkError::Places`] where there is not one id for each node.
     pub fn set_ids(&mut self, ids: Vec<u16>) -> Result<(), LinkError> {
-        if ids.len() != self.nodes {
-            return Err(LinkError::Places {
-                places: ids.len(),
-                nodes: self.nodes,
-            });
-        }
+        self.one_each(ids.len())?;
         self.ids = Some(ids);
         Ok(())
     }
@@ -144,14 +133,14 @@ impl LinkQualities {
     /// # Errors
     /// [`LinkError::Places`] where there is not one place for each node.
     pub fn set_places(&mut self, places: Vec<Place>) -> Result<(), LinkError> {
-        if places.len() != self.nodes {
-            return Err(LinkError::Places {
-                places: places.len(),
-                nodes: self.nodes,
-            });
-        }
+        self.one_each(places.len())?;
         self.places = Some(places);
         Ok(())
+    }
+    fn one_each(&self, places: usize) -> Result<(), LinkError> {
+        let nodes = self.nodes;
+        let wrong = LinkError::Places { places, nodes };
+        (places == nodes).then_some(()).ok_or(wrong)
     }
     /// Where every node is, if known.
     pub fn places(&self) -> Option<&[Place]> {
@@ -204,16 +193,8 @@ impl LinkQualities {
         if !(0.0..=1.0).contains(&prr) {
             return Err(LinkError::Ratio { from, to, prr });
         }
-        self.put(
-            from,
-            to,
-            channel,
-            LinkQuality {
-                prr,
-                rssi,
-                sent: None,
-            },
-        )
+        let sent = None;
+        self.put(from, to, channel, LinkQuality { prr, rssi, sent })
     }
     fn put(
         &mut self,
@@ -222,13 +203,9 @@ impl LinkQualities {
         channel: Channel,
         quality: LinkQuality,
     ) -> Result<(), LinkError> {
-        for node in [from, to] {
-            if node >= self.nodes {
-                return Err(LinkError::UnknownNode {
-                    node,
-                    nodes: self.nodes,
-                });
-            }
+        let nodes = self.nodes;
+        if let Some(node) = [from, to].into_iter().find(|node| *node >= nodes) {
+            return Err(LinkError::UnknownNode { node, nodes });
         }
         if from == to {
             return Err(LinkError::OwnLink { node: from });
@@ -238,17 +215,17 @@ impl LinkQualities {
             table.resize(self.nodes, Vec::new());
         }
         let row = &mut table[from];
-        match row.binary_search_by_key(&to, |entry| entry.to) {
-            Ok(at) => row[at].quality = quality,
-            Err(at) => row.insert(at, Entry { to, quality }),
+        match row.binary_search_by_key(&to, |(to, _)| *to) {
+            Ok(at) => row[at].1 = quality,
+            Err(at) => row.insert(at, (to, quality)),
         }
         Ok(())
     }
     /// What is known of the link from `from` to `to` on `channel`; none where nothing was recorded.
     pub fn quality(&self, from: usize, to: usize, channel: Channel) -> Option<LinkQuality> {
         let row = self.rows[channel.index()].get(from)?;
-        let at = row.binary_search_by_key(&to, |entry| entry.to).ok()?;
-        Some(row[at].quality)
+        let at = row.binary_search_by_key(&to, |(to, _)| *to).ok()?;
+        Some(row[at].1)
     }
     /// Reception ratio from `from` to `to`; 0 where nothing was recorded.
     pub fn prr(&self, from: usize, to: usize, channel: Channel) -> f64 {
@@ -264,43 +241,27 @@ impl LinkQualities {
         from: usize,
         channel: Channel,
     ) -> impl Iterator<Item = (usize, LinkQuality)> + '_ {
-        self.rows[channel.index()]
-            .get(from)
-            .into_iter()
-            .flatten()
-            .map(|e| (e.to, e.quality))
+        let row = self.rows[channel.index()].get(from);
+        row.into_iter().flatten().copied()
+    }
+    /// The reception ratios on `channel` of all links on which anything was received.
+    fn heard(&self, channel: Channel) -> impl Iterator<Item = f64> + '_ {
+        let all = self.rows[channel.index()].iter().flatten();
+        all.map(|(_, quality)| quality.prr).filter(|prr| *prr > 0.0)
     }
     /// The channels on which anything was received at all.
     pub fn channels(&self) -> ChannelSet {
-        Channel::all()
-            .filter(|c| {
-                self.rows[c.index()]
-                    .iter()
-                    .flatten()
-                    .any(|e| e.quality.prr > 0.0)
-            })
-            .collect()
+        let is_heard = |channel: &Channel| self.heard(*channel).next().is_some();
+        Channel::all().filter(is_heard).collect()
     }
     /// One line about `channel` as a whole.
     pub fn summary(&self, channel: Channel) -> ChannelSummary {
-        let heard = self.rows[channel.index()]
-            .iter()
-            .flatten()
-            .filter(|e| e.quality.prr > 0.0);
-        let (mut pairs, mut sum, mut good) = (0usize, 0.0, 0usize);
-        for entry in heard {
-            pairs += 1;
-            sum += entry.quality.prr;
-            good += usize::from(entry.quality.prr >= 0.5);
-        }
+        let pairs = self.heard(channel).count();
+        let good = self.heard(channel).filter(|prr| *prr >= 0.5).count();
         ChannelSummary {
             heard_pairs: pairs,
-            mean_prr: if pairs == 0 { 0.0 } else { sum / pairs as f64 },
-            mean_degree: if self.nodes == 0 {
-                0.0
-            } else {
-                good as f64 / self.nodes as f64
-            },
+            mean_prr: self.heard(channel).fold(0.0, |sum, prr| sum + prr) / pairs.max(1) as f64,
+            mean_degree: good as f64 / self.nodes.max(1) as f64,
         }
     }
 }
@@ -311,9 +272,10 @@ fn merged(old: LinkQuality, new: LinkQuality, received: u32, sent: u32) -> LinkQ
     let (old_received, received) = (old.prr * old_sent, f64::from(received));
     let total = old_sent + f64::from(sent);
     let rssi = match (old.rssi, new.rssi) {
-        (Some(a), Some(b)) if old_received + received > 0.0 => Some(Dbm((a.0 * old_received
-            + b.0 * received)
-            / (old_received + received))),
+        (Some(a), Some(b)) if old_received + received > 0.0 => {
+            let sum = a.0 * old_received + b.0 * received;
+            Some(Dbm(sum / (old_received + received)))
+        }
         (a, b) => b.or(a),
     };
     LinkQuality {
@@ -330,12 +292,10 @@ mod tests {
     #[test]
     fn records_add_up() {
         let mut links = LinkQualities::new(3);
-        links
-            .record(0, 1, Channel::LAST, 10, 10, Some(Dbm(-80.0)))
-            .unwrap();
-        links
-            .record(0, 1, Channel::LAST, 5, 10, Some(Dbm(-86.0)))
-            .unwrap();
+        for (received, rssi) in [(10, -80.0), (5, -86.0)] {
+            let rssi = Some(Dbm(rssi));
+            (links.record(0, 1, Channel::LAST, received, 10, rssi)).unwrap();
+        }
         assert_eq!(links.prr(0, 1, Channel::LAST), 0.75);
         assert_eq!(links.rssi(0, 1, Channel::LAST), Some(Dbm(-82.0)));
         assert_eq!(links.prr(1, 0, Channel::LAST), 0.0);
@@ -348,35 +308,22 @@ mod tests {
     fn nonsense_is_refused_by_name() {
         let mut links = LinkQualities::new(3);
         let c = Channel::LAST;
-        assert!(matches!(
-            links.record(0, 3, c, 1, 1, None),
-            Err(LinkError::UnknownNode { .. })
-        ));
-        assert!(matches!(
-            links.record(1, 1, c, 1, 1, None),
-            Err(LinkError::OwnLink { node: 1 })
-        ));
-        assert!(matches!(
-            links.record(0, 1, c, 2, 1, None),
-            Err(LinkError::Count { .. })
-        ));
-        assert!(matches!(
-            links.record(0, 1, c, 0, 0, None),
-            Err(LinkError::Count { .. })
-        ));
-        assert!(matches!(
-            links.record_prr(0, 1, c, 1.1, None),
-            Err(LinkError::Ratio { .. })
-        ));
-        assert!(matches!(
-            links.record_prr(0, 1, c, f64::NAN, None),
-            Err(LinkError::Ratio { .. })
-        ));
+        let (node, nodes) = (3, 3);
+        let unknown = LinkError::UnknownNode { node, nodes };
+        assert_eq!(links.record(0, 3, c, 1, 1, None), Err(unknown));
+        let own = LinkError::OwnLink { node: 1 };
+        assert_eq!(links.record(1, 1, c, 1, 1, None), Err(own));
+        for (received, sent) in [(2, 1), (0, 0)] {
+            let refused = links.record(0, 1, c, received, sent, None);
+            assert!(matches!(refused, Err(LinkError::Count { .. })));
+        }
+        for prr in [1.1, f64::NAN] {
+            let refused = links.record_prr(0, 1, c, prr, None);
+            assert!(matches!(refused, Err(LinkError::Ratio { .. })));
+        }
         assert!(links.set_places(vec![]).is_err());
-        assert_eq!(
-            links.record(0, 3, c, 1, 1, None).unwrap_err().to_string(),
-            "node 3 is not one of the 3 nodes (0 to 2)"
-        );
+        let said = unknown.to_string();
+        assert_eq!(said, "node 3 is not one of the 3 nodes (0 to 2)");
         assert!(links.channels().is_empty());
     }
 }

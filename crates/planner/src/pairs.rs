@@ -11,7 +11,7 @@ use crate::request::RouteRequest;
 use crate::topology::{LinkRule, Topology};
 use rand::seq::SliceRandom;
 use rand::Rng;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use thalweg_units::Channel;
 
 /// In which order pairs are looked at.
@@ -91,7 +91,7 @@ pub fn suggest_pairs(
     let route = &request.route;
     let topology = Topology::new(links, route.routing_channel, &route.rule);
     let wanted = route.min_paths.max(1);
-    let hops: Vec<Vec<Option<usize>>> = (0..links.nodes())
+    let hops: Vec<_> = (0..links.nodes())
         .map(|node| topology.hops_from(node))
         .collect();
     let other_floor = |a: usize, b: usize| match (request.floors, links.places()) {
@@ -140,8 +140,7 @@ pub fn suggest_pairs(
             };
             let found = paths::find(&quest, &ordered, route.search, rng).paths.len();
             if found >= wanted {
-                serving[source] = true;
-                serving[sink] = true;
+                (serving[source], serving[sink]) = (true, true);
                 pairs.push(Pair {
                     source,
                     sink,
@@ -160,7 +159,7 @@ pub fn suggest_pairs(
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ChannelSupport {
     /// The channel.
-    #[serde(serialize_with = "number")]
+    #[serde(serialize_with = "crate::plan::number")]
     pub channel: Channel,
     /// Mean number of routing links of a node.
     pub mean_degree: f64,
@@ -168,29 +167,21 @@ pub struct ChannelSupport {
     pub largest_part: usize,
 }
 
-fn number<S: Serializer>(channel: &Channel, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_u8(channel.number())
-}
-
 /// The channels with data, best first: largest connected part, then most links.
 pub fn channel_support(links: &LinkQualities, rule: &LinkRule) -> Vec<ChannelSupport> {
-    let mut support: Vec<ChannelSupport> = (links.channels().iter())
-        .map(|channel| {
-            let topology = Topology::new(links, channel, rule);
-            let largest_part = topology.components().first().map_or(0, Vec::len);
-            ChannelSupport {
-                channel,
-                mean_degree: topology.mean_degree(),
-                largest_part,
-            }
-        })
-        .collect();
+    let offered = |channel| {
+        let topology = Topology::new(links, channel, rule);
+        ChannelSupport {
+            channel,
+            mean_degree: topology.mean_degree(),
+            largest_part: topology.components().first().map_or(0, Vec::len),
+        }
+    };
+    let mut support: Vec<ChannelSupport> = links.channels().iter().map(offered).collect();
     support.sort_by(|a, b| {
         let links = b.mean_degree.total_cmp(&a.mean_degree);
-        b.largest_part
-            .cmp(&a.largest_part)
-            .then(links)
-            .then(b.channel.cmp(&a.channel))
+        let part = b.largest_part.cmp(&a.largest_part);
+        part.then(links).then(b.channel.cmp(&a.channel))
     });
     support
 }
@@ -208,10 +199,8 @@ pub fn best_channels(links: &LinkQualities, rule: &LinkRule, count: usize) -> Ve
             }
         }
     }
-    match chosen.first() {
-        Some(&best) => spread_order(&chosen, best),
-        None => chosen,
-    }
+    let best = chosen.first().copied().unwrap_or(Channel::LAST);
+    spread_order(&chosen, best)
 }
 
 #[cfg(test)]

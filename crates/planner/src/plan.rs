@@ -82,10 +82,11 @@ pub enum PlanError {
 }
 
 /// What to know about a plan before trusting it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, thiserror::Error)]
 #[serde(rename_all = "kebab-case")]
 pub enum Warning {
     /// Fewer paths than wanted.
+    #[error("only {found} of {wanted} node-distinct paths found")]
     FewPaths {
         /// Paths found.
         found: usize,
@@ -93,10 +94,13 @@ pub enum Warning {
         wanted: usize,
     },
     /// A weaker link rule than the one asked for was needed.
+    #[error("routes needed a weaker link rule than asked for")]
     WeakerRule,
     /// There are relays of one group only: the source sends in every other cycle, as in PIP.
+    #[error("one group of relays only: the source sends in every other cycle")]
     OneGroup,
     /// A group is unlikely to deliver at all.
+    #[error("the {} group is expected to deliver only {:.0} %", group.name(), delivery * 100.0)]
     DeadGroup {
         /// The group.
         group: Group,
@@ -104,40 +108,14 @@ pub enum Warning {
         delivery: f64,
     },
     /// No link was measured on a channel that the plan uses.
+    #[error("no link was measured on channel {channel}")]
     UnmeasuredChannel {
         /// Its number.
         channel: u8,
     },
     /// Too few channels were measured to choose among; the list counted back was taken.
+    #[error("too few channels measured to choose among; took the list as given")]
     NoChoiceOfChannels,
-}
-
-impl std::fmt::Display for Warning {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::FewPaths { found, wanted } => {
-                write!(f, "only {found} of {wanted} node-distinct paths found")
-            }
-            Self::WeakerRule => f.write_str("routes needed a weaker link rule than asked for"),
-            Self::OneGroup => {
-                f.write_str("one group of relays only: the source sends in every other cycle")
-            }
-            Self::DeadGroup { group, delivery } => {
-                let group = if *group == Group::Odd { "odd" } else { "even" };
-                write!(
-                    f,
-                    "the {group} group is expected to deliver only {:.0} %",
-                    delivery * 100.0
-                )
-            }
-            Self::UnmeasuredChannel { channel } => {
-                write!(f, "no link was measured on channel {channel}")
-            }
-            Self::NoChoiceOfChannels => {
-                f.write_str("too few channels measured to choose among; took the list as given")
-            }
-        }
-    }
 }
 
 /// PIP's route: one of the paths, the same channels.
@@ -187,7 +165,7 @@ pub struct Plan {
 fn numbers<S: Serializer>(channels: &[Channel], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(channels.iter().map(|c| c.number()))
 }
-fn number<S: Serializer>(channel: &Channel, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn number<S: Serializer>(channel: &Channel, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_u8(channel.number())
 }
 
@@ -196,19 +174,17 @@ impl Plan {
     pub fn active_nodes(&self) -> Vec<(usize, usize)> {
         let relays = (self.stages.iter().enumerate())
             .flat_map(|(at, stage)| stage.iter().map(move |member| (member.node, at + 1)));
-        std::iter::once((self.source, 0))
-            .chain(relays)
-            .chain(std::iter::once((self.sink, self.hops)))
-            .collect()
+        let ends = [(self.source, 0)].into_iter().chain(relays);
+        ends.chain([(self.sink, self.hops)]).collect()
     }
     /// The group's relays of stage `stage` (1..H).
     pub fn relays(&self, stage: usize, group: Group) -> impl Iterator<Item = usize> + '_ {
         let stage = stage.checked_sub(1).and_then(|at| self.stages.get(at));
-        stage
+        let own = stage
             .into_iter()
             .flatten()
-            .filter(move |m| m.group == group)
-            .map(|m| m.node)
+            .filter(move |m| m.group == group);
+        own.map(|m| m.node)
     }
     /// M, the number of node-distinct paths.
     pub fn path_count(&self) -> usize {

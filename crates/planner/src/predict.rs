@@ -139,11 +139,10 @@ impl Holders {
     }
     fn mean(&self) -> f64 {
         match self {
-            Self::Sets(sets) => sets
-                .iter()
-                .enumerate()
-                .map(|(set, p)| f64::from(set.count_ones()) * p)
-                .sum(),
+            Self::Sets(sets) => {
+                let mean = |(set, p): (usize, &f64)| f64::from(set.count_ones()) * p;
+                sets.iter().enumerate().map(mean).sum()
+            }
             Self::Each(each) => each.iter().sum(),
         }
     }
@@ -151,24 +150,25 @@ impl Holders {
     fn marginals(&self, members: usize) -> Vec<f64> {
         match self {
             Self::Each(each) => each.clone(),
-            Self::Sets(sets) => (0..members)
-                .map(|at| {
-                    sets.iter()
-                        .enumerate()
-                        .filter(|(set, _)| set >> at & 1 == 1)
-                        .map(|(_, p)| p)
-                        .sum()
-                })
-                .collect(),
+            Self::Sets(sets) => {
+                let holds = |at: usize| {
+                    let sets = sets.iter().enumerate();
+                    sets.filter(move |(set, _)| set >> at & 1 == 1)
+                };
+                (0..members)
+                    .map(|at| holds(at).map(|(_, p)| p).sum())
+                    .collect()
+            }
         }
     }
     fn onward(&self, senders: &[usize], receivers: &[usize], hop: Hop<'_>) -> Self {
-        let Self::Sets(sets) = self else {
-            return Self::independent(&self.marginals(senders.len()), senders, receivers, hop);
+        let sets = match self {
+            Self::Sets(sets) if receivers.len() <= EXACT => sets,
+            _ => {
+                let held = self.marginals(senders.len());
+                return Self::independent(&held, senders, receivers, hop);
+            }
         };
-        if receivers.len() > EXACT {
-            return Self::independent(&self.marginals(senders.len()), senders, receivers, hop);
-        }
         let mut onward = vec![0.0; 1 << receivers.len()];
         let mut speaking = Vec::with_capacity(senders.len());
         for (set, &p) in sets.iter().enumerate() {
@@ -176,11 +176,8 @@ impl Holders {
                 continue;
             }
             speaking.clear();
-            speaking.extend(
-                (senders.iter().enumerate())
-                    .filter(|(at, _)| set >> at & 1 == 1)
-                    .map(|(_, &node)| node),
-            );
+            let in_set = (senders.iter().enumerate()).filter(|(at, _)| set >> at & 1 == 1);
+            speaking.extend(in_set.map(|(_, &node)| node));
             // The distribution over sets of receivers, built up receiver by receiver.
             let mut spread = vec![p];
             for &receiver in receivers {
@@ -204,10 +201,9 @@ impl Holders {
                 let alone: Vec<f64> = senders.iter().map(|&from| hop(&[from], to)).collect();
                 let missed: f64 = (alone.iter().zip(held)).map(|(q, p)| 1.0 - p * q).product();
                 let unbeaten: f64 = 1.0 - alone.iter().map(|q| 1.0 - q).product::<f64>();
-                let beats = if unbeaten > 0.0 {
-                    hop(senders, to) / unbeaten
-                } else {
-                    1.0
+                let beats = match unbeaten > 0.0 {
+                    true => hop(senders, to) / unbeaten,
+                    false => 1.0,
                 };
                 (1.0 - missed) * beats
             })
@@ -279,9 +275,8 @@ pub(crate) fn predict(
     if exchange < DEAD && rounds > 1.001 {
         return prediction;
     }
-    let hops = groups
-        .first()
-        .map_or(0, |stages| stages.len().saturating_sub(1)) as u64;
+    let stages = groups.first().map_or(0, Vec::len);
+    let hops = stages.saturating_sub(1) as u64;
     let exchanges = rounds - 1.0;
     prediction.completion = match patience {
         Patience::Endless => 1.0,
@@ -296,13 +291,10 @@ pub(crate) fn predict(
         Feed::EveryCycle => sent + rounds * p3_pass_cycles(0, hops) as f64,
         Feed::AlternateCycles => 2.0 * sent + rounds * pip_pass_cycles(0, hops) as f64,
     };
-    let exchange_s = cycle
-        .exchange_time(hops, transfer.exchange_guard)
-        .as_secs_f64();
-    let control_s = if exchanges > 0.0 {
-        exchanges / exchange * exchange_s
-    } else {
-        0.0
+    let exchange_s = (cycle.exchange_time(hops, transfer.exchange_guard)).as_secs_f64();
+    let control_s = match exchanges > 0.0 {
+        true => exchanges / exchange * exchange_s,
+        false => 0.0,
     };
     let time_s = transfer.wake_up.as_secs_f64() + cycles * cycle.period().as_secs_f64() + control_s;
     let relayed = mean(&mut forward.iter().map(|chain| chain.relayed));
@@ -349,9 +341,8 @@ mod tests {
     /// Senders and receivers that are independent, and do not beat.
     fn hop(links: &[(usize, usize, f64)]) -> impl Fn(usize, &[usize], usize) -> f64 + '_ {
         move |_, senders, to| {
-            let missed = links
-                .iter()
-                .filter(|(a, b, _)| *b == to && senders.contains(a));
+            let heard = |(a, b, _): &&(usize, usize, f64)| *b == to && senders.contains(a);
+            let missed = links.iter().filter(heard);
             1.0 - missed.map(|(_, _, prr)| 1.0 - prr).product::<f64>()
         }
     }
@@ -398,10 +389,7 @@ mod tests {
         let rounds = expected_rounds(500.0, 0.92);
         assert!((3.0..3.6).contains(&rounds), "{rounds}");
         assert!(expected_rounds(10.0, 0.0).is_infinite());
-        let (few, fewer) = (
-            expected_rounds(500.0, 1.001e-3),
-            expected_rounds(500.0, 0.999e-3),
-        );
+        let [few, fewer] = [1.001e-3, 0.999e-3].map(|p| expected_rounds(500.0, p));
         assert!((few / fewer - 1.0).abs() < 0.01, "{few} {fewer}");
         assert!(expected_rounds(500.0, 1e-12) > 1e12);
     }

@@ -46,12 +46,8 @@ pub fn plan(
     }
     let mut route = route(links, request, rng)?;
     if let Some(most) = request.max_paths {
-        keep_best(
-            &mut route.set.paths,
-            most.max(1),
-            links,
-            request.routing_channel,
-        );
+        let channel = request.routing_channel;
+        keep_best(&mut route.set.paths, most.max(1), links, channel);
     }
     let (hops, paths) = (route.hops, route.set.paths);
     let mut warnings = Vec::new();
@@ -66,36 +62,28 @@ pub fn plan(
     }
 
     let halves = random_halves(paths.len(), rng);
-    let stages = (1..hops)
-        .map(|stage| {
-            let members = paths.iter().zip(&halves).enumerate();
-            members
-                .map(|(at, (path, &group))| Member {
-                    node: path[stage],
-                    group,
-                    path: Some(at),
-                })
-                .collect()
-        })
-        .collect();
-    let expected = Expected::new(links, links.channels(), &request.model);
+    let members = |stage: usize| {
+        let members = paths.iter().zip(&halves).enumerate();
+        let member = |(at, (path, &group)): (usize, (&Vec<usize>, &Group))| Member {
+            node: path[stage],
+            group,
+            path: Some(at),
+        };
+        members.map(member).collect()
+    };
+    let measured = links.channels();
+    let expected = Expected::new(links, measured, &request.model);
     let mut draft = Draft {
         expected: &expected,
         source: request.source,
         sink: request.sink,
-        stages,
+        stages: (1..hops).map(members).collect(),
     };
     if let Diversity::FillTo(least) = request.diversity {
         draft.fill_to(&route.topology, least);
     }
-    let measured = links.channels();
-    let channels = assign(
-        &mut draft,
-        request,
-        measured,
-        (hops, paths.len()),
-        &mut warnings,
-    )?;
+    let size = (hops, paths.len());
+    let channels = assign(&mut draft, request, measured, size, &mut warnings)?;
     if request.last_stage == LastStage::Best {
         draft.thin_last_stage(&channels);
     }
@@ -103,16 +91,14 @@ pub fn plan(
         let unmeasured = Warning::UnmeasuredChannel {
             channel: channel.number(),
         };
-        if !links.channels().contains(*channel) && !warnings.contains(&unmeasured) {
+        if !measured.contains(*channel) && !warnings.contains(&unmeasured) {
             warnings.push(unmeasured);
         }
     }
 
     let groups = draft.groups();
     let feed = chains::feed(groups.len(), hops);
-    let layout = Layout::new(&expected, &groups, &channels);
-    let (patience, transfer) = (Patience::Endless, &request.transfer);
-    let prediction = predict(&layout, &groups, feed, patience, transfer);
+    let prediction = chains::judged(&expected, &groups, &channels, &request.transfer);
     if feed == Feed::AlternateCycles {
         warnings.push(Warning::OneGroup);
     } else if hops > 1 {
@@ -141,7 +127,8 @@ pub fn plan(
     })
 }
 
-/// A plan of two lean chains, or of one where no more paths are allowed, where the measured channels and links allow one.
+/// A plan of two lean chains, or of one where no more paths are allowed; none where what was measured
+/// allows none.
 fn chained(links: &LinkQualities, request: &RouteRequest, rng: &mut impl Rng) -> Option<Plan> {
     let measured = links.channels();
     let channels: Vec<Channel> = (request.channels.iter().copied())
@@ -209,35 +196,26 @@ fn chained(links: &LinkQualities, request: &RouteRequest, rng: &mut impl Rng) ->
 }
 
 fn check(links: &LinkQualities, request: &RouteRequest) -> Result<(), PlanError> {
-    for node in [request.source, request.sink] {
-        if node >= links.nodes() {
-            return Err(PlanError::UnknownNode {
-                node,
-                nodes: links.nodes(),
-            });
-        }
+    let (nodes, node) = (links.nodes(), request.source);
+    if let Some(node) = [node, request.sink].into_iter().find(|n| *n >= nodes) {
+        return Err(PlanError::UnknownNode { node, nodes });
     }
-    if request.source == request.sink {
-        return Err(PlanError::SourceIsSink {
-            node: request.source,
-        });
+    if node == request.sink {
+        return Err(PlanError::SourceIsSink { node });
     }
     for (at, &channel) in request.channels.iter().enumerate() {
         if request.channels[..at].contains(&channel) {
             return Err(PlanError::RepeatedChannel { channel });
         }
     }
-    if !links.channels().contains(request.routing_channel) {
+    let channel = request.routing_channel;
+    if !links.channels().contains(channel) {
         let measured: Vec<String> = links.channels().iter().map(|c| c.to_string()).collect();
-        let measured = if measured.is_empty() {
-            "none".into()
-        } else {
-            measured.join(" ")
+        let measured = match measured[..] {
+            [] => "none".into(),
+            _ => measured.join(" "),
         };
-        return Err(PlanError::NoData {
-            channel: request.routing_channel,
-            measured,
-        });
+        return Err(PlanError::NoData { channel, measured });
     }
     Ok(())
 }
@@ -252,10 +230,8 @@ fn route(
     let wanted = request.min_paths.max(1);
     let mut best: Option<Route> = None;
     let mut failure = None;
-    for (rank, rule) in std::iter::once(&request.rule)
-        .chain(&request.fallback)
-        .enumerate()
-    {
+    let rules = [&request.rule].into_iter().chain(&request.fallback);
+    for (rank, rule) in rules.enumerate() {
         let topology = Topology::new(links, channel, rule);
         let (from, to) = (topology.hops_from(source), topology.hops_from(sink));
         let Some(shortest) = from[sink] else {
@@ -270,14 +246,8 @@ fn route(
             });
             continue;
         };
-        let ordered = paths::ordered_neighbours(
-            &topology,
-            links,
-            channel,
-            (source, sink),
-            request.order,
-            rng,
-        );
+        let (ends, order) = ((source, sink), request.order);
+        let ordered = paths::ordered_neighbours(&topology, links, channel, ends, order, rng);
         let lengths = match request.hops {
             Some(hops) => hops..=hops,
             None => shortest..=request.max_hops.max(shortest + 3),
@@ -314,10 +284,7 @@ fn route(
                 break;
             }
         }
-        if best
-            .as_ref()
-            .is_some_and(|best| best.set.paths.len() >= wanted)
-        {
+        if (best.as_ref()).is_some_and(|best| best.set.paths.len() >= wanted) {
             break;
         }
     }

@@ -69,24 +69,15 @@ pub(crate) const CLEAR_ENOUGH: f64 = 30.0;
 fn margin(radio: &impl Radio, one: (usize, usize), two: (usize, usize), on: Tuning) -> f64 {
     let at = |to: usize, from: usize, by: [usize; 2]| {
         let wanted = radio.level(from, to, on).unwrap_or(f64::NEG_INFINITY);
-        by.into_iter()
-            .map(|x| match x == to {
-                true => f64::NEG_INFINITY,
-                false => radio
-                    .level(x, to, on)
-                    .map_or(CLEAR_ENOUGH, |level| wanted - level),
-            })
-            .fold(CLEAR_ENOUGH, f64::min)
+        let above = |x: usize| match radio.level(x, to, on) {
+            _ if x == to => f64::NEG_INFINITY,
+            level => level.map_or(CLEAR_ENOUGH, |level| wanted - level),
+        };
+        by.map(above).into_iter().fold(CLEAR_ENOUGH, f64::min)
     };
     let ((a, b), (c, d)) = (one, two);
-    [
-        at(a, b, [c, d]),
-        at(b, a, [c, d]),
-        at(c, d, [a, b]),
-        at(d, c, [a, b]),
-    ]
-    .into_iter()
-    .fold(CLEAR_ENOUGH, f64::min)
+    let first = at(a, b, [c, d]).min(at(b, a, [c, d]));
+    first.min(at(c, d, [a, b])).min(at(d, c, [a, b]))
 }
 
 /// Why there is no plan.
@@ -158,9 +149,6 @@ impl StreamRequest {
     }
 
     /// A plan that gets along with `others`, which run at the same time.
-    ///
-    /// # Errors
-    /// [`StreamError`].
     pub fn plan(
         &self,
         radio: &impl Radio,
@@ -194,15 +182,12 @@ impl StreamRequest {
                 let last = last.first().ok_or(StreamError::Path)?;
                 (via.clone(), *last)
             }
-            None => (last.iter())
-                .find_map(|last| {
-                    self.shortest(radio, &taken, *last)
-                        .map(|path| (path, *last))
-                })
-                .ok_or(StreamError::NoPath {
-                    from: self.source,
-                    to: self.sink,
-                })?,
+            None => {
+                let (from, to) = (self.source, self.sink);
+                let path = |last: &Band| Some((self.shortest(radio, &taken, *last)?, *last));
+                let found = last.iter().find_map(path);
+                found.ok_or(StreamError::NoPath { from, to })?
+            }
         };
         self.assign(radio, others, nodes, last)
     }
@@ -228,13 +213,8 @@ impl StreamRequest {
             (self.channels(band).iter().map(both).fold(0.0, f64::max)).min(called)
         };
         let ahead = |cost: &BTreeMap<At, (f64, Option<At>)>, at: At| {
-            let mut nodes = vec![at.0];
-            let mut now = cost.get(&at).and_then(|c| c.1);
-            while let Some(next) = now {
-                nodes.push(next.0);
-                now = cost.get(&next).and_then(|c| c.1);
-            }
-            nodes
+            let way = std::iter::successors(Some(at), |at| cost.get(at)?.1);
+            way.map(|(node, _)| node).collect::<Vec<_>>()
         };
         while let Some(at) = (open.iter())
             .min_by(|a, b| cost[*a].0.total_cmp(&cost[*b].0).then(a.cmp(b)))
@@ -289,22 +269,18 @@ impl StreamRequest {
             };
             let neighbours = |on: Tuning| {
                 let near = |c: u8| Tuning::from_code(c).filter(|t| t.same_band(on));
-                [on.code().checked_sub(1), on.code().checked_add(1)]
-                    .into_iter()
-                    .flatten()
-                    .filter_map(near)
-                    .filter(|by| clear(on, *by) < -CLEAR)
-                    .count()
+                let beside = [on.code().checked_sub(1), on.code().checked_add(1)];
+                let beside = beside.into_iter().flatten().filter_map(near);
+                beside.filter(|by| clear(on, *by) < -CLEAR).count()
             };
-            let quality =
-                |on: Tuning| radio.reception(from, to, on) * radio.reception(to, from, on);
+            let both = |on| radio.reception(from, to, on) * radio.reception(to, from, on);
             let best = (self.channels(band).into_iter())
                 // One radio has to make do with what there is.
                 .filter(|on| self.radios == Radios::First || clear(*on, *on) >= CLEAR)
                 // Clear, then good; good enough is as good as best: then the clearest, then quiet
                 // neighbours.
                 .map(|on| {
-                    let good = (quality(on).min(0.99) * 1e2) as u32;
+                    let good = (both(on).min(0.99) * 1e2) as u32;
                     let clear = (clear(on, on) - CLEAR) as i32;
                     ((clear.min(0), good, clear), neighbours(on), on)
                 })
@@ -381,10 +357,8 @@ mod tests {
             // Links two apart are in one band and in reach of each other.
             assert!(plan.links.windows(3).all(|w| w[0] != w[2]));
         }
-        assert_eq!(
-            request(11, 0, 1).plan(&Row(12, 1), &[]),
-            Err(StreamError::FewChannels)
-        );
+        let few = request(11, 0, 1).plan(&Row(12, 1), &[]);
+        assert_eq!(few, Err(StreamError::FewChannels));
         let crowded = request(11, 0, 2).plan(&Row(12, 3), &[]);
         assert!(crowded.is_ok() || matches!(crowded, Err(StreamError::NoChannel { .. })));
     }
@@ -393,9 +367,8 @@ mod tests {
     fn two_streams_into_one_sink_share_neither_nodes_nor_its_radios() {
         let row = Row(11, 1);
         let one = request(0, 5, 6).plan(&row, &[]).unwrap();
-        let two = request(10, 5, 6)
-            .plan(&row, std::slice::from_ref(&one))
-            .unwrap();
+        let beside = std::slice::from_ref(&one);
+        let two = request(10, 5, 6).plan(&row, beside).unwrap();
         assert!(!one.links[4].same_band(two.links[4]));
         let all: BTreeSet<_> = one.nodes.iter().chain(&two.nodes).collect();
         assert_eq!(all.len(), 11);
@@ -411,10 +384,8 @@ mod tests {
             ..request(11, 0, 6)
         };
         let plan = one.plan(&Row(12, 1), &[]).unwrap();
-        assert!(plan
-            .links
-            .windows(2)
-            .all(|w| w[0].same_band(w[1]) && w[0] != w[1]));
+        let mut pairs = plan.links.windows(2);
+        assert!(pairs.all(|w| w[0].same_band(w[1]) && w[0] != w[1]));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! that means here; both directions must qualify, since NACKs come back the same way.
 //! Invariants: links are mutual; neighbour lists are sorted. Tests: below.
 
-use crate::links::LinkQualities;
+use crate::links::{LinkQualities, LinkQuality};
 use serde::Serialize;
 use std::collections::VecDeque;
 use thalweg_units::{Channel, Db, Dbm};
@@ -54,18 +54,16 @@ impl LinkRule {
     }
     /// Whether `a` and `b` are linked on `channel`.
     pub fn admits(&self, links: &LinkQualities, a: usize, b: usize, channel: Channel) -> bool {
-        self.admits_one_way(links, a, b, channel) && self.admits_one_way(links, b, a, channel)
-    }
-    fn admits_one_way(&self, links: &LinkQualities, a: usize, b: usize, channel: Channel) -> bool {
-        let Some(quality) = links.quality(a, b, channel) else {
-            return false;
+        let one_way = |quality: LinkQuality| {
+            let loud = match (quality.rssi, self.margin) {
+                (Some(rssi), Some(margin)) => rssi >= self.floor + margin,
+                _ => true,
+            };
+            // A ratio of zero is no link under any rule.
+            quality.prr > 0.0 && quality.prr >= self.min_prr && loud
         };
-        // A ratio of zero is no link under any rule.
-        let loud = match (quality.rssi, self.margin) {
-            (Some(rssi), Some(margin)) => rssi >= self.floor + margin,
-            _ => true,
-        };
-        quality.prr > 0.0 && quality.prr >= self.min_prr && loud
+        let admits = |a, b| links.quality(a, b, channel).is_some_and(one_way);
+        admits(a, b) && admits(b, a)
     }
 }
 
@@ -115,19 +113,11 @@ pub struct Topology {
 impl Topology {
     /// The links that `rule` admits on `channel`.
     pub fn new(links: &LinkQualities, channel: Channel, rule: &LinkRule) -> Self {
-        let mut neighbours = vec![Vec::new(); links.nodes()];
-        for a in 0..links.nodes() {
-            for (b, _) in links.heard_from(a, channel) {
-                if a < b && rule.admits(links, a, b, channel) {
-                    neighbours[a].push(b);
-                    neighbours[b].push(a);
-                }
-            }
-        }
-        for list in &mut neighbours {
-            list.sort_unstable();
-        }
-        Self { neighbours }
+        let edges = (0..links.nodes()).flat_map(|a| {
+            let heard = links.heard_from(a, channel).map(move |(b, _)| (a, b));
+            heard.filter(|&(a, b)| a < b && rule.admits(links, a, b, channel))
+        });
+        Self::from_edges(links.nodes(), edges)
     }
     /// A graph from its edges; edges to nodes that are not there, and loops, are left out.
     pub fn from_edges(nodes: usize, edges: impl IntoIterator<Item = (usize, usize)>) -> Self {
@@ -152,6 +142,10 @@ impl Topology {
     pub fn neighbours(&self, node: usize) -> &[usize] {
         self.neighbours.get(node).map_or(&[], Vec::as_slice)
     }
+    /// The neighbours of every node.
+    pub(crate) fn all_neighbours(&self) -> &[Vec<usize>] {
+        &self.neighbours
+    }
     /// Whether `a` and `b` are linked.
     pub fn linked(&self, a: usize, b: usize) -> bool {
         self.neighbours(a).binary_search(&b).is_ok()
@@ -159,11 +153,7 @@ impl Topology {
     /// Mean number of neighbours of a node.
     pub fn mean_degree(&self) -> f64 {
         let ends: usize = self.neighbours.iter().map(Vec::len).sum();
-        if self.neighbours.is_empty() {
-            0.0
-        } else {
-            ends as f64 / self.neighbours.len() as f64
-        }
+        ends as f64 / self.nodes().max(1) as f64
     }
     /// Hops from `origin` to every node; none where there is no way.
     pub fn hops_from(&self, origin: usize) -> Vec<Option<usize>> {
@@ -202,17 +192,10 @@ impl Topology {
         components.sort_by_key(|part| std::cmp::Reverse(part.len()));
         components
     }
-    /// Whether every node reaches every other.
-    pub fn is_connected(&self) -> bool {
-        self.hops_from(0).iter().all(Option::is_some)
-    }
     /// The longest shortest path among nodes that reach each other, in hops.
     pub fn diameter(&self) -> usize {
-        (0..self.nodes())
-            .flat_map(|node| self.hops_from(node))
-            .flatten()
-            .max()
-            .unwrap_or(0)
+        let hops = (0..self.nodes()).flat_map(|node| self.hops_from(node));
+        hops.flatten().max().unwrap_or(0)
     }
 }
 
@@ -222,12 +205,10 @@ mod tests {
 
     fn table(ab: (u32, f64), ba: (u32, f64)) -> LinkQualities {
         let mut links = LinkQualities::new(2);
-        links
-            .record(0, 1, Channel::LAST, ab.0, 10, Some(Dbm(ab.1)))
-            .unwrap();
-        links
-            .record(1, 0, Channel::LAST, ba.0, 10, Some(Dbm(ba.1)))
-            .unwrap();
+        for (from, to, (received, rssi)) in [(0, 1, ab), (1, 0, ba)] {
+            let rssi = Some(Dbm(rssi));
+            (links.record(from, to, Channel::LAST, received, 10, rssi)).unwrap();
+        }
         links
     }
 
@@ -241,14 +222,9 @@ mod tests {
         assert!(!admits((10, -80.0), (10, -91.6), rule));
         assert!(admits((10, -91.6), (10, -80.0), rule.weaker()[0]));
         assert!(admits((7, -95.0), (10, -95.0), rule.weaker()[2]));
-        assert!(!admits(
-            (0, -95.0),
-            (10, -95.0),
-            LinkRule {
-                min_prr: 0.0,
-                ..rule
-            }
-        ));
+        let min_prr = 0.0;
+        let any = LinkRule { min_prr, ..rule };
+        assert!(!admits((0, -95.0), (10, -95.0), any));
     }
 
     #[test]
@@ -268,7 +244,6 @@ mod tests {
             [Some(0), Some(1), Some(2), Some(1), None, None]
         );
         assert_eq!(graph.components(), [vec![0, 1, 2, 3], vec![4, 5]]);
-        assert!(!graph.is_connected());
         assert_eq!(graph.diameter(), 2);
         assert_eq!(graph.mean_degree(), 10.0 / 6.0);
         assert!(graph.linked(4, 5) && !graph.linked(0, 2));

@@ -5,12 +5,13 @@ mod common;
 
 use common::{building, rng};
 use std::collections::BTreeSet;
+use thalweg_planner::closed_forms::{p3_pass_cycles, pip_pass_cycles};
 use thalweg_planner::{
     plan, suggest_pairs, Assignment, Feed, Floors, Group, Grouping, LinkModel, LinkQualities,
     LinkRule, PairOrder, PairRequest, PathSearch, Plan, PlanError, RelayOrder, RouteRequest,
     Topology, Warning,
 };
-use thalweg_units::{Channel, Db, Dbm};
+use thalweg_units::{BitRate, Channel, Db, Dbm};
 
 /// The small buildings of these tests have enough paths with 4 dB of margin, not with 6.
 fn four() -> LinkRule {
@@ -210,13 +211,18 @@ fn a_perfect_network_reaches_the_closed_forms() {
     assert_eq!((made.hops, made.paths.len(), made.path_bound), (4, 6, 6));
     assert!(made.warnings.is_empty(), "{:?}", made.warnings);
     let transfer = request.transfer;
-    let bound = transfer.cycle.p3_goodput(500, 4, transfer.wake_up).kbps();
+    // Loss-free: wake-up, then one pass of 500 packets over four hops.
+    let goodput = |cycles| {
+        let time = transfer.wake_up + transfer.cycle.period() * cycles;
+        BitRate::of_bytes(500 * transfer.cycle.payload_bytes as u64, time).kbps()
+    };
+    let bound = goodput(p3_pass_cycles(500, 4));
     let predicted = made.prediction.goodput_kbps;
     assert!(
         predicted <= bound + 1e-6 && predicted > bound * 0.97,
         "{predicted} of {bound}"
     );
-    let pip_bound = transfer.cycle.pip_goodput(500, 4, transfer.wake_up).kbps();
+    let pip_bound = goodput(pip_pass_cycles(500, 4));
     assert!((made.pip.prediction.goodput_kbps - pip_bound).abs() < 1e-6);
     assert_eq!(made.pip.prediction.rounds, Some(1.0));
     // With twice the goodput and five times the nodes, energy is within a factor.

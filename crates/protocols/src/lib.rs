@@ -26,6 +26,7 @@ pub mod p3;
 pub mod p3dual;
 pub mod pip;
 pub mod pipeline;
+mod radio;
 #[cfg(test)]
 mod ram_tests;
 mod rng;

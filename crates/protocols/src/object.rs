@@ -62,10 +62,10 @@ impl Pieces {
         Self { range, bytes }
     }
     /// How many packets an object of `object_len` bytes makes; none of no bytes.
-    pub const fn count(self, object_len: u32) -> u32 {
+    pub fn count(self, object_len: u32) -> u32 {
         match self.bytes {
             0 => 0,
-            bytes => self.range.within(object_len).div_ceil(bytes as u32),
+            bytes => self.range.within(object_len).div_ceil(u32::from(bytes)),
         }
     }
     /// Where packet `number` is in the object, and how many of its first `bytes` are in it; the object

@@ -68,69 +68,33 @@ pub enum Problem {
     /// The TOML is malformed or has a key that no testbed has.
     #[error("{0}")]
     Toml(String),
-    /// The CSV header lacks a column.
-    #[error("the CSV header lacks the column `{column}`; expected `{expected}`")]
-    MissingColumn {
-        /// The column that is not there.
-        column: &'static str,
-        /// The whole header.
-        expected: &'static str,
-    },
-    /// A row ends before all its columns.
-    #[error("the row has {found} columns, the header {expected}")]
-    ShortRow {
-        /// Columns of this row.
-        found: usize,
-        /// Columns of the header.
-        expected: usize,
-    },
-    /// A value that cannot be.
-    #[error("{what} is `{found}`; expected {expected}")]
-    Value {
-        /// Which quantity.
-        what: &'static str,
-        /// What was found, shortened.
-        found: String,
-        /// What it should be.
-        expected: String,
-    },
+    /// The CSV header lacks a column: which, and the whole header.
+    #[error("the CSV header lacks the column `{0}`; expected `{1}`")]
+    MissingColumn(&'static str, &'static str),
+    /// A row ends before all its columns: how many it has, and the header.
+    #[error("the row has {0} columns, the header {1}")]
+    ShortRow(usize, usize),
+    /// A value that cannot be: of which quantity, the value, shortened, and what it should be.
+    #[error("{0} is `{1}`; expected {2}")]
+    Value(&'static str, String, String),
     /// A link from a node to itself.
     #[error("node {0} has a link to itself; expected two different nodes")]
     SelfLink(u16),
-    /// A link that was given before.
-    #[error(
-        "the link {src} -> {dst} on channel {channel} is given twice; expected one row per link"
-    )]
-    DuplicateLink {
-        /// Sender.
-        src: u16,
-        /// Receiver.
-        dst: u16,
-        /// Channel.
-        channel: u8,
-    },
+    /// A link that was given before: sender, receiver, channel.
+    #[error("the link {0} -> {1} on channel {2} is given twice; expected one row per link")]
+    DuplicateLink(u16, u16, u8),
     /// A node id that two nodes share.
     #[error("node {0} is given twice; expected every node once")]
     DuplicateNode(u16),
     /// A node that is not one of the testbed's, which are so many.
     #[error("node {0} is not one of the testbed's {1} nodes")]
     UnknownNode(u16, usize),
-    /// More different nodes than the header admits.
-    #[error("the header says {said} nodes, but this row names one more: {node}")]
-    HeaderNodes {
-        /// `node_count`.
-        said: u32,
-        /// The id that is one too many.
-        node: u16,
-    },
-    /// A channel that the header or the testbed does not list.
-    #[error("channel {channel} is not one of the channels listed: {listed}")]
-    UnlistedChannel {
-        /// The channel.
-        channel: u8,
-        /// Those listed.
-        listed: String,
-    },
+    /// More different nodes than the header's `node_count` admits, and the id that is one too many.
+    #[error("the header says {0} nodes, but this row names one more: {1}")]
+    HeaderNodes(u32, u16),
+    /// A channel that the header or the testbed does not list, and those listed.
+    #[error("channel {0} is not one of the channels listed: {1}")]
+    UnlistedChannel(u8, String),
     /// No node or no link at all: of what, and how many are needed.
     #[error("no {0}; expected at least {1}")]
     TooFew(&'static str, usize),
@@ -145,7 +109,6 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// This problem at a place in a file.
     pub(crate) fn at(self, source_name: &str, place: Place) -> TestbedError {
         TestbedError {
             source_name: printable(source_name),
@@ -153,39 +116,27 @@ impl Problem {
             problem: self,
         }
     }
-    /// This problem on a line of a file.
     pub(crate) fn on_line(self, source_name: &str, line: u64) -> TestbedError {
         self.at(source_name, Place::Line(line))
     }
-    /// This problem with a key of a TOML file.
     pub(crate) fn at_key(self, source_name: &str, key: impl Into<String>) -> TestbedError {
         self.at(source_name, Place::Key(key.into()))
     }
     /// A value that cannot be; `found` comes from the file, so it is shortened and made printable.
     pub(crate) fn value(what: &'static str, found: &str, expected: impl Into<String>) -> Self {
-        Self::Value {
-            what,
-            found: printable(found),
-            expected: expected.into(),
-        }
+        Self::Value(what, printable(found), expected.into())
     }
     /// A channel that is not among those `listed`.
     pub(crate) fn unlisted(channel: Channel, listed: ChannelSet) -> Self {
         let listed: Vec<String> = listed.iter().map(|c| c.to_string()).collect();
-        Self::UnlistedChannel {
-            channel: channel.number(),
-            listed: listed.join(" "),
-        }
+        Self::UnlistedChannel(channel.number(), listed.join(" "))
     }
 }
 
 /// At most 200 characters of `text`, on one line: error texts stay readable whatever the file holds.
 pub(crate) fn printable(text: &str) -> String {
-    let mut shown: String = text
-        .chars()
-        .take(200)
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect();
+    let plain = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    let mut shown: String = text.chars().take(200).map(plain).collect();
     if text.chars().nth(200).is_some() {
         shown.push('…');
     }

@@ -126,11 +126,8 @@ impl Reader<'_> {
         let (nodes, physics, measured) = match (&file.building, placed, &file.links) {
             (Some(keys), None, None) => {
                 let (nodes, building) = self.building(keys)?;
-                (
-                    nodes,
-                    Physics::Generated { building, model },
-                    ChannelSet::ALL,
-                )
+                let physics = Physics::Generated { building, model };
+                (nodes, physics, ChannelSet::ALL)
             }
             (None, Some(nodes), None) => (nodes, Physics::Placed { model }, ChannelSet::ALL),
             (None, placed, Some(keys)) => {
@@ -210,13 +207,8 @@ impl Reader<'_> {
             let expected = "ids that stay within 0..65533";
             return self.wrong("building.first_id", "first_id", keys.first_id, expected);
         }
-        let ids = (keys.first_id..).take(count);
-        let node = |id| Node {
-            id,
-            placement: None,
-        };
-        let nodes = ids.filter_map(|id| NodeId::new(id).ok()).map(node);
-        Ok((nodes.collect(), building))
+        let ids = (keys.first_id..).take(count).flat_map(NodeId::new);
+        Ok((ids.map(Node::unplaced).collect(), building))
     }
 
     fn nodes(&self, keys: &[NodeKeys]) -> Result<Vec<Node>, TestbedError> {
@@ -242,13 +234,9 @@ impl Reader<'_> {
                 y_m: self.metres(&key("y_m"), node.y_m, -MAX_METRES)?,
                 z_m: self.metres(&key("z_m"), z_m, -MAX_METRES)?,
             };
-            nodes.push(Node {
-                id,
-                placement: Some(Placement {
-                    position,
-                    floor: node.floor,
-                }),
-            });
+            let floor = node.floor;
+            let placement = Some(Placement { position, floor });
+            nodes.push(Node { id, placement });
         }
         Ok(nodes)
     }

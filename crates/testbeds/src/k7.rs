@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Read};
 
 use flate2::bufread::MultiGzDecoder;
 use serde::Deserialize;
-use thalweg_units::{Channel, ChannelSet};
+use thalweg_units::{Channel, ChannelSet, NodeId};
 
 use crate::error::{Problem, TestbedError};
 use crate::rows::{reading, Bounded, Rows};
@@ -22,7 +22,6 @@ const JSON_HEADER: &str =
 /// Most rounds of one campaign; bounds the work on a hostile file.
 const MAX_ROUNDS: usize = 2_000;
 
-/// The first line.
 #[derive(Debug, Deserialize)]
 struct Header {
     node_count: u32,
@@ -52,10 +51,8 @@ struct Row {
 /// [`TestbedError`] with the line of the first thing that is not as it should be.
 pub fn read_k7(reader: impl Read, source_name: &str) -> Result<Trace, TestbedError> {
     let mut raw = BufReader::new(reader);
-    let first = raw
-        .fill_buf()
-        .map_err(|e| Problem::Io(e).on_line(source_name, 1))?;
-    match first {
+    let failed = |e| Problem::Io(e).on_line(source_name, 1);
+    match raw.fill_buf().map_err(failed)? {
         [] => Err(Problem::Empty(JSON_HEADER).on_line(source_name, 1)),
         [0x1f, 0x8b, ..] => read_text(Bounded::new(MultiGzDecoder::new(raw)), source_name),
         _ => read_text(Bounded::new(raw), source_name),
@@ -73,16 +70,11 @@ fn read_text(reader: impl Read, source_name: &str) -> Result<Trace, TestbedError
     // A node that neither heard nor was heard has no row, but is there all the same: when ids
     // count from 0 or 1, the header's count says which they are.
     let said = header.node_count.min(crate::rows::MAX_NODES as u32) as u16;
-    if let Some(start) = [0u16, 1].into_iter().find(|start| {
-        ids.iter()
-            .all(|id| (*start..*start + said).contains(&id.get()))
-    }) {
-        for id in start..start + said {
-            let id = thalweg_units::NodeId::new(id);
-            if let Ok(id) = id {
-                if !ids.contains(&id) {
-                    ids.push(id);
-                }
+    let mut ranges = [0..said, 1..said + 1].into_iter();
+    if let Some(all) = ranges.find(|range| ids.iter().all(|id| range.contains(&id.get()))) {
+        for id in all.flat_map(NodeId::new) {
+            if !ids.contains(&id) {
+                ids.push(id);
             }
         }
     }
@@ -98,17 +90,15 @@ fn read_text(reader: impl Read, source_name: &str) -> Result<Trace, TestbedError
 
 fn read_header(reader: &mut impl BufRead, source_name: &str) -> Result<Header, TestbedError> {
     let mut line = Vec::new();
-    reader
-        .read_until(b'\n', &mut line)
-        .map_err(|e| reading(e).on_line(source_name, 1))?;
-    let text = std::str::from_utf8(&line)
-        .map_err(|_| Problem::NotText(JSON_HEADER).on_line(source_name, 1))?;
+    let wrong = |problem: Problem| problem.on_line(source_name, 1);
+    (reader.read_until(b'\n', &mut line)).map_err(|e| wrong(reading(e)))?;
+    let text = std::str::from_utf8(&line).map_err(|_| wrong(Problem::NotText(JSON_HEADER)))?;
     let text = text.trim_start_matches('\u{feff}').trim();
     if text.is_empty() {
-        return Err(Problem::Empty(JSON_HEADER).on_line(source_name, 1));
+        return Err(wrong(Problem::Empty(JSON_HEADER)));
     }
-    let header: Header = serde_json::from_str(text)
-        .map_err(|e| Problem::Json(e.to_string()).on_line(source_name, 1))?;
+    let header: Header =
+        serde_json::from_str(text).map_err(|e| wrong(Problem::Json(e.to_string())))?;
     let most = crate::rows::MAX_NODES as u32;
     let spacing = header.interframe_duration;
     let (what, found, expected) = match &header {
@@ -125,28 +115,24 @@ fn read_header(reader: &mut impl BufRead, source_name: &str) -> Result<Header, T
         }
         _ => return Ok(header),
     };
-    Err(Problem::value(what, &found, expected).on_line(source_name, 1))
+    Err(wrong(Problem::value(what, &found, expected)))
 }
 
 fn listed_channels(header: &Header, source_name: &str) -> Result<ChannelSet, TestbedError> {
     let Some(listed) = &header.channels else {
         return Ok(ChannelSet::ALL);
     };
-    let channels: Result<ChannelSet, _> = listed
+    let expected = "channels of the 2.4 GHz band, 11..26";
+    let wrong = |number: u8| Problem::value("channels", &number.to_string(), expected);
+    let listed = listed
         .iter()
-        .map(|number| {
-            Channel::new(*number).map_err(|_| {
-                let found = number.to_string();
-                Problem::value("channels", &found, "channels of the 2.4 GHz band, 11..26")
-                    .on_line(source_name, 1)
-            })
-        })
-        .collect();
-    let channels = channels?;
-    if channels.is_empty() {
-        return Err(Problem::TooFew("channels", 1).on_line(source_name, 1));
-    }
-    Ok(channels)
+        .map(|n| Channel::new(*n).map_err(|_| wrong(*n)));
+    let problem = match listed.collect::<Result<ChannelSet, _>>() {
+        Ok(channels) if !channels.is_empty() => return Ok(channels),
+        Ok(_) => Problem::TooFew("channels", 1),
+        Err(problem) => problem,
+    };
+    Err(problem.on_line(source_name, 1))
 }
 
 fn read_rows(
@@ -157,28 +143,16 @@ fn read_rows(
     nodes: &mut NodeTable,
 ) -> Result<Vec<Row>, TestbedError> {
     let mut rows = Rows::open(reader, source_name, 1, HEADER)?;
-    let (datetime, src, dst) = (
-        rows.column("datetime")?,
-        rows.column("src")?,
-        rows.column("dst")?,
-    );
+    let datetime = rows.column("datetime")?;
+    let (src, dst) = (rows.column("src")?, rows.column("dst")?);
     let (channel, rssi) = (rows.column("channel")?, rows.column("mean_rssi")?);
     let (pdr, tx_count) = (rows.column("pdr")?, rows.column("tx_count")?);
     let mut all = Vec::new();
     while rows.next_row()? {
-        let text = rows.text(datetime)?;
-        let at_s = seconds(text).ok_or_else(|| {
-            rows.error(Problem::value(
-                "datetime",
-                text,
-                "a time as 2018-01-11T16:32:22.0",
-            ))
-        })?;
-        let (from, to, on) = (
-            rows.node(src, "src")?,
-            rows.node(dst, "dst")?,
-            rows.channel(channel)?,
-        );
+        let expected = "a time as 2018-01-11T16:32:22.0";
+        let at_s = rows.parsed(datetime, "datetime", expected, seconds)?;
+        let (from, to) = (rows.node(src, "src")?, rows.node(dst, "dst")?);
+        let on = rows.channel(channel)?;
         if !listed.contains(on) {
             return Err(rows.error(Problem::unlisted(on, listed)));
         }
@@ -188,11 +162,8 @@ fn read_rows(
         let mut index = |id| {
             let index = nodes.index(id).map_err(|p| rows.error(p))?;
             if nodes.len() as u64 > u64::from(header.node_count) {
-                let said = header.node_count;
-                return Err(rows.error(Problem::HeaderNodes {
-                    said,
-                    node: id.get(),
-                }));
+                let more = Problem::HeaderNodes(header.node_count, id.get());
+                return Err(rows.error(more));
             }
             Ok(index)
         };
@@ -200,24 +171,16 @@ fn read_rows(
         let pdr = rows.ratio(pdr, "pdr")?;
         let rssi_dbm = rows.rssi(rssi, "mean_rssi")?;
         if rssi_dbm.is_none() && pdr > 0.0 {
-            return Err(rows.error(Problem::value(
-                "mean_rssi",
-                "",
-                "the mean level of what was heard",
-            )));
+            let expected = "the mean level of what was heard";
+            return Err(rows.error(Problem::value("mean_rssi", "", expected)));
         }
-        let text = rows.text(tx_count)?;
-        let frames = text
-            .parse::<u32>()
-            .ok()
-            .filter(|n| (1..=1_000_000_000).contains(n));
-        let frames = frames.ok_or_else(|| {
-            rows.error(Problem::value(
-                "tx_count",
-                text,
-                "the number of frames sent, at least 1",
-            ))
-        })?;
+        let expected = "the number of frames sent, at least 1";
+        let frames = |text: &str| {
+            text.parse()
+                .ok()
+                .filter(|n| (1..=1_000_000_000).contains(n))
+        };
+        let frames = rows.parsed(tx_count, "tx_count", expected, frames)?;
         all.push(Row {
             at_s,
             src: from,
@@ -276,10 +239,8 @@ impl Campaign {
     /// Every link's mean over the campaign.
     fn links(&self, source_name: &str) -> Result<Vec<TraceLink>, TestbedError> {
         let mut links = Vec::new();
-        for turns in self
-            .rows
-            .chunk_by(|a, b| (a.src, a.channel) == (b.src, b.channel))
-        {
+        let together = |a: &Row, b: &Row| (a.src, a.channel) == (b.src, b.channel);
+        for turns in self.rows.chunk_by(together) {
             let rounds = self.rounds(turns);
             if rounds.len() > MAX_ROUNDS {
                 let problem = Problem::TooLarge("rounds", MAX_ROUNDS as u64);
@@ -336,13 +297,11 @@ impl Campaign {
         for round in rounds {
             let near = |by_s: i64, of_s: &[i64]| {
                 let from = of_s.partition_point(|t| *t < round.at_s - by_s);
-                of_s.get(from)
-                    .is_some_and(|t| *t <= round.at_s.saturating_add(by_s))
+                of_s.get(from).is_some_and(|t| *t <= round.at_s + by_s)
             };
             let own = rows.partition_point(|r| r.at_s < round.at_s - self.cell_s);
-            let has_row = rows
-                .get(own)
-                .is_some_and(|r| r.at_s <= round.at_s + self.cell_s);
+            let own = rows.get(own);
+            let has_row = own.is_some_and(|r| r.at_s <= round.at_s + self.cell_s);
             if !has_row && near(half_s, heard_s) {
                 sent += f64::from(round.frames);
             }
@@ -361,11 +320,8 @@ impl Campaign {
 fn seconds(text: &str) -> Option<i64> {
     let (date, time) = text.split_once(['T', ' '])?;
     let field = |text: Option<&str>, range: std::ops::RangeInclusive<i64>| {
-        let value = text
-            .filter(|t| t.bytes().all(|b| b.is_ascii_digit()))?
-            .parse()
-            .ok()?;
-        range.contains(&value).then_some(value)
+        let digits = text.filter(|t| t.bytes().all(|b| b.is_ascii_digit()))?;
+        digits.parse().ok().filter(|value| range.contains(value))
     };
     let mut date = date.split('-');
     let year = field(date.next(), 1970..=9999)?;
@@ -373,10 +329,8 @@ fn seconds(text: &str) -> Option<i64> {
     let mut time = time.split(':');
     let (hour, minute) = (field(time.next(), 0..=23)?, field(time.next(), 0..=59)?);
     let digits = time.next().unwrap_or("0");
-    let end = digits
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(digits.len());
-    let second = field(digits.get(..end), 0..=60)?;
+    let whole = digits.split(|c: char| !c.is_ascii_digit()).next();
+    let second = field(whole, 0..=60)?;
     // Days of the proleptic Gregorian calendar, the year counted from March.
     let from_march = (month + 9) % 12;
     let year = year - i64::from(from_march >= 10);

@@ -20,10 +20,8 @@ const HEADER: &str = "src,dst,channel,prr[,rssi_dbm]";
 /// [`TestbedError`] with the line of the first row that is not as it should be.
 pub fn read_matrix(reader: impl Read, source_name: &str) -> Result<Trace, TestbedError> {
     let mut reader = BufReader::new(Bounded::new(reader));
-    let first = reader
-        .fill_buf()
-        .map_err(|e| crate::rows::reading(e).on_line(source_name, 1))?;
-    if first.is_empty() {
+    let failed = |e| crate::rows::reading(e).on_line(source_name, 1);
+    if reader.fill_buf().map_err(failed)?.is_empty() {
         return Err(Problem::Empty(HEADER).on_line(source_name, 1));
     }
     let mut rows = Rows::open(reader, source_name, 0, HEADER)?;
@@ -44,11 +42,8 @@ pub fn read_matrix(reader: impl Read, source_name: &str) -> Result<Trace, Testbe
             return Err(rows.error(Problem::SelfLink(from.get())));
         }
         if !seen.insert((from, to, on)) {
-            return Err(rows.error(Problem::DuplicateLink {
-                src: from.get(),
-                dst: to.get(),
-                channel: on.number(),
-            }));
+            let twice = Problem::DuplicateLink(from.get(), to.get(), on.number());
+            return Err(rows.error(twice));
         }
         let from = nodes.index(from).map_err(|p| rows.error(p))?;
         let to = nodes.index(to).map_err(|p| rows.error(p))?;
@@ -82,68 +77,42 @@ mod tests {
     #[test]
     fn ids_are_sorted_and_columns_come_in_any_order() {
         let trace = read("prr,channel,dst,src\r\n0.5,26,3,40\r\n1,11,40,3\r\n\r\n").unwrap();
-        assert_eq!(
-            trace.nodes.iter().map(|n| n.get()).collect::<Vec<_>>(),
-            [3, 40]
-        );
+        assert!(trace.nodes.iter().map(|n| n.get()).eq([3, 40]));
         assert_eq!(trace.channels.len(), 2);
-        let link = &trace.links[1];
-        assert_eq!(
-            (link.from, link.to, link.prr, link.rssi_dbm),
-            (1, 0, 0.5, None)
-        );
+        let TraceLink { from, to, prr, .. } = trace.links[1];
+        assert_eq!((from, to, prr, trace.links[1].rssi_dbm), (1, 0, 0.5, None));
     }
 
     #[test]
     fn every_error_names_the_line_and_what_was_expected() {
-        for (text, expected) in [
-            ("", "m.csv, line 1: the file is empty"),
-            ("\n\n", "m.csv, line 1: the file is empty"),
-            (
-                "src,dst,prr\n",
-                "m.csv, line 1: the CSV header lacks the column `channel`",
-            ),
-            ("a;b\n", "lacks the column `src`"),
-            ("src,dst,channel,prr\n", "m.csv: no links"),
-            (
-                "src,dst,channel,prr\n1,2,26\n",
-                "line 2: the row has 3 columns, the header 4",
-            ),
-            (
-                "src,dst,channel,prr\n1,2,27,1\n",
-                "line 2: channel is `27`; expected",
-            ),
-            (
-                "src,dst,channel,prr\n1,2,26,1.5\n",
-                "line 2: prr is `1.5`; expected a ratio",
-            ),
-            ("src,dst,channel,prr\n1,2,26,NaN\n", "line 2: prr is `NaN`"),
-            ("src,dst,channel,prr\n1,2,26,-0.1\n", "prr is `-0.1`"),
-            (
-                "src,dst,channel,prr\n1,70000,26,1\n",
-                "dst is `70000`; expected a node's number",
-            ),
-            ("src,dst,channel,prr\n1,65535,26,1\n", "dst is `65535`"),
-            (
-                "src,dst,channel,prr\n1,1,26,1\n",
-                "line 2: node 1 has a link to itself",
-            ),
-            (
-                "src,dst,channel,prr\n1,2,26,1\n1,2,26,0.5\n",
-                "line 3: the link 1 -> 2 on channel 26 is given twice",
-            ),
-            (
-                "src,dst,channel,prr,rssi_dbm\n1,2,26,1,-300\n",
-                "rssi_dbm is `-300`; expected",
-            ),
-            (
-                "src,dst,channel,prr,rssi_dbm\n1,2,26,1,inf\n",
-                "rssi_dbm is `inf`",
-            ),
-        ] {
+        let refused = |text: &str, expected: &str| {
             let error = read(text).unwrap_err();
             assert!(error.contains(expected), "{text:?}: {error}");
             assert_eq!(error.lines().count(), 1);
+        };
+        let lacks = "m.csv, line 1: the CSV header lacks the column `channel`";
+        refused("", "m.csv, line 1: the file is empty");
+        refused("\n\n", "m.csv, line 1: the file is empty");
+        refused("src,dst,prr\n", lacks);
+        refused("a;b\n", "lacks the column `src`");
+        refused("src,dst,channel,prr\n", "m.csv: no links");
+        let twice = "line 3: the link 1 -> 2 on channel 26 is given twice";
+        for (rows, expected) in [
+            ("1,2,26", "line 2: the row has 3 columns, the header 4"),
+            ("1,2,27,1", "line 2: channel is `27`; expected"),
+            ("1,2,26,1.5", "line 2: prr is `1.5`; expected a ratio"),
+            ("1,2,26,NaN", "line 2: prr is `NaN`"),
+            ("1,2,26,-0.1", "prr is `-0.1`"),
+            ("1,70000,26,1", "dst is `70000`; expected a node's number"),
+            ("1,65535,26,1", "dst is `65535`"),
+            ("1,1,26,1", "line 2: node 1 has a link to itself"),
+            ("1,2,26,1\n1,2,26,0.5", twice),
+        ] {
+            refused(&format!("src,dst,channel,prr\n{rows}\n"), expected);
+        }
+        for (rssi, expected) in [("-300", "is `-300`; expected"), ("inf", "is `inf`")] {
+            let text = format!("src,dst,channel,prr,rssi_dbm\n1,2,26,1,{rssi}\n");
+            refused(&text, &format!("rssi_dbm {expected}"));
         }
         let error = read_matrix(&b"src,dst,channel,prr\n1,\xff,26,1\n"[..], "m.csv").unwrap_err();
         assert!(error.to_string().contains("line 2: not UTF-8"), "{error}");
@@ -152,9 +121,7 @@ mod tests {
     #[test]
     fn an_endless_line_is_refused() {
         let error = read(&"1".repeat(1 << 17)).unwrap_err();
-        assert!(
-            error.contains("more than 65536 bytes in one line"),
-            "{error}"
-        );
+        let expected = "more than 65536 bytes in one line";
+        assert!(error.contains(expected), "{error}");
     }
 }

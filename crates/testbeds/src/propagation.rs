@@ -1,7 +1,7 @@
 //! The constants of a [`BuildingModel`] by the names they have in a testbed's `[propagation]` table,
 //! with the range each may take. `docs/testbeds.md` lists them too. Tests: below.
 
-use thalweg_medium::{BuildingModel, CleanBurstsModel, WifiModel};
+use thalweg_medium::BuildingModel;
 use thalweg_units::{Db, Dbm, Duration};
 
 use crate::error::{Problem, TestbedError};
@@ -127,16 +127,12 @@ pub(crate) fn apply(
         None | Some("building") => {}
         Some("open_plan") => {
             let of = BuildingModel::default();
-            *model = BuildingModel::open_plan(
-                of.loss_at_1m,
-                of.loss_per_decade,
-                of.shadowing,
-                of.tx_spread,
-            );
+            let (at_1m, decade) = (of.loss_at_1m, of.loss_per_decade);
+            *model = BuildingModel::open_plan(at_1m, decade, of.shadowing, of.tx_spread);
         }
         Some(other) => {
-            return Err(Problem::value("model", other, "`building` or `open_plan`")
-                .at_key(source_name, "propagation.model"));
+            let problem = Problem::value("model", other, "`building` or `open_plan`");
+            return Err(problem.at_key(source_name, "propagation.model"));
         }
     }
     for (key, value) in table.iter().filter(|(key, _)| *key != "model") {
@@ -149,18 +145,14 @@ pub(crate) fn apply(
             value => one(model, key, value, source_name)?,
         }
     }
-    if let Some(WifiModel {
-        hit_least,
-        hit_most,
-        ..
-    }) = model.wifi
-    {
-        if hit_least > hit_most {
-            let problem = Problem::value("hit_most", &hit_most.to_string(), "at least `hit_least`");
-            return Err(problem.at_key(source_name, "propagation.wifi.hit_most"));
+    match &model.wifi {
+        Some(wifi) if wifi.hit_least > wifi.hit_most => {
+            let found = wifi.hit_most.to_string();
+            let problem = Problem::value("hit_most", &found, "at least `hit_least`");
+            Err(problem.at_key(source_name, "propagation.wifi.hit_most"))
         }
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 fn one(
@@ -169,44 +161,34 @@ fn one(
     value: &toml::Value,
     source_name: &str,
 ) -> Result<(), TestbedError> {
-    let place = || format!("propagation.{}", crate::error::printable(key));
     match (key, value.as_bool()) {
-        ("wifi", Some(true)) => {
-            model.wifi.get_or_insert_with(WifiModel::default);
-            return Ok(());
-        }
-        ("wifi", Some(false)) => {
-            model.wifi = None;
-            return Ok(());
-        }
-        ("clean_bursts", Some(true)) => {
-            model
-                .clean_bursts
-                .get_or_insert_with(CleanBurstsModel::default);
-            return Ok(());
-        }
-        ("clean_bursts", Some(false)) => {
-            model.clean_bursts = None;
-            return Ok(());
-        }
-        ("same_floor.rice_k_db", Some(false)) => {
-            model.same_floor.rice_k = None;
-            return Ok(());
-        }
-        ("between_floors.rice_k_db", Some(false)) => {
-            model.between_floors.rice_k = None;
-            return Ok(());
-        }
-        _ => {}
+        ("wifi", Some(on)) => switch(&mut model.wifi, on),
+        ("clean_bursts", Some(on)) => switch(&mut model.clean_bursts, on),
+        ("same_floor.rice_k_db", Some(false)) => model.same_floor.rice_k = None,
+        ("between_floors.rice_k_db", Some(false)) => model.between_floors.rice_k = None,
+        _ => return set(model, key, value, source_name),
     }
+    Ok(())
+}
+
+/// Switches a part of the model; one that is on already stays as it is.
+fn switch<T: Default>(part: &mut Option<T>, on: bool) {
+    *part = part.take().or_else(|| Some(T::default())).filter(|_| on);
+}
+
+fn set(
+    model: &mut BuildingModel,
+    key: &str,
+    value: &toml::Value,
+    source_name: &str,
+) -> Result<(), TestbedError> {
+    let place = || format!("propagation.{}", crate::error::printable(key));
     let Some(constant) = ALL.iter().find(|c| c.key == key) else {
         let expected = "a constant of the building model (docs/testbeds.md lists them)";
         return Err(Problem::value("the key", key, expected).at_key(source_name, place()));
     };
-    let number = value
-        .as_float()
-        .or_else(|| value.as_integer().map(|i| i as f64));
-    match number {
+    let whole = value.as_integer().map(|i| i as f64);
+    match value.as_float().or(whole) {
         Some(number) if (constant.least..=constant.most).contains(&number) => {
             (constant.at)(model).set(number * constant.scale());
             Ok(())
@@ -222,6 +204,7 @@ fn one(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg_medium::CleanBurstsModel;
 
     /// The value of `constant` in its unit; none where its part of the model is switched off.
     fn value(constant: &Constant, model: &BuildingModel) -> Option<f64> {
@@ -245,11 +228,8 @@ mod tests {
             };
             before.between_floors.rice_k = Some(Db(0.0));
             let now = value(constant, &before).unwrap();
-            let other = if now + 1.0 <= constant.most {
-                now + 1.0
-            } else {
-                constant.least
-            };
+            let fits = now + 1.0 <= constant.most;
+            let other = if fits { now + 1.0 } else { constant.least };
             let mut after = before.clone();
             let number = toml::Value::Float(other);
             one(&mut after, constant.key, &number, "t.toml").unwrap();
@@ -257,10 +237,8 @@ mod tests {
                 let same = value(kept, &before) == value(kept, &after);
                 assert!(same, "{} changed with {}", kept.key, constant.key);
             }
-            assert!(
-                (value(constant, &after).unwrap() - other).abs() < 1e-9,
-                "{other}"
-            );
+            let set = value(constant, &after).unwrap();
+            assert!((set - other).abs() < 1e-9, "{other}");
         }
     }
 
@@ -279,16 +257,10 @@ mod tests {
     fn parts_are_switched() {
         assert!(with("wifi = false").unwrap().wifi.is_none());
         assert!(with("clean_bursts = true").unwrap().clean_bursts.is_some());
-        assert!(with("[between_floors]\nrice_k_db = 3")
-            .unwrap()
-            .between_floors
-            .rice_k
-            .is_some());
-        assert!(with("[same_floor]\nrice_k_db = false")
-            .unwrap()
-            .same_floor
-            .rice_k
-            .is_none());
+        let between = with("[between_floors]\nrice_k_db = 3").unwrap();
+        assert!(between.between_floors.rice_k.is_some());
+        let same = with("[same_floor]\nrice_k_db = false").unwrap();
+        assert!(same.same_floor.rice_k.is_none());
         let open = with("model = \"open_plan\"\nloss_at_1m_db = 42").unwrap();
         assert!(open.wifi.is_none() && open.loss_at_1m == Db(42.0));
     }

@@ -2,8 +2,6 @@
 //! checks that every kind of link file shares. Nothing here knows what a K7 trace or a link matrix is.
 //! Tests: `matrix.rs`, `k7_tests.rs` and `hostile_tests.rs`.
 
-use std::error::Error;
-use std::fmt;
 use std::io::{self, BufRead, Read};
 
 use thalweg_units::{Channel, NodeId};
@@ -19,20 +17,8 @@ pub(crate) const MAX_BYTES: u64 = 2 << 30;
 /// Most bytes of one line.
 pub(crate) const MAX_LINE: u64 = 1 << 16;
 
-/// A bound of [`Bounded`] was hit; travels inside an `io::Error`.
-#[derive(Debug)]
-struct LimitHit {
-    what: &'static str,
-    limit: u64,
-}
-impl fmt::Display for LimitHit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "more than {} {}", self.limit, self.what)
-    }
-}
-impl Error for LimitHit {}
-
-/// A reader that fails instead of passing on an endless line or an endless file.
+/// A reader that fails instead of passing on an endless line or an endless file. Its [`Problem`]
+/// travels inside an `io::Error`.
 pub(crate) struct Bounded<R> {
     inner: R,
     total: u64,
@@ -40,11 +26,8 @@ pub(crate) struct Bounded<R> {
 }
 impl<R: Read> Bounded<R> {
     pub(crate) fn new(inner: R) -> Self {
-        Self {
-            inner,
-            total: 0,
-            line: 0,
-        }
+        let (total, line) = (0, 0);
+        Self { inner, total, line }
     }
 }
 impl<R: Read> Read for Bounded<R> {
@@ -54,18 +37,15 @@ impl<R: Read> Read for Bounded<R> {
         for byte in into.iter().take(n) {
             self.line = if *byte == b'\n' { 0 } else { self.line + 1 };
             if self.line > MAX_LINE {
-                let hit = LimitHit {
-                    what: "bytes in one line",
-                    limit: MAX_LINE,
-                };
+                let hit = Problem::TooLarge("bytes in one line", MAX_LINE);
                 return Err(io::Error::other(hit));
             }
         }
         if self.total > MAX_BYTES {
-            return Err(io::Error::other(LimitHit {
-                what: "bytes of text",
-                limit: MAX_BYTES,
-            }));
+            return Err(io::Error::other(Problem::TooLarge(
+                "bytes of text",
+                MAX_BYTES,
+            )));
         }
         Ok(n)
     }
@@ -73,15 +53,11 @@ impl<R: Read> Read for Bounded<R> {
 
 /// What an error while reading rows means to the user.
 pub(crate) fn reading(error: io::Error) -> Problem {
-    if let Some(hit) = error.get_ref().and_then(|e| e.downcast_ref::<LimitHit>()) {
-        return Problem::TooLarge(hit.what, hit.limit);
-    }
-    match error.kind() {
-        io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
-            Problem::Gzip(error)
-        }
+    use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
+    error.downcast().unwrap_or_else(|error| match error.kind() {
+        UnexpectedEof | InvalidInput | InvalidData => Problem::Gzip(error),
         _ => Problem::Io(error),
-    }
+    })
 }
 
 /// The rows of a CSV text whose first line names the columns.
@@ -130,11 +106,9 @@ impl<'a, R: BufRead> Rows<'a, R> {
         rows.columns = rows.record.len();
         rows.rows = 0;
         for index in 0..rows.columns {
-            let name = rows
-                .text(index)?
-                .trim_start_matches('\u{feff}')
-                .to_ascii_lowercase();
-            rows.header.push(name.trim().trim_matches('"').to_owned());
+            let name = rows.text(index)?.trim_start_matches('\u{feff}').trim();
+            let name = name.trim_matches('"').to_ascii_lowercase();
+            rows.header.push(name);
         }
         Ok(rows)
     }
@@ -146,11 +120,8 @@ impl<'a, R: BufRead> Rows<'a, R> {
     /// Where the column `name` is.
     pub(crate) fn column(&self, name: &'static str) -> Result<usize, TestbedError> {
         self.find(name).ok_or_else(|| {
-            Problem::MissingColumn {
-                column: name,
-                expected: self.expected,
-            }
-            .on_line(self.source_name, self.header_line)
+            let missing = Problem::MissingColumn(name, self.expected);
+            missing.on_line(self.source_name, self.header_line)
         })
     }
 
@@ -163,12 +134,9 @@ impl<'a, R: BufRead> Rows<'a, R> {
         if self.rows > MAX_ROWS {
             return Err(self.error(Problem::TooLarge("rows", MAX_ROWS)));
         }
-        if self.record.len() < self.columns {
-            let found = self.record.len();
-            return Err(self.error(Problem::ShortRow {
-                found,
-                expected: self.columns,
-            }));
+        let found = self.record.len();
+        if found < self.columns {
+            return Err(self.error(Problem::ShortRow(found, self.columns)));
         }
         Ok(true)
     }
@@ -199,32 +167,28 @@ impl<'a, R: BufRead> Rows<'a, R> {
             .map(|text| text.trim().trim_matches('"').trim())
             .map_err(|_| self.error(Problem::NotText(self.expected)))
     }
-    /// A node's id.
+    /// What `parse` makes of a column, which holds `what`: the error names what was `expected`.
+    pub(crate) fn parsed<T>(
+        &self,
+        column: usize,
+        what: &'static str,
+        expected: &str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<T, TestbedError> {
+        let text = self.text(column)?;
+        parse(text).ok_or_else(|| self.error(Problem::value(what, text, expected)))
+    }
     pub(crate) fn node(&self, column: usize, what: &'static str) -> Result<NodeId, TestbedError> {
-        let text = self.text(column)?;
-        text.parse::<u16>()
-            .ok()
-            .and_then(|id| NodeId::new(id).ok())
-            .ok_or_else(|| self.error(Problem::value(what, text, "a node's number, 0..65533")))
+        let id = |text: &str| NodeId::new(text.parse().ok()?).ok();
+        self.parsed(column, what, "a node's number, 0..65533", id)
     }
-    /// A channel.
     pub(crate) fn channel(&self, column: usize) -> Result<Channel, TestbedError> {
-        let text = self.text(column)?;
-        text.parse().map_err(|_| {
-            self.error(Problem::value(
-                "channel",
-                text,
-                "a channel of the 2.4 GHz band, 11..26",
-            ))
-        })
+        let expected = "a channel of the 2.4 GHz band, 11..26";
+        self.parsed(column, "channel", expected, |text| text.parse().ok())
     }
-    /// A reception ratio.
     pub(crate) fn ratio(&self, column: usize, what: &'static str) -> Result<f64, TestbedError> {
-        let text = self.text(column)?;
-        match text.parse::<f64>() {
-            Ok(ratio) if (0.0..=1.0).contains(&ratio) => Ok(ratio),
-            _ => Err(self.error(Problem::value(what, text, "a ratio from 0 to 1"))),
-        }
+        let ratio = |text: &str| text.parse().ok().filter(|r| (0.0..=1.0).contains(r));
+        self.parsed(column, what, "a ratio from 0 to 1", ratio)
     }
     /// A mean RSSI; an empty field is one that was not measured.
     pub(crate) fn rssi(
@@ -232,18 +196,13 @@ impl<'a, R: BufRead> Rows<'a, R> {
         column: usize,
         what: &'static str,
     ) -> Result<Option<f64>, TestbedError> {
-        let text = self.text(column)?;
-        if text.is_empty() {
-            return Ok(None);
-        }
-        match text.parse::<f64>() {
-            Ok(dbm) if (RSSI_MIN..=RSSI_MAX).contains(&dbm) => Ok(Some(dbm)),
-            _ => Err(self.error(Problem::value(what, text, "a level from -120 to 20 dBm"))),
-        }
+        let level = |text: &str| match text {
+            "" => Some(None),
+            _ => (text.parse().ok().filter(|dbm| RSSI_DBM.contains(dbm))).map(Some),
+        };
+        self.parsed(column, what, "a level from -120 to 20 dBm", level)
     }
 }
 
-/// Lowest mean RSSI taken for real, dBm.
-const RSSI_MIN: f64 = -120.0;
-/// Highest mean RSSI taken for real, dBm.
-const RSSI_MAX: f64 = 20.0;
+/// Mean RSSIs taken for real, dBm.
+const RSSI_DBM: std::ops::RangeInclusive<f64> = -120.0..=20.0;

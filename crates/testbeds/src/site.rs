@@ -36,28 +36,14 @@ pub struct Site {
 /// Why a testbed cannot be such a site.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SiteError {
-    /// Its links are those of another radio, or of one where the board has two.
-    #[error("{testbed}: its links were measured with one {known}; board {board} has other radios")]
-    Radios {
-        /// The testbed.
-        testbed: String,
-        /// The radio that they were measured with.
-        known: &'static str,
-        /// The board that its nodes were to be.
-        board: String,
-    },
-    /// A loss at a node that the testbed does not have, or of what nobody hears.
-    #[error("{testbed}: loss on {from}-{to}: {why}")]
-    Loss {
-        /// The testbed.
-        testbed: String,
-        /// The sender named.
-        from: NodeId,
-        /// The receiver named.
-        to: NodeId,
-        /// What is wrong.
-        why: String,
-    },
+    /// Its links are those of another radio, or of one where the board has two: testbed, the radio that
+    /// they were measured with, the board that its nodes were to be.
+    #[error("{0}: its links were measured with one {1}; board {2} has other radios")]
+    Radios(String, &'static str, String),
+    /// A loss at a node that the testbed does not have, or of what nobody hears: testbed, sender,
+    /// receiver, and what is wrong.
+    #[error("{0}: loss on {1}-{2}: {3}")]
+    Loss(String, NodeId, NodeId, String),
 }
 
 impl Site {
@@ -70,9 +56,6 @@ impl Site {
     }
 
     /// The same with all radios of its board.
-    ///
-    /// # Errors
-    /// [`SiteError::Radios`].
     pub fn with_all_radios(testbed: impl Into<Arc<Testbed>>, seed: u64) -> Result<Self, SiteError> {
         let testbed = testbed.into();
         let board = testbed.board.clone();
@@ -93,11 +76,8 @@ impl Site {
         let testbed = testbed.into();
         let known = testbed.board.chip;
         if testbed.model().is_none() && (board.second.is_some() || board.chip != known) {
-            return Err(SiteError::Radios {
-                testbed: testbed.name.clone(),
-                known: known.name,
-                board: board.name,
-            });
+            let name = testbed.name.clone();
+            return Err(SiteError::Radios(name, known.name, board.name));
         }
         let mut environment = realised(&testbed, board.chip, Which::First, seed);
         if let Some(second) = &board.second {
@@ -120,16 +100,11 @@ impl Site {
     }
 
     /// The same nodes with `board` and all its radios. What need not be drawn again is not.
-    ///
-    /// # Errors
-    /// [`SiteError`].
     pub fn with_board(&self, board: Board) -> Result<Self, SiteError> {
         let radios = |b: &Board| (b.chip.name, b.second.map(|second| second.chip.name));
         if radios(&board) == radios(&self.board) {
-            return Ok(Self {
-                board,
-                ..self.clone()
-            });
+            let same = self.clone();
+            return Ok(Self { board, ..same });
         }
         let Losses { links, psdu_bytes } = &self.losses;
         Self::on(self.testbed.clone(), board, self.seed)?.with_losses(links, *psdu_bytes)
@@ -158,12 +133,8 @@ impl Site {
         let bands = self.environment.ears.len() / nodes.max(1);
         let mut environment = Environment::clone(&self.environment);
         for loss in links {
-            let wrong = |why: String| SiteError::Loss {
-                testbed: self.testbed.name.clone(),
-                from: loss.from,
-                to: loss.to,
-                why,
-            };
+            let name = &self.testbed.name;
+            let wrong = |why| SiteError::Loss(name.clone(), loss.from, loss.to, why);
             let index = |node: NodeId| {
                 let known = self.testbed.index_of(node);
                 known.ok_or_else(|| wrong(format!("there is no node {node}")))
@@ -204,12 +175,8 @@ impl Site {
         let chip = self.board.second?.chip;
         let environment = realised(&self.testbed, chip, Which::Second, self.seed);
         let board = self.board.with_second_radio().with_one_radio();
-        Some(Self::of_parts(
-            self.testbed.clone(),
-            board,
-            environment,
-            self.seed,
-        ))
+        let testbed = self.testbed.clone();
+        Some(Self::of_parts(testbed, board, environment, self.seed))
     }
 }
 
@@ -240,11 +207,9 @@ fn realised(testbed: &Testbed, chip: &'static Chip, which: Which, seed: u64) -> 
                 prr: l.prr,
                 rssi: l.rssi_dbm.map(Dbm),
             });
-            let frame = MeasuredFrame {
-                psdu_bytes: measured.frame_bytes,
-            };
-            let mut environment =
-                Environment::from_measured(testbed.len(), links, frame, chip, radios);
+            let (nodes, psdu_bytes) = (testbed.len(), measured.frame_bytes);
+            let frame = MeasuredFrame { psdu_bytes };
+            let mut environment = Environment::from_measured(nodes, links, frame, chip, radios);
             for (ear, place) in environment.ears.iter_mut().zip(places) {
                 ear.placement = place;
             }

@@ -40,8 +40,7 @@ pub(crate) fn open(path: &Path) -> Result<(Kind, BufReader<File>), TestbedError>
     let io_error = |e: io::Error| {
         let problem = if e.kind() == io::ErrorKind::NotFound {
             let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
-            let built_in = names.join(", ");
-            Problem::Unknown(built_in)
+            Problem::Unknown(names.join(", "))
         } else {
             Problem::Io(e)
         };
@@ -53,10 +52,8 @@ pub(crate) fn open(path: &Path) -> Result<(Kind, BufReader<File>), TestbedError>
 }
 
 fn kind_of(start: &[u8], path: &Path) -> Kind {
-    let has = |ending: &str| {
-        path.extension()
-            .is_some_and(|e| e.eq_ignore_ascii_case(ending))
-    };
+    let ends = path.extension().unwrap_or_default();
+    let has = |ending: &str| ends.eq_ignore_ascii_case(ending);
     let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
     let line = start.split(|b| *b == b'\n').next().unwrap_or_default();
     if start.starts_with(&[0x1f, 0x8b]) || has("k7") || has("gz") {
@@ -77,23 +74,19 @@ fn kind_of(start: &[u8], path: &Path) -> Kind {
 /// The text of a TOML file.
 pub(crate) fn read_toml(reader: impl Read, name: &str) -> Result<String, TestbedError> {
     let mut bytes = Vec::new();
-    reader
-        .take(MAX_TOML + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|e| Problem::Io(e).at(name, Place::Whole))?;
+    let wrong = |problem: Problem| problem.at(name, Place::Whole);
+    let mut reader = reader.take(MAX_TOML + 1);
+    (reader.read_to_end(&mut bytes)).map_err(|e| wrong(Problem::Io(e)))?;
     if bytes.len() as u64 > MAX_TOML {
-        return Err(Problem::TooLarge("bytes", MAX_TOML).at(name, Place::Whole));
+        return Err(wrong(Problem::TooLarge("bytes", MAX_TOML)));
     }
     if bytes.trim_ascii().is_empty() {
         let expected = "a testbed's TOML, a K7 trace or a CSV of links";
-        return Err(Problem::Empty(expected).at(name, Place::Whole));
+        return Err(wrong(Problem::Empty(expected)));
     }
     String::from_utf8(bytes).map_err(|e| {
-        let before = e
-            .as_bytes()
-            .get(..e.utf8_error().valid_up_to())
-            .unwrap_or_default();
-        let line = before.iter().filter(|b| **b == b'\n').count() as u64 + 1;
+        let before = e.as_bytes().iter().take(e.utf8_error().valid_up_to());
+        let line = before.filter(|b| **b == b'\n').count() as u64 + 1;
         Problem::NotText("a testbed's TOML").on_line(name, line)
     })
 }

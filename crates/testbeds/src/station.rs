@@ -12,20 +12,12 @@ const APART_M: f64 = 1.0;
 /// Why a station cannot be had.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StationError {
-    /// Base stations cannot be put up where nobody knows where anything is.
-    #[error("{testbed}: the places of its nodes are not known; name nodes as base stations")]
-    NoPlaces {
-        /// The testbed.
-        testbed: String,
-    },
-    /// A node that the testbed does not have.
-    #[error("{testbed}: has no node {node}")]
-    UnknownNode {
-        /// The testbed.
-        testbed: String,
-        /// The node named.
-        node: NodeId,
-    },
+    /// Base stations cannot be put up on a testbed of which nobody knows where anything is.
+    #[error("{0}: the places of its nodes are not known; name nodes as base stations")]
+    NoPlaces(String),
+    /// A testbed, and a node that it does not have.
+    #[error("{0}: has no node {1}")]
+    UnknownNode(String, NodeId),
     /// Nowhere to bring data to.
     #[error("a campaign needs at least one base station")]
     NoStation,
@@ -84,8 +76,7 @@ pub fn equip(testbed: &Testbed, stations: &[Station], seed: u64) -> Result<Equip
     for station in stations {
         match *station {
             Station::Node(node) => {
-                let testbed = testbed.name.clone();
-                let unknown = StationError::UnknownNode { testbed, node };
+                let unknown = StationError::UnknownNode(testbed.name.clone(), node);
                 let index = equipped.testbed.index_of(node).ok_or(unknown)?;
                 if !equipped.sinks.contains(&index) {
                     equipped.sinks.push(index);
@@ -100,11 +91,8 @@ pub fn equip(testbed: &Testbed, stations: &[Station], seed: u64) -> Result<Equip
                     let step = if along > 0.5 { -APART_M } else { APART_M };
                     placement.position.x_m += step * f64::from(radio);
                     equipped.sinks.push(equipped.testbed.nodes.len());
-                    let id = next_id(&equipped.testbed);
-                    equipped.testbed.nodes.push(Node {
-                        id,
-                        placement: Some(placement),
-                    });
+                    let (id, placement) = (next_id(&equipped.testbed), Some(placement));
+                    equipped.testbed.nodes.push(Node { id, placement });
                 }
             }
         }
@@ -119,9 +107,7 @@ pub fn equip(testbed: &Testbed, stations: &[Station], seed: u64) -> Result<Equip
 
 /// Fixes the places that the seed would draw.
 fn settle(testbed: &mut Testbed, seed: u64) -> Result<(), StationError> {
-    let no_places = || StationError::NoPlaces {
-        testbed: testbed.name.clone(),
-    };
+    let no_places = || StationError::NoPlaces(testbed.name.clone());
     let model = testbed.model().ok_or_else(no_places)?.clone();
     let places = testbed.places(seed);
     for (node, place) in testbed.nodes.iter_mut().zip(places) {

@@ -160,16 +160,12 @@ impl Ratios {
         let count = |least: f64| self.links().filter(|(_, _, prr)| *prr >= least).count();
         let mut degrees = vec![0; nodes];
         let (mut pairs, mut asymmetric) = (0usize, 0usize);
-        let neighbours = self
-            .links()
-            .filter(|(_, _, prr)| *prr >= options.neighbour_prr);
-        for (from, to, prr) in neighbours {
-            if let Some(degree) = degrees.get_mut(to) {
-                *degree += 1;
-            }
+        let least = options.neighbour_prr;
+        for (from, to, prr) in self.links().filter(|(_, _, prr)| *prr >= least) {
+            degrees[to] += 1;
             // A pair is met twice if both directions qualify: count it at its lower end then.
             let back = self.ratio(to, from);
-            if back < options.neighbour_prr || from < to {
+            if back < least || from < to {
                 pairs += 1;
                 asymmetric += usize::from((prr - back).abs() >= options.asymmetry);
             }
@@ -183,7 +179,7 @@ impl Ratios {
             let from_start = hops(&neighbours, start);
             let farthest = from_start.iter().copied().flatten().max().unwrap_or(0);
             diameter = diameter.max(farthest);
-            if !in_part.get(start).copied().unwrap_or(true) {
+            if !in_part[start] {
                 parts += 1;
                 for (seen, hop) in in_part.iter_mut().zip(&from_start) {
                     *seen |= hop.is_some();
@@ -193,7 +189,7 @@ impl Ratios {
         ChannelSummary {
             channel: channel.number(),
             links: count(0.0),
-            neighbour_links: count(options.neighbour_prr),
+            neighbour_links: count(least),
             good_links: count(options.good_prr),
             degree: Spread::of(degrees.clone()),
             degree_histogram: histogram(degrees.into_iter()),
@@ -202,11 +198,7 @@ impl Ratios {
             unreachable: nodes - reached.len(),
             parts,
             diameter,
-            asymmetric_share: if pairs == 0 {
-                0.0
-            } else {
-                asymmetric as f64 / pairs as f64
-            },
+            asymmetric_share: asymmetric as f64 / pairs.max(1) as f64,
         }
     }
 }
@@ -230,12 +222,8 @@ pub fn hops(neighbours: &[Vec<usize>], start: usize) -> Vec<Option<usize>> {
 fn histogram(values: impl Iterator<Item = usize>) -> Vec<usize> {
     let mut counts = Vec::new();
     for value in values {
-        if counts.len() <= value {
-            counts.resize(value + 1, 0);
-        }
-        if let Some(count) = counts.get_mut(value) {
-            *count += 1;
-        }
+        counts.resize(counts.len().max(value + 1), 0);
+        counts[value] += 1;
     }
     counts
 }
@@ -279,8 +267,7 @@ mod tests {
     fn nothing_is_still_a_summary() {
         let s = Ratios(vec![]).summary(Channel::LAST, 0, &SummaryOptions::default());
         assert_eq!((s.links, s.parts, s.unreachable), (0, 0, 0));
-        assert!(serde_json::to_string(&s)
-            .unwrap()
-            .contains("\"asymmetric_share\":0.0"));
+        let text = serde_json::to_string(&s).unwrap();
+        assert!(text.contains("\"asymmetric_share\":0.0"));
     }
 }

@@ -39,6 +39,13 @@ pub struct Node {
     pub placement: Option<Placement>,
 }
 
+impl Node {
+    pub(crate) const fn unplaced(id: NodeId) -> Self {
+        let placement = None;
+        Self { id, placement }
+    }
+}
+
 /// Whence a testbed's links come.
 #[derive(Debug, Clone)]
 pub enum Physics {
@@ -87,21 +94,9 @@ impl Measured {
 
     /// The nodes of a trace, and its links between them.
     pub(crate) fn of_trace(trace: Trace, frame_bytes: u16) -> (Vec<Node>, Self) {
-        let nodes = trace
-            .nodes
-            .iter()
-            .map(|id| Node {
-                id: *id,
-                placement: None,
-            })
-            .collect();
-        (
-            nodes,
-            Self {
-                links: trace.links,
-                frame_bytes,
-            },
-        )
+        let links = trace.links;
+        let nodes = trace.nodes.into_iter().map(Node::unplaced).collect();
+        (nodes, Self { links, frame_bytes })
     }
 }
 
@@ -128,9 +123,6 @@ impl Testbed {
     }
 
     /// The same with the built-in board `name` at every node.
-    ///
-    /// # Errors
-    /// [`BoardError`].
     pub fn with_board(mut self, name: &str) -> Result<Self, BoardError> {
         self.board = boards::load(name)?;
         name.clone_into(&mut self.board_name);

@@ -83,11 +83,9 @@ impl NodeTable {
         self.ids.push(id);
         Ok(index)
     }
-    /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.ids.len()
     }
-    /// The ids, in order of appearance.
     pub(crate) fn into_ids(self) -> Vec<NodeId> {
         self.ids
     }

@@ -43,12 +43,6 @@ impl fmt::Display for NodeId {
         fmt::Display::fmt(&self.0, f)
     }
 }
-impl TryFrom<u16> for NodeId {
-    type Error = NodeIdError;
-    fn try_from(address: u16) -> Result<Self, NodeIdError> {
-        Self::new(address)
-    }
-}
 
 #[cfg(test)]
 mod tests {

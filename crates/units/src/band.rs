@@ -16,10 +16,9 @@ impl Channel900 {
     pub const COUNT: usize = 10;
     /// Channel `number`; none outside 1..=10.
     pub const fn new(number: u8) -> Option<Self> {
-        if number >= 1 && number <= Self::COUNT as u8 {
-            Some(Self(number))
-        } else {
-            None
+        match number {
+            1..=10 => Some(Self(number)),
+            _ => None,
         }
     }
     /// The channel's number, 1..=10.
@@ -30,10 +29,6 @@ impl Channel900 {
     /// band has not.
     pub const fn at_place(place: Channel) -> Option<Self> {
         Self::new(place.index() as u8 + 1)
-    }
-    /// Centre frequency in hertz.
-    pub const fn center_hz(self) -> u64 {
-        906_000_000 + 2_000_000 * (self.0 as u64 - 1)
     }
 }
 
@@ -102,10 +97,6 @@ mod tests {
         }
         assert_eq!(known, Channel::COUNT + Channel900::COUNT);
         let (low, high) = (Channel900::new(1).unwrap(), Channel900::new(10).unwrap());
-        assert_eq!(
-            (low.center_hz(), high.center_hz()),
-            (906_000_000, 924_000_000)
-        );
         assert_eq!(Tuning::Mhz900(low).place(), Channel::FIRST);
         for channel in [low, high] {
             let place = Tuning::Mhz900(channel).place();

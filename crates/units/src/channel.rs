@@ -31,10 +31,9 @@ impl Channel {
     /// # Errors
     /// [`ChannelError`] outside 11..=26.
     pub const fn new(number: u8) -> Result<Self, ChannelError> {
-        if number >= 11 && number <= 26 {
-            Ok(Self(number))
-        } else {
-            Err(ChannelError)
+        match number {
+            11..=26 => Ok(Self(number)),
+            _ => Err(ChannelError),
         }
     }
     /// The channel's number, 11..=26.
@@ -48,10 +47,6 @@ impl Channel {
     /// The channel at place `index` modulo 16.
     pub const fn from_index(index: usize) -> Self {
         Self(11 + (index % Self::COUNT) as u8)
-    }
-    /// Centre frequency in hertz.
-    pub const fn center_hz(self) -> u64 {
-        2_405_000_000 + 5_000_000 * (self.0 as u64 - 11)
     }
     /// All channels, lowest first.
     pub fn all() -> impl DoubleEndedIterator<Item = Self> + ExactSizeIterator + Clone {
@@ -67,16 +62,7 @@ impl fmt::Display for Channel {
 impl FromStr for Channel {
     type Err = ChannelError;
     fn from_str(s: &str) -> Result<Self, ChannelError> {
-        s.trim()
-            .parse::<u8>()
-            .map_err(|_| ChannelError)
-            .and_then(Self::new)
-    }
-}
-impl TryFrom<u8> for Channel {
-    type Error = ChannelError;
-    fn try_from(number: u8) -> Result<Self, ChannelError> {
-        Self::new(number)
+        Self::new(s.trim().parse().map_err(|_| ChannelError)?)
     }
 }
 
@@ -127,9 +113,8 @@ impl FromIterator<Channel> for ChannelSet {
 }
 impl fmt::Debug for ChannelSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set()
-            .entries(self.iter().map(Channel::number))
-            .finish()
+        let numbers = self.iter().map(Channel::number);
+        f.debug_set().entries(numbers).finish()
     }
 }
 
@@ -145,12 +130,6 @@ mod tests {
         assert_eq!("26".parse(), Channel::new(26));
         assert!("27".parse::<Channel>().is_err());
         assert!("".parse::<Channel>().is_err());
-    }
-
-    #[test]
-    fn centres_are_five_megahertz_apart() {
-        assert_eq!(Channel::FIRST.center_hz(), 2_405_000_000);
-        assert_eq!(Channel::LAST.center_hz(), 2_480_000_000);
     }
 
     #[test]

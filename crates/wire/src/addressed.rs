@@ -10,7 +10,6 @@ pub const HEADER_BYTES: usize = 9;
 pub const ACK_BYTES: usize = 3;
 /// The PAN that all frames belong to.
 pub const PAN: u16 = 0x5457;
-/// The broadcast address.
 const BROADCAST: u16 = 0xffff;
 /// Frame control: data, PAN compression, short addresses, version 0.
 const DATA: u16 = 0x8841;
@@ -35,37 +34,30 @@ pub struct Header {
 }
 
 impl Header {
+    const fn control(self) -> u16 {
+        match self.to {
+            Some(_) => DATA | ACK_REQUEST,
+            None => DATA,
+        }
+    }
     /// Reads the header; what follows is left in `r`.
-    ///
-    /// # Errors
-    /// [`WireError::Truncated`]; [`WireError::Malformed`] for any other kind of frame.
     pub fn parse(r: &mut Reader<'_>) -> Result<Self, WireError> {
         let control = r.u16()?;
-        let (sequence, pan, to, from) = (r.u8()?, r.u16()?, r.u16()?, r.u16()?);
-        let to = match to {
-            BROADCAST => None,
-            to => Some(NodeId::new(to).map_err(|_| WireError::Malformed)?),
+        let (sequence, pan) = (r.u8()?, r.u16()?);
+        let to = match r.clone().u16()? {
+            BROADCAST => r.u16().map(|_| None)?,
+            _ => Some(r.node()?),
         };
-        let wanted = match to {
-            Some(_) => DATA | ACK_REQUEST,
-            None => DATA,
-        };
-        if control != wanted || pan != PAN {
-            return Err(WireError::Malformed);
+        let from = r.node()?;
+        let header = Self { sequence, to, from };
+        match control == header.control() && pan == PAN {
+            true => Ok(header),
+            false => Err(WireError::Malformed),
         }
-        let from = NodeId::new(from).map_err(|_| WireError::Malformed)?;
-        Ok(Self { sequence, to, from })
     }
     /// Writes the header.
-    ///
-    /// # Errors
-    /// [`WireError::NoRoom`].
     pub fn emit(self, w: &mut Writer<'_>) -> Result<(), WireError> {
-        let control = match self.to {
-            Some(_) => DATA | ACK_REQUEST,
-            None => DATA,
-        };
-        w.u16(control)?.u8(self.sequence)?.u16(PAN)?;
+        w.u16(self.control())?.u8(self.sequence)?.u16(PAN)?;
         w.u16(self.to.map_or(BROADCAST, NodeId::get))?
             .u16(self.from.get())?;
         Ok(())
@@ -93,9 +85,6 @@ pub struct Ack {
 
 impl Ack {
     /// Reads an acknowledgement.
-    ///
-    /// # Errors
-    /// [`WireError::Truncated`]; [`WireError::Malformed`] for any other kind of frame.
     pub fn parse(mpdu: &[u8]) -> Result<Self, WireError> {
         let mut r = Reader::new(mpdu);
         let congestion = match r.u16()? {
@@ -104,9 +93,7 @@ impl Ack {
             _ => return Err(WireError::Malformed),
         };
         let sequence = r.u8()?;
-        if r.remaining() > 0 {
-            return Err(WireError::Malformed);
-        }
+        r.end()?;
         Ok(Self {
             sequence,
             congestion,

@@ -4,15 +4,12 @@
 //! ten hops within T_o = 10 ms. Intervals are told in steps of 0.1 ms. Tests: at the end.
 
 use crate::buf::{Reader, WireError, Writer};
-use crate::flood::{node, Campaign, Kind, Tag};
+use crate::flood::{Campaign, Kind};
 use crate::{dispatch, mac, phy};
 use thalweg_units::{Channel, ChannelSet, Duration, NodeId};
 
 /// The step in which times are told: 0.1 ms.
 pub const TIME_STEP: Duration = Duration::from_micros(100);
-
-/// Bytes of a beacon without filler.
-pub const MIN_BEACON_BYTES: usize = mac::HEADER_BYTES + 4;
 
 /// A node's broadcast that its neighbours count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,35 +26,23 @@ pub struct Beacon {
 
 impl Beacon {
     /// Reads a beacon and ignores its filler.
-    ///
-    /// # Errors
-    /// [`WireError`] where `mpdu` is no beacon.
     pub fn parse(mpdu: &[u8]) -> Result<Self, WireError> {
         let mut r = Reader::new(mpdu);
-        let number = mac::Header::parse(&mut r)?.sequence;
-        if r.u8()? != dispatch::BEACON {
-            return Err(WireError::Malformed);
-        }
-        let from = node(&mut r)?;
+        let number = mac::parse(&mut r)?;
+        r.expect(dispatch::BEACON)?;
+        let from = r.node()?;
         let byte = r.u8()?;
-        let campaign = Campaign::new(byte >> 4);
         Ok(Self {
             from,
-            campaign,
+            campaign: Campaign::new(byte >> 4),
             channel: Channel::from_index(usize::from(byte & 0x0f)),
             number,
         })
     }
     /// Writes a beacon, filled up to `bytes` where it is shorter, so that it is exposed to errors
     /// as the frames are whose links it measures.
-    ///
-    /// # Errors
-    /// [`WireError::NoRoom`].
     pub fn emit(&self, w: &mut Writer<'_>, bytes: usize) -> Result<(), WireError> {
-        mac::Header {
-            sequence: self.number,
-        }
-        .emit(w)?;
+        mac::emit(self.number, w)?;
         w.u8(dispatch::BEACON)?.u16(self.from.get())?;
         w.u8(self.campaign.number() << 4 | self.channel.index() as u8)?;
         // Not all zeros: the chips of real payloads are mixed.
@@ -85,18 +70,11 @@ pub struct Announce {
 
 impl Announce {
     /// Reads the content of a flood.
-    ///
-    /// # Errors
-    /// [`WireError`] where it is no announcement, or one of no beacons at all.
     pub fn parse(content: &[u8]) -> Result<Self, WireError> {
         let mut r = Reader::new(content);
-        let tag = Tag::parse(&mut r)?;
-        if tag.kind != Kind::Announce {
-            return Err(WireError::Malformed);
-        }
         let repr = Self {
-            campaign: tag.campaign,
-            node: node(&mut r)?,
+            campaign: Kind::Announce.parse(&mut r)?,
+            node: r.node()?,
             channels: ChannelSet::from_bits(r.u16()?),
             beacons: r.u8()?,
             interval: TIME_STEP * u64::from(r.u16()?),
@@ -112,15 +90,9 @@ impl Announce {
     /// # Errors
     /// [`WireError::NoRoom`]; [`WireError::Malformed`] for an interval that cannot be told.
     pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
-        Tag {
-            kind: Kind::Announce,
-            campaign: self.campaign,
-        }
-        .emit(w)?;
-        w.u16(self.node.get())?
-            .u16(self.channels.bits())?
-            .u8(self.beacons)?;
-        w.u16(steps(self.interval)?)?;
+        Kind::Announce.emit(self.campaign, w)?;
+        w.u16(self.node.get())?.u16(self.channels.bits())?;
+        w.u8(self.beacons)?.u16(steps(self.interval)?)?;
         Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::phy::MAX_MPDU;
 use core::fmt;
+use thalweg_units::NodeId;
 
 /// Why bytes are not the frame they were taken for, or a frame does not fit its buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +26,8 @@ impl fmt::Display for WireError {
 }
 impl core::error::Error for WireError {}
 
-/// Reads little-endian fields from the front of a slice.
+/// Reads little-endian fields from the front of a slice. Where fewer bytes are left than asked for, a
+/// method fails with [`WireError::Truncated`] and consumes nothing.
 #[derive(Debug, Clone)]
 pub struct Reader<'a>(&'a [u8]);
 
@@ -35,36 +37,42 @@ impl<'a> Reader<'a> {
         Self(bytes)
     }
     /// The next `n` bytes.
-    ///
-    /// # Errors
-    /// [`WireError::Truncated`] where fewer are left; nothing is consumed then.
     pub fn bytes(&mut self, n: usize) -> Result<&'a [u8], WireError> {
         let (head, rest) = self.0.split_at_checked(n).ok_or(WireError::Truncated)?;
         self.0 = rest;
         Ok(head)
     }
     /// The next byte.
-    ///
-    /// # Errors
-    /// [`WireError::Truncated`] at the end.
     pub fn u8(&mut self) -> Result<u8, WireError> {
         Ok(self.bytes(1)?[0])
     }
     /// The next two bytes, little-endian.
-    ///
-    /// # Errors
-    /// [`WireError::Truncated`] where fewer are left.
     pub fn u16(&mut self) -> Result<u16, WireError> {
         let b = self.bytes(2)?;
         Ok(u16::from_le_bytes([b[0], b[1]]))
     }
     /// The next four bytes, little-endian.
-    ///
-    /// # Errors
-    /// [`WireError::Truncated`] where fewer are left.
     pub fn u32(&mut self) -> Result<u32, WireError> {
         let b = self.bytes(4)?;
         Ok(u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+    }
+    /// The next two bytes as a node's address; [`WireError::Malformed`] where they are none's.
+    pub fn node(&mut self) -> Result<NodeId, WireError> {
+        NodeId::new(self.u16()?).map_err(|_| WireError::Malformed)
+    }
+    /// Takes the next byte, which must be `byte`: [`WireError::Malformed`] where it is another.
+    pub fn expect(&mut self, byte: u8) -> Result<(), WireError> {
+        match self.u8()? == byte {
+            true => Ok(()),
+            false => Err(WireError::Malformed),
+        }
+    }
+    /// Says that nothing may be left: [`WireError::Malformed`] where something is.
+    pub fn end(self) -> Result<(), WireError> {
+        match self.0 {
+            [] => Ok(()),
+            _ => Err(WireError::Malformed),
+        }
     }
     /// Everything that is left.
     pub const fn rest(self) -> &'a [u8] {
@@ -76,7 +84,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Writes little-endian fields into a slice.
+/// Writes little-endian fields into a slice. What does not fit is not written: a method fails with
+/// [`WireError::NoRoom`] then.
 #[derive(Debug)]
 pub struct Writer<'a> {
     bytes: &'a mut [u8],
@@ -89,9 +98,6 @@ impl<'a> Writer<'a> {
         Self { bytes, at: 0 }
     }
     /// Appends `bytes`.
-    ///
-    /// # Errors
-    /// [`WireError::NoRoom`] where they do not fit; nothing is written then.
     pub fn bytes(&mut self, bytes: &[u8]) -> Result<&mut Self, WireError> {
         let end = self.at + bytes.len();
         self.bytes
@@ -102,23 +108,14 @@ impl<'a> Writer<'a> {
         Ok(self)
     }
     /// Appends one byte.
-    ///
-    /// # Errors
-    /// [`WireError::NoRoom`] at the end.
     pub fn u8(&mut self, value: u8) -> Result<&mut Self, WireError> {
         self.bytes(&[value])
     }
     /// Appends two bytes, little-endian.
-    ///
-    /// # Errors
-    /// [`WireError::NoRoom`] where they do not fit.
     pub fn u16(&mut self, value: u16) -> Result<&mut Self, WireError> {
         self.bytes(&value.to_le_bytes())
     }
     /// Appends four bytes, little-endian.
-    ///
-    /// # Errors
-    /// [`WireError::NoRoom`] where they do not fit.
     pub fn u32(&mut self, value: u32) -> Result<&mut Self, WireError> {
         self.bytes(&value.to_le_bytes())
     }
@@ -132,8 +129,8 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// A MAC frame without FCS, owned: at most [`MAX_MPDU`] bytes.
-#[derive(Clone, Copy)]
+/// A MAC frame without FCS, owned: at most [`MAX_MPDU`] bytes; those after its end are 0.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct FrameBuf {
     bytes: [u8; MAX_MPDU],
     len: u8,
@@ -146,10 +143,7 @@ impl FrameBuf {
         len: 0,
     };
 
-    /// The frame that `write` writes.
-    ///
-    /// # Errors
-    /// What `write` returns.
+    /// The frame that `write` writes, or its error.
     pub fn build(
         write: impl FnOnce(&mut Writer<'_>) -> Result<(), WireError>,
     ) -> Result<Self, WireError> {
@@ -159,10 +153,7 @@ impl FrameBuf {
         frame.len = writer.len() as u8;
         Ok(frame)
     }
-    /// A copy of `bytes`.
-    ///
-    /// # Errors
-    /// [`WireError::NoRoom`] beyond [`MAX_MPDU`] bytes.
+    /// A copy of `bytes`; [`WireError::NoRoom`] beyond [`MAX_MPDU`] of them.
     pub fn from_slice(bytes: &[u8]) -> Result<Self, WireError> {
         Self::build(|w| w.bytes(bytes).map(|_| ()))
     }
@@ -178,12 +169,6 @@ impl core::ops::DerefMut for FrameBuf {
         &mut self.bytes[..usize::from(self.len)]
     }
 }
-impl PartialEq for FrameBuf {
-    fn eq(&self, other: &Self) -> bool {
-        **self == **other
-    }
-}
-impl Eq for FrameBuf {}
 impl fmt::Debug for FrameBuf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "FrameBuf({:02x?})", &**self)
@@ -203,10 +188,8 @@ mod tests {
         .unwrap();
         assert_eq!(&*frame, &[1, 2, 3, 4, 5, 6, 7, 8, 9]);
         let mut r = Reader::new(&frame);
-        assert_eq!(
-            (r.u8(), r.u16(), r.u32()),
-            (Ok(1), Ok(0x0302), Ok(0x0706_0504))
-        );
+        let read = (r.u8(), r.u16(), r.u32());
+        assert_eq!(read, (Ok(1), Ok(0x0302), Ok(0x0706_0504)));
         assert_eq!(r.rest(), &[8, 9]);
     }
 

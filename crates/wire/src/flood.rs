@@ -2,7 +2,7 @@
 //!
 //! Layout after the MAC header (whose sequence number is the flood's): dispatch, initiator (2),
 //! one byte with N_tx (3 bits, high) and relay counter (5 bits, low), then the content, whose
-//! first byte is its [`Tag`]. Only the relay counter changes from one transmission to the next,
+//! first byte tells its [`Kind`]. Only the relay counter changes from one transmission to the next,
 //! so all nodes that send in one slot send the same bytes. Tests: at the end of this file.
 
 use crate::buf::{FrameBuf, Reader, WireError, Writer};
@@ -11,7 +11,7 @@ use thalweg_units::NodeId;
 
 /// Bytes in front of the content, MAC header included.
 pub const HEADER_BYTES: usize = mac::HEADER_BYTES + 4;
-/// The longest content of one flood, its tag included.
+/// The longest content of one flood, its first byte included.
 pub const MAX_CONTENT: usize = phy::MAX_MPDU - HEADER_BYTES;
 /// The highest relay counter that can be told.
 pub const MAX_RELAY: u8 = 31;
@@ -33,12 +33,8 @@ impl Ntx {
     pub const THREE: Self = Self(3);
 
     /// `n` times; `None` outside 1..=7.
-    pub const fn new(n: u8) -> Option<Self> {
-        if n >= 1 && n <= MAX_N_TX {
-            Some(Self(n))
-        } else {
-            None
-        }
+    pub fn new(n: u8) -> Option<Self> {
+        (1..=MAX_N_TX).contains(&n).then_some(Self(n))
     }
     /// How many times.
     pub const fn get(self) -> u8 {
@@ -63,22 +59,16 @@ pub struct Repr<'a> {
 
 impl<'a> Repr<'a> {
     /// Reads a whole frame.
-    ///
-    /// # Errors
-    /// [`WireError`] where `mpdu` is no flood's frame.
     pub fn parse(mpdu: &'a [u8]) -> Result<Self, WireError> {
         let mut r = Reader::new(mpdu);
-        let sequence = mac::Header::parse(&mut r)?.sequence;
-        if r.u8()? != dispatch::FLOOD {
-            return Err(WireError::Malformed);
-        }
-        let initiator = node(&mut r)?;
+        let sequence = mac::parse(&mut r)?;
+        r.expect(dispatch::FLOOD)?;
+        let initiator = r.node()?;
         let counts = r.u8()?;
-        let n_tx = Ntx::new(counts >> 5).ok_or(WireError::Malformed)?;
         Ok(Self {
             sequence,
             initiator,
-            n_tx,
+            n_tx: Ntx::new(counts >> 5).ok_or(WireError::Malformed)?,
             relay: counts & MAX_RELAY,
             content: r.rest(),
         })
@@ -91,10 +81,7 @@ impl<'a> Repr<'a> {
         if self.relay > MAX_RELAY {
             return Err(WireError::Malformed);
         }
-        mac::Header {
-            sequence: self.sequence,
-        }
-        .emit(w)?;
+        mac::emit(self.sequence, w)?;
         w.u8(dispatch::FLOOD)?.u16(self.initiator.get())?;
         w.u8(self.n_tx.get() << 5 | self.relay)?
             .bytes(self.content)?;
@@ -143,53 +130,34 @@ impl Campaign {
     }
 }
 
-/// The first byte of a flood's content: campaign (high four bits) and kind (low four bits).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tag {
-    /// What follows.
-    pub kind: Kind,
-    /// Which measurement it belongs to; 0 for [`Kind::Application`].
-    pub campaign: Campaign,
-}
+/// The first byte of a flood's content tells campaign (high four bits; 0 of [`Kind::Application`]) and
+/// kind (low four bits).
+impl Kind {
+    const ALL: [Self; 4] = [
+        Self::Application,
+        Self::Announce,
+        Self::Schedule,
+        Self::Report,
+    ];
 
-impl Tag {
-    /// Reads the tag.
-    ///
-    /// # Errors
-    /// [`WireError::Truncated`]; [`WireError::Malformed`] for an unknown kind.
-    pub fn parse(r: &mut Reader<'_>) -> Result<Self, WireError> {
+    /// Reads that byte.
+    pub fn parse_tag(r: &mut Reader<'_>) -> Result<(Self, Campaign), WireError> {
         let byte = r.u8()?;
-        let kind = match byte & 0x0f {
-            0 => Kind::Application,
-            1 => Kind::Announce,
-            2 => Kind::Schedule,
-            3 => Kind::Report,
-            _ => return Err(WireError::Malformed),
-        };
-        Ok(Self {
-            kind,
-            campaign: Campaign::new(byte >> 4),
-        })
+        let kind = Self::ALL.get(usize::from(byte & 0x0f));
+        let kind = *kind.ok_or(WireError::Malformed)?;
+        Ok((kind, Campaign::new(byte >> 4)))
     }
-    /// Writes the tag.
-    ///
-    /// # Errors
-    /// [`WireError::NoRoom`].
-    pub fn emit(self, w: &mut Writer<'_>) -> Result<(), WireError> {
-        let kind = match self.kind {
-            Kind::Application => 0,
-            Kind::Announce => 1,
-            Kind::Schedule => 2,
-            Kind::Report => 3,
-        };
-        w.u8(self.campaign.number() << 4 | kind)?;
-        Ok(())
+    /// The campaign, where the byte tells this kind.
+    pub(crate) fn parse(self, r: &mut Reader<'_>) -> Result<Campaign, WireError> {
+        match Self::parse_tag(r)? {
+            (kind, campaign) if kind == self => Ok(campaign),
+            _ => Err(WireError::Malformed),
+        }
     }
-}
-
-/// Reads a node's address.
-pub(crate) fn node(r: &mut Reader<'_>) -> Result<NodeId, WireError> {
-    NodeId::new(r.u16()?).map_err(|_| WireError::Malformed)
+    /// Writes it.
+    pub fn emit(self, campaign: Campaign, w: &mut Writer<'_>) -> Result<(), WireError> {
+        w.u8(campaign.number() << 4 | self as u8).map(|_| ())
+    }
 }
 
 #[cfg(test)]
@@ -227,8 +195,8 @@ mod tests {
                 let frame = FrameBuf::build(|w| repr.emit(w));
                 prop_assert!(bytes.len() > phy::MAX_MPDU || *frame.unwrap() == bytes[..]);
             }
-            if let Ok(tag) = Tag::parse(&mut Reader::new(&bytes)) {
-                let frame = FrameBuf::build(|w| tag.emit(w)).unwrap();
+            if let Ok((kind, campaign)) = Kind::parse_tag(&mut Reader::new(&bytes)) {
+                let frame = FrameBuf::build(|w| kind.emit(campaign, w)).unwrap();
                 prop_assert_eq!(frame[0], bytes[0]);
             }
         }
@@ -238,10 +206,9 @@ mod tests {
     fn impossible_fields_are_refused() {
         assert_eq!(Ntx::new(0), None);
         assert_eq!(Ntx::new(8), None);
-        let initiator = NodeId::new(1).unwrap();
         let repr = Repr {
             sequence: 0,
-            initiator,
+            initiator: NodeId::MAX,
             n_tx: Ntx::ONE,
             relay: 32,
             content: &[],

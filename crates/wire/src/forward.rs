@@ -4,7 +4,7 @@
 //! previous hop (2), packet number (2), payload: eight bytes in front of the payload, as in the
 //! paper. Who takes a packet on follows from the previous hop. Tests: at the end of this file.
 
-use crate::buf::{Reader, WireError, Writer};
+use crate::buf::{Reader, WireError};
 use crate::{dispatch, mac, phy, FrameBuf};
 use thalweg_units::NodeId;
 
@@ -36,17 +36,11 @@ pub const fn origin(previous: NodeId) -> [u8; 3] {
 
 impl<'a> Repr<'a> {
     /// Reads a frame, or the beginning of one: its first [`HEADER_BYTES`] at least.
-    ///
-    /// # Errors
-    /// [`WireError`] where `mpdu` is no packet.
     pub fn parse(mpdu: &'a [u8]) -> Result<Self, WireError> {
         let mut r = Reader::new(mpdu);
-        let low = mac::Header::parse(&mut r)?.sequence;
-        if r.u8()? != dispatch::FORWARD {
-            return Err(WireError::Malformed);
-        }
-        let previous = NodeId::new(r.u16()?).map_err(|_| WireError::Malformed)?;
-        let number = r.u16()?;
+        let low = mac::parse(&mut r)?;
+        r.expect(dispatch::FORWARD)?;
+        let (previous, number) = (r.node()?, r.u16()?);
         if number.to_le_bytes()[0] != low {
             return Err(WireError::Malformed);
         }
@@ -56,26 +50,13 @@ impl<'a> Repr<'a> {
             payload: r.rest(),
         })
     }
-    /// Writes the frame.
-    ///
-    /// # Errors
-    /// [`WireError::NoRoom`].
-    pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
-        mac::Header {
-            sequence: self.number.to_le_bytes()[0],
-        }
-        .emit(w)?;
-        w.bytes(&origin(self.previous))?
-            .u16(self.number)?
-            .bytes(self.payload)?;
-        Ok(())
-    }
-    /// The frame.
-    ///
-    /// # Errors
-    /// [`WireError::NoRoom`] where the payload is longer than [`MAX_PAYLOAD`].
+    /// The frame; [`WireError::NoRoom`] where the payload is longer than [`MAX_PAYLOAD`].
     pub fn frame(&self) -> Result<FrameBuf, WireError> {
-        FrameBuf::build(|w| self.emit(w))
+        FrameBuf::build(|w| {
+            mac::emit(self.number.to_le_bytes()[0], w)?;
+            w.bytes(&origin(self.previous))?.u16(self.number)?;
+            w.bytes(self.payload).map(|_| ())
+        })
     }
 }
 

@@ -5,48 +5,31 @@
 
 use crate::buf::{Reader, WireError, Writer};
 
-/// Bytes of [`Header`]: frame control and sequence number.
+/// Bytes of the header: frame control and sequence number.
 pub const HEADER_BYTES: usize = 3;
 
 /// Frame control: type data (001), version 2 (10 at bits 12-13), no security, no addresses
 /// (IEEE 802.15.4-2015, 7.2.1.1 to 7.2.1.9).
 pub const FRAME_CONTROL: u16 = 0x2001;
 
-/// The MAC header of our frames.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Header {
-    /// Data sequence number; protocols put the low byte of their own number here.
-    pub sequence: u8,
+/// Reads the header: its sequence number, where protocols put the low byte of their own number. The
+/// protocol's own bytes are left in `r`.
+pub fn parse(r: &mut Reader<'_>) -> Result<u8, WireError> {
+    match r.u16()? {
+        FRAME_CONTROL => r.u8(),
+        _ => Err(WireError::Malformed),
+    }
 }
 
-impl Header {
-    /// Reads the header; the protocol's own bytes are left in `r`.
-    ///
-    /// # Errors
-    /// [`WireError::Truncated`]; [`WireError::Malformed`] for any other kind of frame.
-    pub fn parse(r: &mut Reader<'_>) -> Result<Self, WireError> {
-        if r.u16()? != FRAME_CONTROL {
-            return Err(WireError::Malformed);
-        }
-        Ok(Self { sequence: r.u8()? })
-    }
-    /// Writes the header.
-    ///
-    /// # Errors
-    /// [`WireError::NoRoom`].
-    pub fn emit(self, w: &mut Writer<'_>) -> Result<(), WireError> {
-        w.u16(FRAME_CONTROL)?.u8(self.sequence)?;
-        Ok(())
-    }
+/// Writes the header.
+pub fn emit(sequence: u8, w: &mut Writer<'_>) -> Result<(), WireError> {
+    w.u16(FRAME_CONTROL)?.u8(sequence).map(|_| ())
 }
 
 /// The dispatch byte (see [`crate::dispatch`]) of a frame of ours.
-///
-/// # Errors
-/// [`WireError`] where `mpdu` is no frame of ours.
 pub fn dispatch(mpdu: &[u8]) -> Result<u8, WireError> {
     let mut r = Reader::new(mpdu);
-    Header::parse(&mut r)?;
+    parse(&mut r)?;
     r.u8()
 }
 
@@ -67,20 +50,12 @@ mod tests {
 
     #[test]
     fn header_round_trips_and_refuses_others() {
-        let frame = FrameBuf::build(|w| Header { sequence: 7 }.emit(w)).unwrap();
+        let frame = FrameBuf::build(|w| emit(7, w)).unwrap();
         assert_eq!(frame.len(), HEADER_BYTES);
-        assert_eq!(
-            Header::parse(&mut Reader::new(&frame)),
-            Ok(Header { sequence: 7 })
-        );
-        assert_eq!(
-            Header::parse(&mut Reader::new(&[0x41, 0x88, 0])),
-            Err(WireError::Malformed)
-        );
-        assert_eq!(
-            Header::parse(&mut Reader::new(&[0x01])),
-            Err(WireError::Truncated)
-        );
+        let parsed = |bytes: &[u8]| parse(&mut Reader::new(bytes));
+        assert_eq!(parsed(&frame), Ok(7));
+        assert_eq!(parsed(&[0x41, 0x88, 0]), Err(WireError::Malformed));
+        assert_eq!(parsed(&[0x01]), Err(WireError::Truncated));
     }
 
     #[test]

@@ -23,12 +23,8 @@ pub const MAX_HOPS: u8 = 11;
 pub const HEAD_BYTES: u8 = 5;
 /// Bytes of an emitted [`Request`] after the header.
 pub const REQUEST_BODY_BYTES: usize = 15;
-/// Bytes of an emitted [`Request`], header included.
-pub const REQUEST_BYTES: usize = HEADER_BYTES + REQUEST_BODY_BYTES;
 /// Bytes of an emitted [`Nack`] before its bit vector, without header.
 pub const NACK_BODY_BYTES: usize = 5;
-/// Bytes of an emitted [`Nack`] before its bit vector, header included.
-pub const NACK_FIXED_BYTES: usize = HEADER_BYTES + NACK_BODY_BYTES;
 
 const HOP_AT: usize = 4;
 const HOP_BITS: u8 = 0x0f;
@@ -105,10 +101,7 @@ impl Group {
     }
     /// Its place where both are kept beside each other: 0 or 1.
     pub const fn index(self) -> usize {
-        match self {
-            Self::Odd => 0,
-            Self::Even => 1,
-        }
+        self as usize
     }
 }
 
@@ -124,6 +117,8 @@ pub enum Kind {
 }
 
 impl Kind {
+    const ALL: [Self; 3] = [Self::Data, Self::Request, Self::Nack];
+
     const fn dispatch(self) -> u8 {
         match self {
             Self::Data => dispatch::PIPE_DATA,
@@ -159,40 +154,29 @@ pub struct Head {
 
 impl Head {
     /// Reads the beginning of a frame: [`HEAD_BYTES`] bytes or more.
-    ///
-    /// # Errors
-    /// [`WireError`] where it is no frame of a pipeline.
     pub fn parse(bytes: &[u8]) -> Result<Self, WireError> {
         let mut r = Reader::new(bytes);
         if Format::of(bytes) == Some(Format::Slim) {
             r.u8()?;
             return Ok(Self::parse_slim(&mut r)?.0);
         }
-        mac::Header::parse(&mut r)?;
+        mac::parse(&mut r)?;
         Self::parse_after_mac(&mut r)
     }
 
     /// The head and the number of a slim frame, after its first byte.
     fn parse_slim(r: &mut Reader<'_>) -> Result<(Self, u16), WireError> {
         let (low, place, high) = (r.u8()?, r.u8()?, r.u8()?);
-        let kind = match high >> SLIM_KIND_SHIFT {
-            0 => Kind::Data,
-            1 => Kind::Request,
-            2 => Kind::Nack,
-            _ => return Err(WireError::Malformed),
-        };
+        let kind = Kind::ALL.get(usize::from(high >> SLIM_KIND_SHIFT));
+        let kind = *kind.ok_or(WireError::Malformed)?;
         let number = u16::from_le_bytes([low, high & SLIM_HIGH_BITS]);
         Ok((Self::of(kind, place)?, number))
     }
 
     fn parse_after_mac(r: &mut Reader<'_>) -> Result<Self, WireError> {
-        let kind = match r.u8()? {
-            dispatch::PIPE_DATA => Kind::Data,
-            dispatch::PIPE_REQUEST => Kind::Request,
-            dispatch::PIPE_NACK => Kind::Nack,
-            _ => return Err(WireError::Malformed),
-        };
-        Self::of(kind, r.u8()?)
+        let byte = r.u8()?;
+        let kind = Kind::ALL.into_iter().find(|k| k.dispatch() == byte);
+        Self::of(kind.ok_or(WireError::Malformed)?, r.u8()?)
     }
 
     fn of(kind: Kind, byte: u8) -> Result<Self, WireError> {
@@ -200,16 +184,14 @@ impl Head {
         if hop > MAX_HOPS {
             return Err(WireError::Malformed);
         }
-        let group = if byte & EVEN_BIT == 0 {
-            Group::Odd
-        } else {
-            Group::Even
-        };
         Ok(Self {
             kind,
             tag: Tag(byte >> TAG_SHIFT),
             hop,
-            group,
+            group: match byte & EVEN_BIT {
+                0 => Group::Odd,
+                _ => Group::Even,
+            },
         })
     }
 
@@ -231,11 +213,7 @@ impl Head {
         if self.hop > MAX_HOPS {
             return Err(WireError::Malformed);
         }
-        let even = if self.group == Group::Even {
-            EVEN_BIT
-        } else {
-            0
-        };
+        let even = self.group as u8 * EVEN_BIT;
         Ok(self.hop | even | self.tag.0 << TAG_SHIFT)
     }
 }
@@ -260,11 +238,11 @@ impl Header {
             let (head, number) = Head::parse_slim(r)?;
             return Ok(Self { head, number });
         }
-        let mac = mac::Header::parse(r)?;
+        let low = mac::parse(r)?;
         let head = Head::parse_after_mac(r)?;
         let number = r.u16()?;
         let too_high = head.kind == Kind::Data && number >= MAX_PACKETS;
-        if too_high || mac.sequence != number.to_le_bytes()[0] {
+        if too_high || low != number.to_le_bytes()[0] {
             return Err(WireError::Malformed);
         }
         Ok(Self { head, number })
@@ -288,24 +266,17 @@ impl Header {
         let [low, high] = self.number.to_le_bytes();
         match format {
             Format::Full => {
-                mac::Header { sequence: low }.emit(w)?;
-                w.u8(self.head.kind.dispatch())?
-                    .u8(place)?
-                    .u16(self.number)?;
+                mac::emit(low, w)?;
+                w.u8(self.head.kind.dispatch())?;
+                w.u8(place)?.u16(self.number)?;
             }
             Format::Slim => {
                 if self.number >= MAX_PACKETS {
                     return Err(WireError::Malformed);
                 }
-                let kind = match self.head.kind {
-                    Kind::Data => 0u8,
-                    Kind::Request => 1,
-                    Kind::Nack => 2,
-                };
-                w.u8(MULTIPURPOSE)?
-                    .u8(low)?
-                    .u8(place)?
-                    .u8(kind << SLIM_KIND_SHIFT | high)?;
+                let kind = (self.head.kind as u8) << SLIM_KIND_SHIFT;
+                w.u8(MULTIPURPOSE)?.u8(low)?;
+                w.u8(place)?.u8(kind | high)?;
             }
         }
         Ok(())
@@ -356,9 +327,6 @@ pub struct Request {
 
 impl Request {
     /// Reads the body; padding after it is allowed.
-    ///
-    /// # Errors
-    /// [`WireError`] where there are too few bytes or too many packets.
     pub fn parse(r: &mut Reader<'_>) -> Result<Self, WireError> {
         let packets = r.u16()?;
         let object_len = r.u32()?;
@@ -394,10 +362,8 @@ impl Request {
             Purpose::Report => 0,
             Purpose::Release => RELEASE_BIT,
         };
-        w.u16(self.packets)?
-            .u32(self.object_len)?
-            .bytes(&self.digest)?;
-        w.u8(self.following | purpose)?;
+        w.u16(self.packets)?.u32(self.object_len)?;
+        w.bytes(&self.digest)?.u8(self.following | purpose)?;
         Ok(())
     }
 }
@@ -417,20 +383,20 @@ pub struct Nack<'a> {
 
 impl<'a> Nack<'a> {
     /// Reads the body, the vector to the end of the frame.
-    ///
-    /// # Errors
-    /// [`WireError`] where there are too few bytes or a number is too high.
     pub fn parse(mut r: Reader<'a>) -> Result<Self, WireError> {
-        let (first, missing, following) = (r.u16()?, r.u16()?, r.u8()?);
-        if first >= MAX_PACKETS || missing > MAX_PACKETS {
-            return Err(WireError::Malformed);
-        }
-        Ok(Self {
-            first,
-            missing,
-            following,
+        let nack = Self {
+            first: r.u16()?,
+            missing: r.u16()?,
+            following: r.u8()?,
             vector: r.rest(),
-        })
+        };
+        nack.check().map(|()| nack)
+    }
+    fn check(&self) -> Result<(), WireError> {
+        match self.first < MAX_PACKETS && self.missing <= MAX_PACKETS {
+            true => Ok(()),
+            false => Err(WireError::Malformed),
+        }
     }
 
     /// Writes the body.
@@ -438,13 +404,9 @@ impl<'a> Nack<'a> {
     /// # Errors
     /// [`WireError::NoRoom`]; [`WireError::Malformed`] for a number that is too high.
     pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
-        if self.first >= MAX_PACKETS || self.missing > MAX_PACKETS {
-            return Err(WireError::Malformed);
-        }
-        w.u16(self.first)?
-            .u16(self.missing)?
-            .u8(self.following)?
-            .bytes(self.vector)?;
+        self.check()?;
+        w.u16(self.first)?.u16(self.missing)?;
+        w.u8(self.following)?.bytes(self.vector)?;
         Ok(())
     }
 

@@ -97,7 +97,7 @@ proptest! {
             w.bytes(&[0; 20][..padding])?;
             Ok(())
         }).unwrap();
-        prop_assert_eq!(frame.len(), REQUEST_BYTES - HEADER_BYTES + padding);
+        prop_assert_eq!(frame.len(), REQUEST_BODY_BYTES + padding);
         prop_assert_eq!(Request::parse(&mut Reader::new(&frame)), Ok(request));
     }
 
@@ -108,7 +108,7 @@ proptest! {
     ) {
         let nack = Nack { first, missing, following, vector: &vector };
         let frame = FrameBuf::build(|w| nack.emit(w)).unwrap();
-        prop_assert_eq!(frame.len(), NACK_FIXED_BYTES - HEADER_BYTES + vector.len());
+        prop_assert_eq!(frame.len(), NACK_BODY_BYTES + vector.len());
         let parsed = Nack::parse(Reader::new(&frame)).unwrap();
         prop_assert_eq!(parsed, nack);
         for packet in parsed.missing_packets() {

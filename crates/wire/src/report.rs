@@ -6,8 +6,8 @@
 
 use crate::beacon::{steps, TIME_STEP};
 use crate::buf::{Reader, WireError, Writer};
-use crate::flood::{node, Campaign, Kind, Tag, MAX_CONTENT};
-use thalweg_units::{Channel, Duration, NodeId};
+use crate::flood::{Campaign, Kind, MAX_CONTENT};
+use thalweg_units::{Channel, ChannelSet, Duration, NodeId};
 
 /// The head of a schedule: when the slots are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,16 +27,9 @@ impl Schedule {
     pub const BYTES: usize = 6;
 
     /// Reads the head; the assignments are left in `r`.
-    ///
-    /// # Errors
-    /// [`WireError`] where it is no schedule.
     pub fn parse(r: &mut Reader<'_>) -> Result<Self, WireError> {
-        let tag = Tag::parse(r)?;
-        if tag.kind != Kind::Schedule {
-            return Err(WireError::Malformed);
-        }
         Ok(Self {
-            campaign: tag.campaign,
+            campaign: Kind::Schedule.parse(r)?,
             first: TIME_STEP * u64::from(r.u16()?),
             slot: TIME_STEP * u64::from(r.u16()?),
             floor: r.u8()?,
@@ -47,15 +40,9 @@ impl Schedule {
     /// # Errors
     /// [`WireError::NoRoom`]; [`WireError::Malformed`] for times that cannot be told.
     pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
-        Tag {
-            kind: Kind::Schedule,
-            campaign: self.campaign,
-        }
-        .emit(w)?;
-        w.u16(steps(self.first)?)?
-            .u16(steps(self.slot)?)?
-            .u8(self.floor)?;
-        Ok(())
+        Kind::Schedule.emit(self.campaign, w)?;
+        w.u16(steps(self.first)?)?.u16(steps(self.slot)?)?;
+        w.u8(self.floor).map(|_| ())
     }
 }
 
@@ -77,20 +64,14 @@ impl Assignment {
     pub const MAX: usize = (MAX_CONTENT - Schedule::BYTES) / Self::BYTES;
 
     /// Reads one.
-    ///
-    /// # Errors
-    /// [`WireError`].
     pub fn parse(r: &mut Reader<'_>) -> Result<Self, WireError> {
         Ok(Self {
-            node: node(r)?,
+            node: r.node()?,
             first: r.u8()?,
             count: r.u8()?,
         })
     }
     /// Writes one.
-    ///
-    /// # Errors
-    /// [`WireError::NoRoom`].
     pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
         w.u16(self.node.get())?.u8(self.first)?.u8(self.count)?;
         Ok(())
@@ -113,20 +94,16 @@ impl Report {
     pub const BYTES: usize = 3;
 
     /// Reads the head; the rows are left in `r`.
-    ///
-    /// # Errors
-    /// [`WireError`] where it is no report.
     pub fn parse(r: &mut Reader<'_>) -> Result<Self, WireError> {
-        let tag = Tag::parse(r)?;
         let repr = Self {
-            campaign: tag.campaign,
+            campaign: Kind::Report.parse(r)?,
             frame: r.u8()?,
             frames: r.u8()?,
         };
-        if tag.kind != Kind::Report || repr.frame >= repr.frames {
-            return Err(WireError::Malformed);
+        match repr.frame < repr.frames {
+            true => Ok(repr),
+            false => Err(WireError::Malformed),
         }
-        Ok(repr)
     }
     /// Writes the head.
     ///
@@ -136,11 +113,7 @@ impl Report {
         if self.frame >= self.frames {
             return Err(WireError::Malformed);
         }
-        Tag {
-            kind: Kind::Report,
-            campaign: self.campaign,
-        }
-        .emit(w)?;
+        Kind::Report.emit(self.campaign, w)?;
         w.u8(self.frame)?.u8(self.frames)?;
         Ok(())
     }
@@ -170,31 +143,22 @@ impl Row {
         4 + 2 * self.heard.iter().flatten().count()
     }
     /// Reads one row.
-    ///
-    /// # Errors
-    /// [`WireError`].
     pub fn parse(r: &mut Reader<'_>) -> Result<Self, WireError> {
-        let neighbour = node(r)?;
-        let channels = r.u16()?;
+        let neighbour = r.node()?;
         let mut heard = [None; Channel::COUNT];
-        for (index, cell) in heard.iter_mut().enumerate() {
-            if channels & 1 << index != 0 {
-                let received = r.u8()?;
-                let rssi = i8::from_le_bytes([r.u8()?]);
-                *cell = Some(Heard { received, rssi });
-            }
+        for channel in ChannelSet::from_bits(r.u16()?).iter() {
+            heard[channel.index()] = Some(Heard {
+                received: r.u8()?,
+                rssi: r.u8()? as i8,
+            });
         }
         Ok(Self { neighbour, heard })
     }
     /// Writes one row.
-    ///
-    /// # Errors
-    /// [`WireError::NoRoom`].
     pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
-        let channels = (0..Channel::COUNT)
-            .filter(|i| self.heard[*i].is_some())
-            .fold(0u16, |bits, index| bits | 1 << index);
-        w.u16(self.neighbour.get())?.u16(channels)?;
+        let channels = Channel::all().filter(|c| self.heard[c.index()].is_some());
+        let channels: ChannelSet = channels.collect();
+        w.u16(self.neighbour.get())?.u16(channels.bits())?;
         for cell in self.heard.iter().flatten() {
             w.u8(cell.received)?.bytes(&cell.rssi.to_le_bytes())?;
         }

@@ -6,7 +6,7 @@
 
 use crate::addressed::Header;
 use crate::buf::{Reader, WireError};
-use crate::stream::{MAX_PATH, MAX_PAYLOAD};
+use crate::stream::{links, MAX_PATH, MAX_PAYLOAD};
 use crate::{dispatch, FrameBuf};
 use thalweg_units::{Duration, NodeId, Tuning};
 
@@ -61,9 +61,8 @@ impl Stages {
     }
     /// The stage of `node`.
     pub fn stage_of(&self, node: NodeId) -> Option<u8> {
-        self.nodes()
-            .find(|(n, _)| *n == node)
-            .map(|(_, stage)| stage)
+        let found = self.nodes().find(|(n, _)| *n == node);
+        found.map(|(_, stage)| stage)
     }
     /// What stage `stage` sends on; none of the sink's.
     pub fn link(&self, stage: u8) -> Option<Tuning> {
@@ -107,10 +106,9 @@ impl StageCall {
         FrameBuf::build(|w| {
             let to = None;
             Header { sequence, to, from }.emit(w)?;
-            w.u8(dispatch::STAGE_CALL)?
-                .u8(self.stream)?
-                .u8(self.attempt)?;
-            w.u8(self.payload_bytes)?.u16(cycle)?.u16(gap)?;
+            w.u8(dispatch::STAGE_CALL)?.u8(self.stream)?;
+            w.u8(self.attempt)?.u8(self.payload_bytes)?;
+            w.u16(cycle)?.u16(gap)?;
             w.u16((start >> 16) as u16)?.u16(start as u16)?;
             w.u8(self.stages.hops)?;
             for link in self.stages.links.iter().flatten() {
@@ -128,15 +126,10 @@ impl StageCall {
     }
 
     /// Reads a call.
-    ///
-    /// # Errors
-    /// [`WireError`] where `mpdu` is none.
     pub fn parse(mpdu: &[u8]) -> Result<(Header, Self), WireError> {
         let mut r = Reader::new(mpdu);
         let header = Header::parse(&mut r)?;
-        if r.u8()? != dispatch::STAGE_CALL {
-            return Err(WireError::Malformed);
-        }
+        r.expect(dispatch::STAGE_CALL)?;
         let (stream, attempt, payload_bytes) = (r.u8()?, r.u8()?, r.u8()?);
         let us = |us: u16| Duration::from_micros(u64::from(us));
         let (cycle, gap) = (us(r.u16()?), us(r.u16()?));
@@ -145,29 +138,18 @@ impl StageCall {
         if usize::from(payload_bytes) > MAX_PAYLOAD || usize::from(hops) > MAX_PATH || hops == 0 {
             return Err(WireError::Malformed);
         }
-        let mut links = [None; MAX_PATH];
-        for link in links.iter_mut().take(usize::from(hops)) {
-            *link = Some(Tuning::from_code(r.u8()?).ok_or(WireError::Malformed)?);
-        }
+        let links = links(&mut r, usize::from(hops))?;
         let mut nodes = [NOBODY; MAX_NODES];
-        let mut at = 0;
+        let mut places = nodes.iter_mut();
         for stage in 0..=hops {
             for _ in 0..r.u8()? {
-                let node = NodeId::new(r.u16()?).map_err(|_| WireError::Malformed)?;
-                *nodes.get_mut(at).ok_or(WireError::Malformed)? = Some((node, stage));
-                at += 1;
+                let place = places.next().ok_or(WireError::Malformed)?;
+                *place = Some((r.node()?, stage));
             }
         }
-        if r.remaining() > 0 {
-            return Err(WireError::Malformed);
-        }
-        let first = links[0].ok_or(WireError::Malformed)?;
-        let mut known = [first; MAX_PATH];
-        for (to, link) in known.iter_mut().zip(links.iter().flatten()) {
-            *to = *link;
-        }
-        let known = known.get(..usize::from(hops)).unwrap_or_default();
-        let stages = Stages::new(nodes.iter().flatten().copied(), known);
+        r.end()?;
+        let nodes = nodes.iter().flatten().copied();
+        let stages = Stages::new(nodes, &links[..usize::from(hops)]);
         let call = Self {
             stream,
             attempt,

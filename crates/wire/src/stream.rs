@@ -7,9 +7,9 @@
 //! routing table of their own (the paper's is at its base station, section III-B). Tests: at the end.
 
 use crate::addressed::{self, Header};
-use crate::buf::{Reader, WireError};
+use crate::buf::{Reader, WireError, Writer};
 use crate::{dispatch, phy, FrameBuf};
-use thalweg_units::{NodeId, Tuning};
+use thalweg_units::{Channel, NodeId, Tuning};
 
 /// Bytes in front of the payload.
 pub const HEADER_BYTES: usize = addressed::HEADER_BYTES + 5;
@@ -38,23 +38,7 @@ impl Version {
     pub const fn acknowledges(self) -> bool {
         !matches!(self, Self::NoAck)
     }
-    const fn code(self) -> u8 {
-        match self {
-            Self::NoAck => 0,
-            Self::NoBackPressure => 1,
-            Self::Full => 2,
-            Self::Window => 3,
-        }
-    }
-    const fn from_code(code: u8) -> Option<Self> {
-        match code {
-            0 => Some(Self::NoAck),
-            1 => Some(Self::NoBackPressure),
-            2 => Some(Self::Full),
-            3 => Some(Self::Window),
-            _ => None,
-        }
-    }
+    const ALL: [Self; 4] = [Self::NoAck, Self::NoBackPressure, Self::Full, Self::Window];
 }
 
 /// A path: its nodes from source to sink, and what each link is sent on.
@@ -112,6 +96,31 @@ pub struct Range {
     pub count: u16,
 }
 
+impl Range {
+    /// Ranges up to the end of a frame.
+    fn list<const N: usize>(mut r: Reader<'_>) -> Result<[Option<Self>; N], WireError> {
+        let mut ranges = [None; N];
+        for range in ranges.iter_mut().take(r.remaining().div_ceil(4)) {
+            let (first, count) = (r.u16()?, r.u16()?);
+            *range = Some(Self { first, count });
+        }
+        r.end().map(|()| ranges)
+    }
+    fn emit(ranges: &[Option<Self>], w: &mut Writer<'_>) -> Result<(), WireError> {
+        let mut ranges = ranges.iter().flatten();
+        ranges.try_for_each(|range| w.u16(range.first)?.u16(range.count).map(|_| ()))
+    }
+}
+
+/// What `hops` links are sent on; those after them mean nothing.
+pub(crate) fn links(r: &mut Reader<'_>, hops: usize) -> Result<[Tuning; MAX_PATH], WireError> {
+    let mut links = [Tuning::Ghz2_4(Channel::LAST); MAX_PATH];
+    for link in links.iter_mut().take(hops) {
+        *link = Tuning::from_code(r.u8()?).ok_or(WireError::Malformed)?;
+    }
+    Ok(links)
+}
+
 /// What a call asks of the nodes of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call {
@@ -130,18 +139,14 @@ pub struct Call {
 }
 
 impl Call {
-    /// The frame that `from` sends to `to`.
-    ///
-    /// # Errors
-    /// [`WireError::NoRoom`] where path and ranges are too long together.
+    /// The frame that `from` sends to `to`; [`WireError::NoRoom`] where path and ranges are too long together.
     pub fn frame(&self, sequence: u8, from: NodeId, to: NodeId) -> Result<FrameBuf, WireError> {
         FrameBuf::build(|w| {
             let to = Some(to);
             Header { sequence, to, from }.emit(w)?;
-            w.u8(dispatch::STREAM_CALL)?
-                .u8(self.stream)?
-                .u8(self.round)?;
-            w.u8(self.version.code())?.u8(self.payload_bytes)?;
+            w.u8(dispatch::STREAM_CALL)?.u8(self.stream)?;
+            w.u8(self.round)?.u8(self.version as u8)?;
+            w.u8(self.payload_bytes)?;
             w.u8(self.path.hops() as u8)?;
             for node in self.path.nodes.iter().flatten() {
                 w.u16(node.get())?;
@@ -149,64 +154,33 @@ impl Call {
             for link in self.path.links.iter().flatten() {
                 w.u8(link.code())?;
             }
-            for range in self.ranges.iter().flatten() {
-                w.u16(range.first)?.u16(range.count)?;
-            }
-            Ok(())
+            Range::emit(&self.ranges, w)
         })
     }
     /// Reads a call.
-    ///
-    /// # Errors
-    /// [`WireError`] where `mpdu` is none.
     pub fn parse(mpdu: &[u8]) -> Result<(Header, Self), WireError> {
         let mut r = Reader::new(mpdu);
         let header = Header::parse(&mut r)?;
-        if r.u8()? != dispatch::STREAM_CALL {
-            return Err(WireError::Malformed);
-        }
+        r.expect(dispatch::STREAM_CALL)?;
         let (stream, round) = (r.u8()?, r.u8()?);
-        let version = Version::from_code(r.u8()?).ok_or(WireError::Malformed)?;
+        let version = Version::ALL.get(usize::from(r.u8()?));
+        let version = *version.ok_or(WireError::Malformed)?;
         let (payload_bytes, hops) = (r.u8()?, usize::from(r.u8()?));
         if hops + 1 > MAX_PATH || usize::from(payload_bytes) > MAX_PAYLOAD {
             return Err(WireError::Malformed);
         }
-        let anybody = header.from;
-        let mut nodes = [anybody; MAX_PATH];
-        for node in nodes.iter_mut().take(hops + 1) {
-            *node = NodeId::new(r.u16()?).map_err(|_| WireError::Malformed)?;
+        let mut nodes = [header.from; MAX_PATH];
+        for node in &mut nodes[..=hops] {
+            *node = r.node()?;
         }
-        let mut path = Path::new(&nodes[..1], &[]);
-        let mut links = [None; MAX_PATH];
-        for link in links.iter_mut().take(hops) {
-            *link = Some(Tuning::from_code(r.u8()?).ok_or(WireError::Malformed)?);
-        }
-        if let Some(first) = links[0] {
-            let mut known = [first; MAX_PATH];
-            for (to, link) in known.iter_mut().zip(links.iter().flatten()) {
-                *to = *link;
-            }
-            path = Path::new(&nodes[..=hops], &known[..hops]);
-        }
-        let path = path.ok_or(WireError::Malformed)?;
-        let mut ranges = [None; MAX_RANGES];
-        for range in &mut ranges {
-            if r.remaining() == 0 {
-                break;
-            }
-            let (first, count) = (r.u16()?, r.u16()?);
-            *range = Some(Range { first, count });
-        }
-        if r.remaining() > 0 {
-            return Err(WireError::Malformed);
-        }
+        let links = links(&mut r, hops)?;
         let call = Self {
             stream,
             round,
             version,
             payload_bytes,
-            path,
-            ranges,
+            path: Path::new(&nodes[..=hops], &links[..hops]).ok_or(WireError::Malformed)?,
+            ranges: Range::list(r)?,
         };
         Ok((header, call))
     }
@@ -238,31 +212,23 @@ pub struct Packet<'a> {
 
 impl<'a> Packet<'a> {
     /// Reads a packet.
-    ///
-    /// # Errors
-    /// [`WireError`] where `mpdu` is none.
     pub fn parse(mpdu: &'a [u8]) -> Result<Self, WireError> {
         let mut r = Reader::new(mpdu);
         let link = Header::parse(&mut r)?;
         let kind = r.u8()?;
-        let (stream, round, number) = (r.u8()?, r.u8()?, r.u16()?);
-        let content = match kind {
-            dispatch::STREAM_DATA => Content::Data(r.rest()),
-            dispatch::STREAM_END if r.remaining() == 0 => Content::End,
-            _ => return Err(WireError::Malformed),
-        };
         Ok(Self {
             link,
-            stream,
-            round,
-            number,
-            content,
+            stream: r.u8()?,
+            round: r.u8()?,
+            number: r.u16()?,
+            content: match kind {
+                dispatch::STREAM_DATA => Content::Data(r.rest()),
+                dispatch::STREAM_END if r.remaining() == 0 => Content::End,
+                _ => return Err(WireError::Malformed),
+            },
         })
     }
-    /// The frame.
-    ///
-    /// # Errors
-    /// [`WireError::NoRoom`] where the payload is longer than [`MAX_PAYLOAD`].
+    /// The frame; [`WireError::NoRoom`] where the payload is longer than [`MAX_PAYLOAD`].
     pub fn frame(&self) -> Result<FrameBuf, WireError> {
         FrameBuf::build(|w| {
             self.link.emit(w)?;
@@ -295,48 +261,24 @@ pub struct Missing {
 
 impl Missing {
     /// Reads one.
-    ///
-    /// # Errors
-    /// [`WireError`] where `mpdu` is none.
     pub fn parse(mpdu: &[u8]) -> Result<Self, WireError> {
         let mut r = Reader::new(mpdu);
         let link = Header::parse(&mut r)?;
-        if r.u8()? != dispatch::STREAM_MISSING {
-            return Err(WireError::Malformed);
-        }
-        let (stream, round) = (r.u8()?, r.u8()?);
-        let mut ranges = [None; MAX_MISSING];
-        for range in &mut ranges {
-            if r.remaining() == 0 {
-                break;
-            }
-            let (first, count) = (r.u16()?, r.u16()?);
-            *range = Some(Range { first, count });
-        }
-        if r.remaining() > 0 {
-            return Err(WireError::Malformed);
-        }
+        r.expect(dispatch::STREAM_MISSING)?;
         Ok(Self {
             link,
-            stream,
-            round,
-            ranges,
+            stream: r.u8()?,
+            round: r.u8()?,
+            ranges: Range::list(r)?,
         })
     }
     /// The frame.
-    ///
-    /// # Errors
-    /// None: the most ranges fit.
     pub fn frame(&self) -> Result<FrameBuf, WireError> {
         FrameBuf::build(|w| {
             self.link.emit(w)?;
-            w.u8(dispatch::STREAM_MISSING)?
-                .u8(self.stream)?
-                .u8(self.round)?;
-            for range in self.ranges.iter().flatten() {
-                w.u16(range.first)?.u16(range.count)?;
-            }
-            Ok(())
+            w.u8(dispatch::STREAM_MISSING)?;
+            w.u8(self.stream)?.u8(self.round)?;
+            Range::emit(&self.ranges, w)
         })
     }
 }
@@ -344,7 +286,7 @@ impl Missing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_units::{Channel, Channel900};
+    use thalweg_units::Channel900;
 
     fn id(n: u16) -> NodeId {
         NodeId::new(n).unwrap()
@@ -403,10 +345,8 @@ mod tests {
             };
             let frame = missing.frame().unwrap();
             assert_eq!(Missing::parse(&frame), Ok(missing));
-            for short in 0..frame.len() {
-                let cut = Missing::parse(&frame[..short]);
-                assert_ne!(cut, Ok(missing));
-            }
+            let mut cut = (0..frame.len()).map(|short| Missing::parse(&frame[..short]));
+            assert!(cut.all(|cut| cut != Ok(missing)));
         }
     }
 

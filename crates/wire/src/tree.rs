@@ -16,8 +16,6 @@ pub type Stamp = [u8; 1];
 pub const STAMP_AT: usize = crate::addressed::HEADER_BYTES + 1;
 /// Bytes before the payload of a packet on its way up.
 pub const DATA_HEADER_BYTES: usize = STAMP_AT + size_of::<Stamp>() + 5;
-/// The same on its way down.
-pub const DOWN_HEADER_BYTES: usize = DATA_HEADER_BYTES + 2;
 /// Bytes of a beacon before its entries.
 pub const BEACON_HEADER_BYTES: usize = STAMP_AT + size_of::<Stamp>() + 1;
 /// Bytes of a route in a beacon.
@@ -129,10 +127,10 @@ impl Beacon<'_> {
         self.routes.chunks_exact(ROUTE_BYTES).filter_map(|entry| {
             let mut r = Reader::new(entry);
             Some(Route {
-                sink: NodeId::new(r.u16().ok()?).ok()?,
+                sink: r.node().ok()?,
                 sequence: r.u16().ok()?,
                 cost: r.u16().ok()?,
-                parent: NodeId::new(r.u16().ok()?).ok()?,
+                parent: r.node().ok()?,
             })
         })
     }
@@ -141,7 +139,7 @@ impl Beacon<'_> {
         self.links.chunks_exact(LINK_BYTES).filter_map(|entry| {
             let mut r = Reader::new(entry);
             Some(LinkQuality {
-                neighbour: NodeId::new(r.u16().ok()?).ok()?,
+                neighbour: r.node().ok()?,
                 received: r.u8().ok()?,
             })
         })
@@ -177,9 +175,6 @@ impl Beacon<'_> {
 
 impl Data<'_> {
     /// Writes the packet.
-    ///
-    /// # Errors
-    /// [`WireError::NoRoom`].
     pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
         self.link.emit(w)?;
         w.u8(match self.way {
@@ -212,24 +207,20 @@ impl<'a> Repr<'a> {
         }
     }
     /// Reads a frame.
-    ///
-    /// # Errors
-    /// [`WireError`] where it is no frame of a tree.
     pub fn parse(mpdu: &'a [u8]) -> Result<Self, WireError> {
         let mut r = Reader::new(mpdu);
         let link = Header::parse(&mut r)?;
-        let node = |r: &mut Reader<'a>| NodeId::new(r.u16()?).map_err(|_| WireError::Malformed);
         let kind = r.u8()?;
         let stamp = [r.u8()?];
         match kind {
             dispatch::TREE_DATA | dispatch::TREE_DOWN => Ok(Self::Data(Data {
                 link,
                 stamp,
-                origin: node(&mut r)?,
+                origin: r.node()?,
                 number: r.u16()?,
                 hops: r.u8()?,
                 way: match kind {
-                    dispatch::TREE_DOWN => Way::Down { to: node(&mut r)? },
+                    dispatch::TREE_DOWN => Way::Down { to: r.node()? },
                     _ => Way::Up,
                 },
                 payload: r.rest(),
@@ -271,7 +262,7 @@ mod tests {
         };
         for (way, header) in [
             (Way::Up, DATA_HEADER_BYTES),
-            (Way::Down { to: id(41) }, DOWN_HEADER_BYTES),
+            (Way::Down { to: id(41) }, DATA_HEADER_BYTES + 2),
         ] {
             let data = Data {
                 link,
@@ -302,12 +293,10 @@ mod tests {
             received: 200,
         });
         let link = Header { to: None, ..link };
-        let frame =
-            FrameBuf::build(|w| Beacon::emit(w, link, [0], &routes, links.into_iter())).unwrap();
-        assert_eq!(
-            frame.len(),
-            BEACON_HEADER_BYTES + ROUTE_BYTES + 2 * LINK_BYTES
-        );
+        let frame = FrameBuf::build(|w| Beacon::emit(w, link, [0], &routes, links.into_iter()));
+        let frame = frame.unwrap();
+        let bytes = BEACON_HEADER_BYTES + ROUTE_BYTES + 2 * LINK_BYTES;
+        assert_eq!(frame.len(), bytes);
         let Ok(Repr::Beacon(beacon)) = Repr::parse(&frame) else {
             panic!("no beacon");
         };

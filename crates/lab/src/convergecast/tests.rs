@@ -215,7 +215,8 @@ fn an_idle_sleeper_is_awake_for_the_share_that_its_looks_take() {
     let long = csma::Config::MICA2.with_lpl(Duration::from_millis(185));
     let (_, awake) = to_a_sleeper(long.unwrap(), 0, 1);
     let expected = long.unwrap().lpl.unwrap();
-    let expected = expected.idle_duty(boards::load("mica2").unwrap().start_up());
+    let on = (boards::load("mica2").unwrap().start_up() + expected.look).as_secs_f64();
+    let expected = on / (on + expected.interval.as_secs_f64());
     assert!((awake / expected - 1.0).abs() < 0.01, "{awake} {expected}");
     assert!((expected - 2.8 / 187.8).abs() < 1e-6);
 }

@@ -235,14 +235,17 @@ impl Chain {
 
     /// The same without the time that a paced source need not wait for, which T_m(n) counts. A
     /// receiver of `phy` needs only the end of a preamble, so that it may still turn when the
-    /// next packet's begins; and from the third hop on, on one channel, the first relay listens
-    /// all along, so that the source's turnaround goes by while the last relay sends.
+    /// next packet's begins. From the third hop on, on one channel, the first relay listens all along:
+    /// the source's turnaround goes by while the last relay sends, and its preamble may begin before
+    /// that frame ends, since who heard the frame finds the rest of the preamble. Earlier than in
+    /// the frame's last symbol it would hit a whole one. So the least period of n such hops is
+    /// n (T_air + T_turn) - T_turn - T_symbol.
     pub fn paced_bound(&self, phy: &Phy) -> BitRate {
         let bytes = self.mpdu_bytes() as u64;
         let period = Duration::from_secs_f64(bytes as f64 * 8.0 / self.bound().bps());
         let saved = match self.hops() {
             0 | 1 => Duration::ZERO,
-            3.. if self.one_channel() => TURNAROUND,
+            3.. if self.one_channel() => TURNAROUND + phy.symbol,
             _ => phy.symbol * u64::from(phy.first_counted()),
         };
         BitRate::of_bytes(bytes, period.saturating_sub(saved))

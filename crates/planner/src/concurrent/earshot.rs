@@ -48,10 +48,8 @@ impl Earshot {
     }
     /// Whether data from one node to another would be disturbed, or disturb.
     pub(super) fn disturbs(&self, from: usize, to: usize, channel: Channel) -> bool {
-        let on = |sets: &[ChannelSet], node: usize| {
-            sets.get(node).is_some_and(|set| set.contains(channel))
-        };
-        on(&self.deafened, to) || on(&self.deafening, from)
+        let on = |set: Option<&ChannelSet>| set.is_some_and(|set| set.contains(channel));
+        on(self.deafened.get(to)) || on(self.deafening.get(from))
     }
 }
 
@@ -76,10 +74,7 @@ pub(super) fn free_links(
         // One place for each node, as before.
         let _ = free.set_places(places.to_vec());
     }
-    let mut channels = channels.to_vec();
-    channels.sort_unstable();
-    channels.dedup();
-    for channel in channels {
+    for channel in channels.iter().copied().collect::<ChannelSet>().iter() {
         for from in (0..links.nodes()).filter(|&node| !taken(node)) {
             for (to, quality) in links.heard_from(from, channel) {
                 if taken(to) || barred(from, to, channel) {

@@ -20,6 +20,7 @@ use crate::topology::Topology;
 use earshot::{free_links, without, Earshot};
 use rand::Rng;
 use serde::Serialize;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use thalweg_units::{Channel, ChannelSet};
 
@@ -67,9 +68,8 @@ impl WaveRequest {
     pub fn new(links: &LinkQualities, route: RouteRequest, sinks: Vec<usize>) -> Self {
         let support = channel_support(links, &route.rule);
         let most = support.iter().map(|s| s.mean_degree).fold(0.0, f64::max);
-        let good = support
-            .iter()
-            .filter(|s| s.mean_degree >= Self::LEAST_LINKS * most);
+        let least = Self::LEAST_LINKS * most;
+        let good = support.iter().filter(|s| s.mean_degree >= least);
         Self {
             channels: good.map(|s| s.channel).collect(),
             route,
@@ -157,11 +157,8 @@ impl<'a> Waves<'a> {
     /// The next wave of transfers from nodes of `pending`; `rng` draws what routes draw.
     pub fn next(&mut self, pending: &[usize], rng: &mut (impl Rng + Clone)) -> Wave {
         let mut wave = Wave::default();
-        let mut pending: Vec<usize> = pending
-            .iter()
-            .copied()
-            .filter(|node| !self.request.sinks.contains(node))
-            .collect();
+        let mut pending = pending.to_vec();
+        pending.retain(|node| !self.request.sinks.contains(node));
         let mut sinks: Vec<usize> = (0..self.request.sinks.len()).collect();
         // The first: whichever is farthest from its nearest sink, alone.
         while wave.plans.is_empty() && !pending.is_empty() {
@@ -178,10 +175,8 @@ impl<'a> Waves<'a> {
             pending.retain(|&node| node != source);
         }
         if wave.plans.is_empty() {
-            let lost = std::mem::take(&mut pending).into_iter();
-            let routing = self.request.route.routing_channel;
-            wave.lost
-                .extend(lost.map(|n| (n, self.unreachable(n, routing))));
+            let lost = pending.into_iter().map(|n| (n, self.unreachable(n)));
+            wave.lost.extend(lost);
             return wave;
         }
         while !sinks.is_empty() {
@@ -192,20 +187,19 @@ impl<'a> Waves<'a> {
                     wave.plans.push(plan);
                 }
                 Err(why) => {
-                    let idle = sinks.drain(..);
-                    wave.idle
-                        .extend(idle.map(|at| (self.request.sinks[at], why)));
+                    let idle = sinks.drain(..).map(|at| (self.request.sinks[at], why));
+                    wave.idle.extend(idle);
                 }
             }
         }
         wave
     }
 
-    fn unreachable(&self, source_node: usize, channel: Channel) -> PlanError {
+    fn unreachable(&self, source_node: usize) -> PlanError {
         PlanError::Unreachable {
             source_node,
             sink: self.request.sinks.first().copied().unwrap_or(source_node),
-            channel,
+            channel: self.request.route.routing_channel,
             reached: 0,
             far: 0,
             rule: self.request.route.rule,
@@ -214,16 +208,13 @@ impl<'a> Waves<'a> {
 
     /// Hops from `source` to the nearest of `sinks`, and which that is.
     fn nearest(&self, source: usize, sinks: &[usize]) -> Option<(usize, usize)> {
-        let hops = |at: usize| self.hops[at].get(source).copied().flatten();
-        let near = sinks.iter().filter_map(|&at| hops(at).map(|h| (h, at)));
-        near.min()
+        let near = |&at: &usize| Some((self.hops[at].get(source).copied()??, at));
+        sinks.iter().filter_map(near).min()
     }
 
     fn farthest(&self, pending: &[usize], sinks: &[usize]) -> Option<(usize, usize)> {
-        let far = pending
-            .iter()
-            .filter_map(|&n| self.nearest(n, sinks).map(|(h, at)| (h, n, at)));
-        let (_, source, at) = far.max_by_key(|&(h, n, _)| (h, std::cmp::Reverse(n)))?;
+        let far = |&n: &usize| self.nearest(n, sinks).map(|(h, at)| (h, Reverse(n), at));
+        let (_, Reverse(source), at) = pending.iter().filter_map(far).max()?;
         Some((source, at))
     }
 
@@ -274,19 +265,17 @@ impl<'a> Waves<'a> {
         };
         // Those at home at a free sink first, then by distance, the farthest first.
         let all: Vec<usize> = (0..self.request.sinks.len()).collect();
-        let mut candidates: Vec<(usize, std::cmp::Reverse<usize>, usize, usize)> = pending
-            .iter()
-            .filter(|&&node| !taken.nodes[node])
-            .filter_map(|&node| {
-                let (hops, at) = self.nearest(node, sinks)?;
-                let (least, _) = self.nearest(node, &all)?;
-                Some((hops - least, std::cmp::Reverse(hops), node, at))
-            })
-            .collect();
+        let candidate = |&node: &usize| {
+            let (hops, at) = self.nearest(node, sinks)?;
+            let (least, _) = self.nearest(node, &all)?;
+            Some((hops - least, Reverse(hops), node, at))
+        };
+        let free = pending.iter().filter(|&&node| !taken.nodes[node]);
+        let mut candidates: Vec<_> = free.filter_map(candidate).collect();
         candidates.sort_unstable();
         let mut tried: BTreeMap<(usize, usize), usize> = BTreeMap::new();
         let mut hindered: BTreeMap<Obstacle, usize> = BTreeMap::new();
-        for (detour, std::cmp::Reverse(hops), source, at) in candidates {
+        for (detour, Reverse(hops), source, at) in candidates {
             let tries = tried.entry((detour, hops)).or_default();
             *tries += 1;
             if *tries > self.request.tries {
@@ -335,37 +324,25 @@ impl<'a> Waves<'a> {
         // Which relays there are does not depend on the pipeline's channels: those come after.
         let free = without(self.links, &[routing], others);
         let draft = RouteRequest {
-            channels: self
-                .request
-                .channels
-                .iter()
-                .copied()
-                .take(REUSE_DISTANCE)
-                .collect(),
+            channels: (self.request.channels.iter().copied().take(REUSE_DISTANCE)).collect(),
             ..route.clone()
         };
         let draft = plan(&free, &draft, &mut rng.clone()).map_err(Refused::Plan)?;
         let needed = draft.hops.min(REUSE_DISTANCE);
-        let wanted = if self.request.sinks.len() > 1 {
-            // What others need is not taken for variety's sake.
-            needed
-        } else {
-            REUSE_DISTANCE.min(self.request.channels.len())
+        // What others need is not taken for variety's sake.
+        let wanted = match self.request.sinks[..] {
+            [_, _, ..] => needed,
+            _ => REUSE_DISTANCE.min(self.request.channels.len()),
         };
         let orders = orders(&self.request.channels, wanted);
         let given = orders.first().map_or(0, Vec::len);
         let fits = |order: &&Vec<Channel>| {
             let channels = counted_back(order, draft.hops);
-            taken
-                .plans
-                .iter()
-                .all(|other| self.keep_apart(&draft, &channels, other))
+            let mut others = taken.plans.iter();
+            others.all(|other| self.keep_apart(&draft, &channels, other))
         };
-        let order = orders
-            .iter()
-            .filter(|order| order.len() >= needed)
-            .find(fits);
-        let Some(order) = order else {
+        let mut long = orders.iter().filter(|order| order.len() >= needed);
+        let Some(order) = long.find(fits) else {
             return Err(Refused::Channels { given, needed });
         };
         let mut measured = order.clone();
@@ -397,18 +374,14 @@ impl<'a> Waves<'a> {
         channels.sort_by_key(used);
         channels.truncate(REUSE_DISTANCE);
         if channels.is_empty() {
-            return Err(Refused::Channels {
-                given: 0,
-                needed: 1,
-            });
+            let (given, needed) = (0, 1);
+            return Err(Refused::Channels { given, needed });
         }
         let others =
             |node: usize| taken.nodes[node] || (node != sink && self.request.sinks.contains(&node));
         let routing = self.request.route.routing_channel;
         let mut measured = channels.clone();
-        if !measured.contains(&routing) {
-            measured.push(routing);
-        }
+        measured.push(routing);
         let free = free_links(self.links, &measured, others, |from, to, channel| {
             taken.earshot.disturbs(from, to, channel)
         });
@@ -492,17 +465,14 @@ fn orders(ranked: &[Channel], wanted: usize) -> Vec<Vec<Channel>> {
     };
     let mut begun = vec![Vec::new()];
     for _ in 0..wanted {
-        let longer = |order: &Vec<Channel>| {
-            let order = order.clone();
-            let next = ranked.iter().take(MOST).copied();
-            next.filter_map(move |channel| {
+        let longer = |order: Vec<Channel>| {
+            ranked.iter().take(MOST).filter_map(move |&channel| {
                 let clear = order.last().is_none_or(|&last| apart(last, channel) > 1);
-                (clear && !order.contains(&channel))
-                    .then(|| order.iter().copied().chain([channel]).collect::<Vec<_>>())
+                let fits = clear && !order.contains(&channel);
+                fits.then(|| [&order[..], &[channel]].concat())
             })
-            .collect::<Vec<_>>()
         };
-        begun = begun.iter().flat_map(longer).collect();
+        begun = begun.into_iter().flat_map(longer).collect();
     }
     // The first follows the last where the route is longer.
     let closes = |order: &Vec<Channel>| match (order.first(), order.last()) {
@@ -531,19 +501,13 @@ fn by_stage(plan: &Plan) -> Vec<Vec<usize>> {
 
 /// Sets of `size` of `channels`, the first ones first.
 fn subsets(channels: &[Channel], size: usize) -> Vec<Vec<Channel>> {
-    let Some((&first, rest)) = channels.split_first() else {
-        return match size {
-            0 => vec![Vec::new()],
-            _ => Vec::new(),
-        };
-    };
     if size == 0 {
         return vec![Vec::new()];
     }
-    let with = subsets(rest, size - 1).into_iter().map(|set| {
-        let mut whole = vec![first];
-        whole.extend(set);
-        whole
-    });
+    let Some((&first, rest)) = channels.split_first() else {
+        return Vec::new();
+    };
+    let with = subsets(rest, size - 1).into_iter();
+    let with = with.map(|set| [&[first][..], &set].concat());
     with.chain(subsets(rest, size)).collect()
 }

@@ -37,14 +37,10 @@ fn one(quest: &Quest<'_>, ordered: &[Vec<usize>], free: &mut [bool]) -> Option<V
             path.push(quest.sink);
             return Some(path);
         }
-        let candidates = &ordered[here][*next..];
-        match candidates
-            .iter()
-            .position(|&relay| free[relay] && leads[left - 1][relay])
-        {
-            Some(skip) => {
-                let relay = candidates[skip];
-                *next += skip + 1;
+        let mut candidates = ordered[here].iter().copied().enumerate().skip(*next);
+        match candidates.find(|&(_, relay)| free[relay] && leads[left - 1][relay]) {
+            Some((at, relay)) => {
+                *next = at + 1;
                 budget = budget.checked_sub(1)?;
                 free[relay] = false;
                 path.push(relay);
@@ -69,12 +65,8 @@ fn walks(quest: &Quest<'_>, free: &[bool]) -> Vec<Vec<bool>> {
     leads[0][quest.sink] = true;
     for left in 1..quest.hops {
         for node in 0..nodes {
-            leads[left][node] = free[node]
-                && quest
-                    .topology
-                    .neighbours(node)
-                    .iter()
-                    .any(|&n| leads[left - 1][n]);
+            let mut neighbours = quest.topology.neighbours(node).iter();
+            leads[left][node] = free[node] && neighbours.any(|&n| leads[left - 1][n]);
         }
     }
     leads

@@ -52,12 +52,9 @@ pub(super) fn enlarge(
         used: vec![None; ordered.len()],
         count: 0,
     };
-    for path in &paths {
-        current.insert(path);
-    }
+    paths.iter().for_each(|path| current.insert(path));
     current.fill(ordered);
-    let shortest = quest.from[quest.sink].is_some_and(|shortest| shortest == quest.hops);
-    if shortest {
+    if quest.from[quest.sink] == Some(quest.hops) {
         // One layer per relay: what augmentation cannot enlarge is the maximum.
         return current.list();
     }
@@ -87,25 +84,21 @@ impl Paths<'_> {
     fn insert(&mut self, path: &[usize]) {
         for (layer, hop) in path.windows(3).enumerate() {
             if let [prev, node, next] = *hop {
-                self.used[node] = Some(Used {
-                    layer: layer + 1,
-                    prev,
-                    next,
-                });
+                let layer = layer + 1;
+                self.used[node] = Some(Used { layer, prev, next });
             }
         }
         self.count += 1;
     }
     fn list(&self) -> Vec<Vec<usize>> {
-        let firsts = (0..self.used.len())
-            .filter(|&node| self.used[node].is_some_and(|used| used.prev == self.quest.source));
-        firsts
-            .map(|first| {
-                let onward = |&node: &usize| self.used[node].map(|used| used.next);
-                let path = std::iter::successors(Some(first), onward);
-                std::iter::once(self.quest.source).chain(path).collect()
-            })
-            .collect()
+        let source = self.quest.source;
+        let is_first = |&node: &usize| self.used[node].is_some_and(|used| used.prev == source);
+        let path = |first| {
+            let onward = |&node: &usize| self.used[node].map(|used| used.next);
+            let path = std::iter::successors(Some(first), onward);
+            [source].into_iter().chain(path).collect()
+        };
+        (0..self.used.len()).filter(is_first).map(path).collect()
     }
     /// Takes out `count` random paths.
     fn remove(&mut self, count: usize, rng: &mut impl Rng) {
@@ -132,27 +125,21 @@ impl Paths<'_> {
             State::In { node } => quest.hops * nodes + node,
         };
         // The states reached, each with the place of the one it was reached from.
-        let mut reached: Vec<(State, Option<usize>)> = Vec::new();
+        let (node, layer) = (quest.source, 0);
+        let mut reached = vec![(State::Out { node, layer }, None)];
         let mut seen = vec![false; (quest.hops + 1) * nodes];
-        let mut queue = VecDeque::new();
-        let start = State::Out {
-            node: quest.source,
-            layer: 0,
-        };
-        seen[slot(start)] = true;
-        reached.push((start, None));
-        queue.push_back(0);
-        while let Some(at) = queue.pop_front() {
-            let mut onward = Vec::new();
+        seen[slot(reached[0].0)] = true;
+        let mut next = 0;
+        while next < reached.len() {
+            let (at, mut onward) = (next, Vec::new());
+            next += 1;
             match reached[at].0 {
                 State::In { node } => {
                     // Undo the hop that led here.
                     if let Some(Used { prev, layer, .. }) = self.used[node] {
                         if prev != quest.source {
-                            onward.push(State::Out {
-                                node: prev,
-                                layer: layer - 1,
-                            });
+                            let (node, layer) = (prev, layer - 1);
+                            onward.push(State::Out { node, layer });
                         }
                     }
                 }
@@ -173,10 +160,8 @@ impl Paths<'_> {
                             None if quest.fits(next, layer + 1)
                                 && !on_the_way(&reached, at, next) =>
                             {
-                                onward.push(State::Out {
-                                    node: next,
-                                    layer: layer + 1,
-                                });
+                                let (node, layer) = (next, layer + 1);
+                                onward.push(State::Out { node, layer });
                             }
                             _ => {}
                         }
@@ -189,7 +174,6 @@ impl Paths<'_> {
             }
             for state in onward {
                 if !std::mem::replace(&mut seen[slot(state)], true) {
-                    queue.push_back(reached.len());
                     reached.push((state, Some(at)));
                 }
             }
@@ -199,17 +183,12 @@ impl Paths<'_> {
     /// Undoes and adds the hops of an augmenting path.
     fn apply(&mut self, steps: &[State]) {
         let sink = self.quest.sink;
-        let mut gone = Vec::new();
-        let mut added = Vec::new();
+        let (mut gone, mut added) = (Vec::new(), Vec::new());
         for pair in steps.windows(2) {
+            let (State::Out { node: to, .. } | State::In { node: to }) = pair[1];
             match (pair[0], pair[1]) {
-                (State::Out { node, layer }, State::Out { node: next, .. }) => {
-                    added.push((node, next, layer));
-                }
-                (State::Out { node, layer }, State::In { node: next }) if next != node => {
-                    added.push((node, next, layer));
-                }
-                (State::In { node }, State::Out { node: prev, .. }) => gone.push((prev, node)),
+                (State::Out { node, layer }, _) if to != node => added.push((node, to, layer)),
+                (State::In { node }, State::Out { .. }) => gone.push((to, node)),
                 _ => {}
             }
         }
@@ -226,10 +205,8 @@ impl Paths<'_> {
             lost[node].1 = false;
             lost[next].0 = false;
         }
-        for (node, lost) in lost.iter().enumerate() {
-            if *lost == (true, true) {
-                self.used[node] = None;
-            }
+        for (used, _) in (self.used.iter_mut().zip(lost)).filter(|(_, l)| *l == (true, true)) {
+            *used = None;
         }
         for (node, next, layer) in added {
             if node != self.quest.source {
@@ -254,17 +231,9 @@ impl Paths<'_> {
 }
 
 /// Whether the way to the state at `at` goes through `node`.
-fn on_the_way(reached: &[(State, Option<usize>)], mut at: usize, node: usize) -> bool {
-    loop {
-        let (state, from) = reached[at];
-        if matches!(state, State::Out { node: here, .. } if here == node) {
-            return true;
-        }
-        match from {
-            Some(from) => at = from,
-            None => return false,
-        }
-    }
+fn on_the_way(reached: &[(State, Option<usize>)], at: usize, node: usize) -> bool {
+    let mut way = std::iter::successors(Some(at), |&at| reached[at].1);
+    way.any(|at| matches!(reached[at].0, State::Out { node: here, .. } if here == node))
 }
 
 /// The states on the way to the one at `at`, first to last.

@@ -42,7 +42,7 @@ pub enum PathSearch {
 }
 
 /// A set of node-distinct paths of one length.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PathSet {
     /// The paths, source and sink included, in the order found.
     pub paths: Vec<Vec<usize>>,
@@ -83,15 +83,9 @@ impl Quest<'_> {
             around.filter(|&&node| self.fits(node, layer)).count()
         };
         let in_all = relays.iter().filter(|&&relay| relay).count() / (self.hops - 1);
-        ends(self.source, 1)
-            .min(ends(self.sink, self.hops - 1))
-            .min(in_all)
-            .min(layered::disjoint_paths(
-                self.topology,
-                self.source,
-                self.sink,
-                &relays,
-            ))
+        let by_ends = ends(self.source, 1).min(ends(self.sink, self.hops - 1));
+        let flow = layered::disjoint_paths(self.topology, self.source, self.sink, &relays);
+        by_ends.min(in_all).min(flow)
     }
 }
 
@@ -104,9 +98,7 @@ pub(crate) fn ordered_neighbours(
     order: RelayOrder,
     rng: &mut impl Rng,
 ) -> Vec<Vec<usize>> {
-    let mut lists: Vec<Vec<usize>> = (0..topology.nodes())
-        .map(|node| topology.neighbours(node).to_vec())
-        .collect();
+    let mut lists = topology.all_neighbours().to_vec();
     match (order, links.places()) {
         (RelayOrder::Random, _) => {
             for list in &mut lists {
@@ -124,21 +116,16 @@ pub(crate) fn ordered_neighbours(
         (RelayOrder::NearestLine | RelayOrder::BestLink, _) => {
             for (node, list) in lists.iter_mut().enumerate() {
                 let worth = |other: usize| {
-                    let both = [
-                        links.quality(node, other, channel),
-                        links.quality(other, node, channel),
-                    ];
+                    let quality = |(a, b)| links.quality(a, b, channel);
+                    let both = [(node, other), (other, node)].map(quality);
                     let prr = both.iter().flatten().map(|q| q.prr).fold(1.0, f64::min);
                     let rssi = both.iter().flatten().flat_map(|q| q.rssi);
                     (prr, rssi.map(|r| r.0).fold(0.0, f64::min))
                 };
                 list.sort_by(|&a, &b| {
-                    let (a_prr, a_rssi) = worth(a);
-                    let (b_prr, b_rssi) = worth(b);
-                    b_prr
-                        .total_cmp(&a_prr)
-                        .then(b_rssi.total_cmp(&a_rssi))
-                        .then(a.cmp(&b))
+                    let ((a_prr, a_rssi), (b_prr, b_rssi)) = (worth(a), worth(b));
+                    let rssi = b_rssi.total_cmp(&a_rssi);
+                    b_prr.total_cmp(&a_prr).then(rssi).then(a.cmp(&b))
                 });
             }
         }
@@ -151,11 +138,9 @@ fn distance_from_line(place: Place, from: Place, to: Place) -> f64 {
     let vector = |a: Place, b: Place| [b.x_m - a.x_m, b.y_m - a.y_m, b.z_m - a.z_m];
     let dot = |a: [f64; 3], b: [f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
     let (line, here) = (vector(from, to), vector(from, place));
-    let length = dot(line, line);
-    let along = if length > 0.0 {
-        (dot(here, line) / length).clamp(0.0, 1.0)
-    } else {
-        0.0
+    let along = match dot(line, line) {
+        0.0 => 0.0,
+        length => (dot(here, line) / length).clamp(0.0, 1.0),
     };
     let off = [0, 1, 2].map(|i| here[i] - along * line[i]);
     dot(off, off).sqrt()
@@ -171,21 +156,17 @@ pub(crate) fn find(
 ) -> PathSet {
     if quest.hops <= 1 {
         let direct = quest.hops == 1 && quest.topology.linked(quest.source, quest.sink);
-        let paths = if direct {
-            vec![vec![quest.source, quest.sink]]
-        } else {
-            Vec::new()
-        };
+        let mut paths = vec![vec![quest.source, quest.sink]];
+        paths.truncate(usize::from(direct));
         return PathSet {
             upper_bound: paths.len(),
             paths,
         };
     }
     let upper_bound = quest.upper_bound();
-    let mut paths = if upper_bound == 0 {
-        Vec::new()
-    } else {
-        dfs::paths(quest, ordered)
+    let mut paths = match upper_bound {
+        0 => Vec::new(),
+        _ => dfs::paths(quest, ordered),
     };
     if search == PathSearch::Layered && paths.len() < upper_bound {
         paths = layered::enlarge(quest, ordered, paths, upper_bound, rng);
@@ -205,10 +186,7 @@ pub fn node_distinct_paths(
 ) -> PathSet {
     let nodes = topology.nodes();
     if source >= nodes || sink >= nodes || source == sink {
-        return PathSet {
-            paths: Vec::new(),
-            upper_bound: 0,
-        };
+        return PathSet::default();
     }
     let (from, to) = (topology.hops_from(source), topology.hops_from(sink));
     let quest = Quest {
@@ -219,10 +197,7 @@ pub fn node_distinct_paths(
         from: &from,
         to: &to,
     };
-    let ordered: Vec<Vec<usize>> = (0..nodes)
-        .map(|node| topology.neighbours(node).to_vec())
-        .collect();
-    find(&quest, &ordered, search, rng)
+    find(&quest, topology.all_neighbours(), search, rng)
 }
 
 #[cfg(test)]

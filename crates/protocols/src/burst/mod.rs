@@ -11,11 +11,10 @@ mod packet;
 
 use crate::fifo::Fifo;
 use crate::object::ObjectStore;
+use crate::radio;
 use packet::{More, Packet};
-use thalweg_engine::{
-    Ability, Answering, Cca, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, TxSlot, Wants,
-    When,
-};
+use thalweg_engine::{Ability, Answering, Cca, Engine, OpId, RadioEvent, RadioId, RadioOp};
+use thalweg_engine::{Request, Wants, When};
 use thalweg_units::{Channel, Duration, Instant, NodeId};
 use thalweg_wire::addressed::{Ack, Header};
 use thalweg_wire::FrameBuf;
@@ -95,20 +94,13 @@ pub struct Counts {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    Asleep {
-        until: Instant,
-    },
-    Listening {
-        until: Instant,
-    },
+    /// Until then, as the next two.
+    Asleep(Instant),
+    Listening(Instant),
     /// A burst comes in.
-    Taking {
-        until: Instant,
-    },
+    Taking(Instant),
     /// A burst goes out: this many of it are left.
-    Giving {
-        left: usize,
-    },
+    Giving(usize),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,14 +150,12 @@ pub struct Burst<S> {
 
 impl<S: ObjectStore> Burst<S> {
     /// A node without a place.
-    pub const fn new(id: NodeId, store: S) -> Self {
+    pub fn new(id: NodeId, store: S) -> Self {
         Self {
             id,
             store,
             config: None,
-            state: State::Asleep {
-                until: Instant::from_nanos(0),
-            },
+            state: State::Asleep(Instant::ZERO),
             queue: Fifo::EMPTY,
             batch: (0, 0),
             last: None,
@@ -177,15 +167,7 @@ impl<S: ObjectStore> Burst<S> {
             wants: Fifo::EMPTY,
             ops: 0,
             events: Fifo::EMPTY,
-            counts: Counts {
-                sent: 0,
-                retransmissions: 0,
-                dropped: 0,
-                duplicates: 0,
-                queue_peak: 0,
-                taken: 0,
-                queue_sum: 0,
-            },
+            counts: Counts::default(),
         }
     }
     /// What was received, and what is sent.
@@ -212,7 +194,7 @@ impl<S: ObjectStore> Burst<S> {
         let phase = u64::from(self.id.get()).wrapping_mul(0x9e37_79b9) % interval;
         let since = (now.as_nanos() + interval - phase) % interval;
         let until = now + Duration::from_nanos(interval - since);
-        self.state = State::Asleep { until };
+        self.state = State::Asleep(until);
     }
 
     /// Fills a source's queue.
@@ -220,10 +202,7 @@ impl<S: ObjectStore> Burst<S> {
         while self.batch.0 < self.batch.1 && !self.queue.is_full() {
             let mut payload = [0; MAX_PAYLOAD];
             let bytes = usize::from(config.payload_bytes).min(MAX_PAYLOAD);
-            let number = self.batch.0;
-            let Some(payload) = payload.get_mut(..bytes) else {
-                return;
-            };
+            let (number, payload) = (self.batch.0, &mut payload[..bytes]);
             self.store.read(u32::from(number) * bytes as u32, payload);
             let Ok(payload) = FrameBuf::from_slice(payload) else {
                 return;
@@ -252,7 +231,7 @@ impl<S: ObjectStore> Burst<S> {
         }
         self.want(Want::Answer(Answering::Withheld));
         let left = self.queue.len();
-        self.state = State::Giving { left };
+        self.state = State::Giving(left);
         self.first_until = Some(now + config.wake_interval * u64::from(config.patience));
         self.send(&config, left);
     }
@@ -284,7 +263,7 @@ impl<S: ObjectStore> Burst<S> {
 
     /// The packet at the front of the queue is there, or given up.
     fn gone(&mut self, now: Instant, delivered: bool) {
-        let State::Giving { left } = self.state else {
+        let State::Giving(left) = self.state else {
             return;
         };
         self.sending = Sending::Idle;
@@ -297,7 +276,7 @@ impl<S: ObjectStore> Burst<S> {
         }
         match (self.config, left) {
             (Some(config), 2..) => {
-                self.state = State::Giving { left: left - 1 };
+                self.state = State::Giving(left - 1);
                 self.send(&config, left - 1);
             }
             // A source goes on with its next burst when the next hop has passed this one on.
@@ -315,21 +294,20 @@ impl<S: ObjectStore> Burst<S> {
         let Ok(packet) = Packet::parse(mpdu) else {
             return;
         };
-        let busy = matches!(self.state, State::Giving { .. });
+        let busy = matches!(self.state, State::Giving(_));
         if packet.link.to != Some(self.id) || busy {
             return;
         }
+        let number = packet.number;
         let is_new = self.last.is_none_or(|last| packet.number > last);
         if !is_new {
             self.counts.duplicates += 1;
         } else if config.next.is_none() {
-            let offset = u32::from(packet.number) * u32::from(config.payload_bytes);
+            let offset = u32::from(number) * u32::from(config.payload_bytes);
             self.store.write(offset, packet.payload);
-            self.last = Some(packet.number);
-            let number = packet.number;
+            self.last = Some(number);
             let _ = self.events.push(Event::Received { number });
         } else if let Ok(payload) = FrameBuf::from_slice(packet.payload) {
-            let number = packet.number;
             if self.queue.push(Queued { number, payload }).is_ok() {
                 self.last = Some(number);
                 self.took();
@@ -338,11 +316,7 @@ impl<S: ObjectStore> Burst<S> {
         match packet.more {
             // Another burst for a queue that holds part of one: no more than fits.
             More::Follows if self.queue.is_full() => self.give(now),
-            More::Follows => {
-                self.state = State::Taking {
-                    until: now + config.silence,
-                };
-            }
+            More::Follows => self.state = State::Taking(now + config.silence),
             More::Last => self.give(now),
         }
     }
@@ -379,9 +353,8 @@ impl<S: ObjectStore> Engine for Burst<S> {
         let Some(config) = self.config else { return };
         if let (Some(op), Sending::OnAir { op: Some(own) }) = (event.answers(), self.sending) {
             if op == own {
-                self.sending = Sending::Waiting {
-                    until: at + config.ack_timeout,
-                };
+                let until = at + config.ack_timeout;
+                self.sending = Sending::Waiting { until };
             }
             return;
         }
@@ -389,12 +362,10 @@ impl<S: ObjectStore> Engine for Burst<S> {
             return;
         };
         match Ack::parse(mpdu) {
-            Ok(ack) => {
-                let waits = !matches!(self.sending, Sending::Idle);
-                if waits && ack.sequence == self.sequence {
-                    self.gone(at, true);
-                }
+            Ok(ack) if ack.sequence == self.sequence && self.sending != Sending::Idle => {
+                self.gone(at, true);
             }
+            Ok(_) => {}
             Err(_) => self.heard(at, mpdu),
         }
     }
@@ -402,15 +373,13 @@ impl<S: ObjectStore> Engine for Burst<S> {
     fn handle_timeout(&mut self, at: Instant) {
         let Some(config) = self.config else { return };
         match self.state {
-            State::Asleep { until } if until <= at => {
+            State::Asleep(until) if until <= at => {
                 self.want(Want::Listen(config.own));
                 self.want(Want::Answer(Answering::Clear));
-                self.state = State::Listening {
-                    until: at + config.wake_time,
-                };
+                self.state = State::Listening(at + config.wake_time);
             }
-            State::Listening { until } if until <= at => self.sleep(at, &config),
-            State::Taking { until } if until <= at => self.give(at),
+            State::Listening(until) if until <= at => self.sleep(at, &config),
+            State::Taking(until) if until <= at => self.give(at),
             _ => {}
         }
         if matches!(self.sending, Sending::Waiting { until } if until <= at) {
@@ -442,26 +411,12 @@ impl<S: ObjectStore> Engine for Burst<S> {
         if let (Want::Load(_) | Want::Again(_), Sending::OnAir { op }) = (want, &mut self.sending) {
             *op = Some(id);
         }
-        let (when, cca) = (When::Now, Cca::Skip);
         let op = match want {
-            Want::Listen(channel) => RadioOp::Listen {
-                channel,
-                head_bytes: 0,
-            },
+            Want::Listen(channel) => radio::listen(channel),
             Want::Sleep => RadioOp::Sleep,
             Want::Answer(answering) => RadioOp::Answer(answering),
-            Want::Load(channel) => RadioOp::Stream {
-                mpdu: &self.frame,
-                channel,
-                when,
-                cca,
-            },
-            Want::Again(channel) => RadioOp::Transmit {
-                slot: TxSlot(0),
-                channel,
-                when,
-                cca,
-            },
+            Want::Load(channel) => radio::stream(&self.frame, channel, When::Now),
+            Want::Again(channel) => radio::transmit(channel, Cca::Skip),
         };
         Some(Request::new(id, op))
     }
@@ -469,10 +424,8 @@ impl<S: ObjectStore> Engine for Burst<S> {
     fn poll_timeout(&self) -> Option<Instant> {
         self.config?;
         let state = match self.state {
-            State::Asleep { until } | State::Listening { until } | State::Taking { until } => {
-                Some(until)
-            }
-            State::Giving { .. } => None,
+            State::Asleep(until) | State::Listening(until) | State::Taking(until) => Some(until),
+            State::Giving(_) => None,
         };
         let ack = match self.sending {
             Sending::Waiting { until } => Some(until),

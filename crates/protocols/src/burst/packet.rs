@@ -27,19 +27,16 @@ impl<'a> Packet<'a> {
     pub(super) fn parse(mpdu: &'a [u8]) -> Result<Self, WireError> {
         let mut r = Reader::new(mpdu);
         let link = Header::parse(&mut r)?;
-        if r.u8()? != dispatch::BURST {
-            return Err(WireError::Malformed);
-        }
+        r.expect(dispatch::BURST)?;
         let more = match r.u16()? {
             0 => More::Last,
             1 => More::Follows,
             _ => return Err(WireError::Malformed),
         };
-        let number = r.u16()?;
         Ok(Self {
             link,
             more,
-            number,
+            number: r.u16()?,
             payload: r.rest(),
         })
     }

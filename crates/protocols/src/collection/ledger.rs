@@ -42,8 +42,8 @@ pub struct Missing {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Round {
     assignments: [Option<(Assignment, u16)>; Assignment::MAX],
-    len: usize,
-    slots: u8,
+    pub(crate) len: usize,
+    pub(crate) slots: u8,
 }
 
 impl Round {
@@ -54,29 +54,21 @@ impl Round {
     };
 
     pub(crate) fn assignments(&self) -> impl Iterator<Item = &Assignment> {
-        self.assignments
-            .iter()
-            .flatten()
-            .map(|(assignment, _)| assignment)
-    }
-    pub(crate) const fn len(&self) -> usize {
-        self.len
-    }
-    pub(crate) const fn slots(&self) -> u8 {
-        self.slots
+        let assigned = self.assignments.iter().flatten();
+        assigned.map(|(assignment, _)| assignment)
     }
 }
 
 /// The account of one collection.
 #[derive(Debug, Clone)]
 pub(crate) struct Ledger<const NODES: usize> {
-    nodes: NodeList<NODES>,
+    pub(crate) nodes: NodeList<NODES>,
     records: [Record; NODES],
     tries: u8,
     cursor: usize,
     round: Round,
-    /// Which records' news this round brought.
-    complete: u16,
+    /// How many reports are complete.
+    pub(crate) complete: u16,
 }
 
 impl<const NODES: usize> Ledger<NODES> {
@@ -97,30 +89,27 @@ impl<const NODES: usize> Ledger<NODES> {
             complete: 0,
         }
     }
-    pub(crate) fn nodes(&self) -> u16 {
-        self.nodes.len()
-    }
-    /// How many reports are complete.
-    pub(crate) fn complete(&self) -> u16 {
-        self.complete
-    }
     pub(crate) fn asks(&self, node: NodeId) -> bool {
-        self.nodes.as_slice().contains(&node)
+        self.place(node).is_some()
+    }
+    fn place(&self, node: NodeId) -> Option<usize> {
+        self.nodes.as_slice().iter().position(|n| *n == node)
+    }
+    fn used(&mut self) -> &mut [Record] {
+        &mut self.records[..usize::from(self.nodes.len())]
     }
     /// How many nodes were given up.
-    pub(crate) fn given_up(&self) -> u16 {
-        let used = &self.records[..usize::from(self.nodes.len())];
-        used.iter()
-            .filter(|r| matches!(r.fate, Fate::GivenUp { .. }))
-            .count() as u16
+    pub(crate) fn given_up(&mut self) -> u16 {
+        let is_given_up = |r: &&mut Record| matches!(r.fate, Fate::GivenUp { .. });
+        self.used().iter_mut().filter(is_given_up).count() as u16
     }
 
     /// Takes frame `frame` of `frames` of `node`'s report; `true` where it is news.
     pub(crate) fn accept(&mut self, node: NodeId, frame: u8, frames: u8) -> bool {
-        let Some(index) = self.nodes.as_slice().iter().position(|n| *n == node) else {
+        let Some(place) = self.place(node) else {
             return false;
         };
-        let record = &mut self.records[index];
+        let record = &mut self.records[place];
         let contradicts = record.frames.is_some_and(|f| f != frames);
         if frame >= frames || frames > MAX_FRAMES || contradicts || record.got & 1 << frame != 0 {
             return false;
@@ -173,14 +162,10 @@ impl<const NODES: usize> Ledger<NODES> {
 
     fn close_round(&mut self) {
         for (assignment, before) in self.round.assignments.iter().flatten() {
-            let index = self
-                .nodes
-                .as_slice()
-                .iter()
-                .position(|n| *n == assignment.node);
-            let Some(record) = index.map(|i| &mut self.records[i]) else {
+            let Some(place) = self.place(assignment.node) else {
                 continue;
             };
+            let record = &mut self.records[place];
             if record.got.count_ones() as u16 > *before || record.fate != Fate::Asked {
                 continue;
             }
@@ -193,10 +178,9 @@ impl<const NODES: usize> Ledger<NODES> {
 
     /// The next node that was given up and not told of yet.
     pub(crate) fn poll_missing(&mut self) -> Option<Missing> {
-        let used = &mut self.records[..usize::from(self.nodes.len())];
         let untold = Fate::GivenUp { told: false };
-        let index = used.iter().position(|r| r.fate == untold)?;
-        let record = &mut used[index];
+        let index = self.used().iter().position(|r| r.fate == untold)?;
+        let record = &mut self.records[index];
         record.fate = Fate::GivenUp { told: true };
         Some(Missing {
             node: self.nodes.as_slice()[index],
@@ -217,11 +201,9 @@ mod tests {
 
     fn asked<const N: usize>(ledger: &mut Ledger<N>) -> Vec<(u16, u8, u8)> {
         ledger.next_round().map_or(Vec::new(), |round| {
-            assert!(round.slots() <= MAX_SLOTS && round.len() <= Assignment::MAX);
-            round
-                .assignments()
-                .map(|a| (a.node.get(), a.first, a.count))
-                .collect()
+            assert!(round.slots <= MAX_SLOTS && round.len <= Assignment::MAX);
+            let all = round.assignments();
+            all.map(|a| (a.node.get(), a.first, a.count)).collect()
         })
     }
 
@@ -238,20 +220,18 @@ mod tests {
         assert!(ledger.accept(id(1), 2, 5));
         assert_eq!(ledger.poll_missing(), None);
         assert_eq!(asked(&mut ledger), [(1, 1, 1)]);
-        assert_eq!(
-            ledger.poll_missing(),
-            Some(Missing {
-                node: id(2),
-                received: 0,
-                frames: None
-            })
-        );
+        let silent = Missing {
+            node: id(2),
+            received: 0,
+            frames: None,
+        };
+        assert_eq!(ledger.poll_missing(), Some(silent));
         assert_eq!(ledger.poll_missing(), None);
         for frame in [1, 3, 4] {
             assert!(ledger.accept(id(1), frame, 5));
         }
         assert_eq!(asked(&mut ledger), []);
-        assert_eq!((ledger.complete(), ledger.given_up()), (2, 1));
+        assert_eq!((ledger.complete, ledger.given_up()), (2, 1));
     }
 
     #[test]
@@ -264,9 +244,7 @@ mod tests {
                 break;
             }
             rounds += 1;
-            round
-                .iter()
-                .for_each(|(n, _, _)| times[usize::from(*n)] += 1);
+            (round.iter()).for_each(|(n, _, _)| times[usize::from(*n)] += 1);
             while ledger.poll_missing().is_some() {}
         }
         assert!(times.iter().all(|t| *t == 3), "{times:?}");
@@ -298,6 +276,6 @@ mod tests {
             }
         }
         assert_eq!(asked(&mut ledger), []);
-        assert_eq!(ledger.complete(), 1);
+        assert_eq!(ledger.complete, 1);
     }
 }

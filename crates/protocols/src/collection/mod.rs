@@ -32,8 +32,8 @@ pub struct Collect<const NODES: usize = 256> {
 /// The slots that a schedule gives to one node.
 #[derive(Debug, Clone)]
 pub(crate) struct Agenda {
-    campaign: Campaign,
-    floor: u8,
+    pub(crate) campaign: Campaign,
+    pub(crate) floor: u8,
     begin: Instant,
     slot: Duration,
     frame: u8,
@@ -60,12 +60,6 @@ impl Agenda {
             slots_before += u64::from(assignment.count);
         }
         None
-    }
-    pub(crate) const fn campaign(&self) -> Campaign {
-        self.campaign
-    }
-    pub(crate) const fn floor(&self) -> u8 {
-        self.floor
     }
     /// When the next frame is due on the air (the end of its SFD), and its number.
     pub(crate) fn peek(&self) -> Option<(Instant, u8)> {

@@ -32,12 +32,12 @@ pub fn report_frame<const N: usize>(
         return Ok(None);
     }
     FrameBuf::build(|w| {
-        Report {
+        let head = Report {
             campaign,
             frame,
             frames,
-        }
-        .emit(w)?;
+        };
+        head.emit(w)?;
         frames_of(rows())
             .filter(|(in_frame, _)| *in_frame == frame)
             .try_for_each(|(_, row)| row.emit(w))
@@ -135,7 +135,7 @@ mod tests {
     }
 
     fn table(neighbours: u16, channels: usize) -> LinkTable {
-        let mut table = LinkTable::new();
+        let mut table = LinkTable::EMPTY;
         table.begin(Campaign::new(4));
         for n in 0..neighbours {
             for channel in Channel::all().take(channels) {
@@ -167,10 +167,7 @@ mod tests {
     fn all_links_come_out_again_once() {
         for (neighbours, channels, frames) in [(1, 1, 1), (20, 1, 2), (30, 4, 4), (160, 16, 54)] {
             let (got, links) = links(&table(neighbours, channels), 1);
-            assert_eq!(
-                got, frames,
-                "{neighbours} neighbours on {channels} channels"
-            );
+            assert_eq!(got, frames, "{neighbours} nodes, {channels} channels");
             assert_eq!(links.len(), usize::from(neighbours) * channels);
             for link in links {
                 assert_eq!(link.received, (link.from.get() % 7) as u8 + 1);
@@ -182,7 +179,7 @@ mod tests {
 
     #[test]
     fn an_empty_table_and_one_of_another_campaign_are_one_empty_frame() {
-        assert_eq!(links(&LinkTable::new(), 1), (1, Vec::new()));
+        assert_eq!(links(&LinkTable::EMPTY, 1), (1, Vec::new()));
         let mut other = table(3, 1);
         other.begin(Campaign::new(5));
         assert_eq!(links(&other, 1), (1, Vec::new()));

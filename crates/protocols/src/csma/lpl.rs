@@ -7,6 +7,7 @@
 //! `tests.rs`, `lab/src/convergecast/tests.rs`.
 
 use super::ops;
+use crate::radio;
 use thalweg_engine::{Activity, RadioEvent, RadioOp, Refusal, Request};
 use thalweg_units::{Channel, Dbm, Duration, Instant};
 
@@ -54,12 +55,6 @@ impl Lpl {
             preamble_bytes,
         }
     }
-
-    /// The share of time that the radio is on in a silent network, where starting takes `start_up`.
-    pub fn idle_duty(&self, start_up: Duration) -> f64 {
-        let on = (start_up + self.look).as_secs_f64();
-        on / (on + self.interval.as_secs_f64())
-    }
 }
 
 /// So many readings in a row have to be loud before a look has found somebody.
@@ -78,22 +73,14 @@ pub(super) enum Need {
 enum Phase {
     /// Switched off by the layer above.
     Off,
-    Asleep {
-        until: Instant,
-    },
+    /// Until then, as the next.
+    Asleep(Instant),
     /// The receiver was asked for.
-    Starting {
-        until: Instant,
-    },
+    Starting(Instant),
     /// The receiver is on. The channel is looked at at `look`; at `limit` it goes off all the same.
-    Watching {
-        look: Instant,
-        limit: Instant,
-    },
+    Watching { look: Instant, limit: Instant },
     /// The channel was asked about.
-    Looking {
-        limit: Instant,
-    },
+    Looking { limit: Instant },
     /// It is on for the medium access.
     Working,
 }
@@ -131,9 +118,7 @@ impl Sampler {
     /// Begins to look, for the first time `phase` from now.
     pub(super) fn start(&mut self, now: Instant, phase: Duration) {
         self.sleep(now);
-        if let Phase::Asleep { until } = &mut self.phase {
-            *until = now + phase;
-        }
+        self.phase = Phase::Asleep(now + phase);
     }
     /// Switches off for good.
     pub(super) fn stop(&mut self) {
@@ -154,16 +139,12 @@ impl Sampler {
     }
 
     fn sleep(&mut self, now: Instant) {
-        self.phase = Phase::Asleep {
-            until: now + self.lpl.interval,
-        };
+        self.phase = Phase::Asleep(now + self.lpl.interval);
         self.switch = Some(Switch::Off);
         self.look = false;
     }
     fn wake(&mut self, now: Instant) {
-        self.phase = Phase::Starting {
-            until: now + START_LIMIT,
-        };
+        self.phase = Phase::Starting(now + START_LIMIT);
         self.switch = Some(Switch::On);
     }
     fn watch(&mut self, now: Instant, look: Duration) {
@@ -176,7 +157,7 @@ impl Sampler {
     /// Goes by what the medium access needs now.
     pub(super) fn attend(&mut self, now: Instant, need: Need) {
         match (self.phase, need) {
-            (Phase::Asleep { .. }, Need::Radio) => self.wake(now),
+            (Phase::Asleep(_), Need::Radio) => self.wake(now),
             (Phase::Watching { .. } | Phase::Looking { .. }, Need::Radio) => {
                 self.phase = Phase::Working;
                 self.look = false;
@@ -189,7 +170,7 @@ impl Sampler {
     /// Takes what the radio reports; the channel is busy from `busy` on. Whether the receiver came on.
     pub(super) fn handle_radio(&mut self, now: Instant, event: &RadioEvent<'_>, busy: Dbm) -> bool {
         match (*event, self.phase) {
-            (RadioEvent::Done { op: ops::WAKE }, Phase::Starting { .. }) => {
+            (RadioEvent::Done { op: ops::WAKE }, Phase::Starting(_)) => {
                 self.watch(now, self.lpl.look);
                 return true;
             }
@@ -198,7 +179,7 @@ impl Sampler {
                     op: ops::WAKE,
                     why: Refusal::NoSuch,
                 },
-                Phase::Starting { .. },
+                Phase::Starting(_),
             ) => self.sleep(now),
             (
                 RadioEvent::Sensed {
@@ -239,7 +220,7 @@ impl Sampler {
 
     pub(super) fn handle_timeout(&mut self, now: Instant) {
         match self.phase {
-            Phase::Asleep { until } | Phase::Starting { until } if until <= now => self.wake(now),
+            Phase::Asleep(until) | Phase::Starting(until) if until <= now => self.wake(now),
             Phase::Watching { limit, .. } | Phase::Looking { limit } if limit <= now => {
                 self.sleep(now);
             }
@@ -255,7 +236,7 @@ impl Sampler {
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
         match self.phase {
             Phase::Off | Phase::Working => None,
-            Phase::Asleep { until } | Phase::Starting { until } => Some(until),
+            Phase::Asleep(until) | Phase::Starting(until) => Some(until),
             Phase::Watching { look, limit } => Some(look.min(limit)),
             Phase::Looking { limit } => Some(limit),
         }
@@ -268,12 +249,7 @@ impl Sampler {
         }
         match self.switch.take() {
             Some(Switch::On) => {
-                let head_bytes = 0;
-                let listen = RadioOp::Listen {
-                    channel,
-                    head_bytes,
-                };
-                return Some(Request::new(ops::WAKE, listen));
+                return Some(Request::new(ops::WAKE, radio::listen(channel)));
             }
             Some(Switch::Off) => return Some(Request::new(ops::SLEEP, RadioOp::Sleep)),
             None => {}

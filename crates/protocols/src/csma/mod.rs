@@ -18,6 +18,7 @@ pub use lpl::Lpl;
 pub use scheme::{BMac, Config, Scheme, Unslotted, Windows};
 
 use crate::due::sooner;
+use crate::radio;
 use crate::rng::Rng;
 use floor::NoiseFloor;
 use lpl::{Need, Sampler};
@@ -225,21 +226,20 @@ impl Mac {
     }
     /// Takes the frame in hand back, unless it is on the air or waits for its acknowledgement.
     pub fn withdraw(&mut self) {
-        if matches!(
-            self.state,
-            State::Backoff { .. } | State::Frozen { .. } | State::Held | State::Waking { .. }
-        ) {
+        if self.is_waiting() || self.state == State::Held {
             self.state = State::Idle;
         }
     }
     /// Stops a backoff until [`Mac::release`].
     pub fn hold(&mut self) {
-        if matches!(
-            self.state,
-            State::Backoff { .. } | State::Frozen { .. } | State::Waking { .. }
-        ) {
+        if self.is_waiting() {
             self.state = State::Held;
         }
+    }
+    /// For the end of a backoff, or for the radio.
+    const fn is_waiting(&self) -> bool {
+        use State::{Backoff, Frozen, Waking};
+        matches!(self.state, Backoff { .. } | Frozen { .. } | Waking { .. })
     }
     /// A frame that was held goes into a new backoff.
     pub fn release(&mut self, now: Instant) {
@@ -257,11 +257,8 @@ impl Mac {
             _ => return,
         };
         if end < until {
-            let wait = self.window(Reason::Initial);
-            self.state = State::Backoff {
-                since: until,
-                until: until + wait,
-            };
+            let (since, until) = (until, until + self.window(Reason::Initial));
+            self.state = State::Backoff { since, until };
         }
     }
 
@@ -272,8 +269,7 @@ impl Mac {
             congestion,
         };
         self.ack = ack.bytes();
-        self.ack_wanted = true;
-        self.acking = true;
+        (self.ack_wanted, self.acking) = (true, true);
     }
 
     /// Takes what the radio reports.
@@ -300,9 +296,7 @@ impl Mac {
                 let ack = Ack::parse(mpdu).ok()?;
                 let waits = matches!(self.state, State::AwaitAck { .. });
                 if waits && ack.sequence == self.sequence {
-                    self.state = State::Idle;
-                    self.sample_floor = self.uses_floor();
-                    return Some(Outcome::Acknowledged(ack.congestion));
+                    return self.ends(Outcome::Acknowledged(ack.congestion));
                 }
             }
             RadioEvent::Corrupt { sfd } => self.received(now, sfd),
@@ -314,20 +308,15 @@ impl Mac {
                     let until = now + self.config.ack_wait;
                     self.state = State::AwaitAck { until };
                 } else {
-                    self.state = State::Idle;
-                    self.sample_floor = self.uses_floor();
-                    return Some(Outcome::Broadcast);
+                    return self.ends(Outcome::Broadcast);
                 }
             }
             RadioEvent::Refused { op: ops::DATA, why } if self.state == State::Sending => {
-                return match why {
-                    Refusal::ChannelBusy => self.found_busy(now),
-                    // An acknowledgement of ours took its place.
-                    _ => {
-                        self.back_off(now, Reason::Congestion);
-                        None
-                    }
-                };
+                if why == Refusal::ChannelBusy {
+                    return self.found_busy(now);
+                }
+                // An acknowledgement of ours took its place.
+                self.back_off(now, Reason::Congestion);
             }
             RadioEvent::Refused {
                 op: ops::SENSE,
@@ -408,7 +397,7 @@ impl Mac {
             }
             State::Backoff { since, until } if until <= now => {
                 self.counted_since = since;
-                if !self.is_on() {
+                if !(self.sampler.as_ref()).is_none_or(Sampler::is_on) {
                     self.begin(now);
                     return None;
                 }
@@ -417,24 +406,11 @@ impl Mac {
                     self.back_off(now, Reason::Congestion);
                     return None;
                 }
-                match self.config.scheme {
-                    Scheme::BMac(_) => {
-                        self.state = State::Sensing { since: now };
-                        self.wanted = Wanted::Sense;
-                    }
-                    Scheme::Unslotted(_) => {
-                        self.state = State::Sending;
-                        self.wanted = Wanted::Send;
-                    }
-                    Scheme::TinyOs(_) if self.busy == 0 => {
-                        self.state = State::Loading;
-                        self.wanted = Wanted::Load;
-                    }
-                    Scheme::TinyOs(_) => {
-                        self.state = State::Sending;
-                        self.wanted = Wanted::Send;
-                    }
-                }
+                (self.state, self.wanted) = match self.config.scheme {
+                    Scheme::BMac(_) => (State::Sensing { since: now }, Wanted::Sense),
+                    Scheme::TinyOs(_) if self.busy == 0 => (State::Loading, Wanted::Load),
+                    Scheme::Unslotted(_) | Scheme::TinyOs(_) => (State::Sending, Wanted::Send),
+                };
             }
             State::AwaitAck { until } | State::Waking { until } if until <= now => {
                 self.sample_floor =
@@ -468,12 +444,11 @@ impl Mac {
     /// The next operation wanted.
     #[inline]
     pub fn poll_radio(&mut self) -> Option<Request<'_>> {
-        if core::mem::replace(&mut self.ack_wanted, false) {
+        if core::mem::take(&mut self.ack_wanted) {
             let mpdu = &self.ack;
             return Some(Request::new(ops::ACK, RadioOp::Acknowledge { mpdu }));
         }
-        if self.sample_floor {
-            self.sample_floor = false;
+        if core::mem::take(&mut self.sample_floor) {
             return Some(Request::new(ops::FLOOR, RadioOp::Sense));
         }
         let channel = self.channel;
@@ -498,26 +473,29 @@ impl Mac {
                 Some(Request::new(ops::SENSE, RadioOp::Assess(assessment)))
             }
             Wanted::Send => {
-                let (when, cca) = (When::Now, self.config.cca());
+                let mpdu = &*self.frame;
                 let op = match self.config.scheme {
-                    Scheme::TinyOs(_) => RadioOp::Transmit {
-                        slot: TxSlot(0),
+                    // Software has looked already.
+                    Scheme::BMac(_) => radio::stream(mpdu, channel, When::Now),
+                    Scheme::Unslotted(_) => RadioOp::Stream {
+                        mpdu,
                         channel,
-                        when,
-                        cca,
+                        when: When::Now,
+                        cca: Cca::Require,
                     },
-                    Scheme::BMac(_) | Scheme::Unslotted(_) => RadioOp::Stream {
-                        mpdu: &self.frame,
-                        channel,
-                        when,
-                        cca,
-                    },
+                    Scheme::TinyOs(_) => radio::transmit(channel, Cca::Require),
                 };
                 Some(Request::new(ops::DATA, op))
             }
         }
     }
 
+    /// It is done with its frame, and turns back to receiving.
+    fn ends(&mut self, outcome: Outcome) -> Option<Outcome> {
+        self.state = State::Idle;
+        self.sample_floor = self.uses_floor();
+        Some(outcome)
+    }
     fn uses_floor(&self) -> bool {
         matches!(self.config.scheme, Scheme::BMac(_))
     }
@@ -534,10 +512,6 @@ impl Mac {
         }
     }
 
-    fn is_on(&self) -> bool {
-        self.sampler.as_ref().is_none_or(Sampler::is_on)
-    }
-
     /// Has the radio on as long as there is something to do for it.
     fn attend(&mut self, now: Instant) {
         let Some(sampler) = &mut self.sampler else {
@@ -546,15 +520,5 @@ impl Mac {
         let rests = matches!(self.state, State::Idle | State::Held) && !self.acking;
         let need = if rests { Need::Sleep } else { Need::Radio };
         sampler.attend(now, need);
-    }
-}
-
-impl Config {
-    const fn cca(&self) -> Cca {
-        match self.scheme {
-            // Software has looked already.
-            Scheme::BMac(_) => Cca::Skip,
-            Scheme::Unslotted(_) | Scheme::TinyOs(_) => Cca::Require,
-        }
     }
 }

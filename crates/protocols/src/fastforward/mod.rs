@@ -22,7 +22,7 @@ use orders::{Orders, Want};
 use part::{Batch, Part, Taken};
 use sender::{Sender, Verdict};
 use thalweg_engine::{Ability, Answering, Engine, RadioEvent, RadioId, Request, Wants};
-use thalweg_units::{Duration, Instant, NodeId, Tuning};
+use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::addressed::{Ack, Congestion};
 use thalweg_wire::stream::{Content, Packet};
 use thalweg_wire::FrameBuf;
@@ -48,12 +48,9 @@ struct Calling {
 enum Nap {
     /// It does something else.
     Off,
-    Asleep {
-        until: Instant,
-    },
-    Awake {
-        until: Instant,
-    },
+    /// Until then, as the next.
+    Asleep(Instant),
+    Awake(Instant),
 }
 
 /// A node.
@@ -78,7 +75,6 @@ pub struct FastForward<S> {
 impl<S: ObjectStore> FastForward<S> {
     /// A node that sleeps and waits for calls; `store` holds what it sends or takes what it receives.
     pub fn new(id: NodeId, config: Config, store: S) -> Self {
-        let zero = Instant::from_nanos(0);
         Self {
             id,
             store,
@@ -89,7 +85,7 @@ impl<S: ObjectStore> FastForward<S> {
             calling: None,
             caller: Sender::new(id.get()),
             settle: None,
-            nap: Nap::Asleep { until: zero },
+            nap: Nap::Asleep(Instant::ZERO),
             events: Fifo::EMPTY,
             calls: 0,
         }
@@ -105,13 +101,11 @@ impl<S: ObjectStore> FastForward<S> {
     /// What happened on this node's streams so far.
     pub fn counts(&self, at: usize) -> Counts {
         let past = self.past.get(at).copied().unwrap_or_default();
-        let now = self.parts.get(at).and_then(Option::as_ref);
-        now.map_or(past, |part| past.and(part.counts))
+        self.peek(at).map_or(past, |now| past.and(now.counts))
     }
     /// Packets in the queue of this node's stream.
     pub fn queue_len(&self, at: usize) -> usize {
-        let part = self.parts.get(at).and_then(Option::as_ref);
-        part.map_or(0, |part| part.queue.len())
+        self.peek(at).map_or(0, |part| part.queue.len())
     }
     /// Whether it takes part in nothing.
     pub fn is_idle(&self) -> bool {
@@ -122,8 +116,11 @@ impl<S: ObjectStore> FastForward<S> {
         // There is room: each call into the engine tells of two things at most.
         let _ = self.events.push(event);
     }
-    const fn calling_channel(&self) -> Tuning {
-        self.config.calling
+    fn peek(&self, at: usize) -> Option<&Part> {
+        self.parts.get(at)?.as_ref()
+    }
+    fn part(&mut self, at: usize) -> Option<&mut Part> {
+        self.parts.get_mut(at)?.as_mut()
     }
     fn place_of(&self, stream: u8) -> Option<usize> {
         let is_it = |p: &Option<Part>| p.as_ref().is_some_and(|p| p.call.stream == stream);
@@ -145,9 +142,7 @@ impl<S: ObjectStore> FastForward<S> {
 
     /// Calls the node before this one on the path, or begins where there is none.
     fn call_on(&mut self, now: Instant, at: usize) {
-        let Some(part) = self.parts.get(at).and_then(Option::as_ref) else {
-            return;
-        };
+        let Some(part) = self.part(at) else { return };
         let Some(previous) = part.previous else {
             return self.begin(at);
         };
@@ -156,14 +151,14 @@ impl<S: ObjectStore> FastForward<S> {
         let Ok(frame) = call.frame(self.calls, self.id, to) else {
             return self.leave(now, at, End::Broken { neighbour: to }, None);
         };
-        let most = self.config.wake_interval * u64::from(self.config.call_intervals);
+        let until = now + self.config.wake_interval * u64::from(self.config.call_intervals);
         self.calling = Some(Calling {
             call,
             to,
             frame,
-            until: now + most,
+            until,
         });
-        let channel = self.calling_channel();
+        let channel = self.config.calling;
         self.orders.want(Want::Listen(channel));
         self.orders.answer(channel, Answering::Clear);
         self.orders.want(Want::Send(CALLING, channel));
@@ -173,41 +168,35 @@ impl<S: ObjectStore> FastForward<S> {
     /// The call was taken, or nobody answered.
     fn called(&mut self, now: Instant, verdict: Verdict) {
         let Some(calling) = self.calling else { return };
-        match verdict {
-            Verdict::Again => {
-                let channel = self.calling_channel();
-                self.orders.want(Want::Again(CALLING, channel));
+        if verdict == Verdict::Again {
+            let channel = self.config.calling;
+            return self.orders.want(Want::Again(CALLING, channel));
+        }
+        self.calling = None;
+        match self.place_of(calling.call.stream) {
+            Some(at) if verdict == Verdict::GivenUp => {
+                let neighbour = calling.to;
+                self.leave(now, at, End::Broken { neighbour }, None);
             }
-            Verdict::Delivered => {
-                self.calling = None;
-                if let Some(at) = self.place_of(calling.call.stream) {
-                    self.tune(at);
-                }
-            }
-            Verdict::GivenUp => {
-                self.calling = None;
-                if let Some(at) = self.place_of(calling.call.stream) {
-                    let neighbour = calling.to;
-                    self.leave(now, at, End::Broken { neighbour }, None);
-                }
-            }
+            Some(at) => self.tune(at),
+            None => {}
         }
     }
 
     /// Turns the radios to a stream's links.
     fn tune(&mut self, at: usize) {
-        let Some(part) = self.parts.get_mut(at).and_then(Option::as_mut) else {
+        let Some(part) = self.part(at) else {
             return;
         };
-        self.nap = Nap::Off;
-        if let Some(next) = part.next {
-            self.orders.answer(next.on, Answering::Withheld);
-            self.orders.want(Want::Listen(next.on));
-        }
-        if let Some(previous) = part.previous {
+        if part.previous.is_some() {
             part.answers = part.may_answer();
-            self.orders.answer(previous.on, part.answers);
-            self.orders.want(Want::Listen(previous.on));
+        }
+        let (next, previous) = (part.next, part.previous.zip(Some(part.answers)));
+        self.nap = Nap::Off;
+        let next = next.zip(Some(Answering::Withheld));
+        for (hop, answers) in [next, previous].into_iter().flatten() {
+            self.orders.answer(hop.on, answers);
+            self.orders.want(Want::Listen(hop.on));
         }
     }
 
@@ -239,19 +228,14 @@ impl<S: ObjectStore> FastForward<S> {
                 self.orders.want(Want::Sleep(radio));
             }
         }
-        self.nap_again(now);
-    }
-    fn nap_again(&mut self, now: Instant) {
         if self.is_idle() {
-            self.nap = Nap::Asleep {
-                until: now + self.config.wake_interval,
-            };
+            self.nap = Nap::Asleep(now + self.config.wake_interval);
         }
     }
 
     /// Passes acknowledgements or withholds them, as the queue of a stream says.
     fn regulate(&mut self, at: usize) {
-        let Some(part) = self.parts.get_mut(at).and_then(Option::as_mut) else {
+        let Some(part) = self.part(at) else {
             return;
         };
         let (Some(previous), may) = (part.previous, part.may_answer()) else {
@@ -287,7 +271,8 @@ impl<S: ObjectStore> FastForward<S> {
 
     /// What became of the packet at the front of a stream's queue.
     fn decided(&mut self, now: Instant, at: usize, verdict: Verdict) {
-        let Some(part) = self.parts.get_mut(at).and_then(Option::as_mut) else {
+        let most = self.config.give_up;
+        let Some(part) = self.part(at) else {
             return;
         };
         let Some(next) = part.next else { return };
@@ -304,7 +289,7 @@ impl<S: ObjectStore> FastForward<S> {
             }
         }
         let was_end = part.queue.pop().is_some_and(|sent| sent.is_end);
-        if part.lost >= self.config.give_up {
+        if part.lost >= most {
             let neighbour = next.node;
             return self.leave(now, at, End::Broken { neighbour }, None);
         }
@@ -324,8 +309,7 @@ impl<S: ObjectStore> FastForward<S> {
             return;
         }
         if let Some(at) = self.place_of(call.stream) {
-            let same = (self.parts[at].as_ref()).is_some_and(|p| p.call.round == call.round);
-            if same {
+            if (self.peek(at)).is_some_and(|p| p.call.round == call.round) {
                 return; // its acknowledgement was lost
             }
             self.leave(now, at, End::Closed, None);
@@ -345,15 +329,15 @@ impl<S: ObjectStore> FastForward<S> {
         let Some(at) = self.place_of(packet.stream) else {
             return;
         };
-        let silence = self.config.silence;
-        let Some(part) = self.parts.get_mut(at).and_then(Option::as_mut) else {
+        let (me, silence) = (self.id, self.config.silence);
+        let Some(part) = self.part(at) else {
             return;
         };
         let from = packet.link.from;
         let is_next_of = part.previous.is_some_and(|hop| {
             hop.node == from && radio_of(hop.on) == radio && part.call.round == packet.round
         });
-        if !is_next_of || packet.link.to.is_some_and(|to| to != self.id) {
+        if !is_next_of || packet.link.to.is_some_and(|to| to != me) {
             return;
         }
         part.heard_by = now + silence;
@@ -379,26 +363,21 @@ impl<S: ObjectStore> FastForward<S> {
     }
 
     fn nap_timeout(&mut self, at: Instant) {
-        let channel = self.calling_channel();
+        let channel = self.config.calling;
         match self.nap {
-            Nap::Asleep { until } if until <= at => {
+            Nap::Asleep(until) if until <= at => {
                 self.orders.want(Want::Listen(channel));
                 self.orders.answer(channel, Answering::Clear);
-                self.nap = Nap::Awake {
-                    until: at + self.config.wake_time,
-                };
+                self.nap = Nap::Awake(at + self.config.wake_time);
             }
-            Nap::Awake { until } if until <= at => {
+            Nap::Awake(until) if until <= at => {
                 self.orders.want(Want::Sleep(radio_of(channel)));
-                let asleep = self.config.wake_interval;
-                self.nap = Nap::Asleep {
-                    until: until
-                        + Duration::from_nanos(
-                            asleep
-                                .as_nanos()
-                                .saturating_sub(self.config.wake_time.as_nanos()),
-                        ),
-                };
+                let Config {
+                    wake_interval,
+                    wake_time,
+                    ..
+                } = self.config;
+                self.nap = Nap::Asleep(until + wake_interval.saturating_sub(wake_time));
             }
             _ => {}
         }
@@ -425,9 +404,7 @@ impl<S: ObjectStore> Engine for FastForward<S> {
                 // Wake-ups of different nodes are spread over the interval.
                 let spread = u64::from(self.id.get()).wrapping_mul(0x9e37_79b9) % 997;
                 let part = self.config.wake_interval.as_nanos() / 997;
-                self.nap = Nap::Asleep {
-                    until: now + Duration::from_nanos(1 + spread * part),
-                };
+                self.nap = Nap::Asleep(now + Duration::from_nanos(1 + spread * part));
             }
             Command::Open(call) => {
                 let stream = call.stream;
@@ -456,7 +433,7 @@ impl<S: ObjectStore> Engine for FastForward<S> {
                 self.called(at, verdict);
             }
             for n in 0..STREAMS {
-                let Some(part) = self.parts.get_mut(n).and_then(Option::as_mut) else {
+                let Some(part) = self.part(n) else {
                     continue;
                 };
                 let timeout = part.call.version.acknowledges().then_some(timeout);
@@ -470,21 +447,22 @@ impl<S: ObjectStore> Engine for FastForward<S> {
             return;
         };
         if let Ok(ack) = Ack::parse(mpdu) {
-            if self.calling.is_some() && radio == radio_of(self.calling_channel()) {
+            let pause = at + self.config.pause;
+            if self.calling.is_some() && radio == radio_of(self.config.calling) {
                 if let Some(verdict) = self.caller.acknowledged(ack.sequence) {
                     self.called(at, verdict);
                 }
                 return;
             }
             for n in 0..STREAMS {
-                let Some(part) = self.parts.get_mut(n).and_then(Option::as_mut) else {
+                let Some(part) = self.part(n) else {
                     continue;
                 };
                 if part.next.is_some_and(|hop| radio_of(hop.on) == radio) {
                     if ack.congestion == Congestion::Congested
                         && part.sender.waits_for(ack.sequence)
                     {
-                        part.pause = Some(at + self.config.pause);
+                        part.pause = Some(pause);
                     }
                     if let Some(verdict) = part.sender.acknowledged(ack.sequence) {
                         self.decided(at, n, verdict);
@@ -505,15 +483,12 @@ impl<S: ObjectStore> Engine for FastForward<S> {
                 self.called(at, verdict);
             }
         }
-        if let Some((due, place)) = self.settle {
-            if due <= at {
-                self.settle = None;
-                self.call_on(at, place);
-            }
+        if let Some((_, place)) = self.settle.take_if(|(due, _)| *due <= at) {
+            self.call_on(at, place);
         }
         for n in 0..STREAMS {
             let most = u32::from(self.config.attempts);
-            let Some(part) = self.parts.get_mut(n).and_then(Option::as_mut) else {
+            let Some(part) = self.part(n) else {
                 continue;
             };
             let over = part.pause.take_if(|until| *until <= at).is_some();
@@ -525,7 +500,7 @@ impl<S: ObjectStore> Engine for FastForward<S> {
             }
             let is_silent =
                 |p: &Part| p.previous.is_some() && p.heard_by <= at && p.queue.is_empty();
-            if (self.parts[n].as_ref()).is_some_and(is_silent) {
+            if self.peek(n).is_some_and(is_silent) {
                 self.leave(at, n, End::Silent, None);
             }
         }
@@ -535,11 +510,10 @@ impl<S: ObjectStore> Engine for FastForward<S> {
         let (want, id) = self.orders.next()?;
         let mut frame = None;
         if let Want::Send(who, _) | Want::Again(who, _) = want {
-            let part = self.parts.get_mut(usize::from(who));
             if who == CALLING {
                 self.caller.submitted(id);
                 frame = self.calling.map(|calling| calling.frame);
-            } else if let Some(part) = part.and_then(Option::as_mut) {
+            } else if let Some(part) = self.part(usize::from(who)) {
                 part.sender.submitted(id);
                 frame = part.queue.front().map(|queued| queued.frame);
             }
@@ -550,20 +524,16 @@ impl<S: ObjectStore> Engine for FastForward<S> {
     fn poll_timeout(&self) -> Option<Instant> {
         let nap = match self.nap {
             Nap::Off => None,
-            Nap::Asleep { until } | Nap::Awake { until } => Some(until),
+            Nap::Asleep(until) | Nap::Awake(until) => Some(until),
         };
         let calling = self.calling.and_then(|_| self.caller.due());
         let settle = self.settle.map(|(due, _)| due);
         let parts = self.parts.iter().flatten().flat_map(|part| {
             let waits = part.previous.is_some() && part.queue.is_empty();
-            [
-                part.sender.due(),
-                part.pause,
-                waits.then_some(part.heard_by),
-            ]
+            let silent = waits.then_some(part.heard_by);
+            [part.sender.due(), part.pause, silent]
         });
-        let all = parts.chain([nap, calling, settle]);
-        all.flatten().min()
+        parts.chain([nap, calling, settle]).flatten().min()
     }
 
     fn poll_event(&mut self) -> Option<Event> {
@@ -576,18 +546,15 @@ impl<S: ObjectStore> FastForward<S> {
     fn begin(&mut self, at: usize) {
         let len = self.store.info().len;
         self.tune(at);
-        let Some(part) = self.parts.get_mut(at).and_then(Option::as_mut) else {
+        let Some(part) = self.part(at) else {
             return;
         };
         let bytes = u32::from(part.call.payload_bytes.max(1));
         let total = len.div_ceil(bytes).min(u32::from(u16::MAX) - 1) as u16;
-        let batch = Batch::new(&part.call, total);
+        let (stream, batch) = (part.call.stream, Batch::new(&part.call, total));
         part.batch = Some(batch);
-        let stream = part.call.stream;
-        self.tell(Event::Begun {
-            stream,
-            packets: batch.packets(),
-        });
+        let packets = batch.packets();
+        self.tell(Event::Begun { stream, packets });
         self.send_next(at);
     }
 }

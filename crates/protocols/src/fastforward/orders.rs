@@ -1,8 +1,9 @@
 //! What a node wants of its radios and has not been polled for yet.
 
 use crate::fifo::Fifo;
-use thalweg_engine::{Answering, OpId, RadioId, RadioOp, Request, TxSlot, When};
-use thalweg_units::{Channel, Tuning};
+use crate::radio;
+use thalweg_engine::{Answering, Cca, OpId, RadioId, RadioOp, Request, When};
+use thalweg_units::Tuning;
 use thalweg_wire::FrameBuf;
 
 /// The radio of a band: 2.4 GHz first, 900 MHz second.
@@ -54,36 +55,15 @@ impl Orders {
     /// The operation of `want`; `frame` is what it sends.
     pub(super) fn request(&mut self, want: Want, id: OpId, frame: Option<FrameBuf>) -> Request<'_> {
         self.frame = frame.unwrap_or(FrameBuf::EMPTY);
-        let (when, cca) = (When::Now, thalweg_engine::Cca::Skip);
-        let channel = |tuning: Tuning| -> Channel { tuning.place() };
         let (radio, op) = match want {
-            Want::Listen(tuning) => {
-                let op = RadioOp::Listen {
-                    channel: channel(tuning),
-                    head_bytes: 0,
-                };
-                (radio_of(tuning), op)
-            }
+            Want::Listen(on) => (radio_of(on), radio::listen(on.place())),
             Want::Sleep(radio) => (radio, RadioOp::Sleep),
             Want::Answer(radio, answering) => (radio, RadioOp::Answer(answering)),
-            Want::Send(_, tuning) => {
-                let op = RadioOp::Stream {
-                    mpdu: &self.frame,
-                    channel: channel(tuning),
-                    when,
-                    cca,
-                };
-                (radio_of(tuning), op)
+            Want::Send(_, on) => {
+                let op = radio::stream(&self.frame, on.place(), When::Now);
+                (radio_of(on), op)
             }
-            Want::Again(_, tuning) => {
-                let op = RadioOp::Transmit {
-                    slot: TxSlot(0),
-                    channel: channel(tuning),
-                    when,
-                    cca,
-                };
-                (radio_of(tuning), op)
-            }
+            Want::Again(_, on) => (radio_of(on), radio::transmit(on.place(), Cca::Skip)),
         };
         Request { radio, id, op }
     }

@@ -43,12 +43,8 @@ impl Batch {
     /// The packets that `call` asks for, of an object of `total`.
     pub(super) fn new(call: &Call, total: u16) -> Self {
         let mut ranges = [Range::default(); thalweg_wire::stream::MAX_RANGES];
-        let whole = Range {
-            first: 0,
-            count: total,
-        };
         if call.ranges.iter().all(Option::is_none) {
-            ranges[0] = whole;
+            ranges[0].count = total;
         }
         for (to, range) in ranges.iter_mut().zip(call.ranges.iter().flatten()) {
             let first = range.first.min(total);

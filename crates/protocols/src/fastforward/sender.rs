@@ -21,6 +21,13 @@ enum State {
     },
 }
 
+impl State {
+    const TO_SEND: Self = Self::Sending {
+        op: None,
+        acked: false,
+    };
+}
+
 /// What became of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
@@ -71,10 +78,7 @@ impl Sender {
     pub(super) fn begin(&mut self, sequence: u8) {
         self.sequence = sequence;
         self.attempts = 1;
-        self.state = State::Sending {
-            op: None,
-            acked: false,
-        };
+        self.state = State::TO_SEND;
     }
     /// That operation will send it.
     pub(super) fn submitted(&mut self, id: OpId) {
@@ -100,9 +104,8 @@ impl Sender {
             return Some(Verdict::Delivered);
         };
         // One that was refused is as good as lost.
-        self.state = State::Waiting {
-            until: at + timeout + self.spread(),
-        };
+        let until = at + timeout + self.spread();
+        self.state = State::Waiting { until };
         None
     }
     /// Whether an acknowledgement of that number is of its frame.
@@ -144,10 +147,7 @@ impl Sender {
             return Some(Verdict::GivenUp);
         }
         self.attempts += 1;
-        self.state = State::Sending {
-            op: None,
-            acked: false,
-        };
+        self.state = State::TO_SEND;
         Some(Verdict::Again)
     }
 }

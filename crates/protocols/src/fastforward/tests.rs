@@ -5,7 +5,7 @@ use super::*;
 use crate::object::ObjectInfo;
 use std::vec::Vec;
 use thalweg_engine::{Answering, OpId, RadioOp};
-use thalweg_units::{Channel, Channel900, Dbm};
+use thalweg_units::{Channel, Channel900, Dbm, Tuning};
 use thalweg_wire::addressed::{Congestion, Header};
 
 #[derive(Debug, Default)]

@@ -64,12 +64,8 @@ impl Config {
     }
     /// The slot of one frame of a report, in whole [`TIME_STEP`]s.
     pub fn report_slot(&self, timing: &BoardTiming) -> Duration {
-        round_up(flood_time(
-            phy::MAX_MPDU,
-            self.reach,
-            self.report_n_tx,
-            timing,
-        ))
+        let n_tx = self.report_n_tx;
+        round_up(flood_time(phy::MAX_MPDU, self.reach, n_tx, timing))
     }
 }
 

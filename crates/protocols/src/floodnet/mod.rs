@@ -19,14 +19,13 @@ use crate::collection::{report_frame, Agenda, Links};
 use crate::fifo::Fifo;
 use crate::glossy::{self, Flood};
 use crate::linkprobe::{LinkTable, Step, Turn};
+use crate::radio;
 use core::ops::RangeInclusive;
 use sink::Task;
-use thalweg_engine::{
-    BoardTiming, Cca, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, Wants, When,
-};
+use thalweg_engine::{BoardTiming, Engine, OpId, RadioEvent, RadioId, Request, Wants, When};
 use thalweg_units::{Channel, Duration, Instant, NodeId};
 use thalweg_wire::beacon::{Announce, Beacon};
-use thalweg_wire::flood::{Campaign, Kind, Tag};
+use thalweg_wire::flood::{Campaign, Kind};
 use thalweg_wire::{phy, FrameBuf, Reader};
 
 /// The names of operations that [`Floodnet`] uses.
@@ -93,7 +92,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             timing,
             flood: Flood::new(id, config.glossy, timing),
             radio: Radio::Floods,
-            table: LinkTable::new(),
+            table: LinkTable::EMPTY,
             campaign: Campaign::new(0),
             turn: None,
             agenda: None,
@@ -132,8 +131,8 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
     /// flood under way is not the application's.
     pub fn payload(&self) -> &[u8] {
         let mut content = Reader::new(self.flood.content());
-        match Tag::parse(&mut content) {
-            Ok(tag) if tag.kind == Kind::Application => content.rest(),
+        match Kind::parse_tag(&mut content) {
+            Ok((Kind::Application, _)) => content.rest(),
             _ => &[],
         }
     }
@@ -152,14 +151,9 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         if core::mem::take(&mut self.beacon_armed) {
             self.flood.take_back();
         }
-        self.turn = None;
-        self.agenda = None;
-        self.task = Task::Idle;
-        self.application = None;
-        self.tune = None;
-        self.beacon = None;
-        self.links = None;
-        self.radio = Radio::Floods;
+        (self.turn, self.agenda, self.task) = (None, None, Task::Idle);
+        (self.tune, self.beacon, self.radio) = (None, None, Radio::Floods);
+        (self.application, self.links) = (None, None);
         self.events.clear();
     }
 
@@ -170,17 +164,13 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
                 glossy::Event::Started {
                     sequence,
                     reference,
-                } => {
-                    self.sink_flood_started(sequence, reference);
-                }
+                } => self.sink_flood_started(sequence, reference),
                 glossy::Event::Received {
                     initiator,
                     sequence,
                     relay,
                     reference,
-                } => {
-                    self.handle_content(initiator, sequence, relay, reference);
-                }
+                } => self.handle_content(initiator, sequence, relay, reference),
                 glossy::Event::Finished {
                     initiator,
                     sequence,
@@ -188,7 +178,9 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
                     sent,
                     heard,
                 } => {
-                    self.sink_flood_finished(initiator, sequence, reference);
+                    if initiator == self.id && reference.is_none() {
+                        self.end_unsent(sequence, Refused::Silent);
+                    }
                     if self.application == Some((initiator, sequence)) {
                         self.application = None;
                         self.tell(Event::FloodFinished {
@@ -200,7 +192,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
                     }
                 }
                 glossy::Event::Refused { sequence, why } => {
-                    self.sink_flood_refused(sequence, why);
+                    self.end_unsent(sequence, Refused::Radio(why));
                 }
             }
         }
@@ -208,9 +200,10 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
 
     fn handle_content(&mut self, initiator: NodeId, sequence: u8, relay: u8, reference: Instant) {
         let content = self.flood.content();
-        let mut r = Reader::new(content);
-        let Ok(tag) = Tag::parse(&mut r) else { return };
-        match tag.kind {
+        let Ok((kind, _)) = Kind::parse_tag(&mut Reader::new(content)) else {
+            return;
+        };
+        match kind {
             Kind::Application => {
                 self.application = Some((initiator, sequence));
                 self.tell(Event::Flooded {
@@ -238,13 +231,8 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
     fn begin_turn(&mut self, announce: Announce, reference: Instant) {
         self.campaign = announce.campaign;
         self.table.begin(announce.campaign);
-        self.turn = Some(Turn::new(
-            announce,
-            reference,
-            self.id,
-            self.config.control,
-            lead(&self.timing),
-        ));
+        let (control, lead) = (self.config.control, lead(&self.timing));
+        self.turn = Some(Turn::new(announce, reference, self.id, control, lead));
     }
 
     /// Does everything that is due.
@@ -309,7 +297,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         let Some((slot, frame)) = agenda.peek() else {
             return;
         };
-        let (campaign, floor) = (agenda.campaign(), agenda.floor());
+        let (campaign, floor) = (agenda.campaign, agenda.floor);
         agenda.advance();
         if agenda.peek().is_none() {
             self.agenda = None;
@@ -332,10 +320,9 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         let (Ok(beacon), Some(turn)) = (Beacon::parse(mpdu), &self.turn) else {
             return;
         };
-        let announce = turn.announce();
-        if (beacon.from, beacon.campaign) == (announce.node, announce.campaign)
-            && beacon.channel == listening
-        {
+        let announce = turn.announce;
+        let wanted = (announce.node, announce.campaign, listening);
+        if (beacon.from, beacon.campaign, beacon.channel) == wanted {
             self.table.record(beacon.from, listening, rssi);
         }
     }
@@ -395,39 +382,21 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Engine for Floodnet<NEIGHBOURS
             return self.flood.poll_radio();
         }
         if let Some(channel) = self.tune.take() {
-            return Some(Request::new(
-                TUNE,
-                RadioOp::Listen {
-                    channel,
-                    head_bytes: 0,
-                },
-            ));
+            return Some(Request::new(TUNE, radio::listen(channel)));
         }
         let (channel, sfd) = self.beacon.take()?;
         self.beacon_armed = true;
-        let (mpdu, when) = (&*self.beacon_frame, When::At(sfd));
-        Some(Request::new(
-            BEACON,
-            RadioOp::Stream {
-                mpdu,
-                channel,
-                when,
-                cca: Cca::Skip,
-            },
-        ))
+        let beacon = radio::stream(&self.beacon_frame, channel, When::At(sfd));
+        Some(Request::new(BEACON, beacon))
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
         let turn = self.turn.as_ref().and_then(Turn::peek).map(|(due, _)| due);
-        [
-            self.flood.poll_timeout(),
-            turn,
-            self.agenda_due(),
-            self.task_due(),
-        ]
-        .into_iter()
-        .flatten()
-        .min()
+        let own = [turn, self.agenda_due(), self.task_due()];
+        own.into_iter()
+            .chain([self.flood.poll_timeout()])
+            .flatten()
+            .min()
     }
 
     fn poll_event(&mut self) -> Option<Event> {

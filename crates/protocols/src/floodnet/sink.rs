@@ -4,9 +4,9 @@ use super::{lead, Config, Event, Floodnet, Refused, LEAD};
 use crate::collection::{report_frame, Collect, Ledger, Links};
 use crate::glossy::{flood_spacing, flood_time};
 use crate::linkprobe::{Measure, Sweep};
-use thalweg_engine::{Refusal, When};
+use thalweg_engine::When;
 use thalweg_units::{Duration, Instant, NodeId};
-use thalweg_wire::flood::{Campaign, Kind, Tag, HEADER_BYTES};
+use thalweg_wire::flood::{Campaign, Kind, HEADER_BYTES};
 use thalweg_wire::report::{Report, Schedule};
 use thalweg_wire::{FrameBuf, Reader, WireError};
 
@@ -61,12 +61,8 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         if !self.is_free() {
             return;
         }
-        let tag = Tag {
-            kind: Kind::Application,
-            campaign: Campaign::default(),
-        };
         let content = FrameBuf::build(|w| {
-            tag.emit(w)?;
+            Kind::Application.emit(Campaign::default(), w)?;
             w.bytes(payload).map(|_| ())
         });
         let started = content
@@ -89,29 +85,27 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         if self.is_free() {
             self.campaign = self.campaign.next();
             let begin = now + START.max(lead(&self.timing) + LEAD);
-            self.task = Task::Measuring(Sweep::new(
+            self.task = Task::Measuring(Sweep {
                 measure,
-                self.campaign,
+                campaign: self.campaign,
                 begin,
-                self.config.control,
-            ));
+                control: self.config.control,
+                turn: 0,
+            });
         }
     }
 
     pub(super) fn order_collect(&mut self, now: Instant, collect: Collect<NODES>) {
         if self.is_free() {
             let ledger = Ledger::new(collect.nodes, self.config.tries);
-            let phase = if ledger.asks(self.id) {
-                Phase::Own { frame: 0, due: now }
-            } else {
-                Phase::Round { end: now }
-            };
-            let floor = collect.floor;
             self.task = Task::Collecting(Collection {
+                phase: match ledger.asks(self.id) {
+                    true => Phase::Own { frame: 0, due: now },
+                    false => Phase::Round { end: now },
+                },
                 ledger,
-                floor,
+                floor: collect.floor,
                 begin: now,
-                phase,
             });
         }
     }
@@ -173,13 +167,17 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         let Task::Measuring(sweep) = &mut self.task else {
             return;
         };
-        let (reference, turn, of) = (sweep.reference(), sweep.turns(), sweep.nodes());
+        let (reference, turn, of) = (
+            sweep.reference(),
+            sweep.turn,
+            sweep.measure.nodes().len() as u16,
+        );
         let Some(announce) = sweep.announce() else {
-            let time = sweep.total_time();
+            let time = sweep.measure.total_time(sweep.control);
             self.task = Task::Idle;
             return self.tell(Event::Measured { nodes: of, time });
         };
-        sweep.advance();
+        sweep.turn += 1;
         // Refused or not, the turn takes its time.
         if let Ok(content) = FrameBuf::build(|w| announce.emit(w)) {
             let _ = self.start(now, &content, When::At(reference));
@@ -202,17 +200,13 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         else {
             return;
         };
-        let content = report_frame(&self.table, self.campaign, *floor, frame)
-            .ok()
-            .flatten();
-        let Some(content) = content else {
+        let content = report_frame(&self.table, self.campaign, *floor, frame);
+        let Some(content) = content.ok().flatten() else {
             *phase = Phase::Round { end: now };
             return;
         };
-        *phase = Phase::Own {
-            frame: frame + 1,
-            due: now + OWN_FRAME,
-        };
+        let (frame, due) = (frame + 1, now + OWN_FRAME);
+        *phase = Phase::Own { frame, due };
         if let Ok(report) = Report::parse(&mut Reader::new(&content)) {
             ledger.accept(self.id, report.frame, report.frames);
             self.links = Some(Links::new(self.id, content));
@@ -233,7 +227,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         let slot = config.report_slot(&timing);
         let reference = now + START.max(lead(&timing) + LEAD);
         let built = ledger.next_round().map(|round| {
-            let bytes = HEADER_BYTES + Schedule::BYTES + 4 * round.len();
+            let bytes = HEADER_BYTES + Schedule::BYTES + 4 * round.len;
             let first = config.schedule_slot(bytes, &timing);
             let schedule = Schedule {
                 campaign,
@@ -243,15 +237,13 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             };
             let content = FrameBuf::build(|w| -> Result<(), WireError> {
                 schedule.emit(w)?;
-                round
-                    .assignments()
-                    .try_for_each(|assignment| assignment.emit(w))
+                round.assignments().try_for_each(|a| a.emit(w))
             });
-            (content, reference + first + slot * u64::from(round.slots()))
+            (content, reference + first + slot * u64::from(round.slots))
         });
         let progress = Event::Progress {
-            complete: ledger.complete(),
-            of: ledger.nodes(),
+            complete: ledger.complete,
+            of: ledger.nodes.len(),
         };
         match built {
             Some((content, end)) => {
@@ -262,9 +254,8 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
                 }
             }
             None => {
-                *phase = Phase::Over {
-                    time: now.since(*begin),
-                }
+                let time = now.since(*begin);
+                *phase = Phase::Over { time };
             }
         }
         self.tell(progress);
@@ -294,7 +285,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         let Phase::Over { time } = *phase else {
             return None;
         };
-        let (complete, missing) = (ledger.complete(), ledger.given_up());
+        let (complete, missing) = (ledger.complete, ledger.given_up());
         self.task = Task::Idle;
         Some(Event::Collected {
             complete,
@@ -326,22 +317,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         });
     }
 
-    pub(super) fn sink_flood_finished(
-        &mut self,
-        initiator: NodeId,
-        finished: u8,
-        reference: Option<Instant>,
-    ) {
-        if initiator == self.id && reference.is_none() {
-            self.end_unsent(finished, Refused::Silent);
-        }
-    }
-
-    pub(super) fn sink_flood_refused(&mut self, refused: u8, why: Refusal) {
-        self.end_unsent(refused, Refused::Radio(why));
-    }
-
-    fn end_unsent(&mut self, number: u8, why: Refused) {
+    pub(super) fn end_unsent(&mut self, number: u8, why: Refused) {
         if matches!(self.task, Task::Flooding { sequence, .. } if sequence == number) {
             self.task = Task::Idle;
             self.tell(Event::Refused(why));
@@ -350,9 +326,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
 
     /// Begins a flood of the sink.
     fn start(&mut self, now: Instant, content: &[u8], when: When) -> Result<u8, Refused> {
-        let n_tx = self.config.n_tx;
-        self.flood
-            .start(now, content, n_tx, when)
-            .map_err(|_| Refused::TooLong)
+        let started = self.flood.start(now, content, self.config.n_tx, when);
+        started.map_err(|_| Refused::TooLong)
     }
 }

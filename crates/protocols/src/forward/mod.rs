@@ -15,7 +15,7 @@ pub use config::{Command, Config, Drop, Event, Exits, Forwarding, Role};
 use crate::due::sooner;
 use crate::fifo::Fifo;
 use crate::object::ObjectStore;
-use orders::{Orders, TxAnswer};
+use orders::{Orders, TxAnswer, Want};
 use thalweg_engine::{Ability, Engine, RadioEvent, RadioId, Request, Wants};
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::forward::{origin, Repr, MAX_PAYLOAD, ORIGIN_AT};
@@ -120,13 +120,13 @@ impl<S: ObjectStore> Forwarder<S> {
         self.queue = Fifo::EMPTY;
         (self.sending, self.batch, self.last) = (Sending::Nothing, None, None);
         self.emptying = false;
-        self.orders.readout(config.readout());
+        self.orders.want(Want::Readout(config.readout()));
         if config.forwarding == Forwarding::Resending {
             if let Some(frame) = self.own(0, config.payload_bytes) {
                 self.orders.load(frame);
             }
         }
-        self.orders.listen(config.listen);
+        self.orders.want(Want::Listen(config.listen));
         self.config = Some(config);
     }
 
@@ -139,14 +139,12 @@ impl<S: ObjectStore> Forwarder<S> {
         self.framed(number, payload)
     }
     fn framed(&self, number: u16, payload: &[u8]) -> Option<FrameBuf> {
-        let previous = self.id;
-        Repr {
-            previous,
+        let repr = Repr {
+            previous: self.id,
             number,
             payload,
-        }
-        .frame()
-        .ok()
+        };
+        repr.frame().ok()
     }
 
     /// Something came in of which only the beginning was read, and which is counted where it is the
@@ -155,15 +153,12 @@ impl<S: ObjectStore> Forwarder<S> {
         let told = head.get(usize::from(ORIGIN_AT)..).unwrap_or_default();
         let mut hops = config.previous.iter().flatten();
         if let Some(previous) = hops.find(|p| told.starts_with(&origin(**p))) {
-            let (previous, number, payload) = (*previous, 0, &[][..]);
-            self.took(
-                config,
-                &Repr {
-                    previous,
-                    number,
-                    payload,
-                },
-            );
+            let repr = Repr {
+                previous: *previous,
+                number: 0,
+                payload: &[],
+            };
+            self.took(config, &repr);
         }
     }
 
@@ -204,9 +199,7 @@ impl<S: ObjectStore> Forwarder<S> {
         match (self.sending, self.batch.as_mut()) {
             (Sending::Prepared { number }, Some(batch)) if batch.due > 0 => {
                 batch.due -= 1;
-                self.orders.send(config.exits.of(number), config.cca);
-                self.sending = Sending::Direct { number };
-                return;
+                return self.send(&config, number);
             }
             (Sending::Nothing, _) => {}
             _ => return,
@@ -218,20 +211,20 @@ impl<S: ObjectStore> Forwarder<S> {
         if config.forwarding != Forwarding::Resending {
             self.orders.load(frame);
         }
-        let channel = config.exits.of(number);
         let waits = config.role == Role::Relay && config.forwarding == Forwarding::Conditional;
-        let previous = config.previous[0].filter(|_| waits && !self.emptying);
-        self.sending = match previous {
+        match config.previous[0].filter(|_| waits && !self.emptying) {
             Some(previous) => {
+                let (channel, until) = (config.exits.of(number), now + config.hold);
                 self.orders.send_upon(previous, channel, config.cca);
-                let until = now + config.hold;
-                Sending::Waiting { number, until }
+                self.sending = Sending::Waiting { number, until };
             }
-            None => {
-                self.orders.send(channel, config.cca);
-                Sending::Direct { number }
-            }
-        };
+            None => self.send(&config, number),
+        }
+    }
+    fn send(&mut self, config: &Config, number: u16) {
+        let channel = config.exits.of(number);
+        self.orders.want(Want::Send(channel, config.cca));
+        self.sending = Sending::Direct { number };
     }
 
     /// Writes a source's next packet while the one before it is on its way through others.
@@ -263,9 +256,8 @@ impl<S: ObjectStore> Forwarder<S> {
             (TxAnswer::Refused, Sending::CalledBack { .. }) => {
                 // Still in hand, ahead of those that wait.
                 if let Some(config) = self.config {
-                    self.orders.load_again();
-                    self.orders.send(config.exits.of(number), config.cca);
-                    self.sending = Sending::Direct { number };
+                    self.orders.want(Want::Load);
+                    self.send(&config, number);
                 }
                 return;
             }
@@ -348,7 +340,7 @@ impl<S: ObjectStore> Engine for Forwarder<S> {
             if until <= at {
                 self.sending = Sending::CalledBack { number };
                 self.emptying = true;
-                self.orders.call_back();
+                self.orders.want(Want::Cancel);
             }
         }
         self.send_next(at);

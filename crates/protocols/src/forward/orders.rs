@@ -4,17 +4,21 @@
 //! here until the next is loaded.
 
 use crate::fifo::Fifo;
-use thalweg_engine::{Cca, Condition, OpId, RadioEvent, RadioOp, Request, TxSlot, When};
+use crate::radio;
+use thalweg_engine::{Cca, Condition, OpId, RadioEvent, RadioOp, Request, TxSlot};
 use thalweg_units::{Channel, NodeId};
 use thalweg_wire::{forward, FrameBuf};
 
 #[derive(Debug, Clone, Copy)]
-enum Want {
+pub(super) enum Want {
     Listen(Channel),
     Readout(u8),
+    /// The frame that is here, again or for the first time.
     Load,
     Send(Channel, Cca),
+    /// What was loaded goes out when a packet of `origin` has come in.
     SendUpon(Channel, Cca),
+    /// Ends the transmission under way; its answer still counts.
     Cancel,
 }
 
@@ -46,35 +50,18 @@ impl Orders {
         current: None,
     };
 
-    fn want(&mut self, want: Want) {
+    pub(super) fn want(&mut self, want: Want) {
         // There is room: between two polls at most five are wanted.
         let _ = self.wants.push(want);
-    }
-    pub(super) fn listen(&mut self, channel: Channel) {
-        self.want(Want::Listen(channel));
-    }
-    pub(super) fn readout(&mut self, bytes: u8) {
-        self.want(Want::Readout(bytes));
     }
     pub(super) fn load(&mut self, frame: FrameBuf) {
         self.frame = frame;
         self.want(Want::Load);
     }
-    /// Loads the frame that was loaded last.
-    pub(super) fn load_again(&mut self) {
-        self.want(Want::Load);
-    }
-    pub(super) fn send(&mut self, channel: Channel, cca: Cca) {
-        self.want(Want::Send(channel, cca));
-    }
     /// Sends what was loaded when a packet of `previous` has come in.
     pub(super) fn send_upon(&mut self, previous: NodeId, channel: Channel, cca: Cca) {
         self.origin = forward::origin(previous);
         self.want(Want::SendUpon(channel, cca));
-    }
-    /// Ends the transmission under way; its answer still counts.
-    pub(super) fn call_back(&mut self) {
-        self.want(Want::Cancel);
     }
     /// Forgets what is under way and wanted.
     pub(super) fn cancel(&mut self) {
@@ -89,22 +76,13 @@ impl Orders {
         let id = OpId(self.last);
         let (slot, mpdu) = (TxSlot(0), &self.frame[..]);
         let op = match want {
-            Want::Listen(channel) => RadioOp::Listen {
-                channel,
-                head_bytes: 0,
-            },
+            Want::Listen(channel) => radio::listen(channel),
             Want::Readout(bytes) => RadioOp::Readout { bytes },
             Want::Load => RadioOp::Load { slot, mpdu },
             Want::Cancel => RadioOp::Cancel,
             Want::Send(channel, cca) => {
                 self.current = Some(id);
-                let when = When::Now;
-                RadioOp::Transmit {
-                    slot,
-                    channel,
-                    when,
-                    cca,
-                }
+                radio::transmit(channel, cca)
             }
             Want::SendUpon(channel, cca) => {
                 self.current = Some(id);

@@ -5,6 +5,13 @@ use crate::stack::{ChannelState, Fill};
 use thalweg_units::Instant;
 use thalweg_wire::addressed::Congestion;
 
+const fn state(is_congested: bool) -> Congestion {
+    match is_congested {
+        true => Congestion::Congested,
+        false => Congestion::Clear,
+    }
+}
+
 /// A node's view of its own congestion.
 #[derive(Debug)]
 pub(super) struct Detector {
@@ -48,11 +55,7 @@ impl Detector {
             Detection::Off => {}
             Detection::Occupancy { free } => {
                 let left = fill.limit.saturating_sub(fill.packets);
-                self.state = if f64::from(left) / f64::from(fill.limit) < free {
-                    Congestion::Congested
-                } else {
-                    Congestion::Clear
-                };
+                self.state = state(f64::from(left) / f64::from(fill.limit) < free);
             }
             Detection::Sampling(_) if fill.packets == 0 => {
                 self.next = None;
@@ -104,11 +107,7 @@ impl Detector {
         self.epoch_end = now + s.epoch;
         self.epochs_left = self.epochs_left.saturating_sub(1);
         if self.epochs_left == 0 {
-            self.state = if self.utilisation > s.threshold {
-                Congestion::Congested
-            } else {
-                Congestion::Clear
-            };
+            self.state = state(self.utilisation > s.threshold);
             self.epochs_left = s.epochs;
         }
     }

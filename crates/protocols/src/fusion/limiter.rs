@@ -78,7 +78,8 @@ impl Limiter {
         if !is_new && limit.counts != Counts::Transmissions {
             return;
         }
-        let mut for_a_token = self.active(now, limit).max(1);
+        let active = self.known().filter(|s| now.since(s.at) <= limit.window);
+        let mut for_a_token = active.count().max(1);
         if limit.counts == Counts::LeastServed {
             if origin == me || !self.is_behind(now, limit, me) {
                 return;
@@ -95,22 +96,17 @@ impl Limiter {
     /// A node keeps up with the median of those that are being served, so that neither a crowded
     /// subtree nor a source that sends little decides for all.
     fn is_behind(&self, now: Instant, limit: Limit, me: NodeId) -> bool {
-        let mine = self.served(me) + u16::from(self.tokens);
-        let sources = self.sources.iter().take(self.known);
-        let others = sources.filter(|s| s.id != me && now.since(s.at) <= limit.window);
+        let own = self.known().find(|s| s.id == me);
+        let mine = own.map_or(0, |s| s.served) + u16::from(self.tokens);
+        let others = (self.known()).filter(|s| s.id != me && now.since(s.at) <= limit.window);
         let above = others.clone().filter(|s| s.served > mine).count();
         above * 2 >= others.count()
     }
     fn earn(&mut self, limit: Limit) {
         self.tokens = (self.tokens + 1).min(limit.depth);
     }
-    fn served(&self, id: NodeId) -> u16 {
-        let mut sources = self.sources.iter().take(self.known);
-        sources.find(|s| s.id == id).map_or(0, |s| s.served)
-    }
-    fn active(&self, now: Instant, limit: Limit) -> usize {
-        let sources = self.sources.iter().take(self.known);
-        sources.filter(|s| now.since(s.at) <= limit.window).count()
+    fn known(&self) -> impl Iterator<Item = &Source> + Clone {
+        self.sources.iter().take(self.known)
     }
     /// Remembers the packet; whether it is a new one.
     fn note(&mut self, now: Instant, id: NodeId, number: u16) -> bool {
@@ -171,9 +167,7 @@ mod tests {
             limiter.heard(at, id(k % 4), k, id(9));
         }
         assert_eq!(limiter.tokens, 10);
-        for _ in 0..8 {
-            limiter.spend();
-        }
+        (0..8).for_each(|_| limiter.spend());
         for k in 100..108 {
             limiter.heard(at, id(k % 4), k, id(9));
         }
@@ -183,13 +177,9 @@ mod tests {
     #[test]
     fn what_is_overheard_again_counts_unless_packets_are_told_apart() {
         let tokens = |counts| {
-            let mut limiter = Limiter::new(Some(Limit {
-                counts,
-                ..Strategy::LIMIT
-            }));
-            for _ in 0..10 {
-                limiter.spend();
-            }
+            let of = Strategy::LIMIT;
+            let mut limiter = Limiter::new(Some(Limit { counts, ..of }));
+            (0..10).for_each(|_| limiter.spend());
             for k in 0..8 {
                 limiter.heard(Instant::ZERO, id(1), k / 4, id(9));
             }

@@ -80,19 +80,16 @@ impl Discipline for Fusion {
         }
     }
     fn hears(&self) -> Hear {
-        if self.strategy.overhears() {
-            Hear::Everything
-        } else {
-            Hear::Addressed
+        match self.strategy.overhears() {
+            true => Hear::Everything,
+            false => Hear::Addressed,
         }
     }
 
     fn heard(&mut self, now: Instant, heard: &Overheard<'_>) -> Option<Instant> {
         let by_parent = heard.by_parent;
-        if by_parent {
-            if let Ok(state) = congestion(heard.frame.stamp()) {
-                self.parent_says(state);
-            }
+        if let (true, Ok(state)) = (by_parent, congestion(heard.frame.stamp())) {
+            self.parent_says(state);
         }
         let Repr::Data(packet) = heard.frame else {
             return None;
@@ -109,8 +106,7 @@ impl Discipline for Fusion {
         }
         // A sink forwards by wire what it receives: its children go by what it is sent.
         if is_up && (by_parent || heard.hop == Hop::Sink) {
-            let (origin, number) = (packet.origin, packet.number);
-            self.limiter.heard(now, origin, number, self.id);
+            (self.limiter).heard(now, packet.origin, packet.number, self.id);
         }
         let delay = self.strategy.delay.filter(|_| by_parent)?;
         self.quiet_until = heard.end + delay;

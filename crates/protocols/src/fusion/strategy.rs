@@ -131,17 +131,13 @@ impl Strategy {
         let known = Self::NAMES.iter().find(|known| **known == name)?;
         let has = |word: &str| known.split(['-', '+']).any(|other| other == word);
         let is_fusion = has("fusion");
-        let counts = if has("distinct") {
-            Counts::Packets
-        } else if has("skewed") {
-            Counts::LeastServed
-        } else {
-            Counts::Transmissions
+        let counts = match (has("distinct"), has("skewed")) {
+            (true, _) => Counts::Packets,
+            (false, true) => Counts::LeastServed,
+            (false, false) => Counts::Transmissions,
         };
-        let limit = Limit {
-            counts,
-            ..Self::LIMIT
-        };
+        let of = Self::LIMIT;
+        let limit = Limit { counts, ..of };
         Some(Self {
             detection: if has("sampling") {
                 Self::SAMPLING
@@ -152,17 +148,15 @@ impl Strategy {
             } else {
                 Detection::Off
             },
-            feedback: if has("ack") {
-                Feedback::Both
-            } else {
-                Feedback::Overhearing
+            feedback: match has("ack") {
+                true => Feedback::Both,
+                false => Feedback::Overhearing,
             },
             delay: (is_fusion || has("delay")).then_some(Self::DELAY),
             rate_limit: (is_fusion || has("limiting")).then_some(limit),
-            congested: if has("none") {
-                Priority::Normal
-            } else {
-                Priority::High
+            congested: match has("none") {
+                true => Priority::Normal,
+                false => Priority::High,
             },
         })
     }

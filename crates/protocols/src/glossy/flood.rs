@@ -7,11 +7,11 @@
 
 use super::{relay_gap, slot_time, Config, MissedSlot};
 use crate::fifo::Fifo;
+use crate::radio;
 use core::fmt;
 use core::ops::RangeInclusive;
-use thalweg_engine::{
-    Ability, BoardTiming, Cca, OpId, RadioEvent, RadioOp, Refusal, Request, Wants, When,
-};
+use thalweg_engine::{Ability, BoardTiming, OpId, RadioEvent, RadioOp, Refusal, Request};
+use thalweg_engine::{Wants, When};
 use thalweg_units::{ChannelSet, Duration, Instant, NodeId};
 use thalweg_wire::flood::{patch_relay, Ntx, Repr, HEADER_BYTES, MAX_CONTENT};
 use thalweg_wire::phy;
@@ -115,14 +115,6 @@ enum State {
     Active(Active),
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Known {
-    initiator: NodeId,
-    sequence: u8,
-    /// No frame of that flood is on the air after this.
-    until: Instant,
-}
-
 /// One node's part in floods.
 #[derive(Debug)]
 pub struct Flood {
@@ -133,7 +125,8 @@ pub struct Flood {
     frame: FrameBuf,
     next_sequence: u8,
     next_op: u8,
-    known: Fifo<Known, REMEMBERED>,
+    /// Initiator and number of floods, and after when no frame of them is on the air.
+    known: Fifo<((NodeId, u8), Instant), REMEMBERED>,
     cancel: bool,
     listen: bool,
     stream: Option<(OpId, When)>,
@@ -211,7 +204,8 @@ impl Flood {
         // A frame of any length may be on its way yet before this one.
         let busy = phy::air_time(phy::MAX_MPDU);
         self.activate(Role::Initiator, repr, None, begin + busy);
-        self.remember(self.id, sequence, begin + self.life(slot));
+        let life = begin + self.life(slot);
+        self.known.remember(((self.id, sequence), life));
         self.send(0, when);
         Ok(sequence)
     }
@@ -247,10 +241,7 @@ impl Flood {
                     self.handle_frame(mpdu, repr, sfd);
                 }
             }
-            RadioEvent::Done { .. }
-            | RadioEvent::Sensed { .. }
-            | RadioEvent::Head { .. }
-            | RadioEvent::Corrupt { .. } => {}
+            _ => {}
         }
     }
     /// The instant of [`Flood::poll_timeout`] has come.
@@ -269,21 +260,11 @@ impl Flood {
             return Some(Request::new(CANCEL, RadioOp::Cancel));
         }
         if core::mem::take(&mut self.listen) {
-            let op = RadioOp::Listen {
-                channel: self.config.channel,
-                head_bytes: 0,
-            };
-            return Some(Request::new(LISTEN, op));
+            return Some(Request::new(LISTEN, radio::listen(self.config.channel)));
         }
         let (id, when) = self.stream.take()?;
         self.armed = Some(id);
-        let channel = self.config.channel;
-        let op = RadioOp::Stream {
-            mpdu: &self.frame,
-            channel,
-            when,
-            cca: Cca::Skip,
-        };
+        let op = radio::stream(&self.frame, self.config.channel, when);
         Some(Request::new(id, op))
     }
     /// When [`Flood::handle_timeout`] is wanted.
@@ -305,9 +286,7 @@ impl Flood {
         active.sent = active.sent.saturating_add(1);
         active.give_up = sfd + active.slot * PATIENCE_SLOTS;
         let unanswered = active.role == Role::Initiator && active.heard == 0;
-        if !unanswered {
-            active.counted += 1;
-        }
+        active.counted += u8::from(!unanswered);
         let started = active.reference.is_none();
         let reference = *active.reference.get_or_insert(sfd);
         let (sequence, slot) = (active.sequence, active.slot);
@@ -364,7 +343,8 @@ impl Flood {
                 ..
             }) => return,
             State::Active(_) | State::Idle => {
-                if self.knows(repr.initiator, repr.sequence, sfd) {
+                let flood = (repr.initiator, repr.sequence);
+                if self.knows(flood, sfd) {
                     return;
                 }
                 let Ok(frame) = FrameBuf::from_slice(mpdu) else {
@@ -374,7 +354,7 @@ impl Flood {
                 self.frame = frame;
                 let reference = sfd.saturating_sub(slot * u64::from(repr.relay));
                 self.activate(Role::Relay, repr, Some(reference), sfd);
-                self.remember(repr.initiator, repr.sequence, reference + self.life(slot));
+                self.known.remember((flood, reference + self.life(slot)));
                 self.tell(Event::Received {
                     initiator: repr.initiator,
                     sequence: repr.sequence,
@@ -409,13 +389,10 @@ impl Flood {
         let State::Active(active) = &mut self.state else {
             return;
         };
-        let Ok(relay) = u8::try_from(relay) else {
-            return;
-        };
-        if relay > self.config.last_relay() {
+        if relay > u64::from(self.config.last_relay()) {
             return;
         }
-        patch_relay(&mut self.frame, relay);
+        patch_relay(&mut self.frame, relay as u8);
         self.stream = Some((OpId(FIRST_TX | u16::from(self.next_op)), when));
         self.next_op = self.next_op.wrapping_add(1);
         active.ops = active.ops.saturating_add(1);
@@ -426,7 +403,7 @@ impl Flood {
         let State::Active(active) = &mut self.state else {
             return None;
         };
-        let number = tx_number(op)?;
+        let number = u8::try_from(op.0.checked_sub(FIRST_TX)?).ok()?;
         (number.wrapping_sub(active.first_op) < active.ops).then_some(active)
     }
 
@@ -457,27 +434,13 @@ impl Flood {
         slot * (u64::from(self.config.last_relay()) + 1)
     }
 
-    fn knows(&self, initiator: NodeId, sequence: u8, now: Instant) -> bool {
-        self.known.iter().any(|known| {
-            (known.initiator, known.sequence) == (initiator, sequence) && now <= known.until
-        })
-    }
-
-    fn remember(&mut self, initiator: NodeId, sequence: u8, until: Instant) {
-        self.known.remember(Known {
-            initiator,
-            sequence,
-            until,
-        });
+    fn knows(&self, flood: (NodeId, u8), now: Instant) -> bool {
+        let mut known = self.known.iter();
+        known.any(|(known, until)| *known == flood && now <= *until)
     }
 
     fn tell(&mut self, event: Event) {
         let full = self.events.push(event).is_err();
         debug_assert!(!full, "events are drained after every call");
     }
-}
-
-/// Which of this machine's transmissions `op` names.
-fn tx_number(op: OpId) -> Option<u8> {
-    u8::try_from(op.0.checked_sub(FIRST_TX)?).ok()
 }

@@ -57,9 +57,6 @@ impl core::error::Error for MeasureError {}
 
 impl<const NODES: usize> Measure<NODES> {
     /// `nodes` in turn send `beacons` (N_b) on each of `channels`, one every `interval` (IPI).
-    ///
-    /// # Errors
-    /// [`MeasureError`].
     pub fn new(
         nodes: NodeList<NODES>,
         channels: ChannelSet,
@@ -142,7 +139,7 @@ pub enum Step {
 /// The time table of one node's turn, as one node sees it.
 #[derive(Debug, Clone)]
 pub struct Turn {
-    announce: Announce,
+    pub(crate) announce: Announce,
     base: Instant,
     mine: bool,
     lead: Duration,
@@ -159,18 +156,13 @@ impl Turn {
         control: Duration,
         lead: Duration,
     ) -> Self {
-        let mine = announce.node == id;
         Self {
             announce,
             base: reference + control,
-            mine,
+            mine: announce.node == id,
             lead,
             next: Some(0),
         }
-    }
-    /// What was announced.
-    pub const fn announce(&self) -> &Announce {
-        &self.announce
     }
     /// The next step and when it is due; `None` after [`Step::Return`].
     pub fn peek(&self) -> Option<(Instant, Step)> {
@@ -193,15 +185,12 @@ impl Turn {
         };
         if self.mine {
             let sfd = begin + margin;
-            let number = (slot % beacons) as u8;
-            Some((
-                sfd.saturating_sub(self.lead),
-                Step::Beacon {
-                    channel,
-                    number,
-                    sfd,
-                },
-            ))
+            let beacon = Step::Beacon {
+                channel,
+                number: (slot % beacons) as u8,
+                sfd,
+            };
+            Some((sfd.saturating_sub(self.lead), beacon))
         } else {
             Some((begin, Step::Tune(channel)))
         }
@@ -223,40 +212,17 @@ impl Turn {
 /// The sink's way through the turns of all nodes.
 #[derive(Debug, Clone)]
 pub(crate) struct Sweep<const NODES: usize> {
-    measure: Measure<NODES>,
-    campaign: Campaign,
-    begin: Instant,
-    control: Duration,
-    turn: u16,
+    pub(crate) measure: Measure<NODES>,
+    pub(crate) campaign: Campaign,
+    /// The first turn's reference time.
+    pub(crate) begin: Instant,
+    /// T_o.
+    pub(crate) control: Duration,
+    /// How many turns were announced.
+    pub(crate) turn: u16,
 }
 
 impl<const NODES: usize> Sweep<NODES> {
-    /// The first turn's reference time is `begin`.
-    pub(crate) fn new(
-        measure: Measure<NODES>,
-        campaign: Campaign,
-        begin: Instant,
-        control: Duration,
-    ) -> Self {
-        Self {
-            measure,
-            campaign,
-            begin,
-            control,
-            turn: 0,
-        }
-    }
-    pub(crate) fn nodes(&self) -> u16 {
-        self.measure.nodes.len()
-    }
-    /// How many turns were announced.
-    pub(crate) fn turns(&self) -> u16 {
-        self.turn
-    }
-    /// From the first turn's reference time to the end of the last turn: equation (1).
-    pub(crate) fn total_time(&self) -> Duration {
-        self.measure.total_time(self.control)
-    }
     /// The next turn's reference time; after the last turn, the end of all.
     pub(crate) fn reference(&self) -> Instant {
         self.begin + self.measure.turn_time(self.control) * u64::from(self.turn)
@@ -265,9 +231,6 @@ impl<const NODES: usize> Sweep<NODES> {
     pub(crate) fn announce(&self) -> Option<Announce> {
         let node = *self.measure.nodes().get(usize::from(self.turn))?;
         Some(self.measure.announce(self.campaign, node))
-    }
-    pub(crate) fn advance(&mut self) {
-        self.turn += 1;
     }
 }
 
@@ -302,10 +265,8 @@ mod tests {
         let ms = Duration::from_millis;
         let (all, none) = (ChannelSet::ALL, ChannelSet::EMPTY);
         let new = Measure::new;
-        assert_eq!(
-            new(NodeList::<4>::EMPTY, all, 1, ms(10)),
-            Err(MeasureError::NoNodes)
-        );
+        let nobody = new(NodeList::<4>::EMPTY, all, 1, ms(10));
+        assert_eq!(nobody, Err(MeasureError::NoNodes));
         assert_eq!(new(nodes(), none, 1, ms(10)), Err(MeasureError::NoChannels));
         assert_eq!(new(nodes(), all, 0, ms(10)), Err(MeasureError::NoBeacons));
         assert_eq!(new(nodes(), all, 1, ms(9)), Err(MeasureError::Interval));
@@ -338,11 +299,8 @@ mod tests {
             if let Step::Beacon { channel, sfd, .. } = step {
                 let at = listener.iter().rposition(|(due, _)| due <= sfd).unwrap();
                 assert_eq!(listener[at].1, Step::Tune(*channel));
-                let air = thalweg_wire::phy::time_after_sfd(125);
-                assert!(
-                    listener[at + 1].0 >= *sfd + air,
-                    "the next step cuts it off"
-                );
+                let end = *sfd + thalweg_wire::phy::time_after_sfd(125);
+                assert!(listener[at + 1].0 >= end, "the next step cuts it off");
             }
         }
     }

@@ -79,10 +79,8 @@ impl<const NODES: usize> NodeList<NODES> {
     }
 
     fn push_unchecked(&mut self, id: NodeId) -> Result<(), NodeListError> {
-        *self
-            .ids
-            .get_mut(usize::from(self.len))
-            .ok_or(NodeListError::Full)? = id;
+        let place = self.ids.get_mut(usize::from(self.len));
+        *place.ok_or(NodeListError::Full)? = id;
         self.len += 1;
         Ok(())
     }
@@ -99,10 +97,8 @@ mod tests {
         assert_eq!(list.as_slice(), &[id(7), id(8), id(9)]);
         assert_eq!(NodeList::<2>::range(0, 3), Err(NodeListError::Full));
         assert_eq!(NodeList::<4>::range(0xfffc, 3), Err(NodeListError::NoNode));
-        assert_eq!(
-            NodeList::<4>::of([id(3), id(3)]),
-            Err(NodeListError::Twice(id(3)))
-        );
+        let twice = NodeList::<4>::of([id(3), id(3)]);
+        assert_eq!(twice, Err(NodeListError::Twice(id(3))));
         assert!(NodeList::<4>::of([]).unwrap().is_empty());
     }
 }

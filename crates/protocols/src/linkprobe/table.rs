@@ -19,16 +19,15 @@ pub struct LinkTable<const NEIGHBOURS: usize = 160> {
 
 impl<const NEIGHBOURS: usize> LinkTable<NEIGHBOURS> {
     /// An empty table of no campaign.
-    pub const fn new() -> Self {
-        Self {
-            campaign: None,
-            len: 0,
-            ids: [NodeId::MAX; NEIGHBOURS],
-            received: [[0; Channel::COUNT]; NEIGHBOURS],
-            rssi_sum: [[0; Channel::COUNT]; NEIGHBOURS],
-            dropped: 0,
-        }
-    }
+    pub const EMPTY: Self = Self {
+        campaign: None,
+        len: 0,
+        ids: [NodeId::MAX; NEIGHBOURS],
+        received: [[0; Channel::COUNT]; NEIGHBOURS],
+        rssi_sum: [[0; Channel::COUNT]; NEIGHBOURS],
+        dropped: 0,
+    };
+
     /// Makes this the table of `campaign`: that of another one is forgotten.
     pub fn begin(&mut self, campaign: Campaign) {
         if self.campaign != Some(campaign) {
@@ -99,12 +98,6 @@ impl<const NEIGHBOURS: usize> LinkTable<NEIGHBOURS> {
     }
 }
 
-impl<const NEIGHBOURS: usize> Default for LinkTable<NEIGHBOURS> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 /// To the nearest dB: what radios give is whole already.
 fn whole_dbm(rssi: Dbm) -> i16 {
     let half = if rssi.0 < 0.0 { -0.5 } else { 0.5 };
@@ -125,10 +118,13 @@ mod tests {
     fn id(n: u16) -> NodeId {
         NodeId::new(n).unwrap()
     }
+    fn heard(received: u8, rssi: i8) -> Option<Heard> {
+        Some(Heard { received, rssi })
+    }
 
     #[test]
     fn counts_and_mean_strength_are_kept_by_neighbour_and_channel() {
-        let mut table = LinkTable::<2>::new();
+        let mut table = LinkTable::<2>::EMPTY;
         table.begin(Campaign::new(1));
         for rssi in [-80.0, -81.0, -83.0] {
             table.record(id(5), Channel::LAST, Dbm(rssi));
@@ -138,27 +134,15 @@ mod tests {
         assert_eq!((table.len(), table.dropped()), (2, 1));
         let rows: std::vec::Vec<Row> = table.rows(1).collect();
         assert_eq!(rows[0].neighbour, id(5));
-        assert_eq!(
-            rows[0].heard[15],
-            Some(Heard {
-                received: 3,
-                rssi: -81
-            })
-        );
-        assert_eq!(
-            rows[1].heard[0],
-            Some(Heard {
-                received: 1,
-                rssi: -60
-            })
-        );
+        assert_eq!(rows[0].heard[15], heard(3, -81));
+        assert_eq!(rows[1].heard[0], heard(1, -60));
         assert_eq!(rows[1].heard.iter().flatten().count(), 1);
         assert_eq!(table.rows(2).count(), 1);
     }
 
     #[test]
     fn a_new_campaign_forgets_the_old_one() {
-        let mut table = LinkTable::<4>::new();
+        let mut table = LinkTable::<4>::EMPTY;
         table.begin(Campaign::new(1));
         table.record(id(5), Channel::LAST, Dbm(-80.0));
         table.begin(Campaign::new(1));
@@ -172,15 +156,9 @@ mod tests {
 
     #[test]
     fn the_largest_sum_does_not_overflow() {
-        let mut table = LinkTable::<1>::new();
+        let mut table = LinkTable::<1>::EMPTY;
         (0..300).for_each(|_| table.record(id(1), Channel::LAST, Dbm(-500.0)));
         let row = table.rows(1).next().unwrap();
-        assert_eq!(
-            row.heard[15],
-            Some(Heard {
-                received: 255,
-                rssi: -128
-            })
-        );
+        assert_eq!(row.heard[15], heard(255, -128));
     }
 }

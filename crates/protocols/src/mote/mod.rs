@@ -125,7 +125,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             timing,
             floods: Floodnet::new(id, config, timing),
             pipeline: Pipeline::new(store),
-            assembler: Assembler::new(),
+            assembler: Assembler::EMPTY,
             duty: Duty::Floods,
             grid: None,
             work: Work::Nothing,
@@ -203,10 +203,14 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         !matches!(self.work, Work::Nothing)
     }
 
+    fn take_floods(&mut self, now: Instant) {
+        self.duty = Duty::Floods;
+        self.floods.handle_command(now, floodnet::Command::Listen);
+    }
+
     fn carry_out(&mut self, now: Instant, order: Order<NODES>) {
         if let Duty::Asleep(_) | Duty::Window(_) = self.duty {
-            self.duty = Duty::Floods;
-            self.floods.handle_command(now, floodnet::Command::Listen);
+            self.take_floods(now);
         }
         match order {
             Order::Floods(command) => self.floods.handle_command(now, command),
@@ -232,11 +236,10 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         let Work::Waking(wake_up) = &mut self.work else {
             return;
         };
+        let first = now + first_frame(&self.timing);
         let until_start = match wake_up.start.or(wake_up.together) {
             // Segments tell whole milliseconds, rounded up: half of one less is the nearest.
-            Some(start) => {
-                (start.since(now + first_frame(&self.timing))).saturating_sub(MILLISECOND / 2)
-            }
+            Some(start) => start.since(first).saturating_sub(MILLISECOND / 2),
             None => Self::wake_up_time(&wake_up.route, &self.config, &self.timing) + wake_up.room,
         };
         let (route, next) = (&wake_up.route, wake_up.next);
@@ -247,8 +250,8 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         match FrameBuf::build(|w| route.segment(next, turn, until_start, w)) {
             Ok(payload) => {
                 wake_up.next += 1;
-                self.floods
-                    .handle_command(now, floodnet::Command::Flood { payload });
+                let flood = floodnet::Command::Flood { payload };
+                self.floods.handle_command(now, flood);
             }
             Err(_) => {
                 self.work = Work::Nothing;
@@ -261,13 +264,10 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     fn attend(&mut self, now: Instant) {
         while let Some(event) = self.pipeline.poll_event() {
             self.tell(Event::Pipeline(event));
-            let over = matches!(
-                event,
-                pipeline::Event::Finished(_) | pipeline::Event::Refused(_)
-            );
+            use pipeline::Event::{Finished, Refused};
+            let over = matches!(event, Finished(_) | Refused(_));
             if over && self.duty == Duty::Transfer {
-                self.duty = Duty::Floods;
-                self.floods.handle_command(now, floodnet::Command::Listen);
+                self.take_floods(now);
             }
         }
         while let Some(event) = self.floods.poll_event() {
@@ -380,11 +380,9 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         if self.called.is_some_and(|c| c.start.since(now) > room) {
             return;
         }
-        let Some(call) = self.called.take() else {
-            return;
-        };
         // A sink that is at work leaves other sinks' transfers to others.
-        if !matches!(self.work, Work::Waking(_)) && !self.floods.has_order() {
+        let is_free = !matches!(self.work, Work::Waking(_)) && !self.floods.has_order();
+        if let Some(call) = self.called.take().filter(|_| is_free) {
             self.take_part(now, call);
         }
     }
@@ -396,7 +394,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         } = call;
         let before = self.grid.filter(|grid| !grid.is_over(now));
         // A later flood tells no meeting: the node keeps to those that it knows, or stays awake.
-        let first = first.or(before.map(|grid| grid.first()));
+        let first = first.or(before.map(|grid| grid.learned));
         let grid = first.map(|first| {
             // All hops that a transfer may have, where copying relays need longer for them.
             let hop = match self.timing.software.is_serial() {
@@ -415,8 +413,8 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
                 }
                 self.floods.handle_command(now, floodnet::Command::Stop);
                 self.duty = Duty::Transfer;
-                self.pipeline
-                    .handle_command(now, pipeline::Command::Start(part));
+                let start = pipeline::Command::Start(part);
+                self.pipeline.handle_command(now, start);
                 self.tell(Event::Joined);
                 self.attend(now);
             }
@@ -520,8 +518,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
                 self.pipeline.handle_command(now, pipeline::Command::Stop);
                 (self.work, self.called) = (Work::Nothing, None);
                 self.sleep = false;
-                self.duty = Duty::Floods;
-                self.floods.handle_command(now, floodnet::Command::Listen);
+                self.take_floods(now);
             }
         }
         self.run(now);
@@ -532,15 +529,10 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
             Some(op) if pipeline::OPS.contains(&op.0) => {
                 self.pipeline.handle_radio(at, radio, event);
             }
-            Some(op) if floodnet::OPS.contains(&op.0) => {
-                self.floods.handle_radio(at, radio, event);
-            }
-            Some(_) => {}
-            None => match self.duty {
-                Duty::Transfer => self.pipeline.handle_radio(at, radio, event),
-                Duty::Floods | Duty::Window(_) => self.floods.handle_radio(at, radio, event),
-                Duty::Asleep(_) => {}
-            },
+            Some(op) if !floodnet::OPS.contains(&op.0) => {}
+            None if self.duty == Duty::Transfer => self.pipeline.handle_radio(at, radio, event),
+            None if matches!(self.duty, Duty::Asleep(_)) => {}
+            Some(_) | None => self.floods.handle_radio(at, radio, event),
         }
         self.run(at);
     }
@@ -558,34 +550,24 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
     fn poll_radio(&mut self) -> Option<Request<'_>> {
         // Whoever left is asked before the one that took over: what he takes back is his own.
         match self.duty {
-            Duty::Transfer if self.floods.wants_radio() => self.floods.poll_radio(),
-            Duty::Transfer => self.pipeline.poll_radio(),
-            Duty::Asleep(_) if self.floods.wants_radio() => self.floods.poll_radio(),
-            Duty::Asleep(_) | Duty::Floods | Duty::Window(_) => {
-                if mem::take(&mut self.sleep) {
-                    return Some(Request::new(OWN, RadioOp::Sleep));
-                }
-                if self.pipeline.wants_radio() {
-                    return self.pipeline.poll_radio();
-                }
+            Duty::Transfer | Duty::Asleep(_) if self.floods.wants_radio() => {
                 self.floods.poll_radio()
             }
+            Duty::Transfer => self.pipeline.poll_radio(),
+            _ if mem::take(&mut self.sleep) => Some(Request::new(OWN, RadioOp::Sleep)),
+            _ if self.pipeline.wants_radio() => self.pipeline.poll_radio(),
+            Duty::Asleep(_) | Duty::Floods | Duty::Window(_) => self.floods.poll_radio(),
         }
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        self.own_timeout()
-            .into_iter()
-            .chain(self.floods.poll_timeout())
-            .chain(self.pipeline.poll_timeout())
-            .min()
+        let below = [self.floods.poll_timeout(), self.pipeline.poll_timeout()];
+        below.into_iter().flatten().chain(self.own_timeout()).min()
     }
 
     fn poll_event(&mut self) -> Option<Event> {
-        if let Some(event) = self.events.pop() {
-            return Some(event);
-        }
-        // What is left are the rest of a report's links.
-        self.floods.poll_event().map(Event::Floods)
+        let own = self.events.pop();
+        // What is left below are the rest of a report's links.
+        own.or_else(|| self.floods.poll_event().map(Event::Floods))
     }
 }

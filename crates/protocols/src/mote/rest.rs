@@ -21,7 +21,7 @@ const DRIFT: u64 = 12_500;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Grid {
     /// When it was learned: the wake-up's first frame. Clocks drift apart from then on.
-    learned: Instant,
+    pub(super) learned: Instant,
     /// Its end: everyone listens always from then on.
     until: Instant,
     /// How long to listen after a meeting.
@@ -31,11 +31,11 @@ pub(super) struct Grid {
 impl Grid {
     /// The grid of a wake-up whose first frame was at `first` and whose transfer ends at `until`,
     /// by a node that has kept to `before`.
-    pub(super) fn new(first: Instant, until: Instant, before: Option<Self>) -> Self {
+    pub(super) fn new(learned: Instant, until: Instant, before: Option<Self>) -> Self {
         // Who missed this wake-up keeps to the longer one.
         let until = before.map_or(until, |grid| grid.until.max(until));
         Self {
-            learned: first,
+            learned,
             until,
             listen: LISTEN,
         }
@@ -46,32 +46,24 @@ impl Grid {
         let listen = LISTEN.max(reach);
         Self { listen, ..self }
     }
-    /// The wake-up's first frame.
-    pub(super) const fn first(&self) -> Instant {
-        self.learned
-    }
     /// Whether everyone listens always.
     pub(super) fn is_over(&self, now: Instant) -> bool {
         now >= self.until
     }
     /// When a sink may begin floods, at `now` or later, so that all nodes hear them.
     pub(super) fn meeting_after(&self, now: Instant) -> Instant {
-        if now >= self.until {
+        if self.is_over(now) {
             return now;
         }
-        let steps = now
-            .since(self.learned)
-            .as_nanos()
-            .div_ceil(PERIOD.as_nanos());
+        let steps = (now.since(self.learned).as_nanos()).div_ceil(PERIOD.as_nanos());
         self.learned + PERIOD * steps
     }
     /// From when to when to listen: the first such time that ends after `now`. `None` from when on
     /// everyone listens always.
     pub(super) fn window_after(&self, now: Instant) -> Option<(Instant, Instant)> {
         let end = self.until.saturating_sub(self.slack(self.until));
-        let mut meeting = self
-            .meeting_after(now.max(self.learned))
-            .max(self.learned + PERIOD);
+        let mut meeting = self.meeting_after(now.max(self.learned));
+        meeting = meeting.max(self.learned + PERIOD);
         let before = meeting.saturating_sub(PERIOD);
         if before > self.learned && before + self.listen + self.slack(before) > now {
             meeting = before;
@@ -122,10 +114,8 @@ mod tests {
                 let asleep = at.saturating_sub(MS(300));
                 match grid.window_after(asleep) {
                     Some((opens, closes)) => {
-                        assert!(
-                            opens <= at && closes >= at + MS(45),
-                            "meeting {k}, {ppm} ppm"
-                        );
+                        let within = opens <= at && closes >= at + MS(45);
+                        assert!(within, "meeting {k}, {ppm} ppm");
                         assert!(closes.since(opens) < MS(170));
                     }
                     None => assert!(at + MS(400) > grid.until),

@@ -25,11 +25,9 @@ pub struct Selective {
 impl Selective {
     /// That of the node at `place` of `route`, where its channels are `fixed`.
     pub fn new(route: &Route, place: Place, fixed: Fixed) -> Self {
-        let threshold = route.threshold.filter(|_| may_be_silent(route, place));
-        Self {
-            fixed,
-            threshold: threshold.map(Threshold::new),
-        }
+        let percent = route.threshold.filter(|_| may_be_silent(route, place));
+        let threshold = percent.map(Threshold::new);
+        Self { fixed, threshold }
     }
 }
 
@@ -45,14 +43,14 @@ impl Adaptation for Selective {
     }
     fn heard(&mut self, what: Heard, _sfd: Instant) {
         match (&mut self.threshold, what) {
-            (Some(threshold), Heard::Packet) => threshold.received(),
-            (Some(threshold), Heard::Broken) => threshold.lost(),
+            (Some(threshold), Heard::Packet) => threshold.begun(1),
+            (Some(threshold), Heard::Broken) => threshold.begun(0),
             _ => {}
         }
     }
     fn round_over(&mut self, round: u16, _tally: Option<Tally>) {
         if let Some(threshold) = &mut self.threshold {
-            threshold.round_ended(round);
+            threshold.round = round.saturating_add(1);
         }
     }
 }
@@ -89,20 +87,10 @@ impl Threshold {
         }
     }
 
-    /// A packet of the own group was received whole.
-    fn received(&mut self) {
+    /// A packet of the own group began; `whole` of it was received, one or none.
+    fn begun(&mut self, whole: u32) {
         self.begun = self.begun.saturating_add(1);
-        self.whole = self.whole.saturating_add(1);
-    }
-
-    /// A packet of the own group began and was lost.
-    fn lost(&mut self) {
-        self.begun = self.begun.saturating_add(1);
-    }
-
-    /// The request that ends `round` was heard.
-    fn round_ended(&mut self, round: u16) {
-        self.round = round.saturating_add(1);
+        self.whole = self.whole.saturating_add(whole);
     }
 
     /// Whether to forward packets now. The threshold is halved with every round, so that a stage
@@ -123,10 +111,7 @@ mod tests {
     fn fed(lost_every: u64, packets: u64) -> Threshold {
         let mut threshold = Threshold::new(Percent::new(95).unwrap());
         for k in 0..packets {
-            match k % lost_every {
-                0 => threshold.lost(),
-                _ => threshold.received(),
-            }
+            threshold.begun(u32::from(k % lost_every != 0));
         }
         threshold
     }
@@ -142,7 +127,7 @@ mod tests {
     fn patience_ends() {
         let mut bad = fed(2, 200);
         assert!(!bad.speaks());
-        bad.round_ended(0);
+        bad.round = 1;
         assert!(bad.speaks(), "50 % is enough once the threshold is 47 %");
     }
 
@@ -156,21 +141,14 @@ mod tests {
             for (node, stage) in
                 (1..).zip((1..3).flat_map(|stage| [stage; 4].into_iter().take(paths)))
             {
-                let group = if node % 2 == 0 {
-                    Group::Odd
-                } else {
-                    Group::Even
-                };
+                let group = [Group::Odd, Group::Even][usize::from(node % 2)];
                 let node = id(node);
                 route.add(Member { node, stage, group }).unwrap();
             }
             for member in route.members() {
                 let place = route.place_of(member.node).unwrap();
-                assert_eq!(
-                    may_be_silent(&route, place),
-                    silent && member.stage == 2,
-                    "{paths} paths"
-                );
+                let expected = silent && member.stage == 2;
+                assert_eq!(may_be_silent(&route, place), expected, "{paths} paths");
             }
             assert!(!may_be_silent(&route, Place::Source));
         }

@@ -89,10 +89,9 @@ impl Tuner {
     }
     /// The rotation under which this node listens.
     fn own_rotation(&self) -> u8 {
-        if self.at_run < self.rotations {
-            self.of_run(self.at_run)
-        } else {
-            self.rotation
+        match self.at_run < self.rotations {
+            true => self.of_run(self.at_run),
+            false => self.rotation,
         }
     }
     /// The channel of `stage` under `rotation`.
@@ -210,11 +209,8 @@ impl Adaptation for Tuner {
                 self.turn_to(to);
                 self.look = Some(at + self.patience);
             } else if self.look.is_some_and(|look| look <= at) {
-                let other = if self.before == self.rotation {
-                    self.other()
-                } else {
-                    self.before
-                };
+                let is_lost = self.before == self.rotation;
+                let other = if is_lost { self.other() } else { self.before };
                 // Next time the one after it.
                 (self.before, self.rotation) = (other, other);
                 self.look = Some(at + self.patience);
@@ -293,13 +289,9 @@ impl Scores {
     }
     /// The best of them; the lowest of several.
     fn best(&self) -> u8 {
-        let mut best = 0u8;
-        for rotation in 1..self.rotations.min(MAX_ROTATIONS as u8) {
-            if self.share[usize::from(rotation)] > self.share[usize::from(best)] {
-                best = rotation;
-            }
-        }
-        best
+        let tried = self.share.iter().zip(0..self.rotations);
+        let best = tried.rev().max_by_key(|(share, _)| **share);
+        best.map_or(0, |(_, rotation)| rotation)
     }
 }
 
@@ -410,9 +402,7 @@ mod tests {
         scores.heard(0);
         over(&mut scores, 4, 489, 11);
         assert_eq!(scores.best(), 0, "too few to say anything");
-        assert_eq!(
-            scores.heard[1], 16,
-            "what comes after the trial is no part of it"
-        );
+        // What comes after the trial is no part of it.
+        assert_eq!(scores.heard[1], 16);
     }
 }

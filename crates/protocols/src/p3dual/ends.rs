@@ -1,6 +1,7 @@
 //! The two ends of the pipeline: what the source has still to send in its round, and what the sink has.
 
 use super::config::MAX_PACKETS;
+use crate::bits::Bits;
 use thalweg_units::Instant;
 use thalweg_wire::stream::{Range, MAX_MISSING};
 
@@ -33,25 +34,20 @@ pub(super) struct Round {
 impl Round {
     /// The first round of `packets` packets: all of them.
     pub(super) fn first(packets: u16) -> Self {
-        let mut ranges = [None; MAX_MISSING];
-        ranges[0] = Some(Range {
-            first: 0,
-            count: packets,
-        });
-        Self {
-            number: 0,
-            packets,
-            ranges,
-            ends: END_COPIES,
-            asked: 0,
-            until: None,
-        }
+        let mut round = Self::over(packets);
+        let (first, count) = (0, packets);
+        round.ranges[0] = Some(Range { first, count });
+        round
     }
     /// A round of nothing, at whose end the sink says what it has not.
     pub(super) fn over(packets: u16) -> Self {
         Self {
+            number: 0,
+            packets,
             ranges: [None; MAX_MISSING],
-            ..Self::first(packets)
+            ends: END_COPIES,
+            asked: 0,
+            until: None,
         }
     }
     /// The round after this one: what is missing.
@@ -59,10 +55,7 @@ impl Round {
         Self {
             number: self.number.wrapping_add(1),
             ranges,
-            ends: END_COPIES,
-            asked: 0,
-            until: None,
-            ..*self
+            ..Self::over(self.packets)
         }
     }
     /// Nothing was answered: the ends once more.
@@ -77,26 +70,20 @@ impl Round {
                 *range = None;
                 continue;
             };
-            *range = Some(Range {
-                first: now.first + 1,
-                count: now.count - 1,
-            });
+            let (first, count) = (now.first + 1, now.count - 1);
+            *range = Some(Range { first, count });
             return Next::Packet(now.first);
         }
-        if self.ends > 0 {
-            self.ends -= 1;
-            return Next::End;
-        }
-        Next::Nothing
+        let left = self.ends.checked_sub(1);
+        self.ends = left.unwrap_or(0);
+        left.map_or(Next::Nothing, |_| Next::End)
     }
 }
-
-const WORDS: usize = MAX_PACKETS / 64;
 
 /// What a sink has.
 #[derive(Debug, Clone)]
 pub(super) struct Got {
-    have: [u64; WORDS],
+    have: Bits<{ MAX_PACKETS / 8 }>,
     pub(super) count: u16,
     /// When it answers the end that it heard, and of which round.
     pub(super) answer: Option<(Instant, u8)>,
@@ -107,53 +94,30 @@ pub(super) struct Got {
 
 impl Got {
     pub(super) const NOTHING: Self = Self {
-        have: [0; WORDS],
+        have: Bits::EMPTY,
         count: 0,
         answer: None,
         packets: None,
         is_told: false,
     };
-    fn has(&self, number: u16) -> bool {
-        let word = self.have.get(usize::from(number) / 64);
-        word.is_some_and(|word| word >> (number % 64) & 1 == 1)
-    }
     /// Takes a packet; whether it is new.
     pub(super) fn take(&mut self, number: u16) -> bool {
-        let is_new = !self.has(number);
-        match self.have.get_mut(usize::from(number) / 64) {
-            Some(word) if is_new => {
-                *word |= 1 << (number % 64);
-                self.count += 1;
-                true
-            }
-            _ => false,
-        }
+        let is_new = self.have.insert(number);
+        self.count += u16::from(is_new);
+        is_new
     }
     /// The first runs of packets that are missing, of `packets`.
     pub(super) fn missing(&self, packets: u16) -> [Option<Range>; MAX_MISSING] {
-        let mut ranges: [Option<Range>; MAX_MISSING] = [None; MAX_MISSING];
-        let (mut at, mut run) = (0, None::<Range>);
-        for number in 0..packets.min(MAX_PACKETS as u16) {
-            match (self.has(number), &mut run) {
-                (false, Some(range)) => range.count += 1,
-                (false, None) => {
-                    run = Some(Range {
-                        first: number,
-                        count: 1,
-                    });
-                }
-                (true, Some(_)) => {
-                    if let Some(place) = ranges.get_mut(at) {
-                        *place = run.take();
-                    }
-                    at += 1;
-                    run = None;
-                }
-                (true, None) => {}
+        let mut ranges = [None; MAX_MISSING];
+        let all = 0..packets.min(MAX_PACKETS as u16);
+        let mut missing = all.filter(|n| !self.have.contains(*n)).peekable();
+        for place in &mut ranges {
+            let Some(first) = missing.next() else { break };
+            let mut count = 1;
+            while missing.next_if_eq(&(first + count)).is_some() {
+                count += 1;
             }
-        }
-        if let Some(place) = ranges.get_mut(at) {
-            *place = run;
+            *place = Some(Range { first, count });
         }
         ranges
     }

@@ -20,10 +20,10 @@ use crate::due::sooner;
 use crate::fastforward::radio_of;
 use crate::fifo::Fifo;
 use crate::object::ObjectStore;
+use crate::radio;
 use ends::{Got, Next, Round, END_COPIES};
-use thalweg_engine::{
-    Ability, Cca, Engine, OpId, RadioEvent, RadioId, RadioOp, Refusal, Request, Wants, When,
-};
+use thalweg_engine::{Ability, Engine, OpId, RadioEvent, RadioId, RadioOp, Refusal, Request};
+use thalweg_engine::{Wants, When};
 use thalweg_units::{Duration, Instant, Tuning};
 use thalweg_wire::addressed::Header;
 use thalweg_wire::stream::{Content, Missing, Packet, MAX_PAYLOAD};
@@ -62,17 +62,13 @@ pub struct P3Dual<S> {
 
 impl<S: ObjectStore> P3Dual<S> {
     /// A node that waits for its place; `store` holds what it sends or takes what it receives.
-    pub const fn new(store: S) -> Self {
+    pub fn new(store: S) -> Self {
         Self {
             store,
             config: None,
             round: None,
             got: Got::NOTHING,
-            counts: Counts {
-                heard: 0,
-                sent: 0,
-                late: 0,
-            },
+            counts: Counts::default(),
             wants: Fifo::EMPTY,
             frame: FrameBuf::EMPTY,
             events: Fifo::EMPTY,
@@ -92,9 +88,8 @@ impl<S: ObjectStore> P3Dual<S> {
     }
     /// Whether it is a sink that has all of its object.
     pub fn is_whole(&self) -> bool {
-        self.got
-            .packets
-            .is_some_and(|packets| self.got.count >= packets)
+        let packets = self.got.packets;
+        packets.is_some_and(|packets| self.got.count >= packets)
     }
     /// What happened so far.
     pub const fn counts(&self) -> Counts {
@@ -142,8 +137,8 @@ impl<S: ObjectStore> P3Dual<S> {
         let payload = &mut payload[..bytes];
         let (number, content) = match next {
             Next::Packet(number) => {
-                self.store
-                    .read(u32::from(number) * u32::from(config.payload_bytes), payload);
+                let offset = u32::from(number) * u32::from(config.payload_bytes);
+                self.store.read(offset, payload);
                 self.counts.sent += 1;
                 (number, Content::Data(payload))
             }
@@ -227,8 +222,8 @@ impl<S: ObjectStore> P3Dual<S> {
             }
             return;
         }
-        let waits = |r: &&Round| r.until.is_some() && r.number == missing.round;
-        let Some(round) = self.round.as_ref().filter(waits) else {
+        let waits = |r: &Round| r.until.is_some() && r.number == missing.round;
+        let Some(round) = self.round.filter(waits) else {
             return;
         };
         if missing.ranges.iter().all(Option::is_none) {
@@ -285,21 +280,18 @@ impl<S: ObjectStore> Engine for P3Dual<S> {
                     self.want(Want::Listen(on));
                 }
             }
-            Command::Send(packets) => {
+            Command::Send(packets) | Command::Ask(packets) => {
+                let packets = packets.min(MAX_PACKETS as u16);
                 if self.config.is_some_and(|c| c.stage == 0) {
-                    self.round = Some(Round::first(packets.min(MAX_PACKETS as u16)));
-                    self.go_on(now, None);
-                }
-            }
-            Command::Ask(packets) => {
-                if self.config.is_some_and(|c| c.stage == 0) {
-                    self.round = Some(Round::over(packets.min(MAX_PACKETS as u16)));
+                    self.round = Some(match command {
+                        Command::Send(_) => Round::first(packets),
+                        _ => Round::over(packets),
+                    });
                     self.go_on(now, None);
                 }
             }
             Command::Leave => {
-                self.config = None;
-                self.round = None;
+                (self.config, self.round) = (None, None);
                 self.want(Want::Sleep(RadioId(0)));
                 self.want(Want::Sleep(RadioId(1)));
             }
@@ -361,21 +353,10 @@ impl<S: ObjectStore> Engine for P3Dual<S> {
 
     fn poll_radio(&mut self) -> Option<Request<'_>> {
         let (radio, id, op) = match self.wants.pop()? {
-            Want::Listen(on) => {
-                let op = RadioOp::Listen {
-                    channel: on.place(),
-                    head_bytes: 0,
-                };
-                (radio_of(on), ANY, op)
-            }
+            Want::Listen(on) => (radio_of(on), ANY, radio::listen(on.place())),
             Want::Sleep(radio) => (radio, ANY, RadioOp::Sleep),
             Want::Send(on, id, when) => {
-                let op = RadioOp::Stream {
-                    mpdu: &self.frame,
-                    channel: on.place(),
-                    when,
-                    cca: Cca::Skip,
-                };
+                let op = radio::stream(&self.frame, on.place(), when);
                 (radio_of(on), id, op)
             }
         };

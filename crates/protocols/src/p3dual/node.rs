@@ -12,6 +12,7 @@ use super::P3Dual;
 use crate::fastforward::{self, radio_of};
 use crate::fifo::Fifo;
 use crate::object::ObjectStore;
+use crate::radio;
 use thalweg_engine::{
     Ability, Cca, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, Wants, When,
 };
@@ -118,7 +119,7 @@ pub struct Node<S> {
 
 impl<S: ObjectStore> Node<S> {
     /// A node that sleeps, and listens for calls as FastForward's with this configuration do.
-    pub const fn new(id: NodeId, config: fastforward::Config, store: S) -> Self {
+    pub fn new(id: NodeId, config: fastforward::Config, store: S) -> Self {
         Self {
             id,
             config,
@@ -178,10 +179,11 @@ impl<S: ObjectStore> Node<S> {
         let Some(stage) = call.stages.stage_of(self.id) else {
             return;
         };
-        let pause = match &self.duty {
-            Duty::Called(taken) => self.pause(taken.sent),
-            _ => self.pause(0),
+        let sent = match &self.duty {
+            Duty::Called(taken) => taken.sent,
+            _ => 0,
         };
+        let pause = self.pause(sent);
         match &mut self.duty {
             Duty::Called(taken)
                 if (taken.call.stream, taken.call.attempt) == (call.stream, call.attempt) =>
@@ -191,11 +193,8 @@ impl<S: ObjectStore> Node<S> {
             // A sink calls; it is not called.
             Duty::Called(taken) if taken.stage == taken.call.stages.hops() => {}
             Duty::Streaming { .. } => {}
-            Duty::Called(_) | Duty::Asleep(_) | Duty::Awake(_) => {
-                if stage < call.stages.hops() {
-                    self.take(now, call, stage, sfd + call.start_in);
-                }
-            }
+            _ if stage >= call.stages.hops() => {}
+            _ => self.take(now, call, stage, sfd + call.start_in),
         }
     }
 
@@ -259,11 +258,10 @@ impl<S: ObjectStore> Node<S> {
     }
 
     fn begin(&mut self, now: Instant, attempt: u8) {
-        let bytes = match self.pipeline.payload_bytes() {
-            Some(bytes) if bytes > 0 => u32::from(bytes),
-            _ => return self.leave(now),
+        let Some(bytes @ 1..) = self.pipeline.payload_bytes() else {
+            return self.leave(now);
         };
-        let packets = self.pipeline.store().info().len.div_ceil(bytes);
+        let packets = (self.pipeline.store().info().len).div_ceil(u32::from(bytes));
         let packets = u16::try_from(packets).unwrap_or(u16::MAX);
         self.tell(NodeEvent::Begun { packets });
         let command = match attempt {
@@ -318,9 +316,8 @@ impl<S: ObjectStore> Node<S> {
             }
             Duty::Awake(until) => {
                 self.want(Want::Sleep(radio_of(self.config.calling)));
-                let (interval, time) = (self.config.wake_interval, self.config.wake_time);
-                let asleep = interval.as_nanos().saturating_sub(time.as_nanos());
-                self.duty = Duty::Asleep(until + Duration::from_nanos(asleep.max(1)));
+                let asleep = (self.config.wake_interval).saturating_sub(self.config.wake_time);
+                self.duty = Duty::Asleep(until + asleep.max(Duration::from_nanos(1)));
             }
             Duty::Called(taken) if taken.start.saturating_sub(TURNING) <= now => {
                 self.turn_to_links(now, &taken);
@@ -348,8 +345,8 @@ impl<S: ObjectStore> Node<S> {
 impl Taken {
     /// Another node repeats the call.
     fn heard_from(&mut self, node: NodeId, now: Instant, pause: Duration) {
-        let nodes = self.call.stages.nodes().enumerate();
-        let Some((place, (_, stage))) = nodes.into_iter().find(|(_, (n, _))| *n == node) else {
+        let mut nodes = self.call.stages.nodes().enumerate();
+        let Some((place, (_, stage))) = nodes.find(|(_, (n, _))| *n == node) else {
             return;
         };
         if stage.checked_add(1) == Some(self.stage) {
@@ -405,10 +402,8 @@ impl<S: ObjectStore> Engine for Node<S> {
 
     fn handle_radio(&mut self, at: Instant, radio: RadioId, event: RadioEvent<'_>) {
         match (event.answers(), &mut self.duty) {
-            (Some(CALL), Duty::Called(_)) => {
-                let Duty::Called(mut taken) = self.duty else {
-                    return;
-                };
+            (Some(CALL), Duty::Called(taken)) => {
+                let mut taken = *taken;
                 let pause = self.pause(taken.sent);
                 match event {
                     RadioEvent::Sent { .. } => taken.sent(at, pause),
@@ -457,13 +452,7 @@ impl<S: ObjectStore> Engine for Node<S> {
         };
         let calling = self.config.calling;
         let (radio, id, op) = match want {
-            Want::Listen => {
-                let op = RadioOp::Listen {
-                    channel: calling.place(),
-                    head_bytes: 0,
-                };
-                (radio_of(calling), ANY, op)
-            }
+            Want::Listen => (radio_of(calling), ANY, radio::listen(calling.place())),
             Want::Sleep(radio) => (radio, ANY, RadioOp::Sleep),
             Want::Call => {
                 let op = RadioOp::Stream {

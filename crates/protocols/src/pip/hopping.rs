@@ -55,11 +55,9 @@ impl Hopper {
     }
     fn in_window(&self, stage: u8, window: u64) -> Channel {
         let own = self.fixed.channels.of(stage);
-        let base = self.sequence[..self.len]
-            .iter()
-            .position(|c| *c == own)
-            .unwrap_or(0);
-        self.sequence[(base + (window % self.len as u64) as usize) % self.len]
+        let sequence = &self.sequence[..self.len];
+        let base = sequence.iter().position(|c| *c == own).unwrap_or(0);
+        sequence[(base + (window % self.len as u64) as usize) % self.len]
     }
 }
 
@@ -72,12 +70,8 @@ impl Adaptation for Hopper {
     }
     fn align(&self, sfd: Instant, tolerance: Duration) -> Instant {
         let nearest = self.cycles.at(sfd);
-        let on_grid = self.cycles.sfd_of(nearest);
-        if on_grid + tolerance >= sfd {
-            on_grid
-        } else {
-            self.cycles.sfd_of(nearest + 1)
-        }
+        let is_late = self.cycles.sfd_of(nearest) + tolerance < sfd;
+        self.cycles.sfd_of(nearest + u64::from(is_late))
     }
     fn heard(&mut self, what: Heard, sfd: Instant) {
         if let Heard::Packet | Heard::Control = what {

@@ -5,6 +5,7 @@
 //! radio's memory runs along with the transmission), or loaded and held there until a frame comes in
 //! that begins as asked (CIT, section 4).
 
+use crate::radio;
 use core::ops::RangeInclusive;
 use thalweg_engine::{Cca, Condition, OpId, RadioEvent, RadioOp, Refusal, Request, TxSlot, When};
 use thalweg_units::{Channel, Instant};
@@ -24,7 +25,8 @@ pub(super) enum TxAnswer {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
-    Listen { channel: Channel, head_bytes: u8 },
+    /// And how many bytes of a frame's beginning it tells.
+    Listen(Channel, u8),
     Sleep,
 }
 
@@ -77,10 +79,7 @@ impl Air {
     };
 
     pub(super) fn listen(&mut self, channel: Channel, head_bytes: u8) {
-        self.mode = Some(Mode::Listen {
-            channel,
-            head_bytes,
-        });
+        self.mode = Some(Mode::Listen(channel, head_bytes));
     }
     /// Puts the radio to sleep; a transmission ordered before is forgotten.
     pub(super) fn sleep(&mut self) {
@@ -95,8 +94,7 @@ impl Air {
     }
     /// Gives `frame` to the radio.
     pub(super) fn order(&mut self, frame: FrameBuf, order: Order) {
-        self.frame = frame;
-        self.next = Some(order);
+        self.keep(frame, order);
         self.go_on();
     }
     /// Keeps `frame` until [`Air::go_on`].
@@ -132,10 +130,7 @@ impl Air {
         if let Some(mode) = self.mode.take() {
             self.last_id = id;
             let op = match mode {
-                Mode::Listen {
-                    channel,
-                    head_bytes,
-                } => RadioOp::Listen {
+                Mode::Listen(channel, head_bytes) => RadioOp::Listen {
                     channel,
                     head_bytes,
                 },
@@ -154,12 +149,10 @@ impl Air {
             Some(Hold::Wait(channel, (offset, bytes))) => {
                 (self.last_id, self.held) = (id, Some(id));
                 self.trigger = bytes;
+                let bytes = &self.trigger;
                 let op = RadioOp::Conditional {
                     slot,
-                    condition: Condition {
-                        offset,
-                        bytes: &self.trigger,
-                    },
+                    condition: Condition { offset, bytes },
                     channel,
                     cca: Cca::Skip,
                 };
@@ -169,13 +162,7 @@ impl Air {
         }
         let (channel, when) = self.transmit.take()?;
         (self.last_id, self.current) = (id, Some(id));
-        let op = RadioOp::Stream {
-            mpdu: &self.frame,
-            channel,
-            when,
-            cca: Cca::Skip,
-        };
-        Some(Request::new(id, op))
+        Some(Request::new(id, radio::stream(&self.frame, channel, when)))
     }
 
     /// The answer in `event` to the last transmission ordered.

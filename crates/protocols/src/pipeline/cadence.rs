@@ -108,10 +108,9 @@ impl Cadence {
             max_nack_bytes,
             min_nack_bytes: at_least(nack_fixed_bytes),
             nack_fixed_bytes,
-            stride: if session.groups == Groups::One && hops > 1 {
-                2
-            } else {
-                1
+            stride: match session.groups {
+                Groups::One if hops > 1 => 2,
+                Groups::One | Groups::Two => 1,
             },
             copies: if session.groups == Groups::One { 1 } else { 2 },
         }
@@ -156,8 +155,7 @@ impl Cadence {
     }
     /// Bytes of a NACK with a vector of `vector_bytes`.
     pub fn nack_bytes(&self, vector_bytes: usize) -> usize {
-        self.min_nack_bytes
-            .max(self.nack_fixed_bytes + vector_bytes)
+        (self.nack_fixed_bytes + vector_bytes).max(self.min_nack_bytes)
     }
     /// Between a copied frame's last byte in and its first preamble symbol out.
     pub const fn gap(&self) -> Duration {
@@ -181,8 +179,8 @@ impl Cadence {
     }
     /// From one data frame to the next of the same sender: s T_c where slots are alike.
     pub fn data_period(&self) -> Duration {
-        self.held
-            .map_or_else(|| self.period(self.data_bytes), |held| held.period)
+        let held = self.held.map(|held| held.period);
+        held.unwrap_or_else(|| self.period(self.data_bytes))
     }
     /// From one data frame to the next that a relay forwards: two slots with one group and with two.
     pub fn relay_period(&self) -> Duration {

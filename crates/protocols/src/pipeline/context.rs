@@ -87,9 +87,8 @@ impl Context<'_> {
         self.air.listen(self.adaptation.listening(), head_bytes);
     }
     pub(super) fn retune(&mut self, retune: Retune) {
-        match retune {
-            Retune::Now => self.listen(),
-            Retune::Stay => {}
+        if retune == Retune::Now {
+            self.listen();
         }
     }
     /// The first instant from `sfd` on at which a frame may begin.

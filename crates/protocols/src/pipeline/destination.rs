@@ -14,12 +14,13 @@ use thalweg_units::{Duration, Instant};
 use thalweg_wire::pipeline::{Group, Head, Header, Kind, Nack, Purpose, Request, MAX_SLIM_PAYLOAD};
 use thalweg_wire::{FrameBuf, Reader};
 
-/// What the first request told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Told {
-    packets: u16,
-    object_len: u32,
-    digest: [u8; 8],
+/// What the first request told, in it what is the same in all.
+fn told(request: &Request) -> Request {
+    Request {
+        following: 0,
+        purpose: Purpose::Report,
+        ..*request
+    }
 }
 
 /// A NACK on its way.
@@ -42,7 +43,7 @@ struct Train {
 /// The destination's state.
 #[derive(Debug)]
 pub(super) struct Destination {
-    told: Option<Told>,
+    told: Option<Request>,
     first_round: Option<u16>,
     last_round: Option<u16>,
     complete: bool,
@@ -68,20 +69,18 @@ impl Destination {
     }
 
     pub(super) fn deadline(&self, policy: &Policy) -> Instant {
-        self.last_heard
-            + if self.complete {
-                policy.linger
-            } else {
-                policy.inactivity
-            }
+        let silence = match self.complete {
+            true => policy.linger,
+            false => policy.inactivity,
+        };
+        self.last_heard + silence
     }
 
     /// How it ends when nothing more is heard.
     pub(super) fn silence(&self) -> End {
-        if self.complete {
-            End::Complete
-        } else {
-            End::TimedOut
+        match self.complete {
+            true => End::Complete,
+            false => End::TimedOut,
         }
     }
 
@@ -111,10 +110,9 @@ impl Destination {
                     return Continue(());
                 }
                 if request.purpose == Purpose::Release {
-                    return Break(if self.complete {
-                        End::Complete
-                    } else {
-                        End::Released
+                    return Break(match self.complete {
+                        true => End::Complete,
+                        false => End::Released,
                     });
                 }
                 self.request(cx, number, head.group, &request, sfd);
@@ -153,9 +151,8 @@ impl Destination {
 
     /// Whether a request agrees with itself and with what was told before.
     fn believes(&self, cx: &Context<'_>, request: &Request) -> bool {
-        let told = told(request);
-        cx.session.packets(told.object_len) == Some(told.packets)
-            && self.told.is_none_or(|before| before == told)
+        cx.session.packets(request.object_len) == Some(request.packets)
+            && self.told.is_none_or(|before| before == told(request))
             && request.following < cx.cadence.copies()
     }
 
@@ -167,7 +164,15 @@ impl Destination {
         request: &Request,
         sfd: Instant,
     ) {
-        self.learn(cx, request);
+        if self.told.is_none() {
+            self.told = Some(told(request));
+            cx.stats.packets = request.packets;
+            // Packets that the transfer turns out not to have.
+            while let Some(k) = cx.packets.first_from(request.packets) {
+                cx.packets.remove(k);
+                cx.stats.received = cx.stats.received.saturating_sub(1);
+            }
+        }
         if self.last_round != Some(round) {
             self.last_round = Some(round);
             let packets = request.packets;
@@ -190,29 +195,8 @@ impl Destination {
         if self.train.is_none() {
             let slots = request.following + 1;
             let group = (0..slots).fold(group, |g, _| cx.session.next_group(g));
-            self.depart(
-                cx,
-                round,
-                group,
-                sfd + cx.cadence.request_slot() * u64::from(slots),
-            );
-        }
-    }
-
-    /// Takes what a request tells of the transfer.
-    fn learn(&mut self, cx: &mut Context<'_>, request: &Request) {
-        if self.told.is_none() {
-            self.told = Some(told(request));
-            self.forget_beyond(cx, request.packets);
-            cx.stats.packets = request.packets;
-        }
-    }
-
-    /// Takes out packets that the transfer turns out not to have.
-    fn forget_beyond(&self, cx: &mut Context<'_>, packets: u16) {
-        while let Some(k) = cx.packets.first_from(packets) {
-            cx.packets.remove(k);
-            cx.stats.received = cx.stats.received.saturating_sub(1);
+            let sfd = sfd + cx.cadence.request_slot() * u64::from(slots);
+            self.depart(cx, round, group, sfd);
         }
     }
 
@@ -292,12 +276,9 @@ impl Destination {
             hop,
             group: train.group,
         };
+        let number = train.round;
         let frame = FrameBuf::build(|w| {
-            Header {
-                head,
-                number: train.round,
-            }
-            .emit_as(cx.session.format, w)?;
+            Header { head, number }.emit_as(cx.session.format, w)?;
             nack.emit(w)?;
             (w.len()..nack_bytes).try_for_each(|_| w.u8(0).map(|_| ()))
         });
@@ -315,10 +296,10 @@ impl Destination {
         };
         let (segment, copies_left) = match train.copies_left.checked_sub(1) {
             Some(left) => (Some(train.segment), left),
-            None => (
-                self.segments(cx, train.segment + 1).next(),
-                cx.cadence.copies() - 1,
-            ),
+            None => {
+                let next = self.segments(cx, train.segment + 1).next();
+                (next, cx.cadence.copies() - 1)
+            }
         };
         self.train = segment.map(|segment| Train {
             sfd: train.sfd + train.step,
@@ -329,19 +310,5 @@ impl Destination {
             ..train
         });
         self.order(cx);
-    }
-}
-
-fn told(request: &Request) -> Told {
-    let Request {
-        packets,
-        object_len,
-        digest,
-        ..
-    } = *request;
-    Told {
-        packets,
-        object_len,
-        digest,
     }
 }

@@ -98,19 +98,6 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Nothing was counted yet.
-    pub(super) const NOTHING: Self = Self {
-        packets: 0,
-        rounds: 0,
-        data_sent: 0,
-        unanswered: 0,
-        received: 0,
-        duplicates: 0,
-        forwarded: 0,
-        withheld: 0,
-        aborted: 0,
-        refused: 0,
-    };
     /// Source: data frames sent again.
     pub fn retransmitted(&self) -> u32 {
         self.data_sent.saturating_sub(u32::from(self.packets))

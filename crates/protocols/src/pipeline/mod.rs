@@ -75,7 +75,7 @@ pub struct Pipeline<S, A> {
 
 impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Pipeline<S, A> {
     /// A pipeline whose objects are in `store`.
-    pub const fn new(store: S) -> Self {
+    pub fn new(store: S) -> Self {
         Self {
             store,
             active: None,
@@ -83,7 +83,7 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Pipeline<S, A> {
                 air: Air::IDLE,
                 packets: Packets::EMPTY,
                 events: Fifo::EMPTY,
-                stats: Stats::NOTHING,
+                stats: Stats::default(),
             },
         }
     }
@@ -114,7 +114,7 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Pipeline<S, A> {
             return Err(SetupError::Busy);
         }
         part.session.check()?;
-        self.hands.stats = Stats::NOTHING;
+        self.hands.stats = Stats::default();
         // Listens in any case.
         let _ = part.adaptation.advance(now);
         let mut cx = self.hands.context(&mut part, &mut self.store);
@@ -192,15 +192,12 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Engine for Pipeline<S
             }
             if let Some(answer) = answer {
                 cx.stats.refused += u32::from(matches!(answer, TxAnswer::Refused(_)));
-                return match (role, answer) {
-                    (Role::Source(source), answer) => source.answered(cx, answer),
-                    (Role::Relay(relay), TxAnswer::Sent(_)) => relay.sent(cx),
-                    (Role::Relay(relay), TxAnswer::Refused(_)) => relay.refused(),
-                    (Role::Destination(destination), _) => {
-                        destination.answered(cx);
-                        Continue(())
-                    }
-                };
+                match role {
+                    Role::Source(source) => return source.answered(cx, answer),
+                    Role::Relay(relay) => return relay.answered(cx, answer),
+                    Role::Destination(destination) => destination.answered(cx),
+                }
+                return Continue(());
             }
             match (role, event) {
                 (Role::Relay(relay), RadioEvent::Head { bytes, sfd }) => relay.head(cx, bytes, sfd),

@@ -30,14 +30,8 @@ pub(super) struct Relay {
     complete: bool,
     /// A packet of this relay's group has begun.
     packet_begun: bool,
-    holding: Holding,
-}
-
-/// Whether a packet is in the radio's hands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Holding {
-    Nothing,
-    Packet,
+    /// A packet is in the radio's hands.
+    holds: bool,
 }
 
 impl Relay {
@@ -50,7 +44,7 @@ impl Relay {
             leaving: false,
             complete: false,
             packet_begun: false,
-            holding: Holding::Nothing,
+            holds: false,
         }
     }
 
@@ -60,10 +54,9 @@ impl Relay {
 
     /// How it ends when nothing more is heard.
     pub(super) fn silence(&self) -> End {
-        if self.complete {
-            End::Released
-        } else {
-            End::TimedOut
+        match self.complete {
+            true => End::Released,
+            false => End::TimedOut,
         }
     }
 
@@ -81,14 +74,13 @@ impl Relay {
 
     /// The beginning of a frame: aborts the reception of what is for others (P3, section IV-B).
     pub(super) fn head(&mut self, cx: &mut Context<'_>, bytes: &[u8], sfd: Instant) {
-        let ours = Head::parse(bytes)
-            .ok()
-            .filter(|head| head.tag == cx.session.tag());
-        if ours.is_some() {
+        let tag = cx.session.tag();
+        let ours = Head::parse(bytes).ok().filter(|head| head.tag == tag);
+        if let Some(head) = ours {
             self.last_heard = self.last_heard.max(sfd);
-        }
-        if ours.is_some_and(|head| self.is_neighbour(&head)) {
-            cx.adaptation.heard(Heard::Neighbour, sfd);
+            if self.is_neighbour(&head) {
+                cx.adaptation.heard(Heard::Neighbour, sfd);
+            }
         }
         let wanted = ours.filter(|head| self.wants(cx, head));
         self.packet_begun = wanted.is_some_and(|head| head.kind == Kind::Data);
@@ -186,15 +178,13 @@ impl Relay {
     /// not, because the radio was not told in time, the frame after this one does.
     fn follow(&mut self, cx: &mut Context<'_>, frame: FrameBuf, order: Order) {
         let holds = matches!(order, Order::Hold(..));
-        match (self.holding, cx.air.kept()) {
+        match (self.holds, cx.air.kept()) {
             // A packet that has no room is lost here, and asked for again; a request has precedence.
-            (Holding::Packet, Some(_)) if holds => cx.stats.refused += 1,
-            (Holding::Packet, _) => cx.air.keep(frame, order),
-            (Holding::Nothing, _) => {
+            (true, Some(_)) if holds => cx.stats.refused += 1,
+            (true, _) => cx.air.keep(frame, order),
+            (false, _) => {
                 cx.air.order(frame, order);
-                if holds {
-                    self.holding = Holding::Packet;
-                }
+                self.holds = holds;
             }
         }
     }
@@ -205,22 +195,15 @@ impl Relay {
             TxAnswer::Sent(_) => cx.stats.forwarded += 1,
             TxAnswer::Refused(_) => cx.stats.refused += 1,
         }
-        self.holding = match cx.air.kept() {
-            Some(Order::Hold(..)) => Holding::Packet,
-            Some(Order::Send(..)) | None => Holding::Nothing,
-        };
+        self.holds = matches!(cx.air.kept(), Some(Order::Hold(..)));
         cx.air.go_on();
     }
 
-    pub(super) fn sent(&mut self, cx: &mut Context<'_>) -> Flow {
-        cx.stats.forwarded += 1;
-        self.refused()
-    }
-
-    pub(super) fn refused(&mut self) -> Flow {
-        if self.leaving {
-            return Break(End::Released);
+    pub(super) fn answered(&mut self, cx: &mut Context<'_>, answer: TxAnswer) -> Flow {
+        cx.stats.forwarded += u32::from(matches!(answer, TxAnswer::Sent(_)));
+        match self.leaving {
+            true => Break(End::Released),
+            false => Continue(()),
         }
-        Continue(())
     }
 }

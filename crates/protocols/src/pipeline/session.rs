@@ -135,9 +135,6 @@ impl Session {
     }
 
     /// Whether it makes sense.
-    ///
-    /// # Errors
-    /// [`SetupError`].
     pub fn check(&self) -> Result<(), SetupError> {
         let alike = self.policy.lengths == Lengths::Alike;
         let in_step = alike || self.groups == Groups::Two;

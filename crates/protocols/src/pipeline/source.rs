@@ -9,6 +9,7 @@ use super::air::TxAnswer;
 use super::context::{Context, Flow};
 use super::events::{End, Event};
 use super::session::{AskAgain, GiveUp, SetupError};
+use crate::due::sooner;
 use crate::object::ObjectInfo;
 use core::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::{Refusal, When};
@@ -59,10 +60,8 @@ pub(super) struct Source {
 impl Source {
     pub(super) fn start(cx: &mut Context<'_>, now: Instant) -> Result<Self, SetupError> {
         let object = cx.store.info();
-        let packets = cx
-            .session
-            .packets(object.len)
-            .ok_or(SetupError::TooManyPackets)?;
+        let packets = cx.session.packets(object.len);
+        let packets = packets.ok_or(SetupError::TooManyPackets)?;
         cx.packets.fill_to(packets);
         (cx.stats.packets, cx.stats.rounds) = (packets, 1);
         let start = cx.align(cx.session.start.max(now + cx.cadence.lead()));
@@ -92,16 +91,16 @@ impl Source {
             Doing::Waiting { until } => Some(until),
             Doing::Data { .. } | Doing::Request { .. } | Doing::Release { .. } => None,
         };
-        match (waiting, self.deadline) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
+        sooner(waiting, self.deadline)
     }
 
     /// Orders the first packet from `from` on that is still to be sent, at `self.sfd`, or the
     /// request where there is none.
     fn order_data(&mut self, cx: &mut Context<'_>, from: u16) {
-        let Some(number) = self.next_packet(cx, from) else {
+        let trial = cx.adaptation.trial().filter(|_| self.round == 0);
+        let is_over = trial.is_some_and(|trial| self.sent_in_round >= trial.packets);
+        let next = cx.packets.first_from(from).filter(|_| !is_over);
+        let Some(number) = next else {
             if self.sent_in_round > 0 {
                 self.sfd += cx.cadence.request_delay();
                 if self.stuck {
@@ -110,7 +109,7 @@ impl Source {
                     self.sfd += cx.cadence.cycle() * u64::from(cx.session.hops);
                 }
             }
-            if let (0, Some(trial)) = (self.round, cx.adaptation.trial()) {
+            if let Some(trial) = trial {
                 // Requests belong to no trial, even where the object is shorter.
                 self.sfd = self.sfd.max(trial.ends);
             }
@@ -123,11 +122,6 @@ impl Source {
             (self.exchange_began, self.tries, self.known) = (self.sfd, 0, known);
             return self.ask(cx);
         };
-        self.send_data(cx, number);
-    }
-
-    /// Orders packet `number` at `self.sfd`.
-    fn send_data(&mut self, cx: &mut Context<'_>, number: u16) {
         self.doing = Doing::Data { number };
         let mut room = [0; MAX_SLIM_PAYLOAD];
         let (pieces, len) = (cx.session.pieces(), Some(self.object.len));
@@ -137,31 +131,19 @@ impl Source {
         });
     }
 
-    /// What to send next in this round, if anything.
-    fn next_packet(&self, cx: &Context<'_>, from: u16) -> Option<u16> {
-        let trial = cx.adaptation.trial().filter(|_| self.round == 0);
-        if trial.is_some_and(|trial| self.sent_in_round >= trial.packets) {
-            return None;
-        }
-        cx.packets.first_from(from)
-    }
-
     /// Orders the first copy of a request for a report at `self.sfd`.
     fn ask(&mut self, cx: &mut Context<'_>) {
         self.asked = self.sfd;
-        self.doing = Doing::Request {
-            following: cx.cadence.copies() - 1,
-        };
+        let following = cx.cadence.copies() - 1;
+        self.doing = Doing::Request { following };
         self.order_request(cx);
     }
 
     /// Orders the first copy of the release at `sfd`.
     fn release(&mut self, cx: &mut Context<'_>, sfd: Instant, end: End) {
         self.sfd = sfd;
-        self.doing = Doing::Release {
-            following: cx.cadence.copies() - 1,
-            end,
-        };
+        let following = cx.cadence.copies() - 1;
+        self.doing = Doing::Release { following, end };
         self.order_request(cx);
     }
 
@@ -171,14 +153,10 @@ impl Source {
             Doing::Release { following, .. } => (Purpose::Release, following),
             Doing::Data { .. } | Doing::Waiting { .. } => return,
         };
-        let ObjectInfo {
-            len: object_len,
-            digest,
-        } = self.object;
         let request = Request {
             packets: self.packets,
-            object_len,
-            digest,
+            object_len: self.object.len,
+            digest: self.object.digest,
             following,
             purpose,
         };
@@ -207,29 +185,22 @@ impl Source {
             body(w)
         });
         // An empty frame, which cannot come about, would be refused by the radio.
+        let frame = frame.unwrap_or(FrameBuf::EMPTY);
         let channel = cx.adaptation.channel(1, self.sfd);
-        cx.air.transmit(
-            frame.unwrap_or(FrameBuf::EMPTY),
-            channel,
-            When::At(self.sfd),
-        );
+        cx.air.transmit(frame, channel, When::At(self.sfd));
     }
 
     pub(super) fn answered(&mut self, cx: &mut Context<'_>, answer: TxAnswer) -> Flow {
-        let sent = match answer {
-            TxAnswer::Sent(_) => {
-                self.refusals = 0;
-                true
-            }
-            TxAnswer::Refused(why) => {
-                self.refusals += 1;
-                if self.refusals > MAX_REFUSALS {
-                    return Break(End::RadioFailed);
-                }
-                self.skip_missed_slots(cx, why);
-                false
-            }
-        };
+        let sent = matches!(answer, TxAnswer::Sent(_));
+        self.refusals = if sent { 0 } else { self.refusals + 1 };
+        if self.refusals > MAX_REFUSALS {
+            return Break(End::RadioFailed);
+        }
+        if let TxAnswer::Refused(Refusal::Late { by }) = answer {
+            // By whole slots of two cycles, so that the next order is not late again.
+            let step = cx.cadence.relay_period();
+            self.sfd += step * by.as_nanos().div_ceil(step.as_nanos());
+        }
         match self.doing {
             Doing::Data { number } => {
                 self.sfd += cx.cadence.data_period();
@@ -238,53 +209,37 @@ impl Source {
                     cx.packets.remove(number);
                     self.sent_in_round = self.sent_in_round.saturating_add(1);
                     cx.stats.data_sent += 1;
-                    self.order_data(cx, number + 1);
-                } else {
-                    self.order_data(cx, number);
                 }
+                self.order_data(cx, number + u16::from(sent));
             }
             Doing::Request { following: 0 } => {
                 let within = match cx.session.policy.ask_again {
                     AskAgain::AfterTrain => cx.cadence.answer_within(self.packets),
                     AskAgain::AfterItsBeginning => cx.cadence.answer_begins_within(self.packets),
                 };
-                let until = self.asked + within;
-                self.doing = Doing::Waiting {
-                    until: until.saturating_sub(SFD_OFFSET),
-                };
+                let until = (self.asked + within).saturating_sub(SFD_OFFSET);
+                self.doing = Doing::Waiting { until };
                 self.group = cx.session.next_group(self.group);
             }
             Doing::Request { following } => {
-                self.doing = Doing::Request {
-                    following: following - 1,
-                };
-                self.next_copy(cx);
+                let following = following - 1;
+                self.next_copy(cx, Doing::Request { following });
             }
             Doing::Release { following: 0, end } => return Break(end),
             Doing::Release { following, end } => {
-                self.doing = Doing::Release {
-                    following: following - 1,
-                    end,
-                };
-                self.next_copy(cx);
+                let following = following - 1;
+                self.next_copy(cx, Doing::Release { following, end });
             }
             Doing::Waiting { .. } => {}
         }
         Continue(())
     }
 
-    fn next_copy(&mut self, cx: &mut Context<'_>) {
+    fn next_copy(&mut self, cx: &mut Context<'_>, doing: Doing) {
+        self.doing = doing;
         self.sfd += cx.cadence.request_slot();
         self.group = cx.session.next_group(self.group);
         self.order_request(cx);
-    }
-
-    /// Moves `self.sfd` on by whole slots of two cycles, so that the next order is not late again.
-    fn skip_missed_slots(&mut self, cx: &Context<'_>, why: Refusal) {
-        if let Refusal::Late { by } = why {
-            let step = cx.cadence.relay_period();
-            self.sfd += step * by.as_nanos().div_ceil(step.as_nanos());
-        }
     }
 
     pub(super) fn frame(&mut self, cx: &mut Context<'_>, mpdu: &[u8], sfd: Instant) {
@@ -297,8 +252,8 @@ impl Source {
             return;
         }
         let Ok(nack) = Nack::parse(body) else { return };
-        let train = u32::from(cx.cadence.nack_shape(self.packets).segments)
-            * u32::from(cx.cadence.copies());
+        let segments = cx.cadence.nack_shape(self.packets).segments;
+        let train = u32::from(segments) * u32::from(cx.cadence.copies());
         if nack.missing > self.packets || u32::from(nack.following) >= train {
             return;
         }
@@ -330,9 +285,8 @@ impl Source {
             cx.retune(retune);
             self.next_round(cx, next);
         } else {
-            self.doing = Doing::Waiting {
-                until: next.saturating_sub(SFD_OFFSET),
-            };
+            let until = next.saturating_sub(SFD_OFFSET);
+            self.doing = Doing::Waiting { until };
         }
     }
 
@@ -355,9 +309,8 @@ impl Source {
             }
             return;
         }
-        match self.doing {
-            Doing::Waiting { until } if at >= until => {}
-            _ => return,
+        if !matches!(self.doing, Doing::Waiting { until } if at >= until) {
+            return;
         }
         if self.known > 0 {
             return self.next_round(cx, soon);

@@ -10,6 +10,7 @@ use super::{Config, MAX_QUEUE};
 use crate::csma::{Mac, Outcome};
 use crate::due::sooner;
 use crate::fifo::Fifo;
+use crate::radio;
 use crate::tree::{Role, Router, Routes};
 use thalweg_engine::{Ability, Activity, Hear, OpId, RadioOp, Request, Wants};
 use thalweg_units::{Channel, ChannelSet, Dbm, Duration, Instant, NodeId};
@@ -117,10 +118,9 @@ impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
             self.in_hand = InHand::Nothing;
         }
         self.turn(now, Power::On);
-        self.hear = Some(if self.routes.up.overhears() {
-            Hear::Everything
-        } else {
-            self.discipline.hears()
+        self.hear = Some(match self.routes.up.overhears() {
+            true => Hear::Everything,
+            false => self.discipline.hears(),
         });
     }
     pub(super) fn stop(&mut self, now: Instant) {
@@ -156,10 +156,9 @@ impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
 
     /// Whether a packet of the layer above would be taken.
     pub(super) fn room(&mut self, now: Instant, way: Way) -> Room {
-        if self.queue.is_full() || !self.discipline.admits(now, way) {
-            Room::Taken
-        } else {
-            Room::Free
+        match !self.queue.is_full() && self.discipline.admits(now, way) {
+            true => Room::Free,
+            false => Room::Taken,
         }
     }
     pub(super) fn ends_here(&self, way: Way) -> bool {
@@ -203,12 +202,9 @@ impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
             return;
         }
         let gate = self.gate(now);
-        let Some(packet) = self.queue.front().filter(|_| gate != Gate::Held) else {
-            return;
-        };
-        let Some(to) = self.routes.next_hop(now, packet.way) else {
-            return;
-        };
+        let next = self.queue.front().filter(|_| gate != Gate::Held);
+        let next = next.and_then(|p| Some((p, self.routes.next_hop(now, p.way)?)));
+        let Some((packet, to)) = next else { return };
         self.sequence = self.sequence.wrapping_add(1);
         let data = Data {
             link: Header {
@@ -260,13 +256,12 @@ impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
         let link = *frame.link();
         self.routes.up.heard(now, &link);
         let parent = self.routes.up.parent();
+        let parent_is_sink = parent.is_some_and(|parent| self.routes.up.is_sink(parent));
         let hop = match &frame {
             Repr::Data(data) if link.to == Some(self.id) => {
                 Hop::Here(self.recent.see(data.origin, data.number, data.hops))
             }
-            Repr::Data(_) if link.to == parent && parent.is_some_and(|p| self.is_sink(p)) => {
-                Hop::Sink
-            }
+            Repr::Data(_) if link.to == parent && parent_is_sink => Hop::Sink,
             Repr::Data(_) | Repr::Beacon(_) => Hop::Elsewhere,
         };
         let heard = Overheard {
@@ -281,8 +276,8 @@ impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
         }
         match (frame, hop) {
             (Repr::Data(data), Hop::Here(sighting)) => {
-                self.mac
-                    .acknowledge(link.sequence, self.discipline.answer());
+                let answer = self.discipline.answer();
+                self.mac.acknowledge(link.sequence, answer);
                 // Back from a circle, it says nothing about where its origin is.
                 if data.way == Way::Up && sighting != Sighting::Round {
                     self.routes.learn(now, data.origin, link.from);
@@ -296,16 +291,12 @@ impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
             }
         }
     }
-    fn is_sink(&self, id: NodeId) -> bool {
-        self.routes.up.is_sink(id)
-    }
 
     pub(super) fn sampled(&mut self, now: Instant, power: Dbm, activity: Activity) {
         let is_busy = activity != Activity::Idle || power.0 >= self.mac.carrier().0;
-        let channel = if is_busy {
-            ChannelState::Busy
-        } else {
-            ChannelState::Free
+        let channel = match is_busy {
+            true => ChannelState::Busy,
+            false => ChannelState::Free,
         };
         self.discipline.sampled(now, channel);
     }
@@ -330,10 +321,7 @@ impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
     pub(super) fn poll_radio(&mut self) -> Option<Request<'_>> {
         if let Some(power) = self.switch.take() {
             let op = match power {
-                Power::On => RadioOp::Listen {
-                    channel: self.channel,
-                    head_bytes: 0,
-                },
+                Power::On => radio::listen(self.channel),
                 Power::Off => RadioOp::Sleep,
             };
             return Some(Request::new(LISTEN, op));

@@ -80,7 +80,7 @@ pub struct Readings {
 
 impl Readings {
     /// An application without orders. Its packets carry `payload_bytes`, which say their number.
-    pub const fn new(application: Application, payload_bytes: usize) -> Self {
+    pub fn new(application: Application, payload_bytes: usize) -> Self {
         Self {
             application,
             payload_bytes,
@@ -89,10 +89,7 @@ impl Readings {
             waiting: 0,
             outstanding: false,
             number: 0,
-            untold: Reading {
-                made: 0,
-                skipped: 0,
-            },
+            untold: Reading::default(),
         }
     }
     /// Packets that were made and not taken by the stack.
@@ -126,10 +123,8 @@ impl Above for Readings {
         self.next = (next < schedule.until).then_some(next);
         let waiting = self.waiting.saturating_add(schedule.burst);
         self.waiting = match self.application {
-            Application::Skips | Application::Waits | Application::Fills => {
-                waiting.min(schedule.burst)
-            }
             Application::Insists => waiting,
+            _ => waiting.min(schedule.burst),
         };
         self.untold.made += schedule.burst;
         self.untold.skipped += waiting - self.waiting;

@@ -25,7 +25,6 @@ struct Seen {
     hops: u8,
 }
 
-/// The packets.
 #[derive(Debug)]
 pub(super) struct Recent(Fifo<Seen, REMEMBERED>);
 
@@ -37,10 +36,9 @@ impl Recent {
     pub(super) fn see(&mut self, origin: NodeId, number: u16, hops: u8) -> Sighting {
         let is_same = |seen: &&Seen| seen.origin == origin && seen.number == number;
         if let Some(seen) = self.0.iter().find(is_same) {
-            return if hops > seen.hops {
-                Sighting::Round
-            } else {
-                Sighting::Again
+            return match hops > seen.hops {
+                true => Sighting::Round,
+                false => Sighting::Again,
             };
         }
         self.0.remember(Seen {

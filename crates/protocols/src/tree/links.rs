@@ -15,7 +15,6 @@ const HALVED_AT: u16 = 64;
 /// A link on which fewer frames arrive is not used, of 255.
 const LEAST_RECEIVED: u8 = 26;
 
-/// A neighbour.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Neighbour {
     /// Who.
@@ -28,9 +27,10 @@ pub(super) struct Neighbour {
     /// Of `missed`, those that were only presumed since it was heard last.
     presumed: u16,
     at: Instant,
-    route: Option<(Route, Instant)>,
+    /// That it advertised last, and when.
+    pub(super) route: Option<(Route, Instant)>,
     /// The nearest that it has said to be to the sink of `route`.
-    nearest: Option<Distance>,
+    pub(super) nearest: Option<Distance>,
 }
 
 impl Neighbour {
@@ -66,14 +66,6 @@ impl Neighbour {
         let product = u32::from(df) * u32::from(dr);
         Some((u32::from(COST_UNIT) * 255 * 255 / product) as u16)
     }
-    /// The route that it advertised last, and when.
-    pub(super) fn advertised(&self) -> Option<(Route, Instant)> {
-        self.route
-    }
-    /// The nearest that it has ever said to be to the sink that it advertises now.
-    pub(super) fn nearest(&self) -> Option<Distance> {
-        self.nearest
-    }
     pub(super) fn advertise(&mut self, now: Instant, routes: impl Iterator<Item = Route>) {
         let before = self.route.map(|(route, _)| route.sink);
         self.route = routes.min_by_key(|route| route.cost).map(|r| (r, now));
@@ -85,7 +77,6 @@ impl Neighbour {
     }
 }
 
-/// All neighbours.
 #[derive(Debug)]
 pub(super) struct Links {
     list: [Neighbour; MAX_NEIGHBOURS],

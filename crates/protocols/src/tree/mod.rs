@@ -87,10 +87,9 @@ impl Distance {
             || (self.sequence == than.sequence && self.cost < than.cost)
     }
     const fn or_nearer(self, other: Self) -> Self {
-        if other.is_nearer(self) {
-            other
-        } else {
-            self
+        match other.is_nearer(self) {
+            true => other,
+            false => self,
         }
     }
 }
@@ -254,9 +253,8 @@ impl Router {
             (Role::Router, None) | (Role::Leaf, _) => None,
         };
         let listed = usize::from(route.is_some());
-        let room = usize::from(frame_bytes)
-            .saturating_sub(BEACON_HEADER_BYTES + listed * ROUTE_BYTES)
-            / LINK_BYTES;
+        let before = BEACON_HEADER_BYTES + listed * ROUTE_BYTES;
+        let room = usize::from(frame_bytes).saturating_sub(before) / LINK_BYTES;
         let known = self.links.all();
         let count = room.min(known.len()).min(MAX_LINKS);
         let told = known.iter().cycle().skip(self.told).take(count);
@@ -316,8 +314,7 @@ impl Router {
         let mut best: Option<Route> = None;
         let mut current: Option<Route> = None;
         for neighbour in self.links.all() {
-            let Some(etx) = neighbour.etx() else { continue };
-            let Some((route, at)) = neighbour.advertised() else {
+            let (Some(etx), Some((route, at))) = (neighbour.etx(), neighbour.route) else {
                 continue;
             };
             if route.parent == id || now.since(at) > fresh_for {
@@ -330,15 +327,14 @@ impl Router {
             if behind > STALE_SEQUENCES || now.since(known.heard) > fresh_for {
                 continue;
             }
-            let nearer = |said| neighbour.nearest().is_some_and(|n| n.is_nearer(said));
+            let nearer = |said| neighbour.nearest.is_some_and(|n| n.is_nearer(said));
             if !known.said.is_none_or(nearer) {
                 continue;
             }
             let candidate = Route {
-                sink: route.sink,
-                sequence: route.sequence,
                 cost: route.cost.saturating_add(etx),
                 parent: neighbour.id,
+                ..route
             };
             if self.chosen.is_some_and(|c| c.parent == neighbour.id) {
                 current = Some(candidate);

@@ -38,22 +38,14 @@ pub struct Assembler {
     count: u8,
 }
 
-impl Default for Assembler {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Assembler {
     /// With nothing collected.
-    pub const fn new() -> Self {
-        Self {
-            transfer: 0,
-            chunks: [[0; CHUNK]; MAX_SEGMENTS],
-            lens: [None; MAX_SEGMENTS],
-            count: 0,
-        }
-    }
+    pub const EMPTY: Self = Self {
+        transfer: 0,
+        chunks: [[0; CHUNK]; MAX_SEGMENTS],
+        lens: [None; MAX_SEGMENTS],
+        count: 0,
+    };
 
     /// Takes a segment, in any order, any number of times.
     ///
@@ -61,9 +53,7 @@ impl Assembler {
     /// [`WireError`] where `content` is no segment of a route; nothing changes then.
     pub fn push(&mut self, content: &[u8]) -> Result<Segment, WireError> {
         let mut r = Reader::new(content);
-        if r.u8()? != SEGMENT_KIND {
-            return Err(WireError::Malformed);
-        }
+        r.expect(SEGMENT_KIND)?;
         let (transfer, place, ms) = (r.u16()?, r.u8()?, r.u16()?);
         let (index, count) = (usize::from(place >> 4), place & COUNT_BITS);
         let turn = match place & LATER_BIT {
@@ -91,12 +81,8 @@ impl Assembler {
     pub fn route(&self) -> Option<Route> {
         let mut bytes = [0; MAX_ENCODED];
         let mut w = Writer::new(&mut bytes);
-        for (chunk, len) in self
-            .chunks
-            .iter()
-            .zip(self.lens)
-            .take(usize::from(self.count))
-        {
+        let all = self.chunks.iter().zip(self.lens);
+        for (chunk, len) in all.take(usize::from(self.count)) {
             w.bytes(&chunk[..usize::from(len?)]).ok()?;
         }
         let len = w.len();

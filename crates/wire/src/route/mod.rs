@@ -146,11 +146,7 @@ impl Route {
     /// carry nothing, and together they are still a path (P3, section IV-C: "no worse than PIP").
     pub fn groups(&self) -> Groups {
         let both = |stage: u8| {
-            let has = |g| {
-                self.members()
-                    .iter()
-                    .any(|m| m.stage == stage && m.group == g)
-            };
+            let has = |g| (self.members().iter()).any(|m| (m.stage, m.group) == (stage, g));
             has(Group::Odd) && has(Group::Even)
         };
         match self.scheme {
@@ -212,11 +208,8 @@ impl Route {
         until_start: Duration,
         w: &mut Writer<'_>,
     ) -> Result<(), WireError> {
-        if self.source == self.sink || self.segments() > MAX_SEGMENTS {
-            return Err(WireError::Malformed);
-        }
         let count = self.segments();
-        if index >= count {
+        if self.source == self.sink || count > MAX_SEGMENTS || index >= count {
             return Err(WireError::Malformed);
         }
         let ms = until_start.as_nanos().div_ceil(1_000_000);
@@ -225,18 +218,14 @@ impl Route {
         let mut all = Writer::new(&mut bytes);
         self.encode(&mut all)?;
         let len = all.len();
-        let chunk = bytes[..len]
-            .chunks(self.chunk_bytes())
-            .nth(index)
-            .ok_or(WireError::Malformed)?;
-        w.u8(SEGMENT_KIND)?.u16(self.transfer)?;
+        let chunk = bytes[..len].chunks(self.chunk_bytes()).nth(index);
         let turn = match turn {
             Turn::First => 0,
             Turn::Later => LATER_BIT,
         };
-        w.u8((index as u8) << 4 | turn | count as u8)?
-            .u16(ms)?
-            .bytes(chunk)?;
+        w.u8(SEGMENT_KIND)?.u16(self.transfer)?;
+        w.u8((index as u8) << 4 | turn | count as u8)?.u16(ms)?;
+        w.bytes(chunk.ok_or(WireError::Malformed)?)?;
         Ok(())
     }
 
@@ -254,10 +243,9 @@ impl Route {
             Scheme::PipCit => 0x40,
         };
         let limited = if self.threshold.is_some() { 0x80 } else { 0 };
-        w.u16(self.sink.get())?
-            .u16(self.source.get())?
-            .u8(hops | scheme | limited)?;
-        w.u8(self.payload.bytes())?.u16(self.deadline_s)?;
+        w.u16(self.sink.get())?.u16(self.source.get())?;
+        w.u8(hops | scheme | limited)?.u8(self.payload.bytes())?;
+        w.u16(self.deadline_s)?;
         w.u32(self.range.offset)?.u32(self.range.len)?;
         if let Some(threshold) = self.threshold {
             w.u8(threshold.get())?;
@@ -272,11 +260,8 @@ impl Route {
             w.u8(channel.number())?;
         }
         for (stage, group) in places(hops) {
-            let here = self
-                .members()
-                .iter()
-                .filter(|m| (m.stage, m.group) == (stage, group));
-            w.u8(here.count() as u8)?;
+            let here = |m: &&Member| (m.stage, m.group) == (stage, group);
+            w.u8(self.members().iter().filter(here).count() as u8)?;
         }
         for member in self.members() {
             w.u16(member.node.get())?;
@@ -287,8 +272,7 @@ impl Route {
     fn decode(transfer: u16, bytes: &[u8]) -> Result<Self, WireError> {
         let bad = WireError::Malformed;
         let mut r = Reader::new(bytes);
-        let node = |r: &mut Reader<'_>| NodeId::new(r.u16()?).map_err(|_| bad);
-        let (sink, source, flags) = (node(&mut r)?, node(&mut r)?, r.u8()?);
+        let (sink, source, flags) = (r.node()?, r.node()?, r.u8()?);
         let scheme = match flags & 0x70 {
             0 | WITH_OPTIONS => Scheme::P3,
             0x10 => Scheme::Pip(Hopping::Fixed),
@@ -296,12 +280,9 @@ impl Route {
             0x40 => Scheme::PipCit,
             _ => return Err(bad),
         };
-        let payload = r.u8()?;
-        let deadline_s = r.u16()?;
-        let range = ObjectRange {
-            offset: r.u32()?,
-            len: r.u32()?,
-        };
+        let (payload, deadline_s) = (r.u8()?, r.u16()?);
+        let (offset, len) = (r.u32()?, r.u32()?);
+        let range = ObjectRange { offset, len };
         let threshold = match flags & 0x80 {
             0 => None,
             _ => Some(Percent::new(r.u8()?).ok_or(bad)?),
@@ -338,17 +319,13 @@ impl Route {
         for (stage, group) in places(hops) {
             for _ in 0..counts.u8()? {
                 route.add(Member {
-                    node: node(&mut r)?,
+                    node: r.node()?,
                     stage,
                     group,
                 })?;
             }
         }
-        if r.remaining() == 0 {
-            Ok(route)
-        } else {
-            Err(bad)
-        }
+        r.end().map(|()| route)
     }
 }
 

@@ -13,20 +13,13 @@ impl PayloadSize {
     pub const MAX: Self = Self(MAX_PAYLOAD as u8);
 
     /// `bytes` of payload; `None` outside 1..=118.
-    pub const fn new(bytes: u8) -> Option<Self> {
-        if bytes >= 1 && bytes as usize <= MAX_PAYLOAD {
-            Some(Self(bytes))
-        } else {
-            None
-        }
+    pub fn new(bytes: u8) -> Option<Self> {
+        Self::of_format(bytes, Format::Full)
     }
     /// `bytes` of payload in frames of `format`; `None` for 0 and for more than a frame holds.
-    pub const fn of_format(bytes: u8, format: Format) -> Option<Self> {
-        if bytes >= 1 && bytes <= format.max_payload() {
-            Some(Self(bytes))
-        } else {
-            None
-        }
+    pub fn of_format(bytes: u8, format: Format) -> Option<Self> {
+        let fits = (1..=format.max_payload()).contains(&bytes);
+        fits.then_some(Self(bytes))
     }
     /// The largest of `format`.
     pub const fn max_of(format: Format) -> Self {
@@ -47,12 +40,8 @@ impl TrialRun {
     pub const DEFAULT: Self = Self(16);
 
     /// `cycles` cycles; `None` outside 1..=60.
-    pub const fn new(cycles: u8) -> Option<Self> {
-        if cycles >= 1 && cycles <= 60 {
-            Some(Self(cycles))
-        } else {
-            None
-        }
+    pub fn new(cycles: u8) -> Option<Self> {
+        (1..=60).contains(&cycles).then_some(Self(cycles))
     }
     /// The number.
     pub const fn get(self) -> u8 {
@@ -125,12 +114,8 @@ pub struct Percent(u8);
 
 impl Percent {
     /// `percent`; `None` above 100.
-    pub const fn new(percent: u8) -> Option<Self> {
-        if percent <= 100 {
-            Some(Self(percent))
-        } else {
-            None
-        }
+    pub fn new(percent: u8) -> Option<Self> {
+        (percent <= 100).then_some(Self(percent))
     }
     /// The number.
     pub const fn get(self) -> u8 {
@@ -155,13 +140,8 @@ impl ObjectRange {
     };
 
     /// How many bytes of an object of `object_len` bytes lie in the range.
-    pub const fn within(self, object_len: u32) -> u32 {
-        let left = object_len.saturating_sub(self.offset);
-        if left < self.len {
-            left
-        } else {
-            self.len
-        }
+    pub fn within(self, object_len: u32) -> u32 {
+        object_len.saturating_sub(self.offset).min(self.len)
     }
 }
 

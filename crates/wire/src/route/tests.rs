@@ -201,7 +201,7 @@ proptest! {
         if backwards {
             parts.reverse();
         }
-        let mut assembler = Assembler::new();
+        let mut assembler = Assembler::EMPTY;
         for (i, part) in parts.iter().enumerate() {
             prop_assert_eq!(assembler.route(), None);
             let told = assembler.push(part).unwrap();
@@ -215,7 +215,7 @@ proptest! {
     #[test]
     fn another_transfer_begins_anew(one in routes(), mut other in routes()) {
         other.transfer = one.transfer.wrapping_add(1);
-        let mut assembler = Assembler::new();
+        let mut assembler = Assembler::EMPTY;
         assembler.push(&segments(&one)[0]).unwrap();
         for part in segments(&other) {
             assembler.push(&part).unwrap();
@@ -228,7 +228,7 @@ proptest! {
         parts in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..=118), 0..6),
         count in 1..=3u8,
     ) {
-        let mut assembler = Assembler::new();
+        let mut assembler = Assembler::EMPTY;
         for (i, mut part) in parts.into_iter().enumerate() {
             if let [kind, _, _, place, ..] = &mut part[..] {
                 (*kind, *place) = (SEGMENT_KIND, (i as u8 % count) << 4 | count);

@@ -9,7 +9,7 @@ use thalweg_engine::harness::{Fate, SentFrame};
 use thalweg_engine::{BoardTiming, Passing};
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::phy::{air_time, SFD_OFFSET};
-use thalweg_wire::pipeline::{Head, Kind, MAX_HOPS, REQUEST_BYTES};
+use thalweg_wire::pipeline::{Head, Kind, HEADER_BYTES, MAX_HOPS, REQUEST_BODY_BYTES};
 use thalweg_wire::route::Scheme;
 
 fn cit(hops: u8) -> Layout {
@@ -49,10 +49,10 @@ fn each_packet_goes_on_as_the_next_comes_in() {
                 assert_eq!(after[n - 1].0, before[n].0 + forth, "stage {stage}");
             }
             let asked = of(net.sent(), stage - 1, Kind::Request)[0].0;
-            let short = air_time(REQUEST_BYTES) + BoardTiming::IDEAL.turnaround;
+            let short = air_time(HEADER_BYTES + REQUEST_BODY_BYTES) + BoardTiming::IDEAL.turnaround;
             assert_eq!(after[29].0, asked + short);
             let asks = of(net.sent(), stage, Kind::Request)[0].0;
-            let shorter = air_time(125) - air_time(REQUEST_BYTES);
+            let shorter = air_time(125) - air_time(HEADER_BYTES + REQUEST_BODY_BYTES);
             assert_eq!(asks, after[29].0 + period + shorter);
         }
     }

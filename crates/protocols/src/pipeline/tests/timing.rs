@@ -7,7 +7,7 @@ use thalweg_engine::harness::{Fate, SentFrame};
 use thalweg_engine::BoardTiming;
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::phy::{air_time, SFD_OFFSET};
-use thalweg_wire::pipeline::{Head, Kind, NACK_FIXED_BYTES};
+use thalweg_wire::pipeline::{Head, Kind, HEADER_BYTES, NACK_BODY_BYTES};
 use thalweg_wire::route::{Hopping, Scheme};
 
 fn cycle(layout: &Layout, timing: &BoardTiming) -> Duration {
@@ -172,7 +172,7 @@ fn an_exchange_of_p3_over_four_hops_takes_31_ms() {
     let cadence = p3(4, 6).part(0, start(), &TELOSB).cadence;
     let shape = cadence.nack_shape(500);
     assert_eq!((shape.segments, shape.vector_bytes), (1, 63));
-    let took = cadence.exchange(NACK_FIXED_BYTES + 63, 2);
+    let took = cadence.exchange(HEADER_BYTES + NACK_BODY_BYTES + 63, 2);
     assert_eq!(
         took.as_micros(),
         4_537 + 3 * 3_296 + 5 * 1_241 + 4 * 2_937 + 2_937
