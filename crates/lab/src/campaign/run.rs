@@ -1,6 +1,6 @@
 //! A campaign from switching on to the last byte: survey, then wave after wave. Time base: simulated
 //! time. Invariants: a wave's sinks all ended their part before the next wave is ordered; a source that
-//! fails is tried again after all others, [`Settings::attempts`] times in all.
+//! fails is tried again after all others, as often as [`Settings::retry`] says.
 
 use super::report::{Campaign, Part, TransferRow};
 use super::CampaignError;
@@ -86,13 +86,18 @@ pub fn empty(
         motes.offer(source, object.clone());
     }
     let surveyed = motes.survey(sinks[0], settings.survey, observer)?;
-    let mut campaign = Campaign::new(testbed, seed, sinks.len(), sources.len());
-    campaign.bytes_each = settings.bytes;
+    let mut campaign = Campaign {
+        testbed: testbed.name.clone(),
+        seed,
+        radios: sinks.len(),
+        sources: sources.len(),
+        bytes_each: settings.bytes,
+        ..Campaign::default()
+    };
     campaign.add(Part::Measuring, surveyed.measuring);
     campaign.add(Part::Collecting, surveyed.collecting);
     let rest = motes.network().now().as_secs_f64() - campaign.total_s();
     campaign.add(Part::Waiting, Duration::from_secs_f64(rest.max(0.0)));
-    campaign.missing_tables = surveyed.missing.len();
     campaign.survey_energy_j = joules(&mut motes);
 
     let mut request = WaveRequest::new(&surveyed.links, settings.route.clone(), sinks);
@@ -101,7 +106,6 @@ pub fn empty(
     }
     (request.reuse, request.least_share) = (settings.reuse, settings.least_share);
     request.tries = settings.candidates;
-    campaign.channels = request.channels.iter().map(|c| c.number()).collect();
     let mut waves = Waves::new(&surveyed.links, request);
     let mut rng = stream(seed, "waves", &[]);
     let mut active: Vec<usize> = Vec::new();
@@ -121,9 +125,12 @@ pub fn empty(
         }
         let wave = waves.next(&ready, &mut rng);
         for (source, why) in &wave.lost {
-            let id = testbed.id_of(*source).map_or(0, |id| id.get());
-            let row = TransferRow::lost(campaign.waves, id, why.to_string());
-            campaign.transfers.push(row);
+            campaign.transfers.push(TransferRow {
+                wave: campaign.waves,
+                source: testbed.id_of(*source).map_or(0, |id| id.get()),
+                failure: Some(why.to_string()),
+                ..TransferRow::default()
+            });
             tries.remove(source);
         }
         for (_, why) in &wave.idle {
@@ -209,7 +216,6 @@ fn outcome(
 ) -> TransferRow {
     let source = motes.network().engine(plan.source);
     let (from, packets) = (source.id().get(), source.pipeline().stats().packets);
-    let to = motes.network().engine(plan.sink).id().get();
     let (object, offered) = (landed.object, objects.get(&plan.source));
     let verified = object.is_some();
     let wrong = object.is_some_and(|bytes| offered.is_none_or(|o| **o != *bytes));
@@ -226,7 +232,6 @@ fn outcome(
     TransferRow {
         wave,
         source: from,
-        sink: to,
         verified,
         wrong,
         bytes,
@@ -236,12 +241,10 @@ fn outcome(
         },
         predicted_kbps: prediction.goodput_kbps,
         duration_s: duration.as_secs_f64(),
-        rounds: landed.rounds,
         first_round_reliability: landed.first_round.map(share),
         hops: plan.hops,
         paths,
         active_nodes: active_nodes(plan, scheme).len(),
-        channels: plan.channels.iter().map(|c| c.number()).collect(),
         failure: landed.failure,
     }
 }

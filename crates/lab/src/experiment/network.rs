@@ -8,8 +8,8 @@
 use super::kind::{expect, keys, some, within, Flag, Kind};
 use super::lab::{in_order, Lab};
 use super::ExperimentError;
-use crate::campaign::{empty, CampaignError, Mode, NetworkRow};
-use crate::results::{Row, Value, SEED};
+use crate::campaign::{empty, CampaignError, Mode};
+use crate::results::Row;
 use thalweg_gateway::known::CLEAN_CHANNELS;
 use thalweg_gateway::registry::Pipelined;
 use thalweg_units::{Channel, ChannelSet};
@@ -97,30 +97,9 @@ impl Network {
         let mut settings = mode.settings(&site, variant, self.channel_set(), self.bytes);
         settings.sources = self.sources.map(|n| n as usize);
         match empty(&site, &settings, &mut |_| lab.heard()) {
-            Ok(campaign) => Ok(columns(
-                &campaign.row(&mode.name(), mode.stations()),
-                variant,
-            )),
+            Ok(campaign) => Ok(campaign.row(mode).with("protocol", variant.name)),
             Err(CampaignError::Run(why)) => Err(why.into()),
             Err(why) => Err(ExperimentError::unfit(&site, why.to_string())),
         }
     }
-}
-
-/// What is told of one campaign.
-fn columns(r: &NetworkRow, variant: Pipelined) -> Row {
-    let mut row = Row::new();
-    // The row's own names are the columns'.
-    if let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(r) {
-        for (name, value) in fields {
-            if let Ok(value) = serde_json::from_value::<Value>(value) {
-                row.set(&name, value);
-            }
-        }
-    }
-    let share = r.delivered as f64 / r.sources.max(1) as f64;
-    row.with(SEED, r.seed)
-        .with("protocol", variant.name)
-        .with("delivered_share", share)
-        .with("survey_s", r.measuring_s + r.collecting_s)
 }
