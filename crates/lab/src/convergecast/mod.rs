@@ -15,7 +15,7 @@ mod tests;
 pub use ledger::{Link, NodeCounts, Packets};
 
 use ledger::Ledger;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use thalweg_medium::chip::{CC1000, CC2420};
 use thalweg_medium::ether::{Ether, Reach};
@@ -57,7 +57,7 @@ const BEACON_INTERVAL: Duration = Duration::from_secs(10);
 
 /// What is on the air while routes settle (Fusion, section 5.2: "for 120 seconds prior to the data
 /// collection phase"; section 2.3.2 has nodes estimate links from all that they overhear).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Settling {
     /// The load: links are estimated under it.
@@ -65,16 +65,6 @@ pub enum Settling {
     Loaded,
     /// Routing beacons alone.
     Idle,
-}
-
-impl Settling {
-    /// Its name in experiments and rows.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Loaded => "loaded",
-            Self::Idle => "idle",
-        }
-    }
 }
 
 /// A run.

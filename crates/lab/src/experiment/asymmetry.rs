@@ -5,7 +5,7 @@
 //! that one channel is changed; the same run of the environment otherwise. Variants with a plan of
 //! their own lose a link of that, once unknown to their survey and once known. Tests: below, `tests.rs`.
 
-use super::kind::{keys, within, Flag, Kind};
+use super::kind::{keys, within, Kind};
 use super::lab::Lab;
 use super::transfers::{Drawn, Transfers};
 use super::ExperimentError;
@@ -17,7 +17,6 @@ use thalweg_medium::{EarId, Environment, LinksBuilder};
 use thalweg_planner::Plan;
 use thalweg_planner::Style;
 use thalweg_units::Channel;
-use thalweg_wire::phy;
 
 keys! {
     "asymmetry",
@@ -60,15 +59,12 @@ impl Kind for Asymmetry {
         Ok(rows)
     }
 
-    fn key(&self, flag: Flag) -> Option<&'static str> {
-        Some(match flag {
-            Flag::Testbed => "transfers.testbed",
-            Flag::Routes => "transfers.routes",
-        })
+    fn testbed_key(&self) -> Option<&'static str> {
+        Some("transfers.testbed")
     }
 
-    fn lossy_frame_bytes(&self) -> Option<usize> {
-        Some(phy::MAX_PSDU)
+    fn routes_key(&self) -> Option<&'static str> {
+        Some("transfers.routes")
     }
 }
 

@@ -6,7 +6,7 @@
 //! the air together; it is lost at its receivers, which hear nothing for as long as it lasts. Up to
 //! that moment a disturbed run is the undisturbed one. Tests: below, `tests.rs`.
 
-use super::kind::{keys, Flag, Kind};
+use super::kind::{keys, Kind};
 use super::lab::{rows_in_order, Lab};
 use super::transfers::{Drawn, Transfers};
 use super::ExperimentError;
@@ -18,7 +18,6 @@ use thalweg_medium::Outcome as Fate;
 use thalweg_planner::Plan;
 use thalweg_sim::{Fault, ReceptionTrace};
 use thalweg_units::{Channel, Duration, SimTime};
-use thalweg_wire::phy;
 use thalweg_wire::pipeline::{self, Header, Purpose, Request};
 use thalweg_wire::{flood, Reader};
 
@@ -55,15 +54,12 @@ impl Kind for ControlLoss {
         })
     }
 
-    fn key(&self, flag: Flag) -> Option<&'static str> {
-        Some(match flag {
-            Flag::Testbed => "transfers.testbed",
-            Flag::Routes => "transfers.routes",
-        })
+    fn testbed_key(&self) -> Option<&'static str> {
+        Some("transfers.testbed")
     }
 
-    fn lossy_frame_bytes(&self) -> Option<usize> {
-        Some(phy::MAX_PSDU)
+    fn routes_key(&self) -> Option<&'static str> {
+        Some("transfers.routes")
     }
 }
 

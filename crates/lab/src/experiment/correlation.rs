@@ -6,9 +6,9 @@
 //! nothing has no coefficient and no row. Only the relays' transmissions count as receptions.
 //! Tests: below and `tests.rs`.
 
-use super::kind::{keys, some, within, Kind};
+use super::kind::{keys, number, some, within, Kind};
 use super::lab::{rows_in_order, Lab};
-use super::link_channels::{campaign, longest, probes};
+use super::link_channels::{campaign, probes};
 use super::probe::{Order, Told, LEAST_PSDU};
 use super::sites::faithful_survey;
 use super::ExperimentError;
@@ -17,7 +17,6 @@ use std::ops::ControlFlow;
 use thalweg_medium::random::derive;
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Duration};
-use thalweg_wire::phy;
 
 keys! {
     "correlation",
@@ -36,7 +35,7 @@ keys! {
         /// From one packet to the next, in milliseconds.
         pub interval_ms: u64,
         /// Length of a packet with its check sum (127).
-        #[serde(default = "longest")]
+        #[serde(default = "number::<127, _>")]
         pub psdu_bytes: usize,
     }
 }
@@ -73,10 +72,6 @@ impl Kind for Correlation {
             let channel = Channel::new(*number).unwrap_or(SURVEY_CHANNEL);
             lab.part(|| self.channel_rows(&site, &roles, channel))
         })
-    }
-
-    fn lossy_frame_bytes(&self) -> Option<usize> {
-        Some(phy::MAX_PSDU)
     }
 }
 

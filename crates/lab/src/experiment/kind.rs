@@ -11,6 +11,7 @@ use crate::results::Row;
 use std::fmt::{Debug, Display};
 use std::ops::RangeInclusive;
 use thalweg_sim::Capture;
+use thalweg_wire::phy;
 
 /// What an experiment runs, with everything said that a file says of it.
 pub trait Kind: Debug + Send + Sync {
@@ -29,15 +30,20 @@ pub trait Kind: Debug + Send + Sync {
     /// [`ExperimentError`].
     fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError>;
 
-    /// The key that a flag of the command line overwrites, with a dot after the table that it is in.
-    fn key(&self, flag: Flag) -> Option<&'static str> {
-        (flag == Flag::Testbed).then_some("testbed")
+    /// The key that names the network, with a dot after the table that it is in; none where there is none.
+    fn testbed_key(&self) -> Option<&'static str> {
+        Some("testbed")
+    }
+
+    /// The same of the key that says how many routes (or links, or sources) a seed has.
+    fn routes_key(&self) -> Option<&'static str> {
+        None
     }
 
     /// Frames (bytes, FCS included) that a share of losses injected on links is of: those of data, full,
     /// or the longest where their length varies. None where no such losses can be.
     fn lossy_frame_bytes(&self) -> Option<usize> {
-        None
+        self.testbed_key().map(|_| phy::MAX_PSDU)
     }
 
     /// Tells where packets were lost, where it can.
@@ -49,15 +55,6 @@ pub trait Kind: Debug + Send + Sync {
     fn captures(&self) -> Option<&dyn Captures> {
         None
     }
-}
-
-/// A flag whose value stands in files too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flag {
-    /// The network, by name or file.
-    Testbed,
-    /// So many routes (or links, or sources) per seed.
-    Routes,
 }
 
 /// A kind whose packets can be followed.
@@ -129,6 +126,35 @@ macro_rules! keys {
     };
 }
 pub(super) use keys;
+
+/// The default of a key: `N`.
+pub(super) fn number<const N: u32, T: TryFrom<u32> + Default>() -> T {
+    T::try_from(N).unwrap_or_default()
+}
+
+/// The default of a key that sweeps: `N` alone.
+pub(super) fn list<const N: u32, T: TryFrom<u32> + Default>() -> Vec<T> {
+    vec![number::<N, T>()]
+}
+
+/// Each of `outer` with each of `inner`, which change faster.
+pub(super) fn pairs<A: Clone, B: Clone>(outer: &[A], inner: &[B]) -> Vec<(A, B)> {
+    let with_each = |a: &A| {
+        inner
+            .iter()
+            .map(|b| (a.clone(), b.clone()))
+            .collect::<Vec<_>>()
+    };
+    outer.iter().flat_map(with_each).collect()
+}
+
+/// One case for each of `list`, or one without any.
+pub(super) fn or_none<T: Clone>(list: &[T]) -> Vec<Option<T>> {
+    match list {
+        [] => vec![None],
+        list => list.iter().cloned().map(Some).collect(),
+    }
+}
 
 /// `ok`, or what `key` was expected to be.
 pub(super) fn expect(key: &str, ok: bool, range: &str) -> Result<(), String> {

@@ -4,7 +4,7 @@
 //! Owns the keys of `kind = "link-channels"` and its rows. One sender, one receiver, nobody else on
 //! the air; link variation is that of a campaign of minutes. Tests: `tests.rs`.
 
-use super::kind::{keys, within, Flag, Kind};
+use super::kind::{keys, number, within, Kind};
 use super::lab::{rows_in_order, Lab};
 use super::probe::{Order, Probe, Told, LEAST_PSDU};
 use super::sites::faithful_survey;
@@ -19,7 +19,6 @@ use thalweg_planner::{LinkQualities, LinkRule, Topology};
 use thalweg_sim::{boards, Network};
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Duration};
-use thalweg_wire::phy;
 
 keys! {
     "link-channels",
@@ -36,13 +35,9 @@ keys! {
         /// From one packet to the next, in milliseconds.
         pub interval_ms: u64,
         /// Length of a packet with its check sum (127).
-        #[serde(default = "longest")]
+        #[serde(default = "number::<127, _>")]
         pub psdu_bytes: usize,
     }
-}
-
-pub(super) const fn longest() -> usize {
-    127
 }
 
 impl Kind for LinkChannels {
@@ -70,15 +65,8 @@ impl Kind for LinkChannels {
         Ok(rows)
     }
 
-    fn key(&self, flag: Flag) -> Option<&'static str> {
-        Some(match flag {
-            Flag::Testbed => "testbed",
-            Flag::Routes => "links",
-        })
-    }
-
-    fn lossy_frame_bytes(&self) -> Option<usize> {
-        Some(phy::MAX_PSDU)
+    fn routes_key(&self) -> Option<&'static str> {
+        Some("links")
     }
 }
 

@@ -32,7 +32,7 @@ mod tests;
 mod transfers;
 
 pub use explained::{Explained, ExplainedTransfer};
-pub use kind::{Captures, Explains, Flag, Key, Keyed, Kind};
+pub use kind::{Captures, Explains, Key, Keyed, Kind};
 pub use lab::{Lab, ProgressObserver};
 pub use page::{page, short, span};
 pub use report::Report;
@@ -76,9 +76,9 @@ pub enum ExperimentError {
     /// A stream could not be run.
     #[error("streams: {0}")]
     Stream(crate::streams::StreamFailure),
-    /// A chain of nodes is not one.
+    /// A chain of nodes could not be run.
     #[error(transparent)]
-    Chain(ChainError),
+    Chain(#[from] ChainError),
     /// What was asked for is nothing that it does.
     #[error(transparent)]
     Refused(#[from] Refused),
@@ -112,17 +112,6 @@ impl ExperimentError {
             Self::Testbed(_) | Self::Site(_) | Self::Unfit { .. } | Self::Refused(_) => true,
             Self::Stream(failure) => failure.is_input(),
             _ => false,
-        }
-    }
-}
-
-impl From<ChainError> for ExperimentError {
-    fn from(error: ChainError) -> Self {
-        match error {
-            ChainError::Network(error) => Self::Network(error),
-            ChainError::Sim(error) => Self::Sim(error),
-            ChainError::Stopped => Self::Stopped,
-            error @ ChainError::Hops { .. } => Self::Chain(error),
         }
     }
 }

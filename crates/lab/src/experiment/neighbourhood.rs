@@ -109,6 +109,10 @@ impl Kind for Neighbourhood {
             lab.part(|| self.sizes(&site, Dbm(*power)))
         })
     }
+
+    fn lossy_frame_bytes(&self) -> Option<usize> {
+        None
+    }
 }
 
 impl Neighbourhood {

@@ -5,7 +5,7 @@
 //! Owns the keys of `kind = "network"` and its rows: one per mode, protocol and seed. Everything of a
 //! row happened on one simulated time line. Tests: `tests.rs`.
 
-use super::kind::{expect, keys, some, within, Flag, Kind};
+use super::kind::{expect, keys, pairs, some, within, Kind};
 use super::lab::{in_order, Lab};
 use super::ExperimentError;
 use crate::campaign::{empty, CampaignError, Mode};
@@ -13,7 +13,6 @@ use crate::results::Row;
 use thalweg_gateway::known::CLEAN_CHANNELS;
 use thalweg_gateway::registry::Pipelined;
 use thalweg_units::{Channel, ChannelSet};
-use thalweg_wire::phy;
 
 keys! {
     "network",
@@ -60,30 +59,21 @@ impl Kind for Network {
 
     fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
         let modes = self.modes.iter().filter_map(|name| Mode::named(name));
-        let cases: Vec<(Mode, Pipelined)> = modes
-            .flat_map(|mode| self.protocols.iter().map(move |&v| (mode, v)))
-            .collect();
+        let cases = pairs(&modes.collect::<Vec<_>>(), &self.protocols);
         in_order(&cases, |&(mode, variant)| {
             lab.part(|| self.row(seed, mode, variant, lab))
         })
     }
 
-    fn key(&self, flag: Flag) -> Option<&'static str> {
-        Some(match flag {
-            Flag::Testbed => "testbed",
-            Flag::Routes => "sources",
-        })
-    }
-
-    fn lossy_frame_bytes(&self) -> Option<usize> {
-        Some(phy::MAX_PSDU)
+    fn routes_key(&self) -> Option<&'static str> {
+        Some("sources")
     }
 }
 
 impl Network {
     fn channel_set(&self) -> ChannelSet {
-        let valid = self.channels.iter().filter_map(|c| Channel::new(*c).ok());
-        valid.collect()
+        let channels = self.channels.iter();
+        channels.filter_map(|c| Channel::new(*c).ok()).collect()
     }
 
     fn row(

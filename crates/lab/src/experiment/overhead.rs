@@ -5,7 +5,7 @@
 //! fetched one after the other; their time is the sum of the transfers' own, as the paper's is.
 //! Tests: `tests.rs`.
 
-use super::kind::{keys, some, within, Flag, Kind};
+use super::kind::{keys, some, within, Kind};
 use super::lab::{in_order, rows_in_order, Lab};
 use super::sites::faithful_survey;
 use super::transfers::outcome_row;
@@ -25,7 +25,6 @@ use thalweg_planner::Style;
 use thalweg_planner::{plan, RouteRequest};
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Duration};
-use thalweg_wire::phy;
 
 keys! {
     "overhead",
@@ -74,15 +73,8 @@ impl Kind for Overhead {
         })
     }
 
-    fn key(&self, flag: Flag) -> Option<&'static str> {
-        Some(match flag {
-            Flag::Testbed => "testbed",
-            Flag::Routes => "sources",
-        })
-    }
-
-    fn lossy_frame_bytes(&self) -> Option<usize> {
-        Some(phy::MAX_PSDU)
+    fn routes_key(&self) -> Option<&'static str> {
+        Some("sources")
     }
 }
 

@@ -1,5 +1,6 @@
 //! Experiments as data: one TOML file each, built in from `experiments/` or given by path.
 
+use super::kind::number;
 use super::run::{Run, RunOption};
 use crate::results::{Claims, ClaimsError, FigureSpec, MetricSpec};
 use serde::Deserialize;
@@ -19,7 +20,7 @@ pub struct Experiment {
     #[serde(default)]
     pub about: String,
     /// How many seeds by default, from 1 on.
-    #[serde(default = "ten")]
+    #[serde(default = "number::<10, _>")]
     pub seeds: u64,
     /// The subset for continuous integration.
     #[serde(default)]
@@ -35,10 +36,6 @@ pub struct Experiment {
     /// The file's text.
     #[serde(skip)]
     pub text: String,
-}
-
-const fn ten() -> u64 {
-    10
 }
 
 /// A smaller run, for continuous integration.

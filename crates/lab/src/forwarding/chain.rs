@@ -23,16 +23,6 @@ pub enum Channels {
     PerHop,
 }
 
-impl Channels {
-    /// Its name in files and rows.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::One => "one",
-            Self::PerHop => "per-hop",
-        }
-    }
-}
-
 /// A forwarding variant as files name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -46,14 +36,6 @@ pub enum ForwardingName {
 }
 
 impl ForwardingName {
-    /// Its name in files and rows.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Copying => "copying",
-            Self::Resending => "resending",
-            Self::Conditional => "conditional",
-        }
-    }
     const fn of_engine(self) -> Forwarding {
         match self {
             Self::Copying => Forwarding::Copying,

@@ -5,6 +5,7 @@
 //! relay. Rows are the nodes in the order of the hops. Tests: `tests.rs`, `tests/streams/explain.rs`.
 
 use super::chain::{Bench, Chain, ChainError};
+use crate::results::name_of;
 use serde::Serialize;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -250,7 +251,7 @@ impl Chain {
         let origin = begins.get(usize::from(BEFORE)).copied();
         let title = format!(
             "{}, {} payload bytes, a packet each {:.0} us",
-            self.forwarding.name(),
+            name_of(&self.forwarding),
             self.payload_bytes,
             interval.as_micros_f64()
         );

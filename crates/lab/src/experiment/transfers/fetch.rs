@@ -7,7 +7,7 @@ use crate::collect::random_object;
 use crate::experiment::ExperimentError;
 use crate::explain::{self, LossMap};
 use crate::field::{Motes, Repairs};
-use crate::results::{Row, SEED};
+use crate::results::{name_of, Row, SEED};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow::Continue;
 use std::sync::Arc;
@@ -234,7 +234,7 @@ impl Transfers {
             row.set("route_hops", pair.hops);
         }
         if !self.mishaps.is_empty() {
-            row.set("mishap", cell.mishap.name());
+            row.set("mishap", name_of(&cell.mishap));
         }
         let data_s = o.duration_s - repairs.wake_up_s;
         if o.verified && data_s > 0.0 {

@@ -34,18 +34,6 @@ pub(in crate::experiment) enum Mishap {
 const DEAF: Duration = Duration::from_secs(1);
 
 impl Mishap {
-    /// Its name in files and rows.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::RelayDies => "relay-dies",
-            Self::SinkDeaf => "sink-deaf",
-            Self::SourceDeaf => "source-deaf",
-            Self::SinkChannelBad => "sink-channel-bad",
-            Self::RelayChannelBad => "relay-channel-bad",
-        }
-    }
-
     /// Whether `plan` has whom it strikes.
     pub(super) fn can_strike(self, plan: &Plan) -> bool {
         !matches!(self, Self::RelayDies | Self::RelayChannelBad) || plan.pip.path.len() > 2
