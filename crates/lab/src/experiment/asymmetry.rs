@@ -77,7 +77,7 @@ impl Asymmetry {
         lab: &Lab<'_>,
     ) -> Result<Option<Vec<Row>>, ExperimentError> {
         let transfers = &self.transfers;
-        let site = drawn.site();
+        let site = &drawn.site;
         let Some(plan) = transfers.plan(drawn, route, Pipelined::PIP, None) else {
             return Ok(None);
         };

@@ -3,6 +3,7 @@
 
 use super::{Convergecast, Row, Site};
 use crate::convergecast::{Link, Outcome};
+use crate::results::median;
 use thalweg_medium::Cause;
 use thalweg_protocols::stack::Drop;
 
@@ -144,13 +145,4 @@ pub(super) fn edge_rows(base: &Row, site: &Site, o: &Outcome) -> Vec<Row> {
         Some(row)
     };
     o.links.iter().filter_map(row_of).collect()
-}
-
-fn median(sorted: &[f64]) -> Option<f64> {
-    let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => None,
-        n if n % 2 == 1 => sorted.get(middle).copied(),
-        _ => Some((sorted[middle - 1] + sorted[middle]) / 2.0),
-    }
 }

@@ -1,7 +1,7 @@
 //! Which routes: a survey of the seed's building, pairs of nodes drawn at random, a plan for each.
 
 use super::rate::single_hop_rate;
-use super::{Floors, Transfers};
+use super::Transfers;
 use crate::experiment::kind::Kind as _;
 use crate::experiment::lab::{in_order, Lab};
 use crate::experiment::sites::{faithful_survey, survey_once};
@@ -11,7 +11,7 @@ use thalweg_gateway::registry::Pipelined;
 use thalweg_gateway::survey::{Survey, Surveyed};
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::channels::spread_order;
-use thalweg_planner::pairs::{suggest_pairs, Floors as PairFloors, Pair, PairOrder, PairRequest};
+use thalweg_planner::pairs::{suggest_pairs, Pair, PairOrder, PairRequest};
 use thalweg_planner::Style;
 use thalweg_planner::{plan, Plan, RouteRequest};
 use thalweg_testbeds::Site;
@@ -22,26 +22,17 @@ const MORE_HOPS: usize = 2;
 /// For a route of a given length, so many of lengths up to that are looked at.
 const LOOKED_AT: usize = 12;
 
-/// What the planner of each kind of variant knows.
-struct Known {
-    routing: Arc<Surveyed>,
-    pipeline: Option<Arc<Surveyed>>,
-}
-
 /// A seed's site with its routes.
+#[derive(Clone)]
 pub(in crate::experiment) struct Drawn {
-    pub(super) site: Site,
-    known: Known,
+    pub(in crate::experiment) site: Site,
+    /// What those that plan paths know of the links.
+    routing: Arc<Surveyed>,
+    /// What those that plan chains know.
+    pipeline: Option<Arc<Surveyed>>,
     pub(in crate::experiment) pairs: Vec<Pair>,
     /// The effective physical rate, from a single-hop run.
     pub(super) rate_kbps: f64,
-}
-
-impl Drawn {
-    /// Where the routes lie.
-    pub(in crate::experiment) const fn site(&self) -> &Site {
-        &self.site
-    }
 }
 
 impl Transfers {
@@ -78,17 +69,12 @@ impl Transfers {
         }
         let routing = lab.survey(&self.testbed, &site, faithful_survey(routing_channel))?;
         let all = self.protocols.iter().any(|v| v.style == Style::Chains);
-        let pipeline = match all {
-            true => Some(lab.survey(&self.testbed, &site, Survey::of(channels))?),
-            false => None,
-        };
+        let survey = || lab.survey(&self.testbed, &site, Survey::of(channels));
+        let pipeline = all.then(survey).transpose()?;
         let count = self.routes as usize;
         let request = PairRequest {
             order: PairOrder::Random,
-            floors: match self.route.floors {
-                Floors::Any => PairFloors::Any,
-                Floors::Different => PairFloors::Different,
-            },
+            floors: self.route.floors,
             min_hops: self.route.min_hops,
             route: self.request(&site, 0, 0, None),
             ..PairRequest::new(count)
@@ -123,7 +109,8 @@ impl Transfers {
         let rate_kbps = single_hop_rate(lab.sites, seed)?;
         Ok(Drawn {
             site,
-            known: Known { routing, pipeline },
+            routing,
+            pipeline,
             pairs,
             rate_kbps,
         })
@@ -137,17 +124,10 @@ impl Transfers {
         lab: &Lab<'_>,
     ) -> Result<Drawn, ExperimentError> {
         let channels: ChannelSet = self.channel_list().into_iter().collect();
-        let pipeline = Arc::new(survey_once(changed, Survey::of(channels), &mut |_| {
-            lab.heard()
-        })?);
+        let pipeline = survey_once(changed, Survey::of(channels), &mut |_| lab.heard())?;
         Ok(Drawn {
-            known: Known {
-                routing: drawn.known.routing.clone(),
-                pipeline: Some(pipeline),
-            },
-            pairs: drawn.pairs.clone(),
-            site: drawn.site.clone(),
-            rate_kbps: drawn.rate_kbps,
+            pipeline: Some(Arc::new(pipeline)),
+            ..drawn.clone()
         })
     }
 
@@ -165,17 +145,12 @@ impl Transfers {
             request = exactly(request, pair.hops);
         }
         let request = variant.request(&request);
-        let known = &drawn.known;
-        let links = match (variant.style, &known.pipeline) {
+        let links = match (variant.style, &drawn.pipeline) {
             (Style::Chains, Some(surveyed)) => &surveyed.links,
-            _ => &known.routing.links,
+            _ => &drawn.routing.links,
         };
         // One stream for a route and a cell, whatever the variant: `p3` and `pip` share the plan.
-        let ids = [
-            pair.source as u64,
-            pair.sink as u64,
-            max_paths.map_or(0, |m| m as u64),
-        ];
+        let ids = [pair.source, pair.sink, max_paths.unwrap_or(0)].map(|n| n as u64);
         let mut rng = stream(derive(drawn.site.seed, "plan", &[]), &self.draw, &ids);
         plan(links, &request, &mut rng).ok()
     }

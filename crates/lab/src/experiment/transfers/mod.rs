@@ -19,9 +19,10 @@ use super::kind::{expect, keys, list, number, or_none, pairs, some, within, Expl
 use super::lab::Lab;
 use super::ExperimentError;
 use crate::results::Row;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use thalweg_gateway::known::CLEAN_CHANNELS;
 use thalweg_gateway::registry::Pipelined;
+use thalweg_planner::pairs::Floors;
 use thalweg_units::Channel;
 use thalweg_wire::pipeline::MAX_PACKETS;
 use thalweg_wire::route::PayloadSize;
@@ -87,18 +88,8 @@ pub(super) struct RouteSpec {
     pub max_hops: usize,
     /// Fewest node-distinct paths.
     pub min_paths: usize,
-    /// Source and sink on different floors.
+    /// Whether source and sink may share a floor.
     pub floors: Floors,
-}
-
-/// Whether source and sink may share a floor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Floors {
-    /// Any two nodes.
-    Any,
-    /// Two floors.
-    Different,
 }
 
 impl Default for RouteSpec {
