@@ -14,6 +14,7 @@ mod tests;
 
 pub use network::Mode;
 pub use report::{Campaign, Part, TransferRow};
+pub(crate) use run::spread;
 pub use run::{empty, Settings};
 
 use crate::field::RunError;

@@ -69,7 +69,7 @@ pub fn empty(
         sinks,
         sources,
     } = equip(&site.testbed, &settings.stations, seed)?;
-    let sources = spread(&sources, settings.sources);
+    let sources = spread(&sources, settings.sources.unwrap_or(usize::MAX));
     // One time line: the survey meets the losses too.
     let Losses { links, psdu_bytes } = &site.losses;
     let site = Site::new(testbed, seed).with_losses(links, *psdu_bytes)?;
@@ -249,9 +249,9 @@ fn outcome(
     }
 }
 
-/// So many of `nodes`, evenly.
-fn spread(nodes: &[usize], wanted: Option<usize>) -> Vec<usize> {
-    let wanted = wanted.unwrap_or(nodes.len()).min(nodes.len());
+/// So many of `nodes`, evenly; at most all.
+pub(crate) fn spread(nodes: &[usize], wanted: usize) -> Vec<usize> {
+    let wanted = wanted.min(nodes.len());
     (0..wanted)
         .map(|i| nodes[i * nodes.len() / wanted])
         .collect()

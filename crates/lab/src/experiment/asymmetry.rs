@@ -87,20 +87,17 @@ impl Asymmetry {
         if !needs_nacks {
             return Ok(None);
         }
+        let healthy_kbps = healthy.number("goodput_kbps").unwrap_or(0.0);
         let mut rng = stream(site.seed, "dead hop", &[route as u64]);
         let place = uniform(&mut rng);
         let mut rows = Vec::new();
         // What has a plan of its own has a link of its own; the others share both.
         for knowledge in [Style::Paths, Style::Chains] {
-            let of_it = |v: &&Pipelined| v.style == knowledge;
-            let variants: Vec<Pipelined> =
-                transfers.protocols.iter().filter(of_it).copied().collect();
-            let Some(plan) = variants
-                .first()
-                .and_then(|first| transfers.plan(drawn, route, *first, None))
-            else {
-                continue;
-            };
+            let variants = transfers.protocols.iter().copied();
+            let variants = variants.filter(|v| v.style == knowledge);
+            let first = variants.clone().next();
+            let plan = first.and_then(|first| transfers.plan(drawn, route, first, None));
+            let Some(plan) = plan else { continue };
             let hop = ((place * plan.hops as f64) as usize).min(plan.hops - 1);
             let Some((environment, channel)) = without_reverse(&site.environment, &plan, hop)
             else {
@@ -114,20 +111,14 @@ impl Asymmetry {
             };
             let known = resurveyed.iter().map(|drawn| ("before-survey", drawn));
             for (dies, drawn) in std::iter::once(("after-survey", drawn)).chain(known) {
-                for &variant in &variants {
+                for variant in variants.clone() {
                     let Some(plan) = transfers.plan(drawn, route, variant, None) else {
                         continue;
                     };
                     let row = transfers.fetch_at(drawn, &site, route, &plan, variant)?;
-                    rows.push(
-                        row.with("dies", dies)
-                            .with("dead_hop", hop + 1)
-                            .with("dead_channel", u32::from(channel.number()))
-                            .with(
-                                "healthy_pip_kbps",
-                                healthy.number("goodput_kbps").unwrap_or(0.0),
-                            ),
-                    );
+                    let row = row.with("dies", dies).with("dead_hop", hop + 1);
+                    let row = row.with("dead_channel", u32::from(channel.number()));
+                    rows.push(row.with("healthy_pip_kbps", healthy_kbps));
                 }
             }
         }

@@ -90,17 +90,14 @@ impl ControlLoss {
             let lose = |session: &mut Motes| packet.lose(session);
             let row = transfers.fetch_prepared(drawn, route, &plan, variant, lose)?;
             let is_there = row.number("exact") == Some(1.0);
-            let took = |column: &str, before: f64| {
-                let after = row.number(column).filter(|_| is_there)?;
-                Some(after - before)
-            };
-            let late = took("duration_s", duration).map(|s| s * 1e3);
-            let more = took("rounds", rounds);
-            let mut row = numbered(row.with("lost", packet.what.name()), at + 1)
+            let number = |column: &str| row.number(column).filter(|_| is_there);
+            let extra_s = number("duration_s").map(|s| s - duration);
+            let extra_rounds = number("rounds").map(|r| r - rounds);
+            let mut row = numbered(row.with("lost", packet.what), at + 1)
                 .with("receivers", packet.receivers.len())
                 .with("lost_at_ms", packet.start.as_secs_f64() * 1e3);
-            row.set_some("extra_ms", late);
-            row.set_some("extra_rounds", more);
+            row.set_some("extra_ms", extra_s.map(|s| s * 1e3));
+            row.set_some("extra_rounds", extra_rounds);
             rows.push(row);
         }
         Ok(rows)
@@ -119,10 +116,8 @@ fn observed(
     let seen = packets.clone();
     let watch = |session: &mut Motes| {
         session.network().trace(Some(Box::new(move |reception| {
-            note(
-                &mut seen.lock().unwrap_or_else(PoisonError::into_inner),
-                reception,
-            );
+            let mut packets = seen.lock().unwrap_or_else(PoisonError::into_inner);
+            note(&mut packets, reception);
         })));
     };
     let row = transfers.fetch_prepared(drawn, route, plan, variant, watch)?;
@@ -131,45 +126,26 @@ fn observed(
     Ok((row, packets))
 }
 
-/// What a control packet is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Control {
-    WakeUp,
-    Request,
-    Nack,
-    Release,
-}
-
-impl Control {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::WakeUp => "wake-up",
-            Self::Request => "request",
-            Self::Nack => "nack",
-            Self::Release => "release",
-        }
+/// What a frame of a transfer is for, as rows name it; none for data and for other frames.
+fn purpose(mpdu: &[u8]) -> Option<&'static str> {
+    if flood::Repr::parse(mpdu).is_ok() {
+        return Some("wake-up");
     }
-    /// What `mpdu` is for; none for data and for what is no frame of a transfer.
-    fn of(mpdu: &[u8]) -> Option<Self> {
-        if flood::Repr::parse(mpdu).is_ok() {
-            return Some(Self::WakeUp);
-        }
-        let mut reader = Reader::new(mpdu);
-        match Header::parse(&mut reader).ok()?.head.kind {
-            pipeline::Kind::Data => None,
-            pipeline::Kind::Nack => Some(Self::Nack),
-            pipeline::Kind::Request => match Request::parse(&mut reader).ok()?.purpose {
-                Purpose::Report => Some(Self::Request),
-                Purpose::Release => Some(Self::Release),
-            },
-        }
+    let mut reader = Reader::new(mpdu);
+    match Header::parse(&mut reader).ok()?.head.kind {
+        pipeline::Kind::Data => None,
+        pipeline::Kind::Nack => Some("nack"),
+        pipeline::Kind::Request => match Request::parse(&mut reader).ok()?.purpose {
+            Purpose::Report => Some("request"),
+            Purpose::Release => Some("release"),
+        },
     }
 }
 
 /// A control packet: the same bytes from one or several senders at once.
 #[derive(Debug, Clone)]
 struct Packet {
-    what: Control,
+    what: &'static str,
     channel: Channel,
     mpdu: Vec<u8>,
     /// Of its first copy.
@@ -186,25 +162,21 @@ impl Packet {
         let from = self.start.saturating_sub(MARGIN);
         let until = self.end + MARGIN;
         for receiver in &self.receivers {
-            session
-                .network()
-                .fault_at(from, *receiver, Fault::Deaf { until });
+            let net = session.network();
+            net.fault_at(from, *receiver, Fault::Deaf { until });
         }
     }
 }
 
 /// Adds a reception to the packet that it is of.
 fn note(packets: &mut Vec<Packet>, reception: &ReceptionTrace<'_>) {
-    let (true, Some(what)) = (reception.outcome == Fate::Good, Control::of(reception.mpdu)) else {
+    let (true, Some(what)) = (reception.outcome == Fate::Good, purpose(reception.mpdu)) else {
         return;
     };
     let is_it = |packet: &&mut Packet| {
-        let (early, late) = (
-            packet.start.min(reception.start),
-            packet.start.max(reception.start),
-        );
+        let (one, other) = (packet.start, reception.start);
         packet.channel == reception.channel
-            && late.since(early) < TOGETHER
+            && one.max(other).since(one.min(other)) < TOGETHER
             && packet.mpdu == reception.mpdu
     };
     match packets.iter_mut().rev().find(is_it) {

@@ -6,12 +6,11 @@
 
 use super::kind::{keys, number, within, Kind};
 use super::lab::{rows_in_order, Lab};
-use super::probe::{Order, Probe, Told, LEAST_PSDU};
+use super::probe::{self, Order, Probe, Train, LEAST_PSDU};
 use super::sites::faithful_survey;
 use super::ExperimentError;
 use crate::results::{Row, SEED};
 use rand::seq::{IndexedRandom as _, SliceRandom as _};
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use thalweg_medium::random::{derive, stream, Stream};
 use thalweg_medium::{Environment, Variation};
@@ -58,8 +57,8 @@ impl Kind for LinkChannels {
         let links = self.links(&site, lab)?;
         let campaign = campaign(&site);
         let numbered: Vec<(usize, (usize, usize))> = links.into_iter().enumerate().collect();
-        let rows = rows_in_order(&numbered, |(number, ends)| {
-            lab.part(|| self.link_rows(&campaign, *number, *ends))
+        let rows = rows_in_order(&numbered, |link| {
+            lab.part(|| self.link_rows(&campaign, *link))
         })?;
         lab.tick(self.parts().saturating_sub(numbered.len() as u64));
         Ok(rows)
@@ -78,17 +77,10 @@ impl LinkChannels {
         let mut rng = stream(site.seed, "tree", &[]);
         let root = site.testbed.sink_index();
         let tree = collection_tree(&surveyed.links, channel, root, &mut rng);
-        let floor_of = |n: usize| {
-            surveyed
-                .links
-                .places()
-                .and_then(|p| p.get(n))
-                .map(|p| p.floor)
-        };
-        let mut links: Vec<(usize, usize)> = tree
-            .into_iter()
-            .filter(|(child, parent)| floor_of(*child) != floor_of(*parent))
-            .collect();
+        let places = surveyed.links.places();
+        let floor_of = |n: usize| places.and_then(|p| p.get(n)).map(|p| p.floor);
+        let between = |(a, b): &(usize, usize)| floor_of(*a) != floor_of(*b);
+        let mut links: Vec<(usize, usize)> = tree.into_iter().filter(between).collect();
         let mut rng = stream(site.seed, "links", &[]);
         links.shuffle(&mut rng);
         links.truncate(self.links as usize);
@@ -102,59 +94,39 @@ impl LinkChannels {
     fn link_rows(
         &self,
         site: &Site,
-        number: usize,
-        (from, to): (usize, usize),
+        (number, (from, to)): (usize, (usize, usize)),
     ) -> Result<Vec<Row>, ExperimentError> {
         let seed = derive(site.seed, "link", &[from as u64, to as u64]);
         let mut net = probes(site, seed)?;
-        let interval = Duration::from_millis(self.interval_ms);
-        Channel::all()
-            .map(|channel| {
-                let (count, psdu_bytes) = (self.packets, self.psdu_bytes);
-                net.command(to, Order::Receive(channel));
-                net.command(
-                    from,
-                    Order::Send {
-                        channel,
-                        count,
-                        interval,
-                        psdu_bytes,
-                    },
-                );
-                let mut received = 0u32;
-                let limit = net.now() + interval * (u64::from(count) + 10);
-                net.run_until(limit, |_, node, told| match told {
-                    Told::Heard { .. } if node == to => {
-                        received += 1;
-                        ControlFlow::Continue(())
-                    }
-                    Told::Heard { .. } => ControlFlow::Continue(()),
-                    Told::SentAll => ControlFlow::Break(()),
-                })?;
-                let id = |n: usize| site.testbed.id_of(n).map_or(0, |id| u32::from(id.get()));
-                let own = channel.number() == self.tree_channel;
-                Ok(Row::new()
-                    .with(SEED, site.seed)
-                    .with("link", number + 1)
-                    .with("from", id(from))
-                    .with("to", id(to))
-                    .with("channel", u32::from(channel.number()))
-                    .with("tree", if own { "own" } else { "other" })
-                    .with("packets", count)
-                    .with("prr", f64::from(received) / f64::from(count)))
-            })
-            .collect::<Result<Vec<Row>, ExperimentError>>()
-            .map(with_dead_shares)
+        let id = |n: usize| site.testbed.id_of(n).map_or(0, |id| u32::from(id.get()));
+        let on_channel = |channel: Channel| {
+            net.command(to, Order::Receive(channel));
+            let train = Train {
+                channel,
+                count: self.packets,
+                interval: Duration::from_millis(self.interval_ms),
+                psdu_bytes: self.psdu_bytes,
+            };
+            let mut received = 0u32;
+            probe::send(&mut net, from, train, |node, _, _| {
+                received += u32::from(node == to);
+            })?;
+            let own = channel.number() == self.tree_channel;
+            let prr = f64::from(received) / f64::from(self.packets);
+            Ok(Row::new()
+                .with(SEED, site.seed)
+                .with("link", number + 1)
+                .with("from", id(from))
+                .with("to", id(to))
+                .with("channel", u32::from(channel.number()))
+                .with("tree", if own { "own" } else { "other" })
+                .with("packets", self.packets)
+                .with("prr", prr)
+                // What the last row of Table I counts.
+                .with("below_tenth", u32::from(prr < 0.1)))
+        };
+        Channel::all().map(on_channel).collect()
     }
-}
-
-/// Marks what the last row of Table I counts: receptions below one in ten.
-fn with_dead_shares(mut rows: Vec<Row>) -> Vec<Row> {
-    for row in &mut rows {
-        let dead = row.number("prr").is_some_and(|prr| prr < 0.1);
-        row.set("below_tenth", u32::from(dead));
-    }
-    rows
 }
 
 /// The site in a campaign of minutes instead of a run of seconds.
@@ -219,13 +191,8 @@ fn collection_tree(
         .filter(|child| *child != root && cost[*child].is_finite())
         .filter_map(|child| {
             let best = |p: &&usize| equal(cost[**p] + etx(**p, child), cost[child]);
-            let parents: Vec<usize> = topology
-                .neighbours(child)
-                .iter()
-                .filter(best)
-                .copied()
-                .collect();
-            Some((child, *parents.choose(rng)?))
+            let parents: Vec<&usize> = topology.neighbours(child).iter().filter(best).collect();
+            Some((child, **parents.choose(rng)?))
         })
         .collect()
 }

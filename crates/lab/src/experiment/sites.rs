@@ -11,7 +11,7 @@ use thalweg_gateway::job::Watch;
 use thalweg_gateway::survey::{Survey, Surveyed};
 use thalweg_medium::random::derive;
 use thalweg_testbeds::{Losses, Site, Testbed};
-use thalweg_units::{Channel, ChannelSet, Duration};
+use thalweg_units::{Channel, Duration};
 
 /// A testbed's name or file, and a seed.
 type Key = (String, u64);
@@ -33,17 +33,13 @@ fn kept<K: Ord + Clone, V: Clone, E>(
     key: &K,
     make: impl FnOnce() -> Result<V, E>,
 ) -> Result<V, E> {
-    let found = cache
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .get(key)
-        .cloned();
+    let locked = || cache.lock().unwrap_or_else(PoisonError::into_inner);
+    let found = locked().get(key).cloned();
     if let Some(found) = found {
         return Ok(found);
     }
     let made = make()?;
-    let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
-    Ok(cache.entry(key.clone()).or_insert(made).clone())
+    Ok(locked().entry(key.clone()).or_insert(made).clone())
 }
 
 /// The survey of P3's evaluation (section IV-D1): N_b = 10, IPI = 100 ms, on one channel.
@@ -102,9 +98,6 @@ impl Sites {
 
     /// The links of `site`, that of the testbed called `testbed`, as measured under `survey` and collected
     /// at its sink. Losses that were injected begin after the survey.
-    ///
-    /// # Errors
-    /// [`ExperimentError`].
     pub(super) fn survey(
         &self,
         testbed: &str,
@@ -112,9 +105,8 @@ impl Sites {
         survey: Survey,
         watch: Watch<'_>,
     ) -> Result<Arc<Surveyed>, ExperimentError> {
-        let bits = |set: ChannelSet| set.iter().fold(0u16, |bits, c| bits | 1 << c.index());
+        let channels = survey.channels.iter().map(|c| 1 << c.index()).sum();
         let key = (testbed.to_owned(), site.seed);
-        let channels = bits(survey.channels);
         let key = (key, channels, survey.beacons, survey.interval.as_nanos());
         kept(&self.surveys, &key, || {
             Ok(Arc::new(survey_once(&site.undisturbed(), survey, watch)?))
@@ -123,9 +115,6 @@ impl Sites {
 }
 
 /// The links of `site` as measured under `survey` and collected at the testbed's sink.
-///
-/// # Errors
-/// [`ExperimentError`].
 pub(super) fn survey_once(
     site: &Site,
     survey: Survey,
