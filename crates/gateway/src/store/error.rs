@@ -58,7 +58,7 @@ pub enum StoreError {
 }
 
 /// The system's message without the error number that `std` appends.
-fn plain(error: &io::Error) -> String {
+pub fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     let end = text.find(" (os error").unwrap_or(text.len());
     text[..end].to_owned()

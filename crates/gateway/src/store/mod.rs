@@ -22,7 +22,7 @@ use crate::outcome::Core;
 use rusqlite::{params, Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
 use thalweg_units::NodeId;
 
-pub use error::StoreError;
+pub use error::{plain, StoreError};
 pub use object::digest_of;
 pub use record::{
     Campaign, CampaignId, Fate, Kept, NewTransfer, StoredTransfer, TransferId, Turn, TurnState,

@@ -261,13 +261,6 @@ impl Chain {
 }
 
 impl Timeline {
-    /// Only these places of the chain.
-    #[must_use]
-    pub fn of_places(mut self, places: &[usize]) -> Self {
-        self.bars.retain(|b| places.contains(&b.place));
-        self
-    }
-
     fn places(&self) -> Vec<usize> {
         let mut places: Vec<usize> = self.bars.iter().map(|b| b.place).collect();
         places.sort_unstable();
