@@ -99,9 +99,6 @@ pub struct Counts {
 impl W1 {
     /// The workload of `nodes` nodes: 100 s at one packet a second, from 500 nodes on 30 s with one
     /// packet each.
-    ///
-    /// # Errors
-    /// [`SpeedError`].
     pub fn new(nodes: usize, seed: u64) -> Result<Self, SpeedError> {
         if !(2..=10_000).contains(&nodes) {
             return Err(SpeedError::Nodes(nodes));

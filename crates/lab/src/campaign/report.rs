@@ -115,7 +115,7 @@ impl Campaign {
         Row::new()
             .with(SEED, self.seed)
             .with("testbed", self.testbed.as_str())
-            .with("mode", mode.name().as_str())
+            .with("mode", mode.name)
             .with("stations", mode.stations())
             .with("radios", self.radios)
             .with("sources", self.sources)

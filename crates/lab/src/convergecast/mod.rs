@@ -157,9 +157,6 @@ pub enum RunError {
 }
 
 /// The board's radio with the driver that does carrier sense, and its medium access.
-///
-/// # Errors
-/// [`BoardError`].
 pub fn stack(board: &Board) -> Result<(Board, csma::Config), BoardError> {
     let (name, mac) = match board.chip {
         chip if *chip == CC1000 => ("mica2", csma::Config::MICA2),
@@ -175,9 +172,6 @@ pub fn stack(board: &Board) -> Result<(Board, csma::Config), BoardError> {
 type Convergecast = Network<Mote, Ether>;
 
 /// Runs `setup` at `site`, writing frames to `capture`.
-///
-/// # Errors
-/// [`RunError`].
 pub fn run(
     site: &Site,
     setup: &Setup,

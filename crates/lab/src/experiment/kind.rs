@@ -25,9 +25,6 @@ pub trait Kind: Debug + Send + Sync {
     fn parts(&self) -> u64;
 
     /// What is observed with `seed`, in an order that does not depend on threads.
-    ///
-    /// # Errors
-    /// [`ExperimentError`].
     fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError>;
 
     /// The key that names the network, with a dot after the table that it is in; none where there is none.
@@ -60,9 +57,6 @@ pub trait Kind: Debug + Send + Sync {
 /// A kind whose packets can be followed.
 pub trait Explains: Sync {
     /// Its transfers with `seed` again, watched.
-    ///
-    /// # Errors
-    /// [`ExperimentError`].
     fn explain(&self, seed: u64, lab: &Lab<'_>) -> Result<Explained, ExperimentError>;
 }
 
@@ -72,9 +66,6 @@ pub trait Captures {
     fn testbed(&self) -> &str;
 
     /// Its first run with `seed` once more, its frames written to `capture`.
-    ///
-    /// # Errors
-    /// [`ExperimentError`].
     fn capture(
         &self,
         seed: u64,

@@ -126,9 +126,6 @@ impl From<RunError> for ExperimentError {
 }
 
 /// Runs `run` with each of `seeds`. `sites` keeps what later runs can use again.
-///
-/// # Errors
-/// [`ExperimentError`].
 pub fn run(
     run: &Run,
     seeds: &[u64],

@@ -41,8 +41,8 @@ fn clean_channels() -> Vec<u8> {
 
 impl Kind for Network {
     fn check(&self) -> Result<(), String> {
-        let names: Vec<String> = Mode::ALL.iter().map(|m| m.name()).collect();
-        let known = self.modes.iter().all(|m| names.contains(m));
+        let names = Mode::ALL.map(|mode| mode.name);
+        let known = self.modes.iter().all(|m| names.contains(&m.as_str()));
         some("modes", &self.modes)?;
         expect("modes", known, &format!("some of {}", names.join(" ")))?;
         some("protocols", &self.protocols)?;

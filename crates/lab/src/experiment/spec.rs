@@ -107,9 +107,6 @@ impl Experiment {
         Ok(all)
     }
     /// The built-in experiment of that id, or the one in the file of that name.
-    ///
-    /// # Errors
-    /// [`SpecError`].
     pub fn load(name: &str) -> Result<Self, SpecError> {
         if let Some(found) = Self::built_in()?.into_iter().find(|e| e.id == name) {
             return Ok(found);

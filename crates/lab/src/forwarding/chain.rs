@@ -88,18 +88,15 @@ pub struct UnfitBoard {
 
 impl Bench {
     /// Chains over the nodes of `site`.
-    ///
-    /// # Errors
-    /// [`UnfitBoard`].
     pub fn new(site: Site, seed: u64) -> Result<Self, UnfitBoard> {
-        let board = &site.board;
-        if !board.chip.has_channel(Channel::LAST) {
-            return Err(UnfitBoard {
+        let (board, chip) = (&site.board, site.board.chip);
+        match chip.has_channel(Channel::LAST) {
+            true => Ok(Self { site, seed }),
+            false => Err(UnfitBoard {
                 board: board.name.clone(),
-                chip: board.chip.name,
-            });
+                chip: chip.name,
+            }),
         }
-        Ok(Self { site, seed })
     }
 }
 
@@ -231,14 +228,10 @@ impl Chain {
     }
 
     /// Its nodes on `bench`, joined and listening. `interval` is what packets will come at.
-    ///
-    /// # Errors
-    /// [`ChainError`].
     pub fn open(&self, bench: &Bench, interval: Duration) -> Result<Nodes, ChainError> {
         let nodes = bench.site.environment.ears.len();
-        let engines = (0..nodes)
-            .map(|n| Forwarder::new(id(n), NoObject))
-            .collect();
+        let engine = |n| Forwarder::new(id(n), NoObject);
+        let engines = (0..nodes).map(engine).collect();
         let (site, seed) = (&bench.site, bench.seed);
         let boards = std::slice::from_ref(&site.board);
         let mut net = Network::new(site.environment.clone(), boards, engines, seed)?;
@@ -292,9 +285,6 @@ impl Chain {
     /// Sends `packets` at one each `interval`; breaks off at the first that is lost. Where each packet
     /// pushes the one before it on, as many follow as relays hold; nowhere else, since what is
     /// sent again and again has no number, and a follower would stand in for a packet that was lost.
-    ///
-    /// # Errors
-    /// [`ChainError`].
     pub fn run(
         &self,
         bench: &Bench,
@@ -356,21 +346,14 @@ impl Chain {
     /// From the moment the source is given a packet to the moment the sink is handed one in return
     /// for it (CIT, section 5.2): with conditional transmission the packets that relays hold go on
     /// when the one before them comes. None where it got lost.
-    ///
-    /// # Errors
-    /// [`ChainError`].
     pub fn latency(&self, bench: &Bench) -> Result<Option<Duration>, ChainError> {
         let second = Duration::from_secs(1);
         let mut net = self.open(bench, second)?;
         let (source, sink) = (self.source(), self.sink());
         let payload_bytes = self.payload_bytes;
         if self.forwarding == ForwardingName::Conditional {
-            for relay in self
-                .routes
-                .iter()
-                .flatten()
-                .filter(|n| **n != source && **n != sink)
-            {
+            let relays = self.routes.iter().flatten();
+            for relay in relays.filter(|n| **n != source && **n != sink) {
                 net.command(*relay, Command::Arm { payload_bytes });
             }
             let armed = net.now() + Duration::from_millis(20);
@@ -397,31 +380,24 @@ impl Chain {
 
     /// The node that packets come from.
     pub fn source(&self) -> usize {
-        self.routes
-            .first()
-            .and_then(|r| r.first())
-            .copied()
-            .unwrap_or(0)
+        let route = self.routes.first();
+        route.and_then(|r| r.first()).copied().unwrap_or(0)
     }
     /// The node that they go to.
     pub fn sink(&self) -> usize {
-        self.routes
-            .first()
-            .and_then(|r| r.last())
-            .copied()
-            .unwrap_or(0)
+        let route = self.routes.first();
+        route.and_then(|r| r.last()).copied().unwrap_or(0)
     }
 }
 
 /// The channels of `hops` hops, of which `before` have theirs.
 pub(super) fn assigned(before: usize, hops: usize, channels: Channels) -> Vec<Channel> {
     let nth = |n: usize| Channel::new(SPREAD[n % SPREAD.len()]).unwrap_or(Channel::LAST);
-    (before..before + hops)
-        .map(|hop| match channels {
-            Channels::One => Channel::LAST,
-            Channels::PerHop => nth(hop),
-        })
-        .collect()
+    let channel = |hop| match channels {
+        Channels::One => Channel::LAST,
+        Channels::PerHop => nth(hop),
+    };
+    (before..before + hops).map(channel).collect()
 }
 
 fn id(n: usize) -> NodeId {

@@ -122,9 +122,6 @@ impl Pipe {
     }
 
     /// Carries `object` over it; `ids` names the nodes of the site.
-    ///
-    /// # Errors
-    /// [`ChainError`].
     pub fn run(
         &self,
         bench: &Bench,
@@ -149,10 +146,8 @@ impl Pipe {
             hops,
             most: usize::from(MAX_HOPS),
         })?;
-        let engines = ids
-            .iter()
-            .map(|_| Pipeline::new(Memory::default()))
-            .collect();
+        let engine = |_| Pipeline::new(Memory::default());
+        let engines = ids.iter().map(engine).collect();
         let (site, seed) = (&bench.site, bench.seed);
         let boards = std::slice::from_ref(&site.board);
         let mut net = Network::new(site.environment.clone(), boards, engines, seed)?;

@@ -18,9 +18,6 @@ const RETREATS: u32 = 25;
 impl Chain {
     /// The shortest interval at which `packets` packets arrive whole, and the run at it; none where
     /// there is no such interval.
-    ///
-    /// # Errors
-    /// [`ChainError`].
     pub fn highest_rate(
         &self,
         bench: &Bench,

@@ -7,6 +7,7 @@
 use super::chain::{Bench, Chain, ChainError};
 use crate::results::name_of;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 use thalweg_draw::timeline as picture;
@@ -192,15 +193,14 @@ impl SpanLog {
         let spans = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         let until = origin + length;
         let us = |at: SimTime| at.max(origin).min(until).since(origin).as_micros_f64();
-        let mut bars: Vec<Bar> = spans
-            .into_iter()
-            .filter(|(_, from, to, _)| *to > origin && *from < until)
-            .map(|(_, from, to, bar)| Bar {
-                from_us: us(from),
-                until_us: us(to),
-                ..bar
-            })
-            .collect();
+        let spans = spans.into_iter();
+        let within = spans.filter(|(_, from, to, _)| *to > origin && *from < until);
+        let bar = |(_, from, to, bar): Seen| Bar {
+            from_us: us(from),
+            until_us: us(to),
+            ..bar
+        };
+        let mut bars: Vec<Bar> = within.map(bar).collect();
         bars.sort_by(|a, b| {
             let key = |b: &Bar| (b.place, !b.radio, b.radio_number);
             key(a).cmp(&key(b)).then(a.from_us.total_cmp(&b.from_us))
@@ -218,9 +218,6 @@ impl SpanLog {
 impl Chain {
     /// What its nodes do for `length` (or a little more than an interval), packets coming at
     /// `interval`, from the moment the first relay begins to receive.
-    ///
-    /// # Errors
-    /// [`ChainError`].
     pub fn timeline(
         &self,
         bench: &Bench,
@@ -262,10 +259,8 @@ impl Chain {
 
 impl Timeline {
     fn places(&self) -> Vec<usize> {
-        let mut places: Vec<usize> = self.bars.iter().map(|b| b.place).collect();
-        places.sort_unstable();
-        places.dedup();
-        places
+        let places: BTreeSet<usize> = self.bars.iter().map(|b| b.place).collect();
+        places.into_iter().collect()
     }
 
     fn parts(&self) -> &'static [(Part, &'static str)] {
@@ -312,19 +307,13 @@ impl Timeline {
         let mut used = Vec::new();
         for place in self.places() {
             for (row, (part, name)) in self.parts().iter().copied().enumerate() {
-                let node = if row == 0 {
-                    self.name(place)
-                } else {
-                    String::new()
-                };
+                let node = Some(self.name(place)).filter(|_| row == 0);
+                let node = node.unwrap_or_default();
                 let mut line = format!("{node:<9}{name:<6}|");
                 for column in 0..width {
                     let (from, until) = (step * column as f64, step * (column + 1) as f64);
-                    let bars = self
-                        .bars
-                        .iter()
-                        .filter(|b| b.place == place && b.stands_in(part));
-                    let longest = bars
+                    let bars = self.bars.iter();
+                    let longest = (bars.filter(|b| b.place == place && b.stands_in(part)))
                         .map(|b| (b.until_us.min(until) - b.from_us.max(from), b.kind))
                         .filter(|(time, _)| *time > step * 0.1)
                         .max_by(|a, b| a.0.total_cmp(&b.0));
@@ -340,18 +329,13 @@ impl Timeline {
                 text.push('\n');
             }
         }
-        let mut legend = String::new();
-        for kind in ALL.into_iter().filter(|k| used.contains(k)) {
-            let (name, letter) = look(kind);
-            legend.push_str(&format!("  {letter} {name}"));
-        }
-        text.push_str(&format!(
-            "{:16}0 ms to {:.2} ms, {step:.0} us a column\n",
-            "",
-            self.length_us / 1e3
-        ));
-        text.push_str(&format!("{:14}{legend}\n", ""));
-        text
+        let kinds = ALL.into_iter().filter(|kind| used.contains(kind)).map(look);
+        let legend: String = kinds
+            .map(|(name, letter)| format!("  {letter} {name}"))
+            .collect();
+        let until_ms = self.length_us / 1e3;
+        text + &format!("{:16}0 ms to {until_ms:.2} ms, {step:.0} us a column\n", "")
+            + &format!("{:14}{legend}\n", "")
     }
 }
 
@@ -361,11 +345,7 @@ pub fn timelines_svg(timelines: &[Timeline]) -> String {
     let background =
         (timelines.iter().flat_map(|t| &t.bars)).any(|b| b.kind == Activity::Background);
     let names = ALL.map(|kind| look(kind).0);
-    let legend = if background {
-        &names[..]
-    } else {
-        &names[..ALL.len() - 1]
-    };
+    let shown = names.len() - usize::from(!background);
     let pictures: Vec<_> = timelines.iter().map(Timeline::picture).collect();
-    picture::timelines(&pictures, legend)
+    picture::timelines(&pictures, &names[..shown])
 }
