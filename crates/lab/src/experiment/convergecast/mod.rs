@@ -20,7 +20,7 @@ use thalweg_protocols::fusion::{Detection, Strategy};
 use thalweg_protocols::stack::{Application, MAX_QUEUE};
 use thalweg_sim::Capture;
 use thalweg_testbeds::Site;
-use thalweg_units::{Channel, Dbm, Duration};
+use thalweg_units::{Channel, Dbm, Duration, NodeId};
 
 keys! {
     "convergecast",
@@ -187,10 +187,8 @@ impl Convergecast {
         let fits = |ms: &f64| *ms == 0.0 || range.contains(ms);
         let all = self.lpl_interval_ms.iter().all(fits);
         expect("lpl_interval_ms", all, "10 to 1350 ms, or 0 for always on")?;
-        let samples = |name: &String| {
-            let strategy = Strategy::named(name).unwrap_or_default();
-            matches!(strategy.detection, Detection::Sampling(_))
-        };
+        let detection = |name: &String| Strategy::named(name).unwrap_or_default().detection;
+        let samples = |name: &String| matches!(detection(name), Detection::Sampling(_));
         let alone = self.lpl_interval_ms.is_empty()
             || !(self.strategies.iter().any(samples) || self.listen.iter().any(|l| *l < 1.0));
         let wanted = "neither channel sampling nor leaves that sleep beside it";
@@ -233,17 +231,15 @@ impl Convergecast {
 
     /// The run of `point` on `site`.
     fn setup(&self, site: &Site, point: &Point<'_>) -> Result<Setup, ExperimentError> {
-        let mut sinks = Vec::new();
-        for id in self.sinks.iter().take(point.sinks.unwrap_or(usize::MAX)) {
-            let found = thalweg_units::NodeId::new(*id).ok();
+        let sink = |id: &u16| {
+            let found = NodeId::new(*id).ok();
             let found = found.and_then(|id| site.testbed.index_of(id));
-            sinks.push(
-                found.ok_or_else(|| ExperimentError::unfit(site, format!("has no node {id}")))?,
-            );
-        }
+            found.ok_or_else(|| ExperimentError::unfit(site, format!("has no node {id}")))
+        };
+        let sinks = self.sinks.iter().take(point.sinks.unwrap_or(usize::MAX));
+        let sinks = sinks.map(sink).collect::<Result<Vec<usize>, _>>()?;
         let nodes = site.testbed.len();
         let mut rates = BTreeMap::new();
-        let mut failures = Vec::new();
         let mut rng = stream(site.seed, "convergecast", &[]);
         let mut order: Vec<usize> = (0..nodes).collect();
         for k in (1..nodes).rev() {
@@ -255,7 +251,8 @@ impl Convergecast {
             rates.extend(others().take(nodes / 3).map(|n| (*n, self.uneven)));
         }
         let halfway = Duration::from_secs_f64(self.duration_s / 2.0);
-        failures.extend(others().rev().take(self.failing).map(|n| (*n, halfway)));
+        let failing = others().rev().take(self.failing);
+        let failures = failing.map(|n| (*n, halfway)).collect();
         let doze = match (point.workload, point.listen) {
             (Workload::Periodic { rate }, listen) if listen < 1.0 => {
                 Some(Duration::from_secs_f64(listen / rate))
@@ -274,10 +271,7 @@ impl Convergecast {
             sinks,
             routers: self.routers,
             doze,
-            lpl: point
-                .lpl_ms
-                .filter(|ms| *ms > 0.0)
-                .map(|ms| Duration::from_secs_f64(ms * 1e-3)),
+            lpl: (point.lpl_ms.filter(|ms| *ms > 0.0)).map(|ms| Duration::from_secs_f64(ms * 1e-3)),
             queue: self.queue,
             frame_bytes: self.frame_bytes,
             power: self.tx_power_dbm.map(Dbm),
@@ -309,13 +303,11 @@ impl Convergecast {
         let base = self.base_row(site, point);
         let mut run = self.run_row(base.clone(), &outcome);
         if point.lpl_ms.is_some() {
-            run.set("list::<1, _>", outcome.awake);
-            let delivered = outcome.packets.delivered as f64;
-            if outcome.packets.made > 0 {
-                run.set("delivery", delivered / outcome.packets.made as f64);
-            }
-            if delivered > 0.0 {
-                run.set("joules_per_packet", outcome.joules / delivered);
+            run.set("awake", outcome.awake);
+            let (delivered, made) = (outcome.packets.delivered, outcome.packets.made);
+            run.set_some("delivery", rows::share(delivered, made));
+            if delivered > 0 {
+                run.set("joules_per_packet", outcome.joules / delivered as f64);
             }
         }
         let mut rows = vec![run];
