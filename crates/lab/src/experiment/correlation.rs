@@ -6,10 +6,10 @@
 //! nothing has no coefficient and no row. Only the relays' transmissions count as receptions.
 //! Tests: below and `tests.rs`.
 
-use super::kind::{keys, number, some, within, Kind};
+use super::kind::{keys, some, within, Kind};
 use super::lab::{rows_in_order, Lab};
 use super::link_channels::{campaign, probes};
-use super::probe::{self, Order, Train, LEAST_PSDU};
+use super::probe::{self, Order, Train};
 use super::sites::faithful_survey;
 use super::ExperimentError;
 use crate::results::{Row, SEED};
@@ -33,9 +33,6 @@ keys! {
         pub packets: u32,
         /// From one packet to the next, in milliseconds.
         pub interval_ms: u64,
-        /// Length of a packet with its check sum (127).
-        #[serde(default = "number::<127, _>")]
-        pub psdu_bytes: usize,
     }
 }
 
@@ -56,8 +53,7 @@ impl Kind for Correlation {
         within("relays", &[self.relays], 1..=100)?;
         within("receivers", &[self.receivers], 2..=100)?;
         within("packets", &[self.packets], 2..=1_000_000)?;
-        within("interval_ms", &[self.interval_ms], 20..=60_000)?;
-        within("psdu_bytes", &[self.psdu_bytes], LEAST_PSDU..=127)
+        within("interval_ms", &[self.interval_ms], 20..=60_000)
     }
 
     fn parts(&self) -> u64 {
@@ -124,7 +120,6 @@ impl Correlation {
             channel,
             count,
             interval: Duration::from_millis(self.interval_ms),
-            psdu_bytes: self.psdu_bytes,
         };
         let mut got = vec![vec![false; count as usize]; roles.receivers.len()];
         probe::send(&mut net, roles.initiator, train, |node, number, relay| {

@@ -12,7 +12,6 @@ use crate::results::{name_of, Row};
 use serde::Deserialize;
 use thalweg_engine::Cca;
 use thalweg_sim::boards;
-use thalweg_units::Channel;
 use thalweg_wire::forward::{HEADER_BYTES, MAX_PAYLOAD};
 
 keys! {
@@ -29,9 +28,6 @@ keys! {
         /// `one` for all hops, or one `per-hop` (`per-hop`).
         #[serde(default = "per_hop")]
         pub channels: Vec<Channels>,
-        /// The hops' channels instead of the built-in order.
-        #[serde(default)]
-        pub channel_list: Vec<u8>,
         /// How relays forward: `copying`, `resending`, `conditional`.
         pub forwarding: Vec<ForwardingName>,
         /// Whether nodes look before they send (`false`).
@@ -122,10 +118,6 @@ impl Kind for ForwardingRuns {
         some("forwarding", &self.forwarding)?;
         some("cca", &self.cca)?;
         some("os", &self.os)?;
-        within("channel_list", &self.channel_list, 11..=26)?;
-        let most = self.hops.iter().max().copied().unwrap_or(0);
-        let enough = self.channel_list.is_empty() || self.channel_list.len() >= most;
-        expect("channel_list", enough, "a channel for every hop")?;
         some("payload", &self.payload)?;
         within("payload", &self.payload, 0..=MAX_PAYLOAD as u8)?;
         within("packets", &[self.packets], 10..=20_000)?;
@@ -161,18 +153,11 @@ impl ForwardingRuns {
         forwarding: ForwardingName,
         routes: u8,
     ) -> Chain {
-        let mut chain = match (self.measure, routes) {
+        match (self.measure, routes) {
             (Measure::Latency, _) => Chain::round(hops, channels, forwarding),
             (_, 2) => Chain::pair(hops, channels, forwarding),
             _ => Chain::line(hops, channels, forwarding),
-        };
-        if channels == Channels::PerHop && routes == 1 {
-            let own = self.channel_list.iter();
-            let own = own.filter_map(|c| Channel::new(*c).ok());
-            let all = chain.channels.iter_mut().flatten();
-            all.zip(own).for_each(|(channel, own)| *channel = own);
         }
-        chain
     }
 
     fn cells(&self) -> Vec<Cell> {
@@ -253,7 +238,7 @@ mod tests {
     #[test]
     fn every_combination_is_a_row_and_seeds_repeat() {
         let text = "testbed='ring12'\nhops=[1,2]\nforwarding=['copying','conditional']\npackets=20\nos=[true,false]";
-        let text = text.replace("\\\n", "\n");
+        let text = text;
         let r = runs(&text);
         r.check().unwrap();
         assert_eq!(r.parts(), 8);
@@ -268,19 +253,15 @@ mod tests {
 
     #[test]
     fn values_out_of_range_are_refused() {
-        let good = "testbed='ring12'\nhops=[2]\nforwarding=['copying']\n".replace("\\\n", "\n");
+        let good = "testbed='ring12'\nhops=[2]\nforwarding=['copying']\n";
         for (more, key) in [
             ("packets=9", "packets"),
             ("payload=[118]", "payload"),
             ("routes=[3]", "routes"),
-            ("channel_list=[9]", "channel_list"),
-            ("channel_list=[15]", "channel_list"),
             ("board='none'", "board"),
             ("measure='latency'\nroutes=[2]", "routes"),
         ] {
-            let error = runs(&format!("{good}{}", more.replace("\\\n", "\n")))
-                .check()
-                .unwrap_err();
+            let error = runs(&format!("{good}{}", more)).check().unwrap_err();
             assert!(error.starts_with(&format!("run.{key}")), "{error}");
         }
     }
@@ -299,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_site_that_is_too_small_is_an_error_of_the_input() {
-        let r = runs(&"testbed='pair'\nhops=[2]\nforwarding=['copying']".replace("\\\n", "\n"));
+        let r = runs(&"testbed='pair'\nhops=[2]\nforwarding=['copying']");
         assert!(rows_of(&r, &[1]).unwrap_err().is_input());
     }
 }

@@ -4,9 +4,9 @@
 //! Owns the keys of `kind = "link-channels"` and its rows. One sender, one receiver, nobody else on
 //! the air; link variation is that of a campaign of minutes. Tests: `tests.rs`.
 
-use super::kind::{keys, number, within, Kind};
+use super::kind::{keys, within, Kind};
 use super::lab::{rows_in_order, Lab};
-use super::probe::{self, Order, Probe, Train, LEAST_PSDU};
+use super::probe::{self, Order, Probe, Train};
 use super::sites::faithful_survey;
 use super::ExperimentError;
 use crate::results::{Row, SEED};
@@ -33,9 +33,6 @@ keys! {
         pub packets: u32,
         /// From one packet to the next, in milliseconds.
         pub interval_ms: u64,
-        /// Length of a packet with its check sum (127).
-        #[serde(default = "number::<127, _>")]
-        pub psdu_bytes: usize,
     }
 }
 
@@ -44,8 +41,7 @@ impl Kind for LinkChannels {
         within("tree_channel", &[self.tree_channel], 11..=26)?;
         within("links", &[self.links], 1..=10_000)?;
         within("packets", &[self.packets], 1..=1_000_000)?;
-        within("interval_ms", &[self.interval_ms], 6..=60_000)?;
-        within("psdu_bytes", &[self.psdu_bytes], LEAST_PSDU..=127)
+        within("interval_ms", &[self.interval_ms], 6..=60_000)
     }
 
     fn parts(&self) -> u64 {
@@ -105,7 +101,6 @@ impl LinkChannels {
                 channel,
                 count: self.packets,
                 interval: Duration::from_millis(self.interval_ms),
-                psdu_bytes: self.psdu_bytes,
             };
             let mut received = 0u32;
             probe::send(&mut net, from, train, |node, _, _| {

@@ -11,16 +11,15 @@ use thalweg_engine::{
 };
 use thalweg_sim::{Network, SimError};
 use thalweg_units::{Channel, Duration, Instant, NodeId};
-use thalweg_wire::flood::{patch_relay, Ntx, Repr, HEADER_BYTES};
+use thalweg_wire::flood::{patch_relay, Ntx, Repr, MAX_CONTENT};
 use thalweg_wire::FrameBuf;
 
-/// Frames to be sent: `count` of them, one each `interval`, from one interval from now on.
+/// Frames to be sent, as long as they can be: `count` of them, one each `interval`, from one interval from now on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Train {
     pub(super) channel: Channel,
     pub(super) count: u32,
     pub(super) interval: Duration,
-    pub(super) psdu_bytes: usize,
 }
 
 /// What a node is to do.
@@ -52,13 +51,8 @@ enum Role {
     Receiver,
 }
 
-/// Check-sum bytes of a PSDU, which engines do not handle.
-const FCS_BYTES: usize = 2;
 /// Bytes of the frame's number.
 const NUMBER_BYTES: usize = 4;
-
-/// The shortest frame a probe can send, check sum included.
-pub(super) const LEAST_PSDU: usize = HEADER_BYTES + NUMBER_BYTES + FCS_BYTES;
 
 /// A node.
 #[derive(Debug)]
@@ -87,10 +81,9 @@ impl Probe {
         }
     }
 
-    fn frame_of(&self, psdu_bytes: usize) -> FrameBuf {
+    fn next_frame(&self) -> FrameBuf {
         let mut content = self.number.to_be_bytes().to_vec();
-        let bytes = psdu_bytes.saturating_sub(HEADER_BYTES + FCS_BYTES);
-        content.resize(bytes.max(NUMBER_BYTES), 0x5a);
+        content.resize(MAX_CONTENT, 0x5a);
         let repr = Repr {
             sequence: self.number as u8,
             initiator: self.id,
@@ -98,7 +91,6 @@ impl Probe {
             relay: 0,
             content: &content,
         };
-        // Its length was checked with the experiment's file.
         FrameBuf::build(|w| repr.emit(w)).unwrap_or(FrameBuf::EMPTY)
     }
 }
@@ -167,7 +159,7 @@ impl Engine for Probe {
             self.events.push_back(Told::SentAll);
             return;
         }
-        self.frame = self.frame_of(train.psdu_bytes);
+        self.frame = self.next_frame();
         self.number += 1;
         self.send = Some((train.channel, When::Now));
         train.count -= 1;
@@ -247,7 +239,6 @@ mod tests {
             channel,
             count: 3,
             interval: Duration::from_millis(20),
-            psdu_bytes: 127,
         };
         let mut heard = Vec::new();
         send(&mut net, 0, train, |n, number, relay| {
