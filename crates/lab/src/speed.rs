@@ -122,11 +122,7 @@ impl<A: Air> W1<A> {
         let ends = Duration::from_secs(seconds);
         let id = |n: usize| NodeId::new(n as u16 + 1).unwrap_or(NodeId::MAX);
         let engine = |(n, place): (usize, &Place)| {
-            let role = if place.parent.is_none() {
-                Role::Sink
-            } else {
-                Role::Router
-            };
+            let role = place.parent.map_or(Role::Sink, |_| Role::Router);
             let config = Config {
                 id: id(n),
                 channel: Channel::LAST,

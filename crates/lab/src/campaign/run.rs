@@ -76,12 +76,8 @@ pub fn empty(
     let testbed = &site.testbed;
     let opened = derive(seed, "campaign", &[sinks.len() as u64]);
     let mut motes = Motes::open(&site, opened)?;
-    let objects: BTreeMap<usize, Arc<[u8]>> = (sources.iter())
-        .map(|&n| {
-            let object = random_object(seed, testbed.nodes[n].id, settings.bytes as usize);
-            (n, object)
-        })
-        .collect();
+    let object = |n: usize| random_object(seed, testbed.nodes[n].id, settings.bytes as usize);
+    let objects: BTreeMap<usize, Arc<[u8]>> = sources.iter().map(|&n| (n, object(n))).collect();
     for (&source, object) in &objects {
         motes.offer(source, object.clone());
     }
@@ -111,10 +107,8 @@ pub fn empty(
     let mut active: Vec<usize> = Vec::new();
     let mut tries: BTreeMap<usize, u32> = sources.iter().map(|n| (*n, 0)).collect();
     while let Some(&least) = tries.values().min() {
-        let pending: Vec<usize> = (tries.iter())
-            .filter(|(_, tried)| **tried == least)
-            .map(|(n, _)| *n)
-            .collect();
+        let pending = tries.iter().filter(|(_, tried)| **tried == least);
+        let pending: Vec<usize> = pending.map(|(n, _)| *n).collect();
         // Who did not hear that its last transfer is over would miss this one's wake-up.
         let rested = |n: &usize| !active.contains(n);
         let mut ready: Vec<usize> = pending.iter().copied().filter(rested).collect();
@@ -139,9 +133,8 @@ pub fn empty(
         if wave.plans.is_empty() {
             continue;
         }
-        active = wave
-            .plans
-            .iter()
+        let plans = wave.plans.iter();
+        active = plans
             .flat_map(|plan| active_nodes(plan, settings.scheme))
             .collect();
         told(observer(Progress::Wave {
@@ -149,8 +142,13 @@ pub fn empty(
             transfers: wave.plans.len(),
             left: tries.len(),
         }))?;
-        let rows = run_wave(&mut motes, &wave.plans, settings, &objects, &mut campaign)?;
-        for (plan, row) in wave.plans.iter().zip(rows) {
+        let waved = motes.wave(&wave.plans, settings.scheme, &settings.terms)?;
+        account(&mut campaign, &waved);
+        for (plan, landed) in wave.plans.iter().zip(waved.parts) {
+            let row = TransferRow {
+                wave: campaign.waves,
+                ..outcome(&mut motes, plan, settings.scheme, landed, &objects)
+            };
             let tried = tries.entry(plan.source).or_default();
             *tried += 1;
             if row.verified || !settings.retry.follows(*tried) {
@@ -164,22 +162,6 @@ pub fn empty(
     Ok(campaign)
 }
 
-/// Runs the transfers of a wave to their ends.
-fn run_wave(
-    motes: &mut Motes,
-    plans: &[Plan],
-    settings: &Settings,
-    objects: &BTreeMap<usize, Arc<[u8]>>,
-    campaign: &mut Campaign,
-) -> Result<Vec<TransferRow>, CampaignError> {
-    let waved = motes.wave(plans, settings.scheme, &settings.terms)?;
-    account(campaign, &waved);
-    let wave = campaign.waves;
-    Ok((plans.iter().zip(waved.parts))
-        .map(|(plan, landed)| outcome(motes, wave, plan, settings.scheme, landed, objects))
-        .collect())
-}
-
 /// Shares the time of a wave among its parts.
 fn account(campaign: &mut Campaign, waved: &Waved) {
     let Waved {
@@ -187,11 +169,9 @@ fn account(campaign: &mut Campaign, waved: &Waved) {
         end,
         parts,
     } = waved;
-    let began = parts.iter().filter_map(|part| part.began);
-    let (Some(first), Some(start)) = (
-        began.clone().map(|(first, _)| first).min(),
-        began.map(|(_, start)| start).min(),
-    ) else {
+    let began = || parts.iter().filter_map(|part| part.began);
+    let first = began().map(|(first, _)| first).min();
+    let (Some(first), Some(start)) = (first, began().map(|(_, start)| start).min()) else {
         return campaign.add(Part::Waiting, end.since(*ordered));
     };
     let last = |part: &Landed| part.last.or(part.ended).unwrap_or(*end);
@@ -201,14 +181,13 @@ fn account(campaign: &mut Campaign, waved: &Waved) {
     campaign.add(Part::Transferring, slowest.since(start));
     campaign.add(Part::Ending, end.since(slowest));
     let busy = parts.iter().filter_map(|part| part.last);
-    campaign.busy_s += busy
-        .map(|last| last.since(start).as_secs_f64())
-        .sum::<f64>();
+    let busy = busy.map(|last| last.since(start).as_secs_f64());
+    campaign.busy_s += busy.sum::<f64>();
 }
 
+/// What became of a transfer, but for its wave.
 fn outcome(
     motes: &mut Motes,
-    wave: usize,
     plan: &Plan,
     scheme: Scheme,
     landed: Landed,
@@ -230,7 +209,7 @@ fn outcome(
     };
     let share = |f: u16| f64::from(f) / f64::from(packets.max(1));
     TransferRow {
-        wave,
+        wave: 0,
         source: from,
         verified,
         wrong,

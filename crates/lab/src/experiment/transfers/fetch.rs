@@ -32,18 +32,8 @@ struct Task<'a> {
 /// A transfer, and what its sink gave out beside what the source had.
 struct Fetched {
     outcome: Outcome<Repairs>,
-    bytes: Bytes,
-}
-
-/// What a sink gave out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Bytes {
-    /// The source's object, byte for byte.
-    Same,
-    /// Something else.
-    Other,
-    /// Nothing.
-    None,
+    /// Whether it is the source's object, byte for byte; none where the sink gave out nothing.
+    is_same: Option<bool>,
 }
 
 impl Transfers {
@@ -110,16 +100,10 @@ impl Transfers {
         task: Task<'_>,
         terms: &Terms,
     ) -> Result<Fetched, ExperimentError> {
-        let protocol = task.variant.scheme;
-        let (outcome, arrived) =
-            session.fetch(task.plan, protocol, terms, &mut |_| Continue(()))?;
-        let offered = self.object(task);
-        let bytes = match arrived {
-            Some(arrived) if arrived[..] == offered[..] => Bytes::Same,
-            Some(_) => Bytes::Other,
-            None => Bytes::None,
-        };
-        Ok(Fetched { outcome, bytes })
+        let (scheme, mut silent) = (task.variant.scheme, |_| Continue(()));
+        let (outcome, arrived) = session.fetch(task.plan, scheme, terms, &mut silent)?;
+        let is_same = arrived.map(|arrived| arrived[..] == self.object(task)[..]);
+        Ok(Fetched { outcome, is_same })
     }
 
     /// Where the packets of the first cell's transfer over a route were lost.
@@ -132,9 +116,8 @@ impl Transfers {
     ) -> Result<LossMap, ExperimentError> {
         let task = self.first_task(drawn, route, plan, variant);
         let (mut session, terms) = self.session(task, &drawn.site)?;
-        let protocol = variant.scheme;
-        let (_, map) = explain::fetch(&mut session, plan, protocol, &terms, &mut |_| Continue(()))?;
-        Ok(map)
+        let (scheme, mut silent) = (variant.scheme, |_| Continue(()));
+        Ok(explain::fetch(&mut session, plan, scheme, &terms, &mut silent)?.1)
     }
 
     /// The transfer of the first cell over a route.
@@ -156,20 +139,16 @@ impl Transfers {
 
     /// A network whose source offers the object of the cell.
     fn session(&self, task: Task<'_>, site: &Site) -> Result<(Motes, Terms), ExperimentError> {
-        let mut session = Motes::open(site, self.route_seed(task))?;
+        // Without the variant, so that all of them meet the same run of the environment.
+        let seed = derive(task.drawn.site.seed, &self.draw, &[]);
+        let seed = derive(seed, "route", &[task.route as u64]);
+        let mut session = Motes::open(site, seed)?;
         session.offer(task.plan.source, self.object(task));
         let terms = task.variant.terms(Terms {
             payload: task.cell.payload,
             ..Terms::default()
         });
         Ok((session, terms))
-    }
-
-    /// The seed of a route's transfers: without the variant, so that all of them meet the same run of
-    /// the environment.
-    fn route_seed(&self, task: Task<'_>) -> u64 {
-        let seed = derive(task.drawn.site.seed, &self.draw, &[]);
-        derive(seed, "route", &[task.route as u64])
     }
 
     /// The object that the source offers.
@@ -219,8 +198,8 @@ impl Transfers {
         } = task;
         let (o, repairs) = (&fetched.outcome.core, &fetched.outcome.extra);
         let mut row = outcome_row(&fetched.outcome)
-            .with("exact", u32::from(fetched.bytes == Bytes::Same))
-            .with("wrong", u32::from(fetched.bytes == Bytes::Other))
+            .with("exact", u32::from(fetched.is_same == Some(true)))
+            .with("wrong", u32::from(fetched.is_same == Some(false)))
             .with(SEED, drawn.site.seed)
             .with("route", route + 1)
             .with("protocol", variant.name)

@@ -69,13 +69,14 @@ impl Mishap {
                 let relays = &plan.pip.path[1..plan.pip.path.len() - 1];
                 let drawn = (uniform(rng) * relays.len() as f64) as usize;
                 let at = drawn.min(relays.len().saturating_sub(1));
-                let channel = plan.channels.get(at + 1);
-                match (relays.get(at), channel) {
-                    (Some(relay), Some(&channel)) if self == Self::RelayChannelBad => {
-                        (*relay, Fault::Jammed { channel })
+                let Some(&relay) = relays.get(at) else {
+                    return Ok(());
+                };
+                match plan.channels.get(at + 1) {
+                    Some(&channel) if self == Self::RelayChannelBad => {
+                        (relay, Fault::Jammed { channel })
                     }
-                    (Some(relay), _) => (*relay, Fault::Dead),
-                    (None, _) => return Ok(()),
+                    _ => (relay, Fault::Dead),
                 }
             }
             Self::SinkChannelBad => match plan.channels.last() {

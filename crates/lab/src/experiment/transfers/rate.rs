@@ -48,9 +48,8 @@ pub(super) fn single_hop_rate(sites: &Sites, seed: u64) -> Result<f64, Experimen
     let hook = heard.clone();
     session.network().trace(Some(Box::new(move |r| {
         if r.to == sink && r.outcome == Fate::Good && r.mpdu.len() > payload {
-            hook.lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push((r.at, r.mpdu.len()));
+            let mut heard = hook.lock().unwrap_or_else(PoisonError::into_inner);
+            heard.push((r.at, r.mpdu.len()));
         }
     })));
     session.fetch(&plan, Scheme::P3, &terms, &mut silent)?;
