@@ -1,9 +1,9 @@
 //! What the links of a path did: a row for each, its frames as a bar stacked by what became of them,
 //! and beside it its sender's queue over time.
 
-use crate::part::Part;
 use crate::style::{CURVE, FAINT, GRID, INK};
 use crate::svg::{fill, Anchor, Svg};
+use crate::Part;
 
 const LEFT: f64 = 24.0;
 /// Where bars begin, and how long the longest is.

@@ -2,9 +2,9 @@
 //! two lanes, nodes coloured by what they received, hops by what survived them, causes of loss as
 //! stacked bars.
 
-use crate::part::Part;
 use crate::style::{self, FAINT, IDLE, INK, SOURCE};
 use crate::svg::{fill, text_width, Anchor, Svg};
+use crate::Part;
 
 const COLUMN: f64 = 168.0;
 const LEFT: f64 = 64.0;

@@ -2,6 +2,7 @@
 
 use super::axis::{label, rounded_ends, Grain, Scale};
 use super::{Chart, Mark, Point, ReferenceAt, Series, Weight, XAxis};
+use crate::span;
 use crate::style::{self, FAINT, GRID, INK, REFERENCE};
 use crate::svg::{fill, text_width, Anchor, Svg};
 
@@ -81,14 +82,6 @@ fn points(chart: &Chart) -> impl Iterator<Item = &Point> + Clone {
     points.filter(|p| p.x.is_finite() && p.y.is_finite())
 }
 
-fn span(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    values
-        .filter(|v| v.is_finite())
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| {
-            (low.min(v), high.max(v))
-        })
-}
-
 /// The widest of `names`, in pixels.
 fn widest<'a>(names: impl Iterator<Item = &'a String>) -> f64 {
     names.map(|n| text_width(n, SMALL)).fold(0.0, f64::max)
@@ -99,9 +92,8 @@ fn frame(chart: &Chart, width: f64, height: f64, top: f64) -> Frame {
         ReferenceAt::Level(y) => vec![*y],
         ReferenceAt::Points(points) => points.iter().map(|p| p.1).collect(),
     });
-    let ends = points(chart)
-        .filter_map(|p| p.interval)
-        .flat_map(|(low, high)| [low, high]);
+    let ends = points(chart).filter_map(|p| p.interval);
+    let ends = ends.flat_map(|(low, high)| [low, high]);
     let ys = points(chart).map(|p| p.y).chain(reference_ys).chain(ends);
     let y_grain = Grain::of(ys.clone());
     let x_grain = Grain::of(points(chart).map(|p| p.x));

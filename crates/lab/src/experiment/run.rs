@@ -98,11 +98,8 @@ impl TryFrom<Table> for Run {
     /// The key and what was expected, on one line.
     fn try_from(mut keys: Table) -> Result<Self, String> {
         let names = || {
-            KINDS
-                .iter()
-                .map(|entry| entry.name)
-                .collect::<Vec<_>>()
-                .join(", ")
+            let names: Vec<&str> = KINDS.iter().map(|entry| entry.name).collect();
+            names.join(", ")
         };
         let name = match keys.remove("kind") {
             Some(Value::String(name)) => name,

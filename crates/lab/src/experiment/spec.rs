@@ -135,16 +135,16 @@ impl Experiment {
         let mut experiment: Self = toml::from_str(text).map_err(|e| {
             let message = e.message().replace('\n', " ");
             // An error inside `[run]` comes without a place: which keys are allowed depends on `kind`.
-            match e
-                .span()
-                .filter(|span| span.start > 0 && span.start < text.len())
-            {
-                Some(span) => {
-                    let line = text[..span.start].matches('\n').count() + 1;
-                    malformed(format!("line {line}: {message}"))
-                }
-                None => malformed(message),
-            }
+            let start = e.span().map_or(0, |span| span.start);
+            malformed(
+                match text
+                    .get(..start)
+                    .filter(|_| (1..text.len()).contains(&start))
+                {
+                    Some(before) => format!("line {}: {message}", before.matches('\n').count() + 1),
+                    None => message,
+                },
+            )
         })?;
         experiment.check().map_err(malformed)?;
         text.clone_into(&mut experiment.text);
@@ -155,11 +155,8 @@ impl Experiment {
         if !named(&self.id) {
             return Err("id: expected a name without slashes".to_owned());
         }
-        if let Some(figure) = self.figures.iter().find(|f| !named(&f.name)) {
-            return Err(format!(
-                "figure {:?}: expected a name without slashes",
-                figure.name
-            ));
+        if let Some(FigureSpec { name, .. }) = self.figures.iter().find(|f| !named(&f.name)) {
+            return Err(format!("figure {name:?}: expected a name without slashes"));
         }
         if !(1..=10_000).contains(&self.seeds) || !(1..=10_000).contains(&self.quick.seeds) {
             return Err("seeds: expected 1 to 10000".to_owned());
@@ -178,10 +175,8 @@ impl Experiment {
     }
     /// The papers' short names among the built-in experiments.
     pub fn papers(experiments: &[Self]) -> Vec<&str> {
-        let mut papers: Vec<&str> = experiments
-            .iter()
-            .filter_map(|e| e.paper.as_deref())
-            .collect();
+        let papers = experiments.iter().filter_map(|e| e.paper.as_deref());
+        let mut papers: Vec<&str> = papers.collect();
         papers.dedup();
         papers
     }
@@ -218,9 +213,7 @@ mod tests {
             let e = Experiment::parse(Path::new("mine.toml"), text).unwrap_err().to_string();
             assert!(e.starts_with("mine.toml: ") && e.contains(wanted) && !e.contains('\n'), "{e}");
         }
-        assert!(Experiment::load("no-such")
-            .unwrap_err()
-            .to_string()
-            .contains("experiment list"));
+        let unknown = Experiment::load("no-such").unwrap_err().to_string();
+        assert!(unknown.contains("experiment list"));
     }
 }

@@ -323,39 +323,31 @@ mod tests {
         toml::from_str(&format!("{axes}{text}")).unwrap()
     }
     fn rows() -> Vec<Row> {
-        [
+        let cases = [
             (1u64, "a", 1u64, 2.0),
             (2, "a", 1, 4.0),
             (1, "b", 1, 9.0),
             (1, "a", 10, 5.0),
-        ]
-        .into_iter()
-        .map(|(seed, s, x, y)| {
-            Row::new()
-                .with(SEED, seed)
-                .with("s", s)
-                .with("x", x)
-                .with("y", y)
-        })
-        .collect()
+        ];
+        let row = |(seed, s, x, y)| {
+            let row = Row::new().with(SEED, seed).with("s", s);
+            row.with("x", x).with("y", y)
+        };
+        cases.map(row).to_vec()
     }
 
     #[test]
     fn seeds_are_averaged_and_series_told_apart() {
         let chart = spec("series='s'\nmark='lines'").draw(&rows());
         assert_eq!(chart.series.len(), 2);
-        assert_eq!(
-            (chart.series[0].points[0].x, chart.series[0].points[0].y),
-            (1.0, 3.0)
-        );
-        assert!(chart.series[0].points[0].interval.is_some());
+        let point = chart.series[0].points[0];
+        assert_eq!((point.x, point.y), (1.0, 3.0));
+        assert!(point.interval.is_some());
         assert_eq!(chart.subtitle, "2 seeds");
         let first = spec("series='s'\nover='first-seed'").draw(&rows());
         assert_eq!(first.series[0].points[0].y, 2.0);
-        assert_eq!(
-            first.x_axis,
-            XAxis::Categories(vec!["1".into(), "10".into()])
-        );
+        let names = XAxis::Categories(vec!["1".into(), "10".into()]);
+        assert_eq!(first.x_axis, names);
     }
 
     #[test]
@@ -374,14 +366,10 @@ mod tests {
         let mut by_name = spec("beside=['a']\nmark='bars'");
         by_name.x.column = "s".into();
         let chart = by_name.draw(&rows());
-        assert_eq!(
-            chart.x_axis,
-            XAxis::Categories(vec!["b".into(), "a".into()])
-        );
-        assert_eq!(
-            drawn(&chart)[1],
-            (String::new(), Weight::Light, PlotMark::Bars)
-        );
+        let names = XAxis::Categories(vec!["b".into(), "a".into()]);
+        assert_eq!(chart.x_axis, names);
+        let light = (String::new(), Weight::Light, PlotMark::Bars);
+        assert_eq!(drawn(&chart)[1], light);
     }
 
     #[test]
@@ -389,10 +377,8 @@ mod tests {
         let text =
             "[[reference]]\nlabel='p'\npoints=[[10,7.0]]\n[[reference]]\nlabel='l'\nvalue=3.0";
         let chart = spec(text).draw(&rows());
-        assert_eq!(
-            chart.references[0].at,
-            ReferenceAt::Points(vec![(1.0, 7.0)])
-        );
+        let points = ReferenceAt::Points(vec![(1.0, 7.0)]);
+        assert_eq!(chart.references[0].at, points);
         assert_eq!(chart.references[1].at, ReferenceAt::Level(3.0));
         let cdf = spec("mark='distribution'").draw(&rows());
         assert_eq!(cdf.series[0].points.last().map(|p| p.y), Some(1.0));

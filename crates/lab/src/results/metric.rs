@@ -346,17 +346,10 @@ fn student_t(degrees: usize) -> [f64; 2] {
 mod tests {
     use super::*;
 
-    fn rows() -> Vec<Row> {
-        [
-            (1u64, "p3", 10.0),
-            (1, "p3", 30.0),
-            (2, "p3", 40.0),
-            (1, "pip", 0.0),
-            (2, "pip", 6.0),
-        ]
-        .into_iter()
-        .map(|(seed, p, x)| Row::new().with(SEED, seed).with("protocol", p).with("x", x))
-        .collect()
+    fn rows() -> [Row; 5] {
+        let p3 = [(1u64, "p3", 10.0), (1, "p3", 30.0), (2, "p3", 40.0)];
+        let cases = [p3[0], p3[1], p3[2], (1, "pip", 0.0), (2, "pip", 6.0)];
+        cases.map(|(seed, p, x)| Row::new().with(SEED, seed).with("protocol", p).with("x", x))
     }
     fn spec(stat: Statistic, by: &[&str]) -> MetricSpec {
         MetricSpec {
@@ -393,10 +386,8 @@ mod tests {
         let (mean, ci) = mean_and_interval(&[1.0, 2.0, 3.0]);
         let [lo, hi] = ci.unwrap();
         assert!((mean - 2.0).abs() < 1e-12);
-        assert!(
-            (hi - mean - 4.303 / 3f64.sqrt()).abs() < 1e-9
-                && (mean - lo - (hi - mean)).abs() < 1e-9
-        );
+        assert!((hi - mean - 4.303 / 3f64.sqrt()).abs() < 1e-9);
+        assert!((mean - lo - (hi - mean)).abs() < 1e-9);
         assert_eq!(mean_and_interval(&[5.0]).1, None);
     }
 
@@ -420,19 +411,16 @@ mod tests {
         assert!((ratio.measure(&rows())[0].value - 1e3 * expected).abs() < 1e-9);
         ratio.over = Some("absent".into());
         assert!(ratio.measure(&rows()).is_empty());
-        let rows: Vec<Row> = [
+        let cases = [
             (1u64, 40.0, 5.0),
             (1, 118.0, 9.0),
             (2, 40.0, 8.0),
             (2, 118.0, 7.0),
-        ]
-        .into_iter()
-        .map(|(seed, p, x)| Row::new().with(SEED, seed).with("payload", p).with("x", x))
-        .collect();
-        assert_eq!(
-            spec(Statistic::BestOf("payload".into()), &[]).measure(&rows)[0].value,
-            118.0
-        );
+        ];
+        let row = |(seed, p, x)| Row::new().with(SEED, seed).with("payload", p).with("x", x);
+        let rows = cases.map(row);
+        let best = spec(Statistic::BestOf("payload".into()), &[]).measure(&rows);
+        assert_eq!(best[0].value, 118.0);
     }
 
     #[test]

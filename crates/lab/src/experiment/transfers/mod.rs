@@ -7,7 +7,6 @@
 
 mod draw;
 mod fetch;
-mod losses;
 mod mishap;
 mod rate;
 
@@ -15,6 +14,7 @@ pub(super) use draw::Drawn;
 pub(super) use fetch::outcome_row;
 use mishap::Mishap;
 
+use super::explained::{Explained, ExplainedTransfer};
 use super::kind::{expect, keys, list, number, or_none, pairs, some, within, Explains, Kind};
 use super::lab::Lab;
 use super::ExperimentError;
@@ -151,6 +151,29 @@ impl Kind for Transfers {
 
     fn explains(&self) -> Option<&dyn Explains> {
         Some(self)
+    }
+}
+
+impl Explains for Transfers {
+    /// The loss maps of the first cell's transfers: the same transfers again, watched.
+    fn explain(&self, seed: u64, lab: &Lab<'_>) -> Result<Explained, ExperimentError> {
+        let max_paths = self.first_cell().max_paths;
+        let transfers = self.each_route(seed, lab, |drawn, route| {
+            let mut maps = Vec::new();
+            for &variant in &self.protocols {
+                let Some(plan) = self.plan(drawn, route, variant, max_paths) else {
+                    continue;
+                };
+                maps.push(ExplainedTransfer {
+                    seed,
+                    route: route + 1,
+                    protocol: variant.name,
+                    map: self.loss_map(drawn, route, &plan, variant)?,
+                });
+            }
+            Ok(maps)
+        })?;
+        Ok(Explained { transfers })
     }
 }
 
