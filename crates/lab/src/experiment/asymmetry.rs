@@ -8,7 +8,7 @@
 use super::kind::{keys, within, Kind};
 use super::lab::Lab;
 use super::transfers::{Drawn, Transfers};
-use super::ExperimentError;
+use super::Result;
 use crate::results::Row;
 use std::sync::Arc;
 use thalweg_gateway::registry::Pipelined;
@@ -40,7 +40,7 @@ impl Kind for Asymmetry {
         self.transfers.parts()
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
         let drawn = self.transfers.draw(seed, lab)?;
         let mut used = 0;
         let mut rows = Vec::new();
@@ -70,12 +70,7 @@ impl Kind for Asymmetry {
 
 impl Asymmetry {
     /// The transfers over a route with a link dead; none where PIP does not need its NACKs there.
-    fn route_rows(
-        &self,
-        drawn: &Drawn,
-        route: usize,
-        lab: &Lab<'_>,
-    ) -> Result<Option<Vec<Row>>, ExperimentError> {
+    fn route_rows(&self, drawn: &Drawn, route: usize, lab: &Lab<'_>) -> Result<Option<Vec<Row>>> {
         let transfers = &self.transfers;
         let site = &drawn.site;
         let Some(plan) = transfers.plan(drawn, route, Pipelined::PIP, None) else {

@@ -9,7 +9,7 @@
 use super::kind::{keys, Kind};
 use super::lab::{rows_in_order, Lab};
 use super::transfers::{Drawn, Transfers};
-use super::ExperimentError;
+use super::Result;
 use crate::field::Motes;
 use crate::results::Row;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -45,7 +45,7 @@ impl Kind for ControlLoss {
         self.transfers.parts()
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
         self.transfers.each_route(seed, lab, |drawn, route| {
             rows_in_order(&self.transfers.protocols, |variant| {
                 lab.go_on()?;
@@ -71,7 +71,7 @@ impl ControlLoss {
         route: usize,
         variant: Pipelined,
         lab: &Lab<'_>,
-    ) -> Result<Vec<Row>, ExperimentError> {
+    ) -> Result<Vec<Row>> {
         let transfers = &self.transfers;
         let Some(plan) = transfers.plan(drawn, route, variant, None) else {
             return Ok(Vec::new());
@@ -111,7 +111,7 @@ fn observed(
     route: usize,
     plan: &Plan,
     variant: Pipelined,
-) -> Result<(Row, Vec<Packet>), ExperimentError> {
+) -> Result<(Row, Vec<Packet>)> {
     let packets: Arc<Mutex<Vec<Packet>>> = Arc::default();
     let seen = packets.clone();
     let watch = |session: &mut Motes| {

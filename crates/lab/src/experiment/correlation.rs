@@ -11,7 +11,7 @@ use super::lab::{rows_in_order, Lab};
 use super::link_channels::{campaign, probes};
 use super::probe::{self, Order, Train};
 use super::sites::faithful_survey;
-use super::ExperimentError;
+use super::{ExperimentError, Result};
 use crate::results::{Row, SEED};
 use thalweg_medium::random::derive;
 use thalweg_testbeds::Site;
@@ -60,7 +60,7 @@ impl Kind for Correlation {
         self.channels.len() as u64
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
         let site = lab.site(&self.testbed, seed)?;
         let roles = self.roles(&site, lab)?;
         rows_in_order(&self.channels, |number| {
@@ -71,7 +71,7 @@ impl Kind for Correlation {
 }
 
 impl Correlation {
-    fn roles(&self, site: &Site, lab: &Lab<'_>) -> Result<Roles, ExperimentError> {
+    fn roles(&self, site: &Site, lab: &Lab<'_>) -> Result<Roles> {
         let (initiator, nodes) = (site.testbed.sink_index(), site.testbed.len());
         let (relays, receivers) = (self.relays, self.receivers);
         let needed = 1 + relays + receivers;
@@ -100,12 +100,7 @@ impl Correlation {
         })
     }
 
-    fn channel_rows(
-        &self,
-        site: &Site,
-        roles: &Roles,
-        channel: Channel,
-    ) -> Result<Vec<Row>, ExperimentError> {
+    fn channel_rows(&self, site: &Site, roles: &Roles, channel: Channel) -> Result<Vec<Row>> {
         let campaign = campaign(site);
         let seed = derive(site.seed, "correlation", &[u64::from(channel.number())]);
         let mut net = probes(&campaign, seed)?;

@@ -6,7 +6,7 @@
 
 use super::kind::{expect, keys, list, number, pairs, some, within, Kind};
 use super::lab::{in_order, Lab};
-use super::ExperimentError;
+use super::{ExperimentError, Result};
 use crate::forwarding::{Bench, Chain, Channels, ForwardingName};
 use crate::results::{name_of, Row};
 use serde::Deserialize;
@@ -135,7 +135,7 @@ impl Kind for ForwardingRuns {
         self.cells().len() as u64
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
         let row = |cell: &Cell| lab.part(|| self.row(seed, cell, lab));
         in_order(&self.cells(), row)
     }
@@ -177,7 +177,7 @@ impl ForwardingRuns {
         pairs(&chains, &costs).into_iter().map(cell).collect()
     }
 
-    fn row(&self, seed: u64, cell: &Cell, lab: &Lab<'_>) -> Result<Row, ExperimentError> {
+    fn row(&self, seed: u64, cell: &Cell, lab: &Lab<'_>) -> Result<Row> {
         let chain = &cell.chain;
         let bound = chain.bound().kbps();
         let mut row = Row::new()

@@ -6,7 +6,7 @@
 use super::explained::Explained;
 use super::lab::Lab;
 use super::sites::Sites;
-use super::ExperimentError;
+use super::Result;
 use crate::results::Row;
 use std::fmt::{Debug, Display};
 use std::ops::RangeInclusive;
@@ -25,7 +25,7 @@ pub trait Kind: Debug + Send + Sync {
     fn parts(&self) -> u64;
 
     /// What is observed with `seed`, in an order that does not depend on threads.
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError>;
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>>;
 
     /// The key that names the network, with a dot after the table that it is in; none where there is none.
     fn testbed_key(&self) -> Option<&'static str> {
@@ -57,7 +57,7 @@ pub trait Kind: Debug + Send + Sync {
 /// A kind whose packets can be followed.
 pub trait Explains: Sync {
     /// Its transfers with `seed` again, watched.
-    fn explain(&self, seed: u64, lab: &Lab<'_>) -> Result<Explained, ExperimentError>;
+    fn explain(&self, seed: u64, lab: &Lab<'_>) -> Result<Explained>;
 }
 
 /// A kind whose frames can be written.
@@ -66,12 +66,7 @@ pub trait Captures {
     fn testbed(&self) -> &str;
 
     /// Its first run with `seed` once more, its frames written to `capture`.
-    fn capture(
-        &self,
-        seed: u64,
-        sites: &Sites,
-        capture: Box<dyn Capture>,
-    ) -> Result<(), ExperimentError>;
+    fn capture(&self, seed: u64, sites: &Sites, capture: Box<dyn Capture>) -> Result<()>;
 }
 
 /// A kind's name and keys, as `keys!` reads them off its struct.

@@ -8,7 +8,7 @@ use super::kind::{keys, within, Kind};
 use super::lab::{rows_in_order, Lab};
 use super::probe::{self, Order, Probe, Train};
 use super::sites::faithful_survey;
-use super::ExperimentError;
+use super::{ExperimentError, Result};
 use crate::results::{Row, SEED};
 use rand::seq::{IndexedRandom as _, SliceRandom as _};
 use std::sync::Arc;
@@ -48,7 +48,7 @@ impl Kind for LinkChannels {
         u64::from(self.links)
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
         let site = lab.site(&self.testbed, seed)?;
         let links = self.links(&site, lab)?;
         let campaign = campaign(&site);
@@ -67,7 +67,7 @@ impl Kind for LinkChannels {
 
 impl LinkChannels {
     /// Links between floors of the tree, drawn at random.
-    fn links(&self, site: &Site, lab: &Lab<'_>) -> Result<Vec<(usize, usize)>, ExperimentError> {
+    fn links(&self, site: &Site, lab: &Lab<'_>) -> Result<Vec<(usize, usize)>> {
         let channel = Channel::new(self.tree_channel).unwrap_or(Channel::LAST);
         let surveyed = lab.survey(&self.testbed, site, faithful_survey(channel))?;
         let mut rng = stream(site.seed, "tree", &[]);
@@ -91,7 +91,7 @@ impl LinkChannels {
         &self,
         site: &Site,
         (number, (from, to)): (usize, (usize, usize)),
-    ) -> Result<Vec<Row>, ExperimentError> {
+    ) -> Result<Vec<Row>> {
         let seed = derive(site.seed, "link", &[from as u64, to as u64]);
         let mut net = probes(site, seed)?;
         let id = |n: usize| site.testbed.id_of(n).map_or(0, |id| u32::from(id.get()));
@@ -135,7 +135,7 @@ pub(super) fn campaign(site: &Site) -> Site {
 }
 
 /// A network of probes at `site`.
-pub(super) fn probes(site: &Site, seed: u64) -> Result<Network<Probe>, ExperimentError> {
+pub(super) fn probes(site: &Site, seed: u64) -> Result<Network<Probe>> {
     let board = boards::telosb();
     if site.board.chip != board.chip {
         let why = format!("board {}: expected telosb", site.testbed.board_name);

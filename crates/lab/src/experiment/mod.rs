@@ -45,6 +45,9 @@ use crate::forwarding::ChainError;
 use crate::results::Row;
 use thalweg_testbeds::{Site, SiteError, TestbedError};
 
+/// What a run comes to.
+pub type Result<T, E = ExperimentError> = std::result::Result<T, E>;
+
 /// Why an experiment gave no rows.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentError {
@@ -131,7 +134,7 @@ pub fn run(
     seeds: &[u64],
     sites: &Sites,
     observer: ProgressObserver<'_>,
-) -> Result<Vec<Row>, ExperimentError> {
+) -> Result<Vec<Row>> {
     let lab = Lab::new(sites, seeds.len() as u64 * run.parts(), observer);
     lab::rows_in_order(seeds, |seed| run.rows(*seed, &lab))
 }
@@ -145,7 +148,7 @@ pub fn explain(
     seeds: &[u64],
     sites: &Sites,
     observer: ProgressObserver<'_>,
-) -> Result<Explained, ExperimentError> {
+) -> Result<Explained> {
     let explains = run.explains();
     let explains = explains.ok_or(Refused::NotUsed(RunOption::Explain))?;
     let lab = Lab::new(sites, seeds.len() as u64 * run.parts(), observer);

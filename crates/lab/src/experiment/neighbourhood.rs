@@ -4,7 +4,7 @@
 
 use super::kind::{keys, some, within, Kind};
 use super::lab::{rows_in_order, Lab};
-use super::ExperimentError;
+use super::{ExperimentError, Result};
 use crate::convergecast::stack;
 use crate::results::{Row, SEED};
 use std::ops::ControlFlow::Continue;
@@ -103,7 +103,7 @@ impl Kind for Neighbourhood {
         self.powers_dbm.len() as u64
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
         let site = lab.site(&self.testbed, seed)?;
         rows_in_order(&self.powers_dbm, |power| {
             lab.part(|| self.sizes(&site, Dbm(*power)))
@@ -116,7 +116,7 @@ impl Kind for Neighbourhood {
 }
 
 impl Neighbourhood {
-    fn sizes(&self, site: &Site, power: Dbm) -> Result<Vec<Row>, ExperimentError> {
+    fn sizes(&self, site: &Site, power: Dbm) -> Result<Vec<Row>> {
         let stack = stack(&site.board);
         let (mut board, _) = stack.map_err(|e| ExperimentError::unfit(site, e.to_string()))?;
         board.tx_power = power;

@@ -7,7 +7,7 @@
 
 use super::kind::{expect, keys, pairs, some, within, Kind};
 use super::lab::{in_order, Lab};
-use super::ExperimentError;
+use super::{ExperimentError, Result};
 use crate::campaign::{empty, CampaignError, Mode};
 use crate::results::Row;
 use thalweg_gateway::known::CLEAN_CHANNELS;
@@ -57,7 +57,7 @@ impl Kind for Network {
         (self.modes.len() * self.protocols.len()) as u64
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
         let modes = self.modes.iter().filter_map(|name| Mode::named(name));
         let cases = pairs(&modes.collect::<Vec<_>>(), &self.protocols);
         in_order(&cases, |&(mode, variant)| {
@@ -76,13 +76,7 @@ impl Network {
         channels.filter_map(|c| Channel::new(*c).ok()).collect()
     }
 
-    fn row(
-        &self,
-        seed: u64,
-        mode: Mode,
-        variant: Pipelined,
-        lab: &Lab<'_>,
-    ) -> Result<Row, ExperimentError> {
+    fn row(&self, seed: u64, mode: Mode, variant: Pipelined, lab: &Lab<'_>) -> Result<Row> {
         let site = lab.site(&self.testbed, seed)?;
         let mut settings = mode.settings(&site, variant, self.channel_set(), self.bytes);
         settings.sources = self.sources.map(|n| n as usize);

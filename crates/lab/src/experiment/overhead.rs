@@ -9,7 +9,7 @@ use super::kind::{keys, some, within, Kind};
 use super::lab::{in_order, rows_in_order, Lab};
 use super::sites::faithful_survey;
 use super::transfers::outcome_row;
-use super::ExperimentError;
+use super::Result;
 use crate::campaign::spread;
 use crate::collect::random_object;
 use crate::field::{Motes, Repairs};
@@ -67,7 +67,7 @@ impl Kind for Overhead {
         PARTS
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
         let site = lab.site(&self.testbed, seed)?;
         rows_in_order(&self.protocols, |variant| {
             self.protocol_rows(&site, *variant, lab)
@@ -94,12 +94,7 @@ impl Overhead {
         request
     }
 
-    fn protocol_rows(
-        &self,
-        site: &Site,
-        variant: Pipelined,
-        lab: &Lab<'_>,
-    ) -> Result<Vec<Row>, ExperimentError> {
+    fn protocol_rows(&self, site: &Site, variant: Pipelined, lab: &Lab<'_>) -> Result<Vec<Row>> {
         let survey = match variant.style {
             Style::Paths => faithful_survey(self.channel()),
             Style::Chains => Survey::of(self.request(site, 0).channels.into_iter().collect()),
@@ -154,7 +149,7 @@ impl Overhead {
         surveyed: &Surveyed,
         source: usize,
         variant: Pipelined,
-    ) -> Result<Row, ExperimentError> {
+    ) -> Result<Row> {
         let request = variant.request(&self.request(site, source));
         let row = Row::new()
             .with(SEED, site.seed)

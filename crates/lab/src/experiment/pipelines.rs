@@ -6,7 +6,7 @@
 
 use super::kind::{keys, list, number, pairs, some, within, Kind};
 use super::lab::{in_order, Lab};
-use super::ExperimentError;
+use super::{ExperimentError, Result};
 use crate::collect::random_object;
 use crate::forwarding::{Bench, Pipe};
 use crate::results::{name_of, Row, SEED};
@@ -77,7 +77,7 @@ impl Kind for Pipelines {
         self.cells().len() as u64
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
         let row = |cell: &Cell| lab.part(|| self.row(seed, cell, lab));
         in_order(&self.cells(), row)
     }
@@ -93,7 +93,7 @@ impl Pipelines {
         pairs(&of_boards, &pairs(&self.hops, &self.payload))
     }
 
-    fn row(&self, seed: u64, cell: &Cell, lab: &Lab<'_>) -> Result<Row, ExperimentError> {
+    fn row(&self, seed: u64, cell: &Cell, lab: &Lab<'_>) -> Result<Row> {
         let &((ref board, protocol), (hops, payload_bytes)) = cell;
         let site = lab.site(&self.testbed, seed)?;
         let unfit = |why: String| ExperimentError::unfit(&site, why);

@@ -3,7 +3,7 @@
 //!
 //! Invariant: what is kept depends on testbed, seed and survey only, never on who asked first.
 
-use super::ExperimentError;
+use super::Result;
 use crate::field::Motes;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -64,7 +64,7 @@ impl Sites {
     ///
     /// # Errors
     /// [`ExperimentError::Testbed`].
-    pub fn testbed(&self, name: &str) -> Result<Arc<Testbed>, ExperimentError> {
+    pub fn testbed(&self, name: &str) -> Result<Arc<Testbed>> {
         kept(&self.testbeds, &name.to_owned(), || {
             Ok(Arc::new(Testbed::load(name)?))
         })
@@ -74,7 +74,7 @@ impl Sites {
     ///
     /// # Errors
     /// [`ExperimentError::Testbed`]; [`ExperimentError::Site`] where a link with a loss is not there.
-    pub fn site(&self, testbed: &str, seed: u64) -> Result<Site, ExperimentError> {
+    pub fn site(&self, testbed: &str, seed: u64) -> Result<Site> {
         kept(&self.sites, &(testbed.to_owned(), seed), || {
             self.lossy(Site::new(self.testbed(testbed)?, seed))
         })
@@ -84,14 +84,10 @@ impl Sites {
     ///
     /// # Errors
     /// As [`Sites::site`]; also where a testbed's links were measured with one radio.
-    pub(super) fn with_all_radios(
-        &self,
-        testbed: &str,
-        seed: u64,
-    ) -> Result<Site, ExperimentError> {
+    pub(super) fn with_all_radios(&self, testbed: &str, seed: u64) -> Result<Site> {
         self.lossy(Site::with_all_radios(self.testbed(testbed)?, seed)?)
     }
-    fn lossy(&self, site: Site) -> Result<Site, ExperimentError> {
+    fn lossy(&self, site: Site) -> Result<Site> {
         let Losses { links, psdu_bytes } = &self.losses;
         Ok(site.with_losses(links, *psdu_bytes)?)
     }
@@ -104,7 +100,7 @@ impl Sites {
         site: &Site,
         survey: Survey,
         watch: Watch<'_>,
-    ) -> Result<Arc<Surveyed>, ExperimentError> {
+    ) -> Result<Arc<Surveyed>> {
         let channels = survey.channels.iter().map(|c| 1 << c.index()).sum();
         let key = (testbed.to_owned(), site.seed);
         let key = (key, channels, survey.beacons, survey.interval.as_nanos());
@@ -115,11 +111,7 @@ impl Sites {
 }
 
 /// The links of `site` as measured under `survey` and collected at the testbed's sink.
-pub(super) fn survey_once(
-    site: &Site,
-    survey: Survey,
-    watch: Watch<'_>,
-) -> Result<Surveyed, ExperimentError> {
+pub(super) fn survey_once(site: &Site, survey: Survey, watch: Watch<'_>) -> Result<Surveyed> {
     let mut session = Motes::open(site, derive(site.seed, "survey", &[]))?;
     let sink = site.testbed.sink_index();
     Ok(session.survey(sink, survey, watch)?)

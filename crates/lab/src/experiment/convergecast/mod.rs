@@ -9,7 +9,7 @@ mod rows;
 use super::kind::{expect, keys, list, number, or_none, pairs, some, within, Captures, Kind};
 use super::lab::{rows_in_order, Lab};
 use super::sites::Sites;
-use super::ExperimentError;
+use super::{ExperimentError, Result};
 use crate::convergecast::{run, Outcome, RunError, Settling, Setup, Workload};
 use crate::results::{name_of, Row, SEED};
 use serde::Deserialize;
@@ -145,7 +145,7 @@ impl Kind for Convergecast {
         self.points().len() as u64
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
         rows_in_order(&self.points(), |point| {
             lab.part(|| self.run_rows(&lab.site(&self.testbed, seed)?, point))
         })
@@ -165,12 +165,7 @@ impl Captures for Convergecast {
         &self.testbed
     }
 
-    fn capture(
-        &self,
-        seed: u64,
-        sites: &Sites,
-        capture: Box<dyn Capture>,
-    ) -> Result<(), ExperimentError> {
+    fn capture(&self, seed: u64, sites: &Sites, capture: Box<dyn Capture>) -> Result<()> {
         let points = self.points();
         let Some(point) = points.first() else {
             return Ok(());
@@ -230,7 +225,7 @@ impl Convergecast {
     }
 
     /// The run of `point` on `site`.
-    fn setup(&self, site: &Site, point: &Point<'_>) -> Result<Setup, ExperimentError> {
+    fn setup(&self, site: &Site, point: &Point<'_>) -> Result<Setup> {
         let sink = |id: &u16| {
             let found = NodeId::new(*id).ok();
             let found = found.and_then(|id| site.testbed.index_of(id));
@@ -286,7 +281,7 @@ impl Convergecast {
         site: &Site,
         point: &Point<'_>,
         capture: Option<Box<dyn Capture>>,
-    ) -> Result<Outcome, ExperimentError> {
+    ) -> Result<Outcome> {
         let setup = self.setup(site, point)?;
         let seed = derive(site.seed, "convergecast run", &[]);
         run(site, &setup, seed, capture).map_err(|error| match error {
@@ -298,7 +293,7 @@ impl Convergecast {
         })
     }
 
-    fn run_rows(&self, site: &Site, point: &Point<'_>) -> Result<Vec<Row>, ExperimentError> {
+    fn run_rows(&self, site: &Site, point: &Point<'_>) -> Result<Vec<Row>> {
         let outcome = self.outcome(site, point, None)?;
         let base = self.base_row(site, point);
         let mut run = self.run_row(base.clone(), &outcome);

@@ -5,7 +5,7 @@ use super::Transfers;
 use crate::experiment::kind::Kind as _;
 use crate::experiment::lab::{in_order, Lab};
 use crate::experiment::sites::{faithful_survey, survey_once};
-use crate::experiment::ExperimentError;
+use crate::experiment::{ExperimentError, Result};
 use std::sync::Arc;
 use thalweg_gateway::registry::Pipelined;
 use thalweg_gateway::survey::{Survey, Surveyed};
@@ -42,8 +42,8 @@ impl Transfers {
         &self,
         seed: u64,
         lab: &Lab<'_>,
-        each: impl Fn(&Drawn, usize) -> Result<Vec<T>, ExperimentError> + Send + Sync,
-    ) -> Result<Vec<T>, ExperimentError> {
+        each: impl Fn(&Drawn, usize) -> Result<Vec<T>> + Send + Sync,
+    ) -> Result<Vec<T>> {
         let drawn = self.draw(seed, lab)?;
         let routes: Vec<usize> = (0..drawn.pairs.len()).collect();
         let all = in_order(&routes, |route| lab.part(|| each(&drawn, *route)))?;
@@ -52,11 +52,7 @@ impl Transfers {
     }
 
     /// Surveys the site of `seed` and draws its routes.
-    pub(in crate::experiment) fn draw(
-        &self,
-        seed: u64,
-        lab: &Lab<'_>,
-    ) -> Result<Drawn, ExperimentError> {
+    pub(in crate::experiment) fn draw(&self, seed: u64, lab: &Lab<'_>) -> Result<Drawn> {
         lab.go_on()?;
         let site = lab.site(&self.testbed, seed)?;
         let routing_channel = self.routing_channel();
@@ -122,7 +118,7 @@ impl Transfers {
         drawn: &Drawn,
         changed: &Site,
         lab: &Lab<'_>,
-    ) -> Result<Drawn, ExperimentError> {
+    ) -> Result<Drawn> {
         let channels: ChannelSet = self.channel_list().into_iter().collect();
         let pipeline = survey_once(changed, Survey::of(channels), &mut |_| lab.heard())?;
         Ok(Drawn {

@@ -4,7 +4,7 @@ use super::draw::Drawn;
 use super::mishap::Mishap;
 use super::{Cell, Transfers};
 use crate::collect::random_object;
-use crate::experiment::ExperimentError;
+use crate::experiment::Result;
 use crate::explain::{self, LossMap};
 use crate::field::{Motes, Repairs};
 use crate::results::{name_of, Row, SEED};
@@ -37,11 +37,7 @@ struct Fetched {
 }
 
 impl Transfers {
-    pub(super) fn route_rows(
-        &self,
-        drawn: &Drawn,
-        route: usize,
-    ) -> Result<Vec<Row>, ExperimentError> {
+    pub(super) fn route_rows(&self, drawn: &Drawn, route: usize) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
         // Of a cell, only the number of paths has a part in a plan.
         let mut plans: BTreeMap<(&str, Option<usize>), Option<Plan>> = BTreeMap::new();
@@ -81,7 +77,7 @@ impl Transfers {
     }
 
     /// A transfer with its cell's mishap.
-    fn fetch(&self, task: Task<'_>, site: &Site) -> Result<Fetched, ExperimentError> {
+    fn fetch(&self, task: Task<'_>, site: &Site) -> Result<Fetched> {
         let (mut session, terms) = self.session(task, site)?;
         let mishap = task.cell.mishap;
         if mishap != Mishap::None {
@@ -94,12 +90,7 @@ impl Transfers {
     }
 
     /// Fetches in `session`, and compares what arrives with what was offered.
-    fn finish(
-        &self,
-        session: &mut Motes,
-        task: Task<'_>,
-        terms: &Terms,
-    ) -> Result<Fetched, ExperimentError> {
+    fn finish(&self, session: &mut Motes, task: Task<'_>, terms: &Terms) -> Result<Fetched> {
         let (scheme, mut silent) = (task.variant.scheme, |_| Continue(()));
         let (outcome, arrived) = session.fetch(task.plan, scheme, terms, &mut silent)?;
         let is_same = arrived.map(|arrived| arrived[..] == self.object(task)[..]);
@@ -113,7 +104,7 @@ impl Transfers {
         route: usize,
         plan: &Plan,
         variant: Pipelined,
-    ) -> Result<LossMap, ExperimentError> {
+    ) -> Result<LossMap> {
         let task = self.first_task(drawn, route, plan, variant);
         let (mut session, terms) = self.session(task, &drawn.site)?;
         let (scheme, mut silent) = (variant.scheme, |_| Continue(()));
@@ -138,7 +129,7 @@ impl Transfers {
     }
 
     /// A network whose source offers the object of the cell.
-    fn session(&self, task: Task<'_>, site: &Site) -> Result<(Motes, Terms), ExperimentError> {
+    fn session(&self, task: Task<'_>, site: &Site) -> Result<(Motes, Terms)> {
         // Without the variant, so that all of them meet the same run of the environment.
         let seed = derive(task.drawn.site.seed, &self.draw, &[]);
         let seed = derive(seed, "route", &[task.route as u64]);
@@ -166,7 +157,7 @@ impl Transfers {
         plan: &Plan,
         variant: Pipelined,
         prepare: impl FnOnce(&mut Motes),
-    ) -> Result<Row, ExperimentError> {
+    ) -> Result<Row> {
         let task = self.first_task(drawn, route, plan, variant);
         let (mut session, terms) = self.session(task, &drawn.site)?;
         prepare(&mut session);
@@ -182,7 +173,7 @@ impl Transfers {
         route: usize,
         plan: &Plan,
         variant: Pipelined,
-    ) -> Result<Row, ExperimentError> {
+    ) -> Result<Row> {
         let task = self.first_task(drawn, route, plan, variant);
         let fetched = self.fetch(task, site)?;
         Ok(self.row(task, &fetched))

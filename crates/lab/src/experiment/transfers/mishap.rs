@@ -1,6 +1,6 @@
 //! What may go wrong in the middle of a transfer: faults of single nodes, timed by what has arrived.
 
-use crate::experiment::ExperimentError;
+use crate::experiment::Result;
 use crate::field::Motes;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow::{Break, Continue};
@@ -49,7 +49,7 @@ impl Mishap {
         variant: Pipelined,
         terms: &Terms,
         rng: &mut Stream,
-    ) -> Result<(), ExperimentError> {
+    ) -> Result<()> {
         let half = probe.packets(plan.source, terms) / 2;
         let mut watch = |step: Progress| match step {
             Progress::Packets { received, .. } if received >= half => Break(()),

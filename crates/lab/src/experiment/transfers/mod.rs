@@ -17,7 +17,7 @@ use mishap::Mishap;
 use super::explained::{Explained, ExplainedTransfer};
 use super::kind::{expect, keys, list, number, or_none, pairs, some, within, Explains, Kind};
 use super::lab::Lab;
-use super::ExperimentError;
+use super::Result;
 use crate::results::Row;
 use serde::Deserialize;
 use thalweg_gateway::known::CLEAN_CHANNELS;
@@ -141,7 +141,7 @@ impl Kind for Transfers {
         u64::from(self.routes) * self.hops.len().max(1) as u64
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
         self.each_route(seed, lab, |drawn, route| self.route_rows(drawn, route))
     }
 
@@ -156,7 +156,7 @@ impl Kind for Transfers {
 
 impl Explains for Transfers {
     /// The loss maps of the first cell's transfers: the same transfers again, watched.
-    fn explain(&self, seed: u64, lab: &Lab<'_>) -> Result<Explained, ExperimentError> {
+    fn explain(&self, seed: u64, lab: &Lab<'_>) -> Result<Explained> {
         let max_paths = self.first_cell().max_paths;
         let transfers = self.each_route(seed, lab, |drawn, route| {
             let mut maps = Vec::new();
