@@ -3,7 +3,9 @@
 use rusqlite::{params, OptionalExtension, Row, Transaction};
 use thalweg_units::NodeId;
 
-use super::{db_error, node, Campaign, CampaignId, Store, StoreError, TransferId, Turn, TurnState};
+use super::{
+    db_error, node, Campaign, CampaignId, Result, Store, StoreError, TransferId, Turn, TurnState,
+};
 
 impl Store {
     /// The campaign of this description (everything that determines its results, in a canonical
@@ -11,11 +13,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::CampaignNodes`] when it was begun over other nodes, [`StoreError::Database`].
-    pub fn campaign(
-        &mut self,
-        description: &str,
-        nodes: &[NodeId],
-    ) -> Result<Campaign, StoreError> {
+    pub fn campaign(&mut self, description: &str, nodes: &[NodeId]) -> Result<Campaign> {
         let fail = db_error(&self.database);
         let tx = self.begin()?;
         let id = begun(&tx, description, nodes).map_err(&fail)?;
@@ -34,12 +32,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Database`].
-    pub fn fail_turn(
-        &mut self,
-        campaign: CampaignId,
-        node: NodeId,
-        reason: &str,
-    ) -> Result<(), StoreError> {
+    pub fn fail_turn(&mut self, campaign: CampaignId, node: NodeId, reason: &str) -> Result<()> {
         let sql = "UPDATE turns SET failure = ?1 WHERE campaign = ?2 AND node = ?3";
         let done = self
             .db

@@ -3,6 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
+/// What the store gives.
+pub(super) type Result<T, E = StoreError> = std::result::Result<T, E>;
+
 /// Why an object could not be stored, or the store not be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -22,6 +22,7 @@ use crate::outcome::Core;
 use rusqlite::{params, Connection, Row, Transaction, TransactionBehavior};
 use thalweg_units::NodeId;
 
+use error::Result;
 pub use error::{plain, StoreError};
 pub use object::digest_of;
 pub use record::{
@@ -45,7 +46,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] when `root` is no folder, cannot be written, or its database is not ours.
-    pub fn open(root: impl AsRef<Path>) -> Result<Self, StoreError> {
+    pub fn open(root: impl AsRef<Path>) -> Result<Self> {
         let root = root.as_ref();
         if root.exists() && !root.is_dir() {
             return Err(StoreError::NotAFolder(root.to_owned()));
@@ -87,7 +88,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`]; nothing is then stored that was not there before.
-    pub fn keep(&mut self, new: &NewTransfer<'_>, object: &[u8]) -> Result<Kept, StoreError> {
+    pub fn keep(&mut self, new: &NewTransfer<'_>, object: &[u8]) -> Result<Kept> {
         let (actual, recorded) = (object.len() as u64, new.record.bytes);
         if actual != recorded {
             return Err(StoreError::LengthMismatch { actual, recorded });
@@ -118,7 +119,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Database`].
-    pub fn note(&mut self, new: &NewTransfer<'_>) -> Result<TransferId, StoreError> {
+    pub fn note(&mut self, new: &NewTransfer<'_>) -> Result<TransferId> {
         let tx = self.begin()?;
         let id = insert(&tx, new, None).map_err(db_error(&self.database))?;
         tx.commit().map_err(db_error(&self.database))?;
@@ -129,7 +130,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Database`].
-    pub fn transfer(&self, id: TransferId) -> Result<Option<StoredTransfer>, StoreError> {
+    pub fn transfer(&self, id: TransferId) -> Result<Option<StoredTransfer>> {
         let rows = self.query("SELECT * FROM transfers WHERE id = ?1", [id.0]);
         Ok(rows.map_err(db_error(&self.database))?.pop())
     }
@@ -140,7 +141,7 @@ impl Store {
         rows.collect()
     }
 
-    fn begin(&self) -> Result<Transaction<'_>, StoreError> {
+    fn begin(&self) -> Result<Transaction<'_>> {
         Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)
             .map_err(db_error(&self.database))
     }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 use thalweg_units::NodeId;
 
-use super::{Fate, StoreError};
+use super::{Fate, Result, StoreError};
 
 const HIDDEN: &str = ".incoming-";
 
@@ -41,11 +41,7 @@ fn slug(testbed: &str) -> String {
 }
 
 /// Puts `bytes` under `name` into `folder`. The caller holds the write lock.
-pub(super) fn write(
-    folder: &Path,
-    name: &str,
-    bytes: &[u8],
-) -> Result<(PathBuf, Fate), StoreError> {
+pub(super) fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<(PathBuf, Fate)> {
     let path = folder.join(name);
     if let Some(fate) = already_there(&path, bytes)? {
         return Ok((path, fate));
@@ -89,7 +85,7 @@ fn gone_is_fine(error: io::Error) -> io::Result<()> {
 }
 
 /// Whether `path` holds exactly `bytes` already.
-fn already_there(path: &Path, bytes: &[u8]) -> Result<Option<Fate>, StoreError> {
+fn already_there(path: &Path, bytes: &[u8]) -> Result<Option<Fate>> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(io_error("read", path)(error)),
@@ -104,7 +100,7 @@ fn already_there(path: &Path, bytes: &[u8]) -> Result<Option<Fate>, StoreError> 
 }
 
 /// Removes what killed processes left in `folder`. The caller holds the write lock.
-pub(super) fn tidy(folder: &Path) -> Result<(), StoreError> {
+pub(super) fn tidy(folder: &Path) -> Result<()> {
     for entry in fs::read_dir(folder).map_err(io_error("read", folder))? {
         let entry = entry.map_err(io_error("read", folder))?;
         if entry.file_name().to_string_lossy().starts_with(HIDDEN) {
@@ -117,7 +113,7 @@ pub(super) fn tidy(folder: &Path) -> Result<(), StoreError> {
 }
 
 /// Makes the folder's entries themselves durable.
-fn sync_folder(folder: &Path) -> Result<(), StoreError> {
+fn sync_folder(folder: &Path) -> Result<()> {
     let synced = File::open(folder).and_then(|f| f.sync_all());
     synced.map_err(io_error("write", folder))
 }

@@ -45,6 +45,9 @@ impl ForwardingName {
     }
 }
 
+/// What a chain gives.
+pub(super) type Result<T, E = ChainError> = std::result::Result<T, E>;
+
 /// A chain could not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum ChainError {
@@ -228,7 +231,7 @@ impl Chain {
     }
 
     /// Its nodes on `bench`, joined and listening. `interval` is what packets will come at.
-    pub fn open(&self, bench: &Bench, interval: Duration) -> Result<Nodes, ChainError> {
+    pub fn open(&self, bench: &Bench, interval: Duration) -> Result<Nodes> {
         let nodes = bench.site.environment.ears.len();
         let engine = |n| Forwarder::new(id(n), NoObject);
         let engines = (0..nodes).map(engine).collect();
@@ -285,12 +288,7 @@ impl Chain {
     /// Sends `packets` at one each `interval`; breaks off at the first that is lost. Where each packet
     /// pushes the one before it on, as many follow as relays hold; nowhere else, since what is
     /// sent again and again has no number, and a follower would stand in for a packet that was lost.
-    pub fn run(
-        &self,
-        bench: &Bench,
-        interval: Duration,
-        packets: u16,
-    ) -> Result<Trial, ChainError> {
+    pub fn run(&self, bench: &Bench, interval: Duration, packets: u16) -> Result<Trial> {
         let mut net = self.open(bench, interval)?;
         let held = (self.hops() * self.routes.len()) as u16;
         let followers = match self.forwarding {
@@ -346,7 +344,7 @@ impl Chain {
     /// From the moment the source is given a packet to the moment the sink is handed one in return
     /// for it (CIT, section 5.2): with conditional transmission the packets that relays hold go on
     /// when the one before them comes. None where it got lost.
-    pub fn latency(&self, bench: &Bench) -> Result<Option<Duration>, ChainError> {
+    pub fn latency(&self, bench: &Bench) -> Result<Option<Duration>> {
         let second = Duration::from_secs(1);
         let mut net = self.open(bench, second)?;
         let (source, sink) = (self.source(), self.sink());

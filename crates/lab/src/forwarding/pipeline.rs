@@ -5,7 +5,7 @@
 //! schedule is the board's ([`thalweg_engine::BoardTiming::relaying`]). Time base: simulated time,
 //! from the source's first preamble symbol. Tests: `tests.rs`.
 
-use super::chain::{assigned, ChainError, Channels, SPREAD};
+use super::chain::{assigned, ChainError, Channels, Result, SPREAD};
 use super::Bench;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
@@ -128,7 +128,7 @@ impl Pipe {
         ids: &[NodeId],
         object: &[u8],
         observer: PipeObserver<'_>,
-    ) -> Result<PipeTrial, ChainError> {
+    ) -> Result<PipeTrial> {
         self.run_planned(bench, &bench.site.board.timing, ids, object, observer)
     }
 
@@ -140,7 +140,7 @@ impl Pipe {
         ids: &[NodeId],
         object: &[u8],
         observer: PipeObserver<'_>,
-    ) -> Result<PipeTrial, ChainError> {
+    ) -> Result<PipeTrial> {
         let hops = self.nodes.len().saturating_sub(1);
         let route = self.route(ids).ok_or(ChainError::Hops {
             hops,

@@ -4,7 +4,7 @@
 //! Times are true time from the stretch's beginning, which is that of a reception at the first
 //! relay. Rows are the nodes in the order of the hops. Tests: `tests.rs`, `tests/streams/explain.rs`.
 
-use super::chain::{Bench, Chain, ChainError};
+use super::chain::{Bench, Chain, Result};
 use crate::results::name_of;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -223,7 +223,7 @@ impl Chain {
         bench: &Bench,
         interval: Duration,
         length: Option<Duration>,
-    ) -> Result<Timeline, ChainError> {
+    ) -> Result<Timeline> {
         let nodes = self.routes.first().cloned().unwrap_or_default();
         let mut net = self.open(bench, interval)?;
         let length = length.unwrap_or(Duration::from_nanos(interval.as_nanos() / 8 * 9));
