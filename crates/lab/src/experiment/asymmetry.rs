@@ -7,7 +7,7 @@
 
 use super::kind::{keys, within, Kind};
 use super::lab::Lab;
-use super::transfers::{Drawn, Transfers};
+use super::transfers::{Drawn, Task, Transfers};
 use super::Result;
 use crate::results::Row;
 use std::sync::Arc;
@@ -73,10 +73,10 @@ impl Asymmetry {
     fn route_rows(&self, drawn: &Drawn, route: usize, lab: &Lab<'_>) -> Result<Option<Vec<Row>>> {
         let transfers = &self.transfers;
         let site = &drawn.site;
-        let Some(plan) = transfers.plan(drawn, route, Pipelined::PIP, None) else {
+        let Some(task) = transfers.task(drawn, route, Pipelined::PIP) else {
             return Ok(None);
         };
-        let healthy = transfers.fetch_at(drawn, site, route, &plan, Pipelined::PIP)?;
+        let healthy = transfers.fetch_at(&task, site)?;
         let needs_nacks = healthy.number("verified") == Some(1.0)
             && healthy.number("rounds").is_some_and(|rounds| rounds >= 2.0);
         if !needs_nacks {
@@ -91,8 +91,10 @@ impl Asymmetry {
             let variants = transfers.protocols.iter().copied();
             let variants = variants.filter(|v| v.style == knowledge);
             let first = variants.clone().next();
-            let plan = first.and_then(|first| transfers.plan(drawn, route, first, None));
-            let Some(plan) = plan else { continue };
+            let task = first.and_then(|first| transfers.task(drawn, route, first));
+            let Some(Task { plan, .. }) = task else {
+                continue;
+            };
             let hop = ((place * plan.hops as f64) as usize).min(plan.hops - 1);
             let Some((environment, channel)) = without_reverse(&site.environment, &plan, hop)
             else {
@@ -107,10 +109,10 @@ impl Asymmetry {
             let known = resurveyed.iter().map(|drawn| ("before-survey", drawn));
             for (dies, drawn) in std::iter::once(("after-survey", drawn)).chain(known) {
                 for variant in variants.clone() {
-                    let Some(plan) = transfers.plan(drawn, route, variant, None) else {
+                    let Some(task) = transfers.task(drawn, route, variant) else {
                         continue;
                     };
-                    let row = transfers.fetch_at(drawn, &site, route, &plan, variant)?;
+                    let row = transfers.fetch_at(&task, &site)?;
                     let row = row.with("dies", dies).with("dead_hop", hop + 1);
                     let row = row.with("dead_channel", u32::from(channel.number()));
                     rows.push(row.with("healthy_pip_kbps", healthy_kbps));

@@ -8,14 +8,12 @@
 
 use super::kind::{keys, Kind};
 use super::lab::{rows_in_order, Lab};
-use super::transfers::{Drawn, Transfers};
+use super::transfers::{Task, Transfers};
 use super::Result;
 use crate::field::Motes;
 use crate::results::Row;
 use std::sync::{Arc, Mutex, PoisonError};
-use thalweg_gateway::registry::Pipelined;
 use thalweg_medium::Outcome as Fate;
-use thalweg_planner::Plan;
 use thalweg_sim::{Fault, ReceptionTrace};
 use thalweg_units::{Channel, Duration, SimTime};
 use thalweg_wire::pipeline::{self, Header, Purpose, Request};
@@ -48,8 +46,8 @@ impl Kind for ControlLoss {
     fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
         self.transfers.each_route(seed, lab, |drawn, route| {
             rows_in_order(&self.transfers.protocols, |variant| {
-                lab.go_on()?;
-                self.variant_rows(drawn, route, *variant, lab)
+                let task = self.transfers.task(drawn, route, *variant);
+                task.map_or(Ok(Vec::new()), |task| self.task_rows(&task, lab))
             })
         })
     }
@@ -65,18 +63,10 @@ impl Kind for ControlLoss {
 
 impl ControlLoss {
     /// The undisturbed transfer, and where it delivers one for each packet lost.
-    fn variant_rows(
-        &self,
-        drawn: &Drawn,
-        route: usize,
-        variant: Pipelined,
-        lab: &Lab<'_>,
-    ) -> Result<Vec<Row>> {
+    fn task_rows(&self, task: &Task<'_>, lab: &Lab<'_>) -> Result<Vec<Row>> {
+        lab.go_on()?;
         let transfers = &self.transfers;
-        let Some(plan) = transfers.plan(drawn, route, variant, None) else {
-            return Ok(Vec::new());
-        };
-        let (undisturbed, packets) = observed(transfers, drawn, route, &plan, variant)?;
+        let (undisturbed, packets) = observed(transfers, task)?;
         let count = packets.len();
         let numbered = |row: Row, packet: usize| row.with("packet", packet).with("of", count);
         let base = |column: &str| undisturbed.number(column).unwrap_or(0.0);
@@ -88,7 +78,7 @@ impl ControlLoss {
         for (at, packet) in packets.iter().enumerate() {
             lab.go_on()?;
             let lose = |session: &mut Motes| packet.lose(session);
-            let row = transfers.fetch_prepared(drawn, route, &plan, variant, lose)?;
+            let row = transfers.fetch_prepared(task, lose)?;
             let is_there = row.number("exact") == Some(1.0);
             let number = |column: &str| row.number(column).filter(|_| is_there);
             let extra_s = number("duration_s").map(|s| s - duration);
@@ -105,13 +95,7 @@ impl ControlLoss {
 }
 
 /// An undisturbed transfer and its control packets, in their order on the air.
-fn observed(
-    transfers: &Transfers,
-    drawn: &Drawn,
-    route: usize,
-    plan: &Plan,
-    variant: Pipelined,
-) -> Result<(Row, Vec<Packet>)> {
+fn observed(transfers: &Transfers, task: &Task<'_>) -> Result<(Row, Vec<Packet>)> {
     let packets: Arc<Mutex<Vec<Packet>>> = Arc::default();
     let seen = packets.clone();
     let watch = |session: &mut Motes| {
@@ -120,7 +104,7 @@ fn observed(
             note(&mut packets, reception);
         })));
     };
-    let row = transfers.fetch_prepared(drawn, route, plan, variant, watch)?;
+    let row = transfers.fetch_prepared(task, watch)?;
     let mut packets = std::mem::take(&mut *packets.lock().unwrap_or_else(PoisonError::into_inner));
     packets.sort_by_key(|packet| (packet.start, packet.channel));
     Ok((row, packets))
@@ -203,6 +187,7 @@ mod tests {
     use crate::experiment::tests::rows_of;
     use std::collections::BTreeSet;
     use std::ops::ControlFlow::Continue;
+    use thalweg_gateway::registry::Pipelined;
 
     const LINE: &str = "[transfers]\ntestbed='line5'\n\
         routes=1\npackets=12\nroute={min_hops=2,max_hops=4,min_paths=1,floors='any'}\nprotocols=['p3','p3-slim','pip']";
@@ -241,8 +226,8 @@ mod tests {
         let sites = Sites::default();
         let lab = Lab::new(&sites, 1, &|_, _| Continue(()));
         let drawn = transfers.draw(1, &lab).unwrap();
-        let plan = transfers.plan(&drawn, 0, Pipelined::P3, None).unwrap();
-        let (_, packets) = observed(&transfers, &drawn, 0, &plan, Pipelined::P3).unwrap();
+        let task = transfers.task(&drawn, 0, Pipelined::P3).unwrap();
+        let (_, packets) = observed(&transfers, &task).unwrap();
         let is_it = |one: &Packet, other: &Packet| {
             (one.channel, &one.mpdu) == (other.channel, &other.mpdu)
                 && one.start.max(other.start).since(one.start.min(other.start)) < TOGETHER
@@ -256,9 +241,7 @@ mod tests {
                     note(&mut hook.lock().unwrap(), reception);
                 })));
             };
-            transfers
-                .fetch_prepared(&drawn, 0, &plan, Pipelined::P3, lose)
-                .unwrap();
+            transfers.fetch_prepared(&task, lose).unwrap();
             let seen = seen.lock().unwrap();
             assert!(!seen.iter().any(|other| is_it(packet, other)), "{packet:?}");
             // What came before it came again.

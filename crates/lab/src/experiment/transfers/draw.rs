@@ -128,7 +128,7 @@ impl Transfers {
     }
 
     /// The plan of `variant` for a route; none where its planner finds none.
-    pub(in crate::experiment) fn plan(
+    pub(super) fn plan(
         &self,
         drawn: &Drawn,
         route: usize,

@@ -11,7 +11,7 @@ mod mishap;
 mod rate;
 
 pub(super) use draw::Drawn;
-pub(super) use fetch::outcome_row;
+pub(super) use fetch::{outcome_row, Task};
 use mishap::Mishap;
 
 use super::explained::{Explained, ExplainedTransfer};
@@ -157,18 +157,17 @@ impl Kind for Transfers {
 impl Explains for Transfers {
     /// The loss maps of the first cell's transfers: the same transfers again, watched.
     fn explain(&self, seed: u64, lab: &Lab<'_>) -> Result<Explained> {
-        let max_paths = self.first_cell().max_paths;
         let transfers = self.each_route(seed, lab, |drawn, route| {
             let mut maps = Vec::new();
             for &variant in &self.protocols {
-                let Some(plan) = self.plan(drawn, route, variant, max_paths) else {
+                let Some(task) = self.task(drawn, route, variant) else {
                     continue;
                 };
                 maps.push(ExplainedTransfer {
                     seed,
                     route: route + 1,
                     protocol: variant.name,
-                    map: self.loss_map(drawn, route, &plan, variant)?,
+                    map: self.loss_map(&task)?,
                 });
             }
             Ok(maps)
