@@ -2,7 +2,6 @@
 
 use super::run::Settings;
 use thalweg_gateway::carry::pipeline::Terms;
-use thalweg_gateway::job::{Again, Retry};
 use thalweg_gateway::registry::Pipelined;
 use thalweg_gateway::survey::Survey;
 use thalweg_planner::concurrent::Reuse;
@@ -120,12 +119,6 @@ impl Mode {
             route,
             channels: alone.then_some(faithful),
             reuse: self.reuse,
-            least_share: 0.6,
-            candidates: 12,
-            retry: Retry {
-                attempts: 3,
-                again: Again::Later,
-            },
         }
     }
 }

@@ -111,6 +111,8 @@ impl Campaign {
         let energy = self.energy_j - self.survey_energy_j;
         let per = |value: f64, by: f64| if by > 0.0 { value / by } else { 0.0 };
         let least = good.iter().map(|t| t.goodput_kbps).reduce(f64::min);
+        let reliability = |t: &TransferRow| t.first_round_reliability.unwrap_or(0.0);
+        let bytes = self.bytes() as f64;
         let idle = |why| self.idle.get(&why).copied().unwrap_or(0);
         Row::new()
             .with(SEED, self.seed)
@@ -122,7 +124,7 @@ impl Campaign {
             .with("delivered", good.len())
             .with(
                 "delivered_share",
-                good.len() as f64 / self.sources.max(1) as f64,
+                per(good.len() as f64, self.sources as f64),
             )
             .with("failed_attempts", self.transfers.len() - good.len())
             .with("bytes_each", self.bytes_each)
@@ -137,16 +139,10 @@ impl Campaign {
             .with("total_s", self.total_s())
             .with("waves", self.waves)
             .with("at_work", per(self.busy_s, self.part_s(Part::Transferring)))
-            .with(
-                "goodput_sum_kbps",
-                per(self.bytes() as f64 * 8e-3, download),
-            )
+            .with("goodput_sum_kbps", per(bytes * 8e-3, download))
             .with("transfer_goodput_kbps", mean(&|t| t.goodput_kbps))
             .with("least_goodput_kbps", least.unwrap_or(0.0))
-            .with(
-                "first_round_reliability",
-                mean(&|t| t.first_round_reliability.unwrap_or(0.0)),
-            )
+            .with("first_round_reliability", mean(&reliability))
             .with("hops", mean(&|t| t.hops as f64))
             .with("active_nodes", mean(&|t| t.active_nodes as f64))
             .with("idle_sources", idle(Obstacle::Sources))
@@ -155,6 +151,6 @@ impl Campaign {
             .with("idle_goodput", idle(Obstacle::Goodput))
             .with("energy_j", energy)
             .with("survey_energy_j", self.survey_energy_j)
-            .with("energy_per_byte_uj", per(energy * 1e6, self.bytes() as f64))
+            .with("energy_per_byte_uj", per(energy * 1e6, bytes))
     }
 }

@@ -1,6 +1,6 @@
 //! A campaign from switching on to the last byte: survey, then wave after wave. Time base: simulated
 //! time. Invariants: a wave's sinks all ended their part before the next wave is ordered; a source that
-//! fails is tried again after all others, as often as [`Settings::retry`] says.
+//! fails is tried again after all others, as often as [`RETRY`] says.
 
 use super::report::{Campaign, Part, TransferRow};
 use super::CampaignError;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 use thalweg_gateway::carry::pipeline::{active_nodes, Terms};
-use thalweg_gateway::job::{Failure, Progress, Retry};
+use thalweg_gateway::job::{Again, Failure, Progress, Retry};
 use thalweg_gateway::survey::Survey;
 use thalweg_gateway::waves::{Landed, Waved};
 use thalweg_medium::random::{derive, stream};
@@ -23,6 +23,16 @@ use thalweg_wire::route::Scheme;
 /// After this, a node that did not hear that its transfer is over has left it: a little more than
 /// [`thalweg_protocols::p3::policy`]'s linger.
 const LINGER: Duration = Duration::from_millis(1_100);
+
+/// The least share of a transfer's predicted goodput alone that it must keep beside others.
+const LEAST_SHARE: f64 = 0.6;
+/// How many sources of each distance are tried for a place in a wave.
+const CANDIDATES: usize = 12;
+/// How often a source is tried.
+const RETRY: Retry = Retry {
+    attempts: 3,
+    again: Again::Later,
+};
 
 /// How a network is emptied.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,12 +56,6 @@ pub struct Settings {
     pub channels: Option<Vec<Channel>>,
     /// Whether transfers that run at once may share a channel.
     pub reuse: Reuse,
-    /// The least share of a transfer's predicted goodput alone that it must keep beside others.
-    pub least_share: f64,
-    /// How many sources of each distance are tried for a place in a wave.
-    pub candidates: usize,
-    /// How often a source is tried.
-    pub retry: Retry,
 }
 
 /// Fetches an object from every node of `site` that is not a base station.
@@ -100,8 +104,8 @@ pub fn empty(
     if let Some(channels) = &settings.channels {
         request.channels.clone_from(channels);
     }
-    (request.reuse, request.least_share) = (settings.reuse, settings.least_share);
-    request.tries = settings.candidates;
+    (request.reuse, request.least_share) = (settings.reuse, LEAST_SHARE);
+    request.tries = CANDIDATES;
     let mut waves = Waves::new(&surveyed.links, request);
     let mut rng = stream(seed, "waves", &[]);
     let mut active: Vec<usize> = Vec::new();
@@ -151,7 +155,7 @@ pub fn empty(
             };
             let tried = tries.entry(plan.source).or_default();
             *tried += 1;
-            if row.verified || !settings.retry.follows(*tried) {
+            if row.verified || !RETRY.follows(*tried) {
                 tries.remove(&plan.source);
             }
             campaign.transfers.push(row);

@@ -146,33 +146,24 @@ impl Kind for ForwardingRuns {
 }
 
 impl ForwardingRuns {
-    fn chain(
-        &self,
-        hops: usize,
-        channels: Channels,
-        forwarding: ForwardingName,
-        routes: u8,
-    ) -> Chain {
-        match (self.measure, routes) {
-            (Measure::Latency, _) => Chain::round(hops, channels, forwarding),
-            (_, 2) => Chain::pair(hops, channels, forwarding),
-            _ => Chain::line(hops, channels, forwarding),
-        }
-    }
-
     fn cells(&self) -> Vec<Cell> {
         let lengths = pairs(&self.routes, &self.hops);
         let chains = pairs(&lengths, &pairs(&self.channels, &self.forwarding));
         let costs = pairs(&self.cca, &pairs(&self.os, &self.payload));
-        let cell = |(((routes, hops), (channels, forwarding)), (cca, (os, payload_bytes)))| Cell {
-            channels,
-            os,
-            routes,
-            chain: Chain {
-                cca: if cca { Cca::Require } else { Cca::Skip },
-                payload_bytes,
-                ..self.chain(hops, channels, forwarding, routes)
-            },
+        let cell = |(((routes, hops), (channels, forwarding)), (cca, (os, payload_bytes)))| {
+            let mut chain = match (self.measure, routes) {
+                (Measure::Latency, _) => Chain::round(hops, channels, forwarding),
+                (_, 2) => Chain::pair(hops, channels, forwarding),
+                _ => Chain::line(hops, channels, forwarding),
+            };
+            chain.cca = if cca { Cca::Require } else { Cca::Skip };
+            chain.payload_bytes = payload_bytes;
+            Cell {
+                channels,
+                os,
+                routes,
+                chain,
+            }
         };
         pairs(&chains, &costs).into_iter().map(cell).collect()
     }

@@ -144,10 +144,9 @@ pub(super) fn or_none<T: Clone>(list: &[T]) -> Vec<Option<T>> {
 
 /// `ok`, or what `key` was expected to be.
 pub(super) fn expect(key: &str, ok: bool, range: &str) -> Result<(), String> {
-    if ok {
-        Ok(())
-    } else {
-        Err(format!("run.{key}: expected {range}"))
+    match ok {
+        true => Ok(()),
+        false => Err(format!("run.{key}: expected {range}")),
     }
 }
 

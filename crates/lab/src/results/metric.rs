@@ -139,21 +139,15 @@ impl MetricSpec {
         let mut groups = Groups::new();
         for row in rows {
             let fits = only.iter().all(|(c, v)| row.0.get(c) == Some(v));
-            let at: Option<BTreeMap<String, Value>> = self
-                .by
-                .iter()
-                .map(|c| Some((c.clone(), row.0.get(c)?.clone())))
-                .collect();
+            let column = |c: &String| Some((c.clone(), row.0.get(c)?.clone()));
+            let at: Option<BTreeMap<String, Value>> = self.by.iter().map(column).collect();
             let (true, Some(at), Some(value)) = (fits, at, self.value_of(row)) else {
                 continue;
             };
             let key = at.values().map(sort_key).collect();
-            let group = groups.entry(key).or_insert_with(|| Group {
-                at,
-                seeds: BTreeMap::new(),
-            });
+            let (_, seeds) = groups.entry(key).or_insert((at, BTreeMap::new()));
             let seed = row.0.get(SEED).map(sort_key).unwrap_or_default();
-            group.seeds.entry(seed).or_default().push(value);
+            seeds.entry(seed).or_default().push(value);
         }
         groups
     }
@@ -173,22 +167,17 @@ impl MetricSpec {
         })
     }
 
-    fn measured(&self, group: Group, other: Option<Group>) -> Option<Measured> {
+    fn measured(&self, (at, seeds): Group, other: Option<Group>) -> Option<Measured> {
         let (value, ci95, ci99, n) = if matches!(self.stat, Statistic::BestOf(_)) {
-            (best_choice(&group.seeds)?, None, None, group.seeds.len())
+            (best_choice(&seeds)?, None, None, seeds.len())
         } else {
             let value = |rows: &Vec<Observed>| self.of_seed(rows);
-            let per_seed: Vec<f64> = group
-                .seeds
-                .iter()
-                .filter_map(|(seed, rows)| match (&self.against, &other) {
-                    (None, _) => Some(value(rows)),
-                    (Some(_), Some(other)) => Some(value(rows) / value(other.seeds.get(seed)?)),
-                    (Some(_), None) => None,
-                })
-                // A ratio over nothing says nothing.
-                .filter(|value| value.is_finite())
-                .collect();
+            let values = seeds.iter().filter_map(|(seed, rows)| match &self.against {
+                None => Some(value(rows)),
+                Some(_) => Some(value(rows) / value(other.as_ref()?.1.get(seed)?)),
+            });
+            // A ratio over nothing says nothing.
+            let per_seed: Vec<f64> = values.filter(|value| value.is_finite()).collect();
             if per_seed.is_empty() {
                 return None;
             }
@@ -199,7 +188,7 @@ impl MetricSpec {
         };
         Some(Measured {
             metric: self.name.clone(),
-            at: group.at,
+            at,
             value,
             ci95,
             ci99,
@@ -239,11 +228,8 @@ struct Observed {
 /// Rows by their `by` columns.
 type Groups = BTreeMap<Vec<String>, Group>;
 
-/// Rows that agree in the `by` columns.
-struct Group {
-    at: BTreeMap<String, Value>,
-    seeds: BTreeMap<String, Vec<Observed>>,
-}
+/// Rows that agree in the `by` columns: the values of these, and what is taken of the rows by seed.
+type Group = (BTreeMap<String, Value>, BTreeMap<String, Vec<Observed>>);
 
 /// The choice with the largest mean over seeds of its means within a seed; the first of equals.
 fn best_choice(seeds: &BTreeMap<String, Vec<Observed>>) -> Option<f64> {
