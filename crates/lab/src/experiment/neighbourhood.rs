@@ -125,9 +125,7 @@ impl Neighbourhood {
         let fcs = board.chip.phy.fcs_bytes as usize;
         let length = usize::from(self.frame_bytes).saturating_sub(fcs);
         let air = board.chip.phy.air_time(length) + board.timing.turnaround * 4;
-        let ids: Vec<NodeId> = (0..site.testbed.len())
-            .filter_map(|n| site.testbed.id_of(n))
-            .collect();
+        let ids: Vec<NodeId> = site.testbed.nodes.iter().map(|node| node.id).collect();
         let beeper = |id: &NodeId| {
             let header = Header {
                 sequence: 0,
@@ -156,7 +154,7 @@ impl Neighbourhood {
         }
         let mut now = network.now() + Duration::from_secs(1);
         network.run_until(now, |_, _, _| Continue(()))?;
-        let mut rows = Vec::with_capacity(ids.len());
+        let mut rows = Vec::new();
         for (n, id) in ids.iter().enumerate() {
             let mut heard = 0u64;
             for _ in 0..self.probes {
@@ -167,10 +165,8 @@ impl Neighbourhood {
                     Continue(())
                 })?;
             }
-            let row = Row::new()
-                .with(SEED, site.seed)
-                .with("power_dbm", power.0)
-                .with("node", u32::from(id.get()));
+            let row = Row::new().with(SEED, site.seed).with("power_dbm", power.0);
+            let row = row.with("node", u32::from(id.get()));
             rows.push(row.with("size", heard as f64 / f64::from(self.probes)));
         }
         Ok(rows)

@@ -60,36 +60,26 @@ pub struct Timeline {
     pub bars: Vec<Bar>,
 }
 
-/// An activity's name, and its letter in text.
-const fn look(activity: Activity) -> (&'static str, char) {
-    match activity {
-        Activity::Calibrate => ("calibrate", '~'),
-        Activity::Transmit => ("transmit", 'T'),
-        Activity::Receive => ("receive", 'R'),
-        Activity::Corrupt => ("corrupt", 'x'),
-        Activity::Interrupt => ("interrupt", 'i'),
-        Activity::Read => ("read", 'r'),
-        Activity::Load => ("write", 'w'),
-        Activity::Strobe => ("strobe", 's'),
-        Activity::Retune => ("channel", 'c'),
-        Activity::Os => ("system", 'o'),
-        Activity::Background => ("background", 'b'),
-    }
-}
-/// In the order of legends.
-const ALL: [Activity; 11] = [
-    Activity::Transmit,
-    Activity::Receive,
-    Activity::Corrupt,
-    Activity::Calibrate,
-    Activity::Interrupt,
-    Activity::Read,
-    Activity::Load,
-    Activity::Strobe,
-    Activity::Retune,
-    Activity::Os,
-    Activity::Background,
+/// Activities with their names and their letters in text, in the order of legends.
+const LOOKS: [(Activity, &str, char); 11] = [
+    (Activity::Transmit, "transmit", 'T'),
+    (Activity::Receive, "receive", 'R'),
+    (Activity::Corrupt, "corrupt", 'x'),
+    (Activity::Calibrate, "calibrate", '~'),
+    (Activity::Interrupt, "interrupt", 'i'),
+    (Activity::Read, "read", 'r'),
+    (Activity::Load, "write", 'w'),
+    (Activity::Strobe, "strobe", 's'),
+    (Activity::Retune, "channel", 'c'),
+    (Activity::Os, "system", 'o'),
+    (Activity::Background, "background", 'b'),
 ];
+
+/// The place of `activity` in legends.
+fn place_of(activity: Activity) -> usize {
+    let place = LOOKS.iter().position(|(kind, ..)| *kind == activity);
+    place.unwrap_or(0)
+}
 
 /// A row of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,17 +88,9 @@ enum Part {
     Bus,
     Mcu,
 }
-const ONE_RADIO: &[(Part, &str)] = &[
-    (Part::Radio(0), "radio"),
-    (Part::Bus, "bus"),
-    (Part::Mcu, "mcu"),
-];
-const TWO_RADIOS: &[(Part, &str)] = &[
-    (Part::Radio(0), "2.4G"),
-    (Part::Radio(1), "900M"),
-    (Part::Bus, "bus"),
-    (Part::Mcu, "mcu"),
-];
+const ONE_RADIO: &[(Part, &str)] = &[(Part::Radio(0), "radio")];
+const TWO_RADIOS: &[(Part, &str)] = &[(Part::Radio(0), "2.4G"), (Part::Radio(1), "900M")];
+const THE_REST: &[(Part, &str)] = &[(Part::Bus, "bus"), (Part::Mcu, "mcu")];
 
 impl Bar {
     fn stands_in(&self, part: Part) -> bool {
@@ -126,7 +108,7 @@ impl Bar {
         picture::Bar {
             from_us: self.from_us,
             until_us: self.until_us,
-            kind: ALL.iter().position(|kind| *kind == self.kind).unwrap_or(0),
+            kind: place_of(self.kind),
             number: self.packet,
             hint: format!("{what}, {:.0} us", self.until_us - self.from_us),
         }
@@ -158,7 +140,7 @@ impl SpanLog {
                 place,
                 from_us: 0.0,
                 until_us: 0.0,
-                activity: look(span.activity).0,
+                activity: LOOKS[place_of(span.activity)].1,
                 radio: span.activity.is_radio(),
                 radio_number: span.radio.0,
                 bus: span.activity.takes_bus(),
@@ -263,11 +245,12 @@ impl Timeline {
         places.into_iter().collect()
     }
 
-    fn parts(&self) -> &'static [(Part, &'static str)] {
-        match self.bars.iter().any(|b| b.radio_number > 0) {
+    fn parts(&self) -> impl Iterator<Item = (Part, &'static str)> {
+        let radios = match self.bars.iter().any(|b| b.radio_number > 0) {
             true => TWO_RADIOS,
             false => ONE_RADIO,
-        }
+        };
+        radios.iter().chain(THE_REST).copied()
     }
 
     fn name(&self, place: usize) -> String {
@@ -287,9 +270,7 @@ impl Timeline {
         };
         let node = |place: usize| picture::Node {
             name: self.name(place),
-            rows: (self.parts().iter())
-                .map(|(part, name)| (*name, row(place, *part)))
-                .collect(),
+            rows: (self.parts().map(|(part, name)| (name, row(place, part)))).collect(),
         };
         picture::Timeline {
             title: self.title.clone(),
@@ -306,7 +287,7 @@ impl Timeline {
         let mut text = format!("{}\n", self.title);
         let mut used = Vec::new();
         for place in self.places() {
-            for (row, (part, name)) in self.parts().iter().copied().enumerate() {
+            for (row, (part, name)) in self.parts().enumerate() {
                 let node = Some(self.name(place)).filter(|_| row == 0);
                 let node = node.unwrap_or_default();
                 let mut line = format!("{node:<9}{name:<6}|");
@@ -320,7 +301,7 @@ impl Timeline {
                     line.push(match longest {
                         Some((_, kind)) => {
                             used.push(kind);
-                            look(kind).1
+                            LOOKS[place_of(kind)].2
                         }
                         None => '.',
                     });
@@ -329,10 +310,9 @@ impl Timeline {
                 text.push('\n');
             }
         }
-        let kinds = ALL.into_iter().filter(|kind| used.contains(kind)).map(look);
-        let legend: String = kinds
-            .map(|(name, letter)| format!("  {letter} {name}"))
-            .collect();
+        let looks = LOOKS.iter().filter(|(kind, ..)| used.contains(kind));
+        let legend = looks.map(|(_, name, letter)| format!("  {letter} {name}"));
+        let legend: String = legend.collect();
         let until_ms = self.length_us / 1e3;
         text + &format!("{:16}0 ms to {until_ms:.2} ms, {step:.0} us a column\n", "")
             + &format!("{:14}{legend}\n", "")
@@ -344,7 +324,7 @@ pub fn timelines_svg(timelines: &[Timeline]) -> String {
     // Most boards do none.
     let background =
         (timelines.iter().flat_map(|t| &t.bars)).any(|b| b.kind == Activity::Background);
-    let names = ALL.map(|kind| look(kind).0);
+    let names = LOOKS.map(|(_, name, _)| name);
     let shown = names.len() - usize::from(!background);
     let pictures: Vec<_> = timelines.iter().map(Timeline::picture).collect();
     picture::timelines(&pictures, &names[..shown])
