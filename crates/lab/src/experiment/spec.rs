@@ -65,15 +65,7 @@ pub enum SpecError {
         "no experiment and no file is called {0:?}; `thalweg experiment list` names what there is"
     )]
     Unknown(String),
-    /// The file cannot be read.
-    #[error("{path}: cannot be read: {why}")]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The system's reason.
-        why: std::io::Error,
-    },
-    /// The file is no experiment.
+    /// The file is no experiment, or cannot be read.
     #[error("{path}: {why}")]
     Malformed {
         /// The file, or the built-in experiment's id.
@@ -117,9 +109,9 @@ impl Experiment {
             Err(why) if why.kind() == std::io::ErrorKind::NotFound => {
                 Err(SpecError::Unknown(name.to_owned()))
             }
-            Err(why) => Err(SpecError::Unreadable {
+            Err(why) => Err(SpecError::Malformed {
                 path: path.to_owned(),
-                why,
+                why: format!("cannot be read: {why}"),
             }),
         }
     }
