@@ -229,8 +229,7 @@ mod tests {
     #[test]
     fn every_combination_is_a_row_and_seeds_repeat() {
         let text = "testbed='ring12'\nhops=[1,2]\nforwarding=['copying','conditional']\npackets=20\nos=[true,false]";
-        let text = text;
-        let r = runs(&text);
+        let r = runs(text);
         r.check().unwrap();
         assert_eq!(r.parts(), 8);
         let go = || rows_of(&r, &[1, 2]);
@@ -252,7 +251,7 @@ mod tests {
             ("board='none'", "board"),
             ("measure='latency'\nroutes=[2]", "routes"),
         ] {
-            let error = runs(&format!("{good}{}", more)).check().unwrap_err();
+            let error = runs(&format!("{good}{more}")).check().unwrap_err();
             assert!(error.starts_with(&format!("run.{key}")), "{error}");
         }
     }
@@ -271,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_site_that_is_too_small_is_an_error_of_the_input() {
-        let r = runs(&"testbed='pair'\nhops=[2]\nforwarding=['copying']");
+        let r = runs("testbed='pair'\nhops=[2]\nforwarding=['copying']");
         assert!(rows_of(&r, &[1]).unwrap_err().is_input());
     }
 }
