@@ -61,9 +61,6 @@ impl Sites {
     }
 
     /// The testbed of that name or file.
-    ///
-    /// # Errors
-    /// [`ExperimentError::Testbed`].
     pub fn testbed(&self, name: &str) -> Result<Arc<Testbed>> {
         kept(&self.testbeds, &name.to_owned(), || {
             Ok(Arc::new(Testbed::load(name)?))
@@ -73,7 +70,7 @@ impl Sites {
     /// The site of the testbed of that name or file with `seed`: the first radio of each node.
     ///
     /// # Errors
-    /// [`ExperimentError::Testbed`]; [`ExperimentError::Site`] where a link with a loss is not there.
+    /// As [`Sites::testbed`]; also where a link with a loss is not there.
     pub fn site(&self, testbed: &str, seed: u64) -> Result<Site> {
         kept(&self.sites, &(testbed.to_owned(), seed), || {
             self.lossy(Site::new(self.testbed(testbed)?, seed))
