@@ -3,7 +3,7 @@
 
 use super::metric::{mean_and_interval, sort_key, Confidence, SEED};
 use super::row::{Row, Value};
-use crate::maps::{self, Spot, Traffic};
+use crate::maps::{self, Flow, Spot};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use thalweg_draw::chart::{Chart, Mark as PlotMark, Point, ReferenceAt, Weight, XAxis};
@@ -129,7 +129,7 @@ impl FigureSpec {
     /// The map of the first seed's links.
     fn map(&self, rows: &[Row]) -> String {
         let mut spots: Vec<Spot> = Vec::new();
-        let mut traffic = Vec::new();
+        let mut flows: Vec<Flow> = Vec::new();
         for row in self.shown(rows, true) {
             let mut spot = |end: &str, is_sink: bool| {
                 let id = row.0.get(end)?.to_string();
@@ -144,10 +144,10 @@ impl FigureSpec {
             let to_sink = row.number("to_is_sink") == Some(1.0);
             let ends = (spot("to", to_sink), spot("from", false));
             if let ((Some(to), Some(from)), Some(packets)) = (ends, row.number(&self.y.column)) {
-                traffic.push(Traffic { from, to, packets });
+                flows.push((from, to, packets));
             }
         }
-        maps::traffic(&self.title, &spots, &traffic).to_svg()
+        maps::traffic(&self.title, &spots, &flows).to_svg()
     }
 
     /// The figure of `rows`.

@@ -2,7 +2,7 @@
 
 use super::rate::single_hop_rate;
 use super::Transfers;
-use crate::experiment::kind::Kind as _;
+use crate::experiment::kind::{or_none, Kind as _};
 use crate::experiment::lab::{in_order, Lab};
 use crate::experiment::sites::{faithful_survey, survey_once};
 use crate::experiment::{ExperimentError, Result};
@@ -75,27 +75,23 @@ impl Transfers {
             route: self.request(&site, 0, 0, None),
             ..PairRequest::new(count)
         };
-        let pairs = if self.hops.is_empty() {
-            let mut rng = stream(derive(seed, "routes", &[]), &self.draw, &[]);
-            suggest_pairs(&routing.links, &request, &mut rng)
-        } else {
-            let of_length = |&hops: &usize| {
-                let request = PairRequest {
-                    // Longer routes seldom have that many paths of the fewest hops.
-                    min_hops: hops.saturating_sub(MORE_HOPS).max(1),
-                    route: exactly(request.route.clone(), hops),
-                    count: count * LOOKED_AT,
-                    ..request.clone()
-                };
-                let ids = [hops as u64];
-                let mut rng = stream(derive(seed, "routes", &[]), &self.draw, &ids);
-                let mut pairs = suggest_pairs(&routing.links, &request, &mut rng);
-                pairs.retain(|pair| pair.hops == hops);
-                pairs.truncate(count);
-                pairs
-            };
-            self.hops.iter().flat_map(of_length).collect()
+        let of_length = |hops: Option<usize>| {
+            let mut request = request.clone();
+            if let Some(hops) = hops {
+                // Longer routes seldom have that many paths of the fewest hops.
+                request.min_hops = hops.saturating_sub(MORE_HOPS).max(1);
+                request.route = exactly(request.route, hops);
+                request.count = count * LOOKED_AT;
+            }
+            let ids = hops.map(|hops| hops as u64);
+            let mut rng = stream(derive(seed, "routes", &[]), &self.draw, ids.as_slice());
+            let mut pairs = suggest_pairs(&routing.links, &request, &mut rng);
+            pairs.retain(|pair| hops.is_none_or(|hops| pair.hops == hops));
+            pairs.truncate(count);
+            pairs
         };
+        let lengths = or_none(&self.hops).into_iter();
+        let pairs: Vec<Pair> = lengths.flat_map(of_length).collect();
         if pairs.is_empty() {
             return Err(unfit(format!(
                 "no two nodes have {} node-distinct paths of {} to {} hops",
