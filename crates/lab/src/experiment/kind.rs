@@ -125,13 +125,8 @@ pub(super) fn list<const N: u32, T: TryFrom<u32> + Default>() -> Vec<T> {
 
 /// Each of `outer` with each of `inner`, which change faster.
 pub(super) fn pairs<A: Clone, B: Clone>(outer: &[A], inner: &[B]) -> Vec<(A, B)> {
-    let with_each = |a: &A| {
-        inner
-            .iter()
-            .map(|b| (a.clone(), b.clone()))
-            .collect::<Vec<_>>()
-    };
-    outer.iter().flat_map(with_each).collect()
+    let all = outer.iter().flat_map(|a| inner.iter().map(move |b| (a, b)));
+    all.map(|(a, b)| (a.clone(), b.clone())).collect()
 }
 
 /// One case for each of `list`, or one without any.
