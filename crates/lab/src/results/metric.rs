@@ -33,6 +33,8 @@ pub enum Statistic {
     ShareZero,
     /// The share of values below this, 0..=1.
     ShareBelow(f64),
+    /// The share of values from this to that, 0..=1.
+    ShareBetween(f64, f64),
     /// Not of the values but of this other column: its value where the mean over seeds is largest.
     BestOf(String),
 }
@@ -272,6 +274,7 @@ impl Statistic {
             Self::Count => n,
             Self::ShareZero => share(&|x| x == 0.0),
             Self::ShareBelow(limit) => share(&|x| x < *limit),
+            Self::ShareBetween(low, high) => share(&|x| (*low..=*high).contains(&x)),
             Self::Min => values.iter().copied().fold(f64::INFINITY, f64::min),
             Self::Max => values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             Self::Quantile(share) => {
@@ -407,6 +410,8 @@ mod tests {
         let rows = cases.map(row);
         let best = spec(Statistic::BestOf("payload".into()), &[]).measure(&rows);
         assert_eq!(best[0].value, 118.0);
+        let between = spec(Statistic::ShareBetween(5.0, 8.0), &[]).measure(&rows);
+        assert_eq!(between[0].value, 0.75);
     }
 
     #[test]
