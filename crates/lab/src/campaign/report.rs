@@ -1,6 +1,5 @@
 //! What is told of a campaign: its parts, its transfers, and one row for a table.
 
-use super::Mode;
 use crate::results::{Row, SEED};
 use std::collections::BTreeMap;
 use thalweg_planner::concurrent::Obstacle;
@@ -100,8 +99,8 @@ impl Campaign {
         self.transfers.iter().map(|t| t.bytes).sum()
     }
 
-    /// In one row: times in seconds, rates in kbit/s, means over the transfers that delivered.
-    pub fn row(&self, mode: Mode) -> Row {
+    /// In one row, as a run of `mode` with so many base stations: times in seconds, rates in kbit/s, means over the transfers that delivered.
+    pub fn row(&self, mode: &str, stations: usize) -> Row {
         let good: Vec<&TransferRow> = self.transfers.iter().filter(|t| t.verified).collect();
         let mean = |of: &dyn Fn(&TransferRow) -> f64| {
             good.iter().map(|t| of(t)).sum::<f64>() / good.len().max(1) as f64
@@ -117,8 +116,8 @@ impl Campaign {
         Row::new()
             .with(SEED, self.seed)
             .with("testbed", self.testbed.as_str())
-            .with("mode", mode.name)
-            .with("stations", mode.stations())
+            .with("mode", mode)
+            .with("stations", stations)
             .with("radios", self.radios)
             .with("sources", self.sources)
             .with("delivered", good.len())

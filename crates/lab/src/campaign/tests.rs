@@ -49,7 +49,7 @@ fn everything_arrives_once_and_time_adds_up() {
         }
         assert!(campaign.part_s(Part::Transferring) > 0.0);
         assert!(campaign.busy_s >= 0.0 && campaign.energy_j > campaign.survey_energy_j);
-        let row = campaign.row(mode);
+        let row = campaign.row(mode.name, mode.stations());
         let number = |column: &str| row.number(column).unwrap();
         let parts = ["waiting_s", "waking_up_s", "transferring_s", "ending_s"].map(number);
         assert!((parts.iter().sum::<f64>() - number("download_s")).abs() < 1e-6);
@@ -92,7 +92,7 @@ fn the_same_seed_gives_the_same_rows() {
         );
         settings.sources = Some(6);
         let campaign = empty(&site, &settings, &mut |_| Continue(())).unwrap();
-        campaign.row(mode)
+        campaign.row(mode.name, mode.stations())
     };
     let row = run(3);
     assert_eq!(row, run(3));

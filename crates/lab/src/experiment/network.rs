@@ -81,7 +81,9 @@ impl Network {
         let mut settings = mode.settings(&site, variant, self.channel_set(), self.bytes);
         settings.sources = self.sources.map(|n| n as usize);
         match empty(&site, &settings, &mut |_| lab.heard()) {
-            Ok(campaign) => Ok(campaign.row(mode).with("protocol", variant.name)),
+            Ok(campaign) => Ok(campaign
+                .row(mode.name, mode.stations())
+                .with("protocol", variant.name)),
             Err(CampaignError::Run(why)) => Err(why.into()),
             Err(why) => Err(ExperimentError::unfit(&site, why.to_string())),
         }
