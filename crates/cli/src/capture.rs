@@ -47,20 +47,15 @@ impl Capture {
     /// What the frames of `nodes` go to.
     pub(crate) fn frames(&self, nodes: &[Node]) -> Result<Box<dyn Frames>, CaptureError> {
         // Receptions too: only they have a signal strength.
-        Ok(Box::new(Pcapng::named(
-            self.writer(),
-            nodes.iter().map(|node| node.id),
-            Scope::Receptions,
-        )?))
+        self.within(Scope::Receptions, nodes)
     }
     /// What the transmissions of `nodes` go to.
     pub(crate) fn transmissions(&self, nodes: &[Node]) -> Result<Box<dyn Frames>, CaptureError> {
+        self.within(Scope::Transmissions, nodes)
+    }
+    fn within(&self, scope: Scope, nodes: &[Node]) -> Result<Box<dyn Frames>, CaptureError> {
         let names = nodes.iter().map(|node| node.id);
-        Ok(Box::new(Pcapng::named(
-            self.writer(),
-            names,
-            Scope::Transmissions,
-        )?))
+        Ok(Box::new(Pcapng::named(self.writer(), names, scope)?))
     }
     fn writer(&self) -> Handle {
         Handle(Arc::clone(&self.sink))
@@ -68,14 +63,12 @@ impl Capture {
     /// The failure that the file met, if it met one.
     pub(crate) fn failure(&self) -> Option<Failure> {
         let sink = locked(&self.sink);
-        sink.error
-            .as_ref()
-            .map(|error| cannot_write(&self.path, error))
+        Some(cannot_write(&self.path, sink.error.as_ref()?))
     }
     /// Gives the file its name.
     pub(crate) fn finish(self) -> Result<(), Failure> {
         // Its result is the first error's, which `failure` tells.
-        let _ = Handle(Arc::clone(&self.sink)).flush();
+        let _ = self.writer().flush();
         match self.failure() {
             Some(failure) => Err(failure),
             None => self.whole.finish(),

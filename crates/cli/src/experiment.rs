@@ -7,7 +7,7 @@ use thalweg_lab::results::Claims;
 use crate::args::ExperimentCommand;
 use crate::failure::Failure;
 use crate::output::{print, print_json};
-use crate::table::{Align, Table};
+use crate::table::Table;
 
 /// Runs `experiment list` or `experiment show`.
 pub(crate) fn run(command: &ExperimentCommand) -> Result<(), Failure> {
@@ -32,27 +32,19 @@ fn list(json: bool) -> Result<(), Failure> {
     let mut entries = Vec::new();
     for e in &experiments {
         let claims = claims_of(e)?.claims;
+        let of_it = claims.iter().filter(|c| c.id == e.id && c.band.is_some());
         entries.push(Entry {
             id: &e.id,
             title: &e.title,
             paper: e.paper.as_deref(),
             seeds: e.seeds,
-            claims: claims
-                .iter()
-                .filter(|c| c.id == e.id && c.band.is_some())
-                .count(),
+            claims: of_it.count(),
         });
     }
     if json {
         return print_json(&entries);
     }
-    let (left, right) = (Align::Left, Align::Right);
-    let mut table = Table::new([
-        ("id", left),
-        ("seeds", right),
-        ("bands", right),
-        ("what it measures", left),
-    ]);
+    let mut table = Table::of(&["id", ">seeds", ">bands", "what it measures"]);
     for e in entries {
         let (seeds, claims) = (e.seeds.to_string(), e.claims.to_string());
         table.row([e.id, &seeds, &claims, e.title]);

@@ -83,10 +83,7 @@ impl From<StoreError> for Failure {
 
 /// `text` without line breaks and control characters, whatever file names it quotes.
 pub(crate) fn one_line(text: &str) -> String {
-    let clean: String = text
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
+    let clean = text.replace(char::is_control, " ");
     clean.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

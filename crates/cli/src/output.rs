@@ -8,6 +8,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+pub(crate) use thalweg_gateway::store::plain;
 
 use crate::failure::Failure;
 
@@ -28,13 +29,6 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     print(&format!("{text}\n"))
 }
 
-/// The system's message without the number that `std` appends.
-pub(crate) fn plain(error: &io::Error) -> String {
-    let text = error.to_string();
-    let end = text.find(" (os error").unwrap_or(text.len());
-    text[..end].to_owned()
-}
-
 /// A file that appears under its name when it is complete, or never.
 #[derive(Debug)]
 pub(crate) struct WholeFile {
@@ -52,10 +46,8 @@ impl WholeFile {
             return Err(Failure::Input(format!("{}: is a folder", path.display())));
         }
         let Some(name) = path.file_name() else {
-            return Err(Failure::Input(format!(
-                "{}: is no file name",
-                path.display()
-            )));
+            let line = format!("{}: is no file name", path.display());
+            return Err(Failure::Input(line));
         };
         let partial = (!special).then(|| {
             let mut hidden = std::ffi::OsString::from(".");
@@ -86,15 +78,11 @@ impl WholeFile {
 
     /// Gives the file its name. Every writer must have been flushed.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
-        let Some(file) = self.file.take() else {
+        let (Some(file), Some(partial)) = (self.file.take(), self.partial.clone()) else {
             return Ok(());
         };
-        let Some(partial) = self.partial.clone() else {
-            return Ok(());
-        };
-        let named = file
-            .sync_all()
-            .and_then(|()| fs::rename(&partial, &self.path));
+        let named = file.sync_all();
+        let named = named.and_then(|()| fs::rename(&partial, &self.path));
         if named.is_ok() {
             self.partial = None;
         }
@@ -124,11 +112,8 @@ pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
 
 /// The failure to write `path`.
 pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Failure {
-    Failure::Job(format!(
-        "{}: cannot write: {}",
-        path.display(),
-        plain(error)
-    ))
+    let (path, why) = (path.display(), plain(error));
+    Failure::Job(format!("{path}: cannot write: {why}"))
 }
 
 #[cfg(test)]

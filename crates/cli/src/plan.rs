@@ -15,20 +15,14 @@ use crate::args::PlanArgs;
 use crate::failure::{Failure, Stop};
 use crate::output::{print, print_json, write_file};
 use crate::progress::Watch;
-use crate::table::{number, Align, Table};
+use crate::table::{number, Table};
 use crate::transfer::ask;
 
 /// Plans, and writes what was asked for.
 pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
     let testbed = Arc::new(Testbed::load(&args.links).map_err(Failure::input)?);
-    let shape = (args.paths, args.hops);
-    let ask = ask(
-        args.protocol,
-        args.from,
-        u64::from(args.bytes),
-        args.payload,
-        shape,
-    )?;
+    let (bytes, shape) = (u64::from(args.bytes), (args.paths, args.hops));
+    let ask = ask(args.protocol, args.from, bytes, args.payload, shape)?;
     check(&testbed, (args.from, args.to)).map_err(Failure::input)?;
     ask.packets().map_err(Failure::input)?;
     let known = known(args, &testbed)?;
@@ -40,10 +34,9 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
         write_file(path, &maps::plan(&plan, known.links()).to_svg())?;
     }
     let shown = Shown::new(&testbed, args, &plan);
-    if args.json {
-        print_json(&shown)
-    } else {
-        print(&text(&shown))
+    match args.json {
+        true => print_json(&shown),
+        false => print(&text(&shown)),
     }
 }
 
@@ -108,12 +101,11 @@ impl Shown {
                 _ if stage == plan.hops => vec![id(plan.sink)],
                 _ => plan.relays(stage, group).map(id).collect(),
             };
-            let (odd, even) = (group(Group::Odd), group(Group::Even));
             Stage {
                 stage,
                 channel: channel.number(),
-                odd,
-                even,
+                odd: group(Group::Odd),
+                even: group(Group::Even),
             }
         };
         Self {
@@ -148,19 +140,10 @@ fn text(plan: &Shown) -> String {
         plan.paths.len(),
         plan.routing_channel
     );
-    let (left, right) = (Align::Left, Align::Right);
-    let mut stages = Table::new([
-        ("stage", right),
-        ("channel", right),
-        ("odd group", left),
-        ("even group", left),
-    ]);
+    let mut stages = Table::of(&[">stage", ">channel", "odd group", "even group"]);
     let list = |nodes: &[u16]| {
-        nodes
-            .iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-            .join(" ")
+        let nodes: Vec<String> = nodes.iter().map(ToString::to_string).collect();
+        nodes.join(" ")
     };
     for stage in &plan.stages {
         let (number, channel) = (stage.stage.to_string(), stage.channel.to_string());
@@ -171,7 +154,7 @@ fn text(plan: &Shown) -> String {
         "\nexpected of {} packets of {} bytes\n\n",
         plan.packets, plan.payload
     ));
-    let mut expected = Table::new([("", left), ("P3", right), ("PIP", right)]);
+    let mut expected = Table::of(&["", ">P3", ">PIP"]);
     for (name, value) in EXPECTED {
         let (p3, pip) = (value(&plan.prediction), value(&plan.pip.prediction));
         expected.row([(*name).to_owned(), p3, pip]);

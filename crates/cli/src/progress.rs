@@ -95,15 +95,11 @@ impl Reporter {
             }
             bar.set_prefix(name.to_owned());
         }
-        bar.set_message(format!("{}{detail}", self.context_on_bar()));
-    }
-
-    fn context_on_bar(&self) -> String {
-        if self.context.is_empty() {
-            String::new()
-        } else {
-            format!("{}  ", self.context)
-        }
+        let context = match self.context.as_str() {
+            "" => String::new(),
+            context => format!("{context}  "),
+        };
+        bar.set_message(context + detail);
     }
 }
 
@@ -207,10 +203,9 @@ impl Watch {
                 reporter.step(&line, &format!("{left} nodes left"));
             }
         }
-        if self.interrupt.is_set() {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
+        match self.interrupt.is_set() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
         }
     }
 }

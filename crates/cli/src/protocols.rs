@@ -6,7 +6,7 @@ use thalweg_sim::boards;
 
 use crate::failure::Failure;
 use crate::output::{print, print_json};
-use crate::table::{Align, Table};
+use crate::table::Table;
 
 #[derive(Debug, Serialize)]
 struct Shown {
@@ -46,13 +46,10 @@ impl Shown {
 
 /// The commands that know `protocol`; experiments name it in their files.
 fn commands(protocol: &Protocol) -> Vec<&'static str> {
-    let takes = |what| protocol.takes().contains(&what);
+    let takes = |(what, _): &(Takes, &str)| protocol.takes().contains(what);
     let more = [(Takes::Plan, "plan"), (Takes::Timeline, "timeline")];
-    let more = more.into_iter().filter(|(what, _)| takes(*what));
-    ["collect"]
-        .into_iter()
-        .chain(more.map(|(_, name)| name))
-        .collect()
+    let more = more.into_iter().filter(takes).map(|(_, name)| name);
+    ["collect"].into_iter().chain(more).collect()
 }
 
 /// Prints the registry.
@@ -62,14 +59,7 @@ pub(crate) fn run(json: bool) -> Result<(), Failure> {
     if json {
         return print_json(&all);
     }
-    let left = Align::Left;
-    let mut table = Table::new([
-        ("protocol", left),
-        ("origin", left),
-        ("needs", left),
-        ("commands", left),
-        ("what it is", left),
-    ]);
+    let mut table = Table::of(&["protocol", "origin", "needs", "commands", "what it is"]);
     for p in &all {
         let origin = match p.origin {
             Origin::Published => "published",

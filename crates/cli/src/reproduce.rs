@@ -28,10 +28,8 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
             }
         }
         let seeds = seeds_of(args.seeds, experiment.seeds);
-        let known = kept
-            .iter()
-            .find(|(run, with, _)| *run == experiment.run && *with == seeds);
-        let rows = match known {
+        let same = |(run, with, _): &&(Run, _, _)| *run == experiment.run && *with == seeds;
+        let rows = match kept.iter().find(same) {
             Some((_, _, rows)) => rows.clone(),
             None => {
                 let rows = lab.rows(&experiment.id, &experiment.run, &seeds)?;
@@ -46,11 +44,10 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
             make_folder(&folder)?;
             write_report(&folder, &report)?;
         }
-        if args.json {
-            print(&json_lines(&report.results)?)?;
-        } else {
-            print(&format!("{}\n", text(&report)))?;
-        }
+        print(&match args.json {
+            true => json_lines(&report.results)?,
+            false => text(&report) + "\n",
+        })?;
         reports.push(report);
     }
     if let Some(folder) = &args.report {
@@ -81,10 +78,8 @@ fn chosen(what: &[String]) -> Result<Vec<Experiment>, Failure> {
         )));
     }
     let wanted = |e: &Experiment| what.is_empty() || what.iter().any(|name| names(e, name));
-    Ok(all
-        .into_iter()
-        .filter(|e| e.paper.is_some() && wanted(e))
-        .collect())
+    let chosen = all.into_iter().filter(|e| e.paper.is_some() && wanted(e));
+    Ok(chosen.collect())
 }
 
 fn summary(reports: &[Report]) -> String {

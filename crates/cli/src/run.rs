@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use thalweg_lab::experiment::{
     self, short, span, Experiment, ExperimentError, Explained, Refused, Report, Run, RunOption,
@@ -21,7 +21,7 @@ use crate::interrupt::Interrupt;
 use crate::output::{cannot_write, print, write_file};
 use crate::progress::Reporter;
 use crate::speed;
-use crate::table::{Align, Table};
+use crate::table::Table;
 use crate::values::Seeds;
 
 /// Runs `thalweg run`.
@@ -56,10 +56,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         lab.capture(&experiment, &seeds, file)?;
     }
     let rows = lab.rows(&experiment.id, &experiment.run, &seeds)?;
-    let explained = match args.explain {
-        true => Some(lab.explained(&experiment, &seeds)?),
-        false => None,
-    };
+    let explained = || lab.explained(&experiment, &seeds);
+    let explained = args.explain.then(explained).transpose()?;
     lab.finish();
     let report = Report::new(&experiment, &seeds, rows, &claims);
     if let Some(folder) = &args.out {
@@ -177,9 +175,8 @@ impl Lab {
         };
         let testbed = self.sites.testbed(run.testbed()).map_err(failure)?;
         let capture = Capture::create(file)?;
-        let frames = capture
-            .transmissions(&testbed.nodes)
-            .map_err(Failure::job)?;
+        let frames = capture.transmissions(&testbed.nodes);
+        let frames = frames.map_err(Failure::job)?;
         run.capture(*seed, &self.sites, frames).map_err(failure)?;
         capture.finish()
     }
@@ -194,25 +191,24 @@ impl Lab {
         if self.interrupt.is_set() {
             return ControlFlow::Break(());
         }
-        let mut reporter = self.reporter.lock().unwrap_or_else(PoisonError::into_inner);
-        reporter.counted(id, "", done, total);
+        self.reporter().counted(id, "", done, total);
         ControlFlow::Continue(())
     }
 
     /// Takes the progress bar away.
     pub(crate) fn finish(&self) {
-        self.reporter
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .finish();
+        self.reporter().finish();
+    }
+
+    fn reporter(&self) -> MutexGuard<'_, Reporter> {
+        self.reporter.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 fn failure(error: ExperimentError) -> Failure {
-    if error.is_input() {
-        Failure::input(error)
-    } else {
-        Failure::job(error)
+    match error.is_input() {
+        true => Failure::input(error),
+        false => Failure::job(error),
     }
 }
 
@@ -252,16 +248,8 @@ pub(crate) fn text(report: &Report) -> String {
         [first, .., last] => format!("seeds {first}..{last}"),
         [] => String::new(),
     };
-    let (left, right) = (Align::Left, Align::Right);
-    let mut table = Table::new([
-        ("metric", left),
-        ("value", right),
-        ("95 %", right),
-        ("unit", left),
-        ("paper", right),
-        ("band", right),
-        ("", left),
-    ]);
+    let heading = ["metric", ">value", ">95 %", "unit", ">paper", ">band", ""];
+    let mut table = Table::of(&heading);
     for r in &report.results {
         table.row([
             r.measured.label(),
@@ -276,25 +264,11 @@ pub(crate) fn text(report: &Report) -> String {
     for claim in &report.unanswered {
         let band = claim.band.map(span).unwrap_or_default();
         let reference = claim.reference.map(short).unwrap_or_default();
-        let nothing = String::new;
-        let missing = "not measured".to_owned();
-        table.row([
-            claim.metric.clone(),
-            nothing(),
-            nothing(),
-            nothing(),
-            reference,
-            band,
-            missing,
-        ]);
+        let (metric, missing) = (&claim.metric, "not measured");
+        table.row([metric, "", "", "", &reference, &band, missing]);
     }
-    format!(
-        "{}: {} ({seeds}, {} rows)\n\n{}",
-        e.id,
-        e.title,
-        report.rows.len(),
-        table.render()
-    )
+    let (rows, table) = (report.rows.len(), table.render());
+    format!("{}: {} ({seeds}, {rows} rows)\n\n{table}", e.id, e.title)
 }
 
 fn verdict(result: &Judged) -> &'static str {

@@ -57,9 +57,6 @@ pub(crate) fn run(args: &RunArgs) -> std::result::Result<(), Failure> {
 fn failure(error: SpeedError) -> Failure {
     match error {
         SpeedError::Nodes(_) => Failure::input(error),
-        SpeedError::Malformed(_)
-        | SpeedError::Board(_)
-        | SpeedError::Network(_)
-        | SpeedError::Sim(_) => Failure::job(error),
+        _ => Failure::job(error),
     }
 }

@@ -19,14 +19,19 @@ pub(crate) struct Table {
 impl Table {
     /// A table with this heading.
     pub(crate) fn new<S: Into<String>>(heading: impl IntoIterator<Item = (S, Align)>) -> Self {
-        let (names, align) = heading
+        let heading = heading
             .into_iter()
-            .map(|(name, align)| (name.into(), align))
-            .unzip();
-        Self {
-            align,
-            rows: vec![names],
-        }
+            .map(|(name, align)| (name.into(), align));
+        let (names, align) = heading.unzip();
+        let rows = vec![names];
+        Self { align, rows }
+    }
+    /// A table with this heading, in which `>` stands before the names of columns of numbers.
+    pub(crate) fn of(heading: &[&str]) -> Self {
+        Self::new(heading.iter().map(|name| match name.strip_prefix('>') {
+            Some(name) => (name, Align::Right),
+            None => (*name, Align::Left),
+        }))
     }
     /// Adds a row.
     pub(crate) fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
@@ -53,14 +58,12 @@ impl Table {
     }
 
     fn line(&self, row: &[String], widths: &[usize]) -> String {
-        let mut cells = Vec::with_capacity(widths.len());
-        for ((cell, width), align) in row.iter().zip(widths).zip(&self.align) {
-            cells.push(match align {
-                Align::Left => format!("{cell:<width$}"),
-                Align::Right => format!("{cell:>width$}"),
-            });
-        }
-        cells.join("  ")
+        let cells = row.iter().zip(widths).zip(&self.align);
+        let cells = cells.map(|((cell, width), align)| match align {
+            Align::Left => format!("{cell:<width$}"),
+            Align::Right => format!("{cell:>width$}"),
+        });
+        cells.collect::<Vec<_>>().join("  ")
     }
 }
 
@@ -78,8 +81,7 @@ mod tests {
 
     #[test]
     fn numbers_stand_to_the_right_and_words_to_the_left() {
-        let (left, right) = (Align::Left, Align::Right);
-        let mut table = Table::new([("name", left), ("goodput", right), ("note", left)]);
+        let mut table = Table::of(&["name", ">goodput", "note"]);
         table.row(["p3", "178.5", "x"]);
         table.row(["a longer one", "-", ""]);
         let expected = "\

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use serde::Serialize;
 use thalweg_lab::maps;
-use thalweg_testbeds::{summary, ChannelSummary, Site, SummaryOptions, Testbed};
+use thalweg_testbeds::{summary, ChannelSummary, Site, SummaryOptions, Testbed, TestbedError};
 
 use crate::args::TestbedCommand;
 use crate::failure::Failure;
 use crate::output::{print, print_json, write_file};
-use crate::table::{number, Align, Table};
+use crate::table::{number, Table};
 
 /// Runs `testbed list` or `testbed show`.
 pub(crate) fn run(command: &TestbedCommand) -> Result<(), Failure> {
@@ -47,33 +47,16 @@ impl Entry {
 }
 
 fn list(json: bool) -> Result<(), Failure> {
-    let testbeds = Testbed::built_in()
-        .map(Testbed::load)
-        .collect::<Result<Vec<_>, _>>();
-    let entries: Vec<Entry> = testbeds
-        .map_err(Failure::job)?
-        .iter()
-        .map(Entry::new)
-        .collect();
+    let testbeds = Testbed::built_in().map(|name| Ok(Entry::new(&Testbed::load(name)?)));
+    let entries: Result<Vec<Entry>, TestbedError> = testbeds.collect();
+    let entries = entries.map_err(Failure::job)?;
     if json {
         return print_json(&entries);
     }
-    let (left, right) = (Align::Left, Align::Right);
-    let mut table = Table::new([
-        ("name", left),
-        ("nodes", right),
-        ("board", left),
-        ("sink", right),
-        ("what it is", left),
-    ]);
+    let mut table = Table::of(&["name", ">nodes", "board", ">sink", "what it is"]);
     for e in entries {
-        table.row([
-            e.name,
-            e.nodes.to_string(),
-            e.board,
-            e.sink.to_string(),
-            e.description,
-        ]);
+        let (nodes, sink) = (e.nodes.to_string(), e.sink.to_string());
+        table.row([e.name, nodes, e.board, sink, e.description]);
     }
     print(&table.render())
 }
@@ -109,18 +92,17 @@ fn show(name: &str, seed: u64, svg: Option<&Path>, json: bool) -> Result<(), Fai
 }
 
 fn text(shown: &Shown) -> String {
-    let numbers = [
-        "channel",
-        "good links",
-        "mean degree",
-        "max degree",
-        "mean hops",
-        "max hops",
-        "diameter",
-        "unreached",
-        "asymmetric, %",
-    ];
-    let mut table = Table::new(numbers.map(|name| (name, Align::Right)));
+    let mut table = Table::of(&[
+        ">channel",
+        ">good links",
+        ">mean degree",
+        ">max degree",
+        ">mean hops",
+        ">max hops",
+        ">diameter",
+        ">unreached",
+        ">asymmetric, %",
+    ]);
     for c in &shown.channels {
         table.row([
             c.channel.to_string(),

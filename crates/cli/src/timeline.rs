@@ -3,7 +3,7 @@
 use thalweg_gateway::carry::stream;
 use thalweg_lab::collect::CollectError;
 use thalweg_lab::forwarding::{
-    timelines_svg, Bench, Cca, Chain, Channels, ForwardingName, Timeline,
+    timelines_svg, Bar, Bench, Cca, Chain, Channels, ForwardingName, Timeline,
 };
 use thalweg_lab::streams::{self, Ground, Terms};
 use thalweg_sim::boards;
@@ -23,23 +23,21 @@ const PACKETS: u16 = 100;
 /// Runs `thalweg timeline`.
 pub(crate) fn run(args: &TimelineArgs) -> Result<(), Failure> {
     if let Some(place) = args.show.iter().flatten().find(|p| **p > args.hops) {
-        let line = format!(
-            "--show {place}: the last of {} hops ends at {}",
-            args.hops, args.hops
-        );
+        let hops = args.hops;
+        let line = format!("--show {place}: the last of {hops} hops ends at {hops}");
         return Err(Failure::Input(line));
     }
-    let timelines = args
-        .forwarding
-        .iter()
-        .map(|forwarding| match forwarding {
-            ForwardingArg::Fastforward => of_stream(args),
-            ForwardingArg::Copying => of_chain(args, ForwardingName::Copying),
-            ForwardingArg::Resending => of_chain(args, ForwardingName::Resending),
-            ForwardingArg::Conditional => of_chain(args, ForwardingName::Conditional),
-        })
-        .map(|timeline| timeline.map(|timeline| shown(args, timeline)))
-        .collect::<Result<Vec<_>, _>>()?;
+    let timelines = args.forwarding.iter().map(|forwarding| match forwarding {
+        ForwardingArg::Fastforward => of_stream(args),
+        ForwardingArg::Copying => of_chain(args, ForwardingName::Copying),
+        ForwardingArg::Resending => of_chain(args, ForwardingName::Resending),
+        ForwardingArg::Conditional => of_chain(args, ForwardingName::Conditional),
+    });
+    let mut timelines = timelines.collect::<Result<Vec<Timeline>, _>>()?;
+    if let Some(show) = &args.show {
+        let shown = |bar: &Bar| show.iter().any(|place| usize::from(*place) == bar.place);
+        timelines.iter_mut().for_each(|t| t.bars.retain(shown));
+    }
     if let Some(path) = &args.svg {
         write_file(path, &timelines_svg(&timelines))?;
     }
@@ -65,16 +63,6 @@ fn testbed(args: &TimelineArgs, default: &str) -> Result<Testbed, Failure> {
         return Err(Failure::Input(line));
     }
     Ok(testbed)
-}
-
-fn shown(args: &TimelineArgs, timeline: Timeline) -> Timeline {
-    match &args.show {
-        Some(show) => {
-            let places: Vec<usize> = show.iter().map(|p| usize::from(*p)).collect();
-            timeline.of_places(&places)
-        }
-        None => timeline,
-    }
 }
 
 const fn us(us: u32) -> Duration {
@@ -130,13 +118,11 @@ fn of_chain(args: &TimelineArgs, forwarding: ForwardingName) -> Result<Timeline,
     };
     let interval = match args.interval_us {
         Some(interval) => us(interval),
-        None => match chain.highest_rate(&bench, PACKETS).map_err(Failure::job)? {
-            Some((interval, _)) => interval,
-            None => {
-                let line = "packets are lost at any rate; give --interval-us".to_owned();
-                return Err(Failure::Job(line));
-            }
-        },
+        None => {
+            let found = chain.highest_rate(&bench, PACKETS).map_err(Failure::job)?;
+            let lost = || Failure::job("packets are lost at any rate; give --interval-us");
+            found.ok_or_else(lost)?.0
+        }
     };
     let length = args.length_us.map(us);
     (chain.timeline(&bench, interval, length)).map_err(Failure::job)

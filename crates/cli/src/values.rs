@@ -45,10 +45,9 @@ impl TypedValueParser for Protocols {
 
 /// A name or a path: anything but nothing.
 pub(crate) fn name(text: &str) -> Parsed<String> {
-    if text.trim().is_empty() {
-        Err("a name or a file is missing".to_owned())
-    } else {
-        Ok(text.to_owned())
+    match text.trim() {
+        "" => Err("a name or a file is missing".to_owned()),
+        _ => Ok(text.to_owned()),
     }
 }
 
@@ -111,14 +110,11 @@ pub(crate) fn bytes(text: &str) -> Parsed<u32> {
         "Mi" => 1 << 20,
         _ => return Err(WANTED.to_owned()),
     };
-    match digits
-        .parse::<u32>()
-        .ok()
+    let number = digits.parse::<u32>().ok();
+    let bytes = number
         .and_then(|n| n.checked_mul(factor))
-    {
-        Some(n) if n > 0 => Ok(n),
-        _ => Err(WANTED.to_owned()),
-    }
+        .filter(|n| *n > 0);
+    bytes.ok_or_else(|| WANTED.to_owned())
 }
 
 /// Seeds as `A..B` (both included) or one alone.
@@ -156,17 +152,9 @@ mod tests {
         assert_eq!(bytes("64k"), Ok(64_000));
         assert_eq!(bytes("64 KiB"), Ok(65_536));
         assert_eq!(bytes("1M"), Ok(1_000_000));
+        let long = "99999999999";
         for bad in [
-            "",
-            "0",
-            "-1",
-            "1.5k",
-            "k",
-            "5000M",
-            "99999999999",
-            "NaN",
-            "12x",
-            "\u{663}",
+            "", "0", "-1", "1.5k", "k", "5000M", long, "NaN", "12x", "\u{663}",
         ] {
             assert!(bytes(bad).is_err(), "{bad}");
         }

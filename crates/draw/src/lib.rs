@@ -7,10 +7,25 @@
 pub mod chart;
 pub mod links;
 pub mod map;
-mod part;
 pub mod stages;
 pub mod style;
 mod svg;
 pub mod timeline;
 
-pub use part::Part;
+/// A part of a whole, as stacked bars show it: packets or frames that are alike in what became of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// What became of them.
+    pub name: &'static str,
+    /// Its colour.
+    pub colour: &'static str,
+    /// How many they are.
+    pub count: u32,
+}
+
+/// The least and the greatest of those of `values` that are finite; infinite the wrong way round of none.
+fn span(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let none = (f64::INFINITY, f64::NEG_INFINITY);
+    let finite = values.filter(|v| v.is_finite());
+    finite.fold(none, |(low, high), v| (low.min(v), high.max(v)))
+}

@@ -1,9 +1,9 @@
 //! What the links of a path did: a row for each, its frames as a bar stacked by what became of them,
 //! and beside it its sender's queue over time.
 
-use crate::part::Part;
 use crate::style::{CURVE, FAINT, GRID, INK};
-use crate::svg::{Anchor, Svg};
+use crate::svg::{fill, Anchor, Svg};
+use crate::Part;
 
 const LEFT: f64 = 24.0;
 /// Where bars begin, and how long the longest is.
@@ -53,18 +53,18 @@ impl Links {
         svg.styled_text((LEFT, 30.0), Anchor::Start, 16.0, bold, &self.title);
         let mut x = LEFT;
         for (colour, name) in &self.legend {
-            svg.rect(x, 50.0, 10.0, 10.0, &format!("fill=\"{colour}\""), None);
+            svg.rect([x, 50.0, 10.0, 10.0], &fill(colour), None);
             svg.text((x + 14.0, 59.0), Anchor::Start, 11.0, INK, name);
             x += 30.0 + 6.6 * name.len() as f64;
         }
-        let column = |svg: &mut Svg, x: f64, text: &str| {
+        let mut column = |x: f64, text: &str| {
             svg.text((x, TOP - 12.0), Anchor::Start, 11.0, FAINT, text);
         };
-        column(&mut svg, BAR, "frames");
+        column(BAR, "frames");
         let most = (self.links.iter().flat_map(|l| &l.queue).max()).copied();
         if let Some(most) = most {
             let text = format!("sender's queue, packets (0 to {})", most.max(1));
-            column(&mut svg, QUEUE, &text);
+            column(QUEUE, &text);
         }
         let tries = self.links.iter().map(Row::frames).max();
         for (at, link) in self.links.iter().enumerate() {
@@ -125,8 +125,8 @@ impl Row {
         for part in &self.parts {
             let width = BAR_WIDTH * f64::from(part.count) / f64::from(most);
             let hint = format!("{} frames: {}", part.count, part.name);
-            let fill = format!("fill=\"{}\"", part.colour);
-            svg.rect(x, y + 6.0, width, HEIGHT - 16.0, &fill, Some(&hint));
+            let bar = [x, y + 6.0, width, HEIGHT - 16.0];
+            svg.rect(bar, &fill(part.colour), Some(&hint));
             x += width;
         }
         let at = (BAR, y + HEIGHT + 4.0);

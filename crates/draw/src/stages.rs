@@ -2,9 +2,9 @@
 //! two lanes, nodes coloured by what they received, hops by what survived them, causes of loss as
 //! stacked bars.
 
-use crate::part::Part;
 use crate::style::{self, FAINT, IDLE, INK, SOURCE};
-use crate::svg::{text_width, Anchor, Svg};
+use crate::svg::{fill, text_width, Anchor, Svg};
+use crate::Part;
 
 const COLUMN: f64 = 168.0;
 const LEFT: f64 = 64.0;
@@ -130,9 +130,11 @@ impl Stages {
     }
 
     fn lanes(&self) -> f64 {
-        match self.hops.iter().any(|h| h.lane == Lane::Lower) {
-            true => 2.0,
-            false => 1.0,
+        let both = self.hops.iter().any(|h| h.lane == Lane::Lower);
+        if both {
+            2.0
+        } else {
+            1.0
         }
     }
     /// Where a stage's nodes of a lane are.
@@ -167,19 +169,18 @@ impl Stages {
         let name = format!("{:.1} %", survival * 100.0);
         let wide = text_width(&name, 12.0) + 8.0;
         let ground = "fill=\"#ffffff\" fill-opacity=\"0.85\" rx=\"3\"";
-        svg.rect(x - wide / 2.0, y - 24.0, wide, 17.0, ground, None);
+        svg.rect([x - wide / 2.0, y - 24.0, wide, 17.0], ground, None);
         svg.text((x, y - 11.0), Anchor::Middle, 12.0, INK, &name);
         if hop.lost() == 0 {
             return;
         }
         let (mut left, top) = (x - BAR / 2.0, y + 8.0);
         let frame = format!("fill=\"#ffffff\" stroke=\"{IDLE}\" {EDGE}");
-        svg.rect(left, top, BAR, 9.0, &frame, None);
+        svg.rect([left, top, BAR, 9.0], &frame, None);
         for part in &hop.lost {
             let width = BAR * (f64::from(part.count) / f64::from(hop.entered.max(1)) / full);
             let hint = format!("{} {} of {}", part.name, part.count, hop.entered);
-            let fill = format!("fill=\"{}\"", part.colour);
-            svg.rect(left, top, width, 9.0, &fill, Some(&hint));
+            svg.rect([left, top, width, 9.0], &fill(part.colour), Some(&hint));
             left += width;
         }
     }
@@ -192,7 +193,7 @@ impl Stages {
         let middle = self.y(member.stage, member.lane);
         let y = middle - step * (count - 1.0) / 2.0 + step * before;
         let at = (x(member.stage), y);
-        let fill = match member.stage {
+        let ground = match member.stage {
             0 => SOURCE.to_owned(),
             _ => colour(member.received),
         };
@@ -200,7 +201,7 @@ impl Stages {
             Voice::KeptBack => kept_back(),
             Voice::Spoke => format!("stroke=\"{INK}\" {EDGE}"),
         };
-        let style = format!("fill=\"{fill}\" {line}");
+        let style = fill(&ground) + " " + &line;
         svg.circle(at, RADIUS, &style, Some(&member.hint));
         let dark = member.stage == 0 || !(0.6..=0.96).contains(&member.received);
         let ink = if dark { "#ffffff" } else { INK };
@@ -212,8 +213,7 @@ impl Stages {
         let (mut x, y) = (24.0, height - 116.0);
         for part in &self.lost {
             let name = format!("{} {}", part.name, part.count);
-            let fill = format!("fill=\"{}\"", part.colour);
-            svg.rect(x, y - 9.0, 10.0, 10.0, &fill, None);
+            svg.rect([x, y - 9.0, 10.0, 10.0], &fill(part.colour), None);
             svg.text((x + 15.0, y), Anchor::Start, 12.0, INK, &name);
             x += 34.0 + text_width(&name, 12.0);
         }
@@ -223,8 +223,8 @@ impl Stages {
         svg.text((x, y + 4.0), Anchor::Start, 12.0, FAINT, "received:");
         x += 66.0;
         for share in [0.5, 0.8, 0.9, 0.95, 1.0] {
-            let fill = format!("fill=\"{}\" stroke=\"{INK}\" {EDGE}", colour(share));
-            svg.circle((x, y), 7.0, &fill, None);
+            let style = fill(&colour(share)) + &format!(" stroke=\"{INK}\" {EDGE}");
+            svg.circle((x, y), 7.0, &style, None);
             let name = match share {
                 0.5 => "half or less".to_owned(),
                 _ => format!("{:.0} %", share * 100.0),
@@ -261,11 +261,8 @@ fn colour(share: f64) -> String {
         (1.0, [0.0, 114.0, 178.0]),
     ];
     let share = share.clamp(0.5, 1.0);
-    let (a, b) = if share < STOPS[1].0 {
-        (STOPS[0], STOPS[1])
-    } else {
-        (STOPS[1], STOPS[2])
-    };
+    let upper = usize::from(share >= STOPS[1].0);
+    let (a, b) = (STOPS[upper], STOPS[upper + 1]);
     let t = (share - a.0) / (b.0 - a.0);
     let mix = |i: usize| (a.1[i] + (b.1[i] - a.1[i]) * t + 0.5) as u8;
     format!("#{:02x}{:02x}{:02x}", mix(0), mix(1), mix(2))

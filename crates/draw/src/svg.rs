@@ -1,8 +1,8 @@
 //! Writing SVG: elements with numbers of one decimal (so that the text is short and the same on
 //! every machine) and escaped text. Text widths are estimated: no font is at hand.
 
-use crate::style::FONT;
-use std::fmt::{Display, Write};
+use crate::style::{FONT, INK, PAPER};
+use std::fmt::{Display, Write as _};
 
 /// Where a text is anchored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Svg {
             h = num(height)
         ));
         svg.raw(format_args!("<title>{}</title>", escape(title)));
-        svg.rect(0.0, 0.0, width, height, "fill=\"#fff\"", None);
+        svg.rect([0.0, 0.0, width, height], &fill(PAPER), None);
         svg
     }
 
@@ -62,113 +62,77 @@ impl Svg {
     }
 
     pub(crate) fn line(&mut self, from: (f64, f64), to: (f64, f64), attributes: &str) {
-        self.raw(format_args!(
-            "<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" {attributes}/>",
-            num(from.0),
-            num(from.1),
-            num(to.0),
-            num(to.1)
-        ));
+        let ends = [("x1", from.0), ("y1", from.1), ("x2", to.0), ("y2", to.1)];
+        self.element("line", &ends, attributes, None);
     }
+    /// A rectangle from its left upper corner on, so wide and high.
     pub(crate) fn rect(
         &mut self,
-        x: f64,
-        y: f64,
-        width: f64,
-        height: f64,
+        [x, y, width, height]: [f64; 4],
         attributes: &str,
         hint: Option<&str>,
     ) {
-        self.hinted(
-            format_args!(
-                "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" {attributes}",
-                num(x),
-                num(y),
-                num(width.max(0.0)),
-                num(height.max(0.0))
-            ),
-            "rect",
-            hint,
-        );
+        let (width, height) = (width.max(0.0), height.max(0.0));
+        let sides = [("x", x), ("y", y), ("width", width), ("height", height)];
+        self.element("rect", &sides, attributes, hint);
     }
     pub(crate) fn circle(
         &mut self,
-        at: (f64, f64),
+        (x, y): (f64, f64),
         radius: f64,
         attributes: &str,
         hint: Option<&str>,
     ) {
-        self.hinted(
-            format_args!(
-                "<circle cx=\"{}\" cy=\"{}\" r=\"{}\" {attributes}",
-                num(at.0),
-                num(at.1),
-                num(radius)
-            ),
-            "circle",
-            hint,
-        );
+        let numbers = [("cx", x), ("cy", y), ("r", radius)];
+        self.element("circle", &numbers, attributes, hint);
     }
     pub(crate) fn diamond(
         &mut self,
-        at: (f64, f64),
-        radius: f64,
+        (x, y): (f64, f64),
+        r: f64,
         attributes: &str,
         hint: Option<&str>,
     ) {
-        let (x, y, r) = (at.0, at.1, radius);
-        self.hinted(
-            format_args!(
-                "<path d=\"M{} {}L{} {}L{} {}L{} {}Z\" {attributes}",
-                num(x - r),
-                num(y),
-                num(x),
-                num(y - r),
-                num(x + r),
-                num(y),
-                num(x),
-                num(y + r)
-            ),
-            "path",
-            hint,
-        );
+        let corners = [(x - r, y), (x, y - r), (x + r, y), (x, y + r)];
+        let way = corners.map(pair).join("L");
+        self.element("path", &[], &format!("d=\"M{way}Z\" {attributes}"), hint);
     }
     /// An element that says `hint` when pointed at.
-    fn hinted(&mut self, start: impl Display, name: &str, hint: Option<&str>) {
-        match hint {
-            None => self.raw(format_args!("{start}/>")),
-            Some(hint) => {
-                self.raw(format_args!(
-                    "{start}><title>{}</title></{name}>",
-                    escape(hint)
-                ));
-            }
-        }
+    fn element(
+        &mut self,
+        name: &str,
+        numbers: &[(&str, f64)],
+        attributes: &str,
+        hint: Option<&str>,
+    ) {
+        let number = |(key, value): &(&str, f64)| format!(" {key}=\"{}\"", num(*value));
+        let numbers: String = numbers.iter().map(number).collect();
+        let end = match hint {
+            None => "/>".to_owned(),
+            Some(hint) => format!("><title>{}</title></{name}>", escape(hint)),
+        };
+        self.raw(format_args!("<{name}{numbers} {attributes}{end}"));
     }
     pub(crate) fn polyline(&mut self, points: &[(f64, f64)], attributes: &str) {
         if points.len() < 2 {
             return;
         }
-        let mut list = String::new();
-        for (x, y) in points {
-            let _ = write!(list, "{},{} ", num(*x), num(*y));
-        }
+        let points = points
+            .iter()
+            .map(|(x, y)| format!("{},{}", num(*x), num(*y)));
+        let list = points.collect::<Vec<_>>().join(" ");
         self.raw(format_args!(
-            "<polyline points=\"{}\" fill=\"none\" {attributes}/>",
-            list.trim_end()
+            "<polyline points=\"{list}\" fill=\"none\" {attributes}/>"
         ));
     }
     /// A slightly bent line.
     pub(crate) fn bow(&mut self, from: (f64, f64), to: (f64, f64), attributes: &str) {
         let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+        let middle = ((from.0 + to.0) / 2.0, (from.1 + to.1) / 2.0);
+        let bend = pair((middle.0 - dy * 0.08, middle.1 + dx * 0.08));
+        let (from, to) = (pair(from), pair(to));
         self.raw(format_args!(
-            "<path d=\"M{} {}Q{} {} {} {}\" {attributes}/>",
-            num(from.0),
-            num(from.1),
-            num((from.0 + to.0) / 2.0 - dy * 0.08),
-            num((from.1 + to.1) / 2.0 + dx * 0.08),
-            num(to.0),
-            num(to.1)
+            "<path d=\"M{from}Q{bend} {to}\" {attributes}/>"
         ));
     }
     pub(crate) fn text(
@@ -176,26 +140,24 @@ impl Svg {
         at: (f64, f64),
         anchor: Anchor,
         size: f64,
-        fill: &str,
+        colour: &str,
         text: &str,
     ) {
-        self.styled_text(at, anchor, size, &format!("fill=\"{fill}\""), text);
+        self.styled_text(at, anchor, size, &fill(colour), text);
     }
     pub(crate) fn styled_text(
         &mut self,
-        at: (f64, f64),
+        (x, y): (f64, f64),
         anchor: Anchor,
         size: f64,
         attributes: &str,
         text: &str,
     ) {
+        let (x, y, size) = (num(x), num(y), num(size));
+        let (anchor, text) = (anchor.name(), escape(text));
         self.raw(format_args!(
-            "<text x=\"{}\" y=\"{}\" text-anchor=\"{}\" font-size=\"{}\" {attributes}>{}</text>",
-            num(at.0),
-            num(at.1),
-            anchor.name(),
-            num(size),
-            escape(text)
+            "<text x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\" font-size=\"{size}\" \
+             {attributes}>{text}</text>"
         ));
     }
     /// A text turned by `degrees` about its anchor.
@@ -205,16 +167,10 @@ impl Svg {
         anchor: Anchor,
         size: f64,
         degrees: f64,
-        fill: &str,
         text: &str,
     ) {
-        let turn = format!(
-            "fill=\"{fill}\" transform=\"rotate({} {} {})\"",
-            num(degrees),
-            num(at.0),
-            num(at.1)
-        );
-        self.styled_text(at, anchor, size, &turn, text);
+        let turn = format!("transform=\"rotate({} {})\"", num(degrees), pair(at));
+        self.styled_text(at, anchor, size, &(fill(INK) + " " + &turn), text);
     }
 
     /// The finished picture.
@@ -224,31 +180,33 @@ impl Svg {
     }
 }
 
+/// The attribute that fills with `colour`.
+pub(crate) fn fill(colour: &str) -> String {
+    format!("fill=\"{colour}\"")
+}
+
+/// A place as paths have it.
+fn pair((x, y): (f64, f64)) -> String {
+    format!("{} {}", num(x), num(y))
+}
+
 /// A coordinate with one decimal at most.
 pub(crate) fn num(value: f64) -> String {
     let text = format!("{:.1}", if value.is_finite() { value } else { 0.0 });
-    let text = text.strip_suffix(".0").unwrap_or(&text);
-    if text == "-0" {
-        "0".to_owned()
-    } else {
-        text.to_owned()
+    match text.strip_suffix(".0").unwrap_or(&text) {
+        "-0" => "0".to_owned(),
+        text => text.to_owned(),
     }
 }
 
 /// Text that cannot be taken for markup; characters that XML does not know become spaces.
 pub(crate) fn escape(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => safe.push(' '),
-            c => safe.push(c),
-        }
-    }
-    safe
+    let unknown = |c: char| c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}');
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+        .replace(unknown, " ")
 }
 
 /// About how wide `text` is at font size `size`.

@@ -2,7 +2,7 @@
 //! other to one scale.
 
 use crate::style::{FAINT, GRID, INK, PAPER, TIMES};
-use crate::svg::{Anchor, Svg};
+use crate::svg::{fill, Anchor, Svg};
 
 const LEFT: f64 = 96.0;
 const WIDTH: f64 = 860.0;
@@ -64,7 +64,7 @@ pub fn timelines(timelines: &[Timeline], legend: &[&str]) -> String {
     let step = if legend.len() > 10 { 78.0 } else { 84.0 };
     for (at, name) in legend.iter().enumerate() {
         let left = LEFT + step * at as f64;
-        svg.rect(left, 14.0, 10.0, 10.0, &fill(at), None);
+        svg.rect([left, 14.0, 10.0, 10.0], &kind_fill(at), None);
         svg.text((left + 14.0, 23.0), Anchor::Start, 11.0, INK, name);
     }
     let mut top = 40.0;
@@ -102,8 +102,8 @@ pub fn timelines(timelines: &[Timeline], legend: &[&str]) -> String {
 impl Bar {
     fn draw(&self, svg: &mut Svg, from: f64, until: f64, y: f64) {
         let width = (until - from).max(0.4);
-        let style = fill(self.kind);
-        svg.rect(from, y + 1.0, width, ROW - 3.0, &style, Some(&self.hint));
+        let bar = [from, y + 1.0, width, ROW - 3.0];
+        svg.rect(bar, &kind_fill(self.kind), Some(&self.hint));
         if let (Some(number), true) = (self.number, until - from > ROOM) {
             let middle = ((from + until) / 2.0, y + 11.5);
             svg.text(middle, Anchor::Middle, 9.0, PAPER, &number.to_string());
@@ -111,6 +111,6 @@ impl Bar {
     }
 }
 
-fn fill(kind: usize) -> String {
-    format!("fill=\"{}\"", TIMES[kind % TIMES.len()])
+fn kind_fill(kind: usize) -> String {
+    fill(TIMES[kind % TIMES.len()])
 }

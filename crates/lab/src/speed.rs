@@ -99,9 +99,6 @@ pub struct Counts {
 impl W1 {
     /// The workload of `nodes` nodes: 100 s at one packet a second, from 500 nodes on 30 s with one
     /// packet each.
-    ///
-    /// # Errors
-    /// [`SpeedError`].
     pub fn new(nodes: usize, seed: u64) -> Result<Self, SpeedError> {
         if !(2..=10_000).contains(&nodes) {
             return Err(SpeedError::Nodes(nodes));
@@ -125,11 +122,7 @@ impl<A: Air> W1<A> {
         let ends = Duration::from_secs(seconds);
         let id = |n: usize| NodeId::new(n as u16 + 1).unwrap_or(NodeId::MAX);
         let engine = |(n, place): (usize, &Place)| {
-            let role = if place.parent.is_none() {
-                Role::Sink
-            } else {
-                Role::Router
-            };
+            let role = place.parent.map_or(Role::Sink, |_| Role::Router);
             let config = Config {
                 id: id(n),
                 channel: Channel::LAST,

@@ -25,7 +25,8 @@ pub enum PairOrder {
 }
 
 /// Which pairs qualify by floor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Floors {
     /// All.
     #[default]

@@ -23,10 +23,9 @@ pub(crate) enum Grain {
 impl Grain {
     /// The grain of these values.
     pub(crate) fn of(mut values: impl Iterator<Item = f64>) -> Self {
-        if values.all(|v| v == libm::round(v)) {
-            Self::Whole
-        } else {
-            Self::Any
+        match values.all(|v| v == libm::round(v)) {
+            true => Self::Whole,
+            false => Self::Any,
         }
     }
     /// A round step of at least `raw` and this grain.
@@ -64,9 +63,8 @@ impl Scale {
     /// The pixel of `value`, within the axis; `None` where the axis cannot show it.
     pub(crate) fn at(&self, value: f64) -> Option<f64> {
         let share = (value - self.low) / (self.high - self.low);
-        share
-            .is_finite()
-            .then(|| self.from + share.clamp(0.0, 1.0) * (self.to - self.from))
+        let pixel = self.from + share.clamp(0.0, 1.0) * (self.to - self.from);
+        share.is_finite().then_some(pixel)
     }
 
     /// Whether the axis goes as far as `value`.
@@ -114,9 +112,8 @@ fn round_step(raw: f64) -> f64 {
     let factor = raw / decade;
     let rounded = [1.0, 2.0, 2.5, 5.0]
         .into_iter()
-        .find(|f| factor <= f + 1e-9)
-        .unwrap_or(10.0);
-    rounded * decade
+        .find(|f| factor <= f + 1e-9);
+    rounded.unwrap_or(10.0) * decade
 }
 
 /// `value` with as many decimals as `step` needs.
@@ -142,11 +139,8 @@ mod tests {
     use super::*;
 
     fn labels(low: f64, high: f64) -> Vec<String> {
-        Scale::new(low, high, 0.0, 1.0)
-            .ticks(5, Grain::Any)
-            .into_iter()
-            .map(|t| t.1)
-            .collect()
+        let ticks = Scale::new(low, high, 0.0, 1.0).ticks(5, Grain::Any);
+        ticks.into_iter().map(|t| t.1).collect()
     }
 
     #[test]

@@ -91,20 +91,14 @@ pub struct Point {
 impl Point {
     /// A value without interval.
     pub const fn new(x: f64, y: f64) -> Self {
-        Self {
-            x,
-            y,
-            interval: None,
-        }
+        let interval = None;
+        Self { x, y, interval }
     }
     /// The same value with its interval of confidence.
     #[must_use]
-    pub const fn within(self, low: f64, high: f64) -> Self {
-        Self {
-            x: self.x,
-            y: self.y,
-            interval: Some((low, high)),
-        }
+    pub const fn within(mut self, low: f64, high: f64) -> Self {
+        self.interval = Some((low, high));
+        self
     }
 }
 
@@ -175,10 +169,8 @@ impl Chart {
     /// The same chart with one reference more.
     #[must_use]
     pub fn beside(mut self, name: impl Into<String>, at: ReferenceAt) -> Self {
-        self.references.push(Reference {
-            name: name.into(),
-            at,
-        });
+        let name = name.into();
+        self.references.push(Reference { name, at });
         self
     }
 

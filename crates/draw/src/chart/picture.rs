@@ -2,8 +2,9 @@
 
 use super::axis::{label, rounded_ends, Grain, Scale};
 use super::{Chart, Mark, Point, ReferenceAt, Series, Weight, XAxis};
+use crate::span;
 use crate::style::{self, FAINT, GRID, INK, REFERENCE};
-use crate::svg::{text_width, Anchor, Svg};
+use crate::svg::{fill, text_width, Anchor, Svg};
 
 /// A line through more values than this has neither dots nor intervals, which would hide it.
 const CROWDED: usize = 60;
@@ -25,22 +26,22 @@ struct Frame {
     y_grain: Grain,
 }
 
+impl Frame {
+    /// Half-way up.
+    fn middle(&self) -> f64 {
+        (self.top + self.bottom) / 2.0
+    }
+}
+
 pub(crate) fn draw(chart: &Chart) -> String {
-    let (width, height) = (
-        f64::from(chart.width.max(240)),
-        f64::from(chart.height.max(160)),
-    );
+    let width = f64::from(chart.width.max(240));
+    let height = f64::from(chart.height.max(160));
     let mut svg = Svg::new(width, height, &chart.title);
     let mut top = 12.0;
     if !chart.title.is_empty() {
         top += 14.0;
-        svg.styled_text(
-            (16.0, top),
-            Anchor::Start,
-            15.0,
-            &format!("fill=\"{INK}\" font-weight=\"600\""),
-            &chart.title,
-        );
+        let bold = fill(INK) + " font-weight=\"600\"";
+        svg.styled_text((16.0, top), Anchor::Start, 15.0, &bold, &chart.title);
         top += 4.0;
     }
     if !chart.subtitle.is_empty() {
@@ -59,19 +60,17 @@ pub(crate) fn draw(chart: &Chart) -> String {
                 let alike = |s: &&Series| s.mark == Mark::Bars && s.weight == series.weight;
                 let before = chart.series.iter().take(index).filter(alike).count();
                 let bars = chart.series.iter().filter(alike).count();
-                draw_bars(&mut svg, chart, &frame, series, index, (before, bars));
+                let place = (before, bars);
+                draw_bars(&mut svg, chart, &frame, (index, series), place);
             }
             Mark::Line | Mark::Steps | Mark::Scatter => {
-                draw_marks(&mut svg, chart, &frame, series, index);
+                draw_marks(&mut svg, chart, &frame, (index, series));
             }
         }
     }
     references(&mut svg, chart, &frame);
     if points(chart).next().is_none() {
-        let middle = (
-            (frame.left + frame.right) / 2.0,
-            (frame.top + frame.bottom) / 2.0,
-        );
+        let middle = ((frame.left + frame.right) / 2.0, frame.middle());
         svg.text(middle, Anchor::Middle, 13.0, FAINT, "no data");
     }
     svg.finish()
@@ -79,19 +78,13 @@ pub(crate) fn draw(chart: &Chart) -> String {
 
 /// All points that can be drawn.
 fn points(chart: &Chart) -> impl Iterator<Item = &Point> + Clone {
-    chart
-        .series
-        .iter()
-        .flat_map(|s| &s.points)
-        .filter(|p| p.x.is_finite() && p.y.is_finite())
+    let points = chart.series.iter().flat_map(|s| &s.points);
+    points.filter(|p| p.x.is_finite() && p.y.is_finite())
 }
 
-fn span(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    values
-        .filter(|v| v.is_finite())
-        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| {
-            (low.min(v), high.max(v))
-        })
+/// The widest of `names`, in pixels.
+fn widest<'a>(names: impl Iterator<Item = &'a String>) -> f64 {
+    names.map(|n| text_width(n, SMALL)).fold(0.0, f64::max)
 }
 
 fn frame(chart: &Chart, width: f64, height: f64, top: f64) -> Frame {
@@ -99,33 +92,20 @@ fn frame(chart: &Chart, width: f64, height: f64, top: f64) -> Frame {
         ReferenceAt::Level(y) => vec![*y],
         ReferenceAt::Points(points) => points.iter().map(|p| p.1).collect(),
     });
-    let ends = points(chart)
-        .filter_map(|p| p.interval)
-        .flat_map(|(low, high)| [low, high]);
+    let ends = points(chart).filter_map(|p| p.interval);
+    let ends = ends.flat_map(|(low, high)| [low, high]);
     let ys = points(chart).map(|p| p.y).chain(reference_ys).chain(ends);
     let y_grain = Grain::of(ys.clone());
     let x_grain = Grain::of(points(chart).map(|p| p.x));
     let (low, high) = span(ys);
     let (low, high) = rounded_ends(low.min(0.0), high.max(0.0), Y_TICKS, y_grain);
-    let names = |scale: &Scale| {
-        scale
-            .ticks(Y_TICKS, y_grain)
-            .into_iter()
-            .map(|t| t.1)
-            .collect::<Vec<_>>()
-    };
-    let y = Scale::new(low, high, 0.0, 1.0);
-    let widest = names(&y)
-        .iter()
-        .map(|t| text_width(t, SMALL))
-        .fold(0.0, f64::max);
-    let left = 16.0 + if chart.y_label.is_empty() { 0.0 } else { 18.0 } + widest + 8.0;
+    let ticks = Scale::new(low, high, 0.0, 1.0).ticks(Y_TICKS, y_grain);
+    let room = |label: &str, room: f64| if label.is_empty() { 0.0 } else { room };
+    let ticks_width = widest(ticks.iter().map(|t| &t.1));
+    let left = 16.0 + room(&chart.y_label, 18.0) + ticks_width + 8.0;
     let right = width - 20.0;
-    let below = 26.0
-        + if chart.x_label.is_empty() { 0.0 } else { 20.0 }
-        + category_room(chart, right - left);
+    let below = 26.0 + room(&chart.x_label, 20.0) + category_room(chart, right - left);
     let bottom = (height - below).max(top + 40.0);
-    let x = x_scale(chart, left, right);
     Frame {
         left,
         right,
@@ -133,7 +113,7 @@ fn frame(chart: &Chart, width: f64, height: f64, top: f64) -> Frame {
         bottom,
         x_grain,
         y_grain,
-        x,
+        x: x_scale(chart, left, right),
         y: Scale::new(low, high, bottom, top),
     }
 }
@@ -152,12 +132,10 @@ fn x_scale(chart: &Chart, left: f64, right: f64) -> Scale {
         XAxis::Linear => {
             let (low, high) = span(xs);
             // Bars stand half a step beyond the outermost values.
-            let half = if chart.series.iter().any(|s| s.mark == Mark::Bars) {
-                bar_step(chart) / 2.0
-            } else {
-                0.0
+            let (half, inset) = match chart.series.iter().any(|s| s.mark == Mark::Bars) {
+                true => (bar_step(chart) / 2.0, 0.0),
+                false => (0.0, 8.0),
             };
-            let inset = if half > 0.0 { 0.0 } else { 8.0 };
             let (from, to) = (left + inset, right - inset);
             Scale::new(low - half, high + half, from, to)
         }
@@ -171,16 +149,10 @@ fn bar_step(chart: &Chart) -> f64 {
     }
     let mut xs: Vec<f64> = points(chart).map(|p| p.x).collect();
     xs.sort_unstable_by(f64::total_cmp);
-    let gaps = xs.windows(2).filter_map(|w| match w {
-        [a, b] if b > a => Some(b - a),
-        _ => None,
-    });
-    let least = gaps.fold(f64::INFINITY, f64::min);
-    if least.is_finite() {
-        least
-    } else {
-        1.0
-    }
+    let gaps = xs.windows(2).map(|pair| pair[1] - pair[0]);
+    gaps.filter(|gap| *gap > 0.0 && gap.is_finite())
+        .reduce(f64::min)
+        .unwrap_or(1.0)
 }
 
 /// Extra height for category names that stand slanted because they do not fit side by side.
@@ -188,15 +160,10 @@ fn category_room(chart: &Chart, width: f64) -> f64 {
     let XAxis::Categories(names) = &chart.x_axis else {
         return 0.0;
     };
-    let widest = names
-        .iter()
-        .map(|n| text_width(n, SMALL))
-        .fold(0.0, f64::max);
-    let cell = width / names.len().max(1) as f64;
-    if widest + 8.0 <= cell {
-        0.0
-    } else {
-        (widest * 0.6).min(110.0)
+    let (widest, cell) = (widest(names.iter()), width / names.len().max(1) as f64);
+    match widest + 8.0 <= cell {
+        true => 0.0,
+        false => (widest * 0.6).min(110.0),
     }
 }
 
@@ -205,27 +172,18 @@ fn y_axis(svg: &mut Svg, chart: &Chart, frame: &Frame) {
         let Some(y) = frame.y.at(value) else { continue };
         let stroke = format!("stroke=\"{GRID}\"");
         svg.line((frame.left, y), (frame.right, y), &stroke);
-        svg.text(
-            (frame.left - 7.0, y + 4.0),
-            Anchor::End,
-            SMALL,
-            FAINT,
-            &name,
-        );
+        let at = (frame.left - 7.0, y + 4.0);
+        svg.text(at, Anchor::End, SMALL, FAINT, &name);
     }
     if !chart.y_label.is_empty() {
-        let at = (24.0, (frame.top + frame.bottom) / 2.0);
-        svg.turned_text(at, Anchor::Middle, 12.0, -90.0, INK, &chart.y_label);
+        let at = (24.0, frame.middle());
+        svg.turned_text(at, Anchor::Middle, 12.0, -90.0, &chart.y_label);
     }
 }
 
 fn x_axis(svg: &mut Svg, chart: &Chart, frame: &Frame, height: f64) {
-    let base = format!("stroke=\"{INK}\"");
-    svg.line(
-        (frame.left, frame.bottom),
-        (frame.right, frame.bottom),
-        &base,
-    );
+    let (base, bottom) = (format!("stroke=\"{INK}\""), frame.bottom);
+    svg.line((frame.left, bottom), (frame.right, bottom), &base);
     match &chart.x_axis {
         XAxis::Categories(names) => {
             let slanted = category_room(chart, frame.right - frame.left) > 0.0;
@@ -234,10 +192,10 @@ fn x_axis(svg: &mut Svg, chart: &Chart, frame: &Frame, height: f64) {
                     continue;
                 };
                 if slanted {
-                    let at = (x + 4.0, frame.bottom + 15.0);
-                    svg.turned_text(at, Anchor::End, SMALL, -38.0, INK, name);
+                    let at = (x + 4.0, bottom + 15.0);
+                    svg.turned_text(at, Anchor::End, SMALL, -38.0, name);
                 } else {
-                    svg.text((x, frame.bottom + 17.0), Anchor::Middle, SMALL, INK, name);
+                    svg.text((x, bottom + 17.0), Anchor::Middle, SMALL, INK, name);
                 }
             }
         }
@@ -245,14 +203,8 @@ fn x_axis(svg: &mut Svg, chart: &Chart, frame: &Frame, height: f64) {
             let count = (((frame.right - frame.left) / 80.0) as usize).max(2);
             for (value, name) in frame.x.ticks(count, frame.x_grain) {
                 let Some(x) = frame.x.at(value) else { continue };
-                svg.line((x, frame.bottom), (x, frame.bottom + 4.0), &base);
-                svg.text(
-                    (x, frame.bottom + 17.0),
-                    Anchor::Middle,
-                    SMALL,
-                    FAINT,
-                    &name,
-                );
+                svg.line((x, bottom), (x, bottom + 4.0), &base);
+                svg.text((x, bottom + 17.0), Anchor::Middle, SMALL, FAINT, &name);
             }
         }
     }
@@ -264,21 +216,13 @@ fn x_axis(svg: &mut Svg, chart: &Chart, frame: &Frame, height: f64) {
 
 /// Draws the legend and returns where it ends.
 fn legend(svg: &mut Svg, chart: &Chart, top: f64, width: f64) -> f64 {
-    let series = chart
-        .series
-        .iter()
-        .enumerate()
-        .map(|(i, s)| (Key::Series(i, s.mark, s.weight), &s.name));
-    let references = chart
-        .references
-        .iter()
-        .enumerate()
-        .map(|(i, r)| (Key::Reference(i, &r.at), &r.name));
+    let series = chart.series.iter().enumerate();
+    let series = series.map(|(i, s)| (Key::Series(i, s), &s.name));
+    let references = chart.references.iter().enumerate();
+    let references = references.map(|(i, r)| (Key::Reference(i, &r.at), &r.name));
+    let keys = series.chain(references);
     let (mut x, mut y, mut any) = (16.0, top + 6.0, false);
-    for (key, name) in series
-        .chain(references)
-        .filter(|(_, name)| !name.is_empty())
-    {
+    for (key, name) in keys.filter(|(_, name)| !name.is_empty()) {
         let entry = 26.0 + text_width(name, SMALL) + 16.0;
         if x > 16.0 && x + entry > width - 8.0 {
             (x, y) = (16.0, y + 17.0);
@@ -288,47 +232,33 @@ fn legend(svg: &mut Svg, chart: &Chart, top: f64, width: f64) -> f64 {
         x += entry;
         any = true;
     }
-    if any {
-        y + 6.0
-    } else {
-        top - 8.0
+    match any {
+        true => y + 6.0,
+        false => top - 8.0,
     }
 }
 
 enum Key<'a> {
-    Series(usize, Mark, Weight),
+    Series(usize, &'a Series),
     Reference(usize, &'a ReferenceAt),
 }
 impl Key<'_> {
     fn draw(&self, svg: &mut Svg, (x, y): (f64, f64)) {
         match self {
-            Self::Series(index, mark, weight) => {
+            Self::Series(index, Series { mark, weight, .. }) => {
                 let colour = style::series(*index);
-                let is_full = *weight == Weight::Full;
-                let (width, radius) = if is_full { (2.0, 3.0) } else { (1.0, 2.2) };
+                let (width, radius) = pen(*weight);
+                let (middle, ink) = ((x + 10.0, y), fill(colour));
                 match mark {
-                    Mark::Bars => {
-                        svg.rect(
-                            x + 4.0,
-                            y - 5.0,
-                            14.0,
-                            10.0,
-                            &format!("fill=\"{colour}\""),
-                            None,
-                        );
-                    }
+                    Mark::Bars => svg.rect([x + 4.0, y - 5.0, 14.0, 10.0], &ink, None),
                     Mark::Line | Mark::Steps => {
                         let stroke = format!("stroke=\"{colour}\" stroke-width=\"{width}\"");
                         svg.line((x, y), (x + 20.0, y), &stroke);
                         if *mark == Mark::Line {
-                            let fill = format!("fill=\"{colour}\"");
-                            svg.circle((x + 10.0, y), radius, &fill, None);
+                            svg.circle(middle, radius, &ink, None);
                         }
                     }
-                    Mark::Scatter => {
-                        let fill = format!("fill=\"{colour}\"");
-                        svg.circle((x + 10.0, y), radius + 0.5, &fill, None);
-                    }
+                    Mark::Scatter => svg.circle(middle, radius + 0.5, &ink, None),
                 }
             }
             Self::Reference(index, ReferenceAt::Level(_)) => {
@@ -341,12 +271,20 @@ impl Key<'_> {
     }
 }
 
+/// Width of lines and radius of dots.
+const fn pen(weight: Weight) -> (f64, f64) {
+    match weight {
+        Weight::Full => (2.0, 3.0),
+        Weight::Light => (1.0, 2.2),
+    }
+}
+
 /// Dashes that tell several levels apart.
 const DASHES: [&str; 4] = ["7 4", "2 3", "10 3 2 3", "14 5"];
 
 /// The dashed line of reference `index`.
 fn dashed(index: usize) -> String {
-    let dashes = DASHES.get(index % DASHES.len()).copied().unwrap_or("7 4");
+    let dashes = DASHES[index % DASHES.len()];
     format!("stroke=\"{REFERENCE}\" stroke-width=\"1.5\" stroke-dasharray=\"{dashes}\"")
 }
 fn hollow() -> String {
@@ -356,8 +294,8 @@ fn hollow() -> String {
 fn references(svg: &mut Svg, chart: &Chart, frame: &Frame) {
     for (index, reference) in chart.references.iter().enumerate() {
         match &reference.at {
-            ReferenceAt::Level(y) if frame.y.reaches(*y) => {
-                if let Some(pixel) = frame.y.at(*y) {
+            ReferenceAt::Level(y) => {
+                if let Some(pixel) = frame.y.at(*y).filter(|_| frame.y.reaches(*y)) {
                     svg.line((frame.left, pixel), (frame.right, pixel), &dashed(index));
                 }
             }
@@ -369,48 +307,34 @@ fn references(svg: &mut Svg, chart: &Chart, frame: &Frame) {
                     }
                 }
             }
-            ReferenceAt::Level(_) => {}
         }
     }
 }
 
 /// What a mark says when pointed at.
 fn hint(chart: &Chart, name: &str, x: f64, y: f64, interval: Option<(f64, f64)>) -> String {
-    let short = |v: f64| {
-        let text = label(v, 0.01);
-        let text = text.trim_end_matches('0').trim_end_matches('.').to_owned();
-        if v.abs() < 0.005 {
-            "0".to_owned()
-        } else {
-            text
-        }
+    let short = |v: f64| match label(v, 0.01) {
+        _ if v.abs() < 0.005 => "0".to_owned(),
+        text => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
     };
     let place = match &chart.x_axis {
         XAxis::Categories(names) => {
             let place = (x + 0.5).floor();
-            let index = if place >= 0.0 {
-                place as usize
-            } else {
-                usize::MAX
-            };
-            names.get(index).cloned().unwrap_or_default()
+            let name = names.get(place as usize).filter(|_| place >= 0.0);
+            name.cloned().unwrap_or_default()
         }
         XAxis::Linear => short(x),
     };
     let range = interval.map(|(low, high)| format!(" [{}, {}]", short(low), short(high)));
-    format!(
-        "{name} at {place}: {}{}",
-        short(y),
-        range.unwrap_or_default()
-    )
+    let (y, range) = (short(y), range.unwrap_or_default());
+    format!("{name} at {place}: {y}{range}")
 }
 
 fn draw_bars(
     svg: &mut Svg,
     chart: &Chart,
     frame: &Frame,
-    series: &Series,
-    index: usize,
+    (index, series): (usize, &Series),
     (bar, bars): (usize, usize),
 ) {
     let (low, high) = frame.x.ends();
@@ -422,10 +346,10 @@ fn draw_bars(
     let Some(zero) = frame.y.at(0.0_f64.clamp(bottom, top)) else {
         return;
     };
-    let fill = match series.weight {
-        Weight::Full => format!("fill=\"{}\"", style::series(index)),
-        Weight::Light => format!("fill=\"{}\" fill-opacity=\"{PALE}\"", style::series(index)),
-    };
+    let mut ink = fill(style::series(index));
+    if series.weight == Weight::Light {
+        ink += &format!(" fill-opacity=\"{PALE}\"");
+    }
     for point in &series.points {
         let (Some(x), Some(y)) = (frame.x.at(point.x), frame.y.at(point.y)) else {
             continue;
@@ -440,14 +364,8 @@ fn draw_bars(
         } else {
             y.min(zero)
         };
-        svg.rect(
-            left,
-            upper,
-            width - gap,
-            height.max(1.5),
-            &fill,
-            Some(&hint),
-        );
+        let bar = [left, upper, width - gap, height.max(1.5)];
+        svg.rect(bar, &ink, Some(&hint));
         if series.weight == Weight::Full {
             whisker(svg, frame, left + (width - gap) / 2.0, point, INK);
         }
@@ -468,19 +386,18 @@ fn whisker(svg: &mut Svg, frame: &Frame, x: f64, point: &Point, ink: &str) {
     }
 }
 
-fn draw_marks(svg: &mut Svg, chart: &Chart, frame: &Frame, series: &Series, index: usize) {
+fn draw_marks(svg: &mut Svg, chart: &Chart, frame: &Frame, (index, series): (usize, &Series)) {
     let ink = style::series(index);
     let is_full = series.weight == Weight::Full;
-    let (width, radius) = if is_full { (2.0, 3.0) } else { (1.0, 2.2) };
+    let (width, radius) = pen(series.weight);
     let stroke = format!("stroke=\"{ink}\" stroke-width=\"{width}\" stroke-linejoin=\"round\"");
     // A gap in the values is a gap in the line.
     let mut run: Vec<(f64, f64)> = Vec::new();
     let mut dots = Vec::new();
     for point in &series.points {
-        let place = (point.x.is_finite() && point.y.is_finite())
-            .then(|| Some((frame.x.at(point.x)?, frame.y.at(point.y)?)))
-            .flatten();
-        let Some((x, y)) = place else {
+        let is_finite = point.x.is_finite() && point.y.is_finite();
+        let place = frame.x.at(point.x).zip(frame.y.at(point.y));
+        let Some((x, y)) = place.filter(|_| is_finite) else {
             if series.mark != Mark::Scatter {
                 svg.polyline(&run, &stroke);
             }
@@ -505,23 +422,14 @@ fn draw_marks(svg: &mut Svg, chart: &Chart, frame: &Frame, series: &Series, inde
         if is_full {
             whisker(svg, frame, x, point, ink);
         }
+        let more = match (series.mark, is_full) {
+            (Mark::Steps | Mark::Bars, _) => continue,
+            (Mark::Line, _) => "",
+            (Mark::Scatter, true) => " fill-opacity=\"0.75\"",
+            // A rim keeps it visible on a bar.
+            (Mark::Scatter, false) => " stroke=\"#fff\" stroke-width=\"0.8\"",
+        };
         let hint = hint(chart, &series.name, point.x, point.y, point.interval);
-        match series.mark {
-            Mark::Line => svg.circle(
-                (x, y),
-                radius + 0.5,
-                &format!("fill=\"{ink}\""),
-                Some(&hint),
-            ),
-            Mark::Scatter => {
-                let fill = match is_full {
-                    true => format!("fill=\"{ink}\" fill-opacity=\"0.75\""),
-                    // A rim keeps it visible on a bar.
-                    false => format!("fill=\"{ink}\" stroke=\"#fff\" stroke-width=\"0.8\""),
-                };
-                svg.circle((x, y), radius + 0.5, &fill, Some(&hint));
-            }
-            Mark::Steps | Mark::Bars => {}
-        }
+        svg.circle((x, y), radius + 0.5, &(fill(ink) + more), Some(&hint));
     }
 }

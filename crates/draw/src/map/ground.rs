@@ -1,6 +1,7 @@
 //! From places to pixels: a panel for each floor or column, and where nodes stand in it.
 
 use super::{layout, Place, Places, HEAD, MARGIN, WIDTH};
+use crate::span;
 
 /// Between two floors, one above the other.
 const FLOOR_GAP: f64 = 64.0;
@@ -41,12 +42,8 @@ impl Ground {
     /// A panel for each floor: long ones below each other, the top floor on top, others beside each
     /// other.
     fn of_floors(placed: &[Place]) -> Self {
-        let ends = |of: fn(&Place) -> f64| {
-            let start = (f64::INFINITY, f64::NEG_INFINITY);
-            let all = placed.iter().map(of);
-            all.fold(start, |(low, high), v| (low.min(v), high.max(v)))
-        };
-        let ((left, right), (low, high)) = (ends(|p| p.x_m), ends(|p| p.y_m));
+        let (left, right) = span(placed.iter().map(|p| p.x_m));
+        let (low, high) = span(placed.iter().map(|p| p.y_m));
         let (length, width) = ((right - left).max(0.1), (high - low).max(0.1));
         let mut floors: Vec<u16> = placed.iter().map(|p| p.floor).collect();
         floors.sort_unstable();
@@ -64,11 +61,8 @@ impl Ground {
         let upright = if is_row { f64::INFINITY } else { most / width };
         let along = (inner / length).min(upright);
         let strip = (along * width).clamp(MIN_STRIP - 30.0, most);
-        let across = if is_row {
-            along.min(strip / width)
-        } else {
-            strip / width
-        };
+        let upright = if is_row { along } else { f64::INFINITY };
+        let across = upright.min(strip / width);
         let spare = (inner - along * length, strip - across * width);
         let corner = |rank: usize| match rows > 1.0 {
             true => {

@@ -2,6 +2,7 @@
 //! push), from a circle in the order of hops, so the same links give the same picture everywhere.
 //! Not a reconstruction of real places. Tests: below.
 
+use crate::span;
 use libm::{cos, sin};
 
 /// Above this many nodes they stay on the circle.
@@ -71,13 +72,8 @@ fn force(neighbours: &[Vec<usize>], places: &mut [(f64, f64)]) {
 
 /// Stretches the places to the unit square.
 fn fit(places: &mut [(f64, f64)]) {
-    let ends = |values: &mut dyn Iterator<Item = f64>| {
-        values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| {
-            (a.min(v), b.max(v))
-        })
-    };
-    let (left, right) = ends(&mut places.iter().map(|p| p.0));
-    let (low, high) = ends(&mut places.iter().map(|p| p.1));
+    let (left, right) = span(places.iter().map(|p| p.0));
+    let (low, high) = span(places.iter().map(|p| p.1));
     for place in places {
         place.0 = (place.0 - left) / (right - left).max(1e-9);
         place.1 = (place.1 - low) / (high - low).max(1e-9);

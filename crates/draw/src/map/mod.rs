@@ -11,7 +11,7 @@ mod tests;
 
 use crate::chart::Chart;
 use crate::style::{ink_on, AREA, EDGE, FAINT, INK, PAPER};
-use crate::svg::{text_width, Anchor, Svg};
+use crate::svg::{fill, text_width, Anchor, Svg};
 use ground::Ground;
 
 /// Width of a map, pixels.
@@ -263,27 +263,20 @@ impl Map {
     pub fn to_svg(&self) -> String {
         let ground = Ground::of(&self.places);
         let top = HEAD + ground.height + 18.0;
-        let left = if ground.scale.is_some() {
-            BESIDE_BAR
-        } else {
-            MARGIN
-        };
+        let left = ground.scale.map_or(MARGIN, |_| BESIDE_BAR);
         let keys = self.key_places(left, top);
         let bottom = keys.last().map_or(top, |(_, y)| *y);
-        let below = if self.charts.is_empty() {
-            0.0
-        } else {
-            CHART_HEIGHT
-        };
+        let below = self.charts.first().map_or(0.0, |_| CHART_HEIGHT);
         let mut svg = Svg::new(WIDTH, bottom + 26.0 + below, &self.title);
-        let bold = format!("fill=\"{INK}\" font-weight=\"600\"");
+        let bold = fill(INK) + " font-weight=\"600\"";
         svg.styled_text((MARGIN, 30.0), Anchor::Start, 18.0, &bold, &self.title);
         svg.text((MARGIN, 50.0), Anchor::Start, 12.0, FAINT, &self.subtitle);
-        for (name, [x, y, width, height]) in &ground.panels {
+        for (name, panel) in &ground.panels {
             let style = format!("fill=\"{AREA}\" stroke=\"{EDGE}\" rx=\"6\"");
-            svg.rect(*x, *y, *width, *height, &style, None);
+            svg.rect(*panel, &style, None);
             if !name.is_empty() {
-                svg.text((x + 4.0, y - 5.0), Anchor::Start, 11.0, FAINT, name);
+                let at = (panel[0] + 4.0, panel[1] - 5.0);
+                svg.text(at, Anchor::Start, 11.0, FAINT, name);
             }
         }
         self.draw_links(&mut svg, &ground);
@@ -352,15 +345,15 @@ impl Map {
                 let ring = format!("fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"");
                 svg.circle(at, node.radius + 4.0, &ring, None);
             }
-            let (fill, edge, dash) = (node.fill, node.edge, dash(node.stroke));
-            let style = format!("fill=\"{fill}\" stroke=\"{edge}\"{dash}");
+            let (ground, edge, dash) = (node.fill, node.edge, dash(node.stroke));
+            let style = format!("fill=\"{ground}\" stroke=\"{edge}\"{dash}");
             mark(svg, node.shape, at, node.radius, &style, Some(&node.hint));
             match node.caption {
                 Caption::Nowhere => {}
                 Caption::Inside => {
                     let size = if node.name.len() > 3 { 7.0 } else { 9.0 };
                     let at = (at.0, at.1 + 3.2);
-                    svg.text(at, Anchor::Middle, size, ink_on(fill), &node.name);
+                    svg.text(at, Anchor::Middle, size, ink_on(ground), &node.name);
                 }
                 Caption::Beside => {
                     let ink = node.ring.unwrap_or(INK);
@@ -401,7 +394,7 @@ fn mark(svg: &mut Svg, shape: Shape, at: (f64, f64), radius: f64, style: &str, h
         Shape::Circle => svg.circle(at, radius, style, hint),
         Shape::Square => {
             let side = 2.0 * radius;
-            svg.rect(at.0 - radius, at.1 - radius, side, side, style, hint);
+            svg.rect([at.0 - radius, at.1 - radius, side, side], style, hint);
         }
     }
 }
@@ -420,10 +413,9 @@ fn scale_bar(svg: &mut Svg, (along, across): (f64, f64), y: f64) {
         svg.line((x, y - 8.0), (x, y), &stroke);
     }
     let stretched = across / along;
-    let note = if (stretched - 1.0).abs() < 0.05 {
-        format!("{bar} m")
-    } else {
-        format!("{bar} m (across x{stretched:.1})")
+    let note = match (stretched - 1.0).abs() < 0.05 {
+        true => format!("{bar} m"),
+        false => format!("{bar} m (across x{stretched:.1})"),
     };
     svg.text((end + 8.0, y), Anchor::Start, 11.0, INK, &note);
 }

@@ -3,6 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
+/// What the store gives.
+pub(super) type Result<T, E = StoreError> = std::result::Result<T, E>;
+
 /// Why an object could not be stored, or the store not be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -58,7 +61,7 @@ pub enum StoreError {
 }
 
 /// The system's message without the error number that `std` appends.
-fn plain(error: &io::Error) -> String {
+pub fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     let end = text.find(" (os error").unwrap_or(text.len());
     text[..end].to_owned()

@@ -19,10 +19,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::outcome::Core;
-use rusqlite::{params, Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
+use rusqlite::{params, Connection, Row, Transaction, TransactionBehavior};
 use thalweg_units::NodeId;
 
-pub use error::StoreError;
+use error::Result;
+pub use error::{plain, StoreError};
 pub use object::digest_of;
 pub use record::{
     Campaign, CampaignId, Fate, Kept, NewTransfer, StoredTransfer, TransferId, Turn, TurnState,
@@ -34,7 +35,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// A folder of collected objects with its database.
 #[derive(Debug)]
 pub struct Store {
-    root: PathBuf,
     objects: PathBuf,
     database: PathBuf,
     db: Connection,
@@ -46,17 +46,16 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError`] when `root` is no folder, cannot be written, or its database is not ours.
-    pub fn open(root: impl AsRef<Path>) -> Result<Self, StoreError> {
-        let root = root.as_ref().to_owned();
+    pub fn open(root: impl AsRef<Path>) -> Result<Self> {
+        let root = root.as_ref();
         if root.exists() && !root.is_dir() {
-            return Err(StoreError::NotAFolder(root));
+            return Err(StoreError::NotAFolder(root.to_owned()));
         }
         let objects = root.join("objects");
         fs::create_dir_all(&objects).map_err(object::io_error("make", &objects))?;
         let database = root.join("thalweg.db");
         let db = Connection::open(&database).map_err(db_error(&database))?;
         let mut store = Self {
-            root,
             objects,
             database,
             db,
@@ -65,12 +64,8 @@ impl Store {
         match schema::migrate(&mut store.db).map_err(db_error(&store.database))? {
             schema::Format::Current => {}
             schema::Format::Later(found) => {
-                let path = store.database;
-                return Err(StoreError::TooNew {
-                    path,
-                    found,
-                    known: schema::KNOWN,
-                });
+                let (path, known) = (store.database, schema::KNOWN);
+                return Err(StoreError::TooNew { path, found, known });
             }
             schema::Format::Foreign => return Err(StoreError::Foreign(store.database)),
         }
@@ -89,16 +84,11 @@ impl Store {
         self.db.pragma_update(None, "foreign_keys", "ON")
     }
 
-    /// The store's folder.
-    pub fn root(&self) -> &Path {
-        &self.root
-    }
-
     /// Stores `object` and the record of the transfer that brought it: both or neither.
     ///
     /// # Errors
     /// [`StoreError`]; nothing is then stored that was not there before.
-    pub fn keep(&mut self, new: &NewTransfer<'_>, object: &[u8]) -> Result<Kept, StoreError> {
+    pub fn keep(&mut self, new: &NewTransfer<'_>, object: &[u8]) -> Result<Kept> {
         let (actual, recorded) = (object.len() as u64, new.record.bytes);
         if actual != recorded {
             return Err(StoreError::LengthMismatch { actual, recorded });
@@ -129,27 +119,18 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Database`].
-    pub fn note(&mut self, new: &NewTransfer<'_>) -> Result<TransferId, StoreError> {
+    pub fn note(&mut self, new: &NewTransfer<'_>) -> Result<TransferId> {
         let tx = self.begin()?;
         let id = insert(&tx, new, None).map_err(db_error(&self.database))?;
         tx.commit().map_err(db_error(&self.database))?;
         Ok(id)
     }
 
-    /// All transfers, the oldest first, baselines included.
-    ///
-    /// # Errors
-    /// [`StoreError::Database`].
-    pub fn transfers(&self) -> Result<Vec<StoredTransfer>, StoreError> {
-        self.query("SELECT * FROM transfers ORDER BY id", [])
-            .map_err(db_error(&self.database))
-    }
-
     /// The transfer of number `id`.
     ///
     /// # Errors
     /// [`StoreError::Database`].
-    pub fn transfer(&self, id: TransferId) -> Result<Option<StoredTransfer>, StoreError> {
+    pub fn transfer(&self, id: TransferId) -> Result<Option<StoredTransfer>> {
         let rows = self.query("SELECT * FROM transfers WHERE id = ?1", [id.0]);
         Ok(rows.map_err(db_error(&self.database))?.pop())
     }
@@ -160,7 +141,7 @@ impl Store {
         rows.collect()
     }
 
-    fn begin(&self) -> Result<Transaction<'_>, StoreError> {
+    fn begin(&self) -> Result<Transaction<'_>> {
         Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate)
             .map_err(db_error(&self.database))
     }
@@ -233,7 +214,7 @@ fn insert_one(
 }
 
 fn stored(row: &Row<'_>, objects: &Path) -> rusqlite::Result<StoredTransfer> {
-    let seed: String = row.get("seed")?;
+    let (seed, object): (String, Option<String>) = (row.get("seed")?, row.get("object")?);
     Ok(StoredTransfer {
         id: TransferId(row.get("id")?),
         record: Core {
@@ -258,9 +239,7 @@ fn stored(row: &Row<'_>, objects: &Path) -> rusqlite::Result<StoredTransfer> {
             seed: seed.parse().map_err(|e| unreadable(row, "seed", e))?,
         },
         digest: row.get("digest")?,
-        object: row
-            .get::<_, Option<String>>("object")?
-            .map(|name| objects.join(name)),
+        object: object.map(|name| objects.join(name)),
         baseline_of: row.get::<_, Option<i64>>("baseline_of")?.map(TransferId),
     })
 }
@@ -277,13 +256,4 @@ where
     let index = row.as_ref().column_index(column).unwrap_or(0);
     let kind = rusqlite::types::Type::Text;
     rusqlite::Error::FromSqlConversionFailure(index, kind, Box::new(error))
-}
-
-/// The number that `sql` asks for, if there is such a row.
-fn number<P: rusqlite::Params>(
-    tx: &Transaction<'_>,
-    sql: &str,
-    p: P,
-) -> rusqlite::Result<Option<i64>> {
-    tx.query_row(sql, p, |row| row.get(0)).optional()
 }

@@ -75,10 +75,8 @@ pub struct Campaign {
 impl Campaign {
     /// The nodes whose turn has yet to come, in order.
     pub fn left(&self) -> impl Iterator<Item = NodeId> + '_ {
-        self.nodes
-            .iter()
-            .filter(|turn| turn.state == TurnState::Left)
-            .map(|turn| turn.node)
+        let left = |turn: &&Turn| turn.state == TurnState::Left;
+        self.nodes.iter().filter(left).map(|turn| turn.node)
     }
 }
 

@@ -49,6 +49,13 @@ fn object(n: u64, len: usize) -> Vec<u8> {
         .collect()
 }
 
+impl Store {
+    /// All transfers, the oldest first, baselines included.
+    fn transfers(&self) -> rusqlite::Result<Vec<StoredTransfer>> {
+        self.query("SELECT * FROM transfers ORDER BY id", [])
+    }
+}
+
 fn names(store: &Store) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(&store.objects)
         .unwrap()

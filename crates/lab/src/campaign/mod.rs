@@ -13,7 +13,8 @@ mod run;
 mod tests;
 
 pub use network::Mode;
-pub use report::{Campaign, NetworkRow, Part, TransferRow};
+pub use report::{Campaign, Part, TransferRow};
+pub(crate) use run::spread;
 pub use run::{empty, Settings};
 
 use crate::field::RunError;

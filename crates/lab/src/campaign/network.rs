@@ -2,7 +2,6 @@
 
 use super::run::Settings;
 use thalweg_gateway::carry::pipeline::Terms;
-use thalweg_gateway::job::{Again, Retry};
 use thalweg_gateway::registry::Pipelined;
 use thalweg_gateway::survey::Survey;
 use thalweg_planner::concurrent::Reuse;
@@ -13,83 +12,53 @@ use thalweg_units::{Channel, ChannelSet, Duration};
 use thalweg_wire::route::Scheme;
 
 /// A way of emptying a network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// One transfer after the other into the testbed's own sink, as P3, section IV-D3 counts: links
-    /// measured on channel 26, ten beacons 100 ms apart; four channels that Wi-Fi leaves alone.
-    Paper,
-    /// One base station at one end of the building, with so many radios.
-    OneEnd {
-        /// Radios.
-        radios: u16,
-    },
-    /// One base station in the middle of the building, with so many radios.
-    Middle {
-        /// Radios.
-        radios: u16,
-    },
-    /// One base station at each end of the building, each with so many radios.
-    BothEnds {
-        /// Radios of each.
-        radios: u16,
-        /// Whether the ends may use the same channels.
-        reuse: Reuse,
-    },
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Mode {
+    /// Its name in files and tables.
+    pub name: &'static str,
+    /// Where base stations are put up along the building, 0 to 1; none for the testbed's own sink alone, as
+    /// P3, section IV-D3 counts: links measured on channel 26, ten beacons 100 ms apart; four channels that
+    /// Wi-Fi leaves alone.
+    along: &'static [f64],
+    /// Radios of each.
+    radios: u16,
+    /// Whether they may use the same channels.
+    reuse: Reuse,
 }
+
+/// The ends' stations stand a little inside.
+const ONE_END: &[f64] = &[0.03];
+const ENDS: &[f64] = &[0.03, 0.97];
+const MIDDLE: &[f64] = &[0.5];
 
 impl Mode {
     /// Those that `p3.network` compares.
     pub const ALL: [Self; 8] = [
-        Self::Paper,
-        Self::OneEnd { radios: 1 },
-        Self::Middle { radios: 1 },
-        Self::Middle { radios: 2 },
-        Self::BothEnds {
-            radios: 1,
-            reuse: Reuse::Never,
-        },
-        Self::BothEnds {
-            radios: 1,
-            reuse: Reuse::OutOfEarshot,
-        },
-        Self::BothEnds {
-            radios: 2,
-            reuse: Reuse::OutOfEarshot,
-        },
-        Self::BothEnds {
-            radios: 4,
-            reuse: Reuse::OutOfEarshot,
-        },
+        Self::new("paper", &[], 1, Reuse::Never),
+        Self::new("one-end-1", ONE_END, 1, Reuse::Never),
+        Self::new("middle-1", MIDDLE, 1, Reuse::Never),
+        Self::new("middle-2", MIDDLE, 2, Reuse::Never),
+        Self::new("both-ends-1", ENDS, 1, Reuse::Never),
+        Self::new("both-ends-1-reuse", ENDS, 1, Reuse::OutOfEarshot),
+        Self::new("both-ends-2-reuse", ENDS, 2, Reuse::OutOfEarshot),
+        Self::new("both-ends-4-reuse", ENDS, 4, Reuse::OutOfEarshot),
     ];
 
-    /// Its name in tables.
-    pub fn name(self) -> String {
-        match self {
-            Self::Paper => "paper".to_owned(),
-            Self::OneEnd { radios } => format!("one-end-{radios}"),
-            Self::Middle { radios } => format!("middle-{radios}"),
-            Self::BothEnds {
-                radios,
-                reuse: Reuse::Never,
-            } => format!("both-ends-{radios}"),
-            Self::BothEnds {
-                radios,
-                reuse: Reuse::OutOfEarshot,
-            } => {
-                format!("both-ends-{radios}-reuse")
-            }
+    const fn new(name: &'static str, along: &'static [f64], radios: u16, reuse: Reuse) -> Self {
+        Self {
+            name,
+            along,
+            radios,
+            reuse,
         }
     }
     /// The one of [`Mode::ALL`] with that name.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|mode| mode.name() == name)
+        Self::ALL.into_iter().find(|mode| mode.name == name)
     }
     /// Base stations.
-    pub const fn stations(self) -> usize {
-        match self {
-            Self::BothEnds { .. } => 2,
-            Self::Paper | Self::OneEnd { .. } | Self::Middle { .. } => 1,
-        }
+    pub fn stations(self) -> usize {
+        self.along.len().max(1)
     }
 
     /// How `site` is emptied of `bytes` bytes a node this way, by `variant`, with
@@ -101,9 +70,6 @@ impl Mode {
         channels: ChannelSet,
         bytes: u32,
     ) -> Settings {
-        /// The ends' stations stand a little inside.
-        const END: f64 = 0.03;
-        let put_up = |along, radios| Station::PutUp { along, radios };
         let mut route = RouteRequest::new(0, 0);
         route.rule.floor = site.board.chip.noise_floor;
         route.fallback = route.rule.weaker();
@@ -111,13 +77,12 @@ impl Mode {
         let packets = bytes.div_ceil(route.transfer.cycle.payload_bytes.max(1) as u32);
         route.transfer.packets = packets;
         let faithful = route.channels.clone();
-        let (stations, reuse) = match self {
-            Self::Paper => (vec![Station::Node(site.testbed.sink)], Reuse::Never),
-            Self::OneEnd { radios } => (vec![put_up(END, radios)], Reuse::Never),
-            Self::Middle { radios } => (vec![put_up(0.5, radios)], Reuse::Never),
-            Self::BothEnds { radios, reuse } => {
-                (vec![put_up(END, radios), put_up(1.0 - END, radios)], reuse)
-            }
+        let (along, radios) = (self.along.iter(), self.radios);
+        let stations: Vec<Station> = match self.along {
+            [] => vec![Station::Node(site.testbed.sink)],
+            _ => along
+                .map(|&along| Station::PutUp { along, radios })
+                .collect(),
         };
         // A transfer that takes four times as long as a good one is better begun anew, with other
         // halves: the others of its wave wait for it.
@@ -153,13 +118,7 @@ impl Mode {
             }),
             route,
             channels: alone.then_some(faithful),
-            reuse,
-            least_share: 0.6,
-            candidates: 12,
-            retry: Retry {
-                attempts: 3,
-                again: Again::Later,
-            },
+            reuse: self.reuse,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A campaign from switching on to the last byte: survey, then wave after wave. Time base: simulated
 //! time. Invariants: a wave's sinks all ended their part before the next wave is ordered; a source that
-//! fails is tried again after all others, [`Settings::attempts`] times in all.
+//! fails is tried again after all others, as often as [`RETRY`] says.
 
 use super::report::{Campaign, Part, TransferRow};
 use super::CampaignError;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 use thalweg_gateway::carry::pipeline::{active_nodes, Terms};
-use thalweg_gateway::job::{Failure, Progress, Retry};
+use thalweg_gateway::job::{Again, Failure, Progress, Retry};
 use thalweg_gateway::survey::Survey;
 use thalweg_gateway::waves::{Landed, Waved};
 use thalweg_medium::random::{derive, stream};
@@ -23,6 +23,16 @@ use thalweg_wire::route::Scheme;
 /// After this, a node that did not hear that its transfer is over has left it: a little more than
 /// [`thalweg_protocols::p3::policy`]'s linger.
 const LINGER: Duration = Duration::from_millis(1_100);
+
+/// The least share of a transfer's predicted goodput alone that it must keep beside others.
+const LEAST_SHARE: f64 = 0.6;
+/// How many sources of each distance are tried for a place in a wave.
+const CANDIDATES: usize = 12;
+/// How often a source is tried.
+const RETRY: Retry = Retry {
+    attempts: 3,
+    again: Again::Later,
+};
 
 /// How a network is emptied.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,12 +56,6 @@ pub struct Settings {
     pub channels: Option<Vec<Channel>>,
     /// Whether transfers that run at once may share a channel.
     pub reuse: Reuse,
-    /// The least share of a transfer's predicted goodput alone that it must keep beside others.
-    pub least_share: f64,
-    /// How many sources of each distance are tried for a place in a wave.
-    pub candidates: usize,
-    /// How often a source is tried.
-    pub retry: Retry,
 }
 
 /// Fetches an object from every node of `site` that is not a base station.
@@ -69,48 +73,46 @@ pub fn empty(
         sinks,
         sources,
     } = equip(&site.testbed, &settings.stations, seed)?;
-    let sources = spread(&sources, settings.sources);
+    let sources = spread(&sources, settings.sources.unwrap_or(usize::MAX));
     // One time line: the survey meets the losses too.
     let Losses { links, psdu_bytes } = &site.losses;
     let site = Site::new(testbed, seed).with_losses(links, *psdu_bytes)?;
     let testbed = &site.testbed;
     let opened = derive(seed, "campaign", &[sinks.len() as u64]);
     let mut motes = Motes::open(&site, opened)?;
-    let objects: BTreeMap<usize, Arc<[u8]>> = (sources.iter())
-        .map(|&n| {
-            let object = random_object(seed, testbed.nodes[n].id, settings.bytes as usize);
-            (n, object)
-        })
-        .collect();
+    let object = |n: usize| random_object(seed, testbed.nodes[n].id, settings.bytes as usize);
+    let objects: BTreeMap<usize, Arc<[u8]>> = sources.iter().map(|&n| (n, object(n))).collect();
     for (&source, object) in &objects {
         motes.offer(source, object.clone());
     }
     let surveyed = motes.survey(sinks[0], settings.survey, observer)?;
-    let mut campaign = Campaign::new(testbed, seed, sinks.len(), sources.len());
-    campaign.bytes_each = settings.bytes;
+    let mut campaign = Campaign {
+        testbed: testbed.name.clone(),
+        seed,
+        radios: sinks.len(),
+        sources: sources.len(),
+        bytes_each: settings.bytes,
+        ..Campaign::default()
+    };
     campaign.add(Part::Measuring, surveyed.measuring);
     campaign.add(Part::Collecting, surveyed.collecting);
     let rest = motes.network().now().as_secs_f64() - campaign.total_s();
     campaign.add(Part::Waiting, Duration::from_secs_f64(rest.max(0.0)));
-    campaign.missing_tables = surveyed.missing.len();
     campaign.survey_energy_j = joules(&mut motes);
 
     let mut request = WaveRequest::new(&surveyed.links, settings.route.clone(), sinks);
     if let Some(channels) = &settings.channels {
         request.channels.clone_from(channels);
     }
-    (request.reuse, request.least_share) = (settings.reuse, settings.least_share);
-    request.tries = settings.candidates;
-    campaign.channels = request.channels.iter().map(|c| c.number()).collect();
+    (request.reuse, request.least_share) = (settings.reuse, LEAST_SHARE);
+    request.tries = CANDIDATES;
     let mut waves = Waves::new(&surveyed.links, request);
     let mut rng = stream(seed, "waves", &[]);
     let mut active: Vec<usize> = Vec::new();
     let mut tries: BTreeMap<usize, u32> = sources.iter().map(|n| (*n, 0)).collect();
     while let Some(&least) = tries.values().min() {
-        let pending: Vec<usize> = (tries.iter())
-            .filter(|(_, tried)| **tried == least)
-            .map(|(n, _)| *n)
-            .collect();
+        let pending = tries.iter().filter(|(_, tried)| **tried == least);
+        let pending: Vec<usize> = pending.map(|(n, _)| *n).collect();
         // Who did not hear that its last transfer is over would miss this one's wake-up.
         let rested = |n: &usize| !active.contains(n);
         let mut ready: Vec<usize> = pending.iter().copied().filter(rested).collect();
@@ -121,9 +123,12 @@ pub fn empty(
         }
         let wave = waves.next(&ready, &mut rng);
         for (source, why) in &wave.lost {
-            let id = testbed.id_of(*source).map_or(0, |id| id.get());
-            let row = TransferRow::lost(campaign.waves, id, why.to_string());
-            campaign.transfers.push(row);
+            campaign.transfers.push(TransferRow {
+                wave: campaign.waves,
+                source: testbed.id_of(*source).map_or(0, |id| id.get()),
+                failure: Some(why.to_string()),
+                ..TransferRow::default()
+            });
             tries.remove(source);
         }
         for (_, why) in &wave.idle {
@@ -132,9 +137,8 @@ pub fn empty(
         if wave.plans.is_empty() {
             continue;
         }
-        active = wave
-            .plans
-            .iter()
+        let plans = wave.plans.iter();
+        active = plans
             .flat_map(|plan| active_nodes(plan, settings.scheme))
             .collect();
         told(observer(Progress::Wave {
@@ -142,11 +146,16 @@ pub fn empty(
             transfers: wave.plans.len(),
             left: tries.len(),
         }))?;
-        let rows = run_wave(&mut motes, &wave.plans, settings, &objects, &mut campaign)?;
-        for (plan, row) in wave.plans.iter().zip(rows) {
+        let waved = motes.wave(&wave.plans, settings.scheme, &settings.terms)?;
+        account(&mut campaign, &waved);
+        for (plan, landed) in wave.plans.iter().zip(waved.parts) {
+            let row = TransferRow {
+                wave: campaign.waves,
+                ..outcome(&mut motes, plan, settings.scheme, landed, &objects)
+            };
             let tried = tries.entry(plan.source).or_default();
             *tried += 1;
-            if row.verified || !settings.retry.follows(*tried) {
+            if row.verified || !RETRY.follows(*tried) {
                 tries.remove(&plan.source);
             }
             campaign.transfers.push(row);
@@ -157,22 +166,6 @@ pub fn empty(
     Ok(campaign)
 }
 
-/// Runs the transfers of a wave to their ends.
-fn run_wave(
-    motes: &mut Motes,
-    plans: &[Plan],
-    settings: &Settings,
-    objects: &BTreeMap<usize, Arc<[u8]>>,
-    campaign: &mut Campaign,
-) -> Result<Vec<TransferRow>, CampaignError> {
-    let waved = motes.wave(plans, settings.scheme, &settings.terms)?;
-    account(campaign, &waved);
-    let wave = campaign.waves;
-    Ok((plans.iter().zip(waved.parts))
-        .map(|(plan, landed)| outcome(motes, wave, plan, settings.scheme, landed, objects))
-        .collect())
-}
-
 /// Shares the time of a wave among its parts.
 fn account(campaign: &mut Campaign, waved: &Waved) {
     let Waved {
@@ -180,11 +173,9 @@ fn account(campaign: &mut Campaign, waved: &Waved) {
         end,
         parts,
     } = waved;
-    let began = parts.iter().filter_map(|part| part.began);
-    let (Some(first), Some(start)) = (
-        began.clone().map(|(first, _)| first).min(),
-        began.map(|(_, start)| start).min(),
-    ) else {
+    let began = || parts.iter().filter_map(|part| part.began);
+    let first = began().map(|(first, _)| first).min();
+    let (Some(first), Some(start)) = (first, began().map(|(_, start)| start).min()) else {
         return campaign.add(Part::Waiting, end.since(*ordered));
     };
     let last = |part: &Landed| part.last.or(part.ended).unwrap_or(*end);
@@ -194,14 +185,13 @@ fn account(campaign: &mut Campaign, waved: &Waved) {
     campaign.add(Part::Transferring, slowest.since(start));
     campaign.add(Part::Ending, end.since(slowest));
     let busy = parts.iter().filter_map(|part| part.last);
-    campaign.busy_s += busy
-        .map(|last| last.since(start).as_secs_f64())
-        .sum::<f64>();
+    let busy = busy.map(|last| last.since(start).as_secs_f64());
+    campaign.busy_s += busy.sum::<f64>();
 }
 
+/// What became of a transfer, but for its wave.
 fn outcome(
     motes: &mut Motes,
-    wave: usize,
     plan: &Plan,
     scheme: Scheme,
     landed: Landed,
@@ -209,7 +199,6 @@ fn outcome(
 ) -> TransferRow {
     let source = motes.network().engine(plan.source);
     let (from, packets) = (source.id().get(), source.pipeline().stats().packets);
-    let to = motes.network().engine(plan.sink).id().get();
     let (object, offered) = (landed.object, objects.get(&plan.source));
     let verified = object.is_some();
     let wrong = object.is_some_and(|bytes| offered.is_none_or(|o| **o != *bytes));
@@ -224,9 +213,8 @@ fn outcome(
     };
     let share = |f: u16| f64::from(f) / f64::from(packets.max(1));
     TransferRow {
-        wave,
+        wave: 0,
         source: from,
-        sink: to,
         verified,
         wrong,
         bytes,
@@ -236,19 +224,17 @@ fn outcome(
         },
         predicted_kbps: prediction.goodput_kbps,
         duration_s: duration.as_secs_f64(),
-        rounds: landed.rounds,
         first_round_reliability: landed.first_round.map(share),
         hops: plan.hops,
         paths,
         active_nodes: active_nodes(plan, scheme).len(),
-        channels: plan.channels.iter().map(|c| c.number()).collect(),
         failure: landed.failure,
     }
 }
 
-/// So many of `nodes`, evenly.
-fn spread(nodes: &[usize], wanted: Option<usize>) -> Vec<usize> {
-    let wanted = wanted.unwrap_or(nodes.len()).min(nodes.len());
+/// So many of `nodes`, evenly; at most all.
+pub(crate) fn spread(nodes: &[usize], wanted: usize) -> Vec<usize> {
+    let wanted = wanted.min(nodes.len());
     (0..wanted)
         .map(|i| nodes[i * nodes.len() / wanted])
         .collect()

@@ -7,6 +7,7 @@ use thalweg_medium::Cause;
 use thalweg_protocols::stack::{Drop, Event, Gone, Reading};
 use thalweg_sim::{Aired, Kind, Observer};
 use thalweg_units::{NodeId, SimTime};
+use thalweg_wire::addressed::HEADER_BYTES;
 use thalweg_wire::dispatch;
 
 /// Counts of one node, in the window.
@@ -111,10 +112,10 @@ impl Ledger {
     pub(super) fn open(&mut self, waiting: &[(u16, u16)], unsent: u64) {
         self.settle();
         let waiting: BTreeSet<&(u16, u16)> = waiting.iter().collect();
-        self.packets
-            .retain(|key, packet| !packet.delivered && waiting.contains(key));
+        let packets = &mut self.packets;
+        packets.retain(|key, packet| !packet.delivered && waiting.contains(key));
         let outcome = &mut self.outcome;
-        outcome.packets.before = self.packets.len() as u64 + unsent;
+        outcome.packets.before = packets.len() as u64 + unsent;
         outcome.nodes.fill(NodeCounts::default());
         outcome.links.clear();
         outcome.dropped.clear();
@@ -156,19 +157,14 @@ impl Ledger {
             self.outcome.deepest_queue = self.outcome.deepest_queue.max(depth);
         }
     }
-}
 
-impl Ledger {
     fn note(&mut self, at: SimTime, node: usize, event: Event<Reading>) {
-        let stays_out = matches!(
-            event,
+        match event {
             Event::Gone {
                 how: Gone::Dropped(Drop::Buffer | Drop::Hops),
                 ..
-            }
-        );
-        if !stays_out {
-            self.settle();
+            } => {}
+            _ => self.settle(),
         }
         let counts = &mut self.outcome.nodes[node];
         match event {
@@ -237,11 +233,9 @@ impl Observer<Event<Reading>> for Ledger {
     }
 
     fn aired(&mut self, frame: &Aired<'_>) {
-        let is_data =
-            frame.mpdu.get(thalweg_wire::addressed::HEADER_BYTES) == Some(&dispatch::TREE_DATA);
-        let (Kind::Data, Some(to), true) =
-            (frame.kind, frame.to, is_data && frame.end >= self.begins)
-        else {
+        let is_data = frame.mpdu.get(HEADER_BYTES) == Some(&dispatch::TREE_DATA);
+        let counts = is_data && frame.end >= self.begins;
+        let (Kind::Data, Some(to), true) = (frame.kind, frame.to, counts) else {
             return;
         };
         self.outcome.sent += 1;

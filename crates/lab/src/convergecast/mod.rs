@@ -15,7 +15,7 @@ mod tests;
 pub use ledger::{Link, NodeCounts, Packets};
 
 use ledger::Ledger;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use thalweg_medium::chip::{CC1000, CC2420};
 use thalweg_medium::ether::{Ether, Reach};
@@ -57,7 +57,7 @@ const BEACON_INTERVAL: Duration = Duration::from_secs(10);
 
 /// What is on the air while routes settle (Fusion, section 5.2: "for 120 seconds prior to the data
 /// collection phase"; section 2.3.2 has nodes estimate links from all that they overhear).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Settling {
     /// The load: links are estimated under it.
@@ -65,16 +65,6 @@ pub enum Settling {
     Loaded,
     /// Routing beacons alone.
     Idle,
-}
-
-impl Settling {
-    /// Its name in experiments and rows.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Loaded => "loaded",
-            Self::Idle => "idle",
-        }
-    }
 }
 
 /// A run.
@@ -167,9 +157,6 @@ pub enum RunError {
 }
 
 /// The board's radio with the driver that does carrier sense, and its medium access.
-///
-/// # Errors
-/// [`BoardError`].
 pub fn stack(board: &Board) -> Result<(Board, csma::Config), BoardError> {
     let (name, mac) = match board.chip {
         chip if *chip == CC1000 => ("mica2", csma::Config::MICA2),
@@ -185,9 +172,6 @@ pub fn stack(board: &Board) -> Result<(Board, csma::Config), BoardError> {
 type Convergecast = Network<Mote, Ether>;
 
 /// Runs `setup` at `site`, writing frames to `capture`.
-///
-/// # Errors
-/// [`RunError`].
 pub fn run(
     site: &Site,
     setup: &Setup,
@@ -210,22 +194,13 @@ pub fn run(
     };
     let nodes = testbed.len();
     let reach = Reach::of_environment(&site.environment, board.chip, setup.channel, board.tx_power);
-    let routers = setup.routers.map(|count| {
-        backbone(
-            &reach,
-            board.chip.sensitivity,
-            board.tx_power,
-            &sinks,
-            count,
-        )
-    });
+    let routers = (setup.routers).map(|count| backbone(&reach, &board, &sinks, count));
     let overhead = board.chip.phy.fcs_bytes as usize + DATA_HEADER_BYTES;
     let payload_bytes = usize::from(setup.frame_bytes).saturating_sub(overhead);
     // On the CC1000 the check sequence is part of the packet.
     let beacon_bytes = setup.frame_bytes.saturating_sub(2);
     let id = |n: usize| testbed.id_of(n).unwrap_or(NodeId::MAX);
-    let mut engines = Vec::with_capacity(nodes);
-    for n in 0..nodes {
+    let engine = |n: usize| {
         let role = if sinks.contains(&n) {
             Role::Sink
         } else if routers.as_ref().is_none_or(|list| list.contains(&n)) {
@@ -247,8 +222,9 @@ pub fn run(
         };
         let discipline = Fusion::new(id(n), setup.strategy);
         let readings = Readings::new(setup.application, payload_bytes);
-        engines.push(Mote::new(config, discipline, readings));
-    }
+        Mote::new(config, discipline, readings)
+    };
+    let engines = (0..nodes).map(engine).collect();
     let mut network = Network::on(Ether::new(reach, seed), &[board], engines, seed)?;
     network.capture(capture).map_err(SimError::from)?;
     let begins = SimTime::ZERO + setup.settle;
@@ -258,29 +234,23 @@ pub fn run(
     for n in 0..nodes {
         network.command(n, Command::Start);
         if setup.settling == Settling::Loaded && !sinks.contains(&n) {
-            let schedule = schedule(setup, n, begins, seed);
-            let offer = Command::Above(earlier(schedule, setup.settle));
-            network.command(n, offer);
+            let early = earlier(schedule(setup, n, begins, seed), setup.settle);
+            network.command(n, Command::Above(early));
         }
     }
     network.run_with(begins, &mut ledger)?;
     let (waiting, unsent) = unfinished(&network, &sinks);
     ledger.open(&waiting, unsent);
-    let before: f64 = (0..nodes).map(|n| network.joules(n)).sum();
-    let is_source = |n: &usize| !sinks.contains(n);
-    let awake = |network: &Convergecast| -> f64 {
-        let times = (0..nodes)
-            .filter(is_source)
-            .map(|n| network.energy(n).radio_on());
-        times.map(Duration::as_secs_f64).sum()
+    // Joules of all nodes, and for how long the sources' radios were not asleep.
+    let spent = |network: &Convergecast| -> (f64, f64) {
+        let sources = (0..nodes).filter(|n| !sinks.contains(n));
+        let awake = sources.map(|n| network.energy(n).radio_on().as_secs_f64());
+        ((0..nodes).map(|n| network.joules(n)).sum(), awake.sum())
     };
-    let awake_before = awake(&network);
-    let parents: Vec<Option<usize>> = (0..nodes)
-        .map(|n| {
-            let parent = network.engine(n).stack().router().parent()?;
-            testbed.index_of(parent)
-        })
-        .collect();
+    let (joules, awake) = spent(&network);
+    let parent = |n: usize| network.engine(n).stack().router().parent();
+    let parents = (0..nodes).map(|n| testbed.index_of(parent(n)?));
+    let parents: Vec<Option<usize>> = parents.collect();
     let is_leaf = |n: usize| !parents.contains(&Some(n)) && !sinks.contains(&n);
     for n in 0..nodes {
         network.command(n, Command::Pin);
@@ -288,8 +258,7 @@ pub fn run(
             continue;
         }
         if setup.settling == Settling::Idle {
-            let schedule = schedule(setup, n, begins, seed);
-            network.command(n, Command::Above(schedule));
+            network.command(n, Command::Above(schedule(setup, n, begins, seed)));
         }
         if let (Some(listen), true) = (setup.doze, is_leaf(n)) {
             network.command(n, Command::Doze { listen });
@@ -302,16 +271,15 @@ pub fn run(
         network.command(n, Command::Stop);
     }
     network.run_with(ends, &mut ledger)?;
-    let after: f64 = (0..nodes).map(|n| network.joules(n)).sum();
     network.capture(None).map_err(SimError::from)?;
-    let depth = (0..nodes).map(|n| depth(&parents, &sinks, n)).collect();
     let (waiting, unsent) = unfinished(&network, &sinks);
     let mut outcome = ledger.finish(&waiting, unsent);
-    outcome.depth = depth;
-    outcome.joules = after - before;
-    let sources = (0..nodes).filter(is_source).count().max(1) as f64;
+    outcome.depth = (0..nodes).map(|n| depth(&parents, &sinks, n)).collect();
+    let (joules_after, awake_after) = spent(&network);
+    outcome.joules = joules_after - joules;
+    let sources = outcome.sources().count().max(1) as f64;
     let window = setup.duration.as_secs_f64().max(1e-9);
-    outcome.awake = (awake(&network) - awake_before) / (sources * window);
+    outcome.awake = (awake_after - awake) / (sources * window);
     outcome.air_frames = network.stats().air_frames;
     Ok(outcome)
 }
@@ -321,27 +289,23 @@ fn schedule(setup: &Setup, n: usize, begins: SimTime, seed: u64) -> Schedule {
     let begins = Instant::from_nanos(begins.as_nanos());
     let until = begins + setup.duration;
     let mut rng = stream(seed, "workload", &[n as u64]);
-    match setup.workload {
+    let (ahead_s, period, burst) = match setup.workload {
         Workload::Periodic { rate } => {
             let rate = rate * setup.rates.get(&n).copied().unwrap_or(1.0);
             let period = Duration::from_secs_f64(1.0 / rate.max(1e-6));
-            Schedule {
-                first: begins + Duration::from_secs_f64(period.as_secs_f64() * uniform(&mut rng)),
-                period,
-                until,
-                burst: 1,
-            }
+            (period.as_secs_f64() * uniform(&mut rng), period, 1)
         }
+        // Three sigma ahead of the first event, so that no clock is early for it.
         Workload::Events { burst, period } => {
-            // Three sigma ahead of the first event, so that no clock is early for it.
-            let error = (3.0 + normal(&mut rng).clamp(-3.0, 3.0)) * EVENT_SIGMA;
-            Schedule {
-                first: begins + Duration::from_secs_f64(error),
-                period,
-                until,
-                burst,
-            }
+            let error = 3.0 + normal(&mut rng).clamp(-3.0, 3.0);
+            (error * EVENT_SIGMA, period, burst)
         }
+    };
+    Schedule {
+        first: begins + Duration::from_secs_f64(ahead_s),
+        period,
+        until,
+        burst,
     }
 }
 
@@ -358,10 +322,8 @@ fn unfinished(network: &Convergecast, sinks: &[usize]) -> (Vec<(u16, u16)>, u64)
     let packets = engines().flat_map(|node| node.stack().queue());
     let queued = packets.map(|packet| (packet.origin.get(), packet.number));
     let sources = engines().enumerate().filter(|(n, _)| !sinks.contains(n));
-    let unsent = sources
-        .map(|(_, node)| u64::from(node.above().waiting()))
-        .sum();
-    (queued.collect(), unsent)
+    let unsent = sources.map(|(_, node)| u64::from(node.above().waiting()));
+    (queued.collect(), unsent.sum())
 }
 
 /// Links from `n` up to a sink; none where there is no way.
@@ -380,17 +342,11 @@ fn depth(parents: &[Option<usize>], sinks: &[usize], n: usize) -> Option<u32> {
 /// `count` nodes that may route: the sinks, then always the node in reach of those chosen that
 /// covers most nodes that nobody covers yet, the lower index of equals. Who hears whom is taken from
 /// mean powers 6 dB above the sensitivity.
-fn backbone(
-    reach: &Reach,
-    sensitivity: Dbm,
-    power: Dbm,
-    sinks: &[usize],
-    count: usize,
-) -> Vec<usize> {
+fn backbone(reach: &Reach, board: &Board, sinks: &[usize], count: usize) -> Vec<usize> {
     let nodes = reach.len();
     let hears = |a: usize, b: usize| {
         let gain = reach.gain(EarId(a as u32), EarId(b as u32));
-        gain.is_some_and(|gain| gain.0 + power.0 >= sensitivity.0 + 6.0)
+        gain.is_some_and(|gain| gain.0 + board.tx_power.0 >= board.chip.sensitivity.0 + 6.0)
     };
     let mut chosen = sinks.to_vec();
     let mut covered: Vec<bool> = (0..nodes)

@@ -5,10 +5,10 @@
 //! that one channel is changed; the same run of the environment otherwise. Variants with a plan of
 //! their own lose a link of that, once unknown to their survey and once known. Tests: below, `tests.rs`.
 
-use super::kind::{keys, within, Flag, Kind};
+use super::kind::{keys, within, Kind};
 use super::lab::Lab;
-use super::transfers::{Drawn, Transfers};
-use super::ExperimentError;
+use super::transfers::{Drawn, Task, Transfers};
+use super::Result;
 use crate::results::Row;
 use std::sync::Arc;
 use thalweg_gateway::registry::Pipelined;
@@ -17,7 +17,6 @@ use thalweg_medium::{EarId, Environment, LinksBuilder};
 use thalweg_planner::Plan;
 use thalweg_planner::Style;
 use thalweg_units::Channel;
-use thalweg_wire::phy;
 
 keys! {
     "asymmetry",
@@ -41,7 +40,7 @@ impl Kind for Asymmetry {
         self.transfers.parts()
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
         let drawn = self.transfers.draw(seed, lab)?;
         let mut used = 0;
         let mut rows = Vec::new();
@@ -60,49 +59,40 @@ impl Kind for Asymmetry {
         Ok(rows)
     }
 
-    fn key(&self, flag: Flag) -> Option<&'static str> {
-        Some(match flag {
-            Flag::Testbed => "transfers.testbed",
-            Flag::Routes => "transfers.routes",
-        })
+    fn testbed_key(&self) -> Option<&'static str> {
+        Some("transfers.testbed")
     }
 
-    fn lossy_frame_bytes(&self) -> Option<usize> {
-        Some(phy::MAX_PSDU)
+    fn routes_key(&self) -> Option<&'static str> {
+        Some("transfers.routes")
     }
 }
 
 impl Asymmetry {
     /// The transfers over a route with a link dead; none where PIP does not need its NACKs there.
-    fn route_rows(
-        &self,
-        drawn: &Drawn,
-        route: usize,
-        lab: &Lab<'_>,
-    ) -> Result<Option<Vec<Row>>, ExperimentError> {
+    fn route_rows(&self, drawn: &Drawn, route: usize, lab: &Lab<'_>) -> Result<Option<Vec<Row>>> {
         let transfers = &self.transfers;
-        let site = drawn.site();
-        let Some(plan) = transfers.plan(drawn, route, Pipelined::PIP, None) else {
+        let site = &drawn.site;
+        let Some(task) = transfers.task(drawn, route, Pipelined::PIP) else {
             return Ok(None);
         };
-        let healthy = transfers.fetch_at(drawn, site, route, &plan, Pipelined::PIP)?;
+        let healthy = transfers.fetch_at(&task, site)?;
         let needs_nacks = healthy.number("verified") == Some(1.0)
             && healthy.number("rounds").is_some_and(|rounds| rounds >= 2.0);
         if !needs_nacks {
             return Ok(None);
         }
+        let healthy_kbps = healthy.number("goodput_kbps").unwrap_or(0.0);
         let mut rng = stream(site.seed, "dead hop", &[route as u64]);
         let place = uniform(&mut rng);
         let mut rows = Vec::new();
         // What has a plan of its own has a link of its own; the others share both.
         for knowledge in [Style::Paths, Style::Chains] {
-            let of_it = |v: &&Pipelined| v.style == knowledge;
-            let variants: Vec<Pipelined> =
-                transfers.protocols.iter().filter(of_it).copied().collect();
-            let Some(plan) = variants
-                .first()
-                .and_then(|first| transfers.plan(drawn, route, *first, None))
-            else {
+            let variants = transfers.protocols.iter().copied();
+            let variants = variants.filter(|v| v.style == knowledge);
+            let first = variants.clone().next();
+            let task = first.and_then(|first| transfers.task(drawn, route, first));
+            let Some(Task { plan, .. }) = task else {
                 continue;
             };
             let hop = ((place * plan.hops as f64) as usize).min(plan.hops - 1);
@@ -118,20 +108,14 @@ impl Asymmetry {
             };
             let known = resurveyed.iter().map(|drawn| ("before-survey", drawn));
             for (dies, drawn) in std::iter::once(("after-survey", drawn)).chain(known) {
-                for &variant in &variants {
-                    let Some(plan) = transfers.plan(drawn, route, variant, None) else {
+                for variant in variants.clone() {
+                    let Some(task) = transfers.task(drawn, route, variant) else {
                         continue;
                     };
-                    let row = transfers.fetch_at(drawn, &site, route, &plan, variant)?;
-                    rows.push(
-                        row.with("dies", dies)
-                            .with("dead_hop", hop + 1)
-                            .with("dead_channel", u32::from(channel.number()))
-                            .with(
-                                "healthy_pip_kbps",
-                                healthy.number("goodput_kbps").unwrap_or(0.0),
-                            ),
-                    );
+                    let row = transfers.fetch_at(&task, &site)?;
+                    let row = row.with("dies", dies).with("dead_hop", hop + 1);
+                    let row = row.with("dead_channel", u32::from(channel.number()));
+                    rows.push(row.with("healthy_pip_kbps", healthy_kbps));
                 }
             }
         }

@@ -6,19 +6,16 @@
 //! the air together; it is lost at its receivers, which hear nothing for as long as it lasts. Up to
 //! that moment a disturbed run is the undisturbed one. Tests: below, `tests.rs`.
 
-use super::kind::{keys, Flag, Kind};
+use super::kind::{keys, Kind};
 use super::lab::{rows_in_order, Lab};
-use super::transfers::{Drawn, Transfers};
-use super::ExperimentError;
+use super::transfers::{Task, Transfers};
+use super::Result;
 use crate::field::Motes;
 use crate::results::Row;
 use std::sync::{Arc, Mutex, PoisonError};
-use thalweg_gateway::registry::Pipelined;
 use thalweg_medium::Outcome as Fate;
-use thalweg_planner::Plan;
 use thalweg_sim::{Fault, ReceptionTrace};
 use thalweg_units::{Channel, Duration, SimTime};
-use thalweg_wire::phy;
 use thalweg_wire::pipeline::{self, Header, Purpose, Request};
 use thalweg_wire::{flood, Reader};
 
@@ -46,41 +43,30 @@ impl Kind for ControlLoss {
         self.transfers.parts()
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
         self.transfers.each_route(seed, lab, |drawn, route| {
             rows_in_order(&self.transfers.protocols, |variant| {
-                lab.go_on()?;
-                self.variant_rows(drawn, route, *variant, lab)
+                let task = self.transfers.task(drawn, route, *variant);
+                task.map_or(Ok(Vec::new()), |task| self.task_rows(&task, lab))
             })
         })
     }
 
-    fn key(&self, flag: Flag) -> Option<&'static str> {
-        Some(match flag {
-            Flag::Testbed => "transfers.testbed",
-            Flag::Routes => "transfers.routes",
-        })
+    fn testbed_key(&self) -> Option<&'static str> {
+        Some("transfers.testbed")
     }
 
-    fn lossy_frame_bytes(&self) -> Option<usize> {
-        Some(phy::MAX_PSDU)
+    fn routes_key(&self) -> Option<&'static str> {
+        Some("transfers.routes")
     }
 }
 
 impl ControlLoss {
     /// The undisturbed transfer, and where it delivers one for each packet lost.
-    fn variant_rows(
-        &self,
-        drawn: &Drawn,
-        route: usize,
-        variant: Pipelined,
-        lab: &Lab<'_>,
-    ) -> Result<Vec<Row>, ExperimentError> {
+    fn task_rows(&self, task: &Task<'_>, lab: &Lab<'_>) -> Result<Vec<Row>> {
+        lab.go_on()?;
         let transfers = &self.transfers;
-        let Some(plan) = transfers.plan(drawn, route, variant, None) else {
-            return Ok(Vec::new());
-        };
-        let (undisturbed, packets) = observed(transfers, drawn, route, &plan, variant)?;
+        let (undisturbed, packets) = observed(transfers, task)?;
         let count = packets.len();
         let numbered = |row: Row, packet: usize| row.with("packet", packet).with("of", count);
         let base = |column: &str| undisturbed.number(column).unwrap_or(0.0);
@@ -92,19 +78,16 @@ impl ControlLoss {
         for (at, packet) in packets.iter().enumerate() {
             lab.go_on()?;
             let lose = |session: &mut Motes| packet.lose(session);
-            let row = transfers.fetch_prepared(drawn, route, &plan, variant, lose)?;
+            let row = transfers.fetch_prepared(task, lose)?;
             let is_there = row.number("exact") == Some(1.0);
-            let took = |column: &str, before: f64| {
-                let after = row.number(column).filter(|_| is_there)?;
-                Some(after - before)
-            };
-            let late = took("duration_s", duration).map(|s| s * 1e3);
-            let more = took("rounds", rounds);
-            let mut row = numbered(row.with("lost", packet.what.name()), at + 1)
+            let number = |column: &str| row.number(column).filter(|_| is_there);
+            let extra_s = number("duration_s").map(|s| s - duration);
+            let extra_rounds = number("rounds").map(|r| r - rounds);
+            let mut row = numbered(row.with("lost", packet.what), at + 1)
                 .with("receivers", packet.receivers.len())
                 .with("lost_at_ms", packet.start.as_secs_f64() * 1e3);
-            row.set_some("extra_ms", late);
-            row.set_some("extra_rounds", more);
+            row.set_some("extra_ms", extra_s.map(|s| s * 1e3));
+            row.set_some("extra_rounds", extra_rounds);
             rows.push(row);
         }
         Ok(rows)
@@ -112,68 +95,41 @@ impl ControlLoss {
 }
 
 /// An undisturbed transfer and its control packets, in their order on the air.
-fn observed(
-    transfers: &Transfers,
-    drawn: &Drawn,
-    route: usize,
-    plan: &Plan,
-    variant: Pipelined,
-) -> Result<(Row, Vec<Packet>), ExperimentError> {
+fn observed(transfers: &Transfers, task: &Task<'_>) -> Result<(Row, Vec<Packet>)> {
     let packets: Arc<Mutex<Vec<Packet>>> = Arc::default();
     let seen = packets.clone();
     let watch = |session: &mut Motes| {
         session.network().trace(Some(Box::new(move |reception| {
-            note(
-                &mut seen.lock().unwrap_or_else(PoisonError::into_inner),
-                reception,
-            );
+            let mut packets = seen.lock().unwrap_or_else(PoisonError::into_inner);
+            note(&mut packets, reception);
         })));
     };
-    let row = transfers.fetch_prepared(drawn, route, plan, variant, watch)?;
+    let row = transfers.fetch_prepared(task, watch)?;
     let mut packets = std::mem::take(&mut *packets.lock().unwrap_or_else(PoisonError::into_inner));
     packets.sort_by_key(|packet| (packet.start, packet.channel));
     Ok((row, packets))
 }
 
-/// What a control packet is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Control {
-    WakeUp,
-    Request,
-    Nack,
-    Release,
-}
-
-impl Control {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::WakeUp => "wake-up",
-            Self::Request => "request",
-            Self::Nack => "nack",
-            Self::Release => "release",
-        }
+/// What a frame of a transfer is for, as rows name it; none for data and for other frames.
+fn purpose(mpdu: &[u8]) -> Option<&'static str> {
+    if flood::Repr::parse(mpdu).is_ok() {
+        return Some("wake-up");
     }
-    /// What `mpdu` is for; none for data and for what is no frame of a transfer.
-    fn of(mpdu: &[u8]) -> Option<Self> {
-        if flood::Repr::parse(mpdu).is_ok() {
-            return Some(Self::WakeUp);
-        }
-        let mut reader = Reader::new(mpdu);
-        match Header::parse(&mut reader).ok()?.head.kind {
-            pipeline::Kind::Data => None,
-            pipeline::Kind::Nack => Some(Self::Nack),
-            pipeline::Kind::Request => match Request::parse(&mut reader).ok()?.purpose {
-                Purpose::Report => Some(Self::Request),
-                Purpose::Release => Some(Self::Release),
-            },
-        }
+    let mut reader = Reader::new(mpdu);
+    match Header::parse(&mut reader).ok()?.head.kind {
+        pipeline::Kind::Data => None,
+        pipeline::Kind::Nack => Some("nack"),
+        pipeline::Kind::Request => match Request::parse(&mut reader).ok()?.purpose {
+            Purpose::Report => Some("request"),
+            Purpose::Release => Some("release"),
+        },
     }
 }
 
 /// A control packet: the same bytes from one or several senders at once.
 #[derive(Debug, Clone)]
 struct Packet {
-    what: Control,
+    what: &'static str,
     channel: Channel,
     mpdu: Vec<u8>,
     /// Of its first copy.
@@ -190,25 +146,21 @@ impl Packet {
         let from = self.start.saturating_sub(MARGIN);
         let until = self.end + MARGIN;
         for receiver in &self.receivers {
-            session
-                .network()
-                .fault_at(from, *receiver, Fault::Deaf { until });
+            let net = session.network();
+            net.fault_at(from, *receiver, Fault::Deaf { until });
         }
     }
 }
 
 /// Adds a reception to the packet that it is of.
 fn note(packets: &mut Vec<Packet>, reception: &ReceptionTrace<'_>) {
-    let (true, Some(what)) = (reception.outcome == Fate::Good, Control::of(reception.mpdu)) else {
+    let (true, Some(what)) = (reception.outcome == Fate::Good, purpose(reception.mpdu)) else {
         return;
     };
     let is_it = |packet: &&mut Packet| {
-        let (early, late) = (
-            packet.start.min(reception.start),
-            packet.start.max(reception.start),
-        );
+        let (one, other) = (packet.start, reception.start);
         packet.channel == reception.channel
-            && late.since(early) < TOGETHER
+            && one.max(other).since(one.min(other)) < TOGETHER
             && packet.mpdu == reception.mpdu
     };
     match packets.iter_mut().rev().find(is_it) {
@@ -235,6 +187,7 @@ mod tests {
     use crate::experiment::tests::rows_of;
     use std::collections::BTreeSet;
     use std::ops::ControlFlow::Continue;
+    use thalweg_gateway::registry::Pipelined;
 
     const LINE: &str = "[transfers]\ntestbed='line5'\n\
         routes=1\npackets=12\nroute={min_hops=2,max_hops=4,min_paths=1,floors='any'}\nprotocols=['p3','p3-slim','pip']";
@@ -273,8 +226,8 @@ mod tests {
         let sites = Sites::default();
         let lab = Lab::new(&sites, 1, &|_, _| Continue(()));
         let drawn = transfers.draw(1, &lab).unwrap();
-        let plan = transfers.plan(&drawn, 0, Pipelined::P3, None).unwrap();
-        let (_, packets) = observed(&transfers, &drawn, 0, &plan, Pipelined::P3).unwrap();
+        let task = transfers.task(&drawn, 0, Pipelined::P3).unwrap();
+        let (_, packets) = observed(&transfers, &task).unwrap();
         let is_it = |one: &Packet, other: &Packet| {
             (one.channel, &one.mpdu) == (other.channel, &other.mpdu)
                 && one.start.max(other.start).since(one.start.min(other.start)) < TOGETHER
@@ -288,9 +241,7 @@ mod tests {
                     note(&mut hook.lock().unwrap(), reception);
                 })));
             };
-            transfers
-                .fetch_prepared(&drawn, 0, &plan, Pipelined::P3, lose)
-                .unwrap();
+            transfers.fetch_prepared(&task, lose).unwrap();
             let seen = seen.lock().unwrap();
             assert!(!seen.iter().any(|other| is_it(packet, other)), "{packet:?}");
             // What came before it came again.

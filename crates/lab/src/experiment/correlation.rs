@@ -8,16 +8,14 @@
 
 use super::kind::{keys, some, within, Kind};
 use super::lab::{rows_in_order, Lab};
-use super::link_channels::{campaign, longest, probes};
-use super::probe::{Order, Told, LEAST_PSDU};
+use super::link_channels::{campaign, probes};
+use super::probe::{self, Order, Train};
 use super::sites::faithful_survey;
-use super::ExperimentError;
+use super::{ExperimentError, Result};
 use crate::results::{Row, SEED};
-use std::ops::ControlFlow;
 use thalweg_medium::random::derive;
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Duration};
-use thalweg_wire::phy;
 
 keys! {
     "correlation",
@@ -35,9 +33,6 @@ keys! {
         pub packets: u32,
         /// From one packet to the next, in milliseconds.
         pub interval_ms: u64,
-        /// Length of a packet with its check sum (127).
-        #[serde(default = "longest")]
-        pub psdu_bytes: usize,
     }
 }
 
@@ -58,15 +53,14 @@ impl Kind for Correlation {
         within("relays", &[self.relays], 1..=100)?;
         within("receivers", &[self.receivers], 2..=100)?;
         within("packets", &[self.packets], 2..=1_000_000)?;
-        within("interval_ms", &[self.interval_ms], 20..=60_000)?;
-        within("psdu_bytes", &[self.psdu_bytes], LEAST_PSDU..=127)
+        within("interval_ms", &[self.interval_ms], 20..=60_000)
     }
 
     fn parts(&self) -> u64 {
         self.channels.len() as u64
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
         let site = lab.site(&self.testbed, seed)?;
         let roles = self.roles(&site, lab)?;
         rows_in_order(&self.channels, |number| {
@@ -74,30 +68,23 @@ impl Kind for Correlation {
             lab.part(|| self.channel_rows(&site, &roles, channel))
         })
     }
-
-    fn lossy_frame_bytes(&self) -> Option<usize> {
-        Some(phy::MAX_PSDU)
-    }
 }
 
 impl Correlation {
-    fn roles(&self, site: &Site, lab: &Lab<'_>) -> Result<Roles, ExperimentError> {
+    fn roles(&self, site: &Site, lab: &Lab<'_>) -> Result<Roles> {
         let (initiator, nodes) = (site.testbed.sink_index(), site.testbed.len());
-        if nodes < 1 + self.relays + self.receivers {
-            let (relays, receivers) = (self.relays, self.receivers);
-            let needed = 1 + relays + receivers;
+        let (relays, receivers) = (self.relays, self.receivers);
+        let needed = 1 + relays + receivers;
+        if nodes < needed {
             let why = format!("{nodes} nodes; an initiator, {relays} relays and {receivers} receivers need {needed}");
             return Err(ExperimentError::unfit(site, why));
         }
-        let links = &lab
-            .survey(&self.testbed, site, faithful_survey(SURVEY_CHANNEL))?
-            .links;
+        let survey = faithful_survey(SURVEY_CHANNEL);
+        let links = &lab.survey(&self.testbed, site, survey)?.links;
         let heard = |n: usize| {
             let level = links.rssi(initiator, n, SURVEY_CHANNEL);
-            (
-                links.prr(initiator, n, SURVEY_CHANNEL),
-                level.map_or(f64::NEG_INFINITY, |l| l.0),
-            )
+            let level = level.map_or(f64::NEG_INFINITY, |l| l.0);
+            (links.prr(initiator, n, SURVEY_CHANNEL), level)
         };
         let mut others: Vec<usize> = (0..nodes).filter(|n| *n != initiator).collect();
         others.sort_by(|a, b| {
@@ -113,12 +100,7 @@ impl Correlation {
         })
     }
 
-    fn channel_rows(
-        &self,
-        site: &Site,
-        roles: &Roles,
-        channel: Channel,
-    ) -> Result<Vec<Row>, ExperimentError> {
+    fn channel_rows(&self, site: &Site, roles: &Roles, channel: Channel) -> Result<Vec<Row>> {
         let campaign = campaign(site);
         let seed = derive(site.seed, "correlation", &[u64::from(channel.number())]);
         let mut net = probes(&campaign, seed)?;
@@ -128,29 +110,19 @@ impl Correlation {
         for &receiver in &roles.receivers {
             net.command(receiver, Order::Receive(channel));
         }
-        let interval = Duration::from_millis(self.interval_ms);
-        let (count, psdu_bytes) = (self.packets, self.psdu_bytes);
-        net.command(
-            roles.initiator,
-            Order::Send {
-                channel,
-                count,
-                interval,
-                psdu_bytes,
-            },
-        );
+        let count = self.packets;
+        let train = Train {
+            channel,
+            count,
+            interval: Duration::from_millis(self.interval_ms),
+        };
         let mut got = vec![vec![false; count as usize]; roles.receivers.len()];
-        let limit = net.now() + interval * (u64::from(count) + 10);
-        net.run_until(limit, |_, node, told| match told {
-            Told::Heard { number, relay: 1 } => {
-                let receiver = roles.receivers.iter().position(|r| *r == node);
-                if let Some(cell) = receiver.and_then(|r| got[r].get_mut(number as usize)) {
-                    *cell = true;
-                }
-                ControlFlow::Continue(())
+        probe::send(&mut net, roles.initiator, train, |node, number, relay| {
+            let receiver = roles.receivers.iter().position(|r| *r == node);
+            let receiver = receiver.filter(|_| relay == 1);
+            if let Some(cell) = receiver.and_then(|r| got[r].get_mut(number as usize)) {
+                *cell = true;
             }
-            Told::Heard { .. } => ControlFlow::Continue(()),
-            Told::SentAll => ControlFlow::Break(()),
         })?;
         let row = || {
             Row::new()
@@ -160,18 +132,11 @@ impl Correlation {
         };
         let mut rows = Vec::new();
         for (a, first) in got.iter().enumerate() {
-            let received = first.iter().filter(|g| **g).count() as f64;
-            let prr = received / f64::from(count);
+            let prr = first.iter().filter(|g| **g).count() as f64 / f64::from(count);
             rows.push(row().with("receiver", a + 1).with("prr", prr));
             for (b, second) in got.iter().enumerate().skip(a + 1) {
-                if let Some(r) = pearson(first, second) {
-                    rows.push(
-                        row()
-                            .with("a", a + 1)
-                            .with("b", b + 1)
-                            .with("correlation", r),
-                    );
-                }
+                let row = || row().with("a", a + 1).with("b", b + 1);
+                rows.extend(pearson(first, second).map(|r| row().with("correlation", r)));
             }
         }
         Ok(rows)

@@ -27,13 +27,12 @@ impl Explained {
     /// The sums over the transfers of each protocol, in the order in which they first occur.
     pub fn totals(&self) -> Vec<(&'static str, Totals)> {
         let mut sums: Vec<(&'static str, Totals)> = Vec::new();
-        for transfer in &self.transfers {
-            let found = sums.iter().position(|(name, _)| *name == transfer.protocol);
-            let at = found.unwrap_or_else(|| {
-                sums.push((transfer.protocol, Totals::default()));
-                sums.len() - 1
-            });
-            sums[at].1.add(&transfer.map);
+        for ExplainedTransfer { protocol, map, .. } in &self.transfers {
+            if !sums.iter().any(|(name, _)| name == protocol) {
+                sums.push((protocol, Totals::default()));
+            }
+            let of_it = sums.iter_mut().filter(|(name, _)| name == protocol);
+            of_it.for_each(|(_, totals)| totals.add(map));
         }
         sums
     }

@@ -4,17 +4,15 @@
 //! Owns the keys of `kind = "forwarding"` and its rows, one per combination. All nodes of a chain
 //! are the testbed's first ones, in its order. Tests: below, `crate::forwarding`.
 
-use super::kind::{expect, keys, some, within, Flag, Kind};
+use super::kind::{expect, keys, list, number, pairs, some, within, Kind};
 use super::lab::{in_order, Lab};
-use super::ExperimentError;
+use super::{ExperimentError, Result};
 use crate::forwarding::{Bench, Chain, Channels, ForwardingName};
-use crate::results::Row;
+use crate::results::{name_of, Row};
 use serde::Deserialize;
 use thalweg_engine::Cca;
 use thalweg_sim::boards;
-use thalweg_units::Channel;
 use thalweg_wire::forward::{HEADER_BYTES, MAX_PAYLOAD};
-use thalweg_wire::phy;
 
 keys! {
     "forwarding",
@@ -30,25 +28,22 @@ keys! {
         /// `one` for all hops, or one `per-hop` (`per-hop`).
         #[serde(default = "per_hop")]
         pub channels: Vec<Channels>,
-        /// The hops' channels instead of the built-in order.
-        #[serde(default)]
-        pub channel_list: Vec<u8>,
         /// How relays forward: `copying`, `resending`, `conditional`.
         pub forwarding: Vec<ForwardingName>,
         /// Whether nodes look before they send (`false`).
-        #[serde(default = "no")]
+        #[serde(default = "switch::<false>")]
         pub cca: Vec<bool>,
         /// Whether the board's operating system costs time (`true`).
-        #[serde(default = "yes")]
+        #[serde(default = "switch::<true>")]
         pub os: Vec<bool>,
         /// Payload bytes of a packet, 0 to 117 (117); the header takes eight more.
-        #[serde(default = "full")]
+        #[serde(default = "list::<117, _>")]
         pub payload: Vec<u8>,
         /// Packets of a run (1000).
-        #[serde(default = "thousand")]
+        #[serde(default = "number::<1000, _>")]
         pub packets: u16,
         /// Node-distinct routes that take packets by turns, 1 or 2 (1).
-        #[serde(default = "one")]
+        #[serde(default = "list::<1, _>")]
         pub routes: Vec<u8>,
         /// What is measured: `rate`, `latency`, or `bounds` alone, without a simulation (`rate`).
         #[serde(default)]
@@ -75,37 +70,25 @@ fn contiki() -> String {
 fn per_hop() -> Vec<Channels> {
     vec![Channels::PerHop]
 }
-fn no() -> Vec<bool> {
-    vec![false]
-}
-fn yes() -> Vec<bool> {
-    vec![true]
-}
-fn full() -> Vec<u8> {
-    vec![MAX_PAYLOAD as u8]
-}
-const fn thousand() -> u16 {
-    1000
-}
-fn one() -> Vec<u8> {
-    vec![1]
+fn switch<const ON: bool>() -> Vec<bool> {
+    vec![ON]
 }
 
 /// The name of a cost that is, or is left out.
 const fn on(yes: bool) -> &'static str {
-    if yes {
-        "on"
-    } else {
-        "off"
+    match yes {
+        true => "on",
+        false => "off",
     }
 }
 
 /// Forwarding, and CCA where there is any: a series of figures 4 and 5.
 fn variant(chain: &Chain) -> String {
-    match chain.cca {
-        Cca::Skip => chain.forwarding.name().to_owned(),
-        Cca::Require => format!("{}, CCA", chain.forwarding.name()),
-    }
+    let cca = match chain.cca {
+        Cca::Skip => "",
+        Cca::Require => ", CCA",
+    };
+    name_of(&chain.forwarding) + cca
 }
 
 /// What is not left out besides copying: a place of figure 3.
@@ -121,7 +104,6 @@ fn overheads(cell: &Cell) -> &'static str {
 /// One combination.
 #[derive(Debug, Clone)]
 struct Cell {
-    seed: u64,
     channels: Channels,
     os: bool,
     routes: u8,
@@ -136,10 +118,6 @@ impl Kind for ForwardingRuns {
         some("forwarding", &self.forwarding)?;
         some("cca", &self.cca)?;
         some("os", &self.os)?;
-        within("channel_list", &self.channel_list, 11..=26)?;
-        let most = self.hops.iter().max().copied().unwrap_or(0);
-        let enough = self.channel_list.is_empty() || self.channel_list.len() >= most;
-        expect("channel_list", enough, "a channel for every hop")?;
         some("payload", &self.payload)?;
         within("payload", &self.payload, 0..=MAX_PAYLOAD as u8)?;
         within("packets", &[self.packets], 10..=20_000)?;
@@ -154,96 +132,53 @@ impl Kind for ForwardingRuns {
     }
 
     fn parts(&self) -> u64 {
-        (self.hops.len()
-            * self.channels.len()
-            * self.forwarding.len()
-            * self.cca.len()
-            * self.os.len()
-            * self.payload.len()
-            * self.routes.len()) as u64
+        self.cells().len() as u64
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
-        in_order(&self.cells(seed), |cell| lab.part(|| self.row(cell, lab)))
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
+        let row = |cell: &Cell| lab.part(|| self.row(seed, cell, lab));
+        in_order(&self.cells(), row)
     }
 
-    fn key(&self, flag: Flag) -> Option<&'static str> {
-        let simulated = self.measure != Measure::Bounds;
-        (simulated && flag == Flag::Testbed).then_some("testbed")
-    }
-
-    fn lossy_frame_bytes(&self) -> Option<usize> {
-        (self.measure != Measure::Bounds).then_some(phy::MAX_PSDU)
+    fn testbed_key(&self) -> Option<&'static str> {
+        (self.measure != Measure::Bounds).then_some("testbed")
     }
 }
 
 impl ForwardingRuns {
-    fn chain(
-        &self,
-        hops: usize,
-        channels: Channels,
-        forwarding: ForwardingName,
-        routes: u8,
-    ) -> Chain {
-        let mut chain = match (self.measure, routes) {
-            (Measure::Latency, _) => Chain::round(hops, channels, forwarding),
-            (_, 2) => Chain::pair(hops, channels, forwarding),
-            _ => Chain::line(hops, channels, forwarding),
-        };
-        if channels == Channels::PerHop && routes == 1 {
-            let own = self
-                .channel_list
-                .iter()
-                .filter_map(|c| Channel::new(*c).ok());
-            let all = chain.channels.iter_mut().flatten();
-            all.zip(own).for_each(|(channel, own)| *channel = own);
-        }
-        chain
-    }
-
-    fn cells(&self, seed: u64) -> Vec<Cell> {
-        let mut cells = Vec::new();
-        for routes in &self.routes {
-            for hops in &self.hops {
-                for channels in &self.channels {
-                    for forwarding in &self.forwarding {
-                        let base = self.chain(*hops, *channels, *forwarding, *routes);
-                        for cca in &self.cca {
-                            for os in &self.os {
-                                for payload in &self.payload {
-                                    let cca = if *cca { Cca::Require } else { Cca::Skip };
-                                    cells.push(Cell {
-                                        seed,
-                                        channels: *channels,
-                                        os: *os,
-                                        routes: *routes,
-                                        chain: Chain {
-                                            cca,
-                                            payload_bytes: *payload,
-                                            ..base.clone()
-                                        },
-                                    });
-                                }
-                            }
-                        }
-                    }
-                }
+    fn cells(&self) -> Vec<Cell> {
+        let lengths = pairs(&self.routes, &self.hops);
+        let chains = pairs(&lengths, &pairs(&self.channels, &self.forwarding));
+        let costs = pairs(&self.cca, &pairs(&self.os, &self.payload));
+        let cell = |(((routes, hops), (channels, forwarding)), (cca, (os, payload_bytes)))| {
+            let mut chain = match (self.measure, routes) {
+                (Measure::Latency, _) => Chain::round(hops, channels, forwarding),
+                (_, 2) => Chain::pair(hops, channels, forwarding),
+                _ => Chain::line(hops, channels, forwarding),
+            };
+            chain.cca = if cca { Cca::Require } else { Cca::Skip };
+            chain.payload_bytes = payload_bytes;
+            Cell {
+                channels,
+                os,
+                routes,
+                chain,
             }
-        }
-        cells
+        };
+        pairs(&chains, &costs).into_iter().map(cell).collect()
     }
 
-    fn row(&self, cell: &Cell, lab: &Lab<'_>) -> Result<Row, ExperimentError> {
+    fn row(&self, seed: u64, cell: &Cell, lab: &Lab<'_>) -> Result<Row> {
         let chain = &cell.chain;
         let bound = chain.bound().kbps();
         let mut row = Row::new()
-            .with("seed", cell.seed)
+            .with("seed", seed)
             .with("hops", chain.hops())
-            .with("channels", cell.channels.name())
-            .with("forwarding", chain.forwarding.name())
+            .with("channels", name_of(&cell.channels))
+            .with("forwarding", name_of(&chain.forwarding))
             .with("cca", on(chain.cca == Cca::Require))
             .with("os", on(cell.os))
-            .with("variant", variant(chain).as_str())
+            .with("variant", variant(chain))
             .with("overheads", overheads(cell))
             .with("routes", u32::from(cell.routes))
             .with("payload_bytes", u32::from(chain.payload_bytes))
@@ -252,11 +187,10 @@ impl ForwardingRuns {
         if self.measure == Measure::Bounds {
             return Ok(row);
         }
-        let site = lab.site(&self.testbed, cell.seed)?;
+        let site = lab.site(&self.testbed, seed)?;
         let unfit = |why: String| ExperimentError::unfit(&site, why);
-        let nodes = site.environment.ears.len();
-        if nodes < chain.nodes() {
-            let needed = chain.nodes();
+        let (nodes, needed) = (site.environment.ears.len(), chain.nodes());
+        if nodes < needed {
             return Err(unfit(format!("{nodes} nodes, {needed} are needed")));
         }
         let mut board = boards::load(&self.board).map_err(|e| unfit(e.to_string()))?;
@@ -264,7 +198,7 @@ impl ForwardingRuns {
             board = board.without_os();
         }
         let site = site.with_board(board.with_one_radio())?;
-        let bench = Bench::new(site, cell.seed).map_err(|e| unfit(e.to_string()))?;
+        let bench = Bench::new(site, seed).map_err(|e| unfit(e.to_string()))?;
         if self.measure == Measure::Latency {
             let taken = chain.latency(&bench)?;
             row.set_some("latency_ms", taken.map(|t| t.as_secs_f64() * 1e3));
@@ -295,8 +229,7 @@ mod tests {
     #[test]
     fn every_combination_is_a_row_and_seeds_repeat() {
         let text = "testbed='ring12'\nhops=[1,2]\nforwarding=['copying','conditional']\npackets=20\nos=[true,false]";
-        let text = text.replace("\\\n", "\n");
-        let r = runs(&text);
+        let r = runs(text);
         r.check().unwrap();
         assert_eq!(r.parts(), 8);
         let go = || rows_of(&r, &[1, 2]);
@@ -310,19 +243,15 @@ mod tests {
 
     #[test]
     fn values_out_of_range_are_refused() {
-        let good = "testbed='ring12'\nhops=[2]\nforwarding=['copying']\n".replace("\\\n", "\n");
+        let good = "testbed='ring12'\nhops=[2]\nforwarding=['copying']\n";
         for (more, key) in [
             ("packets=9", "packets"),
             ("payload=[118]", "payload"),
             ("routes=[3]", "routes"),
-            ("channel_list=[9]", "channel_list"),
-            ("channel_list=[15]", "channel_list"),
             ("board='none'", "board"),
             ("measure='latency'\nroutes=[2]", "routes"),
         ] {
-            let error = runs(&format!("{good}{}", more.replace("\\\n", "\n")))
-                .check()
-                .unwrap_err();
+            let error = runs(&format!("{good}{more}")).check().unwrap_err();
             assert!(error.starts_with(&format!("run.{key}")), "{error}");
         }
     }
@@ -341,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_site_that_is_too_small_is_an_error_of_the_input() {
-        let r = runs(&"testbed='pair'\nhops=[2]\nforwarding=['copying']".replace("\\\n", "\n"));
+        let r = runs("testbed='pair'\nhops=[2]\nforwarding=['copying']");
         assert!(rows_of(&r, &[1]).unwrap_err().is_input());
     }
 }

@@ -6,11 +6,12 @@
 use super::explained::Explained;
 use super::lab::Lab;
 use super::sites::Sites;
-use super::ExperimentError;
+use super::Result;
 use crate::results::Row;
 use std::fmt::{Debug, Display};
 use std::ops::RangeInclusive;
 use thalweg_sim::Capture;
+use thalweg_wire::phy;
 
 /// What an experiment runs, with everything said that a file says of it.
 pub trait Kind: Debug + Send + Sync {
@@ -24,20 +25,22 @@ pub trait Kind: Debug + Send + Sync {
     fn parts(&self) -> u64;
 
     /// What is observed with `seed`, in an order that does not depend on threads.
-    ///
-    /// # Errors
-    /// [`ExperimentError`].
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError>;
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>>;
 
-    /// The key that a flag of the command line overwrites, with a dot after the table that it is in.
-    fn key(&self, flag: Flag) -> Option<&'static str> {
-        (flag == Flag::Testbed).then_some("testbed")
+    /// The key that names the network, with a dot after the table that it is in; none where there is none.
+    fn testbed_key(&self) -> Option<&'static str> {
+        Some("testbed")
+    }
+
+    /// The same of the key that says how many routes (or links, or sources) a seed has.
+    fn routes_key(&self) -> Option<&'static str> {
+        None
     }
 
     /// Frames (bytes, FCS included) that a share of losses injected on links is of: those of data, full,
     /// or the longest where their length varies. None where no such losses can be.
     fn lossy_frame_bytes(&self) -> Option<usize> {
-        None
+        self.testbed_key().map(|_| phy::MAX_PSDU)
     }
 
     /// Tells where packets were lost, where it can.
@@ -51,22 +54,10 @@ pub trait Kind: Debug + Send + Sync {
     }
 }
 
-/// A flag whose value stands in files too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flag {
-    /// The network, by name or file.
-    Testbed,
-    /// So many routes (or links, or sources) per seed.
-    Routes,
-}
-
 /// A kind whose packets can be followed.
 pub trait Explains: Sync {
     /// Its transfers with `seed` again, watched.
-    ///
-    /// # Errors
-    /// [`ExperimentError`].
-    fn explain(&self, seed: u64, lab: &Lab<'_>) -> Result<Explained, ExperimentError>;
+    fn explain(&self, seed: u64, lab: &Lab<'_>) -> Result<Explained>;
 }
 
 /// A kind whose frames can be written.
@@ -75,15 +66,7 @@ pub trait Captures {
     fn testbed(&self) -> &str;
 
     /// Its first run with `seed` once more, its frames written to `capture`.
-    ///
-    /// # Errors
-    /// [`ExperimentError`].
-    fn capture(
-        &self,
-        seed: u64,
-        sites: &Sites,
-        capture: Box<dyn Capture>,
-    ) -> Result<(), ExperimentError>;
+    fn capture(&self, seed: u64, sites: &Sites, capture: Box<dyn Capture>) -> Result<()>;
 }
 
 /// A kind's name and keys, as `keys!` reads them off its struct.
@@ -130,12 +113,35 @@ macro_rules! keys {
 }
 pub(super) use keys;
 
+/// The default of a key: `N`.
+pub(super) fn number<const N: u32, T: TryFrom<u32> + Default>() -> T {
+    T::try_from(N).unwrap_or_default()
+}
+
+/// The default of a key that sweeps: `N` alone.
+pub(super) fn list<const N: u32, T: TryFrom<u32> + Default>() -> Vec<T> {
+    vec![number::<N, T>()]
+}
+
+/// Each of `outer` with each of `inner`, which change faster.
+pub(super) fn pairs<A: Clone, B: Clone>(outer: &[A], inner: &[B]) -> Vec<(A, B)> {
+    let all = outer.iter().flat_map(|a| inner.iter().map(move |b| (a, b)));
+    all.map(|(a, b)| (a.clone(), b.clone())).collect()
+}
+
+/// One case for each of `list`, or one without any.
+pub(super) fn or_none<T: Clone>(list: &[T]) -> Vec<Option<T>> {
+    match list {
+        [] => vec![None],
+        list => list.iter().cloned().map(Some).collect(),
+    }
+}
+
 /// `ok`, or what `key` was expected to be.
 pub(super) fn expect(key: &str, ok: bool, range: &str) -> Result<(), String> {
-    if ok {
-        Ok(())
-    } else {
-        Err(format!("run.{key}: expected {range}"))
+    match ok {
+        true => Ok(()),
+        false => Err(format!("run.{key}: expected {range}")),
     }
 }
 

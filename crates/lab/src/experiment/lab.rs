@@ -1,7 +1,7 @@
 //! What kinds of runs share while they run: sites and surveys kept, progress told, a wish to stop heard.
 
 use super::sites::Sites;
-use super::ExperimentError;
+use super::{ExperimentError, Result};
 use crate::results::Row;
 use rayon::prelude::*;
 use std::ops::ControlFlow;
@@ -58,7 +58,7 @@ impl<'a> Lab<'a> {
     }
 
     /// An error where the observer wanted to stop.
-    pub(super) fn go_on(&self) -> Result<(), ExperimentError> {
+    pub(super) fn go_on(&self) -> Result<()> {
         match self.heard() {
             ControlFlow::Break(()) => Err(ExperimentError::Stopped),
             ControlFlow::Continue(()) => Ok(()),
@@ -66,10 +66,7 @@ impl<'a> Lab<'a> {
     }
 
     /// The rows that `each` gives of a part, which is done then.
-    pub(super) fn part<R>(
-        &self,
-        each: impl FnOnce() -> Result<R, ExperimentError>,
-    ) -> Result<R, ExperimentError> {
+    pub(super) fn part<R>(&self, each: impl FnOnce() -> Result<R>) -> Result<R> {
         self.go_on()?;
         let result = each()?;
         self.tick(1);
@@ -77,7 +74,7 @@ impl<'a> Lab<'a> {
     }
 
     /// [`Sites::site`].
-    pub(super) fn site(&self, testbed: &str, seed: u64) -> Result<Site, ExperimentError> {
+    pub(super) fn site(&self, testbed: &str, seed: u64) -> Result<Site> {
         self.sites.site(testbed, seed)
     }
 
@@ -88,7 +85,7 @@ impl<'a> Lab<'a> {
         testbed: &str,
         site: &Site,
         survey: Survey,
-    ) -> Result<Arc<Surveyed>, ExperimentError> {
+    ) -> Result<Arc<Surveyed>> {
         self.sites
             .survey(testbed, site, survey, &mut |_| self.heard())
     }
@@ -97,8 +94,8 @@ impl<'a> Lab<'a> {
 /// What `each` gives of `items`, worked out in parallel, in their order; of several errors the first.
 pub(super) fn in_order<T: Sync, R: Send>(
     items: &[T],
-    each: impl Fn(&T) -> Result<R, ExperimentError> + Send + Sync,
-) -> Result<Vec<R>, ExperimentError> {
+    each: impl Fn(&T) -> Result<R> + Send + Sync,
+) -> Result<Vec<R>> {
     let results: Vec<Result<R, ExperimentError>> = items.par_iter().map(each).collect();
     results.into_iter().collect()
 }
@@ -106,7 +103,7 @@ pub(super) fn in_order<T: Sync, R: Send>(
 /// The rows that `each` gives of `items`, those of one item after another's.
 pub(super) fn rows_in_order<T: Sync>(
     items: &[T],
-    each: impl Fn(&T) -> Result<Vec<Row>, ExperimentError> + Send + Sync,
-) -> Result<Vec<Row>, ExperimentError> {
+    each: impl Fn(&T) -> Result<Vec<Row>> + Send + Sync,
+) -> Result<Vec<Row>> {
     Ok(in_order(items, each)?.concat())
 }

@@ -4,14 +4,13 @@
 //! Owns the keys of `kind = "link-channels"` and its rows. One sender, one receiver, nobody else on
 //! the air; link variation is that of a campaign of minutes. Tests: `tests.rs`.
 
-use super::kind::{keys, within, Flag, Kind};
+use super::kind::{keys, within, Kind};
 use super::lab::{rows_in_order, Lab};
-use super::probe::{Order, Probe, Told, LEAST_PSDU};
+use super::probe::{self, Order, Probe, Train};
 use super::sites::faithful_survey;
-use super::ExperimentError;
+use super::{ExperimentError, Result};
 use crate::results::{Row, SEED};
 use rand::seq::{IndexedRandom as _, SliceRandom as _};
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use thalweg_medium::random::{derive, stream, Stream};
 use thalweg_medium::{Environment, Variation};
@@ -19,7 +18,6 @@ use thalweg_planner::{LinkQualities, LinkRule, Topology};
 use thalweg_sim::{boards, Network};
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Duration};
-use thalweg_wire::phy;
 
 keys! {
     "link-channels",
@@ -35,14 +33,7 @@ keys! {
         pub packets: u32,
         /// From one packet to the next, in milliseconds.
         pub interval_ms: u64,
-        /// Length of a packet with its check sum (127).
-        #[serde(default = "longest")]
-        pub psdu_bytes: usize,
     }
-}
-
-pub(super) const fn longest() -> usize {
-    127
 }
 
 impl Kind for LinkChannels {
@@ -50,57 +41,42 @@ impl Kind for LinkChannels {
         within("tree_channel", &[self.tree_channel], 11..=26)?;
         within("links", &[self.links], 1..=10_000)?;
         within("packets", &[self.packets], 1..=1_000_000)?;
-        within("interval_ms", &[self.interval_ms], 6..=60_000)?;
-        within("psdu_bytes", &[self.psdu_bytes], LEAST_PSDU..=127)
+        within("interval_ms", &[self.interval_ms], 6..=60_000)
     }
 
     fn parts(&self) -> u64 {
         u64::from(self.links)
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
         let site = lab.site(&self.testbed, seed)?;
         let links = self.links(&site, lab)?;
         let campaign = campaign(&site);
         let numbered: Vec<(usize, (usize, usize))> = links.into_iter().enumerate().collect();
-        let rows = rows_in_order(&numbered, |(number, ends)| {
-            lab.part(|| self.link_rows(&campaign, *number, *ends))
+        let rows = rows_in_order(&numbered, |link| {
+            lab.part(|| self.link_rows(&campaign, *link))
         })?;
         lab.tick(self.parts().saturating_sub(numbered.len() as u64));
         Ok(rows)
     }
 
-    fn key(&self, flag: Flag) -> Option<&'static str> {
-        Some(match flag {
-            Flag::Testbed => "testbed",
-            Flag::Routes => "links",
-        })
-    }
-
-    fn lossy_frame_bytes(&self) -> Option<usize> {
-        Some(phy::MAX_PSDU)
+    fn routes_key(&self) -> Option<&'static str> {
+        Some("links")
     }
 }
 
 impl LinkChannels {
     /// Links between floors of the tree, drawn at random.
-    fn links(&self, site: &Site, lab: &Lab<'_>) -> Result<Vec<(usize, usize)>, ExperimentError> {
+    fn links(&self, site: &Site, lab: &Lab<'_>) -> Result<Vec<(usize, usize)>> {
         let channel = Channel::new(self.tree_channel).unwrap_or(Channel::LAST);
         let surveyed = lab.survey(&self.testbed, site, faithful_survey(channel))?;
         let mut rng = stream(site.seed, "tree", &[]);
         let root = site.testbed.sink_index();
         let tree = collection_tree(&surveyed.links, channel, root, &mut rng);
-        let floor_of = |n: usize| {
-            surveyed
-                .links
-                .places()
-                .and_then(|p| p.get(n))
-                .map(|p| p.floor)
-        };
-        let mut links: Vec<(usize, usize)> = tree
-            .into_iter()
-            .filter(|(child, parent)| floor_of(*child) != floor_of(*parent))
-            .collect();
+        let places = surveyed.links.places();
+        let floor_of = |n: usize| places.and_then(|p| p.get(n)).map(|p| p.floor);
+        let between = |(a, b): &(usize, usize)| floor_of(*a) != floor_of(*b);
+        let mut links: Vec<(usize, usize)> = tree.into_iter().filter(between).collect();
         let mut rng = stream(site.seed, "links", &[]);
         links.shuffle(&mut rng);
         links.truncate(self.links as usize);
@@ -114,59 +90,38 @@ impl LinkChannels {
     fn link_rows(
         &self,
         site: &Site,
-        number: usize,
-        (from, to): (usize, usize),
-    ) -> Result<Vec<Row>, ExperimentError> {
+        (number, (from, to)): (usize, (usize, usize)),
+    ) -> Result<Vec<Row>> {
         let seed = derive(site.seed, "link", &[from as u64, to as u64]);
         let mut net = probes(site, seed)?;
-        let interval = Duration::from_millis(self.interval_ms);
-        Channel::all()
-            .map(|channel| {
-                let (count, psdu_bytes) = (self.packets, self.psdu_bytes);
-                net.command(to, Order::Receive(channel));
-                net.command(
-                    from,
-                    Order::Send {
-                        channel,
-                        count,
-                        interval,
-                        psdu_bytes,
-                    },
-                );
-                let mut received = 0u32;
-                let limit = net.now() + interval * (u64::from(count) + 10);
-                net.run_until(limit, |_, node, told| match told {
-                    Told::Heard { .. } if node == to => {
-                        received += 1;
-                        ControlFlow::Continue(())
-                    }
-                    Told::Heard { .. } => ControlFlow::Continue(()),
-                    Told::SentAll => ControlFlow::Break(()),
-                })?;
-                let id = |n: usize| site.testbed.id_of(n).map_or(0, |id| u32::from(id.get()));
-                let own = channel.number() == self.tree_channel;
-                Ok(Row::new()
-                    .with(SEED, site.seed)
-                    .with("link", number + 1)
-                    .with("from", id(from))
-                    .with("to", id(to))
-                    .with("channel", u32::from(channel.number()))
-                    .with("tree", if own { "own" } else { "other" })
-                    .with("packets", count)
-                    .with("prr", f64::from(received) / f64::from(count)))
-            })
-            .collect::<Result<Vec<Row>, ExperimentError>>()
-            .map(with_dead_shares)
+        let id = |n: usize| site.testbed.id_of(n).map_or(0, |id| u32::from(id.get()));
+        let on_channel = |channel: Channel| {
+            net.command(to, Order::Receive(channel));
+            let train = Train {
+                channel,
+                count: self.packets,
+                interval: Duration::from_millis(self.interval_ms),
+            };
+            let mut received = 0u32;
+            probe::send(&mut net, from, train, |node, _, _| {
+                received += u32::from(node == to);
+            })?;
+            let own = channel.number() == self.tree_channel;
+            let prr = f64::from(received) / f64::from(self.packets);
+            Ok(Row::new()
+                .with(SEED, site.seed)
+                .with("link", number + 1)
+                .with("from", id(from))
+                .with("to", id(to))
+                .with("channel", u32::from(channel.number()))
+                .with("tree", if own { "own" } else { "other" })
+                .with("packets", self.packets)
+                .with("prr", prr)
+                // What the last row of Table I counts.
+                .with("below_tenth", u32::from(prr < 0.1)))
+        };
+        Channel::all().map(on_channel).collect()
     }
-}
-
-/// Marks what the last row of Table I counts: receptions below one in ten.
-fn with_dead_shares(mut rows: Vec<Row>) -> Vec<Row> {
-    for row in &mut rows {
-        let dead = row.number("prr").is_some_and(|prr| prr < 0.1);
-        row.set("below_tenth", u32::from(dead));
-    }
-    rows
 }
 
 /// The site in a campaign of minutes instead of a run of seconds.
@@ -180,7 +135,7 @@ pub(super) fn campaign(site: &Site) -> Site {
 }
 
 /// A network of probes at `site`.
-pub(super) fn probes(site: &Site, seed: u64) -> Result<Network<Probe>, ExperimentError> {
+pub(super) fn probes(site: &Site, seed: u64) -> Result<Network<Probe>> {
     let board = boards::telosb();
     if site.board.chip != board.chip {
         let why = format!("board {}: expected telosb", site.testbed.board_name);
@@ -231,13 +186,8 @@ fn collection_tree(
         .filter(|child| *child != root && cost[*child].is_finite())
         .filter_map(|child| {
             let best = |p: &&usize| equal(cost[**p] + etx(**p, child), cost[child]);
-            let parents: Vec<usize> = topology
-                .neighbours(child)
-                .iter()
-                .filter(best)
-                .copied()
-                .collect();
-            Some((child, *parents.choose(rng)?))
+            let parents: Vec<&usize> = topology.neighbours(child).iter().filter(best).collect();
+            Some((child, **parents.choose(rng)?))
         })
         .collect()
 }

@@ -32,7 +32,7 @@ mod tests;
 mod transfers;
 
 pub use explained::{Explained, ExplainedTransfer};
-pub use kind::{Captures, Explains, Flag, Key, Keyed, Kind};
+pub use kind::{Captures, Explains, Key, Keyed, Kind};
 pub use lab::{Lab, ProgressObserver};
 pub use page::{page, short, span};
 pub use report::Report;
@@ -44,6 +44,9 @@ use crate::field::RunError;
 use crate::forwarding::ChainError;
 use crate::results::Row;
 use thalweg_testbeds::{Site, SiteError, TestbedError};
+
+/// What a run comes to.
+pub type Result<T, E = ExperimentError> = std::result::Result<T, E>;
 
 /// Why an experiment gave no rows.
 #[derive(Debug, thiserror::Error)]
@@ -76,9 +79,9 @@ pub enum ExperimentError {
     /// A stream could not be run.
     #[error("streams: {0}")]
     Stream(crate::collect::CollectError),
-    /// A chain of nodes is not one.
+    /// A chain of nodes could not be run.
     #[error(transparent)]
-    Chain(ChainError),
+    Chain(#[from] ChainError),
     /// What was asked for is nothing that it does.
     #[error(transparent)]
     Refused(#[from] Refused),
@@ -116,17 +119,6 @@ impl ExperimentError {
     }
 }
 
-impl From<ChainError> for ExperimentError {
-    fn from(error: ChainError) -> Self {
-        match error {
-            ChainError::Network(error) => Self::Network(error),
-            ChainError::Sim(error) => Self::Sim(error),
-            ChainError::Stopped => Self::Stopped,
-            error @ ChainError::Hops { .. } => Self::Chain(error),
-        }
-    }
-}
-
 impl From<RunError> for ExperimentError {
     fn from(error: RunError) -> Self {
         match error {
@@ -137,15 +129,12 @@ impl From<RunError> for ExperimentError {
 }
 
 /// Runs `run` with each of `seeds`. `sites` keeps what later runs can use again.
-///
-/// # Errors
-/// [`ExperimentError`].
 pub fn run(
     run: &Run,
     seeds: &[u64],
     sites: &Sites,
     observer: ProgressObserver<'_>,
-) -> Result<Vec<Row>, ExperimentError> {
+) -> Result<Vec<Row>> {
     let lab = Lab::new(sites, seeds.len() as u64 * run.parts(), observer);
     lab::rows_in_order(seeds, |seed| run.rows(*seed, &lab))
 }
@@ -159,7 +148,7 @@ pub fn explain(
     seeds: &[u64],
     sites: &Sites,
     observer: ProgressObserver<'_>,
-) -> Result<Explained, ExperimentError> {
+) -> Result<Explained> {
     let explains = run.explains();
     let explains = explains.ok_or(Refused::NotUsed(RunOption::Explain))?;
     let lab = Lab::new(sites, seeds.len() as u64 * run.parts(), observer);

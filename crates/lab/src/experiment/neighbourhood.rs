@@ -4,7 +4,7 @@
 
 use super::kind::{keys, some, within, Kind};
 use super::lab::{rows_in_order, Lab};
-use super::ExperimentError;
+use super::{ExperimentError, Result};
 use crate::convergecast::stack;
 use crate::results::{Row, SEED};
 use std::ops::ControlFlow::Continue;
@@ -103,16 +103,20 @@ impl Kind for Neighbourhood {
         self.powers_dbm.len() as u64
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
         let site = lab.site(&self.testbed, seed)?;
         rows_in_order(&self.powers_dbm, |power| {
             lab.part(|| self.sizes(&site, Dbm(*power)))
         })
     }
+
+    fn lossy_frame_bytes(&self) -> Option<usize> {
+        None
+    }
 }
 
 impl Neighbourhood {
-    fn sizes(&self, site: &Site, power: Dbm) -> Result<Vec<Row>, ExperimentError> {
+    fn sizes(&self, site: &Site, power: Dbm) -> Result<Vec<Row>> {
         let stack = stack(&site.board);
         let (mut board, _) = stack.map_err(|e| ExperimentError::unfit(site, e.to_string()))?;
         board.tx_power = power;
@@ -121,9 +125,7 @@ impl Neighbourhood {
         let fcs = board.chip.phy.fcs_bytes as usize;
         let length = usize::from(self.frame_bytes).saturating_sub(fcs);
         let air = board.chip.phy.air_time(length) + board.timing.turnaround * 4;
-        let ids: Vec<NodeId> = (0..site.testbed.len())
-            .filter_map(|n| site.testbed.id_of(n))
-            .collect();
+        let ids: Vec<NodeId> = site.testbed.nodes.iter().map(|node| node.id).collect();
         let beeper = |id: &NodeId| {
             let header = Header {
                 sequence: 0,
@@ -152,7 +154,7 @@ impl Neighbourhood {
         }
         let mut now = network.now() + Duration::from_secs(1);
         network.run_until(now, |_, _, _| Continue(()))?;
-        let mut rows = Vec::with_capacity(ids.len());
+        let mut rows = Vec::new();
         for (n, id) in ids.iter().enumerate() {
             let mut heard = 0u64;
             for _ in 0..self.probes {
@@ -163,10 +165,8 @@ impl Neighbourhood {
                     Continue(())
                 })?;
             }
-            let row = Row::new()
-                .with(SEED, site.seed)
-                .with("power_dbm", power.0)
-                .with("node", u32::from(id.get()));
+            let row = Row::new().with(SEED, site.seed).with("power_dbm", power.0);
+            let row = row.with("node", u32::from(id.get()));
             rows.push(row.with("size", heard as f64 / f64::from(self.probes)));
         }
         Ok(rows)

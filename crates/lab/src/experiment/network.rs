@@ -5,15 +5,14 @@
 //! Owns the keys of `kind = "network"` and its rows: one per mode, protocol and seed. Everything of a
 //! row happened on one simulated time line. Tests: `tests.rs`.
 
-use super::kind::{expect, keys, some, within, Flag, Kind};
+use super::kind::{expect, keys, pairs, some, within, Kind};
 use super::lab::{in_order, Lab};
-use super::ExperimentError;
-use crate::campaign::{empty, CampaignError, Mode, NetworkRow};
-use crate::results::{Row, Value, SEED};
+use super::{ExperimentError, Result};
+use crate::campaign::{empty, CampaignError, Mode};
+use crate::results::Row;
 use thalweg_gateway::known::CLEAN_CHANNELS;
 use thalweg_gateway::registry::Pipelined;
 use thalweg_units::{Channel, ChannelSet};
-use thalweg_wire::phy;
 
 keys! {
     "network",
@@ -42,8 +41,8 @@ fn clean_channels() -> Vec<u8> {
 
 impl Kind for Network {
     fn check(&self) -> Result<(), String> {
-        let names: Vec<String> = Mode::ALL.iter().map(|m| m.name()).collect();
-        let known = self.modes.iter().all(|m| names.contains(m));
+        let names = Mode::ALL.map(|mode| mode.name);
+        let known = self.modes.iter().all(|m| names.contains(&m.as_str()));
         some("modes", &self.modes)?;
         expect("modes", known, &format!("some of {}", names.join(" ")))?;
         some("protocols", &self.protocols)?;
@@ -58,69 +57,35 @@ impl Kind for Network {
         (self.modes.len() * self.protocols.len()) as u64
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
         let modes = self.modes.iter().filter_map(|name| Mode::named(name));
-        let cases: Vec<(Mode, Pipelined)> = modes
-            .flat_map(|mode| self.protocols.iter().map(move |&v| (mode, v)))
-            .collect();
+        let cases = pairs(&modes.collect::<Vec<_>>(), &self.protocols);
         in_order(&cases, |&(mode, variant)| {
             lab.part(|| self.row(seed, mode, variant, lab))
         })
     }
 
-    fn key(&self, flag: Flag) -> Option<&'static str> {
-        Some(match flag {
-            Flag::Testbed => "testbed",
-            Flag::Routes => "sources",
-        })
-    }
-
-    fn lossy_frame_bytes(&self) -> Option<usize> {
-        Some(phy::MAX_PSDU)
+    fn routes_key(&self) -> Option<&'static str> {
+        Some("sources")
     }
 }
 
 impl Network {
     fn channel_set(&self) -> ChannelSet {
-        let valid = self.channels.iter().filter_map(|c| Channel::new(*c).ok());
-        valid.collect()
+        let channels = self.channels.iter();
+        channels.filter_map(|c| Channel::new(*c).ok()).collect()
     }
 
-    fn row(
-        &self,
-        seed: u64,
-        mode: Mode,
-        variant: Pipelined,
-        lab: &Lab<'_>,
-    ) -> Result<Row, ExperimentError> {
+    fn row(&self, seed: u64, mode: Mode, variant: Pipelined, lab: &Lab<'_>) -> Result<Row> {
         let site = lab.site(&self.testbed, seed)?;
         let mut settings = mode.settings(&site, variant, self.channel_set(), self.bytes);
         settings.sources = self.sources.map(|n| n as usize);
         match empty(&site, &settings, &mut |_| lab.heard()) {
-            Ok(campaign) => Ok(columns(
-                &campaign.row(&mode.name(), mode.stations()),
-                variant,
-            )),
+            Ok(campaign) => Ok(campaign
+                .row(mode.name, mode.stations())
+                .with("protocol", variant.name)),
             Err(CampaignError::Run(why)) => Err(why.into()),
             Err(why) => Err(ExperimentError::unfit(&site, why.to_string())),
         }
     }
-}
-
-/// What is told of one campaign.
-fn columns(r: &NetworkRow, variant: Pipelined) -> Row {
-    let mut row = Row::new();
-    // The row's own names are the columns'.
-    if let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(r) {
-        for (name, value) in fields {
-            if let Ok(value) = serde_json::from_value::<Value>(value) {
-                row.set(&name, value);
-            }
-        }
-    }
-    let share = r.delivered as f64 / r.sources.max(1) as f64;
-    row.with(SEED, r.seed)
-        .with("protocol", variant.name)
-        .with("delivered_share", share)
-        .with("survey_s", r.measuring_s + r.collecting_s)
 }

@@ -5,11 +5,12 @@
 //! fetched one after the other; their time is the sum of the transfers' own, as the paper's is.
 //! Tests: `tests.rs`.
 
-use super::kind::{keys, some, within, Flag, Kind};
+use super::kind::{keys, some, within, Kind};
 use super::lab::{in_order, rows_in_order, Lab};
 use super::sites::faithful_survey;
 use super::transfers::outcome_row;
-use super::ExperimentError;
+use super::Result;
+use crate::campaign::spread;
 use crate::collect::random_object;
 use crate::field::{Motes, Repairs};
 use crate::results::{Row, SEED};
@@ -25,7 +26,6 @@ use thalweg_planner::Style;
 use thalweg_planner::{plan, RouteRequest};
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Duration};
-use thalweg_wire::phy;
 
 keys! {
     "overhead",
@@ -67,22 +67,15 @@ impl Kind for Overhead {
         PARTS
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
         let site = lab.site(&self.testbed, seed)?;
         rows_in_order(&self.protocols, |variant| {
             self.protocol_rows(&site, *variant, lab)
         })
     }
 
-    fn key(&self, flag: Flag) -> Option<&'static str> {
-        Some(match flag {
-            Flag::Testbed => "testbed",
-            Flag::Routes => "sources",
-        })
-    }
-
-    fn lossy_frame_bytes(&self) -> Option<usize> {
-        Some(phy::MAX_PSDU)
+    fn routes_key(&self) -> Option<&'static str> {
+        Some("sources")
     }
 }
 
@@ -101,12 +94,7 @@ impl Overhead {
         request
     }
 
-    fn protocol_rows(
-        &self,
-        site: &Site,
-        variant: Pipelined,
-        lab: &Lab<'_>,
-    ) -> Result<Vec<Row>, ExperimentError> {
+    fn protocol_rows(&self, site: &Site, variant: Pipelined, lab: &Lab<'_>) -> Result<Vec<Row>> {
         let survey = match variant.style {
             Style::Paths => faithful_survey(self.channel()),
             Style::Chains => Survey::of(self.request(site, 0).channels.into_iter().collect()),
@@ -120,12 +108,9 @@ impl Overhead {
         let closed = link_measurement_time(nodes, order, survey.interval, beacons);
         let sink = site.testbed.sink_index();
         let all: Vec<usize> = (0..site.testbed.len()).filter(|n| *n != sink).collect();
-        let wanted = self
-            .sources
-            .map_or(all.len(), |n| (n as usize).clamp(1, all.len()));
-        let chosen: Vec<(u64, usize)> = (0..wanted)
-            .map(|i| (i as u64, all[i * all.len() / wanted]))
-            .collect();
+        let wanted = self.sources.map_or(all.len(), |n| n.max(1) as usize);
+        let chosen: Vec<(u64, usize)> = (0..).zip(spread(&all, wanted)).collect();
+        let wanted = chosen.len();
         let fetched = in_order(&chosen, |(place, source)| {
             lab.go_on()?;
             let row = self.fetch(site, &surveyed, *source, variant)?;
@@ -135,15 +120,10 @@ impl Overhead {
             lab.tick(part(place + 1) - part(*place));
             Ok(row)
         })?;
-        let durations: Vec<f64> = fetched
-            .iter()
-            .filter_map(|r| r.number("duration_s"))
-            .collect();
-        let download = durations.iter().sum::<f64>() * all.len() as f64 / wanted as f64;
-        let (measuring, collecting) = (
-            surveyed.measuring.as_secs_f64(),
-            surveyed.collecting.as_secs_f64(),
-        );
+        let durations = fetched.iter().filter_map(|r| r.number("duration_s"));
+        let download = durations.sum::<f64>() * all.len() as f64 / wanted as f64;
+        let measuring = surveyed.measuring.as_secs_f64();
+        let collecting = surveyed.collecting.as_secs_f64();
         let row = |phase: &str| {
             Row::new()
                 .with(SEED, site.seed)
@@ -169,19 +149,15 @@ impl Overhead {
         surveyed: &Surveyed,
         source: usize,
         variant: Pipelined,
-    ) -> Result<Row, ExperimentError> {
+    ) -> Result<Row> {
         let request = variant.request(&self.request(site, source));
         let row = Row::new()
             .with(SEED, site.seed)
             .with("protocol", variant.name);
-        let id = site
-            .testbed
-            .id_of(source)
-            .map_or(0, |id| u32::from(id.get()));
+        let of = site.testbed.nodes[source].id;
         let seed = derive(site.seed, "fetch", &[source as u64]);
         let mut session = Motes::open(site, seed)?;
-        let (of, bytes) = (site.testbed.nodes[source].id, self.bytes as usize);
-        session.offer(source, random_object(site.seed, of, bytes));
+        session.offer(source, random_object(site.seed, of, self.bytes as usize));
         let terms = variant.terms(Terms {
             retry: Retry::NEVER,
             ..Terms::default()
@@ -195,22 +171,21 @@ impl Overhead {
             let Ok(plan) = plan(&surveyed.links, &request, &mut rng) else {
                 break;
             };
-            let protocol = variant.scheme;
-            let (mut outcome, _) =
-                session.fetch(&plan, protocol, &terms, &mut |_| ControlFlow::Continue(()))?;
+            let mut silent = |_| ControlFlow::Continue(());
+            let (mut outcome, _) = session.fetch(&plan, variant.scheme, &terms, &mut silent)?;
             if let Some(failed) = &last {
                 outcome.core.follows(&failed.core, SETTLING.as_secs_f64());
             }
-            let done = outcome.core.verified;
-            last = Some(outcome);
-            if done {
+            if last.insert(outcome).core.verified {
                 break;
             }
             session.settle()?;
         }
         // A node that nobody hears costs no time and delivers nothing.
         let Some(outcome) = last else {
-            return Ok(row.with("source", id).with("verified", 0u32));
+            return Ok(row
+                .with("source", u32::from(of.get()))
+                .with("verified", 0u32));
         };
         let mut row = row.with("attempts", outcome.core.attempts);
         row.0.extend(outcome_row(&outcome).0);

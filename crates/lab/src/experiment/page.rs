@@ -35,29 +35,22 @@ pub fn page(reports: &[Report]) -> String {
 }
 
 fn overview(reports: &[Report]) -> String {
-    let all = || reports.iter().flat_map(|r| &r.results);
-    let within = all().filter(|r| r.within == Some(true)).count();
-    let outside = all().filter(|r| r.within == Some(false)).count();
-    let mut html = format!(
-        "<p>{within} of {} results with a band lie within it.</p>\n<nav>",
-        within + outside
-    );
+    let all = reports.iter().flat_map(|r| &r.results);
+    let judged: Vec<&Judged> = all.filter(|r| r.within.is_some()).collect();
+    let outside: Vec<_> = judged.iter().filter(|r| r.within == Some(false)).collect();
+    let (of, within) = (judged.len(), judged.len() - outside.len());
+    let mut html = format!("<p>{within} of {of} results with a band lie within it.</p>\n<nav>");
     for report in reports {
         let id = escaped(&report.experiment.id);
         let _ = write!(html, "<a href=\"#{id}\">{id}</a>");
     }
     html.push_str("</nav>\n");
-    if outside > 0 {
+    if !outside.is_empty() {
         html.push_str("<table><tr><th>outside</th><th>why it is accepted for now</th></tr>\n");
-        for r in all().filter(|r| r.within == Some(false)) {
-            let why = r.exception.as_deref().unwrap_or("not explained");
-            let _ = writeln!(
-                html,
-                "<tr><td>{} {}</td><td>{}</td></tr>",
-                escaped(&r.id),
-                escaped(&r.measured.label()),
-                escaped(why)
-            );
+        for r in outside {
+            let what = escaped(&format!("{} {}", r.id, r.measured.label()));
+            let why = escaped(r.exception.as_deref().unwrap_or("not explained"));
+            let _ = writeln!(html, "<tr><td>{what}</td><td>{why}</td></tr>");
         }
         html.push_str("</table>\n");
     }
@@ -69,11 +62,10 @@ fn section(html: &mut String, report: &Report) {
     let id = escaped(&e.id);
     let _ = writeln!(html, "<h2 id=\"{id}\">{id}: {}</h2>", escaped(&e.title));
     let _ = writeln!(html, "<p class=\"about\">{}</p>", escaped(e.about.trim()));
+    let (seeds, rows) = (seeds(&report.seeds), report.rows.len());
     let _ = writeln!(
         html,
-        "<p><code>thalweg run {id}</code>, {}, {} rows</p>",
-        seeds(&report.seeds),
-        report.rows.len()
+        "<p><code>thalweg run {id}</code>, {seeds}, {rows} rows</p>"
     );
     html.push_str(
         "<table><tr><th>metric</th><th>at</th><th class=\"n\">value</th><th class=\"n\">95 %</th>\
@@ -83,11 +75,9 @@ fn section(html: &mut String, report: &Report) {
         html.push_str(&result_row(result));
     }
     for claim in &report.unanswered {
-        let _ = writeln!(
-            html,
-            "<tr><td>{}</td><td colspan=\"7\" class=\"out\">not measured</td></tr>",
-            escaped(&claim.metric)
-        );
+        let metric = escaped(&claim.metric);
+        let missing = "<td colspan=\"7\" class=\"out\">not measured</td>";
+        let _ = writeln!(html, "<tr><td>{metric}</td>{missing}</tr>");
     }
     html.push_str("</table>\n");
     for (_, svg) in &report.figures {
@@ -165,14 +155,8 @@ mod tests {
 
     #[test]
     fn numbers_are_short() {
-        assert_eq!(
-            (short(0.000_080_4), short(0.0)),
-            ("8.04e-5".into(), "0".into())
-        );
-        assert_eq!(
-            (short(178.523), short(0.04), short(2.0)),
-            ("178.5".into(), "0.04".into(), "2".into())
-        );
+        let numbers = [0.000_080_4, 0.0, 178.523, 0.04, 2.0].map(short);
+        assert_eq!(numbers, ["8.04e-5", "0", "178.5", "0.04", "2"]);
         assert_eq!(span([150.0, f64::INFINITY]), "at least 150");
         assert_eq!(span([0.0, 0.0]), "0");
         assert_eq!(escaped("<a & \"b\">"), "&lt;a &amp; &quot;b&quot;&gt;");

@@ -4,13 +4,13 @@
 //! Owns the keys of `kind = "pipelines"` and its rows, one per combination. All nodes of a chain are
 //! the testbed's first ones, in its order, with a channel per hop. Tests: below, `crate::forwarding`.
 
-use super::kind::{keys, some, within, Kind};
+use super::kind::{keys, list, number, pairs, some, within, Kind};
 use super::lab::{in_order, Lab};
-use super::ExperimentError;
+use super::{ExperimentError, Result};
 use crate::collect::random_object;
 use crate::forwarding::{Bench, Pipe};
-use crate::results::{Row, SEED};
-use serde::Deserialize;
+use crate::results::{name_of, Row, SEED};
+use serde::{Deserialize, Serialize};
 use thalweg_engine::Passing;
 use thalweg_medium::random::derive;
 use thalweg_sim::boards;
@@ -33,16 +33,16 @@ keys! {
         /// Hops of the chain, 1 to 11.
         pub hops: Vec<usize>,
         /// Payload bytes of a packet, 1 to 118 (118).
-        #[serde(default = "full")]
+        #[serde(default = "list::<118, _>")]
         pub payload: Vec<u8>,
         /// Packets of the object (1000).
-        #[serde(default = "thousand")]
+        #[serde(default = "number::<1000, _>")]
         pub packets: u16,
     }
 }
 
 /// A version of PIP as files name it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum PipName {
     /// As published: relays copy a packet and send it.
@@ -51,40 +51,12 @@ pub(super) enum PipName {
     PipCit,
 }
 
-impl PipName {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Pip => "pip",
-            Self::PipCit => "pip-cit",
-        }
-    }
-    const fn passing(self) -> Passing {
-        match self {
-            Self::Pip => Passing::Copied,
-            Self::PipCit => Passing::Conditional,
-        }
-    }
-}
-
 fn both() -> Vec<PipName> {
     vec![PipName::Pip, PipName::PipCit]
 }
-fn full() -> Vec<u8> {
-    vec![MAX_PAYLOAD as u8]
-}
-const fn thousand() -> u16 {
-    1000
-}
 
-/// One combination.
-#[derive(Debug, Clone)]
-struct Cell<'a> {
-    seed: u64,
-    board: &'a str,
-    protocol: PipName,
-    hops: usize,
-    payload: u8,
-}
+/// Board and protocol, hops and payload bytes.
+type Cell = ((String, PipName), (usize, u8));
 
 impl Kind for Pipelines {
     fn check(&self) -> Result<(), String> {
@@ -102,77 +74,67 @@ impl Kind for Pipelines {
     }
 
     fn parts(&self) -> u64 {
-        (self.boards.len() * self.protocols.len() * self.hops.len() * self.payload.len()) as u64
+        self.cells().len() as u64
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
-        in_order(&self.cells(seed), |cell| lab.part(|| self.row(cell, lab)))
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
+        let row = |cell: &Cell| lab.part(|| self.row(seed, cell, lab));
+        in_order(&self.cells(), row)
+    }
+
+    fn lossy_frame_bytes(&self) -> Option<usize> {
+        None
     }
 }
 
 impl Pipelines {
-    fn cells(&self, seed: u64) -> Vec<Cell<'_>> {
-        let mut cells = Vec::new();
-        for board in &self.boards {
-            for &protocol in &self.protocols {
-                for &hops in &self.hops {
-                    cells.extend(self.payload.iter().map(|&payload| Cell {
-                        seed,
-                        board,
-                        protocol,
-                        hops,
-                        payload,
-                    }));
-                }
-            }
-        }
-        cells
+    fn cells(&self) -> Vec<Cell> {
+        let of_boards = pairs(&self.boards, &self.protocols);
+        pairs(&of_boards, &pairs(&self.hops, &self.payload))
     }
 
-    fn row(&self, cell: &Cell<'_>, lab: &Lab<'_>) -> Result<Row, ExperimentError> {
-        let site = lab.site(&self.testbed, cell.seed)?;
+    fn row(&self, seed: u64, cell: &Cell, lab: &Lab<'_>) -> Result<Row> {
+        let &((ref board, protocol), (hops, payload_bytes)) = cell;
+        let site = lab.site(&self.testbed, seed)?;
         let unfit = |why: String| ExperimentError::unfit(&site, why);
-        let board = boards::load(cell.board).map_err(|e| unfit(e.to_string()))?;
-        let site = site.with_board(board.with_one_radio())?;
+        let fitted = boards::load(board).map_err(|e| unfit(e.to_string()))?;
+        let site = site.with_board(fitted.with_one_radio())?;
         let testbed = site.testbed.clone();
-        let (nodes, needed) = (testbed.len(), cell.hops + 1);
-        let payload = PayloadSize::new(cell.payload).filter(|_| nodes >= needed);
+        let (nodes, needed) = (testbed.len(), hops + 1);
+        let payload = PayloadSize::new(payload_bytes).filter(|_| nodes >= needed);
         let payload =
             payload.ok_or_else(|| unfit(format!("{nodes} nodes, {needed} are needed")))?;
         let bench = Bench {
             site,
-            seed: derive(cell.seed, "pipeline", &[]),
+            seed: derive(seed, "pipeline", &[]),
         };
         let ids: Vec<NodeId> = testbed.nodes.iter().map(|n| n.id).collect();
-        let pipe = Pipe::line(cell.hops, cell.protocol.passing(), payload);
-        let bytes = usize::from(self.packets) * usize::from(cell.payload);
-        let object = random_object(cell.seed, ids[0], bytes);
+        let passing = match protocol {
+            PipName::Pip => Passing::Copied,
+            PipName::PipCit => Passing::Conditional,
+        };
+        let pipe = Pipe::line(hops, passing, payload);
+        let bytes = usize::from(self.packets) * usize::from(payload_bytes);
+        let object = random_object(seed, ids[0], bytes);
         let mut observer = |_, _, _| lab.heard();
         let trial = pipe.run(&bench, &ids, &object, &mut observer)?;
-        let mpdu = HEADER_BYTES + usize::from(cell.payload);
+        let mpdu = HEADER_BYTES + usize::from(payload_bytes);
         let raw = trial.raw(payload).kbps();
         let whole = if trial.verified { bytes as u64 } else { 0 };
         let goodput = BitRate::of_bytes(whole, trial.time).kbps();
+        let protocol = name_of(&protocol);
+        let percent = |part: u32| 100.0 * f64::from(part) / f64::from(trial.packets.max(1));
         let mut row = Row::new()
-            .with(SEED, cell.seed)
-            .with("board", cell.board)
-            .with("protocol", cell.protocol.name())
-            .with(
-                "variant",
-                format!("{}, {}", cell.board, cell.protocol.name()).as_str(),
-            )
-            .with("hops", cell.hops)
-            .with("payload_bytes", u32::from(cell.payload))
+            .with(SEED, seed)
+            .with("board", board.as_str())
+            .with("variant", format!("{board}, {protocol}"))
+            .with("protocol", protocol)
+            .with("hops", hops)
+            .with("payload_bytes", u32::from(payload_bytes))
             .with("raw_kbps", raw)
             .with("goodput_kbps", goodput)
-            .with(
-                "yield_pct",
-                100.0 * f64::from(trial.received) / f64::from(trial.packets.max(1)),
-            )
-            .with(
-                "first_round_pct",
-                100.0 * f64::from(trial.first_round) / f64::from(trial.packets.max(1)),
-            )
+            .with("yield_pct", percent(trial.received))
+            .with("first_round_pct", percent(trial.first_round))
             .with("rounds", trial.rounds)
             .with("refused", trial.refused)
             .with("energy_j", trial.joules);
@@ -181,7 +143,7 @@ impl Pipelines {
             let (period, n) = (cadence.data_period(), u64::from(self.packets));
             let least = period * (n - 1) + air_time(mpdu);
             let bound = BitRate::of_bytes(n * mpdu as u64, least).kbps();
-            let slots = cell.hops.min(2) as f64;
+            let slots = hops.min(2) as f64;
             row.set("period_us", period.as_micros_f64());
             row.set("slot_us", period.as_micros_f64() / slots);
             row.set("bound_kbps", bound);

@@ -5,23 +5,28 @@
 //! transmission (0) from the relays' (1). Time base: the node's clock. Tests: below.
 
 use std::collections::VecDeque;
+use std::ops::ControlFlow;
 use thalweg_engine::{
     Ability, BoardTiming, Cca, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, Wants, When,
 };
+use thalweg_sim::{Network, SimError};
 use thalweg_units::{Channel, Duration, Instant, NodeId};
-use thalweg_wire::flood::{patch_relay, Ntx, Repr, HEADER_BYTES};
+use thalweg_wire::flood::{patch_relay, Ntx, Repr, MAX_CONTENT};
 use thalweg_wire::FrameBuf;
+
+/// Frames to be sent, as long as they can be: `count` of them, one each `interval`, from one interval from now on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Train {
+    pub(super) channel: Channel,
+    pub(super) count: u32,
+    pub(super) interval: Duration,
+}
 
 /// What a node is to do.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Order {
-    /// Send `count` frames, one each `interval`, from one interval from now on.
-    Send {
-        channel: Channel,
-        count: u32,
-        interval: Duration,
-        psdu_bytes: usize,
-    },
+    /// Send these.
+    Send(Train),
     /// Repeat what the sender sends.
     Relay(Channel),
     /// Tell what is heard.
@@ -40,26 +45,14 @@ pub(super) enum Told {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     Idle,
-    Sender {
-        channel: Channel,
-        left: u32,
-        interval: Duration,
-        psdu_bytes: usize,
-        next: Instant,
-    },
-    Relay {
-        channel: Channel,
-    },
+    /// What is left of a train, and when the next frame is due.
+    Sender(Train, Instant),
+    Relay(Channel),
     Receiver,
 }
 
-/// Check-sum bytes of a PSDU, which engines do not handle.
-const FCS_BYTES: usize = 2;
 /// Bytes of the frame's number.
 const NUMBER_BYTES: usize = 4;
-
-/// The shortest frame a probe can send, check sum included.
-pub(super) const LEAST_PSDU: usize = HEADER_BYTES + NUMBER_BYTES + FCS_BYTES;
 
 /// A node.
 #[derive(Debug)]
@@ -88,14 +81,9 @@ impl Probe {
         }
     }
 
-    fn frame_of(&self, psdu_bytes: usize) -> FrameBuf {
+    fn next_frame(&self) -> FrameBuf {
         let mut content = self.number.to_be_bytes().to_vec();
-        content.resize(
-            psdu_bytes
-                .saturating_sub(HEADER_BYTES + FCS_BYTES)
-                .max(NUMBER_BYTES),
-            0x5a,
-        );
+        content.resize(MAX_CONTENT, 0x5a);
         let repr = Repr {
             sequence: self.number as u8,
             initiator: self.id,
@@ -103,7 +91,6 @@ impl Probe {
             relay: 0,
             content: &content,
         };
-        // Its length was checked with the experiment's file.
         FrameBuf::build(|w| repr.emit(w)).unwrap_or(FrameBuf::EMPTY)
     }
 }
@@ -119,24 +106,12 @@ impl Engine for Probe {
 
     fn handle_command(&mut self, now: Instant, command: Order) {
         match command {
-            Order::Send {
-                channel,
-                count,
-                interval,
-                psdu_bytes,
-            } => {
+            Order::Send(train) => {
                 self.number = 0;
-                let next = now + interval;
-                self.role = Role::Sender {
-                    channel,
-                    left: count,
-                    interval,
-                    psdu_bytes,
-                    next,
-                };
+                self.role = Role::Sender(train, now + train.interval);
             }
             Order::Relay(channel) => {
-                self.role = Role::Relay { channel };
+                self.role = Role::Relay(channel);
                 self.listen = Some(channel);
             }
             Order::Receive(channel) => {
@@ -156,7 +131,7 @@ impl Engine for Probe {
         };
         let number = u32::from_be_bytes(number);
         match self.role {
-            Role::Relay { channel } if repr.relay == 0 => {
+            Role::Relay(channel) if repr.relay == 0 => {
                 let Ok(mut frame) = FrameBuf::from_slice(mpdu) else {
                     return;
                 };
@@ -168,51 +143,37 @@ impl Engine for Probe {
                 number,
                 relay: repr.relay,
             }),
-            Role::Relay { .. } | Role::Idle | Role::Sender { .. } => {}
+            Role::Relay(_) | Role::Idle | Role::Sender(..) => {}
         }
     }
 
     fn handle_timeout(&mut self, at: Instant) {
-        let Role::Sender {
-            channel,
-            left,
-            interval,
-            psdu_bytes,
-            next,
-        } = self.role
-        else {
+        let Role::Sender(mut train, next) = self.role else {
             return;
         };
         if at < next {
             return;
         }
-        if left == 0 {
+        if train.count == 0 {
             self.role = Role::Idle;
             self.events.push_back(Told::SentAll);
             return;
         }
-        self.frame = self.frame_of(psdu_bytes);
+        self.frame = self.next_frame();
         self.number += 1;
-        self.send = Some((channel, When::Now));
-        let next = next + interval;
-        self.role = Role::Sender {
-            channel,
-            left: left - 1,
-            interval,
-            psdu_bytes,
-            next,
-        };
+        self.send = Some((train.channel, When::Now));
+        train.count -= 1;
+        self.role = Role::Sender(train, next + train.interval);
     }
 
     fn poll_radio(&mut self) -> Option<Request<'_>> {
         if let Some(channel) = self.listen.take() {
-            return Some(Request::new(
-                OpId(1),
-                RadioOp::Listen {
-                    channel,
-                    head_bytes: 0,
-                },
-            ));
+            let head_bytes = 0;
+            let op = RadioOp::Listen {
+                channel,
+                head_bytes,
+            };
+            return Some(Request::new(OpId(1), op));
         }
         let (channel, when) = self.send.take()?;
         let op = RadioOp::Stream {
@@ -226,8 +187,8 @@ impl Engine for Probe {
 
     fn poll_timeout(&self) -> Option<Instant> {
         match self.role {
-            Role::Sender { next, .. } => Some(next),
-            Role::Idle | Role::Relay { .. } | Role::Receiver => None,
+            Role::Sender(_, next) => Some(next),
+            Role::Idle | Role::Relay(_) | Role::Receiver => None,
         }
     }
 
@@ -236,13 +197,32 @@ impl Engine for Probe {
     }
 }
 
+/// Has node `from` send `train`, and tells `heard` what others hear of it: who, which frame, and how
+/// many hops after its first transmission.
+pub(super) fn send(
+    net: &mut Network<Probe>,
+    from: usize,
+    train: Train,
+    mut heard: impl FnMut(usize, u32, u8),
+) -> Result<(), SimError> {
+    net.command(from, Order::Send(train));
+    let limit = net.now() + train.interval * (u64::from(train.count) + 10);
+    net.run_until(limit, |_, node, told| match told {
+        Told::Heard { number, relay } => {
+            heard(node, number, relay);
+            ControlFlow::Continue(())
+        }
+        Told::SentAll => ControlFlow::Break(()),
+    })?;
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::ops::ControlFlow;
     use std::sync::Arc;
     use thalweg_medium::{chip::CC2420, Environment};
-    use thalweg_sim::{boards, Network};
+    use thalweg_sim::boards;
     use thalweg_units::{Dbm, SimTime};
 
     #[test]
@@ -255,27 +235,21 @@ mod tests {
         let channel = Channel::LAST;
         net.command(1, Order::Relay(channel));
         net.command(2, Order::Receive(channel));
-        let interval = Duration::from_millis(20);
-        net.command(
-            0,
-            Order::Send {
-                channel,
-                count: 3,
-                interval,
-                psdu_bytes: 127,
-            },
-        );
-        let (mut heard, mut done) = (Vec::new(), false);
-        net.run_until(SimTime::from_nanos(1_000_000_000), |_, n, told| {
-            match told {
-                Told::Heard { number, relay } => heard.push((n, number, relay)),
-                Told::SentAll => done = true,
-            }
-            ControlFlow::Continue(())
+        let train = Train {
+            channel,
+            count: 3,
+            interval: Duration::from_millis(20),
+        };
+        let mut heard = Vec::new();
+        send(&mut net, 0, train, |n, number, relay| {
+            heard.push((n, number, relay));
         })
         .unwrap();
         let expected: Vec<_> = (0..3).flat_map(|k| [(2, k, 0), (2, k, 1)]).collect();
-        assert!(done);
+        assert!(
+            net.now() < SimTime::from_nanos(100_000_000),
+            "told that all are sent"
+        );
         assert_eq!(heard, expected);
     }
 }

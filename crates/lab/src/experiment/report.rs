@@ -24,31 +24,19 @@ pub struct Report {
 impl Report {
     /// The report of `rows`, judged against `claims`.
     pub fn new(experiment: &Experiment, seeds: &[u64], rows: Vec<Row>, claims: &Claims) -> Self {
-        let measured: Vec<_> = experiment
-            .metrics
-            .iter()
-            .flat_map(|m| m.measure(&rows))
-            .collect();
+        let metrics = experiment.metrics.iter();
+        let measured: Vec<_> = metrics.flat_map(|m| m.measure(&rows)).collect();
         let (id, paper) = (&experiment.id, experiment.paper.as_deref());
-        let unanswered = claims
-            .unanswered(id, &measured)
-            .into_iter()
-            .cloned()
-            .collect();
-        let figures = experiment
-            .figures
-            .iter()
-            .map(|f| (f.name.clone(), f.svg(&rows)))
-            .collect();
+        let unanswered = claims.unanswered(id, &measured).into_iter().cloned();
+        let figures = experiment.figures.iter();
         let judge = |m| claims.judge(id, paper, m, &measured);
-        let results = measured.iter().cloned().map(judge).collect();
         Self {
             experiment: experiment.clone(),
             seeds: seeds.to_vec(),
+            results: measured.iter().cloned().map(judge).collect(),
+            unanswered: unanswered.collect(),
+            figures: figures.map(|f| (f.name.clone(), f.svg(&rows))).collect(),
             rows,
-            results,
-            unanswered,
-            figures,
         }
     }
 
@@ -56,17 +44,13 @@ impl Report {
     /// with a band that nothing answers; over few seeds only where the whole metric is missing, as a
     /// ratio over nothing is no value. One line each.
     pub fn misses(&self) -> Vec<String> {
-        let outside = self
-            .results
-            .iter()
-            .filter(|r| r.is_miss() && r.exception.is_none());
+        let outside = self.results.iter();
+        let outside = outside.filter(|r| r.is_miss() && r.exception.is_none());
         let few = self.seeds.len() < DECIDED;
         let is_known = |name: &String| self.results.iter().any(|r| r.measured.metric == *name);
-        let silent = self
-            .unanswered
-            .iter()
-            .filter(|c| (c.band.is_some() || c.interval_of.is_some()) && c.exception.is_none())
-            .filter(|c| !(few && is_known(&c.metric)));
+        let is_judged = |c: &&Claim| c.band.is_some() || c.interval_of.is_some();
+        let silent = (self.unanswered.iter().filter(is_judged))
+            .filter(|c| c.exception.is_none() && !(few && is_known(&c.metric)));
         outside
             .map(|r| format!("{}: {} is outside its band", r.id, r.measured.label()))
             .chain(silent.map(|c| format!("{}: {} was not measured", c.id, c.metric)))

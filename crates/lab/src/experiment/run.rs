@@ -8,7 +8,7 @@ use super::control_loss::ControlLoss;
 use super::convergecast::Convergecast;
 use super::correlation::Correlation;
 use super::forwarding::ForwardingRuns;
-use super::kind::{Flag, Key, Keyed, Kind};
+use super::kind::{Key, Keyed, Kind};
 use super::link_channels::LinkChannels;
 use super::neighbourhood::Neighbourhood;
 use super::network::Network;
@@ -98,11 +98,8 @@ impl TryFrom<Table> for Run {
     /// The key and what was expected, on one line.
     fn try_from(mut keys: Table) -> Result<Self, String> {
         let names = || {
-            KINDS
-                .iter()
-                .map(|entry| entry.name)
-                .collect::<Vec<_>>()
-                .join(", ")
+            let names: Vec<&str> = KINDS.iter().map(|entry| entry.name).collect();
+            names.join(", ")
         };
         let name = match keys.remove("kind") {
             Some(Value::String(name)) => name,
@@ -178,10 +175,10 @@ impl Run {
     pub fn take(&mut self, option: RunOption) -> Result<(), Refused> {
         let used = match &option {
             RunOption::Routes(routes) => {
-                return self.overwrite(Flag::Routes, i64::from(*routes).into(), option)
+                return self.overwrite(self.routes_key(), i64::from(*routes).into(), option)
             }
             RunOption::Testbed(name) => {
-                return self.overwrite(Flag::Testbed, name.as_str().into(), option)
+                return self.overwrite(self.testbed_key(), name.as_str().into(), option)
             }
             RunOption::Loss => self.lossy_frame_bytes().is_some(),
             RunOption::Explain => self.explains().is_some(),
@@ -195,8 +192,13 @@ impl Run {
         }
     }
 
-    fn overwrite(&mut self, flag: Flag, value: Value, option: RunOption) -> Result<(), Refused> {
-        let Some(path) = self.key(flag) else {
+    fn overwrite(
+        &mut self,
+        key: Option<&str>,
+        value: Value,
+        option: RunOption,
+    ) -> Result<(), Refused> {
+        let Some(path) = key else {
             return Err(Refused::NotUsed(option));
         };
         let mut keys = self.keys.clone();

@@ -3,7 +3,7 @@
 //!
 //! Invariant: what is kept depends on testbed, seed and survey only, never on who asked first.
 
-use super::ExperimentError;
+use super::Result;
 use crate::field::Motes;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,7 @@ use thalweg_gateway::job::Watch;
 use thalweg_gateway::survey::{Survey, Surveyed};
 use thalweg_medium::random::derive;
 use thalweg_testbeds::{Losses, Site, Testbed};
-use thalweg_units::{Channel, ChannelSet, Duration};
+use thalweg_units::{Channel, Duration};
 
 /// A testbed's name or file, and a seed.
 type Key = (String, u64);
@@ -33,17 +33,13 @@ fn kept<K: Ord + Clone, V: Clone, E>(
     key: &K,
     make: impl FnOnce() -> Result<V, E>,
 ) -> Result<V, E> {
-    let found = cache
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .get(key)
-        .cloned();
+    let locked = || cache.lock().unwrap_or_else(PoisonError::into_inner);
+    let found = locked().get(key).cloned();
     if let Some(found) = found {
         return Ok(found);
     }
     let made = make()?;
-    let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
-    Ok(cache.entry(key.clone()).or_insert(made).clone())
+    Ok(locked().entry(key.clone()).or_insert(made).clone())
 }
 
 /// The survey of P3's evaluation (section IV-D1): N_b = 10, IPI = 100 ms, on one channel.
@@ -65,10 +61,7 @@ impl Sites {
     }
 
     /// The testbed of that name or file.
-    ///
-    /// # Errors
-    /// [`ExperimentError::Testbed`].
-    pub fn testbed(&self, name: &str) -> Result<Arc<Testbed>, ExperimentError> {
+    pub fn testbed(&self, name: &str) -> Result<Arc<Testbed>> {
         kept(&self.testbeds, &name.to_owned(), || {
             Ok(Arc::new(Testbed::load(name)?))
         })
@@ -77,8 +70,8 @@ impl Sites {
     /// The site of the testbed of that name or file with `seed`: the first radio of each node.
     ///
     /// # Errors
-    /// [`ExperimentError::Testbed`]; [`ExperimentError::Site`] where a link with a loss is not there.
-    pub fn site(&self, testbed: &str, seed: u64) -> Result<Site, ExperimentError> {
+    /// As [`Sites::testbed`]; also where a link with a loss is not there.
+    pub fn site(&self, testbed: &str, seed: u64) -> Result<Site> {
         kept(&self.sites, &(testbed.to_owned(), seed), || {
             self.lossy(Site::new(self.testbed(testbed)?, seed))
         })
@@ -88,33 +81,25 @@ impl Sites {
     ///
     /// # Errors
     /// As [`Sites::site`]; also where a testbed's links were measured with one radio.
-    pub(super) fn with_all_radios(
-        &self,
-        testbed: &str,
-        seed: u64,
-    ) -> Result<Site, ExperimentError> {
+    pub(super) fn with_all_radios(&self, testbed: &str, seed: u64) -> Result<Site> {
         self.lossy(Site::with_all_radios(self.testbed(testbed)?, seed)?)
     }
-    fn lossy(&self, site: Site) -> Result<Site, ExperimentError> {
+    fn lossy(&self, site: Site) -> Result<Site> {
         let Losses { links, psdu_bytes } = &self.losses;
         Ok(site.with_losses(links, *psdu_bytes)?)
     }
 
     /// The links of `site`, that of the testbed called `testbed`, as measured under `survey` and collected
     /// at its sink. Losses that were injected begin after the survey.
-    ///
-    /// # Errors
-    /// [`ExperimentError`].
     pub(super) fn survey(
         &self,
         testbed: &str,
         site: &Site,
         survey: Survey,
         watch: Watch<'_>,
-    ) -> Result<Arc<Surveyed>, ExperimentError> {
-        let bits = |set: ChannelSet| set.iter().fold(0u16, |bits, c| bits | 1 << c.index());
+    ) -> Result<Arc<Surveyed>> {
+        let channels = survey.channels.iter().map(|c| 1 << c.index()).sum();
         let key = (testbed.to_owned(), site.seed);
-        let channels = bits(survey.channels);
         let key = (key, channels, survey.beacons, survey.interval.as_nanos());
         kept(&self.surveys, &key, || {
             Ok(Arc::new(survey_once(&site.undisturbed(), survey, watch)?))
@@ -123,14 +108,7 @@ impl Sites {
 }
 
 /// The links of `site` as measured under `survey` and collected at the testbed's sink.
-///
-/// # Errors
-/// [`ExperimentError`].
-pub(super) fn survey_once(
-    site: &Site,
-    survey: Survey,
-    watch: Watch<'_>,
-) -> Result<Surveyed, ExperimentError> {
+pub(super) fn survey_once(site: &Site, survey: Survey, watch: Watch<'_>) -> Result<Surveyed> {
     let mut session = Motes::open(site, derive(site.seed, "survey", &[]))?;
     let sink = site.testbed.sink_index();
     Ok(session.survey(sink, survey, watch)?)

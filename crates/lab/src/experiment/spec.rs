@@ -1,5 +1,6 @@
 //! Experiments as data: one TOML file each, built in from `experiments/` or given by path.
 
+use super::kind::number;
 use super::run::{Run, RunOption};
 use crate::results::{Claims, ClaimsError, FigureSpec, MetricSpec};
 use serde::Deserialize;
@@ -19,7 +20,7 @@ pub struct Experiment {
     #[serde(default)]
     pub about: String,
     /// How many seeds by default, from 1 on.
-    #[serde(default = "ten")]
+    #[serde(default = "number::<10, _>")]
     pub seeds: u64,
     /// The subset for continuous integration.
     #[serde(default)]
@@ -35,10 +36,6 @@ pub struct Experiment {
     /// The file's text.
     #[serde(skip)]
     pub text: String,
-}
-
-const fn ten() -> u64 {
-    10
 }
 
 /// A smaller run, for continuous integration.
@@ -68,15 +65,7 @@ pub enum SpecError {
         "no experiment and no file is called {0:?}; `thalweg experiment list` names what there is"
     )]
     Unknown(String),
-    /// The file cannot be read.
-    #[error("{path}: cannot be read: {why}")]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The system's reason.
-        why: std::io::Error,
-    },
-    /// The file is no experiment.
+    /// The file is no experiment, or cannot be read.
     #[error("{path}: {why}")]
     Malformed {
         /// The file, or the built-in experiment's id.
@@ -110,9 +99,6 @@ impl Experiment {
         Ok(all)
     }
     /// The built-in experiment of that id, or the one in the file of that name.
-    ///
-    /// # Errors
-    /// [`SpecError`].
     pub fn load(name: &str) -> Result<Self, SpecError> {
         if let Some(found) = Self::built_in()?.into_iter().find(|e| e.id == name) {
             return Ok(found);
@@ -123,9 +109,9 @@ impl Experiment {
             Err(why) if why.kind() == std::io::ErrorKind::NotFound => {
                 Err(SpecError::Unknown(name.to_owned()))
             }
-            Err(why) => Err(SpecError::Unreadable {
+            Err(why) => Err(SpecError::Malformed {
                 path: path.to_owned(),
-                why,
+                why: format!("cannot be read: {why}"),
             }),
         }
     }
@@ -141,16 +127,16 @@ impl Experiment {
         let mut experiment: Self = toml::from_str(text).map_err(|e| {
             let message = e.message().replace('\n', " ");
             // An error inside `[run]` comes without a place: which keys are allowed depends on `kind`.
-            match e
-                .span()
-                .filter(|span| span.start > 0 && span.start < text.len())
-            {
-                Some(span) => {
-                    let line = text[..span.start].matches('\n').count() + 1;
-                    malformed(format!("line {line}: {message}"))
-                }
-                None => malformed(message),
-            }
+            let start = e.span().map_or(0, |span| span.start);
+            malformed(
+                match text
+                    .get(..start)
+                    .filter(|_| (1..text.len()).contains(&start))
+                {
+                    Some(before) => format!("line {}: {message}", before.matches('\n').count() + 1),
+                    None => message,
+                },
+            )
         })?;
         experiment.check().map_err(malformed)?;
         text.clone_into(&mut experiment.text);
@@ -161,11 +147,8 @@ impl Experiment {
         if !named(&self.id) {
             return Err("id: expected a name without slashes".to_owned());
         }
-        if let Some(figure) = self.figures.iter().find(|f| !named(&f.name)) {
-            return Err(format!(
-                "figure {:?}: expected a name without slashes",
-                figure.name
-            ));
+        if let Some(FigureSpec { name, .. }) = self.figures.iter().find(|f| !named(&f.name)) {
+            return Err(format!("figure {name:?}: expected a name without slashes"));
         }
         if !(1..=10_000).contains(&self.seeds) || !(1..=10_000).contains(&self.quick.seeds) {
             return Err("seeds: expected 1 to 10000".to_owned());
@@ -184,10 +167,8 @@ impl Experiment {
     }
     /// The papers' short names among the built-in experiments.
     pub fn papers(experiments: &[Self]) -> Vec<&str> {
-        let mut papers: Vec<&str> = experiments
-            .iter()
-            .filter_map(|e| e.paper.as_deref())
-            .collect();
+        let papers = experiments.iter().filter_map(|e| e.paper.as_deref());
+        let mut papers: Vec<&str> = papers.collect();
         papers.dedup();
         papers
     }
@@ -224,9 +205,7 @@ mod tests {
             let e = Experiment::parse(Path::new("mine.toml"), text).unwrap_err().to_string();
             assert!(e.starts_with("mine.toml: ") && e.contains(wanted) && !e.contains('\n'), "{e}");
         }
-        assert!(Experiment::load("no-such")
-            .unwrap_err()
-            .to_string()
-            .contains("experiment list"));
+        let unknown = Experiment::load("no-such").unwrap_err().to_string();
+        assert!(unknown.contains("experiment list"));
     }
 }

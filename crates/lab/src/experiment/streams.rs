@@ -4,7 +4,7 @@
 //! the testbed's nodes in their order and ends at its first; it is shortened hop by hop, radios and
 //! channels of the links that stay are left as they are. Tests: `crates/lab/tests/streams/`.
 
-use super::kind::{expect, keys, some, within, Flag, Kind};
+use super::kind::{expect, keys, some, within, Kind};
 use super::lab::{rows_in_order, Lab};
 use super::ExperimentError;
 use crate::collect::{random_object, CollectError};
@@ -356,7 +356,7 @@ impl Kind for StreamBounds {
         })
     }
 
-    fn key(&self, _flag: Flag) -> Option<&'static str> {
+    fn testbed_key(&self) -> Option<&'static str> {
         None
     }
 }

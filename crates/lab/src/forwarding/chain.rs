@@ -23,16 +23,6 @@ pub enum Channels {
     PerHop,
 }
 
-impl Channels {
-    /// Its name in files and rows.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::One => "one",
-            Self::PerHop => "per-hop",
-        }
-    }
-}
-
 /// A forwarding variant as files name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -46,14 +36,6 @@ pub enum ForwardingName {
 }
 
 impl ForwardingName {
-    /// Its name in files and rows.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Copying => "copying",
-            Self::Resending => "resending",
-            Self::Conditional => "conditional",
-        }
-    }
     const fn of_engine(self) -> Forwarding {
         match self {
             Self::Copying => Forwarding::Copying,
@@ -62,6 +44,9 @@ impl ForwardingName {
         }
     }
 }
+
+/// What a chain gives.
+pub(super) type Result<T, E = ChainError> = std::result::Result<T, E>;
 
 /// A chain could not be run.
 #[derive(Debug, thiserror::Error)]
@@ -106,18 +91,15 @@ pub struct UnfitBoard {
 
 impl Bench {
     /// Chains over the nodes of `site`.
-    ///
-    /// # Errors
-    /// [`UnfitBoard`].
     pub fn new(site: Site, seed: u64) -> Result<Self, UnfitBoard> {
-        let board = &site.board;
-        if !board.chip.has_channel(Channel::LAST) {
-            return Err(UnfitBoard {
+        let (board, chip) = (&site.board, site.board.chip);
+        match chip.has_channel(Channel::LAST) {
+            true => Ok(Self { site, seed }),
+            false => Err(UnfitBoard {
                 board: board.name.clone(),
-                chip: board.chip.name,
-            });
+                chip: chip.name,
+            }),
         }
-        Ok(Self { site, seed })
     }
 }
 
@@ -252,14 +234,10 @@ impl Chain {
     }
 
     /// Its nodes on `bench`, joined and listening. `interval` is what packets will come at.
-    ///
-    /// # Errors
-    /// [`ChainError`].
-    pub fn open(&self, bench: &Bench, interval: Duration) -> Result<Nodes, ChainError> {
+    pub fn open(&self, bench: &Bench, interval: Duration) -> Result<Nodes> {
         let nodes = bench.site.environment.ears.len();
-        let engines = (0..nodes)
-            .map(|n| Forwarder::new(id(n), NoObject))
-            .collect();
+        let engine = |n| Forwarder::new(id(n), NoObject);
+        let engines = (0..nodes).map(engine).collect();
         let (site, seed) = (&bench.site, bench.seed);
         let boards = std::slice::from_ref(&site.board);
         let mut net = Network::new(site.environment.clone(), boards, engines, seed)?;
@@ -313,15 +291,7 @@ impl Chain {
     /// Sends `packets` at one each `interval`; breaks off at the first that is lost. Where each packet
     /// pushes the one before it on, as many follow as relays hold; nowhere else, since what is
     /// sent again and again has no number, and a follower would stand in for a packet that was lost.
-    ///
-    /// # Errors
-    /// [`ChainError`].
-    pub fn run(
-        &self,
-        bench: &Bench,
-        interval: Duration,
-        packets: u16,
-    ) -> Result<Trial, ChainError> {
+    pub fn run(&self, bench: &Bench, interval: Duration, packets: u16) -> Result<Trial> {
         let mut net = self.open(bench, interval)?;
         let held = (self.hops() * self.routes.len()) as u16;
         let followers = match self.forwarding {
@@ -377,21 +347,14 @@ impl Chain {
     /// From the moment the source is given a packet to the moment the sink is handed one in return
     /// for it (CIT, section 5.2): with conditional transmission the packets that relays hold go on
     /// when the one before them comes. None where it got lost.
-    ///
-    /// # Errors
-    /// [`ChainError`].
-    pub fn latency(&self, bench: &Bench) -> Result<Option<Duration>, ChainError> {
+    pub fn latency(&self, bench: &Bench) -> Result<Option<Duration>> {
         let second = Duration::from_secs(1);
         let mut net = self.open(bench, second)?;
         let (source, sink) = (self.source(), self.sink());
         let payload_bytes = self.payload_bytes;
         if self.forwarding == ForwardingName::Conditional {
-            for relay in self
-                .routes
-                .iter()
-                .flatten()
-                .filter(|n| **n != source && **n != sink)
-            {
+            let relays = self.routes.iter().flatten();
+            for relay in relays.filter(|n| **n != source && **n != sink) {
                 net.command(*relay, Command::Arm { payload_bytes });
             }
             let armed = net.now() + Duration::from_millis(20);
@@ -418,31 +381,24 @@ impl Chain {
 
     /// The node that packets come from.
     pub fn source(&self) -> usize {
-        self.routes
-            .first()
-            .and_then(|r| r.first())
-            .copied()
-            .unwrap_or(0)
+        let route = self.routes.first();
+        route.and_then(|r| r.first()).copied().unwrap_or(0)
     }
     /// The node that they go to.
     pub fn sink(&self) -> usize {
-        self.routes
-            .first()
-            .and_then(|r| r.last())
-            .copied()
-            .unwrap_or(0)
+        let route = self.routes.first();
+        route.and_then(|r| r.last()).copied().unwrap_or(0)
     }
 }
 
 /// The channels of `hops` hops, of which `before` have theirs.
 pub(super) fn assigned(before: usize, hops: usize, channels: Channels) -> Vec<Channel> {
     let nth = |n: usize| Channel::new(SPREAD[n % SPREAD.len()]).unwrap_or(Channel::LAST);
-    (before..before + hops)
-        .map(|hop| match channels {
-            Channels::One => Channel::LAST,
-            Channels::PerHop => nth(hop),
-        })
-        .collect()
+    let channel = |hop| match channels {
+        Channels::One => Channel::LAST,
+        Channels::PerHop => nth(hop),
+    };
+    (before..before + hops).map(channel).collect()
 }
 
 fn id(n: usize) -> NodeId {

@@ -5,7 +5,7 @@
 //! schedule is the board's ([`thalweg_engine::BoardTiming::relaying`]). Time base: simulated time,
 //! from the source's first preamble symbol. Tests: `tests.rs`.
 
-use super::chain::{assigned, ChainError, Channels, SPREAD};
+use super::chain::{assigned, ChainError, Channels, Result, SPREAD};
 use super::Bench;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
@@ -122,16 +122,13 @@ impl Pipe {
     }
 
     /// Carries `object` over it; `ids` names the nodes of the site.
-    ///
-    /// # Errors
-    /// [`ChainError`].
     pub fn run(
         &self,
         bench: &Bench,
         ids: &[NodeId],
         object: &[u8],
         observer: PipeObserver<'_>,
-    ) -> Result<PipeTrial, ChainError> {
+    ) -> Result<PipeTrial> {
         self.run_planned(bench, &bench.site.board.timing, ids, object, observer)
     }
 
@@ -143,16 +140,14 @@ impl Pipe {
         ids: &[NodeId],
         object: &[u8],
         observer: PipeObserver<'_>,
-    ) -> Result<PipeTrial, ChainError> {
+    ) -> Result<PipeTrial> {
         let hops = self.nodes.len().saturating_sub(1);
         let route = self.route(ids).ok_or(ChainError::Hops {
             hops,
             most: usize::from(MAX_HOPS),
         })?;
-        let engines = ids
-            .iter()
-            .map(|_| Pipeline::new(Memory::default()))
-            .collect();
+        let engine = |_| Pipeline::new(Memory::default());
+        let engines = ids.iter().map(engine).collect();
         let (site, seed) = (&bench.site, bench.seed);
         let boards = std::slice::from_ref(&site.board);
         let mut net = Network::new(site.environment.clone(), boards, engines, seed)?;

@@ -5,7 +5,7 @@
 //! time; at the first loss, whole runs halve what is between. A rate that works again beyond the
 //! first loss is not looked for.
 
-use super::chain::{Bench, Chain, ChainError, Trial};
+use super::chain::{Bench, Chain, Result, Trial};
 use thalweg_units::Duration;
 
 /// Packets of a short run.
@@ -18,16 +18,9 @@ const RETREATS: u32 = 25;
 impl Chain {
     /// The shortest interval at which `packets` packets arrive whole, and the run at it; none where
     /// there is no such interval.
-    ///
-    /// # Errors
-    /// [`ChainError`].
-    pub fn highest_rate(
-        &self,
-        bench: &Bench,
-        packets: u16,
-    ) -> Result<Option<(Duration, Trial)>, ChainError> {
+    pub fn highest_rate(&self, bench: &Bench, packets: u16) -> Result<Option<(Duration, Trial)>> {
         let short = packets.min(SHORT);
-        let works = |interval| Ok::<_, ChainError>(self.run(bench, interval, short)?.whole);
+        let works = |interval| self.run(bench, interval, short).map(|trial| trial.whole);
         let phy = &bench.site.board.chip.phy;
         let shortest = phy.air_time(self.mpdu_bytes()) + bench.site.board.timing.turnaround;
         let mut good = self.slow(bench);

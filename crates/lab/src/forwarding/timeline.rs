@@ -4,8 +4,10 @@
 //! Times are true time from the stretch's beginning, which is that of a reception at the first
 //! relay. Rows are the nodes in the order of the hops. Tests: `tests.rs`, `tests/streams/explain.rs`.
 
-use super::chain::{Bench, Chain, ChainError};
+use super::chain::{Bench, Chain, Result};
+use crate::results::name_of;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 use thalweg_draw::timeline as picture;
@@ -58,36 +60,26 @@ pub struct Timeline {
     pub bars: Vec<Bar>,
 }
 
-/// An activity's name, and its letter in text.
-const fn look(activity: Activity) -> (&'static str, char) {
-    match activity {
-        Activity::Calibrate => ("calibrate", '~'),
-        Activity::Transmit => ("transmit", 'T'),
-        Activity::Receive => ("receive", 'R'),
-        Activity::Corrupt => ("corrupt", 'x'),
-        Activity::Interrupt => ("interrupt", 'i'),
-        Activity::Read => ("read", 'r'),
-        Activity::Load => ("write", 'w'),
-        Activity::Strobe => ("strobe", 's'),
-        Activity::Retune => ("channel", 'c'),
-        Activity::Os => ("system", 'o'),
-        Activity::Background => ("background", 'b'),
-    }
-}
-/// In the order of legends.
-const ALL: [Activity; 11] = [
-    Activity::Transmit,
-    Activity::Receive,
-    Activity::Corrupt,
-    Activity::Calibrate,
-    Activity::Interrupt,
-    Activity::Read,
-    Activity::Load,
-    Activity::Strobe,
-    Activity::Retune,
-    Activity::Os,
-    Activity::Background,
+/// Activities with their names and their letters in text, in the order of legends.
+const LOOKS: [(Activity, &str, char); 11] = [
+    (Activity::Transmit, "transmit", 'T'),
+    (Activity::Receive, "receive", 'R'),
+    (Activity::Corrupt, "corrupt", 'x'),
+    (Activity::Calibrate, "calibrate", '~'),
+    (Activity::Interrupt, "interrupt", 'i'),
+    (Activity::Read, "read", 'r'),
+    (Activity::Load, "write", 'w'),
+    (Activity::Strobe, "strobe", 's'),
+    (Activity::Retune, "channel", 'c'),
+    (Activity::Os, "system", 'o'),
+    (Activity::Background, "background", 'b'),
 ];
+
+/// The place of `activity` in legends.
+fn place_of(activity: Activity) -> usize {
+    let place = LOOKS.iter().position(|(kind, ..)| *kind == activity);
+    place.unwrap_or(0)
+}
 
 /// A row of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,17 +88,9 @@ enum Part {
     Bus,
     Mcu,
 }
-const ONE_RADIO: &[(Part, &str)] = &[
-    (Part::Radio(0), "radio"),
-    (Part::Bus, "bus"),
-    (Part::Mcu, "mcu"),
-];
-const TWO_RADIOS: &[(Part, &str)] = &[
-    (Part::Radio(0), "2.4G"),
-    (Part::Radio(1), "900M"),
-    (Part::Bus, "bus"),
-    (Part::Mcu, "mcu"),
-];
+const ONE_RADIO: &[(Part, &str)] = &[(Part::Radio(0), "radio")];
+const TWO_RADIOS: &[(Part, &str)] = &[(Part::Radio(0), "2.4G"), (Part::Radio(1), "900M")];
+const THE_REST: &[(Part, &str)] = &[(Part::Bus, "bus"), (Part::Mcu, "mcu")];
 
 impl Bar {
     fn stands_in(&self, part: Part) -> bool {
@@ -124,7 +108,7 @@ impl Bar {
         picture::Bar {
             from_us: self.from_us,
             until_us: self.until_us,
-            kind: ALL.iter().position(|kind| *kind == self.kind).unwrap_or(0),
+            kind: place_of(self.kind),
             number: self.packet,
             hint: format!("{what}, {:.0} us", self.until_us - self.from_us),
         }
@@ -156,7 +140,7 @@ impl SpanLog {
                 place,
                 from_us: 0.0,
                 until_us: 0.0,
-                activity: look(span.activity).0,
+                activity: LOOKS[place_of(span.activity)].1,
                 radio: span.activity.is_radio(),
                 radio_number: span.radio.0,
                 bus: span.activity.takes_bus(),
@@ -191,15 +175,14 @@ impl SpanLog {
         let spans = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         let until = origin + length;
         let us = |at: SimTime| at.max(origin).min(until).since(origin).as_micros_f64();
-        let mut bars: Vec<Bar> = spans
-            .into_iter()
-            .filter(|(_, from, to, _)| *to > origin && *from < until)
-            .map(|(_, from, to, bar)| Bar {
-                from_us: us(from),
-                until_us: us(to),
-                ..bar
-            })
-            .collect();
+        let spans = spans.into_iter();
+        let within = spans.filter(|(_, from, to, _)| *to > origin && *from < until);
+        let bar = |(_, from, to, bar): Seen| Bar {
+            from_us: us(from),
+            until_us: us(to),
+            ..bar
+        };
+        let mut bars: Vec<Bar> = within.map(bar).collect();
         bars.sort_by(|a, b| {
             let key = |b: &Bar| (b.place, !b.radio, b.radio_number);
             key(a).cmp(&key(b)).then(a.from_us.total_cmp(&b.from_us))
@@ -217,15 +200,12 @@ impl SpanLog {
 impl Chain {
     /// What its nodes do for `length` (or a little more than an interval), packets coming at
     /// `interval`, from the moment the first relay begins to receive.
-    ///
-    /// # Errors
-    /// [`ChainError`].
     pub fn timeline(
         &self,
         bench: &Bench,
         interval: Duration,
         length: Option<Duration>,
-    ) -> Result<Timeline, ChainError> {
+    ) -> Result<Timeline> {
         let nodes = self.routes.first().cloned().unwrap_or_default();
         let mut net = self.open(bench, interval)?;
         let length = length.unwrap_or(Duration::from_nanos(interval.as_nanos() / 8 * 9));
@@ -250,7 +230,7 @@ impl Chain {
         let origin = begins.get(usize::from(BEFORE)).copied();
         let title = format!(
             "{}, {} payload bytes, a packet each {:.0} us",
-            self.forwarding.name(),
+            name_of(&self.forwarding),
             self.payload_bytes,
             interval.as_micros_f64()
         );
@@ -260,25 +240,17 @@ impl Chain {
 }
 
 impl Timeline {
-    /// Only these places of the chain.
-    #[must_use]
-    pub fn of_places(mut self, places: &[usize]) -> Self {
-        self.bars.retain(|b| places.contains(&b.place));
-        self
-    }
-
     fn places(&self) -> Vec<usize> {
-        let mut places: Vec<usize> = self.bars.iter().map(|b| b.place).collect();
-        places.sort_unstable();
-        places.dedup();
-        places
+        let places: BTreeSet<usize> = self.bars.iter().map(|b| b.place).collect();
+        places.into_iter().collect()
     }
 
-    fn parts(&self) -> &'static [(Part, &'static str)] {
-        match self.bars.iter().any(|b| b.radio_number > 0) {
+    fn parts(&self) -> impl Iterator<Item = (Part, &'static str)> {
+        let radios = match self.bars.iter().any(|b| b.radio_number > 0) {
             true => TWO_RADIOS,
             false => ONE_RADIO,
-        }
+        };
+        radios.iter().chain(THE_REST).copied()
     }
 
     fn name(&self, place: usize) -> String {
@@ -298,9 +270,7 @@ impl Timeline {
         };
         let node = |place: usize| picture::Node {
             name: self.name(place),
-            rows: (self.parts().iter())
-                .map(|(part, name)| (*name, row(place, *part)))
-                .collect(),
+            rows: (self.parts().map(|(part, name)| (name, row(place, part)))).collect(),
         };
         picture::Timeline {
             title: self.title.clone(),
@@ -317,27 +287,21 @@ impl Timeline {
         let mut text = format!("{}\n", self.title);
         let mut used = Vec::new();
         for place in self.places() {
-            for (row, (part, name)) in self.parts().iter().copied().enumerate() {
-                let node = if row == 0 {
-                    self.name(place)
-                } else {
-                    String::new()
-                };
+            for (row, (part, name)) in self.parts().enumerate() {
+                let node = Some(self.name(place)).filter(|_| row == 0);
+                let node = node.unwrap_or_default();
                 let mut line = format!("{node:<9}{name:<6}|");
                 for column in 0..width {
                     let (from, until) = (step * column as f64, step * (column + 1) as f64);
-                    let bars = self
-                        .bars
-                        .iter()
-                        .filter(|b| b.place == place && b.stands_in(part));
-                    let longest = bars
+                    let bars = self.bars.iter();
+                    let longest = (bars.filter(|b| b.place == place && b.stands_in(part)))
                         .map(|b| (b.until_us.min(until) - b.from_us.max(from), b.kind))
                         .filter(|(time, _)| *time > step * 0.1)
                         .max_by(|a, b| a.0.total_cmp(&b.0));
                     line.push(match longest {
                         Some((_, kind)) => {
                             used.push(kind);
-                            look(kind).1
+                            LOOKS[place_of(kind)].2
                         }
                         None => '.',
                     });
@@ -346,18 +310,12 @@ impl Timeline {
                 text.push('\n');
             }
         }
-        let mut legend = String::new();
-        for kind in ALL.into_iter().filter(|k| used.contains(k)) {
-            let (name, letter) = look(kind);
-            legend.push_str(&format!("  {letter} {name}"));
-        }
-        text.push_str(&format!(
-            "{:16}0 ms to {:.2} ms, {step:.0} us a column\n",
-            "",
-            self.length_us / 1e3
-        ));
-        text.push_str(&format!("{:14}{legend}\n", ""));
-        text
+        let looks = LOOKS.iter().filter(|(kind, ..)| used.contains(kind));
+        let legend = looks.map(|(_, name, letter)| format!("  {letter} {name}"));
+        let legend: String = legend.collect();
+        let until_ms = self.length_us / 1e3;
+        text + &format!("{:16}0 ms to {until_ms:.2} ms, {step:.0} us a column\n", "")
+            + &format!("{:14}{legend}\n", "")
     }
 }
 
@@ -366,12 +324,8 @@ pub fn timelines_svg(timelines: &[Timeline]) -> String {
     // Most boards do none.
     let background =
         (timelines.iter().flat_map(|t| &t.bars)).any(|b| b.kind == Activity::Background);
-    let names = ALL.map(|kind| look(kind).0);
-    let legend = if background {
-        &names[..]
-    } else {
-        &names[..ALL.len() - 1]
-    };
+    let names = LOOKS.map(|(_, name, _)| name);
+    let shown = names.len() - usize::from(!background);
     let pictures: Vec<_> = timelines.iter().map(Timeline::picture).collect();
-    picture::timelines(&pictures, legend)
+    picture::timelines(&pictures, &names[..shown])
 }

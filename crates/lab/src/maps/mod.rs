@@ -9,4 +9,4 @@ mod traffic;
 
 pub use plan::plan;
 pub use site::site;
-pub use traffic::{traffic, Spot, Traffic};
+pub use traffic::{traffic, Flow, Spot};

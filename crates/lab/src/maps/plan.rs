@@ -2,7 +2,7 @@
 
 use thalweg_draw::map::{Caption, Course, Key, Link, Map, Node, Place, Places, Shape, Stroke};
 use thalweg_draw::style::{series, FAINT, IDLE, LINK, OTHER_LINK, SINK, SOURCE};
-use thalweg_planner::{Group, LinkQualities, Plan, Prediction};
+use thalweg_planner::{Group, LinkQualities, Place as PlannedPlace, Plan, Prediction};
 use thalweg_units::Channel;
 
 /// A plan: relays coloured by reception channel and shaped by group, paths between them, on the floors of
@@ -25,11 +25,8 @@ pub fn plan(plan: &Plan, links: &LinkQualities) -> Map {
     };
     let node = |n: usize| {
         let name = links.id(n).to_string();
-        let stage = active
-            .iter()
-            .find(|(node, _)| *node == n)
-            .map(|(_, stage)| *stage);
-        let Some(channel) = stage.and_then(|stage| plan.channels.get(stage)) else {
+        let stage = active.iter().find(|(node, _)| *node == n);
+        let Some(channel) = stage.and_then(|(_, stage)| plan.channels.get(*stage)) else {
             return Node {
                 caption: Caption::Nowhere,
                 radius: 2.6,
@@ -57,10 +54,9 @@ pub fn plan(plan: &Plan, links: &LinkQualities) -> Map {
             let is_even = group(hop[1]).or_else(|| group(hop[0])) == Some(Group::Even);
             let colour = if is_even { OTHER_LINK } else { LINK };
             Link {
-                stroke: if is_even {
-                    Stroke::Dashed
-                } else {
-                    Stroke::Solid
+                stroke: match is_even {
+                    true => Stroke::Dashed,
+                    false => Stroke::Solid,
                 },
                 width: if *path == plan.pip.path { 3.0 } else { 1.5 },
                 opacity: 0.75,
@@ -88,6 +84,11 @@ pub fn plan(plan: &Plan, links: &LinkQualities) -> Map {
         Key::line(OTHER_LINK, 2.0, Stroke::Dashed, "their paths"),
         Key::line(FAINT, 3.0, Stroke::Solid, "PIP's path"),
     ]);
+    let place = |p: &PlannedPlace| Place {
+        x_m: p.x_m,
+        y_m: p.y_m,
+        floor: p.floor,
+    };
     let places = links.places().filter(|places| !places.is_empty());
     Map {
         title: format!(
@@ -103,15 +104,7 @@ pub fn plan(plan: &Plan, links: &LinkQualities) -> Map {
         ),
         subtitle: predicted(plan),
         places: match places {
-            Some(places) => Places::Known(
-                (places.iter())
-                    .map(|p| Place {
-                        x_m: p.x_m,
-                        y_m: p.y_m,
-                        floor: p.floor,
-                    })
-                    .collect(),
-            ),
+            Some(places) => Places::Known(places.iter().map(place).collect()),
             None => Places::Columns(columns(plan)),
         },
         nodes: (0..links.nodes()).map(node).collect(),

@@ -38,6 +38,10 @@ pub fn site(site: &Site) -> Map {
         let degree = neighbours.get(n).map_or(0, Vec::len);
         node(site, n, *hops, degree)
     };
+    let (heard, mean) = (options.neighbour_prr, numbers.degree.mean);
+    let degrees = format!("neighbours (ratio at least {heard}), mean {mean:.1}");
+    let good = options.good_prr;
+    let lengths = format!("hops to the sink over links good both ways (at least {good})");
     let mut legend = legend(&floors);
     if places.is_none() {
         legend.push(Key::remark("places unknown: drawn by links"));
@@ -58,22 +62,8 @@ pub fn site(site: &Site) -> Map {
         links: links(&ratios, &floors),
         legend,
         charts: vec![
-            histogram(
-                "Degree",
-                &format!(
-                    "neighbours (ratio at least {}), mean {:.1}",
-                    options.neighbour_prr, numbers.degree.mean
-                ),
-                &numbers.degree_histogram,
-            ),
-            histogram(
-                "Hops",
-                &format!(
-                    "hops to the sink over links good both ways (at least {})",
-                    options.good_prr
-                ),
-                &numbers.hops_histogram,
-            ),
+            histogram("Degree", &degrees, &numbers.degree_histogram),
+            histogram("Hops", &lengths, &numbers.hops_histogram),
         ],
     }
 }
@@ -126,10 +116,9 @@ fn node(site: &Site, n: usize, hops: Option<usize>, degree: usize) -> Node {
         false => node,
         true => Node {
             name: format!("sink {}", testbed.sink),
-            caption: if is_sink {
-                Caption::Beside
-            } else {
-                Caption::Nowhere
+            caption: match is_sink {
+                true => Caption::Beside,
+                false => Caption::Nowhere,
             },
             radius: 5.0,
             ..node
@@ -139,13 +128,13 @@ fn node(site: &Site, n: usize, hops: Option<usize>, degree: usize) -> Node {
 
 fn legend(floors: &[u16]) -> Vec<Key> {
     let line = |colour, name: &str| Key::line(colour, 2.0, Stroke::Solid, name);
-    let mut legend = match floors.windows(2).any(|pair| pair[0] != pair[1]) {
-        true => vec![
+    let mut legend = vec![line(LINK, "link")];
+    if floors.windows(2).any(|pair| pair[0] != pair[1]) {
+        legend = vec![
             line(LINK, "link on a floor"),
             line(OTHER_LINK, "link between floors"),
-        ],
-        false => vec![line(LINK, "link")],
-    };
+        ];
+    }
     legend.push(Key::remark("(darker: higher ratio)"));
     legend.push(Key::marks(Shape::Circle, &BY_HOPS, "0 to 6 hops, or more"));
     legend

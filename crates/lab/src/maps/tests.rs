@@ -87,11 +87,7 @@ fn traffic_is_as_wide_as_it_is_much() {
         spot("<2", 5.0, false),
         spot("3", 9.0, false),
     ];
-    let of = |from, packets| Traffic {
-        from,
-        to: 0,
-        packets,
-    };
+    let of = |from, packets| (from, 0, packets);
     let map = traffic("A & B", &spots, &[of(1, 7.0), of(2, 3.5)]);
     assert_eq!((map.links[0].width, map.links[1].width), (14.0, 7.0));
     let svg = map.to_svg();

@@ -32,6 +32,13 @@ pub struct Claim {
     pub exception: Option<String>,
 }
 
+impl Claim {
+    /// Whether it is of `measured`, a result of experiment `id`.
+    fn is_of(&self, id: &str, measured: &Measured) -> bool {
+        self.id == id && self.metric == measured.metric && self.at == measured.at
+    }
+}
+
 /// The claims of one paper.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -117,10 +124,7 @@ impl Claims {
         measured: Measured,
         all: &[Measured],
     ) -> Judged {
-        let claim = self
-            .claims
-            .iter()
-            .find(|c| c.id == id && c.metric == measured.metric && c.at == measured.at);
+        let claim = self.claims.iter().find(|c| c.is_of(id, &measured));
         let interval_of = |c: &Claim| {
             let at = c.interval_of.as_ref()?;
             let beside = |m: &&Measured| m.metric == c.metric && m.at == *at;
@@ -139,15 +143,9 @@ impl Claims {
     }
     /// Claims of `id` that none of `measured` answers: an experiment that lost a metric.
     pub fn unanswered<'a>(&'a self, id: &str, measured: &[Measured]) -> Vec<&'a Claim> {
-        self.claims
-            .iter()
-            .filter(|c| c.id == id)
-            .filter(|c| {
-                !measured
-                    .iter()
-                    .any(|m| m.metric == c.metric && m.at == c.at)
-            })
-            .collect()
+        let of_it = self.claims.iter().filter(|c| c.id == id);
+        let silent = of_it.filter(|c| !measured.iter().any(|m| c.is_of(id, m)));
+        silent.collect()
     }
 }
 
@@ -178,20 +176,30 @@ mod tests {
         assert!(Claims::of_paper("none").unwrap().claims.is_empty());
     }
 
+    /// Metric `m` of protocol `p`, one value or the mean of `n` seeds.
+    fn measured(p: &str, value: f64, (ci95, n): (Option<[f64; 2]>, usize)) -> Measured {
+        Measured {
+            metric: "m".into(),
+            at: [("p".to_owned(), Value::from(p))].into(),
+            value,
+            ci95,
+            ci99: None,
+            n,
+            unit: String::new(),
+        }
+    }
+    const ONE: (Option<[f64; 2]>, usize) = (None, 1);
+
+    fn claims(says: &str) -> Claims {
+        let text = format!("[[claim]]\nid='e'\nmetric='m'\nat={{p='x'}}\nsource='s'\n{says}");
+        toml::from_str(&text).unwrap()
+    }
+
     #[test]
     fn few_seeds_miss_a_band_only_with_their_whole_interval() {
-        let text = "[[claim]]\nid='e'\nmetric='m'\nband=[4.0,5.0]\nsource='s'";
-        let claims: Claims = toml::from_str(text).unwrap();
+        let claims = claims("band=[4.0,5.0]");
         let judged = |n: usize, ci95: Option<[f64; 2]>| {
-            let measured = Measured {
-                metric: "m".into(),
-                at: BTreeMap::new(),
-                value: 3.0,
-                ci95,
-                ci99: None,
-                n,
-                unit: String::new(),
-            };
+            let measured = measured("x", 3.0, (ci95, n));
             claims.judge("e", None, measured, &[]).is_miss()
         };
         assert!(!judged(3, Some([1.0, 5.0])));
@@ -202,20 +210,10 @@ mod tests {
 
     #[test]
     fn a_value_is_judged_by_the_interval_of_another() {
-        let text = "[[claim]]\nid='e'\nmetric='m'\nat={p='x'}\ninterval_of={p='y'}\nsource='s'";
-        let claims: Claims = toml::from_str(text).unwrap();
-        let measured = |p: &str, value, ci95| Measured {
-            metric: "m".into(),
-            at: [("p".to_owned(), Value::from(p))].into(),
-            value,
-            ci95,
-            ci99: None,
-            n: 15,
-            unit: String::new(),
-        };
-        let all = [measured("y", 3.0, Some([2.0, 4.0]))];
+        let claims = claims("interval_of={p='y'}");
+        let all = [measured("y", 3.0, (Some([2.0, 4.0]), 15))];
         let within = |value, all: &[Measured]| {
-            let judged = claims.judge("e", None, measured("x", value, None), all);
+            let judged = claims.judge("e", None, measured("x", value, ONE), all);
             judged.within
         };
         assert_eq!(within(3.9, &all), Some(true));
@@ -225,33 +223,14 @@ mod tests {
 
     #[test]
     fn a_value_is_judged_by_its_own_claim() {
-        let text =
-            "[[claim]]\nid='e'\nmetric='m'\nat={p='x'}\nreference=5.0\nband=[4.0,inf]\nsource='s'";
-        let claims: Claims = toml::from_str(text).unwrap();
-        let measured = |p: &str, value| Measured {
-            metric: "m".into(),
-            at: [("p".to_owned(), Value::from(p))].into(),
-            value,
-            ci95: None,
-            ci99: None,
-            n: 1,
-            unit: String::new(),
-        };
-        assert_eq!(
-            claims.judge("e", None, measured("x", 4.0), &[]).within,
-            Some(true)
-        );
-        assert_eq!(
-            claims.judge("e", None, measured("x", 3.9), &[]).within,
-            Some(false)
-        );
-        assert_eq!(
-            claims.judge("e", None, measured("y", 3.9), &[]).within,
-            None
-        );
-        assert_eq!(claims.unanswered("e", &[measured("y", 1.0)]).len(), 1);
-        let line =
-            serde_json::to_string(&claims.judge("e", Some("q"), measured("x", 4.5), &[])).unwrap();
+        let claims = claims("reference=5.0\nband=[4.0,inf]");
+        let judge = |p, value| claims.judge("e", Some("q"), measured(p, value, ONE), &[]);
+        assert_eq!(judge("x", 4.0).within, Some(true));
+        assert_eq!(judge("x", 3.9).within, Some(false));
+        assert_eq!(judge("y", 3.9).within, None);
+        let other = measured("y", 1.0, ONE);
+        assert_eq!(claims.unanswered("e", &[other]).len(), 1);
+        let line = serde_json::to_string(&judge("x", 4.5)).unwrap();
         let expected = concat!(
             r#"{"id":"e","paper":"q","metric":"m","at":{"p":"x"},"value":4.5,"ci95":null,"n":1,"unit":"","#,
             r#""reference":5.0,"band":[4.0,null],"within":true}"#

@@ -1,9 +1,9 @@
 //! Figures: from rows to a [`Chart`], as an experiment's file declares it, with the paper's values
 //! beside ours. Tests: below.
 
-use super::metric::{mean_and_interval, sort_key, student_t_975, student_t_995, Confidence, SEED};
+use super::metric::{mean_and_interval, sort_key, Confidence, SEED};
 use super::row::{Row, Value};
-use crate::maps::{self, Spot, Traffic};
+use crate::maps::{self, Flow, Spot};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use thalweg_draw::chart::{Chart, Mark as PlotMark, Point, ReferenceAt, Weight, XAxis};
@@ -117,24 +117,24 @@ impl FigureSpec {
         }
     }
 
+    /// The rows that are shown: of the first seed alone where `of_first`.
+    fn shown<'a>(&self, rows: &'a [Row], of_first: bool) -> Vec<&'a Row> {
+        let seed = |r: &Row| r.0.get(SEED).map(sort_key);
+        let first = rows.iter().filter_map(seed).min();
+        let fits = |r: &&Row| self.only.iter().all(|(c, v)| r.0.get(c) == Some(v));
+        let shown = rows.iter().filter(fits);
+        shown.filter(|r| !of_first || seed(r) == first).collect()
+    }
+
     /// The map of the first seed's links.
     fn map(&self, rows: &[Row]) -> String {
-        let fits = |r: &&Row| self.only.iter().all(|(c, v)| r.0.get(c) == Some(v));
-        let first = rows
-            .iter()
-            .filter_map(|r| r.0.get(SEED))
-            .map(sort_key)
-            .min();
-        let of_first = |r: &&Row| r.0.get(SEED).map(sort_key) == first;
         let mut spots: Vec<Spot> = Vec::new();
-        let mut traffic = Vec::new();
-        for row in rows.iter().filter(fits).filter(of_first) {
+        let mut flows: Vec<Flow> = Vec::new();
+        for row in self.shown(rows, true) {
             let mut spot = |end: &str, is_sink: bool| {
                 let id = row.0.get(end)?.to_string();
-                let at = (
-                    row.number(&format!("{end}_x"))?,
-                    row.number(&format!("{end}_y"))?,
-                );
+                let along = |axis: &str| row.number(&format!("{end}_{axis}"));
+                let at = (along("x")?, along("y")?);
                 let known = spots.iter().position(|s| s.id == id);
                 Some(known.unwrap_or_else(|| {
                     spots.push(Spot { id, at, is_sink });
@@ -144,47 +144,30 @@ impl FigureSpec {
             let to_sink = row.number("to_is_sink") == Some(1.0);
             let ends = (spot("to", to_sink), spot("from", false));
             if let ((Some(to), Some(from)), Some(packets)) = (ends, row.number(&self.y.column)) {
-                traffic.push(Traffic { from, to, packets });
+                flows.push((from, to, packets));
             }
         }
-        maps::traffic(&self.title, &spots, &traffic).to_svg()
+        maps::traffic(&self.title, &spots, &flows).to_svg()
     }
 
     /// The figure of `rows`.
     pub fn draw(&self, rows: &[Row]) -> Chart {
-        let first = rows
-            .iter()
-            .filter_map(|r| r.0.get(SEED))
-            .map(sort_key)
-            .min();
-        let shown: Vec<&Row> = rows
-            .iter()
-            .filter(|r| self.only.iter().all(|(c, v)| r.0.get(c) == Some(v)))
-            .filter(|r| match self.over {
-                Over::Mean => true,
-                Over::FirstSeed => r.0.get(SEED).map(sort_key) == first,
-            })
-            .collect();
+        let shown = self.shown(rows, self.over == Over::FirstSeed);
         let mut chart = Chart::new(&self.title, &self.x.label, &self.y.label);
         chart.subtitle = self.subtitle(&shown);
-        if self.mark == Mark::Distribution {
-            self.distribution(chart, &shown)
-        } else {
-            self.averages(chart, &shown)
+        match self.mark {
+            Mark::Distribution => self.distribution(chart, &shown),
+            Mark::Bars | Mark::Lines | Mark::Map => self.averages(chart, &shown),
         }
     }
 
     fn subtitle(&self, rows: &[&Row]) -> String {
-        let seeds: BTreeSet<String> = rows
-            .iter()
-            .filter_map(|r| r.0.get(SEED))
-            .map(Value::to_string)
-            .collect();
-        match (self.over, seeds.iter().next()) {
+        let seeds = rows.iter().filter_map(|r| r.0.get(SEED));
+        let seeds: BTreeSet<String> = seeds.map(Value::to_string).collect();
+        match (seeds.len(), seeds.first()) {
+            (1, Some(seed)) => format!("seed {seed}"),
+            (many, Some(_)) => format!("{many} seeds"),
             (_, None) => String::new(),
-            (Over::FirstSeed, Some(seed)) => format!("seed {seed}"),
-            (Over::Mean, Some(seed)) if seeds.len() == 1 => format!("seed {seed}"),
-            (Over::Mean, _) => format!("{} seeds", seeds.len()),
         }
     }
 
@@ -220,26 +203,31 @@ impl FigureSpec {
     }
 
     /// Sorts the places of the horizontal axis, those of what stands beside last.
-    fn place_key(&self, value: &Value) -> (Weight, String) {
-        match self.series {
-            Some(_) => (Weight::Full, sort_key(value)),
-            None => (self.weight(value), sort_key(value)),
+    fn place_key(&self, value: &Value) -> PlaceKey {
+        let weight = match self.series {
+            Some(_) => Weight::Full,
+            None => self.weight(value),
+        };
+        (weight, sort_key(value))
+    }
+
+    /// Where `value` is on the horizontal axis, whose places are at `position`.
+    fn place(&self, value: &Value, position: &BTreeMap<PlaceKey, f64>) -> Option<f64> {
+        match self.mark {
+            Mark::Bars => position.get(&self.place_key(value)).copied(),
+            Mark::Lines | Mark::Distribution | Mark::Map => value.number(),
         }
     }
 
     fn distribution(&self, mut chart: Chart, rows: &[&Row]) -> Chart {
         for Part { name, weight, rows } in self.split(rows) {
-            let mut values: Vec<f64> = rows
-                .iter()
-                .filter_map(|r| r.number(&self.x.column))
-                .collect();
+            let values = rows.iter().filter_map(|r| r.number(&self.x.column));
+            let mut values: Vec<f64> = values.collect();
             values.sort_by(f64::total_cmp);
             let n = values.len() as f64;
             let start = values.first().map(|x| Point::new(*x, 0.0));
-            let points = values
-                .iter()
-                .enumerate()
-                .map(|(i, x)| Point::new(*x, (i + 1) as f64 / n));
+            let points = values.iter().zip(1..);
+            let points = points.map(|(x, i)| Point::new(*x, f64::from(i) / n));
             chart = chart.with(name, PlotMark::Steps, start.into_iter().chain(points));
             if weight == Weight::Light {
                 chart = chart.lightly();
@@ -249,21 +237,13 @@ impl FigureSpec {
     }
 
     fn averages(&self, mut chart: Chart, rows: &[&Row]) -> Chart {
-        let places: BTreeMap<PlaceKey, String> =
-            (rows.iter().filter(|r| r.number(&self.y.column).is_some()))
-                .filter_map(|r| r.0.get(&self.x.column))
-                .chain(
-                    self.reference
-                        .iter()
-                        .flat_map(|r| r.points.iter().map(|p| &p.0)),
-                )
-                .map(|v| (self.place_key(v), v.to_string()))
-                .collect();
-        let position: BTreeMap<PlaceKey, f64> = places
-            .keys()
-            .enumerate()
-            .map(|(i, key)| (key.clone(), i as f64))
+        let measured = rows.iter().filter(|r| r.number(&self.y.column).is_some());
+        let points = self.reference.iter().flat_map(|r| &r.points);
+        let places: BTreeMap<PlaceKey, String> = (measured.filter_map(|r| r.0.get(&self.x.column)))
+            .chain(points.map(|(x, _)| x))
+            .map(|v| (self.place_key(v), v.to_string()))
             .collect();
+        let position = places.keys().cloned().zip((0..).map(f64::from)).collect();
         if self.mark == Mark::Bars {
             chart.x_axis = XAxis::Categories(places.values().cloned().collect());
         }
@@ -294,30 +274,21 @@ impl FigureSpec {
                 else {
                     continue;
                 };
-                let key = self.place_key(x);
-                let place = match self.mark {
-                    Mark::Lines => x.number(),
-                    Mark::Bars | Mark::Distribution | Mark::Map => position.get(&key).copied(),
+                let Some(place) = self.place(x, &position) else {
+                    continue;
                 };
-                let Some(place) = place else { continue };
                 let seed = row.0.get(SEED).map(sort_key).unwrap_or_default();
-                let entry = at.entry(key).or_insert((place, BTreeMap::new()));
-                entry.1.entry(seed).or_default().push(y);
+                let entry = at.entry(self.place_key(x));
+                let (_, seeds) = entry.or_insert((place, BTreeMap::new()));
+                seeds.entry(seed).or_default().push(y);
             }
             let points = at.into_values().map(|(x, seeds)| {
                 let means: Vec<f64> = seeds.values().map(|v| mean_and_interval(v).0).collect();
                 let (mean, interval) = mean_and_interval(&means);
-                let wider = match self.confidence {
-                    None => 1.0,
-                    Some(Confidence::NinetyNine) => {
-                        let degrees = means.len().saturating_sub(1);
-                        student_t_995(degrees) / student_t_975(degrees)
-                    }
-                };
-                let interval = interval.map(|ci| ci.map(|end| mean + (end - mean) * wider));
-                match interval {
-                    Some([low, high]) => Point::new(x + aside, mean).within(low, high),
-                    None => Point::new(x + aside, mean),
+                let of = |ci| (self.confidence).map_or(ci, |c| c.of(mean, ci, means.len()));
+                Point {
+                    interval: interval.map(of).map(|[low, high]| (low, high)),
+                    ..Point::new(x + aside, mean)
                 }
             });
             chart = chart.with(name, mark, points.collect::<Vec<_>>());
@@ -334,13 +305,8 @@ impl FigureSpec {
                 chart = chart.beside(&r.label, ReferenceAt::Level(level));
             }
             if !r.points.is_empty() {
-                let points = r.points.iter().filter_map(|(x, y)| {
-                    let place = match self.mark {
-                        Mark::Bars => position.get(&self.place_key(x)).copied(),
-                        Mark::Lines | Mark::Distribution | Mark::Map => x.number(),
-                    };
-                    Some((place?, *y))
-                });
+                let points =
+                    (r.points.iter()).filter_map(|(x, y)| Some((self.place(x, position)?, *y)));
                 chart = chart.beside(&r.label, ReferenceAt::Points(points.collect()));
             }
         }
@@ -357,39 +323,31 @@ mod tests {
         toml::from_str(&format!("{axes}{text}")).unwrap()
     }
     fn rows() -> Vec<Row> {
-        [
+        let cases = [
             (1u64, "a", 1u64, 2.0),
             (2, "a", 1, 4.0),
             (1, "b", 1, 9.0),
             (1, "a", 10, 5.0),
-        ]
-        .into_iter()
-        .map(|(seed, s, x, y)| {
-            Row::new()
-                .with(SEED, seed)
-                .with("s", s)
-                .with("x", x)
-                .with("y", y)
-        })
-        .collect()
+        ];
+        let row = |(seed, s, x, y)| {
+            let row = Row::new().with(SEED, seed).with("s", s);
+            row.with("x", x).with("y", y)
+        };
+        cases.map(row).to_vec()
     }
 
     #[test]
     fn seeds_are_averaged_and_series_told_apart() {
         let chart = spec("series='s'\nmark='lines'").draw(&rows());
         assert_eq!(chart.series.len(), 2);
-        assert_eq!(
-            (chart.series[0].points[0].x, chart.series[0].points[0].y),
-            (1.0, 3.0)
-        );
-        assert!(chart.series[0].points[0].interval.is_some());
+        let point = chart.series[0].points[0];
+        assert_eq!((point.x, point.y), (1.0, 3.0));
+        assert!(point.interval.is_some());
         assert_eq!(chart.subtitle, "2 seeds");
         let first = spec("series='s'\nover='first-seed'").draw(&rows());
         assert_eq!(first.series[0].points[0].y, 2.0);
-        assert_eq!(
-            first.x_axis,
-            XAxis::Categories(vec!["1".into(), "10".into()])
-        );
+        let names = XAxis::Categories(vec!["1".into(), "10".into()]);
+        assert_eq!(first.x_axis, names);
     }
 
     #[test]
@@ -408,14 +366,10 @@ mod tests {
         let mut by_name = spec("beside=['a']\nmark='bars'");
         by_name.x.column = "s".into();
         let chart = by_name.draw(&rows());
-        assert_eq!(
-            chart.x_axis,
-            XAxis::Categories(vec!["b".into(), "a".into()])
-        );
-        assert_eq!(
-            drawn(&chart)[1],
-            (String::new(), Weight::Light, PlotMark::Bars)
-        );
+        let names = XAxis::Categories(vec!["b".into(), "a".into()]);
+        assert_eq!(chart.x_axis, names);
+        let light = (String::new(), Weight::Light, PlotMark::Bars);
+        assert_eq!(drawn(&chart)[1], light);
     }
 
     #[test]
@@ -423,10 +377,8 @@ mod tests {
         let text =
             "[[reference]]\nlabel='p'\npoints=[[10,7.0]]\n[[reference]]\nlabel='l'\nvalue=3.0";
         let chart = spec(text).draw(&rows());
-        assert_eq!(
-            chart.references[0].at,
-            ReferenceAt::Points(vec![(1.0, 7.0)])
-        );
+        let points = ReferenceAt::Points(vec![(1.0, 7.0)]);
+        assert_eq!(chart.references[0].at, points);
         assert_eq!(chart.references[1].at, ReferenceAt::Level(3.0));
         let cdf = spec("mark='distribution'").draw(&rows());
         assert_eq!(cdf.series[0].points.last().map(|p| p.y), Some(1.0));

@@ -85,6 +85,15 @@ pub enum Confidence {
     NinetyNine,
 }
 
+impl Confidence {
+    /// Its interval of a mean over `n` values, of which `ci95` is the 95 % one.
+    pub(super) fn of(self, mean: f64, ci95: [f64; 2], n: usize) -> [f64; 2] {
+        let Self::NinetyNine = self;
+        let [narrow, wide] = student_t(n.saturating_sub(1));
+        ci95.map(|end| mean + (end - mean) * (wide / narrow))
+    }
+}
+
 /// A metric's value.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Measured {
@@ -132,21 +141,15 @@ impl MetricSpec {
         let mut groups = Groups::new();
         for row in rows {
             let fits = only.iter().all(|(c, v)| row.0.get(c) == Some(v));
-            let at: Option<BTreeMap<String, Value>> = self
-                .by
-                .iter()
-                .map(|c| Some((c.clone(), row.0.get(c)?.clone())))
-                .collect();
+            let column = |c: &String| Some((c.clone(), row.0.get(c)?.clone()));
+            let at: Option<BTreeMap<String, Value>> = self.by.iter().map(column).collect();
             let (true, Some(at), Some(value)) = (fits, at, self.value_of(row)) else {
                 continue;
             };
             let key = at.values().map(sort_key).collect();
-            let group = groups.entry(key).or_insert_with(|| Group {
-                at,
-                seeds: BTreeMap::new(),
-            });
+            let (_, seeds) = groups.entry(key).or_insert((at, BTreeMap::new()));
             let seed = row.0.get(SEED).map(sort_key).unwrap_or_default();
-            group.seeds.entry(seed).or_default().push(value);
+            seeds.entry(seed).or_default().push(value);
         }
         groups
     }
@@ -166,39 +169,28 @@ impl MetricSpec {
         })
     }
 
-    fn measured(&self, group: Group, other: Option<Group>) -> Option<Measured> {
+    fn measured(&self, (at, seeds): Group, other: Option<Group>) -> Option<Measured> {
         let (value, ci95, ci99, n) = if matches!(self.stat, Statistic::BestOf(_)) {
-            (best_choice(&group.seeds)?, None, None, group.seeds.len())
+            (best_choice(&seeds)?, None, None, seeds.len())
         } else {
             let value = |rows: &Vec<Observed>| self.of_seed(rows);
-            let per_seed: Vec<f64> = group
-                .seeds
-                .iter()
-                .filter_map(|(seed, rows)| match (&self.against, &other) {
-                    (None, _) => Some(value(rows)),
-                    (Some(_), Some(other)) => Some(value(rows) / value(other.seeds.get(seed)?)),
-                    (Some(_), None) => None,
-                })
-                // A ratio over nothing says nothing.
-                .filter(|value| value.is_finite())
-                .collect();
+            let values = seeds.iter().filter_map(|(seed, rows)| match &self.against {
+                None => Some(value(rows)),
+                Some(_) => Some(value(rows) / value(other.as_ref()?.1.get(seed)?)),
+            });
+            // A ratio over nothing says nothing.
+            let per_seed: Vec<f64> = values.filter(|value| value.is_finite()).collect();
             if per_seed.is_empty() {
                 return None;
             }
             let (mean, interval) = mean_and_interval(&per_seed);
-            let wider = match self.confidence {
-                Some(Confidence::NinetyNine) => {
-                    let degrees = per_seed.len().saturating_sub(1);
-                    let wider = student_t_995(degrees) / student_t_975(degrees);
-                    interval.map(|ci| ci.map(|end| mean + (end - mean) * wider))
-                }
-                None => None,
-            };
-            (mean, interval, wider, per_seed.len())
+            let n = per_seed.len();
+            let wider = self.confidence.zip(interval);
+            (mean, interval, wider.map(|(c, ci)| c.of(mean, ci, n)), n)
         };
         Some(Measured {
             metric: self.name.clone(),
-            at: group.at,
+            at,
             value,
             ci95,
             ci99,
@@ -238,11 +230,8 @@ struct Observed {
 /// Rows by their `by` columns.
 type Groups = BTreeMap<Vec<String>, Group>;
 
-/// Rows that agree in the `by` columns.
-struct Group {
-    at: BTreeMap<String, Value>,
-    seeds: BTreeMap<String, Vec<Observed>>,
-}
+/// Rows that agree in the `by` columns: the values of these, and what is taken of the rows by seed.
+type Group = (BTreeMap<String, Value>, BTreeMap<String, Vec<Observed>>);
 
 /// The choice with the largest mean over seeds of its means within a seed; the first of equals.
 fn best_choice(seeds: &BTreeMap<String, Vec<Observed>>) -> Option<f64> {
@@ -252,23 +241,16 @@ fn best_choice(seeds: &BTreeMap<String, Vec<Observed>>) -> Option<f64> {
     let mean_of = |choice: f64| {
         let means: Vec<f64> = (seeds.values())
             .filter_map(|rows| {
-                let of: Vec<f64> = rows
-                    .iter()
-                    .filter(|o| o.choice == Some(choice))
-                    .map(|o| o.value)
-                    .collect();
+                let of = rows.iter().filter(|o| o.choice == Some(choice));
+                let of: Vec<f64> = of.map(|o| o.value).collect();
                 (!of.is_empty()).then(|| mean_and_interval(&of).0)
             })
             .collect();
         mean_and_interval(&means).0
     };
-    let mut best: Option<(f64, f64)> = None;
-    for choice in choices {
-        let mean = mean_of(choice);
-        if best.is_none_or(|(_, highest)| mean > highest) {
-            best = Some((choice, mean));
-        }
-    }
+    // Of equals the first, which `max_by` finds last.
+    let means = choices.into_iter().map(|choice| (choice, mean_of(choice)));
+    let best = means.rev().max_by(|a, b| a.1.total_cmp(&b.1));
     best.map(|(choice, _)| choice)
 }
 
@@ -302,15 +284,16 @@ impl Statistic {
             }
             Self::Median => {
                 values.sort_by(f64::total_cmp);
-                let middle = values.len() / 2;
-                if values.len() % 2 == 1 {
-                    values[middle]
-                } else {
-                    (values[middle - 1] + values[middle]) / 2.0
-                }
+                median(&values).unwrap_or(f64::NAN)
             }
         }
     }
+}
+
+/// The middle of `sorted` values, or the mean of the two there; none of no values.
+pub fn median(sorted: &[f64]) -> Option<f64> {
+    let (low, high) = (sorted.len().checked_sub(1)? / 2, sorted.len() / 2);
+    Some((sorted[low] + sorted[high]) / 2.0)
 }
 
 /// The mean of `values` and its 95 % interval.
@@ -321,37 +304,30 @@ pub fn mean_and_interval(values: &[f64]) -> (f64, Option<[f64; 2]>) {
         return (mean, None);
     }
     let variance = values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
-    let half = student_t_975(values.len() - 1) * (variance / n).sqrt();
+    let half = student_t(values.len() - 1)[0] * (variance / n).sqrt();
     (mean, Some([mean - half, mean + half]))
 }
 
-/// The 97.5 % point of Student's t with `degrees` of freedom (standard tables to three decimals).
-pub(super) fn student_t_975(degrees: usize) -> f64 {
-    const TABLE: [f64; 30] = [
-        12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
-        2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
-        2.052, 2.048, 2.045, 2.042,
+/// The 97.5 % and the 99.5 % point of Student's t with `degrees` of freedom (standard tables to three
+/// decimals).
+fn student_t(degrees: usize) -> [f64; 2] {
+    const TABLE: [[f64; 30]; 2] = [
+        [
+            12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179,
+            2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064,
+            2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+        ],
+        [
+            63.657, 9.925, 5.841, 4.604, 4.032, 3.707, 3.499, 3.355, 3.250, 3.169, 3.106, 3.055,
+            3.012, 2.977, 2.947, 2.921, 2.898, 2.878, 2.861, 2.845, 2.831, 2.819, 2.807, 2.797,
+            2.787, 2.779, 2.771, 2.763, 2.756, 2.750,
+        ],
     ];
     match degrees {
-        0 => f64::INFINITY,
-        d if d <= 30 => TABLE[d - 1],
-        // Above 30 the point is within 0.5 % of this expansion about the normal's 1.960.
-        d => 1.960 + 2.4 / d as f64,
-    }
-}
-
-/// The 99.5 % point of Student's t with `degrees` of freedom (standard tables to three decimals).
-pub(super) fn student_t_995(degrees: usize) -> f64 {
-    const TABLE: [f64; 30] = [
-        63.657, 9.925, 5.841, 4.604, 4.032, 3.707, 3.499, 3.355, 3.250, 3.169, 3.106, 3.055, 3.012,
-        2.977, 2.947, 2.921, 2.898, 2.878, 2.861, 2.845, 2.831, 2.819, 2.807, 2.797, 2.787, 2.779,
-        2.771, 2.763, 2.756, 2.750,
-    ];
-    match degrees {
-        0 => f64::INFINITY,
-        d if d <= 30 => TABLE[d - 1],
-        // Within 0.5 % above 30.
-        d => 2.576 + 5.2 / d as f64,
+        0 => [f64::INFINITY; 2],
+        d if d <= 30 => TABLE.map(|column| column[d - 1]),
+        // Above 30 the points are within 0.5 % of these expansions about the normal's.
+        d => [1.960 + 2.4 / d as f64, 2.576 + 5.2 / d as f64],
     }
 }
 
@@ -359,17 +335,10 @@ pub(super) fn student_t_995(degrees: usize) -> f64 {
 mod tests {
     use super::*;
 
-    fn rows() -> Vec<Row> {
-        [
-            (1u64, "p3", 10.0),
-            (1, "p3", 30.0),
-            (2, "p3", 40.0),
-            (1, "pip", 0.0),
-            (2, "pip", 6.0),
-        ]
-        .into_iter()
-        .map(|(seed, p, x)| Row::new().with(SEED, seed).with("protocol", p).with("x", x))
-        .collect()
+    fn rows() -> [Row; 5] {
+        let p3 = [(1u64, "p3", 10.0), (1, "p3", 30.0), (2, "p3", 40.0)];
+        let cases = [p3[0], p3[1], p3[2], (1, "pip", 0.0), (2, "pip", 6.0)];
+        cases.map(|(seed, p, x)| Row::new().with(SEED, seed).with("protocol", p).with("x", x))
     }
     fn spec(stat: Statistic, by: &[&str]) -> MetricSpec {
         MetricSpec {
@@ -406,10 +375,8 @@ mod tests {
         let (mean, ci) = mean_and_interval(&[1.0, 2.0, 3.0]);
         let [lo, hi] = ci.unwrap();
         assert!((mean - 2.0).abs() < 1e-12);
-        assert!(
-            (hi - mean - 4.303 / 3f64.sqrt()).abs() < 1e-9
-                && (mean - lo - (hi - mean)).abs() < 1e-9
-        );
+        assert!((hi - mean - 4.303 / 3f64.sqrt()).abs() < 1e-9);
+        assert!((mean - lo - (hi - mean)).abs() < 1e-9);
         assert_eq!(mean_and_interval(&[5.0]).1, None);
     }
 
@@ -433,19 +400,16 @@ mod tests {
         assert!((ratio.measure(&rows())[0].value - 1e3 * expected).abs() < 1e-9);
         ratio.over = Some("absent".into());
         assert!(ratio.measure(&rows()).is_empty());
-        let rows: Vec<Row> = [
+        let cases = [
             (1u64, 40.0, 5.0),
             (1, 118.0, 9.0),
             (2, 40.0, 8.0),
             (2, 118.0, 7.0),
-        ]
-        .into_iter()
-        .map(|(seed, p, x)| Row::new().with(SEED, seed).with("payload", p).with("x", x))
-        .collect();
-        assert_eq!(
-            spec(Statistic::BestOf("payload".into()), &[]).measure(&rows)[0].value,
-            118.0
-        );
+        ];
+        let row = |(seed, p, x)| Row::new().with(SEED, seed).with("payload", p).with("x", x);
+        let rows = cases.map(row);
+        let best = spec(Statistic::BestOf("payload".into()), &[]).measure(&rows);
+        assert_eq!(best[0].value, 118.0);
         let between = spec(Statistic::ShareBetween(5.0, 8.0), &[]).measure(&rows);
         assert_eq!(between[0].value, 0.75);
     }

@@ -8,5 +8,5 @@ mod row;
 
 pub use claims::{Claim, Claims, ClaimsError, Judged, DECIDED};
 pub use figure::{Axis, FigureSpec, Mark, Over, ReferenceSpec};
-pub use metric::{mean_and_interval, Confidence, Measured, MetricSpec, Statistic, SEED};
-pub use row::{csv, Row, Value};
+pub use metric::{mean_and_interval, median, Confidence, Measured, MetricSpec, Statistic, SEED};
+pub use row::{csv, name_of, Row, Value};

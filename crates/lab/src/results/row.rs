@@ -62,6 +62,17 @@ impl From<&str> for Value {
         Self::Text(s.to_owned())
     }
 }
+impl From<String> for Value {
+    fn from(s: String) -> Self {
+        Self::Text(s)
+    }
+}
+
+/// The name of `choice` in files, which is that in rows too.
+pub fn name_of(choice: &impl Serialize) -> String {
+    let value = serde_json::to_value(choice).unwrap_or_default();
+    value.as_str().unwrap_or_default().to_owned()
+}
 
 /// One observation.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]

@@ -6,12 +6,12 @@
 
 mod rows;
 
-use super::kind::{expect, keys, some, within, Captures, Kind};
+use super::kind::{expect, keys, list, number, or_none, pairs, some, within, Captures, Kind};
 use super::lab::{rows_in_order, Lab};
 use super::sites::Sites;
-use super::ExperimentError;
+use super::{ExperimentError, Result};
 use crate::convergecast::{run, Outcome, RunError, Settling, Setup, Workload};
-use crate::results::{Row, SEED};
+use crate::results::{name_of, Row, SEED};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use thalweg_medium::random::{derive, stream, uniform};
@@ -20,7 +20,7 @@ use thalweg_protocols::fusion::{Detection, Strategy};
 use thalweg_protocols::stack::{Application, MAX_QUEUE};
 use thalweg_sim::Capture;
 use thalweg_testbeds::Site;
-use thalweg_units::{Channel, Dbm, Duration};
+use thalweg_units::{Channel, Dbm, Duration, NodeId};
 
 keys! {
     "convergecast",
@@ -44,13 +44,13 @@ keys! {
         #[serde(default)]
         pub settling: Vec<Settling>,
         /// Seconds from event to event (20).
-        #[serde(default = "number::<20>")]
+        #[serde(default = "number::<20, _>")]
         pub event_period_s: f64,
         /// Seconds for routes to settle (120).
-        #[serde(default = "number::<120>")]
+        #[serde(default = "number::<120, _>")]
         pub settle_s: f64,
         /// Seconds that the load is counted (240).
-        #[serde(default = "number::<240>")]
+        #[serde(default = "number::<240, _>")]
         pub duration_s: f64,
         /// Sinks by node number, the first so many of them, one run each; none for the testbed's.
         #[serde(default)]
@@ -62,22 +62,22 @@ keys! {
         pub routers: Option<usize>,
         /// Shares of the period that leaves listen before they send, one run each; 1 for leaves that
         /// never sleep.
-        #[serde(default = "awake")]
+        #[serde(default = "list::<1, _>")]
         pub listen: Vec<f64>,
         /// Low-power listening: how long nodes sleep between two looks at the channel, one run each; 0
         /// for radios that stay on. None for those alone.
         #[serde(default)]
         pub lpl_interval_ms: Vec<f64>,
         /// Packets that a queue holds (8).
-        #[serde(default = "count::<8>")]
+        #[serde(default = "number::<8, _>")]
         pub queue: u8,
         /// Bytes of a frame, check sequence included (36).
-        #[serde(default = "count::<36>")]
+        #[serde(default = "number::<36, _>")]
         pub frame_bytes: u8,
         /// Nominal transmit power; none for the board's.
         pub tx_power_dbm: Option<f64>,
         /// Every third node, drawn by the seed, offers so many times the rate of the others.
-        #[serde(default = "number::<1>")]
+        #[serde(default = "number::<1, _>")]
         pub uneven: f64,
         /// So many nodes, drawn by the seed, fail halfway.
         #[serde(default)]
@@ -99,24 +99,6 @@ pub(super) enum Detail {
     Nodes,
     /// Rows for its links as well.
     Edges,
-}
-
-const fn number<const N: u32>() -> f64 {
-    N as f64
-}
-const fn count<const N: u8>() -> u8 {
-    N
-}
-fn awake() -> Vec<f64> {
-    vec![1.0]
-}
-
-/// One run for each of `list`, or one without any.
-fn or_default<T: Copy>(list: &[T]) -> Vec<Option<T>> {
-    match list {
-        [] => vec![None],
-        list => list.iter().copied().map(Some).collect(),
-    }
 }
 
 /// One run of the sweep.
@@ -163,10 +145,14 @@ impl Kind for Convergecast {
         self.points().len() as u64
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
         rows_in_order(&self.points(), |point| {
             lab.part(|| self.run_rows(&lab.site(&self.testbed, seed)?, point))
         })
+    }
+
+    fn lossy_frame_bytes(&self) -> Option<usize> {
+        None
     }
 
     fn captures(&self) -> Option<&dyn Captures> {
@@ -179,12 +165,7 @@ impl Captures for Convergecast {
         &self.testbed
     }
 
-    fn capture(
-        &self,
-        seed: u64,
-        sites: &Sites,
-        capture: Box<dyn Capture>,
-    ) -> Result<(), ExperimentError> {
+    fn capture(&self, seed: u64, sites: &Sites, capture: Box<dyn Capture>) -> Result<()> {
         let points = self.points();
         let Some(point) = points.first() else {
             return Ok(());
@@ -201,10 +182,8 @@ impl Convergecast {
         let fits = |ms: &f64| *ms == 0.0 || range.contains(ms);
         let all = self.lpl_interval_ms.iter().all(fits);
         expect("lpl_interval_ms", all, "10 to 1350 ms, or 0 for always on")?;
-        let samples = |name: &String| {
-            let strategy = Strategy::named(name).unwrap_or_default();
-            matches!(strategy.detection, Detection::Sampling(_))
-        };
+        let detection = |name: &String| Strategy::named(name).unwrap_or_default().detection;
+        let samples = |name: &String| matches!(detection(name), Detection::Sampling(_));
         let alone = self.lpl_interval_ms.is_empty()
             || !(self.strategies.iter().any(samples) || self.listen.iter().any(|l| *l < 1.0));
         let wanted = "neither channel sampling nor leaves that sleep beside it";
@@ -212,10 +191,8 @@ impl Convergecast {
     }
 
     fn points(&self) -> Vec<Point<'_>> {
-        let periodic = self.offered.iter().map(|rate| {
-            let workload = Workload::Periodic { rate: *rate };
-            (workload, *rate)
-        });
+        let periodic = self.offered.iter();
+        let periodic = periodic.map(|&rate| (Workload::Periodic { rate }, rate));
         let events = self.bursts.iter().map(|burst| {
             let workload = Workload::Events {
                 burst: *burst,
@@ -223,53 +200,41 @@ impl Convergecast {
             };
             (workload, f64::from(*burst))
         });
-        let counts = or_default(&self.sink_counts);
-        let lpl = or_default(&self.lpl_interval_ms);
+        let loads: Vec<(Workload, f64)> = periodic.chain(events).collect();
         let names: Vec<&str> = self.applications.iter().map(String::as_str).collect();
-        let applications = or_default(&names);
-        let settling = or_default(&self.settling);
-        let mut variants = Vec::new();
-        for &application in &applications {
-            for &settling in &settling {
-                variants.extend(lpl.iter().map(|lpl_ms| (application, settling, *lpl_ms)));
+        let strategies: Vec<&str> = self.strategies.iter().map(String::as_str).collect();
+        let runs = pairs(&loads, &strategies);
+        let ends = pairs(&or_none(&self.sink_counts), &self.listen);
+        let stacks = pairs(&or_none(&names), &or_none(&self.settling));
+        let stacks = pairs(&stacks, &or_none(&self.lpl_interval_ms));
+        let point = |((((workload, load), strategy), (sinks, listen)), above)| {
+            let ((application, settling), lpl_ms) = above;
+            Point {
+                strategy,
+                workload,
+                load,
+                sinks,
+                listen,
+                lpl_ms,
+                application,
+                settling,
             }
-        }
-        let mut points = Vec::new();
-        for (workload, load) in periodic.chain(events) {
-            for strategy in &self.strategies {
-                for &sinks in &counts {
-                    for &listen in &self.listen {
-                        let of = |&(application, settling, lpl_ms)| Point {
-                            strategy,
-                            workload,
-                            load,
-                            sinks,
-                            listen,
-                            lpl_ms,
-                            application,
-                            settling,
-                        };
-                        points.extend(variants.iter().map(of));
-                    }
-                }
-            }
-        }
-        points
+        };
+        let points = pairs(&pairs(&runs, &ends), &stacks);
+        points.into_iter().map(point).collect()
     }
 
     /// The run of `point` on `site`.
-    fn setup(&self, site: &Site, point: &Point<'_>) -> Result<Setup, ExperimentError> {
-        let mut sinks = Vec::new();
-        for id in self.sinks.iter().take(point.sinks.unwrap_or(usize::MAX)) {
-            let found = thalweg_units::NodeId::new(*id).ok();
+    fn setup(&self, site: &Site, point: &Point<'_>) -> Result<Setup> {
+        let sink = |id: &u16| {
+            let found = NodeId::new(*id).ok();
             let found = found.and_then(|id| site.testbed.index_of(id));
-            sinks.push(
-                found.ok_or_else(|| ExperimentError::unfit(site, format!("has no node {id}")))?,
-            );
-        }
+            found.ok_or_else(|| ExperimentError::unfit(site, format!("has no node {id}")))
+        };
+        let sinks = self.sinks.iter().take(point.sinks.unwrap_or(usize::MAX));
+        let sinks = sinks.map(sink).collect::<Result<Vec<usize>, _>>()?;
         let nodes = site.testbed.len();
         let mut rates = BTreeMap::new();
-        let mut failures = Vec::new();
         let mut rng = stream(site.seed, "convergecast", &[]);
         let mut order: Vec<usize> = (0..nodes).collect();
         for k in (1..nodes).rev() {
@@ -281,7 +246,8 @@ impl Convergecast {
             rates.extend(others().take(nodes / 3).map(|n| (*n, self.uneven)));
         }
         let halfway = Duration::from_secs_f64(self.duration_s / 2.0);
-        failures.extend(others().rev().take(self.failing).map(|n| (*n, halfway)));
+        let failing = others().rev().take(self.failing);
+        let failures = failing.map(|n| (*n, halfway)).collect();
         let doze = match (point.workload, point.listen) {
             (Workload::Periodic { rate }, listen) if listen < 1.0 => {
                 Some(Duration::from_secs_f64(listen / rate))
@@ -300,10 +266,7 @@ impl Convergecast {
             sinks,
             routers: self.routers,
             doze,
-            lpl: point
-                .lpl_ms
-                .filter(|ms| *ms > 0.0)
-                .map(|ms| Duration::from_secs_f64(ms * 1e-3)),
+            lpl: (point.lpl_ms.filter(|ms| *ms > 0.0)).map(|ms| Duration::from_secs_f64(ms * 1e-3)),
             queue: self.queue,
             frame_bytes: self.frame_bytes,
             power: self.tx_power_dbm.map(Dbm),
@@ -318,11 +281,10 @@ impl Convergecast {
         site: &Site,
         point: &Point<'_>,
         capture: Option<Box<dyn Capture>>,
-    ) -> Result<Outcome, ExperimentError> {
+    ) -> Result<Outcome> {
         let setup = self.setup(site, point)?;
         let seed = derive(site.seed, "convergecast run", &[]);
-        let outcome = run(site, &setup, seed, capture);
-        outcome.map_err(|error| match error {
+        run(site, &setup, seed, capture).map_err(|error| match error {
             RunError::Sim(error) => ExperimentError::Sim(error),
             RunError::Network(error) => ExperimentError::Network(error),
             RunError::NoLpl(_) | RunError::Board(_) => {
@@ -331,18 +293,16 @@ impl Convergecast {
         })
     }
 
-    fn run_rows(&self, site: &Site, point: &Point<'_>) -> Result<Vec<Row>, ExperimentError> {
+    fn run_rows(&self, site: &Site, point: &Point<'_>) -> Result<Vec<Row>> {
         let outcome = self.outcome(site, point, None)?;
         let base = self.base_row(site, point);
         let mut run = self.run_row(base.clone(), &outcome);
         if point.lpl_ms.is_some() {
             run.set("awake", outcome.awake);
-            let delivered = outcome.packets.delivered as f64;
-            if outcome.packets.made > 0 {
-                run.set("delivery", delivered / outcome.packets.made as f64);
-            }
-            if delivered > 0.0 {
-                run.set("joules_per_packet", outcome.joules / delivered);
+            let (delivered, made) = (outcome.packets.delivered, outcome.packets.made);
+            run.set_some("delivery", rows::share(delivered, made));
+            if delivered > 0 {
+                run.set("joules_per_packet", outcome.joules / delivered as f64);
             }
         }
         let mut rows = vec![run];
@@ -378,7 +338,7 @@ impl Convergecast {
             ms => row.set_some("lpl_interval_ms", ms),
         }
         row.set_some("application", point.application);
-        row.set_some("settling", point.settling.map(Settling::name));
+        row.set_some("settling", point.settling.as_ref().map(name_of));
         row
     }
 }

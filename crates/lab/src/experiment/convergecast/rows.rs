@@ -3,6 +3,7 @@
 
 use super::{Convergecast, Row, Site};
 use crate::convergecast::{Link, Outcome};
+use crate::results::median;
 use thalweg_medium::Cause;
 use thalweg_protocols::stack::Drop;
 
@@ -35,16 +36,11 @@ impl Convergecast {
         let received: u64 = o.sources().map(|n| o.nodes[n].received).sum();
         let at_sinks: u64 = o.sinks.iter().map(|n| o.nodes[*n].received).sum();
         let overflowed = o.dropped.get(&Drop::Buffer).copied().unwrap_or(0);
-        if received + at_sinks > 0 {
-            let share = overflowed as f64 / (received + at_sinks) as f64;
-            row.set("buffer_drops", share);
-        }
+        row.set_some("buffer_drops", share(overflowed, received + at_sinks));
         for loss in LOSSES {
             row.set(&format!("lost_{}", loss.name()), o.lost_by(loss));
-            if o.sent > 0 {
-                let share = o.lost_by(loss) as f64 / o.sent as f64;
-                row.set(&format!("share_{}", loss.name()), share);
-            }
+            let lost = share(o.lost_by(loss), o.sent);
+            row.set_some(&format!("share_{}", loss.name()), lost);
         }
         row.set("sent", o.sent);
         row.set("air_frames", o.air_frames);
@@ -52,10 +48,8 @@ impl Convergecast {
         row.set("skipped", o.packets.skipped);
         row.set("delivered", o.packets.delivered);
         let taken: u64 = o.nodes.iter().map(|n| n.taken).sum();
-        if taken > 0 {
-            let share = 1.0 - o.packets.delivered as f64 / taken as f64;
-            row.set("end_to_end_drop", share);
-        }
+        let delivered = share(o.packets.delivered, taken);
+        row.set_some("end_to_end_drop", delivered.map(|share| 1.0 - share));
         for (why, name) in [
             (Drop::Buffer, "dropped_buffer"),
             (Drop::Retries, "dropped_retries"),
@@ -76,10 +70,8 @@ impl Convergecast {
         if self.offered.is_empty() {
             return row;
         }
-        let starved = o.sources().filter(|n| {
-            let node = &o.nodes[*n];
-            node.delivered as f64 <= 0.1 * node.made as f64
-        });
+        let starves = |n: &usize| o.nodes[*n].delivered as f64 <= 0.1 * o.nodes[*n].made as f64;
+        let starved = o.sources().filter(starves);
         let sources = o.sources().count().max(1) as f64;
         row.set("starved_share", starved.count() as f64 / sources);
         row
@@ -88,20 +80,16 @@ impl Convergecast {
     pub(super) fn node_rows(&self, base: &Row, site: &Site, o: &Outcome) -> Vec<Row> {
         let row_of = |n: usize| {
             let node = &o.nodes[n];
-            let id = site.testbed.id_of(n).map_or(0, |id| id.get());
-            let mut row = base
-                .clone()
+            let mut row = (base.clone())
                 .with("scope", "node")
-                .with("node", u32::from(id));
-            row.set("throughput", node.delivered as f64 / self.duration_s);
-            if node.made > 0 {
-                row.set("received_share", node.delivered as f64 / node.made as f64);
-            }
+                .with("node", id(site, n))
+                .with("throughput", node.delivered as f64 / self.duration_s)
+                .with("sent", node.sent)
+                .with("received", node.received)
+                .with("overflowed", node.overflowed);
+            row.set_some("received_share", share(node.delivered, node.made));
             row.set_some("imbalance", o.imbalance(n));
             row.set_some("hops", o.depth[n]);
-            row.set("sent", node.sent);
-            row.set("received", node.received);
-            row.set("overflowed", node.overflowed);
             row
         };
         o.sources().map(row_of).collect()
@@ -109,10 +97,8 @@ impl Convergecast {
 
     /// The rate that so many percent of the nodes reach at least (table 5.2).
     pub(super) fn coverage_rows(&self, base: &Row, o: &Outcome) -> Vec<Row> {
-        let mut rates: Vec<f64> = o
-            .sources()
-            .map(|n| o.nodes[n].delivered as f64 / self.duration_s)
-            .collect();
+        let rate = |n: usize| o.nodes[n].delivered as f64 / self.duration_s;
+        let mut rates: Vec<f64> = o.sources().map(rate).collect();
         rates.sort_by(|a, b| b.total_cmp(a));
         let rows = COVERAGES.iter().filter_map(|coverage| {
             let count = (*coverage as usize * rates.len()).div_ceil(100).max(1);
@@ -124,33 +110,28 @@ impl Convergecast {
     }
 }
 
+/// `part` of `whole`; none of nothing.
+pub(super) fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+fn id(site: &Site, n: usize) -> u32 {
+    site.testbed.id_of(n).map_or(0, |id| u32::from(id.get()))
+}
+
 pub(super) fn edge_rows(base: &Row, site: &Site, o: &Outcome) -> Vec<Row> {
     let place = |n: usize| {
         let ear = site.environment.ears.get(n)?;
         ear.placement.map(|p| (p.position.x_m, p.position.y_m))
     };
-    let id = |n: usize| site.testbed.id_of(n).map_or(0, |id| id.get());
     let row_of = |(&(from, to), link): (&(usize, usize), &Link)| {
         let ((x1, y1), (x2, y2)) = (place(from)?, place(to)?);
-        let mut row = base.clone().with("scope", "edge");
-        row.set("from", u32::from(id(from)));
-        row.set("to", u32::from(id(to)));
-        row.set("packets", link.received);
-        row.set("sent", link.sent);
-        for (name, value) in [("from_x", x1), ("from_y", y1), ("to_x", x2), ("to_y", y2)] {
-            row.set(name, value);
-        }
-        row.set("to_is_sink", u32::from(o.sinks.contains(&to)));
-        Some(row)
+        let row = base.clone().with("scope", "edge");
+        let row = row.with("from", id(site, from)).with("to", id(site, to));
+        let row = row.with("from_x", x1).with("from_y", y1);
+        let row = row.with("to_x", x2).with("to_y", y2);
+        let row = row.with("packets", link.received).with("sent", link.sent);
+        Some(row.with("to_is_sink", u32::from(o.sinks.contains(&to))))
     };
     o.links.iter().filter_map(row_of).collect()
-}
-
-fn median(sorted: &[f64]) -> Option<f64> {
-    let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => None,
-        n if n % 2 == 1 => sorted.get(middle).copied(),
-        _ => Some((sorted[middle - 1] + sorted[middle]) / 2.0),
-    }
 }

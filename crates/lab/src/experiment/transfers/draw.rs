@@ -1,17 +1,17 @@
 //! Which routes: a survey of the seed's building, pairs of nodes drawn at random, a plan for each.
 
 use super::rate::single_hop_rate;
-use super::{Floors, Transfers};
-use crate::experiment::kind::Kind as _;
+use super::Transfers;
+use crate::experiment::kind::{or_none, Kind as _};
 use crate::experiment::lab::{in_order, Lab};
 use crate::experiment::sites::{faithful_survey, survey_once};
-use crate::experiment::ExperimentError;
+use crate::experiment::{ExperimentError, Result};
 use std::sync::Arc;
 use thalweg_gateway::registry::Pipelined;
 use thalweg_gateway::survey::{Survey, Surveyed};
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::channels::spread_order;
-use thalweg_planner::pairs::{suggest_pairs, Floors as PairFloors, Pair, PairOrder, PairRequest};
+use thalweg_planner::pairs::{suggest_pairs, Pair, PairOrder, PairRequest};
 use thalweg_planner::Style;
 use thalweg_planner::{plan, Plan, RouteRequest};
 use thalweg_testbeds::Site;
@@ -22,26 +22,17 @@ const MORE_HOPS: usize = 2;
 /// For a route of a given length, so many of lengths up to that are looked at.
 const LOOKED_AT: usize = 12;
 
-/// What the planner of each kind of variant knows.
-struct Known {
-    routing: Arc<Surveyed>,
-    pipeline: Option<Arc<Surveyed>>,
-}
-
 /// A seed's site with its routes.
+#[derive(Clone)]
 pub(in crate::experiment) struct Drawn {
-    pub(super) site: Site,
-    known: Known,
+    pub(in crate::experiment) site: Site,
+    /// What those that plan paths know of the links.
+    routing: Arc<Surveyed>,
+    /// What those that plan chains know.
+    pipeline: Option<Arc<Surveyed>>,
     pub(in crate::experiment) pairs: Vec<Pair>,
     /// The effective physical rate, from a single-hop run.
     pub(super) rate_kbps: f64,
-}
-
-impl Drawn {
-    /// Where the routes lie.
-    pub(in crate::experiment) const fn site(&self) -> &Site {
-        &self.site
-    }
 }
 
 impl Transfers {
@@ -51,8 +42,8 @@ impl Transfers {
         &self,
         seed: u64,
         lab: &Lab<'_>,
-        each: impl Fn(&Drawn, usize) -> Result<Vec<T>, ExperimentError> + Send + Sync,
-    ) -> Result<Vec<T>, ExperimentError> {
+        each: impl Fn(&Drawn, usize) -> Result<Vec<T>> + Send + Sync,
+    ) -> Result<Vec<T>> {
         let drawn = self.draw(seed, lab)?;
         let routes: Vec<usize> = (0..drawn.pairs.len()).collect();
         let all = in_order(&routes, |route| lab.part(|| each(&drawn, *route)))?;
@@ -61,11 +52,7 @@ impl Transfers {
     }
 
     /// Surveys the site of `seed` and draws its routes.
-    pub(in crate::experiment) fn draw(
-        &self,
-        seed: u64,
-        lab: &Lab<'_>,
-    ) -> Result<Drawn, ExperimentError> {
+    pub(in crate::experiment) fn draw(&self, seed: u64, lab: &Lab<'_>) -> Result<Drawn> {
         lab.go_on()?;
         let site = lab.site(&self.testbed, seed)?;
         let routing_channel = self.routing_channel();
@@ -78,42 +65,33 @@ impl Transfers {
         }
         let routing = lab.survey(&self.testbed, &site, faithful_survey(routing_channel))?;
         let all = self.protocols.iter().any(|v| v.style == Style::Chains);
-        let pipeline = match all {
-            true => Some(lab.survey(&self.testbed, &site, Survey::of(channels))?),
-            false => None,
-        };
+        let survey = || lab.survey(&self.testbed, &site, Survey::of(channels));
+        let pipeline = all.then(survey).transpose()?;
         let count = self.routes as usize;
         let request = PairRequest {
             order: PairOrder::Random,
-            floors: match self.route.floors {
-                Floors::Any => PairFloors::Any,
-                Floors::Different => PairFloors::Different,
-            },
+            floors: self.route.floors,
             min_hops: self.route.min_hops,
             route: self.request(&site, 0, 0, None),
             ..PairRequest::new(count)
         };
-        let pairs = if self.hops.is_empty() {
-            let mut rng = stream(derive(seed, "routes", &[]), &self.draw, &[]);
-            suggest_pairs(&routing.links, &request, &mut rng)
-        } else {
-            let of_length = |&hops: &usize| {
-                let request = PairRequest {
-                    // Longer routes seldom have that many paths of the fewest hops.
-                    min_hops: hops.saturating_sub(MORE_HOPS).max(1),
-                    route: exactly(request.route.clone(), hops),
-                    count: count * LOOKED_AT,
-                    ..request.clone()
-                };
-                let ids = [hops as u64];
-                let mut rng = stream(derive(seed, "routes", &[]), &self.draw, &ids);
-                let mut pairs = suggest_pairs(&routing.links, &request, &mut rng);
-                pairs.retain(|pair| pair.hops == hops);
-                pairs.truncate(count);
-                pairs
-            };
-            self.hops.iter().flat_map(of_length).collect()
+        let of_length = |hops: Option<usize>| {
+            let mut request = request.clone();
+            if let Some(hops) = hops {
+                // Longer routes seldom have that many paths of the fewest hops.
+                request.min_hops = hops.saturating_sub(MORE_HOPS).max(1);
+                request.route = exactly(request.route, hops);
+                request.count = count * LOOKED_AT;
+            }
+            let ids = hops.map(|hops| hops as u64);
+            let mut rng = stream(derive(seed, "routes", &[]), &self.draw, ids.as_slice());
+            let mut pairs = suggest_pairs(&routing.links, &request, &mut rng);
+            pairs.retain(|pair| hops.is_none_or(|hops| pair.hops == hops));
+            pairs.truncate(count);
+            pairs
         };
+        let lengths = or_none(&self.hops).into_iter();
+        let pairs: Vec<Pair> = lengths.flat_map(of_length).collect();
         if pairs.is_empty() {
             return Err(unfit(format!(
                 "no two nodes have {} node-distinct paths of {} to {} hops",
@@ -123,7 +101,8 @@ impl Transfers {
         let rate_kbps = single_hop_rate(lab.sites, seed)?;
         Ok(Drawn {
             site,
-            known: Known { routing, pipeline },
+            routing,
+            pipeline,
             pairs,
             rate_kbps,
         })
@@ -135,24 +114,17 @@ impl Transfers {
         drawn: &Drawn,
         changed: &Site,
         lab: &Lab<'_>,
-    ) -> Result<Drawn, ExperimentError> {
+    ) -> Result<Drawn> {
         let channels: ChannelSet = self.channel_list().into_iter().collect();
-        let pipeline = Arc::new(survey_once(changed, Survey::of(channels), &mut |_| {
-            lab.heard()
-        })?);
+        let pipeline = survey_once(changed, Survey::of(channels), &mut |_| lab.heard())?;
         Ok(Drawn {
-            known: Known {
-                routing: drawn.known.routing.clone(),
-                pipeline: Some(pipeline),
-            },
-            pairs: drawn.pairs.clone(),
-            site: drawn.site.clone(),
-            rate_kbps: drawn.rate_kbps,
+            pipeline: Some(Arc::new(pipeline)),
+            ..drawn.clone()
         })
     }
 
     /// The plan of `variant` for a route; none where its planner finds none.
-    pub(in crate::experiment) fn plan(
+    pub(super) fn plan(
         &self,
         drawn: &Drawn,
         route: usize,
@@ -165,17 +137,12 @@ impl Transfers {
             request = exactly(request, pair.hops);
         }
         let request = variant.request(&request);
-        let known = &drawn.known;
-        let links = match (variant.style, &known.pipeline) {
+        let links = match (variant.style, &drawn.pipeline) {
             (Style::Chains, Some(surveyed)) => &surveyed.links,
-            _ => &known.routing.links,
+            _ => &drawn.routing.links,
         };
         // One stream for a route and a cell, whatever the variant: `p3` and `pip` share the plan.
-        let ids = [
-            pair.source as u64,
-            pair.sink as u64,
-            max_paths.map_or(0, |m| m as u64),
-        ];
+        let ids = [pair.source, pair.sink, max_paths.unwrap_or(0)].map(|n| n as u64);
         let mut rng = stream(derive(drawn.site.seed, "plan", &[]), &self.draw, &ids);
         plan(links, &request, &mut rng).ok()
     }

@@ -4,10 +4,10 @@ use super::draw::Drawn;
 use super::mishap::Mishap;
 use super::{Cell, Transfers};
 use crate::collect::random_object;
-use crate::experiment::ExperimentError;
+use crate::experiment::Result;
 use crate::explain::{self, LossMap};
 use crate::field::{Motes, Repairs};
-use crate::results::{Row, SEED};
+use crate::results::{name_of, Row, SEED};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow::Continue;
 use std::sync::Arc;
@@ -20,11 +20,10 @@ use thalweg_testbeds::Site;
 use thalweg_wire::route::Scheme;
 
 /// One transfer of an experiment.
-#[derive(Clone, Copy)]
-struct Task<'a> {
+pub(in crate::experiment) struct Task<'a> {
     drawn: &'a Drawn,
     route: usize,
-    plan: &'a Plan,
+    pub(in crate::experiment) plan: Plan,
     variant: Pipelined,
     cell: Cell,
 }
@@ -32,26 +31,12 @@ struct Task<'a> {
 /// A transfer, and what its sink gave out beside what the source had.
 struct Fetched {
     outcome: Outcome<Repairs>,
-    bytes: Bytes,
-}
-
-/// What a sink gave out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Bytes {
-    /// The source's object, byte for byte.
-    Same,
-    /// Something else.
-    Other,
-    /// Nothing.
-    None,
+    /// Whether it is the source's object, byte for byte; none where the sink gave out nothing.
+    is_same: Option<bool>,
 }
 
 impl Transfers {
-    pub(super) fn route_rows(
-        &self,
-        drawn: &Drawn,
-        route: usize,
-    ) -> Result<Vec<Row>, ExperimentError> {
+    pub(super) fn route_rows(&self, drawn: &Drawn, route: usize) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
         // Of a cell, only the number of paths has a part in a plan.
         let mut plans: BTreeMap<(&str, Option<usize>), Option<Plan>> = BTreeMap::new();
@@ -68,12 +53,12 @@ impl Transfers {
                 let task = Task {
                     drawn,
                     route,
-                    plan,
+                    plan: plan.clone(),
                     variant,
                     cell,
                 };
-                let fetched = self.fetch(task, &drawn.site)?;
-                cell_rows.push(self.row(task, &fetched));
+                let fetched = self.fetch(&task, &drawn.site)?;
+                cell_rows.push(self.row(&task, &fetched));
                 if self.baseline == Some(variant) {
                     baseline = Some(fetched.outcome.core);
                 }
@@ -91,72 +76,56 @@ impl Transfers {
     }
 
     /// A transfer with its cell's mishap.
-    fn fetch(&self, task: Task<'_>, site: &Site) -> Result<Fetched, ExperimentError> {
+    fn fetch(&self, task: &Task<'_>, site: &Site) -> Result<Fetched> {
         let (mut session, terms) = self.session(task, site)?;
         let mishap = task.cell.mishap;
         if mishap != Mishap::None {
             let (mut probe, _) = self.session(task, site)?;
             let mut rng = stream(task.drawn.site.seed, "mishap", &[task.route as u64]);
-            let (plan, variant) = (task.plan, task.variant);
+            let (plan, variant) = (&task.plan, task.variant);
             mishap.arrange(&mut session, &mut probe, plan, variant, &terms, &mut rng)?;
         }
         self.finish(&mut session, task, &terms)
     }
 
     /// Fetches in `session`, and compares what arrives with what was offered.
-    fn finish(
-        &self,
-        session: &mut Motes,
-        task: Task<'_>,
-        terms: &Terms,
-    ) -> Result<Fetched, ExperimentError> {
-        let protocol = task.variant.scheme;
-        let (outcome, arrived) =
-            session.fetch(task.plan, protocol, terms, &mut |_| Continue(()))?;
-        let offered = self.object(task);
-        let bytes = match arrived {
-            Some(arrived) if arrived[..] == offered[..] => Bytes::Same,
-            Some(_) => Bytes::Other,
-            None => Bytes::None,
-        };
-        Ok(Fetched { outcome, bytes })
+    fn finish(&self, session: &mut Motes, task: &Task<'_>, terms: &Terms) -> Result<Fetched> {
+        let (scheme, mut silent) = (task.variant.scheme, |_| Continue(()));
+        let (outcome, arrived) = session.fetch(&task.plan, scheme, terms, &mut silent)?;
+        let is_same = arrived.map(|arrived| arrived[..] == self.object(task)[..]);
+        Ok(Fetched { outcome, is_same })
     }
 
-    /// Where the packets of the first cell's transfer over a route were lost.
-    pub(super) fn loss_map(
-        &self,
-        drawn: &Drawn,
-        route: usize,
-        plan: &Plan,
-        variant: Pipelined,
-    ) -> Result<LossMap, ExperimentError> {
-        let task = self.first_task(drawn, route, plan, variant);
-        let (mut session, terms) = self.session(task, &drawn.site)?;
-        let protocol = variant.scheme;
-        let (_, map) = explain::fetch(&mut session, plan, protocol, &terms, &mut |_| Continue(()))?;
-        Ok(map)
-    }
-
-    /// The transfer of the first cell over a route.
-    fn first_task<'a>(
+    /// The transfer of the first cell over a route; none where no plan is found.
+    pub(in crate::experiment) fn task<'a>(
         &self,
         drawn: &'a Drawn,
         route: usize,
-        plan: &'a Plan,
         variant: Pipelined,
-    ) -> Task<'a> {
-        Task {
+    ) -> Option<Task<'a>> {
+        let cell = self.first_cell();
+        Some(Task {
             drawn,
             route,
-            plan,
+            plan: self.plan(drawn, route, variant, cell.max_paths)?,
             variant,
-            cell: self.first_cell(),
-        }
+            cell,
+        })
+    }
+
+    /// Where the packets of a transfer were lost.
+    pub(super) fn loss_map(&self, task: &Task<'_>) -> Result<LossMap> {
+        let (mut session, terms) = self.session(task, &task.drawn.site)?;
+        let (scheme, mut silent) = (task.variant.scheme, |_| Continue(()));
+        Ok(explain::fetch(&mut session, &task.plan, scheme, &terms, &mut silent)?.1)
     }
 
     /// A network whose source offers the object of the cell.
-    fn session(&self, task: Task<'_>, site: &Site) -> Result<(Motes, Terms), ExperimentError> {
-        let mut session = Motes::open(site, self.route_seed(task))?;
+    fn session(&self, task: &Task<'_>, site: &Site) -> Result<(Motes, Terms)> {
+        // Without the variant, so that all of them meet the same run of the environment.
+        let seed = derive(task.drawn.site.seed, &self.draw, &[]);
+        let seed = derive(seed, "route", &[task.route as u64]);
+        let mut session = Motes::open(site, seed)?;
         session.offer(task.plan.source, self.object(task));
         let terms = task.variant.terms(Terms {
             payload: task.cell.payload,
@@ -165,62 +134,42 @@ impl Transfers {
         Ok((session, terms))
     }
 
-    /// The seed of a route's transfers: without the variant, so that all of them meet the same run of
-    /// the environment.
-    fn route_seed(&self, task: Task<'_>) -> u64 {
-        let seed = derive(task.drawn.site.seed, &self.draw, &[]);
-        derive(seed, "route", &[task.route as u64])
-    }
-
     /// The object that the source offers.
-    fn object(&self, task: Task<'_>) -> Arc<[u8]> {
+    fn object(&self, task: &Task<'_>) -> Arc<[u8]> {
         let site = &task.drawn.site;
         let source = site.testbed.nodes[task.plan.source].id;
         random_object(site.seed, source, task.cell.bytes as usize)
     }
 
-    /// The transfer of the first cell over a route, in a network that `prepare` saw first.
+    /// A transfer without its mishap, in a network that `prepare` saw first.
     pub(in crate::experiment) fn fetch_prepared(
         &self,
-        drawn: &Drawn,
-        route: usize,
-        plan: &Plan,
-        variant: Pipelined,
+        task: &Task<'_>,
         prepare: impl FnOnce(&mut Motes),
-    ) -> Result<Row, ExperimentError> {
-        let task = self.first_task(drawn, route, plan, variant);
-        let (mut session, terms) = self.session(task, &drawn.site)?;
+    ) -> Result<Row> {
+        let (mut session, terms) = self.session(task, &task.drawn.site)?;
         prepare(&mut session);
         let fetched = self.finish(&mut session, task, &terms)?;
         Ok(self.row(task, &fetched))
     }
 
-    /// The transfer of the first cell over a route, at `site` instead of its own.
-    pub(in crate::experiment) fn fetch_at(
-        &self,
-        drawn: &Drawn,
-        site: &Site,
-        route: usize,
-        plan: &Plan,
-        variant: Pipelined,
-    ) -> Result<Row, ExperimentError> {
-        let task = self.first_task(drawn, route, plan, variant);
-        let fetched = self.fetch(task, site)?;
-        Ok(self.row(task, &fetched))
+    /// A transfer at `site` instead of its own.
+    pub(in crate::experiment) fn fetch_at(&self, task: &Task<'_>, site: &Site) -> Result<Row> {
+        Ok(self.row(task, &self.fetch(task, site)?))
     }
 
-    fn row(&self, task: Task<'_>, fetched: &Fetched) -> Row {
-        let Task {
+    fn row(&self, task: &Task<'_>, fetched: &Fetched) -> Row {
+        let &Task {
             drawn,
             route,
-            plan,
+            ref plan,
             variant,
             cell,
         } = task;
         let (o, repairs) = (&fetched.outcome.core, &fetched.outcome.extra);
         let mut row = outcome_row(&fetched.outcome)
-            .with("exact", u32::from(fetched.bytes == Bytes::Same))
-            .with("wrong", u32::from(fetched.bytes == Bytes::Other))
+            .with("exact", u32::from(fetched.is_same == Some(true)))
+            .with("wrong", u32::from(fetched.is_same == Some(false)))
             .with(SEED, drawn.site.seed)
             .with("route", route + 1)
             .with("protocol", variant.name)
@@ -234,7 +183,7 @@ impl Transfers {
             row.set("route_hops", pair.hops);
         }
         if !self.mishaps.is_empty() {
-            row.set("mishap", cell.mishap.name());
+            row.set("mishap", name_of(&cell.mishap));
         }
         let data_s = o.duration_s - repairs.wake_up_s;
         if o.verified && data_s > 0.0 {

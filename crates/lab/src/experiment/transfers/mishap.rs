@@ -1,6 +1,6 @@
 //! What may go wrong in the middle of a transfer: faults of single nodes, timed by what has arrived.
 
-use crate::experiment::ExperimentError;
+use crate::experiment::Result;
 use crate::field::Motes;
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow::{Break, Continue};
@@ -34,18 +34,6 @@ pub(in crate::experiment) enum Mishap {
 const DEAF: Duration = Duration::from_secs(1);
 
 impl Mishap {
-    /// Its name in files and rows.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::RelayDies => "relay-dies",
-            Self::SinkDeaf => "sink-deaf",
-            Self::SourceDeaf => "source-deaf",
-            Self::SinkChannelBad => "sink-channel-bad",
-            Self::RelayChannelBad => "relay-channel-bad",
-        }
-    }
-
     /// Whether `plan` has whom it strikes.
     pub(super) fn can_strike(self, plan: &Plan) -> bool {
         !matches!(self, Self::RelayDies | Self::RelayChannelBad) || plan.pip.path.len() > 2
@@ -61,7 +49,7 @@ impl Mishap {
         variant: Pipelined,
         terms: &Terms,
         rng: &mut Stream,
-    ) -> Result<(), ExperimentError> {
+    ) -> Result<()> {
         let half = probe.packets(plan.source, terms) / 2;
         let mut watch = |step: Progress| match step {
             Progress::Packets { received, .. } if received >= half => Break(()),
@@ -81,13 +69,14 @@ impl Mishap {
                 let relays = &plan.pip.path[1..plan.pip.path.len() - 1];
                 let drawn = (uniform(rng) * relays.len() as f64) as usize;
                 let at = drawn.min(relays.len().saturating_sub(1));
-                let channel = plan.channels.get(at + 1);
-                match (relays.get(at), channel) {
-                    (Some(relay), Some(&channel)) if self == Self::RelayChannelBad => {
-                        (*relay, Fault::Jammed { channel })
+                let Some(&relay) = relays.get(at) else {
+                    return Ok(());
+                };
+                match plan.channels.get(at + 1) {
+                    Some(&channel) if self == Self::RelayChannelBad => {
+                        (relay, Fault::Jammed { channel })
                     }
-                    (Some(relay), _) => (*relay, Fault::Dead),
-                    (None, _) => return Ok(()),
+                    _ => (relay, Fault::Dead),
                 }
             }
             Self::SinkChannelBad => match plan.channels.last() {

@@ -7,22 +7,23 @@
 
 mod draw;
 mod fetch;
-mod losses;
 mod mishap;
 mod rate;
 
 pub(super) use draw::Drawn;
-pub(super) use fetch::outcome_row;
+pub(super) use fetch::{outcome_row, Task};
 use mishap::Mishap;
 
-use super::kind::{expect, keys, some, within, Explains, Flag, Kind};
+use super::explained::{Explained, ExplainedTransfer};
+use super::kind::{expect, keys, list, number, or_none, pairs, some, within, Explains, Kind};
 use super::lab::Lab;
-use super::ExperimentError;
+use super::Result;
 use crate::results::Row;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use thalweg_gateway::known::CLEAN_CHANNELS;
 use thalweg_gateway::registry::Pipelined;
+use thalweg_planner::pairs::Floors;
 use thalweg_units::Channel;
-use thalweg_wire::phy;
 use thalweg_wire::pipeline::MAX_PACKETS;
 use thalweg_wire::route::PayloadSize;
 
@@ -33,7 +34,7 @@ keys! {
         /// Testbed, by name or file.
         pub testbed: String,
         /// Routes drawn per seed (20).
-        #[serde(default = "twenty")]
+        #[serde(default = "number::<20, _>")]
         pub routes: u32,
         /// Which routes are drawn: `min_hops` (2), `max_hops` (6), `min_paths` (6), `floors` (`different`, or `any`).
         #[serde(default)]
@@ -45,13 +46,13 @@ keys! {
         #[serde(default = "clean_channels")]
         pub channels: Vec<u8>,
         /// The channel on which routes are sought (26).
-        #[serde(default = "last_channel")]
+        #[serde(default = "number::<26, _>")]
         pub routing_channel: u8,
         /// Payload bytes of a packet, 1 to 118 (118).
-        #[serde(default = "full_payload")]
+        #[serde(default = "list::<118, _>")]
         pub payload: Vec<u8>,
         /// Packets of the object, all full (500).
-        #[serde(default = "five_hundred")]
+        #[serde(default = "number::<500, _>")]
         pub packets: u32,
         /// Bytes of the object, instead of `packets`.
         #[serde(default)]
@@ -73,20 +74,8 @@ keys! {
     }
 }
 
-const fn twenty() -> u32 {
-    20
-}
-const fn five_hundred() -> u32 {
-    500
-}
-const fn last_channel() -> u8 {
-    26
-}
 fn clean_channels() -> Vec<u8> {
-    vec![15, 20, 25, 26]
-}
-fn full_payload() -> Vec<u8> {
-    vec![118]
+    CLEAN_CHANNELS.to_vec()
 }
 
 /// Which routes are drawn.
@@ -99,18 +88,8 @@ pub(super) struct RouteSpec {
     pub max_hops: usize,
     /// Fewest node-distinct paths.
     pub min_paths: usize,
-    /// Source and sink on different floors.
+    /// Whether source and sink may share a floor.
     pub floors: Floors,
-}
-
-/// Whether source and sink may share a floor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Floors {
-    /// Any two nodes.
-    Any,
-    /// Two floors.
-    Different,
 }
 
 impl Default for RouteSpec {
@@ -162,19 +141,12 @@ impl Kind for Transfers {
         u64::from(self.routes) * self.hops.len().max(1) as u64
     }
 
-    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
         self.each_route(seed, lab, |drawn, route| self.route_rows(drawn, route))
     }
 
-    fn key(&self, flag: Flag) -> Option<&'static str> {
-        Some(match flag {
-            Flag::Testbed => "testbed",
-            Flag::Routes => "routes",
-        })
-    }
-
-    fn lossy_frame_bytes(&self) -> Option<usize> {
-        Some(phy::MAX_PSDU)
+    fn routes_key(&self) -> Option<&'static str> {
+        Some("routes")
     }
 
     fn explains(&self) -> Option<&dyn Explains> {
@@ -182,37 +154,51 @@ impl Kind for Transfers {
     }
 }
 
+impl Explains for Transfers {
+    /// The loss maps of the first cell's transfers: the same transfers again, watched.
+    fn explain(&self, seed: u64, lab: &Lab<'_>) -> Result<Explained> {
+        let transfers = self.each_route(seed, lab, |drawn, route| {
+            let mut maps = Vec::new();
+            for &variant in &self.protocols {
+                let Some(task) = self.task(drawn, route, variant) else {
+                    continue;
+                };
+                maps.push(ExplainedTransfer {
+                    seed,
+                    route: route + 1,
+                    protocol: variant.name,
+                    map: self.loss_map(&task)?,
+                });
+            }
+            Ok(maps)
+        })?;
+        Ok(Explained { transfers })
+    }
+}
+
 impl Transfers {
     /// The cells of the sweep, in the order of the file.
     fn cells(&self) -> Vec<Cell> {
-        let max_paths: Vec<Option<usize>> = match self.max_paths.is_empty() {
-            true => vec![None],
-            false => self.max_paths.iter().copied().map(Some).collect(),
+        let none = [Mishap::None];
+        let mishaps = match self.mishaps.as_slice() {
+            [] => &none[..],
+            mishaps => mishaps,
         };
-        let mishaps = match self.mishaps.is_empty() {
-            true => &[Mishap::None][..],
-            false => &self.mishaps[..],
+        let lengths = |payload: PayloadSize| match self.bytes.as_slice() {
+            [] => vec![self.packets.saturating_mul(u32::from(payload.bytes()))],
+            bytes => bytes.to_vec(),
         };
-        let mut cells = Vec::new();
-        for payload in self.payload.iter().filter_map(|p| PayloadSize::new(*p)) {
-            let full = [self.packets.saturating_mul(u32::from(payload.bytes()))];
-            let bytes = if self.bytes.is_empty() {
-                &full[..]
-            } else {
-                &self.bytes[..]
-            };
-            for &bytes in bytes {
-                for &max_paths in &max_paths {
-                    cells.extend(mishaps.iter().map(|&mishap| Cell {
-                        payload,
-                        bytes,
-                        max_paths,
-                        mishap,
-                    }));
-                }
-            }
-        }
-        cells
+        let payloads = self.payload.iter().filter_map(|p| PayloadSize::new(*p));
+        let objects = payloads.flat_map(|payload| pairs(&[payload], &lengths(payload)));
+        let ways = pairs(&or_none(&self.max_paths), mishaps);
+        let cell = |((payload, bytes), (max_paths, mishap))| Cell {
+            payload,
+            bytes,
+            max_paths,
+            mishap,
+        };
+        let cells = pairs(&objects.collect::<Vec<_>>(), &ways);
+        cells.into_iter().map(cell).collect()
     }
     fn first_cell(&self) -> Cell {
         let whole = Cell {
@@ -228,9 +214,7 @@ impl Transfers {
         Channel::new(self.routing_channel).unwrap_or(Channel::LAST)
     }
     fn channel_list(&self) -> Vec<Channel> {
-        self.channels
-            .iter()
-            .filter_map(|c| Channel::new(*c).ok())
-            .collect()
+        let channels = self.channels.iter();
+        channels.filter_map(|c| Channel::new(*c).ok()).collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::collect::random_object;
 use crate::experiment::sites::{faithful_survey, Sites};
-use crate::experiment::ExperimentError;
+use crate::experiment::{ExperimentError, Result};
 use crate::field::Motes;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +18,7 @@ use thalweg_wire::route::Scheme;
 /// The effective physical rate in kbit/s (P3, section V): the bits of data frames, header and
 /// payload, per time at which a single hop without losses delivers them. Measured at the sink of
 /// testbed `pair`.
-pub(super) fn single_hop_rate(sites: &Sites, seed: u64) -> Result<f64, ExperimentError> {
+pub(super) fn single_hop_rate(sites: &Sites, seed: u64) -> Result<f64> {
     const PACKETS: usize = 500;
     let testbed = sites.testbed("pair")?;
     let site = Site::new(testbed.clone(), seed);
@@ -48,9 +48,8 @@ pub(super) fn single_hop_rate(sites: &Sites, seed: u64) -> Result<f64, Experimen
     let hook = heard.clone();
     session.network().trace(Some(Box::new(move |r| {
         if r.to == sink && r.outcome == Fate::Good && r.mpdu.len() > payload {
-            hook.lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push((r.at, r.mpdu.len()));
+            let mut heard = hook.lock().unwrap_or_else(PoisonError::into_inner);
+            heard.push((r.at, r.mpdu.len()));
         }
     })));
     session.fetch(&plan, Scheme::P3, &terms, &mut silent)?;
