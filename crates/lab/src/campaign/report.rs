@@ -99,7 +99,8 @@ impl Campaign {
         self.transfers.iter().map(|t| t.bytes).sum()
     }
 
-    /// In one row, as a run of `mode` with so many base stations: times in seconds, rates in kbit/s, means over the transfers that delivered.
+    /// In one row, as a run of `mode` with so many base stations: times in seconds, rates in kbit/s, means
+    /// over the transfers that delivered.
     pub fn row(&self, mode: &str, stations: usize) -> Row {
         let good: Vec<&TransferRow> = self.transfers.iter().filter(|t| t.verified).collect();
         let mean = |of: &dyn Fn(&TransferRow) -> f64| {
