@@ -65,7 +65,8 @@ Examples:
   thalweg collect --testbed grenoble.k7.gz --json > result.json
   thalweg collect --seed 7 --explain=map.svg
   thalweg collect --protocol p3-best    the fastest
-  thalweg collect --all-nodes           every node in turn; goes on when started again")]
+  thalweg collect --all-nodes           every node in turn; goes on when started again
+  thalweg collect --all-nodes --to 1,93 the same into two base stations at once")]
 pub(crate) struct CollectArgs {
     /// The network: a built-in name (see `thalweg testbed list`), a testbed TOML, a K7 link trace
     /// or a CSV of links (`src,dst,channel,prr[,rssi_dbm]`).
@@ -74,9 +75,10 @@ pub(crate) struct CollectArgs {
     /// The node that has the object [default: the planner picks a far one].
     #[arg(long, value_name = "NODE", value_parser = values::node)]
     pub(crate) from: Option<NodeId>,
-    /// The base station [default: the testbed's].
-    #[arg(long, value_name = "NODE", value_parser = values::node)]
-    pub(crate) to: Option<NodeId>,
+    /// The base station [default: the testbed's]; with --all-nodes several, such as 1,50: then
+    /// transfers run at once, one into each, over nodes and channels of their own.
+    #[arg(long, value_name = "NODE[,NODE]", value_delimiter = ',', value_parser = values::node)]
+    pub(crate) to: Vec<NodeId>,
     /// Send this file.
     #[arg(long, value_name = "FILE", conflicts_with = "bytes")]
     pub(crate) file: Option<PathBuf>,

@@ -1,25 +1,32 @@
-//! `thalweg collect --all-nodes`: every node in turn, remembered in the store.
+//! `thalweg collect --all-nodes`: every node in turn, or several at once into several base stations,
+//! remembered in the store.
 //!
 //! What is printed at the end comes from the store, so that a campaign that was interrupted ends
 //! in the same bytes as one that was not. Time base: wall clock, for the time left only.
 
+use std::cell::RefCell;
 use std::fs;
+use std::ops::ControlFlow::{Break, Continue};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
+use thalweg_gateway::known::CLEAN_CHANNELS;
+use thalweg_gateway::outcome::Outcome;
+use thalweg_gateway::registry::{Family, Pipelined};
 use thalweg_gateway::store::{digest_of, Campaign, Store, Turn, TurnState};
+use thalweg_lab::campaign::{empty, CampaignError, InWave, Settings, Sources};
 use thalweg_lab::collect::Object;
 use thalweg_lab::fetch::{Explain, Wish};
-use thalweg_testbeds::Site;
-use thalweg_units::NodeId;
+use thalweg_testbeds::{Site, Station};
+use thalweg_units::{Channel, NodeId};
 
 use crate::args::CollectArgs;
 use crate::failure::{one_line, Failure, Stop};
 use crate::output;
 use crate::progress::Watch;
 use crate::table::{number, Align, Table};
-use crate::transfer::{not_whole, remember};
+use crate::transfer::{keep, not_whole, remember};
 
 /// Fetches an object from every node but the sink.
 pub(crate) fn run(
@@ -28,17 +35,24 @@ pub(crate) fn run(
     site: Site,
     watch: &mut Watch,
 ) -> Result<(), Failure> {
-    let sink = wish.to.unwrap_or(site.testbed.sink);
-    let nodes = site.testbed.nodes.iter();
-    let sources: Vec<NodeId> = nodes
-        .map(|node| node.id)
-        .filter(|node| *node != sink)
-        .collect();
+    let sinks = match &args.to[..] {
+        [] => vec![site.testbed.sink],
+        named => named.to_vec(),
+    };
+    let nodes = site.testbed.nodes.iter().map(|node| node.id);
+    let sources: Vec<NodeId> = nodes.filter(|node| !sinks.contains(node)).collect();
     let description = description(args, &wish.object)?;
     let mut store = Store::open(&args.out)?;
     let campaign = store.campaign(&description, &sources)?;
     if campaign.left().next().is_some() {
-        turns(wish, site, &mut store, &campaign, watch)?;
+        match (wish.protocol.family, &sinks[..]) {
+            (Family::Pipeline(variant), [_, _, ..]) => {
+                let mut settings = settings(&site, variant, &sinks, wish);
+                settings.sources = Sources::These(campaign.left().collect());
+                waves(&site, &settings, &mut store, &campaign, watch)?;
+            }
+            _ => turns(wish, site, &mut store, &campaign, watch)?,
+        }
     }
     watch.reporter.finish();
     let done = store.campaign(&description, &sources)?;
@@ -96,10 +110,7 @@ fn turns(
                     not_whole(o)
                 }
             }
-            Err(Stop::Interrupted) => {
-                let line = format!("interrupted with {left} nodes left; start it again to go on");
-                return Err(Failure::Job(line));
-            }
+            Err(Stop::Interrupted) => return Err(interrupted(left)),
             Err(Stop::Input(line) | Stop::Failed(line)) => {
                 store.fail_turn(campaign.id, source, &line)?;
                 format!("node {source}: {}", one_line(&line))
@@ -116,6 +127,74 @@ fn turns(
     Ok(())
 }
 
+/// How transfers run into `sinks` at once, as `wish` has them.
+fn settings(site: &Site, variant: Pipelined, sinks: &[NodeId], wish: &Wish) -> Settings {
+    let clean = || CLEAN_CHANNELS.iter().filter_map(|c| Channel::new(*c).ok());
+    let channels = wish.channels.clone().unwrap_or_else(|| clean().collect());
+    let stations = sinks.iter().map(|node| Station::Node(*node)).collect();
+    let (object, measured) = (wish.object.clone(), channels.into_iter().collect());
+    let mut settings = Settings::of(site, variant, stations, measured, object, wish.payload);
+    settings.channels.clone_from(&wish.channels);
+    settings.route.hops = wish.hops.map(usize::from);
+    settings.route.max_paths = wish.paths.map(usize::from).or(settings.route.max_paths);
+    settings
+}
+
+/// The nodes that are left, several at once.
+fn waves(
+    site: &Site,
+    settings: &Settings,
+    store: &mut Store,
+    campaign: &Campaign,
+    watch: &mut Watch,
+) -> Result<(), Failure> {
+    let (total, mut left) = (campaign.nodes.len(), campaign.left().count());
+    let watch = RefCell::new(watch);
+    let mut failed = None;
+    let mut over = |turn: &Outcome<InWave>, object: Option<&[u8]>| {
+        let core = &turn.core;
+        let kept = match &core.failure {
+            // No transfer was begun.
+            Some(why) if core.hops == 0 => {
+                let failed = store.fail_turn(campaign.id, core.source, why);
+                failed.map_err(Failure::from)
+            }
+            _ => keep(turn, (core, None), object, store, Some(campaign.id)).map(drop),
+        };
+        left -= 1;
+        let line = match core.verified {
+            true => format!(
+                "node {} to {}: {:.1} kbit/s",
+                core.source, core.sink, core.goodput_kbps
+            ),
+            false => not_whole(core),
+        };
+        let line = format!("{line}; {} of {total} nodes", total - left);
+        watch.borrow_mut().reporter.line(&line);
+        match kept {
+            Ok(()) => Continue(()),
+            Err(why) => {
+                failed = Some(why);
+                Break(())
+            }
+        }
+    };
+    let mut observer = |progress| watch.borrow_mut().note("", progress);
+    let emptied = empty(site, settings, &mut observer, &mut over);
+    match (emptied, failed) {
+        (_, Some(why)) => Err(why),
+        (Ok(_), None) => Ok(()),
+        (Err(CampaignError::Run(why)), None) if why.is_stop() => Err(interrupted(left)),
+        (Err(CampaignError::Run(why)), None) if !why.is_input() => Err(Failure::job(why)),
+        (Err(why), None) => Err(Failure::input(why)),
+    }
+}
+
+fn interrupted(left: usize) -> Failure {
+    let line = format!("interrupted with {left} nodes left; start it again to go on");
+    Failure::Job(line)
+}
+
 /// Everything that a campaign's results depend on, in one form.
 fn description(args: &CollectArgs, object: &Object) -> Result<String, Failure> {
     #[derive(Serialize)]
@@ -123,6 +202,8 @@ fn description(args: &CollectArgs, object: &Object) -> Result<String, Failure> {
         testbed: &'a str,
         testbed_digest: Option<String>,
         to: Option<u16>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        more: Vec<u16>,
         object: String,
         protocol: String,
         channels: Option<Vec<u8>>,
@@ -141,7 +222,8 @@ fn description(args: &CollectArgs, object: &Object) -> Result<String, Failure> {
     let description = Description {
         testbed: &args.testbed,
         testbed_digest: digest,
-        to: args.to.map(|node| node.get()),
+        to: args.to.first().map(|node| node.get()),
+        more: args.to.iter().skip(1).map(|node| node.get()).collect(),
         object: match object {
             Object::Random { bytes } => format!("random {bytes}"),
             Object::Bytes(bytes) => format!("sha256 {}", digest_of(bytes)),
@@ -183,10 +265,11 @@ struct Summary {
     objects: usize,
     /// Their bytes.
     bytes: u64,
-    /// Time of all transfers, one after another.
+    /// Time of all transfers, added up.
     duration_s: f64,
-    energy_j: f64,
-    /// All bytes over all time.
+    /// None where somebody else was on the air meanwhile.
+    energy_j: Option<f64>,
+    /// All bytes over that time.
     goodput_kbps: Option<f64>,
 }
 
@@ -253,7 +336,9 @@ fn summary(store: &Store, campaign: &Campaign) -> Result<Summary, Failure> {
         objects: whole().count(),
         bytes,
         duration_s,
-        energy_j: nodes.iter().filter_map(|line| line.energy_j).sum(),
+        energy_j: whole()
+            .all(|line| line.energy_j.is_some())
+            .then(|| nodes.iter().filter_map(|line| line.energy_j).sum()),
         goodput_kbps: (duration_s > 0.0).then(|| bytes as f64 * 8.0 / 1000.0 / duration_s),
         nodes,
     })
@@ -284,14 +369,15 @@ fn text(summary: &Summary) -> String {
             line.failure.clone().unwrap_or_else(|| "whole".to_owned()),
         ]);
     }
+    let joules = summary.energy_j.map(|joules| format!(", {joules:.3} J"));
     format!(
-        "{}\n{} of {} objects, {} bytes in {} s on the air, {} kbit/s, {} J\n",
+        "{}\n{} of {} objects, {} bytes in {} s on the air, {} kbit/s{}\n",
         table.render(),
         summary.objects,
         summary.nodes.len(),
         summary.bytes,
         number(Some(summary.duration_s), 1.0, 3),
         number(summary.goodput_kbps, 1.0, 1),
-        number(Some(summary.energy_j), 1.0, 3),
+        joules.unwrap_or_default(),
     )
 }

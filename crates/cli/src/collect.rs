@@ -150,7 +150,17 @@ fn check_takes(args: &CollectArgs) -> Result<(), Failure> {
         (args.channels.is_some(), "--channels", Takes::Channels),
         (args.explain.is_some(), "--explain", Takes::Explain),
         (args.all_nodes, "--all-nodes", Takes::AllNodes),
+        (
+            args.to.len() > 1,
+            "more than one base station",
+            Takes::Sinks,
+        ),
     ];
+    if args.to.len() > 1 && !args.all_nodes {
+        let line =
+            "one object has one base station: name one node with --to, or ask for --all-nodes";
+        return Err(Failure::input(line));
+    }
     let takes = args.protocol.takes();
     let refused = (given.iter()).find(|(given, _, what)| *given && !takes.contains(what));
     refused.map_or(Ok(()), |(_, option, _)| {

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
 
+use serde::Serialize;
 use thalweg_gateway::known::Ask;
 use thalweg_gateway::outcome::Core;
 use thalweg_gateway::registry::{Family, Protocol};
@@ -53,7 +54,7 @@ pub(crate) fn wish(args: &CollectArgs) -> Result<Wish, Failure> {
     Ok(Wish {
         protocol: args.protocol,
         from: args.from,
-        to: args.to,
+        to: args.to.first().copied(),
         channels: args.channels.as_ref().map(|list| list.0.clone()),
         payload: payload(args.payload)?,
         paths: args.paths,
@@ -98,16 +99,31 @@ pub(crate) fn not_whole(o: &Core) -> String {
 pub(crate) fn remember(
     report: &Report,
     store: &mut Store,
-    campaign: Option<CampaignId>,
+    of: Of,
 ) -> Result<Option<Kept>, Failure> {
-    let json = serde_json::to_string(report).map_err(Failure::job)?;
+    let cores = (report.core(), report.baseline());
+    keep(report, cores, report.object(), store, of)
+}
+
+/// The campaign that a transfer belongs to.
+type Of = Option<CampaignId>;
+
+/// The same of `told`, whose core is `record`, with that of the baseline that ran beside it.
+pub(crate) fn keep(
+    told: &impl Serialize,
+    (record, baseline): (&Core, Option<&Core>),
+    object: Option<&[u8]>,
+    store: &mut Store,
+    campaign: Of,
+) -> Result<Option<Kept>, Failure> {
+    let json = serde_json::to_string(told).map_err(Failure::job)?;
     let new = NewTransfer {
-        record: report.core(),
-        baseline: report.baseline(),
+        record,
+        baseline,
         report: &json,
         campaign,
     };
-    Ok(match report.object() {
+    Ok(match object {
         Some(object) => Some(store.keep(&new, object)?),
         None => store.note(&new).map(|_| None)?,
     })

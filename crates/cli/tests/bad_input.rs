@@ -159,6 +159,23 @@ fn what_was_typed_cannot_be_used() {
             &["collect", "--testbed", "pair", "--all-nodes", "--to", "9"],
             "pair: has no node 9",
         ),
+        (
+            &["collect", "--testbed", "pair", "--to", "1,2"],
+            "one object has one base station: name one node with --to, or ask for --all-nodes",
+        ),
+        (
+            &[
+                "collect",
+                "--testbed",
+                "office12",
+                "--protocol",
+                "lpht",
+                "--all-nodes",
+                "--to",
+                "1,2",
+            ],
+            "more than one base station is not for --protocol lpht",
+        ),
         (&["plan"], "--links <FILE>"),
         (
             &["plan", "--links", "nope.csv"],

@@ -174,6 +174,29 @@ fn a_campaign_that_was_killed_goes_on_and_ends_the_same() {
 }
 
 #[test]
+fn a_network_is_emptied_into_two_base_stations_at_once() {
+    let args = "collect --testbed ring12 --bytes 2000 --all-nodes --to 1,7 --json";
+    let args: Vec<&str> = args.split(' ').collect();
+    let dir = tempfile::tempdir().unwrap();
+    let first = run(dir.path(), &args);
+    let told = String::from_utf8(first.stderr).unwrap();
+    let at_once = told.matches(": 2 transfers").count();
+    assert!(at_once > 0, "{told}");
+    for station in ["to 1: ", "to 7: "] {
+        assert!(told.contains(station), "{station}: {told}");
+    }
+    let summary: Value = serde_json::from_slice(&first.stdout).unwrap();
+    assert_eq!(summary["objects"], 10);
+    // Others were on the air meanwhile.
+    assert_eq!(summary["energy_j"], Value::Null);
+    assert_eq!(objects(dir.path()).len(), 10);
+    // All are there: nothing is left to do.
+    let again = run(dir.path(), &args);
+    assert_eq!(again.stdout, first.stdout);
+    assert!(again.stderr.is_empty());
+}
+
+#[test]
 fn plan_writes_its_pictures_and_testbed_its_map() {
     let dir = tempfile::tempdir().unwrap();
     run(

@@ -29,6 +29,8 @@ pub enum Takes {
     Explain,
     /// All nodes, one after the other.
     AllNodes,
+    /// Several base stations, into which transfers run at once.
+    Sinks,
     /// A plan alone.
     Plan,
     /// A time line of its nodes.
@@ -153,9 +155,14 @@ pub fn named(name: &str) -> Option<&'static Protocol> {
 impl Protocol {
     /// What it takes.
     pub const fn takes(&self) -> &'static [Takes] {
-        use Takes::{AllNodes, Channels, Explain, Hops, Loss, Paths, Pcap, Plan, Timeline};
+        use Takes::{AllNodes, Channels, Explain, Hops, Loss, Paths, Pcap, Plan, Sinks, Timeline};
         match self.family {
-            Family::Pipeline(_) => &[Paths, Hops, Channels, Loss, Pcap, Explain, AllNodes, Plan],
+            Family::Pipeline(_) => {
+                const ALL: &[Takes] = &[
+                    Paths, Hops, Channels, Loss, Pcap, Explain, AllNodes, Sinks, Plan,
+                ];
+                ALL
+            }
             Family::Stream(Version::Full) => &[Loss, Pcap, Explain, AllNodes, Timeline],
             Family::Stream(_) | Family::Burst => &[Loss, Pcap, Explain, AllNodes],
             Family::Stages => &[Paths, Loss, Pcap, AllNodes],

@@ -13,9 +13,9 @@ mod run;
 mod tests;
 
 pub use network::Mode;
-pub use report::{Campaign, Part, TransferRow};
+pub use report::{Campaign, InWave, Part};
 pub(crate) use run::spread;
-pub use run::{empty, Settings};
+pub use run::{empty, Settings, Sources, Turns};
 
 use crate::field::RunError;
 use thalweg_testbeds::{SiteError, StationError};

@@ -1,6 +1,7 @@
 //! The ways of emptying a network that are compared (`p3.network`), each with the survey that it needs.
 
-use super::run::Settings;
+use super::run::{Settings, Sources};
+use crate::collect::Object;
 use thalweg_gateway::carry::pipeline::Terms;
 use thalweg_gateway::registry::Pipelined;
 use thalweg_gateway::survey::Survey;
@@ -9,7 +10,7 @@ use thalweg_planner::RouteRequest;
 use thalweg_planner::Style;
 use thalweg_testbeds::{Site, Station};
 use thalweg_units::{Channel, ChannelSet, Duration};
-use thalweg_wire::route::Scheme;
+use thalweg_wire::route::{PayloadSize, Scheme};
 
 /// A way of emptying a network.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -61,22 +62,15 @@ impl Mode {
         self.along.len().max(1)
     }
 
-    /// How `site` is emptied of `bytes` bytes a node this way, by `variant`, with
-    /// the links on `channels` measured where that is not told by the mode or the variant.
+    /// How `site` is emptied of `object` this way, by `variant`, with the links on `channels` measured where
+    /// that is not told by the mode or the variant.
     pub fn settings(
         self,
         site: &Site,
         variant: Pipelined,
         channels: ChannelSet,
-        bytes: u32,
+        object: Object,
     ) -> Settings {
-        let mut route = RouteRequest::new(0, 0);
-        route.rule.floor = site.board.chip.noise_floor;
-        route.fallback = route.rule.weaker();
-        let mut route = variant.request(&route);
-        let packets = bytes.div_ceil(route.transfer.cycle.payload_bytes.max(1) as u32);
-        route.transfer.packets = packets;
-        let faithful = route.channels.clone();
         let (along, radios) = (self.along.iter(), self.radios);
         let stations: Vec<Station> = match self.along {
             [] => vec![Station::Node(site.testbed.sink)],
@@ -84,6 +78,35 @@ impl Mode {
                 .map(|&along| Station::PutUp { along, radios })
                 .collect(),
         };
+        let settings = Settings::of(site, variant, stations, channels, object, PayloadSize::MAX);
+        Settings {
+            reuse: self.reuse,
+            ..settings
+        }
+    }
+}
+
+impl Settings {
+    /// How `site` is emptied of `object` in packets of `payload` into `stations` by `variant`. Where there are
+    /// several radios, the links on `channels` are measured, and transfers at once share those of them that
+    /// link the network well; none is used twice at a time.
+    pub fn of(
+        site: &Site,
+        variant: Pipelined,
+        stations: Vec<Station>,
+        channels: ChannelSet,
+        object: Object,
+        payload: PayloadSize,
+    ) -> Self {
+        let mut route = RouteRequest::new(0, 0);
+        route.rule.floor = site.board.chip.noise_floor;
+        route.fallback = route.rule.weaker();
+        route.transfer.cycle.payload_bytes = usize::from(payload.bytes());
+        let mut route = variant.request(&route);
+        let cycle = route.transfer.cycle;
+        let packets = object.bytes().div_ceil(cycle.payload_bytes.max(1) as u64) as u32;
+        route.transfer.packets = packets;
+        let faithful = route.channels.clone();
         // A transfer that takes four times as long as a good one is better begun anew, with other
         // halves: the others of its wave wait for it.
         let good_s = (route.transfer.cycle.period() * u64::from(packets)).as_secs_f64();
@@ -106,19 +129,20 @@ impl Mode {
                 _ => Some(1),
             };
         }
-        Settings {
+        Self {
             stations,
             survey,
-            bytes,
-            sources: None,
+            object,
+            sources: Sources::All,
             scheme: variant.scheme,
             terms: variant.terms(Terms {
+                payload,
                 deadline_s: patience,
                 ..Terms::default()
             }),
             route,
             channels: alone.then_some(faithful),
-            reuse: self.reuse,
+            reuse: Reuse::Never,
         }
     }
 }

@@ -1,7 +1,9 @@
 //! What is told of a campaign: its parts, its transfers, and one row for a table.
 
 use crate::results::{Row, SEED};
+use serde::Serialize;
 use std::collections::BTreeMap;
+use thalweg_gateway::outcome::{Core, Outcome};
 use thalweg_planner::concurrent::Obstacle;
 use thalweg_units::Duration;
 
@@ -48,38 +50,18 @@ pub struct Campaign {
     /// Energy of all nodes from first to last, in joules.
     pub energy_j: f64,
     /// Every attempt, in order.
-    pub transfers: Vec<TransferRow>,
+    pub transfers: Vec<Outcome<InWave>>,
 }
 
-/// One attempt at a transfer.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct TransferRow {
+/// What is told of a transfer that ran beside others.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct InWave {
     /// In which wave, from 0.
     pub wave: usize,
-    /// From which node.
-    pub source: u16,
-    /// Length and digest agree with what the source said.
-    pub verified: bool,
-    /// They do, and yet the bytes are others than the source's: must never be.
+    /// Length and digest agree with what the source said, and yet the bytes are others: must never be.
     pub wrong: bool,
-    /// Bytes delivered.
-    pub bytes: u64,
-    /// Object bits per time from its own first wake-up packet to its last data packet; 0 where it failed.
-    pub goodput_kbps: f64,
     /// What the planner had expected, in kbit/s.
     pub predicted_kbps: f64,
-    /// That time, or the time until it had failed, in seconds.
-    pub duration_s: f64,
-    /// Share of its packets that arrived in the first round, 0..=1.
-    pub first_round_reliability: Option<f64>,
-    /// H.
-    pub hops: usize,
-    /// M.
-    pub paths: usize,
-    /// Source, relays and sink.
-    pub active_nodes: usize,
-    /// How it ended, where it failed.
-    pub failure: Option<String>,
 }
 
 impl Campaign {
@@ -96,14 +78,15 @@ impl Campaign {
     }
     /// Bytes delivered.
     pub fn bytes(&self) -> u64 {
-        self.transfers.iter().map(|t| t.bytes).sum()
+        self.transfers.iter().map(|t| t.core.bytes).sum()
     }
 
     /// In one row, as a run of `mode` with so many base stations: times in seconds, rates in kbit/s, means
     /// over the transfers that delivered.
     pub fn row(&self, mode: &str, stations: usize) -> Row {
-        let good: Vec<&TransferRow> = self.transfers.iter().filter(|t| t.verified).collect();
-        let mean = |of: &dyn Fn(&TransferRow) -> f64| {
+        let all = self.transfers.iter().map(|t| &t.core);
+        let good: Vec<&Core> = all.filter(|t| t.verified).collect();
+        let mean = |of: &dyn Fn(&Core) -> f64| {
             good.iter().map(|t| of(t)).sum::<f64>() / good.len().max(1) as f64
         };
         let (measuring, collecting) = (self.part_s(Part::Measuring), self.part_s(Part::Collecting));
@@ -111,7 +94,7 @@ impl Campaign {
         let energy = self.energy_j - self.survey_energy_j;
         let per = |value: f64, by: f64| if by > 0.0 { value / by } else { 0.0 };
         let least = good.iter().map(|t| t.goodput_kbps).reduce(f64::min);
-        let reliability = |t: &TransferRow| t.first_round_reliability.unwrap_or(0.0);
+        let reliability = |t: &Core| t.first_round_reliability.unwrap_or(0.0);
         let bytes = self.bytes() as f64;
         let idle = |why| self.idle.get(&why).copied().unwrap_or(0);
         Row::new()
@@ -143,8 +126,8 @@ impl Campaign {
             .with("transfer_goodput_kbps", mean(&|t| t.goodput_kbps))
             .with("least_goodput_kbps", least.unwrap_or(0.0))
             .with("first_round_reliability", mean(&reliability))
-            .with("hops", mean(&|t| t.hops as f64))
-            .with("active_nodes", mean(&|t| t.active_nodes as f64))
+            .with("hops", mean(&|t| f64::from(t.hops)))
+            .with("active_nodes", mean(&|t| f64::from(t.active_nodes)))
             .with("idle_sources", idle(Obstacle::Sources))
             .with("idle_relays", idle(Obstacle::Relays))
             .with("idle_channels", idle(Obstacle::Channels))

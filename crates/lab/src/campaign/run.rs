@@ -2,22 +2,24 @@
 //! time. Invariants: a wave's sinks all ended their part before the next wave is ordered; a source that
 //! fails is tried again after all others, as often as [`RETRY`] says.
 
-use super::report::{Campaign, Part, TransferRow};
+use super::report::{Campaign, InWave, Part};
 use super::CampaignError;
-use crate::collect::random_object;
+use crate::collect::Object;
 use crate::field::{Motes, RunError};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 use thalweg_gateway::carry::pipeline::{active_nodes, Terms};
 use thalweg_gateway::job::{Again, Failure, Progress, Retry};
+use thalweg_gateway::outcome::{Core, Outcome};
+use thalweg_gateway::registry::name_of;
 use thalweg_gateway::survey::Survey;
 use thalweg_gateway::waves::{Landed, Waved};
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::concurrent::{Reuse, WaveRequest, Waves};
 use thalweg_planner::{Plan, RouteRequest};
 use thalweg_testbeds::{equip, Equipped, Losses, Site, Station};
-use thalweg_units::{BitRate, Channel, Duration};
+use thalweg_units::{BitRate, Channel, Duration, NodeId};
 use thalweg_wire::route::Scheme;
 
 /// After this, a node that did not hear that its transfer is over has left it: a little more than
@@ -35,16 +37,16 @@ const RETRY: Retry = Retry {
 };
 
 /// How a network is emptied.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Settings {
     /// Where to; as many transfers run at once as there are radios.
     pub stations: Vec<Station>,
     /// How links are measured.
     pub survey: Survey,
-    /// Bytes of each node's object.
-    pub bytes: u32,
-    /// From so many nodes only, spread over the network.
-    pub sources: Option<usize>,
+    /// What each node has.
+    pub object: Object,
+    /// From which nodes.
+    pub sources: Sources,
     /// What moves the packets of every transfer.
     pub scheme: Scheme,
     /// Of every transfer.
@@ -58,7 +60,21 @@ pub struct Settings {
     pub reuse: Reuse,
 }
 
-/// Fetches an object from every node of `site` that is not a base station.
+/// Which nodes are emptied.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Sources {
+    /// All that are no base station.
+    All,
+    /// So many of those, spread over the network.
+    Spread(usize),
+    /// Those of them that are named.
+    These(Vec<NodeId>),
+}
+
+/// Told of each source whose turn is over: what became of it, and its object where that is whole.
+pub type Turns<'a> = &'a mut dyn FnMut(&Outcome<InWave>, Option<&[u8]>) -> ControlFlow<()>;
+
+/// Fetches an object from the nodes of `site` that `settings` names.
 ///
 /// # Errors
 /// [`CampaignError`] where nothing can be said of it; transfers that fail are rows.
@@ -66,6 +82,7 @@ pub fn empty(
     site: &Site,
     settings: &Settings,
     observer: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    turns: Turns<'_>,
 ) -> Result<Campaign, CampaignError> {
     let seed = site.seed;
     let Equipped {
@@ -73,14 +90,21 @@ pub fn empty(
         sinks,
         sources,
     } = equip(&site.testbed, &settings.stations, seed)?;
-    let sources = spread(&sources, settings.sources.unwrap_or(usize::MAX));
+    let sources = match &settings.sources {
+        Sources::All => sources,
+        Sources::Spread(wanted) => spread(&sources, *wanted),
+        Sources::These(named) => {
+            let is_named = |n: &usize| testbed.id_of(*n).is_some_and(|id| named.contains(&id));
+            sources.into_iter().filter(is_named).collect()
+        }
+    };
     // One time line: the survey meets the losses too.
     let Losses { links, psdu_bytes } = &site.losses;
     let site = Site::new(testbed, seed).with_losses(links, *psdu_bytes)?;
     let testbed = &site.testbed;
     let opened = derive(seed, "campaign", &[sinks.len() as u64]);
     let mut motes = Motes::open(&site, opened)?;
-    let object = |n: usize| random_object(seed, testbed.nodes[n].id, settings.bytes as usize);
+    let object = |n: usize| settings.object.of(seed, testbed.nodes[n].id);
     let objects: BTreeMap<usize, Arc<[u8]>> = sources.iter().map(|&n| (n, object(n))).collect();
     for (&source, object) in &objects {
         motes.offer(source, object.clone());
@@ -91,7 +115,7 @@ pub fn empty(
         seed,
         radios: sinks.len(),
         sources: sources.len(),
-        bytes_each: settings.bytes,
+        bytes_each: settings.object.bytes() as u32,
         ..Campaign::default()
     };
     campaign.add(Part::Measuring, surveyed.measuring);
@@ -100,7 +124,7 @@ pub fn empty(
     campaign.add(Part::Waiting, Duration::from_secs_f64(rest.max(0.0)));
     campaign.survey_energy_j = joules(&mut motes);
 
-    let mut request = WaveRequest::new(&surveyed.links, settings.route.clone(), sinks);
+    let mut request = WaveRequest::new(&surveyed.links, settings.route.clone(), sinks.clone());
     if let Some(channels) = &settings.channels {
         request.channels.clone_from(channels);
     }
@@ -123,13 +147,18 @@ pub fn empty(
         }
         let wave = waves.next(&ready, &mut rng);
         for (source, why) in &wave.lost {
-            campaign.transfers.push(TransferRow {
-                wave: campaign.waves,
-                source: testbed.id_of(*source).map_or(0, |id| id.get()),
-                failure: Some(why.to_string()),
-                ..TransferRow::default()
-            });
             tries.remove(source);
+            let ids = motes.field.ids();
+            let mut core = core(settings, &site, (ids[*source], ids[sinks[0]]));
+            core.failure = Some(why.to_string());
+            let extra = InWave {
+                wave: campaign.waves,
+                wrong: false,
+                predicted_kbps: 0.0,
+            };
+            let lost = Outcome { core, extra };
+            told(turns(&lost, None))?;
+            campaign.transfers.push(lost);
         }
         for (_, why) in &wave.idle {
             *campaign.idle.entry(*why).or_default() += 1;
@@ -149,14 +178,15 @@ pub fn empty(
         let waved = motes.wave(&wave.plans, settings.scheme, &settings.terms)?;
         account(&mut campaign, &waved);
         for (plan, landed) in wave.plans.iter().zip(waved.parts) {
-            let row = TransferRow {
-                wave: campaign.waves,
-                ..outcome(&mut motes, plan, settings.scheme, landed, &objects)
-            };
             let tried = tries.entry(plan.source).or_default();
             *tried += 1;
-            if row.verified || !RETRY.follows(*tried) {
+            let tried = *tried;
+            let object = landed.object.clone();
+            let mut row = outcome(&mut motes, plan, settings, landed, &objects, &site);
+            (row.core.attempts, row.extra.wave) = (tried, campaign.waves);
+            if row.core.verified || !RETRY.follows(tried) {
                 tries.remove(&plan.source);
+                told(turns(&row, object.as_deref()))?;
             }
             campaign.transfers.push(row);
         }
@@ -189,16 +219,43 @@ fn account(campaign: &mut Campaign, waved: &Waved) {
     campaign.busy_s += busy.sum::<f64>();
 }
 
+/// A transfer of which nothing is known yet but its ends.
+fn core(settings: &Settings, site: &Site, (source, sink): (NodeId, NodeId)) -> Core {
+    Core {
+        protocol: name_of(settings.scheme).to_owned(),
+        testbed: site.testbed.name.clone(),
+        source,
+        sink,
+        bytes: 0,
+        verified: false,
+        goodput_kbps: 0.0,
+        utilisation: None,
+        rounds: 0,
+        first_round_reliability: None,
+        active_nodes: 0,
+        hops: 0,
+        paths: 0,
+        // Meters are read for the whole network: others are on the air meanwhile.
+        energy_j: None,
+        duration_s: 0.0,
+        attempts: 1,
+        failure: None,
+        seed: site.seed,
+    }
+}
+
 /// What became of a transfer, but for its wave.
 fn outcome(
     motes: &mut Motes,
     plan: &Plan,
-    scheme: Scheme,
+    settings: &Settings,
     landed: Landed,
     objects: &BTreeMap<usize, Arc<[u8]>>,
-) -> TransferRow {
-    let source = motes.network().engine(plan.source);
-    let (from, packets) = (source.id().get(), source.pipeline().stats().packets);
+    site: &Site,
+) -> Outcome<InWave> {
+    let ids = motes.field.ids();
+    let ends = (ids[plan.source], ids[plan.sink]);
+    let packets = motes.packets(plan.source, &settings.terms);
     let (object, offered) = (landed.object, objects.get(&plan.source));
     let verified = object.is_some();
     let wrong = object.is_some_and(|bytes| offered.is_none_or(|o| **o != *bytes));
@@ -207,29 +264,33 @@ fn outcome(
         _ => Duration::ZERO,
     };
     let bytes = offered.filter(|_| verified).map_or(0, |o| o.len() as u64);
-    let (prediction, paths) = match scheme {
+    let (prediction, paths) = match settings.scheme {
         Scheme::P3 => (&plan.prediction, plan.path_count()),
         _ => (&plan.pip.prediction, 1),
     };
     let share = |f: u16| f64::from(f) / f64::from(packets.max(1));
-    TransferRow {
-        wave: 0,
-        source: from,
+    let core = Core {
         verified,
-        wrong,
         bytes,
         goodput_kbps: match verified {
             true => BitRate::of_bytes(bytes, duration).kbps(),
             false => 0.0,
         },
-        predicted_kbps: prediction.goodput_kbps,
+        rounds: landed.rounds,
         duration_s: duration.as_secs_f64(),
         first_round_reliability: landed.first_round.map(share),
-        hops: plan.hops,
-        paths,
-        active_nodes: active_nodes(plan, scheme).len(),
+        hops: plan.hops as u32,
+        paths: paths as u32,
+        active_nodes: active_nodes(plan, settings.scheme).len() as u32,
         failure: landed.failure,
-    }
+        ..core(settings, site, ends)
+    };
+    let extra = InWave {
+        wave: 0,
+        wrong,
+        predicted_kbps: prediction.goodput_kbps,
+    };
+    Outcome { core, extra }
 }
 
 /// So many of `nodes`, evenly; at most all.

@@ -1,13 +1,26 @@
 //! Campaigns on one floor: small, whole, and the same every time.
 
-use super::{empty, CampaignError, Mode, Part};
-use std::ops::ControlFlow::{Break, Continue};
+use super::{CampaignError, Mode, Part, Settings, Sources};
+use crate::collect::Object;
+use std::ops::ControlFlow::{self, Break, Continue};
 use thalweg_gateway::job::Progress;
 use thalweg_gateway::registry::Pipelined;
 use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::ChannelSet;
 
 const BYTES: u32 = 5_000;
+
+fn empty(
+    site: &Site,
+    settings: &Settings,
+    observer: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<super::Campaign, CampaignError> {
+    super::empty(site, settings, observer, &mut |_, _| Continue(()))
+}
+
+const fn random(bytes: u32) -> Object {
+    Object::Random { bytes }
+}
 
 fn floor(seed: u64) -> Site {
     Site::new(Testbed::load("floor21").unwrap(), seed)
@@ -21,7 +34,7 @@ fn mode(name: &str) -> Mode {
 fn everything_arrives_once_and_time_adds_up() {
     let site = floor(1);
     for mode in ["paper", "both-ends-1-reuse"].map(mode) {
-        let mut settings = mode.settings(&site, Pipelined::P3, ChannelSet::ALL, BYTES);
+        let mut settings = mode.settings(&site, Pipelined::P3, ChannelSet::ALL, random(BYTES));
         // What is on trial here are waves, not routes.
         (settings.route.min_paths, settings.route.max_paths) = (2, Some(3));
         let mut waves = Vec::new();
@@ -33,8 +46,8 @@ fn everything_arrives_once_and_time_adds_up() {
         })
         .unwrap();
         let mut delivered: Vec<u16> = (campaign.transfers.iter())
-            .filter(|t| t.verified)
-            .map(|t| t.source)
+            .filter(|t| t.core.verified)
+            .map(|t| t.core.source.get())
             .collect();
         let count = delivered.len();
         delivered.sort_unstable();
@@ -42,9 +55,9 @@ fn everything_arrives_once_and_time_adds_up() {
         assert_eq!(delivered.len(), count, "{mode:?}: somebody twice");
         assert!(count * 10 >= campaign.sources * 9, "{mode:?}: {count}");
         assert_eq!(campaign.bytes(), u64::from(BYTES) * count as u64);
-        assert!(campaign.transfers.iter().all(|t| !t.wrong));
+        assert!(campaign.transfers.iter().all(|t| !t.extra.wrong));
         for wave in 0..campaign.waves {
-            let at_once = campaign.transfers.iter().filter(|t| t.wave == wave);
+            let at_once = campaign.transfers.iter().filter(|t| t.extra.wave == wave);
             assert!(at_once.count() <= campaign.radios);
         }
         assert!(campaign.part_s(Part::Transferring) > 0.0);
@@ -54,7 +67,7 @@ fn everything_arrives_once_and_time_adds_up() {
         let parts = ["waiting_s", "waking_up_s", "transferring_s", "ending_s"].map(number);
         assert!((parts.iter().sum::<f64>() - number("download_s")).abs() < 1e-6);
         // Transfers of a wave take no longer together than one after the other.
-        let alone: f64 = campaign.transfers.iter().map(|t| t.duration_s).sum();
+        let alone: f64 = campaign.transfers.iter().map(|t| t.core.duration_s).sum();
         assert!(number("transferring_s") <= alone);
         assert!(waves.iter().copied().eq(0..campaign.waves));
         if mode.stations() > 1 {
@@ -67,14 +80,15 @@ fn everything_arrives_once_and_time_adds_up() {
 fn pip_runs_over_one_path_and_is_counted_as_it_ends() {
     let site = floor(2);
     for mode in ["paper", "both-ends-1-reuse"].map(mode) {
-        let mut settings = mode.settings(&site, Pipelined::PIP, ChannelSet::ALL, 2_000);
-        settings.sources = Some(6);
+        let mut settings = mode.settings(&site, Pipelined::PIP, ChannelSet::ALL, random(2_000));
+        settings.sources = Sources::Spread(6);
         let campaign = empty(&site, &settings, &mut |_| Continue(())).unwrap();
-        assert!(campaign.transfers.iter().any(|t| t.verified));
-        for t in campaign.transfers.iter().filter(|t| t.hops > 0) {
+        assert!(campaign.transfers.iter().any(|t| t.core.verified));
+        let planned = campaign.transfers.iter().filter(|t| t.core.hops > 0);
+        for (t, extra) in planned.map(|t| (&t.core, t.extra)) {
             assert_eq!((t.paths, t.active_nodes), (1, t.hops + 1), "{mode:?}");
             assert_eq!(t.verified, t.failure.is_none());
-            assert!(!t.wrong && t.predicted_kbps < 110.0 || t.hops == 1);
+            assert!(!extra.wrong && extra.predicted_kbps < 110.0 || t.hops == 1);
         }
     }
 }
@@ -88,9 +102,9 @@ fn the_same_seed_gives_the_same_rows() {
             &site,
             Pipelined::named("p3-best").unwrap(),
             ChannelSet::ALL,
-            2_000,
+            random(2_000),
         );
-        settings.sources = Some(6);
+        settings.sources = Sources::Spread(6);
         let campaign = empty(&site, &settings, &mut |_| Continue(())).unwrap();
         campaign.row(mode.name, mode.stations())
     };
@@ -104,7 +118,7 @@ fn the_same_seed_gives_the_same_rows() {
 #[test]
 fn an_observer_may_stop_it() {
     let site = floor(1);
-    let settings = mode("paper").settings(&site, Pipelined::P3, ChannelSet::ALL, BYTES);
+    let settings = mode("paper").settings(&site, Pipelined::P3, ChannelSet::ALL, random(BYTES));
     let stopped = empty(&site, &settings, &mut |_| Break(()));
     assert!(matches!(stopped, Err(CampaignError::Run(why)) if why.is_stop()));
 }

@@ -8,8 +8,10 @@
 use super::kind::{expect, keys, pairs, some, within, Kind};
 use super::lab::{in_order, Lab};
 use super::{ExperimentError, Result};
-use crate::campaign::{empty, CampaignError, Mode};
+use crate::campaign::{empty, CampaignError, Mode, Sources};
+use crate::collect::Object;
 use crate::results::Row;
+use std::ops::ControlFlow::Continue;
 use thalweg_gateway::known::CLEAN_CHANNELS;
 use thalweg_gateway::registry::Pipelined;
 use thalweg_units::{Channel, ChannelSet};
@@ -78,9 +80,13 @@ impl Network {
 
     fn row(&self, seed: u64, mode: Mode, variant: Pipelined, lab: &Lab<'_>) -> Result<Row> {
         let site = lab.site(&self.testbed, seed)?;
-        let mut settings = mode.settings(&site, variant, self.channel_set(), self.bytes);
-        settings.sources = self.sources.map(|n| n as usize);
-        match empty(&site, &settings, &mut |_| lab.heard()) {
+        let object = Object::Random { bytes: self.bytes };
+        let mut settings = mode.settings(&site, variant, self.channel_set(), object);
+        if let Some(wanted) = self.sources {
+            settings.sources = Sources::Spread(wanted as usize);
+        }
+        let mut nobody = |_: &_, _: Option<&[u8]>| Continue(());
+        match empty(&site, &settings, &mut |_| lab.heard(), &mut nobody) {
             Ok(campaign) => Ok(campaign
                 .row(mode.name, mode.stations())
                 .with("protocol", variant.name)),
