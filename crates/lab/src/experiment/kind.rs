@@ -1,6 +1,6 @@
 //! What a kind of run is to the rest, and its keys in files.
 //!
-//! A kind is a struct of keys, declared with `keys!`, and an `impl` of [`Kind`]; `KINDS` in `run.rs`
+//! A kind is a struct of keys, declared with `keys!`, and an `impl` of [`Kind`]; `KINDS` in `mod.rs`
 //! names it. What `experiments/README.md` says of kinds and keys are the doc comments of those structs.
 
 use super::explained::Explained;

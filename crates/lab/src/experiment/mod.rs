@@ -2,7 +2,7 @@
 //! and a judgement against the papers' claims (`papers/*.toml`).
 //!
 //! Flow: [`Experiment`] -> [`run`] -> rows -> [`crate::results`] -> [`Report`]. A kind of run is one file
-//! here with its keys, their check, and its `rows`; `run.rs` lists them.
+//! here with its keys, their check, and its `rows`, and a line of [`KINDS`].
 //! Invariant: rows depend on the experiment and the seeds alone, in value and order, whatever the
 //! number of threads. Tests: beside each file, and `tests.rs`.
 
@@ -31,12 +31,30 @@ mod streams;
 mod tests;
 mod transfers;
 
+/// Every kind of run.
+pub static KINDS: &[Entry] = &[
+    Entry::of::<transfers::Transfers>(),
+    Entry::of::<asymmetry::Asymmetry>(),
+    Entry::of::<control_loss::ControlLoss>(),
+    Entry::of::<link_channels::LinkChannels>(),
+    Entry::of::<correlation::Correlation>(),
+    Entry::of::<overhead::Overhead>(),
+    Entry::of::<network::Network>(),
+    Entry::of::<forwarding::ForwardingRuns>(),
+    Entry::of::<pipelines::Pipelines>(),
+    Entry::of::<convergecast::Convergecast>(),
+    Entry::of::<neighbourhood::Neighbourhood>(),
+    Entry::of::<streams::Streams>(),
+    Entry::of::<stages::Stages>(),
+    Entry::of::<streams::StreamBounds>(),
+];
+
 pub use explained::{Explained, ExplainedTransfer};
 pub use kind::{Captures, Explains, Key, Keyed, Kind};
 pub use lab::{Lab, ProgressObserver};
 pub use page::{page, short, span};
 pub use report::Report;
-pub use run::{Entry, Refused, Run, RunOption, KINDS};
+pub use run::{Entry, Refused, Run, RunOption};
 pub use sites::{faithful_survey, Sites};
 pub use spec::{Experiment, Quick, SpecError};
 

@@ -1,46 +1,16 @@
 //! Runs: a kind with its keys, as an experiment's file says them and flags overwrite them.
 //!
-//! Adding a kind takes its file and its line in [`KINDS`]. A flag overwrites the key that a kind has for
-//! it, and the whole is read and checked again; a kind without such a key refuses it. Tests: below.
+//! A flag overwrites the key that a kind has for it, and the whole is read and checked again; a kind without
+//! such a key refuses it. Tests: below.
 
-use super::asymmetry::Asymmetry;
-use super::control_loss::ControlLoss;
-use super::convergecast::Convergecast;
-use super::correlation::Correlation;
-use super::forwarding::ForwardingRuns;
 use super::kind::{Key, Keyed, Kind};
-use super::link_channels::LinkChannels;
-use super::neighbourhood::Neighbourhood;
-use super::network::Network;
-use super::overhead::Overhead;
-use super::pipelines::Pipelines;
-use super::stages::Stages;
-use super::streams::{StreamBounds, Streams};
-use super::transfers::Transfers;
+use super::KINDS;
 use serde::de::DeserializeOwned;
 use serde::Deserialize;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 use toml::{Table, Value};
-
-/// Every kind.
-pub static KINDS: &[Entry] = &[
-    Entry::of::<Transfers>(),
-    Entry::of::<Asymmetry>(),
-    Entry::of::<ControlLoss>(),
-    Entry::of::<LinkChannels>(),
-    Entry::of::<Correlation>(),
-    Entry::of::<Overhead>(),
-    Entry::of::<Network>(),
-    Entry::of::<ForwardingRuns>(),
-    Entry::of::<Pipelines>(),
-    Entry::of::<Convergecast>(),
-    Entry::of::<Neighbourhood>(),
-    Entry::of::<Streams>(),
-    Entry::of::<Stages>(),
-    Entry::of::<StreamBounds>(),
-];
 
 /// A kind as files name it.
 #[derive(Debug)]
@@ -55,7 +25,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    const fn of<K: Kind + Keyed + DeserializeOwned + 'static>() -> Self {
+    pub(super) const fn of<K: Kind + Keyed + DeserializeOwned + 'static>() -> Self {
         Self {
             name: K::NAME,
             about: K::ABOUT,
