@@ -91,9 +91,9 @@ pub(crate) struct CollectArgs {
     /// The channels to use, such as 15,20,25,26 or 11-26 [default: the planner picks].
     #[arg(long, value_name = "LIST", value_parser = values::channels)]
     pub(crate) channels: Option<List<Channel>>,
-    /// Object bytes in a packet, 1 to 118.
-    #[arg(long, value_name = "BYTES", default_value_t = values::MAX_PAYLOAD, value_parser = values::payload)]
-    pub(crate) payload: u8,
+    /// Object bytes in a packet, 1 to 118 [default: as many as a frame of the protocol holds].
+    #[arg(long, value_name = "BYTES", value_parser = values::payload)]
+    pub(crate) payload: Option<u8>,
     /// Use at most this many node-distinct paths [default: all of the chosen length].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
     pub(crate) paths: Option<u8>,

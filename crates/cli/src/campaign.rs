@@ -27,6 +27,7 @@ use crate::output;
 use crate::progress::Watch;
 use crate::table::{number, Align, Table};
 use crate::transfer::{keep, not_whole, remember};
+use crate::values::MAX_PAYLOAD;
 
 /// Fetches an object from every node but the sink.
 pub(crate) fn run(
@@ -233,7 +234,7 @@ fn description(args: &CollectArgs, object: &Object) -> Result<String, Failure> {
             .channels
             .as_ref()
             .map(|list| list.0.iter().map(|c| c.number()).collect()),
-        payload: args.payload,
+        payload: args.payload.unwrap_or(MAX_PAYLOAD),
         paths: args.paths,
         hops: args.hops,
         seed: args.seed,

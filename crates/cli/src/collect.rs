@@ -4,7 +4,7 @@ use serde::Serialize;
 use thalweg_gateway::registry::{Family, Needs, Pipelined, Takes};
 use thalweg_gateway::store::{Fate, Kept, Store, StoreError};
 use thalweg_lab::fetch::{Explain, Maps, Report, Wish};
-use thalweg_lab::streams::psdu_bytes;
+use thalweg_lab::streams::{payload, psdu_bytes};
 use thalweg_testbeds::{Site, Testbed};
 use thalweg_wire::phy;
 use thalweg_wire::pipeline::HEADER_BYTES;
@@ -15,6 +15,7 @@ use crate::failure::{Failure, Stop};
 use crate::output;
 use crate::progress::Watch;
 use crate::transfer::{not_whole, remember, wish};
+use crate::values::MAX_PAYLOAD;
 use crate::{campaign, shown};
 
 /// Fetches one object, or one from every node, stores it and prints the result.
@@ -25,15 +26,21 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
     let wish = wish(args)?;
     let testbed = Testbed::load(&args.testbed).map_err(Failure::input)?;
     check_takes(args)?;
+    let asked = args.payload.unwrap_or(MAX_PAYLOAD);
     let (site, psdu) = match args.protocol.needs() {
         Needs::Synchronous => {
-            let psdu = HEADER_BYTES + usize::from(args.payload) + phy::FCS_BYTES;
+            let psdu = HEADER_BYTES + usize::from(asked) + phy::FCS_BYTES;
             (Ok(Site::new(testbed, args.seed)), psdu)
         }
-        Needs::TwoRadios => (
-            Site::with_all_radios(testbed, args.seed),
-            psdu_bytes(args.payload),
-        ),
+        Needs::TwoRadios => {
+            let (name, most) = (args.protocol.name, payload(asked));
+            if args.payload.is_some_and(|asked| asked > most) {
+                let line = format!("--payload: a packet of {name} holds 1 to {most} bytes");
+                return Err(Failure::Input(line));
+            }
+            let site = Site::with_all_radios(testbed, args.seed);
+            (site, psdu_bytes(asked))
+        }
     };
     let site = site.and_then(|site| site.with_losses(&args.loss, psdu));
     let site = site.map_err(Failure::input)?;

@@ -17,6 +17,7 @@ use thalweg_wire::route::PayloadSize;
 use crate::args::CollectArgs;
 use crate::failure::Failure;
 use crate::output;
+use crate::values::MAX_PAYLOAD;
 
 /// The object of the paper's experiments: 500 packets of 118 bytes.
 const DEFAULT_BYTES: u32 = 59_000;
@@ -56,7 +57,7 @@ pub(crate) fn wish(args: &CollectArgs) -> Result<Wish, Failure> {
         from: args.from,
         to: args.to.first().copied(),
         channels: args.channels.as_ref().map(|list| list.0.clone()),
-        payload: payload(args.payload)?,
+        payload: payload(args.payload.unwrap_or(MAX_PAYLOAD))?,
         paths: args.paths,
         hops: args.hops,
         object: object(args)?,

@@ -176,6 +176,18 @@ fn what_was_typed_cannot_be_used() {
             ],
             "more than one base station is not for --protocol lpht",
         ),
+        (
+            &[
+                "collect",
+                "--testbed",
+                "office12",
+                "--protocol",
+                "lpht",
+                "--payload",
+                "118",
+            ],
+            "--payload: a packet of lpht holds 1 to",
+        ),
         (&["plan"], "--links <FILE>"),
         (
             &["plan", "--links", "nope.csv"],
