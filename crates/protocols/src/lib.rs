@@ -29,6 +29,7 @@ pub mod pipeline;
 mod radio;
 #[cfg(test)]
 mod ram_tests;
+pub mod rcrt;
 mod rng;
 pub mod stack;
 pub mod tree;

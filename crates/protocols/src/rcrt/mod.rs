@@ -1,0 +1,6 @@
+//! RCRT: reliable transport whose rates the sink decides (Paek and Govindan, SenSys 2007).
+
+mod base;
+pub mod source;
+
+pub use base::{Base, Handed, Send};
