@@ -256,6 +256,15 @@ impl FlowState {
         self.token.pass(now);
         self.repeat.pass(now);
     }
+    /// Nothing is due until the node starts anew. What was heard last was in RAM.
+    pub(super) fn stop(&mut self) {
+        (self.token, self.repeat) = (Due::Never, Due::Never);
+        (self.heard, self.newest) = (None, None);
+        self.again.clear();
+        if matches!(self.state, State::Open | State::Finishing) {
+            self.state = State::Opening;
+        }
+    }
     /// The node starts anew: the sink is asked where the flow was.
     pub(super) fn reopen(&mut self) {
         if matches!(

@@ -93,24 +93,24 @@ pub enum Told {
         /// This one.
         flow: Flow,
     },
-    /// A packet was handed to the stack.
+    /// A message was handed to the stack.
     Sent {
         /// Of this flow.
         flow: Flow,
-        /// Its number.
-        sequence: u32,
-        /// Whether it was sent before.
-        copy: Copy,
+        /// Which.
+        message: Message,
     },
 }
 
-/// Whether a packet was sent before.
+/// What a source sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Copy {
-    /// It was not.
-    First,
-    /// An end-to-end retransmission.
-    Again,
+pub enum Message {
+    /// It opens or ends a connection.
+    Control,
+    /// A packet, for the first time.
+    First(u32),
+    /// An end-to-end retransmission of a packet.
+    Again(u32),
 }
 
 /// Events that wait to be told; the oldest makes room.
@@ -215,18 +215,13 @@ impl<S: Supply, const FLOWS: usize> Source<S, FLOWS> {
         };
         let (id, connection) = (flow.flow, flow.connection);
         flow.sent(now, next, &self.config);
-        let copy = match next {
-            Next::Again(sequence) => Some((sequence, Copy::Again)),
-            Next::New(sequence) => Some((sequence, Copy::First)),
-            Next::Open | Next::Finish => None,
+        let message = match next {
+            Next::Again(sequence) => Message::Again(sequence),
+            Next::New(sequence) => Message::First(sequence),
+            Next::Open | Next::Finish => Message::Control,
         };
-        if let Some((sequence, copy)) = copy {
-            self.events.remember(Told::Sent {
-                flow: id,
-                sequence,
-                copy,
-            });
-        }
+        let flow = id;
+        self.events.remember(Told::Sent { flow, message });
         let up = Up {
             flow: id,
             connection,
@@ -327,7 +322,8 @@ impl<S: Supply, const FLOWS: usize> Above for Source<S, FLOWS> {
             self.handle_down(now, &down);
         }
     }
+    /// What is in flash outlasts it: [`Order::Resume`].
     fn stop(&mut self) {
-        self.flows = [const { None }; FLOWS];
+        self.flows.iter_mut().flatten().for_each(FlowState::stop);
     }
 }
