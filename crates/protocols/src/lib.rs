@@ -5,7 +5,7 @@
 //! implements and every deviation.
 #![no_std]
 
-#[cfg(test)]
+#[cfg(any(test, feature = "std"))]
 extern crate std;
 
 mod bits;

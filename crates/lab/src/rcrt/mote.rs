@@ -3,18 +3,18 @@
 
 use thalweg_protocols::rcrt::source::{Order, Ready, Source, Supply, Told};
 use thalweg_protocols::rcrt::{Base, Handed, Send};
-use thalweg_protocols::stack::{Above, Gone, Packet, Reading, Readings, Room, Schedule};
+use thalweg_protocols::stack::{Above, Gone, Packet, Readings, Room, Schedule};
 use thalweg_units::{Instant, NodeId};
 use thalweg_wire::rcrt::Flow;
 use thalweg_wire::tree::Way;
 use thalweg_wire::{FrameBuf, WireError, Writer};
 
 /// Flows of a node: one for each of the applications that any experiment has.
-pub const FLOWS: usize = 4;
+pub(super) const FLOWS: usize = 4;
 
 /// Packets made on the spot, the same whenever they are read: what a flash buffer of so many packets holds.
 #[derive(Debug)]
-pub struct Synthetic {
+pub(super) struct Synthetic {
     id: NodeId,
     /// Packets of each flow, by the flow's sink.
     packets: [u32; FLOWS],
@@ -24,7 +24,7 @@ pub struct Synthetic {
 
 impl Synthetic {
     /// Flows to sink k have `packets[k]` packets of `bytes` each; `room` may be unacknowledged.
-    pub const fn new(id: NodeId, packets: [u32; FLOWS], bytes: usize, room: u16) -> Self {
+    pub(super) const fn new(id: NodeId, packets: [u32; FLOWS], bytes: usize, room: u16) -> Self {
         Self {
             id,
             packets,
@@ -41,7 +41,7 @@ impl Synthetic {
         number ^ flow.sink ^ id.get() as u8
     }
     /// Whether `payload` is packet `sequence` of `id`.
-    pub fn is(id: NodeId, flow: Flow, sequence: u64, payload: &[u8]) -> bool {
+    pub(super) fn is(id: NodeId, flow: Flow, sequence: u64, payload: &[u8]) -> bool {
         let byte = |k| Self::byte(id, flow, sequence as u32, k);
         let mut bytes = payload.iter().enumerate();
         !payload.is_empty() && bytes.all(|(k, found)| *found == byte(k))
@@ -69,18 +69,18 @@ impl Supply for Synthetic {
 
 /// What stands on a node's stack.
 #[derive(Debug)]
-pub enum Part {
+pub(super) enum Part {
     /// A base station.
     Base(Box<Base>),
     /// RCRT.
-    Source(Source<Synthetic, FLOWS>),
+    Source(Box<Source<Synthetic, FLOWS>>),
     /// An application that sends without a transport.
     Readings(Readings),
 }
 
 /// Orders to it.
 #[derive(Debug, Clone, Copy)]
-pub enum Says {
+pub(super) enum Says {
     /// To a base station.
     Send(Send),
     /// To a source.
@@ -91,13 +91,13 @@ pub enum Says {
 
 /// What is told of it.
 #[derive(Debug, Clone, Copy)]
-pub enum Heard {
+pub(super) enum Heard {
     /// By a base station.
     Base(Handed),
     /// By a source.
     Source(Told),
-    /// By an application.
-    Readings(Reading),
+    /// By an application; what it made is known beforehand.
+    Readings,
 }
 
 impl Above for Part {
@@ -131,7 +131,7 @@ impl Above for Part {
         match self {
             Self::Base(base) => base.poll_event().map(Heard::Base),
             Self::Source(source) => source.poll_event().map(Heard::Source),
-            Self::Readings(readings) => readings.poll_event().map(Heard::Readings),
+            Self::Readings(readings) => readings.poll_event().map(|_| Heard::Readings),
         }
     }
     fn next(&mut self, now: Instant, room: impl FnMut(Way) -> Room) -> Option<(Way, FrameBuf)> {

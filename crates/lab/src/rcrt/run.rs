@@ -43,7 +43,7 @@ struct Watch<'a> {
 }
 
 impl Observer<Event<Heard>> for Watch<'_> {
-    fn told(&mut self, at: SimTime, node: usize, event: Event<Heard>) -> ControlFlow<()> {
+    fn told(&mut self, _at: SimTime, node: usize, event: Event<Heard>) -> ControlFlow<()> {
         match event {
             Event::Above(Heard::Base(Handed::Packet {
                 origin,
@@ -59,7 +59,7 @@ impl Observer<Event<Heard>> for Watch<'_> {
                 });
                 return ControlFlow::Break(());
             }
-            event => self.outcome.told(at, node, &event),
+            event => self.outcome.told(node, &event),
         }
         ControlFlow::Continue(())
     }
@@ -126,7 +126,9 @@ pub fn run<D: Discipline>(
         while let Some((_, n, command)) = agenda.pop_if(|(at, ..)| *at <= now) {
             network.command(n, command);
         }
-        let due = upper.poll_timeout().map(|at| SimTime::from_nanos(at.as_nanos()));
+        let due = upper
+            .poll_timeout()
+            .map(|at| SimTime::from_nanos(at.as_nanos()));
         let next = [Some(sample), due, agenda.last().map(|(at, ..)| *at)];
         let until = next.into_iter().flatten().fold(ends, SimTime::min);
         let mut watch = Watch {
@@ -137,17 +139,20 @@ pub fn run<D: Discipline>(
         let incoming = watch.incoming;
         let now = Instant::from_nanos(network.now().as_nanos());
         if let Some(packet) = incoming {
-            outcome.arrived(network.now(), packet.origin, packet.number);
+            outcome.arrived(network.now(), packet.origin, packet.number, &packet.message);
             upper.receive(now, packet.base, packet.origin, &packet.message);
         }
         if upper.poll_timeout().is_some_and(|at| at <= now) {
             upper.handle_timeout(now);
         }
         while let Some((base, send)) = upper.poll_message(now) {
+            outcome.answered(&send);
             network.command(base, Command::Above(Says::Send(send)));
         }
         upper.tell(now, &mut outcome);
     }
+    let parent = |n: usize| network.engine(n).stack().router().parent();
+    outcome.sample(network.now(), upper.sinks(), parent);
     network.capture(None).map_err(SimError::from)?;
     outcome.finish(network.now(), network.stats().air_frames);
     Ok(outcome)
@@ -166,7 +171,7 @@ fn part(setup: &Setup, n: usize, id: NodeId) -> Part {
         )),
         Transport::Rcrt(_) => {
             let supply = Synthetic::new(id, setup.packets_of(n), bytes, setup.buffer);
-            Part::Source(Source::new(SourceConfig::PAPER, supply))
+            Part::Source(Box::new(Source::new(SourceConfig::PAPER, supply)))
         }
     }
 }

@@ -3,10 +3,9 @@
 //! Each sink receives from all nodes, whichever base station their packets came in at. Links between
 //! gateways (802.11b) lose nothing and take no time: they carry ten times what the motes' channel does.
 
-use super::mote::Synthetic;
 use super::outcome::Outcome;
 use std::collections::BTreeMap;
-use thalweg_protocols::rcrt::sink::{Event, Sink};
+use thalweg_protocols::rcrt::sink::Sink;
 use thalweg_protocols::rcrt::Send;
 use thalweg_units::{Instant, NodeId};
 use thalweg_wire::rcrt::Up;
