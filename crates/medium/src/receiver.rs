@@ -134,15 +134,72 @@ pub(crate) fn rssi(log: &Logarithm, step: Db, power: f64, noise: f64, bias: f64)
     Dbm((level / step.0).round() * step.0)
 }
 
-/// The CC2420's mean correlation at the ratio `g`: about 80 where half of the long frames are lost, 106
-/// and more from 5 dB above that on. `word` is random.
+/// Chips of the 8 symbols after the SFD, which the CC2420 correlates (SWRS041, "Link quality indication").
+const CHIPS: u32 = 256;
+/// Above this ratio (12 dB) a wrong chip among them is rarer than one frame in a thousand.
+const NO_WRONG_CHIP: f64 = 16.0;
+/// The register at no wrong chip and at the worst (SWRS041: "around 110" and "around 50").
+const BEST_LQI: f64 = 110.0;
+const WORST_LQI: f64 = 50.0;
+/// Wrong chips of a symbol at the worst: the nearest of 16 code words to 32 random chips differs in 11.
+const WORST_SYMBOL: f64 = 11.0;
+
+/// The CC2420's mean correlation at the ratio `g`; `word` is random.
+///
+/// The modem detects one of 16 orthogonal symbols of energy 20 g N0 (Annex E), 32 chips each, so that a chip is
+/// wrong with Q(sqrt(2 * 20 g / 32)). Wrong chips of 8 symbols are a binomial draw: .16 of the chips and a
+/// register of 82 +- 4 where half of the long frames are lost, 105 +- 1.7 at 4.7 dB.
 pub(crate) fn lqi(g: f64, word: u64) -> u8 {
-    let jitter = f64::from((word >> 12) as u8 % 5) - 2.0;
-    // 4.7 dB; spares most receptions the logarithm.
-    let correlation = if g > 2.96 {
-        106.0
-    } else {
-        (85.0 + 4.5 * Db::from_factor(g).0).min(106.0)
-    };
-    (correlation + jitter).clamp(50.0, 110.0) as u8
+    if g > NO_WRONG_CHIP {
+        return BEST_LQI as u8;
+    }
+    let wrong = 0.5 * libm::erfc((20.0 / 32.0 * g).sqrt());
+    let wrong = f64::from(binomial(CHIPS, wrong, word));
+    let per_symbol = 32.0 * wrong / f64::from(CHIPS);
+    let lqi = BEST_LQI - (BEST_LQI - WORST_LQI) * per_symbol / WORST_SYMBOL;
+    lqi.clamp(WORST_LQI, BEST_LQI) as u8
+}
+
+/// How many of `n` come true, each with probability `p` of up to a half; `word` is random.
+fn binomial(n: u32, p: f64, word: u64) -> u32 {
+    let mut left = (word >> 11) as f64 / (1u64 << 53) as f64;
+    let odds = p / (1.0 - p);
+    let mut mass = libm::pow(1.0 - p, f64::from(n));
+    for k in 0..n {
+        left -= mass;
+        if left < 0.0 {
+            return k;
+        }
+        mass *= odds * f64::from(n - k) / f64::from(k + 1);
+    }
+    n
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::nth;
+
+    #[test]
+    fn link_quality_is_a_noisy_sample_of_chip_errors() {
+        let register = |db: f64| {
+            let g = Db(db).factor();
+            let drawn: Vec<f64> = (0..4000).map(|k| f64::from(lqi(g, nth(7, k)))).collect();
+            let mean = drawn.iter().sum::<f64>() / 4000.0;
+            let square: f64 = drawn.iter().map(|l| (l - mean) * (l - mean)).sum();
+            (mean, (square / 4000.0).sqrt())
+        };
+        // Half of the long frames are lost at -1 dB.
+        let near = |db: f64, mean: f64, spread: f64| {
+            let (m, s) = register(db);
+            assert!(
+                (m - mean).abs() < 1.0 && (s - spread).abs() < 0.4,
+                "{db}: {m} {s}"
+            );
+        };
+        near(-1.0, 81.6, 4.0);
+        near(4.7, 104.9, 1.8);
+        assert_eq!(register(14.0), (110.0, 0.0));
+        assert_eq!(register(-60.0).0, 50.0);
+    }
 }
