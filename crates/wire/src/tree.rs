@@ -108,6 +108,33 @@ pub enum Repr<'a> {
     Data(Data<'a>),
     /// A beacon.
     Beacon(Beacon<'a>),
+    /// A beacon of MultiHopLQI.
+    Cost(Cost),
+}
+
+/// A beacon of MultiHopLQI (TinyOS 1.x).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cost {
+    /// The link's header.
+    pub link: Header,
+    /// The sender's.
+    pub stamp: Stamp,
+    /// The sender's own next hop; the sink names itself.
+    pub parent: NodeId,
+    /// What its way to the sink costs.
+    pub cost: u16,
+    /// Links of that way.
+    pub hops: u8,
+}
+
+impl Cost {
+    /// Writes the beacon.
+    pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
+        self.link.emit(w)?;
+        w.u8(dispatch::TREE_COST)?.bytes(&self.stamp)?;
+        w.u16(self.parent.get())?.u16(self.cost)?.u8(self.hops)?;
+        Ok(())
+    }
 }
 
 /// A routing beacon: routes, then link qualities, read one by one.
@@ -197,6 +224,7 @@ impl<'a> Repr<'a> {
         match self {
             Self::Data(data) => &data.link,
             Self::Beacon(beacon) => &beacon.link,
+            Self::Cost(beacon) => &beacon.link,
         }
     }
     /// Its sender's stamp.
@@ -204,6 +232,7 @@ impl<'a> Repr<'a> {
         match self {
             Self::Data(data) => data.stamp,
             Self::Beacon(beacon) => beacon.stamp,
+            Self::Cost(beacon) => beacon.stamp,
         }
     }
     /// Reads a frame.
@@ -237,6 +266,17 @@ impl<'a> Repr<'a> {
                     routes: r.bytes(routes * ROUTE_BYTES)?,
                     links: r.bytes(links * LINK_BYTES)?,
                 }))
+            }
+            dispatch::TREE_COST => {
+                let beacon = Cost {
+                    link,
+                    stamp,
+                    parent: r.node()?,
+                    cost: r.u16()?,
+                    hops: r.u8()?,
+                };
+                r.end()?;
+                Ok(Self::Cost(beacon))
             }
             _ => Err(WireError::Malformed),
         }
@@ -301,6 +341,17 @@ mod tests {
             panic!("no beacon");
         };
         assert!(beacon.routes().eq(routes) && beacon.links().eq(links));
+
+        let (stamp, parent) = ([0], id(8));
+        let beacon = Cost {
+            link,
+            stamp,
+            parent,
+            cost: 700,
+            hops: 3,
+        };
+        let frame = FrameBuf::build(|w| beacon.emit(w)).unwrap();
+        assert_eq!(Repr::parse(&frame), Ok(Repr::Cost(beacon)));
     }
 
     proptest! {

@@ -157,7 +157,7 @@ fn settle<D: Discipline>(net: &mut Net<D>, now: &mut SimTime, seconds: u64) {
 fn a_sink_answers<D: Discipline>(discipline: impl Fn(NodeId) -> D, seed: u64) {
     let mut net = network(discipline, seed);
     let mut now = SimTime::ZERO;
-    let parent = |net: &Net<D>, n: usize| net.engine(n).stack().router().parent();
+    let parent = |net: &Net<D>, n: usize| net.engine(n).stack().parent();
     for n in 0..SHORT_CUT {
         net.command(n, Command::Start);
     }

@@ -15,7 +15,7 @@ mod scheme;
 mod tests;
 
 pub use lpl::Lpl;
-pub use scheme::{BMac, Config, Scheme, Unslotted, Windows};
+pub use scheme::{BMac, Config, Scheme, TinyOs, Unslotted, Windows};
 
 use crate::due::sooner;
 use crate::radio;
@@ -408,7 +408,9 @@ impl Mac {
                 }
                 (self.state, self.wanted) = match self.config.scheme {
                     Scheme::BMac(_) => (State::Sensing { since: now }, Wanted::Sense),
-                    Scheme::TinyOs(_) if self.busy == 0 => (State::Loading, Wanted::Load),
+                    Scheme::TinyOs(t) if self.busy % t.reload.max(1) == 0 => {
+                        (State::Loading, Wanted::Load)
+                    }
                     Scheme::Unslotted(_) | Scheme::TinyOs(_) => (State::Sending, Wanted::Send),
                 };
             }

@@ -45,6 +45,26 @@ pub struct Unslotted {
     pub max_backoffs: u8,
 }
 
+/// The CC2420's stack of TinyOS 1.x (CC2420RadioM), times in jiffies of 1 / 32768 s.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TinyOs {
+    /// Backoffs.
+    pub windows: Windows,
+    /// The frame is flushed and copied to the radio again when the channel was busy so often.
+    pub reload: u8,
+    /// What a backoff waits for, beside a new draw, when a frame is received in it.
+    pub heard: Duration,
+    /// Of the microcontroller, before a packet's first backoff.
+    pub task: Duration,
+    /// What a retransmission waits for beside its backoff, drawn evenly: from so long to so long.
+    pub again: (Duration, Duration),
+}
+
+/// A jiffy, in so many.
+const fn jiffies(n: u64) -> Duration {
+    Duration::from_nanos(n * 1_000_000_000 / 32_768)
+}
+
 /// A way to get at the channel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Scheme {
@@ -54,7 +74,7 @@ pub enum Scheme {
     Unslotted(Unslotted),
     /// TinyOS 1.x on the CC2420: an initial backoff before the frame is copied to the radio, then
     /// assessment by hardware, and a longer backoff as often as the channel is busy.
-    TinyOs(Windows),
+    TinyOs(TinyOs),
 }
 
 /// What a [`super::Mac`] needs to know.
@@ -114,18 +134,25 @@ impl Config {
         carrier: Dbm(-98.0),
         lpl: None,
     };
-    /// TinyOS 1.x on the CC2420: windows of 16 and 64 units of 320 us, four retransmissions in
-    /// RCRT's stack.
+    /// TinyOS 1.x on the CC2420 under RCRT's stack: windows of 16 and 64 units of 10 jiffies, acknowledgements
+    /// waited for 75 jiffies, four retransmissions, each 5 to 36 ms later. 2.47 ms of tasks for a packet are fitted:
+    /// one sender of 95-byte frames gets 95 of them across in a second (RCRT, section 4.2.2).
     pub const TINYOS_CC2420: Self = Self {
-        scheme: Scheme::TinyOs(Windows {
-            unit: Duration::from_micros(320),
-            initial: 16,
-            congestion: 64,
+        scheme: Scheme::TinyOs(TinyOs {
+            windows: Windows {
+                unit: jiffies(10),
+                initial: 16,
+                congestion: 64,
+            },
+            reload: 8,
+            heard: jiffies(75),
+            task: Duration::from_micros(2470),
+            again: (Duration::from_millis(5), Duration::from_millis(36)),
         }),
-        ack_wait: Duration::from_micros(864),
+        ack_wait: jiffies(75),
         longest_frame: Duration::from_micros(4256),
         retries: 4,
-        carrier: Dbm(-98.0),
+        carrier: Dbm(-77.0),
         lpl: None,
     };
 

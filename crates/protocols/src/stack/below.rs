@@ -11,7 +11,7 @@ use crate::csma::{Mac, Outcome};
 use crate::due::sooner;
 use crate::fifo::Fifo;
 use crate::radio;
-use crate::tree::{Role, Router, Routes};
+use crate::tree::{Role, Router, Routes, Tree};
 use thalweg_engine::{Ability, Activity, Hear, OpId, RadioOp, Request, Wants};
 use thalweg_units::{Channel, ChannelSet, Dbm, Duration, Instant, NodeId};
 use thalweg_wire::addressed::Header;
@@ -42,11 +42,11 @@ enum Power {
 /// A node's part below. `DOWN` is how many nodes can be reached on the way down: at a relay those of its
 /// subtree, at the sink all; none where nothing goes down.
 #[derive(Debug)]
-pub struct Stack<D, const DOWN: usize = 0> {
+pub struct Stack<D, const DOWN: usize = 0, R = Router> {
     pub(super) id: NodeId,
     channel: Channel,
     pub(super) mac: Mac,
-    pub(super) routes: Routes<DOWN>,
+    pub(super) routes: Routes<DOWN, R>,
     queue: Fifo<Packet, MAX_QUEUE>,
     pub(super) discipline: D,
     recent: Recent,
@@ -63,10 +63,10 @@ pub struct Stack<D, const DOWN: usize = 0> {
     wake_at: Option<Instant>,
 }
 
-impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
-    pub(super) fn new(config: Config, discipline: D) -> Self {
+impl<D: Discipline, const DOWN: usize, R: Tree> Stack<D, DOWN, R> {
+    pub(super) fn new(config: Config<R::Config>, discipline: D) -> Self {
         let Config { id, role, seed, .. } = config;
-        let router = Router::new(id, role, config.routing, Instant::ZERO, seed);
+        let router = R::new(id, role, config.routing, Instant::ZERO, seed);
         Self {
             id,
             channel: config.channel,
@@ -99,9 +99,9 @@ impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
     pub const fn mac(&self) -> &Mac {
         &self.mac
     }
-    /// Its part of the tree.
-    pub const fn router(&self) -> &Router {
-        &self.routes.up
+    /// The node that its packets go to next.
+    pub fn parent(&self) -> Option<NodeId> {
+        self.routes.up.parent()
     }
     /// What holds back its queue.
     pub const fn discipline(&self) -> &D {
@@ -249,7 +249,7 @@ impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
     pub(super) fn heard<'a>(
         &mut self,
         now: Instant,
-        end: Instant,
+        (end, lqi): (Instant, u8),
         mpdu: &'a [u8],
     ) -> Option<(Data<'a>, Sighting)> {
         let frame = Repr::parse(mpdu).ok()?;
@@ -262,7 +262,7 @@ impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
                 Hop::Here(self.recent.see(data.origin, data.number, data.hops))
             }
             Repr::Data(_) if link.to == parent && parent_is_sink => Hop::Sink,
-            Repr::Data(_) | Repr::Beacon(_) => Hop::Elsewhere,
+            Repr::Data(_) | Repr::Beacon(_) | Repr::Cost(_) => Hop::Elsewhere,
         };
         let heard = Overheard {
             frame: &frame,
@@ -279,14 +279,16 @@ impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
                 let answer = self.discipline.answer();
                 self.mac.acknowledge(link.sequence, answer);
                 // Back from a circle, it says nothing about where its origin is.
-                if data.way == Way::Up && sighting != Sighting::Round {
-                    self.routes.learn(now, data.origin, link.from);
+                match (data.way, sighting) {
+                    (Way::Up, Sighting::Round) => self.routes.up.circle(),
+                    (Way::Up, _) => self.routes.learn(now, data.origin, link.from),
+                    (Way::Down { .. }, _) => {}
                 }
                 (sighting != Sighting::Again).then_some((data, sighting))
             }
             (Repr::Data(_), _) => None,
-            (Repr::Beacon(beacon), _) => {
-                self.routes.up.beacon(now, &beacon);
+            (frame @ (Repr::Beacon(_) | Repr::Cost(_)), _) => {
+                self.routes.up.beacon(now, &frame, lqi);
                 None
             }
         }

@@ -33,7 +33,7 @@ pub const MAX_QUEUE: usize = 16;
 
 /// What a node is, whatever holds back its queue and stands on top.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Config {
+pub struct Config<C = Routing> {
     /// Its address.
     pub id: NodeId,
     /// The channel.
@@ -43,7 +43,7 @@ pub struct Config {
     /// What it does in the tree.
     pub role: Role,
     /// How the tree is found.
-    pub routing: Routing,
+    pub routing: C,
     /// Packets that its queue holds: 1 to [`MAX_QUEUE`].
     pub queue: u8,
     /// Of backoffs and jitter.

@@ -6,6 +6,7 @@ use super::{Above, Config, Discipline, Drop, Gone, Packet};
 use crate::csma::Outcome;
 use crate::due::sooner;
 use crate::fifo::Fifo;
+use crate::tree::{Router, Tree};
 use thalweg_engine::{Engine, RadioEvent, RadioId, Request, Wants};
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::tree::Data;
@@ -69,17 +70,17 @@ pub enum Event<V> {
 
 /// A mote with the discipline `D` and `T` on top; `DOWN` as in [`Stack`].
 #[derive(Debug)]
-pub struct Node<D, T: Above, const DOWN: usize = 0> {
-    stack: Stack<D, DOWN>,
+pub struct Node<D, T: Above, const DOWN: usize = 0, R = Router> {
+    stack: Stack<D, DOWN, R>,
     above: T,
     /// Of the last packet of its own.
     number: u16,
     events: Fifo<Event<T::Event>, MAX_EVENTS>,
 }
 
-impl<D: Discipline, T: Above, const DOWN: usize> Node<D, T, DOWN> {
+impl<D: Discipline, T: Above, const DOWN: usize, R: Tree> Node<D, T, DOWN, R> {
     /// A node, switched off.
-    pub fn new(config: Config, discipline: D, above: T) -> Self {
+    pub fn new(config: Config<R::Config>, discipline: D, above: T) -> Self {
         Self {
             stack: Stack::new(config, discipline),
             above,
@@ -88,7 +89,7 @@ impl<D: Discipline, T: Above, const DOWN: usize> Node<D, T, DOWN> {
         }
     }
     /// What it stands on.
-    pub const fn stack(&self) -> &Stack<D, DOWN> {
+    pub const fn stack(&self) -> &Stack<D, DOWN, R> {
         &self.stack
     }
     /// What stands on that.
@@ -183,7 +184,7 @@ impl<D: Discipline, T: Above, const DOWN: usize> Node<D, T, DOWN> {
     }
 }
 
-impl<D: Discipline, T: Above, const DOWN: usize> Engine for Node<D, T, DOWN> {
+impl<D: Discipline, T: Above, const DOWN: usize, R: Tree> Engine for Node<D, T, DOWN, R> {
     type Command = Command<T::Command>;
     type Event = Event<T::Event>;
 
@@ -220,8 +221,8 @@ impl<D: Discipline, T: Above, const DOWN: usize> Engine for Node<D, T, DOWN> {
         }
         if let Some(outcome) = self.stack.mac.handle_radio(now, &event) {
             self.finish(now, outcome);
-        } else if let RadioEvent::Frame { mpdu, end, .. } = event {
-            if let Some((data, sighting)) = self.stack.heard(now, end, mpdu) {
+        } else if let RadioEvent::Frame { mpdu, end, lqi, .. } = event {
+            if let Some((data, sighting)) = self.stack.heard(now, (end, lqi), mpdu) {
                 self.receive(now, &data, sighting);
             }
         }

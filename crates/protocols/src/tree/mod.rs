@@ -7,17 +7,20 @@
 //! the way down. Time base: the node's clock. Does not model: triggered updates. Tests: `tests.rs`.
 
 mod links;
+mod lqi;
 mod routes;
 #[cfg(test)]
 mod tests;
 
+pub use lqi::{LqiConfig, MultiHopLqi};
 pub use routes::{Routes, FORGOTTEN_AFTER_S};
 
 use links::Links;
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::addressed::Header;
 use thalweg_wire::tree::{
-    Beacon, LinkQuality, Route, Stamp, BEACON_HEADER_BYTES, LINK_BYTES, MAX_LINKS, ROUTE_BYTES,
+    Beacon, LinkQuality, Repr, Route, Stamp, BEACON_HEADER_BYTES, LINK_BYTES, MAX_LINKS,
+    ROUTE_BYTES,
 };
 use thalweg_wire::FrameBuf;
 
@@ -35,7 +38,36 @@ pub enum Role {
     Leaf,
 }
 
-/// How a tree is found.
+/// A node's part of a tree, however it is found.
+pub trait Tree {
+    /// What it has to be told first.
+    type Config;
+
+    /// A node that knows nobody yet. Its first beacon comes within one interval of `now`.
+    fn new(id: NodeId, role: Role, config: Self::Config, now: Instant, seed: u64) -> Self;
+    /// The node that packets go to next.
+    fn parent(&self) -> Option<NodeId>;
+    /// What the node does in the tree.
+    fn role(&self) -> Role;
+    /// Whether packets end at the neighbour `id`.
+    fn is_sink(&self, id: NodeId) -> bool;
+    /// Whether it goes by frames that are meant for others.
+    fn overhears(&self) -> bool;
+    /// From now on, the parent stays.
+    fn pin(&mut self);
+    /// A frame of a neighbour was heard.
+    fn heard(&mut self, now: Instant, link: &Header);
+    /// A beacon was heard with this link quality, after [`Tree::heard`] of the same frame.
+    fn beacon(&mut self, now: Instant, frame: &Repr<'_>, lqi: u8);
+    /// A packet that went up came back.
+    fn circle(&mut self) {}
+    /// When [`Tree::build_beacon`] is due.
+    fn poll_timeout(&self) -> Option<Instant>;
+    /// The beacon that is due at `now`, with `sequence` as its frame's number and an empty stamp.
+    fn build_beacon(&mut self, now: Instant, sequence: u8) -> Option<FrameBuf>;
+}
+
+/// How a tree is found by expected transmissions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Routing {
     /// By beacons.
@@ -123,9 +155,10 @@ pub struct Router {
     rng: Rng,
 }
 
-impl Router {
-    /// A node that knows nobody yet. Its first beacon comes within one interval of `now`.
-    pub fn new(id: NodeId, role: Role, routing: Routing, now: Instant, seed: u64) -> Self {
+impl Tree for Router {
+    type Config = Routing;
+
+    fn new(id: NodeId, role: Role, routing: Routing, now: Instant, seed: u64) -> Self {
         let mut rng = Rng::new(seed ^ 0x7472_6565);
         let next_beacon = match routing {
             Routing::Beacons { interval, .. } => {
@@ -149,76 +182,45 @@ impl Router {
         }
     }
 
-    /// The node that packets go to next.
     #[inline]
-    pub fn parent(&self) -> Option<NodeId> {
+    fn parent(&self) -> Option<NodeId> {
         match self.routing {
             Routing::Fixed(parent) => parent,
             Routing::Beacons { .. } => self.chosen.map(|chosen| chosen.parent),
         }
     }
-    /// What it does in the tree.
-    pub const fn role(&self) -> Role {
+    fn role(&self) -> Role {
         self.role
     }
-    /// Whether packets end at the neighbour `id`.
-    pub fn is_sink(&self, id: NodeId) -> bool {
+    fn is_sink(&self, id: NodeId) -> bool {
         self.chosen.is_some_and(|chosen| chosen.sink == id)
     }
-    /// Whether it goes by frames that are meant for others.
-    pub const fn overhears(&self) -> bool {
+    fn overhears(&self) -> bool {
         matches!(self.routing, Routing::Beacons { .. })
     }
-    /// From now on, the parent stays, and links are not estimated any more.
-    pub fn pin(&mut self) {
+    fn pin(&mut self) {
         self.pinned = true;
     }
 
-    /// A frame of a neighbour was heard.
     #[inline]
-    pub fn heard(&mut self, now: Instant, link: &Header) {
+    fn heard(&mut self, now: Instant, link: &Header) {
         if !self.pinned && self.overhears() {
             self.links.heard(now, link.from, link.sequence);
         }
     }
 
-    /// A beacon was heard, after [`Router::heard`] of the same frame.
-    pub fn beacon(&mut self, now: Instant, beacon: &Beacon<'_>) {
-        if self.pinned || !self.overhears() {
-            return;
+    fn beacon(&mut self, now: Instant, frame: &Repr<'_>, _lqi: u8) {
+        if let Repr::Beacon(beacon) = frame {
+            self.take_beacon(now, beacon);
         }
-        let id = self.id;
-        // A sink's own numbers grow, unless it was switched off and on: it will hear from us where it was.
-        let starts_anew = |route: &Route| {
-            let known = self.known(route.sink);
-            route.sink == beacon.link.from
-                && known.is_some_and(|known| is_newer(known.newest, route.sequence))
-        };
-        if beacon.routes().any(|route| starts_anew(&route)) {
-            return;
-        }
-        let Some(neighbour) = self.links.get_mut(beacon.link.from) else {
-            return;
-        };
-        for link in beacon.links().filter(|link| link.neighbour == id) {
-            neighbour.reverse = Some(link.received);
-        }
-        neighbour.advertise(now, beacon.routes());
-        for route in beacon.routes() {
-            self.note_sink(now, &route);
-        }
-        self.choose(now);
     }
 
-    /// When [`Router::build_beacon`] is due.
     #[inline]
-    pub const fn poll_timeout(&self) -> Option<Instant> {
+    fn poll_timeout(&self) -> Option<Instant> {
         self.next_beacon
     }
 
-    /// The beacon that is due at `now`, with `sequence` as its frame's number and an empty stamp; the
-    /// next one comes an interval later, within a tenth.
-    pub fn build_beacon(&mut self, now: Instant, sequence: u8) -> Option<FrameBuf> {
+    fn build_beacon(&mut self, now: Instant, sequence: u8) -> Option<FrameBuf> {
         let Routing::Beacons {
             interval,
             frame_bytes,
@@ -271,6 +273,35 @@ impl Router {
         let beacon = FrameBuf::build(|w| Beacon::emit(w, link, Stamp::default(), routes, told));
         self.told = (self.told + count) % known.len().max(1);
         beacon.ok()
+    }
+}
+
+impl Router {
+    fn take_beacon(&mut self, now: Instant, beacon: &Beacon<'_>) {
+        if self.pinned || !self.overhears() {
+            return;
+        }
+        let id = self.id;
+        // A sink's own numbers grow, unless it was switched off and on: it will hear from us where it was.
+        let starts_anew = |route: &Route| {
+            let known = self.known(route.sink);
+            route.sink == beacon.link.from
+                && known.is_some_and(|known| is_newer(known.newest, route.sequence))
+        };
+        if beacon.routes().any(|route| starts_anew(&route)) {
+            return;
+        }
+        let Some(neighbour) = self.links.get_mut(beacon.link.from) else {
+            return;
+        };
+        for link in beacon.links().filter(|link| link.neighbour == id) {
+            neighbour.reverse = Some(link.received);
+        }
+        neighbour.advertise(now, beacon.routes());
+        for route in beacon.routes() {
+            self.note_sink(now, &route);
+        }
+        self.choose(now);
     }
 
     fn note_sink(&mut self, now: Instant, route: &Route) {

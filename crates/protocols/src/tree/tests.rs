@@ -3,7 +3,7 @@
 extern crate std;
 use super::*;
 use std::vec::Vec;
-use thalweg_wire::tree::{Repr, Way};
+use thalweg_wire::tree::{Cost, Repr, Way};
 
 fn id(n: u16) -> NodeId {
     NodeId::new(n).unwrap()
@@ -36,13 +36,11 @@ impl Net {
                 let now = now + Duration::from_millis(n as u64);
                 let beacon = self.routers[n].build_beacon(now, self.round as u8);
                 let beacon = beacon.unwrap();
-                let Ok(Repr::Beacon(beacon)) = Repr::parse(&beacon) else {
-                    panic!("no beacon");
-                };
+                let beacon = Repr::parse(&beacon).unwrap();
                 for m in (0..self.routers.len()).filter(|m| *m != n) {
                     if link(n, m, self.round) {
-                        self.routers[m].heard(now, &beacon.link);
-                        self.routers[m].beacon(now, &beacon);
+                        self.routers[m].heard(now, beacon.link());
+                        self.routers[m].beacon(now, &beacon, 110);
                     }
                 }
             }
@@ -181,4 +179,55 @@ fn without_a_table_nothing_is_learnt() {
     routes.learn(Instant::ZERO, id(5), id(6));
     let down = routes.next_hop(Instant::ZERO, Way::Down { to: id(5) });
     assert_eq!(down, Some(id(5)));
+}
+
+/// A node of MultiHopLQI and a beacon of its neighbour.
+fn lqi_beacon(from: u16, parent: u16, cost: u16, hops: u8) -> Repr<'static> {
+    let id = |n| NodeId::new(n).unwrap();
+    let link = Header {
+        sequence: 0,
+        to: None,
+        from: id(from),
+    };
+    Repr::Cost(Cost {
+        link,
+        stamp: [0],
+        parent: id(parent),
+        cost,
+        hops,
+    })
+}
+
+#[test]
+fn multihop_lqi_goes_by_the_last_beacon_and_a_quarter() {
+    let (id, begin) = (NodeId::new(9).unwrap(), Instant::ZERO);
+    let mut node = MultiHopLqi::new(id, Role::Router, LqiConfig::TINYOS, begin, 1);
+    let parent = |node: &MultiHopLqi| node.parent().map(NodeId::get);
+    assert_eq!(node.build_beacon(begin, 0), None);
+    // 1000 over a link at 90, then 500 + 125 through another at 110: a quarter less and more.
+    node.beacon(begin, &lqi_beacon(1, 1, 0, 0), 90);
+    assert!(node.is_sink(NodeId::new(1).unwrap()));
+    node.beacon(begin, &lqi_beacon(2, 1, 625, 1), 110);
+    assert_eq!(parent(&node), Some(1));
+    node.beacon(begin, &lqi_beacon(2, 1, 620, 1), 110);
+    assert_eq!(parent(&node), Some(2));
+    let beacon = node.build_beacon(begin, 3).unwrap();
+    let Ok(Repr::Cost(told)) = Repr::parse(&beacon) else {
+        panic!("no beacon")
+    };
+    assert_eq!((told.cost, told.hops, told.parent.get()), (745, 2, 2));
+    // One bad beacon of the parent's is believed.
+    node.beacon(begin, &lqi_beacon(2, 1, 620, 1), 50);
+    node.beacon(begin, &lqi_beacon(1, 1, 0, 0), 90);
+    assert_eq!(parent(&node), Some(1));
+    // A parent that follows this node goes; so does one after which a packet came back, or that is silent.
+    node.beacon(begin, &lqi_beacon(1, 9, 0, 0), 90);
+    assert_eq!(parent(&node), None);
+    node.beacon(begin, &lqi_beacon(2, 1, 620, 1), 110);
+    node.circle();
+    assert_eq!(parent(&node), None);
+    node.beacon(begin, &lqi_beacon(2, 1, 620, 1), 110);
+    let later = begin + LqiConfig::TINYOS.interval * 8;
+    assert!(node.build_beacon(later, 4).is_some());
+    assert_eq!(node.build_beacon(later + Duration::from_secs(1), 5), None);
 }

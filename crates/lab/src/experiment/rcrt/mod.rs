@@ -20,7 +20,7 @@ use thalweg_medium::random::{derive, stream, uniform};
 use thalweg_protocols::csma;
 use thalweg_protocols::rcrt::sink::{policy, Config, Control};
 use thalweg_protocols::stack::Open;
-use thalweg_protocols::tree::Routing;
+use thalweg_protocols::tree::{LqiConfig, MultiHopLqi};
 use thalweg_sim::Capture;
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Duration, NodeId};
@@ -246,7 +246,6 @@ impl Rcrt {
             let setup = self.setup(&site, point)?;
             let shape = Shape::unloaded(&site, &setup, run_seed(&site));
             let shape = shape.map_err(|error| failed(&site, error))?;
-            eprintln!("{shape:?}");
             if self.tree.is_none_or(|wanted| wanted.takes(&shape)) {
                 let floor = Floor { site, drawn, shape };
                 return Ok(floor);
@@ -289,10 +288,6 @@ impl Rcrt {
         });
         Ok(Setup {
             mac: csma::Config::TINYOS_CC2420,
-            routing: Routing::Beacons {
-                interval: Duration::from_secs(32),
-                frame_bytes: 60,
-            },
             queue: self.queue,
             power: None,
             channel: site.testbed.channels.iter().last().unwrap_or(Channel::LAST),
@@ -355,7 +350,8 @@ impl Rcrt {
     ) -> Result<Outcome> {
         let site = &floor.site;
         let setup = self.setup(site, point)?;
-        let outcome = run(site, &setup, |_| Open, run_seed(site), capture);
+        let (tree, open) = (&LqiConfig::TINYOS, |_| Open);
+        let outcome = run::<_, MultiHopLqi>(site, &setup, tree, open, run_seed(site), capture);
         outcome.map_err(|error| failed(site, error))
     }
 }

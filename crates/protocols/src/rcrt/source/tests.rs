@@ -168,7 +168,7 @@ fn new_packets_keep_to_the_rate_and_repairs_do_not() {
     assert_eq!(mote.sends(), again);
     assert_eq!(numbers(&mote.runs(SECOND / 2)), [(3250, 4), (3500, 5)]);
     // An echo says how long it waited; what was asked for again and has arrived is not sent.
-    mote.now = mote.now + Duration::from_millis(100);
+    mote.now += Duration::from_millis(100);
     mote.hear(false, 4.0, 3, 500, &[1, 2]);
     assert_eq!(
         mote.runs(SECOND / 4),
