@@ -101,6 +101,52 @@ pub struct LinkQuality {
     pub received: u8,
 }
 
+/// A route that a beacon of MultiHopLQI advertises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LqiRoute {
+    /// Sum of its links' costs, below [`LqiRoute::NO_COST`].
+    pub cost: u16,
+    /// Links to the sink.
+    pub hops: u8,
+    /// The sender's own next hop; the sink names itself.
+    pub parent: NodeId,
+}
+
+impl LqiRoute {
+    /// What stands on the air as the cost where there is no route.
+    pub const NO_COST: u16 = u16::MAX;
+}
+
+/// A beacon of MultiHopLQI (TinyOS 1.x): the sender's route. Its number is that of the link's header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LqiBeacon {
+    /// The link's header.
+    pub link: Header,
+    /// The sender's.
+    pub stamp: Stamp,
+    /// Its route, if it has one.
+    pub route: Option<LqiRoute>,
+}
+
+impl LqiBeacon {
+    /// Writes the beacon.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`].
+    pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
+        self.link.emit(w)?;
+        w.u8(dispatch::TREE_LQI_BEACON)?.bytes(&self.stamp)?;
+        let none = LqiRoute {
+            cost: LqiRoute::NO_COST,
+            hops: u8::MAX,
+            parent: self.link.from,
+        };
+        let route = self.route.unwrap_or(none);
+        w.u16(route.cost)?.u8(route.hops)?.u16(route.parent.get())?;
+        Ok(())
+    }
+}
+
 /// A frame of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Repr<'a> {
@@ -108,6 +154,8 @@ pub enum Repr<'a> {
     Data(Data<'a>),
     /// A beacon.
     Beacon(Beacon<'a>),
+    /// A beacon of MultiHopLQI.
+    LqiBeacon(LqiBeacon),
 }
 
 /// A routing beacon: routes, then link qualities, read one by one.
@@ -197,6 +245,7 @@ impl<'a> Repr<'a> {
         match self {
             Self::Data(data) => &data.link,
             Self::Beacon(beacon) => &beacon.link,
+            Self::LqiBeacon(beacon) => &beacon.link,
         }
     }
     /// Its sender's stamp.
@@ -204,6 +253,7 @@ impl<'a> Repr<'a> {
         match self {
             Self::Data(data) => data.stamp,
             Self::Beacon(beacon) => beacon.stamp,
+            Self::LqiBeacon(beacon) => beacon.stamp,
         }
     }
     /// Reads a frame.
@@ -236,6 +286,18 @@ impl<'a> Repr<'a> {
                     stamp,
                     routes: r.bytes(routes * ROUTE_BYTES)?,
                     links: r.bytes(links * LINK_BYTES)?,
+                }))
+            }
+            dispatch::TREE_LQI_BEACON => {
+                let route = LqiRoute {
+                    cost: r.u16()?,
+                    hops: r.u8()?,
+                    parent: r.node()?,
+                };
+                Ok(Self::LqiBeacon(LqiBeacon {
+                    link,
+                    stamp,
+                    route: (route.cost != LqiRoute::NO_COST).then_some(route),
                 }))
             }
             _ => Err(WireError::Malformed),
@@ -301,6 +363,18 @@ mod tests {
             panic!("no beacon");
         };
         assert!(beacon.routes().eq(routes) && beacon.links().eq(links));
+
+        let route = LqiRoute {
+            cost: 1_160,
+            hops: 3,
+            parent: id(7),
+        };
+        for route in [Some(route), None] {
+            let stamp = [1];
+            let beacon = LqiBeacon { link, stamp, route };
+            let frame = FrameBuf::build(|w| beacon.emit(w)).unwrap();
+            assert_eq!(Repr::parse(&frame), Ok(Repr::LqiBeacon(beacon)));
+        }
     }
 
     proptest! {

@@ -102,7 +102,7 @@ fn network<D: Discipline>(discipline: impl Fn(NodeId) -> D, seed: u64) -> Net<D>
             channel: Channel::LAST,
             mac: csma::Config::TINYOS_CC2420,
             role: if n == 0 { Role::Sink } else { Role::Router },
-            routing: Routing::Beacons {
+            routing: Routing::Etx {
                 interval: BEACON_INTERVAL,
                 frame_bytes: 60,
             },

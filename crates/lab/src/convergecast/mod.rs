@@ -213,7 +213,7 @@ pub fn run(
             channel: setup.channel,
             mac,
             role,
-            routing: Routing::Beacons {
+            routing: Routing::Etx {
                 interval: BEACON_INTERVAL,
                 frame_bytes: beacon_bytes,
             },

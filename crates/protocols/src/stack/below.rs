@@ -74,7 +74,7 @@ impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
             routes: Routes::new(router),
             queue: Fifo::new(usize::from(config.queue.max(1))),
             discipline,
-            recent: Recent::EMPTY,
+            recent: Recent::new(config.routing.remembered()),
             in_hand: InHand::Nothing,
             beacon: None,
             sequence: 0,
@@ -245,12 +245,14 @@ impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
         Some((packet, how))
     }
 
-    /// A good frame of a neighbour: the packet in it, if it is for this node and not a repetition.
+    /// A good frame of a neighbour, received with `lqi`: the packet in it, if it is for this node and not
+    /// a repetition.
     pub(super) fn heard<'a>(
         &mut self,
         now: Instant,
         end: Instant,
         mpdu: &'a [u8],
+        lqi: u8,
     ) -> Option<(Data<'a>, Sighting)> {
         let frame = Repr::parse(mpdu).ok()?;
         let link = *frame.link();
@@ -258,11 +260,9 @@ impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
         let parent = self.routes.up.parent();
         let parent_is_sink = parent.is_some_and(|parent| self.routes.up.is_sink(parent));
         let hop = match &frame {
-            Repr::Data(data) if link.to == Some(self.id) => {
-                Hop::Here(self.recent.see(data.origin, data.number, data.hops))
-            }
+            Repr::Data(data) if link.to == Some(self.id) => Hop::Here(self.sighting(data)),
             Repr::Data(_) if link.to == parent && parent_is_sink => Hop::Sink,
-            Repr::Data(_) | Repr::Beacon(_) => Hop::Elsewhere,
+            Repr::Data(_) | Repr::Beacon(_) | Repr::LqiBeacon(_) => Hop::Elsewhere,
         };
         let heard = Overheard {
             frame: &frame,
@@ -279,8 +279,10 @@ impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
                 let answer = self.discipline.answer();
                 self.mac.acknowledge(link.sequence, answer);
                 // Back from a circle, it says nothing about where its origin is.
-                if data.way == Way::Up && sighting != Sighting::Round {
-                    self.routes.learn(now, data.origin, link.from);
+                match (data.way, sighting) {
+                    (Way::Up, Sighting::Round) => self.routes.up.went_round(),
+                    (Way::Up, _) => self.routes.learn(now, data.origin, link.from),
+                    (Way::Down { .. }, _) => {}
                 }
                 (sighting != Sighting::Again).then_some((data, sighting))
             }
@@ -289,6 +291,18 @@ impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
                 self.routes.up.beacon(now, &beacon);
                 None
             }
+            (Repr::LqiBeacon(beacon), _) => {
+                self.routes.up.lqi_beacon(now, &beacon, lqi);
+                None
+            }
+        }
+    }
+
+    fn sighting(&mut self, data: &Data<'_>) -> Sighting {
+        match data.way {
+            // Its own comes back.
+            Way::Up if data.origin == self.id => Sighting::Round,
+            _ => self.recent.see(data.origin, data.number, data.hops),
         }
     }
 

@@ -63,6 +63,11 @@ pub enum Event<V> {
         /// Passed on, or why not.
         how: Gone,
     },
+    /// The node follows another parent from now on, its first one included.
+    Parent {
+        /// Who; none where it has lost the one that it had.
+        parent: Option<NodeId>,
+    },
     /// Of the layer above the stack.
     Above(V),
 }
@@ -220,8 +225,8 @@ impl<D: Discipline, T: Above, const DOWN: usize> Engine for Node<D, T, DOWN> {
         }
         if let Some(outcome) = self.stack.mac.handle_radio(now, &event) {
             self.finish(now, outcome);
-        } else if let RadioEvent::Frame { mpdu, end, .. } = event {
-            if let Some((data, sighting)) = self.stack.heard(now, end, mpdu) {
+        } else if let RadioEvent::Frame { mpdu, end, lqi, .. } = event {
+            if let Some((data, sighting)) = self.stack.heard(now, end, mpdu, lqi) {
                 self.receive(now, &data, sighting);
             }
         }
@@ -246,7 +251,9 @@ impl<D: Discipline, T: Above, const DOWN: usize> Engine for Node<D, T, DOWN> {
     }
     #[inline]
     fn poll_event(&mut self) -> Option<Self::Event> {
+        let router = &mut self.stack.routes.up;
         let own = self.events.pop();
-        own.or_else(|| self.above.poll_event().map(Event::Above))
+        own.or_else(|| router.poll_change().map(|parent| Event::Parent { parent }))
+            .or_else(|| self.above.poll_event().map(Event::Above))
     }
 }
