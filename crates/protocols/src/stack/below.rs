@@ -277,7 +277,7 @@ impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
         match (frame, hop) {
             (Repr::Data(data), Hop::Here(sighting)) => {
                 let answer = self.discipline.answer();
-                self.mac.acknowledge(link.sequence, answer);
+                self.mac.acknowledge(now, link.sequence, answer, mpdu.len());
                 // Back from a circle, it says nothing about where its origin is.
                 match (data.way, sighting) {
                     (Way::Up, Sighting::Round) => self.routes.up.went_round(),
