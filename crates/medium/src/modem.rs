@@ -8,6 +8,11 @@
 use crate::chip::Modem;
 use crate::logarithm::Logarithm;
 
+/// Energy of a symbol over noise density, of the ratio in the receiver's band (Annex E, equation E.3).
+pub(crate) const ES_OVER_N0: f64 = 20.0;
+/// Chips of a symbol (IEEE 802.15.4-2006, 6.5.2.3).
+pub(crate) const CHIPS_PER_SYMBOL: u32 = 32;
+
 /// Symbol error rate of the O-QPSK modem at the linear ratio `g` (Annex E, equation E.3 before the
 /// factor 8/15 that makes bits of symbols).
 pub fn symbol_error_rate(g: f64) -> f64 {
@@ -20,7 +25,7 @@ pub fn symbol_error_rate(g: f64) -> f64 {
     for k in 2..=16u32 {
         binomial *= f64::from(17 - k) / f64::from(k);
         let sign = if k % 2 == 0 { 1.0 } else { -1.0 };
-        sum += sign * binomial * libm::exp(20.0 * g * (1.0 / f64::from(k) - 1.0));
+        sum += sign * binomial * libm::exp(ES_OVER_N0 * g * (1.0 / f64::from(k) - 1.0));
     }
     (sum / 16.0).clamp(0.0, 15.0 / 16.0)
 }

@@ -1,11 +1,12 @@
 //! What a receiver is, apart from what it hears: its thresholds and leaks as plain factors, what it
-//! synchronises on, and what its RSSI and LQI registers say. Tests: `tests/facts.rs`.
+//! synchronises on, and what its RSSI and LQI registers say. Tests: `tests/facts.rs`; LQI at the end.
 
 use crate::chip::Chip;
 use crate::environment::Ear;
 use crate::links::{Link, INAUDIBLE_FACTOR};
 use crate::logarithm::Logarithm;
-use crate::random::nth;
+use crate::modem::{CHIPS_PER_SYMBOL, ES_OVER_N0};
+use crate::random::{nth, open_unit};
 use crate::signal::{On, Signal, Transmission};
 use crate::variation::Draws;
 use thalweg_units::{Channel, Db, Dbm, SimTime};
@@ -134,40 +135,47 @@ pub(crate) fn rssi(log: &Logarithm, step: Db, power: f64, noise: f64, bias: f64)
     Dbm((level / step.0).round() * step.0)
 }
 
-/// Chips of the 8 symbols after the SFD, which the CC2420 correlates (SWRS041, "Link quality indication").
-const CHIPS: u32 = 256;
-/// Above this ratio (12 dB) a wrong chip among them is rarer than one frame in a thousand.
-const NO_WRONG_CHIP: f64 = 16.0;
-/// The register at no wrong chip and at the worst (SWRS041: "around 110" and "around 50").
-const BEST_LQI: f64 = 110.0;
-const WORST_LQI: f64 = 50.0;
-/// Wrong chips of a symbol at the worst: the nearest of 16 code words to 32 random chips differs in 11.
-const WORST_SYMBOL: f64 = 11.0;
+/// Symbols that the LQI register looks at: those after the SFD (SWRS041, "Link Quality Indication").
+const LQI_SYMBOLS: u32 = 8;
+/// Chips of them.
+const LQI_CHIPS: u32 = LQI_SYMBOLS * CHIPS_PER_SYMBOL;
+/// What the register says at best and at least (SWRS041: "around 110" and "around 50").
+const LQI_BEST: f64 = 110.0;
+const LQI_LEAST: f64 = 50.0;
+/// Wrong chips of a symbol with which it says the least. Of 32 random chips 16 agree with a codeword, with a
+/// deviation of 8^1/2; the best of 16 codewords is 1.77 deviations above that: 21 agree, 11 do not.
+const LQI_NOISE_CHIPS: u32 = 11;
+/// From this ratio (12 dB) on, one reception in 1000 has a wrong chip among those.
+const LQI_FLAWLESS: f64 = 16.0;
 
-/// The CC2420's mean correlation at the ratio `g`; `word` is random.
+/// The CC2420's LQI, the mean correlation of the eight symbols after the SFD (SWRS041), at the linear ratio `g` of
+/// [`Demodulator::ratio`], interference included. `word` is the reception's random word.
 ///
-/// The modem detects one of 16 orthogonal symbols of energy 20 g N0 (Annex E), 32 chips each, so that a chip is
-/// wrong with Q(sqrt(2 * 20 g / 32)). Wrong chips of 8 symbols are a binomial draw: .16 of the chips and a
-/// register of 82 +- 4 where half of the long frames are lost, 105 +- 1.7 at 4.7 dB.
+/// The modem's Es/N0 is 20 `g` (IEEE 802.15.4-2006, Annex E), over 32 chips: a chip of half-sine pulses is wrong with
+/// probability p = erfc((20 g / 32)^1/2) / 2. Of 256 chips k are wrong, a binomial draw of p. The register falls
+/// linearly from 110 with k = 0 to 50 with k = 88, where chips agree no better than noise does. About 80 where half
+/// of the long frames are lost, 105 from 4.7 dB on, one unit to 1.5 wrong chips. Not modelled: that frames with good
+/// chips are likelier to arrive.
 pub(crate) fn lqi(g: f64, word: u64) -> u8 {
-    if g > NO_WRONG_CHIP {
-        return BEST_LQI as u8;
+    if g >= LQI_FLAWLESS {
+        return LQI_BEST as u8;
     }
-    let wrong = 0.5 * libm::erfc((20.0 / 32.0 * g).sqrt());
-    let wrong = f64::from(binomial(CHIPS, wrong, word));
-    let per_symbol = 32.0 * wrong / f64::from(CHIPS);
-    let lqi = BEST_LQI - (BEST_LQI - WORST_LQI) * per_symbol / WORST_SYMBOL;
-    lqi.clamp(WORST_LQI, BEST_LQI) as u8
+    let p = 0.5 * libm::erfc((g.max(0.0) * ES_OVER_N0 / f64::from(CHIPS_PER_SYMBOL)).sqrt());
+    // The word decided on the reception as well: what is drawn here has to be another.
+    let wrong = binomial(LQI_CHIPS, p, open_unit(nth(word, u64::from(LQI_CHIPS))));
+    let per_chip = (LQI_BEST - LQI_LEAST) / f64::from(LQI_SYMBOLS * LQI_NOISE_CHIPS);
+    let correlation = LQI_BEST - per_chip * f64::from(wrong);
+    correlation.round().clamp(LQI_LEAST, LQI_BEST) as u8
 }
 
-/// How many of `n` come true, each with probability `p` of up to a half; `word` is random.
-fn binomial(n: u32, p: f64, word: u64) -> u32 {
-    let mut left = (word >> 11) as f64 / (1u64 << 53) as f64;
+/// How many of `n` come out at probability `p` of at most 1/2, where `u` is uniform: the distribution turned round.
+fn binomial(n: u32, p: f64, u: f64) -> u32 {
     let odds = p / (1.0 - p);
-    let mut mass = libm::pow(1.0 - p, f64::from(n));
+    let mut mass = libm::exp(f64::from(n) * libm::log1p(-p));
+    let mut rest = u;
     for k in 0..n {
-        left -= mass;
-        if left < 0.0 {
+        rest -= mass;
+        if rest <= 0.0 {
             return k;
         }
         mass *= odds * f64::from(n - k) / f64::from(k + 1);
@@ -178,28 +186,37 @@ fn binomial(n: u32, p: f64, word: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::nth;
+
+    /// Mean and standard deviation of many receptions.
+    fn receptions(g: f64) -> (f64, f64) {
+        let n = 4_000;
+        let all = || (0..n).map(|word| f64::from(lqi(g, nth(7, word))));
+        let mean = all().sum::<f64>() / n as f64;
+        let square = all().map(|l| (l - mean) * (l - mean)).sum::<f64>();
+        (mean, (square / n as f64).sqrt())
+    }
 
     #[test]
-    fn link_quality_is_a_noisy_sample_of_chip_errors() {
-        let register = |db: f64| {
-            let g = Db(db).factor();
-            let drawn: Vec<f64> = (0..4000).map(|k| f64::from(lqi(g, nth(7, k)))).collect();
-            let mean = drawn.iter().sum::<f64>() / 4000.0;
-            let square: f64 = drawn.iter().map(|l| (l - mean) * (l - mean)).sum();
-            (mean, (square / 4000.0).sqrt())
-        };
-        // Half of the long frames are lost at -1 dB.
-        let near = |db: f64, mean: f64, spread: f64| {
-            let (m, s) = register(db);
-            assert!(
-                (m - mean).abs() < 1.0 && (s - spread).abs() < 0.4,
-                "{db}: {m} {s}"
-            );
-        };
-        near(-1.0, 81.6, 4.0);
-        near(4.7, 104.9, 1.8);
-        assert_eq!(register(14.0), (110.0, 0.0));
-        assert_eq!(register(-60.0).0, 50.0);
+    fn lqi_counts_wrong_chips() {
+        // By hand: p = .167, .057 and .0062, of 256 chips, .682 units each.
+        for (g, mean, spread) in [(0.75, 80.9, 4.1), (2.0, 100.0, 2.5), (5.0, 108.9, 0.9)] {
+            let (m, s) = receptions(g);
+            assert!((m - mean).abs() < 0.3, "{g}: mean {m}");
+            assert!((s - spread).abs() < 0.25, "{g}: spread {s}");
+        }
+    }
+
+    #[test]
+    fn lqi_rises_with_the_ratio_within_its_limits() {
+        for word in (0..50).map(|n| nth(3, n)) {
+            let mut before = 0;
+            for g in (0..700).map(|n| f64::from(n) * 0.025) {
+                let now = lqi(g, word);
+                assert!((50..=110).contains(&now) && now >= before, "{g}: {now}");
+                before = now;
+            }
+            assert_eq!((lqi(0.0, word), before), (50, 110));
+        }
+        assert_eq!(lqi(1e12, 1), 110);
     }
 }

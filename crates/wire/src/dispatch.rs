@@ -21,7 +21,7 @@ pub const TREE_BEACON: u8 = 0x21;
 /// A packet on its way down a collection tree.
 pub const TREE_DOWN: u8 = 0x22;
 /// A routing beacon of MultiHopLQI.
-pub const TREE_COST: u8 = 0x23;
+pub const TREE_LQI_BEACON: u8 = 0x23;
 /// A packet of a stream (FastForward).
 pub const STREAM_DATA: u8 = 0x2a;
 /// The end of a stream.

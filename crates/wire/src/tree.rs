@@ -101,6 +101,52 @@ pub struct LinkQuality {
     pub received: u8,
 }
 
+/// A route that a beacon of MultiHopLQI advertises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LqiRoute {
+    /// Sum of its links' costs, below [`LqiRoute::NO_COST`].
+    pub cost: u16,
+    /// Links to the sink.
+    pub hops: u8,
+    /// The sender's own next hop; the sink names itself.
+    pub parent: NodeId,
+}
+
+impl LqiRoute {
+    /// What stands on the air as the cost where there is no route.
+    pub const NO_COST: u16 = u16::MAX;
+}
+
+/// A beacon of MultiHopLQI (TinyOS 1.x): the sender's route. Its number is that of the link's header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LqiBeacon {
+    /// The link's header.
+    pub link: Header,
+    /// The sender's.
+    pub stamp: Stamp,
+    /// Its route, if it has one.
+    pub route: Option<LqiRoute>,
+}
+
+impl LqiBeacon {
+    /// Writes the beacon.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`].
+    pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
+        self.link.emit(w)?;
+        w.u8(dispatch::TREE_LQI_BEACON)?.bytes(&self.stamp)?;
+        let none = LqiRoute {
+            cost: LqiRoute::NO_COST,
+            hops: u8::MAX,
+            parent: self.link.from,
+        };
+        let route = self.route.unwrap_or(none);
+        w.u16(route.cost)?.u8(route.hops)?.u16(route.parent.get())?;
+        Ok(())
+    }
+}
+
 /// A frame of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Repr<'a> {
@@ -109,32 +155,7 @@ pub enum Repr<'a> {
     /// A beacon.
     Beacon(Beacon<'a>),
     /// A beacon of MultiHopLQI.
-    Cost(Cost),
-}
-
-/// A beacon of MultiHopLQI (TinyOS 1.x).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cost {
-    /// The link's header.
-    pub link: Header,
-    /// The sender's.
-    pub stamp: Stamp,
-    /// The sender's own next hop; the sink names itself.
-    pub parent: NodeId,
-    /// What its way to the sink costs.
-    pub cost: u16,
-    /// Links of that way.
-    pub hops: u8,
-}
-
-impl Cost {
-    /// Writes the beacon.
-    pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
-        self.link.emit(w)?;
-        w.u8(dispatch::TREE_COST)?.bytes(&self.stamp)?;
-        w.u16(self.parent.get())?.u16(self.cost)?.u8(self.hops)?;
-        Ok(())
-    }
+    LqiBeacon(LqiBeacon),
 }
 
 /// A routing beacon: routes, then link qualities, read one by one.
@@ -224,7 +245,7 @@ impl<'a> Repr<'a> {
         match self {
             Self::Data(data) => &data.link,
             Self::Beacon(beacon) => &beacon.link,
-            Self::Cost(beacon) => &beacon.link,
+            Self::LqiBeacon(beacon) => &beacon.link,
         }
     }
     /// Its sender's stamp.
@@ -232,7 +253,7 @@ impl<'a> Repr<'a> {
         match self {
             Self::Data(data) => data.stamp,
             Self::Beacon(beacon) => beacon.stamp,
-            Self::Cost(beacon) => beacon.stamp,
+            Self::LqiBeacon(beacon) => beacon.stamp,
         }
     }
     /// Reads a frame.
@@ -267,16 +288,17 @@ impl<'a> Repr<'a> {
                     links: r.bytes(links * LINK_BYTES)?,
                 }))
             }
-            dispatch::TREE_COST => {
-                let beacon = Cost {
-                    link,
-                    stamp,
-                    parent: r.node()?,
+            dispatch::TREE_LQI_BEACON => {
+                let route = LqiRoute {
                     cost: r.u16()?,
                     hops: r.u8()?,
+                    parent: r.node()?,
                 };
-                r.end()?;
-                Ok(Self::Cost(beacon))
+                Ok(Self::LqiBeacon(LqiBeacon {
+                    link,
+                    stamp,
+                    route: (route.cost != LqiRoute::NO_COST).then_some(route),
+                }))
             }
             _ => Err(WireError::Malformed),
         }
@@ -342,16 +364,17 @@ mod tests {
         };
         assert!(beacon.routes().eq(routes) && beacon.links().eq(links));
 
-        let (stamp, parent) = ([0], id(8));
-        let beacon = Cost {
-            link,
-            stamp,
-            parent,
-            cost: 700,
+        let route = LqiRoute {
+            cost: 1_160,
             hops: 3,
+            parent: id(7),
         };
-        let frame = FrameBuf::build(|w| beacon.emit(w)).unwrap();
-        assert_eq!(Repr::parse(&frame), Ok(Repr::Cost(beacon)));
+        for route in [Some(route), None] {
+            let stamp = [1];
+            let beacon = LqiBeacon { link, stamp, route };
+            let frame = FrameBuf::build(|w| beacon.emit(w)).unwrap();
+            assert_eq!(Repr::parse(&frame), Ok(Repr::LqiBeacon(beacon)));
+        }
     }
 
     proptest! {

@@ -102,7 +102,7 @@ fn network<D: Discipline>(discipline: impl Fn(NodeId) -> D, seed: u64) -> Net<D>
             channel: Channel::LAST,
             mac: csma::Config::TINYOS_CC2420,
             role: if n == 0 { Role::Sink } else { Role::Router },
-            routing: Routing::Beacons {
+            routing: Routing::Etx {
                 interval: BEACON_INTERVAL,
                 frame_bytes: 60,
             },
@@ -157,7 +157,7 @@ fn settle<D: Discipline>(net: &mut Net<D>, now: &mut SimTime, seconds: u64) {
 fn a_sink_answers<D: Discipline>(discipline: impl Fn(NodeId) -> D, seed: u64) {
     let mut net = network(discipline, seed);
     let mut now = SimTime::ZERO;
-    let parent = |net: &Net<D>, n: usize| net.engine(n).stack().parent();
+    let parent = |net: &Net<D>, n: usize| net.engine(n).stack().router().parent();
     for n in 0..SHORT_CUT {
         net.command(n, Command::Start);
     }

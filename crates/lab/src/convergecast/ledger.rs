@@ -160,6 +160,8 @@ impl Ledger {
 
     fn note(&mut self, at: SimTime, node: usize, event: Event<Reading>) {
         match event {
+            // No packet's.
+            Event::Parent { .. } => return,
             Event::Gone {
                 how: Gone::Dropped(Drop::Buffer | Drop::Hops),
                 ..
@@ -222,6 +224,7 @@ impl Ledger {
                 }
                 self.held(node, -1);
             }
+            Event::Parent { .. } => {}
         }
     }
 }

@@ -213,7 +213,7 @@ pub fn run(
             channel: setup.channel,
             mac,
             role,
-            routing: Routing::Beacons {
+            routing: Routing::Etx {
                 interval: BEACON_INTERVAL,
                 frame_bytes: beacon_bytes,
             },
@@ -248,7 +248,7 @@ pub fn run(
         ((0..nodes).map(|n| network.joules(n)).sum(), awake.sum())
     };
     let (joules, awake) = spent(&network);
-    let parent = |n: usize| network.engine(n).stack().parent();
+    let parent = |n: usize| network.engine(n).stack().router().parent();
     let parents = (0..nodes).map(|n| testbed.index_of(parent(n)?));
     let parents: Vec<Option<usize>> = parents.collect();
     let is_leaf = |n: usize| !parents.contains(&Some(n)) && !sinks.contains(&n);

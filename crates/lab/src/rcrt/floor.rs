@@ -6,7 +6,6 @@ use super::{Outcome, Setup};
 use crate::convergecast::RunError;
 use serde::Deserialize;
 use thalweg_protocols::stack::Open;
-use thalweg_protocols::tree::{LqiConfig, MultiHopLqi};
 use thalweg_testbeds::Site;
 
 /// A tree's shape.
@@ -80,8 +79,7 @@ impl Shape {
             incidents: Vec::new(),
             ..setup.clone()
         };
-        let (tree, open) = (&LqiConfig::TINYOS, |_| Open);
-        let outcome = super::run::<_, MultiHopLqi>(site, &silent, tree, open, seed, None)?;
+        let outcome = super::run(site, &silent, |_| Open, seed, None)?;
         Ok(Self::of(&outcome, &setup.bases, outcome.lasted))
     }
 }

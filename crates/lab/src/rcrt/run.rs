@@ -13,7 +13,7 @@ use thalweg_protocols::rcrt::source::{Config as SourceConfig, Order, Source};
 use thalweg_protocols::rcrt::{Base, Handed};
 use thalweg_protocols::stack::{Application, Command, Config, Discipline, Event, Node};
 use thalweg_protocols::stack::{Readings, Schedule};
-use thalweg_protocols::tree::{Role, Tree};
+use thalweg_protocols::tree::Role;
 use thalweg_sim::{Aired, Capture, Kind, Network, Observer, SimError};
 use thalweg_testbeds::Site;
 use thalweg_units::{Duration, Instant, NodeId, SimTime};
@@ -25,7 +25,7 @@ const DOWN: usize = 90;
 /// Rates and parents are looked at as often.
 const SAMPLE: Duration = Duration::from_secs(1);
 
-type Net<D, R> = Network<Node<D, Part, DOWN, R>, Ether>;
+type Net<D> = Network<Node<D, Part, DOWN>, Ether>;
 
 /// A packet that came in at a base station.
 struct Incoming {
@@ -69,22 +69,17 @@ impl Observer<Event<Heard>> for Watch<'_> {
     }
 }
 
-/// Runs `setup` at `site`, routes found as `routing` says, with `discipline` in every node's stack; writes frames
-/// to `capture`.
+/// Runs `setup` at `site` with `discipline` in every node's stack; writes frames to `capture`.
 ///
 /// # Errors
 /// Where the simulation fails, or nodes and boards do not suit each other.
-pub fn run<D: Discipline, R: Tree>(
+pub fn run<D: Discipline>(
     site: &Site,
     setup: &Setup,
-    routing: &R::Config,
     discipline: impl Fn(NodeId) -> D,
     seed: u64,
     capture: Option<Box<dyn Capture>>,
-) -> Result<Outcome, RunError>
-where
-    R::Config: Clone,
-{
+) -> Result<Outcome, RunError> {
     let (mut board, _) = stack(&site.board)?;
     board.tx_power = setup.power.unwrap_or(site.board.tx_power);
     let testbed = &site.testbed;
@@ -97,14 +92,14 @@ where
             channel: setup.channel,
             mac: setup.mac,
             role: if is_base { Role::Sink } else { Role::Router },
-            routing: routing.clone(),
+            routing: setup.routing,
             queue: setup.queue,
             seed: derive(seed, "node", &[n as u64]),
         };
         Node::new(config, discipline(id(n)), part(setup, n, id(n)))
     };
     let engines = (0..testbed.len()).map(engine).collect();
-    let mut network: Net<D, R> = Network::on(Ether::new(reach, seed), &[board], engines, seed)?;
+    let mut network: Net<D> = Network::on(Ether::new(reach, seed), &[board], engines, seed)?;
     network.capture(capture).map_err(SimError::from)?;
     let begins = SimTime::ZERO + setup.settle;
     let mut outcome = Outcome::new(setup, (0..testbed.len()).map(id).collect(), begins);
@@ -123,7 +118,7 @@ where
     while network.now() < ends && !outcome.is_over() {
         let now = network.now();
         if sample <= now {
-            let parent = |n: usize| network.engine(n).stack().parent();
+            let parent = |n: usize| network.engine(n).stack().router().parent();
             outcome.sample(now, upper.sinks(), parent);
             sample = now + SAMPLE;
         }
@@ -155,7 +150,7 @@ where
         }
         upper.tell(now, &mut outcome);
     }
-    let parent = |n: usize| network.engine(n).stack().parent();
+    let parent = |n: usize| network.engine(n).stack().router().parent();
     outcome.sample(network.now(), upper.sinks(), parent);
     network.capture(None).map_err(SimError::from)?;
     outcome.finish(network.now(), network.stats().air_frames);

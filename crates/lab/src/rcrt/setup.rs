@@ -3,6 +3,7 @@
 use super::mote::FLOWS;
 use thalweg_protocols::csma;
 use thalweg_protocols::rcrt::sink;
+use thalweg_protocols::tree::Routing;
 use thalweg_units::{Channel, Dbm, Duration};
 
 /// A flow, or what a node without a transport sends.
@@ -52,6 +53,8 @@ pub enum Incident {
 pub struct Setup {
     /// Medium access.
     pub mac: csma::Config,
+    /// How trees are found.
+    pub routing: Routing,
     /// Packets that a queue holds.
     pub queue: u8,
     /// Nominal transmit power; none for the board's.

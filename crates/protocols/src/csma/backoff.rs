@@ -1,44 +1,34 @@
 //! Backoffs: how long, since when, and what holds them up.
 //!
-//! B-MAC counts down only while its radio receives nothing (CC1000RadioIntM); the others wait. Time
+//! B-MAC counts down only while its radio receives nothing (CC1000RadioIntM). TinyOS 1.x on the CC2420
+//! draws anew when a frame has come in (CC2420RadioM). The standard's waits. Time
 //! base: the node's clock. Tests: `tests.rs`.
 
-use super::{BMac, Mac, Outcome, Priority, Reason, Scheme, State, TinyOs};
+use super::{BMac, Mac, Outcome, Priority, Reason, Scheme, State, TinyOs, Wanted};
 use thalweg_units::{Duration, Instant};
 
 impl Mac {
     pub(super) fn found_busy(&mut self, now: Instant) -> Option<Outcome> {
         self.busy = self.busy.saturating_add(1);
-        if let Scheme::Unslotted(u) = self.config.scheme {
-            if self.busy > u.max_backoffs {
+        match self.config.scheme {
+            Scheme::Unslotted(u) if self.busy > u.max_backoffs => {
                 self.state = State::Idle;
                 return Some(Outcome::ChannelBusy);
             }
+            Scheme::TinyOs(t) if self.busy >= t.looks => {
+                self.busy = 0;
+                (self.state, self.wanted) = (State::Loading, Wanted::Load);
+                return None;
+            }
+            _ => {}
         }
         self.back_off(now, Reason::Congestion);
         None
     }
 
     pub(super) fn back_off(&mut self, now: Instant, reason: Reason) {
-        let pause = match reason {
-            Reason::Initial => self.pause(),
-            Reason::Congestion => Duration::ZERO,
-        };
-        let wait = pause + self.window(reason);
+        let wait = self.window(reason);
         self.count_down(now, wait);
-    }
-
-    /// What TinyOS' microcontroller and its authors' retransmissions add to a backoff.
-    pub(super) fn pause(&mut self) -> Duration {
-        match (self.config.scheme, self.retries) {
-            (Scheme::TinyOs(t), 0) => t.task,
-            (Scheme::TinyOs(t), _) => {
-                let (least, most) = t.again;
-                let micros = most.saturating_sub(least).as_micros() as u32;
-                least + Duration::from_micros(u64::from(self.rng.below(micros + 1)))
-            }
-            _ => Duration::ZERO,
-        }
     }
 
     pub(super) fn count_down(&mut self, now: Instant, wait: Duration) {
@@ -48,19 +38,31 @@ impl Mac {
         };
     }
 
+    /// A good frame was received: what is counted down is drawn anew.
+    pub(super) fn draw_anew(&mut self, now: Instant) {
+        let Scheme::TinyOs(t) = self.config.scheme else {
+            return;
+        };
+        if matches!(self.state, State::Backoff { since, .. } if since <= now) {
+            let wait = self.window(Reason::Congestion) + t.clearance;
+            self.count_down(now, wait);
+        }
+    }
+    /// How much later than another attempt a retransmission begins.
+    pub(super) fn again(&mut self) -> Duration {
+        let Scheme::TinyOs(TinyOs { again, .. }) = self.config.scheme else {
+            return Duration::ZERO;
+        };
+        let span = again.1.saturating_sub(again.0).as_micros();
+        let span = u32::try_from(span).unwrap_or(u32::MAX);
+        again.0 + Duration::from_micros(u64::from(self.rng.below(span)))
+    }
+
     /// A reception has ended whose frame's header ended at `sfd`: what was counted down since its
     /// preamble does not count.
     pub(super) fn received(&mut self, now: Instant, sfd: Instant) {
-        let b = match self.config.scheme {
-            Scheme::BMac(b) => b,
-            Scheme::TinyOs(t) => {
-                if let State::Backoff { .. } = self.state {
-                    let wait = t.heard + self.window(Reason::Congestion);
-                    self.count_down(now, wait);
-                }
-                return;
-            }
-            Scheme::Unslotted(_) => return,
+        let Scheme::BMac(b) = self.config.scheme else {
+            return;
         };
         match self.state {
             State::Backoff { since, until } if until > now => {

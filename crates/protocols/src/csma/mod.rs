@@ -4,24 +4,30 @@
 //! an [`Outcome`]. Three schemes share the code ([`Scheme`]): B-MAC as Fusion uses it (section
 //! 2.3.3), the unslotted CSMA-CA of IEEE 802.15.4-2006 (7.5.1.4) and the TinyOS 1.x stack of the
 //! CC2420. Time base: the node's clock. Invariant: a frame that was offered ends in one outcome.
-//! B-MAC counts down only while its radio receives nothing. Tests: `tests.rs`.
+//! B-MAC counts down only while its radio receives nothing. Tests: `tests.rs`, `cc2420_tests.rs`.
 
+mod acks;
 mod backoff;
+#[cfg(test)]
+mod cc2420_tests;
 mod floor;
 mod lpl;
 pub mod ops;
 mod scheme;
+mod state;
 #[cfg(test)]
 mod tests;
 
 pub use lpl::Lpl;
-pub use scheme::{BMac, Config, Scheme, TinyOs, Unslotted, Windows};
+pub use scheme::{Acknowledgement, BMac, Config, Scheme, TinyOs, Unslotted, Windows};
 
 use crate::due::sooner;
 use crate::radio;
 use crate::rng::Rng;
+use acks::Acks;
 use floor::NoiseFloor;
 use lpl::{Need, Sampler};
+use state::{Reason, State, Wanted};
 use thalweg_engine::{
     Activity, Assessment, Cca, RadioEvent, RadioOp, Refusal, Request, TxSlot, Wants, When,
 };
@@ -52,54 +58,6 @@ pub enum Outcome {
     ChannelBusy,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Idle,
-    /// Until the end of a backoff.
-    Backoff {
-        /// Since when it is counted down.
-        since: Instant,
-        until: Instant,
-    },
-    /// A backoff of which so much is left when the reception in progress is over, at the latest at
-    /// `until`.
-    Frozen {
-        left: Duration,
-        until: Instant,
-    },
-    /// Stopped by the layer above.
-    Held,
-    /// A frame waits for the sleeping radio, not beyond `until`.
-    Waking {
-        until: Instant,
-    },
-    Loading,
-    /// It assesses the channel.
-    Sensing {
-        since: Instant,
-    },
-    /// The frame is asked for or on the air.
-    Sending,
-    AwaitAck {
-        until: Instant,
-    },
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wanted {
-    Nothing,
-    Load,
-    Sense,
-    Send,
-}
-
-/// Which windows a backoff is drawn from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reason {
-    Initial,
-    Congestion,
-}
-
 /// The medium access of one radio.
 #[derive(Debug)]
 pub struct Mac {
@@ -117,10 +75,7 @@ pub struct Mac {
     /// Since when the backoff that ended last was counted down.
     counted_since: Instant,
     priority: Priority,
-    ack: [u8; ACK_BYTES],
-    ack_wanted: bool,
-    /// An acknowledgement of ours is asked for or on the air.
-    acking: bool,
+    acks: Acks,
     floor: NoiseFloor,
     sample_floor: bool,
     /// When the next sample for the floor is due; none while the radio is off.
@@ -151,9 +106,7 @@ impl Mac {
             busy: 0,
             counted_since: Instant::ZERO,
             priority: Priority::Normal,
-            ack: [0; ACK_BYTES],
-            ack_wanted: false,
-            acking: false,
+            acks: Acks::new(config.acknowledgement()),
             sample_floor: false,
             next_sample: None,
         }
@@ -189,7 +142,7 @@ impl Mac {
         self.acknowledged = sequence.is_some();
         self.sequence = sequence.unwrap_or(0);
         self.retries = 0;
-        self.begin(now);
+        self.begin(now + self.config.tasks());
         self.attend(now);
     }
     /// Whether it switches the radio itself, which then is not to be told to listen or to sleep:
@@ -262,14 +215,24 @@ impl Mac {
         }
     }
 
-    /// Answers a good frame: asks for an acknowledgement of number `sequence`.
-    pub fn acknowledge(&mut self, sequence: u8, congestion: Congestion) {
+    /// Answers a good frame of `bytes`, which came in by `now`, with an acknowledgement of number
+    /// `sequence`.
+    pub fn acknowledge(
+        &mut self,
+        now: Instant,
+        sequence: u8,
+        congestion: Congestion,
+        bytes: usize,
+    ) {
         let ack = Ack {
             sequence,
             congestion,
         };
-        self.ack = ack.bytes();
-        (self.ack_wanted, self.acking) = (true, true);
+        self.acks.acknowledge(now, ack, bytes);
+        if self.acks.takes_buffer() {
+            // The frame in hand has to be copied again.
+            self.busy = 0;
+        }
     }
 
     /// Takes what the radio reports.
@@ -281,6 +244,7 @@ impl Mac {
                 self.begin(now);
             }
         }
+        self.acks.handle_radio(event);
         let outcome = self.handle_frames(now, event);
         self.attend(now);
         outcome
@@ -290,6 +254,7 @@ impl Mac {
         match *event {
             RadioEvent::Frame { mpdu, sfd, .. } => {
                 self.received(now, sfd);
+                self.draw_anew(now);
                 if mpdu.len() != ACK_BYTES {
                     return None;
                 }
@@ -300,9 +265,6 @@ impl Mac {
                 }
             }
             RadioEvent::Corrupt { sfd } => self.received(now, sfd),
-            RadioEvent::Sent { op: ops::ACK, .. } | RadioEvent::Refused { op: ops::ACK, .. } => {
-                self.acking = false;
-            }
             RadioEvent::Sent { op: ops::DATA, .. } if self.state == State::Sending => {
                 if self.acknowledged {
                     let until = now + self.config.ack_wait;
@@ -331,6 +293,11 @@ impl Mac {
                 }
             }
             RadioEvent::Done { op: ops::LOAD } if self.state == State::Loading => {
+                if self.acks.is_busy() && self.acks.takes_buffer() {
+                    // An acknowledgement of ours goes first.
+                    self.back_off(now, Reason::Congestion);
+                    return None;
+                }
                 self.state = State::Sending;
                 self.wanted = Wanted::Send;
             }
@@ -357,7 +324,7 @@ impl Mac {
                         self.state = State::Frozen { left, until };
                         return None;
                     }
-                    if self.acking || power.0 > self.floor.clear().0 {
+                    if self.acks.is_busy() || power.0 > self.floor.clear().0 {
                         return self.found_busy(now);
                     }
                     self.state = State::Sending;
@@ -374,6 +341,7 @@ impl Mac {
         if let Some(sampler) = &mut self.sampler {
             sampler.handle_timeout(now);
         }
+        self.acks.handle_timeout(now);
         let outcome = self.handle_waits(now);
         self.attend(now);
         outcome
@@ -388,7 +356,7 @@ impl Mac {
             self.sample_floor = matches!(
                 self.state,
                 State::Idle | State::Backoff { .. } | State::Frozen { .. } | State::Held
-            ) && !self.acking;
+            ) && !self.acks.is_busy();
         }
         match self.state {
             State::Frozen { left, until } if until <= now => {
@@ -401,16 +369,14 @@ impl Mac {
                     self.begin(now);
                     return None;
                 }
-                if self.acking {
+                if self.acks.is_busy() {
                     // The radio answers somebody; that is as good as a busy channel.
                     self.back_off(now, Reason::Congestion);
                     return None;
                 }
                 (self.state, self.wanted) = match self.config.scheme {
                     Scheme::BMac(_) => (State::Sensing { since: now }, Wanted::Sense),
-                    Scheme::TinyOs(t) if self.busy % t.reload.max(1) == 0 => {
-                        (State::Loading, Wanted::Load)
-                    }
+                    Scheme::TinyOs(_) if self.busy == 0 => (State::Loading, Wanted::Load),
                     Scheme::Unslotted(_) | Scheme::TinyOs(_) => (State::Sending, Wanted::Send),
                 };
             }
@@ -422,7 +388,8 @@ impl Mac {
                     return Some(Outcome::NoAck);
                 }
                 self.retries += 1;
-                self.begin(now);
+                let again = self.again();
+                self.begin(now + again);
             }
             _ => {}
         }
@@ -440,20 +407,20 @@ impl Mac {
             _ => None,
         };
         let look = self.sampler.as_ref().and_then(Sampler::poll_timeout);
+        let own = sooner(own, self.acks.poll_timeout());
         sooner(sooner(own, self.next_sample), look)
     }
 
     /// The next operation wanted.
     #[inline]
     pub fn poll_radio(&mut self) -> Option<Request<'_>> {
-        if core::mem::take(&mut self.ack_wanted) {
-            let mpdu = &self.ack;
-            return Some(Request::new(ops::ACK, RadioOp::Acknowledge { mpdu }));
+        let channel = self.channel;
+        if let Some(request) = self.acks.poll_radio(channel) {
+            return Some(request);
         }
         if core::mem::take(&mut self.sample_floor) {
             return Some(Request::new(ops::FLOOR, RadioOp::Sense));
         }
-        let channel = self.channel;
         if let Some(request) = self.sampler.as_mut().and_then(|s| s.poll_radio(channel)) {
             return Some(request);
         }
@@ -502,6 +469,7 @@ impl Mac {
         matches!(self.config.scheme, Scheme::BMac(_))
     }
 
+    /// An attempt begins at `now` or later.
     fn begin(&mut self, now: Instant) {
         self.busy = 0;
         match &self.sampler {
@@ -519,7 +487,7 @@ impl Mac {
         let Some(sampler) = &mut self.sampler else {
             return;
         };
-        let rests = matches!(self.state, State::Idle | State::Held) && !self.acking;
+        let rests = matches!(self.state, State::Idle | State::Held) && !self.acks.is_busy();
         let need = if rests { Need::Sleep } else { Need::Radio };
         sampler.attend(now, need);
     }

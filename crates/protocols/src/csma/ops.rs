@@ -20,3 +20,5 @@ pub const SLEEP: OpId = OpId(0x106);
 pub const LOOK: OpId = OpId(0x107);
 /// The preamble's length.
 pub const PREAMBLE: OpId = OpId(0x108);
+/// Copying an acknowledgement that software sends.
+pub const ACK_LOAD: OpId = OpId(0x109);

@@ -1,7 +1,7 @@
 //! The three schemes and their constants.
 
 use super::Lpl;
-use thalweg_engine::{Ability, Wants};
+use thalweg_engine::{Ability, BoardTiming, Wants};
 use thalweg_units::{Dbm, Duration};
 
 /// Backoffs of TinyOS 1.x, counted from one.
@@ -45,24 +45,39 @@ pub struct Unslotted {
     pub max_backoffs: u8,
 }
 
-/// The CC2420's stack of TinyOS 1.x (CC2420RadioM), times in jiffies of 1 / 32768 s.
+/// A tick of the clock that TinyOS 1.x times the CC2420 with, a second / 32,768.
+const JIFFY: Duration = Duration::from_nanos(30_518);
+
+/// Who acknowledges frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Acknowledgement {
+    /// The radio, in the form and after the gap that it gives acknowledgements.
+    #[default]
+    Hardware,
+    /// Software: it reads the frame, copies the acknowledgement to the radio and sends it without a look at
+    /// the channel. So it is where address recognition is off, as for overhearing.
+    Software {
+        /// Time to read a byte of a frame.
+        byte: Duration,
+    },
+}
+
+/// The stack of TinyOS 1.x on the CC2420 (CC2420RadioM), with retransmissions as RCRT's authors have them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TinyOs {
     /// Backoffs.
     pub windows: Windows,
-    /// The frame is flushed and copied to the radio again when the channel was busy so often.
-    pub reload: u8,
-    /// What a backoff waits for, beside a new draw, when a frame is received in it.
-    pub heard: Duration,
-    /// Of the microcontroller, before a packet's first backoff.
-    pub task: Duration,
-    /// What a retransmission waits for beside its backoff, drawn evenly: from so long to so long.
+    /// The microcontroller's work on a packet, before its first backoff.
+    pub tasks: Duration,
+    /// A frame that comes in during a backoff puts it off by so much more than a new draw after a busy
+    /// channel, to keep clear of the acknowledgement.
+    pub clearance: Duration,
+    /// After so many looks at a busy channel the frame is copied to the radio anew.
+    pub looks: u8,
+    /// Least and greatest wait before the initial backoff of a retransmission.
     pub again: (Duration, Duration),
-}
-
-/// A jiffy, in so many.
-const fn jiffies(n: u64) -> Duration {
-    Duration::from_nanos(n * 1_000_000_000 / 32_768)
+    /// Who acknowledges.
+    pub acknowledgement: Acknowledgement,
 }
 
 /// A way to get at the channel.
@@ -134,28 +149,45 @@ impl Config {
         carrier: Dbm(-98.0),
         lpl: None,
     };
-    /// TinyOS 1.x on the CC2420 under RCRT's stack: windows of 16 and 64 units of 10 jiffies, acknowledgements
-    /// waited for 75 jiffies, four retransmissions, each 5 to 36 ms later. 2.47 ms of tasks for a packet are fitted:
-    /// one sender of 95-byte frames gets 95 of them across in a second (RCRT, section 4.2.2).
+    /// TinyOS 1.x on the CC2420 (CC2420RadioM): windows of 16 and 64 units of ten jiffies (305 us), an
+    /// acknowledgement waited for 75 jiffies (2.29 ms), a frame copied anew after eight busy looks; four
+    /// retransmissions, each after another 5 to 36 ms (the stack of RCRT's authors). The channel is looked at in the
+    /// chip's CCA mode 3 at -77 dBm, whose hysteresis of 2 dB is not modelled.
+    ///
+    /// `tasks` is fitted: with it, one sender on one hop gets 95 packets/s of 95 bytes through (RCRT, section 4.2).
     pub const TINYOS_CC2420: Self = Self {
         scheme: Scheme::TinyOs(TinyOs {
             windows: Windows {
-                unit: jiffies(10),
+                unit: Duration::from_nanos(10 * JIFFY.as_nanos()),
                 initial: 16,
                 congestion: 64,
             },
-            reload: 8,
-            heard: jiffies(75),
-            task: Duration::from_micros(2470),
+            tasks: Duration::from_micros(2_470),
+            clearance: Duration::from_nanos(75 * JIFFY.as_nanos()),
+            looks: 8,
             again: (Duration::from_millis(5), Duration::from_millis(36)),
+            acknowledgement: Acknowledgement::Hardware,
         }),
-        ack_wait: jiffies(75),
+        ack_wait: Duration::from_nanos(75 * JIFFY.as_nanos()),
         longest_frame: Duration::from_micros(4256),
         retries: 4,
-        carrier: Dbm(-77.0),
+        carrier: Dbm(-98.0),
         lpl: None,
     };
 
+    pub(super) const fn acknowledgement(&self) -> Acknowledgement {
+        match self.scheme {
+            Scheme::TinyOs(t) => t.acknowledgement,
+            Scheme::BMac(_) | Scheme::Unslotted(_) => Acknowledgement::Hardware,
+        }
+    }
+    /// Work on a frame before its first backoff.
+    pub(super) const fn tasks(&self) -> Duration {
+        match self.scheme {
+            Scheme::TinyOs(t) => t.tasks,
+            Scheme::BMac(_) | Scheme::Unslotted(_) => Duration::ZERO,
+        }
+    }
     /// What it wants of its radio.
     pub const fn wants(&self) -> Wants {
         use Ability::{Acknowledge, Cca, Load, Preamble, Sense, Stream};
@@ -163,7 +195,10 @@ impl Config {
             (Scheme::BMac(_), None) => Wants::of(&[Acknowledge, Sense, Stream]),
             (Scheme::BMac(_), Some(_)) => Wants::of(&[Acknowledge, Preamble, Sense, Stream]),
             (Scheme::Unslotted(_), _) => Wants::of(&[Acknowledge, Cca, Stream]),
-            (Scheme::TinyOs(_), _) => Wants::of(&[Acknowledge, Cca, Load]),
+            (Scheme::TinyOs(t), _) => match t.acknowledgement {
+                Acknowledgement::Hardware => Wants::of(&[Acknowledge, Cca, Load]),
+                Acknowledgement::Software { .. } => Wants::of(&[Cca, Load]),
+            },
         }
     }
 
@@ -184,6 +219,26 @@ impl Config {
             }),
             longest_frame: self.longest_frame + longer,
             lpl: Some(lpl),
+            ..self
+        })
+    }
+
+    /// The same with acknowledgements by software, on a board of such `timing`: waited for 150 jiffies
+    /// (4.58 ms), with five retransmissions (the release of IFRC's authors). None for other schemes.
+    pub const fn with_software_acks(self, timing: &BoardTiming) -> Option<Self> {
+        let Scheme::TinyOs(t) = self.scheme else {
+            return None;
+        };
+        let acknowledgement = Acknowledgement::Software {
+            byte: timing.load_byte,
+        };
+        Some(Self {
+            scheme: Scheme::TinyOs(TinyOs {
+                acknowledgement,
+                ..t
+            }),
+            ack_wait: Duration::from_nanos(150 * JIFFY.as_nanos()),
+            retries: 5,
             ..self
         })
     }

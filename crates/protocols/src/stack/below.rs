@@ -11,7 +11,7 @@ use crate::csma::{Mac, Outcome};
 use crate::due::sooner;
 use crate::fifo::Fifo;
 use crate::radio;
-use crate::tree::{Role, Router, Routes, Tree};
+use crate::tree::{Role, Router, Routes};
 use thalweg_engine::{Ability, Activity, Hear, OpId, RadioOp, Request, Wants};
 use thalweg_units::{Channel, ChannelSet, Dbm, Duration, Instant, NodeId};
 use thalweg_wire::addressed::Header;
@@ -42,11 +42,11 @@ enum Power {
 /// A node's part below. `DOWN` is how many nodes can be reached on the way down: at a relay those of its
 /// subtree, at the sink all; none where nothing goes down.
 #[derive(Debug)]
-pub struct Stack<D, const DOWN: usize = 0, R = Router> {
+pub struct Stack<D, const DOWN: usize = 0> {
     pub(super) id: NodeId,
     channel: Channel,
     pub(super) mac: Mac,
-    pub(super) routes: Routes<DOWN, R>,
+    pub(super) routes: Routes<DOWN>,
     queue: Fifo<Packet, MAX_QUEUE>,
     pub(super) discipline: D,
     recent: Recent,
@@ -63,10 +63,10 @@ pub struct Stack<D, const DOWN: usize = 0, R = Router> {
     wake_at: Option<Instant>,
 }
 
-impl<D: Discipline, const DOWN: usize, R: Tree> Stack<D, DOWN, R> {
-    pub(super) fn new(config: Config<R::Config>, discipline: D) -> Self {
+impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
+    pub(super) fn new(config: Config, discipline: D) -> Self {
         let Config { id, role, seed, .. } = config;
-        let router = R::new(id, role, config.routing, Instant::ZERO, seed);
+        let router = Router::new(id, role, config.routing, Instant::ZERO, seed);
         Self {
             id,
             channel: config.channel,
@@ -74,7 +74,7 @@ impl<D: Discipline, const DOWN: usize, R: Tree> Stack<D, DOWN, R> {
             routes: Routes::new(router),
             queue: Fifo::new(usize::from(config.queue.max(1))),
             discipline,
-            recent: Recent::EMPTY,
+            recent: Recent::new(config.routing.remembered()),
             in_hand: InHand::Nothing,
             beacon: None,
             sequence: 0,
@@ -99,9 +99,9 @@ impl<D: Discipline, const DOWN: usize, R: Tree> Stack<D, DOWN, R> {
     pub const fn mac(&self) -> &Mac {
         &self.mac
     }
-    /// The node that its packets go to next.
-    pub fn parent(&self) -> Option<NodeId> {
-        self.routes.up.parent()
+    /// Its part of the tree.
+    pub const fn router(&self) -> &Router {
+        &self.routes.up
     }
     /// What holds back its queue.
     pub const fn discipline(&self) -> &D {
@@ -245,12 +245,14 @@ impl<D: Discipline, const DOWN: usize, R: Tree> Stack<D, DOWN, R> {
         Some((packet, how))
     }
 
-    /// A good frame of a neighbour: the packet in it, if it is for this node and not a repetition.
+    /// A good frame of a neighbour, received with `lqi`: the packet in it, if it is for this node and not
+    /// a repetition.
     pub(super) fn heard<'a>(
         &mut self,
         now: Instant,
-        (end, lqi): (Instant, u8),
+        end: Instant,
         mpdu: &'a [u8],
+        lqi: u8,
     ) -> Option<(Data<'a>, Sighting)> {
         let frame = Repr::parse(mpdu).ok()?;
         let link = *frame.link();
@@ -258,11 +260,9 @@ impl<D: Discipline, const DOWN: usize, R: Tree> Stack<D, DOWN, R> {
         let parent = self.routes.up.parent();
         let parent_is_sink = parent.is_some_and(|parent| self.routes.up.is_sink(parent));
         let hop = match &frame {
-            Repr::Data(data) if link.to == Some(self.id) => {
-                Hop::Here(self.recent.see(data.origin, data.number, data.hops))
-            }
+            Repr::Data(data) if link.to == Some(self.id) => Hop::Here(self.sighting(data)),
             Repr::Data(_) if link.to == parent && parent_is_sink => Hop::Sink,
-            Repr::Data(_) | Repr::Beacon(_) | Repr::Cost(_) => Hop::Elsewhere,
+            Repr::Data(_) | Repr::Beacon(_) | Repr::LqiBeacon(_) => Hop::Elsewhere,
         };
         let heard = Overheard {
             frame: &frame,
@@ -277,20 +277,32 @@ impl<D: Discipline, const DOWN: usize, R: Tree> Stack<D, DOWN, R> {
         match (frame, hop) {
             (Repr::Data(data), Hop::Here(sighting)) => {
                 let answer = self.discipline.answer();
-                self.mac.acknowledge(link.sequence, answer);
+                self.mac.acknowledge(now, link.sequence, answer, mpdu.len());
                 // Back from a circle, it says nothing about where its origin is.
                 match (data.way, sighting) {
-                    (Way::Up, Sighting::Round) => self.routes.up.circle(),
+                    (Way::Up, Sighting::Round) => self.routes.up.went_round(),
                     (Way::Up, _) => self.routes.learn(now, data.origin, link.from),
                     (Way::Down { .. }, _) => {}
                 }
                 (sighting != Sighting::Again).then_some((data, sighting))
             }
             (Repr::Data(_), _) => None,
-            (frame @ (Repr::Beacon(_) | Repr::Cost(_)), _) => {
-                self.routes.up.beacon(now, &frame, lqi);
+            (Repr::Beacon(beacon), _) => {
+                self.routes.up.beacon(now, &beacon);
                 None
             }
+            (Repr::LqiBeacon(beacon), _) => {
+                self.routes.up.lqi_beacon(now, &beacon, lqi);
+                None
+            }
+        }
+    }
+
+    fn sighting(&mut self, data: &Data<'_>) -> Sighting {
+        match data.way {
+            // Its own comes back.
+            Way::Up if data.origin == self.id => Sighting::Round,
+            _ => self.recent.see(data.origin, data.number, data.hops),
         }
     }
 

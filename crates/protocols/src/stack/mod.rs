@@ -33,7 +33,7 @@ pub const MAX_QUEUE: usize = 16;
 
 /// What a node is, whatever holds back its queue and stands on top.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Config<C = Routing> {
+pub struct Config {
     /// Its address.
     pub id: NodeId,
     /// The channel.
@@ -43,7 +43,7 @@ pub struct Config<C = Routing> {
     /// What it does in the tree.
     pub role: Role,
     /// How the tree is found.
-    pub routing: C,
+    pub routing: Routing,
     /// Packets that its queue holds: 1 to [`MAX_QUEUE`].
     pub queue: u8,
     /// Of backoffs and jitter.

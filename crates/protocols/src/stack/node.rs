@@ -6,7 +6,6 @@ use super::{Above, Config, Discipline, Drop, Gone, Packet};
 use crate::csma::Outcome;
 use crate::due::sooner;
 use crate::fifo::Fifo;
-use crate::tree::{Router, Tree};
 use thalweg_engine::{Engine, RadioEvent, RadioId, Request, Wants};
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::tree::Data;
@@ -64,23 +63,28 @@ pub enum Event<V> {
         /// Passed on, or why not.
         how: Gone,
     },
+    /// The node follows another parent from now on, its first one included.
+    Parent {
+        /// Who; none where it has lost the one that it had.
+        parent: Option<NodeId>,
+    },
     /// Of the layer above the stack.
     Above(V),
 }
 
 /// A mote with the discipline `D` and `T` on top; `DOWN` as in [`Stack`].
 #[derive(Debug)]
-pub struct Node<D, T: Above, const DOWN: usize = 0, R = Router> {
-    stack: Stack<D, DOWN, R>,
+pub struct Node<D, T: Above, const DOWN: usize = 0> {
+    stack: Stack<D, DOWN>,
     above: T,
     /// Of the last packet of its own.
     number: u16,
     events: Fifo<Event<T::Event>, MAX_EVENTS>,
 }
 
-impl<D: Discipline, T: Above, const DOWN: usize, R: Tree> Node<D, T, DOWN, R> {
+impl<D: Discipline, T: Above, const DOWN: usize> Node<D, T, DOWN> {
     /// A node, switched off.
-    pub fn new(config: Config<R::Config>, discipline: D, above: T) -> Self {
+    pub fn new(config: Config, discipline: D, above: T) -> Self {
         Self {
             stack: Stack::new(config, discipline),
             above,
@@ -89,7 +93,7 @@ impl<D: Discipline, T: Above, const DOWN: usize, R: Tree> Node<D, T, DOWN, R> {
         }
     }
     /// What it stands on.
-    pub const fn stack(&self) -> &Stack<D, DOWN, R> {
+    pub const fn stack(&self) -> &Stack<D, DOWN> {
         &self.stack
     }
     /// What stands on that.
@@ -184,7 +188,7 @@ impl<D: Discipline, T: Above, const DOWN: usize, R: Tree> Node<D, T, DOWN, R> {
     }
 }
 
-impl<D: Discipline, T: Above, const DOWN: usize, R: Tree> Engine for Node<D, T, DOWN, R> {
+impl<D: Discipline, T: Above, const DOWN: usize> Engine for Node<D, T, DOWN> {
     type Command = Command<T::Command>;
     type Event = Event<T::Event>;
 
@@ -222,7 +226,7 @@ impl<D: Discipline, T: Above, const DOWN: usize, R: Tree> Engine for Node<D, T, 
         if let Some(outcome) = self.stack.mac.handle_radio(now, &event) {
             self.finish(now, outcome);
         } else if let RadioEvent::Frame { mpdu, end, lqi, .. } = event {
-            if let Some((data, sighting)) = self.stack.heard(now, (end, lqi), mpdu) {
+            if let Some((data, sighting)) = self.stack.heard(now, end, mpdu, lqi) {
                 self.receive(now, &data, sighting);
             }
         }
@@ -247,7 +251,9 @@ impl<D: Discipline, T: Above, const DOWN: usize, R: Tree> Engine for Node<D, T, 
     }
     #[inline]
     fn poll_event(&mut self) -> Option<Self::Event> {
+        let router = &mut self.stack.routes.up;
         let own = self.events.pop();
-        own.or_else(|| self.above.poll_event().map(Event::Above))
+        own.or_else(|| router.poll_change().map(|parent| Event::Parent { parent }))
+            .or_else(|| self.above.poll_event().map(Event::Above))
     }
 }

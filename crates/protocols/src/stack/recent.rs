@@ -4,7 +4,7 @@
 use crate::fifo::Fifo;
 use thalweg_units::NodeId;
 
-/// So many packets are remembered.
+/// At most so many packets are remembered.
 const REMEMBERED: usize = 32;
 
 /// Whether a packet that comes in was received lately.
@@ -29,7 +29,10 @@ struct Seen {
 pub(super) struct Recent(Fifo<Seen, REMEMBERED>);
 
 impl Recent {
-    pub(super) const EMPTY: Self = Self(Fifo::EMPTY);
+    /// Remembers the last `packets`.
+    pub(super) const fn new(packets: usize) -> Self {
+        Self(Fifo::new(packets))
+    }
 
     /// Whether the packet, which had crossed `hops` links before the last, was received lately; it is remembered from
     /// now on.

@@ -8,7 +8,7 @@ use std::vec::Vec;
 use thalweg_engine::{Engine, RadioEvent, RadioId, RadioOp};
 use thalweg_units::{Channel, Dbm, Duration, Instant};
 use thalweg_wire::addressed::{Ack, Congestion, Header};
-use thalweg_wire::tree::{Data, Repr, Stamp};
+use thalweg_wire::tree::{Data, LqiBeacon, LqiRoute, Repr, Stamp};
 
 const T0: Instant = Instant::ZERO;
 const DOWN: Way = Way::Down {
@@ -67,12 +67,16 @@ struct Bench<T: Above> {
 
 impl<T: Above> Bench<T> {
     fn new(role: Role, queue: u8, above: T) -> Self {
+        let routing = Routing::Fixed((role != Role::Sink).then_some(id(1)));
+        Self::with(role, routing, queue, above)
+    }
+    fn with(role: Role, routing: Routing, queue: u8, above: T) -> Self {
         let config = Config {
             id: id(2),
             channel: Channel::LAST,
             mac: csma::Config::IEEE_802_15_4,
             role,
-            routing: Routing::Fixed((role != Role::Sink).then_some(id(1))),
+            routing,
             queue,
             seed: 1,
         };
@@ -111,8 +115,22 @@ impl<T: Above> Bench<T> {
             sfd: at,
             end: at,
             rssi: Dbm(-70.0),
-            lqi: 0,
+            lqi: 110,
         });
+    }
+    /// A beacon of the sink `from` comes, with an LQI of 110.
+    fn beacon(&mut self, from: u16, cost: u16) {
+        let (hops, parent) = (0, id(from));
+        let beacon = LqiBeacon {
+            link: Header {
+                sequence: 0,
+                to: None,
+                from: id(from),
+            },
+            stamp: Stamp::default(),
+            route: Some(LqiRoute { cost, hops, parent }),
+        };
+        self.frame(&FrameBuf::build(|w| beacon.emit(w)).unwrap());
     }
     /// Packet `number` of `origin` comes from `from`.
     fn comes(&mut self, from: u16, way: Way, origin: u16, number: u16, hops: u8) {
@@ -201,6 +219,36 @@ fn a_packet_is_taken_once_and_dropped_when_it_comes_round() {
     bench.comes(4, Way::Up, 10, 6, 40);
     assert_eq!((bench.queued(), bench.received()), (1, 3));
     assert_eq!(bench.dropped(), [Drop::Hops; 2]);
+}
+
+#[test]
+fn a_loop_of_a_tree_by_lqi_is_left_when_a_packet_comes_round() {
+    let routing = Routing::MULTI_HOP_LQI;
+    let mut bench = Bench::with(Role::Router, routing, 8, Puppet::default());
+    for round in [(10, 4), (2, 9)] {
+        bench.beacon(1, 125);
+        let parent = |bench: &Bench<Puppet>| bench.node.stack().router().parent();
+        assert_eq!(parent(&bench), Some(id(1)));
+        assert_eq!(
+            bench.told.last(),
+            Some(&Event::Parent {
+                parent: Some(id(1))
+            })
+        );
+        let (origin, number) = round;
+        if origin != 2 {
+            bench.comes(3, Way::Up, origin, number, 0);
+            bench.comes(3, Way::Up, origin, number, 0);
+            assert_eq!(parent(&bench), Some(id(1)));
+        }
+        bench.comes(3, Way::Up, origin, number, 3);
+        assert_eq!(parent(&bench), None);
+        assert_eq!(bench.told.last(), Some(&Event::Parent { parent: None }));
+    }
+    assert_eq!(
+        (bench.dropped(), bench.queued()),
+        (std::vec![Drop::Hops; 2], 1)
+    );
 }
 
 #[test]

@@ -1,164 +1,136 @@
-//! MultiHopLQI of TinyOS 1.x: a tree over what the radio says of single beacons (RCRT, section 4.1).
+//! The tree of MultiHopLQI (TinyOS 1.x, which RCRT stands on: section 4.1): paths of least cost by LQI.
 //!
-//! The last beacon alone is a link's estimate, and beacons that are lost say nothing, so that bad links look
-//! good. Nothing keeps loops from forming: a packet that comes back drops the parent. Time base: the node's
-//! clock. Tests: `tests.rs`.
+//! The cost of a link comes of the LQI of the last beacon over it alone, so only beacons that arrived count
+//! and bad links look good. Nobody tells how well others are heard. Time base: the node's clock.
+//! Invariant: the parent is a neighbour that advertised a route and did not name this node in it. Loops do
+//! form: there are no sinks' numbers, and a loop ends when its packets come round. Tests: `tests.rs`.
 
-use super::{Role, Tree};
-use crate::rng::Rng;
+use super::Role;
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::addressed::Header;
-use thalweg_wire::tree::{Cost, Repr};
+use thalweg_wire::tree::{LqiBeacon, LqiRoute, Stamp};
 use thalweg_wire::FrameBuf;
 
-/// A parent goes after so many intervals in silence.
+/// A parent is given up after so many beacon intervals of silence.
 const SILENT_INTERVALS: u64 = 8;
-/// A beacon's register that costs nothing.
-const BEST: u8 = 130;
-/// The worst register that the CC2420 gives.
-const WORST: u8 = 50;
+/// What the CC2420's LQI lies between; below, the stack's cost ran over in 16 bits.
+const LQI: (u8, u8) = (50, 110);
+/// What an LQI is short of, to be the base of a cost.
+const COST_FROM: u8 = 130;
+/// The greatest cost that a route can have: the next is that of no route.
+const MAX_COST: u32 = LqiRoute::NO_COST as u32 - 1;
 
-/// How the tree is found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LqiConfig {
-    /// From beacon to beacon.
-    pub interval: Duration,
-}
-
-impl LqiConfig {
-    /// TinyOS 1.x: 32 s.
-    pub const TINYOS: Self = Self {
-        interval: Duration::from_secs(32),
-    };
+/// What a link costs over which a beacon came with `lqi`: about x^3 / 64 with x = 130 - LQI, each
+/// division rounded down. 125 at an LQI of 110, 1000 at 90, 8000 at 50.
+fn link_cost(lqi: u8) -> u32 {
+    let x = u32::from(COST_FROM - lqi.clamp(LQI.0, LQI.1));
+    x * x / 8 * x / 8
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Parent {
     id: NodeId,
-    /// From there to the sink.
-    cost: u16,
-    /// To there.
-    link: u16,
-    hops: u8,
+    /// That it advertised last.
+    route: LqiRoute,
+    /// Of the link to it.
+    link: u32,
     heard: Instant,
 }
 
 impl Parent {
-    const fn total(&self) -> u16 {
-        self.cost.saturating_add(self.link)
+    fn cost(&self) -> u32 {
+        u32::from(self.route.cost) + self.link
     }
 }
 
-/// A node's part of the tree.
+/// What a node knows of such a tree.
 #[derive(Debug)]
-pub struct MultiHopLqi {
+pub(super) struct Lqi {
     id: NodeId,
     role: Role,
     interval: Duration,
     parent: Option<Parent>,
-    pinned: bool,
-    next_beacon: Option<Instant>,
 }
 
-/// What a link costs whose last beacon came with `lqi`: x^3 / 64 with x = 130 - LQI, in whole steps as TinyOS
-/// takes it. 125 at 110, 1000 at 90, 8000 at 50.
-const fn link_cost(lqi: u8) -> u16 {
-    let lqi = if lqi < WORST { WORST } else { lqi };
-    let x = BEST.saturating_sub(lqi) as u32;
-    ((((x * x) >> 3) * x) >> 3) as u16
-}
-
-impl Tree for MultiHopLqi {
-    type Config = LqiConfig;
-
-    /// The first beacon comes at a random time within an interval, the others every interval.
-    fn new(id: NodeId, role: Role, config: LqiConfig, now: Instant, seed: u64) -> Self {
-        let micros = config.interval.as_micros().min(u64::from(u32::MAX)) as u32;
-        let phase = Rng::new(seed ^ 0x6c71_6921).below(micros);
+impl Lqi {
+    pub(super) const fn new(id: NodeId, role: Role, interval: Duration) -> Self {
         Self {
             id,
             role,
-            interval: config.interval,
+            interval,
             parent: None,
-            pinned: false,
-            next_beacon: Some(now + Duration::from_micros(u64::from(phase))),
         }
     }
-    #[inline]
-    fn parent(&self) -> Option<NodeId> {
+    pub(super) fn parent(&self) -> Option<NodeId> {
         self.parent.map(|parent| parent.id)
     }
-    fn role(&self) -> Role {
-        self.role
+    /// Whether the neighbour `id` is its parent and a sink.
+    pub(super) fn is_sink(&self, id: NodeId) -> bool {
+        (self.parent).is_some_and(|parent| parent.id == id && parent.route.hops == 0)
     }
-    fn is_sink(&self, id: NodeId) -> bool {
-        (self.parent).is_some_and(|parent| parent.id == id && parent.hops == 0)
+    /// Gives up its parent.
+    pub(super) fn leave(&mut self) {
+        self.parent = None;
     }
-    fn overhears(&self) -> bool {
-        false
-    }
-    fn pin(&mut self) {
-        self.pinned = true;
-    }
-    fn heard(&mut self, _now: Instant, _link: &Header) {}
-    fn beacon(&mut self, now: Instant, frame: &Repr<'_>, lqi: u8) {
-        let Repr::Cost(beacon) = frame else { return };
-        if self.pinned || self.role == Role::Sink {
+
+    /// A beacon came in with `lqi`. The parent's renews what is known of it, or ends it; another's is
+    /// followed if its path is cheaper by more than a quarter.
+    pub(super) fn beacon(&mut self, now: Instant, beacon: &LqiBeacon, lqi: u8) {
+        if self.role == Role::Sink {
             return;
         }
         let from = beacon.link.from;
-        let mine = self.parent.filter(|parent| parent.id == from);
-        if beacon.parent == self.id {
-            if mine.is_some() {
-                self.parent = None;
-            }
-            return;
-        }
-        let offer = Parent {
+        let route = beacon.route.filter(|route| route.parent != self.id);
+        let offer = route.map(|route| Parent {
             id: from,
-            cost: beacon.cost,
+            route,
             link: link_cost(lqi),
-            hops: beacon.hops,
             heard: now,
-        };
-        let is_better = |parent: Parent| {
-            let current = parent.total();
-            offer.total() < current - current / 4
-        };
-        if mine.is_some() || self.parent.is_none_or(is_better) {
-            self.parent = Some(offer);
+        });
+        match (self.parent, offer) {
+            (Some(parent), offer) if parent.id == from => self.parent = offer,
+            (Some(parent), Some(offer)) => {
+                let cost = parent.cost();
+                if offer.cost() < cost - cost / 4 {
+                    self.parent = Some(offer);
+                }
+            }
+            (None, offer) => self.parent = offer,
+            (Some(_), None) => {}
         }
     }
-    fn circle(&mut self) {
-        if !self.pinned {
-            self.parent = None;
-        }
+
+    /// Gives up a parent that fell silent.
+    pub(super) fn expect(&mut self, now: Instant) {
+        let is_heard =
+            |parent: &Parent| now.since(parent.heard) <= self.interval * SILENT_INTERVALS;
+        self.parent = self.parent.filter(is_heard);
     }
-    #[inline]
-    fn poll_timeout(&self) -> Option<Instant> {
-        self.next_beacon
-    }
-    fn build_beacon(&mut self, now: Instant, sequence: u8) -> Option<FrameBuf> {
-        self.next_beacon = Some(now + self.interval);
-        let silent = |p: &Parent| now.since(p.heard) > self.interval * SILENT_INTERVALS;
-        if !self.pinned && self.parent.as_ref().is_some_and(silent) {
-            self.parent = None;
-        }
-        let (parent, cost, hops) = match (self.role, self.parent) {
-            (Role::Sink, _) => (self.id, 0, 0),
-            (Role::Router, Some(p)) => (p.id, p.total(), p.hops.saturating_add(1)),
-            (Role::Router, None) | (Role::Leaf, _) => return None,
+
+    /// The beacon that is due, with `sequence` as its frame's number and an empty stamp; none of leaves.
+    /// One without a route tells children to look for another parent.
+    pub(super) fn build_beacon(&self, sequence: u8) -> Option<FrameBuf> {
+        let route = match self.role {
+            Role::Sink => Some(LqiRoute {
+                cost: 0,
+                hops: 0,
+                parent: self.id,
+            }),
+            Role::Router => self.parent.map(|parent| LqiRoute {
+                cost: parent.cost().min(MAX_COST) as u16,
+                hops: parent.route.hops.saturating_add(1),
+                parent: parent.id,
+            }),
+            Role::Leaf => return None,
         };
-        let beacon = Cost {
+        let beacon = LqiBeacon {
             link: Header {
                 sequence,
                 to: None,
                 from: self.id,
             },
-            stamp: Default::default(),
-            parent,
-            cost,
-            hops,
+            stamp: Stamp::default(),
+            route,
         };
         FrameBuf::build(|w| beacon.emit(w)).ok()
     }

@@ -1,27 +1,25 @@
-//! A collection tree: who forwards to whom (Fusion, section 2.3.2).
+//! A collection tree: who forwards to whom.
 //!
-//! A part of engines: [`Router`] is told what is overheard and says who the parent is and what the
-//! next beacon holds. Links are estimated by gaps in overheard numbers, both directions are
-//! exchanged in beacons, paths cost the sum of ETX = 1 / (df dr), and sinks' sequence numbers keep
-//! loops from forming (DSDV; `Distance`). Several sinks: a node follows the cheapest. [`Routes`] adds
-//! the way down. Time base: the node's clock. Does not model: triggered updates. Tests: `tests.rs`.
+//! A part of engines: [`Router`] is told what is heard and says who the parent is and what the next
+//! beacon holds. How parents are found is [`Routing`]'s: by ETX, as in Fusion (`etx.rs`), or by LQI, as
+//! under RCRT (`lqi.rs`). Several sinks: a node follows the cheapest. [`Routes`] adds the way down. Time
+//! base: the node's clock. Tests: `tests.rs`.
 
+mod etx;
 mod links;
 mod lqi;
 mod routes;
 #[cfg(test)]
 mod tests;
 
-pub use lqi::{LqiConfig, MultiHopLqi};
+pub use etx::COST_UNIT;
 pub use routes::{Routes, FORGOTTEN_AFTER_S};
 
-use links::Links;
+use etx::Etx;
+use lqi::Lqi;
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::addressed::Header;
-use thalweg_wire::tree::{
-    Beacon, LinkQuality, Repr, Route, Stamp, BEACON_HEADER_BYTES, LINK_BYTES, MAX_LINKS,
-    ROUTE_BYTES,
-};
+use thalweg_wire::tree::{Beacon, LqiBeacon};
 use thalweg_wire::FrameBuf;
 
 use crate::rng::Rng;
@@ -38,350 +36,193 @@ pub enum Role {
     Leaf,
 }
 
-/// A node's part of a tree, however it is found.
-pub trait Tree {
-    /// What it has to be told first.
-    type Config;
-
-    /// A node that knows nobody yet. Its first beacon comes within one interval of `now`.
-    fn new(id: NodeId, role: Role, config: Self::Config, now: Instant, seed: u64) -> Self;
-    /// The node that packets go to next.
-    fn parent(&self) -> Option<NodeId>;
-    /// What the node does in the tree.
-    fn role(&self) -> Role;
-    /// Whether packets end at the neighbour `id`.
-    fn is_sink(&self, id: NodeId) -> bool;
-    /// Whether it goes by frames that are meant for others.
-    fn overhears(&self) -> bool;
-    /// From now on, the parent stays.
-    fn pin(&mut self);
-    /// A frame of a neighbour was heard.
-    fn heard(&mut self, now: Instant, link: &Header);
-    /// A beacon was heard with this link quality, after [`Tree::heard`] of the same frame.
-    fn beacon(&mut self, now: Instant, frame: &Repr<'_>, lqi: u8);
-    /// A packet that went up came back.
-    fn circle(&mut self) {}
-    /// When [`Tree::build_beacon`] is due.
-    fn poll_timeout(&self) -> Option<Instant>;
-    /// The beacon that is due at `now`, with `sequence` as its frame's number and an empty stamp.
-    fn build_beacon(&mut self, now: Instant, sequence: u8) -> Option<FrameBuf>;
-}
-
-/// How a tree is found by expected transmissions.
+/// How a tree is found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Routing {
-    /// By beacons.
-    Beacons {
-        /// Mean time between two beacons of a node.
+    /// By beacons that tell how well neighbours are heard: least expected transmissions, no loops
+    /// (Fusion, section 2.3.2).
+    Etx {
+        /// Mean time between two beacons of a node, which is off by up to a tenth.
         interval: Duration,
         /// Bytes of a beacon's frame; as many links as fit are told.
         frame_bytes: u8,
+    },
+    /// By the LQI of beacons (MultiHopLQI). Loops may form.
+    Lqi {
+        /// Time between two beacons of a node, [`Routing::MULTI_HOP_LQI`] in TinyOS 1.x.
+        interval: Duration,
     },
     /// Given: the parent, none at a sink.
     Fixed(Option<NodeId>),
 }
 
-/// A sixteenth of a transmission: the unit of costs.
-pub const COST_UNIT: u16 = 16;
-/// A route is left for one that is cheaper by so much (half a transmission).
-const HYSTERESIS: u16 = COST_UNIT / 2;
-/// Advertisements so many sequence numbers behind the newest are not followed any more. In a congested
-/// network most beacons are lost, at every hop again: a route that is some minutes old is better than none.
-const STALE_SEQUENCES: u16 = 12;
-/// And those so many beacon intervals old. A sink that gave no new number for so long is gone, however
-/// often others repeat its last one.
-const STALE_INTERVALS: u64 = 18;
-/// Sinks that are told apart; the one longest silent makes room.
-const MAX_SINKS: usize = 4;
+impl Routing {
+    /// MultiHopLQI as TinyOS 1.x has it: a beacon every 32 s.
+    pub const MULTI_HOP_LQI: Self = Self::Lqi {
+        interval: Duration::from_secs(32),
+    };
 
-/// How near a node has said to be to a sink: a newer number of the sink's is nearer, with the same
-/// number a lower cost (the order in which DSDV replaces routes).
-///
-/// A neighbour is followed only if the nearest that it ever said is nearer than the nearest that
-/// the node itself ever said. What a node says later is never nearer to the sink than its parent was
-/// then, so along every path these distances fall, whichever beacons are lost: towards one sink
-/// there is no loop at any time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Distance {
-    sequence: u16,
-    cost: u16,
-}
-
-impl Distance {
-    const fn of(route: &Route) -> Self {
-        Self {
-            sequence: route.sequence,
-            cost: route.cost,
+    const fn interval(&self) -> Option<Duration> {
+        match *self {
+            Self::Etx { interval, .. } | Self::Lqi { interval } => Some(interval),
+            Self::Fixed(_) => None,
         }
     }
-    const fn is_nearer(self, than: Self) -> bool {
-        is_newer(self.sequence, than.sequence)
-            || (self.sequence == than.sequence && self.cost < than.cost)
-    }
-    const fn or_nearer(self, other: Self) -> Self {
-        match other.is_nearer(self) {
-            true => other,
-            false => self,
+    /// Of how many packets a node knows that it received them lately. MultiHopLQI: 4.
+    pub(crate) const fn remembered(&self) -> usize {
+        match self {
+            Self::Etx { .. } | Self::Fixed(_) => 32,
+            Self::Lqi { .. } => 4,
         }
     }
 }
 
-/// A sink that is advertised.
-#[derive(Debug, Clone, Copy)]
-struct Known {
-    sink: NodeId,
-    /// Its newest number, and when that was first heard.
-    newest: u16,
-    heard: Instant,
-    /// The nearest to it that this node has said to be.
-    said: Option<Distance>,
+/// How parents are found, and what is known for it.
+#[derive(Debug)]
+// One of them for a node's whole life, and no heap to put the larger one on.
+#[allow(clippy::large_enum_variant)]
+enum Finding {
+    Etx(Etx),
+    Lqi(Lqi),
+    Fixed(Option<NodeId>),
 }
 
 /// A node's part of the tree.
 #[derive(Debug)]
 pub struct Router {
-    id: NodeId,
     role: Role,
-    routing: Routing,
-    links: Links,
-    /// As it would be advertised.
-    chosen: Option<Route>,
-    sinks: [Option<Known>; MAX_SINKS],
+    finding: Finding,
+    interval: Option<Duration>,
     pinned: bool,
     next_beacon: Option<Instant>,
-    sequence: u16,
-    /// Which neighbour is told of next.
-    told: usize,
+    /// The parent that was told of last.
+    told: Option<NodeId>,
     rng: Rng,
 }
 
-impl Tree for Router {
-    type Config = Routing;
-
-    fn new(id: NodeId, role: Role, routing: Routing, now: Instant, seed: u64) -> Self {
+impl Router {
+    /// A node that knows nobody yet. Its first beacon comes within one interval of `now`.
+    pub fn new(id: NodeId, role: Role, routing: Routing, now: Instant, seed: u64) -> Self {
         let mut rng = Rng::new(seed ^ 0x7472_6565);
-        let next_beacon = match routing {
-            Routing::Beacons { interval, .. } => {
-                let micros = (interval.as_micros().min(u64::from(u32::MAX))) as u32;
-                Some(now + Duration::from_micros(u64::from(rng.below(micros))))
-            }
-            Routing::Fixed(_) => None,
+        let interval = routing.interval();
+        let next_beacon = interval.map(|interval| {
+            let micros = (interval.as_micros().min(u64::from(u32::MAX))) as u32;
+            now + Duration::from_micros(u64::from(rng.below(micros)))
+        });
+        let finding = match routing {
+            Routing::Etx {
+                interval,
+                frame_bytes,
+            } => Finding::Etx(Etx::new(id, role, interval, frame_bytes)),
+            Routing::Lqi { interval } => Finding::Lqi(Lqi::new(id, role, interval)),
+            Routing::Fixed(parent) => Finding::Fixed(parent),
         };
-        Self {
-            id,
+        let mut router = Self {
             role,
-            routing,
-            links: Links::new(),
-            chosen: None,
-            sinks: [None; MAX_SINKS],
+            finding,
+            interval,
             pinned: false,
             next_beacon,
-            sequence: 0,
-            told: 0,
+            told: None,
             rng,
-        }
+        };
+        // One that was given is no change.
+        router.told = router.parent();
+        router
     }
 
+    /// The node that packets go to next.
     #[inline]
-    fn parent(&self) -> Option<NodeId> {
-        match self.routing {
-            Routing::Fixed(parent) => parent,
-            Routing::Beacons { .. } => self.chosen.map(|chosen| chosen.parent),
+    pub fn parent(&self) -> Option<NodeId> {
+        match &self.finding {
+            Finding::Etx(etx) => etx.chosen.map(|chosen| chosen.parent),
+            Finding::Lqi(lqi) => lqi.parent(),
+            Finding::Fixed(parent) => *parent,
         }
     }
-    fn role(&self) -> Role {
+    /// The parent, if it is not the one that this gave last: none where the node has lost it.
+    #[inline]
+    pub fn poll_change(&mut self) -> Option<Option<NodeId>> {
+        let parent = self.parent();
+        let before = core::mem::replace(&mut self.told, parent);
+        (before != parent).then_some(parent)
+    }
+    /// What it does in the tree.
+    pub const fn role(&self) -> Role {
         self.role
     }
-    fn is_sink(&self, id: NodeId) -> bool {
-        self.chosen.is_some_and(|chosen| chosen.sink == id)
+    /// Whether packets end at the neighbour `id`.
+    pub fn is_sink(&self, id: NodeId) -> bool {
+        match &self.finding {
+            Finding::Etx(etx) => etx.chosen.is_some_and(|chosen| chosen.sink == id),
+            Finding::Lqi(lqi) => lqi.is_sink(id),
+            Finding::Fixed(_) => false,
+        }
     }
-    fn overhears(&self) -> bool {
-        matches!(self.routing, Routing::Beacons { .. })
+    /// Whether it goes by frames that are meant for others.
+    pub const fn overhears(&self) -> bool {
+        matches!(self.finding, Finding::Etx(_))
     }
-    fn pin(&mut self) {
+    /// From now on, the parent stays, and links are not estimated any more.
+    pub fn pin(&mut self) {
         self.pinned = true;
     }
 
+    /// A frame of a neighbour was heard.
     #[inline]
-    fn heard(&mut self, now: Instant, link: &Header) {
-        if !self.pinned && self.overhears() {
-            self.links.heard(now, link.from, link.sequence);
+    pub fn heard(&mut self, now: Instant, link: &Header) {
+        if let (Finding::Etx(etx), false) = (&mut self.finding, self.pinned) {
+            etx.links.heard(now, link.from, link.sequence);
+        }
+    }
+    /// A beacon was heard, after [`Router::heard`] of the same frame.
+    pub fn beacon(&mut self, now: Instant, beacon: &Beacon<'_>) {
+        if let (Finding::Etx(etx), false) = (&mut self.finding, self.pinned) {
+            etx.beacon(now, beacon);
+        }
+    }
+    /// A beacon of the other kind was heard with `lqi`.
+    pub fn lqi_beacon(&mut self, now: Instant, beacon: &LqiBeacon, lqi: u8) {
+        if let (Finding::Lqi(tree), false) = (&mut self.finding, self.pinned) {
+            tree.beacon(now, beacon, lqi);
+        }
+    }
+    /// A packet on its way up has been here before: there is a loop, which a node breaks where nothing
+    /// else keeps loops from forming.
+    pub fn went_round(&mut self) {
+        if let (Finding::Lqi(tree), false) = (&mut self.finding, self.pinned) {
+            tree.leave();
         }
     }
 
-    fn beacon(&mut self, now: Instant, frame: &Repr<'_>, _lqi: u8) {
-        if let Repr::Beacon(beacon) = frame {
-            self.take_beacon(now, beacon);
-        }
-    }
-
+    /// When [`Router::build_beacon`] is due.
     #[inline]
-    fn poll_timeout(&self) -> Option<Instant> {
+    pub const fn poll_timeout(&self) -> Option<Instant> {
         self.next_beacon
     }
 
-    fn build_beacon(&mut self, now: Instant, sequence: u8) -> Option<FrameBuf> {
-        let Routing::Beacons {
-            interval,
-            frame_bytes,
-        } = self.routing
-        else {
-            return None;
-        };
-        let tenth = (interval / 5).as_micros().min(u64::from(u32::MAX)) as u32;
-        let jitter = Duration::from_micros(u64::from(self.rng.below(tenth)));
-        self.next_beacon = Some(now + interval.saturating_sub(interval / 10) + jitter);
-        if !self.pinned {
-            self.links.expect(now, interval);
-            self.choose(now);
-        }
-        let route = match (self.role, self.chosen) {
-            (Role::Sink, _) => {
-                self.sequence = self.sequence.wrapping_add(1);
-                Some(Route {
-                    sink: self.id,
-                    sequence: self.sequence,
-                    cost: 0,
-                    parent: self.id,
-                })
-            }
-            (Role::Router, Some(chosen)) => {
-                if let Some(known) = self.known_mut(chosen.sink) {
-                    let says = Distance::of(&chosen);
-                    known.said = Some(known.said.map_or(says, |said| said.or_nearer(says)));
+    /// The beacon that is due at `now`, with `sequence` as its frame's number and an empty stamp; the
+    /// next one comes an interval later.
+    pub fn build_beacon(&mut self, now: Instant, sequence: u8) -> Option<FrameBuf> {
+        let interval = self.interval?;
+        match &mut self.finding {
+            Finding::Etx(etx) => {
+                let tenth = (interval / 5).as_micros().min(u64::from(u32::MAX)) as u32;
+                let jitter = Duration::from_micros(u64::from(self.rng.below(tenth)));
+                self.next_beacon = Some(now + interval.saturating_sub(interval / 10) + jitter);
+                if !self.pinned {
+                    etx.expect(now);
                 }
-                Some(chosen)
+                etx.build_beacon(sequence)
             }
-            (Role::Router, None) | (Role::Leaf, _) => None,
-        };
-        let listed = usize::from(route.is_some());
-        let before = BEACON_HEADER_BYTES + listed * ROUTE_BYTES;
-        let room = usize::from(frame_bytes).saturating_sub(before) / LINK_BYTES;
-        let known = self.links.all();
-        let count = room.min(known.len()).min(MAX_LINKS);
-        let told = known.iter().cycle().skip(self.told).take(count);
-        let told = told.map(|neighbour| LinkQuality {
-            neighbour: neighbour.id,
-            received: neighbour.received(),
-        });
-        let link = Header {
-            sequence,
-            to: None,
-            from: self.id,
-        };
-        let routes = route.as_slice();
-        let beacon = FrameBuf::build(|w| Beacon::emit(w, link, Stamp::default(), routes, told));
-        self.told = (self.told + count) % known.len().max(1);
-        beacon.ok()
-    }
-}
-
-impl Router {
-    fn take_beacon(&mut self, now: Instant, beacon: &Beacon<'_>) {
-        if self.pinned || !self.overhears() {
-            return;
-        }
-        let id = self.id;
-        // A sink's own numbers grow, unless it was switched off and on: it will hear from us where it was.
-        let starts_anew = |route: &Route| {
-            let known = self.known(route.sink);
-            route.sink == beacon.link.from
-                && known.is_some_and(|known| is_newer(known.newest, route.sequence))
-        };
-        if beacon.routes().any(|route| starts_anew(&route)) {
-            return;
-        }
-        let Some(neighbour) = self.links.get_mut(beacon.link.from) else {
-            return;
-        };
-        for link in beacon.links().filter(|link| link.neighbour == id) {
-            neighbour.reverse = Some(link.received);
-        }
-        neighbour.advertise(now, beacon.routes());
-        for route in beacon.routes() {
-            self.note_sink(now, &route);
-        }
-        self.choose(now);
-    }
-
-    fn note_sink(&mut self, now: Instant, route: &Route) {
-        if route.sink == self.id {
-            // A sink that was switched off and on goes on where its neighbours remember it.
-            if self.role == Role::Sink && is_newer(route.sequence, self.sequence) {
-                self.sequence = route.sequence;
+            Finding::Lqi(lqi) => {
+                self.next_beacon = Some(now + interval);
+                if !self.pinned {
+                    lqi.expect(now);
+                }
+                lqi.build_beacon(sequence)
             }
-            return;
-        }
-        if let Some(known) = self.known_mut(route.sink) {
-            if is_newer(route.sequence, known.newest) {
-                (known.newest, known.heard) = (route.sequence, now);
-            }
-        } else if let Some(slot) = (self.sinks.iter_mut()).min_by_key(|s| s.map(|s| s.heard)) {
-            *slot = Some(Known {
-                sink: route.sink,
-                newest: route.sequence,
-                heard: now,
-                said: None,
-            });
+            Finding::Fixed(_) => None,
         }
     }
-    fn known(&self, sink: NodeId) -> Option<&Known> {
-        self.sinks.iter().flatten().find(|s| s.sink == sink)
-    }
-    fn known_mut(&mut self, sink: NodeId) -> Option<&mut Known> {
-        self.sinks.iter_mut().flatten().find(|s| s.sink == sink)
-    }
-
-    /// Chooses the cheapest of the routes that neighbours advertise.
-    fn choose(&mut self, now: Instant) {
-        if self.role == Role::Sink {
-            return;
-        }
-        let Routing::Beacons { interval, .. } = self.routing else {
-            return;
-        };
-        let fresh_for = interval * STALE_INTERVALS;
-        let id = self.id;
-        let mut best: Option<Route> = None;
-        let mut current: Option<Route> = None;
-        for neighbour in self.links.all() {
-            let (Some(etx), Some((route, at))) = (neighbour.etx(), neighbour.route) else {
-                continue;
-            };
-            if route.parent == id || now.since(at) > fresh_for {
-                continue;
-            }
-            let Some(known) = self.known(route.sink) else {
-                continue;
-            };
-            let behind = known.newest.wrapping_sub(route.sequence);
-            if behind > STALE_SEQUENCES || now.since(known.heard) > fresh_for {
-                continue;
-            }
-            let nearer = |said| neighbour.nearest.is_some_and(|n| n.is_nearer(said));
-            if !known.said.is_none_or(nearer) {
-                continue;
-            }
-            let candidate = Route {
-                cost: route.cost.saturating_add(etx),
-                parent: neighbour.id,
-                ..route
-            };
-            if self.chosen.is_some_and(|c| c.parent == neighbour.id) {
-                current = Some(candidate);
-            }
-            if best.is_none_or(|b| candidate.cost < b.cost) {
-                best = Some(candidate);
-            }
-        }
-        self.chosen = match (best, current) {
-            (Some(b), Some(c)) if c.cost <= b.cost.saturating_add(HYSTERESIS) => Some(c),
-            (best, _) => best,
-        };
-    }
-}
-
-/// Whether `a` comes after `b`, numbers wrapping round.
-const fn is_newer(a: u16, b: u16) -> bool {
-    a != b && a.wrapping_sub(b) < 0x8000
 }

@@ -5,7 +5,7 @@
 //! a route hands a packet straight to its destination, as RCRT's authors did: either the destination is
 //! in reach or nothing is lost that was not lost before. Tests: `tests.rs`.
 
-use super::{Router, Tree};
+use super::Router;
 use thalweg_units::{Instant, NodeId};
 use thalweg_wire::tree::Way;
 
@@ -23,17 +23,17 @@ struct Left {
 /// The next hops of a node: up by its tree, down to at most `DOWN` nodes by the neighbour that handed
 /// over the latest packet of each. Where more are needed, the route unused for longest goes.
 #[derive(Debug)]
-pub struct Routes<const DOWN: usize, R = Router> {
+pub struct Routes<const DOWN: usize> {
     /// Up.
-    pub up: R,
+    pub up: Router,
     /// The latest first.
     left: [Left; DOWN],
     len: usize,
 }
 
-impl<const DOWN: usize, R: Tree> Routes<DOWN, R> {
+impl<const DOWN: usize> Routes<DOWN> {
     /// Routes of a node that knows nobody but its tree.
-    pub const fn new(up: R) -> Self {
+    pub const fn new(up: Router) -> Self {
         let nobody = Left {
             to: NodeId::MAX,
             by: NodeId::MAX,

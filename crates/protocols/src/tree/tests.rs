@@ -1,20 +1,26 @@
-//! Link estimates from gaps, costs, choice of parents, several sinks, no loops.
+//! Link estimates from gaps or LQI, costs, choice of parents, several sinks, no loops where none may be.
 
 extern crate std;
 use super::*;
 use std::vec::Vec;
-use thalweg_wire::tree::{Cost, Repr, Way};
+use thalweg_wire::tree::{LqiRoute, Repr, Way};
 
 fn id(n: u16) -> NodeId {
     NodeId::new(n).unwrap()
 }
 const INTERVAL: Duration = Duration::from_secs(10);
 fn router(n: u16, role: Role) -> Router {
-    let routing = Routing::Beacons {
+    let routing = Routing::Etx {
         interval: INTERVAL,
         frame_bytes: 60,
     };
     Router::new(id(n), role, routing, Instant::ZERO, u64::from(n))
+}
+fn etx(router: &Router) -> &Etx {
+    let Finding::Etx(etx) = &router.finding else {
+        panic!("another tree");
+    };
+    etx
 }
 
 /// A network of routers whose beacons arrive as `link` says (sender, receiver, round).
@@ -36,11 +42,13 @@ impl Net {
                 let now = now + Duration::from_millis(n as u64);
                 let beacon = self.routers[n].build_beacon(now, self.round as u8);
                 let beacon = beacon.unwrap();
-                let beacon = Repr::parse(&beacon).unwrap();
+                let Ok(Repr::Beacon(beacon)) = Repr::parse(&beacon) else {
+                    panic!("no beacon");
+                };
                 for m in (0..self.routers.len()).filter(|m| *m != n) {
                     if link(n, m, self.round) {
-                        self.routers[m].heard(now, beacon.link());
-                        self.routers[m].beacon(now, &beacon, 110);
+                        self.routers[m].heard(now, &beacon.link);
+                        self.routers[m].beacon(now, &beacon);
                     }
                 }
             }
@@ -70,9 +78,13 @@ fn a_line_becomes_a_tree_and_a_bad_short_cut_is_not_taken() {
     // The direct link from 3 to 1 loses three of four frames: ETX 16 against 2.
     net.run(40, |a, b, round| a.abs_diff(b) == 1 || round % 4 == 0);
     assert_eq!(net.parents(), [None, Some(1), Some(2)]);
-    let route = net.routers[2].chosen.unwrap();
+    let route = etx(&net.routers[2]).chosen.unwrap();
     assert_eq!((route.sink, route.cost / COST_UNIT), (id(1), 2));
-    let quality = net.routers[2].links.all().iter().find(|n| n.id == id(1));
+    let quality = etx(&net.routers[2])
+        .links
+        .all()
+        .iter()
+        .find(|n| n.id == id(1));
     assert!((40..90).contains(&quality.unwrap().received()));
 }
 
@@ -110,7 +122,7 @@ fn a_sink_that_starts_anew_is_followed_at_once() {
     // The links to it are judged anew: eight rounds more.
     net.run(8, line);
     assert_eq!(net.parents(), [None, Some(1), Some(2)]);
-    let newest = |r: &Router| r.known(id(1)).map(|known| known.newest);
+    let newest = |r: &Router| etx(r).known(id(1)).map(|known| known.newest);
     assert!(newest(&net.routers[2]).is_some_and(|newest| newest > 205));
 }
 
@@ -148,6 +160,103 @@ proptest::proptest! {
     }
 }
 
+/// Node 2 in a tree of MultiHopLQI.
+fn by_lqi() -> Router {
+    let routing = Routing::Lqi { interval: INTERVAL };
+    Router::new(id(2), Role::Router, routing, Instant::ZERO, 7)
+}
+/// A beacon of `from` comes in with `lqi`; `route`: cost, hops, next hop.
+fn hears(router: &mut Router, s: u64, from: u16, lqi: u8, route: Option<(u16, u8, u16)>) {
+    let link = Header {
+        sequence: 0,
+        to: None,
+        from: id(from),
+    };
+    let route = route.map(|(cost, hops, parent)| LqiRoute {
+        cost,
+        hops,
+        parent: id(parent),
+    });
+    let stamp = [0];
+    let now = Instant::ZERO + Duration::from_secs(s);
+    router.lqi_beacon(now, &LqiBeacon { link, stamp, route }, lqi);
+}
+/// What it advertises at that time.
+fn advertised(router: &mut Router, s: u64) -> Option<(u16, u8, u16)> {
+    let now = Instant::ZERO + Duration::from_secs(s);
+    let frame = router.build_beacon(now, 1).unwrap();
+    let Ok(Repr::LqiBeacon(beacon)) = Repr::parse(&frame) else {
+        panic!("no beacon");
+    };
+    let route = beacon.route?;
+    Some((route.cost, route.hops, route.parent.get()))
+}
+
+#[test]
+fn the_cost_of_a_link_is_that_of_multi_hop_lqi() {
+    let cost = |lqi| {
+        let mut router = by_lqi();
+        hears(&mut router, 0, 1, lqi, Some((0, 0, 1)));
+        advertised(&mut router, 0).unwrap().0
+    };
+    let costs = [255, 110, 106, 100, 90, 50, 0].map(cost);
+    assert_eq!(costs, [125, 125, 216, 420, 1000, 8000, 8000]);
+}
+
+#[test]
+fn the_last_beacon_alone_counts_and_a_quarter_less_is_followed() {
+    let mut router = by_lqi();
+    hears(&mut router, 1, 3, 90, Some((3_000, 2, 4)));
+    assert_eq!(advertised(&mut router, 1), Some((4_000, 3, 3)));
+    // Three quarters of its cost is not enough, a little less is.
+    hears(&mut router, 2, 5, 90, Some((2_000, 0, 5)));
+    assert_eq!(router.parent(), Some(id(3)));
+    hears(&mut router, 2, 5, 90, Some((1_999, 0, 5)));
+    assert_eq!(router.poll_change(), Some(Some(id(5))));
+    assert_eq!(router.poll_change(), None);
+    assert!(router.is_sink(id(5)));
+    // A bad beacon of the parent, and the other is cheaper.
+    hears(&mut router, 3, 5, 50, Some((1_999, 0, 5)));
+    assert_eq!(advertised(&mut router, 3), Some((9_999, 1, 5)));
+    hears(&mut router, 4, 3, 90, Some((3_000, 2, 4)));
+    assert_eq!(router.parent(), Some(id(3)));
+    // No sum runs over.
+    hears(&mut router, 4, 3, 50, Some((65_000, 254, 4)));
+    hears(&mut router, 4, 3, 50, Some((65_000, 255, 4)));
+    assert_eq!(advertised(&mut router, 4), Some((u16::MAX - 1, 255, 3)));
+}
+
+#[test]
+fn a_parent_goes_if_it_is_silent_names_its_child_or_has_no_route() {
+    let follow = || {
+        let mut router = by_lqi();
+        hears(&mut router, 0, 3, 110, Some((125, 1, 1)));
+        assert_eq!(router.parent(), Some(id(3)));
+        router
+    };
+    let mut router = follow();
+    assert!(advertised(&mut router, 80).is_some());
+    assert_eq!(advertised(&mut router, 81), None);
+    assert_eq!(
+        router.poll_timeout(),
+        Some(Instant::ZERO + Duration::from_secs(91))
+    );
+    for route in [Some((250, 2, 2)), None] {
+        let mut router = follow();
+        hears(&mut router, 1, 4, 110, route);
+        assert_eq!(router.parent(), Some(id(3)));
+        hears(&mut router, 1, 3, 110, route);
+        assert_eq!(router.parent(), None);
+    }
+    let mut router = follow();
+    router.went_round();
+    assert_eq!(router.parent(), None);
+    hears(&mut router, 2, 4, 50, Some((9_000, 4, 1)));
+    router.pin();
+    router.went_round();
+    assert_eq!(router.parent(), Some(id(4)));
+}
+
 fn routes<const DOWN: usize>() -> Routes<DOWN> {
     let fixed = Routing::Fixed(Some(id(9)));
     Routes::new(Router::new(id(1), Role::Router, fixed, Instant::ZERO, 1))
@@ -179,55 +288,4 @@ fn without_a_table_nothing_is_learnt() {
     routes.learn(Instant::ZERO, id(5), id(6));
     let down = routes.next_hop(Instant::ZERO, Way::Down { to: id(5) });
     assert_eq!(down, Some(id(5)));
-}
-
-/// A node of MultiHopLQI and a beacon of its neighbour.
-fn lqi_beacon(from: u16, parent: u16, cost: u16, hops: u8) -> Repr<'static> {
-    let id = |n| NodeId::new(n).unwrap();
-    let link = Header {
-        sequence: 0,
-        to: None,
-        from: id(from),
-    };
-    Repr::Cost(Cost {
-        link,
-        stamp: [0],
-        parent: id(parent),
-        cost,
-        hops,
-    })
-}
-
-#[test]
-fn multihop_lqi_goes_by_the_last_beacon_and_a_quarter() {
-    let (id, begin) = (NodeId::new(9).unwrap(), Instant::ZERO);
-    let mut node = MultiHopLqi::new(id, Role::Router, LqiConfig::TINYOS, begin, 1);
-    let parent = |node: &MultiHopLqi| node.parent().map(NodeId::get);
-    assert_eq!(node.build_beacon(begin, 0), None);
-    // 1000 over a link at 90, then 500 + 125 through another at 110: a quarter less and more.
-    node.beacon(begin, &lqi_beacon(1, 1, 0, 0), 90);
-    assert!(node.is_sink(NodeId::new(1).unwrap()));
-    node.beacon(begin, &lqi_beacon(2, 1, 625, 1), 110);
-    assert_eq!(parent(&node), Some(1));
-    node.beacon(begin, &lqi_beacon(2, 1, 620, 1), 110);
-    assert_eq!(parent(&node), Some(2));
-    let beacon = node.build_beacon(begin, 3).unwrap();
-    let Ok(Repr::Cost(told)) = Repr::parse(&beacon) else {
-        panic!("no beacon")
-    };
-    assert_eq!((told.cost, told.hops, told.parent.get()), (745, 2, 2));
-    // One bad beacon of the parent's is believed.
-    node.beacon(begin, &lqi_beacon(2, 1, 620, 1), 50);
-    node.beacon(begin, &lqi_beacon(1, 1, 0, 0), 90);
-    assert_eq!(parent(&node), Some(1));
-    // A parent that follows this node goes; so does one after which a packet came back, or that is silent.
-    node.beacon(begin, &lqi_beacon(1, 9, 0, 0), 90);
-    assert_eq!(parent(&node), None);
-    node.beacon(begin, &lqi_beacon(2, 1, 620, 1), 110);
-    node.circle();
-    assert_eq!(parent(&node), None);
-    node.beacon(begin, &lqi_beacon(2, 1, 620, 1), 110);
-    let later = begin + LqiConfig::TINYOS.interval * 8;
-    assert!(node.build_beacon(later, 4).is_some());
-    assert_eq!(node.build_beacon(later + Duration::from_secs(1), 5), None);
 }

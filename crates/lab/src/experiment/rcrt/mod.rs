@@ -20,7 +20,7 @@ use thalweg_medium::random::{derive, stream, uniform};
 use thalweg_protocols::csma;
 use thalweg_protocols::rcrt::sink::{policy, Config, Control};
 use thalweg_protocols::stack::Open;
-use thalweg_protocols::tree::{LqiConfig, MultiHopLqi};
+use thalweg_protocols::tree::Routing;
 use thalweg_sim::Capture;
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Duration, NodeId};
@@ -288,6 +288,7 @@ impl Rcrt {
         });
         Ok(Setup {
             mac: csma::Config::TINYOS_CC2420,
+            routing: Routing::MULTI_HOP_LQI,
             queue: self.queue,
             power: None,
             channel: site.testbed.channels.iter().last().unwrap_or(Channel::LAST),
@@ -350,8 +351,7 @@ impl Rcrt {
     ) -> Result<Outcome> {
         let site = &floor.site;
         let setup = self.setup(site, point)?;
-        let (tree, open) = (&LqiConfig::TINYOS, |_| Open);
-        let outcome = run::<_, MultiHopLqi>(site, &setup, tree, open, run_seed(site), capture);
+        let outcome = run(site, &setup, |_| Open, run_seed(site), capture);
         outcome.map_err(|error| failed(site, error))
     }
 }

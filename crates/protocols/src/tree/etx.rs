@@ -1,0 +1,253 @@
+//! The tree of Fusion (section 2.3.2): paths of least ETX, without loops.
+//!
+//! Links are estimated by gaps in overheard numbers, both directions are exchanged in beacons, paths
+//! cost the sum of ETX = 1 / (df dr), and sinks' sequence numbers keep loops from forming (DSDV;
+//! [`Distance`]). Time base: the node's clock. Does not model: triggered updates. Tests: `tests.rs`.
+
+use super::links::Links;
+use super::Role;
+use thalweg_units::{Duration, Instant, NodeId};
+use thalweg_wire::addressed::Header;
+use thalweg_wire::tree::{
+    Beacon, LinkQuality, Route, Stamp, BEACON_HEADER_BYTES, LINK_BYTES, MAX_LINKS, ROUTE_BYTES,
+};
+use thalweg_wire::FrameBuf;
+
+/// A sixteenth of a transmission: the unit of costs.
+pub const COST_UNIT: u16 = 16;
+/// A route is left for one that is cheaper by so much (half a transmission).
+const HYSTERESIS: u16 = COST_UNIT / 2;
+/// Advertisements so many sequence numbers behind the newest are not followed any more. In a congested
+/// network most beacons are lost, at every hop again: a route that is some minutes old is better than none.
+const STALE_SEQUENCES: u16 = 12;
+/// And those so many beacon intervals old. A sink that gave no new number for so long is gone, however
+/// often others repeat its last one.
+const STALE_INTERVALS: u64 = 18;
+/// Sinks that are told apart; the one longest silent makes room.
+const MAX_SINKS: usize = 4;
+
+/// How near a node has said to be to a sink: a newer number of the sink's is nearer, with the same
+/// number a lower cost (the order in which DSDV replaces routes).
+///
+/// A neighbour is followed only if the nearest that it ever said is nearer than the nearest that
+/// the node itself ever said. What a node says later is never nearer to the sink than its parent was
+/// then, so along every path these distances fall, whichever beacons are lost: towards one sink
+/// there is no loop at any time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Distance {
+    sequence: u16,
+    cost: u16,
+}
+
+impl Distance {
+    pub(super) const fn of(route: &Route) -> Self {
+        Self {
+            sequence: route.sequence,
+            cost: route.cost,
+        }
+    }
+    const fn is_nearer(self, than: Self) -> bool {
+        is_newer(self.sequence, than.sequence)
+            || (self.sequence == than.sequence && self.cost < than.cost)
+    }
+    pub(super) const fn or_nearer(self, other: Self) -> Self {
+        match other.is_nearer(self) {
+            true => other,
+            false => self,
+        }
+    }
+}
+
+/// A sink that is advertised.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Known {
+    sink: NodeId,
+    /// Its newest number, and when that was first heard.
+    pub(super) newest: u16,
+    heard: Instant,
+    /// The nearest to it that this node has said to be.
+    said: Option<Distance>,
+}
+
+/// What a node knows of such a tree.
+#[derive(Debug)]
+pub(super) struct Etx {
+    id: NodeId,
+    role: Role,
+    interval: Duration,
+    frame_bytes: u8,
+    pub(super) links: Links,
+    /// As it would be advertised.
+    pub(super) chosen: Option<Route>,
+    sinks: [Option<Known>; MAX_SINKS],
+    sequence: u16,
+    /// Which neighbour is told of next.
+    told: usize,
+}
+
+impl Etx {
+    pub(super) fn new(id: NodeId, role: Role, interval: Duration, frame_bytes: u8) -> Self {
+        Self {
+            id,
+            role,
+            interval,
+            frame_bytes,
+            links: Links::new(),
+            chosen: None,
+            sinks: [None; MAX_SINKS],
+            sequence: 0,
+            told: 0,
+        }
+    }
+
+    /// A beacon was heard, after its frame was counted.
+    pub(super) fn beacon(&mut self, now: Instant, beacon: &Beacon<'_>) {
+        let id = self.id;
+        // A sink's own numbers grow, unless it was switched off and on: it will hear from us where it was.
+        let starts_anew = |route: &Route| {
+            let known = self.known(route.sink);
+            route.sink == beacon.link.from
+                && known.is_some_and(|known| is_newer(known.newest, route.sequence))
+        };
+        if beacon.routes().any(|route| starts_anew(&route)) {
+            return;
+        }
+        let Some(neighbour) = self.links.get_mut(beacon.link.from) else {
+            return;
+        };
+        for link in beacon.links().filter(|link| link.neighbour == id) {
+            neighbour.reverse = Some(link.received);
+        }
+        neighbour.advertise(now, beacon.routes());
+        for route in beacon.routes() {
+            self.note_sink(now, &route);
+        }
+        self.choose(now);
+    }
+
+    /// Goes by who fell silent.
+    pub(super) fn expect(&mut self, now: Instant) {
+        self.links.expect(now, self.interval);
+        self.choose(now);
+    }
+
+    /// The beacon that is due, with `sequence` as its frame's number and an empty stamp.
+    pub(super) fn build_beacon(&mut self, sequence: u8) -> Option<FrameBuf> {
+        let route = match (self.role, self.chosen) {
+            (Role::Sink, _) => {
+                self.sequence = self.sequence.wrapping_add(1);
+                Some(Route {
+                    sink: self.id,
+                    sequence: self.sequence,
+                    cost: 0,
+                    parent: self.id,
+                })
+            }
+            (Role::Router, Some(chosen)) => {
+                if let Some(known) = self.known_mut(chosen.sink) {
+                    let says = Distance::of(&chosen);
+                    known.said = Some(known.said.map_or(says, |said| said.or_nearer(says)));
+                }
+                Some(chosen)
+            }
+            (Role::Router, None) | (Role::Leaf, _) => None,
+        };
+        let listed = usize::from(route.is_some());
+        let before = BEACON_HEADER_BYTES + listed * ROUTE_BYTES;
+        let room = usize::from(self.frame_bytes).saturating_sub(before) / LINK_BYTES;
+        let known = self.links.all();
+        let count = room.min(known.len()).min(MAX_LINKS);
+        let told = known.iter().cycle().skip(self.told).take(count);
+        let told = told.map(|neighbour| LinkQuality {
+            neighbour: neighbour.id,
+            received: neighbour.received(),
+        });
+        let link = Header {
+            sequence,
+            to: None,
+            from: self.id,
+        };
+        let routes = route.as_slice();
+        let beacon = FrameBuf::build(|w| Beacon::emit(w, link, Stamp::default(), routes, told));
+        self.told = (self.told + count) % known.len().max(1);
+        beacon.ok()
+    }
+
+    fn note_sink(&mut self, now: Instant, route: &Route) {
+        if route.sink == self.id {
+            // A sink that was switched off and on goes on where its neighbours remember it.
+            if self.role == Role::Sink && is_newer(route.sequence, self.sequence) {
+                self.sequence = route.sequence;
+            }
+            return;
+        }
+        if let Some(known) = self.known_mut(route.sink) {
+            if is_newer(route.sequence, known.newest) {
+                (known.newest, known.heard) = (route.sequence, now);
+            }
+        } else if let Some(slot) = (self.sinks.iter_mut()).min_by_key(|s| s.map(|s| s.heard)) {
+            *slot = Some(Known {
+                sink: route.sink,
+                newest: route.sequence,
+                heard: now,
+                said: None,
+            });
+        }
+    }
+    pub(super) fn known(&self, sink: NodeId) -> Option<&Known> {
+        self.sinks.iter().flatten().find(|s| s.sink == sink)
+    }
+    fn known_mut(&mut self, sink: NodeId) -> Option<&mut Known> {
+        self.sinks.iter_mut().flatten().find(|s| s.sink == sink)
+    }
+
+    /// Chooses the cheapest of the routes that neighbours advertise.
+    fn choose(&mut self, now: Instant) {
+        if self.role == Role::Sink {
+            return;
+        }
+        let fresh_for = self.interval * STALE_INTERVALS;
+        let id = self.id;
+        let mut best: Option<Route> = None;
+        let mut current: Option<Route> = None;
+        for neighbour in self.links.all() {
+            let (Some(etx), Some((route, at))) = (neighbour.etx(), neighbour.route) else {
+                continue;
+            };
+            if route.parent == id || now.since(at) > fresh_for {
+                continue;
+            }
+            let Some(known) = self.known(route.sink) else {
+                continue;
+            };
+            let behind = known.newest.wrapping_sub(route.sequence);
+            if behind > STALE_SEQUENCES || now.since(known.heard) > fresh_for {
+                continue;
+            }
+            let nearer = |said| neighbour.nearest.is_some_and(|n| n.is_nearer(said));
+            if !known.said.is_none_or(nearer) {
+                continue;
+            }
+            let candidate = Route {
+                cost: route.cost.saturating_add(etx),
+                parent: neighbour.id,
+                ..route
+            };
+            if self.chosen.is_some_and(|c| c.parent == neighbour.id) {
+                current = Some(candidate);
+            }
+            if best.is_none_or(|b| candidate.cost < b.cost) {
+                best = Some(candidate);
+            }
+        }
+        self.chosen = match (best, current) {
+            (Some(b), Some(c)) if c.cost <= b.cost.saturating_add(HYSTERESIS) => Some(c),
+            (best, _) => best,
+        };
+    }
+}
+
+/// Whether `a` comes after `b`, numbers wrapping round.
+const fn is_newer(a: u16, b: u16) -> bool {
+    a != b && a.wrapping_sub(b) < 0x8000
+}
