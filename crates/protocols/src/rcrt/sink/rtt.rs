@@ -1,12 +1,13 @@
-//! A flow's round trip: mean and deviation (RCRT, section 3.7), weighed as TCP does (Jacobson, SIGCOMM 1988),
-//! which is what RCRT's authors took. Tests: `tests.rs`.
+//! A flow's round trip: mean and deviation (RCRT, section 3.7). The paper gives no weights. TCP's 1/8 follows too
+//! slowly here: a flow has a sample with each feedback only, and round trips grow at once where the network is
+//! congested (section 3.4). Tests: `tests.rs`.
 
 use thalweg_units::{Duration, Instant};
 
 /// Feedbacks whose answers are waited for.
 const SENT: usize = 4;
 /// Weights of a sample in mean and deviation.
-const MEAN: f64 = 1.0 / 8.0;
+const MEAN: f64 = 1.0 / 2.0;
 const DEVIATION: f64 = 1.0 / 4.0;
 
 #[derive(Debug, Clone)]
