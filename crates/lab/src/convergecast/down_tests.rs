@@ -106,7 +106,7 @@ fn network<D: Discipline>(discipline: impl Fn(NodeId) -> D, seed: u64) -> Net<D>
                 interval: BEACON_INTERVAL,
                 frame_bytes: 60,
             },
-            queue: 10,
+            queue: Queue::of(10),
             seed: derive(seed, "node", &[n as u64]),
         };
         let above = Asks {
