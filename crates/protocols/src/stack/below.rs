@@ -306,8 +306,8 @@ impl<D: Discipline, const DOWN: usize, const QUEUE: usize> Stack<D, DOWN, QUEUE>
 
     fn sighting(&mut self, data: &Data<'_>) -> Sighting {
         match data.way {
-            // Its own comes back.
-            Way::Up if data.origin == self.id => Sighting::Round,
+            // Its own comes back. Where no loop can be, it only was on its way while the tree changed.
+            Way::Up if data.origin == self.id && self.routes.up.may_loop() => Sighting::Round,
             _ => self.recent.see(data.origin, data.number, data.hops),
         }
     }
