@@ -5,7 +5,7 @@
 //! implements and every deviation.
 #![no_std]
 
-#[cfg(test)]
+#[cfg(any(test, feature = "std"))]
 extern crate std;
 
 mod bits;
@@ -29,6 +29,7 @@ pub mod pipeline;
 mod radio;
 #[cfg(test)]
 mod ram_tests;
+pub mod rcrt;
 mod rng;
 pub mod stack;
 pub mod tree;

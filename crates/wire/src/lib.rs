@@ -18,6 +18,7 @@ pub mod forward;
 pub mod mac;
 pub mod phy;
 pub mod pipeline;
+pub mod rcrt;
 pub mod report;
 pub mod route;
 pub mod stages;

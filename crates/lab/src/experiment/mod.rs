@@ -21,6 +21,7 @@ mod overhead;
 mod page;
 mod pipelines;
 mod probe;
+mod rcrt;
 mod report;
 mod run;
 mod sites;
@@ -47,6 +48,7 @@ pub static KINDS: &[Entry] = &[
     Entry::of::<streams::Streams>(),
     Entry::of::<stages::Stages>(),
     Entry::of::<streams::StreamBounds>(),
+    Entry::of::<rcrt::Rcrt>(),
 ];
 
 pub use explained::{Explained, ExplainedTransfer};

@@ -1,0 +1,369 @@
+//! `kind = "rcrt"`: many sources that send to one sink or several, with RCRT and with what it is compared
+//! to, over loads or groups of flows (RCRT, section 4).
+//!
+//! Owns the keys of the kind; its rows are in `rows.rs`. A seed draws floor, clocks, phases and which nodes
+//! belong to which group; every transport meets the same. Tests: `tests.rs`.
+
+mod rows;
+#[cfg(test)]
+mod tests;
+
+use super::kind::{expect, keys, number, pairs, within, Captures, Kind};
+use super::lab::{in_order, Lab};
+use super::sites::Sites;
+use super::{ExperimentError, Result};
+use crate::convergecast::RunError;
+use crate::rcrt::{run, Flow, Incident, Outcome, Setup, Shape, Sink, Transport, Wanted};
+use crate::results::Row;
+use serde::Deserialize;
+use thalweg_medium::random::{derive, stream, uniform};
+use thalweg_protocols::csma;
+use thalweg_protocols::rcrt::sink::{policy, Config, Control};
+use thalweg_protocols::stack::Open;
+use thalweg_protocols::tree::Routing;
+use thalweg_sim::Capture;
+use thalweg_testbeds::Site;
+use thalweg_units::{Channel, Duration, NodeId};
+
+keys! {
+    "rcrt",
+    /// Many sources that send to sinks at once, with RCRT and with what it is compared to.
+    pub struct Rcrt {
+        /// Testbed, by name or file.
+        pub testbed: String,
+        /// `best-effort`, `reliable` (RCRT at fixed rates), `rcrt`: one run each (`rcrt`).
+        #[serde(default = "only_rcrt")]
+        pub transports: Vec<Name>,
+        /// Policy of each sink, by name (`fair`).
+        #[serde(default = "fair")]
+        pub policies: Vec<String>,
+        /// Base stations by node number; none for the testbed's sink. The first sinks' programs run beside them.
+        #[serde(default)]
+        pub bases: Vec<u16>,
+        /// Demands in packets per second that every flow has instead of its own, one run each.
+        #[serde(default)]
+        pub offered: Vec<f64>,
+        /// Groups of flows: `nodes` (all that are left), `demand` (1.0 packets per second), `packets` (1000),
+        /// `at_s` (0), `sink` (0), `name`. Nodes are drawn by the seed, groups of one name have the same.
+        #[serde(default = "one_group")]
+        pub flows: Vec<Group>,
+        /// How many nodes send; none for all.
+        pub sources: Option<usize>,
+        /// What happens: `at` ("500 s"), `what` (`dies` or `starts`), `node`.
+        #[serde(default)]
+        pub incidents: Vec<Happens>,
+        /// Trees that are taken: `depth`, `children` of the base station, nodes of the `largest` subtree, each
+        /// as least and most. Floors are drawn until theirs fits. None for any.
+        pub tree: Option<Wanted>,
+        /// Seconds for routes to settle (600).
+        #[serde(default = "number::<600, _>")]
+        pub settle_s: u32,
+        /// Seconds after which a run ends at the latest (7200).
+        #[serde(default = "number::<7200, _>")]
+        pub limit_s: u32,
+        /// Packets that a queue holds (10).
+        #[serde(default = "number::<10, _>")]
+        pub queue: u8,
+        /// Bytes of a packet that its application gets (64).
+        #[serde(default = "number::<64, _>")]
+        pub payload: u8,
+        /// Packets that a source's buffer holds (1024: 64 KB of flash).
+        #[serde(default = "number::<1024, _>")]
+        pub buffer: u16,
+        /// Seconds between two rows of `scope = "time"`; 0 for none (0).
+        #[serde(default)]
+        pub sample_s: u32,
+    }
+}
+
+/// A transport, by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Name {
+    BestEffort,
+    Reliable,
+    Rcrt,
+}
+
+fn only_rcrt() -> Vec<Name> {
+    vec![Name::Rcrt]
+}
+fn fair() -> Vec<String> {
+    vec!["fair".to_owned()]
+}
+fn one_group() -> Vec<Group> {
+    vec![Group::default()]
+}
+
+/// Flows of one demand.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Group {
+    name: String,
+    nodes: Option<usize>,
+    demand: f64,
+    packets: u32,
+    at_s: f64,
+    sink: u8,
+}
+
+impl Default for Group {
+    fn default() -> Self {
+        Self {
+            name: "all".to_owned(),
+            nodes: None,
+            demand: 1.0,
+            packets: 1000,
+            at_s: 0.0,
+            sink: 0,
+        }
+    }
+}
+
+/// What happens to a node.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Happens {
+    at: String,
+    what: What,
+    node: u16,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum What {
+    Dies,
+    Starts,
+}
+
+/// "500 s" as a time.
+fn time_of(text: &str) -> Option<Duration> {
+    let seconds = text.trim().strip_suffix('s')?.trim().parse::<f64>().ok()?;
+    (0.0..=1e6)
+        .contains(&seconds)
+        .then(|| Duration::from_secs_f64(seconds))
+}
+
+/// One run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Point {
+    transport: Name,
+    offered: Option<f64>,
+}
+
+impl Kind for Rcrt {
+    fn check(&self) -> Result<(), String> {
+        expect("transports", !self.transports.is_empty(), "one or more")?;
+        let known = self.policies.iter().all(|p| policy::named(p).is_some());
+        let wanted = format!("any of {}", policy::NAMES.join(", "));
+        expect("policies", known && !self.policies.is_empty(), &wanted)?;
+        within("policies", &[self.policies.len()], 1..=4)?;
+        within("offered", &self.offered, 0.01..=100.0)?;
+        let demands: Vec<f64> = self.flows.iter().map(|g| g.demand).collect();
+        within("flows.demand", &demands, 0.01..=100.0)?;
+        let packets: Vec<u32> = self.flows.iter().map(|g| g.packets).collect();
+        within("flows.packets", &packets, 1..=60_000)?;
+        let sinks: Vec<usize> = self.flows.iter().map(|g| usize::from(g.sink)).collect();
+        within("flows.sink", &sinks, 0..=self.policies.len() - 1)?;
+        let times = self.incidents.iter().all(|i| time_of(&i.at).is_some());
+        expect("incidents.at", times, "seconds, as \"500 s\"")?;
+        within("settle_s", &[self.settle_s], 1..=36_000)?;
+        within("limit_s", &[self.limit_s], 1..=360_000)?;
+        within("queue", &[self.queue], 1..=16)?;
+        within("payload", &[self.payload], 1..=80)?;
+        within("buffer", &[self.buffer], 1..=32_000)?;
+        within("sample_s", &[self.sample_s], 0..=3600)
+    }
+
+    fn parts(&self) -> u64 {
+        self.points().len() as u64
+    }
+
+    fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
+        let floor = self.floor(seed, |seed| lab.site(&self.testbed, seed))?;
+        let points = self.points();
+        let runs = in_order(&points, |point| {
+            lab.part(|| self.outcome(&floor, *point, None))
+        })?;
+        Ok(self.all_rows(seed, &floor, &points, &runs))
+    }
+
+    fn lossy_frame_bytes(&self) -> Option<usize> {
+        None
+    }
+
+    fn captures(&self) -> Option<&dyn Captures> {
+        Some(self)
+    }
+}
+
+impl Captures for Rcrt {
+    fn testbed(&self) -> &str {
+        &self.testbed
+    }
+    fn capture(&self, seed: u64, sites: &Sites, capture: Box<dyn Capture>) -> Result<()> {
+        let floor = self.floor(seed, |seed| sites.site(&self.testbed, seed))?;
+        match self.points().first() {
+            Some(point) => self.outcome(&floor, *point, Some(capture)).map(|_| ()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Floors that are drawn before none is found.
+const MOST_DRAWN: u64 = 400;
+
+/// A floor that was taken.
+struct Floor {
+    site: Site,
+    /// How many were drawn.
+    drawn: u64,
+    shape: Shape,
+}
+
+impl Rcrt {
+    fn points(&self) -> Vec<Point> {
+        let offered: Vec<Option<f64>> = match self.offered.as_slice() {
+            [] => vec![None],
+            list => list.iter().copied().map(Some).collect(),
+        };
+        let points = pairs(&self.transports, &offered).into_iter();
+        let point = |(transport, offered)| Point { transport, offered };
+        points.map(point).collect()
+    }
+
+    /// The first floor that `seed` draws with a tree as it is wanted.
+    fn floor(&self, seed: u64, site: impl Fn(u64) -> Result<Site>) -> Result<Floor> {
+        for drawn in 1..=MOST_DRAWN {
+            let site = match (&self.tree, drawn) {
+                (None, _) => site(seed)?,
+                (Some(_), k) => site(derive(seed, "floor", &[k]))?,
+            };
+            let point = Point {
+                transport: Name::BestEffort,
+                offered: None,
+            };
+            let setup = self.setup(&site, point)?;
+            let shape = Shape::unloaded(&site, &setup, run_seed(&site));
+            let shape = shape.map_err(|error| failed(&site, error))?;
+            if self.tree.is_none_or(|wanted| wanted.takes(&shape)) {
+                let floor = Floor { site, drawn, shape };
+                return Ok(floor);
+            }
+        }
+        let site = site(seed)?;
+        let why = format!("none of {MOST_DRAWN} floors drawn has a tree as `tree` wants it");
+        Err(ExperimentError::unfit(&site, why))
+    }
+
+    fn setup(&self, site: &Site, point: Point) -> Result<Setup> {
+        let node = |id: u16| {
+            let found = NodeId::new(id).ok();
+            let found = found.and_then(|id| site.testbed.index_of(id));
+            found.ok_or_else(|| ExperimentError::unfit(site, format!("has no node {id}")))
+        };
+        let bases: Vec<usize> = match self.bases.as_slice() {
+            [] => vec![site.testbed.sink_index()],
+            ids => ids.iter().map(|id| node(*id)).collect::<Result<_>>()?,
+        };
+        let control = match point.transport {
+            Name::Reliable => Control::Fixed,
+            _ => Config::PAPER.control,
+        };
+        let config = Config {
+            control,
+            ..Config::PAPER
+        };
+        let sink = |policy: &String| Sink {
+            config,
+            policy: policy.clone(),
+        };
+        let incidents = self.incidents.iter().map(|happens| {
+            let what = match happens.what {
+                What::Dies => Incident::Dies,
+                What::Starts => Incident::Starts,
+            };
+            let at = time_of(&happens.at).unwrap_or(Duration::ZERO);
+            Ok((at, node(happens.node)?, what))
+        });
+        Ok(Setup {
+            mac: csma::Config::TINYOS_CC2420,
+            routing: Routing::MULTI_HOP_LQI,
+            queue: self.queue,
+            power: None,
+            channel: site.testbed.channels.iter().last().unwrap_or(Channel::LAST),
+            flows: self.flows_of(site, &bases, point.offered),
+            bases,
+            transport: match point.transport {
+                Name::BestEffort => Transport::BestEffort,
+                Name::Reliable | Name::Rcrt => {
+                    Transport::Rcrt(self.policies.iter().map(sink).collect())
+                }
+            },
+            payload_bytes: self.payload,
+            buffer: self.buffer,
+            settle: Duration::from_secs(u64::from(self.settle_s)),
+            limit: Duration::from_secs(u64::from(self.limit_s)),
+            incidents: incidents.collect::<Result<_>>()?,
+        })
+    }
+
+    /// Nodes of each group, in an order that the seed draws; groups of one name have the same nodes.
+    fn flows_of(&self, site: &Site, bases: &[usize], offered: Option<f64>) -> Vec<Flow> {
+        let nodes = site.testbed.len();
+        let mut rng = stream(site.seed, "rcrt", &[]);
+        let mut order: Vec<usize> = (0..nodes).filter(|n| !bases.contains(n)).collect();
+        for k in (1..order.len()).rev() {
+            order.swap(k, (uniform(&mut rng) * (k + 1) as f64) as usize);
+        }
+        order.truncate(self.sources.unwrap_or(nodes));
+        let mut left = order.as_slice();
+        let mut known: Vec<(&str, &[usize])> = Vec::new();
+        let mut flows = Vec::new();
+        for group in &self.flows {
+            let of_name = known.iter().find(|(name, _)| *name == group.name);
+            let members = match of_name {
+                Some((_, members)) => members,
+                None => {
+                    let (members, rest) =
+                        left.split_at(group.nodes.unwrap_or(left.len()).min(left.len()));
+                    left = rest;
+                    known.push((&group.name, members));
+                    members
+                }
+            };
+            flows.extend(members.iter().map(|node| Flow {
+                node: *node,
+                sink: group.sink,
+                demand: offered.unwrap_or(group.demand),
+                packets: group.packets,
+                at: Duration::from_secs_f64(group.at_s),
+            }));
+        }
+        flows
+    }
+
+    fn outcome(
+        &self,
+        floor: &Floor,
+        point: Point,
+        capture: Option<Box<dyn Capture>>,
+    ) -> Result<Outcome> {
+        let site = &floor.site;
+        let setup = self.setup(site, point)?;
+        let outcome = run(site, &setup, |_| Open, run_seed(site), capture);
+        outcome.map_err(|error| failed(site, error))
+    }
+}
+
+fn run_seed(site: &Site) -> u64 {
+    derive(site.seed, "rcrt run", &[])
+}
+
+fn failed(site: &Site, error: RunError) -> ExperimentError {
+    match error {
+        RunError::Sim(error) => ExperimentError::Sim(error),
+        RunError::Network(error) => ExperimentError::Network(error),
+        RunError::NoLpl(_) | RunError::Board(_) => ExperimentError::unfit(site, error.to_string()),
+    }
+}

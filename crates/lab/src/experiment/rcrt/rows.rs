@@ -1,0 +1,304 @@
+//! Rows of these runs: `run`, `flow`, `node`, `time` and, over loads, `seed`. Definitions are those of
+//! RCRT's figures (section 4). Tests: `tests.rs`.
+
+use super::{Floor, Name, Point, Rcrt};
+use crate::rcrt::{FlowOutcome, Outcome};
+use crate::results::{name_of, Row, SEED};
+
+/// The window in which goodput at a fixed load counts: the load has settled, and no flow has ended.
+const WINDOW_S: (f64, f64) = (300.0, 1800.0);
+/// Rates count from here on, until the first flow ends: what came before found the network's capacity.
+const CONVERGED_S: f64 = 600.0;
+/// A fixed load is sustained at this share of it in the mean, and that one at the worst node.
+const SUSTAINED: (f64, f64) = (0.97, 0.90);
+/// Best effort's knee: the highest load of which so much is delivered in the mean.
+const KNEE: f64 = 0.95;
+
+impl FlowOutcome {
+    /// Packets delivered from second `from` to `to`, per second.
+    pub(super) fn rate_within(&self, (from, to): (f64, f64)) -> f64 {
+        let within = |at: &&f64| (from..to).contains(*at);
+        self.delivered.iter().filter(within).count() as f64 / (to - from)
+    }
+    /// Packets over the time from the connection to the last delivery in order; none before two came.
+    fn goodput(&self) -> Option<f64> {
+        let (opened, last) = (self.opened?, *self.delivered.last()?);
+        (last > opened).then(|| self.delivered.len() as f64 / (last - opened))
+    }
+    /// The rate assigned at second `at`.
+    fn rate_at(&self, at: f64) -> Option<f64> {
+        let since = self.rates.iter().rev().find(|(since, _)| *since <= at);
+        since.map(|(_, rate)| *rate)
+    }
+    fn is_active(&self, at: f64) -> bool {
+        self.opened.is_some_and(|opened| opened <= at) && self.ended.is_none_or(|ended| at < ended)
+    }
+}
+
+/// Mean, least and most.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Spread {
+    mean: f64,
+    least: f64,
+    most: f64,
+}
+
+impl Spread {
+    fn of(values: impl Iterator<Item = f64>) -> Option<Self> {
+        let values: Vec<f64> = values.collect();
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        (!values.is_empty()).then(|| Self {
+            mean,
+            least: values.iter().copied().fold(f64::INFINITY, f64::min),
+            most: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        })
+    }
+    fn set(row: &mut Row, name: &str, values: impl Iterator<Item = f64>) {
+        if let Some(spread) = Self::of(values) {
+            row.set(name, spread.mean);
+            row.set(&format!("{name}_least"), spread.least);
+            row.set(&format!("{name}_most"), spread.most);
+            if spread.mean > 0.0 {
+                let relative = (spread.most - spread.least) / spread.mean;
+                row.set(&format!("{name}_spread"), relative);
+            }
+        }
+    }
+}
+
+impl Rcrt {
+    pub(super) fn all_rows(
+        &self,
+        seed: u64,
+        floor: &Floor,
+        points: &[Point],
+        runs: &[Outcome],
+    ) -> Vec<Row> {
+        let mut rows = Vec::new();
+        for (point, outcome) in points.iter().zip(runs) {
+            let mut base = Row::new().with(SEED, seed);
+            base.set("transport", name_of(&point.transport));
+            base.set_some("offered", point.offered);
+            rows.push(self.run_row(&base, floor, *point, outcome));
+            rows.extend(outcome.flows.iter().map(|f| flow_row(&base, floor, f)));
+            rows.extend(self.node_rows(&base, floor, outcome));
+            rows.extend(self.time_rows(&base, floor, outcome));
+        }
+        if !self.offered.is_empty() {
+            let row = Row::new().with(SEED, seed).with("scope", "seed");
+            rows.push(self.seed_row(row, points, runs));
+        }
+        rows
+    }
+
+    fn run_row(&self, base: &Row, floor: &Floor, point: Point, o: &Outcome) -> Row {
+        let mut row = base.clone().with("scope", "run");
+        row.set("drawn", floor.drawn);
+        row.set("depth", floor.shape.depth);
+        row.set("children", floor.shape.children);
+        row.set("largest_subtree", floor.shape.largest);
+        row.set("lasted_s", o.lasted);
+        row.set("air_frames", o.air_frames);
+        let (sent, lost) = o.frames;
+        if sent > 0 {
+            row.set("frame_loss", lost as f64 / sent as f64);
+        }
+        let flows = || o.flows.iter();
+        row.set("wrong", flows().map(|f| f.wrong).sum::<u32>());
+        if point.transport != Name::BestEffort {
+            let all: usize = flows().map(|f| f.flow.packets as usize).sum();
+            let delivered: usize = flows().map(|f| f.delivered.len()).sum();
+            row.set("delivered_share", delivered as f64 / all.max(1) as f64);
+            Spread::set(
+                &mut row,
+                "goodput",
+                flows().filter_map(FlowOutcome::goodput),
+            );
+            let feedbacks: u32 = flows().map(|f| f.feedbacks).sum();
+            row.set("feedbacks", feedbacks);
+            row.set(
+                "feedbacks_per_packet",
+                f64::from(feedbacks) / delivered.max(1) as f64,
+            );
+            let shares: Vec<f64> = flows().filter_map(FlowOutcome::repaired_share).collect();
+            Spread::set(&mut row, "repaired", shares.iter().copied());
+            let few = shares.iter().filter(|share| **share <= 0.05).count();
+            row.set(
+                "repaired_few_share",
+                few as f64 / shares.len().max(1) as f64,
+            );
+            row.set_some("rate_swing", swing(o));
+        }
+        if let Some(offered) = point.offered {
+            let received = || flows().map(|f| f.rate_within(WINDOW_S));
+            Spread::set(&mut row, "received", received());
+            if let Some(spread) = Spread::of(received()) {
+                let p = spread.mean / offered;
+                row.set("reliability", p);
+                row.set("reliability_least", spread.least / offered);
+                if point.transport == Name::BestEffort {
+                    // Figure 1: packets up and feedback down, and what M makes of the rate.
+                    row.set("traffic", offered * (2.0 - p) / p.max(1e-3));
+                    row.set("decreased", offered * p / (2.0 - p));
+                }
+            }
+        }
+        let changes = o.parents.iter().map(|p| p.len().saturating_sub(1) as f64);
+        row.set_some("parent_changes", Spread::of(changes).map(|s| s.mean));
+        row
+    }
+
+    fn node_rows(&self, base: &Row, floor: &Floor, o: &Outcome) -> Vec<Row> {
+        let bases = self.bases_of(floor);
+        let row = |(n, parents): (usize, &Vec<_>)| {
+            let mut row = base
+                .clone()
+                .with("scope", "node")
+                .with("node", id(floor, n));
+            row.set("parent_changes", parents.len().saturating_sub(1));
+            row.set_some("hops", o.depth(&bases, n, o.lasted));
+            row
+        };
+        let nodes = o.parents.iter().enumerate();
+        nodes.filter(|(n, _)| !bases.contains(n)).map(row).collect()
+    }
+
+    /// Rates and packets of each flow as they went on.
+    fn time_rows(&self, base: &Row, floor: &Floor, o: &Outcome) -> Vec<Row> {
+        if self.sample_s == 0 {
+            return Vec::new();
+        }
+        let step = f64::from(self.sample_s);
+        let mut rows = Vec::new();
+        for k in 0..(o.lasted / step) as u32 {
+            let at = f64::from(k) * step;
+            for flow in o.flows.iter().filter(|f| f.is_active(at)) {
+                let mut row = base.clone().with("scope", "time").with("t_s", at);
+                row.set("node", id(floor, flow.flow.node));
+                row.set("sink", u32::from(flow.flow.sink));
+                row.set("demand", flow.flow.demand);
+                row.set_some("rate", flow.rate_at(at));
+                let delivered = flow.delivered.partition_point(|then| *then <= at);
+                row.set("delivered", delivered);
+                row.set("received", flow.rate_within((at, at + step)));
+                rows.push(row);
+            }
+        }
+        rows
+    }
+
+    /// What loads say together: best effort's knee, the sustainable load, RCRT's share of it.
+    fn seed_row(&self, mut row: Row, points: &[Point], runs: &[Outcome]) -> Row {
+        let of = |name: Name| -> Vec<(f64, Spread)> {
+            let runs = points.iter().zip(runs).filter(|(p, _)| p.transport == name);
+            let spread = |(p, o): (&Point, &Outcome)| {
+                let received = o.flows.iter().map(|f| f.rate_within(WINDOW_S));
+                Some((p.offered?, Spread::of(received)?))
+            };
+            runs.filter_map(spread).collect()
+        };
+        let (best_effort, reliable, rcrt) =
+            (of(Name::BestEffort), of(Name::Reliable), of(Name::Rcrt));
+        let knee = crossing(&best_effort, |load, s| s.mean / load - KNEE);
+        row.set_some("knee", knee);
+        let sustained =
+            |load: f64, s: &Spread| (s.mean / load - SUSTAINED.0).min(s.least / load - SUSTAINED.1);
+        let sustainable = crossing(&reliable, sustained);
+        row.set_some("sustainable", sustainable);
+        if let (Some(knee), Some(sustainable)) = (knee, sustainable) {
+            row.set("sustainable_over_knee", sustainable / knee);
+        }
+        if let Some(limit) = sustainable {
+            let beyond = rcrt.iter().filter(|(load, _)| *load >= limit);
+            Spread::set(
+                &mut row,
+                "rcrt_over_sustainable",
+                beyond.map(|(_, s)| s.mean / limit),
+            );
+            // Beyond it, repairs at fixed rates leave less than best effort.
+            let pairs = best_effort.iter().zip(&reliable);
+            let beyond = pairs.filter(|((load, _), _)| *load > limit + 0.15);
+            let (mut less, mut wider, mut count) = (0.0, 0.0, 0.0);
+            for ((_, b), (_, r)) in beyond {
+                less += r.mean / b.mean;
+                wider += (r.most - r.least) / (b.most - b.least).max(1e-9);
+                count += 1.0;
+            }
+            if count > 0.0 {
+                row.set("collapsed_over_best_effort", less / count);
+                row.set("collapsed_spread_over_best_effort", wider / count);
+            }
+        }
+        row
+    }
+
+    fn bases_of(&self, floor: &Floor) -> Vec<usize> {
+        let testbed = &floor.site.testbed;
+        let of_id = |id: &u16| testbed.index_of(thalweg_units::NodeId::new(*id).ok()?);
+        match self.bases.as_slice() {
+            [] => vec![testbed.sink_index()],
+            ids => ids.iter().filter_map(of_id).collect(),
+        }
+    }
+}
+
+impl FlowOutcome {
+    /// Share of packets whose first copy at the sink was an end-to-end retransmission.
+    fn repaired_share(&self) -> Option<f64> {
+        let count = self.arrived.len();
+        (count > 0).then(|| f64::from(self.repaired) / count as f64)
+    }
+}
+
+/// The load up to which `over` is not negative, between two loads by interpolation; the last where it
+/// never is.
+fn crossing(loads: &[(f64, Spread)], over: impl Fn(f64, &Spread) -> f64) -> Option<f64> {
+    let mut last: Option<(f64, f64)> = None;
+    for (load, spread) in loads {
+        let now = over(*load, spread);
+        match last {
+            _ if now >= 0.0 => {}
+            None => return None,
+            Some((before, was)) => return Some(before + (load - before) * was / (was - now)),
+        }
+        last = Some((*load, now));
+    }
+    last.map(|(load, _)| load)
+}
+
+/// Largest deviation of the assigned rate from its mean over time, over the mean: from convergence to the
+/// first flow's end.
+fn swing(o: &Outcome) -> Option<f64> {
+    let first_end = o
+        .flows
+        .iter()
+        .filter_map(|f| f.ended)
+        .fold(o.lasted, f64::min);
+    let seconds = (first_end - CONVERGED_S) as i64;
+    let mean_at = |at: f64| Spread::of(o.flows.iter().filter_map(|f| f.rate_at(at)));
+    let rates = (0..seconds).filter_map(|k| mean_at(CONVERGED_S + k as f64));
+    let spread = Spread::of(rates.map(|s| s.mean))?;
+    Some((spread.most - spread.mean).max(spread.mean - spread.least) / spread.mean)
+}
+
+fn flow_row(base: &Row, floor: &Floor, f: &FlowOutcome) -> Row {
+    let mut row = base.clone().with("scope", "flow");
+    row.set("node", id(floor, f.flow.node));
+    row.set("sink", u32::from(f.flow.sink));
+    row.set("demand", f.flow.demand);
+    row.set("delivered", f.delivered.len());
+    row.set("feedbacks", f.feedbacks);
+    row.set_some("goodput", f.goodput());
+    row.set_some("opened_s", f.opened);
+    row.set_some("ended_s", f.ended);
+    row.set_some("repaired_share", f.repaired_share());
+    row
+}
+
+fn id(floor: &Floor, n: usize) -> u32 {
+    floor
+        .site
+        .testbed
+        .id_of(n)
+        .map_or(0, |id| u32::from(id.get()))
+}

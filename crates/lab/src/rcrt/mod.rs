@@ -1,0 +1,17 @@
+//! Networks of many sources that send to sinks, with RCRT and with what it is compared to (RCRT, section 4).
+//!
+//! Data flows [`Setup`] -> [`run`] -> [`Outcome`]; the experiment's kind is `experiment/rcrt/`. Nodes stand
+//! on carrier sense and a tree; sinks are programs beside the base stations. Invariant: a packet counts
+//! as delivered once, in order, with the bytes that its source sent. Tests: `tests.rs`.
+
+mod floor;
+mod mote;
+mod outcome;
+mod run;
+mod setup;
+mod upper;
+
+pub use floor::{Shape, Wanted};
+pub use outcome::{FlowOutcome, Outcome};
+pub use run::run;
+pub use setup::{Flow, Incident, Setup, Sink, Transport};

@@ -1,0 +1,163 @@
+//! What stands on the stack of a node in these networks: a base station, an RCRT source, or an application
+//! without a transport. Tests: `tests.rs`.
+
+use thalweg_protocols::rcrt::source::{Order, Ready, Source, Supply, Told};
+use thalweg_protocols::rcrt::{Base, Handed, Send};
+use thalweg_protocols::stack::{Above, Gone, Packet, Readings, Room, Schedule};
+use thalweg_units::{Instant, NodeId};
+use thalweg_wire::rcrt::Flow;
+use thalweg_wire::tree::Way;
+use thalweg_wire::{FrameBuf, WireError, Writer};
+
+/// Flows of a node: one for each of the applications that any experiment has.
+pub(super) const FLOWS: usize = 4;
+
+/// Packets made on the spot, the same whenever they are read: what a flash buffer of so many packets holds.
+#[derive(Debug)]
+pub(super) struct Synthetic {
+    id: NodeId,
+    /// Packets of each flow, by the flow's sink.
+    packets: [u32; FLOWS],
+    bytes: usize,
+    room: u16,
+}
+
+impl Synthetic {
+    /// Flows to sink k have `packets[k]` packets of `bytes` each; `room` may be unacknowledged.
+    pub(super) const fn new(id: NodeId, packets: [u32; FLOWS], bytes: usize, room: u16) -> Self {
+        Self {
+            id,
+            packets,
+            bytes,
+            room,
+        }
+    }
+    /// Byte `k` of packet `sequence`.
+    const fn byte(id: NodeId, flow: Flow, sequence: u32, k: usize) -> u8 {
+        let number = match k {
+            0..4 => (sequence >> (8 * k)) as u8,
+            _ => (sequence as u8).wrapping_mul(31) ^ k as u8,
+        };
+        number ^ flow.sink ^ id.get() as u8
+    }
+    /// Whether `payload` is packet `sequence` of `id`.
+    pub(super) fn is(id: NodeId, flow: Flow, sequence: u64, payload: &[u8]) -> bool {
+        let byte = |k| Self::byte(id, flow, sequence as u32, k);
+        let mut bytes = payload.iter().enumerate();
+        !payload.is_empty() && bytes.all(|(k, found)| *found == byte(k))
+    }
+}
+
+impl Supply for Synthetic {
+    fn room(&self) -> u16 {
+        self.room
+    }
+    fn poll(&mut self, _now: Instant, flow: Flow, sequence: u32) -> Ready {
+        let packets = self.packets.get(usize::from(flow.sink)).copied();
+        match packets.is_some_and(|packets| sequence < packets) {
+            true => Ready::Packet,
+            false => Ready::End,
+        }
+    }
+    fn read(&mut self, flow: Flow, sequence: u32, w: &mut Writer<'_>) -> Result<(), WireError> {
+        for k in 0..self.bytes {
+            w.u8(Self::byte(self.id, flow, sequence, k))?;
+        }
+        Ok(())
+    }
+}
+
+/// What stands on a node's stack.
+#[derive(Debug)]
+pub(super) enum Part {
+    /// A base station.
+    Base(Box<Base>),
+    /// RCRT.
+    Source(Box<Source<Synthetic, FLOWS>>),
+    /// An application that sends without a transport.
+    Readings(Readings),
+}
+
+/// Orders to it.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Says {
+    /// To a base station.
+    Send(Send),
+    /// To a source.
+    Source(Order),
+    /// To an application.
+    Readings(Schedule),
+}
+
+/// What is told of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Heard {
+    /// By a base station.
+    Base(Handed),
+    /// By a source.
+    Source(Told),
+    /// By an application; what it made is known beforehand.
+    Readings,
+}
+
+impl Above for Part {
+    type Command = Says;
+    type Event = Heard;
+
+    fn handle_command(&mut self, now: Instant, order: Says) {
+        match (self, order) {
+            (Self::Base(base), Says::Send(send)) => base.handle_command(now, send),
+            (Self::Source(source), Says::Source(order)) => source.handle_command(now, order),
+            (Self::Readings(it), Says::Readings(schedule)) => it.handle_command(now, schedule),
+            // Not its kind of order.
+            _ => {}
+        }
+    }
+    fn poll_timeout(&self) -> Option<Instant> {
+        match self {
+            Self::Base(base) => base.poll_timeout(),
+            Self::Source(source) => source.poll_timeout(),
+            Self::Readings(readings) => readings.poll_timeout(),
+        }
+    }
+    fn handle_timeout(&mut self, now: Instant) {
+        match self {
+            Self::Base(base) => base.handle_timeout(now),
+            Self::Source(source) => source.handle_timeout(now),
+            Self::Readings(readings) => readings.handle_timeout(now),
+        }
+    }
+    fn poll_event(&mut self) -> Option<Heard> {
+        match self {
+            Self::Base(base) => base.poll_event().map(Heard::Base),
+            Self::Source(source) => source.poll_event().map(Heard::Source),
+            Self::Readings(readings) => readings.poll_event().map(|_| Heard::Readings),
+        }
+    }
+    fn next(&mut self, now: Instant, room: impl FnMut(Way) -> Room) -> Option<(Way, FrameBuf)> {
+        match self {
+            Self::Base(base) => base.next(now, room),
+            Self::Source(source) => source.next(now, room),
+            Self::Readings(readings) => readings.next(now, room),
+        }
+    }
+    fn arrived(&mut self, now: Instant, packet: &Packet) {
+        match self {
+            Self::Base(base) => base.arrived(now, packet),
+            Self::Source(source) => source.arrived(now, packet),
+            Self::Readings(readings) => readings.arrived(now, packet),
+        }
+    }
+    fn gone(&mut self, now: Instant, packet: &Packet, how: Gone) {
+        if let Self::Readings(readings) = self {
+            readings.gone(now, packet, how);
+        }
+    }
+    fn stop(&mut self) {
+        match self {
+            Self::Base(base) => base.stop(),
+            Self::Source(source) => source.stop(),
+            Self::Readings(readings) => readings.stop(),
+        }
+    }
+}

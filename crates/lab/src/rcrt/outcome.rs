@@ -1,0 +1,249 @@
+//! What came of a run: when each flow's packets arrived, what rates it was given, how the tree changed.
+//!
+//! Times are seconds after routes have settled. Invariant: a packet counts once, and only with the bytes
+//! that its source sent.
+
+use super::mote::{Heard, Synthetic};
+use super::setup::{Flow, Setup};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use thalweg_protocols::rcrt::sink::{Event as SinkEvent, Sink};
+use thalweg_protocols::rcrt::source::{Message, Told};
+use thalweg_protocols::rcrt::Send;
+use thalweg_protocols::stack::{Drop, Event, Gone};
+use thalweg_sim::Aired;
+use thalweg_units::{Instant, NodeId, SimTime};
+use thalweg_wire::rcrt::{Answers, Down, Says, Up};
+
+/// What came of a flow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FlowOutcome {
+    /// What was asked.
+    pub flow: Flow,
+    /// When the sink accepted it.
+    pub opened: Option<f64>,
+    /// When it was closed with everything delivered.
+    pub ended: Option<f64>,
+    /// When each packet was given to the application, in order; without a transport when it came in.
+    pub delivered: Vec<f64>,
+    /// When each packet came in first, and its number.
+    pub arrived: Vec<(f64, u32)>,
+    /// Packets whose first copy at the sink was an end-to-end retransmission.
+    pub repaired: u32,
+    /// Feedbacks sent to it.
+    pub feedbacks: u32,
+    /// Packets given to the application out of order, twice, or with other bytes: none, ever.
+    pub wrong: u32,
+    /// Its rate, each time that it changed.
+    pub rates: Vec<(f64, f64)>,
+}
+
+/// What came of a run.
+#[derive(Debug, Clone, Default)]
+pub struct Outcome {
+    /// Of each flow.
+    pub flows: Vec<FlowOutcome>,
+    /// Each node's parents, and since when.
+    pub parents: Vec<Vec<(f64, Option<NodeId>)>>,
+    /// Data frames sent over single links, and those of them that did not arrive.
+    pub frames: (u64, u64),
+    /// Packets dropped on their way, by cause.
+    pub dropped: BTreeMap<Drop, u64>,
+    /// Frames on the air.
+    pub air_frames: u64,
+    /// How long it took.
+    pub lasted: f64,
+    begins: SimTime,
+    ids: Vec<NodeId>,
+    index: BTreeMap<(NodeId, u8), usize>,
+    /// Numbers of packets that a node's stack took, until it is known what is in them.
+    taken: BTreeMap<usize, VecDeque<u16>>,
+    /// Packets that are end-to-end retransmissions.
+    again: BTreeSet<(NodeId, u16)>,
+    /// Packets that came in: without a transport by the stack's number.
+    seen: BTreeSet<(usize, u32)>,
+    best_effort: bool,
+}
+
+impl Outcome {
+    pub(super) fn new(setup: &Setup, ids: Vec<NodeId>, begins: SimTime) -> Self {
+        let of_id = |flow: &Flow| ids.get(flow.node).copied().unwrap_or(NodeId::MAX);
+        let index = setup.flows.iter().enumerate();
+        let index = index
+            .map(|(k, flow)| ((of_id(flow), flow.sink), k))
+            .collect();
+        let flow = |flow: &Flow| FlowOutcome {
+            flow: *flow,
+            opened: None,
+            ended: None,
+            delivered: Vec::new(),
+            arrived: Vec::new(),
+            repaired: 0,
+            feedbacks: 0,
+            wrong: 0,
+            rates: Vec::new(),
+        };
+        Self {
+            flows: setup.flows.iter().map(flow).collect(),
+            parents: vec![Vec::new(); ids.len()],
+            begins,
+            ids,
+            index,
+            best_effort: setup.transport == super::setup::Transport::BestEffort,
+            ..Self::default()
+        }
+    }
+    /// Seconds after routes have settled.
+    fn seconds(&self, at: SimTime) -> f64 {
+        at.since(self.begins).as_secs_f64()
+    }
+    /// Whether every flow has ended.
+    pub(super) fn is_over(&self) -> bool {
+        self.flows.iter().all(|flow| flow.ended.is_some())
+    }
+    pub(super) fn told(&mut self, node: usize, event: &Event<Heard>) {
+        match *event {
+            Event::Taken { number } => self.taken.entry(node).or_default().push_back(number),
+            Event::Above(Heard::Source(Told::Sent { message, .. })) => {
+                let number = self.taken.get_mut(&node).and_then(VecDeque::pop_front);
+                let id = self.ids.get(node).copied();
+                if let (Message::Again(_), Some(number), Some(id)) = (message, number, id) {
+                    self.again.insert((id, number));
+                }
+            }
+            Event::Gone {
+                how: Gone::Dropped(why),
+                ..
+            } => *self.dropped.entry(why).or_default() += 1,
+            _ => {}
+        }
+    }
+    pub(super) fn aired(&mut self, frame: &Aired<'_>) {
+        if frame.to.is_some() {
+            self.frames.0 += 1;
+            self.frames.1 += u64::from(frame.lost.is_some());
+        }
+    }
+    /// A packet came in at a base station.
+    pub(super) fn arrived(&mut self, at: SimTime, origin: NodeId, number: u16, message: &[u8]) {
+        let at = self.seconds(at);
+        let up = Up::parse(message).ok().filter(|_| !self.best_effort);
+        let sink = up.map_or(0, |up| up.flow.sink);
+        let Some(&k) = self.index.get(&(origin, sink)) else {
+            return;
+        };
+        let flow = &mut self.flows[k];
+        let sequence = match up.map(|up| up.what) {
+            None => u32::from(number),
+            // No run has more packets than numbers.
+            Some(Says::Data { sequence, .. }) => u32::from(sequence),
+            Some(Says::Open { .. } | Says::Finish { .. }) => return,
+        };
+        if !self.seen.insert((k, sequence)) {
+            return;
+        }
+        flow.arrived.push((at, sequence));
+        if self.best_effort {
+            flow.delivered.push(at);
+        }
+        flow.repaired += u32::from(self.again.contains(&(origin, number)));
+    }
+    /// A message of a sink goes down.
+    pub(super) fn answered(&mut self, send: &Send) {
+        let Ok(down) = Down::parse(&send.message) else {
+            return;
+        };
+        let place = self.index.get(&(send.to, down.flow.sink));
+        if let (Some(&k), Answers::Feedback(_)) = (place, down.what) {
+            self.flows[k].feedbacks += 1;
+        }
+    }
+    /// What sink `sink` tells.
+    pub(super) fn note(&mut self, now: Instant, sink: usize, event: &SinkEvent) {
+        let at = self.seconds(SimTime::from_nanos(now.as_nanos()));
+        let sink = sink as u8;
+        match event {
+            SinkEvent::Opened { origin, .. } => {
+                if let Some(&k) = self.index.get(&(*origin, sink)) {
+                    self.flows[k].opened.get_or_insert(at);
+                }
+            }
+            SinkEvent::Delivered {
+                origin,
+                flow,
+                sequence,
+                payload,
+                ..
+            } => {
+                if let Some(&k) = self.index.get(&(*origin, sink)) {
+                    let known = &mut self.flows[k];
+                    let is_next = *sequence == known.delivered.len() as u64;
+                    let is_right = Synthetic::is(*origin, *flow, *sequence, payload);
+                    known.wrong += u32::from(!is_next || !is_right);
+                    known.delivered.push(at);
+                }
+            }
+            SinkEvent::Finished { origin, .. } => {
+                if let Some(&k) = self.index.get(&(*origin, sink)) {
+                    self.flows[k].ended = Some(at);
+                }
+            }
+            _ => {}
+        }
+    }
+    /// Looks at rates and parents.
+    pub(super) fn sample(
+        &mut self,
+        now: SimTime,
+        sinks: &[Sink],
+        parent: impl Fn(usize) -> Option<NodeId>,
+    ) {
+        let at = self.seconds(now);
+        for (k, sink) in sinks.iter().enumerate() {
+            for flow in sink.flows() {
+                let Some(&k) = self.index.get(&(flow.origin, k as u8)) else {
+                    continue;
+                };
+                let (rates, rate) = (&mut self.flows[k].rates, flow.rate);
+                if rates.last().is_none_or(|(_, last)| *last != rate) {
+                    rates.push((at, rate));
+                }
+            }
+        }
+        for (n, parents) in self.parents.iter_mut().enumerate() {
+            let parent = parent(n);
+            if parents.last().is_none_or(|(_, last)| *last != parent) {
+                parents.push((at, parent));
+            }
+        }
+    }
+    pub(super) fn finish(&mut self, at: SimTime, air_frames: u64) {
+        self.lasted = self.seconds(at);
+        self.air_frames = air_frames;
+    }
+
+    /// The nodes from `n` up to a base station at second `at`; where there is no way, those up to where it
+    /// ends.
+    pub fn way(&self, bases: &[usize], n: usize, at: f64) -> Vec<usize> {
+        let parent = |node: usize| {
+            let before = |since: &&(f64, Option<NodeId>)| since.0 <= at;
+            let parent = self.parents.get(node)?.iter().rev().find(before)?.1?;
+            self.ids.iter().position(|id| *id == parent)
+        };
+        let mut way = vec![n];
+        let mut node = n;
+        while let Some(next) = parent(node).filter(|next| !way.contains(next)) {
+            if bases.contains(&node) {
+                break;
+            }
+            way.push(next);
+            node = next;
+        }
+        way
+    }
+    /// Links from node `n` up to a base station at second `at`; none where there is no way.
+    pub fn depth(&self, bases: &[usize], n: usize, at: f64) -> Option<u32> {
+        let way = self.way(bases, n, at);
+        let arrives = way.last().is_some_and(|last| bases.contains(last));
+        arrives.then(|| way.len() as u32 - 1)
+    }
+}

@@ -1,0 +1,93 @@
+//! What is run: nodes, what they stand on, flows, what happens to them.
+
+use super::mote::FLOWS;
+use thalweg_protocols::csma;
+use thalweg_protocols::rcrt::sink;
+use thalweg_protocols::tree::Routing;
+use thalweg_units::{Channel, Dbm, Duration};
+
+/// A flow, or what a node without a transport sends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Flow {
+    /// The source's index.
+    pub node: usize,
+    /// Index of its sink.
+    pub sink: u8,
+    /// Packets per second that it wants; without a transport, those that it sends.
+    pub demand: f64,
+    /// Packets, each once.
+    pub packets: u32,
+    /// When it begins, after routes have settled.
+    pub at: Duration,
+}
+
+/// What carries packets end to end.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Transport {
+    /// Nothing: packets are sent at the demanded rate, and that is all.
+    BestEffort,
+    /// RCRT, with one sink for each.
+    Rcrt(Vec<Sink>),
+}
+
+/// A sink's program.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sink {
+    /// Its constants.
+    pub config: sink::Config,
+    /// Its policy, by name.
+    pub policy: String,
+}
+
+/// What happens to a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Incident {
+    /// It fails.
+    Dies,
+    /// It starts anew, with what its flash holds.
+    Starts,
+}
+
+/// A run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Setup {
+    /// Medium access.
+    pub mac: csma::Config,
+    /// How trees are found.
+    pub routing: Routing,
+    /// Packets that a queue holds.
+    pub queue: u8,
+    /// Nominal transmit power; none for the board's.
+    pub power: Option<Dbm>,
+    /// The channel.
+    pub channel: Channel,
+    /// Base stations by index: one, or gateways that hand packets on to each other's sinks.
+    pub bases: Vec<usize>,
+    /// What carries packets.
+    pub transport: Transport,
+    /// What sends: at most one flow of a node to each sink.
+    pub flows: Vec<Flow>,
+    /// Bytes of a packet that its application gets.
+    pub payload_bytes: u8,
+    /// Packets that a source's buffer holds.
+    pub buffer: u16,
+    /// Time for routes before the first flow.
+    pub settle: Duration,
+    /// The run ends when all flows have, at the latest so long after routes have settled.
+    pub limit: Duration,
+    /// What happens to nodes, after routes have settled.
+    pub incidents: Vec<(Duration, usize, Incident)>,
+}
+
+impl Setup {
+    /// Packets of each flow of `node`, by sink.
+    pub(super) fn packets_of(&self, node: usize) -> [u32; FLOWS] {
+        let mut packets = [0; FLOWS];
+        for flow in self.flows.iter().filter(|flow| flow.node == node) {
+            if let Some(count) = packets.get_mut(usize::from(flow.sink)) {
+                *count = flow.packets;
+            }
+        }
+        packets
+    }
+}

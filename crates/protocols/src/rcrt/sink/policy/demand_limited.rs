@@ -1,0 +1,14 @@
+use super::{max_min, Claim, Policy};
+
+/// Everybody gets the same, but nobody more than its demand (section 3.6).
+#[derive(Debug, Clone, Copy, Default)]
+pub struct DemandLimited;
+
+impl Policy for DemandLimited {
+    fn limit(&self, claims: &[Claim]) -> Option<f64> {
+        Some(claims.iter().map(|c| c.demand).sum())
+    }
+    fn allocate(&self, total: f64, claims: &[Claim], rates: &mut [f64]) {
+        max_min(total, claims, |_| 1.0, rates);
+    }
+}

@@ -1,0 +1,102 @@
+//! Who gets how much of the network's capacity (RCRT, section 3.6): one file for each policy.
+//!
+//! A policy is the sink's alone: motes know rates, not why. Invariant: rates sum to the total, or to what
+//! all demands together leave of it where a policy goes by demands. Tests: `../tests.rs`.
+
+mod demand_limited;
+mod fair;
+mod priority;
+mod proportional;
+mod weighted;
+
+pub use demand_limited::DemandLimited;
+pub use fair::Fair;
+pub use priority::Priority;
+pub use proportional::DemandProportional;
+pub use weighted::Weighted;
+
+use std::boxed::Box;
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use thalweg_units::NodeId;
+
+/// A flow's claim on the capacity.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Claim {
+    /// Its source.
+    pub origin: NodeId,
+    /// The rate that it wants, d, packets per second: more than 0.
+    pub demand: f64,
+}
+
+/// A way to share.
+pub trait Policy: Debug + Send {
+    /// Most that all flows together may be given, packets per second; none for any.
+    fn limit(&self, _claims: &[Claim]) -> Option<f64> {
+        None
+    }
+    /// Shares `total` packets per second: writes the rate of each claim to its place in `rates`.
+    fn allocate(&self, total: f64, claims: &[Claim], rates: &mut [f64]);
+}
+
+/// The policies, as [`named`] knows them.
+pub const NAMES: [&str; 5] = [
+    "fair",
+    "demand-proportional",
+    "demand-limited",
+    "weighted",
+    "priority",
+];
+
+/// The policy of that name. `weighted` and `priority` may be followed by nodes and their weight or class,
+/// all others having 1 and 0: `weighted:7=2,12=0.5`, `priority:7=1`.
+pub fn named(name: &str) -> Option<Box<dyn Policy>> {
+    let (kind, nodes) = name.split_once(':').unwrap_or((name, ""));
+    let takes_nodes = matches!(kind, "weighted" | "priority");
+    if !nodes.is_empty() && !takes_nodes {
+        return None;
+    }
+    Some(match kind {
+        "fair" => Box::new(Fair),
+        "demand-proportional" => Box::new(DemandProportional),
+        "demand-limited" => Box::new(DemandLimited),
+        "weighted" => Box::new(Weighted::new(table(nodes)?)?),
+        "priority" => Box::new(Priority::new(table(nodes)?)),
+        _ => return None,
+    })
+}
+
+/// `7=2,12=1` as a table.
+fn table<V: core::str::FromStr>(nodes: &str) -> Option<BTreeMap<NodeId, V>> {
+    let entries = nodes.split(',').filter(|entry| !entry.is_empty());
+    let entry = |entry: &str| {
+        let (node, value) = entry.split_once('=')?;
+        let node = NodeId::new(node.trim().parse().ok()?).ok()?;
+        Some((node, value.trim().parse().ok()?))
+    };
+    entries.map(entry).collect()
+}
+
+/// Shares `total` so that nobody gets more than its demand, and whoever gets less gets as much as
+/// everybody else who does, by `weight` (max-min). What all demands leave is not shared.
+fn max_min(total: f64, claims: &[Claim], weight: impl Fn(&Claim) -> f64, rates: &mut [f64]) -> f64 {
+    let mut order: std::vec::Vec<usize> = (0..claims.len().min(rates.len())).collect();
+    let need = |k: &usize| claims.get(*k).map_or(0.0, |c| c.demand / weight(c));
+    order.sort_by(|a, b| need(a).total_cmp(&need(b)));
+    let mut left = total.max(0.0);
+    let mut weights: f64 = order
+        .iter()
+        .filter_map(|k| claims.get(*k))
+        .map(&weight)
+        .sum();
+    for k in order {
+        let (Some(claim), Some(rate)) = (claims.get(k), rates.get_mut(k)) else {
+            continue;
+        };
+        let share = left * weight(claim) / weights.max(f64::MIN_POSITIVE);
+        *rate = share.min(claim.demand);
+        left -= *rate;
+        weights -= weight(claim);
+    }
+    left.max(0.0)
+}

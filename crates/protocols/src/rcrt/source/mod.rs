@@ -1,0 +1,329 @@
+//! RCRT's part on a mote: connections, a token bucket each, and a buffer that the sink empties (RCRT,
+//! sections 3.3 and 3.7).
+//!
+//! Stands on a [`stack`](crate::stack) as what makes a node's packets. The sink decides everything; a
+//! source does as it is told. Time base: the node's clock. Invariants: what was accepted from a supply is
+//! read again until the sink has it; every wait has a time-out. Tests: `tests.rs`.
+
+mod flow;
+mod supply;
+#[cfg(test)]
+mod tests;
+
+pub use flow::State;
+pub use supply::{Application, Ready, Ring, Supply};
+
+use crate::due::sooner;
+use crate::fifo::Fifo;
+use crate::stack::{Above, Packet, Room};
+use flow::{FlowState, Next};
+use thalweg_units::{Duration, Instant};
+use thalweg_wire::rcrt::{Answers, Ask, Down, Flow, Rate, Says, Up};
+use thalweg_wire::tree::Way;
+use thalweg_wire::FrameBuf;
+
+/// How often a stalled source probes (section 3.7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Probing {
+    /// At min(r / 2, 1 / RTT), as the paper has it.
+    #[default]
+    Steady,
+    /// Each time after twice as long (section 3.8, "left to future work").
+    Backoff {
+        /// No longer than this.
+        most: Duration,
+    },
+}
+
+/// What a source needs to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    /// A connection is asked for again after this.
+    pub open_again: Duration,
+    /// Its end is told again after this.
+    pub finish_again: Duration,
+    /// Of a stalled source.
+    pub probing: Probing,
+}
+
+impl Config {
+    /// The paper's; where it is silent, what its authors' later release takes: 2 s and 20 s.
+    pub const PAPER: Self = Self {
+        open_again: Duration::from_secs(2),
+        finish_again: Duration::from_secs(20),
+        probing: Probing::Steady,
+    };
+}
+
+/// Orders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// A flow begins. One that is there is begun anew.
+    Open {
+        /// Which.
+        flow: Flow,
+        /// Other than that of the flow's last connection.
+        connection: u8,
+        /// The rate that it wants.
+        demand: Rate,
+    },
+    /// The node was switched off and on, and its buffers were kept: the sink is asked where flows were.
+    Resume,
+}
+
+/// What is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Told {
+    /// The sink assigned a rate: applications may adapt their sampling.
+    Rate {
+        /// To this flow.
+        flow: Flow,
+        /// New.
+        rate: Rate,
+    },
+    /// A connection has come to an end.
+    Ended {
+        /// Of this flow.
+        flow: Flow,
+        /// Finished or refused.
+        state: State,
+    },
+    /// There was no room for another flow.
+    NoRoom {
+        /// This one.
+        flow: Flow,
+    },
+    /// A message was handed to the stack.
+    Sent {
+        /// Of this flow.
+        flow: Flow,
+        /// Which.
+        message: Message,
+    },
+}
+
+/// What a source sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Message {
+    /// It opens or ends a connection.
+    Control,
+    /// A packet, for the first time.
+    First(u32),
+    /// An end-to-end retransmission of a packet.
+    Again(u32),
+}
+
+/// Events that wait to be told; the oldest makes room.
+const MAX_EVENTS: usize = 8;
+
+/// The sources of a node: at most `FLOWS` flows, whose packets `supply` has.
+#[derive(Debug)]
+pub struct Source<S, const FLOWS: usize = 1> {
+    config: Config,
+    supply: S,
+    flows: [Option<FlowState>; FLOWS],
+    /// Which flow is asked first.
+    turn: usize,
+    events: Fifo<Told, MAX_EVENTS>,
+}
+
+impl<S: Supply, const FLOWS: usize> Source<S, FLOWS> {
+    /// Without flows.
+    pub const fn new(config: Config, supply: S) -> Self {
+        Self {
+            config,
+            supply,
+            flows: [const { None }; FLOWS],
+            turn: 0,
+            events: Fifo::EMPTY,
+        }
+    }
+    /// Where its packets come from.
+    pub const fn supply(&self) -> &S {
+        &self.supply
+    }
+    /// Where a flow stands, packets sent, and packets known to have arrived.
+    pub fn state(&self, flow: Flow) -> Option<(State, u32, u32)> {
+        let known = self.flows.iter().flatten().find(|f| f.flow == flow)?;
+        Some((known.state, known.next, known.acked))
+    }
+
+    fn open(&mut self, flow: Flow, connection: u8, demand: Rate) {
+        let room = self.supply.room();
+        let mine = |slot: &Option<FlowState>| slot.as_ref().is_none_or(|f| f.flow == flow);
+        let known = self.flows.iter().flatten().any(|f| f.flow == flow);
+        let place = match known {
+            true => (self.flows.iter_mut().flatten()).find(|f| f.flow == flow),
+            false => None,
+        };
+        let fresh = FlowState::new(flow, connection, demand, room);
+        if let Some(place) = place {
+            *place = fresh;
+        } else if let Some(slot) = self.flows.iter_mut().find(|slot| mine(slot)) {
+            *slot = Some(fresh);
+        } else {
+            self.events.remember(Told::NoRoom { flow });
+        }
+    }
+
+    /// The message that flow `k` sends next, if the stack has room for it.
+    fn message(
+        &mut self,
+        now: Instant,
+        k: usize,
+        room: &mut impl FnMut(Way) -> Room,
+    ) -> Option<FrameBuf> {
+        let supply = &mut self.supply;
+        let flow = self.flows.get_mut(k)?.as_mut()?;
+        let next = match flow.wants()? {
+            Next::New(sequence) => match supply.poll(now, flow.flow, sequence) {
+                Ready::Packet => Next::New(sequence),
+                ready => {
+                    flow.supplied(ready);
+                    flow.wants()?
+                }
+            },
+            next => next,
+        };
+        if room(Way::Up) == Room::Taken {
+            return None;
+        }
+        let payload;
+        let echo = match next {
+            Next::Open => None,
+            _ => flow.echo(now),
+        };
+        let what = match next {
+            Next::Open => Says::Open {
+                demand: flow.demand,
+                first: flow.acked as u16,
+            },
+            Next::Finish => Says::Finish {
+                end: flow.next as u16,
+                echo,
+            },
+            Next::Again(sequence) | Next::New(sequence) => {
+                payload = FrameBuf::build(|w| supply.read(flow.flow, sequence, w)).ok()?;
+                Says::Data {
+                    sequence: sequence as u16,
+                    rate: flow.rate,
+                    ask: flow.asks_with(next),
+                    echo,
+                    payload: &payload,
+                }
+            }
+        };
+        let (id, connection) = (flow.flow, flow.connection);
+        flow.sent(now, next, &self.config);
+        let message = match next {
+            Next::Again(sequence) => Message::Again(sequence),
+            Next::New(sequence) => Message::First(sequence),
+            Next::Open | Next::Finish => Message::Control,
+        };
+        let flow = id;
+        self.events.remember(Told::Sent { flow, message });
+        let up = Up {
+            flow: id,
+            connection,
+            what,
+        };
+        FrameBuf::build(|w| up.emit(w)).ok()
+    }
+
+    fn handle_down(&mut self, now: Instant, down: &Down<'_>) {
+        let known = self.flows.iter_mut().flatten();
+        let mut known = known.filter(|f| f.connection == down.connection);
+        let Some(flow) = known.find(|f| f.flow == down.flow) else {
+            return;
+        };
+        match down.what {
+            Answers::Accept(feedback) | Answers::Feedback(feedback) => {
+                if matches!(flow.state, State::Finished | State::Refused) {
+                    return;
+                }
+                let acked = flow.acked;
+                if flow.heard(now, &feedback) {
+                    let (flow, rate) = (flow.flow, flow.rate);
+                    self.events.remember(Told::Rate { flow, rate });
+                }
+                if flow.acked != acked {
+                    self.supply.release(flow.flow, flow.acked);
+                }
+            }
+            Answers::Finished if flow.state == State::Finishing => {
+                flow.end(State::Finished);
+                self.supply.release(flow.flow, flow.next);
+                let (flow, state) = (flow.flow, flow.state);
+                self.events.remember(Told::Ended { flow, state });
+            }
+            // A sink that does not know a connection that stood has started anew, and is asked again.
+            Answers::Refuse => match flow.state {
+                State::Open | State::Finishing => flow.reopen(),
+                State::Opening => {
+                    flow.end(State::Refused);
+                    let (flow, state) = (flow.flow, flow.state);
+                    self.events.remember(Told::Ended { flow, state });
+                }
+                State::Finished | State::Refused => {}
+            },
+            Answers::Finished => {}
+        }
+    }
+}
+
+impl FlowState {
+    /// A probe asks for feedback whatever the buffer holds.
+    fn asks_with(&self, next: Next) -> Ask {
+        match next {
+            Next::Again(_) | Next::New(_) => self.asks(),
+            Next::Open | Next::Finish => Ask::No,
+        }
+    }
+}
+
+impl<S: Supply, const FLOWS: usize> Above for Source<S, FLOWS> {
+    type Command = Order;
+    type Event = Told;
+
+    fn handle_command(&mut self, _now: Instant, order: Order) {
+        match order {
+            Order::Open {
+                flow,
+                connection,
+                demand,
+            } => self.open(flow, connection, demand),
+            Order::Resume => self.flows.iter_mut().flatten().for_each(FlowState::reopen),
+        }
+    }
+    fn poll_timeout(&self) -> Option<Instant> {
+        let flows = self.flows.iter().flatten();
+        flows.fold(None, |first, f| sooner(first, f.poll_timeout()))
+    }
+    fn handle_timeout(&mut self, now: Instant) {
+        for flow in self.flows.iter_mut().flatten() {
+            flow.handle_timeout(now);
+        }
+    }
+    fn poll_event(&mut self) -> Option<Told> {
+        self.events.pop()
+    }
+    fn next(&mut self, now: Instant, mut room: impl FnMut(Way) -> Room) -> Option<(Way, FrameBuf)> {
+        for k in 0..FLOWS {
+            let k = (self.turn + k) % FLOWS.max(1);
+            if let Some(message) = self.message(now, k, &mut room) {
+                self.turn = (k + 1) % FLOWS.max(1);
+                return Some((Way::Up, message));
+            }
+        }
+        None
+    }
+    fn arrived(&mut self, now: Instant, packet: &Packet) {
+        if let Ok(down) = Down::parse(&packet.payload) {
+            self.handle_down(now, &down);
+        }
+    }
+    /// What is in flash outlasts it: [`Order::Resume`].
+    fn stop(&mut self) {
+        self.flows.iter_mut().flatten().for_each(FlowState::stop);
+    }
+}

@@ -1,0 +1,468 @@
+//! Messages of RCRT between a source and a sink: what packets of a collection tree carry.
+//!
+//! [`Up`] goes to the sink, [`Down`] to a source (RCRT, section 3.7). Sequence numbers wrap and are compared
+//! as serial numbers (RFC 1982). A data packet takes 7 bytes before its payload, 10 with an echo; the
+//! authors' takes 8. Tests: below.
+
+use crate::buf::{Reader, WireError, Writer};
+
+/// Payload of a data packet in the paper's experiments, bytes (section 4.1).
+pub const PAPER_PAYLOAD_BYTES: usize = 64;
+/// Most sequence numbers that a feedback asks for again. The paper does not say; 10 is what its authors'
+/// later release takes.
+pub const MAX_NACKS: usize = 10;
+/// Bytes of a data packet before its payload, with an echo.
+pub const DATA_HEADER_BYTES: usize = 10;
+
+/// A rate of packets in 1/512 of a packet per second: up to 127.998 per second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Rate(u16);
+
+impl Rate {
+    const UNIT: f64 = 512.0;
+    /// Nothing.
+    pub const ZERO: Self = Self(0);
+    /// The least that is not nothing: a packet in 512 s.
+    pub const LEAST: Self = Self(1);
+    /// The most.
+    pub const MAX: Self = Self(u16::MAX);
+
+    /// The nearest to so many packets per second; what is beyond the ends is brought there, what is no
+    /// number is nothing.
+    pub fn from_per_s(per_s: f64) -> Self {
+        // Casts saturate, and take no number as 0.
+        Self((per_s * Self::UNIT + 0.5) as u16)
+    }
+    /// Packets per second.
+    pub fn per_s(self) -> f64 {
+        f64::from(self.0) / Self::UNIT
+    }
+    /// Nanoseconds from packet to packet; none at no rate.
+    pub const fn interval_ns(self) -> Option<u64> {
+        match self.0 {
+            0 => None,
+            rate => Some(512_000_000_000 / rate as u64),
+        }
+    }
+    /// As it is sent.
+    pub const fn to_wire(self) -> u16 {
+        self.0
+    }
+    /// As it was sent.
+    pub const fn from_wire(rate: u16) -> Self {
+        Self(rate)
+    }
+}
+
+/// Which flow of a source: the sink that it is for and its number among the source's flows there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Flow {
+    /// The sink, 0 to 15.
+    pub sink: u8,
+    /// The flow, 0 to 15.
+    pub number: u8,
+}
+
+impl Flow {
+    const fn to_wire(self) -> u8 {
+        self.sink << 4 | self.number & 0xf
+    }
+    const fn from_wire(byte: u8) -> Self {
+        Self {
+            sink: byte >> 4,
+            number: byte & 0xf,
+        }
+    }
+}
+
+/// Answers a feedback, so that the sink can measure a round trip without the time that the source waited
+/// (section 3.7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Echo {
+    /// The feedback's number.
+    pub number: u8,
+    /// Milliseconds from its arrival to this packet's departure.
+    pub waited_ms: u16,
+}
+
+/// Whether a source asks for feedback (section 3.7: its buffer is more than half full, or full).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ask {
+    /// It does not.
+    #[default]
+    No,
+    /// It does.
+    Feedback,
+}
+
+/// A message of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Up<'a> {
+    /// The flow.
+    pub flow: Flow,
+    /// Which of the flow's connections, one after the other.
+    pub connection: u8,
+    /// What it says.
+    pub what: Says<'a>,
+}
+
+/// What a source says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Says<'a> {
+    /// It wants a connection, or to go on with one.
+    Open {
+        /// The rate that it wants, d.
+        demand: Rate,
+        /// The first sequence number that it still has.
+        first: u16,
+    },
+    /// A packet.
+    Data {
+        /// Its number.
+        sequence: u16,
+        /// The flow's rate, as the source knows it.
+        rate: Rate,
+        /// Whether it wants feedback.
+        ask: Ask,
+        /// Of the last feedback.
+        echo: Option<Echo>,
+        /// What the application sends.
+        payload: &'a [u8],
+    },
+    /// It has sent everything, and ends the connection when all of it has arrived.
+    Finish {
+        /// The number after the last packet's.
+        end: u16,
+        /// Of the last feedback.
+        echo: Option<Echo>,
+    },
+}
+
+/// A message of a sink.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Down<'a> {
+    /// The flow.
+    pub flow: Flow,
+    /// Which of its connections.
+    pub connection: u8,
+    /// What is answered.
+    pub what: Answers<'a>,
+}
+
+/// What a sink answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answers<'a> {
+    /// The connection stands (second step of three).
+    Accept(Feedback<'a>),
+    /// Feedback (section 3.7), complete in itself.
+    Feedback(Feedback<'a>),
+    /// Everything has arrived; the connection is closed.
+    Finished,
+    /// There is no such connection here, and none is opened.
+    Refuse,
+}
+
+/// What every feedback says (section 3.7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Feedback<'a> {
+    /// Its number, for [`Echo`].
+    pub number: u8,
+    /// The rate that the sink assigns, r.
+    pub rate: Rate,
+    /// Everything before this number has arrived.
+    pub next: u16,
+    /// The mean round trip, milliseconds.
+    pub rtt_ms: u16,
+    /// What is missing.
+    pub nacks: Nacks<'a>,
+}
+
+/// Sequence numbers that are missing, at most [`MAX_NACKS`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Nacks<'a>(&'a [u8]);
+
+impl<'a> Nacks<'a> {
+    /// Nothing is missing.
+    pub const NONE: Self = Self(&[]);
+    /// Writes `missing` into `bytes`, as many as there is room for.
+    pub fn pack(missing: impl Iterator<Item = u16>, bytes: &'a mut [u8; 2 * MAX_NACKS]) -> Self {
+        let mut len = 0;
+        for (place, number) in bytes.chunks_exact_mut(2).zip(missing) {
+            place.copy_from_slice(&number.to_le_bytes());
+            len += 2;
+        }
+        Self(bytes.get(..len).unwrap_or_default())
+    }
+    /// The numbers.
+    pub fn iter(&self) -> impl Iterator<Item = u16> + 'a {
+        let pairs = self.0.chunks_exact(2);
+        pairs.filter_map(|pair| Some(u16::from_le_bytes(*pair.first_chunk()?)))
+    }
+}
+
+const OPEN: u8 = 0;
+const DATA: u8 = 1;
+const FINISH: u8 = 2;
+const ACCEPT: u8 = 3;
+const FEEDBACK: u8 = 4;
+const FINISHED: u8 = 5;
+const REFUSE: u8 = 6;
+const KIND: u8 = 0x0f;
+const ASKS: u8 = 0x10;
+const ECHOES: u8 = 0x20;
+
+fn emit_echo(w: &mut Writer<'_>, echo: Option<Echo>) -> Result<(), WireError> {
+    if let Some(echo) = echo {
+        w.u8(echo.number)?.u16(echo.waited_ms)?;
+    }
+    Ok(())
+}
+const fn echoes(echo: Option<Echo>) -> u8 {
+    match echo {
+        Some(_) => ECHOES,
+        None => 0,
+    }
+}
+
+impl<'a> Up<'a> {
+    /// Writes the message.
+    pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
+        let kind = match self.what {
+            Says::Open { .. } => OPEN,
+            Says::Data { ask, echo, .. } => {
+                let asks = if ask == Ask::Feedback { ASKS } else { 0 };
+                DATA | asks | echoes(echo)
+            }
+            Says::Finish { echo, .. } => FINISH | echoes(echo),
+        };
+        w.u8(kind)?.u8(self.flow.to_wire())?.u8(self.connection)?;
+        match self.what {
+            Says::Open { demand, first } => {
+                w.u16(demand.0)?.u16(first)?;
+            }
+            Says::Data {
+                sequence,
+                rate,
+                echo,
+                payload,
+                ..
+            } => {
+                w.u16(sequence)?.u16(rate.0)?;
+                emit_echo(w, echo)?;
+                w.bytes(payload)?;
+            }
+            Says::Finish { end, echo } => {
+                w.u16(end)?;
+                emit_echo(w, echo)?;
+            }
+        }
+        Ok(())
+    }
+    /// Reads a message.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, WireError> {
+        let mut r = Reader::new(bytes);
+        let kind = r.u8()?;
+        let (flow, connection) = (Flow::from_wire(r.u8()?), r.u8()?);
+        let flags = kind & !KIND;
+        let parse_echo = |r: &mut Reader<'_>| match flags & ECHOES {
+            0 => Ok(None),
+            _ => Ok::<_, WireError>(Some(Echo {
+                number: r.u8()?,
+                waited_ms: r.u16()?,
+            })),
+        };
+        let what = match kind & KIND {
+            OPEN if flags == 0 => {
+                let (demand, first) = (Rate(r.u16()?), r.u16()?);
+                r.end()?;
+                Says::Open { demand, first }
+            }
+            DATA if flags & !(ASKS | ECHOES) == 0 => {
+                let (sequence, rate) = (r.u16()?, Rate(r.u16()?));
+                let echo = parse_echo(&mut r)?;
+                let ask = match flags & ASKS {
+                    0 => Ask::No,
+                    _ => Ask::Feedback,
+                };
+                let payload = r.rest();
+                Says::Data {
+                    sequence,
+                    rate,
+                    ask,
+                    echo,
+                    payload,
+                }
+            }
+            FINISH if flags & !ECHOES == 0 => {
+                let end = r.u16()?;
+                let echo = parse_echo(&mut r)?;
+                r.end()?;
+                Says::Finish { end, echo }
+            }
+            _ => return Err(WireError::Malformed),
+        };
+        Ok(Self {
+            flow,
+            connection,
+            what,
+        })
+    }
+}
+
+impl<'a> Down<'a> {
+    /// Writes the message.
+    pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
+        let (kind, feedback) = match &self.what {
+            Answers::Accept(feedback) => (ACCEPT, Some(feedback)),
+            Answers::Feedback(feedback) => (FEEDBACK, Some(feedback)),
+            Answers::Finished => (FINISHED, None),
+            Answers::Refuse => (REFUSE, None),
+        };
+        w.u8(kind)?.u8(self.flow.to_wire())?.u8(self.connection)?;
+        if let Some(f) = feedback {
+            w.u8(f.number)?.u16(f.rate.0)?.u16(f.next)?.u16(f.rtt_ms)?;
+            w.bytes(f.nacks.0)?;
+        }
+        Ok(())
+    }
+    /// Reads a message.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, WireError> {
+        let mut r = Reader::new(bytes);
+        let kind = r.u8()?;
+        let (flow, connection) = (Flow::from_wire(r.u8()?), r.u8()?);
+        let what = match kind {
+            ACCEPT | FEEDBACK => {
+                let feedback = Feedback {
+                    number: r.u8()?,
+                    rate: Rate(r.u16()?),
+                    next: r.u16()?,
+                    rtt_ms: r.u16()?,
+                    nacks: match r.rest() {
+                        odd if odd.len() % 2 == 1 || odd.len() > 2 * MAX_NACKS => {
+                            return Err(WireError::Malformed)
+                        }
+                        numbers => Nacks(numbers),
+                    },
+                };
+                match kind {
+                    ACCEPT => Answers::Accept(feedback),
+                    _ => Answers::Feedback(feedback),
+                }
+            }
+            FINISHED | REFUSE => {
+                r.end()?;
+                match kind {
+                    FINISHED => Answers::Finished,
+                    _ => Answers::Refuse,
+                }
+            }
+            _ => return Err(WireError::Malformed),
+        };
+        Ok(Self {
+            flow,
+            connection,
+            what,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FrameBuf;
+    use proptest::prelude::*;
+
+    const FLOW: Flow = Flow { sink: 2, number: 5 };
+
+    #[test]
+    fn messages_round_trip() {
+        let echo = Some(Echo {
+            number: 7,
+            waited_ms: 300,
+        });
+        let data = |echo, ask| Says::Data {
+            sequence: 65_535,
+            rate: Rate::from_per_s(0.8),
+            ask,
+            echo,
+            payload: &[1, 2, 3],
+        };
+        let open = Says::Open {
+            demand: Rate::from_per_s(4.0),
+            first: 9,
+        };
+        let ends = [None, echo].map(|echo| Says::Finish { end: 10, echo });
+        let all = [data(None, Ask::No), data(echo, Ask::Feedback), open];
+        for what in all.into_iter().chain(ends) {
+            let up = Up {
+                flow: FLOW,
+                connection: 200,
+                what,
+            };
+            let bytes = FrameBuf::build(|w| up.emit(w)).unwrap();
+            assert_eq!(Up::parse(&bytes), Ok(up));
+            assert!(Down::parse(&bytes).is_err());
+        }
+        let bytes = FrameBuf::build(|w| {
+            let what = data(echo, Ask::No);
+            let (flow, connection) = (FLOW, 0);
+            let up = Up {
+                flow,
+                connection,
+                what,
+            };
+            up.emit(w)
+        });
+        assert_eq!(bytes.unwrap().len(), DATA_HEADER_BYTES + 3);
+
+        let mut room = [0; 2 * MAX_NACKS];
+        let nacks = Nacks::pack(5..100, &mut room);
+        assert!(nacks.iter().eq(5..15));
+        let feedback = Feedback {
+            number: 3,
+            rate: Rate::MAX,
+            next: 5,
+            rtt_ms: 800,
+            nacks,
+        };
+        for what in [
+            Answers::Accept(feedback),
+            Answers::Feedback(feedback),
+            Answers::Finished,
+            Answers::Refuse,
+        ] {
+            let down = Down {
+                flow: FLOW,
+                connection: 1,
+                what,
+            };
+            let bytes = FrameBuf::build(|w| down.emit(w)).unwrap();
+            assert_eq!(Down::parse(&bytes), Ok(down));
+            assert!(Up::parse(&bytes).is_err());
+        }
+    }
+
+    #[test]
+    fn rates_are_kept_within_their_range() {
+        assert_eq!(Rate::from_per_s(-1.0), Rate::ZERO);
+        assert_eq!(Rate::from_per_s(f64::NAN), Rate::ZERO);
+        assert_eq!(Rate::from_per_s(1e9), Rate::MAX);
+        assert!((Rate::from_per_s(0.8).per_s() - 0.8).abs() < 0.001);
+        assert_eq!(Rate::from_per_s(2.0).interval_ns(), Some(500_000_000));
+        assert_eq!(Rate::ZERO.interval_ns(), None);
+    }
+
+    proptest! {
+        #[test]
+        fn what_parses_is_what_is_written(bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
+            if let Ok(up) = Up::parse(&bytes) {
+                let again = FrameBuf::build(|w| up.emit(w)).unwrap();
+                prop_assert_eq!(&*again, &bytes[..]);
+            }
+            if let Ok(down) = Down::parse(&bytes) {
+                let again = FrameBuf::build(|w| down.emit(w)).unwrap();
+                prop_assert_eq!(&*again, &bytes[..]);
+            }
+        }
+    }
+}
