@@ -13,7 +13,7 @@ use thalweg_medium::random::{derive, stream, uniform};
 use thalweg_medium::Air;
 use thalweg_protocols::csma;
 use thalweg_protocols::stack::{
-    Application, Command, Config, Event, Node, Open, Reading, Readings, Schedule, MAX_QUEUE,
+    Application, Command, Config, Event, Node, Open, Queue, Reading, Readings, Schedule, MAX_QUEUE,
 };
 use thalweg_protocols::tree::{Role, Routing};
 use thalweg_sim::{boards, Board, BoardError, Network, NetworkError, SimError};
@@ -129,7 +129,7 @@ impl<A: Air> W1<A> {
                 mac: csma::Config::IEEE_802_15_4,
                 role,
                 routing: Routing::Fixed(place.parent.map(id)),
-                queue: MAX_QUEUE as u8,
+                queue: Queue::of(MAX_QUEUE as u8),
                 seed: derive(seed, "w1", &[n as u64]),
             };
             let readings = Readings::new(Application::Insists, PAYLOAD_BYTES);

@@ -94,7 +94,7 @@ const FAR: usize = 4;
 const SHORT_CUT: usize = 5;
 const PERIOD: Duration = Duration::from_secs(2);
 
-fn network<D: Discipline>(discipline: impl Fn(NodeId) -> D, seed: u64) -> Net<D> {
+fn network<D: Discipline>(discipline: impl Fn(NodeId) -> D, routing: Routing, seed: u64) -> Net<D> {
     let id = |n: usize| NodeId::new(n as u16 + 1).unwrap();
     let node = |n: usize| {
         let config = Config {
@@ -102,11 +102,8 @@ fn network<D: Discipline>(discipline: impl Fn(NodeId) -> D, seed: u64) -> Net<D>
             channel: Channel::LAST,
             mac: csma::Config::TINYOS_CC2420,
             role: if n == 0 { Role::Sink } else { Role::Router },
-            routing: Routing::Etx {
-                interval: BEACON_INTERVAL,
-                frame_bytes: 60,
-            },
-            queue: 10,
+            routing,
+            queue: Queue::of(10),
             seed: derive(seed, "node", &[n as u64]),
         };
         let above = Asks {
@@ -154,8 +151,8 @@ fn settle<D: Discipline>(net: &mut Net<D>, now: &mut SimTime, seconds: u64) {
     net.run_with(*now, &mut Taken::default()).unwrap();
 }
 
-fn a_sink_answers<D: Discipline>(discipline: impl Fn(NodeId) -> D, seed: u64) {
-    let mut net = network(discipline, seed);
+fn a_sink_answers<D: Discipline>(discipline: impl Fn(NodeId) -> D, routing: Routing, seed: u64) {
+    let mut net = network(discipline, routing, seed);
     let mut now = SimTime::ZERO;
     let parent = |net: &Net<D>, n: usize| net.engine(n).stack().router().parent();
     for n in 0..SHORT_CUT {
@@ -187,9 +184,18 @@ fn a_sink_answers<D: Discipline>(discipline: impl Fn(NodeId) -> D, seed: u64) {
 
 #[test]
 fn a_sink_answers_every_node_whatever_the_tree_does_meanwhile() {
+    let etx = Routing::Etx {
+        interval: BEACON_INTERVAL,
+        frame_bytes: 60,
+    };
+    let lqi = Routing::Lqi {
+        interval: BEACON_INTERVAL,
+    };
     for seed in 1..=3 {
-        a_sink_answers(|_| Open, seed);
+        for routing in [etx, lqi] {
+            a_sink_answers(|_| Open, routing, seed);
+        }
         let fusion = Strategy::named("fusion").unwrap();
-        a_sink_answers(|id| Fusion::new(id, fusion), seed);
+        a_sink_answers(|id| Fusion::new(id, fusion), etx, seed);
     }
 }

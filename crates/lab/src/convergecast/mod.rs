@@ -4,11 +4,13 @@
 //! Data flows [`Setup`] -> [`run`] -> [`Outcome`]; the experiment's kind that sweeps it is
 //! `experiment/convergecast/`. Only what happens in the window after settling is counted.
 //! Invariant: every packet that was made is delivered, dropped with a cause, or still waits
-//! ([`Outcome::packets`]). Tests: `tests.rs`, `down_tests.rs`.
+//! ([`Outcome::packets`]). Tests: `*tests.rs`.
 
 #[cfg(test)]
 mod down_tests;
 mod ledger;
+#[cfg(test)]
+mod one_hop_tests;
 #[cfg(test)]
 mod tests;
 
@@ -23,7 +25,9 @@ use thalweg_medium::random::{derive, normal, stream, uniform};
 use thalweg_medium::{Cause, EarId};
 use thalweg_protocols::csma;
 use thalweg_protocols::fusion::{Fusion, Strategy};
-use thalweg_protocols::stack::{Application, Command, Config, Drop, Node, Readings, Schedule};
+use thalweg_protocols::stack::{
+    Application, Command, Config, Drop, Node, Queue, Readings, Schedule,
+};
 use thalweg_protocols::tree::{Role, Routing};
 use thalweg_sim::{boards, Board, BoardError, Capture, Network, NetworkError, SimError, Wakes};
 use thalweg_testbeds::Site;
@@ -217,7 +221,7 @@ pub fn run(
                 interval: BEACON_INTERVAL,
                 frame_bytes: beacon_bytes,
             },
-            queue: setup.queue,
+            queue: Queue::of(setup.queue),
             seed: derive(seed, "node", &[n as u64]),
         };
         let discipline = Fusion::new(id(n), setup.strategy);

@@ -160,7 +160,7 @@ fn to_a_sleeper(sender: csma::Config, packets: u64, seed: u64) -> (u64, f64) {
                 Role::Sink
             },
             routing: Routing::Fixed(parent.map(|p| NodeId::new(p).unwrap())),
-            queue: 8,
+            queue: Queue::of(8),
             seed: seed + u64::from(id.get()),
         };
         let readings = Readings::new(Application::Skips, 20);

@@ -3,6 +3,7 @@
 use super::mote::FLOWS;
 use thalweg_protocols::csma;
 use thalweg_protocols::rcrt::sink;
+use thalweg_protocols::stack::Queue;
 use thalweg_protocols::tree::Routing;
 use thalweg_units::{Channel, Dbm, Duration};
 
@@ -56,7 +57,7 @@ pub struct Setup {
     /// How trees are found.
     pub routing: Routing,
     /// Packets that a queue holds.
-    pub queue: u8,
+    pub queue: Queue,
     /// Nominal transmit power; none for the board's.
     pub power: Option<Dbm>,
     /// The channel.

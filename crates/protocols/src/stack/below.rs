@@ -40,14 +40,16 @@ enum Power {
 }
 
 /// A node's part below. `DOWN` is how many nodes can be reached on the way down: at a relay those of its
-/// subtree, at the sink all; none where nothing goes down.
+/// subtree, at the sink all; none where nothing goes down. `QUEUE` is how many packets there is room for.
 #[derive(Debug)]
-pub struct Stack<D, const DOWN: usize = 0> {
+pub struct Stack<D, const DOWN: usize = 0, const QUEUE: usize = MAX_QUEUE> {
     pub(super) id: NodeId,
     channel: Channel,
     pub(super) mac: Mac,
     pub(super) routes: Routes<DOWN>,
-    queue: Fifo<Packet, MAX_QUEUE>,
+    queue: Fifo<Packet, QUEUE>,
+    /// Packets of others that it takes.
+    transit: usize,
     pub(super) discipline: D,
     recent: Recent,
     /// What the MAC has.
@@ -63,7 +65,7 @@ pub struct Stack<D, const DOWN: usize = 0> {
     wake_at: Option<Instant>,
 }
 
-impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
+impl<D: Discipline, const DOWN: usize, const QUEUE: usize> Stack<D, DOWN, QUEUE> {
     pub(super) fn new(config: Config, discipline: D) -> Self {
         let Config { id, role, seed, .. } = config;
         let router = Router::new(id, role, config.routing, Instant::ZERO, seed);
@@ -72,7 +74,8 @@ impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
             channel: config.channel,
             mac: Mac::new(config.mac, config.channel, seed),
             routes: Routes::new(router),
-            queue: Fifo::new(usize::from(config.queue.max(1))),
+            queue: Fifo::new(config.queue.room()),
+            transit: config.queue.transit(),
             discipline,
             recent: Recent::new(config.routing.remembered()),
             in_hand: InHand::Nothing,
@@ -168,6 +171,9 @@ impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
         }
     }
     pub(super) fn enqueue(&mut self, now: Instant, packet: Packet) -> Result<(), Drop> {
+        if packet.origin != self.id && self.queue.len() >= self.transit {
+            return Err(Drop::Buffer);
+        }
         self.queue.push(packet).map_err(|_| Drop::Buffer)?;
         self.queue_changed(now);
         Ok(())
@@ -300,8 +306,8 @@ impl<D: Discipline, const DOWN: usize> Stack<D, DOWN> {
 
     fn sighting(&mut self, data: &Data<'_>) -> Sighting {
         match data.way {
-            // Its own comes back.
-            Way::Up if data.origin == self.id => Sighting::Round,
+            // Its own comes back. Where no loop can be, it only was on its way while the tree changed.
+            Way::Up if data.origin == self.id && self.routes.up.may_loop() => Sighting::Round,
             _ => self.recent.see(data.origin, data.number, data.hops),
         }
     }

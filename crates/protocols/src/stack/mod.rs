@@ -28,8 +28,33 @@ use thalweg_units::{Channel, NodeId};
 use thalweg_wire::tree::Way;
 use thalweg_wire::FrameBuf;
 
-/// The most packets that any queue can be set to hold.
+/// The most packets that a queue can be set to hold, where a node's type does not say otherwise.
 pub const MAX_QUEUE: usize = 16;
+
+/// How many packets a queue takes; as many as the node's type has room for at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Queue {
+    /// While fewer are in it, it takes any; none counts as one.
+    pub packets: u8,
+    /// The node's own are taken beyond that, while fewer than so many more are in it.
+    pub own: u8,
+}
+
+impl Queue {
+    /// One that takes so many, whoever made them.
+    pub const fn of(packets: u8) -> Self {
+        Self { packets, own: 0 }
+    }
+    const fn transit(self) -> usize {
+        if self.packets == 0 {
+            return 1;
+        }
+        self.packets as usize
+    }
+    const fn room(self) -> usize {
+        self.transit() + self.own as usize
+    }
+}
 
 /// What a node is, whatever holds back its queue and stands on top.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,8 +69,8 @@ pub struct Config {
     pub role: Role,
     /// How the tree is found.
     pub routing: Routing,
-    /// Packets that its queue holds: 1 to [`MAX_QUEUE`].
-    pub queue: u8,
+    /// Packets that its queue holds.
+    pub queue: Queue,
     /// Of backoffs and jitter.
     pub seed: u64,
 }

@@ -2,7 +2,7 @@
 
 use super::below::{Stack, SAMPLE};
 use super::recent::Sighting;
-use super::{Above, Config, Discipline, Drop, Gone, Packet};
+use super::{Above, Config, Discipline, Drop, Gone, Packet, MAX_QUEUE};
 use crate::csma::Outcome;
 use crate::due::sooner;
 use crate::fifo::Fifo;
@@ -72,17 +72,17 @@ pub enum Event<V> {
     Above(V),
 }
 
-/// A mote with the discipline `D` and `T` on top; `DOWN` as in [`Stack`].
+/// A mote with the discipline `D` and `T` on top; `DOWN` and `QUEUE` as in [`Stack`].
 #[derive(Debug)]
-pub struct Node<D, T: Above, const DOWN: usize = 0> {
-    stack: Stack<D, DOWN>,
+pub struct Node<D, T: Above, const DOWN: usize = 0, const QUEUE: usize = MAX_QUEUE> {
+    stack: Stack<D, DOWN, QUEUE>,
     above: T,
     /// Of the last packet of its own.
     number: u16,
     events: Fifo<Event<T::Event>, MAX_EVENTS>,
 }
 
-impl<D: Discipline, T: Above, const DOWN: usize> Node<D, T, DOWN> {
+impl<D: Discipline, T: Above, const DOWN: usize, const QUEUE: usize> Node<D, T, DOWN, QUEUE> {
     /// A node, switched off.
     pub fn new(config: Config, discipline: D, above: T) -> Self {
         Self {
@@ -93,7 +93,7 @@ impl<D: Discipline, T: Above, const DOWN: usize> Node<D, T, DOWN> {
         }
     }
     /// What it stands on.
-    pub const fn stack(&self) -> &Stack<D, DOWN> {
+    pub const fn stack(&self) -> &Stack<D, DOWN, QUEUE> {
         &self.stack
     }
     /// What stands on that.
@@ -188,7 +188,9 @@ impl<D: Discipline, T: Above, const DOWN: usize> Node<D, T, DOWN> {
     }
 }
 
-impl<D: Discipline, T: Above, const DOWN: usize> Engine for Node<D, T, DOWN> {
+impl<D: Discipline, T: Above, const DOWN: usize, const QUEUE: usize> Engine
+    for Node<D, T, DOWN, QUEUE>
+{
     type Command = Command<T::Command>;
     type Event = Event<T::Event>;
 

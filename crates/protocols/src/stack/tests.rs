@@ -68,9 +68,9 @@ struct Bench<T: Above> {
 impl<T: Above> Bench<T> {
     fn new(role: Role, queue: u8, above: T) -> Self {
         let routing = Routing::Fixed((role != Role::Sink).then_some(id(1)));
-        Self::with(role, routing, queue, above)
+        Self::with(role, routing, Queue::of(queue), above)
     }
-    fn with(role: Role, routing: Routing, queue: u8, above: T) -> Self {
+    fn with(role: Role, routing: Routing, queue: Queue, above: T) -> Self {
         let config = Config {
             id: id(2),
             channel: Channel::LAST,
@@ -210,6 +210,25 @@ fn a_queue_keeps_order_and_its_limit() {
 }
 
 #[test]
+fn a_node_has_room_for_a_packet_of_its_own_beyond_those_of_others() {
+    let queue = Queue { packets: 4, own: 1 };
+    let up = Routing::Fixed(Some(id(1)));
+    let mut bench = Bench::with(Role::Router, up, queue, Puppet::default());
+    for number in 0..5 {
+        bench.comes(3, Way::Up, 10 + number, number, 0);
+    }
+    assert_eq!((bench.queued(), bench.dropped().len()), (4, 1));
+    bench.command(Command::Above(Way::Up));
+    bench.command(Command::Above(Way::Up));
+    assert_eq!((bench.queued(), bench.node.above().orders.len()), (5, 1));
+    // With one gone there is room for the node's own again, and for nobody else's.
+    bench.sends();
+    assert_eq!((bench.queued(), bench.node.above().orders.len()), (5, 0));
+    bench.comes(3, Way::Up, 20, 1, 0);
+    assert_eq!((bench.queued(), bench.dropped().len()), (5, 2));
+}
+
+#[test]
 fn a_packet_is_taken_once_and_dropped_when_it_comes_round() {
     let mut bench = relay();
     bench.comes(3, Way::Up, 10, 5, 1);
@@ -224,7 +243,7 @@ fn a_packet_is_taken_once_and_dropped_when_it_comes_round() {
 #[test]
 fn a_loop_of_a_tree_by_lqi_is_left_when_a_packet_comes_round() {
     let routing = Routing::MULTI_HOP_LQI;
-    let mut bench = Bench::with(Role::Router, routing, 8, Puppet::default());
+    let mut bench = Bench::with(Role::Router, routing, Queue::of(8), Puppet::default());
     for round in [(10, 4), (2, 9)] {
         bench.beacon(1, 125);
         let parent = |bench: &Bench<Puppet>| bench.node.stack().router().parent();

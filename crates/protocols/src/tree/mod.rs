@@ -163,6 +163,10 @@ impl Router {
     pub const fn overhears(&self) -> bool {
         matches!(self.finding, Finding::Etx(_))
     }
+    /// Whether parents may follow each other in a circle.
+    pub(crate) const fn may_loop(&self) -> bool {
+        matches!(self.finding, Finding::Lqi(_))
+    }
     /// From now on, the parent stays, and links are not estimated any more.
     pub fn pin(&mut self) {
         self.pinned = true;

@@ -19,7 +19,7 @@ use serde::Deserialize;
 use thalweg_medium::random::{derive, stream, uniform};
 use thalweg_protocols::csma;
 use thalweg_protocols::rcrt::sink::{policy, Config, Control};
-use thalweg_protocols::stack::Open;
+use thalweg_protocols::stack::{Open, Queue, MAX_QUEUE};
 use thalweg_protocols::tree::Routing;
 use thalweg_sim::Capture;
 use thalweg_testbeds::Site;
@@ -61,7 +61,7 @@ keys! {
         /// Seconds after which a run ends at the latest (7200).
         #[serde(default = "number::<7200, _>")]
         pub limit_s: u32,
-        /// Packets that a queue holds (10).
+        /// Packets that a queue holds, and one more of the node's own (10).
         #[serde(default = "number::<10, _>")]
         pub queue: u8,
         /// Bytes of a packet that its application gets (64).
@@ -169,7 +169,7 @@ impl Kind for Rcrt {
         expect("incidents.at", times, "seconds, as \"500 s\"")?;
         within("settle_s", &[self.settle_s], 1..=36_000)?;
         within("limit_s", &[self.limit_s], 1..=360_000)?;
-        within("queue", &[self.queue], 1..=16)?;
+        within("queue", &[self.queue], 1..=MAX_QUEUE as u8 - 1)?;
         within("payload", &[self.payload], 1..=80)?;
         within("buffer", &[self.buffer], 1..=32_000)?;
         within("sample_s", &[self.sample_s], 0..=3600)
@@ -289,7 +289,10 @@ impl Rcrt {
         Ok(Setup {
             mac: csma::Config::TINYOS_CC2420,
             routing: Routing::MULTI_HOP_LQI,
-            queue: self.queue,
+            queue: Queue {
+                packets: self.queue,
+                own: 1,
+            },
             power: None,
             channel: site.testbed.channels.iter().last().unwrap_or(Channel::LAST),
             flows: self.flows_of(site, &bases, point.offered),
