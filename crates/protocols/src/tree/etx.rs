@@ -4,6 +4,7 @@
 //! cost the sum of ETX = 1 / (df dr), and sinks' sequence numbers keep loops from forming (DSDV;
 //! [`Distance`]). Time base: the node's clock. Does not model: triggered updates. Tests: `tests.rs`.
 
+use super::distance::{is_newer, Distance, COST_UNIT};
 use super::links::Links;
 use super::Role;
 use thalweg_units::{Duration, Instant, NodeId};
@@ -13,8 +14,6 @@ use thalweg_wire::tree::{
 };
 use thalweg_wire::FrameBuf;
 
-/// A sixteenth of a transmission: the unit of costs.
-pub const COST_UNIT: u16 = 16;
 /// A route is left for one that is cheaper by so much (half a transmission).
 const HYSTERESIS: u16 = COST_UNIT / 2;
 /// Advertisements so many sequence numbers behind the newest are not followed any more. In a congested
@@ -25,38 +24,6 @@ const STALE_SEQUENCES: u16 = 12;
 const STALE_INTERVALS: u64 = 18;
 /// Sinks that are told apart; the one longest silent makes room.
 const MAX_SINKS: usize = 4;
-
-/// How near a node has said to be to a sink: a newer number of the sink's is nearer, with the same
-/// number a lower cost (the order in which DSDV replaces routes).
-///
-/// A neighbour is followed only if the nearest that it ever said is nearer than the nearest that
-/// the node itself ever said. What a node says later is never nearer to the sink than its parent was
-/// then, so along every path these distances fall, whichever beacons are lost: towards one sink
-/// there is no loop at any time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Distance {
-    sequence: u16,
-    cost: u16,
-}
-
-impl Distance {
-    pub(super) const fn of(route: &Route) -> Self {
-        Self {
-            sequence: route.sequence,
-            cost: route.cost,
-        }
-    }
-    const fn is_nearer(self, than: Self) -> bool {
-        is_newer(self.sequence, than.sequence)
-            || (self.sequence == than.sequence && self.cost < than.cost)
-    }
-    pub(super) const fn or_nearer(self, other: Self) -> Self {
-        match other.is_nearer(self) {
-            true => other,
-            false => self,
-        }
-    }
-}
 
 /// A sink that is advertised.
 #[derive(Debug, Clone, Copy)]
@@ -245,9 +212,4 @@ impl Etx {
             (best, _) => best,
         };
     }
-}
-
-/// Whether `a` comes after `b`, numbers wrapping round.
-const fn is_newer(a: u16, b: u16) -> bool {
-    a != b && a.wrapping_sub(b) < 0x8000
 }

@@ -4,7 +4,7 @@
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::tree::Route;
 
-use super::etx::{Distance, COST_UNIT};
+use super::distance::{Distance, COST_UNIT};
 
 /// Neighbours that are kept; a newcomer takes the place of the worst.
 const MAX_NEIGHBOURS: usize = 48;

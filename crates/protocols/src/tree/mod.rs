@@ -5,6 +5,7 @@
 //! under RCRT (`lqi.rs`). Several sinks: a node follows the cheapest. [`Routes`] adds the way down. Time
 //! base: the node's clock. Tests: `tests.rs`.
 
+mod distance;
 mod etx;
 mod links;
 mod lqi;
@@ -12,7 +13,7 @@ mod routes;
 #[cfg(test)]
 mod tests;
 
-pub use etx::COST_UNIT;
+pub use distance::COST_UNIT;
 pub use routes::{Routes, FORGOTTEN_AFTER_S};
 
 use etx::Etx;

@@ -2,63 +2,10 @@
 //!
 //! Invariant: the total changes at most once in twice the longest round trip. Tests: `tests.rs`.
 
+use super::config::{Config, Control};
 use super::flow::FlowState;
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::rcrt::Rate;
-
-/// Whether the total is adapted.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Control {
-    /// Additive increase, multiplicative decrease.
-    Aimd {
-        /// A, packets per second.
-        increase: f64,
-    },
-    /// Everybody sends what it wants: reliable transport without congestion control (section 4.2.2).
-    Fixed,
-}
-
-/// A sink's constants.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Config {
-    /// Of the total rate.
-    pub control: Control,
-    /// L: below it everywhere, the network is not congested.
-    pub lower: f64,
-    /// U: above it anywhere, it is.
-    pub upper: f64,
-    /// Weight of the newest value in C.
-    pub gain: f64,
-    /// Beside twice the longest round trip, a decision waits for so many packets of a flow at the mean rate, so
-    /// that sources have sent "enough packets" (section 3.5) at the rates of the last one.
-    pub packets: f64,
-    /// Most that a flow that joins adds to the total, packets per second, before the first decrease.
-    pub join: f64,
-    /// Round trip of a flow before one was measured.
-    pub first_rtt: Duration,
-    /// Packets from what is next that are taken.
-    pub window: u16,
-    /// A flow that was silent for so long, and for ten packets at its rate, does not count as congested.
-    pub silent: Duration,
-}
-
-impl Config {
-    /// The paper's constants: A = .5, L = 1, U = 4 (sections 3.4 and 3.5). Where the paper is silent, what its
-    /// authors' later release has: a gain of .5, and .5 packets per second for each flow that joins. Nine packets
-    /// between decisions are fitted to figure 6's feedbacks (4549 for 39,000 packets); the release takes three. A
-    /// round trip of 1 s before the first is ours, and a minute of silence.
-    pub const PAPER: Self = Self {
-        control: Control::Aimd { increase: 0.5 },
-        lower: 1.0,
-        upper: 4.0,
-        gain: 0.5,
-        packets: 9.0,
-        join: 0.5,
-        first_rtt: Duration::from_secs(1),
-        window: 1024,
-        silent: Duration::from_secs(60),
-    };
-}
 
 /// Why rates have changed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -92,16 +39,7 @@ pub(super) struct Total {
     uneasy: usize,
     /// Of them, those that have fallen silent.
     silent: usize,
-    /// R was decreased before.
-    met_limit: Met,
     look: Option<Instant>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Met {
-    #[default]
-    NotYet,
-    Before,
 }
 
 impl Total {
@@ -111,11 +49,10 @@ impl Total {
     pub(super) const fn looks_at(&self) -> Option<Instant> {
         self.look
     }
-    /// A flow joins. Until the limit was met, it adds to the total.
-    pub(super) fn joins(&mut self, config: &Config, demand: f64) {
-        if self.met_limit == Met::NotYet {
-            self.rate += demand.min(config.join);
-        }
+    /// A flow joins with what it wants: rates overshoot when flows begin (section 4.2.1), and many that join at
+    /// once congest the network at once (section 4.2.3).
+    pub(super) fn joins(&mut self, demand: f64) {
+        self.rate += demand;
     }
     /// A flow leaves with its rate.
     pub(super) fn leaves(&mut self, now: Instant, config: &Config, rate: f64, left: &[FlowState]) {
@@ -166,7 +103,6 @@ impl Total {
             let delivery = flow.delivery();
             let factor = delivery / (2.0 - delivery);
             self.rate *= factor;
-            self.met_limit = Met::Before;
             Why::Decrease { factor, delivery }
         } else if self.uneasy <= self.silent {
             self.rate += increase;

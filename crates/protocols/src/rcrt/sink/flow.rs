@@ -4,9 +4,9 @@
 //! Time base: the sink's clock. Invariants: a packet is given to the application once and in order; no more
 //! than a window of packets is kept. Tests: `tests.rs`.
 
+use super::config::Config;
 use super::loss::Losses;
 use super::rtt::RoundTrip;
-use super::Config;
 use std::collections::{BTreeMap, BTreeSet};
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::rcrt::{Echo, Flow, Rate};

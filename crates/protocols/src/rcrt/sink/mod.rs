@@ -5,6 +5,7 @@
 //! for a flow is bounded by its window; bad input is counted and changes nothing. Tests: `tests.rs`.
 
 mod adapt;
+mod config;
 mod flow;
 mod loss;
 pub mod policy;
@@ -12,7 +13,8 @@ mod rtt;
 #[cfg(test)]
 mod tests;
 
-pub use adapt::{Config, Control, Why};
+pub use adapt::Why;
+pub use config::{Config, Control};
 
 use adapt::Total;
 use flow::{Answer, FlowState, Took};
@@ -329,7 +331,7 @@ impl Sink {
         self.flows.push(state);
         self.index.insert(key, k);
         self.ended.remove(&key);
-        self.total.joins(&self.config, demand);
+        self.total.joins(demand);
         self.allocate(Why::Join);
         k
     }
