@@ -14,7 +14,7 @@ mod rtt;
 mod tests;
 
 pub use adapt::Why;
-pub use config::{Config, Control};
+pub use config::{Config, Control, Length};
 
 use adapt::Total;
 use flow::{Answer, FlowState, Took};
@@ -405,7 +405,7 @@ impl Sink {
             }
             Says::Open { .. } => false,
         };
-        f.measure(self.config.gain);
+        f.measure(&self.config);
         let is = f.congestion;
         if f.is_complete() {
             let (connection, next) = (f.connection, f.next);

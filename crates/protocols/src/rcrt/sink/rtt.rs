@@ -1,13 +1,10 @@
-//! A flow's round trip: mean and deviation (RCRT, section 3.7). The paper gives no weights. TCP's 1/8 follows too
-//! slowly here: a flow has a sample with each feedback only, and round trips grow at once where the network is
-//! congested (section 3.4). Tests: `tests.rs`.
+//! A flow's round trip: mean and deviation (RCRT, section 3.7). Tests: `tests.rs`.
 
 use thalweg_units::{Duration, Instant};
 
 /// Feedbacks whose answers are waited for.
 const SENT: usize = 4;
-/// Weights of a sample in mean and deviation.
-const MEAN: f64 = 1.0 / 2.0;
+/// Weight of a sample in the deviation (Jacobson, SIGCOMM 1988).
 const DEVIATION: f64 = 1.0 / 4.0;
 
 #[derive(Debug, Clone)]
@@ -19,16 +16,19 @@ pub(super) struct RoundTrip {
     deviation: f64,
     /// Taken before the first sample, seconds.
     first: f64,
+    /// Weight of a sample in the mean.
+    gain: f64,
 }
 
 impl RoundTrip {
-    pub(super) const fn new(first: Duration) -> Self {
+    pub(super) const fn new(first: Duration, gain: f64) -> Self {
         Self {
             sent: [None; SENT],
             number: 0,
             mean: None,
             deviation: 0.0,
             first: first.as_nanos() as f64 * 1e-9,
+            gain,
         }
     }
     /// A feedback goes out: its number.
@@ -53,7 +53,7 @@ impl RoundTrip {
         let mean = *self.mean.get_or_insert(sample);
         let error = sample - mean;
         self.deviation += DEVIATION * (error.abs() - self.deviation);
-        self.mean = Some(mean + MEAN * error);
+        self.mean = Some(mean + self.gain * error);
     }
     /// The mean, seconds.
     pub(super) fn mean(&self) -> f64 {
