@@ -252,7 +252,7 @@ impl Sink {
             true => Answers::Finished,
             false => {
                 self.refused.unknown += 1;
-                Answers::Refuse
+                Answers::Unknown
             }
         };
         self.refuse(origin, flow, connection, answer);
