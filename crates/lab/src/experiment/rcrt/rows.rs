@@ -197,17 +197,17 @@ impl Rcrt {
 
     fn node_rows(&self, base: &Row, floor: &Floor, o: &Outcome) -> Vec<Row> {
         let bases = self.bases_of(floor);
-        let row = |(n, parents): (usize, &Vec<_>)| {
+        let row = |n: usize| {
             let mut row = base
                 .clone()
                 .with("scope", "node")
                 .with("node", id(floor, n));
-            row.set("parent_changes", parents.len().saturating_sub(1));
+            row.set("parent_changes", o.parent_changes(n));
             row.set_some("hops", o.depth(&bases, n, o.lasted));
             row
         };
-        let nodes = o.parents.iter().enumerate();
-        nodes.filter(|(n, _)| !bases.contains(n)).map(row).collect()
+        let nodes = 0..o.parents.len();
+        nodes.filter(|n| !bases.contains(n)).map(row).collect()
     }
 
     /// Rates and packets of each flow as they went on.
