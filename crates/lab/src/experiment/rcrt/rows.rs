@@ -9,6 +9,8 @@ use crate::results::{name_of, Row, SEED};
 const WINDOW_S: (f64, f64) = (300.0, 1800.0);
 /// Rates count from here on, until the first flow ends: what came before found the network's capacity.
 const CONVERGED_S: f64 = 600.0;
+/// Changes of parents are counted over so long (figure 12: 38 minutes).
+const FIGURE_12_S: f64 = 2280.0;
 /// Rates have so long to rise after flows have gone.
 const RISES_S: f64 = 300.0;
 /// A fixed load is sustained at this share of it in the mean, and that one at the worst node.
