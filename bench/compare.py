@@ -2,7 +2,7 @@
 """Compares the latest `cargo bench` with bench/baseline.json, as ratios of medians.
 
     cargo bench -p thalweg-sim --bench air
-    cargo bench -p thalweg-lab --bench transfer
+    cargo bench -p thalweg-lab
     bench/compare.py [--target-dir DIR] [--limit RATIO] [--write]
 
 With --limit, exit status 1 where a benchmark takes longer than RATIO times its baseline.

@@ -157,12 +157,9 @@ impl Rcrt {
             }
         }
         let bases = self.bases_of(floor);
-        let nodes = o
-            .parents
-            .iter()
-            .enumerate()
-            .filter(|(n, _)| !bases.contains(n));
-        let changes = nodes.map(|(_, p)| p.len().saturating_sub(1) as f64);
+        let nodes = (0..o.parents.len()).filter(|n| !bases.contains(n));
+        let in_38_min = FIGURE_12_S / o.lasted.max(1.0);
+        let changes = nodes.map(|n| o.parent_changes(n) as f64 * in_38_min);
         row.set_some("parent_changes", Spread::of(changes).map(|s| s.mean));
         row
     }
