@@ -14,6 +14,15 @@ pub enum Control {
     Fixed,
 }
 
+/// When what is missing is asked for again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repeat {
+    /// When the next packet comes in: "when a packet is received", the sink sends feedback (section 3.7).
+    OnPackets,
+    /// Beside, whenever the flow's RTO has passed since the last feedback, as in the authors' later release.
+    ByTimer,
+}
+
 /// A sink's constants.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Config {
@@ -34,6 +43,11 @@ pub struct Config {
     pub window: u16,
     /// A flow that was silent for so long, and for ten packets at its rate, does not count as congested.
     pub silent: Duration,
+    /// Weights of a sample in the mean round trip, and in its mean deviation. TCP's 1/8 follows too slowly here: a flow
+    /// has a sample with each feedback only, and round trips grow at once with congestion (section 3.4).
+    pub rtt_gains: (f64, f64),
+    /// When what is missing is asked for again.
+    pub repeat: Repeat,
 }
 
 impl Config {
@@ -49,5 +63,7 @@ impl Config {
         first_rtt: Duration::from_secs(1),
         window: 1024,
         silent: Duration::from_secs(60),
+        rtt_gains: (1.0 / 2.0, 1.0 / 4.0),
+        repeat: Repeat::OnPackets,
     };
 }

@@ -1,14 +1,10 @@
-//! A flow's round trip: mean and deviation (RCRT, section 3.7). The paper gives no weights. TCP's 1/8 follows too
-//! slowly here: a flow has a sample with each feedback only, and round trips grow at once where the network is
-//! congested (section 3.4). Tests: `tests.rs`.
+//! A flow's round trip: mean and deviation (RCRT, section 3.7). Tests: `tests.rs`.
 
+use super::config::Config;
 use thalweg_units::{Duration, Instant};
 
 /// Feedbacks whose answers are waited for.
 const SENT: usize = 4;
-/// Weights of a sample in mean and deviation.
-const MEAN: f64 = 1.0 / 2.0;
-const DEVIATION: f64 = 1.0 / 4.0;
 
 #[derive(Debug, Clone)]
 pub(super) struct RoundTrip {
@@ -19,16 +15,18 @@ pub(super) struct RoundTrip {
     deviation: f64,
     /// Taken before the first sample, seconds.
     first: f64,
+    gains: (f64, f64),
 }
 
 impl RoundTrip {
-    pub(super) const fn new(first: Duration) -> Self {
+    pub(super) fn new(config: &Config) -> Self {
         Self {
             sent: [None; SENT],
             number: 0,
             mean: None,
             deviation: 0.0,
-            first: first.as_nanos() as f64 * 1e-9,
+            first: config.first_rtt.as_secs_f64(),
+            gains: config.rtt_gains,
         }
     }
     /// A feedback goes out: its number.
@@ -51,9 +49,9 @@ impl RoundTrip {
         }
         let sample = away.saturating_sub(waited).as_secs_f64();
         let mean = *self.mean.get_or_insert(sample);
-        let error = sample - mean;
-        self.deviation += DEVIATION * (error.abs() - self.deviation);
-        self.mean = Some(mean + MEAN * error);
+        let (error, (gain, of_deviation)) = (sample - mean, self.gains);
+        self.deviation += of_deviation * (error.abs() - self.deviation);
+        self.mean = Some(mean + gain * error);
     }
     /// The mean, seconds.
     pub(super) fn mean(&self) -> f64 {
