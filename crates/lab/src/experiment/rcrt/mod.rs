@@ -8,7 +8,7 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
-use super::kind::{expect, keys, number, pairs, within, Captures, Kind};
+use super::kind::{expect, keys, number, or_none, pairs, within, Captures, Kind};
 use super::lab::{in_order, Lab};
 use super::sites::Sites;
 use super::{ExperimentError, Result};
@@ -18,7 +18,7 @@ use crate::results::Row;
 use serde::Deserialize;
 use thalweg_medium::random::{derive, stream, uniform};
 use thalweg_protocols::csma;
-use thalweg_protocols::rcrt::sink::{policy, Config, Control};
+use thalweg_protocols::rcrt::sink::{policy, Config, Control, Length};
 use thalweg_protocols::stack::{Open, Queue, MAX_QUEUE};
 use thalweg_protocols::tree::Routing;
 use thalweg_sim::Capture;
@@ -31,13 +31,18 @@ keys! {
     pub struct Rcrt {
         /// Testbed, by name or file.
         pub testbed: String,
-        /// `best-effort`, `reliable` (RCRT at fixed rates), `rcrt`: one run each (`rcrt`).
+        /// `best-effort`, `reliable` (RCRT at fixed rates), `rcrt`, `baseline` (RCRT, fair, one flow of 1000 packets of
+        /// each node to the testbed's sink): one run each (`rcrt`).
         #[serde(default = "only_rcrt")]
         pub transports: Vec<Name>,
         /// Policy of each sink, by name (`fair`).
         #[serde(default = "fair")]
         pub policies: Vec<String>,
-        /// Base stations by node number; none for the testbed's sink. The first sinks' programs run beside them.
+        /// Readings of what the paper leaves open, one run each (`taken`): `whole-lists`, `small-gain`, `slow-rtt`,
+        /// `round-trips-alone`, `three-packets` (`docs/rcrt.md`).
+        #[serde(default)]
+        pub readings: Vec<Reading>,
+        /// Base stations by node number; none for the testbed's sink. Every sink receives from all.
         #[serde(default)]
         pub bases: Vec<u16>,
         /// Demands in packets per second that every flow has instead of its own, one run each.
@@ -83,6 +88,48 @@ pub(super) enum Name {
     BestEffort,
     Reliable,
     Rcrt,
+    Baseline,
+}
+
+/// How something that the paper leaves open is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Reading {
+    Taken,
+    WholeLists,
+    SmallGain,
+    SlowRtt,
+    RoundTripsAlone,
+    ThreePackets,
+}
+
+impl Reading {
+    fn config(self) -> Config {
+        let paper = Config::PAPER;
+        match self {
+            Self::Taken => paper,
+            Self::WholeLists => Config {
+                length: Length::Whole,
+                ..paper
+            },
+            Self::SmallGain => Config {
+                gain: 0.25,
+                ..paper
+            },
+            Self::SlowRtt => Config {
+                rtt_gain: 0.125,
+                ..paper
+            },
+            Self::RoundTripsAlone => Config {
+                packets: 0.0,
+                ..paper
+            },
+            Self::ThreePackets => Config {
+                packets: 3.0,
+                ..paper
+            },
+        }
+    }
 }
 
 fn only_rcrt() -> Vec<Name> {
@@ -149,6 +196,7 @@ fn time_of(text: &str) -> Option<Duration> {
 struct Point {
     transport: Name,
     offered: Option<f64>,
+    reading: Option<Reading>,
 }
 
 impl Kind for Rcrt {
@@ -223,13 +271,14 @@ struct Floor {
 
 impl Rcrt {
     fn points(&self) -> Vec<Point> {
-        let offered: Vec<Option<f64>> = match self.offered.as_slice() {
-            [] => vec![None],
-            list => list.iter().copied().map(Some).collect(),
+        let loads = pairs(&or_none(&self.offered), &or_none(&self.readings));
+        let point = |(transport, (offered, reading))| Point {
+            transport,
+            offered,
+            reading,
         };
-        let points = pairs(&self.transports, &offered).into_iter();
-        let point = |(transport, offered)| Point { transport, offered };
-        points.map(point).collect()
+        let points = pairs(&self.transports, &loads);
+        points.into_iter().map(point).collect()
     }
 
     /// The first floor that `seed` draws with a tree as it is wanted.
@@ -240,8 +289,9 @@ impl Rcrt {
                 (Some(_), k) => site(derive(seed, "floor", &[k]))?,
             };
             let point = Point {
-                transport: Name::BestEffort,
+                transport: Name::Baseline,
                 offered: None,
+                reading: None,
             };
             let setup = self.setup(&site, point)?;
             let shape = Shape::unloaded(&site, &setup, run_seed(&site));
@@ -264,19 +314,24 @@ impl Rcrt {
         };
         let bases: Vec<usize> = match self.bases.as_slice() {
             [] => vec![site.testbed.sink_index()],
+            _ if point.transport == Name::Baseline => vec![site.testbed.sink_index()],
             ids => ids.iter().map(|id| node(*id)).collect::<Result<_>>()?,
         };
-        let control = match point.transport {
-            Name::Reliable => Control::Fixed,
-            _ => Config::PAPER.control,
-        };
-        let config = Config {
-            control,
-            ..Config::PAPER
+        let config = point.reading.unwrap_or(Reading::Taken).config();
+        let config = match point.transport {
+            Name::Reliable => Config {
+                control: Control::Fixed,
+                ..config
+            },
+            _ => config,
         };
         let sink = |policy: &String| Sink {
             config,
             policy: policy.clone(),
+        };
+        let (policies, groups) = match point.transport {
+            Name::Baseline => (fair(), one_group()),
+            _ => (self.policies.clone(), self.flows.clone()),
         };
         let incidents = self.incidents.iter().map(|happens| {
             let what = match happens.what {
@@ -295,12 +350,12 @@ impl Rcrt {
             },
             power: None,
             channel: site.testbed.channels.iter().last().unwrap_or(Channel::LAST),
-            flows: self.flows_of(site, &bases, point.offered),
+            flows: self.flows_of(site, &bases, &groups, point.offered),
             bases,
             transport: match point.transport {
                 Name::BestEffort => Transport::BestEffort,
-                Name::Reliable | Name::Rcrt => {
-                    Transport::Rcrt(self.policies.iter().map(sink).collect())
+                Name::Reliable | Name::Rcrt | Name::Baseline => {
+                    Transport::Rcrt(policies.iter().map(sink).collect())
                 }
             },
             payload_bytes: self.payload,
@@ -312,7 +367,13 @@ impl Rcrt {
     }
 
     /// Nodes of each group, in an order that the seed draws; groups of one name have the same nodes.
-    fn flows_of(&self, site: &Site, bases: &[usize], offered: Option<f64>) -> Vec<Flow> {
+    fn flows_of(
+        &self,
+        site: &Site,
+        bases: &[usize],
+        groups: &[Group],
+        offered: Option<f64>,
+    ) -> Vec<Flow> {
         let nodes = site.testbed.len();
         let mut rng = stream(site.seed, "rcrt", &[]);
         let mut order: Vec<usize> = (0..nodes).filter(|n| !bases.contains(n)).collect();
@@ -323,7 +384,7 @@ impl Rcrt {
         let mut left = order.as_slice();
         let mut known: Vec<(&str, &[usize])> = Vec::new();
         let mut flows = Vec::new();
-        for group in &self.flows {
+        for group in groups {
             let of_name = known.iter().find(|(name, _)| *name == group.name);
             let members = match of_name {
                 Some((_, members)) => members,
@@ -331,7 +392,7 @@ impl Rcrt {
                     let (members, rest) =
                         left.split_at(group.nodes.unwrap_or(left.len()).min(left.len()));
                     left = rest;
-                    known.push((&group.name, members));
+                    known.push((group.name.as_str(), members));
                     members
                 }
             };

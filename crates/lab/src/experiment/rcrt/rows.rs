@@ -9,6 +9,8 @@ use crate::results::{name_of, Row, SEED};
 const WINDOW_S: (f64, f64) = (300.0, 1800.0);
 /// Rates count from here on, until the first flow ends: what came before found the network's capacity.
 const CONVERGED_S: f64 = 600.0;
+/// Rates have so long to rise after flows have gone.
+const RISES_S: f64 = 300.0;
 /// A fixed load is sustained at this share of it in the mean, and that one at the worst node.
 const SUSTAINED: (f64, f64) = (0.97, 0.90);
 /// Best effort's knee: the highest load of which so much is delivered in the mean.
@@ -79,6 +81,7 @@ impl Rcrt {
             let mut base = Row::new().with(SEED, seed);
             base.set("transport", name_of(&point.transport));
             base.set_some("offered", point.offered);
+            base.set_some("reading", point.reading.as_ref().map(name_of));
             rows.push(self.run_row(&base, floor, *point, outcome));
             rows.extend(outcome.flows.iter().map(|f| flow_row(&base, floor, f)));
             rows.extend(self.node_rows(&base, floor, outcome));
@@ -128,6 +131,14 @@ impl Rcrt {
                 few as f64 / shares.len().max(1) as f64,
             );
             row.set_some("rate_swing", swing(o));
+            self.set_phases(&mut row, o);
+            let goodputs = self.policies.iter().enumerate().filter_map(|(k, _)| {
+                let of_sink = flows().filter(|f| usize::from(f.flow.sink) == k);
+                Spread::of(of_sink.filter_map(FlowOutcome::goodput))
+            });
+            row.set("goodput_of_sinks", goodputs.map(|s| s.mean).sum::<f64>());
+            let limited = flows().filter(|f| f.flow.sink == 1);
+            row.set_some("second_sink_unequal", unequal(limited, o.lasted));
         }
         if let Some(offered) = point.offered {
             let received = || flows().map(|f| f.rate_within(WINDOW_S));
@@ -143,9 +154,45 @@ impl Rcrt {
                 }
             }
         }
-        let changes = o.parents.iter().map(|p| p.len().saturating_sub(1) as f64);
+        let bases = self.bases_of(floor);
+        let nodes = o
+            .parents
+            .iter()
+            .enumerate()
+            .filter(|(n, _)| !bases.contains(n));
+        let changes = nodes.map(|(_, p)| p.len().saturating_sub(1) as f64);
         row.set_some("parent_changes", Spread::of(changes).map(|s| s.mean));
         row
+    }
+
+    /// Rates over demands before, while and after flows are there that join late. After they have gone, rates
+    /// have five minutes to rise.
+    fn set_phases(&self, row: &mut Row, o: &Outcome) {
+        let joins = self.flows.iter().map(|g| g.at_s).fold(0.0, f64::max);
+        let late = |f: &&FlowOutcome| f.flow.at.as_secs_f64() >= joins;
+        let ends = |late: &mut dyn Iterator<Item = &FlowOutcome>| -> (f64, f64) {
+            let ends: Vec<f64> = late.map(|f| f.ended.unwrap_or(o.lasted)).collect();
+            let first = ends.iter().copied().fold(o.lasted, f64::min);
+            (first, ends.iter().copied().fold(0.0, f64::max))
+        };
+        if joins <= 0.0 {
+            return;
+        }
+        let (first_late, last_late) = ends(&mut o.flows.iter().filter(late));
+        let (first_early, _) = ends(&mut o.flows.iter().filter(|f| !late(f)));
+        row.set("late_ended_s", last_late);
+        let share = |from: f64, to: f64| {
+            let seconds = (0..(to - from).max(0.0) as u32).map(|k| from + f64::from(k));
+            let shares = seconds.filter_map(|at| {
+                let active = o.flows.iter().filter(|f| f.is_active(at));
+                let shares = active.filter_map(|f| Some(f.rate_at(at)? / f.flow.demand));
+                Spread::of(shares)
+            });
+            Spread::of(shares.map(|s| s.mean)).map(|s| s.mean)
+        };
+        row.set_some("share_before", share(0.0, joins));
+        row.set_some("share_while", share(joins, first_late));
+        row.set_some("share_after", share(last_late + RISES_S, first_early));
     }
 
     fn node_rows(&self, base: &Row, floor: &Floor, o: &Outcome) -> Vec<Row> {
@@ -201,6 +248,15 @@ impl Rcrt {
             (of(Name::BestEffort), of(Name::Reliable), of(Name::Rcrt));
         let knee = crossing(&best_effort, |load, s| s.mean / load - KNEE);
         row.set_some("knee", knee);
+        if let Some(knee) = knee {
+            // Figure 1: wherever more than 5 % are lost.
+            let lossy = best_effort.iter().filter(|(load, s)| s.mean / load < 0.95);
+            let decreased = lossy.map(|(load, s)| {
+                let p = s.mean / load;
+                load * p / (2.0 - p) / knee
+            });
+            row.set_some("decreased_over_knee", Spread::of(decreased).map(|s| s.most));
+        }
         let sustained =
             |load: f64, s: &Spread| (s.mean / load - SUSTAINED.0).min(s.least / load - SUSTAINED.1);
         let sustainable = crossing(&reliable, sustained);
@@ -279,6 +335,16 @@ fn swing(o: &Outcome) -> Option<f64> {
     let rates = (0..seconds).filter_map(|k| mean_at(CONVERGED_S + k as f64));
     let spread = Spread::of(rates.map(|s| s.mean))?;
     Some((spread.most - spread.mean).max(spread.mean - spread.least) / spread.mean)
+}
+
+/// How unequal the rates of flows are at most, as the difference over the mean, from the first minute on until one
+/// of them has ended.
+fn unequal<'a>(flows: impl Iterator<Item = &'a FlowOutcome>, lasted: f64) -> Option<f64> {
+    let flows: Vec<&FlowOutcome> = flows.collect();
+    let until = flows.iter().filter_map(|f| f.ended).fold(lasted, f64::min);
+    let seconds = (60..until as u32).map(f64::from);
+    let spread = seconds.filter_map(|at| Spread::of(flows.iter().filter_map(|f| f.rate_at(at))));
+    Spread::of(spread.map(|s| (s.most - s.least) / s.mean)).map(|s| s.most)
 }
 
 fn flow_row(base: &Row, floor: &Floor, f: &FlowOutcome) -> Row {

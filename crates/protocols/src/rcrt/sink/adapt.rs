@@ -33,8 +33,10 @@ const LOOK: Duration = Duration::from_secs(10);
 pub(super) struct Total {
     /// R, packets per second.
     rate: f64,
-    /// No decision before.
-    next: Option<Instant>,
+    /// No increase before.
+    increase: Option<Instant>,
+    /// No decrease before.
+    decrease: Option<Instant>,
     /// Flows whose C is not below L.
     uneasy: usize,
     /// Of them, those that have fallen silent.
@@ -107,10 +109,15 @@ impl Total {
             return None;
         };
         let flow = flows.get(k)?;
-        if self.next.is_some_and(|next| now < next) || !flow.is_fresh() {
+        let is_congested = flow.congestion > config.upper;
+        let next = match is_congested {
+            true => self.decrease,
+            false => self.increase,
+        };
+        if next.is_some_and(|next| now < next) || !flow.is_fresh() {
             return None;
         }
-        let why = if flow.congestion > config.upper {
+        let why = if is_congested {
             let delivery = flow.delivery();
             let factor = delivery / (2.0 - delivery);
             self.rate *= factor;
@@ -124,7 +131,13 @@ impl Total {
         let longest = flows.iter().map(|f| f.rtt.mean()).fold(0.0, f64::max);
         let mean = self.rate / flows.len() as f64;
         let packets = config.packets / mean.max(Rate::LEAST.per_s());
-        self.next = Some(now + Duration::from_secs_f64(2.0 * longest + packets));
+        let soon = now + Duration::from_secs_f64(2.0 * longest);
+        let later = soon + Duration::from_secs_f64(packets);
+        self.increase = Some(later);
+        self.decrease = Some(match why {
+            Why::Decrease { .. } => later,
+            _ => soon,
+        });
         Some(why)
     }
     /// The total, no more than `limit` and no less than what `flows` flows need to go on.

@@ -23,6 +23,17 @@ pub enum Repeat {
     ByTimer,
 }
 
+/// What of a flow's out-of-order list counts as its length, L_i (section 3.4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Length {
+    /// The packets after the one that told of the loss: none before the sink could have asked for it. Where less
+    /// than a packet comes in a round trip, one packet in the list would say that a repair takes 1 / (r RTT) round
+    /// trips, and every single loss be congestion.
+    SinceKnown,
+    /// All of it, as the text has it.
+    Whole,
+}
+
 /// A sink's constants.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Config {
@@ -34,8 +45,13 @@ pub struct Config {
     pub upper: f64,
     /// Weight of the newest value in C.
     pub gain: f64,
-    /// Beside twice the longest round trip, a decision waits for so many packets of a flow at the mean rate, so
-    /// that sources have sent "enough packets" (section 3.5) at the rates of the last one.
+    /// Weight of the newest sample in a flow's mean round trip.
+    pub rtt_gain: f64,
+    /// L_i.
+    pub length: Length,
+    /// After a decision the next waits for twice the longest round trip and, so that sources have sent "enough
+    /// packets" (section 3.5), for so many packets of a flow at the mean rate. Congestion after an increase is
+    /// effect enough: the decrease waits for the round trips alone.
     pub packets: f64,
     /// Round trip of a flow before one was measured.
     pub first_rtt: Duration,
@@ -43,27 +59,27 @@ pub struct Config {
     pub window: u16,
     /// A flow that was silent for so long, and for ten packets at its rate, does not count as congested.
     pub silent: Duration,
-    /// Weights of a sample in the mean round trip, and in its mean deviation. TCP's 1/8 follows too slowly here: a flow
-    /// has a sample with each feedback only, and round trips grow at once with congestion (section 3.4).
-    pub rtt_gains: (f64, f64),
     /// When what is missing is asked for again.
     pub repeat: Repeat,
 }
 
 impl Config {
-    /// The paper's constants: A = .5, L = 1, U = 4 (sections 3.4 and 3.5). Where the paper is silent: a gain of .5 as
-    /// in its authors' later release; nine packets between decisions, fitted to figure 6's feedbacks (4549 for
+    /// The paper's constants: A = .5, L = 1, U = 4 (sections 3.4 and 3.5). Where the paper is silent: a gain of .5 and
+    /// lists counted from the packet that told of the loss, as in its authors' later release; a weight of .5 for
+    /// round trips, of which there is a sample with each feedback only, and which grow at once where the network is
+    /// congested (the release takes TCP's 1/8); nine packets between decisions, fitted to figure 6's feedbacks (4549 for
     /// 39,000 packets; the release takes three); a round trip of 1 s before the first, and a minute of silence.
     pub const PAPER: Self = Self {
         control: Control::Aimd { increase: 0.5 },
         lower: 1.0,
         upper: 4.0,
         gain: 0.5,
+        rtt_gain: 0.5,
+        length: Length::SinceKnown,
         packets: 9.0,
         first_rtt: Duration::from_secs(1),
         window: 1024,
         silent: Duration::from_secs(60),
-        rtt_gains: (1.0 / 2.0, 1.0 / 4.0),
         repeat: Repeat::OnPackets,
     };
 }

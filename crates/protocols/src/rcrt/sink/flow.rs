@@ -4,7 +4,7 @@
 //! Time base: the sink's clock. Invariants: a packet is given to the application once and in order; no more
 //! than a window of packets is kept. Tests: `tests.rs`.
 
-use super::config::Config;
+use super::config::{Config, Length};
 use super::loss::Losses;
 use super::rtt::RoundTrip;
 use std::collections::{BTreeMap, BTreeSet};
@@ -99,7 +99,7 @@ impl FlowState {
             missing: BTreeSet::new(),
             early: BTreeMap::new(),
             losses: Losses::default(),
-            rtt: RoundTrip::new(config),
+            rtt: RoundTrip::new(config.first_rtt, config.rtt_gain),
             congestion: 0.0,
             reported: Rate::ZERO,
             heard: now,
@@ -211,10 +211,14 @@ impl FlowState {
     }
 
     /// C after a packet: the moving average of L / (r RTT) (section 3.4).
-    pub(super) fn measure(&mut self, gain: f64) {
+    pub(super) fn measure(&mut self, config: &Config) {
         let in_round_trip = (self.rate * self.rtt.mean()).max(LEAST_IN_ROUND_TRIP);
-        let normal = self.early.len() as f64 / in_round_trip;
-        self.congestion += gain * (normal - self.congestion);
+        let length = match config.length {
+            Length::SinceKnown => self.early.len().saturating_sub(1),
+            Length::Whole => self.early.len(),
+        };
+        let normal = length as f64 / in_round_trip;
+        self.congestion += config.gain * (normal - self.congestion);
     }
 
     /// Wants `answer`, unless it wants more already. A feedback waits until one may be sent: then a packet

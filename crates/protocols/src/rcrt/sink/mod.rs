@@ -16,7 +16,7 @@ mod tell;
 mod tests;
 
 pub use adapt::Why;
-pub use config::{Config, Control, Repeat};
+pub use config::{Config, Control, Length, Repeat};
 pub use tell::{Ended, Event, Refused, Saved, View};
 
 use adapt::Total;
@@ -333,7 +333,7 @@ impl Sink {
             }
             Says::Open { .. } => false,
         };
-        f.measure(self.config.gain);
+        f.measure(&self.config);
         let is = f.congestion;
         if f.is_complete() {
             let (before, next) = (f.before, f.next);

@@ -1,10 +1,11 @@
 //! A flow's round trip: mean and deviation (RCRT, section 3.7). Tests: `tests.rs`.
 
-use super::config::Config;
 use thalweg_units::{Duration, Instant};
 
 /// Feedbacks whose answers are waited for.
 const SENT: usize = 4;
+/// Weight of a sample in the deviation (Jacobson, SIGCOMM 1988).
+const DEVIATION: f64 = 1.0 / 4.0;
 
 #[derive(Debug, Clone)]
 pub(super) struct RoundTrip {
@@ -15,18 +16,19 @@ pub(super) struct RoundTrip {
     deviation: f64,
     /// Taken before the first sample, seconds.
     first: f64,
-    gains: (f64, f64),
+    /// Weight of a sample in the mean.
+    gain: f64,
 }
 
 impl RoundTrip {
-    pub(super) fn new(config: &Config) -> Self {
+    pub(super) const fn new(first: Duration, gain: f64) -> Self {
         Self {
             sent: [None; SENT],
             number: 0,
             mean: None,
             deviation: 0.0,
-            first: config.first_rtt.as_secs_f64(),
-            gains: config.rtt_gains,
+            first: first.as_nanos() as f64 * 1e-9,
+            gain,
         }
     }
     /// A feedback goes out: its number.
@@ -49,9 +51,9 @@ impl RoundTrip {
         }
         let sample = away.saturating_sub(waited).as_secs_f64();
         let mean = *self.mean.get_or_insert(sample);
-        let (error, (gain, of_deviation)) = (sample - mean, self.gains);
-        self.deviation += of_deviation * (error.abs() - self.deviation);
-        self.mean = Some(mean + gain * error);
+        let error = sample - mean;
+        self.deviation += DEVIATION * (error.abs() - self.deviation);
+        self.mean = Some(mean + self.gain * error);
     }
     /// The mean, seconds.
     pub(super) fn mean(&self) -> f64 {

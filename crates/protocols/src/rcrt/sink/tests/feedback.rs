@@ -100,7 +100,7 @@ fn a_timer_repeats_until_nothing_is_missing_or_the_source_is_silent() {
 #[test]
 fn round_trips_leave_out_what_the_source_waited() {
     let mut bench = settled(Config {
-        rtt_gains: (0.125, 0.25),
+        rtt_gain: 0.125,
         ..PLAIN
     });
     let echo = |number, waited_ms| Some(Echo { number, waited_ms });

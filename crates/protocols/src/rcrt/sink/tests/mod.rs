@@ -20,9 +20,10 @@ fn rate(per_s: f64) -> Rate {
     Rate::from_per_s(per_s)
 }
 
-/// Decisions come as soon as the paper lets them, and C is L_norm of the last packet: numbers that can be had by hand.
+/// The paper's text to the letter, and C is L_norm of the last packet: numbers that can be had by hand.
 const PLAIN: Config = Config {
     gain: 1.0,
+    length: Length::Whole,
     packets: 0.0,
     first_rtt: SECOND,
     ..Config::PAPER

@@ -72,6 +72,52 @@ fn the_total_shrinks_by_the_loss_of_the_flow_that_told() {
     assert!(matches!(bench.changes()[..], [Why::Decrease { .. }]));
 }
 
+/// After an increase a decrease waits for two round trips, the next increase also for packets at the new rates.
+#[test]
+fn decisions_wait_for_packets_but_a_decrease_after_an_increase_does_not() {
+    let mut bench = Bench::new(
+        Config {
+            packets: 5.0,
+            ..PLAIN
+        },
+        "fair",
+    );
+    bench.connected(7, 1.0);
+    bench.data(7, 1, 0);
+    assert_eq!(bench.changes(), [Why::Increase]);
+    // Two round trips and five packets at 1.5 a second: 5.33 s.
+    bench.pass(5.2);
+    bench.data(7, 1, 1);
+    assert_eq!(bench.changes(), []);
+    bench.pass(0.2);
+    bench.data(7, 1, 2);
+    assert_eq!(bench.changes(), [Why::Increase]);
+    // At 2 a second: nine packets wait for the lost one.
+    for sequence in 4..13 {
+        bench.data(7, 1, sequence);
+    }
+    assert_eq!(bench.changes(), []);
+    bench.pass(2.1);
+    bench.data(7, 1, 13);
+    assert!(matches!(bench.changes()[..], [Why::Decrease { .. }]));
+    bench.pass(2.1);
+    bench.data(7, 1, 14);
+    assert_eq!(bench.changes(), []);
+}
+
+/// L_i as the text has it, and as it is counted from the packet that told of the loss (section 3.4).
+#[test]
+fn the_length_of_the_list_is_read_in_two_ways() {
+    for (length, congestion) in [(Length::Whole, 3.0), (Length::SinceKnown, 2.0)] {
+        let mut bench = Bench::new(Config { length, ..PLAIN }, "demand-limited");
+        bench.connected(7, 1.0);
+        for sequence in [0, 2, 3, 4] {
+            bench.data(7, 1, sequence);
+        }
+        assert_eq!(bench.view(7).congestion, congestion);
+    }
+}
+
 /// Between L and U anywhere, nothing changes (section 3.4).
 #[test]
 fn the_total_stays_while_a_flow_is_between_the_thresholds() {
