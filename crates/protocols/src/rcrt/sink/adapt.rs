@@ -1,6 +1,6 @@
 //! How much all flows together may send: congestion, increase and decrease (RCRT, sections 3.4 and 3.5).
 //!
-//! Invariant: the total changes at most once in twice the longest round trip. Tests: `tests.rs`.
+//! Invariant: the total changes at most once in twice the longest round trip. Tests: `tests/`.
 
 use super::config::{Config, Control};
 use super::flow::FlowState;

@@ -1,6 +1,6 @@
 //! Connections that have ended: what comes late is answered, and opens nothing anew (RCRT, section 3.8: tear-down).
 //!
-//! Invariant: the last [`MAX_ENDED`] flows that ended are remembered, each once. Tests: `tests.rs`.
+//! Invariant: the last [`MAX_ENDED`] flows that ended are remembered, each once. Tests: `tests/`.
 
 use super::flow::Key;
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 //! sections 3.3, 3.4 and 3.7).
 //!
 //! Time base: the sink's clock. Invariants: a packet is given to the application once and in order; no more
-//! than a window of packets is kept. Tests: `tests.rs`.
+//! than a window of packets is kept. Tests: `tests/`.
 
 use super::config::{Config, Length};
 use super::loss::Losses;

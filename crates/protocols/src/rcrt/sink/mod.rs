@@ -2,7 +2,7 @@
 //!
 //! Sans I/O: packets in, messages and events out. Runs beside a base station, on a computer. Time base: any
 //! clock that does not go back. Invariants: what a source sent is delivered in order, exactly once; memory
-//! for a flow is bounded by its window; bad input is counted and changes nothing. Tests: `tests.rs`.
+//! for a flow is bounded by its window; bad input is counted and changes nothing. Tests: `tests/`.
 
 mod adapt;
 mod config;

@@ -1,7 +1,7 @@
 //! Who gets how much of the network's capacity (RCRT, section 3.6): one file for each policy.
 //!
 //! A policy is the sink's alone: motes know rates, not why. Invariant: rates sum to the total, or to what
-//! all demands together leave of it where a policy goes by demands. Tests: `../tests.rs`.
+//! all demands together leave of it where a policy goes by demands. Tests: `../tests/policies.rs`.
 
 mod demand_limited;
 mod fair;
