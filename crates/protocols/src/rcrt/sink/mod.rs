@@ -172,7 +172,7 @@ impl Sink {
             Some(last) if last.connection == connection => Answers::Finished,
             _ => {
                 self.refused.unknown += 1;
-                Answers::Refuse
+                Answers::Unknown
             }
         };
         self.refuse(key, connection, answer);
