@@ -35,6 +35,7 @@ enum Said {
     Accept(Heard),
     Feedback(Heard),
     Finished,
+    Unknown,
     Refuse,
 }
 
@@ -127,6 +128,7 @@ impl Bench {
                 Answers::Accept(feedback) => Said::Accept(heard(feedback)),
                 Answers::Feedback(feedback) => Said::Feedback(heard(feedback)),
                 Answers::Finished => Said::Finished,
+                Answers::Unknown => Said::Unknown,
                 Answers::Refuse => Said::Refuse,
             };
             all.push((to.get(), said));
