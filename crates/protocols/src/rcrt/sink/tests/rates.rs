@@ -105,6 +105,32 @@ fn decisions_wait_for_packets_but_a_decrease_after_an_increase_does_not() {
     assert_eq!(bench.changes(), []);
 }
 
+/// The constants that experiments have: nine packets at the mean rate between decisions, a list that is counted from the
+/// packet that told of the loss. One loss event, and 80 packets since, the lost one included: p = 1 - 1 / 80.
+#[test]
+fn the_usual_constants_by_hand() {
+    let mut bench = Bench::new(Config::PAPER, "fair");
+    bench.connected(7, 4.0);
+    bench.connected(8, 4.0);
+    bench.data(8, 1, 0);
+    assert_eq!(bench.sink.total(), 8.5);
+    // 9 packets at 4.25 a second, and two round trips of 1 s: 4.12 s.
+    bench.pass(4.1);
+    bench.data(7, 1, 0);
+    assert_eq!(bench.sink.total(), 8.5);
+    bench.pass(0.1);
+    bench.data(7, 1, 1);
+    assert_eq!(bench.sink.total(), 9.0);
+    for sequence in (2..21).chain(22..100) {
+        bench.data(7, 1, sequence);
+    }
+    bench.pass(3.0);
+    bench.data(7, 1, 100);
+    let p = 1.0 - 1.0 / 80.0;
+    assert!((bench.view(7).delivery - p).abs() < 1e-12);
+    assert!((bench.sink.total() - 9.0 * p / (2.0 - p)).abs() < 1e-9);
+}
+
 /// L_i as the text has it, and as it is counted from the packet that told of the loss (section 3.4).
 #[test]
 fn the_length_of_the_list_is_read_in_two_ways() {
