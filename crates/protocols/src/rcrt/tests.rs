@@ -156,6 +156,7 @@ impl World {
                 Event::Finished { origin, .. } => {
                     assert!(self.finished.insert(origin.get() - 1), "finished twice");
                 }
+                Event::Closed { .. } => panic!("each source has one connection"),
                 Event::Opened { .. } | Event::Assigned { .. } => {}
             }
         }
