@@ -66,15 +66,17 @@ Examples:
   thalweg collect --seed 7 --explain=map.svg
   thalweg collect --protocol p3-best    the fastest
   thalweg collect --all-nodes           every node in turn; goes on when started again
-  thalweg collect --all-nodes --to 1,93 the same into two base stations at once")]
+  thalweg collect --all-nodes --to 1,93 the same into two base stations at once
+  thalweg collect --protocol rcrt --testbed rcrt40 --all-nodes --policy weighted:7=2")]
 pub(crate) struct CollectArgs {
     /// The network: a built-in name (see `thalweg testbed list`), a testbed TOML, a K7 link trace
     /// or a CSV of links (`src,dst,channel,prr[,rssi_dbm]`).
     #[arg(long, value_name = "NAME|FILE", default_value = "indriya", value_parser = values::name)]
     pub(crate) testbed: String,
-    /// The node that has the object [default: the planner picks a far one].
-    #[arg(long, value_name = "NODE", value_parser = values::node)]
-    pub(crate) from: Option<NodeId>,
+    /// The node that has the object [default: the planner picks a far one]; with --protocol rcrt several,
+    /// such as 3,7,12, whose objects come at once.
+    #[arg(long, value_name = "NODE[,NODE]", value_delimiter = ',', value_parser = values::node)]
+    pub(crate) from: Vec<NodeId>,
     /// The base station [default: the testbed's]; with --all-nodes several, such as 1,50: then
     /// transfers run at once, one into each, over nodes and channels of their own.
     #[arg(long, value_name = "NODE[,NODE]", value_delimiter = ',', value_parser = values::node)]
@@ -91,9 +93,20 @@ pub(crate) struct CollectArgs {
     /// The channels to use, such as 15,20,25,26 or 11-26 [default: the planner picks].
     #[arg(long, value_name = "LIST", value_parser = values::channels)]
     pub(crate) channels: Option<List<Channel>>,
-    /// Object bytes in a packet, 1 to 118 [default: as many as a frame of the protocol holds].
+    /// Object bytes in a packet, 1 to 118 [default: as many as a frame of the protocol holds; of rcrt 64].
     #[arg(long, value_name = "BYTES", value_parser = values::payload)]
     pub(crate) payload: Option<u8>,
+    /// Who gets how much of the network (rcrt): fair, demand-proportional, demand-limited, weighted:7=2,12=0.5
+    /// (all others 1) or priority:7=1 (all others 0) [default: fair].
+    #[arg(long, value_name = "POLICY")]
+    pub(crate) policy: Option<String>,
+    /// Packets per second that each source wants (rcrt) [default: 1].
+    #[arg(long, value_name = "RATE", allow_negative_numbers = true)]
+    pub(crate) demand: Option<f64>,
+    /// What happens to nodes on the way (rcrt), as `[[incident]] at = "500 s"`, `what = "dies"` or "starts",
+    /// `node = 7` in a TOML file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) scenario: Option<PathBuf>,
     /// Use at most this many node-distinct paths [default: all of the chosen length].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
     pub(crate) paths: Option<u8>,
@@ -107,8 +120,9 @@ pub(crate) struct CollectArgs {
     /// The seed of everything random; the same seed gives the same result.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Fetch from every node in turn; interrupted and started again it goes on.
-    #[arg(long, conflicts_with_all = ["from", "pcap"])]
+    /// Fetch from every node in turn; interrupted and started again it goes on. With --protocol rcrt from all
+    /// at once.
+    #[arg(long, conflicts_with = "from")]
     pub(crate) all_nodes: bool,
     /// Write every frame on the air to this file (pcapng, for Wireshark).
     #[arg(long, value_name = "FILE")]

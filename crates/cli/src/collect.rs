@@ -16,19 +16,22 @@ use crate::output;
 use crate::progress::Watch;
 use crate::transfer::{not_whole, remember, wish};
 use crate::values::MAX_PAYLOAD;
-use crate::{campaign, shown};
+use crate::{campaign, gather, shown};
 
 /// Fetches one object, or one from every node, stores it and prints the result.
 pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
     if args.out.exists() && !args.out.is_dir() {
         return Err(StoreError::NotAFolder(args.out.clone()).into());
     }
+    check_takes(args)?;
+    if args.protocol.family == Family::Rcrt {
+        return gather::run(args);
+    }
     let wish = wish(args)?;
     let testbed = Testbed::load(&args.testbed).map_err(Failure::input)?;
-    check_takes(args)?;
     let asked = args.payload.unwrap_or(MAX_PAYLOAD);
     let (site, psdu) = match args.protocol.needs() {
-        Needs::Synchronous => {
+        Needs::Synchronous | Needs::Tree => {
             let psdu = HEADER_BYTES + usize::from(asked) + phy::FCS_BYTES;
             (Ok(Site::new(testbed, args.seed)), psdu)
         }
@@ -162,7 +165,18 @@ fn check_takes(args: &CollectArgs) -> Result<(), Failure> {
             "more than one base station",
             Takes::Sinks,
         ),
+        (args.from.len() > 1, "more than one source", Takes::Sources),
+        (args.policy.is_some(), "--policy", Takes::Policy),
+        (args.demand.is_some(), "--demand", Takes::Policy),
+        (args.scenario.is_some(), "--scenario", Takes::Scenario),
+        (!args.loss.is_empty(), "--loss", Takes::Loss),
+        (args.pcap.is_some(), "--pcap", Takes::Pcap),
     ];
+    let at_once = args.protocol.takes().contains(&Takes::Sources);
+    if args.all_nodes && args.pcap.is_some() && !at_once {
+        let line = "the argument '--all-nodes' cannot be used with '--pcap <FILE>'";
+        return Err(Failure::input(line));
+    }
     if args.to.len() > 1 && !args.all_nodes {
         let line =
             "one object has one base station: name one node with --to, or ask for --all-nodes";

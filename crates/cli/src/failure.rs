@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use thalweg_gateway::store::StoreError;
 use thalweg_lab::collect::CollectError;
+use thalweg_lab::gather::GatherError;
 
 /// Why a command stopped.
 #[derive(Debug)]
@@ -57,6 +58,15 @@ impl From<CollectError> for Stop {
             CollectError::Stopped => Self::Interrupted,
             error if error.is_input() => Self::Input(error.to_string()),
             error => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+impl From<GatherError> for Failure {
+    fn from(error: GatherError) -> Self {
+        match error.is_input() {
+            true => Self::input(error),
+            false => Self::job(error),
         }
     }
 }

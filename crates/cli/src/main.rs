@@ -7,6 +7,7 @@ mod capture;
 mod collect;
 mod experiment;
 mod failure;
+mod gather;
 mod interrupt;
 mod output;
 mod plan;

@@ -25,7 +25,7 @@ impl Shown {
         for name in boards::names() {
             let board = boards::load(name).map_err(Failure::job)?;
             let fits = match protocol.needs() {
-                Needs::Synchronous => *board.chip == thalweg_medium::chip::CC2420,
+                Needs::Synchronous | Needs::Tree => *board.chip == thalweg_medium::chip::CC2420,
                 Needs::TwoRadios => board.second.is_some(),
             };
             if fits {

@@ -54,7 +54,7 @@ pub(crate) fn ask(
 pub(crate) fn wish(args: &CollectArgs) -> Result<Wish, Failure> {
     Ok(Wish {
         protocol: args.protocol,
-        from: args.from,
+        from: args.from.first().copied(),
         to: args.to.first().copied(),
         channels: args.channels.as_ref().map(|list| list.0.clone()),
         payload: payload(args.payload.unwrap_or(MAX_PAYLOAD))?,
@@ -70,7 +70,7 @@ fn payload(bytes: u8) -> Result<PayloadSize, Failure> {
 }
 
 /// The object that `--file` or `--bytes` names.
-fn object(args: &CollectArgs) -> Result<Object, Failure> {
+pub(crate) fn object(args: &CollectArgs) -> Result<Object, Failure> {
     let Some(path) = &args.file else {
         return Ok(Object::Random {
             bytes: args.bytes.unwrap_or(DEFAULT_BYTES),

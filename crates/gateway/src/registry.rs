@@ -35,6 +35,12 @@ pub enum Takes {
     Plan,
     /// A time line of its nodes.
     Timeline,
+    /// Several sources, whose objects come at once.
+    Sources,
+    /// Who gets how much, and what sources want.
+    Policy,
+    /// What happens to nodes on the way.
+    Scenario,
 }
 
 /// Whose idea it is.
@@ -55,13 +61,15 @@ pub enum Needs {
     Synchronous,
     /// A radio at 2.4 GHz and one at 900 MHz.
     TwoRadios,
+    /// A CC2420, under carrier sense and a tree.
+    Tree,
 }
 
 impl Needs {
     /// In words.
     pub const fn about(self) -> &'static str {
         match self {
-            Self::Synchronous => "a CC2420",
+            Self::Synchronous | Self::Tree => "a CC2420",
             Self::TwoRadios => "two radios",
         }
     }
@@ -78,6 +86,8 @@ pub enum Family {
     Stages,
     /// Bursts over the first of two radios.
     Burst,
+    /// RCRT's flows of many sources at once, over carrier sense and a tree.
+    Rcrt,
 }
 
 /// A protocol.
@@ -111,12 +121,13 @@ pub static PROTOCOLS: &[Protocol] = &[
     pipeline("p3-tuned", Origin::Ours, P, Style::Paths, FULL, TRIAL, "P3 that learns under which rotation of its channels it does best"),
     pipeline("p3-slim", Origin::Ours, P, Style::Paths, SLIM, None, "P3 with headers of four bytes"),
     pipeline("p3-best", Origin::Ours, P, Style::Chains, SLIM, None, "The fastest: lean chains and small headers"),
-    dual("fastforward", Origin::Published, Family::Stream(Version::Full), "FastForward: a stream over nodes with two radios (testbeds whose board is `opal`)"),
-    dual("fastforward-window", Origin::Ours, Family::Stream(Version::Window), "FastForward whose acknowledgements say when a queue is nearly full. Not as published"),
-    dual("fastforward-nobp", Origin::Published, Family::Stream(Version::NoBackPressure), "FastForward without back-pressure"),
-    dual("fastforward-noack", Origin::Published, Family::Stream(Version::NoAck), "FastForward without acknowledgements"),
-    dual("lpht", Origin::Published, Family::Burst, "Burst forwarding over the first of two radios"),
-    dual("p3-dual", Origin::Ours, Family::Stages, "P3 over two radios: every relay in every cycle, over one path or, with --paths, more. Not as published"),
+    of("fastforward", Origin::Published, Family::Stream(Version::Full), "FastForward: a stream over nodes with two radios (testbeds whose board is `opal`)"),
+    of("fastforward-window", Origin::Ours, Family::Stream(Version::Window), "FastForward whose acknowledgements say when a queue is nearly full. Not as published"),
+    of("fastforward-nobp", Origin::Published, Family::Stream(Version::NoBackPressure), "FastForward without back-pressure"),
+    of("fastforward-noack", Origin::Published, Family::Stream(Version::NoAck), "FastForward without acknowledgements"),
+    of("lpht", Origin::Published, Family::Burst, "Burst forwarding over the first of two radios"),
+    of("p3-dual", Origin::Ours, Family::Stages, "P3 over two radios: every relay in every cycle, over one path or, with --paths, more. Not as published"),
+    of("rcrt", Origin::Published, Family::Rcrt, "RCRT: objects of many nodes at once, whose rates the sink decides by --policy"),
 ];
 
 const fn pipeline(
@@ -135,10 +146,10 @@ const fn pipeline(
         format,
         tuning,
     });
-    dual(name, origin, family, about)
+    of(name, origin, family, about)
 }
 
-const fn dual(name: &'static str, origin: Origin, family: Family, about: &'static str) -> Protocol {
+const fn of(name: &'static str, origin: Origin, family: Family, about: &'static str) -> Protocol {
     Protocol {
         name,
         about,
@@ -155,7 +166,10 @@ pub fn named(name: &str) -> Option<&'static Protocol> {
 impl Protocol {
     /// What it takes.
     pub const fn takes(&self) -> &'static [Takes] {
-        use Takes::{AllNodes, Channels, Explain, Hops, Loss, Paths, Pcap, Plan, Sinks, Timeline};
+        use Takes::{
+            AllNodes, Channels, Explain, Hops, Loss, Paths, Pcap, Plan, Policy, Scenario, Sinks,
+            Sources, Timeline,
+        };
         match self.family {
             Family::Pipeline(_) => {
                 const ALL: &[Takes] = &[
@@ -166,6 +180,7 @@ impl Protocol {
             Family::Stream(Version::Full) => &[Loss, Pcap, Explain, AllNodes, Timeline],
             Family::Stream(_) | Family::Burst => &[Loss, Pcap, Explain, AllNodes],
             Family::Stages => &[Paths, Loss, Pcap, AllNodes],
+            Family::Rcrt => &[Sources, AllNodes, Policy, Scenario, Loss, Pcap],
         }
     }
     /// What boards need for it.
@@ -173,6 +188,7 @@ impl Protocol {
         match self.family {
             Family::Pipeline(_) => Needs::Synchronous,
             Family::Stream(_) | Family::Stages | Family::Burst => Needs::TwoRadios,
+            Family::Rcrt => Needs::Tree,
         }
     }
 }

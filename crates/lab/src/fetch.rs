@@ -7,7 +7,7 @@ use crate::streams::{self, Carrier, Collected, Onlookers, Recorder, StreamMap};
 use serde::Serialize;
 use thalweg_gateway::known::{packets, Ask};
 use thalweg_gateway::outcome::Core;
-use thalweg_gateway::registry::{Pipelined, Protocol};
+use thalweg_gateway::registry::{Family, Pipelined, Protocol};
 use thalweg_sim::Capture;
 use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::{Channel, NodeId};
@@ -47,15 +47,25 @@ impl Wish {
         }
     }
 
+    /// How the object travels.
+    fn way(&self) -> Result<Way, CollectError> {
+        let family = self.protocol.family;
+        match (family, Carrier::of(family)) {
+            (_, Some(carrier)) => Ok(Way::Stream(carrier)),
+            (Family::Pipeline(pipelined), None) => Ok(Way::Pipeline(pipelined)),
+            (_, None) => Err(CollectError::Many(self.protocol.name)),
+        }
+    }
+
     /// Whether it can be asked of `testbed`: what is known before its links are.
     ///
     /// # Errors
     /// [`CollectError`].
     pub fn check(&self, testbed: &Testbed) -> Result<(), CollectError> {
         collect::check(testbed, (self.from, self.to))?;
-        match Carrier::of(self.protocol.family) {
-            Err(protocol) => self.ask(protocol).packets()?,
-            Ok(carrier) => {
+        match self.way()? {
+            Way::Pipeline(protocol) => self.ask(protocol).packets()?,
+            Way::Stream(carrier) => {
                 let payload = streams::payload(self.payload.bytes());
                 packets(self.object.bytes(), payload, carrier.most_packets())?
             }
@@ -72,18 +82,24 @@ impl Wish {
         site: Site,
         observer: ProgressObserver<'_>,
     ) -> Result<Surveyed, CollectError> {
-        Ok(match Carrier::of(self.protocol.family) {
-            Err(protocol) => {
+        Ok(match self.way()? {
+            Way::Pipeline(protocol) => {
                 let (ends, channels) = ((self.from, self.to), self.channels.as_deref());
                 let network = Collector::open(site, ends, channels, observer)?;
                 Surveyed::Pipeline(network, protocol)
             }
-            Ok(carrier) => {
+            Way::Stream(carrier) => {
                 let how = (carrier, self.payload.bytes());
                 Surveyed::Stream(streams::Surveyed::open(site, self.to, how, observer)?)
             }
         })
     }
+}
+
+/// How one object travels.
+enum Way {
+    Pipeline(Pipelined),
+    Stream(Carrier),
 }
 
 /// A network that has measured its links.

@@ -5,5 +5,6 @@ pub mod burst;
 pub mod fastforward;
 pub mod log;
 pub mod pipeline;
+pub mod rcrt;
 pub mod stages;
 pub mod stream;

@@ -47,6 +47,9 @@ pub enum CollectError {
     /// A testbed cannot be such a site.
     #[error(transparent)]
     Site(#[from] SiteError),
+    /// One object of one node is asked of a protocol for many.
+    #[error("{0} brings objects of many nodes at once: ask `gather`")]
+    Many(&'static str),
     /// There is no plan for a stream.
     #[error(transparent)]
     Plan(#[from] StreamError),

@@ -1,10 +1,11 @@
 //! Networks of many sources that send to sinks, with RCRT and with what it is compared to (RCRT, section 4).
 //!
-//! Data flows [`Setup`] -> [`run`] -> [`Outcome`]; the experiment's kind is `experiment/rcrt/`. Nodes stand
-//! on carrier sense and a tree; sinks are programs beside the base stations. Invariant: a packet counts
+//! Data flows [`Setup`] -> [`run`] -> [`Outcome`]; the experiment's kind is `experiment/rcrt/`, files are fetched by
+//! [`gather`](crate::gather). Nodes stand on carrier sense and a tree; sinks are programs beside the base stations. Invariant: a packet counts
 //! as delivered once, in order, with the bytes that its source sent. Tests: `tests.rs`.
 
 mod floor;
+mod incident;
 mod mote;
 mod outcome;
 mod run;
@@ -12,6 +13,9 @@ mod setup;
 mod upper;
 
 pub use floor::{Shape, Wanted};
+pub use incident::{Happens, Incident};
 pub use outcome::{FlowOutcome, Outcome};
+pub(crate) use run::drive;
 pub use run::run;
-pub use setup::{Flow, Incident, Setup, Sink, Transport};
+pub use setup::{Flow, Settle, Setup, Sink, Transport};
+pub(crate) use upper::{Stage, Upper};

@@ -69,11 +69,11 @@ impl Supply for Synthetic {
 
 /// What stands on a node's stack.
 #[derive(Debug)]
-pub(super) enum Part {
+pub(super) enum Part<S> {
     /// A base station.
     Base(Box<Base>),
     /// RCRT.
-    Source(Box<Source<Synthetic, FLOWS>>),
+    Source(Box<Source<S, FLOWS>>),
     /// An application that sends without a transport.
     Readings(Readings),
 }
@@ -100,7 +100,7 @@ pub(super) enum Heard {
     Readings,
 }
 
-impl Above for Part {
+impl<S: Supply> Above for Part<S> {
     type Command = Says;
     type Event = Heard;
 

@@ -3,7 +3,7 @@
 //! Times are seconds after routes have settled. Invariant: a packet counts once, and only with the bytes
 //! that its source sent.
 
-use super::mote::{Heard, Synthetic};
+use super::mote::Heard;
 use super::setup::{Flow, Setup};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use thalweg_protocols::rcrt::sink::{Event as SinkEvent, Sink};
@@ -12,7 +12,7 @@ use thalweg_protocols::rcrt::Send;
 use thalweg_protocols::stack::{Drop, Event, Gone};
 use thalweg_sim::Aired;
 use thalweg_units::{Instant, NodeId, SimTime};
-use thalweg_wire::rcrt::{Answers, Down, Says, Up};
+use thalweg_wire::rcrt::{Answers, Down, Flow as WireFlow, Says, Up};
 
 /// What came of a flow.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,7 +65,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    pub(super) fn new(setup: &Setup, ids: Vec<NodeId>, begins: SimTime) -> Self {
+    pub(super) fn new(setup: &Setup, ids: Vec<NodeId>) -> Self {
         let of_id = |flow: &Flow| ids.get(flow.node).copied().unwrap_or(NodeId::MAX);
         let index = setup.flows.iter().enumerate();
         let index = index
@@ -85,12 +85,15 @@ impl Outcome {
         Self {
             flows: setup.flows.iter().map(flow).collect(),
             parents: vec![Vec::new(); ids.len()],
-            begins,
             ids,
             index,
             best_effort: setup.transport == super::setup::Transport::BestEffort,
             ..Self::default()
         }
+    }
+    /// Routes have settled.
+    pub(super) const fn begin(&mut self, at: SimTime) {
+        self.begins = at;
     }
     /// Seconds after routes have settled.
     fn seconds(&self, at: SimTime) -> f64 {
@@ -106,9 +109,12 @@ impl Outcome {
             Event::Above(Heard::Source(Told::Sent { message, .. })) => {
                 let number = self.taken.get_mut(&node).and_then(VecDeque::pop_front);
                 let id = self.ids.get(node).copied();
-                if let (Message::Again(_), Some(number), Some(id)) = (message, number, id) {
-                    self.again.insert((id, number));
-                }
+                match (message, number.zip(id)) {
+                    (Message::Again(_), Some((number, id))) => self.again.insert((id, number)),
+                    // The stack's numbers wrap.
+                    (_, Some((number, id))) => self.again.remove(&(id, number)),
+                    (_, None) => false,
+                };
             }
             Event::Gone {
                 how: Gone::Dropped(why),
@@ -134,8 +140,11 @@ impl Outcome {
         let flow = &mut self.flows[k];
         let sequence = match up.map(|up| up.what) {
             None => u32::from(number),
-            // No run has more packets than numbers.
-            Some(Says::Data { sequence, .. }) => u32::from(sequence),
+            // The number nearest to what is delivered next: those on the air wrap.
+            Some(Says::Data { sequence, .. }) => {
+                let next = flow.delivered.len() as u32;
+                next.wrapping_add_signed(i32::from(sequence.wrapping_sub(next as u16) as i16))
+            }
             Some(Says::Open { .. } | Says::Finish { .. }) => return,
         };
         if !self.seen.insert((k, sequence)) {
@@ -157,8 +166,14 @@ impl Outcome {
             self.flows[k].feedbacks += 1;
         }
     }
-    /// What sink `sink` tells.
-    pub(super) fn note(&mut self, now: Instant, sink: usize, event: &SinkEvent) {
+    /// What sink `sink` tells; `is_right` says whether a packet of a flow has its source's bytes.
+    pub(crate) fn note(
+        &mut self,
+        now: Instant,
+        sink: usize,
+        event: &SinkEvent,
+        is_right: impl Fn(NodeId, WireFlow, u64, &[u8]) -> bool,
+    ) {
         let at = self.seconds(SimTime::from_nanos(now.as_nanos()));
         let sink = sink as u8;
         match event {
@@ -177,7 +192,7 @@ impl Outcome {
                 if let Some(&k) = self.index.get(&(*origin, sink)) {
                     let known = &mut self.flows[k];
                     let is_next = *sequence == known.delivered.len() as u64;
-                    let is_right = Synthetic::is(*origin, *flow, *sequence, payload);
+                    let is_right = is_right(*origin, *flow, *sequence, payload);
                     known.wrong += u32::from(!is_next || !is_right);
                     known.delivered.push(at);
                 }
@@ -227,6 +242,10 @@ impl Outcome {
         let mut taken: Vec<NodeId> = parents.iter().filter_map(|(_, parent)| *parent).collect();
         taken.dedup();
         taken.len().saturating_sub(1)
+    }
+    /// The node of index `n`.
+    pub fn id_of(&self, n: usize) -> NodeId {
+        self.ids.get(n).copied().unwrap_or(NodeId::MAX)
     }
     /// The nodes from `n` up to a base station at second `at`; where there is no way, those up to where it
     /// ends.

@@ -1,15 +1,16 @@
 //! One run: routes settle, flows begin, incidents happen, until every flow has ended.
 
+use super::incident::Incident;
 use super::mote::{Heard, Part, Says, Synthetic};
 use super::outcome::Outcome;
-use super::setup::{Incident, Setup, Transport};
-use super::upper::Upper;
+use super::setup::{Settle, Setup, Transport};
+use super::upper::{Sinks, Stage, Upper};
 use crate::convergecast::{stack, RunError};
 use std::ops::ControlFlow;
 use thalweg_medium::ether::{Ether, Reach};
 use thalweg_medium::random::{derive, stream, uniform};
 use thalweg_protocols::rcrt::sink::{policy, Sink};
-use thalweg_protocols::rcrt::source::{Config as SourceConfig, Order, Source};
+use thalweg_protocols::rcrt::source::{Config as SourceConfig, Order, Source, Supply};
 use thalweg_protocols::rcrt::{Base, Handed};
 use thalweg_protocols::stack::{Application, Command, Config, Discipline, Event, Node};
 use thalweg_protocols::stack::{Readings, Schedule};
@@ -25,7 +26,10 @@ const DOWN: usize = 90;
 /// Rates and parents are looked at as often.
 const SAMPLE: Duration = Duration::from_secs(1);
 
-type Net<D> = Network<Node<D, Part, DOWN>, Ether>;
+/// A way has at most so many links: the stack drops what went over more.
+const MOST_HOPS: usize = 32;
+
+type Net<D, S> = Network<Node<D, Part<S>, DOWN>, Ether>;
 
 /// A packet that came in at a base station.
 struct Incoming {
@@ -80,6 +84,25 @@ pub fn run<D: Discipline>(
     seed: u64,
     capture: Option<Box<dyn Capture>>,
 ) -> Result<Outcome, RunError> {
+    let bytes = usize::from(setup.payload_bytes);
+    let supply =
+        |n: usize, id: NodeId| Synthetic::new(id, setup.packets_of(n), bytes, setup.buffer);
+    let mut upper = Sinks::new(sinks(setup));
+    drive(site, setup, (discipline, supply), &mut upper, seed, capture)
+}
+
+/// The same where `upper` runs beside the base stations, and `supply` makes what a node by index and number sends.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn drive<D: Discipline, S: Supply>(
+    site: &Site,
+    setup: &Setup,
+    (discipline, supply): (impl Fn(NodeId) -> D, impl Fn(usize, NodeId) -> S),
+    upper: &mut impl Upper,
+    seed: u64,
+    capture: Option<Box<dyn Capture>>,
+) -> Result<Outcome, RunError> {
     let (mut board, _) = stack(&site.board)?;
     board.tx_power = setup.power.unwrap_or(site.board.tx_power);
     let testbed = &site.testbed;
@@ -96,31 +119,37 @@ pub fn run<D: Discipline>(
             queue: setup.queue,
             seed: derive(seed, "node", &[n as u64]),
         };
-        Node::new(config, discipline(id(n)), part(setup, n, id(n)))
+        Node::new(
+            config,
+            discipline(id(n)),
+            part(setup, n, || supply(n, id(n))),
+        )
     };
     let engines = (0..testbed.len()).map(engine).collect();
-    let mut network: Net<D> = Network::on(Ether::new(reach, seed), &[board], engines, seed)?;
+    let mut network: Net<D, S> = Network::on(Ether::new(reach, seed), &[board], engines, seed)?;
     network.capture(capture).map_err(SimError::from)?;
-    let begins = SimTime::ZERO + setup.settle;
-    let mut outcome = Outcome::new(setup, (0..testbed.len()).map(id).collect(), begins);
+    let mut outcome = Outcome::new(setup, (0..testbed.len()).map(id).collect());
     for n in 0..testbed.len() {
         network.command(n, Command::Start);
     }
-    let mut watch = Watch {
-        outcome: &mut outcome,
-        incoming: None,
-    };
-    network.run_with(begins, &mut watch)?;
-    let mut upper = Upper::new(sinks(setup));
+    let index_of = |id: NodeId| testbed.index_of(id);
+    let mut stopped = settle(setup, &mut network, &mut outcome, upper, index_of)?;
+    let begins = network.now();
+    outcome.begin(begins);
+    upper.begin(instant(begins));
     let mut agenda = agenda(setup, begins, seed);
     let ends = begins + setup.limit;
     let mut sample = begins;
-    while network.now() < ends && !outcome.is_over() {
+    while network.now() < ends && stopped.is_continue() {
         let now = network.now();
+        if upper.is_over(instant(now), &outcome) {
+            break;
+        }
         if sample <= now {
             let parent = |n: usize| network.engine(n).stack().router().parent();
             outcome.sample(now, upper.sinks(), parent);
             sample = now + SAMPLE;
+            stopped = upper.look(instant(now), Stage::Running);
         }
         while let Some((_, n, command)) = agenda.pop_if(|(at, ..)| *at <= now) {
             network.command(n, command);
@@ -136,7 +165,7 @@ pub fn run<D: Discipline>(
         };
         network.run_with(until, &mut watch)?;
         let incoming = watch.incoming;
-        let now = Instant::from_nanos(network.now().as_nanos());
+        let now = instant(network.now());
         if let Some(packet) = incoming {
             outcome.arrived(network.now(), packet.origin, packet.number, &packet.message);
             upper.receive(now, packet.base, packet.origin, &packet.message);
@@ -157,7 +186,41 @@ pub fn run<D: Discipline>(
     Ok(outcome)
 }
 
-fn part(setup: &Setup, n: usize, id: NodeId) -> Part {
+/// The clock of what runs beside base stations is true.
+const fn instant(at: SimTime) -> Instant {
+    Instant::from_nanos(at.as_nanos())
+}
+
+/// Gives routes their time.
+fn settle<D: Discipline, S: Supply>(
+    setup: &Setup,
+    network: &mut Net<D, S>,
+    outcome: &mut Outcome,
+    upper: &mut impl Upper,
+    index_of: impl Fn(NodeId) -> Option<usize>,
+) -> Result<ControlFlow<()>, RunError> {
+    let (Settle::For(most) | Settle::UntilRoutes(most)) = setup.settle;
+    let ends = SimTime::ZERO + most;
+    let of = setup.flows.len();
+    loop {
+        let parent = |n: &usize| index_of(network.engine(*n).stack().router().parent()?);
+        let is_base = |n: &usize| setup.bases.contains(n);
+        let way = |n: usize| std::iter::successors(Some(n), parent).take(MOST_HOPS + 1);
+        let has_way = |flow: &&super::setup::Flow| way(flow.node).any(|n| is_base(&n));
+        let routed = setup.flows.iter().filter(has_way).count();
+        let stage = Stage::Settling { routed, of };
+        let stopped = upper.look(instant(network.now()), stage);
+        let is_settled = matches!(setup.settle, Settle::UntilRoutes(_)) && routed == of;
+        if stopped.is_break() || is_settled || network.now() >= ends {
+            return Ok(stopped);
+        }
+        let until = (network.now() + SAMPLE).min(ends);
+        let incoming = None;
+        network.run_with(until, &mut Watch { outcome, incoming })?;
+    }
+}
+
+fn part<S: Supply>(setup: &Setup, n: usize, supply: impl FnOnce() -> S) -> Part<S> {
     let bytes = usize::from(setup.payload_bytes);
     if setup.bases.contains(&n) {
         return Part::Base(Box::new(Base::new()));
@@ -168,10 +231,7 @@ fn part(setup: &Setup, n: usize, id: NodeId) -> Part {
             Application::Insists,
             bytes + DATA_HEADER_BYTES,
         )),
-        Transport::Rcrt(_) => {
-            let supply = Synthetic::new(id, setup.packets_of(n), bytes, setup.buffer);
-            Part::Source(Box::new(Source::new(SourceConfig::PAPER, supply)))
-        }
+        Transport::Rcrt(_) => Part::Source(Box::new(Source::new(SourceConfig::PAPER, supply()))),
     }
 }
 

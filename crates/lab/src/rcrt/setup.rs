@@ -1,5 +1,6 @@
 //! What is run: nodes, what they stand on, flows, what happens to them.
 
+use super::incident::Incident;
 use super::mote::FLOWS;
 use thalweg_protocols::csma;
 use thalweg_protocols::rcrt::sink;
@@ -40,13 +41,13 @@ pub struct Sink {
     pub policy: String,
 }
 
-/// What happens to a node.
+/// How long routes have before the first flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Incident {
-    /// It fails.
-    Dies,
-    /// It starts anew, with what its flash holds.
-    Starts,
+pub enum Settle {
+    /// So long.
+    For(Duration),
+    /// Until every source has a way to a base station, at most so long.
+    UntilRoutes(Duration),
 }
 
 /// A run.
@@ -73,7 +74,7 @@ pub struct Setup {
     /// Packets that a source's buffer holds.
     pub buffer: u16,
     /// Time for routes before the first flow.
-    pub settle: Duration,
+    pub settle: Settle,
     /// The run ends when all flows have, at the latest so long after routes have settled.
     pub limit: Duration,
     /// What happens to nodes, after routes have settled.

@@ -93,21 +93,18 @@ impl TryFrom<String> for Carrier {
 }
 
 impl Carrier {
-    /// What carries the packets of `family`.
-    ///
-    /// # Errors
-    /// The pipeline that it is: those are carried on a board.
-    pub const fn of(family: Family) -> Result<Self, Pipelined> {
+    /// What carries the packets of `family`; none of one whose packets are no stream's.
+    pub const fn of(family: Family) -> Option<Self> {
         match family {
-            Family::Stream(version) => Ok(Self::FastForward(version)),
-            Family::Burst => Ok(Self::Burst),
-            Family::Stages => Ok(Self::Stages(SetUp::Called)),
-            Family::Pipeline(pipelined) => Err(pipelined),
+            Family::Stream(version) => Some(Self::FastForward(version)),
+            Family::Burst => Some(Self::Burst),
+            Family::Stages => Some(Self::Stages(SetUp::Called)),
+            Family::Pipeline(_) | Family::Rcrt => None,
         }
     }
     /// All of them, those of the registry first.
     pub fn all() -> impl Iterator<Item = Self> {
-        let dual = PROTOCOLS.iter().filter_map(|p| Self::of(p.family).ok());
+        let dual = PROTOCOLS.iter().filter_map(|p| Self::of(p.family));
         dual.chain([PipBoard::Contiki, PipBoard::Opal].map(Self::Pip))
     }
     /// How many packets an object makes at most.
@@ -131,7 +128,7 @@ impl Carrier {
             Self::Pip(PipBoard::Opal) => "pip-opal",
             Self::Stages(SetUp::Told) => "p3-dual-told",
             _ => {
-                let known = PROTOCOLS.iter().find(|p| Self::of(p.family) == Ok(self));
+                let known = PROTOCOLS.iter().find(|p| Self::of(p.family) == Some(self));
                 known.map_or("", |p| p.name)
             }
         }

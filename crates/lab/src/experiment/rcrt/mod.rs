@@ -13,7 +13,7 @@ use super::lab::{in_order, Lab};
 use super::sites::Sites;
 use super::{ExperimentError, Result};
 use crate::convergecast::RunError;
-use crate::rcrt::{run, Flow, Incident, Outcome, Setup, Shape, Sink, Transport, Wanted};
+use crate::rcrt::{run, Flow, Happens, Outcome, Settle, Setup, Shape, Sink, Transport, Wanted};
 use crate::results::Row;
 use serde::Deserialize;
 use thalweg_medium::random::{derive, stream, uniform};
@@ -172,30 +172,6 @@ impl Default for Group {
     }
 }
 
-/// What happens to a node.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Happens {
-    at: String,
-    what: What,
-    node: u16,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum What {
-    Dies,
-    Starts,
-}
-
-/// "500 s" as a time.
-fn time_of(text: &str) -> Option<Duration> {
-    let seconds = text.trim().strip_suffix('s')?.trim().parse::<f64>().ok()?;
-    (0.0..=1e6)
-        .contains(&seconds)
-        .then(|| Duration::from_secs_f64(seconds))
-}
-
 /// One run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Point {
@@ -218,7 +194,7 @@ impl Kind for Rcrt {
         within("flows.packets", &packets, 1..=60_000)?;
         let sinks: Vec<usize> = self.flows.iter().map(|g| usize::from(g.sink)).collect();
         within("flows.sink", &sinks, 0..=self.policies.len() - 1)?;
-        let times = self.incidents.iter().all(|i| time_of(&i.at).is_some());
+        let times = self.incidents.iter().all(|i| i.at().is_some());
         expect("incidents.at", times, "seconds, as \"500 s\"")?;
         within("settle_s", &[self.settle_s], 1..=36_000)?;
         within("limit_s", &[self.limit_s], 1..=360_000)?;
@@ -339,12 +315,8 @@ impl Rcrt {
             _ => (self.policies.clone(), self.flows.clone()),
         };
         let incidents = self.incidents.iter().map(|happens| {
-            let what = match happens.what {
-                What::Dies => Incident::Dies,
-                What::Starts => Incident::Starts,
-            };
-            let at = time_of(&happens.at).unwrap_or(Duration::ZERO);
-            Ok((at, node(happens.node)?, what))
+            let at = happens.at().unwrap_or(Duration::ZERO);
+            Ok((at, node(happens.node)?, happens.what))
         });
         Ok(Setup {
             mac: csma::Config::TINYOS_CC2420,
@@ -365,7 +337,7 @@ impl Rcrt {
             },
             payload_bytes: self.payload,
             buffer: self.buffer,
-            settle: Duration::from_secs(u64::from(self.settle_s)),
+            settle: Settle::For(Duration::from_secs(u64::from(self.settle_s))),
             limit: Duration::from_secs(u64::from(self.limit_s)),
             incidents: incidents.collect::<Result<_>>()?,
         })

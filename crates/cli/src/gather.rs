@@ -1,0 +1,199 @@
+//! `thalweg collect --protocol rcrt`: objects of many nodes at once, from the order to the store.
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use serde::Serialize;
+use thalweg_gateway::carry::rcrt::{Terms, PAYLOAD_BYTES};
+use thalweg_gateway::store::Store;
+use thalweg_lab::gather::{psdu_bytes, Progress, Report, Scenario, Wish};
+use thalweg_testbeds::{Site, Testbed};
+
+use crate::args::CollectArgs;
+use crate::capture::Capture;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::output;
+use crate::progress::Reporter;
+use crate::table::{number, Table};
+use crate::transfer::{keep, object};
+
+/// Fetches the objects, stores those that are whole and prints the result.
+pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
+    let wish = wish(args)?;
+    let testbed = Testbed::load(&args.testbed).map_err(Failure::input)?;
+    wish.check(&testbed)?;
+    let site = Site::new(testbed, args.seed);
+    let site = site.with_losses(&args.loss, psdu_bytes(wish.terms.payload));
+    let site = site.map_err(Failure::input)?;
+    let capture = args.pcap.as_deref().map(Capture::create).transpose()?;
+    let frames = capture.as_ref().map(|to| to.frames(&site.testbed.nodes));
+    let frames = frames.transpose();
+    let frames = frames.map_err(|why| Failure::Job(format!("capture: {why}")))?;
+    let (mut reporter, interrupt) = (Reporter::to_stderr(), Interrupt::on_signals());
+    let mut observer = |progress| {
+        show(&mut reporter, &progress);
+        match interrupt.is_set() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    };
+    let gathered = wish.gather(&site, frames, &mut observer);
+    reporter.finish();
+    // What broke the capture explains more than the run that it ended.
+    if let Some(failure) = capture.as_ref().and_then(Capture::failure) {
+        return Err(failure);
+    }
+    let report = gathered?;
+    if let Some(capture) = capture {
+        capture.finish()?;
+    }
+    let stored = store(&report, &args.out)?;
+    if args.json {
+        let report = &report;
+        output::print_json(&Printed { report, stored })?;
+    } else {
+        output::print(&text(&report, &args.out))?;
+    }
+    let missing = report.objects - report.whole;
+    match (missing, interrupt.is_set()) {
+        (0, _) => Ok(()),
+        (_, true) => Err(Failure::Job(format!(
+            "interrupted; {} of {} objects had arrived and are stored",
+            report.whole, report.objects
+        ))),
+        (_, false) => Err(Failure::Job(format!(
+            "{missing} of {} objects did not arrive",
+            report.objects
+        ))),
+    }
+}
+
+fn wish(args: &CollectArgs) -> Result<Wish, Failure> {
+    if args.from.is_empty() && !args.all_nodes {
+        let line = "--protocol rcrt: say whose objects, as --from 3,7,12 or --all-nodes";
+        return Err(Failure::input(line));
+    }
+    let scenario = args.scenario.as_deref().map(scenario).transpose()?;
+    Ok(Wish {
+        from: args.from.clone(),
+        to: args.to.first().copied(),
+        terms: Terms {
+            policy: args.policy.clone().unwrap_or_else(|| "fair".to_owned()),
+            demand: args.demand.unwrap_or(1.0),
+            payload: args.payload.unwrap_or(PAYLOAD_BYTES),
+        },
+        object: object(args)?,
+        scenario: scenario.unwrap_or_default(),
+    })
+}
+
+fn scenario(path: &Path) -> Result<Scenario, Failure> {
+    let named = |what: String| Failure::Input(format!("{}: {what}", path.display()));
+    let text = fs::read_to_string(path)
+        .map_err(|error| named(format!("cannot be read: {}", output::plain(&error))))?;
+    Scenario::parse(&text).map_err(|error| named(error.to_string()))
+}
+
+fn show(reporter: &mut Reporter, progress: &Progress) {
+    match *progress {
+        Progress::Routes { found, of } => {
+            reporter.counted("finding routes", "nodes", found as u64, of as u64);
+        }
+        Progress::Packets { standing, at_s } => {
+            let detail = format!(
+                "bytes, {} of {} objects, {:.1} kbit/s; rates {:.2} at least, {:.2} in the mean",
+                standing.complete,
+                standing.objects,
+                standing.bytes as f64 * 8e-3 / at_s.max(1.0),
+                standing.least,
+                standing.mean
+            );
+            reporter.counted("gathering", &detail, standing.bytes, standing.of);
+        }
+    }
+}
+
+/// Where an object is.
+#[derive(Debug, Serialize)]
+struct Stored {
+    source: u16,
+    path: String,
+    digest: String,
+}
+
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+struct Printed<'a> {
+    #[serde(flatten)]
+    report: &'a Report,
+    stored: Vec<Stored>,
+}
+
+/// Stores what is whole, and a record of each.
+fn store(report: &Report, out: &Path) -> Result<Vec<Stored>, Failure> {
+    let mut store = Store::open(out)?;
+    let mut all = Vec::new();
+    for node in &report.nodes {
+        let core = &node.outcome.core;
+        let kept = keep(node, (core, None), node.object.as_deref(), &mut store, None)?;
+        all.extend(kept.map(|kept| Stored {
+            source: core.source.get(),
+            path: kept.path.display().to_string(),
+            digest: kept.digest,
+        }));
+    }
+    Ok(all)
+}
+
+fn text(report: &Report, out: &Path) -> String {
+    let mut table = Table::of(&[
+        ">node",
+        ">hops",
+        ">packets/s",
+        ">kbit/s",
+        ">rate",
+        ">repaired, %",
+        ">feedbacks",
+        ">time, s",
+        "object",
+    ]);
+    for node in &report.nodes {
+        let (core, flow) = (&node.outcome.core, &node.outcome.extra);
+        table.row([
+            core.source.to_string(),
+            core.hops.to_string(),
+            number(Some(flow.packets_per_s), 1.0, 2),
+            number(Some(core.goodput_kbps), 1.0, 2),
+            number(Some(flow.rate), 1.0, 2),
+            number(Some(flow.repaired_share), 100.0, 1),
+            flow.feedbacks.to_string(),
+            number(Some(core.duration_s), 1.0, 1),
+            core.failure.clone().unwrap_or_else(|| "whole".to_owned()),
+        ]);
+    }
+    format!(
+        "{}, seed {}: rcrt to node {}, policy {}, {} packets/s wanted of each, {} B a packet\n\
+         routes found in {:.0} s\n\n{}\n\
+         {} of {} objects, {} bytes in {:.1} s, {:.2} kbit/s; rates {:.2} packets/s in the mean, {:.1} % repaired, {} feedbacks\n\
+         stored in {}\n",
+        report.testbed,
+        report.seed,
+        report.sink,
+        report.policy,
+        report.demand,
+        report.payload,
+        report.settled_s,
+        table.render(),
+        report.whole,
+        report.objects,
+        report.bytes,
+        report.duration_s,
+        report.goodput_kbps,
+        report.rate,
+        100.0 * report.repaired_share,
+        report.feedbacks,
+        out.display()
+    )
+}
