@@ -3,6 +3,7 @@
 
     cargo bench -p thalweg-sim --bench air
     cargo bench -p thalweg-lab --bench transfer
+    cargo bench -p thalweg-protocols --features std --bench sink
     bench/compare.py [--target-dir DIR] [--limit RATIO] [--write]
 
 With --limit, exit status 1 where a benchmark takes longer than RATIO times its baseline.
@@ -77,6 +78,9 @@ def compare(found, limit):
         ratio = median / 1e6 / then["median_ms"]
         # Another amount of simulated traffic is another benchmark: it wants a new baseline.
         other = "" if elements == then["elements"] else "  (other traffic than the baseline's)"
+        # Measured later than the others, elsewhere.
+        if "machine" in then:
+            other += f"  (baseline on {then['machine']})"
         rate = elements * 1e9 / median
         print(f"{name:32} {then['median_ms']:12.4g} {median / 1e6:12.4g} {ratio:7.2f} {rate:12.4g}{other}")
         if limit and ratio > limit:

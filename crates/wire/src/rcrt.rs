@@ -158,7 +158,9 @@ pub enum Answers<'a> {
     Feedback(Feedback<'a>),
     /// Everything has arrived; the connection is closed.
     Finished,
-    /// There is no such connection here, and none is opened.
+    /// There is no such connection here: the source may ask for one.
+    Unknown,
+    /// No connection is opened.
     Refuse,
 }
 
@@ -207,6 +209,7 @@ const ACCEPT: u8 = 3;
 const FEEDBACK: u8 = 4;
 const FINISHED: u8 = 5;
 const REFUSE: u8 = 6;
+const UNKNOWN: u8 = 7;
 const KIND: u8 = 0x0f;
 const ASKS: u8 = 0x10;
 const ECHOES: u8 = 0x20;
@@ -317,6 +320,7 @@ impl<'a> Down<'a> {
             Answers::Feedback(feedback) => (FEEDBACK, Some(feedback)),
             Answers::Finished => (FINISHED, None),
             Answers::Refuse => (REFUSE, None),
+            Answers::Unknown => (UNKNOWN, None),
         };
         w.u8(kind)?.u8(self.flow.to_wire())?.u8(self.connection)?;
         if let Some(f) = feedback {
@@ -349,11 +353,12 @@ impl<'a> Down<'a> {
                     _ => Answers::Feedback(feedback),
                 }
             }
-            FINISHED | REFUSE => {
+            FINISHED | REFUSE | UNKNOWN => {
                 r.end()?;
                 match kind {
                     FINISHED => Answers::Finished,
-                    _ => Answers::Refuse,
+                    REFUSE => Answers::Refuse,
+                    _ => Answers::Unknown,
                 }
             }
             _ => return Err(WireError::Malformed),
@@ -430,6 +435,7 @@ mod tests {
             Answers::Feedback(feedback),
             Answers::Finished,
             Answers::Refuse,
+            Answers::Unknown,
         ] {
             let down = Down {
                 flow: FLOW,

@@ -191,7 +191,7 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     /// One built-in experiment of each kind, and of those that simulate nothing.
-    const USES: [(&str, &str); 15] = [
+    const USES: [(&str, &str); 16] = [
         ("p3.fig5", "--routes --testbed --loss --explain --out"),
         ("p3.table1", "--routes --testbed --loss --out"),
         ("p3.table2", "--testbed --loss --out"),
@@ -207,6 +207,7 @@ mod tests {
         ("ff.fig5", "--testbed --loss --out"),
         ("ff.p3dual", "--testbed --loss --out"),
         ("ff.bounds", "--out"),
+        ("rcrt.fig3", "--testbed --pcap --out"),
     ];
 
     #[test]

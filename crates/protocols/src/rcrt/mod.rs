@@ -1,8 +1,10 @@
 //! RCRT: reliable transport whose rates the sink decides (Paek and Govindan, SenSys 2007).
 
 mod base;
-#[cfg(feature = "std")]
+#[cfg(any(test, feature = "std"))]
 pub mod sink;
 pub mod source;
+#[cfg(test)]
+mod tests;
 
 pub use base::{Base, Handed, Send};

@@ -18,7 +18,7 @@ use crate::results::Row;
 use serde::Deserialize;
 use thalweg_medium::random::{derive, stream, uniform};
 use thalweg_protocols::csma;
-use thalweg_protocols::rcrt::sink::{policy, Config, Control, Length};
+use thalweg_protocols::rcrt::sink::{policy, Config, Control, Length, Repeat};
 use thalweg_protocols::stack::{Open, Queue, MAX_QUEUE};
 use thalweg_protocols::tree::Routing;
 use thalweg_sim::Capture;
@@ -39,7 +39,7 @@ keys! {
         #[serde(default = "fair")]
         pub policies: Vec<String>,
         /// Readings of what the paper leaves open, one run each (`taken`): `whole-lists`, `small-gain`, `slow-rtt`,
-        /// `round-trips-alone`, `three-packets` (`docs/rcrt.md`).
+        /// `round-trips-alone`, `three-packets`, `timer` (`docs/rcrt.md`).
         #[serde(default)]
         pub readings: Vec<Reading>,
         /// Base stations by node number; none for the testbed's sink. Every sink receives from all.
@@ -101,6 +101,7 @@ pub(super) enum Reading {
     SlowRtt,
     RoundTripsAlone,
     ThreePackets,
+    Timer,
 }
 
 impl Reading {
@@ -126,6 +127,10 @@ impl Reading {
             },
             Self::ThreePackets => Config {
                 packets: 3.0,
+                ..paper
+            },
+            Self::Timer => Config {
+                repeat: Repeat::ByTimer,
                 ..paper
             },
         }

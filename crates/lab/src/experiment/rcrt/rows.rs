@@ -9,6 +9,8 @@ use crate::results::{name_of, Row, SEED};
 const WINDOW_S: (f64, f64) = (300.0, 1800.0);
 /// Rates count from here on, until the first flow ends: what came before found the network's capacity.
 const CONVERGED_S: f64 = 600.0;
+/// Changes of parents are counted over so long (figure 12: 38 minutes).
+const FIGURE_12_S: f64 = 2280.0;
 /// Rates have so long to rise after flows have gone.
 const RISES_S: f64 = 300.0;
 /// A fixed load is sustained at this share of it in the mean, and that one at the worst node.
@@ -155,12 +157,9 @@ impl Rcrt {
             }
         }
         let bases = self.bases_of(floor);
-        let nodes = o
-            .parents
-            .iter()
-            .enumerate()
-            .filter(|(n, _)| !bases.contains(n));
-        let changes = nodes.map(|(_, p)| p.len().saturating_sub(1) as f64);
+        let nodes = (0..o.parents.len()).filter(|n| !bases.contains(n));
+        let in_38_min = FIGURE_12_S / o.lasted.max(1.0);
+        let changes = nodes.map(|n| o.parent_changes(n) as f64 * in_38_min);
         row.set_some("parent_changes", Spread::of(changes).map(|s| s.mean));
         row
     }
@@ -197,17 +196,17 @@ impl Rcrt {
 
     fn node_rows(&self, base: &Row, floor: &Floor, o: &Outcome) -> Vec<Row> {
         let bases = self.bases_of(floor);
-        let row = |(n, parents): (usize, &Vec<_>)| {
+        let row = |n: usize| {
             let mut row = base
                 .clone()
                 .with("scope", "node")
                 .with("node", id(floor, n));
-            row.set("parent_changes", parents.len().saturating_sub(1));
+            row.set("parent_changes", o.parent_changes(n));
             row.set_some("hops", o.depth(&bases, n, o.lasted));
             row
         };
-        let nodes = o.parents.iter().enumerate();
-        nodes.filter(|(n, _)| !bases.contains(n)).map(row).collect()
+        let nodes = 0..o.parents.len();
+        nodes.filter(|n| !bases.contains(n)).map(row).collect()
     }
 
     /// Rates and packets of each flow as they went on.

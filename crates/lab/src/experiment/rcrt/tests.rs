@@ -1,1 +1,54 @@
+//! Whole networks, small: everything arrives, whoever fails on the way, and the same seed gives the same rows.
 
+use crate::experiment::{Experiment, Sites};
+use crate::results::{Row, Value};
+use std::ops::ControlFlow;
+use std::path::Path;
+
+fn rows(run: &str) -> Vec<Row> {
+    let text = format!("id = \"t\"\ntitle = \"t\"\n[run]\nkind = \"rcrt\"\n{run}");
+    let experiment = Experiment::parse(Path::new("t.toml"), &text).unwrap();
+    let go_on = |_: u64, _: u64| ControlFlow::Continue(());
+    crate::experiment::run(&experiment.run, &[3], &Sites::default(), &go_on).unwrap()
+}
+fn number(row: &Row, column: &str) -> f64 {
+    row.0.get(column).and_then(Value::number).unwrap()
+}
+fn of_scope<'a>(rows: &'a [Row], scope: &str) -> Vec<&'a Row> {
+    let is = |row: &&Row| row.0.get("scope") == Some(&Value::Text(scope.to_owned()));
+    rows.iter().filter(is).collect()
+}
+
+#[test]
+fn everything_arrives_in_order_though_a_relay_starts_anew() {
+    let run = "testbed = \"line5\"\nflows = [{ packets = 60, demand = 2.0 }]\nsettle_s = 200\nlimit_s = 1200\n";
+    let calm = rows(run);
+    let node = number(of_scope(&calm, "node")[0], "node");
+    let incidents = format!(
+        "incidents = [{{ at = \"10 s\", what = \"dies\", node = {node} }}, \
+         {{ at = \"60 s\", what = \"starts\", node = {node} }}]\n"
+    );
+    let upset = rows(&format!("{run}{incidents}"));
+    for rows in [&calm, &upset] {
+        let run = of_scope(rows, "run")[0];
+        assert_eq!(number(run, "delivered_share"), 1.0);
+        assert_eq!(number(run, "wrong"), 0.0);
+    }
+    let ended = |rows: &[Row]| number(of_scope(rows, "run")[0], "lasted_s");
+    assert!(ended(&upset) > ended(&calm) + 20.0);
+    assert_eq!(calm, rows(run));
+}
+
+#[test]
+fn two_sinks_share_a_network_each_by_its_policy() {
+    let rows = rows(
+        "testbed = \"line5\"\nsettle_s = 200\nlimit_s = 1200\n\
+         policies = [\"demand-proportional\", \"weighted:3=2\"]\n\
+         flows = [{ name = \"A\", packets = 40, demand = 2.0 }, { name = \"A\", packets = 40, demand = 2.0, sink = 1 }]\n",
+    );
+    let run = of_scope(&rows, "run")[0];
+    assert_eq!(number(run, "delivered_share"), 1.0);
+    let flows = of_scope(&rows, "flow");
+    let of_sink = |sink: f64| flows.iter().filter(|f| number(f, "sink") == sink).count();
+    assert_eq!((of_sink(0.0), of_sink(1.0)), (4, 4));
+}

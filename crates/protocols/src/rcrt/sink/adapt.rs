@@ -1,6 +1,6 @@
 //! How much all flows together may send: congestion, increase and decrease (RCRT, sections 3.4 and 3.5).
 //!
-//! Invariant: the total changes at most once in twice the longest round trip. Tests: `tests.rs`.
+//! Invariant: the total changes at most once in twice the longest round trip. Tests: `tests/`.
 
 use super::config::{Config, Control};
 use super::flow::FlowState;
@@ -57,7 +57,13 @@ impl Total {
         self.rate += demand;
     }
     /// A flow leaves with its rate.
-    pub(super) fn leaves(&mut self, now: Instant, config: &Config, rate: f64, left: &[FlowState]) {
+    pub(super) fn leaves(
+        &mut self,
+        now: Instant,
+        config: &Config,
+        rate: f64,
+        left: &mut [FlowState],
+    ) {
         self.rate -= rate;
         if left.is_empty() {
             *self = Self::default();
@@ -70,17 +76,22 @@ impl Total {
         let uneasy = |c: f64| usize::from(c >= config.lower);
         self.uneasy = (self.uneasy + uneasy(is)).saturating_sub(uneasy(was));
     }
-    fn count(&mut self, now: Instant, config: &Config, flows: &[FlowState]) {
-        let uneasy = || flows.iter().filter(|f| f.congestion >= config.lower);
-        self.uneasy = uneasy().count();
-        let is_silent = |f: &&FlowState| {
+    /// A flow that was counted as silent is heard again.
+    pub(super) fn heard_again(&mut self) {
+        self.silent = self.silent.saturating_sub(1);
+    }
+    fn count(&mut self, now: Instant, config: &Config, flows: &mut [FlowState]) {
+        (self.uneasy, self.silent) = (0, 0);
+        for f in flows {
             let packets = Duration::from_secs_f64(10.0 / f.rate.max(Rate::LEAST.per_s()));
-            now.since(f.heard) > config.silent.max(packets)
-        };
-        self.silent = uneasy().filter(is_silent).count();
+            let is_uneasy = f.congestion >= config.lower;
+            f.is_counted_silent = is_uneasy && now.since(f.heard) > config.silent.max(packets);
+            self.uneasy += usize::from(is_uneasy);
+            self.silent += usize::from(f.is_counted_silent);
+        }
     }
     /// Looks for flows that have fallen silent.
-    pub(super) fn look(&mut self, now: Instant, config: &Config, flows: &[FlowState]) {
+    pub(super) fn look(&mut self, now: Instant, config: &Config, flows: &mut [FlowState]) {
         self.look = Some(now + LOOK);
         self.count(now, config, flows);
     }

@@ -14,6 +14,15 @@ pub enum Control {
     Fixed,
 }
 
+/// When what is missing is asked for again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repeat {
+    /// When the next packet comes in: "when a packet is received", the sink sends feedback (section 3.7).
+    OnPackets,
+    /// Beside, whenever the flow's RTO has passed since the last feedback, as in the authors' later release.
+    ByTimer,
+}
+
 /// What of a flow's out-of-order list counts as its length, L_i (section 3.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
@@ -50,6 +59,8 @@ pub struct Config {
     pub window: u16,
     /// A flow that was silent for so long, and for ten packets at its rate, does not count as congested.
     pub silent: Duration,
+    /// When what is missing is asked for again.
+    pub repeat: Repeat,
 }
 
 impl Config {
@@ -69,5 +80,6 @@ impl Config {
         first_rtt: Duration::from_secs(1),
         window: 1024,
         silent: Duration::from_secs(60),
+        repeat: Repeat::OnPackets,
     };
 }

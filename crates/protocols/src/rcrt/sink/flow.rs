@@ -2,7 +2,7 @@
 //! sections 3.3, 3.4 and 3.7).
 //!
 //! Time base: the sink's clock. Invariants: a packet is given to the application once and in order; no more
-//! than a window of packets is kept. Tests: `tests.rs`.
+//! than a window of packets is kept. Tests: `tests/`.
 
 use super::config::{Config, Length};
 use super::loss::Losses;
@@ -14,6 +14,9 @@ use thalweg_wire::FrameBuf;
 
 /// L_norm divides by no less than this many packets in a round trip, which is what RCRT's authors took.
 const LEAST_IN_ROUND_TRIP: f64 = 0.1;
+
+/// A flow's name: its source, and its number there.
+pub(super) type Key = (NodeId, Flow);
 
 /// What a flow is to be answered next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,6 +42,8 @@ pub(super) struct FlowState {
     pub(super) origin: NodeId,
     pub(super) flow: Flow,
     pub(super) connection: u8,
+    /// The connection before it.
+    pub(super) before: Option<u8>,
     pub(super) demand: f64,
     /// As assigned, r.
     pub(super) rate: f64,
@@ -59,16 +64,22 @@ pub(super) struct FlowState {
     /// The rate that the source says it has.
     reported: Rate,
     pub(super) heard: Instant,
+    /// Whether it does not keep others from more, because it is not heard.
+    pub(super) is_counted_silent: bool,
     pub(super) answer: Answer,
     /// No feedback before.
     not_before: Instant,
     pub(super) feedbacks: u64,
+    /// Packets that were missing before they came.
+    pub(super) repaired: u64,
+    /// When it is asked again for what is missing.
+    pub(super) repeat: Option<Instant>,
 }
 
 impl FlowState {
     pub(super) fn new(
-        (origin, flow): (NodeId, Flow),
-        connection: u8,
+        (origin, flow): Key,
+        (connection, before): (u8, Option<u8>),
         demand: f64,
         first: u64,
         now: Instant,
@@ -78,6 +89,7 @@ impl FlowState {
             origin,
             flow,
             connection,
+            before,
             demand,
             rate: 0.0,
             began: first,
@@ -91,10 +103,16 @@ impl FlowState {
             congestion: 0.0,
             reported: Rate::ZERO,
             heard: now,
+            is_counted_silent: false,
             answer: Answer::Nothing,
             not_before: Instant::ZERO,
             feedbacks: 0,
+            repaired: 0,
+            repeat: None,
         }
+    }
+    pub(super) const fn key(&self) -> Key {
+        (self.origin, self.flow)
     }
     /// As it is sent.
     pub(super) fn wire_rate(&self) -> Rate {
@@ -152,7 +170,7 @@ impl FlowState {
         if sequence > self.highest {
             self.lost(sequence);
         } else if sequence < self.highest {
-            self.missing.remove(&sequence);
+            self.repaired += u64::from(self.missing.remove(&sequence));
         }
         self.highest = self.highest.max(sequence + 1);
         if sequence > self.next {
@@ -215,5 +233,9 @@ impl FlowState {
         self.not_before = now + self.rtt.limit();
         self.feedbacks += 1;
         self.rtt.sends(now)
+    }
+    /// When what is missing is asked for again, had a feedback gone out at `now`.
+    pub(super) fn repeats_at(&self, now: Instant) -> Instant {
+        now + self.rtt.limit()
     }
 }

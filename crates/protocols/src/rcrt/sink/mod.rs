@@ -2,135 +2,40 @@
 //!
 //! Sans I/O: packets in, messages and events out. Runs beside a base station, on a computer. Time base: any
 //! clock that does not go back. Invariants: what a source sent is delivered in order, exactly once; memory
-//! for a flow is bounded by its window; bad input is counted and changes nothing. Tests: `tests.rs`.
+//! for a flow is bounded by its window; bad input is counted and changes nothing. Tests: `tests/`.
 
 mod adapt;
 mod config;
+mod ended;
 mod flow;
 mod loss;
 pub mod policy;
 mod rtt;
+mod tell;
 #[cfg(test)]
 mod tests;
 
 pub use adapt::Why;
-pub use config::{Config, Control, Length};
+pub use config::{Config, Control, Length, Repeat};
+pub use tell::{Ended, Event, Refused, Saved, View};
 
 use adapt::Total;
-use flow::{Answer, FlowState, Took};
+use ended::Last;
+use flow::{Answer, FlowState, Key, Took};
 use policy::Policy;
 use std::boxed::Box;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::vec::Vec;
 use thalweg_units::{Instant, NodeId};
 use thalweg_wire::rcrt::{Answers, Ask, Down, Feedback, Flow, Nacks, Rate, Says, Up, MAX_NACKS};
 use thalweg_wire::FrameBuf;
 
-/// Flows that have ended and are remembered, so that what comes late is answered.
-const MAX_ENDED: usize = 4096;
+/// Flows at a time: whoever can send packets can open flows, and each may take a window of memory.
+const MAX_FLOWS: usize = 4096;
+/// Sequence numbers that a store may have kept are no higher.
+const MAX_SEQUENCE: u64 = 1 << 48;
 /// Refusals that wait to be sent; others are not sent: the source asks again.
 const MAX_REFUSALS: usize = 64;
-
-/// What is told.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Event {
-    /// A connection stands.
-    Opened {
-        /// The source.
-        origin: NodeId,
-        /// Its flow.
-        flow: Flow,
-        /// The rate that it wants.
-        demand: f64,
-    },
-    /// The next packet of a flow.
-    Delivered {
-        /// The source.
-        origin: NodeId,
-        /// Its flow.
-        flow: Flow,
-        /// Its number, counted from the connection's first.
-        sequence: u64,
-        /// What it carries.
-        payload: FrameBuf,
-    },
-    /// The total rate has changed, and with it those of all flows.
-    Assigned {
-        /// Packets per second, R.
-        total: f64,
-        /// What for.
-        why: Why,
-    },
-    /// Everything of a flow was delivered, and the source has nothing more.
-    Finished {
-        /// The source.
-        origin: NodeId,
-        /// Its flow.
-        flow: Flow,
-    },
-}
-
-/// Input that was refused, counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Refused {
-    /// No message of a source.
-    pub malformed: u64,
-    /// Of a connection that is not there.
-    pub unknown: u64,
-    /// A demand that is none.
-    pub demands: u64,
-    /// A sequence number that no source sends which keeps to its window.
-    pub sequences: u64,
-}
-
-/// What a store has kept of a flow.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Saved {
-    /// The source.
-    pub origin: NodeId,
-    /// Its flow.
-    pub flow: Flow,
-    /// The connection.
-    pub connection: u8,
-    /// The rate that it wants.
-    pub demand: f64,
-    /// Everything before it was delivered.
-    pub next: u64,
-    /// Whether that was everything.
-    pub ended: Ended,
-}
-
-/// Whether a flow has ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
-    /// It has not.
-    No,
-    /// Everything was delivered.
-    Whole,
-}
-
-/// A flow as others see it.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct View {
-    /// The source.
-    pub origin: NodeId,
-    /// Its flow.
-    pub flow: Flow,
-    /// The rate that it wants, d, packets per second.
-    pub demand: f64,
-    /// The rate that it has, r.
-    pub rate: f64,
-    /// Its congestion level, C.
-    pub congestion: f64,
-    /// Share of its packets that need no repair, p.
-    pub delivery: f64,
-    /// Its mean round trip, seconds.
-    pub rtt_s: f64,
-    /// Packets delivered.
-    pub next: u64,
-    /// Feedbacks sent to it.
-    pub feedbacks: u64,
-}
 
 /// A sink.
 #[derive(Debug)]
@@ -139,13 +44,13 @@ pub struct Sink {
     policy: Box<dyn Policy>,
     flows: Vec<FlowState>,
     /// Where a flow stands in `flows`.
-    index: BTreeMap<(NodeId, Flow), usize>,
-    ended: BTreeMap<(NodeId, Flow), (u8, u64)>,
-    /// Those in `ended`, the earliest first.
-    order: VecDeque<(NodeId, Flow)>,
+    index: BTreeMap<Key, usize>,
+    ended: ended::Ended,
     total: Total,
     /// Flows that are to be answered.
-    answers: VecDeque<(NodeId, Flow)>,
+    answers: VecDeque<Key>,
+    /// When flows are asked again for what is missing ([`Repeat::ByTimer`]).
+    repeats: BTreeSet<(Instant, Key)>,
     refusals: VecDeque<(NodeId, Flow, u8, Answers<'static>)>,
     events: VecDeque<Event>,
     refused: Refused,
@@ -159,37 +64,51 @@ impl Sink {
             policy,
             flows: Vec::new(),
             index: BTreeMap::new(),
-            ended: BTreeMap::new(),
-            order: VecDeque::new(),
+            ended: ended::Ended::default(),
             total: Total::default(),
             answers: VecDeque::new(),
+            repeats: BTreeSet::new(),
             refusals: VecDeque::new(),
             events: VecDeque::new(),
             refused: Refused::default(),
         }
     }
-    /// Goes on with a flow that a store has kept. Its source asks for the connection again, or is told to.
+    /// Goes on with a flow that a store has kept. Its source asks for the connection again, or is told to. A flow
+    /// that is there already stays as it is; one beyond those that there is room for is refused.
     pub fn restore(&mut self, now: Instant, saved: Saved) {
         let key = (saved.origin, saved.flow);
-        match saved.ended {
-            Ended::Whole => self.remember(key, saved.connection, saved.next),
-            Ended::No => {
-                self.insert(now, key, saved.connection, saved.demand, saved.next);
-            }
+        let (connection, before) = (saved.connection, None);
+        let next = saved.next.min(MAX_SEQUENCE);
+        if self.index.contains_key(&key) {
+            return;
         }
+        if saved.ended == Ended::Whole {
+            let last = Last {
+                connection,
+                before,
+                next,
+            };
+            return self.ended.remember(key, last);
+        }
+        if self.flows.len() >= MAX_FLOWS {
+            self.refused.flows += 1;
+            return;
+        }
+        // A store may hold anything.
+        let demand = Rate::from_per_s(saved.demand).max(Rate::LEAST);
+        self.insert(now, key, (connection, before), demand.per_s(), next);
     }
     /// What a store has to keep of flow `flow` of `origin`, with everything that was delivered.
     pub fn saved(&self, origin: NodeId, flow: Flow) -> Option<Saved> {
         let key = (origin, flow);
-        if let Some(&(connection, next)) = self.ended.get(&key) {
-            let (demand, ended) = (0.0, Ended::Whole);
+        if let Some(last) = self.ended.last(key) {
             return Some(Saved {
                 origin,
                 flow,
-                connection,
-                demand,
-                next,
-                ended,
+                connection: last.connection,
+                demand: 0.0,
+                next: last.next,
+                ended: Ended::Whole,
             });
         }
         let f = self.flows.get(*self.index.get(&key)?)?;
@@ -207,12 +126,14 @@ impl Sink {
         self.flows.iter().map(|f| View {
             origin: f.origin,
             flow: f.flow,
+            connection: f.connection,
             demand: f.demand,
             rate: f.rate,
             congestion: f.congestion,
             delivery: f.delivery(),
             rtt_s: f.rtt.mean(),
             next: f.next,
+            repaired: f.repaired,
             feedbacks: f.feedbacks,
         })
     }
@@ -246,60 +167,69 @@ impl Sink {
         }
     }
     /// A packet of a connection that is not there: it has ended, or is unknown.
-    fn late(&mut self, (origin, flow): (NodeId, Flow), connection: u8) {
-        let known = self.ended.get(&(origin, flow));
-        let answer = match known.is_some_and(|(last, _)| *last == connection) {
-            true => Answers::Finished,
-            false => {
+    fn late(&mut self, key: Key, connection: u8) {
+        let answer = match self.ended.last(key) {
+            Some(last) if last.connection == connection => Answers::Finished,
+            _ => {
                 self.refused.unknown += 1;
-                Answers::Refuse
+                Answers::Unknown
             }
         };
-        self.refuse(origin, flow, connection, answer);
+        self.refuse(key, connection, answer);
     }
-    fn refuse(&mut self, origin: NodeId, flow: Flow, connection: u8, what: Answers<'static>) {
+    fn refuse(&mut self, (origin, flow): Key, connection: u8, what: Answers<'static>) {
         let refusal = (origin, flow, connection, what);
         if self.refusals.len() < MAX_REFUSALS && !self.refusals.contains(&refusal) {
             self.refusals.push_back(refusal);
         }
     }
 
-    fn open(
-        &mut self,
-        now: Instant,
-        key: (NodeId, Flow),
-        connection: u8,
-        demand: Rate,
-        first: u16,
-    ) {
+    fn open(&mut self, now: Instant, key: Key, connection: u8, demand: Rate, first: u16) {
         let (origin, flow) = key;
         if demand == Rate::ZERO {
             self.refused.demands += 1;
-            return self.refuse(origin, flow, connection, Answers::Refuse);
-        }
-        if self
-            .ended
-            .get(&key)
-            .is_some_and(|(last, _)| *last == connection)
-        {
-            return self.refuse(origin, flow, connection, Answers::Finished);
+            return self.refuse(key, connection, Answers::Refuse);
         }
         let known = self.index.get(&key).copied();
-        if let Some(k) = known {
-            if self
-                .flows
-                .get(k)
-                .is_some_and(|f| f.connection == connection)
-            {
+        let stands = known.and_then(|k| self.flows.get(k));
+        let last = match stands {
+            Some(f) => Some((f.connection, f.before)),
+            None => (self.ended.last(key)).map(|last| (last.connection, last.before)),
+        };
+        match (last, known) {
+            (Some((current, _)), Some(k)) if current == connection => {
                 return self.open_again(now, k, first);
             }
-            self.remove(now, k);
+            (Some((current, _)), None) if current == connection => {
+                return self.refuse(key, connection, Answers::Finished);
+            }
+            // Long on its way: were it taken, the newer connection would begin again and deliver twice.
+            (Some((_, Some(before))), _) if before == connection => {
+                self.refused.outdated += 1;
+                return self.refuse(key, connection, Answers::Refuse);
+            }
+            _ => {}
         }
-        let demand = demand.per_s();
-        let k = self.insert(now, key, connection, demand, u64::from(first));
+        let before = last.map(|(current, _)| current);
+        if let Some(k) = known {
+            self.remove(now, k);
+            if let Some(connection) = before {
+                self.events.push_back(Event::Closed {
+                    origin,
+                    flow,
+                    connection,
+                });
+            }
+        } else if self.flows.len() >= MAX_FLOWS {
+            self.refused.flows += 1;
+            return self.refuse(key, connection, Answers::Refuse);
+        }
+        let (demand, next) = (demand.per_s(), u64::from(first));
+        let k = self.insert(now, key, (connection, before), demand, next);
         self.events.push_back(Event::Opened {
             origin,
             flow,
+            connection,
             demand,
         });
         self.answer(now, k, Answer::Accept);
@@ -314,23 +244,23 @@ impl Sink {
             return self.answer(now, k, Answer::Accept);
         }
         // What is missing is at the source no more.
-        let (origin, flow, connection) = (f.origin, f.flow, f.connection);
+        let (key, connection) = (f.key(), f.connection);
         self.refused.sequences += 1;
-        self.refuse(origin, flow, connection, Answers::Refuse);
+        self.refuse(key, connection, Answers::Refuse);
     }
     fn insert(
         &mut self,
         now: Instant,
-        key: (NodeId, Flow),
-        connection: u8,
+        key: Key,
+        connections: (u8, Option<u8>),
         demand: f64,
         next: u64,
     ) -> usize {
-        let state = FlowState::new(key, connection, demand, next, now, &self.config);
+        let state = FlowState::new(key, connections, demand, next, now, &self.config);
         let k = self.flows.len();
         self.flows.push(state);
         self.index.insert(key, k);
-        self.ended.remove(&key);
+        self.ended.forget(key);
         self.total.joins(demand);
         self.allocate(Why::Join);
         k
@@ -340,22 +270,16 @@ impl Sink {
             return;
         }
         let gone = self.flows.swap_remove(k);
-        self.index.remove(&(gone.origin, gone.flow));
+        self.index.remove(&gone.key());
+        if let Some(at) = gone.repeat {
+            self.repeats.remove(&(at, gone.key()));
+        }
         if let Some(moved) = self.flows.get(k) {
-            self.index.insert((moved.origin, moved.flow), k);
+            self.index.insert(moved.key(), k);
         }
-        self.total.leaves(now, &self.config, gone.rate, &self.flows);
+        self.total
+            .leaves(now, &self.config, gone.rate, &mut self.flows);
         self.allocate(Why::Leave);
-    }
-    fn remember(&mut self, key: (NodeId, Flow), connection: u8, next: u64) {
-        if self.ended.insert(key, (connection, next)).is_none() {
-            self.order.push_back(key);
-        }
-        while self.order.len() > MAX_ENDED {
-            if let Some(oldest) = self.order.pop_front() {
-                self.ended.remove(&oldest);
-            }
-        }
     }
 
     /// Data or the end of flow `k`.
@@ -364,9 +288,12 @@ impl Sink {
         let Some(f) = self.flows.get_mut(k) else {
             return;
         };
-        let (origin, flow) = (f.origin, f.flow);
+        let ((origin, flow), connection) = (f.key(), f.connection);
         let was = f.congestion;
         f.heard = now;
+        if core::mem::take(&mut f.is_counted_silent) {
+            self.total.heard_again();
+        }
         let wants = match *says {
             Says::Data {
                 sequence,
@@ -379,6 +306,7 @@ impl Sink {
                     events.push_back(Event::Delivered {
                         origin,
                         flow,
+                        connection,
                         sequence,
                         payload,
                     });
@@ -408,12 +336,22 @@ impl Sink {
         f.measure(&self.config);
         let is = f.congestion;
         if f.is_complete() {
-            let (connection, next) = (f.connection, f.next);
-            self.remember((origin, flow), connection, next);
-            self.events.push_back(Event::Finished { origin, flow });
+            let (before, next) = (f.before, f.next);
+            let key = f.key();
             self.total.changed(&self.config, was, 0.0);
             self.remove(now, k);
-            return self.refuse(origin, flow, connection, Answers::Finished);
+            let last = Last {
+                connection,
+                before,
+                next,
+            };
+            self.ended.remember(key, last);
+            self.events.push_back(Event::Finished {
+                origin,
+                flow,
+                connection,
+            });
+            return self.refuse(key, connection, Answers::Finished);
         }
         self.total.changed(&self.config, was, is);
         self.decide(now, k);
@@ -455,17 +393,37 @@ impl Sink {
         let before = f.answer;
         f.wants(now, answer);
         if before == Answer::Nothing && f.answer != Answer::Nothing {
-            self.answers.push_back((f.origin, f.flow));
+            self.answers.push_back(f.key());
         }
     }
 
-    /// When [`Sink::handle_timeout`] is due: a flow may have fallen silent.
+    /// When [`Sink::handle_timeout`] is due: a flow may have fallen silent, or is asked again.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        self.total.looks_at().filter(|_| !self.flows.is_empty())
+        let look = self.total.looks_at().filter(|_| !self.flows.is_empty());
+        let repeat = self.repeats.first().map(|(at, _)| *at);
+        look.into_iter().chain(repeat).min()
     }
     /// That instant has come.
     pub fn handle_timeout(&mut self, now: Instant) {
-        self.total.look(now, &self.config, &self.flows);
+        if self.total.looks_at().is_some_and(|at| at <= now) {
+            self.total.look(now, &self.config, &mut self.flows);
+        }
+        while let Some((at, key)) = self.repeats.pop_first() {
+            if at > now {
+                self.repeats.insert((at, key));
+                break;
+            }
+            let Some(&k) = self.index.get(&key) else {
+                continue;
+            };
+            let Some(f) = self.flows.get_mut(k) else {
+                continue;
+            };
+            f.repeat = None;
+            if f.misses() && now.since(f.heard) <= self.config.silent {
+                self.answer(now, k, Answer::Feedback);
+            }
+        }
     }
     /// The next message, and whom it is for. Taken when it is sent: round trips begin here.
     pub fn poll_message(&mut self, now: Instant) -> Option<(NodeId, FrameBuf)> {
@@ -485,7 +443,17 @@ impl Sink {
                 continue;
             };
             let answer = core::mem::replace(&mut f.answer, Answer::Nothing);
+            if answer == Answer::Nothing {
+                // Of a connection that has given way, and answered since.
+                continue;
+            }
             let number = f.sends(now);
+            if self.config.repeat == Repeat::ByTimer && f.misses() {
+                let again = f.repeats_at(now);
+                let before = f.repeat.replace(again);
+                before.map(|at| self.repeats.remove(&(at, key)));
+                self.repeats.insert((again, key));
+            }
             let mut room = [0; 2 * MAX_NACKS];
             let missing = f.missing().map(|sequence| sequence as u16);
             let feedback = Feedback {

@@ -1,4 +1,4 @@
-//! A flow's round trip: mean and deviation (RCRT, section 3.7). Tests: `tests.rs`.
+//! A flow's round trip: mean and deviation (RCRT, section 3.7). Tests: `tests/`.
 
 use thalweg_units::{Duration, Instant};
 

@@ -203,7 +203,12 @@ impl FlowState {
         let before = core::mem::replace(&mut self.rate, feedback.rate);
         if self.state == State::Opening {
             self.state = State::Open;
-            (self.token, self.repeat) = (Due::Now, Due::Never);
+            // One that is stalled goes on probing.
+            let repeat = match self.is_stalled() {
+                true => Due::Now,
+                false => Due::Never,
+            };
+            (self.token, self.repeat) = (Due::Now, repeat);
         } else if let (Due::At(at), true) = (self.token, before < self.rate) {
             // The token that is waited for comes at the new rate.
             self.token = Due::At(at.min(now + self.interval()));

@@ -250,22 +250,26 @@ impl<S: Supply, const FLOWS: usize> Source<S, FLOWS> {
                     self.supply.release(flow.flow, flow.acked);
                 }
             }
-            Answers::Finished if flow.state == State::Finishing => {
+            // A sink says so only to a source that has told its end, even if it has forgotten that since.
+            Answers::Finished if !matches!(flow.state, State::Finished | State::Refused) => {
                 flow.end(State::Finished);
                 self.supply.release(flow.flow, flow.next);
                 let (flow, state) = (flow.flow, flow.state);
                 self.events.remember(Told::Ended { flow, state });
             }
-            // A sink that does not know a connection that stood has started anew, and is asked again.
-            Answers::Refuse => match flow.state {
-                State::Open | State::Finishing => flow.reopen(),
-                State::Opening => {
+            // The sink has started anew, and is asked again.
+            Answers::Unknown => {
+                if matches!(flow.state, State::Open | State::Finishing) {
+                    flow.reopen();
+                }
+            }
+            Answers::Refuse => {
+                if flow.state == State::Opening {
                     flow.end(State::Refused);
                     let (flow, state) = (flow.flow, flow.state);
                     self.events.remember(Told::Ended { flow, state });
                 }
-                State::Finished | State::Refused => {}
-            },
+            }
             Answers::Finished => {}
         }
     }

@@ -247,9 +247,10 @@ fn a_node_that_starts_anew_and_a_sink_that_forgot_go_on_where_they_were() {
     assert_eq!(mote.sends(), [Open { first: 2 }]);
     mote.hear(true, 1.0, 2, 500, &[]);
     assert_eq!(mote.sends(), [Data(4, Ask::No, Some((3, 0)))]);
-    mote.answer(Answers::Refuse);
+    mote.answer(Answers::Unknown);
+    mote.answer(Answers::Unknown);
     assert_eq!(mote.sends(), [Open { first: 2 }]);
-    // Refused twice it ends.
+    // Refused it ends.
     mote.answer(Answers::Refuse);
     assert_eq!(
         (mote.state(), mote.source.poll_timeout()),

@@ -9,6 +9,6 @@ impl Policy for DemandLimited {
         Some(claims.iter().map(|c| c.demand).sum())
     }
     fn allocate(&self, total: f64, claims: &[Claim], rates: &mut [f64]) {
-        max_min(total, claims, |_| 1.0, rates);
+        max_min(total, claims, rates);
     }
 }

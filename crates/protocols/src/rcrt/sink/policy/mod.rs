@@ -1,7 +1,7 @@
 //! Who gets how much of the network's capacity (RCRT, section 3.6): one file for each policy.
 //!
 //! A policy is the sink's alone: motes know rates, not why. Invariant: rates sum to the total, or to what
-//! all demands together leave of it where a policy goes by demands. Tests: `../tests.rs`.
+//! all demands together leave of it where a policy goes by demands. Tests: `../tests/policies.rs`.
 
 mod demand_limited;
 mod fair;
@@ -18,6 +18,7 @@ pub use weighted::Weighted;
 use std::boxed::Box;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
+use std::vec::Vec;
 use thalweg_units::NodeId;
 
 /// A flow's claim on the capacity.
@@ -77,26 +78,17 @@ fn table<V: core::str::FromStr>(nodes: &str) -> Option<BTreeMap<NodeId, V>> {
     entries.map(entry).collect()
 }
 
-/// Shares `total` so that nobody gets more than its demand, and whoever gets less gets as much as
-/// everybody else who does, by `weight` (max-min). What all demands leave is not shared.
-fn max_min(total: f64, claims: &[Claim], weight: impl Fn(&Claim) -> f64, rates: &mut [f64]) -> f64 {
-    let mut order: std::vec::Vec<usize> = (0..claims.len().min(rates.len())).collect();
-    let need = |k: &usize| claims.get(*k).map_or(0.0, |c| c.demand / weight(c));
-    order.sort_by(|a, b| need(a).total_cmp(&need(b)));
+/// Shares `total` so that nobody gets more than its demand, and whoever gets less gets as much as everybody
+/// else who does (max-min). Returns what all demands leave.
+fn max_min(total: f64, claims: &[Claim], rates: &mut [f64]) -> f64 {
+    let mut order: Vec<(&Claim, &mut f64)> = claims.iter().zip(rates).collect();
+    order.sort_by(|(a, _), (b, _)| a.demand.total_cmp(&b.demand));
     let mut left = total.max(0.0);
-    let mut weights: f64 = order
-        .iter()
-        .filter_map(|k| claims.get(*k))
-        .map(&weight)
-        .sum();
-    for k in order {
-        let (Some(claim), Some(rate)) = (claims.get(k), rates.get_mut(k)) else {
-            continue;
-        };
-        let share = left * weight(claim) / weights.max(f64::MIN_POSITIVE);
-        *rate = share.min(claim.demand);
+    let mut others = order.len();
+    for (claim, rate) in order {
+        *rate = (left / others as f64).min(claim.demand);
         left -= *rate;
-        weights -= weight(claim);
+        others -= 1;
     }
     left.max(0.0)
 }

@@ -41,7 +41,7 @@ impl Policy for Priority {
                 })
                 .unzip();
             let mut more = std::vec![0.0; rest.len()];
-            left = max_min(left, &rest, |_| 1.0, &mut more);
+            left = max_min(left, &rest, &mut more);
             for (k, more) in places.into_iter().zip(more) {
                 if let (Some(rate), Some(claim)) = (rates.get_mut(k), claims.get(k)) {
                     *rate = kept(claim) + more;

@@ -7,9 +7,9 @@ use thalweg_units::NodeId;
 pub struct Weighted(BTreeMap<NodeId, f64>);
 
 impl Weighted {
-    /// With these weights, all others having 1; none where one is not a number above 0.
+    /// With these weights, all others having 1; none where one is not within 1e-6 to 1e6.
     pub fn new(weights: BTreeMap<NodeId, f64>) -> Option<Self> {
-        let is_weight = |w: &f64| w.is_finite() && *w > 0.0;
+        let is_weight = |w: &f64| (1e-6..=1e6).contains(w);
         weights.values().all(is_weight).then_some(Self(weights))
     }
     fn weight(&self, claim: &Claim) -> f64 {
