@@ -123,6 +123,77 @@ fn what_was_typed_cannot_be_used() {
             "cannot be used with",
         ),
         (
+            &["collect", "--from", "3,4"],
+            "more than one source is not for --protocol p3",
+        ),
+        (
+            &["collect", "--demand", "2"],
+            "--demand is not for --protocol p3",
+        ),
+        (
+            &["collect", "--policy", "fair"],
+            "--policy is not for --protocol p3",
+        ),
+        (&["collect", "--protocol", "rcrt"], "--from 3,7,12"),
+        (
+            &[
+                "collect",
+                "--protocol",
+                "rcrt",
+                "--all-nodes",
+                "--policy",
+                "greedy",
+            ],
+            "fair, demand-proportional, demand-limited, weighted, priority",
+        ),
+        (
+            &[
+                "collect",
+                "--protocol",
+                "rcrt",
+                "--all-nodes",
+                "--demand",
+                "-1",
+            ],
+            "from 0.01 to 100 packets per second",
+        ),
+        (
+            &[
+                "collect",
+                "--protocol",
+                "rcrt",
+                "--from",
+                "3",
+                "--hops",
+                "2",
+            ],
+            "--hops is not for --protocol rcrt",
+        ),
+        (
+            &[
+                "collect",
+                "--protocol",
+                "rcrt",
+                "--from",
+                "3",
+                "--scenario",
+                "none.toml",
+            ],
+            "none.toml: cannot be read",
+        ),
+        (
+            &[
+                "collect",
+                "--protocol",
+                "rcrt",
+                "--from",
+                "3",
+                "--testbed",
+                "office12",
+            ],
+            "rcrt needs a CC2420",
+        ),
+        (
             &["collect", "--seed", "1", "--seed", "2"],
             "cannot be used multiple times",
         ),

@@ -427,3 +427,35 @@ fn streams_say_what_they_are_not_for() {
         assert!(stderr.contains(wanted), "{args:?}: {stderr}");
     }
 }
+
+#[test]
+fn files_of_many_nodes_at_once_are_stored_and_what_died_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let dies = "[[incident]]\nat = \"40 s\"\nwhat = \"dies\"\nnode = 5\n";
+    fs::write(dir.path().join("dies.toml"), dies).unwrap();
+    let mut args = vec!["collect", "--protocol", "rcrt", "--testbed", "line5"];
+    args.extend(["--from", "3,4,5", "--bytes", "6000", "--json"]);
+    let report = |output: &Output| -> Value {
+        serde_json::from_str(&String::from_utf8_lossy(&output.stdout)).unwrap()
+    };
+    let whole = report(&run(dir.path(), &args));
+    assert_eq!(
+        (&whole["whole"], &whole["bytes"]),
+        (&3.into(), &18_000.into())
+    );
+    assert_eq!(whole["stored"].as_array().unwrap().len(), 3);
+    assert_eq!(objects(dir.path()).len(), 3);
+    for key in "goodput_kbps packets_per_s rate rates repaired_share feedbacks verified".split(' ')
+    {
+        assert!(whole["nodes"][2].get(key).is_some(), "{key} is missing");
+    }
+    args.extend(["--scenario", "dies.toml"]);
+    let output = thalweg(dir.path(), &args).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let stderr = String::from_utf8(output.stderr.clone()).unwrap();
+    assert!(stderr.contains("1 of 3 objects did not arrive"), "{stderr}");
+    let partial = report(&output);
+    let why = partial["nodes"][2]["failure"].as_str().unwrap();
+    assert!(why.contains("of 6000 bytes came in"), "{why}");
+    assert_eq!(partial["nodes"][1]["verified"], true);
+}

@@ -127,7 +127,7 @@ pub static PROTOCOLS: &[Protocol] = &[
     of("fastforward-noack", Origin::Published, Family::Stream(Version::NoAck), "FastForward without acknowledgements"),
     of("lpht", Origin::Published, Family::Burst, "Burst forwarding over the first of two radios"),
     of("p3-dual", Origin::Ours, Family::Stages, "P3 over two radios: every relay in every cycle, over one path or, with --paths, more. Not as published"),
-    of("rcrt", Origin::Published, Family::Rcrt, "RCRT: objects of many nodes at once, whose rates the sink decides by --policy"),
+    of("rcrt", Origin::Published, Family::Rcrt, "RCRT: objects of many nodes at once, at rates that the sink decides"),
 ];
 
 const fn pipeline(

@@ -156,7 +156,7 @@ pub struct Gathered {
     pub source: NodeId,
     /// When its connection stood, first.
     pub opened: Option<Instant>,
-    /// When the last of its packets was delivered.
+    /// When the last packet was delivered that was not there before.
     pub last: Option<Instant>,
     /// Packets delivered.
     pub packets: u64,
@@ -191,10 +191,20 @@ struct Part {
     last: Option<Instant>,
     ended: Option<Instant>,
     packets: u64,
+    /// The most packets that it ever had.
+    most: u64,
     received: Vec<u8>,
 }
 
 impl Part {
+    fn take(&mut self, now: Instant, payload: &[u8]) {
+        self.received.extend_from_slice(payload);
+        self.packets += 1;
+        // A source that begins anew again and again brings nothing new.
+        if self.packets > self.most {
+            (self.most, self.last) = (self.packets, Some(now));
+        }
+    }
     fn bytes(&self) -> u64 {
         self.received.len() as u64
     }
@@ -249,6 +259,7 @@ impl Gather {
             last: None,
             ended: None,
             packets: 0,
+            most: 0,
             received: Vec::new(),
         };
         let parts = wanted.into_iter().map(|w| (w.source, part(w))).collect();
@@ -298,9 +309,7 @@ impl Gather {
                 origin, payload, ..
             } => {
                 if let Some(part) = self.parts.get_mut(origin).filter(|p| !p.is_complete()) {
-                    part.received.extend_from_slice(payload);
-                    part.packets += 1;
-                    part.last = Some(now);
+                    part.take(now, payload);
                 }
             }
             Event::Finished { origin, .. } => {
@@ -308,8 +317,14 @@ impl Gather {
                     part.ended = Some(now);
                 }
             }
-            // A source that starts anew goes on with its connection; another in its place does not match the digest.
-            Event::Assigned { .. } | Event::Closed { .. } => {}
+            // The source has forgotten what it had sent, and begins anew.
+            Event::Closed { origin, .. } => {
+                if let Some(part) = self.parts.get_mut(origin) {
+                    part.packets = 0;
+                    part.received.clear();
+                }
+            }
+            Event::Assigned { .. } => {}
         }
         Some(event)
     }

@@ -4,6 +4,7 @@ use thalweg_protocols::stack::{Above, Packet, Room};
 use thalweg_wire::rcrt::Rate;
 use thalweg_wire::tree::Way;
 
+const NEVER: u64 = u64::MAX;
 const STEP: Duration = Duration::from_millis(20);
 
 fn id(number: u16) -> NodeId {
@@ -31,19 +32,35 @@ fn terms(payload: u8) -> Terms {
     }
 }
 
-/// Node 7, right beside the base station, until the job is over; every so many packets one is lost.
-fn beside(object: &Arc<[u8]>, payload: u8, job: &mut Gather, lose: u64) -> Instant {
+/// Node 7's mote, at the beginning of a connection.
+fn mote(object: &Arc<[u8]>, payload: u8, connection: u8) -> Source<Stored, 1> {
     let supply = Stored::new(object.clone(), payload);
-    let mut mote: Source<_, 1> = Source::new(source::Config::PAPER, supply);
+    let mut mote = Source::new(source::Config::PAPER, supply);
     let order = Order::Open {
         flow: FLOW,
-        connection: 1,
+        connection,
         demand: Rate::from_per_s(50.0),
     };
+    mote.handle_command(Instant::ZERO, order);
+    mote
+}
+
+/// Node 7, right beside the base station, until the job is over. One packet of each `lose` is lost; the mote
+/// forgets everything once it has sent `forget` packets.
+fn beside(
+    object: &Arc<[u8]>,
+    payload: u8,
+    job: &mut Gather,
+    (lose, forget): (u64, u64),
+) -> Instant {
+    let mut mote = self::mote(object, payload, 1);
     let mut now = Instant::ZERO;
-    mote.handle_command(now, order);
     let mut sent = 0;
     while !job.is_over(now) {
+        if sent == forget {
+            sent += 1;
+            mote = self::mote(object, payload, 2);
+        }
         mote.handle_timeout(now);
         while let Some((_, message)) = mote.next(now, |_| Room::Free) {
             sent += 1;
@@ -77,7 +94,7 @@ fn beside(object: &Arc<[u8]>, payload: u8, job: &mut Gather, lose: u64) -> Insta
 fn an_object_of_more_packets_than_there_are_numbers_arrives_whole() {
     let object = object(70_001);
     let mut job = Gather::new(Instant::ZERO, &terms(1), [wanted(7, &object)]).unwrap();
-    beside(&object, 1, &mut job, 97);
+    beside(&object, 1, &mut job, (97, NEVER));
     let gathered = job.finish();
     assert_eq!(gathered[0].packets, 70_001);
     assert!(gathered[0].object.as_deref() == Ok(&object[..]));
@@ -88,7 +105,7 @@ fn what_is_missing_is_told_and_the_job_ends() {
     let (here, there) = (object(1000), object(500));
     let all = [wanted(7, &here), wanted(9, &there)];
     let mut job = Gather::new(Instant::ZERO, &terms(64), all).unwrap();
-    let over = beside(&here, 64, &mut job, u64::MAX);
+    let over = beside(&here, 64, &mut job, (NEVER, NEVER));
     assert!(over > Instant::ZERO + PATIENCE, "{over:?}");
     assert_eq!(
         (job.standing().complete, job.standing().bytes),
@@ -100,10 +117,20 @@ fn what_is_missing_is_told_and_the_job_ends() {
 }
 
 #[test]
+fn a_source_that_has_forgotten_begins_anew_and_arrives_whole() {
+    let object = object(20_000);
+    let mut job = Gather::new(Instant::ZERO, &terms(64), [wanted(7, &object)]).unwrap();
+    beside(&object, 64, &mut job, (NEVER, 100));
+    let gathered = job.finish();
+    assert_eq!(gathered[0].object.as_deref(), Ok(&object[..]));
+    assert_eq!(gathered[0].packets, 313);
+}
+
+#[test]
 fn other_bytes_than_the_sources_are_no_object() {
     let (has, said) = (object(300), vec![1; 300]);
     let mut job = Gather::new(Instant::ZERO, &terms(64), [wanted(7, &said)]).unwrap();
-    beside(&Arc::clone(&has), 64, &mut job, u64::MAX);
+    beside(&Arc::clone(&has), 64, &mut job, (NEVER, NEVER));
     assert_eq!(job.finish()[0].object, Err(Missing::Other));
 }
 

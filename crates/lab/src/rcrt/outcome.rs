@@ -236,16 +236,16 @@ impl Outcome {
         self.air_frames = air_frames;
     }
 
+    /// The node of index `n`.
+    pub fn id_of(&self, n: usize) -> NodeId {
+        self.ids.get(n).copied().unwrap_or(NodeId::MAX)
+    }
     /// How often node `n` took another parent; to lose one and take it again is no change.
     pub fn parent_changes(&self, n: usize) -> usize {
         let parents = self.parents.get(n).map(Vec::as_slice).unwrap_or_default();
         let mut taken: Vec<NodeId> = parents.iter().filter_map(|(_, parent)| *parent).collect();
         taken.dedup();
         taken.len().saturating_sub(1)
-    }
-    /// The node of index `n`.
-    pub fn id_of(&self, n: usize) -> NodeId {
-        self.ids.get(n).copied().unwrap_or(NodeId::MAX)
     }
     /// The nodes from `n` up to a base station at second `at`; where there is no way, those up to where it
     /// ends.
