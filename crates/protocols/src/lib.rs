@@ -19,6 +19,7 @@ pub mod floodnet;
 pub mod forward;
 pub mod fusion;
 pub mod glossy;
+pub mod ifrc;
 pub mod linkprobe;
 pub mod mote;
 pub mod object;

@@ -147,6 +147,27 @@ impl LqiBeacon {
     }
 }
 
+/// A frame to everybody that carries its sender's stamp and nothing else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Notice {
+    /// The link's header.
+    pub link: Header,
+    /// The sender's.
+    pub stamp: Stamp,
+}
+
+impl Notice {
+    /// Writes the notice.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`].
+    pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
+        self.link.emit(w)?;
+        w.u8(dispatch::TREE_NOTICE)?.bytes(&self.stamp)?;
+        Ok(())
+    }
+}
+
 /// A frame of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Repr<'a> {
@@ -156,6 +177,8 @@ pub enum Repr<'a> {
     Beacon(Beacon<'a>),
     /// A beacon of MultiHopLQI.
     LqiBeacon(LqiBeacon),
+    /// A notice.
+    Notice(Notice),
 }
 
 /// A routing beacon: routes, then link qualities, read one by one.
@@ -246,6 +269,7 @@ impl<'a> Repr<'a> {
             Self::Data(data) => &data.link,
             Self::Beacon(beacon) => &beacon.link,
             Self::LqiBeacon(beacon) => &beacon.link,
+            Self::Notice(notice) => &notice.link,
         }
     }
     /// Its sender's stamp.
@@ -254,6 +278,7 @@ impl<'a> Repr<'a> {
             Self::Data(data) => data.stamp,
             Self::Beacon(beacon) => beacon.stamp,
             Self::LqiBeacon(beacon) => beacon.stamp,
+            Self::Notice(notice) => notice.stamp,
         }
     }
     /// Reads a frame.
@@ -300,6 +325,7 @@ impl<'a> Repr<'a> {
                     route: (route.cost != LqiRoute::NO_COST).then_some(route),
                 }))
             }
+            dispatch::TREE_NOTICE => Ok(Self::Notice(Notice { link, stamp })),
             _ => Err(WireError::Malformed),
         }
     }
@@ -375,6 +401,11 @@ mod tests {
             let frame = FrameBuf::build(|w| beacon.emit(w)).unwrap();
             assert_eq!(Repr::parse(&frame), Ok(Repr::LqiBeacon(beacon)));
         }
+
+        let stamp = [0];
+        let notice = Notice { link, stamp };
+        let frame = FrameBuf::build(|w| notice.emit(w)).unwrap();
+        assert_eq!(Repr::parse(&frame), Ok(Repr::Notice(notice)));
     }
 
     proptest! {

@@ -177,6 +177,13 @@ impl Mac {
             *place = bytes;
         }
     }
+    /// The last `bytes` bytes of the frame in hand, to be changed; what is written counts from its next
+    /// transmission on. None where the frame is shorter.
+    #[inline]
+    pub fn tail_mut(&mut self, bytes: usize) -> Option<&mut [u8]> {
+        let at = self.frame.len().checked_sub(bytes)?;
+        self.frame.get_mut(at..)
+    }
     /// Takes the frame in hand back, unless it is on the air or waits for its acknowledgement.
     pub fn withdraw(&mut self) {
         if self.is_waiting() || self.state == State::Held {

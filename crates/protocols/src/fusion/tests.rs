@@ -126,6 +126,7 @@ fn pressed() -> Fusion {
 fn hears(fusion: &mut Fusion, at: Instant, way: Way, number: u16, hop: Hop) {
     let data = data(1, 9, 10 + number % 20, number, Congestion::Congested);
     let heard = Overheard {
+        tail: &[],
         frame: &Repr::Data(Data { way, ..data }),
         by_parent: hop == Hop::Elsewhere,
         hop,

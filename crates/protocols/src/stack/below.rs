@@ -15,8 +15,8 @@ use crate::tree::{Role, Router, Routes};
 use thalweg_engine::{Ability, Activity, Hear, OpId, RadioOp, Request, Wants};
 use thalweg_units::{Channel, ChannelSet, Dbm, Duration, Instant, NodeId};
 use thalweg_wire::addressed::Header;
-use thalweg_wire::tree::{Data, Repr, Stamp, Way, STAMP_AT};
-use thalweg_wire::FrameBuf;
+use thalweg_wire::tree::{Data, Notice, Repr, Stamp, Way, STAMP_AT};
+use thalweg_wire::{FrameBuf, WireError, Writer};
 
 /// The receiver's mode is asked for under this name.
 const LISTEN: OpId = OpId(0x110);
@@ -30,6 +30,7 @@ enum InHand {
     Nothing,
     /// The queue's first packet.
     Packet,
+    /// A beacon, or a notice.
     Beacon,
 }
 
@@ -203,9 +204,19 @@ impl<D: Discipline, const DOWN: usize, const QUEUE: usize> Stack<D, DOWN, QUEUE>
     }
     fn next_frame(&mut self, now: Instant) {
         if let Some(beacon) = self.beacon.take() {
-            self.in_hand = InHand::Beacon;
-            self.mac.offer(now, &beacon, None);
-            return;
+            return self.offer_to_all(now, |w| w.bytes(&beacon).map(|_| ()));
+        }
+        if self.is_on() && self.discipline.poll_notice() {
+            self.sequence = self.sequence.wrapping_add(1);
+            let notice = Notice {
+                link: Header {
+                    sequence: self.sequence,
+                    to: None,
+                    from: self.id,
+                },
+                stamp: Stamp::default(),
+            };
+            return self.offer_to_all(now, |w| notice.emit(w));
         }
         let gate = self.gate(now);
         let next = self.queue.front().filter(|_| gate != Gate::Held);
@@ -225,7 +236,7 @@ impl<D: Discipline, const DOWN: usize, const QUEUE: usize> Stack<D, DOWN, QUEUE>
             hops: packet.hops,
             payload: &packet.payload,
         };
-        let Ok(frame) = FrameBuf::build(|w| data.emit(w)) else {
+        let Ok(frame) = Self::frame(|w| data.emit(w)) else {
             return;
         };
         self.in_hand = InHand::Packet;
@@ -233,6 +244,27 @@ impl<D: Discipline, const DOWN: usize, const QUEUE: usize> Stack<D, DOWN, QUEUE>
         if let Gate::Until(until) = gate {
             self.mac.defer(until);
         }
+    }
+
+    /// Gives the MAC a frame to everybody, if it fits.
+    fn offer_to_all(
+        &mut self,
+        now: Instant,
+        write: impl FnOnce(&mut Writer<'_>) -> Result<(), WireError>,
+    ) {
+        if let Ok(frame) = Self::frame(write) {
+            self.in_hand = InHand::Beacon;
+            self.mac.offer(now, &frame, None);
+        }
+    }
+    /// A frame with room for the discipline's tail.
+    fn frame(
+        write: impl FnOnce(&mut Writer<'_>) -> Result<(), WireError>,
+    ) -> Result<FrameBuf, WireError> {
+        FrameBuf::build(|w| {
+            write(w)?;
+            (0..D::TAIL_BYTES).try_for_each(|_| w.u8(0).map(|_| ()))
+        })
     }
 
     /// The MAC is done with its frame: the packet in it, and how it left.
@@ -260,6 +292,8 @@ impl<D: Discipline, const DOWN: usize, const QUEUE: usize> Stack<D, DOWN, QUEUE>
         mpdu: &'a [u8],
         lqi: u8,
     ) -> Option<(Data<'a>, Sighting)> {
+        let (whole, bytes) = (mpdu, mpdu.len().checked_sub(D::TAIL_BYTES)?);
+        let (mpdu, tail) = whole.split_at_checked(bytes)?;
         let frame = Repr::parse(mpdu).ok()?;
         let link = *frame.link();
         self.routes.up.heard(now, &link);
@@ -268,12 +302,15 @@ impl<D: Discipline, const DOWN: usize, const QUEUE: usize> Stack<D, DOWN, QUEUE>
         let hop = match &frame {
             Repr::Data(data) if link.to == Some(self.id) => Hop::Here(self.sighting(data)),
             Repr::Data(_) if link.to == parent && parent_is_sink => Hop::Sink,
-            Repr::Data(_) | Repr::Beacon(_) | Repr::LqiBeacon(_) => Hop::Elsewhere,
+            Repr::Data(_) | Repr::Beacon(_) | Repr::LqiBeacon(_) | Repr::Notice(_) => {
+                Hop::Elsewhere
+            }
         };
         let heard = Overheard {
             frame: &frame,
             by_parent: parent == Some(link.from),
             hop,
+            tail,
             end,
         };
         let pause = self.discipline.heard(now, &heard);
@@ -283,7 +320,8 @@ impl<D: Discipline, const DOWN: usize, const QUEUE: usize> Stack<D, DOWN, QUEUE>
         match (frame, hop) {
             (Repr::Data(data), Hop::Here(sighting)) => {
                 let answer = self.discipline.answer();
-                self.mac.acknowledge(now, link.sequence, answer, mpdu.len());
+                self.mac
+                    .acknowledge(now, link.sequence, answer, whole.len());
                 // Back from a circle, it says nothing about where its origin is.
                 match (data.way, sighting) {
                     (Way::Up, Sighting::Round) => self.routes.up.went_round(),
@@ -292,7 +330,7 @@ impl<D: Discipline, const DOWN: usize, const QUEUE: usize> Stack<D, DOWN, QUEUE>
                 }
                 (sighting != Sighting::Again).then_some((data, sighting))
             }
-            (Repr::Data(_), _) => None,
+            (Repr::Data(_) | Repr::Notice(_), _) => None,
             (Repr::Beacon(beacon), _) => {
                 self.routes.up.beacon(now, &beacon);
                 None
@@ -353,6 +391,11 @@ impl<D: Discipline, const DOWN: usize, const QUEUE: usize> Stack<D, DOWN, QUEUE>
             return Some(Request::new(SAMPLE, RadioOp::Sense));
         }
         self.mac.patch(STAMP_AT, self.discipline.stamp());
+        if D::TAIL_BYTES > 0 {
+            if let Some(tail) = self.mac.tail_mut(D::TAIL_BYTES) {
+                self.discipline.write_tail(tail);
+            }
+        }
         self.mac.poll_radio()
     }
     #[inline]

@@ -41,6 +41,8 @@ pub struct Overheard<'a> {
     pub by_parent: bool,
     /// Where the frame goes.
     pub hop: Hop,
+    /// What its sender's discipline wrote at its end, [`Discipline::TAIL_BYTES`] of it.
+    pub tail: &'a [u8],
     /// When its last byte ended.
     pub end: Instant,
 }
@@ -67,6 +69,10 @@ pub enum ChannelState {
 
 /// A scheme against congestion.
 pub trait Discipline {
+    /// Bytes at the end of every frame that are its own, where a stamp is too little. All nodes of a network
+    /// have as many.
+    const TAIL_BYTES: usize = 0;
+
     /// What it wants of the radio beside what the stack does.
     fn wants(&self) -> Wants {
         Wants::of(&[])
@@ -101,6 +107,13 @@ pub trait Discipline {
     /// What every frame of the node says from now on.
     fn stamp(&self) -> Stamp {
         Stamp::default()
+    }
+    /// Writes what the last [`Discipline::TAIL_BYTES`] of every frame of the node say from now on.
+    fn write_tail(&self, _tail: &mut [u8]) {}
+    /// Whether a frame is to go to everybody that says what all the node's frames say; asked when the MAC
+    /// has no frame, once for each.
+    fn poll_notice(&mut self) -> bool {
+        false
     }
     /// What its acknowledgements say from now on.
     fn answer(&self) -> Congestion {
