@@ -9,8 +9,6 @@ mod base;
 mod detector;
 mod neighbours;
 mod rate;
-#[cfg(test)]
-mod tests;
 
 use crate::stack::{Discipline, Fill, Hop, Overheard};
 use base::{time_of, Base, Growth};
@@ -215,10 +213,9 @@ impl Discipline for Ifrc {
     fn handle_timeout(&mut self, now: Instant) {
         let rate = self.allowed.rate();
         let largest = self.neighbours.largest_child_rate();
+        let may_enter = self.token_at().is_some_and(|due| due <= now);
         match &mut self.place {
-            Place::Node if self.token_at().is_some_and(|due| due <= now) => {
-                self.waits_since = None;
-            }
+            Place::Node if may_enter => self.waits_since = None,
             Place::Node => {}
             Place::Base(base) => {
                 let largest = largest.map_or(rate, Rate::per_s).max(rate::INITIAL);
