@@ -14,7 +14,7 @@ pub use scenario::{Scenario, ScenarioError};
 
 use crate::collect::{check, CollectError, Object};
 use crate::convergecast;
-use crate::rcrt::{drive, Flow, Incident, Outcome, Settle, Setup, Stage, Transport, Upper};
+use crate::rcrt::{drive, Flow, Incident, Outcome, Settle, Setup, Stage, Transport, Tree, Upper};
 use report::Asked;
 use std::ops::ControlFlow;
 use std::slice;
@@ -27,7 +27,7 @@ use thalweg_protocols::csma;
 use thalweg_protocols::object::ObjectInfo;
 use thalweg_protocols::rcrt::sink::Sink;
 use thalweg_protocols::rcrt::Send;
-use thalweg_protocols::stack::{Open, Queue};
+use thalweg_protocols::stack::{Open, Queue, MAX_QUEUE};
 use thalweg_protocols::tree::Routing;
 use thalweg_sim::Capture;
 use thalweg_testbeds::{Site, Testbed};
@@ -179,7 +179,7 @@ impl Wish {
         };
         let nodes = (|_| Open, supply);
         let seed = derive(site.seed, "rcrt run", &[]);
-        let outcome = drive(site, &setup, nodes, &mut beside, seed, capture)?;
+        let outcome = drive::<_, _, MAX_QUEUE>(site, &setup, nodes, &mut beside, seed, capture)?;
         let asked = Asked {
             testbed: &testbed.name,
             sink: self.sink(testbed),
@@ -207,7 +207,9 @@ impl Wish {
             |(at, node, what): (Duration, NodeId, Incident)| Some((at, index(node)?, what));
         Setup {
             mac: csma::Config::TINYOS_CC2420,
+            base_mac: csma::Config::TINYOS_CC2420,
             routing: Routing::MULTI_HOP_LQI,
+            tree: Tree::Dynamic,
             queue: Queue {
                 packets: 10,
                 own: 1,

@@ -5,7 +5,7 @@
 use super::{Outcome, Setup};
 use crate::convergecast::RunError;
 use serde::Deserialize;
-use thalweg_protocols::stack::Open;
+use thalweg_protocols::stack::{Open, MAX_QUEUE};
 use thalweg_testbeds::Site;
 
 /// A tree's shape.
@@ -79,7 +79,7 @@ impl Shape {
             incidents: Vec::new(),
             ..setup.clone()
         };
-        let outcome = super::run(site, &silent, |_| Open, seed, None)?;
+        let outcome = super::run::<_, MAX_QUEUE>(site, &silent, |_| Open, seed, None)?;
         Ok(Self::of(&outcome, &setup.bases, outcome.lasted))
     }
 }

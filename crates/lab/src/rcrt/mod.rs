@@ -17,5 +17,6 @@ pub use incident::{Happens, Incident};
 pub use outcome::{FlowOutcome, Outcome};
 pub(crate) use run::drive;
 pub use run::run;
-pub use setup::{Flow, Settle, Setup, Sink, Transport};
+pub use run::Paced;
+pub use setup::{Flow, Settle, Setup, Sink, Transport, Tree};
 pub(crate) use upper::{Stage, Upper};

@@ -61,7 +61,17 @@ pub struct Outcome {
     again: BTreeSet<(NodeId, u16)>,
     /// Packets that came in: without a transport by the stack's number.
     seen: BTreeSet<(usize, u32)>,
-    best_effort: bool,
+    numbers: Numbers,
+}
+
+/// What says which packet came in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Numbers {
+    /// The transport's sequence number.
+    #[default]
+    Transport,
+    /// The stack's number, as there is no transport.
+    Stack,
 }
 
 impl Outcome {
@@ -87,7 +97,10 @@ impl Outcome {
             parents: vec![Vec::new(); ids.len()],
             ids,
             index,
-            best_effort: setup.transport == super::setup::Transport::BestEffort,
+            numbers: match setup.transport.is_reliable() {
+                true => Numbers::Transport,
+                false => Numbers::Stack,
+            },
             ..Self::default()
         }
     }
@@ -132,7 +145,8 @@ impl Outcome {
     /// A packet came in at a base station.
     pub(super) fn arrived(&mut self, at: SimTime, origin: NodeId, number: u16, message: &[u8]) {
         let at = self.seconds(at);
-        let up = Up::parse(message).ok().filter(|_| !self.best_effort);
+        let has_transport = self.numbers == Numbers::Transport;
+        let up = Up::parse(message).ok().filter(|_| has_transport);
         let sink = up.map_or(0, |up| up.flow.sink);
         let Some(&k) = self.index.get(&(origin, sink)) else {
             return;
@@ -151,7 +165,7 @@ impl Outcome {
             return;
         }
         flow.arrived.push((at, sequence));
-        if self.best_effort {
+        if !has_transport {
             flow.delivered.push(at);
         }
         flow.repaired += u32::from(self.again.contains(&(origin, number)));
@@ -228,6 +242,19 @@ impl Outcome {
             let parent = parent(n);
             if parents.last().is_none_or(|(_, last)| *last != parent) {
                 parents.push((at, parent));
+            }
+        }
+    }
+    /// Looks at rates that nodes give themselves: they are those of all their flows, which are open then.
+    pub(super) fn sample_nodes(&mut self, now: SimTime, rate: impl Fn(usize) -> Option<f64>) {
+        let at = self.seconds(now);
+        for flow in &mut self.flows {
+            let Some(rate) = rate(flow.flow.node) else {
+                continue;
+            };
+            flow.opened.get_or_insert(at);
+            if flow.rates.last().is_none_or(|(_, last)| *last != rate) {
+                flow.rates.push((at, rate));
             }
         }
     }

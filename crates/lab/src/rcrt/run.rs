@@ -3,16 +3,17 @@
 use super::incident::Incident;
 use super::mote::{Heard, Part, Says, Synthetic};
 use super::outcome::Outcome;
-use super::setup::{Settle, Setup, Transport};
+use super::setup::{Settle, Setup, Transport, Tree};
 use super::upper::{Sinks, Stage, Upper};
 use crate::convergecast::{stack, RunError};
 use std::ops::ControlFlow;
 use thalweg_medium::ether::{Ether, Reach};
 use thalweg_medium::random::{derive, stream, uniform};
+use thalweg_protocols::ifrc::Ifrc;
 use thalweg_protocols::rcrt::sink::{policy, Sink};
 use thalweg_protocols::rcrt::source::{Config as SourceConfig, Order, Source, Supply};
 use thalweg_protocols::rcrt::{Base, Handed};
-use thalweg_protocols::stack::{Application, Command, Config, Discipline, Event, Node};
+use thalweg_protocols::stack::{Application, Command, Config, Discipline, Event, Node, Open};
 use thalweg_protocols::stack::{Readings, Schedule};
 use thalweg_protocols::tree::Role;
 use thalweg_sim::{Aired, Capture, Kind, Network, Observer, SimError};
@@ -29,7 +30,27 @@ const SAMPLE: Duration = Duration::from_secs(1);
 /// A way has at most so many links: the stack drops what went over more.
 const MOST_HOPS: usize = 32;
 
-type Net<D, S> = Network<Node<D, Part<S>, DOWN>, Ether>;
+type Net<D, S, const QUEUE: usize> = Network<Node<D, Part<S>, DOWN, QUEUE>, Ether>;
+
+/// Time between an application's readings where IFRC decides how many of them are sent: less than its rates
+/// ever ask for.
+const READINGS_EVERY: Duration = Duration::from_millis(60);
+
+/// A discipline that may give its node a rate.
+pub trait Paced: Discipline {
+    /// Packets per second that the node may send itself; none where a sink decides, or nobody.
+    fn rate(&self) -> Option<f64> {
+        None
+    }
+}
+
+impl Paced for Open {}
+
+impl Paced for Ifrc {
+    fn rate(&self) -> Option<f64> {
+        Some(f64::from(Self::rate(self)))
+    }
+}
 
 /// A packet that came in at a base station.
 struct Incoming {
@@ -73,11 +94,12 @@ impl Observer<Event<Heard>> for Watch<'_> {
     }
 }
 
-/// Runs `setup` at `site` with `discipline` in every node's stack; writes frames to `capture`.
+/// Runs `setup` at `site` with `discipline` in every node's stack, whose queue has room for `QUEUE`; writes frames to
+/// `capture`.
 ///
 /// # Errors
 /// Where the simulation fails, or nodes and boards do not suit each other.
-pub fn run<D: Discipline>(
+pub fn run<D: Paced, const QUEUE: usize>(
     site: &Site,
     setup: &Setup,
     discipline: impl Fn(NodeId) -> D,
@@ -88,14 +110,15 @@ pub fn run<D: Discipline>(
     let supply =
         |n: usize, id: NodeId| Synthetic::new(id, setup.packets_of(n), bytes, setup.buffer);
     let mut upper = Sinks::new(sinks(setup));
-    drive(site, setup, (discipline, supply), &mut upper, seed, capture)
+    let nodes = (discipline, supply);
+    drive::<D, _, QUEUE>(site, setup, nodes, &mut upper, seed, capture)
 }
 
 /// The same where `upper` runs beside the base stations, and `supply` makes what a node by index and number sends.
 ///
 /// # Errors
 /// As [`run`].
-pub(crate) fn drive<D: Discipline, S: Supply>(
+pub(crate) fn drive<D: Paced, S: Supply, const QUEUE: usize>(
     site: &Site,
     setup: &Setup,
     (discipline, supply): (impl Fn(NodeId) -> D, impl Fn(usize, NodeId) -> S),
@@ -113,7 +136,7 @@ pub(crate) fn drive<D: Discipline, S: Supply>(
         let config = Config {
             id: id(n),
             channel: setup.channel,
-            mac: setup.mac,
+            mac: if is_base { setup.base_mac } else { setup.mac },
             role: if is_base { Role::Sink } else { Role::Router },
             routing: setup.routing,
             queue: setup.queue,
@@ -126,7 +149,8 @@ pub(crate) fn drive<D: Discipline, S: Supply>(
         )
     };
     let engines = (0..testbed.len()).map(engine).collect();
-    let mut network: Net<D, S> = Network::on(Ether::new(reach, seed), &[board], engines, seed)?;
+    let mut network: Net<D, S, QUEUE> =
+        Network::on(Ether::new(reach, seed), &[board], engines, seed)?;
     network.capture(capture).map_err(SimError::from)?;
     let mut outcome = Outcome::new(setup, (0..testbed.len()).map(id).collect());
     for n in 0..testbed.len() {
@@ -135,6 +159,9 @@ pub(crate) fn drive<D: Discipline, S: Supply>(
     let index_of = |id: NodeId| testbed.index_of(id);
     let mut stopped = settle(setup, &mut network, &mut outcome, upper, index_of)?;
     let begins = network.now();
+    if setup.tree == Tree::Static {
+        (0..testbed.len()).for_each(|n| network.command(n, Command::Pin));
+    }
     outcome.begin(begins);
     upper.begin(instant(begins));
     let mut agenda = agenda(setup, begins, seed);
@@ -146,8 +173,7 @@ pub(crate) fn drive<D: Discipline, S: Supply>(
             break;
         }
         if sample <= now {
-            let parent = |n: usize| network.engine(n).stack().router().parent();
-            outcome.sample(now, upper.sinks(), parent);
+            look(&mut outcome, &network, upper.sinks());
             sample = now + SAMPLE;
             stopped = upper.look(instant(now), Stage::Running);
         }
@@ -179,11 +205,22 @@ pub(crate) fn drive<D: Discipline, S: Supply>(
         }
         upper.tell(now, &mut outcome);
     }
-    let parent = |n: usize| network.engine(n).stack().router().parent();
-    outcome.sample(network.now(), upper.sinks(), parent);
+    look(&mut outcome, &network, upper.sinks());
     network.capture(None).map_err(SimError::from)?;
     outcome.finish(network.now(), network.stats().air_frames);
     Ok(outcome)
+}
+
+/// Notes rates and parents.
+fn look<D: Paced, S: Supply, const QUEUE: usize>(
+    outcome: &mut Outcome,
+    network: &Net<D, S, QUEUE>,
+    sinks: &[Sink],
+) {
+    let stack = |n: usize| network.engine(n).stack();
+    let now = network.now();
+    outcome.sample(now, sinks, |n| stack(n).router().parent());
+    outcome.sample_nodes(now, |n| stack(n).discipline().rate());
 }
 
 /// The clock of what runs beside base stations is true.
@@ -192,9 +229,9 @@ const fn instant(at: SimTime) -> Instant {
 }
 
 /// Gives routes their time.
-fn settle<D: Discipline, S: Supply>(
+fn settle<D: Paced, S: Supply, const QUEUE: usize>(
     setup: &Setup,
-    network: &mut Net<D, S>,
+    network: &mut Net<D, S, QUEUE>,
     outcome: &mut Outcome,
     upper: &mut impl Upper,
     index_of: impl Fn(NodeId) -> Option<usize>,
@@ -231,6 +268,7 @@ fn part<S: Supply>(setup: &Setup, n: usize, supply: impl FnOnce() -> S) -> Part<
             Application::Insists,
             bytes + DATA_HEADER_BYTES,
         )),
+        Transport::Ifrc => Part::Readings(Readings::new(Application::Fills, bytes)),
         Transport::Rcrt(_) => Part::Source(Box::new(Source::new(SourceConfig::PAPER, supply()))),
     }
 }
@@ -259,6 +297,12 @@ fn agenda(setup: &Setup, begins: SimTime, seed: u64) -> Agenda {
                 first,
                 period,
                 until: first + period * u64::from(flow.packets),
+                burst: 1,
+            }),
+            Transport::Ifrc => Says::Readings(Schedule {
+                first,
+                period: READINGS_EVERY,
+                until: Instant::from_nanos((begins + setup.limit).as_nanos()),
                 burst: 1,
             }),
             Transport::Rcrt(_) => Says::Source(Order::Open {

@@ -30,6 +30,18 @@ pub enum Transport {
     BestEffort,
     /// RCRT, with one sink for each.
     Rcrt(Vec<Sink>),
+    /// IFRC: every node always has a packet, and sends at the rate that IFRC gives it. What is lost is lost.
+    Ifrc,
+}
+
+impl Transport {
+    /// Whether packets carry sequence numbers of a transport.
+    pub(super) const fn is_reliable(&self) -> bool {
+        match self {
+            Self::Rcrt(_) => true,
+            Self::BestEffort | Self::Ifrc => false,
+        }
+    }
 }
 
 /// A sink's program.
@@ -39,6 +51,15 @@ pub struct Sink {
     pub config: sink::Config,
     /// Its policy, by name.
     pub policy: String,
+}
+
+/// What becomes of the tree once routes have settled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tree {
+    /// It follows what beacons tell.
+    Dynamic,
+    /// It stays as it is.
+    Static,
 }
 
 /// How long routes have before the first flow.
@@ -53,10 +74,14 @@ pub enum Settle {
 /// A run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setup {
-    /// Medium access.
+    /// Medium access of motes.
     pub mac: csma::Config,
+    /// That of base stations.
+    pub base_mac: csma::Config,
     /// How trees are found.
     pub routing: Routing,
+    /// What becomes of them.
+    pub tree: Tree,
     /// Packets that a queue holds.
     pub queue: Queue,
     /// Nominal transmit power; none for the board's.

@@ -15,6 +15,16 @@ pub struct Windows {
     pub congestion: u16,
 }
 
+impl Windows {
+    const fn longer(self, factor: u16) -> Self {
+        Self {
+            unit: self.unit,
+            initial: self.initial.saturating_mul(factor),
+            congestion: self.congestion.saturating_mul(factor),
+        }
+    }
+}
+
 /// B-MAC as TinyOS 1.x has it on the CC1000.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BMac {
@@ -221,6 +231,22 @@ impl Config {
             lpl: Some(lpl),
             ..self
         })
+    }
+
+    /// The same with backoffs from windows of `factor` times as many units.
+    pub const fn with_longer_backoffs(self, factor: u16) -> Self {
+        let scheme = match self.scheme {
+            Scheme::BMac(b) => Scheme::BMac(BMac {
+                windows: b.windows.longer(factor),
+                ..b
+            }),
+            Scheme::TinyOs(t) => Scheme::TinyOs(TinyOs {
+                windows: t.windows.longer(factor),
+                ..t
+            }),
+            Scheme::Unslotted(u) => Scheme::Unslotted(u),
+        };
+        Self { scheme, ..self }
     }
 
     /// The same with acknowledgements by software, on a board of such `timing`: waited for 150 jiffies

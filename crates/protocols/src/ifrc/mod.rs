@@ -9,6 +9,8 @@ mod base;
 mod detector;
 mod neighbours;
 mod rate;
+#[cfg(test)]
+mod tests;
 
 use crate::stack::{Discipline, Fill, Hop, Overheard};
 use base::{time_of, Base, Growth};

@@ -13,11 +13,14 @@ use super::lab::{in_order, Lab};
 use super::sites::Sites;
 use super::{ExperimentError, Result};
 use crate::convergecast::RunError;
-use crate::rcrt::{run, Flow, Happens, Outcome, Settle, Setup, Shape, Sink, Transport, Wanted};
+use crate::rcrt::{
+    run, Flow, Happens, Outcome, Settle, Setup, Shape, Sink, Transport, Tree, Wanted,
+};
 use crate::results::Row;
 use serde::Deserialize;
 use thalweg_medium::random::{derive, stream, uniform};
 use thalweg_protocols::csma;
+use thalweg_protocols::ifrc::{self, Ifrc};
 use thalweg_protocols::rcrt::sink::{policy, Config, Control, Length, Repeat};
 use thalweg_protocols::stack::{Open, Queue, MAX_QUEUE};
 use thalweg_protocols::tree::Routing;
@@ -32,7 +35,8 @@ keys! {
         /// Testbed, by name or file.
         pub testbed: String,
         /// `best-effort`, `reliable` (RCRT at fixed rates), `rcrt`, `baseline` (RCRT, fair, one flow of 1000 packets of
-        /// each node to the testbed's sink): one run each (`rcrt`).
+        /// each node to the testbed's sink), `ifrc` (sources always have a packet; on the best tree by ETX, which stays;
+        /// a queue of 64; software acknowledgements; until `limit_s`): one run each (`rcrt`).
         #[serde(default = "only_rcrt")]
         pub transports: Vec<Name>,
         /// Policy of each sink, by name (`fair`).
@@ -42,6 +46,10 @@ keys! {
         /// `round-trips-alone`, `three-packets`, `timer` (`docs/rcrt.md`).
         #[serde(default)]
         pub readings: Vec<Reading>,
+        /// Who acknowledges frames between neighbours, one run each: `hardware`, `software` (`hardware`). IFRC's nodes
+        /// hear all frames, which excludes the hardware's.
+        #[serde(default)]
+        pub acks: Vec<Acks>,
         /// Base stations by node number; none for the testbed's sink. Every sink receives from all.
         #[serde(default)]
         pub bases: Vec<u16>,
@@ -89,6 +97,15 @@ pub(super) enum Name {
     Reliable,
     Rcrt,
     Baseline,
+    Ifrc,
+}
+
+/// Who acknowledges frames between neighbours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Acks {
+    Hardware,
+    Software,
 }
 
 /// How something that the paper leaves open is read.
@@ -178,6 +195,23 @@ struct Point {
     transport: Name,
     offered: Option<f64>,
     reading: Option<Reading>,
+    acks: Option<Acks>,
+}
+
+impl Point {
+    /// What is run of it: IFRC has no acknowledgements by hardware.
+    fn is_possible(&self) -> bool {
+        self.transport != Name::Ifrc || self.acks != Some(Acks::Hardware)
+    }
+    fn mac(&self, site: &Site) -> Option<csma::Config> {
+        let hardware = csma::Config::TINYOS_CC2420;
+        match (self.transport, self.acks) {
+            (Name::Ifrc, _) | (_, Some(Acks::Software)) => {
+                hardware.with_software_acks(&site.board.timing)
+            }
+            (_, Some(Acks::Hardware) | None) => Some(hardware),
+        }
+    }
 }
 
 impl Kind for Rcrt {
@@ -239,6 +273,15 @@ impl Captures for Rcrt {
     }
 }
 
+/// Room in a node's queue under IFRC.
+const IFRC_QUEUE: usize = ifrc::QUEUE as usize;
+/// IFRC's motes draw their backoffs from windows so many times TinyOS's (the release of its authors).
+const IFRC_BACKOFFS: u16 = 3;
+/// The tree that IFRC's nodes keep: that of the fewest expected transmissions, found without load.
+const GOOD_TREE: Routing = Routing::Etx {
+    interval: Duration::from_secs(10),
+    frame_bytes: 100,
+};
 /// Floors that are drawn before none is found.
 const MOST_DRAWN: u64 = 400;
 
@@ -253,13 +296,16 @@ struct Floor {
 impl Rcrt {
     fn points(&self) -> Vec<Point> {
         let loads = pairs(&or_none(&self.offered), &or_none(&self.readings));
-        let point = |(transport, (offered, reading))| Point {
+        let loads = pairs(&or_none(&self.acks), &loads);
+        let point = |(transport, (acks, (offered, reading)))| Point {
             transport,
             offered,
             reading,
+            acks,
         };
         let points = pairs(&self.transports, &loads);
-        points.into_iter().map(point).collect()
+        let points = points.into_iter().map(point);
+        points.filter(Point::is_possible).collect()
     }
 
     /// The first floor that `seed` draws with a tree as it is wanted.
@@ -273,6 +319,7 @@ impl Rcrt {
                 transport: Name::Baseline,
                 offered: None,
                 reading: None,
+                acks: None,
             };
             let setup = self.setup(&site, point)?;
             let shape = Shape::unloaded(&site, &setup, run_seed(&site));
@@ -318,12 +365,26 @@ impl Rcrt {
             let at = happens.at().unwrap_or(Duration::ZERO);
             Ok((at, node(happens.node)?, happens.what))
         });
+        let mac = point.mac(site).unwrap_or(csma::Config::TINYOS_CC2420);
+        let is_ifrc = point.transport == Name::Ifrc;
         Ok(Setup {
-            mac: csma::Config::TINYOS_CC2420,
-            routing: Routing::MULTI_HOP_LQI,
-            queue: Queue {
-                packets: self.queue,
-                own: 1,
+            mac: match is_ifrc {
+                true => mac.with_longer_backoffs(IFRC_BACKOFFS),
+                false => mac,
+            },
+            base_mac: mac,
+            routing: if is_ifrc {
+                GOOD_TREE
+            } else {
+                Routing::MULTI_HOP_LQI
+            },
+            tree: if is_ifrc { Tree::Static } else { Tree::Dynamic },
+            queue: match is_ifrc {
+                true => Queue::of(ifrc::QUEUE),
+                false => Queue {
+                    packets: self.queue,
+                    own: 1,
+                },
             },
             power: None,
             channel: site.testbed.channels.iter().last().unwrap_or(Channel::LAST),
@@ -331,6 +392,7 @@ impl Rcrt {
             bases,
             transport: match point.transport {
                 Name::BestEffort => Transport::BestEffort,
+                Name::Ifrc => Transport::Ifrc,
                 Name::Reliable | Name::Rcrt | Name::Baseline => {
                     Transport::Rcrt(policies.iter().map(sink).collect())
                 }
@@ -392,7 +454,21 @@ impl Rcrt {
     ) -> Result<Outcome> {
         let site = &floor.site;
         let setup = self.setup(site, point)?;
-        let outcome = run(site, &setup, |_| Open, run_seed(site), capture);
+        let seed = run_seed(site);
+        let is_base = |id| {
+            setup
+                .bases
+                .iter()
+                .any(|n| site.testbed.id_of(*n) == Some(id))
+        };
+        let ifrc = |id: NodeId| match is_base(id) {
+            true => Ifrc::base(id),
+            false => Ifrc::new(id),
+        };
+        let outcome = match point.transport {
+            Name::Ifrc => run::<_, IFRC_QUEUE>(site, &setup, ifrc, seed, capture),
+            _ => run::<_, MAX_QUEUE>(site, &setup, |_| Open, seed, capture),
+        };
         outcome.map_err(|error| failed(site, error))
     }
 }

@@ -9,6 +9,8 @@ use crate::results::{name_of, Row, SEED};
 const WINDOW_S: (f64, f64) = (300.0, 1800.0);
 /// Rates count from here on, until the first flow ends: what came before found the network's capacity.
 const CONVERGED_S: f64 = 600.0;
+/// The shortest runs of the paper (section 4.1). IFRC's slow start takes as long: rates are steady after it.
+const HALF_AN_HOUR_S: f64 = 1800.0;
 /// Changes of parents are counted over so long (figure 12: 38 minutes).
 const FIGURE_12_S: f64 = 2280.0;
 /// Rates have so long to rise after flows have gone.
@@ -82,6 +84,11 @@ impl Rcrt {
         for (point, outcome) in points.iter().zip(runs) {
             let mut base = Row::new().with(SEED, seed);
             base.set("transport", name_of(&point.transport));
+            if let Some(acks) = &point.acks {
+                let (transport, acks) = (name_of(&point.transport), name_of(acks));
+                base.set("line", format!("{transport}, {acks} acknowledgements"));
+                base.set("acks", acks);
+            }
             base.set_some("offered", point.offered);
             base.set_some("reading", point.reading.as_ref().map(name_of));
             rows.push(self.run_row(&base, floor, *point, outcome));
@@ -113,7 +120,12 @@ impl Rcrt {
         if point.transport != Name::BestEffort {
             let all: usize = flows().map(|f| f.flow.packets as usize).sum();
             let delivered: usize = flows().map(|f| f.delivered.len()).sum();
-            row.set("delivered_share", delivered as f64 / all.max(1) as f64);
+            if point.transport != Name::Ifrc {
+                row.set("delivered_share", delivered as f64 / all.max(1) as f64);
+            }
+            row.set_some("rate", mean_rate(o, (0.0, o.lasted)));
+            row.set_some("rate_30_min", mean_rate(o, (0.0, HALF_AN_HOUR_S)));
+            row.set_some("steady_rate", mean_rate(o, (HALF_AN_HOUR_S, o.lasted)));
             Spread::set(
                 &mut row,
                 "goodput",
@@ -319,6 +331,16 @@ fn crossing(loads: &[(f64, Spread)], over: impl Fn(f64, &Spread) -> f64) -> Opti
         last = Some((*load, now));
     }
     last.map(|(load, _)| load)
+}
+
+/// Mean of flows' rates over time, from second `from` to `until`, or until the first of them has ended.
+fn mean_rate(o: &Outcome, (from, until): (f64, f64)) -> Option<f64> {
+    let ends = o.flows.iter().filter_map(|f| f.ended);
+    let until = ends.fold(o.lasted.min(until), f64::min);
+    let seconds = (0..(until - from).max(0.0) as u32).map(|k| from + f64::from(k));
+    let mean_at = |at: f64| Spread::of(o.flows.iter().filter_map(|f| f.rate_at(at)));
+    let rates = seconds.filter_map(mean_at);
+    Spread::of(rates.map(|s| s.mean)).map(|s| s.mean)
 }
 
 /// Largest deviation of the assigned rate from its mean over time, over the mean: from convergence to the

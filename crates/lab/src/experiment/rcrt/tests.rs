@@ -52,3 +52,25 @@ fn two_sinks_share_a_network_each_by_its_policy() {
     let of_sink = |sink: f64| flows.iter().filter(|f| number(f, "sink") == sink).count();
     assert_eq!((of_sink(0.0), of_sink(1.0)), (4, 4));
 }
+
+#[test]
+fn under_ifrc_nodes_share_equally_at_a_rate_that_they_find_themselves() {
+    let rows = rows(
+        "testbed = \"line5\"\ntransports = [\"ifrc\"]\nacks = [\"hardware\", \"software\"]\n\
+         settle_s = 100\nlimit_s = 3000\n",
+    );
+    // By hardware it cannot be run.
+    let runs = of_scope(&rows, "run");
+    assert_eq!(runs.len(), 1);
+    // Slow start alone would be at .02 + .0025 x its packets: e^(.0025 x 3000) times .02 in the end.
+    let steady = number(runs[0], "steady_rate");
+    assert!(steady > 1.0 && steady < 15.0, "{steady}");
+    let flows = of_scope(&rows, "flow");
+    let delivered: Vec<f64> = flows.iter().map(|f| number(f, "delivered")).collect();
+    // In slow start a child lags behind what it last heard of its parent.
+    let (least, most) = (
+        delivered.iter().copied().fold(f64::MAX, f64::min),
+        delivered.iter().copied().fold(0.0, f64::max),
+    );
+    assert!(flows.len() == 4 && least > 0.7 * most, "{delivered:?}");
+}
