@@ -5,11 +5,14 @@
 
 use crate::mote::{Adapted, Mote};
 use crate::object::{NoObject, ObjectInfo, ObjectStore};
+use crate::rcrt::source::{Ready, Source, Supply};
 use crate::{burst, fastforward, floodnet, forward, fusion, glossy, linkprobe, p3dual, pipeline};
-use crate::{stack, tree};
+use crate::{ifrc, stack, tree};
 use core::mem::size_of;
 use std::vec::Vec;
-use thalweg_wire::{route, FrameBuf};
+use thalweg_units::Instant;
+use thalweg_wire::rcrt::Flow;
+use thalweg_wire::{route, FrameBuf, WireError, Writer};
 
 /// What a driver keeps of an object in flash: a page to be written (256 bytes in TelosB's M25P80).
 struct Flash {
@@ -36,6 +39,18 @@ impl ObjectStore for Flash {
     }
 }
 
+impl Supply for Flash {
+    fn room(&self) -> u16 {
+        1024
+    }
+    fn poll(&mut self, _now: Instant, _flow: Flow, _sequence: u32) -> Ready {
+        Ready::End
+    }
+    fn read(&mut self, _: Flow, _: u32, w: &mut Writer<'_>) -> Result<(), WireError> {
+        w.bytes(&self.page).map(|_| ())
+    }
+}
+
 /// Stack and drivers have at least so much.
 const REST: usize = 1_024;
 /// MSP430F1611 of a TelosB.
@@ -46,9 +61,12 @@ const OPAL: usize = 52 * 1024;
 /// A node that is never sink, and has a table of 40 neighbours.
 type Node = Mote<Flash, 40, 0>;
 type Fusion = stack::Node<fusion::Fusion, stack::Readings>;
+/// A source with one flow, ways back to 90 nodes and a queue of 11, as in RCRT's section 4.
+type Rcrt = stack::Node<stack::Open, Source<Flash, 1>, 90, 11>;
+type Ifrc = stack::Node<ifrc::Ifrc, stack::Readings, 0, { ifrc::QUEUE as usize }>;
 
 /// Rows of the table: what is named there, and its size.
-const SIZES: [(&str, usize); 17] = [
+const SIZES: [(&str, usize); 21] = [
     ("`Mote`, 40 neighbours", size_of::<Node>()),
     ("flash page", size_of::<Flash>()),
     (
@@ -78,6 +96,10 @@ const SIZES: [(&str, usize); 17] = [
     ("`Forwarder`", size_of::<forward::Forwarder<Flash>>()),
     ("`stack::Node` of Fusion", size_of::<Fusion>()),
     ("its `Router`", size_of::<tree::Router>()),
+    ("`stack::Node` of RCRT", size_of::<Rcrt>()),
+    ("its `Source`", size_of::<Source<Flash, 1>>()),
+    ("its `Routes`", size_of::<tree::Routes<90>>()),
+    ("`stack::Node` of IFRC", size_of::<Ifrc>()),
 ];
 
 #[test]
@@ -85,6 +107,8 @@ fn every_node_fits_its_board() {
     let fits = |node: usize, board: usize| assert!(node + REST <= board, "{node} of {board} B");
     fits(size_of::<Node>(), TELOSB);
     fits(size_of::<Fusion>(), TELOSB);
+    fits(size_of::<Rcrt>(), TELOSB);
+    fits(size_of::<Ifrc>(), OPAL);
     fits(size_of::<burst::Burst<Flash>>(), TELOSB);
     fits(size_of::<forward::Forwarder<Flash>>(), TELOSB);
     fits(size_of::<Mote<Flash, 160, 256>>(), OPAL);
