@@ -137,6 +137,9 @@ pub(crate) struct CollectArgs {
     /// The folder for objects and their records.
     #[arg(long, value_name = "DIR", default_value = "thalweg-data")]
     pub(crate) out: PathBuf,
+    /// Replace files that another program wrote.
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 /// Routes, channels and predicted time and energy from measured links.
@@ -185,6 +188,9 @@ pub(crate) struct PlanArgs {
     /// Draw the plan over the map as an SVG file.
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
+    /// Replace files that another program wrote.
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -210,6 +216,9 @@ Examples:
         /// Draw the map as an SVG file.
         #[arg(long, value_name = "FILE")]
         svg: Option<PathBuf>,
+        /// Replace files that another program wrote.
+        #[arg(long)]
+        force: bool,
         /// Print one JSON object.
         #[arg(long)]
         json: bool,
@@ -276,6 +285,9 @@ pub(crate) struct RunArgs {
     /// Write rows (CSV, JSON), results and figures to this folder.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Replace files that another program wrote.
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 /// The papers' tables and figures, beside what the papers report.
@@ -309,6 +321,9 @@ pub(crate) struct ReproduceArgs {
     /// Write rows (CSV, JSON), results and figures to this folder, one folder for each result.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Replace files that another program wrote.
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 /// What radio, bus and microcontroller of forwarding nodes do over time.
@@ -366,6 +381,9 @@ pub(crate) struct TimelineArgs {
     /// Draw it as an SVG file.
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
+    /// Replace files that another program wrote.
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Print one JSON object for each, one a line.
     #[arg(long)]
     pub(crate) json: bool,

@@ -1,8 +1,10 @@
 //! `thalweg collect`: an object from a node, whatever carries it, from the order to the store.
 
+use std::path::Path;
+
 use serde::Serialize;
 use thalweg_gateway::registry::{Family, Needs, Pipelined, Takes};
-use thalweg_gateway::store::{Fate, Kept, Store, StoreError};
+use thalweg_gateway::store::{Fate, Kept, Store, StoreError, DATABASE};
 use thalweg_lab::fetch::{Explain, Maps, Report, Wish};
 use thalweg_lab::streams::{payload, psdu_bytes};
 use thalweg_testbeds::{Site, Testbed};
@@ -13,6 +15,7 @@ use crate::args::CollectArgs;
 use crate::capture::Capture;
 use crate::failure::{Failure, Stop};
 use crate::output;
+use crate::outputs::{self, Kind, Outputs};
 use crate::progress::Watch;
 use crate::transfer::{not_whole, remember, wish};
 use crate::values::MAX_PAYLOAD;
@@ -24,6 +27,7 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
         return Err(StoreError::NotAFolder(args.out.clone()).into());
     }
     check_takes(args)?;
+    check_outputs(args)?;
     if args.protocol.family == Family::Rcrt {
         return gather::run(args);
     }
@@ -55,6 +59,29 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
     }
 }
 
+/// Whether what the options name may be written.
+fn check_outputs(args: &CollectArgs) -> Result<(), Failure> {
+    let files = args
+        .file
+        .as_deref()
+        .into_iter()
+        .chain(args.scenario.as_deref());
+    let inputs = files.chain([Path::new(&args.testbed)]);
+    let outputs = Outputs::beside(args.force, inputs).with_store(&args.out);
+    if let Some(path) = &args.pcap {
+        outputs.check("--pcap", path, Kind::Pcapng)?;
+    }
+    match &args.explain {
+        Some(Some(path)) => outputs.check("--explain", path, Kind::Svg)?,
+        _ => {}
+    }
+    // A store that cannot be written is told before time is spent on what it is to keep.
+    match args.out.join(DATABASE).exists() {
+        true => Store::open(&args.out).map(drop).map_err(Failure::from),
+        false => outputs::probe(&args.out),
+    }
+}
+
 /// One object.
 fn one(args: &CollectArgs, wish: &Wish, site: Site, watch: &mut Watch) -> Result<(), Failure> {
     let capture = args.pcap.as_deref().map(Capture::create).transpose()?;
@@ -71,27 +98,23 @@ fn one(args: &CollectArgs, wish: &Wish, site: Site, watch: &mut Watch) -> Result
     });
     let (report, maps) = fetched.map_err(|stop| stopped(capture.as_ref(), stop))?;
     watch.reporter.finish();
-    let svg = maps.as_ref().and_then(Maps::to_svg);
-    if let (Some(Some(path)), Some(svg)) = (&args.explain, svg) {
-        output::write_file(path, &svg)?;
-    }
-    if let Some(capture) = capture {
-        capture.finish()?;
-    }
-    let kept = remember(&report, &mut Store::open(&args.out)?, None)?;
-    if (kept.as_ref()).is_some_and(|kept| kept.fate == Fate::Identical) {
+    // What cannot be written does not keep the result from being shown.
+    let store = Store::open(&args.out).map_err(Failure::from);
+    let remembered = store.and_then(|mut store| remember(&report, &mut store, None));
+    let kept = remembered.as_ref().ok().and_then(Option::as_ref);
+    if kept.is_some_and(|kept| kept.fate == Fate::Identical) {
         let line = "thalweg: the store had the same object already; it was left as it is";
         watch.reporter.line(line);
     }
     if args.json {
         output::print_json(&Printed {
-            stored: kept.as_ref().map(|kept| Stored::of(&report, kept)),
+            stored: kept.map(|kept| Stored::of(&report, kept)),
             report: &report,
             explain: maps.as_ref(),
         })?;
     } else {
         let mut text = shown::report(&report);
-        if let Some(kept) = &kept {
+        if let Some(kept) = kept {
             text.push_str(&format!(
                 "\n{} bytes, whole, sha256 {}\nstored as {}\n",
                 report.core().bytes,
@@ -105,7 +128,14 @@ fn one(args: &CollectArgs, wish: &Wish, site: Site, watch: &mut Watch) -> Result
         }
         output::print(&text)?;
     }
-    match (kept, args.protocol.family) {
+    let svg = maps.as_ref().and_then(Maps::to_svg);
+    if let (Some(Some(path)), Some(svg)) = (&args.explain, svg) {
+        output::write_file(path, &svg)?;
+    }
+    if let Some(capture) = capture {
+        capture.finish()?;
+    }
+    match (remembered?, args.protocol.family) {
         (Some(_), _) => Ok(()),
         (None, Family::Pipeline(of)) if of != Pipelined::P3 => {
             let hint = "; `--protocol p3` goes over several paths";

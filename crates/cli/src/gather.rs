@@ -46,16 +46,20 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
         return Err(failure);
     }
     let report = gathered?;
+    // What cannot be written does not keep the result from being shown.
+    let store = Store::open(&args.out).map_err(Failure::from);
+    let kept = store.and_then(|mut store| keep_all(&report, &mut store));
+    if args.json {
+        let (report, stored) = (&report, kept.as_deref().unwrap_or_default());
+        output::print_json(&Printed { report, stored })?;
+    } else {
+        let stored_in = kept.is_ok().then_some(args.out.as_path());
+        output::print(&text(&report, stored_in))?;
+    }
     if let Some(capture) = capture {
         capture.finish()?;
     }
-    let stored = store(&report, &args.out)?;
-    if args.json {
-        let report = &report;
-        output::print_json(&Printed { report, stored })?;
-    } else {
-        output::print(&text(&report, &args.out))?;
-    }
+    kept?;
     let missing = report.objects - report.whole;
     match (missing, interrupt.is_set()) {
         (0, _) => Ok(()),
@@ -128,16 +132,15 @@ struct Stored {
 struct Printed<'a> {
     #[serde(flatten)]
     report: &'a Report,
-    stored: Vec<Stored>,
+    stored: &'a [Stored],
 }
 
 /// Stores what is whole, and a record of each.
-fn store(report: &Report, out: &Path) -> Result<Vec<Stored>, Failure> {
-    let mut store = Store::open(out)?;
+fn keep_all(report: &Report, store: &mut Store) -> Result<Vec<Stored>, Failure> {
     let mut all = Vec::new();
     for node in &report.nodes {
         let core = &node.outcome.core;
-        let kept = keep(node, (core, None), node.object.as_deref(), &mut store, None)?;
+        let kept = keep(node, (core, None), node.object.as_deref(), store, None)?;
         all.extend(kept.map(|kept| Stored {
             source: core.source.get(),
             path: kept.path.display().to_string(),
@@ -147,7 +150,7 @@ fn store(report: &Report, out: &Path) -> Result<Vec<Stored>, Failure> {
     Ok(all)
 }
 
-fn text(report: &Report, out: &Path) -> String {
+fn text(report: &Report, stored_in: Option<&Path>) -> String {
     let mut table = Table::of(&[
         ">node",
         ">hops",
@@ -177,7 +180,7 @@ fn text(report: &Report, out: &Path) -> String {
         "{}, seed {}: rcrt to node {}, policy {}, {} packets/s wanted of each, {} B a packet\n\
          routes found in {:.0} s\n\n{}\n\
          {} of {} objects, {} bytes in {:.1} s, {:.2} kbit/s; rates {:.2} packets/s in the mean, {:.1} % repaired, {} feedbacks\n\
-         stored in {}\n",
+         {}",
         report.testbed,
         report.seed,
         report.sink,
@@ -194,6 +197,6 @@ fn text(report: &Report, out: &Path) -> String {
         report.rate,
         100.0 * report.repaired_share,
         report.feedbacks,
-        out.display()
+        stored_in.map_or_else(String::new, |out| format!("stored in {}\n", out.display())),
     )
 }

@@ -10,6 +10,7 @@ mod failure;
 mod gather;
 mod interrupt;
 mod output;
+mod outputs;
 mod plan;
 mod progress;
 mod protocols;

@@ -1,6 +1,7 @@
 //! `thalweg plan`: routes, groups, channels and predictions, of links that a file tells or that a
 //! simulated network measures itself.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -14,12 +15,20 @@ use thalweg_units::{Channel, NodeId};
 use crate::args::PlanArgs;
 use crate::failure::{Failure, Stop};
 use crate::output::{print, print_json, write_file};
+use crate::outputs::{Kind, Outputs};
 use crate::progress::Watch;
 use crate::table::{number, Table};
 use crate::transfer::ask;
 
 /// Plans, and writes what was asked for.
 pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
+    let outputs = Outputs::beside(args.force, [Path::new(&args.links)]);
+    if let Some(path) = &args.graphml {
+        outputs.check("--graphml", path, Kind::GraphMl)?;
+    }
+    if let Some(path) = &args.svg {
+        outputs.check("--svg", path, Kind::Svg)?;
+    }
     let testbed = Arc::new(Testbed::load(&args.links).map_err(Failure::input)?);
     let (bytes, shape) = (u64::from(args.bytes), (args.paths, args.hops));
     let ask = ask(args.protocol, args.from, bytes, args.payload, shape)?;
@@ -27,17 +36,18 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
     ask.packets().map_err(Failure::input)?;
     let known = known(args, &testbed)?;
     let plan = known.plan(&ask).map_err(Failure::input)?;
+    let shown = Shown::new(&testbed, args, &plan);
+    let printed = match args.json {
+        true => print_json(&shown),
+        false => print(&text(&shown)),
+    };
     if let Some(path) = &args.graphml {
         write_file(path, &plan.to_graphml(Some(known.links())))?;
     }
     if let Some(path) = &args.svg {
         write_file(path, &maps::plan(&plan, known.links()).to_svg())?;
     }
-    let shown = Shown::new(&testbed, args, &plan);
-    match args.json {
-        true => print_json(&shown),
-        false => print(&text(&shown)),
-    }
+    printed
 }
 
 /// The links of a file as it tells them; those of a simulated site as the site measures them.

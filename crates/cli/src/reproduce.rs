@@ -7,13 +7,23 @@ use crate::args::ReproduceArgs;
 use crate::experiment::claims_of;
 use crate::failure::Failure;
 use crate::output::{print, write_file};
+use crate::outputs::{Kind, Outputs};
 use crate::run::{json_lines, make_folder, seeds_of, text, write_report, Lab};
 
 /// Runs `thalweg reproduce`.
 pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     let experiments = chosen(&args.what)?;
-    for folder in args.report.iter().chain(&args.out) {
+    let outputs = Outputs::beside(args.force, []);
+    if let Some(folder) = &args.report {
         make_folder(folder)?;
+        outputs.check("--report", &folder.join("index.html"), Kind::Html)?;
+    }
+    if let Some(folder) = &args.out {
+        make_folder(folder)?;
+        let folders = experiments.iter().map(|e| folder.join(&e.id));
+        for folder in folders.filter(|folder| folder.exists()) {
+            outputs.folder("--out", &folder)?;
+        }
     }
     let lab = Lab::new();
     // Some results are different looks at the same run.
@@ -39,15 +49,16 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
         };
         lab.finish();
         let report = Report::new(&experiment, &seeds, rows, &claims_of(&experiment)?);
+        let printed = print(&match args.json {
+            true => json_lines(&report.results)?,
+            false => text(&report) + "\n",
+        });
         if let Some(out) = &args.out {
             let folder = out.join(&experiment.id);
             make_folder(&folder)?;
             write_report(&folder, &report)?;
         }
-        print(&match args.json {
-            true => json_lines(&report.results)?,
-            false => text(&report) + "\n",
-        })?;
+        printed?;
         reports.push(report);
     }
     if let Some(folder) = &args.report {

@@ -19,6 +19,7 @@ use crate::experiment::claims_of;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::{cannot_write, print, write_file};
+use crate::outputs::{Kind, Outputs};
 use crate::progress::Reporter;
 use crate::speed;
 use crate::table::Table;
@@ -45,8 +46,13 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         taken.map_err(|why| refused(&experiment.id, &why))?;
     }
     let seeds = seeds_of(args.seeds, experiment.seeds);
+    let read = [&args.experiment].into_iter().chain(&args.testbed);
+    let outputs = Outputs::beside(args.force, read.map(Path::new));
     if let Some(folder) = &args.out {
-        make_folder(folder)?;
+        outputs.folder("--out", folder)?;
+    }
+    if let Some(file) = &args.pcap {
+        outputs.check("--pcap", file, Kind::Pcapng)?;
     }
     let lab = match args.loss.as_slice() {
         [] => Lab::new(),
@@ -60,20 +66,24 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let explained = args.explain.then(explained).transpose()?;
     lab.finish();
     let report = Report::new(&experiment, &seeds, rows, &claims);
+    let explained = explained.as_ref();
+    let shown = match args.json {
+        true => {
+            let losses = explained.map(|e| losses_json(&experiment.id, e));
+            json_lines(&report.results)? + &losses.transpose()?.unwrap_or_default()
+        }
+        false => text(&report) + &explained.map(losses_text).unwrap_or_default(),
+    };
+    // Results are shown before a disk can fail, and written though nobody reads what is shown.
+    let printed = print(&shown);
     if let Some(folder) = &args.out {
         write_report(folder, &report)?;
-        if let Some(explained) = &explained {
+        if let Some(explained) = explained {
             let json = serde_json::to_string(explained).map_err(Failure::job)?;
             write_file(&folder.join("explain.json"), &format!("{json}\n"))?;
         }
     }
-    if args.json {
-        print(&json_lines(&report.results)?)?;
-        explained.map_or(Ok(()), |e| print(&losses_json(&experiment.id, &e)?))
-    } else {
-        print(&text(&report))?;
-        explained.map_or(Ok(()), |e| print(&losses_text(&e)))
-    }
+    printed
 }
 
 /// What `args` asks for beside the experiment's file.

@@ -9,6 +9,7 @@ use thalweg_testbeds::{summary, ChannelSummary, Site, SummaryOptions, Testbed, T
 use crate::args::TestbedCommand;
 use crate::failure::Failure;
 use crate::output::{print, print_json, write_file};
+use crate::outputs::{Kind, Outputs};
 use crate::table::{number, Table};
 
 /// Runs `testbed list` or `testbed show`.
@@ -20,7 +21,14 @@ pub(crate) fn run(command: &TestbedCommand) -> Result<(), Failure> {
             seed,
             svg,
             json,
-        } => show(testbed, *seed, svg.as_deref(), *json),
+            force,
+        } => {
+            let outputs = Outputs::beside(*force, [Path::new(testbed)]);
+            if let Some(path) = svg {
+                outputs.check("--svg", path, Kind::Svg)?;
+            }
+            show(testbed, *seed, svg.as_deref(), *json)
+        }
     }
 }
 
@@ -76,19 +84,20 @@ fn show(name: &str, seed: u64, svg: Option<&Path>, json: bool) -> Result<(), Fai
     let site = Site::new(testbed, seed);
     let options = SummaryOptions::default();
     let channels = summary(&site, &options);
-    if let Some(path) = svg {
-        write_file(path, &maps::site(&site).to_svg())?;
-    }
     let shown = Shown {
         entry: Entry::new(&site.testbed),
         seed,
         options,
         channels,
     };
-    match json {
+    let printed = match json {
         true => print_json(&shown),
         false => print(&text(&shown)),
+    };
+    if let Some(path) = svg {
+        write_file(path, &maps::site(&site).to_svg())?;
     }
+    printed
 }
 
 fn text(shown: &Shown) -> String {

@@ -1,5 +1,7 @@
 //! `thalweg timeline`: radio, bus and microcontroller of forwarding nodes over time.
 
+use std::path::Path;
+
 use thalweg_gateway::carry::stream;
 use thalweg_lab::collect::CollectError;
 use thalweg_lab::forwarding::{
@@ -14,6 +16,7 @@ use thalweg_wire::stream::MAX_PAYLOAD;
 use crate::args::{ForwardingArg, TimelineArgs};
 use crate::failure::{Failure, Stop};
 use crate::output::{print, write_file};
+use crate::outputs::{Kind, Outputs};
 
 /// Columns of the text.
 const COLUMNS: usize = 118;
@@ -22,6 +25,10 @@ const PACKETS: u16 = 100;
 
 /// Runs `thalweg timeline`.
 pub(crate) fn run(args: &TimelineArgs) -> Result<(), Failure> {
+    if let Some(path) = &args.svg {
+        let inputs = args.board.iter().chain(&args.testbed).map(Path::new);
+        Outputs::beside(args.force, inputs).check("--svg", path, Kind::Svg)?;
+    }
     if let Some(place) = args.show.iter().flatten().find(|p| **p > args.hops) {
         let hops = args.hops;
         let line = format!("--show {place}: the last of {hops} hops ends at {hops}");
@@ -38,9 +45,6 @@ pub(crate) fn run(args: &TimelineArgs) -> Result<(), Failure> {
         let shown = |bar: &Bar| show.iter().any(|place| usize::from(*place) == bar.place);
         timelines.iter_mut().for_each(|t| t.bars.retain(shown));
     }
-    if let Some(path) = &args.svg {
-        write_file(path, &timelines_svg(&timelines))?;
-    }
     let mut text = String::new();
     for timeline in &timelines {
         if args.json {
@@ -50,7 +54,11 @@ pub(crate) fn run(args: &TimelineArgs) -> Result<(), Failure> {
         }
         text.push('\n');
     }
-    print(&text)
+    let printed = print(&text);
+    if let Some(path) = &args.svg {
+        write_file(path, &timelines_svg(&timelines))?;
+    }
+    printed
 }
 
 /// The network called `--testbed`, or the default, which has enough nodes.

@@ -402,3 +402,95 @@ fn a_full_standard_output_is_one_line() {
         "thalweg: error: standard output: cannot write: No space left on device\n"
     );
 }
+
+/// Names of files that options may not take, and bytes that must still be there.
+#[test]
+fn outputs_take_no_place_of_inputs_of_the_store_or_of_strangers_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let links = "src,dst,channel,prr\n1,2,15,0.9\n2,1,15,0.9\n";
+    fs::write(dir.path().join("links.csv"), links).unwrap();
+    fs::write(dir.path().join("photo.jpg"), "a photo").unwrap();
+    fs::create_dir(dir.path().join("mine")).unwrap();
+    fs::write(dir.path().join("mine/rows.csv"), "a,b\n").unwrap();
+    let small = ["collect", "--testbed", "line5", "--bytes", "1000"];
+    thalweg(dir.path()).args(small).assert().success();
+    let before = fs::read(dir.path().join("thalweg-data/thalweg.db")).unwrap();
+    let input = "is what this command reads";
+    let cases: &[(&[&str], &str)] = &[
+        (
+            &[
+                "testbed",
+                "show",
+                "links.csv",
+                "--svg",
+                "links.csv",
+                "--force",
+            ],
+            input,
+        ),
+        (
+            &["plan", "--links", "links.csv", "--graphml", "./links.csv"],
+            input,
+        ),
+        (
+            &["collect", "--testbed", "links.csv", "--pcap", "links.csv"],
+            input,
+        ),
+        (
+            &[
+                "collect",
+                "--file",
+                "photo.jpg",
+                "--pcap",
+                "photo.jpg",
+                "--force",
+            ],
+            input,
+        ),
+        (
+            &["collect", "--file", "photo.jpg", "--explain=photo.jpg"],
+            input,
+        ),
+        (
+            &["collect", "--pcap", "thalweg-data/thalweg.db", "--force"],
+            "is kept by the store",
+        ),
+        (
+            &["collect", "--pcap", "thalweg-data/objects/x.bin"],
+            "is kept by the store",
+        ),
+        (
+            &["testbed", "show", "line5", "--svg", "photo.jpg"],
+            "or say --force",
+        ),
+        (&["timeline", "--svg", "photo.jpg"], "or say --force"),
+        (
+            &["run", "p3.fig5", "--out", "mine"],
+            "holds no earlier results",
+        ),
+    ];
+    for (args, part) in cases {
+        refused_in(dir.path(), 2, args, part);
+    }
+    let read = |name: &str| fs::read(dir.path().join(name)).unwrap();
+    assert_eq!(read("links.csv"), links.as_bytes());
+    assert_eq!(read("photo.jpg"), b"a photo");
+    assert_eq!(read("thalweg-data/thalweg.db"), before);
+    let forced = ["testbed", "show", "line5", "--svg", "photo.jpg", "--force"];
+    thalweg(dir.path()).args(forced).assert().success();
+    let again = ["testbed", "show", "line5", "--svg", "photo.jpg"];
+    thalweg(dir.path()).args(again).assert().success();
+}
+
+#[test]
+fn a_store_that_cannot_be_written_is_told_before_the_transfer() {
+    // Nobody, not even root, makes a folder there.
+    let args = ["collect", "--testbed", "line5", "--out", "/proc/thalweg"];
+    let dir = tempfile::tempdir().unwrap();
+    thalweg(dir.path())
+        .args(args)
+        .assert()
+        .code(1)
+        .stdout("")
+        .stderr(contains("cannot write").and(contains("measuring").not()));
+}

@@ -33,7 +33,7 @@ impl Svg {
         let mut svg = Self { out: String::new() };
         svg.raw(format_args!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w} {h}\" width=\"{w}\" \
-             height=\"{h}\" role=\"img\" font-family=\"{FONT}\">",
+             height=\"{h}\" data-generator=\"thalweg\" role=\"img\" font-family=\"{FONT}\">",
             w = num(width),
             h = num(height)
         ));

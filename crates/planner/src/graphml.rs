@@ -31,6 +31,7 @@ impl Plan {
     pub fn to_graphml(&self, links: Option<&LinkQualities>) -> String {
         let mut out = String::from(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+             <!-- A plan by thalweg. -->\n\
              <graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n",
         );
         for (of, name, kind) in KEYS {

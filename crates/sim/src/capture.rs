@@ -78,7 +78,8 @@ const LINK_TYPE: u16 = 283;
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
-/// Options of an interface (if_name, if_tsresol) and of a packet (epb_flags).
+/// Options of a section (shb_userappl), an interface (if_name, if_tsresol) and a packet (epb_flags).
+const SHB_USERAPPL: u16 = 4;
 const IF_NAME: u16 = 2;
 const IF_TSRESOL: u16 = 9;
 const EPB_FLAGS: u16 = 2;
@@ -137,6 +138,8 @@ impl<W: Write + Send> Pcapng<W> {
         file.u16(1); // version 1.0
         file.u16(0);
         file.block.extend(u64::MAX.to_le_bytes()); // length of the section not known
+        file.option(SHB_USERAPPL, b"thalweg");
+        file.option(0, &[]);
         file.finish()?;
         for node in names {
             file.begin(INTERFACE_DESCRIPTION);

@@ -29,6 +29,11 @@ pub use record::{
     Campaign, CampaignId, Fate, Kept, NewTransfer, StoredTransfer, TransferId, Turn, TurnState,
 };
 
+/// The database's file in the store's folder.
+pub const DATABASE: &str = "thalweg.db";
+/// The objects' folder in it.
+pub const OBJECTS: &str = "objects";
+
 /// How long to wait for another process's write to end.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -51,9 +56,9 @@ impl Store {
         if root.exists() && !root.is_dir() {
             return Err(StoreError::NotAFolder(root.to_owned()));
         }
-        let objects = root.join("objects");
+        let objects = root.join(OBJECTS);
         fs::create_dir_all(&objects).map_err(object::io_error("make", &objects))?;
-        let database = root.join("thalweg.db");
+        let database = root.join(DATABASE);
         let db = Connection::open(&database).map_err(db_error(&database))?;
         let mut store = Self {
             objects,

@@ -22,6 +22,7 @@ pub fn page(reports: &[Report]) -> String {
     let _ = write!(
         html,
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"generator\" content=\"thalweg\">\
          <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
          <title>Thalweg: results beside the papers'</title><style>{STYLE}</style></head><body>\n\
          <h1>Results beside the papers'</h1>\n"
