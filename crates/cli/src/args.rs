@@ -4,10 +4,12 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use thalweg_gateway::registry::Protocol;
 use thalweg_testbeds::Loss;
 use thalweg_units::{Channel, NodeId};
 
+use crate::progress::Verbosity;
 use crate::values::{self, List, Seeds};
 
 /// Bulk data out of IEEE 802.15.4 sensor networks at close to the radio's rate.
@@ -15,8 +17,8 @@ use crate::values::{self, List, Seeds};
 #[command(
     name = "thalweg",
     version,
-    disable_help_subcommand = true,
-    max_term_width = 100
+    max_term_width = 100,
+    arg_required_else_help = true
 )]
 #[command(after_help = "\
 Examples:
@@ -31,6 +33,27 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
+/// How much a command tells on the way.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Say {
+    /// Tell nothing on standard error but errors.
+    #[arg(short, long, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Tell every step on standard error, a line each.
+    #[arg(short, long)]
+    verbose: bool,
+}
+
+impl Say {
+    pub(crate) const fn verbosity(self) -> Verbosity {
+        match (self.quiet, self.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (false, false) => Verbosity::Normal,
+            (false, true) => Verbosity::Verbose,
+        }
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Collect(Box<CollectArgs>),
@@ -41,6 +64,9 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Collected objects: list, show, take out, check.
+    #[command(subcommand)]
+    Objects(ObjectsCommand),
     /// What networks there are, and what one looks like.
     #[command(subcommand)]
     Testbed(TestbedCommand),
@@ -50,6 +76,23 @@ pub(crate) enum Command {
     Run(RunArgs),
     Reproduce(ReproduceArgs),
     Timeline(TimelineArgs),
+    /// What a shell completes after `thalweg`.
+    #[command(after_help = "\
+Examples:
+  source <(thalweg completions bash)
+  thalweg completions zsh > ~/.zfunc/_thalweg
+  thalweg completions fish > ~/.config/fish/completions/thalweg.fish")]
+    Completions {
+        /// The shell.
+        #[arg(value_enum)]
+        shell: Shell,
+    },
+    /// Manual pages: that of `thalweg` on standard output, or one of each command in a folder.
+    Man {
+        /// The folder for `thalweg.1`, `thalweg-collect.1` and so on.
+        #[arg(long, value_name = "DIR")]
+        into: Option<PathBuf>,
+    },
 }
 
 /// Fetch an object from a node to the base station, verify it and store it.
@@ -140,6 +183,8 @@ pub(crate) struct CollectArgs {
     /// Replace files that another program wrote.
     #[arg(long)]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) say: Say,
 }
 
 /// Routes, channels and predicted time and energy from measured links.
@@ -191,6 +236,61 @@ pub(crate) struct PlanArgs {
     /// Replace files that another program wrote.
     #[arg(long)]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) say: Say,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ObjectsCommand {
+    /// What `thalweg collect` has stored.
+    List {
+        /// The folder of objects and their records.
+        #[arg(long = "out", value_name = "DIR", default_value = "thalweg-data")]
+        store: PathBuf,
+        /// Print a JSON array.
+        #[arg(long)]
+        json: bool,
+    },
+    /// One object: where it is, what brought it; with --json the transfer's whole report.
+    Show {
+        /// Its id, the first digits of its SHA-256, or the name of the file that was sent.
+        #[arg(value_name = "OBJECT")]
+        object: String,
+        /// The folder of objects and their records.
+        #[arg(long = "out", value_name = "DIR", default_value = "thalweg-data")]
+        store: PathBuf,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Copy objects out of the store, under the names of the files that were sent.
+    #[command(after_help = "\
+Examples:
+  thalweg objects export                  all, into the folder exported/
+  thalweg objects export photo.jpg 12 --into .")]
+    Export {
+        /// Ids, first digits of SHA-256, or names of files that were sent [default: all].
+        #[arg(value_name = "OBJECT")]
+        objects: Vec<String>,
+        /// The folder to copy them to.
+        #[arg(long, value_name = "DIR", default_value = "exported")]
+        into: PathBuf,
+        /// Replace files that hold other bytes.
+        #[arg(long)]
+        force: bool,
+        /// The folder of objects and their records.
+        #[arg(long = "out", value_name = "DIR", default_value = "thalweg-data")]
+        store: PathBuf,
+    },
+    /// Whether every object is still what was stored; status 1 if one is not.
+    Verify {
+        /// The folder of objects and their records.
+        #[arg(long = "out", value_name = "DIR", default_value = "thalweg-data")]
+        store: PathBuf,
+        /// Print one JSON object.
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -288,6 +388,8 @@ pub(crate) struct RunArgs {
     /// Replace files that another program wrote.
     #[arg(long)]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) say: Say,
 }
 
 /// The papers' tables and figures, beside what the papers report.
@@ -324,6 +426,8 @@ pub(crate) struct ReproduceArgs {
     /// Replace files that another program wrote.
     #[arg(long)]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) say: Say,
 }
 
 /// What radio, bus and microcontroller of forwarding nodes do over time.

@@ -14,7 +14,7 @@ use serde::Serialize;
 use thalweg_gateway::known::CLEAN_CHANNELS;
 use thalweg_gateway::outcome::Outcome;
 use thalweg_gateway::registry::{Family, Pipelined};
-use thalweg_gateway::store::{digest_of, Campaign, Store, Turn, TurnState};
+use thalweg_gateway::store::{digest_of, Campaign, Condition, Store, Turn, TurnState};
 use thalweg_lab::campaign::{empty, CampaignError, InWave, Settings, Sources};
 use thalweg_lab::collect::Object;
 use thalweg_lab::fetch::{Explain, Wish};
@@ -23,10 +23,10 @@ use thalweg_units::{Channel, NodeId};
 
 use crate::args::CollectArgs;
 use crate::failure::{one_line, Failure, Stop};
-use crate::output;
+use crate::output::{self, plural};
 use crate::progress::Watch;
 use crate::table::{number, Align, Table};
-use crate::transfer::{keep, not_whole, remember};
+use crate::transfer::{keep, not_whole, remember, Of};
 use crate::values::MAX_PAYLOAD;
 
 /// Fetches an object from every node but the sink.
@@ -44,15 +44,24 @@ pub(crate) fn run(
     let sources: Vec<NodeId> = nodes.filter(|node| !sinks.contains(node)).collect();
     let description = description(args, &wish.object)?;
     let mut store = Store::open(&args.out)?;
-    let campaign = store.campaign(&description, &sources)?;
+    let mut campaign = store.campaign(&description, &sources)?;
+    // Two processes would do all work twice.
+    let _lock = store.lock(campaign.id)?;
+    let renewed = store.renew(&mut campaign)?;
+    if renewed > 0 {
+        let objects = plural(renewed, "object", "objects");
+        let line = format!("thalweg: {objects} of an earlier run were deleted; fetched again");
+        watch.reporter.line(&line);
+    }
+    let of = Of::file(args).within(campaign.id);
     if campaign.left().next().is_some() {
         match (wish.protocol.family, &sinks[..]) {
             (Family::Pipeline(variant), [_, _, ..]) => {
                 let mut settings = settings(&site, variant, &sinks, wish);
                 settings.sources = Sources::These(campaign.left().collect());
-                waves(&site, &settings, &mut store, &campaign, watch)?;
+                waves(&site, &settings, &mut store, (&campaign, of), watch)?;
             }
-            _ => turns(wish, site, &mut store, &campaign, watch)?,
+            _ => turns(wish, site, &mut store, (&campaign, of), watch)?,
         }
     }
     watch.reporter.finish();
@@ -77,7 +86,7 @@ fn turns(
     wish: &Wish,
     site: Site,
     store: &mut Store,
-    campaign: &Campaign,
+    (campaign, of): (&Campaign, Of<'_>),
     watch: &mut Watch,
 ) -> Result<(), Failure> {
     let total = campaign.nodes.len();
@@ -101,7 +110,7 @@ fn turns(
         };
         let line = match watch.fetch(&network, &wish, None, Explain::Nothing) {
             Ok((report, _)) => {
-                remember(&report, store, Some(campaign.id))?;
+                remember(&report, store, of)?;
                 let o = report.core();
                 arrived += o.bytes;
                 if o.verified {
@@ -146,7 +155,7 @@ fn waves(
     site: &Site,
     settings: &Settings,
     store: &mut Store,
-    campaign: &Campaign,
+    (campaign, of): (&Campaign, Of<'_>),
     watch: &mut Watch,
 ) -> Result<(), Failure> {
     let (total, mut left) = (campaign.nodes.len(), campaign.left().count());
@@ -160,7 +169,7 @@ fn waves(
                 let failed = store.fail_turn(campaign.id, core.source, why);
                 failed.map_err(Failure::from)
             }
-            _ => keep(turn, (core, None), object, store, Some(campaign.id)).map(drop),
+            _ => keep(turn, (core, None), object, store, of).map(drop),
         };
         left -= 1;
         let line = match core.verified {
@@ -192,7 +201,8 @@ fn waves(
 }
 
 fn interrupted(left: usize) -> Failure {
-    let line = format!("interrupted with {left} nodes left; start it again to go on");
+    let left = plural(left, "node", "nodes");
+    let line = format!("interrupted with {left} left; start it again to go on");
     Failure::Job(line)
 }
 
@@ -307,10 +317,16 @@ impl Line {
         let Some(stored) = stored else {
             return Ok(line);
         };
+        let failure = match (stored.record.verified, stored.condition()?) {
+            (false, _) => Some("the object did not arrive whole"),
+            (true, Condition::Whole) => None,
+            (true, Condition::Missing) => Some("the object was deleted from the store"),
+            (true, Condition::Changed) => Some("the object was changed in the store"),
+        };
         let r = stored.record;
         Ok(Self {
-            verified: r.verified,
-            failure: (!r.verified).then(|| "the object did not arrive whole".to_owned()),
+            verified: failure.is_none(),
+            failure: failure.map(str::to_owned),
             bytes: Some(r.bytes),
             goodput_kbps: Some(r.goodput_kbps),
             rounds: Some(r.rounds),

@@ -17,7 +17,7 @@ use crate::failure::{Failure, Stop};
 use crate::output;
 use crate::outputs::{self, Kind, Outputs};
 use crate::progress::Watch;
-use crate::transfer::{not_whole, remember, wish};
+use crate::transfer::{not_whole, remember, wish, Of};
 use crate::values::MAX_PAYLOAD;
 use crate::{campaign, gather, shown};
 
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
     let site = site.and_then(|site| site.with_losses(&args.loss, psdu));
     let site = site.map_err(Failure::input)?;
     wish.check(&site.testbed).map_err(Stop::from)?;
-    let mut watch = Watch::new(args.protocol);
+    let mut watch = Watch::new(args.protocol, args.say.verbosity());
     match args.all_nodes {
         true => campaign::run(args, &wish, site, &mut watch),
         false => one(args, &wish, site, &mut watch),
@@ -71,9 +71,8 @@ fn check_outputs(args: &CollectArgs) -> Result<(), Failure> {
     if let Some(path) = &args.pcap {
         outputs.check("--pcap", path, Kind::Pcapng)?;
     }
-    match &args.explain {
-        Some(Some(path)) => outputs.check("--explain", path, Kind::Svg)?,
-        _ => {}
+    if let Some(Some(path)) = &args.explain {
+        outputs.check("--explain", path, Kind::Svg)?;
     }
     // A store that cannot be written is told before time is spent on what it is to keep.
     match args.out.join(DATABASE).exists() {
@@ -100,7 +99,7 @@ fn one(args: &CollectArgs, wish: &Wish, site: Site, watch: &mut Watch) -> Result
     watch.reporter.finish();
     // What cannot be written does not keep the result from being shown.
     let store = Store::open(&args.out).map_err(Failure::from);
-    let remembered = store.and_then(|mut store| remember(&report, &mut store, None));
+    let remembered = store.and_then(|mut store| remember(&report, &mut store, Of::file(args)));
     let kept = remembered.as_ref().ok().and_then(Option::as_ref);
     if kept.is_some_and(|kept| kept.fate == Fate::Identical) {
         let line = "thalweg: the store had the same object already; it was left as it is";

@@ -4,7 +4,6 @@ use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
 use thalweg_gateway::store::StoreError;
 use thalweg_lab::collect::CollectError;
 use thalweg_lab::gather::GatherError;
@@ -99,9 +98,6 @@ pub(crate) fn one_line(text: &str) -> String {
 
 /// What clap says over several lines, in one: what is wrong, and the tip if there is one.
 pub(crate) fn usage(error: &clap::Error) -> Failure {
-    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return Failure::Input("a command is missing; see `thalweg --help`".to_owned());
-    }
     let text = error.to_string();
     let mut paragraphs = text.split("\n\n");
     let first = paragraphs.next().unwrap_or_default();

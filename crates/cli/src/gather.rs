@@ -17,7 +17,7 @@ use crate::interrupt::Interrupt;
 use crate::output;
 use crate::progress::Reporter;
 use crate::table::{number, Table};
-use crate::transfer::{keep, object};
+use crate::transfer::{keep, object, Of};
 
 /// Fetches the objects, stores those that are whole and prints the result.
 pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
@@ -31,7 +31,8 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
     let frames = capture.as_ref().map(|to| to.frames(&site.testbed.nodes));
     let frames = frames.transpose();
     let frames = frames.map_err(|why| Failure::Job(format!("capture: {why}")))?;
-    let (mut reporter, interrupt) = (Reporter::to_stderr(), Interrupt::on_signals());
+    let mut reporter = Reporter::to_stderr(args.say.verbosity());
+    let interrupt = Interrupt::on_signals();
     let mut observer = |progress| {
         show(&mut reporter, &progress);
         match interrupt.is_set() {
@@ -48,7 +49,7 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
     let report = gathered?;
     // What cannot be written does not keep the result from being shown.
     let store = Store::open(&args.out).map_err(Failure::from);
-    let kept = store.and_then(|mut store| keep_all(&report, &mut store));
+    let kept = store.and_then(|mut store| keep_all(&report, &mut store, Of::file(args)));
     if args.json {
         let (report, stored) = (&report, kept.as_deref().unwrap_or_default());
         output::print_json(&Printed { report, stored })?;
@@ -136,11 +137,11 @@ struct Printed<'a> {
 }
 
 /// Stores what is whole, and a record of each.
-fn keep_all(report: &Report, store: &mut Store) -> Result<Vec<Stored>, Failure> {
+fn keep_all(report: &Report, store: &mut Store, of: Of<'_>) -> Result<Vec<Stored>, Failure> {
     let mut all = Vec::new();
     for node in &report.nodes {
         let core = &node.outcome.core;
-        let kept = keep(node, (core, None), node.object.as_deref(), store, None)?;
+        let kept = keep(node, (core, None), node.object.as_deref(), store, of)?;
         all.extend(kept.map(|kept| Stored {
             source: core.source.get(),
             path: kept.path.display().to_string(),

@@ -9,6 +9,8 @@ mod experiment;
 mod failure;
 mod gather;
 mod interrupt;
+mod manual;
+mod objects;
 mod output;
 mod outputs;
 mod plan;
@@ -45,7 +47,9 @@ fn dispatch() -> Result<(), Failure> {
         Err(error)
             if matches!(
                 error.kind(),
-                ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+                ErrorKind::DisplayHelp
+                    | ErrorKind::DisplayVersion
+                    | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
             ) =>
         {
             return output::print(&error.to_string());
@@ -55,11 +59,14 @@ fn dispatch() -> Result<(), Failure> {
     match &cli.command {
         Command::Collect(args) => collect::run(args),
         Command::Plan(args) => plan::run(args),
+        Command::Objects(command) => objects::run(command),
         Command::Protocols { json } => protocols::run(*json),
         Command::Testbed(command) => testbed::run(command),
         Command::Experiment(command) => experiment::run(command),
         Command::Run(args) => run::run(args),
         Command::Reproduce(args) => reproduce::run(args),
         Command::Timeline(args) => timeline::run(args),
+        Command::Completions { shell } => manual::completions(*shell),
+        Command::Man { into } => manual::pages(into.as_deref()),
     }
 }

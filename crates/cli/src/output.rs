@@ -3,6 +3,7 @@
 //! A file appears under its name only when it is whole. A device or pipe that exists already
 //! (`/dev/full`, a FIFO to Wireshark) is written as it comes.
 
+use std::fmt::Display;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -11,6 +12,12 @@ use serde::Serialize;
 pub(crate) use thalweg_gateway::store::plain;
 
 use crate::failure::Failure;
+
+/// "1 path", "2 paths".
+pub(crate) fn plural<N: Display + From<u8> + PartialEq>(count: N, one: &str, more: &str) -> String {
+    let word = if count == N::from(1) { one } else { more };
+    format!("{count} {word}")
+}
 
 /// Writes `text` to standard output.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {

@@ -58,7 +58,7 @@ fn known(args: &PlanArgs, testbed: &Arc<Testbed>) -> Result<Known, Failure> {
     if let Some(known) = told.map_err(Failure::input)? {
         return Ok(known);
     }
-    let mut watch = Watch::new(args.protocol);
+    let mut watch = Watch::new(args.protocol, args.say.verbosity());
     let mut observer = |label: &str, progress| watch.note(label, progress);
     let site = Site::new(testbed.clone(), args.seed);
     let collector = Collector::open(site, ends, channels, &mut observer)

@@ -12,6 +12,7 @@ use thalweg_testbeds::Site;
 
 use crate::failure::Stop;
 use crate::interrupt::Interrupt;
+use crate::output::plural;
 
 const COUNTED: &str = "{prefix:>12} [{bar:32}] {pos}/{len} {msg}";
 const SPINNER: &str = "{prefix:>12} {msg}";
@@ -25,18 +26,33 @@ pub(crate) struct Reporter {
     step: String,
     /// Which of many jobs this is; empty where there is one.
     context: String,
+    say: Verbosity,
+}
+
+/// How much is told on the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Verbosity {
+    /// Nothing but errors.
+    Quiet,
+    /// Where the job is.
+    #[default]
+    Normal,
+    /// Every step of every job, as a line.
+    Verbose,
 }
 
 impl Reporter {
     /// A reporter to standard error.
-    pub(crate) fn to_stderr() -> Self {
-        let bar = io::stderr().is_terminal().then(|| {
+    pub(crate) fn to_stderr(say: Verbosity) -> Self {
+        let has_bar = say == Verbosity::Normal && io::stderr().is_terminal();
+        let bar = has_bar.then(|| {
             ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr_with_hz(15))
         });
         Self {
             bar,
             step: String::new(),
             context: String::new(),
+            say,
         }
     }
 
@@ -58,6 +74,9 @@ impl Reporter {
 
     /// A line that stays, on a terminal as elsewhere.
     pub(crate) fn line(&mut self, text: &str) {
+        if self.say == Verbosity::Quiet {
+            return;
+        }
         match &self.bar {
             Some(bar) => bar.suspend(|| plain_line(text)),
             None => plain_line(text),
@@ -78,8 +97,17 @@ impl Reporter {
         }
         let Some(bar) = &self.bar else {
             // One of many jobs ends in a line of its own; its steps would drown it.
-            if new && self.context.is_empty() {
-                plain_line(&format!("thalweg: {name}"));
+            let is_told = match self.say {
+                Verbosity::Quiet => false,
+                Verbosity::Normal => self.context.is_empty(),
+                Verbosity::Verbose => true,
+            };
+            if new && is_told {
+                let context = match self.context.as_str() {
+                    "" => String::new(),
+                    context => format!("{context}: "),
+                };
+                plain_line(&format!("thalweg: {context}{name}"));
             }
             return;
         };
@@ -126,9 +154,9 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// Nothing has been told yet.
-    pub(crate) fn new(protocol: &'static Protocol) -> Self {
+    pub(crate) fn new(protocol: &'static Protocol, say: Verbosity) -> Self {
         Self {
-            reporter: Reporter::to_stderr(),
+            reporter: Reporter::to_stderr(say),
             interrupt: Interrupt::on_signals(),
             protocol,
             packets: 0,
@@ -167,7 +195,8 @@ impl Watch {
                 hops,
                 packets,
             } => {
-                let line = format!("node {source} to {sink}: {paths} paths of {hops} hops");
+                let (paths, hops) = (plural(paths, "path", "paths"), plural(hops, "hop", "hops"));
+                let line = format!("node {source} to {sink}: {paths} of {hops}");
                 reporter.step(&line, "");
                 self.packets = u64::from(packets);
             }
@@ -199,8 +228,9 @@ impl Watch {
                 transfers,
                 left,
             } => {
-                let line = format!("wave {}: {transfers} transfers", number + 1);
-                reporter.step(&line, &format!("{left} nodes left"));
+                let transfers = plural(transfers, "transfer", "transfers");
+                let line = format!("wave {}: {transfers}", number + 1);
+                reporter.step(&line, &format!("{} left", plural(left, "node", "nodes")));
             }
         }
         match self.interrupt.is_set() {

@@ -25,7 +25,7 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
             outputs.folder("--out", &folder)?;
         }
     }
-    let lab = Lab::new();
+    let lab = Lab::new(args.say.verbosity());
     // Some results are different looks at the same run.
     let mut kept: Vec<(Run, Vec<u64>, Vec<Row>)> = Vec::new();
     let mut reports = Vec::new();

@@ -18,9 +18,9 @@ use crate::capture::Capture;
 use crate::experiment::claims_of;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
-use crate::output::{cannot_write, print, write_file};
+use crate::output::{cannot_write, plural, print, write_file};
 use crate::outputs::{Kind, Outputs};
-use crate::progress::Reporter;
+use crate::progress::{Reporter, Verbosity};
 use crate::speed;
 use crate::table::Table;
 use crate::values::Seeds;
@@ -55,8 +55,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         outputs.check("--pcap", file, Kind::Pcapng)?;
     }
     let lab = match args.loss.as_slice() {
-        [] => Lab::new(),
-        links => Lab::lossy(&experiment, links)?,
+        [] => Lab::new(args.say.verbosity()),
+        links => Lab::lossy(&experiment, links, args.say.verbosity())?,
     };
     if let Some(file) = &args.pcap {
         lab.capture(&experiment, &seeds, file)?;
@@ -149,16 +149,16 @@ pub(crate) struct Lab {
 }
 
 impl Lab {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(say: Verbosity) -> Self {
         Self {
             sites: Sites::default(),
             interrupt: Interrupt::on_signals(),
-            reporter: Mutex::new(Reporter::to_stderr()),
+            reporter: Mutex::new(Reporter::to_stderr(say)),
         }
     }
 
     /// The same with losses on `links` of every network of `experiment`.
-    fn lossy(experiment: &Experiment, links: &[Loss]) -> Result<Self, Failure> {
+    fn lossy(experiment: &Experiment, links: &[Loss], say: Verbosity) -> Result<Self, Failure> {
         let unused = || refused(&experiment.id, &Refused::NotUsed(RunOption::Loss));
         let psdu_bytes = experiment.run.lossy_frame_bytes().ok_or_else(unused)?;
         let losses = Losses {
@@ -167,7 +167,7 @@ impl Lab {
         };
         Ok(Self {
             sites: Sites::with_losses(losses),
-            ..Self::new()
+            ..Self::new(say)
         })
     }
 
@@ -277,8 +277,8 @@ pub(crate) fn text(report: &Report) -> String {
         let (metric, missing) = (&claim.metric, "not measured");
         table.row([metric, "", "", "", &reference, &band, missing]);
     }
-    let (rows, table) = (report.rows.len(), table.render());
-    format!("{}: {} ({seeds}, {rows} rows)\n\n{table}", e.id, e.title)
+    let (rows, table) = (plural(report.rows.len(), "row", "rows"), table.render());
+    format!("{}: {} ({seeds}, {rows})\n\n{table}", e.id, e.title)
 }
 
 fn verdict(result: &Judged) -> &'static str {

@@ -8,6 +8,7 @@ use thalweg_lab::field::Repairs;
 use thalweg_lab::streams::{Collected, DualSurveyCost, StagesReport, Stream};
 use thalweg_planner::Prediction;
 
+use crate::output::plural;
 use crate::table::{number, Align, Table};
 
 /// A transfer of any family.
@@ -23,13 +24,13 @@ fn pipeline(report: &Report) -> String {
     let (o, survey) = (&report.outcome.core, &report.survey);
     let channels: Vec<String> = report.channels.iter().map(ToString::to_string).collect();
     let text = format!(
-        "{}, seed {}: node {} to node {}, {} hops, channels {}\n\
+        "{}, seed {}: node {} to node {}, {}, channels {}\n\
          links measured in {:.1} s, collected in {:.1} s\n\n",
         o.testbed,
         o.seed,
         o.source,
         o.sink,
-        o.hops,
+        plural(o.hops, "hop", "hops"),
         channels.join(" "),
         survey.measuring_s,
         survey.collecting_s
@@ -122,7 +123,7 @@ fn stream(c: &Collected) -> String {
     let mut text = format!(
         "{}, seed {}: {} from node {} to node {} over {}\n\
          {}\n\
-         set up in {:.2} s; {} of {} packets in {:.2} s, {} rounds; on the air {:.1} kbit/s, goodput {:.1}\n\
+         set up in {:.2} s; {} of {} packets in {:.2} s, {}; on the air {:.1} kbit/s, goodput {:.1}\n\
          {:.2} J, {:.2} uJ a bit\n\n",
         r.testbed,
         r.seed,
@@ -135,7 +136,7 @@ fn stream(c: &Collected) -> String {
         s.received,
         s.packets,
         s.seconds,
-        s.rounds,
+        plural(s.rounds, "round", "rounds"),
         c.throughput_kbps,
         r.goodput_kbps,
         joules,

@@ -1,7 +1,9 @@
 //! One transfer: what is asked of a network, and what the store keeps of it.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -100,14 +102,38 @@ pub(crate) fn not_whole(o: &Core) -> String {
 pub(crate) fn remember(
     report: &Report,
     store: &mut Store,
-    of: Of,
+    of: Of<'_>,
 ) -> Result<Option<Kept>, Failure> {
     let cores = (report.core(), report.baseline());
     keep(report, cores, report.object(), store, of)
 }
 
-/// The campaign that a transfer belongs to.
-type Of = Option<CampaignId>;
+/// What a transfer belongs to.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Of<'a> {
+    /// Its campaign.
+    pub(crate) campaign: Option<CampaignId>,
+    /// The name of the file that was sent.
+    pub(crate) file: Option<&'a str>,
+}
+
+impl<'a> Of<'a> {
+    /// What `--file` says.
+    pub(crate) fn file(args: &'a CollectArgs) -> Self {
+        let name = args.file.as_deref().and_then(Path::file_name);
+        Self {
+            campaign: None,
+            file: name.and_then(OsStr::to_str),
+        }
+    }
+    /// The same in a campaign.
+    pub(crate) const fn within(self, campaign: CampaignId) -> Self {
+        Self {
+            campaign: Some(campaign),
+            ..self
+        }
+    }
+}
 
 /// The same of `told`, whose core is `record`, with that of the baseline that ran beside it.
 pub(crate) fn keep(
@@ -115,14 +141,15 @@ pub(crate) fn keep(
     (record, baseline): (&Core, Option<&Core>),
     object: Option<&[u8]>,
     store: &mut Store,
-    campaign: Of,
+    of: Of<'_>,
 ) -> Result<Option<Kept>, Failure> {
     let json = serde_json::to_string(told).map_err(Failure::job)?;
     let new = NewTransfer {
         record,
         baseline,
         report: &json,
-        campaign,
+        campaign: of.campaign,
+        file: of.file,
     };
     Ok(match object {
         Some(object) => Some(store.keep(&new, object)?),

@@ -1,11 +1,13 @@
 //! Campaigns: many nodes in turn, remembered so that an interrupted one goes on.
 
+use std::fs::{File, TryLockError};
+
 use rusqlite::{params, OptionalExtension, Row, Transaction};
 use thalweg_units::NodeId;
 
-use super::{
-    db_error, node, Campaign, CampaignId, Result, Store, StoreError, TransferId, Turn, TurnState,
-};
+use super::object::io_error;
+use super::{db_error, node, Campaign, CampaignId, Condition, Result, Store, StoreError};
+use super::{TransferId, Turn, TurnState};
 
 impl Store {
     /// The campaign of this description (everything that determines its results, in a canonical
@@ -40,6 +42,45 @@ impl Store {
         done.map(drop).map_err(db_error(&self.database))
     }
 
+    /// Gives the turns back whose objects' files are gone, to be fetched again: how many.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`], [`StoreError::Io`].
+    pub fn renew(&mut self, campaign: &mut Campaign) -> Result<usize> {
+        let mut renewed = 0;
+        for turn in &mut campaign.nodes {
+            let TurnState::Done(id) = turn.state else {
+                continue;
+            };
+            let Some(stored) = self.transfer(id)? else {
+                continue;
+            };
+            if stored.object.is_some() && stored.condition()? == Condition::Missing {
+                let sql = "UPDATE turns SET transfer = NULL WHERE campaign = ?1 AND node = ?2";
+                let done = (self.db).execute(sql, params![campaign.id.0, turn.node.get()]);
+                done.map_err(db_error(&self.database))?;
+                turn.state = TurnState::Left;
+                renewed += 1;
+            }
+        }
+        Ok(renewed)
+    }
+
+    /// Keeps other processes from the campaign, until the lock is dropped or this process ends.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] where another has it, [`StoreError::Io`].
+    pub fn lock(&self, campaign: CampaignId) -> Result<Lock> {
+        let path = self.folder.join(format!(".campaign-{}.lock", campaign.0));
+        let file = File::create(&path).map_err(io_error("write", &path))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Lock(file)),
+            Err(TryLockError::WouldBlock) => Err(StoreError::Locked(self.folder.clone())),
+            // A file system without locks: campaigns are then on their own, as ever.
+            Err(TryLockError::Error(_)) => Ok(Lock(file)),
+        }
+    }
+
     fn turns(&self, campaign: i64) -> rusqlite::Result<Vec<Turn>> {
         let mut statement = self.db.prepare(
             "SELECT node, transfer, failure FROM turns WHERE campaign = ?1 ORDER BY place",
@@ -48,6 +89,10 @@ impl Store {
         rows.collect()
     }
 }
+
+/// A campaign is this process's as long as it is there.
+#[derive(Debug)]
+pub struct Lock(#[allow(dead_code, reason = "closing the file gives the lock back")] File);
 
 /// The number of the campaign of that description, which is begun where there is none.
 fn begun(tx: &Transaction<'_>, description: &str, nodes: &[NodeId]) -> rusqlite::Result<i64> {

@@ -55,6 +55,12 @@ pub enum StoreError {
         /// Bytes in the record.
         recorded: u64,
     },
+    /// There is no store in the folder.
+    #[error("{}: holds no objects; `thalweg collect --out` stores them there", .0.display())]
+    NoStore(PathBuf),
+    /// Another process is at the campaign.
+    #[error("{}: another process fetches the same objects; wait for it, or take another folder", .0.display())]
+    Locked(PathBuf),
     /// A campaign was opened with other nodes than it was begun with.
     #[error("the campaign was begun with other nodes")]
     CampaignNodes,

@@ -7,6 +7,7 @@
 //! Time base: wall clock, in `stored_at` only. Tests: `store/tests.rs`.
 
 mod campaign;
+mod check;
 mod error;
 mod object;
 mod record;
@@ -22,11 +23,13 @@ use crate::outcome::Core;
 use rusqlite::{params, Connection, Row, Transaction, TransactionBehavior};
 use thalweg_units::NodeId;
 
+pub use campaign::Lock;
 use error::Result;
 pub use error::{plain, StoreError};
 pub use object::digest_of;
 pub use record::{
-    Campaign, CampaignId, Fate, Kept, NewTransfer, StoredTransfer, TransferId, Turn, TurnState,
+    Campaign, CampaignId, Condition, Fate, Kept, NewTransfer, StoredTransfer, TransferId, Turn,
+    TurnState,
 };
 
 /// The database's file in the store's folder.
@@ -40,6 +43,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// A folder of collected objects with its database.
 #[derive(Debug)]
 pub struct Store {
+    folder: PathBuf,
     objects: PathBuf,
     database: PathBuf,
     db: Connection,
@@ -61,6 +65,7 @@ impl Store {
         let database = root.join(DATABASE);
         let db = Connection::open(&database).map_err(db_error(&database))?;
         let mut store = Self {
+            folder: root.to_owned(),
             objects,
             database,
             db,
@@ -136,12 +141,14 @@ impl Store {
     /// # Errors
     /// [`StoreError::Database`].
     pub fn transfer(&self, id: TransferId) -> Result<Option<StoredTransfer>> {
-        let rows = self.query("SELECT * FROM transfers WHERE id = ?1", [id.0]);
+        let rows = self.query("WHERE id = ?1", [id.0]);
         Ok(rows.map_err(db_error(&self.database))?.pop())
     }
 
-    fn query<P: rusqlite::Params>(&self, sql: &str, p: P) -> rusqlite::Result<Vec<StoredTransfer>> {
-        let mut statement = self.db.prepare(sql)?;
+    /// Transfers as `of`, the rest of a query, has them.
+    fn query<P: rusqlite::Params>(&self, of: &str, p: P) -> rusqlite::Result<Vec<StoredTransfer>> {
+        let columns = "*, strftime('%Y-%m-%dT%H:%M:%SZ', stored_at, 'unixepoch') AS at";
+        let mut statement = (self.db).prepare(&format!("SELECT {columns} FROM transfers {of}"))?;
         let rows = statement.query_map(p, |row| stored(row, &self.objects))?;
         rows.collect()
     }
@@ -166,9 +173,9 @@ fn insert(
     new: &NewTransfer<'_>,
     object: Option<(&str, &str)>,
 ) -> rusqlite::Result<TransferId> {
-    let id = insert_one(tx, new.record, new.report, object, None)?;
+    let id = insert_one(tx, new.record, (new.report, new.file), object, None)?;
     if let Some(baseline) = new.baseline {
-        insert_one(tx, baseline, "{}", None, Some(id))?;
+        insert_one(tx, baseline, ("{}", None), None, Some(id))?;
     }
     if let Some(campaign) = new.campaign {
         tx.execute(
@@ -182,16 +189,16 @@ fn insert(
 fn insert_one(
     tx: &Transaction<'_>,
     r: &Core,
-    report: &str,
+    (report, file): (&str, Option<&str>),
     object: Option<(&str, &str)>,
     baseline_of: Option<TransferId>,
 ) -> rusqlite::Result<TransferId> {
     tx.execute(
         "INSERT INTO transfers (protocol, testbed, source, sink, bytes, verified, goodput_kbps,
             utilisation, rounds, first_round_reliability, active_nodes, hops, paths, energy_j,
-            duration_s, seed, digest, object, baseline_of, report)
+            duration_s, seed, digest, object, baseline_of, report, file)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,
-            ?19, ?20)",
+            ?19, ?20, ?21)",
         params![
             r.protocol,
             r.testbed,
@@ -213,6 +220,7 @@ fn insert_one(
             object.map(|(_, name)| name),
             baseline_of.map(|id| id.0),
             report,
+            file,
         ],
     )?;
     Ok(TransferId(tx.last_insert_rowid()))
@@ -246,6 +254,9 @@ fn stored(row: &Row<'_>, objects: &Path) -> rusqlite::Result<StoredTransfer> {
         digest: row.get("digest")?,
         object: object.map(|name| objects.join(name)),
         baseline_of: row.get::<_, Option<i64>>("baseline_of")?.map(TransferId),
+        stored_at: row.get("at")?,
+        file: row.get("file")?,
+        report: row.get("report")?,
     })
 }
 

@@ -16,6 +16,8 @@ pub struct NewTransfer<'a> {
     pub report: &'a str,
     /// The campaign that it belongs to; its source's turn is then over.
     pub campaign: Option<CampaignId>,
+    /// The name of the file that was sent, where it was one.
+    pub file: Option<&'a str>,
 }
 
 /// A transfer that the store remembers.
@@ -31,6 +33,23 @@ pub struct StoredTransfer {
     pub object: Option<PathBuf>,
     /// The transfer that this one was the baseline of.
     pub baseline_of: Option<TransferId>,
+    /// When it was stored, as `2026-11-23T05:13:15Z`.
+    pub stored_at: String,
+    /// The name of the file that was sent, where it was one.
+    pub file: Option<String>,
+    /// The whole report as JSON.
+    pub report: String,
+}
+
+/// How an object of the store is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Condition {
+    /// Its bytes are those that were stored.
+    Whole,
+    /// Its file is gone.
+    Missing,
+    /// Its file has other bytes.
+    Changed,
 }
 
 /// The number of a transfer in its store.

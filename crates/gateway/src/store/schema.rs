@@ -9,7 +9,8 @@ use rusqlite::{Connection, TransactionBehavior};
 pub(super) const APPLICATION_ID: i64 = 0x5448_4c57;
 
 /// Seeds are text because SQLite's integers end at 2^63 - 1.
-const MIGRATIONS: &[&str] = &["
+const MIGRATIONS: &[&str] = &[
+    "
     CREATE TABLE transfers (
         id                      INTEGER PRIMARY KEY,
         stored_at               INTEGER NOT NULL DEFAULT (unixepoch()),
@@ -49,7 +50,11 @@ const MIGRATIONS: &[&str] = &["
         PRIMARY KEY (campaign, place),
         UNIQUE (campaign, node)
     ) STRICT, WITHOUT ROWID;
-"];
+",
+    "
+    ALTER TABLE transfers ADD COLUMN file TEXT;
+",
+];
 
 /// The newest format.
 pub(super) const KNOWN: i64 = MIGRATIONS.len() as i64;

@@ -40,6 +40,7 @@ fn new(record: &Core) -> NewTransfer<'_> {
         baseline: None,
         report: "{}",
         campaign: None,
+        file: None,
     }
 }
 
@@ -52,7 +53,7 @@ fn object(n: u64, len: usize) -> Vec<u8> {
 impl Store {
     /// All transfers, the oldest first, baselines included.
     fn transfers(&self) -> rusqlite::Result<Vec<StoredTransfer>> {
-        self.query("SELECT * FROM transfers ORDER BY id", [])
+        self.query("ORDER BY id", [])
     }
 }
 
@@ -375,4 +376,82 @@ fn a_full_disk_is_one_line_and_leaves_nothing() {
     });
     let _ = Command::new("umount").arg(dir.path()).status();
     assert!(result.is_ok());
+}
+
+#[test]
+fn objects_that_are_gone_get_their_turns_back_and_changed_ones_are_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = Store::open(dir.path()).unwrap();
+    let all = [node(1), node(2), node(3)];
+    let campaign = store.campaign("k", &all).unwrap();
+    let mut paths = Vec::new();
+    for n in all {
+        let bytes = object(u64::from(n.get()), 100);
+        let r = record(n.get(), &bytes);
+        let new = NewTransfer {
+            campaign: Some(campaign.id),
+            file: Some("photo.jpg"),
+            ..new(&r)
+        };
+        paths.push(store.keep(&new, &bytes).unwrap().path);
+    }
+    fs::remove_file(&paths[0]).unwrap();
+    fs::write(&paths[1], "others").unwrap();
+    let conditions = |store: &Store| -> Vec<Condition> {
+        let all = store.with_objects().unwrap();
+        all.iter().map(|t| t.condition().unwrap()).collect()
+    };
+    use Condition::{Changed, Missing, Whole};
+    assert_eq!(conditions(&store), [Missing, Changed, Whole]);
+    assert_eq!(
+        store.with_objects().unwrap()[2].file.as_deref(),
+        Some("photo.jpg")
+    );
+    let mut campaign = store.campaign("k", &all).unwrap();
+    assert_eq!(store.renew(&mut campaign).unwrap(), 1);
+    assert!(campaign.left().eq([node(1)]));
+    assert!(store.campaign("k", &all).unwrap().left().eq([node(1)]));
+}
+
+#[test]
+fn a_campaign_is_one_processes_at_a_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = Store::open(dir.path()).unwrap();
+    let (k, other) = (
+        store.campaign("k", &[node(1)]).unwrap().id,
+        store.campaign("other", &[node(1)]).unwrap().id,
+    );
+    let lock = store.lock(k).unwrap();
+    let second = Store::open(dir.path()).unwrap();
+    assert!(matches!(second.lock(k), Err(StoreError::Locked(_))));
+    assert!(second.lock(other).is_ok());
+    drop(lock);
+    assert!(second.lock(k).is_ok());
+}
+
+#[test]
+fn a_store_of_the_first_format_is_read_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let bytes = object(5, 50);
+    let r = record(4, &bytes);
+    let mut store = Store::open(dir.path()).unwrap();
+    store.keep(&new(&r), &bytes).unwrap();
+    // As it was before files had names.
+    let back = "ALTER TABLE transfers DROP COLUMN file; PRAGMA user_version = 1;";
+    store.db.execute_batch(back).unwrap();
+    drop(store);
+    let stored = Store::existing(dir.path()).unwrap().with_objects().unwrap();
+    assert_eq!(
+        (stored[0].record.clone(), stored[0].file.clone()),
+        (r, None)
+    );
+    assert!(
+        stored[0].stored_at.ends_with('Z'),
+        "{}",
+        stored[0].stored_at
+    );
+    assert!(matches!(
+        Store::existing(dir.path().join("none")),
+        Err(StoreError::NoStore(_))
+    ));
 }
