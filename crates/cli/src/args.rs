@@ -131,7 +131,7 @@ pub(crate) struct CollectArgs {
     #[arg(long, value_name = "N", value_parser = values::bytes)]
     pub(crate) bytes: Option<u32>,
     /// How the object travels.
-    #[arg(long, value_name = "PROTOCOL", default_value = "p3", value_parser = values::Protocols)]
+    #[arg(long, value_name = "PROTOCOL", default_value = "p3", value_parser = values::Protocols::All)]
     pub(crate) protocol: &'static Protocol,
     /// The channels to use, such as 15,20,25,26 or 11-26 [default: the planner picks].
     #[arg(long, value_name = "LIST", value_parser = values::channels)]
@@ -191,12 +191,13 @@ pub(crate) struct CollectArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  thalweg plan --links links.csv --from 12 --to 1
-  thalweg plan --links grenoble.k7.gz --svg plan.svg --graphml plan.graphml")]
+  thalweg plan --testbed links.csv --from 12 --to 1
+  thalweg plan --testbed grenoble.k7.gz --svg plan.svg --graphml plan.graphml
+  thalweg plan --testbed indriya --protocol p3-best")]
 pub(crate) struct PlanArgs {
-    /// The links: a CSV (`src,dst,channel,prr[,rssi_dbm]`), a K7 link trace, or any testbed.
-    #[arg(long, value_name = "FILE", value_parser = values::name)]
-    pub(crate) links: String,
+    /// The network: a CSV of links (`src,dst,channel,prr[,rssi_dbm]`), a K7 link trace, or any testbed.
+    #[arg(long, alias = "links", value_name = "NAME|FILE", default_value = "indriya", value_parser = values::name)]
+    pub(crate) testbed: String,
     /// The node that has the object [default: the planner picks a far one].
     #[arg(long, value_name = "NODE", value_parser = values::node)]
     pub(crate) from: Option<NodeId>,
@@ -204,7 +205,7 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "NODE", value_parser = values::node)]
     pub(crate) to: Option<NodeId>,
     /// How the object is to travel.
-    #[arg(long, value_name = "PROTOCOL", default_value = "p3", value_parser = values::Protocols)]
+    #[arg(long, value_name = "PROTOCOL", default_value = "p3", value_parser = values::Protocols::Planned)]
     pub(crate) protocol: &'static Protocol,
     /// The object's length in bytes, for the prediction, such as 59000, 64k or 1Mi.
     #[arg(long, value_name = "N", default_value = "59000", value_parser = values::bytes)]
@@ -357,7 +358,7 @@ pub(crate) struct RunArgs {
     #[arg(value_name = "EXPERIMENT|FILE", value_parser = values::name)]
     pub(crate) experiment: String,
     /// The seeds, both ends included, such as 1..10 or 7 [default: the experiment's, mostly 1..10].
-    #[arg(long, value_name = "A..B", value_parser = values::seeds)]
+    #[arg(long, alias = "seed", value_name = "A..B", value_parser = values::seeds)]
     pub(crate) seeds: Option<Seeds>,
     /// Run it in this network instead of its own: a built-in name or a file.
     #[arg(long, value_name = "NAME|FILE", value_parser = values::name)]
@@ -412,7 +413,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(long)]
     pub(crate) check: bool,
     /// The seeds, both ends included, such as 1..10 or 7 [default: the experiments', mostly 1..10].
-    #[arg(long, value_name = "A..B", value_parser = values::seeds)]
+    #[arg(long, alias = "seed", value_name = "A..B", value_parser = values::seeds)]
     pub(crate) seeds: Option<Seeds>,
     /// Print the results as JSON, one object a line.
     #[arg(long)]

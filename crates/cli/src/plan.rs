@@ -5,16 +5,19 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde::Serialize;
+use thalweg_gateway::carry::pipeline::Terms;
 use thalweg_gateway::known::Known;
+use thalweg_gateway::registry::Pipelined;
 use thalweg_lab::collect::{check, measured, Collector};
 use thalweg_lab::maps;
 use thalweg_planner::{Group, Plan, Prediction};
 use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::{Channel, NodeId};
+use thalweg_wire::route::{Hopping, Scheme};
 
 use crate::args::PlanArgs;
 use crate::failure::{Failure, Stop};
-use crate::output::{print, print_json, write_file};
+use crate::output::{plural, print, print_json, write_file};
 use crate::outputs::{Kind, Outputs};
 use crate::progress::Watch;
 use crate::table::{number, Table};
@@ -22,24 +25,29 @@ use crate::transfer::ask;
 
 /// Plans, and writes what was asked for.
 pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
-    let outputs = Outputs::beside(args.force, [Path::new(&args.links)]);
+    let outputs = Outputs::beside(args.force, [Path::new(&args.testbed)]);
     if let Some(path) = &args.graphml {
         outputs.check("--graphml", path, Kind::GraphMl)?;
     }
     if let Some(path) = &args.svg {
         outputs.check("--svg", path, Kind::Svg)?;
     }
-    let testbed = Arc::new(Testbed::load(&args.links).map_err(Failure::input)?);
+    let testbed = Arc::new(Testbed::load(&args.testbed).map_err(Failure::input)?);
     let (bytes, shape) = (u64::from(args.bytes), (args.paths, args.hops));
     let ask = ask(args.protocol, args.from, bytes, args.payload, shape)?;
     check(&testbed, (args.from, args.to)).map_err(Failure::input)?;
     ask.packets().map_err(Failure::input)?;
     let known = known(args, &testbed)?;
     let plan = known.plan(&ask).map_err(Failure::input)?;
-    let shown = Shown::new(&testbed, args, &plan);
+    let sent = Terms {
+        payload: ask.payload,
+        ..Terms::default()
+    };
+    let payload = ask.protocol.terms(sent).payload.bytes();
+    let shown = Shown::new(&testbed, (args, payload), &plan);
     let printed = match args.json {
         true => print_json(&shown),
-        false => print(&text(&shown)),
+        false => print(&text(&shown, ask.protocol)),
     };
     if let Some(path) = &args.graphml {
         write_file(path, &plan.to_graphml(Some(known.links())))?;
@@ -78,6 +86,7 @@ struct Shown {
     paths: Vec<Vec<u16>>,
     stages: Vec<Stage>,
     routing_channel: u8,
+    protocol: &'static str,
     packets: u32,
     payload: u8,
     seed: u64,
@@ -102,7 +111,7 @@ struct Pip {
 }
 
 impl Shown {
-    fn new(testbed: &Testbed, args: &PlanArgs, plan: &Plan) -> Self {
+    fn new(testbed: &Testbed, (args, payload): (&PlanArgs, u8), plan: &Plan) -> Self {
         let id = |index: usize| testbed.id_of(index).map_or(u16::MAX, NodeId::get);
         let ids = |nodes: &[usize]| nodes.iter().map(|&node| id(node)).collect::<Vec<_>>();
         let stage = |(stage, channel): (usize, &Channel)| {
@@ -127,8 +136,9 @@ impl Shown {
             paths: plan.paths.iter().map(|path| ids(path)).collect(),
             stages: plan.channels.iter().enumerate().map(stage).collect(),
             routing_channel: plan.routing_channel.number(),
-            packets: args.bytes.div_ceil(u32::from(args.payload)),
-            payload: args.payload,
+            protocol: args.protocol.name,
+            packets: args.bytes.div_ceil(u32::from(payload)),
+            payload,
             seed: args.seed,
             warnings: plan.warnings.iter().map(ToString::to_string).collect(),
             prediction: plan.prediction.clone(),
@@ -140,7 +150,63 @@ impl Shown {
     }
 }
 
-fn text(plan: &Shown) -> String {
+/// The plan as `protocol` has it: PIP's kind goes over one path.
+fn text(plan: &Shown, protocol: Pipelined) -> String {
+    let mut text = match protocol.has_paths() {
+        true => stages(plan),
+        false => {
+            let hops = plan.pip.path.len().saturating_sub(1);
+            let hops = plural(hops, "hop", "hops");
+            let (source, sink, path) = (plan.source, plan.sink, list(&plan.pip.path));
+            format!(
+                "{}: node {source} to node {sink}, one path of {hops}\n\n{path}\n",
+                plan.testbed
+            )
+        }
+    };
+    text.push_str(&format!(
+        "\nexpected of {} of {} bytes\n\n",
+        plural(plan.packets, "packet", "packets"),
+        plan.payload
+    ));
+    let name = plan.protocol.to_uppercase();
+    let mut expected = match protocol.has_paths() {
+        true => Table::of(&["", &format!(">{name}"), ">PIP"]),
+        false => Table::of(&["", &format!(">{name}")]),
+    };
+    for (name, value) in EXPECTED {
+        let pip = value(&plan.pip.prediction);
+        match protocol.has_paths() {
+            true => expected.row([(*name).to_owned(), value(&plan.prediction), pip]),
+            false => expected.row([(*name).to_owned(), pip]),
+        }
+    }
+    text.push_str(&expected.render());
+    let of_paths = plan.warnings.iter().filter(|_| protocol.has_paths());
+    let unlike = match (protocol.scheme, protocol.tuning) {
+        (Scheme::Pip(Hopping::EveryCyclePair) | Scheme::PipCit, _) => {
+            Some("the prediction is PIP's, whose path it takes")
+        }
+        (_, Some(_)) => Some("what it learns on the way is not predicted"),
+        _ => None,
+    };
+    let notes: Vec<&str> = of_paths.map(String::as_str).chain(unlike).collect();
+    if !notes.is_empty() {
+        text.push('\n');
+    }
+    for note in notes {
+        text.push_str(&format!("note: {note}\n"));
+    }
+    text
+}
+
+fn list(nodes: &[u16]) -> String {
+    let nodes: Vec<String> = nodes.iter().map(ToString::to_string).collect();
+    nodes.join(" ")
+}
+
+/// Who relays where, in which group.
+fn stages(plan: &Shown) -> String {
     let mut text = format!(
         "{}: node {} to node {}, hops {}, node-distinct paths {}, sought on channel {}\n\n",
         plan.testbed,
@@ -151,31 +217,11 @@ fn text(plan: &Shown) -> String {
         plan.routing_channel
     );
     let mut stages = Table::of(&[">stage", ">channel", "odd group", "even group"]);
-    let list = |nodes: &[u16]| {
-        let nodes: Vec<String> = nodes.iter().map(ToString::to_string).collect();
-        nodes.join(" ")
-    };
     for stage in &plan.stages {
         let (number, channel) = (stage.stage.to_string(), stage.channel.to_string());
         stages.row([number, channel, list(&stage.odd), list(&stage.even)]);
     }
     text.push_str(&stages.render());
-    text.push_str(&format!(
-        "\nexpected of {} packets of {} bytes\n\n",
-        plan.packets, plan.payload
-    ));
-    let mut expected = Table::of(&["", ">P3", ">PIP"]);
-    for (name, value) in EXPECTED {
-        let (p3, pip) = (value(&plan.prediction), value(&plan.pip.prediction));
-        expected.row([(*name).to_owned(), p3, pip]);
-    }
-    text.push_str(&expected.render());
-    if !plan.warnings.is_empty() {
-        text.push('\n');
-    }
-    for warning in &plan.warnings {
-        text.push_str(&format!("note: {warning}\n"));
-    }
     text
 }
 

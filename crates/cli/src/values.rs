@@ -1,7 +1,7 @@
 //! What may stand behind an option: each parser takes one value or says in one line what it wants.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use thalweg_gateway::registry::{self, Protocol, PROTOCOLS};
+use thalweg_gateway::registry::{self, Protocol, Takes, PROTOCOLS};
 use thalweg_units::{Channel, NodeId};
 
 /// Object bytes in the largest packet: 127 less 7 of header and 2 of check sum.
@@ -22,7 +22,21 @@ type Parsed<T> = Result<T, String>;
 
 /// The names of the registry, with its help.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Protocols;
+pub(crate) enum Protocols {
+    All,
+    /// Those whose routes are planned alone.
+    Planned,
+}
+
+impl Protocols {
+    fn named(self) -> impl Iterator<Item = &'static Protocol> {
+        let is_offered = move |p: &&Protocol| match self {
+            Self::All => true,
+            Self::Planned => p.takes().contains(&Takes::Plan),
+        };
+        PROTOCOLS.iter().filter(is_offered)
+    }
+}
 
 impl TypedValueParser for Protocols {
     type Value = &'static Protocol;
@@ -32,14 +46,14 @@ impl TypedValueParser for Protocols {
         arg: Option<&clap::Arg>,
         value: &std::ffi::OsStr,
     ) -> Result<Self::Value, clap::Error> {
-        let names = PossibleValuesParser::new(PROTOCOLS.iter().map(|p| p.name));
+        let names = PossibleValuesParser::new(self.named().map(|p| p.name));
         let name = names.parse_ref(command, arg, value)?;
         let known = registry::named(&name);
         known.ok_or_else(|| clap::Error::new(clap::error::ErrorKind::InvalidValue))
     }
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         let value = |p: &'static Protocol| PossibleValue::new(p.name).help(p.about);
-        Some(Box::new(PROTOCOLS.iter().map(value)))
+        Some(Box::new(self.named().map(value)))
     }
 }
 

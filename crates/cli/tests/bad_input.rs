@@ -261,17 +261,16 @@ fn what_was_typed_cannot_be_used() {
             ],
             "--payload: a packet of lpht holds 1 to",
         ),
-        (&["plan"], "--links <FILE>"),
         (
-            &["plan", "--links", "nope.csv"],
+            &["plan", "--testbed", "nope.csv"],
             "nope.csv: no such testbed",
         ),
         (
-            &["plan", "--links", "pair", "--from", "9"],
+            &["plan", "--testbed", "pair", "--from", "9"],
             "pair: has no node 9",
         ),
         (
-            &["plan", "--links", "pair", "--from", "1"],
+            &["plan", "--testbed", "pair", "--from", "1"],
             "node 1 is both source and sink",
         ),
         (&["testbed", "show", "nope"], "nope: no such testbed"),
@@ -316,7 +315,7 @@ fn refused_links(text: &str, args: &[&str], part: &str) {
 #[test]
 fn a_table_of_links_that_cannot_be_names_its_line() {
     let collect = ["collect", "--testbed", "links.csv"];
-    let plan = ["plan", "--links", "links.csv"];
+    let plan = ["plan", "--testbed", "links.csv"];
     for args in [&collect[..], &plan[..]] {
         for (rows, part) in [
             ("", "links.csv"),
@@ -335,7 +334,7 @@ fn a_source_that_nobody_hears_is_bad_input() {
     let text = "src,dst,channel,prr\n1,2,26,1\n2,1,26,1\n3,4,26,1\n4,3,26,1\n";
     refused_links(
         text,
-        &["plan", "--links", "links.csv", "--from", "4"],
+        &["plan", "--testbed", "links.csv", "--from", "4"],
         "no route from node 4 to node 1",
     );
 }
@@ -430,7 +429,7 @@ fn outputs_take_no_place_of_inputs_of_the_store_or_of_strangers_files() {
             input,
         ),
         (
-            &["plan", "--links", "links.csv", "--graphml", "./links.csv"],
+            &["plan", "--testbed", "links.csv", "--graphml", "./links.csv"],
             input,
         ),
         (

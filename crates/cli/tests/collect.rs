@@ -203,7 +203,7 @@ fn plan_writes_its_pictures_and_testbed_its_map() {
         dir.path(),
         &[
             "plan",
-            "--links",
+            "--testbed",
             "line5",
             "--svg",
             "p.svg",
@@ -222,7 +222,7 @@ fn plan_writes_its_pictures_and_testbed_its_map() {
     }
     let plan = run(
         dir.path(),
-        &["plan", "--links", "line5", "--from", "5", "--json"],
+        &["plan", "--testbed", "line5", "--from", "5", "--json"],
     )
     .stdout;
     let plan: Value = serde_json::from_slice(&plan).unwrap();
@@ -458,4 +458,37 @@ fn files_of_many_nodes_at_once_are_stored_and_what_died_is_told() {
     let why = partial["nodes"][2]["failure"].as_str().unwrap();
     assert!(why.contains("of 6000 bytes came in"), "{why}");
     assert_eq!(partial["nodes"][1]["verified"], true);
+}
+
+#[test]
+fn a_plan_is_that_of_the_protocol_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = |args: &str| {
+        let args: Vec<&str> = args.split(' ').collect();
+        let out = thalweg(dir.path(), &args).output().unwrap();
+        assert!(out.status.success(), "{args:?}");
+        String::from_utf8(out.stdout).unwrap()
+    };
+    // PIP goes over one path, and slim packets hold three bytes more.
+    let pip = plan("plan --testbed line5 --protocol pip");
+    assert!(
+        pip.contains("one path of 4 hops") && !pip.contains("odd group"),
+        "{pip}"
+    );
+    let slim = plan("plan --testbed line5 --protocol p3-slim");
+    assert!(
+        slim.contains("488 packets of 121 bytes") && slim.contains("P3-SLIM"),
+        "{slim}"
+    );
+    let tuned = plan("plan --testbed line5 --protocol p3-tuned");
+    assert!(tuned.contains("500 packets of 118 bytes"), "{tuned}");
+    // The old name, and everything that the help offers.
+    let planned = "p3 pip pip-hopping pip-cit p3-planned p3-tuned p3-slim p3-best";
+    for name in planned.split(' ') {
+        let args = format!("plan --links line5 --protocol {name} --json");
+        let json: Value = serde_json::from_str(&plan(&args)).unwrap();
+        assert_eq!(json["protocol"], name);
+    }
+    let help = plan("plan --help");
+    assert!(!help.contains("fastforward:"), "{help}");
 }
