@@ -53,6 +53,21 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
     let site = site.map_err(Failure::input)?;
     wish.check(&site.testbed).map_err(Stop::from)?;
     let mut watch = Watch::new(args.protocol, args.say.verbosity());
+    if let Some(most) = wish
+        .part_bytes()
+        .filter(|most| wish.object.bytes() > *most as u64)
+    {
+        // A map is of one transfer, and so is what a node sends in a wave.
+        let single = [
+            (args.explain.is_some(), "--explain"),
+            (args.to.len() > 1, "--to of several"),
+        ];
+        if let Some((_, option)) = single.iter().find(|(given, _)| *given) {
+            let line =
+                format!("{option}: an object of at most {most} bytes, which goes in one part");
+            return Err(Failure::Input(line));
+        }
+    }
     match args.all_nodes {
         true => campaign::run(args, &wish, site, &mut watch),
         false => one(args, &wish, site, &mut watch),

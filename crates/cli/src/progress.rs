@@ -194,9 +194,14 @@ impl Watch {
                 paths,
                 hops,
                 packets,
+                part,
             } => {
                 let (paths, hops) = (plural(paths, "path", "paths"), plural(hops, "hop", "hops"));
-                let line = format!("node {source} to {sink}: {paths} of {hops}");
+                let part = match part {
+                    (_, 1) => String::new(),
+                    (part, of) => format!("part {part} of {of}: "),
+                };
+                let line = format!("{part}node {source} to {sink}: {paths} of {hops}");
                 reporter.step(&line, "");
                 self.packets = u64::from(packets);
             }

@@ -56,7 +56,11 @@ fn pipeline(report: &Report) -> String {
         row.extend(report.baseline.as_ref().map(measured));
         table.row(row);
     }
-    text + &table.render()
+    let parts = match report.parts {
+        1 => String::new(),
+        parts => format!("\nfetched in {parts} parts\n"),
+    };
+    text + &table.render() + &parts
 }
 
 /// A row's name, its value of an outcome, and what the planner had expected.

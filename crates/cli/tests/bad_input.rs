@@ -225,8 +225,20 @@ fn what_was_typed_cannot_be_used() {
             "both source and sink",
         ),
         (
-            &["collect", "--testbed", "pair", "--bytes", "5M"],
-            "at most 16384",
+            &[
+                "collect",
+                "--testbed",
+                "office12",
+                "--protocol",
+                "p3-dual",
+                "--bytes",
+                "5M",
+            ],
+            "at most 1115328 can be sent so",
+        ),
+        (
+            &["collect", "--testbed", "pair", "--bytes", "5M", "--explain"],
+            "an object of at most 1933312 bytes",
         ),
         (
             &["collect", "--testbed", "pair", "--all-nodes", "--to", "9"],

@@ -48,8 +48,10 @@ pub enum Progress {
         paths: u32,
         /// Their length.
         hops: u32,
-        /// Packets of the object.
+        /// Packets of the object, or of its part.
         packets: u32,
+        /// Which part, from 1, of how many.
+        part: (u32, u32),
     },
     /// A node's beacons begin.
     Measuring {

@@ -47,16 +47,14 @@ pub enum AskError {
         available: String,
     },
     /// The object makes too many packets.
-    #[error("{bytes} bytes make {packets} packets of {payload} B; a transfer takes at most {max}")]
+    #[error("an object of {bytes} bytes; in packets of {payload} B at most {} can be sent so", u64::from(*.max) * u64::from(*.payload))]
     TooLarge {
         /// Bytes of the object.
         bytes: u64,
-        /// Packets that they make.
-        packets: u64,
         /// Bytes of a packet.
         payload: u8,
         /// The most packets.
-        max: u16,
+        max: u32,
     },
     /// The object has no byte.
     #[error("the object is empty; there is nothing to send")]
@@ -155,13 +153,17 @@ pub struct Ask {
 }
 
 impl Ask {
-    /// Packets that the object makes.
+    /// Packets that the object makes, of all its parts.
     ///
     /// # Errors
-    /// [`AskError::Empty`], [`AskError::TooLarge`].
+    /// [`AskError::Empty`]; [`AskError::TooLarge`] beyond what anybody would wait for.
     pub fn packets(&self) -> Result<u32, AskError> {
-        // Never above what the baseline's frames hold.
-        packets(self.bytes, self.payload.bytes(), MAX_PACKETS)
+        packets(self.bytes, self.payload.bytes(), u32::MAX)
+    }
+    /// Bytes of one transfer at most: an object that has more goes in parts. Never above what the baseline's
+    /// frames hold.
+    pub fn part_bytes(&self) -> usize {
+        usize::from(MAX_PACKETS) * usize::from(self.payload.bytes())
     }
 }
 
@@ -169,14 +171,13 @@ impl Ask {
 ///
 /// # Errors
 /// [`AskError::Empty`], [`AskError::TooLarge`].
-pub fn packets(bytes: u64, payload: u8, max: u16) -> Result<u32, AskError> {
+pub fn packets(bytes: u64, payload: u8, max: u32) -> Result<u32, AskError> {
     let packets = bytes.div_ceil(u64::from(payload.max(1)));
     match u32::try_from(packets) {
         Ok(0) => Err(AskError::Empty),
-        Ok(n) if n <= u32::from(max) => Ok(n),
+        Ok(n) if n <= max => Ok(n),
         _ => Err(AskError::TooLarge {
             bytes,
-            packets,
             payload,
             max,
         }),

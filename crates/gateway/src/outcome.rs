@@ -68,6 +68,31 @@ fn number<S: Serializer>(node: &NodeId, to: S) -> Result<S::Ok, S::Error> {
 }
 
 impl Core {
+    /// Takes `next`, the transfer of the object's next part, as one with this after a pause of `pause_s` seconds.
+    pub fn goes_on(&mut self, next: &Self, pause_s: f64) {
+        let (before, bytes) = (self.clone(), self.bytes as f64);
+        self.bytes += next.bytes;
+        self.verified &= next.verified;
+        self.duration_s += next.duration_s + pause_s;
+        let total = self.duration_s.max(f64::MIN_POSITIVE);
+        let over_time = |a: f64, b: f64| (a * before.duration_s + b * next.duration_s) / total;
+        let over_bytes =
+            |a: f64, b: f64| (a * bytes + b * next.bytes as f64) / (self.bytes.max(1) as f64);
+        self.goodput_kbps = match self.verified {
+            true => over_time(before.goodput_kbps, next.goodput_kbps),
+            false => 0.0,
+        };
+        let (u, v) = (before.utilisation, next.utilisation);
+        self.utilisation = u.zip(v).map(|(u, v)| over_time(u, v));
+        let (r, s) = (before.first_round_reliability, next.first_round_reliability);
+        self.first_round_reliability = r.zip(s).map(|(r, s)| over_bytes(r, s));
+        self.rounds = self.rounds.max(next.rounds);
+        self.active_nodes = self.active_nodes.max(next.active_nodes);
+        self.energy_j = self.energy_j.zip(next.energy_j).map(|(a, b)| a + b);
+        self.attempts += next.attempts;
+        self.failure.clone_from(&next.failure);
+    }
+
     /// Counts a transfer that failed before this one as part of it: its time, the pause of
     /// `pause_s` seconds between them, its energy and its attempts.
     pub fn follows(&mut self, failed: &Self, pause_s: f64) {
@@ -125,6 +150,20 @@ mod tests {
         assert_eq!(told, (12.0, Some(3.0), 2));
         assert_eq!((both.goodput_kbps, both.utilisation), (40.0, Some(0.2)));
         assert_eq!((both.bytes, both.rounds), (whole.bytes, whole.rounds));
+    }
+
+    #[test]
+    fn parts_are_one_transfer() {
+        let (whole, failed) = whole_and_failed();
+        let mut both = whole.clone();
+        both.goes_on(&whole, 1.0);
+        assert_eq!(both.bytes, 2 * whole.bytes);
+        let bits = |core: &Core| core.goodput_kbps * core.duration_s;
+        assert!((bits(&both) - 2.0 * bits(&whole)).abs() < 1e-9);
+        assert_eq!(both.duration_s, 2.0 * whole.duration_s + 1.0);
+        assert_eq!((both.verified, both.attempts), (true, 2));
+        both.goes_on(&failed, 0.0);
+        assert_eq!((both.verified, both.goodput_kbps), (false, 0.0));
     }
 
     #[test]

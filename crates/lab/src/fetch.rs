@@ -47,6 +47,14 @@ impl Wish {
         }
     }
 
+    /// Bytes of one transfer at most; none where there is no such limit. Pipelines carry larger objects in parts.
+    pub fn part_bytes(&self) -> Option<usize> {
+        match self.protocol.family {
+            Family::Pipeline(pipelined) => Some(self.ask(pipelined).part_bytes()),
+            _ => None,
+        }
+    }
+
     /// How the object travels.
     fn way(&self) -> Result<Way, CollectError> {
         let family = self.protocol.family;
@@ -67,7 +75,8 @@ impl Wish {
             Way::Pipeline(protocol) => self.ask(protocol).packets()?,
             Way::Stream(carrier) => {
                 let payload = streams::payload(self.payload.bytes());
-                packets(self.object.bytes(), payload, carrier.most_packets())?
+                let most = u32::from(carrier.most_packets());
+                packets(self.object.bytes(), payload, most)?
             }
         };
         Ok(())

@@ -152,12 +152,19 @@ pub struct Report {
     pub channels: Vec<u8>,
     /// What it took to know the links.
     pub survey: SurveyCost,
+    /// Transfers that the object took, each of a part; told where it is more than one.
+    #[serde(skip_serializing_if = "is_one")]
+    pub parts: usize,
     /// Where the first plan's transfer broke off: every protocol that was tried, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<&'static str>,
     /// The object as it arrived, where it did.
     #[serde(skip)]
     pub object: Option<Vec<u8>>,
+}
+
+const fn is_one(parts: &usize) -> bool {
+    *parts == 1
 }
 
 /// A testbed's nodes as a planner is to know them.
@@ -300,7 +307,7 @@ impl Collector {
         self.surveyed.cost(self.known.routing_channel())
     }
 
-    /// Fetches `object` over `plan` (where that transfer breaks off, over other plans as P3, three times
+    /// Fetches `object` over `plan`, in parts where it is larger than a transfer (where that transfer breaks off, over other plans as P3, three times
     /// in all), and again with PIP where `ask` is for P3. What is on the air goes to `capture`; where
     /// `maps` are asked for, each transfer leaves one that says where its packets were lost. The report is
     /// the same with and without.
@@ -325,39 +332,32 @@ impl Collector {
         ask.packets()?;
         let from = self.testbed().nodes[plan.source].id;
         let payload = u64::from(protocol.terms(faithful).payload.bytes());
-        let planned = Progress::Planned {
-            source: from,
-            sink: self.testbed().nodes[plan.sink].id,
-            paths: plan.path_count() as u32,
-            hops: plan.hops as u32,
-            packets: ask.bytes.div_ceil(payload) as u32,
-        };
-        if observer("", planned).is_break() {
-            return Err(CollectError::Stopped);
-        }
+        let sink = self.testbed().nodes[plan.sink].id;
         let seed = derive(self.site.seed, "transfer", &[u64::from(from.get())]);
         let mut motes = Motes::open(&self.site, seed)?;
-        motes.offer(plan.source, object.of(self.site.seed, from));
+        let whole = object.of(self.site.seed, from);
+        let parts: Vec<&[u8]> = whole.chunks(ask.part_bytes()).collect();
         if capture.is_some() {
             motes.network().capture(capture)?;
         }
-        let mut run = |motes: &mut Motes, plan: &Plan, of: Pipelined| {
-            let terms = of.terms(faithful);
-            let label = thalweg_gateway::registry::name_of(of.scheme);
-            let mut told = |progress| observer(label, progress);
-            let (mut outcome, object) = match &mut maps {
-                None => motes.fetch(plan, of.scheme, &terms, &mut told)?,
-                Some(maps) => {
-                    let (transfer, map) =
-                        explain::fetch(motes, plan, of.scheme, &terms, &mut told)?;
-                    maps.push(map);
-                    transfer
-                }
+        let mut run =
+            |motes: &mut Motes, plan: &Plan, of: Pipelined, observer: ProgressObserver<'_>| {
+                let terms = of.terms(faithful);
+                let label = thalweg_gateway::registry::name_of(of.scheme);
+                let mut told = |progress| observer(label, progress);
+                let (mut outcome, object) = match &mut maps {
+                    None => motes.fetch(plan, of.scheme, &terms, &mut told)?,
+                    Some(maps) => {
+                        let (transfer, map) =
+                            explain::fetch(motes, plan, of.scheme, &terms, &mut told)?;
+                        maps.push(map);
+                        transfer
+                    }
+                };
+                outcome.core.seed = self.site.seed;
+                of.name.clone_into(&mut outcome.core.protocol);
+                Ok::<_, CollectError>((outcome, object))
             };
-            outcome.core.seed = self.site.seed;
-            of.name.clone_into(&mut outcome.core.protocol);
-            Ok::<_, CollectError>((outcome, object))
-        };
         // P3 as published, over as many paths as there are, halves drawn anew, since some node of the plan
         // before may be gone.
         let again = Ask {
@@ -365,23 +365,54 @@ impl Collector {
             protocol: Pipelined::P3,
             ..*ask
         };
-        let attempt = |plan: &Plan, tried: u32| match tried {
-            0 => run(&mut motes, plan, protocol),
-            _ => {
-                motes.settle()?;
-                run(&mut motes, plan, Pipelined::P3)
-            }
-        };
         let next = |_: &Plan, tried: u32| {
             let next = || self.known.plan_attempt(&again, u64::from(tried)).ok();
             protocol.has_paths().then(next).flatten()
         };
-        let first = plan.clone();
-        let (outcome, object, attempts) = over_plans(RETRY, SETTLING, first, attempt, next)?;
+        let mut fetched: Option<Fetched> = None;
+        let mut way = (plan.clone(), protocol);
+        for (number, part) in (1u32..).zip(&parts) {
+            if fetched.is_some() {
+                motes.settle()?;
+            }
+            let planned = Progress::Planned {
+                source: from,
+                sink,
+                paths: way.0.path_count() as u32,
+                hops: way.0.hops as u32,
+                packets: (part.len() as u64).div_ceil(payload) as u32,
+                part: (number, parts.len() as u32),
+            };
+            if observer("", planned).is_break() {
+                return Err(CollectError::Stopped);
+            }
+            motes.offer(plan.source, Arc::from(*part));
+            let (first, of) = way.clone();
+            // A part goes over the plan that brought the one before.
+            let attempt = |plan: &Plan, tried: u32| {
+                if tried > 0 {
+                    motes.settle()?;
+                    way = (plan.clone(), Pipelined::P3);
+                }
+                let of = if tried > 0 { Pipelined::P3 } else { of };
+                run(&mut motes, plan, of, &mut *observer)
+            };
+            let (outcome, object, attempts) = over_plans(RETRY, SETTLING, first, attempt, next)?;
+            match &mut fetched {
+                None => fetched = Some((outcome, object, attempts)),
+                Some(before) => join(before, (outcome, object, attempts)),
+            }
+            if fetched.as_ref().is_some_and(|(o, ..)| !o.core.verified) {
+                break;
+            }
+        }
+        let Some((outcome, object, attempts)) = fetched else {
+            return Err(AskError::Empty.into());
+        };
         let mut baseline = None;
-        if protocol.has_paths() {
+        if protocol.has_paths() && parts.len() == 1 {
             motes.settle()?;
-            baseline = Some(run(&mut motes, plan, Pipelined::PIP)?.0);
+            baseline = Some(run(&mut motes, plan, Pipelined::PIP, observer)?.0);
         }
         motes.network().capture(None)?;
         let tried = match attempts {
@@ -401,10 +432,29 @@ impl Collector {
             baseline,
             channels: plan.channels.iter().map(|c| c.number()).collect(),
             survey: self.survey_cost(),
+            parts: parts.len(),
             tried,
             object,
         })
     }
+}
+
+/// What came of a transfer: the object where it is whole, and how many plans were tried.
+type Fetched = (Outcome<Repairs>, Option<Vec<u8>>, u32);
+
+/// Takes the transfer of the next part as one with those before.
+fn join((before, object, attempts): &mut Fetched, (next, part, tried): Fetched) {
+    let (bytes, more) = (before.core.bytes as f64, next.core.bytes as f64);
+    let weighted = |(a, b): (f64, f64)| (a * bytes + b * more) / (bytes + more).max(1.0);
+    let shares = before.extra.retransmitted.zip(next.extra.retransmitted);
+    before.extra.retransmitted = shares.map(weighted);
+    let pause = SETTLING.as_secs_f64();
+    before.core.goes_on(&next.core, pause);
+    *object = object.take().zip(part).map(|(mut object, part)| {
+        object.extend_from_slice(&part);
+        object
+    });
+    *attempts = (*attempts).max(tried);
 }
 
 /// The first `bytes` bytes of the stream of (`seed`, `source`): one seed gives a node one object, in every

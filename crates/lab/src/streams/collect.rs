@@ -163,6 +163,7 @@ impl Surveyed {
                 paths: plan.paths() as u32,
                 hops: plan.links.len() as u32,
                 packets: (object.len() as u64).div_ceil(payload) as u32,
+                part: (1, 1),
             };
             if watch(planned).is_break() {
                 return Err(CollectError::Stopped);
