@@ -97,8 +97,8 @@ Examples:
 
 /// Fetch an object from a node to the base station, verify it and store it.
 ///
-/// The network measures its own links, the planner picks node-distinct routes, a flood installs
-/// them, the object moves and is repaired until it is whole. It is stored under --out with a record
+/// The network is simulated, or a replay of links that were measured: no motes are needed, and none can be driven
+/// yet. It measures its own links, the planner picks node-distinct routes, a flood installs them, the object moves and is repaired until it is whole. The object is stored under --out with a record
 /// in the database there. Progress is shown on standard error, the result on standard output.
 #[derive(Debug, Args)]
 #[command(after_help = "\
