@@ -370,10 +370,10 @@ pub(crate) struct RunArgs {
     /// Draw so many routes (or links, or sources) per seed [default: the experiment's].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) routes: Option<u32>,
-    /// Say where the transfers' packets were lost and why: in sums over all of them, and hop by hop
-    /// where there are few; hop by hop for all in explain.json with --out.
-    #[arg(long)]
-    pub(crate) explain: bool,
+    /// Say where the transfers' packets were lost and why: in sums over all of them, and hop by hop where there
+    /// are few; hop by hop for all in a JSON file, which is explain.json with --out.
+    #[arg(long, value_name = "JSON", num_args = 0..=1, require_equals = true)]
+    pub(crate) explain: Option<Option<PathBuf>>,
     /// How many nodes `bench.w1` has, 2 to 10000 [default: 139].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000))]
     pub(crate) nodes: Option<u32>,

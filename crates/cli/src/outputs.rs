@@ -20,6 +20,7 @@ pub(crate) enum Kind {
     GraphMl,
     Pcapng,
     Html,
+    Json,
 }
 
 impl Kind {
@@ -30,6 +31,7 @@ impl Kind {
             Self::GraphMl => "a GraphML plan",
             Self::Pcapng => "a pcapng capture",
             Self::Html => "a page",
+            Self::Json => "a JSON file",
         }
     }
     /// What a file of this kind has at its head.
@@ -39,6 +41,7 @@ impl Kind {
             Self::GraphMl => b"<graphml",
             Self::Pcapng => &[0x0a, 0x0d, 0x0d, 0x0a],
             Self::Html => b"<html",
+            Self::Json => b"{",
         }
     }
 }

@@ -54,6 +54,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     if let Some(file) = &args.pcap {
         outputs.check("--pcap", file, Kind::Pcapng)?;
     }
+    if let Some(Some(file)) = &args.explain {
+        outputs.check("--explain", file, Kind::Json)?;
+    }
     let lab = match args.loss.as_slice() {
         [] => Lab::new(args.say.verbosity()),
         links => Lab::lossy(&experiment, links, args.say.verbosity())?,
@@ -63,7 +66,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     }
     let rows = lab.rows(&experiment.id, &experiment.run, &seeds)?;
     let explained = || lab.explained(&experiment, &seeds);
-    let explained = args.explain.then(explained).transpose()?;
+    let explained = args.explain.is_some().then(explained).transpose()?;
     lab.finish();
     let report = Report::new(&experiment, &seeds, rows, &claims);
     let explained = explained.as_ref();
@@ -78,9 +81,24 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let printed = print(&shown);
     if let Some(folder) = &args.out {
         write_report(folder, &report)?;
-        if let Some(explained) = explained {
-            let json = serde_json::to_string(explained).map_err(Failure::job)?;
-            write_file(&folder.join("explain.json"), &format!("{json}\n"))?;
+    }
+    if let Some(explained) = explained {
+        #[derive(serde::Serialize)]
+        struct Written<'a> {
+            generator: &'static str,
+            #[serde(flatten)]
+            explained: &'a Explained,
+        }
+        let generator = "thalweg";
+        let written = Written {
+            generator,
+            explained,
+        };
+        let json = serde_json::to_string(&written).map_err(Failure::job)? + "\n";
+        let named = args.explain.iter().flatten().cloned();
+        let beside = args.out.iter().map(|folder| folder.join("explain.json"));
+        for file in named.chain(beside) {
+            write_file(&file, &json)?;
         }
     }
     printed
@@ -94,7 +112,7 @@ fn options(args: &RunArgs) -> Vec<RunOption> {
         args.routes.map(RunOption::Routes),
         args.testbed.clone().map(RunOption::Testbed),
         given(!args.loss.is_empty(), RunOption::Loss),
-        given(args.explain, RunOption::Explain),
+        given(args.explain.is_some(), RunOption::Explain),
         given(args.pcap.is_some(), RunOption::Pcap),
         given(args.out.is_some(), RunOption::Out),
     ];

@@ -256,6 +256,7 @@ fn run_explains_losses_and_takes_another_network() {
     let json = fs::read_to_string(dir.path().join("o/explain.json")).unwrap();
     let explained: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(explained["transfers"].as_array().unwrap().len(), 2);
+    assert_eq!(explained["generator"], "thalweg");
     // In a network of two nodes there is no route of two hops.
     let (status, _, error) = thalweg(
         dir.path(),

@@ -91,13 +91,13 @@ pub struct Key {
 /// Declares the keys of the kind called by the first word. Doc comments are what users read of them.
 macro_rules! keys {
     ($kind:literal, $(#[doc = $about:literal])+ pub struct $Name:ident { $(
-        $(#[doc = $says:literal])+ $(#[serde($how:meta)])? pub $key:ident: $Type:ty,
+        $(#[doc = $says:literal])+ $(#[serde($($how:meta),+)])? pub $key:ident: $Type:ty,
     )+ }) => {
         $(#[doc = $about])+
         #[derive(Debug, Clone, PartialEq, serde::Deserialize)]
         #[serde(deny_unknown_fields)]
         pub(in crate::experiment) struct $Name {
-            $( $(#[doc = $says])+ $(#[serde($how)])? pub(in crate::experiment) $key: $Type, )+
+            $( $(#[doc = $says])+ $(#[serde($($how),+)])? pub(in crate::experiment) $key: $Type, )+
         }
         impl $crate::experiment::kind::Keyed for $Name {
             const NAME: &'static str = $kind;

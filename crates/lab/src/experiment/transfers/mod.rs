@@ -61,8 +61,8 @@ keys! {
         pub protocols: Vec<Pipelined>,
         /// The one whose energy, goodput and nodes stand beside the others' in every row.
         pub baseline: Option<Pipelined>,
-        /// Highest number of node-distinct paths.
-        #[serde(default)]
+        /// Highest number of node-distinct paths; `paths`, as the option is called, is the same.
+        #[serde(default, alias = "paths")]
         pub max_paths: Vec<usize>,
         /// Lengths of the routes, 1 to 10 hops: so many `routes` are drawn of each, and every protocol's
         /// plan has exactly that length. Without them lengths are as they are drawn.
