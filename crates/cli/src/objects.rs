@@ -156,23 +156,22 @@ fn show(object: &str, store: &Path, json: bool) -> Result<(), Failure> {
         true => print_json(&shown),
         false => {
             let s = Shown::new(stored);
-            let mut table = Table::of(&["", ""]);
-            table.row(["object".to_owned(), s.path.unwrap_or_default()]);
-            table.row(["condition", word(stored.condition()?)]);
-            table.row(["sha256".to_owned(), s.digest.unwrap_or_default()]);
-            table.row(["file".to_owned(), s.file.unwrap_or_else(|| "-".to_owned())]);
-            table.row(["stored at".to_owned(), s.stored_at]);
-            table.row([
-                "network".to_owned(),
-                format!("{}, seed {}", s.testbed, s.seed),
-            ]);
-            table.row(["from, to".to_owned(), format!("{}, {}", s.source, s.sink)]);
-            table.row(["protocol".to_owned(), s.protocol]);
-            table.row(["bytes".to_owned(), s.bytes.to_string()]);
             let rate = number(Some(s.goodput_kbps), 1.0, 1);
             let time = number(Some(s.duration_s), 1.0, 3);
-            table.row(["goodput".to_owned(), format!("{rate} kbit/s, {time} s")]);
-            print(&table.render())
+            let rows = [
+                ("object", s.path.unwrap_or_default()),
+                ("condition", word(stored.condition()?).to_owned()),
+                ("sha256", s.digest.unwrap_or_default()),
+                ("file", s.file.unwrap_or_else(|| "-".to_owned())),
+                ("stored at", s.stored_at),
+                ("network", format!("{}, seed {}", s.testbed, s.seed)),
+                ("from, to", format!("{}, {}", s.source, s.sink)),
+                ("protocol", s.protocol),
+                ("bytes", s.bytes.to_string()),
+                ("goodput", format!("{rate} kbit/s, {time} s")),
+            ];
+            let lines = rows.map(|(name, value)| format!("{name:<11}{value}\n"));
+            print(&lines.concat())
         }
     }
 }
