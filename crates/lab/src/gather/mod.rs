@@ -26,6 +26,7 @@ use thalweg_medium::random::derive;
 use thalweg_protocols::csma;
 use thalweg_protocols::object::ObjectInfo;
 use thalweg_protocols::rcrt::sink::Sink;
+use thalweg_protocols::rcrt::source;
 use thalweg_protocols::rcrt::Send;
 use thalweg_protocols::stack::{Open, Queue, MAX_QUEUE};
 use thalweg_protocols::tree::Routing;
@@ -209,6 +210,7 @@ impl Wish {
             mac: csma::Config::TINYOS_CC2420,
             base_mac: csma::Config::TINYOS_CC2420,
             routing: Routing::MULTI_HOP_LQI,
+            source: source::Config::PAPER,
             tree: Tree::Dynamic,
             queue: Queue {
                 packets: 10,
@@ -266,7 +268,7 @@ impl Upper for Beside<'_> {
     fn tell(&mut self, now: Instant, outcome: &mut Outcome) {
         while let Some(event) = self.gather.poll_event(now) {
             // Whether bytes are right is said by the whole object's digest.
-            outcome.note(now, 0, &event, |_, _, _, _| true);
+            outcome.note(now, &event, |_, _, _, _| true);
         }
     }
     fn is_over(&self, now: Instant, _outcome: &Outcome) -> bool {

@@ -180,19 +180,17 @@ impl Outcome {
             self.flows[k].feedbacks += 1;
         }
     }
-    /// What sink `sink` tells; `is_right` says whether a packet of a flow has its source's bytes.
+    /// What a sink tells; `is_right` says whether a packet of a flow has its source's bytes.
     pub(crate) fn note(
         &mut self,
         now: Instant,
-        sink: usize,
         event: &SinkEvent,
         is_right: impl Fn(NodeId, WireFlow, u64, &[u8]) -> bool,
     ) {
         let at = self.seconds(SimTime::from_nanos(now.as_nanos()));
-        let sink = sink as u8;
         match event {
-            SinkEvent::Opened { origin, .. } => {
-                if let Some(&k) = self.index.get(&(*origin, sink)) {
+            SinkEvent::Opened { origin, flow, .. } => {
+                if let Some(&k) = self.index.get(&(*origin, flow.sink)) {
                     self.flows[k].opened.get_or_insert(at);
                 }
             }
@@ -203,7 +201,7 @@ impl Outcome {
                 payload,
                 ..
             } => {
-                if let Some(&k) = self.index.get(&(*origin, sink)) {
+                if let Some(&k) = self.index.get(&(*origin, flow.sink)) {
                     let known = &mut self.flows[k];
                     let is_next = *sequence == known.delivered.len() as u64;
                     let is_right = is_right(*origin, *flow, *sequence, payload);
@@ -211,8 +209,8 @@ impl Outcome {
                     known.delivered.push(at);
                 }
             }
-            SinkEvent::Finished { origin, .. } => {
-                if let Some(&k) = self.index.get(&(*origin, sink)) {
+            SinkEvent::Finished { origin, flow, .. } => {
+                if let Some(&k) = self.index.get(&(*origin, flow.sink)) {
                     self.flows[k].ended = Some(at);
                 }
             }
@@ -227,15 +225,13 @@ impl Outcome {
         parent: impl Fn(usize) -> Option<NodeId>,
     ) {
         let at = self.seconds(now);
-        for (k, sink) in sinks.iter().enumerate() {
-            for flow in sink.flows() {
-                let Some(&k) = self.index.get(&(flow.origin, k as u8)) else {
-                    continue;
-                };
-                let (rates, rate) = (&mut self.flows[k].rates, flow.rate);
-                if rates.last().is_none_or(|(_, last)| *last != rate) {
-                    rates.push((at, rate));
-                }
+        for flow in sinks.iter().flat_map(Sink::flows) {
+            let Some(&k) = self.index.get(&(flow.origin, flow.flow.sink)) else {
+                continue;
+            };
+            let (rates, rate) = (&mut self.flows[k].rates, flow.rate);
+            if rates.last().is_none_or(|(_, last)| *last != rate) {
+                rates.push((at, rate));
             }
         }
         for (n, parents) in self.parents.iter_mut().enumerate() {

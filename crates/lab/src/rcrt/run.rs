@@ -9,9 +9,10 @@ use crate::convergecast::{stack, RunError};
 use std::ops::ControlFlow;
 use thalweg_medium::ether::{Ether, Reach};
 use thalweg_medium::random::{derive, stream, uniform};
+use thalweg_protocols::fusion::Fusion;
 use thalweg_protocols::ifrc::Ifrc;
 use thalweg_protocols::rcrt::sink::{policy, Sink};
-use thalweg_protocols::rcrt::source::{Config as SourceConfig, Order, Source, Supply};
+use thalweg_protocols::rcrt::source::{Order, Source, Supply};
 use thalweg_protocols::rcrt::{Base, Handed};
 use thalweg_protocols::stack::{Application, Command, Config, Discipline, Event, Node, Open};
 use thalweg_protocols::stack::{Readings, Schedule};
@@ -45,6 +46,8 @@ pub trait Paced: Discipline {
 }
 
 impl Paced for Open {}
+
+impl Paced for Fusion {}
 
 impl Paced for Ifrc {
     fn rate(&self) -> Option<f64> {
@@ -269,7 +272,7 @@ fn part<S: Supply>(setup: &Setup, n: usize, supply: impl FnOnce() -> S) -> Part<
             bytes + DATA_HEADER_BYTES,
         )),
         Transport::Ifrc => Part::Readings(Readings::new(Application::Fills, bytes)),
-        Transport::Rcrt(_) => Part::Source(Box::new(Source::new(SourceConfig::PAPER, supply()))),
+        Transport::Rcrt(_) => Part::Source(Box::new(Source::new(setup.source, supply()))),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::incident::Incident;
 use super::mote::FLOWS;
 use thalweg_protocols::csma;
-use thalweg_protocols::rcrt::sink;
+use thalweg_protocols::rcrt::{sink, source};
 use thalweg_protocols::stack::Queue;
 use thalweg_protocols::tree::Routing;
 use thalweg_units::{Channel, Dbm, Duration};
@@ -96,6 +96,8 @@ pub struct Setup {
     pub flows: Vec<Flow>,
     /// Bytes of a packet that its application gets.
     pub payload_bytes: u8,
+    /// Constants of sources.
+    pub source: source::Config,
     /// Packets that a source's buffer holds.
     pub buffer: u16,
     /// Time for routes before the first flow.

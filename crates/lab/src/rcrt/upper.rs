@@ -92,9 +92,9 @@ impl Upper for Sinks {
         Some((base, Send { to, message }))
     }
     fn tell(&mut self, now: Instant, outcome: &mut Outcome) {
-        for (k, sink) in self.sinks.iter_mut().enumerate() {
+        for sink in &mut self.sinks {
             while let Some(event) = sink.poll_event() {
-                outcome.note(now, k, &event, Synthetic::is);
+                outcome.note(now, &event, Synthetic::is);
             }
         }
     }

@@ -19,9 +19,11 @@ use crate::rcrt::{
 use crate::results::Row;
 use serde::Deserialize;
 use thalweg_medium::random::{derive, stream, uniform};
-use thalweg_protocols::csma;
+use thalweg_protocols::csma::{self, Priority};
+use thalweg_protocols::fusion::{Feedback, Fusion, Strategy};
 use thalweg_protocols::ifrc::{self, Ifrc};
 use thalweg_protocols::rcrt::sink::{policy, Config, Control, Length, Repeat};
+use thalweg_protocols::rcrt::source::{self, Probing};
 use thalweg_protocols::stack::{Open, Queue, MAX_QUEUE};
 use thalweg_protocols::tree::Routing;
 use thalweg_sim::Capture;
@@ -37,6 +39,8 @@ keys! {
         /// `best-effort`, `reliable` (RCRT at fixed rates), `rcrt`, `baseline` (RCRT, fair, one flow of 1000 packets of
         /// each node to the testbed's sink), `ifrc` (sources always have a packet; on the best tree by ETX, which stays;
         /// a queue of 64; software acknowledgements; until `limit_s`): one run each (`rcrt`).
+        /// Beyond the paper: `rcrt-backoff` (a stalled source probes ever less often), `rcrt-fusion` (above Fusion's
+        /// back-pressure and priority, with software acknowledgements).
         #[serde(default = "only_rcrt")]
         pub transports: Vec<Name>,
         /// Policy of each sink, by name (`fair`).
@@ -98,6 +102,15 @@ pub(super) enum Name {
     Rcrt,
     Baseline,
     Ifrc,
+    RcrtBackoff,
+    RcrtFusion,
+}
+
+impl Name {
+    /// Whether its nodes hear frames to others.
+    fn overhears(self) -> bool {
+        matches!(self, Self::Ifrc | Self::RcrtFusion)
+    }
 }
 
 /// Who acknowledges frames between neighbours.
@@ -199,14 +212,14 @@ struct Point {
 }
 
 impl Point {
-    /// What is run of it: IFRC has no acknowledgements by hardware.
+    /// What is run of it: hardware acknowledges only where nodes do not hear frames to others.
     fn is_possible(&self) -> bool {
-        self.transport != Name::Ifrc || self.acks != Some(Acks::Hardware)
+        !self.transport.overhears() || self.acks != Some(Acks::Hardware)
     }
     fn mac(&self, site: &Site) -> Option<csma::Config> {
         let hardware = csma::Config::TINYOS_CC2420;
         match (self.transport, self.acks) {
-            (Name::Ifrc, _) | (_, Some(Acks::Software)) => {
+            (Name::Ifrc | Name::RcrtFusion, _) | (_, Some(Acks::Software)) => {
                 hardware.with_software_acks(&site.board.timing)
             }
             (_, Some(Acks::Hardware) | None) => Some(hardware),
@@ -273,6 +286,16 @@ impl Captures for Rcrt {
     }
 }
 
+/// Longest time between two probes of a stalled source that backs off: feedback is late by so much at most.
+const LONGEST_PROBE: Duration = Duration::from_secs(60);
+/// What of Fusion stands below RCRT, which paces sources itself.
+const BACK_PRESSURE: Strategy = Strategy {
+    detection: Strategy::OCCUPANCY,
+    feedback: Feedback::Overhearing,
+    delay: None,
+    rate_limit: None,
+    congested: Priority::High,
+};
 /// Room in a node's queue under IFRC.
 const IFRC_QUEUE: usize = ifrc::QUEUE as usize;
 /// IFRC's motes draw their backoffs from windows so many times TinyOS's (the release of its authors).
@@ -393,9 +416,20 @@ impl Rcrt {
             transport: match point.transport {
                 Name::BestEffort => Transport::BestEffort,
                 Name::Ifrc => Transport::Ifrc,
-                Name::Reliable | Name::Rcrt | Name::Baseline => {
-                    Transport::Rcrt(policies.iter().map(sink).collect())
-                }
+                Name::Reliable
+                | Name::Rcrt
+                | Name::Baseline
+                | Name::RcrtBackoff
+                | Name::RcrtFusion => Transport::Rcrt(policies.iter().map(sink).collect()),
+            },
+            source: source::Config {
+                probing: match point.transport {
+                    Name::RcrtBackoff => Probing::Backoff {
+                        most: LONGEST_PROBE,
+                    },
+                    _ => Probing::Steady,
+                },
+                ..source::Config::PAPER
             },
             payload_bytes: self.payload,
             buffer: self.buffer,
@@ -467,6 +501,10 @@ impl Rcrt {
         };
         let outcome = match point.transport {
             Name::Ifrc => run::<_, IFRC_QUEUE>(site, &setup, ifrc, seed, capture),
+            Name::RcrtFusion => {
+                let fusion = |id| Fusion::new(id, BACK_PRESSURE);
+                run::<_, MAX_QUEUE>(site, &setup, fusion, seed, capture)
+            }
             _ => run::<_, MAX_QUEUE>(site, &setup, |_| Open, seed, capture),
         };
         outcome.map_err(|error| failed(site, error))
