@@ -1,6 +1,7 @@
 //! The command line: what may be typed, and its help. What a value may be: `values.rs`.
 //! Tests: `tests/help.rs` (snapshots), `tests/bad_input.rs`.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -11,6 +12,9 @@ use thalweg_units::{Channel, NodeId};
 
 use crate::progress::Verbosity;
 use crate::values::{self, List, Seeds};
+
+/// The folder for objects, their records and runs that are not finished.
+pub(crate) const STORE: &str = "thalweg-data";
 
 /// Bulk data out of IEEE 802.15.4 sensor networks at close to the radio's rate.
 #[derive(Debug, Parser)]
@@ -178,7 +182,7 @@ pub(crate) struct CollectArgs {
     #[arg(long)]
     pub(crate) json: bool,
     /// The folder for objects and their records.
-    #[arg(long, value_name = "DIR", default_value = "thalweg-data")]
+    #[arg(long, value_name = "DIR", default_value = STORE)]
     pub(crate) out: PathBuf,
     /// Replace files that another program wrote.
     #[arg(long)]
@@ -346,11 +350,14 @@ pub(crate) enum ExperimentCommand {
 }
 
 /// Run an experiment and print its results beside the paper's.
+///
+/// What is done is kept in the folder `runs` under --out, or under thalweg-data, until the command is
+/// finished. The same command goes on from there after Ctrl-C or a crash.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   thalweg run p3.fig5
-  thalweg run my-sweep.toml --seeds 1..20 --out results
+  thalweg run my-sweep.toml --seeds 1..20 --out results     interrupted and started again it goes on
   thalweg run p3.fig5 --testbed grenoble.k7.gz
   thalweg run p3.fig5 --seeds 7 --routes 1 --explain")]
 pub(crate) struct RunArgs {
@@ -380,6 +387,9 @@ pub(crate) struct RunArgs {
     /// Write every frame of a convergecast's first run to this file (pcapng, for Wireshark).
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
+    /// Take so many threads [default: as many as there are cores].
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
     /// Print the results as JSON, one object a line.
     #[arg(long)]
     pub(crate) json: bool,
@@ -394,6 +404,8 @@ pub(crate) struct RunArgs {
 }
 
 /// The papers' tables and figures, beside what the papers report.
+///
+/// Interrupted and started again it goes on, as `run` does. `thalweg experiment list` tells what each costs.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -415,6 +427,9 @@ pub(crate) struct ReproduceArgs {
     /// The seeds, both ends included, such as 1..10 or 7 [default: the experiments', mostly 1..10].
     #[arg(long, alias = "seed", value_name = "A..B", value_parser = values::seeds)]
     pub(crate) seeds: Option<Seeds>,
+    /// Take so many threads [default: as many as there are cores].
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
     /// Print the results as JSON, one object a line.
     #[arg(long)]
     pub(crate) json: bool,

@@ -6,9 +6,10 @@ use thalweg_lab::results::Row;
 use crate::args::ReproduceArgs;
 use crate::experiment::claims_of;
 use crate::failure::Failure;
+use crate::lab::Lab;
 use crate::output::{print, write_file};
 use crate::outputs::{Kind, Outputs};
-use crate::run::{json_lines, make_folder, seeds_of, text, write_report, Lab};
+use crate::run::{json_lines, make_folder, seeds_of, text, write_report};
 
 /// Runs `thalweg reproduce`.
 pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
@@ -25,7 +26,7 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
             outputs.folder("--out", &folder)?;
         }
     }
-    let lab = Lab::new(args.say.verbosity());
+    let lab = Lab::new(args.out.as_deref(), args.jobs, args.say.verbosity())?;
     // Some results are different looks at the same run.
     let mut kept: Vec<(Run, Vec<u64>, Vec<Row>)> = Vec::new();
     let mut reports = Vec::new();
@@ -67,6 +68,7 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     if !args.json {
         print(&summary(&reports))?;
     }
+    lab.done();
     let misses: Vec<String> = reports.iter().flat_map(Report::misses).collect();
     if args.check && !misses.is_empty() {
         let (count, list) = (misses.len(), misses.join("; "));

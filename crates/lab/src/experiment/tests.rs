@@ -45,7 +45,7 @@ fn experiment(text: &str) -> Experiment {
 pub(super) fn rows_of(kind: &dyn Kind, seeds: &[u64]) -> Result<Vec<Row>, ExperimentError> {
     let sites = Sites::default();
     let go_on = |_, _| ControlFlow::Continue(());
-    let lab = Lab::new(&sites, seeds.len() as u64, &go_on);
+    let lab = Lab::new(&sites, seeds.len() as u64, None, &go_on);
     lab::rows_in_order(seeds, |seed| kind.rows(*seed, &lab))
 }
 fn rows(experiment: &Experiment, seeds: &[u64]) -> Vec<Row> {
@@ -254,10 +254,10 @@ fn observers_count_and_may_stop() {
         seen.lock().unwrap().push((done, total));
         ControlFlow::Continue(())
     };
-    run(&e.run, &[1], &Sites::default(), &observer).unwrap();
+    run(&e.run, &[1], &Sites::default(), None, &observer).unwrap();
     let seen = seen.into_inner().unwrap();
     assert_eq!((seen[0], *seen.last().unwrap()), ((0, 2), (2, 2)));
-    let stopped = run(&e.run, &[1], &Sites::default(), &|_, _| {
+    let stopped = run(&e.run, &[1], &Sites::default(), None, &|_, _| {
         ControlFlow::Break(())
     });
     assert!(matches!(stopped, Err(ExperimentError::Stopped)));
@@ -268,7 +268,7 @@ fn what_a_testbed_lacks_is_said_in_one_line() {
     let unfit = |text: &str| {
         let e = experiment(&format!("id='t'\ntitle='t'\n[run]\n{text}"));
         let go_on = |_, _| ControlFlow::Continue(());
-        let error = run(&e.run, &[1], &Sites::default(), &go_on).unwrap_err();
+        let error = run(&e.run, &[1], &Sites::default(), None, &go_on).unwrap_err();
         assert!(
             error.is_input() && !error.to_string().contains('\n'),
             "{error}"

@@ -2,11 +2,13 @@
 //! Nothing here knows what made a row. Tests: beside each file, and `../experiment/tests.rs`.
 
 mod claims;
+mod columns;
 mod figure;
 mod metric;
 mod row;
 
 pub use claims::{Claim, Claims, ClaimsError, Judged, DECIDED};
+pub(crate) use columns::{unknown, Asked};
 pub use figure::{Axis, FigureSpec, Mark, Over, ReferenceSpec};
 pub use metric::{mean_and_interval, median, Confidence, Measured, MetricSpec, Statistic, SEED};
 pub use row::{csv, name_of, Row, Value};
