@@ -4,17 +4,17 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use thalweg_lab::experiment::{short, span, Experiment, Explained, Refused, Report, RunOption};
+use thalweg_lab::experiment::{Experiment, Explained, Refused, Report, RunOption};
 use thalweg_lab::results::{csv, Claims, Judged};
 
 use crate::args::RunArgs;
 use crate::experiment::claims_of;
 use crate::failure::Failure;
 use crate::lab::{refused, Lab};
-use crate::output::{cannot_write, plural, print, write_file};
+use crate::output::{cannot_write, print, write_file};
 use crate::outputs::{Kind, Outputs};
 use crate::speed;
-use crate::table::Table;
+use crate::tables::text;
 use crate::values::Seeds;
 
 /// Runs `thalweg run`.
@@ -172,44 +172,4 @@ pub(crate) fn json_lines(results: &[Judged]) -> Result<String, Failure> {
         text.push('\n');
     }
     Ok(text)
-}
-
-/// The results as a table.
-pub(crate) fn text(report: &Report) -> String {
-    let e = &report.experiment;
-    let seeds = match report.seeds.as_slice() {
-        [one] => format!("seed {one}"),
-        [first, .., last] => format!("seeds {first}..{last}"),
-        [] => String::new(),
-    };
-    let heading = ["metric", ">value", ">95 %", "unit", ">paper", ">band", ""];
-    let mut table = Table::of(&heading);
-    for r in &report.results {
-        table.row([
-            r.measured.label(),
-            short(r.measured.value),
-            r.measured.ci95.map(span).unwrap_or_default(),
-            r.measured.unit.clone(),
-            r.reference.map(short).unwrap_or_default(),
-            r.band.map(span).unwrap_or_default(),
-            verdict(r).to_owned(),
-        ]);
-    }
-    for claim in &report.unanswered {
-        let band = claim.band.map(span).unwrap_or_default();
-        let reference = claim.reference.map(short).unwrap_or_default();
-        let (metric, missing) = (&claim.metric, "not measured");
-        table.row([metric, "", "", "", &reference, &band, missing]);
-    }
-    let (rows, table) = (plural(report.rows.len(), "row", "rows"), table.render());
-    format!("{}: {} ({seeds}, {rows})\n\n{table}", e.id, e.title)
-}
-
-fn verdict(result: &Judged) -> &'static str {
-    match (result.within, &result.exception) {
-        (Some(true), _) => "within",
-        (Some(false), None) => "OUTSIDE",
-        (Some(false), Some(_)) => "outside (explained)",
-        (None, _) => "",
-    }
 }

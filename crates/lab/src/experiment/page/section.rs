@@ -1,0 +1,166 @@
+//! One result on the page: what was done, pictures, numbers beside each other, and variants of the paper's protocols
+//! in a table of their own. Tests: `mod.rs`.
+
+use super::numbers::{escaped, seeds, short, span, value, verdict};
+use super::Report;
+use crate::results::{columns, Judged, Line, Pivot, Value};
+use std::fmt::Write;
+use thalweg_gateway::registry::{Origin, PROTOCOLS};
+
+/// More than this beside each other is a list.
+const BESIDE: usize = 12;
+
+pub(super) fn write(html: &mut String, report: &Report, rows: Option<&str>) {
+    let e = &report.experiment;
+    let (id, title) = (escaped(&e.id), escaped(&e.title));
+    // Writing to a string does not fail.
+    let _ = writeln!(html, "<h2 id=\"{id}\">{id}: {title}</h2>");
+    let _ = writeln!(html, "<p class=\"about\">{}</p>", escaped(e.about.trim()));
+    for (name, svg) in &report.figures {
+        let _ = writeln!(html, "<figure id=\"{id}-{}\">{svg}</figure>", escaped(name));
+    }
+    let (ours, papers): (Vec<&Judged>, Vec<&Judged>) =
+        report.results.iter().partition(|r| is_ours(r));
+    tables(html, report, &papers, "Numbers");
+    tables(html, report, &ours, "Variants, which are not the paper's");
+    notes(html, report);
+    let (set, count) = (seeds(&report.seeds), report.rows.len());
+    let _ = write!(
+        html,
+        "<p><code>thalweg run {id}</code>, {set}, {count} rows"
+    );
+    if let Some(folder) = rows {
+        let folder = escaped(folder);
+        for file in ["rows.csv", "rows.json", "results.json"] {
+            let _ = write!(html, ", <a href=\"{folder}/{id}/{file}\">{file}</a>");
+        }
+    }
+    html.push_str("</p>\n");
+}
+
+/// Whether it is of a protocol made here, of which no paper says anything.
+fn is_ours(r: &Judged) -> bool {
+    let is_ours = |value: &Value| {
+        let Value::Text(name) = value else {
+            return false;
+        };
+        let known = PROTOCOLS.iter().find(|p| p.name == name);
+        known.is_some_and(|p| p.origin == Origin::Ours)
+    };
+    r.band.is_none() && r.reference.is_none() && r.measured.at.values().any(is_ours)
+}
+
+/// `results` beside each other where they can be, else one below the other.
+fn tables(html: &mut String, report: &Report, results: &[&Judged], caption: &str) {
+    if results.is_empty() {
+        return;
+    }
+    let columns = columns(&report.experiment.metrics, results);
+    let pivots = columns
+        .iter()
+        .filter_map(|column| Pivot::by(column, results));
+    let pivot = pivots.into_iter().find(|pivot| pivot.names.len() <= BESIDE);
+    let rest = match &pivot {
+        Some(pivot) => {
+            beside(html, report, pivot, caption);
+            pivot.rest.as_slice()
+        }
+        None => results,
+    };
+    if !rest.is_empty() {
+        let more = if pivot.is_some() { "" } else { caption };
+        list(html, rest, more);
+    }
+}
+
+fn beside(html: &mut String, report: &Report, pivot: &Pivot<'_>, caption: &str) {
+    let _ = write!(
+        html,
+        "<div class=\"scroll\"><table class=\"beside\"><caption>{caption}</caption>\
+         <thead><tr><th>by {}</th>",
+        escaped(&pivot.column)
+    );
+    for name in &pivot.names {
+        let _ = write!(html, "<th class=\"n\">{}</th>", escaped(name));
+    }
+    html.push_str("</tr></thead>\n<tbody>\n");
+    for line in &pivot.lines {
+        html.push_str(&row(report, line));
+    }
+    html.push_str("</tbody></table></div>\n");
+}
+
+fn row(report: &Report, line: &Line<'_>) -> String {
+    let unit = match line.unit {
+        "" => String::new(),
+        unit => format!(" <small>{}</small>", escaped(unit)),
+    };
+    let mut html = format!("<tr><th>{}{unit}</th>", escaped(&line.label));
+    for cell in &line.cells {
+        let Some(r) = cell else {
+            html.push_str("<td></td>");
+            continue;
+        };
+        let (class, word) = verdict(r);
+        let mut small = Vec::new();
+        if let Some([low, high]) = r.measured.ci95 {
+            small.push(format!("\u{b1} {}", short((high - low) / 2.0)));
+        }
+        small.extend(r.reference.map(|paper| format!("paper {}", short(paper))));
+        if !word.is_empty() {
+            small.push(format!("<span class=\"{class}\">{word}</span>"));
+        }
+        let place = report
+            .results
+            .iter()
+            .position(|known| std::ptr::eq(known, *r));
+        let rank = place.and_then(|place| report.ranks.get(place).copied().flatten());
+        small.extend(rank.map(|rank| format!("rank {rank}")));
+        let small: String = small
+            .iter()
+            .map(|s| format!("<small>{s}</small>"))
+            .collect();
+        let _ = write!(
+            html,
+            "<td class=\"n\">{}{small}</td>",
+            short(r.measured.value)
+        );
+    }
+    html + "</tr>\n"
+}
+
+fn list(html: &mut String, results: &[&Judged], caption: &str) {
+    let _ = write!(
+        html,
+        "<div class=\"scroll\"><table class=\"cards\"><caption>{caption}</caption><thead><tr>\
+         <th>metric</th><th class=\"n\">value</th><th class=\"n\">paper</th>\
+         <th class=\"n\">band</th><th></th></tr></thead>\n<tbody>\n"
+    );
+    for r in results {
+        let (class, word) = verdict(r);
+        let _ = writeln!(
+            html,
+            "<tr><th>{}</th><td class=\"n\">{}</td><td class=\"n\" data-is=\"paper\">{}</td>\
+             <td class=\"n\" data-is=\"band\">{}</td><td class=\"{class}\">{word}</td></tr>",
+            escaped(&r.measured.label()),
+            value(r),
+            r.reference.map(short).unwrap_or_default(),
+            r.band.map(span).unwrap_or_default(),
+        );
+    }
+    html.push_str("</tbody></table></div>\n");
+}
+
+/// Rows that are left out, and metrics without results.
+fn notes(html: &mut String, report: &Report) {
+    let all = report.rows.len();
+    let of_some = report.filtered.iter().map(|f| {
+        let metrics = f.metrics.join(", ");
+        format!("{metrics}: of {} of {all} rows ({})", f.count, f.rows)
+    });
+    let nothing = report.nothing.iter();
+    let nothing = nothing.map(|(metric, why)| format!("{metric}: nothing: {why}"));
+    for note in of_some.chain(nothing) {
+        let _ = writeln!(html, "<p><small>{}</small></p>", escaped(&note));
+    }
+}
