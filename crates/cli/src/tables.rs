@@ -4,13 +4,16 @@
 use std::fmt::Write as _;
 
 use thalweg_lab::experiment::{short, span, Report};
-use thalweg_lab::results::{columns, Judged, Line, Pivot};
+use thalweg_lab::results::{columns, Judged, Pivot};
 
 use crate::output::plural;
-use crate::table::Table;
+use crate::table::{Align, Table};
 
 /// A line's width that terminals and mails have.
 const WIDTH: usize = 100;
+
+/// Names in a heading are not broken before this.
+const NAME: usize = 12;
 
 /// The results of `report`, with what is to be known of them.
 pub(crate) fn text(report: &Report) -> String {
@@ -22,86 +25,95 @@ pub(crate) fn text(report: &Report) -> String {
     };
     let rows = plural(report.rows.len(), "row", "rows");
     let mut text = format!("{}: {} ({seeds}, {rows})\n\n", e.id, e.title);
-    let all: Vec<&Judged> = report.results.iter().collect();
-    let columns = columns(&e.metrics, &all);
-    let beside = columns.iter().find_map(|column| {
-        let pivot = Pivot::by(column, &all)?;
-        let table = pivoted(&pivot, report);
-        let fits = table.lines().all(|line| line.chars().count() <= WIDTH);
-        fits.then_some((table, pivot.rest))
-    });
-    let rest = match beside {
-        Some((table, rest)) => {
-            text.push_str(&table);
-            if !(rest.is_empty() && report.unanswered.is_empty()) {
-                text.push('\n');
-            }
-            rest
-        }
-        None => all,
-    };
-    if !(rest.is_empty() && report.unanswered.is_empty()) {
-        text.push_str(&listed(&rest, report));
+    let mut left: Vec<&Judged> = report.results.iter().collect();
+    let mut tables = Vec::new();
+    while let Some((table, rest)) = beside(&left, report) {
+        tables.push(table);
+        left = rest;
     }
+    if !(left.is_empty() && report.unanswered.is_empty()) {
+        tables.push(listed(&left, report));
+    }
+    text.push_str(&tables.join("\n"));
     text.push_str(&notes(report));
     text
 }
 
+/// As many of `results` as fit beside each other, and the others.
+fn beside<'a>(results: &[&'a Judged], report: &Report) -> Option<(String, Vec<&'a Judged>)> {
+    let columns = columns(&report.experiment.metrics, results);
+    columns.iter().find_map(|column| {
+        let pivot = Pivot::by(column, results)?;
+        let table = pivoted(&pivot, report);
+        let fits = table.lines().all(|line| line.chars().count() <= WIDTH);
+        fits.then_some((table, pivot.rest))
+    })
+}
+
+/// `name` in lines of a heading, so that a long one takes no more room than numbers.
+fn in_lines(name: &str) -> String {
+    let mut lines = vec![String::new()];
+    for part in name.split_inclusive(['-', '+', '_', ' ']) {
+        if let Some(line) = lines.last_mut() {
+            if line.is_empty() || line.len() + part.len() <= NAME {
+                line.push_str(part);
+                continue;
+            }
+        }
+        lines.push(part.to_owned());
+    }
+    lines.join("\n")
+}
+
 /// A line for each metric, and below it lines for what else there is to tell of it.
 fn pivoted(pivot: &Pivot<'_>, report: &Report) -> String {
-    let first = (format!("by {}", pivot.column), crate::table::Align::Left);
-    let names = pivot
-        .names
-        .iter()
-        .map(|n| (n.clone(), crate::table::Align::Right));
+    let first = (format!("by {}", pivot.column), Align::Left);
+    let names = pivot.names.iter().map(|n| (in_lines(n), Align::Right));
     let mut table = Table::new([first].into_iter().chain(names));
+    let mut before = "";
     for line in &pivot.lines {
-        let label = match line.unit {
-            "" => line.label.clone(),
-            unit => format!("{}, {unit}", line.label),
+        let mut label = match line.unit {
+            "" => line.metric.to_owned(),
+            unit => format!("{}, {unit}", line.metric),
         };
+        let mut indent = "";
+        if !line.at.is_empty() {
+            if line.metric != before {
+                table.row(
+                    [label]
+                        .into_iter()
+                        .chain(pivot.names.iter().map(|_| String::new())),
+                );
+            }
+            (label, indent) = (format!("  {}", line.at), "  ");
+        }
+        before = line.metric;
         let mut add = |label: &str, cells: Vec<Option<String>>| {
             if cells.iter().any(Option::is_some) {
                 let cells = cells.into_iter().map(Option::unwrap_or_default);
-                table.row([label.to_owned()].into_iter().chain(cells));
+                table.row([format!("{indent}{label}")].into_iter().chain(cells));
             }
         };
         let each = |of: &dyn Fn(&Judged) -> Option<String>| -> Vec<Option<String>> {
             line.cells.iter().map(|cell| cell.and_then(of)).collect()
         };
-        add(&label, each(&|r| Some(short(r.measured.value))));
-        add("  95 %, \u{b1}", each(&half_width));
+        add(label.trim_start(), each(&|r| Some(short(r.measured.value))));
+        add(
+            "  95 %, \u{b1}",
+            each(&|r| r.measured.plus_minus().map(short)),
+        );
         add("  paper", each(&|r| r.reference.map(short)));
         add("  band", each(&|r| r.band.map(span)));
         add(
             "  verdict",
             each(&|r| Some(verdict(r).to_owned()).filter(|v| !v.is_empty())),
         );
-        add("  rank", ranks(line, report));
+        add(
+            "  rank",
+            each(&|r| report.rank(r).map(|rank| rank.place.to_string())),
+        );
     }
     table.render()
-}
-
-/// Half the width of the interval, which lies about the mean.
-fn half_width(result: &Judged) -> Option<String> {
-    result
-        .measured
-        .ci95
-        .map(|[low, high]| short((high - low) / 2.0))
-}
-
-fn ranks(line: &Line<'_>, report: &Report) -> Vec<Option<String>> {
-    let rank = |result: &Judged| {
-        let place = report
-            .results
-            .iter()
-            .position(|r| std::ptr::eq(r, result))?;
-        report.ranks.get(place).copied().flatten()
-    };
-    let ranks = line.cells.iter();
-    ranks
-        .map(|cell| cell.and_then(rank).map(|rank| rank.to_string()))
-        .collect()
 }
 
 /// A line for each result.
@@ -149,11 +161,29 @@ fn notes(report: &Report) -> String {
     }
 }
 
+/// What is outside for no known reason is loud.
 fn verdict(result: &Judged) -> &'static str {
     match (result.within, &result.exception) {
         (Some(true), _) => "within",
+        (Some(false), Some(_)) => "outside",
         (Some(false), None) => "OUTSIDE",
-        (Some(false), Some(_)) => "outside (explained)",
         (None, _) => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_lines;
+
+    #[test]
+    fn long_names_are_broken_where_their_words_end() {
+        for (name, lines) in [
+            ("p3-planned", "p3-planned"),
+            ("fastforward-noack", "fastforward-\nnoack"),
+            ("both-ends-4-reuse", "both-ends-4-\nreuse"),
+            ("0.25", "0.25"),
+        ] {
+            assert_eq!(in_lines(name), lines);
+        }
     }
 }

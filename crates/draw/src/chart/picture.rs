@@ -289,7 +289,7 @@ fn has_marks(series: &Series) -> bool {
 const fn pen(weight: Weight) -> (f64, f64) {
     match weight {
         Weight::Full => (2.0, 3.0),
-        Weight::Light => (1.0, 2.2),
+        Weight::Light => (1.0, 2.6),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::spec::Experiment;
 use crate::results::{
-    filtered, ranks, why_nothing, Claim, Claims, Filtered, Judged, MetricSpec, Row, DECIDED,
+    filtered, ranks, why_nothing, Claim, Claims, Filtered, Judged, MetricSpec, Rank, Row, DECIDED,
 };
 
 /// What came of an experiment.
@@ -22,7 +22,7 @@ pub struct Report {
     /// The figures, as file stem and SVG.
     pub figures: Vec<(String, String)>,
     /// The results' ranks, in their order.
-    pub ranks: Vec<Option<usize>>,
+    pub ranks: Vec<Option<Rank>>,
     /// Metrics that are of some rows only.
     pub filtered: Vec<Filtered>,
     /// Metrics without any result, and why.
@@ -30,6 +30,13 @@ pub struct Report {
 }
 
 impl Report {
+    /// The rank of `result`, one of its own.
+    pub fn rank(&self, result: &Judged) -> Option<Rank> {
+        let is_it = |known: &Judged| known.measured == result.measured;
+        let place = self.results.iter().position(is_it)?;
+        self.ranks.get(place).copied().flatten()
+    }
+
     /// The report of `rows`, judged against `claims`.
     pub fn new(experiment: &Experiment, seeds: &[u64], rows: Vec<Row>, claims: &Claims) -> Self {
         let metrics = experiment.metrics.iter();

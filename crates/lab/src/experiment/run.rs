@@ -276,7 +276,8 @@ mod readme {
             for key in entry.keys {
                 let _ = writeln!(kinds, "| `{}` | {} |", key.name, key.about.trim());
             }
-            kinds.push('\n');
+            let columns = (entry.columns)().join("` `");
+            let _ = write!(kinds, "\nColumns: `{columns}`.\n\n");
         }
         let readme = include_str!("../../../../experiments/README.md");
         assert!(

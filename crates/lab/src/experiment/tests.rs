@@ -97,12 +97,21 @@ fn transfers_end_to_end() {
     let report = Report::new(&e, &[1], rows, &claims);
     assert_eq!((report.results.len(), report.figures.len()), (5, 1));
     assert!(report.misses().is_empty());
-    let html = page(&[report]);
-    assert!(
-        html.contains("<svg")
-            && html.contains("goodput_mean")
-            && !html.contains("http://localhost")
-    );
+    let page = |reports: &[Report], to_come: &[Experiment]| {
+        let command = "thalweg reproduce <mine>";
+        let page = Page {
+            reports,
+            to_come,
+            command,
+            rows: None,
+        };
+        page.html()
+    };
+    let half = page(&[], &[e]);
+    assert!(half.contains("Unfinished: 1 of the results") && !half.contains("<svg"));
+    let whole = page(&[report], &[]);
+    assert!(whole.contains("<svg") && whole.contains("goodput_mean"));
+    assert!(whole.contains("reproduce &lt;mine&gt;") && !whole.contains("Unfinished"));
 }
 
 #[test]

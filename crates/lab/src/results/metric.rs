@@ -232,7 +232,20 @@ impl MetricSpec {
     }
 }
 
+/// A half of an interval that is less than this share of its mean is none to a reader.
+const EXACT: f64 = 1e-4;
+
 impl Measured {
+    /// Half the 95 % interval, which lies about the mean; 0 where it is too small to be told from none.
+    pub fn plus_minus(&self) -> Option<f64> {
+        let half = self.ci95.map(|[low, high]| (high - low) / 2.0)?;
+        Some(if half < EXACT * self.value.abs() {
+            0.0
+        } else {
+            half
+        })
+    }
+
     /// Its name with where it was taken, as `goodput_mean (protocol pip)`.
     pub fn label(&self) -> String {
         if self.at.is_empty() {

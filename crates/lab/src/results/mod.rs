@@ -16,5 +16,5 @@ pub use filtered::{filtered, why_nothing, Filtered};
 pub use metric::{
     mean_and_interval, median, Best, Confidence, Measured, MetricSpec, Statistic, SEED,
 };
-pub use pivot::{columns, ranks, Line, Pivot};
+pub use pivot::{columns, ranks, Line, Pivot, Rank};
 pub use row::{csv, name_of, Row, Value};

@@ -2,6 +2,7 @@
 //! What is compared is told apart by names (protocols, strategies), else by numbers. Tests: below.
 
 use super::claims::Judged;
+use super::filtered::words;
 use super::metric::{sort_key, Measured, MetricSpec};
 use super::row::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,6 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Pivot<'a> {
     /// The column.
     pub column: String,
+    /// Other columns that are the same everywhere, as `mode middle`; labels do not repeat them.
+    pub fixed: String,
     /// Its values, in order.
     pub names: Vec<String>,
     /// One for each metric and each combination of its other columns.
@@ -22,8 +25,10 @@ pub struct Pivot<'a> {
 /// A metric's results beside each other.
 #[derive(Debug, Clone)]
 pub struct Line<'a> {
-    /// The metric, with its other columns.
-    pub label: String,
+    /// The metric.
+    pub metric: &'a str,
+    /// Its other columns with their values; empty where there are none.
+    pub at: String,
     /// The unit.
     pub unit: &'a str,
     /// The result of each name, where there is one.
@@ -38,6 +43,7 @@ impl<'a> Pivot<'a> {
             .map(|value| (sort_key(&value), value.to_string()))
             .collect();
         let places: Vec<&String> = names.keys().collect();
+        let fixed = fixed(column, results);
         let mut lines: Vec<Line<'a>> = Vec::new();
         let mut rest = Vec::new();
         for &result in results {
@@ -47,11 +53,14 @@ impl<'a> Pivot<'a> {
                 rest.push(result);
                 continue;
             };
-            let label = without(&result.measured, column).label();
-            let known = lines.iter().position(|line| line.label == label);
+            let mut measured = without(&result.measured, column);
+            measured.at.retain(|column, _| !fixed.contains_key(column));
+            let (metric, at) = (result.measured.metric.as_str(), words(&measured.at));
+            let known = lines.iter().position(|l| l.metric == metric && l.at == at);
             let known = known.unwrap_or_else(|| {
                 lines.push(Line {
-                    label,
+                    metric,
+                    at,
                     unit: &result.measured.unit,
                     cells: vec![None; places.len()],
                 });
@@ -61,11 +70,24 @@ impl<'a> Pivot<'a> {
         }
         (names.len() > 1).then(|| Self {
             column: column.to_owned(),
+            fixed: words(&fixed),
             names: names.into_values().collect(),
             lines,
             rest,
         })
     }
+}
+
+/// The columns but `column` that have one value in all of `results` that have `column`.
+fn fixed(column: &str, results: &[&Judged]) -> BTreeMap<String, Value> {
+    let split = |r: &&&Judged| r.measured.at.contains_key(column);
+    let mut all = results.iter().filter(split).map(|r| &r.measured.at);
+    let mut fixed = all.next().cloned().unwrap_or_default();
+    fixed.remove(column);
+    for at in all {
+        fixed.retain(|column, value| at.get(column) == Some(value));
+    }
+    fixed
 }
 
 /// The columns by which `results` of `metrics` may be laid out, the best first.
@@ -111,9 +133,18 @@ fn without(measured: &Measured, column: &str) -> Measured {
     measured
 }
 
-/// The places of `results` among what each of `metrics` compares, from 1, by their means; equal means share
-/// one. None for a metric that does not say which is best.
-pub fn ranks(metrics: &[MetricSpec], results: &[Judged]) -> Vec<Option<usize>> {
+/// A result's place among those that it is compared to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rank {
+    /// From 1, the best; equal means share one.
+    pub place: usize,
+    /// How many are compared.
+    pub of: usize,
+}
+
+/// The places of `results` among what each of `metrics` compares, by their means. None for a metric that does
+/// not say which is best, and where all are equal.
+pub fn ranks(metrics: &[MetricSpec], results: &[Judged]) -> Vec<Option<Rank>> {
     let mut ranks = vec![None; results.len()];
     for metric in metrics {
         let of_it = |r: &&Judged| r.measured.metric == metric.name;
@@ -132,7 +163,11 @@ pub fn ranks(metrics: &[MetricSpec], results: &[Judged]) -> Vec<Option<usize>> {
             let better = rivals
                 .clone()
                 .filter(|m| best.is_ahead(m.value, result.measured.value));
-            *rank = (rivals.count() > 1).then(|| 1 + better.count());
+            let differ = rivals.clone().any(|m| m.value != result.measured.value);
+            *rank = differ.then(|| Rank {
+                place: 1 + better.count(),
+                of: rivals.count(),
+            });
         }
     }
     ranks
@@ -186,20 +221,27 @@ mod tests {
         let all: Vec<&Judged> = results.iter().collect();
         assert_eq!(columns(&metrics, &all), ["protocol", "load"]);
         let pivot = Pivot::by("protocol", &all).unwrap();
-        let labels: Vec<&str> = pivot.lines.iter().map(|l| l.label.as_str()).collect();
-        assert_eq!(labels, ["g (load 2)", "g (load 10)"]);
+        let labels: Vec<&str> = pivot.lines.iter().map(|l| l.at.as_str()).collect();
+        assert_eq!(labels, ["load 2", "load 10"]);
         assert_eq!(
             (pivot.names, pivot.rest.len()),
             (vec!["a".into(), "b".into()], 1)
         );
         assert_eq!(pivot.lines[0].cells[1].unwrap().measured.value, 7.0);
         assert!(Pivot::by("none", &all).is_none());
+        // What is the same everywhere is said once.
+        let pivot = Pivot::by("protocol", &all[..2]).unwrap();
+        assert_eq!(
+            (pivot.fixed.as_str(), pivot.lines[0].at.as_str()),
+            ("load 2", "")
+        );
     }
 
     #[test]
     fn ranks_are_among_rivals_at_the_same_place() {
         let (metrics, results) = (metrics(), results());
-        let expected = [Some(2), Some(1), Some(1), Some(1), None];
+        let rank = |place: usize| Some(Rank { place, of: 2 });
+        let expected = [rank(2), rank(1), None, None, None];
         assert_eq!(ranks(&metrics, &results), expected);
     }
 }

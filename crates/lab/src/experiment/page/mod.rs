@@ -88,7 +88,9 @@ impl Page<'_> {
 
     /// Links to all results, paper by paper.
     fn contents(&self, html: &mut String) {
-        html.push_str("<nav aria-label=\"Contents\">\n");
+        html.push_str(
+            "<nav aria-label=\"Contents\">\n<p><a href=\"#papers\">Against the papers</a>: all results in one table</p>\n",
+        );
         for of_paper in self
             .reports
             .chunk_by(|a, b| a.experiment.paper == b.experiment.paper)

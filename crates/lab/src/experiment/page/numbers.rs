@@ -9,10 +9,9 @@ pub(super) fn value(r: &Judged) -> String {
         "" => String::new(),
         unit => format!(" {}", escaped(unit)),
     };
-    let interval = match m.ci95 {
-        Some([low, high]) => format!(" <small>\u{b1} {}</small>", short((high - low) / 2.0)),
-        None => String::new(),
-    };
+    let interval = m.plus_minus().filter(|half| *half > 0.0);
+    let interval = interval.map(|half| format!(" <small>\u{b1} {}</small>", short(half)));
+    let interval = interval.unwrap_or_default();
     format!("{}{unit}{interval}", short(m.value))
 }
 

@@ -50,26 +50,21 @@ fn is_ours(r: &Judged) -> bool {
     r.band.is_none() && r.reference.is_none() && r.measured.at.values().any(is_ours)
 }
 
-/// `results` beside each other where they can be, else one below the other.
+/// `results` beside each other where they can be, the others one below the other.
 fn tables(html: &mut String, report: &Report, results: &[&Judged], caption: &str) {
-    if results.is_empty() {
-        return;
+    let mut left = results.to_vec();
+    let mut caption = caption;
+    loop {
+        let columns = columns(&report.experiment.metrics, &left);
+        let mut pivots = columns.iter().filter_map(|column| Pivot::by(column, &left));
+        let Some(pivot) = pivots.find(|pivot| pivot.names.len() <= BESIDE) else {
+            break;
+        };
+        beside(html, report, &pivot, caption);
+        (left, caption) = (pivot.rest, "");
     }
-    let columns = columns(&report.experiment.metrics, results);
-    let pivots = columns
-        .iter()
-        .filter_map(|column| Pivot::by(column, results));
-    let pivot = pivots.into_iter().find(|pivot| pivot.names.len() <= BESIDE);
-    let rest = match &pivot {
-        Some(pivot) => {
-            beside(html, report, pivot, caption);
-            pivot.rest.as_slice()
-        }
-        None => results,
-    };
-    if !rest.is_empty() {
-        let more = if pivot.is_some() { "" } else { caption };
-        list(html, rest, more);
+    if !left.is_empty() {
+        list(html, &left, caption);
     }
 }
 
@@ -77,8 +72,12 @@ fn beside(html: &mut String, report: &Report, pivot: &Pivot<'_>, caption: &str) 
     let _ = write!(
         html,
         "<div class=\"scroll\"><table class=\"beside\"><caption>{caption}</caption>\
-         <thead><tr><th>by {}</th>",
-        escaped(&pivot.column)
+         <thead><tr><th>by {}{}</th>",
+        escaped(&pivot.column),
+        match pivot.fixed.as_str() {
+            "" => String::new(),
+            fixed => format!(" <small>({})</small>", escaped(fixed)),
+        }
     );
     for name in &pivot.names {
         let _ = write!(html, "<th class=\"n\">{}</th>", escaped(name));
@@ -95,7 +94,11 @@ fn row(report: &Report, line: &Line<'_>) -> String {
         "" => String::new(),
         unit => format!(" <small>{}</small>", escaped(unit)),
     };
-    let mut html = format!("<tr><th>{}{unit}</th>", escaped(&line.label));
+    let at = match line.at.as_str() {
+        "" => String::new(),
+        at => format!(" ({})", escaped(at)),
+    };
+    let mut html = format!("<tr><th>{}{at}{unit}</th>", escaped(line.metric));
     for cell in &line.cells {
         let Some(r) = cell else {
             html.push_str("<td></td>");
@@ -103,19 +106,14 @@ fn row(report: &Report, line: &Line<'_>) -> String {
         };
         let (class, word) = verdict(r);
         let mut small = Vec::new();
-        if let Some([low, high]) = r.measured.ci95 {
-            small.push(format!("\u{b1} {}", short((high - low) / 2.0)));
-        }
+        let half = r.measured.plus_minus().filter(|half| *half > 0.0);
+        small.extend(half.map(|half| format!("\u{b1} {}", short(half))));
         small.extend(r.reference.map(|paper| format!("paper {}", short(paper))));
         if !word.is_empty() {
             small.push(format!("<span class=\"{class}\">{word}</span>"));
         }
-        let place = report
-            .results
-            .iter()
-            .position(|known| std::ptr::eq(known, *r));
-        let rank = place.and_then(|place| report.ranks.get(place).copied().flatten());
-        small.extend(rank.map(|rank| format!("rank {rank}")));
+        let rank = report.rank(r);
+        small.extend(rank.map(|rank| format!("rank {} of {}", rank.place, rank.of)));
         let small: String = small
             .iter()
             .map(|s| format!("<small>{s}</small>"))
