@@ -350,16 +350,16 @@ pub(crate) enum ExperimentCommand {
 }
 
 /// Run an experiment and print its results beside the paper's.
-///
-/// What is done is kept in the folder `runs` under --out, or under thalweg-data, until the command is
-/// finished. The same command goes on from there after Ctrl-C or a crash.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   thalweg run p3.fig5
-  thalweg run my-sweep.toml --seeds 1..20 --out results     interrupted and started again it goes on
+  thalweg run my-sweep.toml --seeds 1..20 --out results
   thalweg run p3.fig5 --testbed grenoble.k7.gz
-  thalweg run p3.fig5 --seeds 7 --routes 1 --explain")]
+  thalweg run p3.fig5 --seeds 7 --routes 1 --explain
+
+Interrupted, by Ctrl-C or a crash, and started again it goes on: seeds that are done are kept in
+the folder `runs` under --out, or under thalweg-data, until the command is finished.")]
 pub(crate) struct RunArgs {
     /// A built-in experiment (see `thalweg experiment list`) or a TOML file.
     #[arg(value_name = "EXPERIMENT|FILE", value_parser = values::name)]
@@ -404,15 +404,16 @@ pub(crate) struct RunArgs {
 }
 
 /// The papers' tables and figures, beside what the papers report.
-///
-/// Interrupted and started again it goes on, as `run` does. `thalweg experiment list` tells what each costs.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   thalweg reproduce                     every result of every paper
   thalweg reproduce p3.fig5 p3.table1   two of them
   thalweg reproduce p3 --report page    one paper, as a page to read
-  thalweg reproduce --quick --check     a subset, for continuous integration")]
+  thalweg reproduce --quick --check     a subset, for continuous integration
+
+Interrupted and started again it goes on, as `run` does. `thalweg experiment list` tells what each
+result costs.")]
 pub(crate) struct ReproduceArgs {
     /// Papers (such as p3) and results (such as p3.fig5) [default: all].
     #[arg(value_name = "PAPER|ID", value_parser = values::name)]
