@@ -15,7 +15,7 @@ use thalweg_wire::phy;
 
 /// What an experiment runs, with everything said that a file says of it.
 pub trait Kind: Debug + Send + Sync {
-    /// Every column that its rows may have, as [`words`] gives them.
+    /// Every column that its rows may have.
     fn columns() -> Vec<&'static str>
     where
         Self: Sized;

@@ -67,13 +67,6 @@ pub(super) fn words(only: &BTreeMap<String, Value>) -> String {
     words.join(", ")
 }
 
-impl Row {
-    /// Whether its columns have the values of `only`.
-    pub(super) fn has(&self, only: &BTreeMap<String, Value>) -> bool {
-        only.iter().all(|(c, v)| self.0.get(c) == Some(v))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,7 +78,7 @@ mod tests {
             toml::from_str(&format!("name='m'\nof='x'\nstat='mean'\n{text}")).unwrap()
         };
         let of_p3 = metric("where={protocol='p3'}");
-        let found = filtered(&[metric(""), of_p3.clone(), of_p3.clone()], &rows);
+        let found = filtered(&[metric(""), of_p3.clone(), of_p3], &rows);
         assert_eq!(
             (found.len(), found[0].count, found[0].metrics.len()),
             (1, 2, 2)

@@ -100,6 +100,10 @@ impl Row {
             self.set(column, value);
         }
     }
+    /// Whether its columns have the values of `only`.
+    pub(crate) fn has(&self, only: &BTreeMap<String, Value>) -> bool {
+        only.iter().all(|(c, v)| self.0.get(c) == Some(v))
+    }
     /// The number in `column`, where there is one.
     pub fn number(&self, column: &str) -> Option<f64> {
         self.0.get(column).and_then(Value::number)
