@@ -66,7 +66,7 @@ impl Lab {
     /// The rows of `run` with `seeds`; `id` names it in the progress.
     pub(crate) fn rows(&self, id: &str, run: &Run, seeds: &[u64]) -> Result<Vec<Row>, Failure> {
         let observer = |done: u64, total: u64| self.told(id, done, total);
-        let kept = self.journal.resume(run, &self.sites, seeds);
+        let kept = experiment::resume(&self.journal, run, &self.sites, seeds);
         if kept.seeds() > 0 {
             let (n, m) = (kept.seeds(), seeds.len());
             let line = format!("thalweg: {id}: {n} of {m} seeds taken from an earlier run");

@@ -2,10 +2,8 @@
 //!
 //! A file belongs to a program, a run's keys as options have overwritten them, the files that these name, losses and a
 //! seed; their digest is in its name. A file that belongs to something else is never looked at.
-//! Invariant: rows that were kept are those that would be found again, bit by bit. Tests: below, `cli/tests/resume.rs`.
+//! Invariant: rows that were kept are those that would be found again, bit by bit. Tests: `journal_tests.rs`, `cli/tests/resume.rs`.
 
-use super::run::Run;
-use super::sites::Sites;
 use crate::results::Row;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -15,6 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
+use thalweg_testbeds::Losses;
 use toml::Value;
 
 /// What takes less is done again sooner than it is read.
@@ -42,6 +41,15 @@ struct Entry {
 }
 
 impl Journal {
+    /// The same, in which nothing is too little to be kept.
+    #[cfg(test)]
+    pub(super) fn of_everything(folder: &Path) -> Self {
+        Self {
+            worth: Duration::ZERO,
+            ..Self::in_folder(folder)
+        }
+    }
+
     /// The journal in `folder`, which is made when there is something to keep.
     pub fn in_folder(folder: &Path) -> Self {
         Self {
@@ -53,12 +61,16 @@ impl Journal {
         }
     }
 
-    /// What is kept of `run` with `seeds` at `sites`.
-    pub fn resume(&self, run: &Run, sites: &Sites, seeds: &[u64]) -> Kept<'_> {
-        let (kind, keys) = run.keys();
+    /// What is kept of `seeds` of a run of `kind` with `keys` and `losses`.
+    pub(super) fn kept(
+        &self,
+        (kind, keys): (&str, &toml::Table),
+        losses: &Losses,
+        seeds: &[u64],
+    ) -> Kept<'_> {
         let mut kept = Kept {
             journal: self,
-            what: described(kind, keys, sites),
+            what: described(kind, keys, losses),
             rows: BTreeMap::new(),
         };
         // Without files there is nothing that a digest would find.
@@ -180,7 +192,7 @@ impl Kept<'_> {
         Some(format!("{}-{seed}", digest.get(..16)?))
     }
 
-    fn digest(&self, seed: u64) -> Option<String> {
+    pub(super) fn digest(&self, seed: u64) -> Option<String> {
         let mut digest = Sha256::new();
         for part in [self.journal.program()?, &self.what, &seed.to_string()] {
             digest.update((part.len() as u64).to_le_bytes());
@@ -189,7 +201,7 @@ impl Kept<'_> {
         Some(hex(digest))
     }
 
-    fn path(&self, seed: u64, place: Option<usize>) -> Option<PathBuf> {
+    pub(super) fn path(&self, seed: u64, place: Option<usize>) -> Option<PathBuf> {
         let place = place.map(|place| format!("-{place}")).unwrap_or_default();
         let name = format!("{}{place}.json", self.name(seed)?);
         Some(self.journal.folder.join(name))
@@ -231,7 +243,7 @@ impl Kept<'_> {
 }
 
 /// A run's keys, the losses, and digests of the files that keys name.
-fn described(kind: &str, keys: &toml::Table, sites: &Sites) -> String {
+fn described(kind: &str, keys: &toml::Table, losses: &Losses) -> String {
     let mut files = BTreeMap::new();
     named(
         &Value::Table(keys.clone()),
@@ -239,7 +251,7 @@ fn described(kind: &str, keys: &toml::Table, sites: &Sites) -> String {
         DEPTH,
         &mut files,
     );
-    format!("{kind}\n{keys}\n{:?}\n{files:?}", sites.losses())
+    format!("{kind}\n{keys}\n{losses:?}\n{files:?}")
 }
 
 /// Adds to `files` those that texts in `value` name, and those that these name in turn, with their digests.
@@ -271,95 +283,4 @@ fn named(value: &Value, folder: &Path, depth: usize, files: &mut BTreeMap<PathBu
 fn hex(digest: Sha256) -> String {
     let bytes = digest.finalize();
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::{run, Experiment};
-    use super::*;
-    use std::cell::Cell;
-    use std::ops::ControlFlow;
-
-    fn journal(folder: &Path) -> Journal {
-        Journal {
-            worth: Duration::ZERO,
-            ..Journal::in_folder(folder)
-        }
-    }
-
-    fn experiment(testbed: &str) -> Experiment {
-        let text = format!(
-            "id='x'\ntitle='t'\n[run]\nkind='transfers'\ntestbed='{testbed}'\nroutes=1\npackets=5\n\
-             protocols=['p3','pip']\nroute={{ min_hops=1, min_paths=1, floors='any' }}"
-        );
-        Experiment::parse(Path::new("x.toml"), &text).unwrap()
-    }
-
-    #[test]
-    fn rows_that_were_kept_are_those_that_would_be_found() {
-        let folder = tempfile::tempdir().unwrap();
-        let (sites, e) = (Sites::default(), experiment("line5"));
-        let observer = |_, _| ControlFlow::Continue(());
-        let all = run(&e.run, &[1, 2, 3], &sites, None, &observer).unwrap();
-        let first = journal(folder.path());
-        let kept = first.resume(&e.run, &sites, &[1, 2]);
-        assert_eq!(kept.seeds(), 0);
-        run(&e.run, &[1, 2], &sites, Some(&kept), &observer).unwrap();
-        // One file a seed: those of its settings are gone.
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
-        let second = journal(folder.path());
-        let kept = second.resume(&e.run, &sites, &[1, 2, 3]);
-        assert_eq!(kept.seeds(), 2);
-        let again = run(&e.run, &[1, 2, 3], &sites, Some(&kept), &observer).unwrap();
-        assert_eq!(again, all);
-        second.remove();
-        assert!(!folder.path().exists());
-    }
-
-    #[test]
-    fn a_setting_is_kept_before_its_seed_is_done() {
-        let folder = tempfile::tempdir().unwrap();
-        let (sites, e) = (Sites::default(), experiment("line5"));
-        let row = Row::new().with("x", 0.1 + 0.2).with("y", 1e-300);
-        let runs = Cell::new(0);
-        for _ in 0..2 {
-            let journal = journal(folder.path());
-            let kept = journal.resume(&e.run, &sites, &[7]);
-            let each = || {
-                runs.set(runs.get() + 1);
-                Ok::<_, ()>(vec![row.clone()])
-            };
-            assert_eq!(kept.setting((7, 3), each), Ok(vec![row.clone()]));
-        }
-        assert_eq!(runs.get(), 1);
-    }
-
-    #[test]
-    fn what_is_of_another_run_is_not_taken() {
-        let folder = tempfile::tempdir().unwrap();
-        let mine = folder.path().join("mine.csv");
-        fs::write(&mine, "src,dst,channel,prr\n1,2,26,1\n2,1,26,1\n").unwrap();
-        let (sites, e) = (Sites::default(), experiment(&mine.to_string_lossy()));
-        let kept = |e: &Experiment, sites: &Sites| {
-            let journal = journal(&folder.path().join("runs"));
-            let kept = journal.resume(&e.run, sites, &[1, 2]);
-            (kept.seeds(), kept.digest(1))
-        };
-        let of_it = journal(&folder.path().join("runs"));
-        of_it.resume(&e.run, &sites, &[]).keep(1, &[Row::new()]);
-        assert_eq!(kept(&e, &sites).0, 1);
-        let losses = thalweg_testbeds::Losses {
-            links: vec!["2-1:0.5".parse().unwrap()],
-            psdu_bytes: 127,
-        };
-        assert_eq!(kept(&e, &Sites::with_losses(losses)).0, 0);
-        assert_eq!(kept(&experiment("pair"), &sites).0, 0);
-        fs::write(&mine, "src,dst,channel,prr\n1,2,26,1\n2,1,26,0.9\n").unwrap();
-        assert_eq!(kept(&e, &sites).0, 0);
-        // A file that is no journal is as good as none.
-        fs::write(&mine, "src,dst,channel,prr\n1,2,26,1\n2,1,26,1\n").unwrap();
-        let path = of_it.resume(&e.run, &sites, &[]).path(1, None).unwrap();
-        fs::write(path, "").unwrap();
-        assert_eq!(kept(&e, &sites).0, 0);
-    }
 }

@@ -15,6 +15,8 @@ mod correlation;
 mod explained;
 mod forwarding;
 mod journal;
+#[cfg(test)]
+mod journal_tests;
 mod kind;
 mod lab;
 mod link_channels;
@@ -154,6 +156,11 @@ impl From<RunError> for ExperimentError {
             error => Self::Run(error),
         }
     }
+}
+
+/// What `journal` has of `run` with `seeds` at `sites`.
+pub fn resume<'a>(journal: &'a Journal, run: &Run, sites: &Sites, seeds: &[u64]) -> Kept<'a> {
+    journal.kept(run.keys(), sites.losses(), seeds)
 }
 
 /// Runs `run` with each of `seeds`. `sites` keeps what later runs can use again; what is `kept` is taken from there,

@@ -151,7 +151,7 @@ impl Run {
     }
 
     /// Its kind's name, and its keys as options have overwritten them.
-    pub fn keys(&self) -> (&'static str, &Table) {
+    pub(super) fn keys(&self) -> (&'static str, &Table) {
         (self.entry.name, &self.keys)
     }
 
