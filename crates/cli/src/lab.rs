@@ -78,7 +78,15 @@ impl Lab {
             let line = format!("thalweg: what is done is not kept: {why}");
             self.reporter().0.line(&line);
         }
-        rows.map_err(failure)
+        rows.map_err(|error| match (error, self.journal.folder()) {
+            (ExperimentError::Stopped, Some(folder)) => {
+                let kept = folder.display();
+                Failure::Job(format!(
+                    "stopped; the same command goes on with what {kept} has"
+                ))
+            }
+            (error, _) => failure(error),
+        })
     }
 
     /// Writes the frames of the first run with the first of `seeds` to `file`.
@@ -140,13 +148,9 @@ impl Lab {
 }
 
 fn failure(error: ExperimentError) -> Failure {
-    match error {
-        ExperimentError::Stopped => {
-            let line = "stopped; the same command goes on from here";
-            Failure::Job(line.to_owned())
-        }
-        error if error.is_input() => Failure::input(error),
-        error => Failure::job(error),
+    match error.is_input() {
+        true => Failure::input(error),
+        false => Failure::job(error),
     }
 }
 

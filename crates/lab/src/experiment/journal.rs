@@ -16,8 +16,10 @@ use std::time::{Duration, Instant};
 use thalweg_testbeds::Losses;
 use toml::Value;
 
-/// What takes less is done again sooner than it is read.
+/// Nothing is kept before a command has run so long.
 const WORTH: Duration = Duration::from_secs(1);
+/// A setting that takes less than this share of it is done again sooner than it is read.
+const SETTINGS: u32 = 10;
 /// Files that name files are followed so deep: an experiment names a testbed, that names links or a board.
 const DEPTH: usize = 4;
 
@@ -88,7 +90,15 @@ impl Journal {
             let _ = fs::remove_file(file);
         }
         // Only where nothing else is left in them.
-        let _ = fs::remove_dir(&self.folder);
+        for folder in self.folder.ancestors().take(2) {
+            let _ = fs::remove_dir(folder);
+        }
+    }
+
+    /// The folder, where it has something of this command.
+    pub fn folder(&self) -> Option<&Path> {
+        let (files, _) = &*self.files();
+        (!files.is_empty()).then_some(&self.folder)
     }
 
     /// Why something could not be kept.
@@ -180,7 +190,7 @@ impl Kept<'_> {
         }
         let begun = Instant::now();
         let rows = each()?;
-        if begun.elapsed() >= self.journal.worth {
+        if begun.elapsed() >= self.journal.worth / SETTINGS {
             self.write(seed, Some(place), &rows);
         }
         Ok(rows)

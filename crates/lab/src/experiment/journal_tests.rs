@@ -18,23 +18,24 @@ fn experiment(testbed: &str) -> Experiment {
 
 #[test]
 fn rows_that_were_kept_are_those_that_would_be_found() {
-    let folder = tempfile::tempdir().unwrap();
+    let data = tempfile::tempdir().unwrap();
+    let folder = data.path().join("data/runs");
     let (sites, e) = (Sites::default(), experiment("line5"));
     let observer = |_, _| ControlFlow::Continue(());
     let all = run(&e.run, &[1, 2, 3], &sites, None, &observer).unwrap();
-    let first = Journal::of_everything(folder.path());
+    let first = Journal::of_everything(&folder);
     let kept = resume(&first, &e.run, &sites, &[1, 2]);
     assert_eq!(kept.seeds(), 0);
     run(&e.run, &[1, 2], &sites, Some(&kept), &observer).unwrap();
     // One file a seed: those of its settings are gone.
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
-    let second = Journal::of_everything(folder.path());
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
+    let second = Journal::of_everything(&folder);
     let kept = resume(&second, &e.run, &sites, &[1, 2, 3]);
     assert_eq!(kept.seeds(), 2);
     let again = run(&e.run, &[1, 2, 3], &sites, Some(&kept), &observer).unwrap();
     assert_eq!(again, all);
     second.remove();
-    assert!(!folder.path().exists());
+    assert!(!data.path().join("data").exists());
 }
 
 #[test]
