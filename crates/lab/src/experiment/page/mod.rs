@@ -10,7 +10,7 @@ pub use numbers::{short, span};
 use super::report::Report;
 use super::spec::Experiment;
 use crate::results::Judged;
-use numbers::{escaped, seeds, value, verdict};
+use numbers::{escaped, prose, seeds, value, verdict};
 use std::fmt::Write;
 
 const STYLE: &str = include_str!("page.css");
@@ -163,7 +163,7 @@ impl Page<'_> {
         );
         for r in outside {
             let (id, label) = (escaped(&r.id), escaped(&r.measured.label()));
-            let why = escaped(r.exception.as_deref().unwrap_or("Not explained."));
+            let why = prose(r.exception.as_deref().unwrap_or("Not explained."));
             let link = format!("<a href=\"#{id}\">{id}</a>");
             let _ = writeln!(html, "<dt>{link} {label}</dt><dd>{why}</dd>");
         }

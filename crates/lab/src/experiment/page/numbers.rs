@@ -61,6 +61,16 @@ pub fn span([low, high]: [f64; 2]) -> String {
     }
 }
 
+/// Text in which what stands between backticks is code.
+pub(super) fn prose(text: &str) -> String {
+    let parts = text.split('`').zip([false, true].into_iter().cycle());
+    let parts = parts.map(|(part, is_code)| match is_code {
+        true => format!("<code>{}</code>", escaped(part)),
+        false => escaped(part),
+    });
+    parts.collect()
+}
+
 pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
@@ -78,6 +88,7 @@ mod tests {
         assert_eq!(numbers, ["8.04e-5", "0", "178.5", "0.04", "2"]);
         assert_eq!(span([150.0, f64::INFINITY]), "at least 150");
         assert_eq!(span([0.0, 0.0]), "0");
+        assert_eq!(prose("a `b<` c"), "a <code>b&lt;</code> c");
         assert_eq!(escaped("<a & \"b\">"), "&lt;a &amp; &quot;b&quot;&gt;");
     }
 }

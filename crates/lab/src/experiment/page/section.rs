@@ -1,7 +1,7 @@
 //! One result on the page: what was done, pictures, numbers beside each other, and variants of the paper's protocols
 //! in a table of their own. Tests: `mod.rs`.
 
-use super::numbers::{escaped, seeds, short, span, value, verdict};
+use super::numbers::{escaped, prose, seeds, short, span, value, verdict};
 use super::Report;
 use crate::results::{columns, Judged, Line, Pivot, Value};
 use std::fmt::Write;
@@ -15,7 +15,7 @@ pub(super) fn write(html: &mut String, report: &Report, rows: Option<&str>) {
     let (id, title) = (escaped(&e.id), escaped(&e.title));
     // Writing to a string does not fail.
     let _ = writeln!(html, "<h2 id=\"{id}\">{id}: {title}</h2>");
-    let _ = writeln!(html, "<p class=\"about\">{}</p>", escaped(e.about.trim()));
+    let _ = writeln!(html, "<p class=\"about\">{}</p>", prose(e.about.trim()));
     for (name, svg) in &report.figures {
         let _ = writeln!(html, "<figure id=\"{id}-{}\">{svg}</figure>", escaped(name));
     }
@@ -38,7 +38,7 @@ pub(super) fn write(html: &mut String, report: &Report, rows: Option<&str>) {
     html.push_str("</p>\n");
 }
 
-/// Whether it is of a protocol made here, of which no paper says anything.
+/// Whether it is of a protocol made here.
 fn is_ours(r: &Judged) -> bool {
     let is_ours = |value: &Value| {
         let Value::Text(name) = value else {
@@ -47,7 +47,7 @@ fn is_ours(r: &Judged) -> bool {
         let known = PROTOCOLS.iter().find(|p| p.name == name);
         known.is_some_and(|p| p.origin == Origin::Ours)
     };
-    r.band.is_none() && r.reference.is_none() && r.measured.at.values().any(is_ours)
+    r.measured.at.values().any(is_ours)
 }
 
 /// `results` beside each other where they can be, the others one below the other.
@@ -83,22 +83,35 @@ fn beside(html: &mut String, report: &Report, pivot: &Pivot<'_>, caption: &str) 
         let _ = write!(html, "<th class=\"n\">{}</th>", escaped(name));
     }
     html.push_str("</tr></thead>\n<tbody>\n");
+    let mut before = "";
     for line in &pivot.lines {
+        if !line.at.is_empty() && line.metric != before {
+            let (metric, unit) = (escaped(line.metric), unit(line));
+            let columns = pivot.names.len() + 1;
+            let _ = writeln!(
+                html,
+                "<tr class=\"of\"><th colspan=\"{columns}\">{metric}{unit}</th></tr>"
+            );
+        }
+        before = line.metric;
         html.push_str(&row(report, line));
     }
     html.push_str("</tbody></table></div>\n");
 }
 
-fn row(report: &Report, line: &Line<'_>) -> String {
-    let unit = match line.unit {
+/// The unit after a metric's name.
+fn unit(line: &Line<'_>) -> String {
+    match line.unit {
         "" => String::new(),
         unit => format!(" <small>{}</small>", escaped(unit)),
+    }
+}
+
+fn row(report: &Report, line: &Line<'_>) -> String {
+    let mut html = match line.at.as_str() {
+        "" => format!("<tr><th>{}{}</th>", escaped(line.metric), unit(line)),
+        at => format!("<tr><th class=\"at\">{}</th>", escaped(at)),
     };
-    let at = match line.at.as_str() {
-        "" => String::new(),
-        at => format!(" ({})", escaped(at)),
-    };
-    let mut html = format!("<tr><th>{}{at}{unit}</th>", escaped(line.metric));
     for cell in &line.cells {
         let Some(r) = cell else {
             html.push_str("<td></td>");
