@@ -8,7 +8,7 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
-use super::kind::{expect, keys, number, or_none, pairs, within, Captures, Kind};
+use super::kind::{expect, keys, number, or_none, pairs, within, words, Captures, Kind};
 use super::lab::{in_order, Lab};
 use super::sites::Sites;
 use super::{ExperimentError, Result};
@@ -231,6 +231,15 @@ impl Point {
 }
 
 impl Kind for Rcrt {
+    fn columns() -> Vec<&'static str> {
+        words(&[
+            rows::RUN,
+            rows::LOADS,
+            "transport acks line offered reading scope node hops t_s sink demand received \
+                opened_s ended_s repaired_share",
+        ])
+    }
+
     fn check(&self) -> Result<(), String> {
         expect("transports", !self.transports.is_empty(), "one or more")?;
         let known = self.policies.iter().all(|p| policy::named(p).is_some());
