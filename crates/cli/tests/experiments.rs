@@ -149,8 +149,14 @@ fn what_is_not_there_is_named_in_one_line() {
         LINE.replace("routes = 1", "routes = 0"),
     )
     .unwrap();
+    let column = LINE.replace("of = 'goodput_kbps'", "of = 'goodput'");
+    fs::write(dir.path().join("column.toml"), column).unwrap();
     for (args, part) in [
         (&["run", "no-such"][..], "no-such"),
+        (
+            &["run", "column.toml"],
+            "column.toml: line 13: metric \"goodput_mean\", of: no row has a column",
+        ),
         (&["run", "bad.toml"], "bad.toml: line 2"),
         (&["run", "wide.toml"], "run.routes"),
         (&["experiment", "show", "no-such"], "experiment list"),

@@ -184,3 +184,11 @@ fn an_unknown_column_is_told_the_known_ones() {
         assert!(line.contains(wanted), "{wanted}\n{line}");
     }
 }
+
+#[test]
+fn no_file_and_an_empty_one_are_told() {
+    let empty = Experiment::parse(Path::new("mine.toml"), "").unwrap_err();
+    assert_eq!(empty.to_string(), "mine.toml: line 1: missing field `id`");
+    let unknown = Experiment::load("no-such").unwrap_err().to_string();
+    assert!(unknown.contains("experiment list"));
+}
