@@ -61,15 +61,14 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
 /// The links of a file as it tells them; those of a simulated site as the site measures them.
 fn known(args: &PlanArgs, testbed: &Arc<Testbed>) -> Result<Known, Failure> {
     let channels: Option<&[Channel]> = args.channels.as_ref().map(|list| list.0.as_slice());
-    let ends = (args.from, args.to);
-    let told = measured(testbed, ends, channels, args.seed);
+    let told = measured(testbed, args.to, channels, args.seed);
     if let Some(known) = told.map_err(Failure::input)? {
         return Ok(known);
     }
     let mut watch = Watch::new(args.protocol, args.say.verbosity());
     let mut observer = |label: &str, progress| watch.note(label, progress);
     let site = Site::new(testbed.clone(), args.seed);
-    let collector = Collector::open(site, ends, channels, &mut observer)
+    let collector = Collector::open(site, args.to, channels, &mut observer)
         .map_err(|error| Failure::from(Stop::from(error)))?;
     watch.reporter.finish();
     Ok(collector.known().clone())

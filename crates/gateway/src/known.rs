@@ -8,7 +8,7 @@ use rand_pcg::Pcg64Mcg;
 use thalweg_engine::BoardTiming;
 use thalweg_planner::channels::spread_order;
 use thalweg_planner::closed_forms::Cycle;
-use thalweg_planner::pairs::{best_channels, suggest_pairs, PairRequest};
+use thalweg_planner::pairs::best_channels;
 use thalweg_planner::{plan, LinkQualities, LinkRule, Plan, PlanError, RouteRequest, Topology};
 use thalweg_units::{Channel, ChannelSet, Dbm, NodeId};
 use thalweg_wire::pipeline::MAX_PACKETS;
@@ -201,7 +201,6 @@ pub struct Known {
     /// When they were measured; none where somebody told them.
     measured: Option<FieldTime>,
     sink: usize,
-    source: Option<usize>,
     /// Pipeline channels, counted back from the sink.
     channels: Vec<Channel>,
     routing_channel: Channel,
@@ -233,7 +232,6 @@ impl Known {
             links,
             measured: None,
             sink,
-            source: None,
             channels,
             routing_channel,
             rule,
@@ -254,24 +252,6 @@ impl Known {
     pub const fn measured(&self) -> Option<FieldTime> {
         self.measured
     }
-    /// The same between the two nodes that its links support best: the most node-distinct paths of at
-    /// least three hops, and of those the longest; as it is where there is no such pair.
-    #[must_use]
-    pub fn between_best_ends(self) -> Self {
-        match self.best_pair() {
-            Some((source, sink)) => self.between(Some(source), sink),
-            None => self,
-        }
-    }
-    /// The same between these nodes, by index.
-    #[must_use]
-    pub fn between(self, source: Option<usize>, sink: usize) -> Self {
-        Self {
-            source,
-            sink,
-            ..self
-        }
-    }
     /// Who its nodes are.
     pub fn place(&self) -> &Place {
         &self.place
@@ -283,10 +263,6 @@ impl Known {
     /// Where data goes, by index.
     pub fn sink(&self) -> usize {
         self.sink
-    }
-    /// Whence it comes where nobody names a source, if that is settled.
-    pub fn source(&self) -> Option<usize> {
-        self.source
     }
     /// The channel on which routes are sought.
     pub fn routing_channel(&self) -> Channel {
@@ -379,9 +355,6 @@ impl Known {
     /// A node far from the sink that the network joins to it by enough paths; where it has not
     /// enough for any node, one with the most.
     fn far_source(&self, request: &Ask) -> Result<usize, AskError> {
-        if let Some(source) = self.source {
-            return Ok(source);
-        }
         let sink = self.sink;
         let topology = Topology::new(&self.links, self.routing_channel, &self.rule);
         let hops = topology.hops_from(sink);
@@ -419,25 +392,6 @@ impl Known {
 
     fn id(&self, index: usize) -> NodeId {
         self.place.ids.get(index).copied().unwrap_or(NodeId::MAX)
-    }
-
-    fn best_pair(&self) -> Option<(usize, usize)> {
-        let wanted = RouteRequest::new(0, 0).min_paths;
-        (2..=wanted).rev().find_map(|min_paths| {
-            let mut route = RouteRequest::new(0, 0);
-            route.routing_channel = self.routing_channel;
-            route.rule = self.rule;
-            route.min_paths = min_paths;
-            route.max_hops = FAR;
-            let request = PairRequest {
-                min_hops: 3,
-                route,
-                ..PairRequest::new(1)
-            };
-            let mut rng = (self.draw)(self.seed, "ends", &[min_paths as u64]);
-            let pairs = suggest_pairs(&self.links, &request, &mut rng);
-            pairs.first().map(|pair| (pair.source, pair.sink))
-        })
     }
 
     /// The planner's error in the testbed's names for nodes.

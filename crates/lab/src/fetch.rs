@@ -93,8 +93,7 @@ impl Wish {
     ) -> Result<Surveyed, CollectError> {
         Ok(match self.way()? {
             Way::Pipeline(protocol) => {
-                let (ends, channels) = ((self.from, self.to), self.channels.as_deref());
-                let network = Collector::open(site, ends, channels, observer)?;
+                let network = Collector::open(site, self.to, self.channels.as_deref(), observer)?;
                 Surveyed::Pipeline(network, protocol)
             }
             Way::Stream(carrier) => {

@@ -1,66 +1,114 @@
-//! A link matrix: a CSV file `src,dst,channel,prr[,rssi_dbm]`, one row per directed link and
+//! A link matrix: a table `src,dst,channel,prr[,rssi_dbm]`, one row per directed link and
 //! channel; columns in any order, others ignored. A pair without a row has no link.
 //! Tests: below and `hostile_tests.rs`.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Read};
+use std::io::Read;
 
-use thalweg_units::ChannelSet;
+use thalweg_units::{ChannelSet, NodeId};
 
+use crate::assumed::Assumed;
+use crate::columns;
 use crate::error::{Problem, TestbedError};
-use crate::rows::{Bounded, Rows};
+use crate::rows::Rows;
+use crate::text::{reading, unpacked};
 use crate::trace::{NodeTable, Trace, TraceLink};
 
 /// The header that errors name.
 const HEADER: &str = "src,dst,channel,prr[,rssi_dbm]";
 
-/// Reads a link matrix; `source_name` is the file's name in errors.
+/// One row; without channels it holds on all.
+struct Row {
+    from: NodeId,
+    to: NodeId,
+    channels: Option<ChannelSet>,
+    prr: f64,
+    rssi_dbm: Option<f64>,
+}
+
+/// Reads a link matrix, compressed or not; `source_name` is the file's name in errors.
 ///
 /// # Errors
-/// [`TestbedError`] with the line of the first row that is not as it should be.
+/// [`TestbedError`] with the lines of the rows that are not as they should be.
 pub fn read_matrix(reader: impl Read, source_name: &str) -> Result<Trace, TestbedError> {
-    let mut reader = BufReader::new(Bounded::new(reader));
-    let failed = |e| crate::rows::reading(e).on_line(source_name, 1);
+    let failed = |e| reading(e).on_line(source_name, 1);
+    let mut reader = unpacked(reader).map_err(failed)?;
     if reader.fill_buf().map_err(failed)?.is_empty() {
         return Err(Problem::Empty(HEADER).on_line(source_name, 1));
     }
     let mut rows = Rows::open(reader, source_name, 0, HEADER)?;
-    let (src, dst) = (rows.column("src")?, rows.column("dst")?);
-    let (channel, prr) = (rows.column("channel")?, rows.column("prr")?);
-    let rssi = rows.find("rssi_dbm");
+    let (src, dst) = (rows.column(&columns::SRC), rows.column(&columns::DST));
+    let (channel, prr) = (rows.column(&columns::CHANNEL), rows.ratio_column());
+    let rssi = rows.find(&columns::RSSI);
 
-    let mut nodes = NodeTable::default();
-    let mut channels = ChannelSet::EMPTY;
-    let mut links = Vec::new();
+    let mut all: Vec<Row> = Vec::new();
     let mut seen = BTreeSet::new();
-    while rows.next_row()? {
-        let (from, to) = (rows.node(src, "src")?, rows.node(dst, "dst")?);
-        let on = rows.channel(channel)?;
-        let prr = rows.ratio(prr, "prr")?;
-        let rssi_dbm = rssi.map_or(Ok(None), |column| rows.rssi(column, "rssi_dbm"))?;
+    while rows.next_row() {
+        let from = rows.node((src, columns::SRC.name));
+        let to = rows.node((dst, columns::DST.name));
+        let channels = rows.channels(channel);
+        let prr = rows.ratio(prr);
+        let rssi_dbm = rssi.map_or(Some(None), |column| rows.rssi(column));
+        let (Some(from), Some(to), Some(channels)) = (from, to, channels) else {
+            continue;
+        };
         if from == to {
-            return Err(rows.error(Problem::SelfLink(from.get())));
+            rows.fault(Problem::SelfLink(from.get()));
+            continue;
         }
-        if !seen.insert((from, to, on)) {
-            let twice = Problem::DuplicateLink(from.get(), to.get(), on.number());
-            return Err(rows.error(twice));
+        let mut named: Vec<_> = channels.iter().flat_map(|c| c.iter()).map(Some).collect();
+        if named.is_empty() {
+            named.push(None);
         }
-        let from = nodes.index(from).map_err(|p| rows.error(p))?;
-        let to = nodes.index(to).map_err(|p| rows.error(p))?;
-        channels = channels.with(on);
-        links.push(TraceLink {
-            from,
-            to,
-            channel: on,
-            prr,
-            rssi_dbm,
-        });
+        if let Some(twice) = named.into_iter().find(|on| !seen.insert((from, to, *on))) {
+            let twice = twice.map(|on| on.number());
+            rows.fault(Problem::DuplicateLink(from.get(), to.get(), twice));
+            continue;
+        }
+        if let (Some(prr), Some(rssi_dbm)) = (prr, rssi_dbm) {
+            all.push(Row {
+                from,
+                to,
+                channels,
+                prr,
+                rssi_dbm,
+            });
+        }
     }
+    let ratios = rows.finish()?;
+
+    let named = all.iter().filter_map(|row| row.channels);
+    let named: ChannelSet = named.flat_map(|set| set.iter().collect::<Vec<_>>()).collect();
+    let channels = match named.is_empty() && !all.is_empty() {
+        true => ChannelSet::ALL,
+        false => named,
+    };
+    let mut nodes = NodeTable::default();
+    let mut links = Vec::new();
+    let whole = |p: Problem| p.at(source_name, crate::error::Place::Whole);
+    for row in &all {
+        let (from, to) = (nodes.index(row.from), nodes.index(row.to));
+        let (from, to) = (from.map_err(whole)?, to.map_err(whole)?);
+        let free = |c: &_| row.channels.is_some() || !seen.contains(&(row.from, row.to, Some(*c)));
+        for channel in row.channels.unwrap_or(channels).iter().filter(free) {
+            links.push(TraceLink {
+                from,
+                to,
+                channel,
+                prr: row.prr * ratios.factor(),
+                rssi_dbm: row.rssi_dbm,
+            });
+        }
+    }
+    let open = all.iter().filter(|row| row.channels.is_none()).count() as u64;
+    let percent = ratios.are_percent().then_some(Assumed::Percent);
+    let open = (open > 0).then_some(Assumed::AllChannels(open));
     let mut trace = Trace {
         nodes: nodes.into_ids(),
         channels,
         links,
         name: None,
+        assumed: percent.into_iter().chain(open).collect(),
     };
     trace.settle(source_name)?;
     Ok(trace)

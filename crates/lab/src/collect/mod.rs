@@ -180,14 +180,14 @@ pub fn place(testbed: &Testbed) -> Place {
     }
 }
 
-/// A testbed of measured links as its file tells them, without a survey; `None` for others.
-/// Where neither end is named, the pair that the links support best is taken.
+/// A testbed of measured links as its file tells them, without a survey, with node `to` to bring data to, or the
+/// testbed's sink; `None` for other testbeds.
 ///
 /// # Errors
 /// [`AskError`] for nodes and channels that the testbed does not have.
 pub fn measured(
     testbed: &Testbed,
-    (from, to): (Option<NodeId>, Option<NodeId>),
+    to: Option<NodeId>,
     channels: Option<&[Channel]>,
     seed: u64,
 ) -> Result<Option<Known>, AskError> {
@@ -205,10 +205,7 @@ pub fn measured(
     let sink = to.map_or(Ok(testbed.sink_index()), |node| place.index_of(node))?;
     let channels = channels.map(<[Channel]>::to_vec);
     let known = Known::new(place, links, sink, channels, (stream, seed));
-    Ok(Some(match (from, to) {
-        (None, None) => known.between_best_ends(),
-        _ => known,
-    }))
+    Ok(Some(known))
 }
 
 /// Whether an object can go from node `from` to node `to` of `testbed`, or to its sink; what carries it knows
@@ -246,30 +243,23 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// Switches `site` on and has node `to` survey it.
+    /// Switches `site` on and has node `to` survey it, or the testbed's sink.
     /// `channels` are those of the pipeline; where none are named, the four that Wi-Fi leaves
-    /// alone, or on measured links the four that link the network best. Where neither `from` nor
-    /// `to` is named, measured links also decide which pair of nodes is taken. The site's losses
+    /// alone, or on measured links the four that link the network best. The site's losses
     /// befall its transfers, and not the survey.
     ///
     /// # Errors
     /// [`CollectError`].
     pub fn open(
         site: Site,
-        (from, to): (Option<NodeId>, Option<NodeId>),
+        to: Option<NodeId>,
         channels: Option<&[Channel]>,
         observer: ProgressObserver<'_>,
     ) -> Result<Self, CollectError> {
         let (testbed, seed) = (&site.testbed, site.seed);
         let place = place(testbed);
         place.check_channels(channels)?;
-        let (source, sink) = match measured(testbed, (from, to), channels, seed)? {
-            Some(told) => (told.source(), told.sink()),
-            None => {
-                let sink = to.map_or(Ok(testbed.sink_index()), |node| place.index_of(node))?;
-                (None, sink)
-            }
-        };
+        let sink = to.map_or(Ok(testbed.sink_index()), |node| place.index_of(node))?;
         let wanted = channels.map(<[Channel]>::to_vec);
         let wanted = wanted.or_else(|| clean_channels(testbed));
         let channels: ChannelSet = match &wanted {
@@ -282,9 +272,7 @@ impl Collector {
         let links = surveyed.links.clone();
         let known = Known::new(place, links, sink, wanted, (stream, seed));
         Ok(Self {
-            known: known
-                .between(source, sink)
-                .measured_at(motes.network().now()),
+            known: known.measured_at(motes.network().now()),
             site,
             surveyed,
         })
