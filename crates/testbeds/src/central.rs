@@ -102,11 +102,11 @@ mod tests {
         let apart = [(0, 1, 1.0), (1, 2, 1.0), (0, 2, 1.0)];
         let row = [(3, 4, 1.0), (4, 5, 1.0), (5, 6, 1.0), (6, 7, 1.0)];
         assert_eq!(of(8, &[&apart[..], &row[..]].concat()), 5);
-        // A bad link moves it.
-        let row = [(0, 1, 0.5), (1, 2, 1.0), (2, 3, 1.0)];
-        assert_eq!(of(4, &row), 1);
-        let row = [(0, 1, 1.0), (1, 2, 1.0), (2, 3, 0.4)];
-        assert_eq!(of(4, &row), 2);
+        // A hub of bad links is none.
+        let good = [(1, 2, 1.0), (1, 3, 1.0)];
+        let hub = [(0, 1, 0.6), (0, 2, 0.6), (0, 3, 0.6)];
+        assert_eq!(of(4, &[&hub[..], &good[..]].concat()), 1);
+        assert_eq!(of(4, &hub), 0);
         assert_eq!(of(3, &[(1, 2, 0.1)]), 0, "no link worth the name");
     }
 }

@@ -101,15 +101,15 @@ pub enum Problem {
     /// The TOML is malformed or has a key that no testbed has.
     #[error("{0}")]
     Toml(String),
-    /// The CSV header lacks a column: which, and the whole header.
-    #[error("the CSV header lacks the column `{0}`; expected `{1}`")]
-    MissingColumn(&'static str, &'static str),
+    /// The CSV header lacks columns: which, and the whole header.
+    #[error("the CSV header lacks the column `{names}`; expected `{1}`", names = .0.join("`, `"))]
+    MissingColumns(Vec<&'static str>, &'static str),
     /// A row has not the columns of the header: how many it has, and the header.
     #[error("the row has {0} columns, the header {1}")]
     Columns(usize, usize),
     /// A value that cannot be: of which quantity, the value, shortened, and what it should be.
     #[error("{0} is `{1}`; expected {2}")]
-    Value(&'static str, String, String),
+    Value(String, String, String),
     /// A link from a node to itself.
     #[error("node {0} has a link to itself; expected two different nodes")]
     SelfLink(u16),
@@ -161,8 +161,8 @@ impl Problem {
         self.at(source_name, Place::Key(key.into()))
     }
     /// A value that cannot be; `found` comes from the file, so it is shortened and made printable.
-    pub(crate) fn value(what: &'static str, found: &str, expected: impl Into<String>) -> Self {
-        Self::Value(what, printable(found), expected.into())
+    pub(crate) fn value(what: &str, found: &str, expected: impl Into<String>) -> Self {
+        Self::Value(printable(what), printable(found), expected.into())
     }
     /// A channel that is not among those `listed`.
     pub(crate) fn unlisted(channel: Channel, listed: ChannelSet) -> Self {

@@ -119,14 +119,14 @@ impl Table {
                 nameless += 1;
                 continue;
             }
-            let at_s = rows.parsed((datetime, "datetime"), TIME, seconds);
-            let from = rows.node((src, SRC.name));
-            let to = rows.node((dst, DST.name));
+            let at_s = rows.parsed(datetime, TIME, seconds);
+            let from = rows.node(src);
+            let to = rows.node(dst);
             let on = rows.channels(channel);
             let prr = rows.ratio(prr);
             let rssi_dbm = rssi.map_or(Some(None), |column| rows.rssi(column));
             let frames = match tx_count.filter(|column| !rows.is_empty(*column)) {
-                Some(column) => rows.parsed((column, TX_COUNT.name), FRAMES, frames),
+                Some(column) => rows.parsed(column, FRAMES, frames),
                 None => {
                     uncounted += u64::from(header.frames.is_none());
                     Some(header.frames.unwrap_or(1))

@@ -44,8 +44,8 @@ pub fn read_matrix(reader: impl Read, source_name: &str) -> Result<Trace, Testbe
     let mut all: Vec<Row> = Vec::new();
     let mut seen = BTreeSet::new();
     while rows.next_row() {
-        let from = rows.node((src, columns::SRC.name));
-        let to = rows.node((dst, columns::DST.name));
+        let from = rows.node(src);
+        let to = rows.node(dst);
         let channels = rows.channels(channel);
         let prr = rows.ratio(prr);
         let rssi_dbm = rssi.map_or(Some(None), |column| rows.rssi(column));
@@ -117,6 +117,7 @@ pub fn read_matrix(reader: impl Read, source_name: &str) -> Result<Trace, Testbe
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::MAX_PROBLEMS;
 
     fn read(text: &str) -> Result<Trace, String> {
         read_matrix(text.as_bytes(), "m.csv").map_err(|e| e.to_string())
@@ -164,6 +165,56 @@ mod tests {
         }
         let error = read_matrix(&b"src,dst,channel,prr\n1,\xff,26,1\n"[..], "m.csv").unwrap_err();
         assert!(error.to_string().contains("line 2: not UTF-8"), "{error}");
+    }
+
+    #[test]
+    fn all_that_is_wrong_is_told_at_once() {
+        let text = "src,dst,channel,prr\n1,x,26,1\n# a remark\n\n1,2,99,1.5\n2,1,26,0.9\n2,1,26,0.9\n";
+        let error = read(text).unwrap_err();
+        let expected = "m.csv, line 2: dst is `x`; expected a node's number, 0..65533 (column 2)\n\
+            m.csv, line 5: channel is `99`; expected a channel of the 2.4 GHz band, 11..26 (column 3)\n\
+            m.csv, line 5: prr is `1.5`; expected a ratio from 0 to 1 (column 4)\n\
+            m.csv, line 7: the link 2 -> 1 on channel 26 is given twice; expected one row per link";
+        assert_eq!(error, expected);
+        let many = "src,dst,channel,prr\n".to_owned() + &"1,2,3,4\n".repeat(1000);
+        let error = read(&many).unwrap_err();
+        assert!(error.lines().count() <= MAX_PROBLEMS + 2, "{error}");
+        assert!(error.ends_with("m.csv: the rest was not looked at"), "{error}");
+    }
+
+    #[test]
+    fn tables_of_other_programs_are_the_same() {
+        let plain = read("src,dst,channel,prr,rssi_dbm\n1,2,26,0.98,-71.5\n2,1,26,0.9,\n").unwrap();
+        for text in [
+            "src;dst;channel;prr;rssi_dbm\n1;2;26;0.98;-71.5\n2;1;26;0.9;\n",
+            "From;To;Ch;PDR;Mean_RSSI\n1;2;26;0,98;-71,5\n2;1;26;0,9;\n",
+            "# site A\nsrc\tdst\tchannel\tprr\trssi\n1\t2\t26\t0.98\t-71.5\n# later\n2\t1\t26\t0.9\t\n",
+        ] {
+            assert_eq!(read(text).as_ref(), Ok(&plain), "{text}");
+        }
+        for text in [
+            "src,dst,channel,prr,rssi_dbm\n1,2,26,98,-71.5\n2,1,26,90,\n",
+            "src,dst,channel,prr (%),rssi_dbm\n1,2,26,98,-71.5\n2,1,26,90,\n",
+            "src,dst,channel,prr,rssi_dbm\n1,2,26,98%,-71.5\n2,1,26,90 %,\n",
+        ] {
+            let trace = read(text).unwrap();
+            assert_eq!(trace.links, plain.links, "{text}");
+            assert_eq!(trace.assumed, [Assumed::Percent]);
+        }
+        // One slip in a table of ratios does not make it one of percent.
+        let slip = read("src,dst,channel,prr\n1,2,26,0.9\n2,1,26,90\n3,1,26,1\n").unwrap_err();
+        assert!(slip.contains("line 3: prr is `90`"), "{slip}");
+        // Nor does a decimal comma shift what stands behind it.
+        let shifted = read("src,dst,channel,prr\n1,2,26,0,98\n").unwrap_err();
+        assert!(shifted.contains("the row has 5 columns, the header 4"), "{shifted}");
+    }
+
+    #[test]
+    fn a_row_without_a_channel_holds_on_all() {
+        let trace = read("src,dst,channel,prr\n1,2,25,0.5\n1,2,,0.9\n2,1,26,1\n").unwrap();
+        let there: Vec<f64> = trace.links.iter().map(|l| l.prr).collect();
+        assert_eq!(there, [0.5, 0.9, 1.0]);
+        assert_eq!(trace.assumed, [Assumed::AllChannels(1)]);
     }
 
     #[test]

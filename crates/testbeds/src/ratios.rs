@@ -11,8 +11,8 @@ pub(crate) struct Ratios {
     /// Values above 0, and of these those above 2.
     some: u64,
     many: u64,
-    /// The first that are above 1, with their text.
-    above_one: Vec<(Place, String)>,
+    /// The first that are above 1, and so none if the others are ratios.
+    above_one: Vec<(Place, Problem)>,
 }
 
 impl Ratios {
@@ -26,11 +26,14 @@ impl Ratios {
         share
     }
     /// Notes a value without unit.
-    pub(crate) fn note(&mut self, value: f64, place: Place, text: &str) {
+    pub(crate) fn note(&mut self, value: f64) {
         self.some += u64::from(value > 0.0);
         self.many += u64::from(value > 2.0);
-        if value > 1.0 && self.above_one.len() < MAX_PROBLEMS {
-            self.above_one.push((place, text.to_owned()));
+    }
+    /// Notes that a value above 1 stands at `place`, which is a `problem` if the others are ratios.
+    pub(crate) fn doubt(&mut self, place: Place, problem: Problem) {
+        if self.above_one.len() < MAX_PROBLEMS {
+            self.above_one.push((place, problem));
         }
     }
     /// Whether they are percent.
@@ -48,13 +51,9 @@ impl Ratios {
     /// The values that are no ratios.
     pub(crate) fn faults(&mut self) -> Vec<(Place, Problem)> {
         let above = std::mem::take(&mut self.above_one);
-        if self.are_percent() {
-            return Vec::new();
+        match self.are_percent() {
+            true => Vec::new(),
+            false => above,
         }
-        let wrong = |(place, text): (Place, String)| {
-            let expected = "a ratio from 0 to 1";
-            (place, Problem::value("prr", &text, expected))
-        };
-        above.into_iter().map(wrong).collect()
     }
 }

@@ -32,6 +32,8 @@ pub(crate) struct Rows<'a, R> {
     delimiter: u8,
     fields: Vec<Range<usize>>,
     header: Vec<String>,
+    /// The columns that the header has not.
+    missing: Vec<&'static str>,
     rows: u64,
     /// The header that errors name.
     expected: &'static str,
@@ -57,6 +59,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
             delimiter: b',',
             fields: Vec::new(),
             header: Vec::new(),
+            missing: Vec::new(),
             rows: 0,
             expected,
             ratios: Ratios::default(),
@@ -93,8 +96,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
     /// Where `column` is; a fault where the header has it not.
     pub(crate) fn column(&mut self, column: &Column) -> usize {
         self.find(column).unwrap_or_else(|| {
-            let missing = Problem::MissingColumn(column.name, self.expected);
-            self.faults.push((Place::Line(self.header_line), missing));
+            self.missing.push(column.name);
             0
         })
     }
@@ -110,7 +112,10 @@ impl<'a, R: BufRead> Rows<'a, R> {
     pub(crate) fn next_row(&mut self) -> bool {
         while self.faults.len() < MAX_PROBLEMS {
             // Without its columns no row can be read.
-            if self.rows == 0 && !self.faults.is_empty() {
+            if !self.missing.is_empty() {
+                let missing = std::mem::take(&mut self.missing);
+                let missing = Problem::MissingColumns(missing, self.expected);
+                self.faults.push((Place::Line(self.header_line), missing));
                 return false;
             }
             match self.advance() {
@@ -154,6 +159,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
             Place::Whole | Place::Key(_) => 0,
         };
         self.faults.sort_by_key(|(place, _)| line(place));
+        self.faults.truncate(MAX_PROBLEMS);
         let mut faults = self.faults.into_iter();
         let Some((place, problem)) = faults.next() else {
             return Ok(self.ratios);
@@ -172,8 +178,10 @@ impl<'a, R: BufRead> Rows<'a, R> {
             if read.map_err(reading)? == 0 {
                 return Ok(false);
             }
-            let end = self.text.trim_ascii_end().len();
-            self.text.truncate(end);
+            // Not tabs: the last columns may be empty.
+            let is_end = |b: &u8| matches!(b, b'\r' | b'\n' | b' ');
+            let end = self.text.iter().rposition(|b| !is_end(b));
+            self.text.truncate(end.map_or(0, |last| last + 1));
             if !matches!(self.text.trim_ascii_start(), [] | [b'#', ..]) {
                 return Ok(true);
             }
@@ -211,21 +219,24 @@ impl<'a, R: BufRead> Rows<'a, R> {
         let text = std::str::from_utf8(bytes).map_err(|_| Problem::NotText(self.expected))?;
         Ok(text.trim().trim_matches('"').trim())
     }
+    fn heading(&self, column: usize) -> &str {
+        self.header.get(column).map_or("", String::as_str)
+    }
     /// Whether a column has nothing in it.
     pub(crate) fn is_empty(&self, column: usize) -> bool {
         self.field(column).is_ok_and(columns::is_nothing)
     }
-    /// What `parse` makes of a column, which holds `what`; else a fault that names what was `expected`.
+    /// What `parse` makes of a column; else a fault that names what was `expected`.
     pub(crate) fn parsed<T>(
         &mut self,
-        (column, what): (usize, &'static str),
+        column: usize,
         expected: &str,
         parse: impl FnOnce(&str) -> Option<T>,
     ) -> Option<T> {
         let problem = match self.field(column) {
             Ok(text) => match parse(text) {
                 Some(value) => return Some(value),
-                None => Problem::value(what, text, expected),
+                None => Problem::value(self.heading(column), text, expected),
             },
             Err(problem) => problem,
         };
@@ -235,7 +246,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
     /// A number; where commas do not part columns, one may stand for the decimal point.
     fn number(
         &mut self,
-        column: (usize, &'static str),
+        column: usize,
         expected: &str,
         range: impl Fn(f64) -> bool,
     ) -> Option<f64> {
@@ -249,7 +260,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
         })
     }
 
-    pub(crate) fn node(&mut self, column: (usize, &'static str)) -> Option<NodeId> {
+    pub(crate) fn node(&mut self, column: usize) -> Option<NodeId> {
         let id = |text: &str| NodeId::new(text.parse().ok()?).ok();
         self.parsed(column, "a node's number, 0..65533", id)
     }
@@ -259,7 +270,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
             return Some(None);
         }
         let expected = "a channel of the 2.4 GHz band, 11..26";
-        self.parsed((column, "channel"), expected, |text| {
+        self.parsed(column, expected, |text| {
             let inner = text.strip_prefix('[').and_then(|t| t.strip_suffix(']'));
             let list = inner.unwrap_or(text).split([';', ' ', ',']);
             let channels = list.map(|one| one.parse::<Channel>().ok());
@@ -268,18 +279,21 @@ impl<'a, R: BufRead> Rows<'a, R> {
     }
     /// A reception ratio as it stands there; [`Rows::finish`] tells what it is to be multiplied by.
     pub(crate) fn ratio(&mut self, column: usize) -> Option<f64> {
-        let what = (column, columns::PRR.name);
         let text = self.field(column).unwrap_or_default();
         if let Some(share) = text.strip_suffix('%') {
             let share = share.trim().parse().ok();
             let percent = |_: &str| share.filter(|p| (0.0..=100.0).contains(p));
-            let share = self.parsed(what, "0 to 100 %", percent)?;
+            let share = self.parsed(column, "0 to 100 %", percent)?;
             return Some(self.ratios.percent(share));
         }
         let expected = "a ratio from 0 to 1";
-        let value = self.number(what, expected, |r| (0.0..=100.0).contains(&r))?;
-        let text = self.field(column).unwrap_or_default().to_owned();
-        self.ratios.note(value, self.cell(column), &text);
+        let value = self.number(column, expected, |r| (0.0..=100.0).contains(&r))?;
+        if value > 1.0 {
+            let text = self.field(column).unwrap_or_default();
+            let problem = Problem::value(self.heading(column), text, expected);
+            self.ratios.doubt(self.cell(column), problem);
+        }
+        self.ratios.note(value);
         Some(value)
     }
     /// A mean RSSI; an empty field is one that was not measured.
@@ -287,8 +301,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
         if self.is_empty(column) {
             return Some(None);
         }
-        let what = (column, columns::RSSI.name);
         let is_level = |dbm: f64| RSSI_DBM.contains(&dbm);
-        self.number(what, "a level from -120 to 20 dBm", is_level).map(Some)
+        self.number(column, "a level from -120 to 20 dBm", is_level).map(Some)
     }
 }
