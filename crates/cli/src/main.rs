@@ -11,6 +11,7 @@ mod gather;
 mod interrupt;
 mod manual;
 mod objects;
+mod network;
 mod output;
 mod outputs;
 mod plan;

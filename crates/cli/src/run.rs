@@ -18,6 +18,7 @@ use crate::capture::Capture;
 use crate::experiment::claims_of;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::network;
 use crate::output::{cannot_write, plural, print, write_file};
 use crate::outputs::{Kind, Outputs};
 use crate::progress::{Reporter, Verbosity};
@@ -61,6 +62,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         [] => Lab::new(args.say.verbosity()),
         links => Lab::lossy(&experiment, links, args.say.verbosity())?,
     };
+    if let Some(name) = &args.testbed {
+        // Before many threads ask for it: standard input has it once.
+        lab.sites.testbed(name).map_err(failure)?;
+    }
     if let Some(file) = &args.pcap {
         lab.capture(&experiment, &seeds, file)?;
     }
@@ -164,6 +169,7 @@ pub(crate) struct Lab {
     sites: Sites,
     interrupt: Interrupt,
     reporter: Mutex<Reporter>,
+    say: Verbosity,
 }
 
 impl Lab {
@@ -172,6 +178,7 @@ impl Lab {
             sites: Sites::default(),
             interrupt: Interrupt::on_signals(),
             reporter: Mutex::new(Reporter::to_stderr(say)),
+            say,
         }
     }
 
@@ -223,9 +230,12 @@ impl Lab {
         ControlFlow::Continue(())
     }
 
-    /// Takes the progress bar away.
+    /// Takes the progress bar away, and says what the files of networks left open.
     pub(crate) fn finish(&self) {
         self.reporter().finish();
+        for (name, assumed) in self.sites.assumed() {
+            network::tell(&name, &assumed, self.say);
+        }
     }
 
     fn reporter(&self) -> MutexGuard<'_, Reporter> {
@@ -234,9 +244,10 @@ impl Lab {
 }
 
 fn failure(error: ExperimentError) -> Failure {
-    match error.is_input() {
-        true => Failure::input(error),
-        false => Failure::job(error),
+    match error {
+        ExperimentError::Testbed(error) => error.into(),
+        error if error.is_input() => Failure::input(error),
+        error => Failure::job(error),
     }
 }
 

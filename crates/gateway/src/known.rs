@@ -59,13 +59,15 @@ pub enum AskError {
     /// The object has no byte.
     #[error("the object is empty; there is nothing to send")]
     Empty,
-    /// No pair of nodes will do.
-    #[error("{network}: no node is linked to node {sink}")]
+    /// No node has a route to the sink.
+    #[error("{network}: no node is linked to node {sink}: {heard}")]
     NoSource {
         /// The network.
         network: String,
         /// The sink.
         sink: NodeId,
+        /// What the sink hears, and who hears it.
+        heard: String,
     },
     /// The route is longer, or has more relays, than a wake-up message can tell.
     #[error("the route from node {from} has {hops} hops and {relays} relays; a transfer takes at most {LONGEST} and {MAX_MEMBERS}")]
@@ -352,11 +354,25 @@ impl Known {
         Ok(p)
     }
 
-    /// A node far from the sink that the network joins to it by enough paths; where it has not
-    /// enough for any node, one with the most.
-    fn far_source(&self, request: &Ask) -> Result<usize, AskError> {
+    /// The source where nobody names one, by index: a node far from the sink that the network joins to it by
+    /// enough paths; where it has not enough for any node, one with the most. Weaker link rules count where no node
+    /// is linked to the sink under a stronger one.
+    ///
+    /// # Errors
+    /// [`AskError::NoSource`].
+    pub fn far_source(&self, request: &Ask) -> Result<usize, AskError> {
+        let mut rules = [self.rule].into_iter().chain(self.rule.weaker());
+        let found = rules.find_map(|rule| self.far_source_under(rule, request));
+        found.ok_or_else(|| AskError::NoSource {
+            network: self.place.name.clone(),
+            sink: self.id(self.sink),
+            heard: self.heard(),
+        })
+    }
+
+    fn far_source_under(&self, rule: LinkRule, request: &Ask) -> Option<usize> {
         let sink = self.sink;
-        let topology = Topology::new(&self.links, self.routing_channel, &self.rule);
+        let topology = Topology::new(&self.links, self.routing_channel, &rule);
         let hops = topology.hops_from(sink);
         let mut sources: Vec<(usize, usize)> = (0..hops.len())
             .filter(|n| *n != sink)
@@ -367,6 +383,7 @@ impl Known {
         for (_, source) in &sources {
             // The same source for every variant.
             let mut route = self.faithful_request(*source, request, 1);
+            route.rule = rule;
             route.fallback.clear();
             route.max_hops = FAR;
             let enough = route.min_paths;
@@ -384,10 +401,35 @@ impl Known {
                 break;
             }
         }
-        best.map(|(_, n)| n).ok_or_else(|| AskError::NoSource {
-            network: self.place.name.clone(),
-            sink: self.id(sink),
-        })
+        best.map(|(_, n)| n)
+    }
+
+    /// What is known of the sink's links.
+    fn heard(&self) -> String {
+        let (links, sink) = (&self.links, self.sink);
+        let both = |n: usize, c: Channel| (links.prr(n, sink, c), links.prr(sink, n, c));
+        let all = || (0..links.nodes()).flat_map(|n| Channel::all().map(move |c| (n, c)));
+        let best = |worth: fn((f64, f64)) -> f64| {
+            let known = all().map(|(n, c)| (n, c, both(n, c)));
+            let known = known.filter(|(_, _, both)| worth(*both) > 0.0);
+            known.max_by(|a, b| worth(a.2).total_cmp(&worth(b.2)))
+        };
+        let needed = self.rule.weaker().last().map_or(self.rule.min_prr, |r| r.min_prr);
+        let way = |(n, c, (to, from)): (usize, Channel, (f64, f64))| {
+            let id = self.id(n);
+            format!("node {id} on channel {c} ({to:.2} towards it, {from:.2} back)")
+        };
+        match (best(|(a, b)| a.min(b)), best(|(a, b)| a.max(b))) {
+            (Some(link), _) => format!(
+                "its best link is with {}; a route needs {needed} both ways on channel {}",
+                way(link),
+                self.routing_channel
+            ),
+            (None, Some(link)) => {
+                format!("it has links in one direction only, as with {}", way(link))
+            }
+            (None, None) => "it hears nobody, and nobody hears it".to_owned(),
+        }
     }
 
     fn id(&self, index: usize) -> NodeId {

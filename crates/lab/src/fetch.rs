@@ -134,7 +134,7 @@ impl Surveyed {
         match self {
             Self::Pipeline(network, protocol) => {
                 let (ask, object) = (wish.ask(*protocol), &wish.object);
-                let plan = network.known().plan(&ask)?;
+                let plan = network.plan(&ask)?;
                 let mut maps = (explain == Explain::Maps).then(Vec::new);
                 let asked = (&ask, object);
                 let report = network.fetch(asked, &plan, capture, maps.as_mut(), observer)?;

@@ -239,6 +239,8 @@ pub struct Collector {
     /// As transfers find it: with its losses, which came after the survey.
     site: Site,
     known: Known,
+    /// What the file of measured links tells.
+    told: Option<Known>,
     surveyed: Surveyed,
 }
 
@@ -260,6 +262,7 @@ impl Collector {
         let place = place(testbed);
         place.check_channels(channels)?;
         let sink = to.map_or(Ok(testbed.sink_index()), |node| place.index_of(node))?;
+        let told = measured(testbed, to, channels, seed)?;
         let wanted = channels.map(<[Channel]>::to_vec);
         let wanted = wanted.or_else(|| clean_channels(testbed));
         let channels: ChannelSet = match &wanted {
@@ -267,15 +270,27 @@ impl Collector {
             None => testbed.channels,
         };
         let mut motes = Motes::open(&site.undisturbed(), derive(seed, "survey", &[]))?;
-        let mut told = |progress| observer("", progress);
-        let surveyed = motes.survey(sink, Survey::of(channels), &mut told)?;
+        let mut watch = |progress| observer("", progress);
+        let surveyed = motes.survey(sink, Survey::of(channels), &mut watch)?;
         let links = surveyed.links.clone();
         let known = Known::new(place, links, sink, wanted, (stream, seed));
         Ok(Self {
             known: known.measured_at(motes.network().now()),
+            told,
             site,
             surveyed,
         })
+    }
+
+    /// Plans the route of `ask`. Where it names no source, measured links choose the one that their file gives, not
+    /// their survey: the same one in every plan.
+    ///
+    /// # Errors
+    /// [`AskError`].
+    pub fn plan(&self, ask: &Ask) -> Result<Plan, AskError> {
+        let far = |told: &Known| self.testbed().id_of(told.far_source(ask).ok()?);
+        let from = ask.from.or_else(|| self.told.as_ref().and_then(far));
+        self.known.plan(&Ask { from, ..*ask })
     }
 
     /// The network and its links.
@@ -475,7 +490,7 @@ mod tests {
     fn another_attempt_goes_over_another_plan() {
         let site = Site::new(Testbed::load("building100").unwrap(), 1);
         let mut quiet = |_: &str, _: Progress| Continue(());
-        let collector = Collector::open(site, (None, None), None, &mut quiet).unwrap();
+        let collector = Collector::open(site, None, None, &mut quiet).unwrap();
         let ask = Ask {
             from: None,
             bytes: 1_000,
