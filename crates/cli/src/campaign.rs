@@ -210,11 +210,7 @@ fn interrupted(left: usize) -> Failure {
 }
 
 /// Everything that a campaign's results depend on, in one form.
-fn description(
-    args: &CollectArgs,
-    testbed: &Testbed,
-    object: &Object,
-) -> Result<String, Failure> {
+fn description(args: &CollectArgs, testbed: &Testbed, object: &Object) -> Result<String, Failure> {
     #[derive(Serialize)]
     struct Description<'a> {
         testbed: &'a str,

@@ -50,7 +50,7 @@ pub(crate) fn sink(testbed: &Testbed, to: &[NodeId]) -> String {
 pub(crate) fn ends(testbed: &Testbed, source: u16, from: Option<NodeId>, to: &[NodeId]) -> String {
     let source = match from {
         Some(named) => format!("source {named}, as --from says"),
-        None => format!("source {source}, far away with as many paths as there are"),
+        None => format!("source {source}, chosen far away with many paths"),
     };
     format!("{}; {source}\n", sink(testbed, to))
 }

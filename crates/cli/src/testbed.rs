@@ -95,7 +95,12 @@ fn show(name: &str, seed: u64, svg: Option<&Path>, json: bool) -> Result<(), Fai
         seed,
         options,
         channels,
-        assumed: site.testbed.assumed.iter().map(ToString::to_string).collect(),
+        assumed: site
+            .testbed
+            .assumed
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
     };
     let printed = match json {
         true => print_json(&shown),
@@ -171,7 +176,9 @@ fn warnings(shown: &Shown) -> String {
             "no two nodes have a good link ({good} both ways) on any channel; weaker ones carry little or nothing"
         ));
     } else if shown.channels.iter().all(is_alone) {
-        lines.push(format!("no node has a good link to the sink, node {sink}, on any channel"));
+        lines.push(format!(
+            "no node has a good link to the sink, node {sink}, on any channel"
+        ));
     }
     let lines: String = lines.iter().map(|line| format!("note: {line}\n")).collect();
     match lines.is_empty() {

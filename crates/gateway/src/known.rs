@@ -414,7 +414,11 @@ impl Known {
             let known = known.filter(|(_, _, both)| worth(*both) > 0.0);
             known.max_by(|a, b| worth(a.2).total_cmp(&worth(b.2)))
         };
-        let needed = self.rule.weaker().last().map_or(self.rule.min_prr, |r| r.min_prr);
+        let needed = self
+            .rule
+            .weaker()
+            .last()
+            .map_or(self.rule.min_prr, |r| r.min_prr);
         let way = |(n, c, (to, from)): (usize, Channel, (f64, f64))| {
             let id = self.id(n);
             format!("node {id} on channel {c} ({to:.2} towards it, {from:.2} back)")

@@ -61,7 +61,9 @@ fn is_percent(word: &str) -> bool {
 
 /// Whether `value` says that there is none.
 pub(crate) fn is_nothing(value: &str) -> bool {
-    ["", "null", "none"].iter().any(|no| value.eq_ignore_ascii_case(no))
+    ["", "null", "none"]
+        .iter()
+        .any(|no| value.eq_ignore_ascii_case(no))
 }
 
 #[cfg(test)]
@@ -81,7 +83,10 @@ mod tests {
         let guide = include_str!("../../../docs/testbeds.md");
         let mut names: Vec<&str> = ALL.iter().flat_map(|c| c.names()).copied().collect();
         for name in &names {
-            assert!(guide.contains(&format!("`{name}`")), "docs/testbeds.md lacks `{name}`");
+            assert!(
+                guide.contains(&format!("`{name}`")),
+                "docs/testbeds.md lacks `{name}`"
+            );
         }
         let count = names.len();
         names.sort_unstable();

@@ -144,7 +144,9 @@ impl Table {
                 beyond.map(|c| Problem::unlisted(c, listed))
             });
             let nodes = (self.nodes.index(from)).and_then(|from| Ok((from, self.nodes.index(to)?)));
-            let more = header.nodes.filter(|said| self.nodes.len() > usize::from(*said));
+            let more = header
+                .nodes
+                .filter(|said| self.nodes.len() > usize::from(*said));
             let more = more.map(|said| Problem::HeaderNodes(said.into(), to.get()));
             let (from, to) = match (unlisted.or(more), nodes) {
                 (Some(problem), _) | (None, Err(problem)) => {

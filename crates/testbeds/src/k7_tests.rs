@@ -198,18 +198,32 @@ datetime,src,dst,channel,mean_rssi,pdr,tx_count
 #[test]
 fn counters_of_a_running_network_are_averaged_and_what_they_lack_is_counted() {
     let trace = read(COUNTERS).unwrap();
-    assert_eq!((trace.nodes.len(), trace.channels, &trace.name), (4, ChannelSet::ALL, &None));
+    assert_eq!(
+        (trace.nodes.len(), trace.channels, &trace.name),
+        (4, ChannelSet::ALL, &None)
+    );
     // 300 of 300 and 60 of 100; no round in which the other rows tell nothing of it.
     assert!((prr(&trace, 0, 1).unwrap() - 0.9).abs() < 1e-6);
-    let on = |from, to| trace.links.iter().filter(move |l| (l.from, l.to) == (from, to));
+    let on = |from, to| {
+        trace
+            .links
+            .iter()
+            .filter(move |l| (l.from, l.to) == (from, to))
+    };
     assert_eq!(on(0, 1).count(), 16);
     // Nothing is told of 1 -> 0, but of 1 -> 2 there is.
     assert_eq!(prr(&trace, 1, 0), prr(&trace, 0, 1));
-    assert_eq!((prr(&trace, 1, 2), prr(&trace, 2, 1)), (Some(0.25), Some(0.5)));
+    assert_eq!(
+        (prr(&trace, 1, 2), prr(&trace, 2, 1)),
+        (Some(0.25), Some(0.5))
+    );
     assert!(on(1, 2).all(|l| l.rssi_dbm.is_none()));
     let level = on(0, 1).next().and_then(|l| l.rssi_dbm).unwrap();
     assert!((level - (-70.0 * 300.0 - 80.0 * 60.0) / 360.0).abs() < 1e-6);
-    assert_eq!(on(3, 1).map(|l| l.channel.number()).collect::<Vec<_>>(), [26]);
+    assert_eq!(
+        on(3, 1).map(|l| l.channel.number()).collect::<Vec<_>>(),
+        [26]
+    );
     let expected = [
         Assumed::AllChannels(4),
         Assumed::SelfLinks(1),

@@ -78,7 +78,9 @@ pub fn read_matrix(reader: impl Read, source_name: &str) -> Result<Trace, Testbe
     let ratios = rows.finish()?;
 
     let named = all.iter().filter_map(|row| row.channels);
-    let named: ChannelSet = named.flat_map(|set| set.iter().collect::<Vec<_>>()).collect();
+    let named: ChannelSet = named
+        .flat_map(|set| set.iter().collect::<Vec<_>>())
+        .collect();
     let channels = match named.is_empty() && !all.is_empty() {
         true => ChannelSet::ALL,
         false => named,
@@ -169,7 +171,8 @@ mod tests {
 
     #[test]
     fn all_that_is_wrong_is_told_at_once() {
-        let text = "src,dst,channel,prr\n1,x,26,1\n# a remark\n\n1,2,99,1.5\n2,1,26,0.9\n2,1,26,0.9\n";
+        let text =
+            "src,dst,channel,prr\n1,x,26,1\n# a remark\n\n1,2,99,1.5\n2,1,26,0.9\n2,1,26,0.9\n";
         let error = read(text).unwrap_err();
         let expected = "m.csv, line 2: dst is `x`; expected a node's number, 0..65533 (column 2)\n\
             m.csv, line 5: channel is `99`; expected a channel of the 2.4 GHz band, 11..26 (column 3)\n\
@@ -179,7 +182,10 @@ mod tests {
         let many = "src,dst,channel,prr\n".to_owned() + &"1,2,3,4\n".repeat(1000);
         let error = read(&many).unwrap_err();
         assert!(error.lines().count() <= MAX_PROBLEMS + 2, "{error}");
-        assert!(error.ends_with("m.csv: the rest was not looked at"), "{error}");
+        assert!(
+            error.ends_with("m.csv: the rest was not looked at"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -206,7 +212,10 @@ mod tests {
         assert!(slip.contains("line 3: prr is `90`"), "{slip}");
         // Nor does a decimal comma shift what stands behind it.
         let shifted = read("src,dst,channel,prr\n1,2,26,0,98\n").unwrap_err();
-        assert!(shifted.contains("the row has 5 columns, the header 4"), "{shifted}");
+        assert!(
+            shifted.contains("the row has 5 columns, the header 4"),
+            "{shifted}"
+        );
     }
 
     #[test]

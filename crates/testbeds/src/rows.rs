@@ -104,7 +104,8 @@ impl<'a, R: BufRead> Rows<'a, R> {
     pub(crate) fn ratio_column(&mut self) -> usize {
         let index = self.column(&columns::PRR);
         let heading = self.header.get(index);
-        self.ratios.headed(heading.is_some_and(|h| columns::says_percent(h)));
+        self.ratios
+            .headed(heading.is_some_and(|h| columns::says_percent(h)));
         index
     }
 
@@ -302,6 +303,7 @@ impl<'a, R: BufRead> Rows<'a, R> {
             return Some(None);
         }
         let is_level = |dbm: f64| RSSI_DBM.contains(&dbm);
-        self.number(column, "a level from -120 to 20 dBm", is_level).map(Some)
+        self.number(column, "a level from -120 to 20 dBm", is_level)
+            .map(Some)
     }
 }

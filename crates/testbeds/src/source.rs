@@ -62,7 +62,10 @@ pub(crate) fn open(path: &Path) -> Result<(Kind, Box<dyn BufRead>), TestbedError
 fn kind_of(start: &[u8], path: &Path) -> Kind {
     let is_packed = start.starts_with(&GZIP);
     // Of links.csv.gz, what links.csv is.
-    let path = match path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gz")) {
+    let path = match path
+        .extension()
+        .is_some_and(|e| e.eq_ignore_ascii_case("gz"))
+    {
         true => Path::new(path.file_stem().unwrap_or_default()),
         false => path,
     };

@@ -71,7 +71,8 @@ impl Sites {
     pub fn assumed(&self) -> Vec<(String, Vec<Assumed>)> {
         let testbeds = self.testbeds.lock().unwrap_or_else(PoisonError::into_inner);
         let open = testbeds.iter().filter(|(_, t)| !t.assumed.is_empty());
-        open.map(|(name, t)| (name.clone(), t.assumed.clone())).collect()
+        open.map(|(name, t)| (name.clone(), t.assumed.clone()))
+            .collect()
     }
 
     /// The site of the testbed of that name or file with `seed`: the first radio of each node.

@@ -51,7 +51,12 @@ impl Header {
         let expected = "the number of frames per cell, at least 1";
         let frames = number(keys, &["tx_length"], expected, 1.0..=1e9)?;
         let expected = "milliseconds, at least 0";
-        let spacing_ms = number(keys, &["interframe_duration", "tx_ifdur"], expected, 0.0..=1e9)?;
+        let spacing_ms = number(
+            keys,
+            &["interframe_duration", "tx_ifdur"],
+            expected,
+            0.0..=1e9,
+        )?;
         let location = said(keys, "location").and_then(Value::as_str);
         Ok(Self {
             nodes: nodes.map(|n| n as u16),
@@ -79,7 +84,9 @@ fn number(
     expected: &str,
     range: std::ops::RangeInclusive<f64>,
 ) -> Result<Option<f64>, Problem> {
-    let found = names.iter().find_map(|name| Some((name, said(keys, name)?)));
+    let found = names
+        .iter()
+        .find_map(|name| Some((name, said(keys, name)?)));
     let Some((name, value)) = found else {
         return Ok(None);
     };
