@@ -18,11 +18,12 @@ use thalweg_gateway::store::{digest_of, Campaign, Condition, Store, Turn, TurnSt
 use thalweg_lab::campaign::{empty, CampaignError, InWave, Settings, Sources};
 use thalweg_lab::collect::Object;
 use thalweg_lab::fetch::{Explain, Wish};
-use thalweg_testbeds::{Site, Station};
+use thalweg_testbeds::{Site, Station, Testbed};
 use thalweg_units::{Channel, NodeId};
 
 use crate::args::CollectArgs;
 use crate::failure::{one_line, Failure, Stop};
+use crate::network;
 use crate::output::{self, plural};
 use crate::progress::Watch;
 use crate::table::{number, Align, Table};
@@ -42,7 +43,8 @@ pub(crate) fn run(
     };
     let nodes = site.testbed.nodes.iter().map(|node| node.id);
     let sources: Vec<NodeId> = nodes.filter(|node| !sinks.contains(node)).collect();
-    let description = description(args, &wish.object)?;
+    let testbed = site.testbed.clone();
+    let description = description(args, &testbed, &wish.object)?;
     let mut store = Store::open(&args.out)?;
     let mut campaign = store.campaign(&description, &sources)?;
     // Two processes would do all work twice.
@@ -70,7 +72,8 @@ pub(crate) fn run(
     if args.json {
         output::print_json(&summary)?;
     } else {
-        output::print(&text(&summary))?;
+        let sink = network::sink(&testbed, &args.to);
+        output::print(&format!("{}: {sink}\n\n{}", testbed.name, text(&summary)))?;
     }
     match summary.nodes.iter().filter(|line| !line.verified).count() {
         0 => Ok(()),
@@ -207,7 +210,7 @@ fn interrupted(left: usize) -> Failure {
 }
 
 /// Everything that a campaign's results depend on, in one form.
-fn description(args: &CollectArgs, object: &Object) -> Result<String, Failure> {
+fn description(args: &CollectArgs, testbed: &Testbed, object: &Object) -> Result<String, Failure> {
     #[derive(Serialize)]
     struct Description<'a> {
         testbed: &'a str,
@@ -226,6 +229,11 @@ fn description(args: &CollectArgs, object: &Object) -> Result<String, Failure> {
         loss: Vec<String>,
     }
     let digest = match fs::read(Path::new(&args.testbed)) {
+        // Standard input cannot be read twice; what was made of it says as much.
+        _ if args.testbed == "-" => {
+            let made = format!("{:?} {:?}", testbed.nodes, testbed.physics);
+            Some(digest_of(made.as_bytes()))
+        }
         Ok(bytes) => Some(digest_of(&bytes)),
         // A built-in testbed; what cannot be read at all was refused before.
         Err(_) => None,

@@ -7,7 +7,7 @@ use thalweg_gateway::registry::{Family, Needs, Pipelined, Takes};
 use thalweg_gateway::store::{Fate, Kept, Store, StoreError, DATABASE};
 use thalweg_lab::fetch::{Explain, Maps, Report, Wish};
 use thalweg_lab::streams::{payload, psdu_bytes};
-use thalweg_testbeds::{Site, Testbed};
+use thalweg_testbeds::Site;
 use thalweg_wire::phy;
 use thalweg_wire::pipeline::HEADER_BYTES;
 
@@ -19,7 +19,7 @@ use crate::outputs::{self, Kind, Outputs};
 use crate::progress::Watch;
 use crate::transfer::{not_whole, remember, wish, Of};
 use crate::values::MAX_PAYLOAD;
-use crate::{campaign, gather, shown};
+use crate::{campaign, gather, network, shown};
 
 /// Fetches one object, or one from every node, stores it and prints the result.
 pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
         return gather::run(args);
     }
     let wish = wish(args)?;
-    let testbed = Testbed::load(&args.testbed).map_err(Failure::input)?;
+    let testbed = network::load(&args.testbed, args.say.verbosity())?;
     let asked = args.payload.unwrap_or(MAX_PAYLOAD);
     let (site, psdu) = match args.protocol.needs() {
         Needs::Synchronous | Needs::Tree => {
@@ -127,7 +127,9 @@ fn one(args: &CollectArgs, wish: &Wish, site: Site, watch: &mut Watch) -> Result
             explain: maps.as_ref(),
         })?;
     } else {
-        let mut text = shown::report(&report);
+        let from = wish.from;
+        let ends = network::ends(&testbed, report.core().source.get(), from, &args.to);
+        let mut text = shown::report(&report, &ends);
         if let Some(kept) = kept {
             text.push_str(&format!(
                 "\n{} bytes, whole, sha256 {}\nstored as {}\n",

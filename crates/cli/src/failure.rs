@@ -1,4 +1,4 @@
-//! How a command ends when it does not end well: one line, one exit status.
+//! How a command ends when it does not end well: one line for each problem, one exit status.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -7,12 +7,15 @@ use std::process::ExitCode;
 use thalweg_gateway::store::StoreError;
 use thalweg_lab::collect::CollectError;
 use thalweg_lab::gather::GatherError;
+use thalweg_testbeds::TestbedError;
 
 /// Why a command stopped.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// What was typed, or the input named in it, cannot be used: status 2.
     Input(String),
+    /// The same of a testbed's file, with a line for each problem.
+    Testbed(String),
     /// The job did not get done: status 1.
     Job(String),
     /// Whoever read standard output has gone; there is nobody to tell: status 0.
@@ -28,15 +31,18 @@ impl Failure {
     pub(crate) fn job(error: impl fmt::Display) -> Self {
         Self::Job(error.to_string())
     }
-    /// Says it on standard error, in one line, and gives the exit status.
+    /// Says it on standard error, in one line where it is one problem, and gives the exit status.
     pub(crate) fn report(&self) -> ExitCode {
-        let (line, status) = match self {
-            Self::Input(line) => (line, 2),
-            Self::Job(line) => (line, 1),
+        let (lines, status) = match self {
+            Self::Input(line) => (vec![line.as_str()], 2),
+            Self::Testbed(lines) => (lines.lines().collect(), 2),
+            Self::Job(line) => (vec![line.as_str()], 1),
             Self::ReaderGone => return ExitCode::SUCCESS,
         };
-        // Standard error may be closed as well.
-        let _ = writeln!(io::stderr(), "thalweg: error: {}", one_line(line));
+        for line in lines {
+            // Standard error may be closed as well.
+            let _ = writeln!(io::stderr(), "thalweg: error: {}", one_line(line));
+        }
         ExitCode::from(status)
     }
 }
@@ -58,6 +64,12 @@ impl From<CollectError> for Stop {
             error if error.is_input() => Self::Input(error.to_string()),
             error => Self::Failed(error.to_string()),
         }
+    }
+}
+
+impl From<TestbedError> for Failure {
+    fn from(error: TestbedError) -> Self {
+        Self::Testbed(error.to_string())
     }
 }
 

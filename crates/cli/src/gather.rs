@@ -8,12 +8,13 @@ use serde::Serialize;
 use thalweg_gateway::carry::rcrt::{Terms, PAYLOAD_BYTES};
 use thalweg_gateway::store::Store;
 use thalweg_lab::gather::{psdu_bytes, Progress, Report, Scenario, Wish};
-use thalweg_testbeds::{Site, Testbed};
+use thalweg_testbeds::Site;
 
 use crate::args::CollectArgs;
 use crate::capture::Capture;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::network;
 use crate::output;
 use crate::progress::Reporter;
 use crate::table::{number, Table};
@@ -22,7 +23,7 @@ use crate::transfer::{keep, object, Of};
 /// Fetches the objects, stores those that are whole and prints the result.
 pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
     let wish = wish(args)?;
-    let testbed = Testbed::load(&args.testbed).map_err(Failure::input)?;
+    let testbed = network::load(&args.testbed, args.say.verbosity())?;
     wish.check(&testbed)?;
     let site = Site::new(testbed, args.seed);
     let site = site.with_losses(&args.loss, psdu_bytes(wish.terms.payload));
@@ -55,7 +56,8 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
         output::print_json(&Printed { report, stored })?;
     } else {
         let stored_in = kept.is_ok().then_some(args.out.as_path());
-        output::print(&text(&report, stored_in))?;
+        let sink = network::sink(&site.testbed, &args.to);
+        output::print(&text(&report, &sink, stored_in))?;
     }
     if let Some(capture) = capture {
         capture.finish()?;
@@ -151,7 +153,7 @@ fn keep_all(report: &Report, store: &mut Store, of: Of<'_>) -> Result<Vec<Stored
     Ok(all)
 }
 
-fn text(report: &Report, stored_in: Option<&Path>) -> String {
+fn text(report: &Report, sink: &str, stored_in: Option<&Path>) -> String {
     let mut table = Table::of(&[
         ">node",
         ">hops",
@@ -179,6 +181,7 @@ fn text(report: &Report, stored_in: Option<&Path>) -> String {
     }
     format!(
         "{}, seed {}: rcrt to node {}, policy {}, {} packets/s wanted of each, {} B a packet\n\
+         {sink}\n\
          routes found in {:.0} s\n\n{}\n\
          {} of {} objects, {} bytes in {:.1} s, {:.2} kbit/s; rates {:.2} packets/s in the mean, {:.1} % repaired, {} feedbacks\n\
          {}",

@@ -16,16 +16,30 @@ use crate::args::STORE;
 use crate::capture::Capture;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::network;
 use crate::pace::Pace;
 use crate::progress::{Reporter, Verbosity};
+
+/// The network that is read from standard input.
+const STANDARD_INPUT: &str = "-";
 
 /// What runs experiments, and tells how far they are.
 pub(crate) struct Lab {
     sites: Sites,
     journal: Journal,
     threads: Threads,
+    keep: Keep,
     interrupt: Interrupt,
     reporter: Mutex<(Reporter, Pace)>,
+    say: Verbosity,
+}
+
+/// What is kept of a run that does not finish.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keep {
+    Seeds,
+    /// What the run reads from standard input is not known again.
+    Nothing,
 }
 
 impl Lab {
@@ -41,9 +55,21 @@ impl Lab {
             sites: Sites::default(),
             journal: Journal::in_folder(&folder),
             threads: Threads::new(jobs).map_err(failure)?,
+            keep: Keep::Seeds,
             interrupt: Interrupt::on_signals(),
             reporter: Mutex::new((Reporter::to_stderr(say), Pace::new())),
+            say,
         })
+    }
+
+    /// The same in the network `name`, which is loaded now: standard input has it once.
+    pub(crate) fn within(self, name: &str) -> Result<Self, Failure> {
+        self.sites.testbed(name).map_err(failure)?;
+        let keep = match name {
+            STANDARD_INPUT => Keep::Nothing,
+            _ => self.keep,
+        };
+        Ok(Self { keep, ..self })
     }
 
     /// The same with losses on `links` of every network of `experiment`.
@@ -66,13 +92,15 @@ impl Lab {
     /// The rows of `run` with `seeds`; `id` names it in the progress.
     pub(crate) fn rows(&self, id: &str, run: &Run, seeds: &[u64]) -> Result<Vec<Row>, Failure> {
         let observer = |done: u64, total: u64| self.told(id, done, total);
-        let kept = experiment::resume(&self.journal, run, &self.sites, seeds);
-        if kept.seeds() > 0 {
-            let (n, m) = (kept.seeds(), seeds.len());
+        let resume = || experiment::resume(&self.journal, run, &self.sites, seeds);
+        let kept = (self.keep == Keep::Seeds).then(resume);
+        let seeds_kept = kept.as_ref().map_or(0, |kept| kept.seeds());
+        if seeds_kept > 0 {
+            let (n, m) = (seeds_kept, seeds.len());
             let line = format!("thalweg: {id}: {n} of {m} seeds taken from an earlier run");
             self.reporter().0.line(&line);
         }
-        let rows = || experiment::run(run, seeds, &self.sites, Some(&kept), &observer);
+        let rows = || experiment::run(run, seeds, &self.sites, kept.as_ref(), &observer);
         let rows = self.threads.run(rows);
         if let Some(why) = self.journal.failure() {
             let line = format!("thalweg: what is done is not kept: {why}");
@@ -137,9 +165,12 @@ impl Lab {
         self.journal.remove();
     }
 
-    /// Takes the progress bar away.
+    /// Takes the progress bar away, and says what the files of networks left open.
     pub(crate) fn finish(&self) {
         self.reporter().0.finish();
+        for (name, assumed) in self.sites.assumed() {
+            network::tell(&name, &assumed, self.say);
+        }
     }
 
     fn reporter(&self) -> MutexGuard<'_, (Reporter, Pace)> {
@@ -148,9 +179,10 @@ impl Lab {
 }
 
 fn failure(error: ExperimentError) -> Failure {
-    match error.is_input() {
-        true => Failure::input(error),
-        false => Failure::job(error),
+    match error {
+        ExperimentError::Testbed(error) => error.into(),
+        error if error.is_input() => Failure::input(error),
+        error => Failure::job(error),
     }
 }
 

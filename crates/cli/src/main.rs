@@ -11,6 +11,7 @@ mod gather;
 mod interrupt;
 mod lab;
 mod manual;
+mod network;
 mod objects;
 mod output;
 mod outputs;

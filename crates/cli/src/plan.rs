@@ -17,6 +17,7 @@ use thalweg_wire::route::{Hopping, Scheme};
 
 use crate::args::PlanArgs;
 use crate::failure::{Failure, Stop};
+use crate::network;
 use crate::output::{plural, print, print_json, write_file};
 use crate::outputs::{Kind, Outputs};
 use crate::progress::Watch;
@@ -32,7 +33,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
     if let Some(path) = &args.svg {
         outputs.check("--svg", path, Kind::Svg)?;
     }
-    let testbed = Arc::new(Testbed::load(&args.testbed).map_err(Failure::input)?);
+    let testbed = Arc::new(network::load(&args.testbed, args.say.verbosity())?);
     let (bytes, shape) = (u64::from(args.bytes), (args.paths, args.hops));
     let ask = ask(args.protocol, args.from, bytes, args.payload, shape)?;
     check(&testbed, (args.from, args.to)).map_err(Failure::input)?;
@@ -47,7 +48,11 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
     let shown = Shown::new(&testbed, (args, payload), &plan);
     let printed = match args.json {
         true => print_json(&shown),
-        false => print(&text(&shown, ask.protocol)),
+        false => {
+            let to = args.to.as_slice();
+            let ends = network::ends(&testbed, shown.source, args.from, to);
+            print(&text(&shown, ask.protocol, &ends))
+        }
     };
     if let Some(path) = &args.graphml {
         write_file(path, &plan.to_graphml(Some(known.links())))?;
@@ -61,15 +66,14 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
 /// The links of a file as it tells them; those of a simulated site as the site measures them.
 fn known(args: &PlanArgs, testbed: &Arc<Testbed>) -> Result<Known, Failure> {
     let channels: Option<&[Channel]> = args.channels.as_ref().map(|list| list.0.as_slice());
-    let ends = (args.from, args.to);
-    let told = measured(testbed, ends, channels, args.seed);
+    let told = measured(testbed, args.to, channels, args.seed);
     if let Some(known) = told.map_err(Failure::input)? {
         return Ok(known);
     }
     let mut watch = Watch::new(args.protocol, args.say.verbosity());
     let mut observer = |label: &str, progress| watch.note(label, progress);
     let site = Site::new(testbed.clone(), args.seed);
-    let collector = Collector::open(site, ends, channels, &mut observer)
+    let collector = Collector::open(site, args.to, channels, &mut observer)
         .map_err(|error| Failure::from(Stop::from(error)))?;
     watch.reporter.finish();
     Ok(collector.known().clone())
@@ -151,15 +155,15 @@ impl Shown {
 }
 
 /// The plan as `protocol` has it: PIP's kind goes over one path.
-fn text(plan: &Shown, protocol: Pipelined) -> String {
+fn text(plan: &Shown, protocol: Pipelined, ends: &str) -> String {
     let mut text = match protocol.has_paths() {
-        true => stages(plan),
+        true => stages(plan, ends),
         false => {
             let hops = plan.pip.path.len().saturating_sub(1);
             let hops = plural(hops, "hop", "hops");
             let (source, sink, path) = (plan.source, plan.sink, list(&plan.pip.path));
             format!(
-                "{}: node {source} to node {sink}, one path of {hops}\n\n{path}\n",
+                "{}: node {source} to node {sink}, one path of {hops}\n{ends}\n{path}\n",
                 plan.testbed
             )
         }
@@ -206,9 +210,9 @@ fn list(nodes: &[u16]) -> String {
 }
 
 /// Who relays where, in which group.
-fn stages(plan: &Shown) -> String {
+fn stages(plan: &Shown, ends: &str) -> String {
     let mut text = format!(
-        "{}: node {} to node {}, hops {}, node-distinct paths {}, sought on channel {}\n\n",
+        "{}: node {} to node {}, hops {}, node-distinct paths {}, sought on channel {}\n{ends}\n",
         plan.testbed,
         plan.source,
         plan.sink,

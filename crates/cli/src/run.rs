@@ -51,6 +51,10 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     }
     let lab = Lab::new(args.out.as_deref(), args.jobs, args.say.verbosity())?;
     let lab = lab.lossy(&experiment, &args.loss)?;
+    let lab = match &args.testbed {
+        Some(name) => lab.within(name)?,
+        None => lab,
+    };
     if let Some(file) = &args.pcap {
         lab.capture(&experiment, &seeds, file)?;
     }

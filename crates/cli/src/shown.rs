@@ -11,20 +11,21 @@ use thalweg_planner::Prediction;
 use crate::output::plural;
 use crate::table::{number, Align, Table};
 
-/// A transfer of any family.
-pub(crate) fn report(report: &fetch::Report) -> String {
+/// A transfer of any family; `ends` is the line that says why its nodes are those.
+pub(crate) fn report(report: &fetch::Report, ends: &str) -> String {
     match report {
-        fetch::Report::Pipeline(report) => pipeline(report),
-        fetch::Report::Stream(report) => stream(report),
+        fetch::Report::Pipeline(report) => pipeline(report, ends),
+        fetch::Report::Stream(report) => stream(report, ends),
     }
 }
 
 /// A transfer over a pipeline beside what the planner had expected, and PIP where it ran.
-fn pipeline(report: &Report) -> String {
+fn pipeline(report: &Report, ends: &str) -> String {
     let (o, survey) = (&report.outcome.core, &report.survey);
     let channels: Vec<String> = report.channels.iter().map(ToString::to_string).collect();
     let text = format!(
         "{}, seed {}: node {} to node {}, {}, channels {}\n\
+         {ends}\
          links measured in {:.1} s, collected in {:.1} s\n\n",
         o.testbed,
         o.seed,
@@ -120,12 +121,13 @@ const ROWS: &[Row] = &[
 ];
 
 /// A stream, its links or its stages.
-fn stream(c: &Collected) -> String {
+fn stream(c: &Collected, ends: &str) -> String {
     let (r, survey, c) = (&c.outcome.core, &c.survey, &c.outcome.extra);
     let (s, joules) = (&c.stream, c.stream.joules.unwrap_or_default());
     let path: Vec<String> = c.path.iter().map(u16::to_string).collect();
     let mut text = format!(
         "{}, seed {}: {} from node {} to node {} over {}\n\
+         {ends}\
          {}\n\
          set up in {:.2} s; {} of {} packets in {:.2} s, {}; on the air {:.1} kbit/s, goodput {:.1}\n\
          {:.2} J, {:.2} uJ a bit\n\n",

@@ -64,7 +64,7 @@ pub(crate) fn run(args: &TimelineArgs) -> Result<(), Failure> {
 /// The network called `--testbed`, or the default, which has enough nodes.
 fn testbed(args: &TimelineArgs, default: &str) -> Result<Testbed, Failure> {
     let name = args.testbed.as_deref().unwrap_or(default);
-    let testbed = Testbed::load(name).map_err(Failure::input)?;
+    let testbed = Testbed::load(name)?;
     let (nodes, needed) = (testbed.len(), usize::from(args.hops) + 1);
     if nodes < needed {
         let line = format!("{name} has {nodes} nodes, {} hops need {needed}", args.hops);

@@ -16,8 +16,28 @@ pub enum Failure {
     #[error("stopped")]
     Cancelled,
     /// A station did not say how an order ended.
-    #[error("the sink did not answer within {0}")]
+    #[error("the sink did not answer within {0} of the network's time")]
     NoEnd(Duration),
+    /// The link tables of some nodes did not reach the sink.
+    #[error(
+        "the link tables of {} of {of} nodes did not reach node {sink} within {within} of the network's time; \
+         of {heard} nodes it hears, {good} come in with 0.9 or more: links are too weak, or good one way only",
+        of.saturating_sub(*complete)
+    )]
+    Unreported {
+        /// The sink.
+        sink: NodeId,
+        /// How long it was waited for.
+        within: Duration,
+        /// Nodes whose tables came in.
+        complete: u16,
+        /// All nodes.
+        of: u16,
+        /// Nodes that the sink hears, on any channel.
+        heard: usize,
+        /// Those of which it gets 0.9 or more.
+        good: usize,
+    },
     /// The line to a station went down.
     #[error("the line to node {0} is down")]
     Silent(NodeId),

@@ -8,7 +8,7 @@ use rand_pcg::Pcg64Mcg;
 use thalweg_engine::BoardTiming;
 use thalweg_planner::channels::spread_order;
 use thalweg_planner::closed_forms::Cycle;
-use thalweg_planner::pairs::{best_channels, suggest_pairs, PairRequest};
+use thalweg_planner::pairs::best_channels;
 use thalweg_planner::{plan, LinkQualities, LinkRule, Plan, PlanError, RouteRequest, Topology};
 use thalweg_units::{Channel, ChannelSet, Dbm, NodeId};
 use thalweg_wire::pipeline::MAX_PACKETS;
@@ -59,13 +59,15 @@ pub enum AskError {
     /// The object has no byte.
     #[error("the object is empty; there is nothing to send")]
     Empty,
-    /// No pair of nodes will do.
-    #[error("{network}: no node is linked to node {sink}")]
+    /// No node has a route to the sink.
+    #[error("{network}: no node is linked to node {sink}: {heard}")]
     NoSource {
         /// The network.
         network: String,
         /// The sink.
         sink: NodeId,
+        /// What the sink hears, and who hears it.
+        heard: String,
     },
     /// The route is longer, or has more relays, than a wake-up message can tell.
     #[error("the route from node {from} has {hops} hops and {relays} relays; a transfer takes at most {LONGEST} and {MAX_MEMBERS}")]
@@ -201,7 +203,6 @@ pub struct Known {
     /// When they were measured; none where somebody told them.
     measured: Option<FieldTime>,
     sink: usize,
-    source: Option<usize>,
     /// Pipeline channels, counted back from the sink.
     channels: Vec<Channel>,
     routing_channel: Channel,
@@ -233,7 +234,6 @@ impl Known {
             links,
             measured: None,
             sink,
-            source: None,
             channels,
             routing_channel,
             rule,
@@ -254,24 +254,6 @@ impl Known {
     pub const fn measured(&self) -> Option<FieldTime> {
         self.measured
     }
-    /// The same between the two nodes that its links support best: the most node-distinct paths of at
-    /// least three hops, and of those the longest; as it is where there is no such pair.
-    #[must_use]
-    pub fn between_best_ends(self) -> Self {
-        match self.best_pair() {
-            Some((source, sink)) => self.between(Some(source), sink),
-            None => self,
-        }
-    }
-    /// The same between these nodes, by index.
-    #[must_use]
-    pub fn between(self, source: Option<usize>, sink: usize) -> Self {
-        Self {
-            source,
-            sink,
-            ..self
-        }
-    }
     /// Who its nodes are.
     pub fn place(&self) -> &Place {
         &self.place
@@ -283,10 +265,6 @@ impl Known {
     /// Where data goes, by index.
     pub fn sink(&self) -> usize {
         self.sink
-    }
-    /// Whence it comes where nobody names a source, if that is settled.
-    pub fn source(&self) -> Option<usize> {
-        self.source
     }
     /// The channel on which routes are sought.
     pub fn routing_channel(&self) -> Channel {
@@ -376,14 +354,25 @@ impl Known {
         Ok(p)
     }
 
-    /// A node far from the sink that the network joins to it by enough paths; where it has not
-    /// enough for any node, one with the most.
-    fn far_source(&self, request: &Ask) -> Result<usize, AskError> {
-        if let Some(source) = self.source {
-            return Ok(source);
-        }
+    /// The source where nobody names one, by index: a node far from the sink that the network joins to it by
+    /// enough paths; where it has not enough for any node, one with the most. Weaker link rules count where no node
+    /// is linked to the sink under a stronger one.
+    ///
+    /// # Errors
+    /// [`AskError::NoSource`].
+    pub fn far_source(&self, request: &Ask) -> Result<usize, AskError> {
+        let mut rules = [self.rule].into_iter().chain(self.rule.weaker());
+        let found = rules.find_map(|rule| self.far_source_under(rule, request));
+        found.ok_or_else(|| AskError::NoSource {
+            network: self.place.name.clone(),
+            sink: self.id(self.sink),
+            heard: self.heard(),
+        })
+    }
+
+    fn far_source_under(&self, rule: LinkRule, request: &Ask) -> Option<usize> {
         let sink = self.sink;
-        let topology = Topology::new(&self.links, self.routing_channel, &self.rule);
+        let topology = Topology::new(&self.links, self.routing_channel, &rule);
         let hops = topology.hops_from(sink);
         let mut sources: Vec<(usize, usize)> = (0..hops.len())
             .filter(|n| *n != sink)
@@ -394,6 +383,7 @@ impl Known {
         for (_, source) in &sources {
             // The same source for every variant.
             let mut route = self.faithful_request(*source, request, 1);
+            route.rule = rule;
             route.fallback.clear();
             route.max_hops = FAR;
             let enough = route.min_paths;
@@ -411,33 +401,43 @@ impl Known {
                 break;
             }
         }
-        best.map(|(_, n)| n).ok_or_else(|| AskError::NoSource {
-            network: self.place.name.clone(),
-            sink: self.id(sink),
-        })
+        best.map(|(_, n)| n)
+    }
+
+    /// What is known of the sink's links.
+    fn heard(&self) -> String {
+        let (links, sink) = (&self.links, self.sink);
+        let both = |n: usize, c: Channel| (links.prr(n, sink, c), links.prr(sink, n, c));
+        let all = || (0..links.nodes()).flat_map(|n| Channel::all().map(move |c| (n, c)));
+        let best = |worth: fn((f64, f64)) -> f64| {
+            let known = all().map(|(n, c)| (n, c, both(n, c)));
+            let known = known.filter(|(_, _, both)| worth(*both) > 0.0);
+            known.max_by(|a, b| worth(a.2).total_cmp(&worth(b.2)))
+        };
+        let needed = self
+            .rule
+            .weaker()
+            .last()
+            .map_or(self.rule.min_prr, |r| r.min_prr);
+        let way = |(n, c, (to, from)): (usize, Channel, (f64, f64))| {
+            let id = self.id(n);
+            format!("node {id} on channel {c} ({to:.2} towards it, {from:.2} back)")
+        };
+        match (best(|(a, b)| a.min(b)), best(|(a, b)| a.max(b))) {
+            (Some(link), _) => format!(
+                "its best link is with {}; a route needs {needed} both ways on channel {}",
+                way(link),
+                self.routing_channel
+            ),
+            (None, Some(link)) => {
+                format!("it has links in one direction only, as with {}", way(link))
+            }
+            (None, None) => "it hears nobody, and nobody hears it".to_owned(),
+        }
     }
 
     fn id(&self, index: usize) -> NodeId {
         self.place.ids.get(index).copied().unwrap_or(NodeId::MAX)
-    }
-
-    fn best_pair(&self) -> Option<(usize, usize)> {
-        let wanted = RouteRequest::new(0, 0).min_paths;
-        (2..=wanted).rev().find_map(|min_paths| {
-            let mut route = RouteRequest::new(0, 0);
-            route.routing_channel = self.routing_channel;
-            route.rule = self.rule;
-            route.min_paths = min_paths;
-            route.max_hops = FAR;
-            let request = PairRequest {
-                min_hops: 3,
-                route,
-                ..PairRequest::new(1)
-            };
-            let mut rng = (self.draw)(self.seed, "ends", &[min_paths as u64]);
-            let pairs = suggest_pairs(&self.links, &request, &mut rng);
-            pairs.first().map(|pair| (pair.source, pair.sink))
-        })
     }
 
     /// The planner's error in the testbed's names for nodes.

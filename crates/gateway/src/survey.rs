@@ -96,6 +96,8 @@ pub struct SurveyJob {
     state: State,
     until: FieldTime,
     surveyed: Surveyed,
+    /// Tables that came in, of how many.
+    standing: (u16, u16),
     says: Option<Progress>,
     failed: Option<Failure>,
 }
@@ -140,9 +142,33 @@ impl SurveyJob {
                 collecting: Duration::ZERO,
                 missing: Vec::new(),
             },
+            standing: (0, ids.len() as u16),
             says: None,
             failed: None,
         })
+    }
+
+    /// Why there is no end.
+    fn no_end(&self) -> Failure {
+        if self.state != State::Collecting {
+            return Failure::NoEnd(self.patience);
+        }
+        let links = &self.surveyed.links;
+        let sink = self.ids.iter().position(|id| *id == self.sink);
+        let best = |from: usize| {
+            let on = |channel| sink.map_or(0.0, |sink| links.prr(from, sink, channel));
+            Channel::all().map(on).fold(0.0, f64::max)
+        };
+        let count = |least: f64| (0..self.ids.len()).filter(|n| best(*n) >= least).count();
+        let (complete, of) = self.standing;
+        Failure::Unreported {
+            sink: self.sink,
+            within: self.patience,
+            complete,
+            of,
+            heard: count(f64::MIN_POSITIVE),
+            good: count(0.9),
+        }
     }
 
     fn note(&mut self, event: Event) {
@@ -165,6 +191,7 @@ impl SurveyJob {
                 }
             }
             Event::Progress { complete, of } => {
+                self.standing = (complete, of);
                 self.says = Some(Progress::Collecting { complete, of });
             }
             Event::Missing(missing) => self.surveyed.missing.push(missing.node),
@@ -217,7 +244,7 @@ impl Job for SurveyJob {
             }
             (State::Collected, _) => Step::Done(Ok(self.surveyed.clone())),
             _ if now < self.until => Step::Wait(self.until),
-            _ => Step::Done(Err(Failure::NoEnd(self.patience))),
+            _ => Step::Done(Err(self.no_end())),
         }
     }
 

@@ -93,8 +93,7 @@ impl Wish {
     ) -> Result<Surveyed, CollectError> {
         Ok(match self.way()? {
             Way::Pipeline(protocol) => {
-                let (ends, channels) = ((self.from, self.to), self.channels.as_deref());
-                let network = Collector::open(site, ends, channels, observer)?;
+                let network = Collector::open(site, self.to, self.channels.as_deref(), observer)?;
                 Surveyed::Pipeline(network, protocol)
             }
             Way::Stream(carrier) => {
@@ -135,7 +134,7 @@ impl Surveyed {
         match self {
             Self::Pipeline(network, protocol) => {
                 let (ask, object) = (wish.ask(*protocol), &wish.object);
-                let plan = network.known().plan(&ask)?;
+                let plan = network.plan(&ask)?;
                 let mut maps = (explain == Explain::Maps).then(Vec::new);
                 let asked = (&ask, object);
                 let report = network.fetch(asked, &plan, capture, maps.as_mut(), observer)?;

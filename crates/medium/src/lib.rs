@@ -43,7 +43,7 @@ pub use geometry::{corridor_layout, Placement, Position};
 pub use interference::{band_of, Interference, Source, BANDS};
 pub use links::{Link, Links, LinksBuilder, INAUDIBLE_FACTOR};
 pub use logarithm::Logarithm;
-pub use measured::{MeasuredFrame, MeasuredLink};
+pub use measured::{Levels, MeasuredFrame, MeasuredLink};
 pub use medium::Medium;
 pub use variation::Variation;
 

@@ -47,14 +47,15 @@ const VARIATION: Variation = Variation {
 /// A ratio that no finite power gives is taken for this one.
 const MOST_PRR: f64 = 0.9999;
 
-/// Reception ratio against received power, and back, by table.
-struct Curve {
+/// Reception ratio of a radio against received power, and back, by table.
+#[derive(Debug)]
+pub struct Levels {
     lowest: f64,
     ratios: Vec<f64>,
     symbols: f64,
 }
 
-impl Curve {
+impl Levels {
     const STEP_DB: f64 = 0.125;
     const STEPS: usize = 321;
 
@@ -91,14 +92,23 @@ impl Curve {
         }
     }
 
-    /// The lowest level at which `ratio` is received.
-    fn level_for(&self, ratio: f64) -> Dbm {
+    /// The lowest level at which `ratio` of the frames is received; a ratio that no finite power gives is taken
+    /// for .9999.
+    pub fn needed(&self, ratio: f64) -> Dbm {
+        let ratio = ratio.min(MOST_PRR);
         let above = self.ratios.partition_point(|r| *r < ratio);
         let place = match self.ratios.get(above.saturating_sub(1)..=above) {
             Some(&[a, b]) if b > a => above as f64 - 1.0 + (ratio - a) / (b - a),
             _ => above as f64,
         };
         Dbm(self.lowest + Self::STEP_DB * place)
+    }
+}
+
+impl MeasuredFrame {
+    /// How frames of this size arrive at a radio of `chip` from a single sender.
+    pub fn levels(self, chip: &'static Chip) -> Levels {
+        Levels::new(chip, self)
     }
 }
 
@@ -116,12 +126,12 @@ impl Environment {
         let ears = (0..nodes)
             .map(|number| Ear::nominal(chip, number, seed))
             .collect();
-        let curve = Curve::new(chip, frame);
+        let curve = Levels::new(chip, frame);
         let mut builder = LinksBuilder::new(nodes);
         // A comparison that NaN fails, too.
         for link in links.into_iter().filter(|link| link.prr > 0.0) {
             let prr = link.prr.min(1.0);
-            let needed = curve.level_for(prr.min(MOST_PRR));
+            let needed = curve.needed(prr);
             let level = link.rssi.filter(|rssi| rssi.0 > needed.0).unwrap_or(needed);
             let excess = curve.ratio_at(level) / prr;
             let erasure = if excess > 1.0 {

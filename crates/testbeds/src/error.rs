@@ -1,5 +1,5 @@
-//! What can be wrong with a testbed: one typed error whose text is one line that names the file,
-//! the place in it and what was expected there.
+//! What can be wrong with a testbed: one typed error whose text has a line for each problem, which names
+//! the file, the place in it and what was expected there. Tests: `matrix.rs`, `k7_tests.rs`, `file_tests.rs`.
 
 use std::fmt;
 use std::io;
@@ -9,7 +9,6 @@ use thiserror::Error;
 
 /// A testbed could not be made of what was given.
 #[derive(Debug, Error)]
-#[error("{source_name}{place}: {problem}")]
 pub struct TestbedError {
     /// The file, or the name given where no such file or built-in testbed exists.
     pub source_name: String,
@@ -17,6 +16,33 @@ pub struct TestbedError {
     pub place: Place,
     /// What is wrong there.
     pub problem: Problem,
+    /// What else is wrong, in the order of the file; a file is read until [`MAX_PROBLEMS`] are known.
+    pub others: Vec<(Place, Problem)>,
+}
+
+/// Most problems of one file that are told at once.
+pub const MAX_PROBLEMS: usize = 20;
+
+impl fmt::Display for TestbedError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let line = |f: &mut fmt::Formatter<'_>, place: &Place, problem: &Problem| {
+            write!(f, "{}{place}: {problem}", self.source_name)?;
+            match place {
+                Place::Cell { column, .. } => write!(f, " (column {column})"),
+                _ => Ok(()),
+            }
+        };
+        line(f, &self.place, &self.problem)?;
+        for (place, problem) in &self.others {
+            f.write_str("\n")?;
+            line(f, place, problem)?;
+        }
+        if self.others.len() + 1 >= MAX_PROBLEMS {
+            let name = &self.source_name;
+            write!(f, "\n{name}: the rest was not looked at")?;
+        }
+        Ok(())
+    }
 }
 
 /// A place in a file.
@@ -26,6 +52,13 @@ pub enum Place {
     Whole,
     /// A line, counted from 1.
     Line(u64),
+    /// A value of a table.
+    Cell {
+        /// Its line, counted from 1.
+        line: u64,
+        /// Its column, counted from 1.
+        column: usize,
+    },
     /// A key of a TOML file, as `nodes[2].x_m`.
     Key(String),
 }
@@ -34,7 +67,7 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Whole => Ok(()),
-            Self::Line(line) => write!(f, ", line {line}"),
+            Self::Line(line) | Self::Cell { line, .. } => write!(f, ", line {line}"),
             Self::Key(key) => write!(f, ", key `{key}`"),
         }
     }
@@ -68,21 +101,21 @@ pub enum Problem {
     /// The TOML is malformed or has a key that no testbed has.
     #[error("{0}")]
     Toml(String),
-    /// The CSV header lacks a column: which, and the whole header.
-    #[error("the CSV header lacks the column `{0}`; expected `{1}`")]
-    MissingColumn(&'static str, &'static str),
-    /// A row ends before all its columns: how many it has, and the header.
+    /// The CSV header lacks columns: which, and the whole header.
+    #[error("the CSV header lacks the column `{names}`; expected `{1}`", names = .0.join("`, `"))]
+    MissingColumns(Vec<&'static str>, &'static str),
+    /// A row has not the columns of the header: how many it has, and the header.
     #[error("the row has {0} columns, the header {1}")]
-    ShortRow(usize, usize),
+    Columns(usize, usize),
     /// A value that cannot be: of which quantity, the value, shortened, and what it should be.
     #[error("{0} is `{1}`; expected {2}")]
-    Value(&'static str, String, String),
+    Value(String, String, String),
     /// A link from a node to itself.
     #[error("node {0} has a link to itself; expected two different nodes")]
     SelfLink(u16),
-    /// A link that was given before: sender, receiver, channel.
-    #[error("the link {0} -> {1} on channel {2} is given twice; expected one row per link")]
-    DuplicateLink(u16, u16, u8),
+    /// A link that was given before: sender, receiver, channel (none stands for all).
+    #[error("the link {0} -> {1} on {channels} is given twice; expected one row per link", channels = on(*.2))]
+    DuplicateLink(u16, u16, Option<u8>),
     /// A node id that two nodes share.
     #[error("node {0} is given twice; expected every node once")]
     DuplicateNode(u16),
@@ -108,12 +141,17 @@ pub enum Problem {
     Physics(&'static str),
 }
 
+fn on(number: Option<u8>) -> String {
+    number.map_or("all channels".to_owned(), |n| format!("channel {n}"))
+}
+
 impl Problem {
     pub(crate) fn at(self, source_name: &str, place: Place) -> TestbedError {
         TestbedError {
             source_name: printable(source_name),
             place,
             problem: self,
+            others: Vec::new(),
         }
     }
     pub(crate) fn on_line(self, source_name: &str, line: u64) -> TestbedError {
@@ -123,8 +161,8 @@ impl Problem {
         self.at(source_name, Place::Key(key.into()))
     }
     /// A value that cannot be; `found` comes from the file, so it is shortened and made printable.
-    pub(crate) fn value(what: &'static str, found: &str, expected: impl Into<String>) -> Self {
-        Self::Value(what, printable(found), expected.into())
+    pub(crate) fn value(what: &str, found: &str, expected: impl Into<String>) -> Self {
+        Self::Value(printable(what), printable(found), expected.into())
     }
     /// A channel that is not among those `listed`.
     pub(crate) fn unlisted(channel: Channel, listed: ChannelSet) -> Self {

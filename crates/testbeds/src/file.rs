@@ -14,7 +14,7 @@ use crate::error::{Place, Problem, TestbedError};
 use crate::propagation;
 use crate::rows::MAX_NODES;
 use crate::source::read_links;
-use crate::testbed::{Building, Measured, Node, Physics, Testbed, DEFAULT_BOARD};
+use crate::testbed::{Building, Measured, Node, Physics, SinkBy, Testbed, DEFAULT_BOARD};
 use crate::trace::Trace;
 
 /// Largest coordinate or building dimension, metres.
@@ -123,6 +123,7 @@ impl Reader<'_> {
             }
         }
         let placed = file.nodes.as_deref().map(|n| self.nodes(n)).transpose()?;
+        let mut assumed = Vec::new();
         let (nodes, physics, measured) = match (&file.building, placed, &file.links) {
             (Some(keys), None, None) => {
                 let (nodes, building) = self.building(keys)?;
@@ -131,7 +132,8 @@ impl Reader<'_> {
             }
             (None, Some(nodes), None) => (nodes, Physics::Placed { model }, ChannelSet::ALL),
             (None, placed, Some(keys)) => {
-                let trace = self.links(keys, folder)?;
+                let mut trace = self.links(keys, folder)?;
+                assumed.append(&mut trace.assumed);
                 let channels = trace.channels;
                 let frame_bytes = self.frame_bytes(keys)?;
                 let (nodes, measured) = self.measured(placed, trace, frame_bytes)?;
@@ -149,7 +151,12 @@ impl Reader<'_> {
         };
         let channels = self.channels(file.channels.as_deref(), measured)?;
         let sink = self.sink(file.sink, &nodes)?;
-        Ok(Testbed {
+        let sink_by = match (file.sink, &physics) {
+            (Some(_), _) => SinkBy::File,
+            (None, Physics::Measured(_)) => SinkBy::Central,
+            (None, _) => SinkBy::First,
+        };
+        let testbed = Testbed {
             name: file.name,
             description: file.description,
             board_name: board_name.to_owned(),
@@ -157,8 +164,11 @@ impl Reader<'_> {
             nodes,
             channels,
             sink,
+            sink_by,
             physics,
-        })
+            assumed,
+        };
+        Ok(testbed.settled())
     }
 
     /// The built-in board of that name, or the one in the file of that name in `folder`.

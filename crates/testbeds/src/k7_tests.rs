@@ -81,9 +81,9 @@ fn a_lying_header_is_found_out() {
         ("", "", "t.k7, line 1: the file is empty"),
         ("nonsense", "", "t.k7, line 1: the K7 header is wrong"),
         (
-            "{\"node_count\": 4}",
+            "{\"node_count\": 4, \"tx_length\": \"many\"}",
             "",
-            "line 1: the K7 header is wrong: missing field `tx_length`",
+            "line 1: tx_length is `\"many\"`; expected the number of frames",
         ),
         (
             "{\"node_count\": 4, \"tx_length\": 0}",
@@ -103,7 +103,7 @@ fn a_lying_header_is_found_out() {
         (
             "{\"node_count\": -1, \"tx_length\": 1}",
             "",
-            "the K7 header is wrong",
+            "node_count is `-1`",
         ),
         (
             "{\"node_count\": 2, \"tx_length\": 1, \"channels\": [5]}",
@@ -157,15 +157,11 @@ fn bad_rows_name_their_line() {
             "2018-01-11T10:00:00.0,0,1,26,-1000,1.0,100",
             "mean_rssi is `-1000`",
         ),
-        ("2018-01-11T10:00:00.0,0,1,26,,1.0,100", "mean_rssi is ``"),
         ("2018-01-11T10:00:00.0,0,1,26,-80,nan,100", "pdr is `nan`"),
         ("2018-01-11T10:00:00.0,0,1,26,-80,1.01,100", "pdr is `1.01`"),
         ("2018-01-11T10:00:00.0,0,1,26,-80,1,0", "tx_count is `0`"),
         ("2018-01-11T10:00:00.0,0,1,99,-80,1,1", "channel is `99`"),
-        (
-            "2018-01-11T10:00:00.0,2,2,26,-80,1,1",
-            "node 2 has a link to itself",
-        ),
+        ("2018-01-11T10:00:00.0,2,2,26,-80,1,1", "no links"),
         ("2018-01-11T10:00:00.0,0,1,26,,0.0,100", "no links"),
     ] {
         let error = with(row).unwrap_err();
@@ -185,4 +181,68 @@ fn windows_line_ends_and_a_byte_order_mark_change_nothing() {
     let text = format!("{HEAD}2018-01-11T10:00:00.0,0,1,26,-80,1.0,100\n");
     let windows = format!("\u{feff}{}", text.replace('\n', "\r\n"));
     assert_eq!(read(&windows), read(&text));
+}
+
+/// A trace as tools write it of a SmartMesh network: nothing known of frames, channels and times.
+const COUNTERS: &str = r#"{"location": "null", "tx_length": "null", "start_date": "null", "node_count": "null", "channels": "null", "interframe_duration": null}
+datetime,src,dst,channel,mean_rssi,pdr,tx_count
+2018-03-01 10:00:00,0,1,,-70,1.0,300
+2018-03-01 10:15:00,0,1,,-80,0.6,100
+2018-03-01 10:15:00,2,2,,-40,1.0,100
+2018-03-01 10:15:00,2,1,,-75,0.5,200
+2018-03-01 10:30:00,1,2,,,0.25,200
+2018-03-01 10:30:00,,2,,-75,0.9,200
+2018-03-01 10:45:00,7,1,26,-75,0.9,
+"#;
+
+#[test]
+fn counters_of_a_running_network_are_averaged_and_what_they_lack_is_counted() {
+    let trace = read(COUNTERS).unwrap();
+    assert_eq!(
+        (trace.nodes.len(), trace.channels, &trace.name),
+        (4, ChannelSet::ALL, &None)
+    );
+    // 300 of 300 and 60 of 100; no round in which the other rows tell nothing of it.
+    assert!((prr(&trace, 0, 1).unwrap() - 0.9).abs() < 1e-6);
+    let on = |from, to| {
+        trace
+            .links
+            .iter()
+            .filter(move |l| (l.from, l.to) == (from, to))
+    };
+    assert_eq!(on(0, 1).count(), 16);
+    // Nothing is told of 1 -> 0, but of 1 -> 2 there is.
+    assert_eq!(prr(&trace, 1, 0), prr(&trace, 0, 1));
+    assert_eq!(
+        (prr(&trace, 1, 2), prr(&trace, 2, 1)),
+        (Some(0.25), Some(0.5))
+    );
+    assert!(on(1, 2).all(|l| l.rssi_dbm.is_none()));
+    let level = on(0, 1).next().and_then(|l| l.rssi_dbm).unwrap();
+    assert!((level - (-70.0 * 300.0 - 80.0 * 60.0) / 360.0).abs() < 1e-6);
+    assert_eq!(
+        on(3, 1).map(|l| l.channel.number()).collect::<Vec<_>>(),
+        [26]
+    );
+    let expected = [
+        Assumed::AllChannels(4),
+        Assumed::SelfLinks(1),
+        Assumed::Nameless(1),
+        Assumed::Counts(1),
+        Assumed::BothWays(2),
+    ];
+    assert_eq!(trace.assumed, expected);
+}
+
+#[test]
+fn lists_of_channels_and_percent_are_read() {
+    let header = r#"{"node_count": 4, "channels": [25, 26], "tx_ifdur": 100}"#;
+    let listed = read(&format!(
+        "{header}\ndatetime,channels,src,dst,mean_rssi,pdr,tx_count,transaction_id\n\
+         2018-01-11 16:33:07,[25;26],0,1,-53.2,97,100,0\n"
+    ));
+    let listed = listed.unwrap();
+    assert_eq!(listed.links.len(), 2);
+    assert!((prr(&listed, 0, 1).unwrap() - 0.97).abs() < 1e-6);
+    assert!(listed.assumed.contains(&Assumed::Percent));
 }

@@ -5,6 +5,9 @@
 //! is a testbed as a seed realises it, with the losses that somebody injects: where everything runs.
 //! Knows neither protocols nor plans. Formats: `docs/testbeds.md`. Tests: beside each file, `tests/`.
 
+mod assumed;
+mod central;
+mod columns;
 mod error;
 mod file;
 mod k7;
@@ -12,18 +15,21 @@ mod load;
 mod loss;
 mod matrix;
 mod propagation;
+mod ratios;
 mod rows;
 mod site;
 mod source;
 mod station;
 mod summary;
 mod testbed;
+mod text;
 mod trace;
 
 #[cfg(test)]
 mod hostile_tests;
 
-pub use error::{Place, Problem, TestbedError};
+pub use assumed::Assumed;
+pub use error::{Place, Problem, TestbedError, MAX_PROBLEMS};
 pub use k7::read_k7;
 pub use loss::{Loss, Losses};
 pub use matrix::read_matrix;
@@ -31,5 +37,5 @@ pub use rows::{MAX_NODES, MAX_ROWS};
 pub use site::{Site, SiteError};
 pub use station::{equip, Equipped, Station, StationError};
 pub use summary::{hops, summary, ChannelSummary, Ratios, Spread, SummaryOptions};
-pub use testbed::{Building, Measured, Node, Physics, Testbed};
+pub use testbed::{Building, Measured, Node, Physics, SinkBy, Testbed};
 pub use trace::{Trace, TraceLink};

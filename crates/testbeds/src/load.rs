@@ -6,8 +6,8 @@ use std::path::Path;
 use thalweg_sim::boards;
 
 use crate::error::TestbedError;
-use crate::source::{open, read_toml, Kind, BUILT_IN};
-use crate::testbed::{Measured, Physics, Testbed, DEFAULT_BOARD};
+use crate::source::{open, read_toml, Kind, BUILT_IN, STDIN};
+use crate::testbed::{Measured, Physics, SinkBy, Testbed, DEFAULT_BOARD};
 use crate::trace::Trace;
 use crate::{file, k7, matrix};
 
@@ -17,8 +17,8 @@ impl Testbed {
         BUILT_IN.iter().map(|(name, _)| *name)
     }
 
-    /// A built-in testbed by its name, else the one in the file of that name: a testbed's TOML, a
-    /// K7 link trace (gzip or plain) or a link matrix in CSV, told apart by what the file holds.
+    /// A built-in testbed by its name, else the one in the file of that name, or in standard input for `-`: a
+    /// testbed's TOML, a K7 link trace or a link matrix in CSV (gzip or plain), told apart by what it holds.
     /// (`./indriya` is a file even where `indriya` is built in.)
     ///
     /// # Errors
@@ -48,27 +48,32 @@ impl Testbed {
         file::parse(text, source_name, None)
     }
 
-    /// A testbed whose links are a trace; its sink is the node with the lowest id.
+    /// A testbed whose links are a trace.
     fn from_trace(trace: Trace, path: &Path) -> Self {
-        let stem = path.file_name().unwrap_or_default().to_string_lossy();
+        let stem = match path.to_str() {
+            Some(STDIN) => "stdin".into(),
+            _ => path.file_name().unwrap_or_default().to_string_lossy(),
+        };
         let stem = stem.split('.').next().unwrap_or_default().to_owned();
         let description = match &trace.name {
             Some(place) => format!("measured links, {}", crate::error::printable(place)),
             None => "measured links".to_owned(),
         };
-        let channels = trace.channels;
+        let (channels, assumed) = (trace.channels, trace.assumed.clone());
         let (nodes, measured) = Measured::of_trace(trace, Measured::DEFAULT_FRAME_BYTES);
-        // A settled trace has a link, so it has nodes.
-        let sink = nodes.first().map_or(thalweg_units::NodeId::MAX, |n| n.id);
-        Self {
+        let testbed = Self {
             name: stem,
             description,
             board_name: DEFAULT_BOARD.to_owned(),
             board: boards::telosb(),
+            // A settled trace has a link, so it has nodes.
+            sink: nodes.first().map_or(thalweg_units::NodeId::MAX, |n| n.id),
+            sink_by: SinkBy::Central,
             nodes,
             channels,
-            sink,
             physics: Physics::Measured(measured),
-        }
+            assumed,
+        };
+        testbed.settled()
     }
 }

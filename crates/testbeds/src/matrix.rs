@@ -1,66 +1,116 @@
-//! A link matrix: a CSV file `src,dst,channel,prr[,rssi_dbm]`, one row per directed link and
+//! A link matrix: a table `src,dst,channel,prr[,rssi_dbm]`, one row per directed link and
 //! channel; columns in any order, others ignored. A pair without a row has no link.
 //! Tests: below and `hostile_tests.rs`.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Read};
+use std::io::Read;
 
-use thalweg_units::ChannelSet;
+use thalweg_units::{ChannelSet, NodeId};
 
+use crate::assumed::Assumed;
+use crate::columns;
 use crate::error::{Problem, TestbedError};
-use crate::rows::{Bounded, Rows};
+use crate::rows::Rows;
+use crate::text::{reading, unpacked};
 use crate::trace::{NodeTable, Trace, TraceLink};
 
 /// The header that errors name.
 const HEADER: &str = "src,dst,channel,prr[,rssi_dbm]";
 
-/// Reads a link matrix; `source_name` is the file's name in errors.
+/// One row; without channels it holds on all.
+struct Row {
+    from: NodeId,
+    to: NodeId,
+    channels: Option<ChannelSet>,
+    prr: f64,
+    rssi_dbm: Option<f64>,
+}
+
+/// Reads a link matrix, compressed or not; `source_name` is the file's name in errors.
 ///
 /// # Errors
-/// [`TestbedError`] with the line of the first row that is not as it should be.
+/// [`TestbedError`] with the lines of the rows that are not as they should be.
 pub fn read_matrix(reader: impl Read, source_name: &str) -> Result<Trace, TestbedError> {
-    let mut reader = BufReader::new(Bounded::new(reader));
-    let failed = |e| crate::rows::reading(e).on_line(source_name, 1);
+    let failed = |e| reading(e).on_line(source_name, 1);
+    let mut reader = unpacked(reader).map_err(failed)?;
     if reader.fill_buf().map_err(failed)?.is_empty() {
         return Err(Problem::Empty(HEADER).on_line(source_name, 1));
     }
     let mut rows = Rows::open(reader, source_name, 0, HEADER)?;
-    let (src, dst) = (rows.column("src")?, rows.column("dst")?);
-    let (channel, prr) = (rows.column("channel")?, rows.column("prr")?);
-    let rssi = rows.find("rssi_dbm");
+    let (src, dst) = (rows.column(&columns::SRC), rows.column(&columns::DST));
+    let (channel, prr) = (rows.column(&columns::CHANNEL), rows.ratio_column());
+    let rssi = rows.find(&columns::RSSI);
 
-    let mut nodes = NodeTable::default();
-    let mut channels = ChannelSet::EMPTY;
-    let mut links = Vec::new();
+    let mut all: Vec<Row> = Vec::new();
     let mut seen = BTreeSet::new();
-    while rows.next_row()? {
-        let (from, to) = (rows.node(src, "src")?, rows.node(dst, "dst")?);
-        let on = rows.channel(channel)?;
-        let prr = rows.ratio(prr, "prr")?;
-        let rssi_dbm = rssi.map_or(Ok(None), |column| rows.rssi(column, "rssi_dbm"))?;
+    while rows.next_row() {
+        let from = rows.node(src);
+        let to = rows.node(dst);
+        let channels = rows.channels(channel);
+        let prr = rows.ratio(prr);
+        let rssi_dbm = rssi.map_or(Some(None), |column| rows.rssi(column));
+        let (Some(from), Some(to), Some(channels)) = (from, to, channels) else {
+            continue;
+        };
         if from == to {
-            return Err(rows.error(Problem::SelfLink(from.get())));
+            rows.fault(Problem::SelfLink(from.get()));
+            continue;
         }
-        if !seen.insert((from, to, on)) {
-            let twice = Problem::DuplicateLink(from.get(), to.get(), on.number());
-            return Err(rows.error(twice));
+        let mut named: Vec<_> = channels.iter().flat_map(|c| c.iter()).map(Some).collect();
+        if named.is_empty() {
+            named.push(None);
         }
-        let from = nodes.index(from).map_err(|p| rows.error(p))?;
-        let to = nodes.index(to).map_err(|p| rows.error(p))?;
-        channels = channels.with(on);
-        links.push(TraceLink {
-            from,
-            to,
-            channel: on,
-            prr,
-            rssi_dbm,
-        });
+        if let Some(twice) = named.into_iter().find(|on| !seen.insert((from, to, *on))) {
+            let twice = twice.map(|on| on.number());
+            rows.fault(Problem::DuplicateLink(from.get(), to.get(), twice));
+            continue;
+        }
+        if let (Some(prr), Some(rssi_dbm)) = (prr, rssi_dbm) {
+            all.push(Row {
+                from,
+                to,
+                channels,
+                prr,
+                rssi_dbm,
+            });
+        }
     }
+    let ratios = rows.finish()?;
+
+    let named = all.iter().filter_map(|row| row.channels);
+    let named: ChannelSet = named
+        .flat_map(|set| set.iter().collect::<Vec<_>>())
+        .collect();
+    let channels = match named.is_empty() && !all.is_empty() {
+        true => ChannelSet::ALL,
+        false => named,
+    };
+    let mut nodes = NodeTable::default();
+    let mut links = Vec::new();
+    let whole = |p: Problem| p.at(source_name, crate::error::Place::Whole);
+    for row in &all {
+        let (from, to) = (nodes.index(row.from), nodes.index(row.to));
+        let (from, to) = (from.map_err(whole)?, to.map_err(whole)?);
+        let free = |c: &_| row.channels.is_some() || !seen.contains(&(row.from, row.to, Some(*c)));
+        for channel in row.channels.unwrap_or(channels).iter().filter(free) {
+            links.push(TraceLink {
+                from,
+                to,
+                channel,
+                prr: row.prr * ratios.factor(),
+                rssi_dbm: row.rssi_dbm,
+            });
+        }
+    }
+    let open = all.iter().filter(|row| row.channels.is_none()).count() as u64;
+    let percent = ratios.are_percent().then_some(Assumed::Percent);
+    let open = (open > 0).then_some(Assumed::AllChannels(open));
     let mut trace = Trace {
         nodes: nodes.into_ids(),
         channels,
         links,
         name: None,
+        assumed: percent.into_iter().chain(open).collect(),
     };
     trace.settle(source_name)?;
     Ok(trace)
@@ -69,6 +119,7 @@ pub fn read_matrix(reader: impl Read, source_name: &str) -> Result<Trace, Testbe
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::MAX_PROBLEMS;
 
     fn read(text: &str) -> Result<Trace, String> {
         read_matrix(text.as_bytes(), "m.csv").map_err(|e| e.to_string())
@@ -116,6 +167,63 @@ mod tests {
         }
         let error = read_matrix(&b"src,dst,channel,prr\n1,\xff,26,1\n"[..], "m.csv").unwrap_err();
         assert!(error.to_string().contains("line 2: not UTF-8"), "{error}");
+    }
+
+    #[test]
+    fn all_that_is_wrong_is_told_at_once() {
+        let text =
+            "src,dst,channel,prr\n1,x,26,1\n# a remark\n\n1,2,99,1.5\n2,1,26,0.9\n2,1,26,0.9\n";
+        let error = read(text).unwrap_err();
+        let expected = "m.csv, line 2: dst is `x`; expected a node's number, 0..65533 (column 2)\n\
+            m.csv, line 5: channel is `99`; expected a channel of the 2.4 GHz band, 11..26 (column 3)\n\
+            m.csv, line 5: prr is `1.5`; expected a ratio from 0 to 1 (column 4)\n\
+            m.csv, line 7: the link 2 -> 1 on channel 26 is given twice; expected one row per link";
+        assert_eq!(error, expected);
+        let many = "src,dst,channel,prr\n".to_owned() + &"1,2,3,4\n".repeat(1000);
+        let error = read(&many).unwrap_err();
+        assert!(error.lines().count() <= MAX_PROBLEMS + 2, "{error}");
+        assert!(
+            error.ends_with("m.csv: the rest was not looked at"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn tables_of_other_programs_are_the_same() {
+        let plain = read("src,dst,channel,prr,rssi_dbm\n1,2,26,0.98,-71.5\n2,1,26,0.9,\n").unwrap();
+        for text in [
+            "src;dst;channel;prr;rssi_dbm\n1;2;26;0.98;-71.5\n2;1;26;0.9;\n",
+            "From;To;Ch;PDR;Mean_RSSI\n1;2;26;0,98;-71,5\n2;1;26;0,9;\n",
+            "# site A\nsrc\tdst\tchannel\tprr\trssi\n1\t2\t26\t0.98\t-71.5\n# later\n2\t1\t26\t0.9\t\n",
+        ] {
+            assert_eq!(read(text).as_ref(), Ok(&plain), "{text}");
+        }
+        for text in [
+            "src,dst,channel,prr,rssi_dbm\n1,2,26,98,-71.5\n2,1,26,90,\n",
+            "src,dst,channel,prr (%),rssi_dbm\n1,2,26,98,-71.5\n2,1,26,90,\n",
+            "src,dst,channel,prr,rssi_dbm\n1,2,26,98%,-71.5\n2,1,26,90 %,\n",
+        ] {
+            let trace = read(text).unwrap();
+            assert_eq!(trace.links, plain.links, "{text}");
+            assert_eq!(trace.assumed, [Assumed::Percent]);
+        }
+        // One slip in a table of ratios does not make it one of percent.
+        let slip = read("src,dst,channel,prr\n1,2,26,0.9\n2,1,26,90\n3,1,26,1\n").unwrap_err();
+        assert!(slip.contains("line 3: prr is `90`"), "{slip}");
+        // Nor does a decimal comma shift what stands behind it.
+        let shifted = read("src,dst,channel,prr\n1,2,26,0,98\n").unwrap_err();
+        assert!(
+            shifted.contains("the row has 5 columns, the header 4"),
+            "{shifted}"
+        );
+    }
+
+    #[test]
+    fn a_row_without_a_channel_holds_on_all() {
+        let trace = read("src,dst,channel,prr\n1,2,25,0.5\n1,2,,0.9\n2,1,26,1\n").unwrap();
+        let there: Vec<f64> = trace.links.iter().map(|l| l.prr).collect();
+        assert_eq!(there, [0.5, 0.9, 1.0]);
+        assert_eq!(trace.assumed, [Assumed::AllChannels(1)]);
     }
 
     #[test]

@@ -1,76 +1,44 @@
 //! Reading rows of untrusted text: bounds on bytes, line length and rows, columns by name, and the
 //! checks that every kind of link file shares. Nothing here knows what a K7 trace or a link matrix is.
+//! Invariant: what is wrong with a row is noted, and reading goes on until [`MAX_PROBLEMS`] are known.
 //! Tests: `matrix.rs`, `k7_tests.rs` and `hostile_tests.rs`.
 
-use std::io::{self, BufRead, Read};
+use std::io::BufRead;
+use std::ops::Range;
 
-use thalweg_units::{Channel, NodeId};
+use thalweg_units::{Channel, ChannelSet, NodeId};
 
-use crate::error::{Problem, TestbedError};
+use crate::columns::{self, Column};
+use crate::error::{Place, Problem, TestbedError, MAX_PROBLEMS};
+use crate::ratios::Ratios;
+use crate::text::reading;
 
 /// Most nodes of a testbed.
 pub const MAX_NODES: usize = 10_000;
 /// Most rows of a link file.
 pub const MAX_ROWS: u64 = 20_000_000;
-/// Most bytes of a link file, after decompression.
-pub(crate) const MAX_BYTES: u64 = 2 << 30;
-/// Most bytes of one line.
-pub(crate) const MAX_LINE: u64 = 1 << 16;
+/// Mean RSSIs taken for real, dBm.
+const RSSI_DBM: std::ops::RangeInclusive<f64> = -120.0..=20.0;
 
-/// A reader that fails instead of passing on an endless line or an endless file. Its [`Problem`]
-/// travels inside an `io::Error`.
-pub(crate) struct Bounded<R> {
-    inner: R,
-    total: u64,
-    line: u64,
-}
-impl<R: Read> Bounded<R> {
-    pub(crate) fn new(inner: R) -> Self {
-        let (total, line) = (0, 0);
-        Self { inner, total, line }
-    }
-}
-impl<R: Read> Read for Bounded<R> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let n = self.inner.read(into)?;
-        self.total += n as u64;
-        for byte in into.iter().take(n) {
-            self.line = if *byte == b'\n' { 0 } else { self.line + 1 };
-            if self.line > MAX_LINE {
-                let hit = Problem::TooLarge("bytes in one line", MAX_LINE);
-                return Err(io::Error::other(hit));
-            }
-        }
-        if self.total > MAX_BYTES {
-            return Err(io::Error::other(Problem::TooLarge(
-                "bytes of text",
-                MAX_BYTES,
-            )));
-        }
-        Ok(n)
-    }
-}
-
-/// What an error while reading rows means to the user.
-pub(crate) fn reading(error: io::Error) -> Problem {
-    use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
-    error.downcast().unwrap_or_else(|error| match error.kind() {
-        UnexpectedEof | InvalidInput | InvalidData => Problem::Gzip(error),
-        _ => Problem::Io(error),
-    })
-}
-
-/// The rows of a CSV text whose first line names the columns.
+/// The rows of a table whose first line, blank lines and lines that begin with `#` aside, names the columns.
+/// They are parted by commas, semicolons or tabs, whichever the header has most of.
 pub(crate) struct Rows<'a, R> {
-    reader: csv::Reader<R>,
-    record: csv::ByteRecord,
+    reader: R,
     source_name: &'a str,
-    lines_before: u64,
-    columns: usize,
-    rows: u64,
-    header: Vec<String>,
+    /// The current line, without its end, and its number.
+    text: Vec<u8>,
+    line: u64,
     header_line: u64,
+    delimiter: u8,
+    fields: Vec<Range<usize>>,
+    header: Vec<String>,
+    /// The columns that the header has not.
+    missing: Vec<&'static str>,
+    rows: u64,
+    /// The header that errors name.
     expected: &'static str,
+    ratios: Ratios,
+    faults: Vec<(Place, Problem)>,
 }
 
 impl<'a, R: BufRead> Rows<'a, R> {
@@ -82,127 +50,260 @@ impl<'a, R: BufRead> Rows<'a, R> {
         lines_before: u64,
         expected: &'static str,
     ) -> Result<Self, TestbedError> {
-        // Fields are numbers and times: without quoting, a stray quote cannot swallow the file.
-        let reader = csv::ReaderBuilder::new()
-            .has_headers(false)
-            .flexible(true)
-            .quoting(false)
-            .from_reader(reader);
         let mut rows = Self {
             reader,
-            record: csv::ByteRecord::new(),
             source_name,
-            lines_before,
-            columns: 0,
-            rows: 0,
+            text: Vec::new(),
+            line: lines_before,
+            header_line: 0,
+            delimiter: b',',
+            fields: Vec::new(),
             header: Vec::new(),
-            header_line: lines_before + 1,
+            missing: Vec::new(),
+            rows: 0,
             expected,
+            ratios: Ratios::default(),
+            faults: Vec::new(),
         };
-        if !rows.advance()? {
+        if !rows.advance().map_err(|p| rows.on_line(p))? {
             return Err(Problem::Empty(expected).on_line(source_name, lines_before + 1));
         }
-        rows.header_line = rows.line();
-        rows.columns = rows.record.len();
-        rows.rows = 0;
-        for index in 0..rows.columns {
-            let name = rows.text(index)?.trim_start_matches('\u{feff}').trim();
-            let name = name.trim_matches('"').to_ascii_lowercase();
-            rows.header.push(name);
+        rows.header_line = rows.line;
+        if rows.text.starts_with(b"\xef\xbb\xbf") {
+            rows.text.drain(..3);
+        }
+        let count = |d: &u8| rows.text.iter().filter(|b| *b == d).count();
+        // Of equal ones the last is taken: the comma, which may stand for a decimal point in other tables.
+        let delimiter = [b'\t', b';', b','].into_iter().max_by_key(count);
+        rows.delimiter = delimiter.unwrap_or(b',');
+        rows.split();
+        for index in 0..rows.fields.len() {
+            let name = rows.field(index).map_err(|p| rows.on_line(p))?;
+            rows.header.push(name.to_ascii_lowercase());
         }
         Ok(rows)
     }
 
-    /// Where the column `name` is, if the header has it.
-    pub(crate) fn find(&self, name: &str) -> Option<usize> {
-        self.header.iter().position(|h| h == name)
-    }
-    /// Where the column `name` is.
-    pub(crate) fn column(&self, name: &'static str) -> Result<usize, TestbedError> {
-        self.find(name).ok_or_else(|| {
-            let missing = Problem::MissingColumn(name, self.expected);
-            missing.on_line(self.source_name, self.header_line)
-        })
+    fn on_line(&self, problem: Problem) -> TestbedError {
+        problem.on_line(self.source_name, self.line.max(1))
     }
 
-    /// Goes to the next row; `false` after the last.
-    pub(crate) fn next_row(&mut self) -> Result<bool, TestbedError> {
-        if !self.advance()? {
-            return Ok(false);
-        }
-        self.rows += 1;
-        if self.rows > MAX_ROWS {
-            return Err(self.error(Problem::TooLarge("rows", MAX_ROWS)));
-        }
-        let found = self.record.len();
-        if found < self.columns {
-            return Err(self.error(Problem::ShortRow(found, self.columns)));
-        }
-        Ok(true)
+    /// Where `column` is, under any of its names, if the header has it.
+    pub(crate) fn find(&self, column: &Column) -> Option<usize> {
+        let is = |name: &&str| self.header.iter().position(|h| columns::plain(h) == **name);
+        column.names().iter().find_map(is)
     }
-    fn advance(&mut self) -> Result<bool, TestbedError> {
-        self.reader.read_byte_record(&mut self.record).map_err(|e| {
-            let line = self.lines_before + self.reader.position().line();
-            let problem = match e.into_kind() {
-                csv::ErrorKind::Io(e) => reading(e),
-                other => Problem::Io(io::Error::other(format!("{other:?}"))),
-            };
-            problem.on_line(self.source_name, line)
+    /// Where `column` is; a fault where the header has it not.
+    pub(crate) fn column(&mut self, column: &Column) -> usize {
+        self.find(column).unwrap_or_else(|| {
+            self.missing.push(column.name);
+            0
         })
     }
-
-    /// The current row's line in the file.
-    pub(crate) fn line(&self) -> u64 {
-        self.lines_before + self.record.position().map_or(1, csv::Position::line)
+    /// Where the column of reception ratios is; its heading may say that they are percent.
+    pub(crate) fn ratio_column(&mut self) -> usize {
+        let index = self.column(&columns::PRR);
+        let heading = self.header.get(index);
+        self.ratios
+            .headed(heading.is_some_and(|h| columns::says_percent(h)));
+        index
     }
-    /// `problem` on the current line.
-    pub(crate) fn error(&self, problem: Problem) -> TestbedError {
-        problem.on_line(self.source_name, self.line())
+
+    /// Goes to the next row; `false` after the last, or where there is no use in going on.
+    pub(crate) fn next_row(&mut self) -> bool {
+        while self.faults.len() < MAX_PROBLEMS {
+            // Without its columns no row can be read.
+            if !self.missing.is_empty() {
+                let missing = std::mem::take(&mut self.missing);
+                let missing = Problem::MissingColumns(missing, self.expected);
+                self.faults.push((Place::Line(self.header_line), missing));
+                return false;
+            }
+            match self.advance() {
+                Ok(true) => {}
+                Ok(false) => return false,
+                Err(problem) => {
+                    self.faults.push((Place::Line(self.line), problem));
+                    return false;
+                }
+            }
+            self.rows += 1;
+            if self.rows > MAX_ROWS {
+                self.fault(Problem::TooLarge("rows", MAX_ROWS));
+                return false;
+            }
+            self.split();
+            let (found, columns) = (self.fields.len(), self.header.len());
+            let beyond = self.fields.get(columns..).unwrap_or_default();
+            // A decimal comma in a table of commas would shift all that follows.
+            if found < columns || beyond.iter().any(|field| !field.is_empty()) {
+                self.fault(Problem::Columns(found, columns));
+                continue;
+            }
+            return true;
+        }
+        false
+    }
+    /// Whether there was any row.
+    pub(crate) fn are_none(&self) -> bool {
+        self.rows == 0
+    }
+    /// What is wrong with the table, if anything is, and by what its ratios are to be multiplied.
+    pub(crate) fn finish(mut self) -> Result<Ratios, TestbedError> {
+        if self.faults.len() < MAX_PROBLEMS {
+            let more = self.ratios.faults();
+            let room = MAX_PROBLEMS - self.faults.len();
+            self.faults.extend(more.into_iter().take(room));
+        }
+        let line = |place: &Place| match place {
+            Place::Line(line) | Place::Cell { line, .. } => *line,
+            Place::Whole | Place::Key(_) => 0,
+        };
+        self.faults.sort_by_key(|(place, _)| line(place));
+        self.faults.truncate(MAX_PROBLEMS);
+        let mut faults = self.faults.into_iter();
+        let Some((place, problem)) = faults.next() else {
+            return Ok(self.ratios);
+        };
+        let mut error = problem.at(self.source_name, place);
+        error.others = faults.collect();
+        Err(error)
+    }
+
+    /// Reads the next line that is neither blank nor a remark.
+    fn advance(&mut self) -> Result<bool, Problem> {
+        loop {
+            self.text.clear();
+            let read = self.reader.read_until(b'\n', &mut self.text);
+            self.line += 1;
+            if read.map_err(reading)? == 0 {
+                return Ok(false);
+            }
+            // Not tabs: the last columns may be empty.
+            let is_end = |b: &u8| matches!(b, b'\r' | b'\n' | b' ');
+            let end = self.text.iter().rposition(|b| !is_end(b));
+            self.text.truncate(end.map_or(0, |last| last + 1));
+            if !matches!(self.text.trim_ascii_start(), [] | [b'#', ..]) {
+                return Ok(true);
+            }
+        }
+    }
+    /// Fields are numbers and times: without quoting, a stray quote cannot swallow the file.
+    fn split(&mut self) {
+        self.fields.clear();
+        let mut from = 0;
+        let ends = (self.text.iter().enumerate()).filter(|(_, b)| **b == self.delimiter);
+        for end in ends.map(|(at, _)| at).chain([self.text.len()]) {
+            self.fields.push(from..end);
+            from = end + 1;
+        }
+    }
+
+    /// Notes that the current row is wrong.
+    pub(crate) fn fault(&mut self, problem: Problem) {
+        self.faults.push((Place::Line(self.line), problem));
+    }
+    fn fault_at(&mut self, column: usize, problem: Problem) {
+        self.faults.push((self.cell(column), problem));
+    }
+    const fn cell(&self, column: usize) -> Place {
+        Place::Cell {
+            line: self.line,
+            column: column + 1,
+        }
     }
 
     /// The text of a column, without blanks and quotes around it.
-    pub(crate) fn text(&self, column: usize) -> Result<&str, TestbedError> {
-        let bytes = self.record.get(column).unwrap_or_default();
-        std::str::from_utf8(bytes)
-            .map(|text| text.trim().trim_matches('"').trim())
-            .map_err(|_| self.error(Problem::NotText(self.expected)))
+    fn field(&self, column: usize) -> Result<&str, Problem> {
+        let range = self.fields.get(column).cloned().unwrap_or_default();
+        let bytes = self.text.get(range).unwrap_or_default();
+        let text = std::str::from_utf8(bytes).map_err(|_| Problem::NotText(self.expected))?;
+        Ok(text.trim().trim_matches('"').trim())
     }
-    /// What `parse` makes of a column, which holds `what`: the error names what was `expected`.
+    fn heading(&self, column: usize) -> &str {
+        self.header.get(column).map_or("", String::as_str)
+    }
+    /// Whether a column has nothing in it.
+    pub(crate) fn is_empty(&self, column: usize) -> bool {
+        self.field(column).is_ok_and(columns::is_nothing)
+    }
+    /// What `parse` makes of a column; else a fault that names what was `expected`.
     pub(crate) fn parsed<T>(
-        &self,
+        &mut self,
         column: usize,
-        what: &'static str,
         expected: &str,
         parse: impl FnOnce(&str) -> Option<T>,
-    ) -> Result<T, TestbedError> {
-        let text = self.text(column)?;
-        parse(text).ok_or_else(|| self.error(Problem::value(what, text, expected)))
+    ) -> Option<T> {
+        let problem = match self.field(column) {
+            Ok(text) => match parse(text) {
+                Some(value) => return Some(value),
+                None => Problem::value(self.heading(column), text, expected),
+            },
+            Err(problem) => problem,
+        };
+        self.fault_at(column, problem);
+        None
     }
-    pub(crate) fn node(&self, column: usize, what: &'static str) -> Result<NodeId, TestbedError> {
+    /// A number; where commas do not part columns, one may stand for the decimal point.
+    fn number(
+        &mut self,
+        column: usize,
+        expected: &str,
+        range: impl Fn(f64) -> bool,
+    ) -> Option<f64> {
+        let comma = self.delimiter != b',';
+        self.parsed(column, expected, |text| {
+            let number = match comma {
+                true => text.replacen(',', ".", 1).parse(),
+                false => text.parse(),
+            };
+            number.ok().filter(|n: &f64| n.is_finite() && range(*n))
+        })
+    }
+
+    pub(crate) fn node(&mut self, column: usize) -> Option<NodeId> {
         let id = |text: &str| NodeId::new(text.parse().ok()?).ok();
-        self.parsed(column, what, "a node's number, 0..65533", id)
+        self.parsed(column, "a node's number, 0..65533", id)
     }
-    pub(crate) fn channel(&self, column: usize) -> Result<Channel, TestbedError> {
+    /// Channels as `26` or `[11;12]`; none where the column is empty, which stands for all of them.
+    pub(crate) fn channels(&mut self, column: usize) -> Option<Option<ChannelSet>> {
+        if self.is_empty(column) {
+            return Some(None);
+        }
         let expected = "a channel of the 2.4 GHz band, 11..26";
-        self.parsed(column, "channel", expected, |text| text.parse().ok())
+        self.parsed(column, expected, |text| {
+            let inner = text.strip_prefix('[').and_then(|t| t.strip_suffix(']'));
+            let list = inner.unwrap_or(text).split([';', ' ', ',']);
+            let channels = list.map(|one| one.parse::<Channel>().ok());
+            channels.collect::<Option<ChannelSet>>().map(Some)
+        })
     }
-    pub(crate) fn ratio(&self, column: usize, what: &'static str) -> Result<f64, TestbedError> {
-        let ratio = |text: &str| text.parse().ok().filter(|r| (0.0..=1.0).contains(r));
-        self.parsed(column, what, "a ratio from 0 to 1", ratio)
+    /// A reception ratio as it stands there; [`Rows::finish`] tells what it is to be multiplied by.
+    pub(crate) fn ratio(&mut self, column: usize) -> Option<f64> {
+        let text = self.field(column).unwrap_or_default();
+        if let Some(share) = text.strip_suffix('%') {
+            let share = share.trim().parse().ok();
+            let percent = |_: &str| share.filter(|p| (0.0..=100.0).contains(p));
+            let share = self.parsed(column, "0 to 100 %", percent)?;
+            return Some(self.ratios.percent(share));
+        }
+        let expected = "a ratio from 0 to 1";
+        let value = self.number(column, expected, |r| (0.0..=100.0).contains(&r))?;
+        if value > 1.0 {
+            let text = self.field(column).unwrap_or_default();
+            let problem = Problem::value(self.heading(column), text, expected);
+            self.ratios.doubt(self.cell(column), problem);
+        }
+        self.ratios.note(value);
+        Some(value)
     }
     /// A mean RSSI; an empty field is one that was not measured.
-    pub(crate) fn rssi(
-        &self,
-        column: usize,
-        what: &'static str,
-    ) -> Result<Option<f64>, TestbedError> {
-        let level = |text: &str| match text {
-            "" => Some(None),
-            _ => (text.parse().ok().filter(|dbm| RSSI_DBM.contains(dbm))).map(Some),
-        };
-        self.parsed(column, what, "a level from -120 to 20 dBm", level)
+    pub(crate) fn rssi(&mut self, column: usize) -> Option<Option<f64>> {
+        if self.is_empty(column) {
+            return Some(None);
+        }
+        let is_level = |dbm: f64| RSSI_DBM.contains(&dbm);
+        self.number(column, "a level from -120 to 20 dBm", is_level)
+            .map(Some)
     }
 }
-
-/// Mean RSSIs taken for real, dBm.
-const RSSI_DBM: std::ops::RangeInclusive<f64> = -120.0..=20.0;

@@ -1,10 +1,12 @@
-//! What testbeds are read from: the built-in ones, and files by what they hold. Tests: `file_tests.rs`.
+//! What testbeds are read from: the built-in ones, and files and standard input by what they hold.
+//! Tests: `file_tests.rs`, `crates/cli/tests/networks.rs`.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use crate::error::{Place, Problem, TestbedError};
+use crate::text::{beginning, GZIP};
 use crate::trace::Trace;
 use crate::{k7, matrix};
 
@@ -34,8 +36,11 @@ pub(crate) enum Kind {
     Matrix,
 }
 
-/// Opens a file and tells by its first bytes what it is.
-pub(crate) fn open(path: &Path) -> Result<(Kind, BufReader<File>), TestbedError> {
+/// What stands for standard input.
+pub(crate) const STDIN: &str = "-";
+
+/// Opens a file, or standard input for `-`, and tells by its first bytes what it is.
+pub(crate) fn open(path: &Path) -> Result<(Kind, Box<dyn BufRead>), TestbedError> {
     let name = path.to_string_lossy();
     let io_error = |e: io::Error| {
         let problem = if e.kind() == io::ErrorKind::NotFound {
@@ -46,25 +51,41 @@ pub(crate) fn open(path: &Path) -> Result<(Kind, BufReader<File>), TestbedError>
         };
         problem.at(&name, Place::Whole)
     };
-    let mut reader = BufReader::new(File::open(path).map_err(io_error)?);
+    let mut reader: Box<dyn BufRead> = match &*name {
+        STDIN => Box::new(BufReader::new(io::stdin())),
+        _ => Box::new(BufReader::new(File::open(path).map_err(io_error)?)),
+    };
     let kind = kind_of(reader.fill_buf().map_err(io_error)?, path);
     Ok((kind, reader))
 }
 
 fn kind_of(start: &[u8], path: &Path) -> Kind {
+    let is_packed = start.starts_with(&GZIP);
+    // Of links.csv.gz, what links.csv is.
+    let path = match path
+        .extension()
+        .is_some_and(|e| e.eq_ignore_ascii_case("gz"))
+    {
+        true => Path::new(path.file_stem().unwrap_or_default()),
+        false => path,
+    };
     let ends = path.extension().unwrap_or_default();
     let has = |ending: &str| ends.eq_ignore_ascii_case(ending);
-    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
-    let line = start.split(|b| *b == b'\n').next().unwrap_or_default();
-    if start.starts_with(&[0x1f, 0x8b]) || has("k7") || has("gz") {
+    let start = beginning(start);
+    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&start);
+    let lines = start.split(|b| *b == b'\n').map(<[u8]>::trim_ascii);
+    let mut lines = lines.filter(|line| !matches!(line, [] | [b'#', ..]));
+    let line = lines.next().unwrap_or_default();
+    let parts = |b: &u8| matches!(b, b',' | b';' | b'\t');
+    if has("k7") {
         Kind::K7
-    } else if has("csv") {
+    } else if has("csv") || has("tsv") {
         Kind::Matrix
     } else if has("toml") {
         Kind::Toml
-    } else if line.trim_ascii_start().starts_with(b"{") {
+    } else if line.starts_with(b"{") {
         Kind::K7
-    } else if line.contains(&b',') && !line.contains(&b'=') && !line.contains(&b'#') {
+    } else if is_packed || (line.iter().any(parts) && !line.contains(&b'=')) {
         Kind::Matrix
     } else {
         Kind::Toml

@@ -1,10 +1,12 @@
 //! Testbeds: what a network is (nodes, board, channels, sink) and whence its physics come, before a
 //! seed makes it a [`crate::Site`]. A node's index is its place in [`Testbed::nodes`].
 
+use crate::assumed::Assumed;
+use crate::central;
 use crate::trace::{Trace, TraceLink};
-use thalweg_medium::{corridor_layout, BuildingModel, Placement};
+use thalweg_medium::{corridor_layout, BuildingModel, MeasuredFrame, Placement};
 use thalweg_sim::{boards, Board, BoardError};
-use thalweg_units::{ChannelSet, NodeId};
+use thalweg_units::{ChannelSet, Db, Dbm, NodeId};
 
 /// The board of nodes of which nobody says what they are.
 pub(crate) const DEFAULT_BOARD: &str = "telosb";
@@ -26,8 +28,23 @@ pub struct Testbed {
     pub channels: ChannelSet,
     /// The node that data goes to unless told otherwise; one of `nodes`.
     pub sink: NodeId,
+    /// Why it is that node.
+    pub sink_by: SinkBy,
     /// Whence its links come.
     pub physics: Physics,
+    /// What its file leaves open, and what was made of it.
+    pub assumed: Vec<Assumed>,
+}
+
+/// Why a node is its testbed's sink.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SinkBy {
+    /// The testbed's file says so.
+    File,
+    /// It is the first node of a testbed whose file names none.
+    First,
+    /// The file of measured links names none, and most nodes reach this one, with the fewest expected transmissions.
+    Central,
 }
 
 /// A node as its testbed knows it.
@@ -92,6 +109,34 @@ impl Measured {
     /// is lost more often than a measured one.
     pub const DEFAULT_FRAME_BYTES: u16 = 127;
 
+    /// Gives every link without an RSSI a level estimated from its reception ratio, and tells how many those are.
+    ///
+    /// A ratio below [`Self::SURE_PRR`] is that of a link at the edge of sensitivity: the level is the one at which
+    /// `board`'s radio receives so many frames. Better links may have any level above; they get the fade margin of
+    /// [`Self::USUAL_MARGIN`], and what they lose all the same is taken for interference.
+    fn estimate_levels(&mut self, board: &Board) -> usize {
+        let psdu_bytes = self.frame_bytes;
+        let levels = MeasuredFrame { psdu_bytes }.levels(board.chip);
+        let sure = Dbm(levels.needed(0.5).0 + Self::USUAL_MARGIN.0);
+        let mut unknown = 0;
+        for link in self.links.iter_mut().filter(|l| l.rssi_dbm.is_none()) {
+            let level = match link.prr {
+                prr if prr < Self::SURE_PRR => levels.needed(prr),
+                _ => sure,
+            };
+            link.rssi_dbm = Some(level.0);
+            unknown += 1;
+        }
+        unknown
+    }
+
+    /// Reception ratio from which a link is taken to be well above sensitivity: what P3 calls a link of high quality
+    /// ("ETX 1", section V), as the planner's link rule has it.
+    const SURE_PRR: f64 = 0.9;
+    /// What such a link has above the level at which half of the frames arrive: in the trace of 50 nodes in Grenoble
+    /// (6TiSCH simulator), links without any loss have a median of -72 dBm, and those of .5 have -87 dBm.
+    const USUAL_MARGIN: Db = Db(15.0);
+
     /// The nodes of a trace, and its links between them.
     pub(crate) fn of_trace(trace: Trace, frame_bytes: u16) -> (Vec<Node>, Self) {
         let links = trace.links;
@@ -101,6 +146,24 @@ impl Measured {
 }
 
 impl Testbed {
+    /// The same with what a file of measured links leaves open: its levels, and its sink where none is named.
+    pub(crate) fn settled(mut self) -> Self {
+        let Physics::Measured(measured) = &mut self.physics else {
+            return self;
+        };
+        let all = measured.links.len();
+        let unknown = measured.estimate_levels(&self.board);
+        if self.sink_by == SinkBy::Central {
+            let central = central::node(self.nodes.len(), self.channels, &measured.links);
+            let central = self.nodes.get(central).map(|n| n.id);
+            self.sink = central.unwrap_or(self.sink);
+        }
+        if unknown > 0 {
+            self.assumed.push(Assumed::Levels(unknown, all));
+        }
+        self
+    }
+
     /// How many nodes there are.
     pub fn len(&self) -> usize {
         self.nodes.len()

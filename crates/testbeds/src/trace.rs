@@ -1,10 +1,11 @@
 //! Measured links as every link file gives them: who heard whom on which channel, how often and
 //! how loud. Indices are places in the sorted list of node ids.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use thalweg_units::{Channel, ChannelSet, NodeId};
 
+use crate::assumed::Assumed;
 use crate::error::{Place, Problem, TestbedError};
 use crate::rows::MAX_NODES;
 
@@ -35,6 +36,8 @@ pub struct Trace {
     pub links: Vec<TraceLink>,
     /// What the file calls itself (a K7 trace's `location`).
     pub name: Option<String>,
+    /// What the file leaves open, and what was made of it.
+    pub assumed: Vec<Assumed>,
 }
 
 impl Trace {
@@ -58,6 +61,10 @@ impl Trace {
             .sort_unstable_by_key(|l| (l.from, l.to, l.channel));
         if self.links.is_empty() {
             return Err(Problem::TooFew("links", 1).at(source_name, Place::Whole));
+        }
+        let pairs: BTreeSet<(u16, u16)> = self.links.iter().map(|l| (l.from, l.to)).collect();
+        if !pairs.iter().any(|(from, to)| pairs.contains(&(*to, *from))) {
+            self.assumed.push(Assumed::OneWay);
         }
         Ok(())
     }

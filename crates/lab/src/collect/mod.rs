@@ -180,14 +180,14 @@ pub fn place(testbed: &Testbed) -> Place {
     }
 }
 
-/// A testbed of measured links as its file tells them, without a survey; `None` for others.
-/// Where neither end is named, the pair that the links support best is taken.
+/// A testbed of measured links as its file tells them, without a survey, with node `to` to bring data to, or the
+/// testbed's sink; `None` for other testbeds.
 ///
 /// # Errors
 /// [`AskError`] for nodes and channels that the testbed does not have.
 pub fn measured(
     testbed: &Testbed,
-    (from, to): (Option<NodeId>, Option<NodeId>),
+    to: Option<NodeId>,
     channels: Option<&[Channel]>,
     seed: u64,
 ) -> Result<Option<Known>, AskError> {
@@ -205,10 +205,7 @@ pub fn measured(
     let sink = to.map_or(Ok(testbed.sink_index()), |node| place.index_of(node))?;
     let channels = channels.map(<[Channel]>::to_vec);
     let known = Known::new(place, links, sink, channels, (stream, seed));
-    Ok(Some(match (from, to) {
-        (None, None) => known.between_best_ends(),
-        _ => known,
-    }))
+    Ok(Some(known))
 }
 
 /// Whether an object can go from node `from` to node `to` of `testbed`, or to its sink; what carries it knows
@@ -242,34 +239,30 @@ pub struct Collector {
     /// As transfers find it: with its losses, which came after the survey.
     site: Site,
     known: Known,
+    /// What the file of measured links tells.
+    told: Option<Known>,
     surveyed: Surveyed,
 }
 
 impl Collector {
-    /// Switches `site` on and has node `to` survey it.
+    /// Switches `site` on and has node `to` survey it, or the testbed's sink.
     /// `channels` are those of the pipeline; where none are named, the four that Wi-Fi leaves
-    /// alone, or on measured links the four that link the network best. Where neither `from` nor
-    /// `to` is named, measured links also decide which pair of nodes is taken. The site's losses
+    /// alone, or on measured links the four that link the network best. The site's losses
     /// befall its transfers, and not the survey.
     ///
     /// # Errors
     /// [`CollectError`].
     pub fn open(
         site: Site,
-        (from, to): (Option<NodeId>, Option<NodeId>),
+        to: Option<NodeId>,
         channels: Option<&[Channel]>,
         observer: ProgressObserver<'_>,
     ) -> Result<Self, CollectError> {
         let (testbed, seed) = (&site.testbed, site.seed);
         let place = place(testbed);
         place.check_channels(channels)?;
-        let (source, sink) = match measured(testbed, (from, to), channels, seed)? {
-            Some(told) => (told.source(), told.sink()),
-            None => {
-                let sink = to.map_or(Ok(testbed.sink_index()), |node| place.index_of(node))?;
-                (None, sink)
-            }
-        };
+        let sink = to.map_or(Ok(testbed.sink_index()), |node| place.index_of(node))?;
+        let told = measured(testbed, to, channels, seed)?;
         let wanted = channels.map(<[Channel]>::to_vec);
         let wanted = wanted.or_else(|| clean_channels(testbed));
         let channels: ChannelSet = match &wanted {
@@ -277,17 +270,27 @@ impl Collector {
             None => testbed.channels,
         };
         let mut motes = Motes::open(&site.undisturbed(), derive(seed, "survey", &[]))?;
-        let mut told = |progress| observer("", progress);
-        let surveyed = motes.survey(sink, Survey::of(channels), &mut told)?;
+        let mut watch = |progress| observer("", progress);
+        let surveyed = motes.survey(sink, Survey::of(channels), &mut watch)?;
         let links = surveyed.links.clone();
         let known = Known::new(place, links, sink, wanted, (stream, seed));
         Ok(Self {
-            known: known
-                .between(source, sink)
-                .measured_at(motes.network().now()),
+            known: known.measured_at(motes.network().now()),
+            told,
             site,
             surveyed,
         })
+    }
+
+    /// Plans the route of `ask`. Where it names no source, measured links choose the one that their file gives, not
+    /// their survey: the same one in every plan.
+    ///
+    /// # Errors
+    /// [`AskError`].
+    pub fn plan(&self, ask: &Ask) -> Result<Plan, AskError> {
+        let far = |told: &Known| self.testbed().id_of(told.far_source(ask).ok()?);
+        let from = ask.from.or_else(|| self.told.as_ref().and_then(far));
+        self.known.plan(&Ask { from, ..*ask })
     }
 
     /// The network and its links.
@@ -487,7 +490,7 @@ mod tests {
     fn another_attempt_goes_over_another_plan() {
         let site = Site::new(Testbed::load("building100").unwrap(), 1);
         let mut quiet = |_: &str, _: Progress| Continue(());
-        let collector = Collector::open(site, (None, None), None, &mut quiet).unwrap();
+        let collector = Collector::open(site, None, None, &mut quiet).unwrap();
         let ask = Ask {
             from: None,
             bytes: 1_000,

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use thalweg_gateway::job::Watch;
 use thalweg_gateway::survey::{Survey, Surveyed};
 use thalweg_medium::random::derive;
-use thalweg_testbeds::{Losses, Site, Testbed};
+use thalweg_testbeds::{Assumed, Losses, Site, Testbed};
 use thalweg_units::{Channel, Duration};
 
 /// A testbed's name or file, and a seed.
@@ -65,6 +65,14 @@ impl Sites {
         kept(&self.testbeds, &name.to_owned(), || {
             Ok(Arc::new(Testbed::load(name)?))
         })
+    }
+
+    /// Names of the testbeds so far whose files leave something open, with what was made of it.
+    pub fn assumed(&self) -> Vec<(String, Vec<Assumed>)> {
+        let testbeds = self.testbeds.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = testbeds.iter().filter(|(_, t)| !t.assumed.is_empty());
+        open.map(|(name, t)| (name.clone(), t.assumed.clone()))
+            .collect()
     }
 
     /// The site of the testbed of that name or file with `seed`: the first radio of each node.

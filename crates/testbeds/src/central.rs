@@ -1,0 +1,112 @@
+//! The sink of measured links whose file names none: of the largest connected part of the network, the node that
+//! the others reach with the fewest expected transmissions, and of equals the first.
+//!
+//! A link's expected transmissions (ETX, De Couto et al., MobiCom 2003) are 1 over the product of both directions'
+//! reception ratios, each a mean over the channels. Links above [`MOST_ETX`] do not count. Tests: below.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use thalweg_units::ChannelSet;
+
+use crate::trace::TraceLink;
+
+/// A link that takes more transmissions than these is none.
+const MOST_ETX: f64 = 10.0;
+/// Most nodes that are looked at: of larger networks those with the most expected neighbours. Bounds the work.
+const MOST_NODES: usize = 500;
+/// Transmissions are summed in thousandths, so that sums compare exactly.
+const SCALE: f64 = 1000.0;
+
+/// Neighbours with the cost of each, by node.
+type Graph = Vec<Vec<(usize, u64)>>;
+
+/// The index of that node; 0 where no two nodes are linked.
+pub(crate) fn node(nodes: usize, channels: ChannelSet, links: &[TraceLink]) -> usize {
+    let graph = graph(nodes, channels, links);
+    let mut candidates: Vec<usize> = (0..nodes).collect();
+    let neighbours = |n: &usize| graph.get(*n).map_or(0.0, |row| expected(row));
+    // Stable, so that equals stay in order.
+    candidates.sort_by(|a, b| neighbours(b).total_cmp(&neighbours(a)));
+    candidates.truncate(MOST_NODES);
+    candidates.sort_unstable();
+    let best = candidates.into_iter().max_by_key(|start| {
+        let (reached, cost) = reach(&graph, *start);
+        (reached, Reverse(cost), Reverse(*start))
+    });
+    best.unwrap_or(0)
+}
+
+/// Neighbours that hear one transmission, expected.
+fn expected(row: &[(usize, u64)]) -> f64 {
+    row.iter().map(|(_, cost)| SCALE / *cost as f64).sum()
+}
+
+fn graph(nodes: usize, channels: ChannelSet, links: &[TraceLink]) -> Graph {
+    let mut sums: BTreeMap<(u16, u16), f64> = BTreeMap::new();
+    for link in links.iter().filter(|l| channels.contains(l.channel)) {
+        *sums.entry((link.from, link.to)).or_default() += link.prr;
+    }
+    let count = channels.len().max(1) as f64;
+    let mut graph = vec![Vec::new(); nodes];
+    for ((from, to), there) in &sums {
+        let back = sums.get(&(*to, *from)).copied().unwrap_or(0.0);
+        let etx = count * count / (there * back);
+        if let (true, Some(row)) = (etx <= MOST_ETX, graph.get_mut(usize::from(*from))) {
+            row.push((usize::from(*to), (etx * SCALE) as u64));
+        }
+    }
+    graph
+}
+
+/// How many nodes there are ways to, and what the cheapest take together.
+fn reach(graph: &Graph, start: usize) -> (usize, u64) {
+    let mut done = vec![false; graph.len()];
+    let mut open = BinaryHeap::from([Reverse((0, start))]);
+    let (mut reached, mut total) = (0, 0);
+    while let Some(Reverse((cost, node))) = open.pop() {
+        match done.get_mut(node) {
+            Some(seen @ false) => *seen = true,
+            _ => continue,
+        }
+        reached += 1;
+        total += cost;
+        for (next, more) in graph.get(node).into_iter().flatten() {
+            open.push(Reverse((cost + more, *next)));
+        }
+    }
+    (reached, total)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_units::Channel;
+
+    fn of(nodes: usize, pairs: &[(u16, u16, f64)]) -> usize {
+        let link = |from, to, prr| TraceLink {
+            from,
+            to,
+            channel: Channel::LAST,
+            prr,
+            rssi_dbm: None,
+        };
+        let both = |&(a, b, prr): &(u16, u16, f64)| [link(a, b, prr), link(b, a, prr)];
+        let links: Vec<TraceLink> = pairs.iter().flat_map(both).collect();
+        node(nodes, [Channel::LAST].into_iter().collect(), &links)
+    }
+
+    #[test]
+    fn the_middle_of_the_largest_part_is_the_sink() {
+        // A triangle, and a row of five.
+        let apart = [(0, 1, 1.0), (1, 2, 1.0), (0, 2, 1.0)];
+        let row = [(3, 4, 1.0), (4, 5, 1.0), (5, 6, 1.0), (6, 7, 1.0)];
+        assert_eq!(of(8, &[&apart[..], &row[..]].concat()), 5);
+        // A hub of bad links is none.
+        let good = [(1, 2, 1.0), (1, 3, 1.0)];
+        let hub = [(0, 1, 0.6), (0, 2, 0.6), (0, 3, 0.6)];
+        assert_eq!(of(4, &[&hub[..], &good[..]].concat()), 1);
+        assert_eq!(of(4, &hub), 0);
+        assert_eq!(of(3, &[(1, 2, 0.1)]), 0, "no link worth the name");
+    }
+}

@@ -1,0 +1,96 @@
+//! The columns of link files, whatever the file calls them: one vocabulary for link matrices and K7 traces.
+//! A heading counts without case, quotes and units, so `PRR (%)` is `prr`. Tests: below.
+
+/// A column of a link file.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Column {
+    /// What it is called here.
+    pub(crate) name: &'static str,
+    /// All its names, that one first.
+    names: &'static [&'static str],
+}
+
+impl Column {
+    pub(crate) const fn names(&self) -> &'static [&'static str] {
+        self.names
+    }
+}
+
+macro_rules! columns {
+    ($($(#[$doc:meta])* $id:ident = $name:literal $($alias:literal)*;)*) => {
+        $($(#[$doc])* pub(crate) const $id: Column = Column { name: $name, names: &[$name $(, $alias)*] };)*
+        /// All of them.
+        #[cfg(test)]
+        const ALL: &[&Column] = &[$(&$id),*];
+    };
+}
+
+columns! {
+    /// The sender's number.
+    SRC = "src" "from" "source" "sender" "tx";
+    /// The receiver's number.
+    DST = "dst" "to" "dest" "destination" "receiver" "rx";
+    /// The channel, or a list as `[11;12]`; all of them where it is empty.
+    CHANNEL = "channel" "channels" "ch";
+    /// The packet reception ratio.
+    PRR = "prr" "pdr";
+    /// The mean RSSI of the frames received.
+    RSSI = "rssi_dbm" "mean_rssi" "mean_rssi_dbm" "rssi";
+    /// Frames that the ratio stands on.
+    TX_COUNT = "tx_count" "sent" "frames";
+    /// When it was measured.
+    DATETIME = "datetime" "timestamp" "time";
+}
+
+/// `heading` without what is no letter and no number, and without the word for percent.
+pub(crate) fn plain(heading: &str) -> String {
+    let words = heading.split(|c: char| !c.is_ascii_alphanumeric());
+    let words: Vec<&str> = words.filter(|w| !w.is_empty() && !is_percent(w)).collect();
+    words.join("_")
+}
+
+/// Whether `heading` says that the column holds percent.
+pub(crate) fn says_percent(heading: &str) -> bool {
+    let mut words = heading.split(|c: char| !c.is_ascii_alphanumeric());
+    heading.contains('%') || words.any(is_percent)
+}
+
+fn is_percent(word: &str) -> bool {
+    word.eq_ignore_ascii_case("percent") || word.eq_ignore_ascii_case("pct")
+}
+
+/// Whether `value` says that there is none.
+pub(crate) fn is_nothing(value: &str) -> bool {
+    ["", "null", "none"]
+        .iter()
+        .any(|no| value.eq_ignore_ascii_case(no))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headings_are_told_without_case_and_units() {
+        assert_eq!(plain("rssi (dbm)"), "rssi_dbm");
+        assert_eq!(plain("prr [%]"), "prr");
+        assert_eq!(plain("pdr_percent"), "pdr");
+        assert!(says_percent("prr_pct") && says_percent("prr%") && !says_percent("prr"));
+    }
+
+    #[test]
+    fn no_two_columns_share_a_name_and_the_guide_has_all() {
+        let guide = include_str!("../../../docs/testbeds.md");
+        let mut names: Vec<&str> = ALL.iter().flat_map(|c| c.names()).copied().collect();
+        for name in &names {
+            assert!(
+                guide.contains(&format!("`{name}`")),
+                "docs/testbeds.md lacks `{name}`"
+            );
+        }
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+}

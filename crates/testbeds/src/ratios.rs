@@ -1,0 +1,59 @@
+//! Reception ratios of a link file, which may be percent: by the heading, by a `%` behind the value, or
+//! because most of them are above 2. A table of ratios with a slip stays one of ratios, and the slip is told.
+//! Tests: `matrix.rs`.
+
+use crate::error::{Place, Problem, MAX_PROBLEMS};
+
+/// What the ratios of one file are.
+#[derive(Debug, Default)]
+pub(crate) struct Ratios {
+    headed: bool,
+    /// Values above 0, and of these those above 2.
+    some: u64,
+    many: u64,
+    /// The first that are above 1, and so none if the others are ratios.
+    above_one: Vec<(Place, Problem)>,
+}
+
+impl Ratios {
+    /// Says whether the heading tells percent.
+    pub(crate) fn headed(&mut self, percent: bool) {
+        self.headed = percent;
+    }
+    /// A value with `%` behind it, in the unit of the file's other values.
+    pub(crate) fn percent(&mut self, share: f64) -> f64 {
+        self.headed = true;
+        share
+    }
+    /// Notes a value without unit.
+    pub(crate) fn note(&mut self, value: f64) {
+        self.some += u64::from(value > 0.0);
+        self.many += u64::from(value > 2.0);
+    }
+    /// Notes that a value above 1 stands at `place`, which is a `problem` if the others are ratios.
+    pub(crate) fn doubt(&mut self, place: Place, problem: Problem) {
+        if self.above_one.len() < MAX_PROBLEMS {
+            self.above_one.push((place, problem));
+        }
+    }
+    /// Whether they are percent.
+    pub(crate) const fn are_percent(&self) -> bool {
+        self.headed || self.many * 2 > self.some
+    }
+    /// What makes ratios of 0 to 1 of them.
+    pub(crate) const fn factor(&self) -> f64 {
+        if self.are_percent() {
+            0.01
+        } else {
+            1.0
+        }
+    }
+    /// The values that are no ratios.
+    pub(crate) fn faults(&mut self) -> Vec<(Place, Problem)> {
+        let above = std::mem::take(&mut self.above_one);
+        match self.are_percent() {
+            true => Vec::new(),
+            false => above,
+        }
+    }
+}
