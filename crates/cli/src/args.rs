@@ -117,7 +117,7 @@ Examples:
   thalweg collect --protocol rcrt --testbed rcrt40 --all-nodes --policy weighted:7=2")]
 pub(crate) struct CollectArgs {
     /// The network: a built-in name (see `thalweg testbed list`), a testbed TOML, a K7 link trace
-    /// or a CSV of links (`src,dst,channel,prr[,rssi_dbm]`).
+    /// or a CSV of links (`src,dst,channel,prr[,rssi_dbm]`); `-` is standard input.
     #[arg(long, value_name = "NAME|FILE", default_value = "indriya", value_parser = values::name)]
     pub(crate) testbed: String,
     /// The node that has the object [default: the planner picks a far one]; with --protocol rcrt several,
@@ -199,7 +199,8 @@ Examples:
   thalweg plan --testbed grenoble.k7.gz --svg plan.svg --graphml plan.graphml
   thalweg plan --testbed indriya --protocol p3-best")]
 pub(crate) struct PlanArgs {
-    /// The network: a CSV of links (`src,dst,channel,prr[,rssi_dbm]`), a K7 link trace, or any testbed.
+    /// The network: a CSV of links (`src,dst,channel,prr[,rssi_dbm]`), a K7 link trace, or any testbed;
+    /// `-` is standard input.
     #[arg(long, alias = "links", value_name = "NAME|FILE", default_value = "indriya", value_parser = values::name)]
     pub(crate) testbed: String,
     /// The node that has the object [default: the planner picks a far one].

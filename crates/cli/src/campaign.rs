@@ -67,6 +67,7 @@ pub(crate) fn run(
         }
     }
     watch.reporter.finish();
+    network::tell(&testbed.name, &testbed.assumed, args.say.verbosity());
     let done = store.campaign(&description, &sources)?;
     let summary = summary(&store, &done)?;
     if args.json {

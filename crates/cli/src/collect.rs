@@ -7,7 +7,7 @@ use thalweg_gateway::registry::{Family, Needs, Pipelined, Takes};
 use thalweg_gateway::store::{Fate, Kept, Store, StoreError, DATABASE};
 use thalweg_lab::fetch::{Explain, Maps, Report, Wish};
 use thalweg_lab::streams::{payload, psdu_bytes};
-use thalweg_testbeds::Site;
+use thalweg_testbeds::{Site, Testbed};
 use thalweg_wire::phy;
 use thalweg_wire::pipeline::HEADER_BYTES;
 
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
         return gather::run(args);
     }
     let wish = wish(args)?;
-    let testbed = network::load(&args.testbed, args.say.verbosity())?;
+    let testbed = Testbed::load(&args.testbed)?;
     let asked = args.payload.unwrap_or(MAX_PAYLOAD);
     let (site, psdu) = match args.protocol.needs() {
         Needs::Synchronous | Needs::Tree => {
@@ -112,6 +112,7 @@ fn one(args: &CollectArgs, wish: &Wish, site: Site, watch: &mut Watch) -> Result
     });
     let (report, maps) = fetched.map_err(|stop| stopped(capture.as_ref(), stop))?;
     watch.reporter.finish();
+    network::tell(&testbed.name, &testbed.assumed, args.say.verbosity());
     // What cannot be written does not keep the result from being shown.
     let store = Store::open(&args.out).map_err(Failure::from);
     let remembered = store.and_then(|mut store| remember(&report, &mut store, Of::file(args)));

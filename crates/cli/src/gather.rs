@@ -8,7 +8,7 @@ use serde::Serialize;
 use thalweg_gateway::carry::rcrt::{Terms, PAYLOAD_BYTES};
 use thalweg_gateway::store::Store;
 use thalweg_lab::gather::{psdu_bytes, Progress, Report, Scenario, Wish};
-use thalweg_testbeds::Site;
+use thalweg_testbeds::{Site, Testbed};
 
 use crate::args::CollectArgs;
 use crate::capture::Capture;
@@ -23,7 +23,7 @@ use crate::transfer::{keep, object, Of};
 /// Fetches the objects, stores those that are whole and prints the result.
 pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
     let wish = wish(args)?;
-    let testbed = network::load(&args.testbed, args.say.verbosity())?;
+    let testbed = Testbed::load(&args.testbed)?;
     wish.check(&testbed)?;
     let site = Site::new(testbed, args.seed);
     let site = site.with_losses(&args.loss, psdu_bytes(wish.terms.payload));
@@ -48,6 +48,8 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
         return Err(failure);
     }
     let report = gathered?;
+    let testbed = &site.testbed;
+    network::tell(&testbed.name, &testbed.assumed, args.say.verbosity());
     // What cannot be written does not keep the result from being shown.
     let store = Store::open(&args.out).map_err(Failure::from);
     let kept = store.and_then(|mut store| keep_all(&report, &mut store, Of::file(args)));

@@ -1,22 +1,14 @@
-//! The network that a command was given: loading it, telling once what its file leaves open, and why the nodes at
-//! both ends of a transfer are those. Tests: `tests/networks.rs`.
+//! The network that a command was given: what its file leaves open, told once, and why the nodes at both ends of a
+//! transfer are those. Tests: `tests/networks.rs`.
 
 use std::io::{self, Write};
 
 use thalweg_testbeds::{Assumed, SinkBy, Testbed};
 use thalweg_units::NodeId;
 
-use crate::failure::Failure;
 use crate::progress::Verbosity;
 
-/// The testbed of that name or file.
-pub(crate) fn load(name: &str, say: Verbosity) -> Result<Testbed, Failure> {
-    let testbed = Testbed::load(name)?;
-    tell(&testbed.name, &testbed.assumed, say);
-    Ok(testbed)
-}
-
-/// Says on standard error what was assumed of a network's file.
+/// Says on standard error what was assumed of a network's file; beside a result, since an error is told alone.
 pub(crate) fn tell(name: &str, assumed: &[Assumed], say: Verbosity) {
     if say == Verbosity::Quiet {
         return;

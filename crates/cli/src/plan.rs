@@ -33,7 +33,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
     if let Some(path) = &args.svg {
         outputs.check("--svg", path, Kind::Svg)?;
     }
-    let testbed = Arc::new(network::load(&args.testbed, args.say.verbosity())?);
+    let testbed = Arc::new(Testbed::load(&args.testbed)?);
     let (bytes, shape) = (u64::from(args.bytes), (args.paths, args.hops));
     let ask = ask(args.protocol, args.from, bytes, args.payload, shape)?;
     check(&testbed, (args.from, args.to)).map_err(Failure::input)?;
@@ -45,6 +45,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
         ..Terms::default()
     };
     let payload = ask.protocol.terms(sent).payload.bytes();
+    network::tell(&testbed.name, &testbed.assumed, args.say.verbosity());
     let shown = Shown::new(&testbed, (args, payload), &plan);
     let printed = match args.json {
         true => print_json(&shown),

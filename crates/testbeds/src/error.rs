@@ -17,7 +17,7 @@ pub struct TestbedError {
     /// What is wrong there.
     pub problem: Problem,
     /// What else is wrong, in the order of the file; a file is read until [`MAX_PROBLEMS`] are known.
-    pub others: Vec<(Place, Problem)>,
+    pub others: Box<[(Place, Problem)]>,
 }
 
 /// Most problems of one file that are told at once.
@@ -33,7 +33,7 @@ impl fmt::Display for TestbedError {
             }
         };
         line(f, &self.place, &self.problem)?;
-        for (place, problem) in &self.others {
+        for (place, problem) in self.others.iter() {
             f.write_str("\n")?;
             line(f, place, problem)?;
         }
@@ -109,7 +109,7 @@ pub enum Problem {
     Columns(usize, usize),
     /// A value that cannot be: of which quantity, the value, shortened, and what it should be.
     #[error("{0} is `{1}`; expected {2}")]
-    Value(String, String, String),
+    Value(Box<str>, Box<str>, Box<str>),
     /// A link from a node to itself.
     #[error("node {0} has a link to itself; expected two different nodes")]
     SelfLink(u16),
@@ -151,7 +151,7 @@ impl Problem {
             source_name: printable(source_name),
             place,
             problem: self,
-            others: Vec::new(),
+            others: Box::default(),
         }
     }
     pub(crate) fn on_line(self, source_name: &str, line: u64) -> TestbedError {
@@ -162,7 +162,12 @@ impl Problem {
     }
     /// A value that cannot be; `found` comes from the file, so it is shortened and made printable.
     pub(crate) fn value(what: &str, found: &str, expected: impl Into<String>) -> Self {
-        Self::Value(printable(what), printable(found), expected.into())
+        let expected: String = expected.into();
+        Self::Value(
+            printable(what).into(),
+            printable(found).into(),
+            expected.into(),
+        )
     }
     /// A channel that is not among those `listed`.
     pub(crate) fn unlisted(channel: Channel, listed: ChannelSet) -> Self {

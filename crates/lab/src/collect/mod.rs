@@ -240,7 +240,7 @@ pub struct Collector {
     site: Site,
     known: Known,
     /// What the file of measured links tells.
-    told: Option<Known>,
+    told: Option<Box<Known>>,
     surveyed: Surveyed,
 }
 
@@ -276,7 +276,7 @@ impl Collector {
         let known = Known::new(place, links, sink, wanted, (stream, seed));
         Ok(Self {
             known: known.measured_at(motes.network().now()),
-            told,
+            told: told.map(Box::new),
             site,
             surveyed,
         })
@@ -289,7 +289,7 @@ impl Collector {
     /// [`AskError`].
     pub fn plan(&self, ask: &Ask) -> Result<Plan, AskError> {
         let far = |told: &Known| self.testbed().id_of(told.far_source(ask).ok()?);
-        let from = ask.from.or_else(|| self.told.as_ref().and_then(far));
+        let from = ask.from.or_else(|| self.told.as_deref().and_then(far));
         self.known.plan(&Ask { from, ..*ask })
     }
 
