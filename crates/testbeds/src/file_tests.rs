@@ -1,6 +1,8 @@
 use super::*;
-use crate::{summary, Site, SummaryOptions};
+use crate::{summary, Assumed, Site, SummaryOptions};
 use std::fs;
+use thalweg_medium::EarId;
+use thalweg_units::Dbm;
 
 fn parse_str(text: &str) -> Result<Testbed, String> {
     parse(text, "t.toml", None).map_err(|e| e.to_string())
@@ -111,6 +113,55 @@ fn files_are_told_by_what_they_hold() {
     .unwrap();
     let latin = Testbed::load(path("latin.toml")).unwrap_err().to_string();
     assert!(latin.contains("latin.toml, line 2: not UTF-8"), "{latin}");
+}
+
+#[test]
+fn links_without_an_rssi_get_the_level_that_their_ratio_tells() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("links.csv");
+    let rows = "1,2,26,0.5,\n2,1,26,0.93,\n2,3,26,1,\n3,2,26,0.5,-80\n";
+    fs::write(&path, format!("src,dst,channel,prr,rssi_dbm\n{rows}")).unwrap();
+    let testbed = Testbed::load(&path).unwrap();
+    assert_eq!(testbed.assumed, [Assumed::Levels(3, 4)]);
+    let Physics::Measured(measured) = &testbed.physics else {
+        panic!()
+    };
+    let level = |at: usize| measured.links[at].rssi_dbm.unwrap();
+    let [half, good, perfect, known] = [0, 1, 2, 3].map(level);
+    assert!((good - half - 15.0).abs() < 1e-9 && good == perfect);
+    assert_eq!(known, -80.0);
+    // Whatever the level, a single sender gets what was measured.
+    let links = measured.links.clone();
+    let site = Site::new(testbed, 1);
+    let expected = site.environment.expected(127, Dbm(0.0));
+    for l in links {
+        let ear = |index| EarId(u32::from(index));
+        let got = expected(ear(l.from), ear(l.to), l.channel);
+        assert!((got - l.prr).abs() < 0.01, "{l:?}: {got}");
+    }
+}
+
+#[test]
+fn measured_links_have_a_sink_in_their_middle_unless_the_file_names_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let both = |a: u16, b: u16| format!("{a},{b},26,1\n{b},{a},26,1\n");
+    let rows: String = (1..5).map(|n| both(n, n + 1)).collect();
+    fs::write(path("row.csv"), format!("src,dst,channel,prr\n{rows}")).unwrap();
+    let links = "name = \"row\"\n[links]\nfile = \"row.csv\"\n";
+    fs::write(path("row.toml"), links).unwrap();
+    fs::write(path("named.toml"), format!("sink = 1\n{links}")).unwrap();
+    let sink = |name: &str| {
+        let testbed = Testbed::load(path(name)).unwrap();
+        (testbed.sink.get(), testbed.sink_by)
+    };
+    assert_eq!(sink("row.csv"), (3, SinkBy::Central));
+    assert_eq!(sink("row.toml"), (3, SinkBy::Central));
+    assert_eq!(sink("named.toml"), (1, SinkBy::File));
+    let placed =
+        "name = \"a\"\nnodes = [{ id = 8, x_m = 0, y_m = 0 }, { id = 2, x_m = 1, y_m = 0 }]";
+    let placed = parse_str(placed).unwrap();
+    assert_eq!((placed.sink.get(), placed.sink_by), (8, SinkBy::First));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 use thalweg_sim::boards;
 
 use crate::error::TestbedError;
-use crate::source::{open, read_toml, Kind, BUILT_IN, STDIN};
+use crate::source::{is_stdin, name_of, open, read_toml, Kind, BUILT_IN};
 use crate::testbed::{Measured, Physics, SinkBy, Testbed, DEFAULT_BOARD};
 use crate::trace::Trace;
 use crate::{file, k7, matrix};
@@ -25,7 +25,7 @@ impl Testbed {
     /// [`TestbedError`]: one line that names the file, the place and what was expected.
     pub fn load(name_or_path: impl AsRef<Path>) -> Result<Self, TestbedError> {
         let path = name_or_path.as_ref();
-        let name = path.to_string_lossy();
+        let name = name_of(path);
         if let Some((_, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
             return Self::from_toml(text, &name);
         }
@@ -50,9 +50,9 @@ impl Testbed {
 
     /// A testbed whose links are a trace.
     fn from_trace(trace: Trace, path: &Path) -> Self {
-        let stem = match path.to_str() {
-            Some(STDIN) => "stdin".into(),
-            _ => path.file_name().unwrap_or_default().to_string_lossy(),
+        let stem = match is_stdin(path) {
+            true => "stdin".into(),
+            false => path.file_name().unwrap_or_default().to_string_lossy(),
         };
         let stem = stem.split('.').next().unwrap_or_default().to_owned();
         let description = match &trace.name {

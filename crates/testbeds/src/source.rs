@@ -17,7 +17,7 @@ const MAX_TOML: u64 = 16 << 20;
 
 /// Reads a K7 trace or a link matrix.
 pub(crate) fn read_links(path: &Path) -> Result<Trace, TestbedError> {
-    let name = path.to_string_lossy();
+    let name = name_of(path);
     let (kind, reader) = open(path)?;
     match kind {
         Kind::K7 => k7::read_k7(reader, &name),
@@ -37,11 +37,24 @@ pub(crate) enum Kind {
 }
 
 /// What stands for standard input.
-pub(crate) const STDIN: &str = "-";
+const STDIN: &str = "-";
+
+/// Whether `path` stands for standard input.
+pub(crate) fn is_stdin(path: &Path) -> bool {
+    path.to_str() == Some(STDIN)
+}
+
+/// What errors call the file at `path`.
+pub(crate) fn name_of(path: &Path) -> String {
+    match is_stdin(path) {
+        true => "standard input".to_owned(),
+        false => path.to_string_lossy().into_owned(),
+    }
+}
 
 /// Opens a file, or standard input for `-`, and tells by its first bytes what it is.
 pub(crate) fn open(path: &Path) -> Result<(Kind, Box<dyn BufRead>), TestbedError> {
-    let name = path.to_string_lossy();
+    let name = name_of(path);
     let io_error = |e: io::Error| {
         let problem = if e.kind() == io::ErrorKind::NotFound {
             let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
@@ -51,9 +64,9 @@ pub(crate) fn open(path: &Path) -> Result<(Kind, Box<dyn BufRead>), TestbedError
         };
         problem.at(&name, Place::Whole)
     };
-    let mut reader: Box<dyn BufRead> = match &*name {
-        STDIN => Box::new(BufReader::new(io::stdin())),
-        _ => Box::new(BufReader::new(File::open(path).map_err(io_error)?)),
+    let mut reader: Box<dyn BufRead> = match is_stdin(path) {
+        true => Box::new(BufReader::new(io::stdin())),
+        false => Box::new(BufReader::new(File::open(path).map_err(io_error)?)),
     };
     let kind = kind_of(reader.fill_buf().map_err(io_error)?, path);
     Ok((kind, reader))
