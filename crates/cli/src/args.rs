@@ -1,6 +1,7 @@
 //! The command line: what may be typed, and its help. What a value may be: `values.rs`.
 //! Tests: `tests/help.rs` (snapshots), `tests/bad_input.rs`.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -11,6 +12,9 @@ use thalweg_units::{Channel, NodeId};
 
 use crate::progress::Verbosity;
 use crate::values::{self, List, Seeds};
+
+/// The folder for objects, their records and runs that are not finished.
+pub(crate) const STORE: &str = "thalweg-data";
 
 /// Bulk data out of IEEE 802.15.4 sensor networks at close to the radio's rate.
 #[derive(Debug, Parser)]
@@ -178,7 +182,7 @@ pub(crate) struct CollectArgs {
     #[arg(long)]
     pub(crate) json: bool,
     /// The folder for objects and their records.
-    #[arg(long, value_name = "DIR", default_value = "thalweg-data")]
+    #[arg(long, value_name = "DIR", default_value = STORE)]
     pub(crate) out: PathBuf,
     /// Replace files that another program wrote.
     #[arg(long)]
@@ -353,7 +357,10 @@ Examples:
   thalweg run p3.fig5
   thalweg run my-sweep.toml --seeds 1..20 --out results
   thalweg run p3.fig5 --testbed grenoble.k7.gz
-  thalweg run p3.fig5 --seeds 7 --routes 1 --explain")]
+  thalweg run p3.fig5 --seeds 7 --routes 1 --explain
+
+Interrupted, by Ctrl-C or a crash, and started again it goes on: seeds that are done are kept in
+the folder `runs` under --out, or under thalweg-data, until the command is finished.")]
 pub(crate) struct RunArgs {
     /// A built-in experiment (see `thalweg experiment list`) or a TOML file.
     #[arg(value_name = "EXPERIMENT|FILE", value_parser = values::name)]
@@ -381,6 +388,9 @@ pub(crate) struct RunArgs {
     /// Write every frame of a convergecast's first run to this file (pcapng, for Wireshark).
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
+    /// Take so many threads [default: as many as there are cores].
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
     /// Print the results as JSON, one object a line.
     #[arg(long)]
     pub(crate) json: bool,
@@ -401,7 +411,10 @@ Examples:
   thalweg reproduce                     every result of every paper
   thalweg reproduce p3.fig5 p3.table1   two of them
   thalweg reproduce p3 --report page    one paper, as a page to read
-  thalweg reproduce --quick --check     a subset, for continuous integration")]
+  thalweg reproduce --quick --check     a subset, for continuous integration
+
+Interrupted and started again it goes on, as `run` does. `thalweg experiment list` tells what each
+result costs.")]
 pub(crate) struct ReproduceArgs {
     /// Papers (such as p3) and results (such as p3.fig5) [default: all].
     #[arg(value_name = "PAPER|ID", value_parser = values::name)]
@@ -416,6 +429,9 @@ pub(crate) struct ReproduceArgs {
     /// The seeds, both ends included, such as 1..10 or 7 [default: the experiments', mostly 1..10].
     #[arg(long, alias = "seed", value_name = "A..B", value_parser = values::seeds)]
     pub(crate) seeds: Option<Seeds>,
+    /// Take so many threads [default: as many as there are cores].
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
     /// Print the results as JSON, one object a line.
     #[arg(long)]
     pub(crate) json: bool,

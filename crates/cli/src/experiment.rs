@@ -1,5 +1,7 @@
 //! `thalweg experiment list|show`.
 
+use std::time::Duration;
+
 use serde::Serialize;
 use thalweg_lab::experiment::Experiment;
 use thalweg_lab::results::Claims;
@@ -7,6 +9,7 @@ use thalweg_lab::results::Claims;
 use crate::args::ExperimentCommand;
 use crate::failure::Failure;
 use crate::output::{print, print_json};
+use crate::pace::rounded;
 use crate::table::Table;
 
 /// Runs `experiment list` or `experiment show`.
@@ -25,6 +28,8 @@ struct Entry<'a> {
     paper: Option<&'a str>,
     seeds: u64,
     claims: usize,
+    /// Processor time of all seeds on one core, in seconds.
+    cpu_s: Option<f64>,
 }
 
 fn list(json: bool) -> Result<(), Failure> {
@@ -39,17 +44,23 @@ fn list(json: bool) -> Result<(), Failure> {
             paper: e.paper.as_deref(),
             seeds: e.seeds,
             claims: of_it.count(),
+            cpu_s: e.cpu_s.map(|s| s * e.seeds as f64),
         });
     }
     if json {
         return print_json(&entries);
     }
-    let mut table = Table::of(&["id", ">seeds", ">bands", "what it measures"]);
+    let mut table = Table::of(&["id", ">seeds", ">bands", ">cost", "what it measures"]);
     for e in entries {
         let (seeds, claims) = (e.seeds.to_string(), e.claims.to_string());
-        table.row([e.id, &seeds, &claims, e.title]);
+        let cost = e.cpu_s.and_then(|s| Duration::try_from_secs_f64(s).ok());
+        let cost = cost.map(rounded);
+        table.row([e.id, &seeds, &claims, &cost.unwrap_or_default(), e.title]);
     }
-    print(&table.render())
+    let text = table.render();
+    print(&format!(
+        "{text}\ncost: processor time of all seeds on one core\n"
+    ))
 }
 
 /// What the experiment's paper claims.

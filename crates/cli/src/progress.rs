@@ -56,6 +56,11 @@ impl Reporter {
         }
     }
 
+    /// Whether a bar shows how far a step is.
+    pub(crate) fn has_bar(&self) -> bool {
+        self.bar.is_some()
+    }
+
     /// Says which of many jobs is running, such as the node whose turn it is.
     pub(crate) fn set_context(&mut self, context: &str) {
         context.clone_into(&mut self.context);

@@ -1,14 +1,17 @@
 //! `thalweg reproduce`: the papers' results, one after the other, as tables, JSON lines or a page.
 
-use thalweg_lab::experiment::{page, Experiment, Report, Run, RunOption};
+use thalweg_lab::experiment::{Experiment, Report, Run, RunOption};
 use thalweg_lab::results::Row;
 
 use crate::args::ReproduceArgs;
 use crate::experiment::claims_of;
 use crate::failure::Failure;
-use crate::output::{print, write_file};
+use crate::lab::Lab;
+use crate::output::print;
 use crate::outputs::{Kind, Outputs};
-use crate::run::{json_lines, make_folder, seeds_of, text, write_report, Lab};
+use crate::report::ReportPage;
+use crate::run::{json_lines, make_folder, seeds_of, write_report};
+use crate::tables::text;
 
 /// Runs `thalweg reproduce`.
 pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
@@ -25,11 +28,16 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
             outputs.folder("--out", &folder)?;
         }
     }
-    let lab = Lab::new(args.say.verbosity());
+    let lab = Lab::new(args.out.as_deref(), args.jobs, args.say.verbosity())?;
     // Some results are different looks at the same run.
     let mut kept: Vec<(Run, Vec<u64>, Vec<Row>)> = Vec::new();
     let mut reports = Vec::new();
-    for mut experiment in experiments {
+    let page = (args.report.as_ref()).map(|folder| ReportPage::new(folder, args.out.as_deref()));
+    if let Some(page) = &page {
+        page.write(&reports, &experiments)?;
+    }
+    for (place, experiment) in experiments.iter().enumerate() {
+        let mut experiment = experiment.clone();
         if args.quick {
             experiment.seeds = experiment.quick.seeds;
             if let Some(routes) = experiment.quick.routes {
@@ -58,15 +66,16 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
             make_folder(&folder)?;
             write_report(&folder, &report)?;
         }
-        printed?;
         reports.push(report);
-    }
-    if let Some(folder) = &args.report {
-        write_file(&folder.join("index.html"), &page(&reports))?;
+        if let Some(page) = &page {
+            page.write(&reports, experiments.get(place + 1..).unwrap_or_default())?;
+        }
+        printed?;
     }
     if !args.json {
         print(&summary(&reports))?;
     }
+    lab.done();
     let misses: Vec<String> = reports.iter().flat_map(Report::misses).collect();
     if args.check && !misses.is_empty() {
         let (count, list) = (misses.len(), misses.join("; "));
@@ -93,23 +102,20 @@ fn chosen(what: &[String]) -> Result<Vec<Experiment>, Failure> {
     Ok(chosen.collect())
 }
 
+/// How many results lie within their bands, and which do not; each result's text says why.
 fn summary(reports: &[Report]) -> String {
     let results = || reports.iter().flat_map(|r| &r.results);
     let within = results().filter(|r| r.within == Some(true)).count();
-    let outside: Vec<String> = results()
-        .filter(|r| r.within == Some(false))
-        .map(|r| match &r.exception {
-            Some(why) => format!("  {}: {}: {why}", r.id, r.measured.label()),
-            None => format!("  {}: {}", r.id, r.measured.label()),
-        })
+    let outside = results().filter(|r| r.within == Some(false));
+    let outside: Vec<String> = (outside)
+        .map(|r| format!("  {}: {}", r.id, r.measured.label()))
         .collect();
-    let mut text = format!(
-        "{within} of {} results lie within their bands",
-        within + outside.len()
-    );
-    match outside.is_empty() {
-        true => text.push('\n'),
-        false => text.push_str(&format!("; outside:\n{}\n", outside.join("\n"))),
+    let of = within + outside.len();
+    match outside.as_slice() {
+        [] => format!("{within} of {of} results lie within their bands\n"),
+        list => {
+            let list = list.join("\n");
+            format!("{within} of {of} results lie within their bands; outside (why stands with each):\n{list}\n")
+        }
     }
-    text
 }

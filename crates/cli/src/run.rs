@@ -2,28 +2,19 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use thalweg_lab::experiment::{
-    self, short, span, Experiment, ExperimentError, Explained, Refused, Report, Run, RunOption,
-    Sites,
-};
-use thalweg_lab::results::{csv, Claims, Judged, Row};
-use thalweg_testbeds::{Loss, Losses};
+use thalweg_lab::experiment::{Experiment, Explained, Refused, Report, RunOption};
+use thalweg_lab::results::{csv, Claims, Judged};
 
 use crate::args::RunArgs;
-use crate::capture::Capture;
 use crate::experiment::claims_of;
 use crate::failure::Failure;
-use crate::interrupt::Interrupt;
-use crate::network;
-use crate::output::{cannot_write, plural, print, write_file};
+use crate::lab::{refused, Lab};
+use crate::output::{cannot_write, print, write_file};
 use crate::outputs::{Kind, Outputs};
-use crate::progress::{Reporter, Verbosity};
 use crate::speed;
-use crate::table::Table;
+use crate::tables::text;
 use crate::values::Seeds;
 
 /// Runs `thalweg run`.
@@ -58,14 +49,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     if let Some(Some(file)) = &args.explain {
         outputs.check("--explain", file, Kind::Json)?;
     }
-    let lab = match args.loss.as_slice() {
-        [] => Lab::new(args.say.verbosity()),
-        links => Lab::lossy(&experiment, links, args.say.verbosity())?,
+    let lab = Lab::new(args.out.as_deref(), args.jobs, args.say.verbosity())?;
+    let lab = lab.lossy(&experiment, &args.loss)?;
+    let lab = match &args.testbed {
+        Some(name) => lab.within(name)?,
+        None => lab,
     };
-    if let Some(name) = &args.testbed {
-        // Before many threads ask for it: standard input has it once.
-        lab.sites.testbed(name).map_err(failure)?;
-    }
     if let Some(file) = &args.pcap {
         lab.capture(&experiment, &seeds, file)?;
     }
@@ -106,6 +95,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
             write_file(&file, &json)?;
         }
     }
+    lab.done();
     printed
 }
 
@@ -122,10 +112,6 @@ fn options(args: &RunArgs) -> Vec<RunOption> {
         given(args.out.is_some(), RunOption::Out),
     ];
     options.into_iter().flatten().collect()
-}
-
-fn refused(id: &str, why: &Refused) -> Failure {
-    Failure::Input(format!("{id}: {why}"))
 }
 
 /// As many transfers are explained hop by hop on the terminal.
@@ -164,93 +150,6 @@ pub(crate) fn seeds_of(asked: Option<Seeds>, count: u64) -> Vec<u64> {
     (first..=last).collect()
 }
 
-/// What runs experiments, and tells how far they are.
-pub(crate) struct Lab {
-    sites: Sites,
-    interrupt: Interrupt,
-    reporter: Mutex<Reporter>,
-    say: Verbosity,
-}
-
-impl Lab {
-    pub(crate) fn new(say: Verbosity) -> Self {
-        Self {
-            sites: Sites::default(),
-            interrupt: Interrupt::on_signals(),
-            reporter: Mutex::new(Reporter::to_stderr(say)),
-            say,
-        }
-    }
-
-    /// The same with losses on `links` of every network of `experiment`.
-    fn lossy(experiment: &Experiment, links: &[Loss], say: Verbosity) -> Result<Self, Failure> {
-        let unused = || refused(&experiment.id, &Refused::NotUsed(RunOption::Loss));
-        let psdu_bytes = experiment.run.lossy_frame_bytes().ok_or_else(unused)?;
-        let losses = Losses {
-            links: links.to_vec(),
-            psdu_bytes,
-        };
-        Ok(Self {
-            sites: Sites::with_losses(losses),
-            ..Self::new(say)
-        })
-    }
-
-    /// The rows of `run` with `seeds`; `id` names it in the progress.
-    pub(crate) fn rows(&self, id: &str, run: &Run, seeds: &[u64]) -> Result<Vec<Row>, Failure> {
-        let observer = |done: u64, total: u64| self.told(id, done, total);
-        experiment::run(run, seeds, &self.sites, &observer).map_err(failure)
-    }
-
-    /// Writes the frames of the first run with the first of `seeds` to `file`.
-    fn capture(&self, experiment: &Experiment, seeds: &[u64], file: &Path) -> Result<(), Failure> {
-        let (Some(run), Some(seed)) = (experiment.run.captures(), seeds.first()) else {
-            let unused = Refused::NotUsed(RunOption::Pcap);
-            return Err(refused(&experiment.id, &unused));
-        };
-        let testbed = self.sites.testbed(run.testbed()).map_err(failure)?;
-        let capture = Capture::create(file)?;
-        let frames = capture.transmissions(&testbed.nodes);
-        let frames = frames.map_err(Failure::job)?;
-        run.capture(*seed, &self.sites, frames).map_err(failure)?;
-        capture.finish()
-    }
-
-    /// Where the transfers of `experiment` lost their packets.
-    fn explained(&self, experiment: &Experiment, seeds: &[u64]) -> Result<Explained, Failure> {
-        let observer = |done: u64, total: u64| self.told(&experiment.id, done, total);
-        experiment::explain(&experiment.run, seeds, &self.sites, &observer).map_err(failure)
-    }
-
-    fn told(&self, id: &str, done: u64, total: u64) -> ControlFlow<()> {
-        if self.interrupt.is_set() {
-            return ControlFlow::Break(());
-        }
-        self.reporter().counted(id, "", done, total);
-        ControlFlow::Continue(())
-    }
-
-    /// Takes the progress bar away, and says what the files of networks left open.
-    pub(crate) fn finish(&self) {
-        self.reporter().finish();
-        for (name, assumed) in self.sites.assumed() {
-            network::tell(&name, &assumed, self.say);
-        }
-    }
-
-    fn reporter(&self) -> MutexGuard<'_, Reporter> {
-        self.reporter.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn failure(error: ExperimentError) -> Failure {
-    match error {
-        ExperimentError::Testbed(error) => error.into(),
-        error if error.is_input() => Failure::input(error),
-        error => Failure::job(error),
-    }
-}
-
 /// Makes a folder for results, before time is spent on them.
 pub(crate) fn make_folder(folder: &Path) -> Result<(), Failure> {
     fs::create_dir_all(folder).map_err(|error| cannot_write(folder, &error))
@@ -277,44 +176,4 @@ pub(crate) fn json_lines(results: &[Judged]) -> Result<String, Failure> {
         text.push('\n');
     }
     Ok(text)
-}
-
-/// The results as a table.
-pub(crate) fn text(report: &Report) -> String {
-    let e = &report.experiment;
-    let seeds = match report.seeds.as_slice() {
-        [one] => format!("seed {one}"),
-        [first, .., last] => format!("seeds {first}..{last}"),
-        [] => String::new(),
-    };
-    let heading = ["metric", ">value", ">95 %", "unit", ">paper", ">band", ""];
-    let mut table = Table::of(&heading);
-    for r in &report.results {
-        table.row([
-            r.measured.label(),
-            short(r.measured.value),
-            r.measured.ci95.map(span).unwrap_or_default(),
-            r.measured.unit.clone(),
-            r.reference.map(short).unwrap_or_default(),
-            r.band.map(span).unwrap_or_default(),
-            verdict(r).to_owned(),
-        ]);
-    }
-    for claim in &report.unanswered {
-        let band = claim.band.map(span).unwrap_or_default();
-        let reference = claim.reference.map(short).unwrap_or_default();
-        let (metric, missing) = (&claim.metric, "not measured");
-        table.row([metric, "", "", "", &reference, &band, missing]);
-    }
-    let (rows, table) = (plural(report.rows.len(), "row", "rows"), table.render());
-    format!("{}: {} ({seeds}, {rows})\n\n{table}", e.id, e.title)
-}
-
-fn verdict(result: &Judged) -> &'static str {
-    match (result.within, &result.exception) {
-        (Some(true), _) => "within",
-        (Some(false), None) => "OUTSIDE",
-        (Some(false), Some(_)) => "outside (explained)",
-        (None, _) => "",
-    }
 }

@@ -37,17 +37,29 @@ impl Table {
     pub(crate) fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
-    /// The table as text: columns two spaces apart, a rule under the heading.
+    /// The table as text: columns two spaces apart, a rule under the heading, whose names may have several lines.
     pub(crate) fn render(&self) -> String {
         let width = |column: usize| {
             let cells = self.rows.iter().filter_map(|row| row.get(column));
-            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+            let lines = cells.flat_map(|cell| cell.split('\n'));
+            lines.map(|line| line.chars().count()).max().unwrap_or(0)
         };
         let widths: Vec<usize> = (0..self.align.len()).map(width).collect();
         let mut text = String::new();
         for (place, row) in self.rows.iter().enumerate() {
-            text.push_str(self.line(row, &widths).trim_end());
-            text.push('\n');
+            let lines = row.iter().map(|cell| cell.split('\n').count());
+            let high = lines.max().unwrap_or(1);
+            for n in 0..high {
+                // Names stand at the foot.
+                let part = |cell: &String| {
+                    let lines: Vec<&str> = cell.split('\n').collect();
+                    let line = (n + lines.len()).checked_sub(high);
+                    line.map_or("", |line| lines[line]).to_owned()
+                };
+                let row: Vec<String> = row.iter().map(part).collect();
+                text.push_str(self.line(&row, &widths).trim_end());
+                text.push('\n');
+            }
             if place == 0 {
                 let rule: Vec<String> = widths.iter().map(|&w| "-".repeat(w)).collect();
                 text.push_str(&rule.join("  "));
@@ -81,14 +93,14 @@ mod tests {
 
     #[test]
     fn numbers_stand_to_the_right_and_words_to_the_left() {
-        let mut table = Table::of(&["name", ">goodput", "note"]);
+        let mut table = Table::of(&["name", ">good-\nput", "note"]);
         table.row(["p3", "178.5", "x"]);
         table.row(["a longer one", "-", ""]);
-        let expected = "\
-name          goodput  note
-------------  -------  ----
-p3              178.5  x
-a longer one        -
+        let expected = "              good-
+name            put  note
+------------  -----  ----
+p3            178.5  x
+a longer one      -
 ";
         assert_eq!(table.render(), expected);
     }

@@ -343,7 +343,8 @@ fn a_table_of_links_that_cannot_be_names_its_line() {
 
 #[test]
 fn a_source_that_nobody_hears_is_bad_input() {
-    let text = "src,dst,channel,prr\n1,2,26,1\n2,1,26,1\n3,4,26,1\n4,3,26,1\n";
+    let text =
+        "src,dst,channel,prr,rssi_dbm\n1,2,26,1,-60\n2,1,26,1,-60\n3,4,26,1,-60\n4,3,26,1,-60\n";
     refused_links(
         text,
         &["plan", "--testbed", "links.csv", "--from", "4"],

@@ -91,7 +91,7 @@ fn run_writes_rows_results_and_figures_the_same_each_time() {
     }
     let (_, table, _) = thalweg(dir.path(), &["run", "mine.toml", "--seeds", "1"]);
     assert!(
-        table.contains("goodput_mean (protocol pip)") && table.contains("kbit/s"),
+        table.contains("by protocol") && table.contains("goodput_mean, kbit/s"),
         "{table}"
     );
 }
@@ -129,7 +129,7 @@ fn reproduce_judges_and_reports() {
     ];
     let (status, text, errors) = thalweg(dir.path(), &args);
     assert!(
-        text.contains("prr_mean (tree own)") && text.contains("within"),
+        text.contains("by tree") && text.contains("prr_mean") && text.contains("within"),
         "{text}"
     );
     assert!(
@@ -149,8 +149,14 @@ fn what_is_not_there_is_named_in_one_line() {
         LINE.replace("routes = 1", "routes = 0"),
     )
     .unwrap();
+    let column = LINE.replace("of = 'goodput_kbps'", "of = 'goodput'");
+    fs::write(dir.path().join("column.toml"), column).unwrap();
     for (args, part) in [
         (&["run", "no-such"][..], "no-such"),
+        (
+            &["run", "column.toml"],
+            "column.toml: line 13: metric \"goodput_mean\", of: no row has a column",
+        ),
         (&["run", "bad.toml"], "bad.toml: line 2"),
         (&["run", "wide.toml"], "run.routes"),
         (&["experiment", "show", "no-such"], "experiment list"),

@@ -72,8 +72,8 @@ pub(crate) const TIMES: [&str; 11] = [
 
 /// Colours that are told apart by colour-blind eyes too (after Okabe and Ito, extended).
 const SERIES: [&str; 10] = [
-    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#b8860b", "#4d4d4d", "#7b5ea7",
-    "#8c564b", "#b8a800",
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e0a800", "#4d4d4d", "#7b4fc9",
+    "#8a3c12", "#a5c814",
 ];
 
 /// The colour of the series, channel or other kind of number `index`.
@@ -93,5 +93,25 @@ pub(crate) fn ink_on(fill: &str) -> &'static str {
     match 299 * part(1) + 587 * part(3) + 114 * part(5) < 110_000 {
         true => PAPER,
         false => INK,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ten_series_have_ten_colours() {
+        let parts = |colour: &str| {
+            let part = |at: usize| u32::from_str_radix(&colour[at..at + 2], 16).unwrap();
+            [1, 3, 5].map(|at| f64::from(part(at)))
+        };
+        for (n, a) in SERIES.iter().enumerate() {
+            for b in &SERIES[n + 1..] {
+                let pairs = parts(a).into_iter().zip(parts(b));
+                let distance = pairs.map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt();
+                assert!(distance > 70.0, "{a} {b}: {distance}");
+            }
+        }
     }
 }

@@ -95,7 +95,10 @@ impl Svg {
     ) {
         let corners = [(x - r, y), (x, y - r), (x + r, y), (x, y + r)];
         let way = corners.map(pair).join("L");
-        self.element("path", &[], &format!("d=\"M{way}Z\" {attributes}"), hint);
+        self.path(&format!("M{way}Z"), attributes, hint);
+    }
+    pub(crate) fn path(&mut self, way: &str, attributes: &str, hint: Option<&str>) {
+        self.element("path", &[], &format!("d=\"{way}\" {attributes}"), hint);
     }
     /// An element that says `hint` when pointed at.
     fn element(

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::hint::black_box;
 use thalweg_protocols::rcrt::sink::{policy, Config, Event, Sink};
 use thalweg_units::{Duration, Instant, NodeId};
-use thalweg_wire::rcrt::{Answers, Ask, Down, Echo, Flow, Rate, Says, Up};
+use thalweg_wire::rcrt::{Answers, Ask, Down, Echo, Flow, Met, Rate, Says, Up};
 use thalweg_wire::FrameBuf;
 
 const FLOWS: u16 = 1000;
@@ -72,6 +72,7 @@ impl Bench {
     fn data(&mut self, n: u16, sequence: u16) {
         let source = &mut self.sources[usize::from(n)];
         let what = Says::Data {
+            met: Met::default(),
             sequence,
             rate: source.rate,
             ask: Ask::No,

@@ -54,6 +54,36 @@ impl Rate {
     }
 }
 
+/// How long the longest queue was that a packet met on its way up: relays may note it. Two bits, which are 0 where
+/// nobody notes anything. Not in the paper (its section 5 leaves it to the future).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Met(u8);
+
+impl Met {
+    /// The most.
+    pub const MOST: u8 = 3;
+    /// Of so many packets, its own among them: 0 up to 1, 1 up to 3, 2 up to 6.
+    pub const fn of(packets: u8) -> Self {
+        Self(match packets {
+            0..=1 => 0,
+            2..=3 => 1,
+            4..=6 => 2,
+            _ => Self::MOST,
+        })
+    }
+    /// 0 to [`Self::MOST`].
+    pub const fn level(self) -> u8 {
+        self.0
+    }
+    /// Notes in `message`, if it is a packet of a flow, a queue of so many packets.
+    pub fn note(message: &mut [u8], packets: u8) {
+        if let Some(kind) = message.first_mut().filter(|kind| **kind & KIND == DATA) {
+            let met = Self(*kind >> MET_SHIFT).max(Self::of(packets));
+            *kind = (*kind & !MET) | (met.0 << MET_SHIFT);
+        }
+    }
+}
+
 /// Which flow of a source: the sink that it is for and its number among the source's flows there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Flow {
@@ -124,6 +154,8 @@ pub enum Says<'a> {
         rate: Rate,
         /// Whether it wants feedback.
         ask: Ask,
+        /// What it met on its way.
+        met: Met,
         /// Of the last feedback.
         echo: Option<Echo>,
         /// What the application sends.
@@ -213,6 +245,8 @@ const UNKNOWN: u8 = 7;
 const KIND: u8 = 0x0f;
 const ASKS: u8 = 0x10;
 const ECHOES: u8 = 0x20;
+const MET: u8 = 0xc0;
+const MET_SHIFT: u8 = 6;
 
 fn emit_echo(w: &mut Writer<'_>, echo: Option<Echo>) -> Result<(), WireError> {
     if let Some(echo) = echo {
@@ -232,9 +266,9 @@ impl<'a> Up<'a> {
     pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
         let kind = match self.what {
             Says::Open { .. } => OPEN,
-            Says::Data { ask, echo, .. } => {
+            Says::Data { ask, echo, met, .. } => {
                 let asks = if ask == Ask::Feedback { ASKS } else { 0 };
-                DATA | asks | echoes(echo)
+                DATA | asks | echoes(echo) | (met.0 << MET_SHIFT)
             }
             Says::Finish { echo, .. } => FINISH | echoes(echo),
         };
@@ -280,7 +314,7 @@ impl<'a> Up<'a> {
                 r.end()?;
                 Says::Open { demand, first }
             }
-            DATA if flags & !(ASKS | ECHOES) == 0 => {
+            DATA if flags & !(ASKS | ECHOES | MET) == 0 => {
                 let (sequence, rate) = (r.u16()?, Rate(r.u16()?));
                 let echo = parse_echo(&mut r)?;
                 let ask = match flags & ASKS {
@@ -292,6 +326,7 @@ impl<'a> Up<'a> {
                     sequence,
                     rate,
                     ask,
+                    met: Met(flags >> MET_SHIFT),
                     echo,
                     payload,
                 }
@@ -389,6 +424,7 @@ mod tests {
             sequence: 65_535,
             rate: Rate::from_per_s(0.8),
             ask,
+            met: Met::of(4),
             echo,
             payload: &[1, 2, 3],
         };
@@ -418,7 +454,21 @@ mod tests {
             };
             up.emit(w)
         });
-        assert_eq!(bytes.unwrap().len(), DATA_HEADER_BYTES + 3);
+        let mut bytes = bytes.unwrap();
+        assert_eq!(bytes.len(), DATA_HEADER_BYTES + 3);
+        // A note never goes back, and of nothing but packets is any taken.
+        for (packets, level) in [(1, 2), (9, Met::MOST), (2, Met::MOST)] {
+            let mut message: [u8; DATA_HEADER_BYTES + 3] = bytes[..].try_into().unwrap();
+            Met::note(&mut message, packets);
+            bytes = FrameBuf::from_slice(&message).unwrap();
+            let Says::Data { met, .. } = Up::parse(&bytes).unwrap().what else {
+                panic!()
+            };
+            assert_eq!(met.level(), level);
+        }
+        let mut finish = [FINISH];
+        Met::note(&mut finish, 9);
+        assert_eq!(finish, [FINISH]);
 
         let mut room = [0; 2 * MAX_NACKS];
         let nacks = Nacks::pack(5..100, &mut room);

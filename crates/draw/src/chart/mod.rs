@@ -4,6 +4,7 @@
 //! Values that are not finite are not drawn. Tests: `tests.rs`.
 
 mod axis;
+mod mark;
 mod picture;
 #[cfg(test)]
 mod tests;

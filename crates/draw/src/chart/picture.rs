@@ -1,12 +1,13 @@
 //! Drawing a [`Chart`].
 
 use super::axis::{label, rounded_ends, Grain, Scale};
+use super::mark;
 use super::{Chart, Mark, Point, ReferenceAt, Series, Weight, XAxis};
 use crate::span;
 use crate::style::{self, FAINT, GRID, INK, REFERENCE};
 use crate::svg::{fill, text_width, Anchor, Svg};
 
-/// A line through more values than this has neither dots nor intervals, which would hide it.
+/// A line through more values than this has neither marks nor intervals, which would hide it.
 const CROWDED: usize = 60;
 /// How much of its colour a pale bar keeps.
 const PALE: f64 = 0.35;
@@ -245,20 +246,24 @@ enum Key<'a> {
 impl Key<'_> {
     fn draw(&self, svg: &mut Svg, (x, y): (f64, f64)) {
         match self {
-            Self::Series(index, Series { mark, weight, .. }) => {
+            Self::Series(index, series) => {
+                let Series { mark, weight, .. } = series;
                 let colour = style::series(*index);
                 let (width, radius) = pen(*weight);
                 let (middle, ink) = ((x + 10.0, y), fill(colour));
                 match mark {
                     Mark::Bars => svg.rect([x + 4.0, y - 5.0, 14.0, 10.0], &ink, None),
                     Mark::Line | Mark::Steps => {
-                        let stroke = format!("stroke=\"{colour}\" stroke-width=\"{width}\"");
+                        let mut stroke = format!("stroke=\"{colour}\" stroke-width=\"{width}\"");
+                        if !has_marks(series) {
+                            stroke += &mark::dashes(*index);
+                        }
                         svg.line((x, y), (x + 20.0, y), &stroke);
-                        if *mark == Mark::Line {
-                            svg.circle(middle, radius, &ink, None);
+                        if has_marks(series) {
+                            mark::draw(svg, *index, middle, radius, &ink, None);
                         }
                     }
-                    Mark::Scatter => svg.circle(middle, radius + 0.5, &ink, None),
+                    Mark::Scatter => mark::draw(svg, *index, middle, radius + 0.5, &ink, None),
                 }
             }
             Self::Reference(index, ReferenceAt::Level(_)) => {
@@ -271,11 +276,20 @@ impl Key<'_> {
     }
 }
 
+/// Whether marks stand at the values; lines without them have dashes.
+fn has_marks(series: &Series) -> bool {
+    match series.mark {
+        Mark::Line => series.points.len() <= CROWDED,
+        Mark::Scatter => true,
+        Mark::Steps | Mark::Bars => false,
+    }
+}
+
 /// Width of lines and radius of dots.
 const fn pen(weight: Weight) -> (f64, f64) {
     match weight {
         Weight::Full => (2.0, 3.0),
-        Weight::Light => (1.0, 2.2),
+        Weight::Light => (1.0, 2.6),
     }
 }
 
@@ -390,7 +404,10 @@ fn draw_marks(svg: &mut Svg, chart: &Chart, frame: &Frame, (index, series): (usi
     let ink = style::series(index);
     let is_full = series.weight == Weight::Full;
     let (width, radius) = pen(series.weight);
-    let stroke = format!("stroke=\"{ink}\" stroke-width=\"{width}\" stroke-linejoin=\"round\"");
+    let mut stroke = format!("stroke=\"{ink}\" stroke-width=\"{width}\" stroke-linejoin=\"round\"");
+    if !has_marks(series) {
+        stroke += &mark::dashes(index);
+    }
     // A gap in the values is a gap in the line.
     let mut run: Vec<(f64, f64)> = Vec::new();
     let mut dots = Vec::new();
@@ -415,7 +432,7 @@ fn draw_marks(svg: &mut Svg, chart: &Chart, frame: &Frame, (index, series): (usi
     if series.mark != Mark::Scatter {
         svg.polyline(&run, &stroke);
     }
-    if series.mark == Mark::Line && dots.len() > CROWDED {
+    if !has_marks(series) {
         return;
     }
     for (x, y, point) in dots {
@@ -423,13 +440,13 @@ fn draw_marks(svg: &mut Svg, chart: &Chart, frame: &Frame, (index, series): (usi
             whisker(svg, frame, x, point, ink);
         }
         let more = match (series.mark, is_full) {
-            (Mark::Steps | Mark::Bars, _) => continue,
-            (Mark::Line, _) => "",
+            (Mark::Line | Mark::Steps | Mark::Bars, _) => "",
             (Mark::Scatter, true) => " fill-opacity=\"0.75\"",
             // A rim keeps it visible on a bar.
             (Mark::Scatter, false) => " stroke=\"#fff\" stroke-width=\"0.8\"",
         };
         let hint = hint(chart, &series.name, point.x, point.y, point.interval);
-        svg.circle((x, y), radius + 0.5, &(fill(ink) + more), Some(&hint));
+        let ink = fill(ink) + more;
+        mark::draw(svg, index, (x, y), radius + 0.5, &ink, Some(&hint));
     }
 }

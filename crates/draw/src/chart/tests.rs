@@ -79,3 +79,27 @@ fn names_cannot_become_markup() {
     let svg = Chart::new("<b>&\"", "\u{1}", "").to_svg();
     assert!(svg.contains("&lt;b&gt;&amp;&quot;") && !svg.contains('\u{1}'));
 }
+
+/// A chart with so many series, each of two values.
+fn many(series: usize, mark: Mark) -> String {
+    let values = |n: usize| [0.0, 1.0].map(|x| Point::new(x, n as f64));
+    let with = |chart: Chart, n: usize| chart.with(format!("s{n}"), mark, values(n));
+    (0..series).fold(Chart::new("", "", ""), with).to_svg()
+}
+
+#[test]
+fn ten_series_are_told_apart_without_colour() {
+    let steps = many(10, Mark::Steps);
+    let dashes = steps.split("<polyline").skip(1).map(|line| {
+        let dashes = line.split("stroke-dasharray=\"").nth(1);
+        dashes.map_or("", |rest| rest.split('"').next().unwrap_or_default())
+    });
+    let mut dashes: Vec<&str> = dashes.collect();
+    dashes.sort_unstable();
+    dashes.dedup();
+    assert_eq!(dashes.len(), 10, "{dashes:?}");
+    // Marks of a legend stand at several places; their ways from corner to corner are the shapes.
+    let lines = many(10, Mark::Line);
+    assert_eq!(count(&lines, "<circle"), 3);
+    assert_eq!(count(&lines, "<path"), 27);
+}

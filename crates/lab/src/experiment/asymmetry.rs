@@ -5,9 +5,9 @@
 //! that one channel is changed; the same run of the environment otherwise. Variants with a plan of
 //! their own lose a link of that, once unknown to their survey and once known. Tests: below, `tests.rs`.
 
-use super::kind::{keys, within, Kind};
+use super::kind::{keys, within, words, Kind};
 use super::lab::Lab;
-use super::transfers::{Drawn, Task, Transfers};
+use super::transfers::{self, Drawn, Task, Transfers};
 use super::Result;
 use crate::results::Row;
 use std::sync::Arc;
@@ -31,6 +31,14 @@ keys! {
 }
 
 impl Kind for Asymmetry {
+    fn columns() -> Vec<&'static str> {
+        words(&[
+            transfers::OUTCOME,
+            transfers::ROUTE,
+            "dies dead_hop dead_channel healthy_pip_kbps",
+        ])
+    }
+
     fn check(&self) -> Result<(), String> {
         self.transfers.check()?;
         within("wanted", &[self.wanted], 1..=10_000)

@@ -6,13 +6,14 @@
 //! the air together; it is lost at its receivers, which hear nothing for as long as it lasts. Up to
 //! that moment a disturbed run is the undisturbed one. Tests: below, `tests.rs`.
 
-use super::kind::{keys, Kind};
+use super::kind::{keys, words, Kind};
 use super::lab::{rows_in_order, Lab};
-use super::transfers::{Task, Transfers};
+use super::transfers::{self, Task, Transfers};
 use super::Result;
 use crate::field::Motes;
 use crate::results::Row;
 use std::sync::{Arc, Mutex, PoisonError};
+use thalweg_gateway::registry::Pipelined;
 use thalweg_medium::Outcome as Fate;
 use thalweg_sim::{Fault, ReceptionTrace};
 use thalweg_units::{Channel, Duration, SimTime};
@@ -35,6 +36,14 @@ const TOGETHER: Duration = Duration::from_micros(100);
 const MARGIN: Duration = Duration::from_micros(1);
 
 impl Kind for ControlLoss {
+    fn columns() -> Vec<&'static str> {
+        words(&[
+            transfers::OUTCOME,
+            transfers::ROUTE,
+            "lost packet of receivers lost_at_ms extra_ms extra_rounds",
+        ])
+    }
+
     fn check(&self) -> Result<(), String> {
         self.transfers.check()
     }
@@ -45,10 +54,12 @@ impl Kind for ControlLoss {
 
     fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
         self.transfers.each_route(seed, lab, |drawn, route| {
-            rows_in_order(&self.transfers.protocols, |variant| {
+            let rows = |variant: &Pipelined| {
                 let task = self.transfers.task(drawn, route, *variant);
                 task.map_or(Ok(Vec::new()), |task| self.task_rows(&task, lab))
-            })
+            };
+            let rows = || rows_in_order(&self.transfers.protocols, rows);
+            lab.setting((seed, route), rows)
         })
     }
 
@@ -224,7 +235,7 @@ mod tests {
     fn what_is_lost_nobody_receives() {
         let transfers = line().transfers;
         let sites = Sites::default();
-        let lab = Lab::new(&sites, 1, &|_, _| Continue(()));
+        let lab = Lab::new(&sites, 1, None, &|_, _| Continue(()));
         let drawn = transfers.draw(1, &lab).unwrap();
         let task = transfers.task(&drawn, 0, Pipelined::P3).unwrap();
         let (_, packets) = observed(&transfers, &task).unwrap();

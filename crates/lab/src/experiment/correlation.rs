@@ -6,7 +6,7 @@
 //! nothing has no coefficient and no row. Only the relays' transmissions count as receptions.
 //! Tests: below and `tests.rs`.
 
-use super::kind::{keys, some, within, Kind};
+use super::kind::{keys, some, within, words, Kind};
 use super::lab::{rows_in_order, Lab};
 use super::link_channels::{campaign, probes};
 use super::probe::{self, Order, Train};
@@ -47,6 +47,10 @@ struct Roles {
 }
 
 impl Kind for Correlation {
+    fn columns() -> Vec<&'static str> {
+        words(&["channel packets receiver prr a b correlation"])
+    }
+
     fn check(&self) -> Result<(), String> {
         some("channels", &self.channels)?;
         within("channels", &self.channels, 11..=26)?;

@@ -4,7 +4,7 @@
 //! Owns the keys of `kind = "forwarding"` and its rows, one per combination. All nodes of a chain
 //! are the testbed's first ones, in its order. Tests: below, `crate::forwarding`.
 
-use super::kind::{expect, keys, list, number, pairs, some, within, Kind};
+use super::kind::{expect, keys, list, number, pairs, some, within, words, Kind};
 use super::lab::{in_order, Lab};
 use super::{ExperimentError, Result};
 use crate::forwarding::{Bench, Chain, Channels, ForwardingName};
@@ -111,6 +111,14 @@ struct Cell {
 }
 
 impl Kind for ForwardingRuns {
+    fn columns() -> Vec<&'static str> {
+        words(&[
+            "hops channels forwarding cca os variant overheads routes payload_bytes \
+            mpdu_bytes bound_kbps latency_ms interval_us raw_kbps payload_kbps header_bytes \
+            of_bound",
+        ])
+    }
+
     fn check(&self) -> Result<(), String> {
         some("hops", &self.hops)?;
         within("hops", &self.hops, 1..=15)?;

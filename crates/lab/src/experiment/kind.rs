@@ -7,7 +7,7 @@ use super::explained::Explained;
 use super::lab::Lab;
 use super::sites::Sites;
 use super::Result;
-use crate::results::Row;
+use crate::results::{Row, SEED};
 use std::fmt::{Debug, Display};
 use std::ops::RangeInclusive;
 use thalweg_sim::Capture;
@@ -15,6 +15,11 @@ use thalweg_wire::phy;
 
 /// What an experiment runs, with everything said that a file says of it.
 pub trait Kind: Debug + Send + Sync {
+    /// Every column that its rows may have.
+    fn columns() -> Vec<&'static str>
+    where
+        Self: Sized;
+
     /// Whether every value is in range.
     ///
     /// # Errors
@@ -112,6 +117,12 @@ macro_rules! keys {
     };
 }
 pub(super) use keys;
+
+/// The seed's column, and the words in `lists`.
+pub(super) fn words(lists: &[&'static str]) -> Vec<&'static str> {
+    let words = lists.iter().flat_map(|list| list.split_whitespace());
+    [SEED].into_iter().chain(words).collect()
+}
 
 /// The default of a key: `N`.
 pub(super) fn number<const N: u32, T: TryFrom<u32> + Default>() -> T {

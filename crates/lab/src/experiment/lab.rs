@@ -1,9 +1,11 @@
 //! What kinds of runs share while they run: sites and surveys kept, progress told, a wish to stop heard.
 
+use super::journal::Kept;
 use super::sites::Sites;
 use super::{ExperimentError, Result};
 use crate::results::Row;
 use rayon::prelude::*;
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
@@ -20,16 +22,23 @@ pub struct Lab<'a> {
     done: AtomicU64,
     total: u64,
     stopped: AtomicBool,
+    kept: Option<&'a Kept<'a>>,
     observer: ProgressObserver<'a>,
 }
 
 impl<'a> Lab<'a> {
-    pub(super) fn new(sites: &'a Sites, total: u64, observer: ProgressObserver<'a>) -> Self {
+    pub(super) fn new(
+        sites: &'a Sites,
+        total: u64,
+        kept: Option<&'a Kept<'a>>,
+        observer: ProgressObserver<'a>,
+    ) -> Self {
         let lab = Self {
             sites,
             done: AtomicU64::new(0),
             total,
             stopped: AtomicBool::new(false),
+            kept,
             observer,
         };
         lab.tell(0);
@@ -73,6 +82,19 @@ impl<'a> Lab<'a> {
         Ok(result)
     }
 
+    /// The rows that `each` gives of setting number `place` of `seed`, a part, which is done then. They are kept:
+    /// what is not done is less than a seed.
+    pub(super) fn setting(
+        &self,
+        (seed, place): (u64, usize),
+        each: impl FnOnce() -> Result<Vec<Row>>,
+    ) -> Result<Vec<Row>> {
+        self.part(|| match self.kept {
+            Some(kept) => kept.setting((seed, place), each),
+            None => each(),
+        })
+    }
+
     /// [`Sites::site`].
     pub(super) fn site(&self, testbed: &str, seed: u64) -> Result<Site> {
         self.sites.site(testbed, seed)
@@ -88,6 +110,34 @@ impl<'a> Lab<'a> {
     ) -> Result<Arc<Surveyed>> {
         self.sites
             .survey(testbed, site, survey, &mut |_| self.heard())
+    }
+}
+
+/// The threads that runs take.
+pub struct Threads(Option<rayon::ThreadPool>);
+
+impl Threads {
+    /// So many, or as many as the machine has cores.
+    ///
+    /// # Errors
+    /// [`ExperimentError::Threads`] where they cannot be had.
+    pub fn new(jobs: Option<NonZeroUsize>) -> Result<Self> {
+        let Some(jobs) = jobs else {
+            return Ok(Self(None));
+        };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs.get());
+        let refused = |why: rayon::ThreadPoolBuildError| {
+            ExperimentError::Threads(format!("{jobs} threads: {why}"))
+        };
+        Ok(Self(Some(pool.build().map_err(refused)?)))
+    }
+
+    /// Does `work` on them.
+    pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        match &self.0 {
+            Some(pool) => pool.install(work),
+            None => work(),
+        }
     }
 }
 

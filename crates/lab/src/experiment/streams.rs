@@ -4,7 +4,7 @@
 //! the testbed's nodes in their order and ends at its first; it is shortened hop by hop, radios and
 //! channels of the links that stay are left as they are. Tests: `crates/lab/tests/streams/`.
 
-use super::kind::{expect, keys, some, within, Kind};
+use super::kind::{expect, keys, some, within, words, Kind};
 use super::lab::{rows_in_order, Lab};
 use super::ExperimentError;
 use crate::collect::{random_object, CollectError};
@@ -102,6 +102,15 @@ struct Cell {
 }
 
 impl Kind for Streams {
+    fn columns() -> Vec<&'static str> {
+        words(&[
+            "protocol loss bus hops throughput_kbps throughput_kbyteps utilisation_pct \
+            yield_pct repeated retransmissions unacknowledged overflows withheld setup_s end \
+            retransmissions_by_link queue_mean_by_node queue_peak uj_per_bit of_two_hops_pct \
+            stream alone_kbps of_alone_pct",
+        ])
+    }
+
     fn check(&self) -> Result<(), String> {
         within("packets", &[self.packets], 1..=10_000)?;
         within("payload", &[self.payload], 1..=MAX_PAYLOAD as u8)?;
@@ -324,6 +333,10 @@ keys! {
 }
 
 impl Kind for StreamBounds {
+    fn columns() -> Vec<&'static str> {
+        words(&["transceivers bound_kbps bound_pct"])
+    }
+
     fn check(&self) -> Result<(), String> {
         let bytes = |b: usize| (1..=phy::MAX_PSDU + 6).contains(&b);
         expect("data_bytes", bytes(self.data_bytes), "1 to 133")?;

@@ -45,7 +45,7 @@ fn experiment(text: &str) -> Experiment {
 pub(super) fn rows_of(kind: &dyn Kind, seeds: &[u64]) -> Result<Vec<Row>, ExperimentError> {
     let sites = Sites::default();
     let go_on = |_, _| ControlFlow::Continue(());
-    let lab = Lab::new(&sites, seeds.len() as u64, &go_on);
+    let lab = Lab::new(&sites, seeds.len() as u64, None, &go_on);
     lab::rows_in_order(seeds, |seed| kind.rows(*seed, &lab))
 }
 fn rows(experiment: &Experiment, seeds: &[u64]) -> Vec<Row> {
@@ -97,12 +97,21 @@ fn transfers_end_to_end() {
     let report = Report::new(&e, &[1], rows, &claims);
     assert_eq!((report.results.len(), report.figures.len()), (5, 1));
     assert!(report.misses().is_empty());
-    let html = page(&[report]);
-    assert!(
-        html.contains("<svg")
-            && html.contains("goodput_mean")
-            && !html.contains("http://localhost")
-    );
+    let page = |reports: &[Report], to_come: &[Experiment]| {
+        let command = "thalweg reproduce <mine>";
+        let page = Page {
+            reports,
+            to_come,
+            command,
+            rows: None,
+        };
+        page.html()
+    };
+    let half = page(&[], &[e]);
+    assert!(half.contains("Unfinished: 1 of the results") && !half.contains("<svg"));
+    let whole = page(&[report], &[]);
+    assert!(whole.contains("<svg") && whole.contains("goodput_mean"));
+    assert!(whole.contains("reproduce &lt;mine&gt;") && !whole.contains("Unfinished"));
 }
 
 #[test]
@@ -254,10 +263,10 @@ fn observers_count_and_may_stop() {
         seen.lock().unwrap().push((done, total));
         ControlFlow::Continue(())
     };
-    run(&e.run, &[1], &Sites::default(), &observer).unwrap();
+    run(&e.run, &[1], &Sites::default(), None, &observer).unwrap();
     let seen = seen.into_inner().unwrap();
     assert_eq!((seen[0], *seen.last().unwrap()), ((0, 2), (2, 2)));
-    let stopped = run(&e.run, &[1], &Sites::default(), &|_, _| {
+    let stopped = run(&e.run, &[1], &Sites::default(), None, &|_, _| {
         ControlFlow::Break(())
     });
     assert!(matches!(stopped, Err(ExperimentError::Stopped)));
@@ -268,7 +277,7 @@ fn what_a_testbed_lacks_is_said_in_one_line() {
     let unfit = |text: &str| {
         let e = experiment(&format!("id='t'\ntitle='t'\n[run]\n{text}"));
         let go_on = |_, _| ControlFlow::Continue(());
-        let error = run(&e.run, &[1], &Sites::default(), &go_on).unwrap_err();
+        let error = run(&e.run, &[1], &Sites::default(), None, &go_on).unwrap_err();
         assert!(
             error.is_input() && !error.to_string().contains('\n'),
             "{error}"

@@ -13,7 +13,7 @@ use thalweg_protocols::fusion::Fusion;
 use thalweg_protocols::ifrc::Ifrc;
 use thalweg_protocols::rcrt::sink::{policy, Sink};
 use thalweg_protocols::rcrt::source::{Order, Source, Supply};
-use thalweg_protocols::rcrt::{Base, Handed};
+use thalweg_protocols::rcrt::{Base, Handed, Notes};
 use thalweg_protocols::stack::{Application, Command, Config, Discipline, Event, Node, Open};
 use thalweg_protocols::stack::{Readings, Schedule};
 use thalweg_protocols::tree::Role;
@@ -48,6 +48,8 @@ pub trait Paced: Discipline {
 impl Paced for Open {}
 
 impl Paced for Fusion {}
+
+impl Paced for Notes {}
 
 impl Paced for Ifrc {
     fn rate(&self) -> Option<f64> {

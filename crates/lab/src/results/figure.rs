@@ -121,7 +121,7 @@ impl FigureSpec {
     fn shown<'a>(&self, rows: &'a [Row], of_first: bool) -> Vec<&'a Row> {
         let seed = |r: &Row| r.0.get(SEED).map(sort_key);
         let first = rows.iter().filter_map(seed).min();
-        let fits = |r: &&Row| self.only.iter().all(|(c, v)| r.0.get(c) == Some(v));
+        let fits = |r: &&Row| r.has(&self.only);
         let shown = rows.iter().filter(fits);
         shown.filter(|r| !of_first || seed(r) == first).collect()
     }
@@ -154,21 +154,32 @@ impl FigureSpec {
     pub fn draw(&self, rows: &[Row]) -> Chart {
         let shown = self.shown(rows, self.over == Over::FirstSeed);
         let mut chart = Chart::new(&self.title, &self.x.label, &self.y.label);
-        chart.subtitle = self.subtitle(&shown);
+        chart.subtitle = self.subtitle(&shown, rows.len());
         match self.mark {
             Mark::Distribution => self.distribution(chart, &shown),
             Mark::Bars | Mark::Lines | Mark::Map => self.averages(chart, &shown),
         }
     }
 
-    fn subtitle(&self, rows: &[&Row]) -> String {
+    /// The seeds of `rows`, and how many of `all` they are.
+    fn subtitle(&self, rows: &[&Row], all: usize) -> String {
         let seeds = rows.iter().filter_map(|r| r.0.get(SEED));
         let seeds: BTreeSet<String> = seeds.map(Value::to_string).collect();
-        match (seeds.len(), seeds.first()) {
-            (1, Some(seed)) => format!("seed {seed}"),
-            (many, Some(_)) => format!("{many} seeds"),
-            (_, None) => String::new(),
+        let mut words = match (seeds.len(), seeds.first()) {
+            (1, Some(seed)) => vec![format!("seed {seed}")],
+            (many, Some(_)) => vec![format!("{many} seeds")],
+            (_, None) => Vec::new(),
+        };
+        if rows.len() < all {
+            let (shown, which) = (rows.len(), super::filtered::words(&self.only));
+            let which = if which.is_empty() {
+                which
+            } else {
+                format!(" ({which})")
+            };
+            words.push(format!("{shown} of {all} rows{which}"));
         }
+        words.join(", ")
     }
 
     /// The series' names and rows, by name; those that stand beside the others last.

@@ -65,6 +65,9 @@ pub struct MetricSpec {
     /// Which interval is given beside the 95 % one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Confidence>,
+    /// Which value is best, where what is compared has ranks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best: Option<Best>,
     /// Columns that split the rows: one result for each combination of their values.
     #[serde(default)]
     pub by: Vec<String>,
@@ -75,6 +78,26 @@ pub struct MetricSpec {
 
 const fn one() -> f64 {
     1.0
+}
+
+/// Which value is best.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Best {
+    /// The largest, as of goodput.
+    Most,
+    /// The smallest, as of energy.
+    Least,
+}
+
+impl Best {
+    /// Whether `a` is better than `b`.
+    pub(super) fn is_ahead(self, a: f64, b: f64) -> bool {
+        match self {
+            Self::Most => a > b,
+            Self::Least => a < b,
+        }
+    }
 }
 
 /// An interval that some papers give instead of the 95 % one.
@@ -140,7 +163,7 @@ impl MetricSpec {
     fn groups(&self, rows: &[Row], only: &BTreeMap<String, Value>) -> Groups {
         let mut groups = Groups::new();
         for row in rows {
-            let fits = only.iter().all(|(c, v)| row.0.get(c) == Some(v));
+            let fits = row.has(only);
             let column = |c: &String| Some((c.clone(), row.0.get(c)?.clone()));
             let at: Option<BTreeMap<String, Value>> = self.by.iter().map(column).collect();
             let (true, Some(at), Some(value)) = (fits, at, self.value_of(row)) else {
@@ -209,7 +232,20 @@ impl MetricSpec {
     }
 }
 
+/// A half of an interval that is less than this share of its mean is none to a reader.
+const EXACT: f64 = 1e-4;
+
 impl Measured {
+    /// Half the 95 % interval, which lies about the mean; 0 where it is too small to be told from none.
+    pub fn plus_minus(&self) -> Option<f64> {
+        let half = self.ci95.map(|[low, high]| (high - low) / 2.0)?;
+        Some(if half < EXACT * self.value.abs() {
+            0.0
+        } else {
+            half
+        })
+    }
+
     /// Its name with where it was taken, as `goodput_mean (protocol pip)`.
     pub fn label(&self) -> String {
         if self.at.is_empty() {
@@ -350,6 +386,7 @@ mod tests {
             scale: 1.0,
             unit: String::new(),
             confidence: None,
+            best: None,
             by: by.iter().map(|s| (*s).to_owned()).collect(),
             only: BTreeMap::new(),
         }

@@ -8,7 +8,7 @@ use std::fmt;
 
 /// One observed value. Missing values are missing columns, never special numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a number or a name")]
 pub enum Value {
     /// A whole number: a count, an index, a seed.
     Whole(i64),
@@ -75,7 +75,7 @@ pub fn name_of(choice: &impl Serialize) -> String {
 }
 
 /// One observation.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Row(pub BTreeMap<String, Value>);
 
@@ -99,6 +99,10 @@ impl Row {
         if let Some(value) = value {
             self.set(column, value);
         }
+    }
+    /// Whether its columns have the values of `only`.
+    pub(crate) fn has(&self, only: &BTreeMap<String, Value>) -> bool {
+        only.iter().all(|(c, v)| self.0.get(c) == Some(v))
     }
     /// The number in `column`, where there is one.
     pub fn number(&self, column: &str) -> Option<f64> {

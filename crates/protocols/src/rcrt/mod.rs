@@ -1,6 +1,7 @@
 //! RCRT: reliable transport whose rates the sink decides (Paek and Govindan, SenSys 2007).
 
 mod base;
+mod notes;
 #[cfg(any(test, feature = "std"))]
 pub mod sink;
 pub mod source;
@@ -8,3 +9,4 @@ pub mod source;
 mod tests;
 
 pub use base::{Base, Handed, Send};
+pub use notes::Notes;

@@ -171,10 +171,15 @@ impl<D: Discipline, const DOWN: usize, const QUEUE: usize> Stack<D, DOWN, QUEUE>
             Way::Down { to } => to == self.id,
         }
     }
-    pub(super) fn enqueue(&mut self, now: Instant, packet: Packet) -> Result<(), Drop> {
+    pub(super) fn enqueue(&mut self, now: Instant, mut packet: Packet) -> Result<(), Drop> {
         if packet.origin != self.id && self.queue.len() >= self.transit {
             return Err(Drop::Buffer);
         }
+        let fill = Fill {
+            packets: self.queue.len() as u8 + 1,
+            limit: self.queue.room() as u8,
+        };
+        (self.discipline).enters(packet.way, fill, &mut packet.payload);
         self.queue.push(packet).map_err(|_| Drop::Buffer)?;
         self.queue_changed(now);
         Ok(())

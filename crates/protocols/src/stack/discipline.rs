@@ -86,6 +86,8 @@ pub trait Discipline {
     fn heard(&mut self, _now: Instant, _heard: &Overheard<'_>) -> Option<Instant> {
         None
     }
+    /// A packet is about to enter the queue, which then holds `fill`; what relays note in it is written now.
+    fn enters(&self, _way: Way, _fill: Fill, _payload: &mut [u8]) {}
     /// A packet has entered or left the queue.
     fn queued(&mut self, _now: Instant, _fill: Fill) {}
     /// Whether the layer above may add a packet now; asked when it has one and there is room for it.

@@ -6,7 +6,9 @@
 
 mod rows;
 
-use super::kind::{expect, keys, list, number, or_none, pairs, some, within, Captures, Kind};
+use super::kind::{
+    expect, keys, list, number, or_none, pairs, some, within, words, Captures, Kind,
+};
 use super::lab::{rows_in_order, Lab};
 use super::sites::Sites;
 use super::{ExperimentError, Result};
@@ -115,6 +117,15 @@ struct Point<'a> {
 }
 
 impl Kind for Convergecast {
+    fn columns() -> Vec<&'static str> {
+        words(&[
+            rows::RUN,
+            rows::NODE_AND_EDGE,
+            "strategy offered burst sinks listen lpl_interval_ms application settling \
+                scope awake delivery joules_per_packet",
+        ])
+    }
+
     fn check(&self) -> Result<(), String> {
         let named = self.strategies.iter().all(|s| Strategy::named(s).is_some());
         let names = Strategy::NAMES.join(", ");
@@ -146,8 +157,10 @@ impl Kind for Convergecast {
     }
 
     fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
-        rows_in_order(&self.points(), |point| {
-            lab.part(|| self.run_rows(&lab.site(&self.testbed, seed)?, point))
+        let points: Vec<_> = self.points().into_iter().enumerate().collect();
+        rows_in_order(&points, |(place, point)| {
+            let rows = || self.run_rows(&lab.site(&self.testbed, seed)?, point);
+            lab.setting((seed, *place), rows)
         })
     }
 

@@ -19,6 +19,19 @@ const LOSSES: [Cause; 5] = [
 /// Table 5.2's shares of nodes, percent.
 const COVERAGES: [u32; 7] = [100, 95, 90, 75, 50, 25, 10];
 
+/// Columns of a run.
+pub(in crate::experiment) const RUN: &str =
+    "efficiency fairness channel_loss throughput median_throughput median_latency_s \
+    buffer_drops sent air_frames made skipped delivered end_to_end_drop dropped_buffer \
+    dropped_retries dropped_channel_busy waiting bits_per_joule routed mean_hops max_hops \
+    starved_share lost_hidden lost_collision lost_noise_floor lost_weak_link lost_deaf \
+    share_hidden share_collision share_noise_floor share_weak_link share_deaf";
+
+/// Columns of nodes, coverages and links.
+pub(in crate::experiment) const NODE_AND_EDGE: &str =
+    "node received overflowed received_share imbalance hops coverage rate from to from_x \
+    from_y to_x to_y packets to_is_sink";
+
 impl Convergecast {
     pub(super) fn run_row(&self, mut row: Row, o: &Outcome) -> Row {
         row.set("scope", "run");

@@ -8,7 +8,7 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
-use super::kind::{expect, keys, number, or_none, pairs, within, Captures, Kind};
+use super::kind::{expect, keys, number, or_none, pairs, within, words, Captures, Kind};
 use super::lab::{in_order, Lab};
 use super::sites::Sites;
 use super::{ExperimentError, Result};
@@ -22,8 +22,9 @@ use thalweg_medium::random::{derive, stream, uniform};
 use thalweg_protocols::csma::{self, Priority};
 use thalweg_protocols::fusion::{Feedback, Fusion, Strategy};
 use thalweg_protocols::ifrc::{self, Ifrc};
-use thalweg_protocols::rcrt::sink::{policy, Config, Control, Length, Repeat};
+use thalweg_protocols::rcrt::sink::{policy, Config, Control, Excess, Length, Repeat};
 use thalweg_protocols::rcrt::source::{self, Probing};
+use thalweg_protocols::rcrt::Notes;
 use thalweg_protocols::stack::{Open, Queue, MAX_QUEUE};
 use thalweg_protocols::tree::Routing;
 use thalweg_sim::Capture;
@@ -40,7 +41,8 @@ keys! {
         /// each node to the testbed's sink), `ifrc` (sources always have a packet; on the best tree by ETX, which stays;
         /// a queue of 64; software acknowledgements; until `limit_s`): one run each (`rcrt`).
         /// Beyond the paper: `rcrt-backoff` (a stalled source probes ever less often), `rcrt-fusion` (above Fusion's
-        /// back-pressure and priority, with software acknowledgements).
+        /// back-pressure and priority, with software acknowledgements), `rcrt-spare` (who meets no queue may send more
+        /// than its share).
         #[serde(default = "only_rcrt")]
         pub transports: Vec<Name>,
         /// Policy of each sink, by name (`fair`).
@@ -104,6 +106,7 @@ pub(super) enum Name {
     Ifrc,
     RcrtBackoff,
     RcrtFusion,
+    RcrtSpare,
 }
 
 impl Name {
@@ -228,6 +231,15 @@ impl Point {
 }
 
 impl Kind for Rcrt {
+    fn columns() -> Vec<&'static str> {
+        words(&[
+            rows::RUN,
+            rows::LOADS,
+            "transport acks line offered reading scope node hops t_s sink demand received \
+                opened_s ended_s repaired_share",
+        ])
+    }
+
     fn check(&self) -> Result<(), String> {
         expect("transports", !self.transports.is_empty(), "one or more")?;
         let known = self.policies.iter().all(|p| policy::named(p).is_some());
@@ -374,6 +386,10 @@ impl Rcrt {
                 control: Control::Fixed,
                 ..config
             },
+            Name::RcrtSpare => Config {
+                excess: Excess::WhereFree,
+                ..config
+            },
             _ => config,
         };
         let sink = |policy: &String| Sink {
@@ -420,7 +436,8 @@ impl Rcrt {
                 | Name::Rcrt
                 | Name::Baseline
                 | Name::RcrtBackoff
-                | Name::RcrtFusion => Transport::Rcrt(policies.iter().map(sink).collect()),
+                | Name::RcrtFusion
+                | Name::RcrtSpare => Transport::Rcrt(policies.iter().map(sink).collect()),
             },
             source: source::Config {
                 probing: match point.transport {
@@ -501,6 +518,7 @@ impl Rcrt {
         };
         let outcome = match point.transport {
             Name::Ifrc => run::<_, IFRC_QUEUE>(site, &setup, ifrc, seed, capture),
+            Name::RcrtSpare => run::<_, MAX_QUEUE>(site, &setup, |_| Notes, seed, capture),
             Name::RcrtFusion => {
                 let fusion = |id| Fusion::new(id, BACK_PRESSURE);
                 run::<_, MAX_QUEUE>(site, &setup, fusion, seed, capture)

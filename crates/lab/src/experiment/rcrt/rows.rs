@@ -20,6 +20,22 @@ const SUSTAINED: (f64, f64) = (0.97, 0.90);
 /// Best effort's knee: the highest load of which so much is delivered in the mean.
 const KNEE: f64 = 0.95;
 
+/// Columns of a run.
+pub(in crate::experiment) const RUN: &str =
+    "drawn depth children largest_subtree lasted_s air_frames frame_loss wrong delivered \
+    delivered_share rate rate_30_min steady_rate rate_swing goodput goodput_least \
+    goodput_most goodput_spread goodput_of_sinks second_sink_unequal feedbacks \
+    feedbacks_per_packet repaired repaired_least repaired_most repaired_spread \
+    repaired_few_share parent_changes late_ended_s share_before share_while share_after";
+
+/// Columns of loads, and of what they say together.
+pub(in crate::experiment) const LOADS: &str =
+    "received_least received_most received_spread reliability reliability_least traffic \
+    decreased knee decreased_over_knee sustainable sustainable_over_knee \
+    rcrt_over_sustainable rcrt_over_sustainable_least rcrt_over_sustainable_most \
+    rcrt_over_sustainable_spread collapsed_over_best_effort \
+    collapsed_spread_over_best_effort";
+
 impl FlowOutcome {
     /// Packets delivered from second `from` to `to`, per second.
     pub(super) fn rate_within(&self, (from, to): (f64, f64)) -> f64 {

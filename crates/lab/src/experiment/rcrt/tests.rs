@@ -9,7 +9,7 @@ fn rows(run: &str) -> Vec<Row> {
     let text = format!("id = \"t\"\ntitle = \"t\"\n[run]\nkind = \"rcrt\"\n{run}");
     let experiment = Experiment::parse(Path::new("t.toml"), &text).unwrap();
     let go_on = |_: u64, _: u64| ControlFlow::Continue(());
-    crate::experiment::run(&experiment.run, &[3], &Sites::default(), &go_on).unwrap()
+    crate::experiment::run(&experiment.run, &[3], &Sites::default(), None, &go_on).unwrap()
 }
 fn number(row: &Row, column: &str) -> f64 {
     row.0.get(column).and_then(Value::number).unwrap()

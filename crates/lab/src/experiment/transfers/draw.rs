@@ -36,7 +36,7 @@ pub(in crate::experiment) struct Drawn {
 }
 
 impl Transfers {
-    /// What `each` gives of the routes of `seed`, in their order. A building with fewer routes than wanted
+    /// What `each`, a part, gives of the routes of `seed`, in their order. A building with fewer routes than wanted
     /// is done all the same.
     pub(in crate::experiment) fn each_route<T: Clone + Send>(
         &self,
@@ -46,7 +46,7 @@ impl Transfers {
     ) -> Result<Vec<T>> {
         let drawn = self.draw(seed, lab)?;
         let routes: Vec<usize> = (0..drawn.pairs.len()).collect();
-        let all = in_order(&routes, |route| lab.part(|| each(&drawn, *route)))?;
+        let all = in_order(&routes, |route| each(&drawn, *route))?;
         lab.tick(self.parts().saturating_sub(routes.len() as u64));
         Ok(all.concat())
     }

@@ -19,6 +19,16 @@ use thalweg_planner::Plan;
 use thalweg_testbeds::Site;
 use thalweg_wire::route::Scheme;
 
+/// Columns of every transfer.
+pub(in crate::experiment) const OUTCOME: &str =
+    "source sink hops paths active_nodes goodput_kbps rounds duration_s wake_up_s bytes \
+    attempts verified energy_j r1 retransmitted failure";
+
+/// Columns of a transfer over a route that was drawn.
+pub(in crate::experiment) const ROUTE: &str =
+    "route protocol exact wrong shortest payload object_bytes rate_kbps utilisation \
+    utilisation_without_overhead predicted_kbps max_paths route_hops mishap";
+
 /// One transfer of an experiment.
 pub(in crate::experiment) struct Task<'a> {
     drawn: &'a Drawn,

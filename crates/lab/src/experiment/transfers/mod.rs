@@ -11,11 +11,13 @@ mod mishap;
 mod rate;
 
 pub(super) use draw::Drawn;
-pub(super) use fetch::{outcome_row, Task};
+pub(super) use fetch::{outcome_row, Task, OUTCOME, ROUTE};
 use mishap::Mishap;
 
 use super::explained::{Explained, ExplainedTransfer};
-use super::kind::{expect, keys, list, number, or_none, pairs, some, within, Explains, Kind};
+use super::kind::{
+    expect, keys, list, number, or_none, pairs, some, within, words, Explains, Kind,
+};
 use super::lab::Lab;
 use super::Result;
 use crate::results::Row;
@@ -114,6 +116,14 @@ struct Cell {
 }
 
 impl Kind for Transfers {
+    fn columns() -> Vec<&'static str> {
+        words(&[
+            OUTCOME,
+            ROUTE,
+            "baseline_goodput_kbps baseline_active_nodes baseline_energy_j",
+        ])
+    }
+
     fn check(&self) -> Result<(), String> {
         within("routes", &[self.routes], 1..=10_000)?;
         within("packets", &[self.packets], 1..=u32::from(MAX_PACKETS))?;
@@ -142,7 +152,9 @@ impl Kind for Transfers {
     }
 
     fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
-        self.each_route(seed, lab, |drawn, route| self.route_rows(drawn, route))
+        self.each_route(seed, lab, |drawn, route| {
+            lab.setting((seed, route), || self.route_rows(drawn, route))
+        })
     }
 
     fn routes_key(&self) -> Option<&'static str> {
@@ -157,7 +169,7 @@ impl Kind for Transfers {
 impl Explains for Transfers {
     /// The loss maps of the first cell's transfers: the same transfers again, watched.
     fn explain(&self, seed: u64, lab: &Lab<'_>) -> Result<Explained> {
-        let transfers = self.each_route(seed, lab, |drawn, route| {
+        let explained = |drawn: &Drawn, route: usize| {
             let mut maps = Vec::new();
             for &variant in &self.protocols {
                 let Some(task) = self.task(drawn, route, variant) else {
@@ -171,6 +183,9 @@ impl Explains for Transfers {
                 });
             }
             Ok(maps)
+        };
+        let transfers = self.each_route(seed, lab, |drawn, route| {
+            lab.part(|| explained(drawn, route))
         })?;
         Ok(Explained { transfers })
     }

@@ -34,6 +34,15 @@ pub enum Length {
     Whole,
 }
 
+/// Who may send more than its share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Excess {
+    /// Nobody.
+    None,
+    /// Flows whose packets meet no queue, as relays note it ([`Notes`](super::super::Notes)).
+    WhereFree,
+}
+
 /// A sink's constants.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Config {
@@ -61,6 +70,8 @@ pub struct Config {
     pub silent: Duration,
     /// When what is missing is asked for again.
     pub repeat: Repeat,
+    /// Who may send more than its share.
+    pub excess: Excess,
 }
 
 impl Config {
@@ -81,5 +92,6 @@ impl Config {
         window: 1024,
         silent: Duration::from_secs(60),
         repeat: Repeat::OnPackets,
+        excess: Excess::None,
     };
 }

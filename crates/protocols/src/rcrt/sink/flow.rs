@@ -7,6 +7,7 @@
 use super::config::{Config, Length};
 use super::loss::Losses;
 use super::rtt::RoundTrip;
+use super::spare::Spare;
 use std::collections::{BTreeMap, BTreeSet};
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::rcrt::{Echo, Flow, Rate};
@@ -74,6 +75,8 @@ pub(super) struct FlowState {
     pub(super) repaired: u64,
     /// When it is asked again for what is missing.
     pub(super) repeat: Option<Instant>,
+    /// What it may send beyond its share.
+    pub(super) spare: Spare,
 }
 
 impl FlowState {
@@ -109,6 +112,7 @@ impl FlowState {
             feedbacks: 0,
             repaired: 0,
             repeat: None,
+            spare: Spare::NONE,
         }
     }
     pub(super) const fn key(&self) -> Key {

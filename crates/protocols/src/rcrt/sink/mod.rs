@@ -11,12 +11,13 @@ mod flow;
 mod loss;
 pub mod policy;
 mod rtt;
+mod spare;
 mod tell;
 #[cfg(test)]
 mod tests;
 
 pub use adapt::Why;
-pub use config::{Config, Control, Length, Repeat};
+pub use config::{Config, Control, Excess, Length, Repeat};
 pub use tell::{Ended, Event, Refused, Saved, View};
 
 use adapt::Total;
@@ -299,9 +300,11 @@ impl Sink {
                 sequence,
                 rate,
                 ask,
+                met,
                 echo,
                 payload,
             } => {
+                f.spare.noted(met);
                 let deliver = |sequence, payload| {
                     events.push_back(Event::Delivered {
                         origin,
@@ -361,6 +364,15 @@ impl Sink {
     }
     /// Flow `k` has told something: whether the total rate is to change.
     fn decide(&mut self, now: Instant, k: usize) {
+        let upper = self.config.upper;
+        if let Some(f) = self.flows.get_mut(k) {
+            let factor = f.spare.factor();
+            if f.congestion > upper && f.is_fresh() && f.spare.congested() {
+                // It is congested by what it sends beyond its share.
+                f.rate = (f.rate / factor).max(Rate::LEAST.per_s());
+                return;
+            }
+        }
         let Some(why) = self.total.decides(now, &self.config, &self.flows, k) else {
             return;
         };
@@ -380,7 +392,12 @@ impl Sink {
             let total = self.total.within(limit, claims.len());
             self.policy.allocate(total, &claims, &mut rates);
         }
+        let is_decision = matches!(why, Why::Increase | Why::Decrease { .. });
         for (f, rate) in self.flows.iter_mut().zip(rates) {
+            if is_decision && self.config.excess == Excess::WhereFree {
+                f.spare.decided();
+            }
+            let rate = rate * f.spare.factor();
             f.rate = rate.clamp(Rate::LEAST.per_s(), Rate::MAX.per_s());
         }
         let total = self.total.rate();

@@ -18,7 +18,7 @@ use crate::fifo::Fifo;
 use crate::stack::{Above, Packet, Room};
 use flow::{FlowState, Next};
 use thalweg_units::{Duration, Instant};
-use thalweg_wire::rcrt::{Answers, Ask, Down, Flow, Rate, Says, Up};
+use thalweg_wire::rcrt::{Answers, Ask, Down, Flow, Met, Rate, Says, Up};
 use thalweg_wire::tree::Way;
 use thalweg_wire::FrameBuf;
 
@@ -205,6 +205,7 @@ impl<S: Supply, const FLOWS: usize> Source<S, FLOWS> {
             Next::Again(sequence) | Next::New(sequence) => {
                 payload = FrameBuf::build(|w| supply.read(flow.flow, sequence, w)).ok()?;
                 Says::Data {
+                    met: Met::default(),
                     sequence: sequence as u16,
                     rate: flow.rate,
                     ask: flow.asks_with(next),

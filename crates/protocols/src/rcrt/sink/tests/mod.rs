@@ -5,10 +5,11 @@ mod feedback;
 mod hostile;
 mod policies;
 mod rates;
+mod spare;
 
 use super::*;
 use thalweg_units::Duration;
-use thalweg_wire::rcrt::Echo;
+use thalweg_wire::rcrt::{Echo, Met};
 
 const FLOW: Flow = Flow { sink: 1, number: 0 };
 const SECOND: Duration = Duration::from_secs(1);
@@ -94,6 +95,7 @@ impl Bench {
     ) {
         let payload = &sequence.to_le_bytes();
         let says = Says::Data {
+            met: Met::default(),
             sequence,
             rate,
             ask,

@@ -1,0 +1,18 @@
+//! What relays note in packets of flows that pass them: the longest queue on the way, for sinks that let flows grow
+//! which do not cross the bottleneck. Not in the paper (its section 5 leaves it to the future).
+
+use crate::stack::{Discipline, Fill};
+use thalweg_wire::rcrt::Met;
+use thalweg_wire::tree::Way;
+
+/// Best effort, but for the note.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Notes;
+
+impl Discipline for Notes {
+    fn enters(&self, way: Way, fill: Fill, payload: &mut [u8]) {
+        if way == Way::Up {
+            Met::note(payload, fill.packets);
+        }
+    }
+}
