@@ -20,9 +20,9 @@ pub enum Failure {
     NoEnd(Duration),
     /// The link tables of some nodes did not reach the sink.
     #[error(
-        "the link tables of {} of {of} nodes did not reach node {sink} within {within} of the network's time; \
-         of {heard} nodes it hears, {good} come in with 0.9 or more: links are too weak, or good one way only",
-        of.saturating_sub(*complete)
+        "the link tables of {} of {of} nodes did not reach node {sink} within {within} of the network's time; {}",
+        of.saturating_sub(*complete),
+        heard_by(*heard, *good)
     )]
     Unreported {
         /// The sink.
@@ -53,6 +53,14 @@ pub enum Failure {
     /// The field failed.
     #[error(transparent)]
     Field(#[from] FieldError),
+}
+
+/// What a sink hears of other nodes: how many, and how many well.
+fn heard_by(heard: usize, good: usize) -> String {
+    match (heard, good) {
+        (0, _) => "it hears nobody".to_owned(),
+        _ => format!("of {heard} nodes that it hears, {good} come in with a ratio of 0.9 or more"),
+    }
 }
 
 /// How far a job is.

@@ -357,6 +357,33 @@ proptest! {
     }
 }
 
+/// A sink whose collection has no end.
+fn collects_for_ever(mote: &mut Mote, by: NodeId, order: Order) {
+    match order {
+        Command::Collect(_) => {
+            let (complete, of) = (1, 3);
+            let progress = floodnet::Event::Progress { complete, of };
+            mote.tell(by, 500, Event::Floods(progress));
+        }
+        other => mote.obey(by, other),
+    }
+}
+
+#[test]
+fn a_survey_without_an_end_says_what_was_heard() {
+    let mut field = flaky(Vec::new(), collects_for_ever);
+    let survey = Survey::of([Channel::LAST].into_iter().collect());
+    let ids = [id(1), id(9), id(10)];
+    let mut job = SurveyJob::new(survey, &ids, None, &BoardTiming::IDEAL, id(1)).unwrap();
+    let why = run(&mut field, &mut job, &mut |_| Continue(())).unwrap_err();
+    let line = why.to_string();
+    let expected = "the link tables of 2 of 3 nodes did not reach node 1 within";
+    assert!(
+        line.starts_with(expected) && line.ends_with("it hears nobody"),
+        "{line}"
+    );
+}
+
 #[test]
 fn who_watches_may_stop_and_the_sink_is_told() {
     let mut field = flaky(Vec::new(), Mote::obey);
