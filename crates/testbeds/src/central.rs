@@ -14,7 +14,7 @@ use crate::trace::TraceLink;
 /// A link that takes more transmissions than these is none.
 const MOST_ETX: f64 = 10.0;
 /// Most nodes that are looked at: of larger networks those with the most expected neighbours. Bounds the work.
-const MOST_NODES: usize = 500;
+const MOST_NODES: usize = 200;
 /// Transmissions are summed in thousandths, so that sums compare exactly.
 const SCALE: f64 = 1000.0;
 
