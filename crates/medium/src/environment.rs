@@ -3,6 +3,7 @@
 //! `measured.rs`.
 
 use crate::chip::Chip;
+use crate::drift::World;
 use crate::geometry::Placement;
 use crate::interference::Interference;
 use crate::links::{Link, Links, LinksBuilder};
@@ -10,7 +11,8 @@ use crate::modem::Demodulator;
 use crate::random::{stream, uniform};
 use crate::variation::{Factors, Variation};
 use crate::EarId;
-use thalweg_units::{Channel, Db, Dbm};
+use std::sync::Arc;
+use thalweg_units::{Channel, Db, Dbm, Duration};
 
 /// One radio: its receiver and its sender.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -53,11 +55,13 @@ pub struct Environment {
     /// Its radios, by [`EarId`].
     pub ears: Vec<Ear>,
     /// Who hears whom.
-    pub links: Links,
+    pub links: Arc<Links>,
     /// Foreign traffic.
     pub interference: Interference,
     /// Variation of received power.
     pub variation: Variation,
+    /// The world whose links so vary, and how old it is.
+    pub world: World,
     demodulator: Demodulator,
 }
 
@@ -71,11 +75,26 @@ impl Environment {
     ) -> Self {
         Self {
             ears,
-            links,
+            links: Arc::new(links),
             interference,
             variation,
+            world: World::default(),
             demodulator: Demodulator::default(),
         }
+    }
+
+    /// The same in the world that `seed` draws: how its links change in time.
+    #[must_use]
+    pub fn in_world(self, seed: u64) -> Self {
+        let world = World { seed, ..self.world };
+        Self { world, ..self }
+    }
+
+    /// The same `by` later.
+    #[must_use]
+    pub fn later(mut self, by: Duration) -> Self {
+        self.world.age += by;
+        self
     }
 
     /// `count` ears that all hear each other at `rssi` on every channel (at 0 dBm transmit power),
@@ -117,10 +136,14 @@ impl Environment {
     #[must_use]
     pub fn beside(self, other: Self) -> Self {
         let own = self.ears.len();
-        let links = self.links.beside(own, other.links, other.ears.len());
+        let others = Arc::unwrap_or_clone(other.links);
+        let links = Arc::unwrap_or_clone(self.links).beside(own, others, other.ears.len());
         let interference = self.interference.beside(own, other.interference);
         let ears = self.ears.into_iter().chain(other.ears).collect();
-        Self::new(ears, links, interference, self.variation)
+        Self {
+            world: self.world,
+            ..Self::new(ears, links, interference, self.variation)
+        }
     }
 
     /// The same where what `to` hears of `from` is lost for another reason than power, on any
@@ -134,7 +157,7 @@ impl Environment {
                 noise_mw: 1.0,
             };
             let hazard = -libm::log1p(-loss.clamp(0.0, 0.999_999)) / single.symbols(psdu_bytes);
-            self.links.erase(from, to, hazard as f32);
+            Arc::make_mut(&mut self.links).erase(from, to, hazard as f32);
         }
         self
     }

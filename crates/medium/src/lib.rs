@@ -11,6 +11,8 @@ mod air;
 mod building;
 mod cause;
 pub mod chip;
+mod draws;
+mod drift;
 mod environment;
 pub mod ether;
 mod fading;
@@ -37,6 +39,7 @@ pub use air::{
 pub use building::{BuildingModel, CleanBurstsModel, WifiModel};
 pub use cause::Cause;
 pub use chip::Chip;
+pub use drift::World;
 pub use environment::{Ear, Environment};
 pub use fading::Fading;
 pub use geometry::{corridor_layout, Placement, Position};
@@ -45,7 +48,7 @@ pub use links::{Link, Links, LinksBuilder, INAUDIBLE_FACTOR};
 pub use logarithm::Logarithm;
 pub use measured::{Levels, MeasuredFrame, MeasuredLink};
 pub use medium::Medium;
-pub use variation::Variation;
+pub use variation::{Change, Variation};
 
 /// A radio of an environment: both its receiver and its sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

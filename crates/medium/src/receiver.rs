@@ -2,13 +2,13 @@
 //! synchronises on, and what its RSSI and LQI registers say. Tests: `tests/facts.rs`; LQI at the end.
 
 use crate::chip::Chip;
+use crate::draws::Draws;
 use crate::environment::Ear;
 use crate::links::{Link, INAUDIBLE_FACTOR};
 use crate::logarithm::Logarithm;
 use crate::modem::{CHIPS_PER_SYMBOL, ES_OVER_N0};
 use crate::random::{nth, open_unit};
 use crate::signal::{On, Signal, Transmission};
-use crate::variation::Draws;
 use thalweg_units::{Channel, Db, Dbm, SimTime};
 
 /// What of an ear does not change, ready for use.
@@ -97,7 +97,7 @@ pub(crate) fn can_lock(
 // Inlined: handing the signal through memory costs more than computing it.
 #[inline(always)]
 pub(crate) fn arrive(
-    draws: &Draws,
+    draws: &mut Draws,
     ear: &Fixed,
     tuned: Channel,
     tx: &Transmission,
@@ -107,7 +107,7 @@ pub(crate) fn arrive(
     let word = nth(tx.key, u64::from(link.to.0));
     let power = f64::from(link.gain_mw)
         * tx.power
-        * draws.factor(word, tx.from, link.to, tx.channel)
+        * draws.factor((tx.start, word), tx.from, link.to, tx.channel)
         * ear.leak(tuned, tx.channel);
     (power >= ear.inaudible).then_some(Signal {
         tx: tx.id,

@@ -210,6 +210,7 @@ impl RouteRequest {
     pub fn improved(source: usize, sink: usize) -> Self {
         Self {
             search: PathSearch::Layered,
+            order: RelayOrder::BestLink,
             grouping: Grouping::Balanced,
             assignment: Assignment::Best,
             diversity: Diversity::FillTo(6),

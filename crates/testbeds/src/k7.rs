@@ -20,7 +20,7 @@ use crate::columns::{CHANNEL, DATETIME, DST, RSSI, SRC, TX_COUNT};
 use crate::error::{Problem, TestbedError};
 use crate::rows::Rows;
 use crate::text::{reading, unpacked};
-use crate::trace::{NodeTable, Trace};
+use crate::trace::{NodeTable, Trace, Visits};
 
 /// The header that errors name.
 const HEADER: &str = "datetime,src,dst,channel,mean_rssi,pdr,tx_count";
@@ -67,12 +67,15 @@ pub fn read_k7(reader: impl Read, source_name: &str) -> Result<Trace, TestbedErr
     let listed = header.channels.unwrap_or(ChannelSet::ALL);
     let mut ids = table.nodes.into_ids();
     let counted = header.spacing_ms.is_none() && header.frames.is_none();
-    let (links, more) = match counted || table.open > 0 {
-        true => counters::links(&table.rows, listed),
+    let (links, visits, more) = match counted || table.open > 0 {
+        true => {
+            let (links, more) = counters::links(&table.rows, listed);
+            (links, Visits::default(), more)
+        }
         false => {
             let spacing_ms = header.spacing_ms.unwrap_or(header::SPACING_MS);
             let campaign = Campaign::new(spacing_ms, table.rows, ids.len());
-            (campaign.links(source_name)?, Vec::new())
+            (campaign.links(source_name)?, campaign.visits(), Vec::new())
         }
     };
     // A node that neither heard nor was heard has no row, but is there all the same: when ids
@@ -90,6 +93,7 @@ pub fn read_k7(reader: impl Read, source_name: &str) -> Result<Trace, TestbedErr
         nodes: ids,
         channels: listed,
         links,
+        visits,
         name: header.location,
         assumed: table.assumed.into_iter().chain(more).collect(),
     };

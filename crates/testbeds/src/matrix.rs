@@ -12,7 +12,7 @@ use crate::columns;
 use crate::error::{Problem, TestbedError};
 use crate::rows::Rows;
 use crate::text::{reading, unpacked};
-use crate::trace::{NodeTable, Trace, TraceLink};
+use crate::trace::{NodeTable, Trace, TraceLink, Visits};
 
 /// The header that errors name.
 const HEADER: &str = "src,dst,channel,prr[,rssi_dbm]";
@@ -109,6 +109,7 @@ pub fn read_matrix(reader: impl Read, source_name: &str) -> Result<Trace, Testbe
         nodes: nodes.into_ids(),
         channels,
         links,
+        visits: Visits::default(),
         name: None,
         assumed: percent.into_iter().chain(open).collect(),
     };

@@ -1,7 +1,7 @@
 //! The constants of a [`BuildingModel`] by the names they have in a testbed's `[propagation]` table,
 //! with the range each may take. `docs/testbeds.md` lists them too. Tests: below.
 
-use thalweg_medium::BuildingModel;
+use thalweg_medium::{BuildingModel, Change};
 use thalweg_units::{Db, Dbm, Duration};
 
 use crate::error::{Problem, TestbedError};
@@ -74,7 +74,10 @@ const ALL: &[Constant] = constants! {
     "noise_spread_db": 0.0, 200.0, "dB" => {noise_spread}
     "rssi_bias_db": 0.0, 200.0, "dB" => {rssi_bias}
     "variation.packet_db": 0.0, 200.0, "dB" => {variation.packet}
-    "variation.run_db": 0.0, 200.0, "dB" => {variation.run}
+    "variation.burst_db": 0.0, 200.0, "dB" => {variation.burst}
+    "variation.change_15min_db": 0.0, 200.0, "dB" => {variation.change.after_15_min}
+    "variation.change_2h_db": 0.0, 200.0, "dB" => {variation.change.after_2_h}
+    "variation.change_1d_db": 0.0, 200.0, "dB" => {variation.change.after_1_day}
     "same_floor.rice_k_db": -40.0, 100.0, "dB, or false for no direct ray" => {same_floor.rice_k}
     "same_floor.taps": 0.0, 100.0, "" => {same_floor.taps}
     "same_floor.mean_delay_ns": 0.0, 10_000.0, "ns" => {same_floor.mean_delay}
@@ -135,7 +138,20 @@ pub(crate) fn apply(
             return Err(problem.at_key(source_name, "propagation.model"));
         }
     }
-    for (key, value) in table.iter().filter(|(key, _)| *key != "model") {
+    model.variation.change = match table.get("place").map(|v| v.as_str().unwrap_or_default()) {
+        None => model.variation.change,
+        Some("still") => Change::NONE,
+        Some("laboratory") => Change::LABORATORY,
+        Some("building") => Change::BUILDING,
+        Some("outdoors") => Change::OUTDOORS,
+        Some(other) => {
+            let expected = "`still`, `laboratory`, `building` or `outdoors`";
+            let problem = Problem::value("place", other, expected);
+            return Err(problem.at_key(source_name, "propagation.place"));
+        }
+    };
+    let chosen = ["model", "place"];
+    for (key, value) in table.iter().filter(|(key, _)| !chosen.contains(&key.as_str())) {
         match value {
             toml::Value::Table(part) => {
                 for (inner, value) in part {
@@ -144,6 +160,13 @@ pub(crate) fn apply(
             }
             value => one(model, key, value, source_name)?,
         }
+    }
+    let change = model.variation.change;
+    if change.after_2_h.0 < change.after_15_min.0 || change.after_1_day.0 < change.after_2_h.0 {
+        let found = format!("{} dB, {} dB", change.after_2_h.0, change.after_1_day.0);
+        let expected = "a change that grows with time: at least that of 15 minutes, and of two hours";
+        let problem = Problem::value("the change of 2h and 1d", &found, expected);
+        return Err(problem.at_key(source_name, "propagation.variation"));
     }
     match &model.wifi {
         Some(wifi) if wifi.hit_least > wifi.hit_most => {

@@ -2,7 +2,8 @@
 //! runs on one.
 //!
 //! Invariants: the same testbed, board and seed give the same site; losses befall what comes after
-//! [`Site::with_losses`], never what runs on [`Site::undisturbed`]. Tests: `site_tests.rs`.
+//! [`Site::with_losses`], never what runs on [`Site::undisturbed`], which is where time begins.
+//! Tests: `site_tests.rs`.
 
 use crate::loss::{Loss, Losses};
 use crate::testbed::{Physics, Testbed};
@@ -11,10 +12,14 @@ use thalweg_medium::chip::{Band, Chip};
 use thalweg_medium::random::derive;
 use thalweg_medium::{BuildingModel, EarId, Environment, MeasuredFrame, MeasuredLink};
 use thalweg_sim::Board;
-use thalweg_units::{Channel, Db, Dbm, NodeId};
+use thalweg_units::{Channel, Db, Dbm, Duration, NodeId};
 
 /// Path loss at one metre is less in the 900 MHz band by 20 log10(2440 / 915).
 const LESS_AT_900: Db = Db(8.5);
+
+/// How long before a transfer its links were surveyed, unless somebody says: P3's 400 s from the first beacon to the
+/// last of 100 objects (section IV-D), on average.
+pub const AGE: Duration = Duration::from_secs(300);
 
 /// A testbed as a seed realises it.
 #[derive(Debug, Clone)]
@@ -29,7 +34,9 @@ pub struct Site {
     pub environment: Arc<Environment>,
     /// The losses that were injected.
     pub losses: Losses,
-    /// The environment before them.
+    /// How much later than [`Site::undisturbed`] it is.
+    age: Duration,
+    /// The environment before losses and time.
     calm: Arc<Environment>,
 }
 
@@ -51,7 +58,7 @@ impl Site {
     pub fn new(testbed: impl Into<Arc<Testbed>>, seed: u64) -> Self {
         let testbed = testbed.into();
         let board = testbed.board.clone().with_one_radio();
-        let environment = realised(&testbed, board.chip, Which::First, seed);
+        let environment = realised(&testbed, board.chip, (Which::First, seed), Duration::ZERO);
         Self::of_parts(testbed, board, environment, seed)
     }
 
@@ -79,11 +86,7 @@ impl Site {
             let name = testbed.name.clone();
             return Err(SiteError::Radios(name, known.name, board.name));
         }
-        let mut environment = realised(&testbed, board.chip, Which::First, seed);
-        if let Some(second) = &board.second {
-            let other = realised(&testbed, second.chip, Which::Second, seed);
-            environment = environment.beside(other);
-        }
+        let environment = of_board(&testbed, &board, seed, Duration::ZERO);
         Ok(Self::of_parts(testbed, board, environment, seed))
     }
 
@@ -96,7 +99,35 @@ impl Site {
             calm: environment.clone(),
             environment,
             losses: Losses::default(),
+            age: Duration::ZERO,
         }
+    }
+
+    /// The same as what comes `age` after [`Site::undisturbed`] finds it: its links have changed. Links that were
+    /// measured more than once change from one visit to another; any time later is a visit later.
+    ///
+    /// # Errors
+    /// None where there are no losses; those are injected anew.
+    pub fn aged(&self, age: Duration) -> Result<Self, SiteError> {
+        let Losses { links, psdu_bytes } = &self.losses;
+        let environment = match self.testbed.visits() > 1 {
+            true => of_board(&self.testbed, &self.board, self.seed, age),
+            false => Environment::clone(&self.calm).later(age),
+        };
+        let calm = self.calm.clone();
+        let bare = Self {
+            environment: Arc::new(environment),
+            losses: Losses::default(),
+            age,
+            ..self.clone()
+        };
+        let later = bare.with_losses(links, *psdu_bytes)?;
+        Ok(Self { calm, ..later })
+    }
+
+    /// How much later than [`Site::undisturbed`] it is.
+    pub fn age(&self) -> Duration {
+        self.age
     }
 
     /// The same nodes with `board` and all its radios. What need not be drawn again is not.
@@ -107,7 +138,8 @@ impl Site {
             return Ok(Self { board, ..same });
         }
         let Losses { links, psdu_bytes } = &self.losses;
-        Self::on(self.testbed.clone(), board, self.seed)?.with_losses(links, *psdu_bytes)
+        let other = Self::on(self.testbed.clone(), board, self.seed)?.aged(self.age)?;
+        other.with_losses(links, *psdu_bytes)
     }
 
     /// The same as its nodes find it in `environment`.
@@ -160,12 +192,13 @@ impl Site {
         Ok(self)
     }
 
-    /// The same before its losses: what a survey sees that came first.
+    /// The same before its losses, and before any time passed: what a survey sees that came first.
     #[must_use]
     pub fn undisturbed(&self) -> Self {
         Self {
             environment: self.calm.clone(),
             losses: Losses::default(),
+            age: Duration::ZERO,
             ..self.clone()
         }
     }
@@ -173,7 +206,8 @@ impl Site {
     /// What the second radio of every node sees of the undisturbed site; none where the board has one.
     pub fn second_radio(&self) -> Option<Self> {
         let chip = self.board.second?.chip;
-        let environment = realised(&self.testbed, chip, Which::Second, self.seed);
+        let which = (Which::Second, self.seed);
+        let environment = realised(&self.testbed, chip, which, Duration::ZERO);
         let board = self.board.with_second_radio().with_one_radio();
         let testbed = self.testbed.clone();
         Some(Self::of_parts(testbed, board, environment, self.seed))
@@ -187,8 +221,23 @@ enum Which {
     Second,
 }
 
-/// What one radio of every node, a `chip`, hears of the others, as `seed` draws it.
-fn realised(testbed: &Testbed, chip: &'static Chip, which: Which, seed: u64) -> Environment {
+/// What all radios of `board` hear at every node.
+fn of_board(testbed: &Testbed, board: &Board, seed: u64, age: Duration) -> Environment {
+    let first = realised(testbed, board.chip, (Which::First, seed), age);
+    match &board.second {
+        Some(second) => first.beside(realised(testbed, second.chip, (Which::Second, seed), age)),
+        None => first,
+    }
+}
+
+/// What one radio of every node, a `chip`, hears of the others, as `seed` draws it, and as it is so long after the
+/// beginning.
+fn realised(
+    testbed: &Testbed,
+    chip: &'static Chip,
+    (which, seed): (Which, u64),
+    age: Duration,
+) -> Environment {
     let places = testbed.places(seed);
     let radios = match which {
         Which::First => seed,
@@ -197,10 +246,10 @@ fn realised(testbed: &Testbed, chip: &'static Chip, which: Which, seed: u64) -> 
     match &testbed.physics {
         Physics::Generated { model, .. } | Physics::Placed { model } => {
             let places: Vec<_> = places.iter().map(|p| p.unwrap_or_default()).collect();
-            Environment::from_building(&in_band(model, chip.band), &places, chip, radios)
+            Environment::from_building(&in_band(model, chip.band), &places, chip, radios).later(age)
         }
         Physics::Measured(measured) => {
-            let links = measured.links.iter().map(|l| MeasuredLink {
+            let links = measured.at(seed, age).iter().map(|l| MeasuredLink {
                 from: u32::from(l.from),
                 to: u32::from(l.to),
                 channel: l.channel,
@@ -209,7 +258,10 @@ fn realised(testbed: &Testbed, chip: &'static Chip, which: Which, seed: u64) -> 
             });
             let (nodes, psdu_bytes) = (testbed.len(), measured.frame_bytes);
             let frame = MeasuredFrame { psdu_bytes };
-            let mut environment = Environment::from_measured(nodes, links, frame, chip, radios);
+            let change = measured.change();
+            let environment =
+                Environment::from_measured(nodes, links, frame, change, chip, radios);
+            let mut environment = environment.later(age);
             for (ear, place) in environment.ears.iter_mut().zip(places) {
                 ear.placement = place;
             }

@@ -3,10 +3,11 @@
 
 use crate::assumed::Assumed;
 use crate::central;
-use crate::trace::{Trace, TraceLink};
-use thalweg_medium::{corridor_layout, BuildingModel, MeasuredFrame, Placement};
+use crate::trace::{Trace, TraceLink, Visits};
+use thalweg_medium::random::derive;
+use thalweg_medium::{corridor_layout, BuildingModel, Change, MeasuredFrame, Placement};
 use thalweg_sim::{boards, Board, BoardError};
-use thalweg_units::{ChannelSet, Db, Dbm, NodeId};
+use thalweg_units::{ChannelSet, Db, Dbm, Duration, NodeId};
 
 /// The board of nodes of which nobody says what they are.
 pub(crate) const DEFAULT_BOARD: &str = "telosb";
@@ -98,8 +99,10 @@ pub struct Building {
 /// Measured links; their indices are those of [`Testbed::nodes`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
-    /// The links.
+    /// The links: means over all visits.
     pub links: Vec<TraceLink>,
+    /// The same visit by visit, in time; none where links were measured once.
+    pub visits: Visits,
     /// PSDU bytes (FCS included) of the frames that the links were measured with.
     pub frame_bytes: u16,
 }
@@ -118,16 +121,43 @@ impl Measured {
         let psdu_bytes = self.frame_bytes;
         let levels = MeasuredFrame { psdu_bytes }.levels(board.chip);
         let sure = Dbm(levels.needed(0.5).0 + Self::USUAL_MARGIN.0);
-        let mut unknown = 0;
-        for link in self.links.iter_mut().filter(|l| l.rssi_dbm.is_none()) {
-            let level = match link.prr {
-                prr if prr < Self::SURE_PRR => levels.needed(prr),
-                _ => sure,
-            };
-            link.rssi_dbm = Some(level.0);
-            unknown += 1;
+        let estimate = |links: &mut Vec<TraceLink>| {
+            let mut unknown = 0;
+            for link in links.iter_mut().filter(|l| l.rssi_dbm.is_none()) {
+                let level = match link.prr {
+                    prr if prr < Self::SURE_PRR => levels.needed(prr),
+                    _ => sure,
+                };
+                link.rssi_dbm = Some(level.0);
+                unknown += 1;
+            }
+            unknown
+        };
+        for visit in &mut self.visits.links {
+            estimate(visit);
         }
-        unknown
+        estimate(&mut self.links)
+    }
+
+    /// The links so long after a survey, as `seed` plays the visits: the survey is at one of them, and whatever comes
+    /// later at a later one.
+    pub(crate) fn at(&self, seed: u64, age: Duration) -> &[TraceLink] {
+        let visits = &self.visits.links;
+        let Some(last) = visits.len().checked_sub(1).filter(|last| *last > 0) else {
+            return &self.links;
+        };
+        let first = (derive(seed, "visit", &[]) % last as u64) as usize;
+        let since = (age.as_nanos() / self.visits.period.as_nanos().max(1)) as usize;
+        let later = usize::from(age > Duration::ZERO).max(since);
+        let visit = visits.get(first.saturating_add(later).min(last));
+        visit.map_or(&self.links, Vec::as_slice)
+    }
+    /// How links go on to change: not at all where that was measured, or as in a building with people.
+    pub(crate) fn change(&self) -> Change {
+        match self.visits.links.len() > 1 {
+            true => Change::NONE,
+            false => Change::BUILDING,
+        }
     }
 
     /// Reception ratio from which a link is taken to be well above sensitivity: what P3 calls a link of high quality
@@ -139,9 +169,13 @@ impl Measured {
 
     /// The nodes of a trace, and its links between them.
     pub(crate) fn of_trace(trace: Trace, frame_bytes: u16) -> (Vec<Node>, Self) {
-        let links = trace.links;
         let nodes = trace.nodes.into_iter().map(Node::unplaced).collect();
-        (nodes, Self { links, frame_bytes })
+        let measured = Self {
+            links: trace.links,
+            visits: trace.visits,
+            frame_bytes,
+        };
+        (nodes, measured)
     }
 }
 
@@ -179,6 +213,13 @@ impl Testbed {
     /// The id of the node with this index.
     pub fn id_of(&self, index: usize) -> Option<NodeId> {
         self.nodes.get(index).map(|n| n.id)
+    }
+    /// How often its links were measured: more than once, or once.
+    pub fn visits(&self) -> usize {
+        match &self.physics {
+            Physics::Measured(measured) => measured.visits.links.len().max(1),
+            _ => 1,
+        }
     }
     /// The index of the sink.
     pub fn sink_index(&self) -> usize {

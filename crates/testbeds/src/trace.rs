@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use thalweg_units::{Channel, ChannelSet, NodeId};
+use thalweg_units::{Channel, ChannelSet, Duration, NodeId};
 
 use crate::assumed::Assumed;
 use crate::error::{Place, Problem, TestbedError};
@@ -25,6 +25,15 @@ pub struct TraceLink {
     pub rssi_dbm: Option<f64>,
 }
 
+/// Links that were measured more than once.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Visits {
+    /// The links as each visit found them, sorted as those of [`Trace`].
+    pub links: Vec<Vec<TraceLink>>,
+    /// From one visit to the next.
+    pub period: Duration,
+}
+
 /// What a link file says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trace {
@@ -34,6 +43,8 @@ pub struct Trace {
     pub channels: ChannelSet,
     /// The links, sorted by (from, to, channel), each once, reception ratio above zero.
     pub links: Vec<TraceLink>,
+    /// The same visit by visit, where there were several.
+    pub visits: Visits,
     /// What the file calls itself (a K7 trace's `location`).
     pub name: Option<String>,
     /// What the file leaves open, and what was made of it.
@@ -53,12 +64,14 @@ impl Trace {
         }
         self.nodes.sort_unstable();
         let moved = |index: u16| place.get(usize::from(index)).copied().unwrap_or(index);
-        for link in &mut self.links {
-            (link.from, link.to) = (moved(link.from), moved(link.to));
+        let visits = self.visits.links.iter_mut();
+        for links in visits.chain([&mut self.links]) {
+            for link in links.iter_mut() {
+                (link.from, link.to) = (moved(link.from), moved(link.to));
+            }
+            links.retain(|l| l.prr > 0.0);
+            links.sort_unstable_by_key(|l| (l.from, l.to, l.channel));
         }
-        self.links.retain(|l| l.prr > 0.0);
-        self.links
-            .sort_unstable_by_key(|l| (l.from, l.to, l.channel));
         if self.links.is_empty() {
             return Err(Problem::TooFew("links", 1).at(source_name, Place::Whole));
         }

@@ -22,7 +22,7 @@ use thalweg_planner::streams::StreamError;
 use thalweg_planner::{LinkQualities, Plan, Prediction};
 use thalweg_sim::{BoardError, Capture, Software};
 use thalweg_testbeds::{Physics, Site, SiteError, Testbed};
-use thalweg_units::{Channel, ChannelSet, Dbm, NodeId};
+use thalweg_units::{Channel, ChannelSet, Dbm, Duration, NodeId};
 
 /// A transfer that breaks off is begun again over another plan.
 pub(crate) const RETRY: Retry = Retry {
@@ -274,8 +274,11 @@ impl Collector {
         let surveyed = motes.survey(sink, Survey::of(channels), &mut watch)?;
         let links = surveyed.links.clone();
         let known = Known::new(place, links, sink, wanted, (stream, seed));
+        let took = motes.network().now();
+        let surveying = Duration::from_nanos(took.as_nanos());
+        let site = site.aged(surveying + site.age())?;
         Ok(Self {
-            known: known.measured_at(motes.network().now()),
+            known: known.measured_at(took),
             told: told.map(Box::new),
             site,
             surveyed,

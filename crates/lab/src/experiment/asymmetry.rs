@@ -165,7 +165,7 @@ fn without_link(
         }
     }
     let mut changed = environment.clone();
-    changed.links = links.build();
+    changed.links = Arc::new(links.build());
     changed
 }
 

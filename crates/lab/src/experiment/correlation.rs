@@ -8,7 +8,7 @@
 
 use super::kind::{keys, some, within, words, Kind};
 use super::lab::{rows_in_order, Lab};
-use super::link_channels::{campaign, probes};
+use super::link_channels::probes;
 use super::probe::{self, Order, Train};
 use super::sites::faithful_survey;
 use super::{ExperimentError, Result};
@@ -105,9 +105,8 @@ impl Correlation {
     }
 
     fn channel_rows(&self, site: &Site, roles: &Roles, channel: Channel) -> Result<Vec<Row>> {
-        let campaign = campaign(site);
         let seed = derive(site.seed, "correlation", &[u64::from(channel.number())]);
-        let mut net = probes(&campaign, seed)?;
+        let mut net = probes(site, seed)?;
         for &relay in &roles.relays {
             net.command(relay, Order::Relay(channel));
         }

@@ -2,7 +2,7 @@
 //! sixteen, packet by packet (P3, Table I).
 //!
 //! Owns the keys of `kind = "link-channels"` and its rows. One sender, one receiver, nobody else on
-//! the air; link variation is that of a campaign of minutes. Tests: `tests.rs`.
+//! the air. Tests: `tests.rs`.
 
 use super::kind::{keys, within, words, Kind};
 use super::lab::{rows_in_order, Lab};
@@ -11,9 +11,7 @@ use super::sites::faithful_survey;
 use super::{ExperimentError, Result};
 use crate::results::{Row, SEED};
 use rand::seq::{IndexedRandom as _, SliceRandom as _};
-use std::sync::Arc;
 use thalweg_medium::random::{derive, stream, Stream};
-use thalweg_medium::{Environment, Variation};
 use thalweg_planner::{LinkQualities, LinkRule, Topology};
 use thalweg_sim::{boards, Network};
 use thalweg_testbeds::Site;
@@ -55,10 +53,9 @@ impl Kind for LinkChannels {
     fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
         let site = lab.site(&self.testbed, seed)?;
         let links = self.links(&site, lab)?;
-        let campaign = campaign(&site);
         let numbered: Vec<(usize, (usize, usize))> = links.into_iter().enumerate().collect();
         let rows = rows_in_order(&numbered, |link| {
-            lab.part(|| self.link_rows(&campaign, *link))
+            lab.part(|| self.link_rows(&site, *link))
         })?;
         lab.tick(self.parts().saturating_sub(numbered.len() as u64));
         Ok(rows)
@@ -126,16 +123,6 @@ impl LinkChannels {
         };
         Channel::all().map(on_channel).collect()
     }
-}
-
-/// The site in a campaign of minutes instead of a run of seconds.
-pub(super) fn campaign(site: &Site) -> Site {
-    let mut environment = Environment::clone(&site.environment);
-    // Measured links carry their own variation.
-    if environment.variation != Variation::NONE {
-        environment.variation = Variation::CAMPAIGN;
-    }
-    site.in_environment(Arc::new(environment))
 }
 
 /// A network of probes at `site`.

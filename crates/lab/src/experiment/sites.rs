@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use thalweg_gateway::job::Watch;
 use thalweg_gateway::survey::{Survey, Surveyed};
 use thalweg_medium::random::derive;
-use thalweg_testbeds::{Assumed, Losses, Site, Testbed};
+use thalweg_testbeds::{Assumed, Losses, Site, Testbed, AGE};
 use thalweg_units::{Channel, Duration};
 
 /// A testbed's name or file, and a seed.
@@ -75,13 +75,14 @@ impl Sites {
             .collect()
     }
 
-    /// The site of the testbed of that name or file with `seed`: the first radio of each node.
+    /// The site of the testbed of that name or file with `seed`, [`AGE`] after its survey: the first radio of each
+    /// node.
     ///
     /// # Errors
     /// As [`Sites::testbed`]; also where a link with a loss is not there.
     pub fn site(&self, testbed: &str, seed: u64) -> Result<Site> {
         kept(&self.sites, &(testbed.to_owned(), seed), || {
-            self.lossy(Site::new(self.testbed(testbed)?, seed))
+            self.later(Site::new(self.testbed(testbed)?, seed))
         })
     }
 
@@ -90,15 +91,16 @@ impl Sites {
     /// # Errors
     /// As [`Sites::site`]; also where a testbed's links were measured with one radio.
     pub(super) fn with_all_radios(&self, testbed: &str, seed: u64) -> Result<Site> {
-        self.lossy(Site::with_all_radios(self.testbed(testbed)?, seed)?)
+        self.later(Site::with_all_radios(self.testbed(testbed)?, seed)?)
     }
     /// The losses on every site.
     pub(super) fn losses(&self) -> &Losses {
         &self.losses
     }
-    fn lossy(&self, site: Site) -> Result<Site> {
+    /// As its transfers find it, the losses injected.
+    fn later(&self, site: Site) -> Result<Site> {
         let Losses { links, psdu_bytes } = &self.losses;
-        Ok(site.with_losses(links, *psdu_bytes)?)
+        Ok(site.aged(AGE)?.with_losses(links, *psdu_bytes)?)
     }
 
     /// The links of `site`, that of the testbed called `testbed`, as measured under `survey` and collected

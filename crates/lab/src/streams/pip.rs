@@ -36,7 +36,8 @@ pub(super) fn run(
     let mpdu = pipeline::HEADER_BYTES + usize::from(payload.bytes());
     // The first radio of `board` at each node, injected losses included.
     let board = boards::load(board.name())?.with_one_radio();
-    let site = ground.site.undisturbed().with_board(board)?;
+    let bare = ground.site.undisturbed().aged(ground.site.age())?;
+    let site = bare.with_board(board)?;
     let bench = Bench {
         site: site.with_losses(&ground.site.losses.links, mpdu + phy::FCS_BYTES)?,
         seed,

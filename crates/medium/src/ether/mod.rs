@@ -21,6 +21,7 @@ use crate::air::{
 };
 use crate::cause::Cause;
 use crate::chip::{Chip, Modem};
+use crate::drift::Drift;
 use crate::logarithm::Logarithm;
 use crate::modem::Demodulator;
 use crate::random::{derive, nth};
@@ -113,7 +114,10 @@ pub struct Ether {
     tallies: Tallies,
     logarithm: Logarithm,
     factors: Factors,
+    drift: Drift,
     varies: bool,
+    /// More than power is raised by.
+    most: f64,
     key: u64,
     ears: Vec<Ear>,
     frames: Vec<Frame>,
@@ -150,8 +154,10 @@ impl Ether {
         Self {
             tallies: Tallies::new(noise, chip.modem, symbols_per_ns),
             logarithm: Logarithm::default(),
-            factors: Factors::new(reach.packet_variation),
-            varies: reach.packet_variation.0 > 0.0,
+            factors: Factors::new(reach.variation.packet),
+            drift: Drift::new(&reach.variation, reach.world),
+            varies: reach.variation.total().0 > 0.0,
+            most: reach.variation.most().factor(),
             key: derive(seed, "ether", &[]),
             ears,
             frames: Vec::new(),
@@ -199,15 +205,16 @@ impl Ether {
         self.reach.order.place(ear) as usize
     }
 
-    /// What a frame whose draws have `key` brings over `path`.
+    /// What a frame sent `at` that time, whose draws have `key`, brings from `from` over `path`.
     #[inline]
-    fn level(&self, path: &Path, power: f64, key: u64) -> Grains {
+    fn level(&mut self, (at, from): (SimTime, u32), path: &Path, power: f64, key: u64) -> Grains {
         let mut level = f64::from(path.gain) * power;
         if self.varies {
-            level *= f64::from(
-                self.factors
-                    .pick(nth(key, u64::from(self.reach.order.ear(path.to).0))),
-            );
+            let order = &self.reach.order;
+            let (from, to) = (order.ear(from), order.ear(path.to));
+            let packet = self.factors.pick(nth(key, u64::from(to.0)));
+            let drift = self.drift.factor(at, from, to, self.reach.channel);
+            level *= (f64::from(packet) * f64::from(drift)).min(self.most);
         }
         grains(level)
     }
@@ -315,9 +322,9 @@ impl Air for Ether {
         let reach = Arc::clone(&self.reach);
         let (near, far) = reach.row(frame.from as usize);
         let to = frame.to;
-        let (power, key) = (self.nominal_power.1, frame.key);
+        let (power, key, from) = (self.nominal_power.1, frame.key, (at, frame.from));
         for path in near {
-            let (e, level) = (path.to as usize, self.level(path, power, key));
+            let (e, level) = (path.to as usize, self.level(from, path, power, key));
             levels.push(level);
             self.shift(now, e, level);
             let Some(ear) = self.ears.get_mut(e) else {
@@ -331,7 +338,7 @@ impl Air for Ether {
             }
         }
         for path in far {
-            let level = self.level(path, power, key);
+            let level = self.level(from, path, power, key);
             levels.push(level);
             self.shift(now, path.to as usize, level);
         }

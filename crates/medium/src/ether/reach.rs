@@ -4,8 +4,10 @@
 //! loss through a grid, so that building is not quadratic in the number of nodes. Tests: `tests.rs`.
 
 use crate::chip::Chip;
+use crate::drift::World;
 use crate::environment::Environment;
 use crate::links::INAUDIBLE_FACTOR;
+use crate::variation::Variation;
 use crate::EarId;
 use thalweg_units::{Channel, Db, Dbm, MilliWatts};
 
@@ -85,12 +87,12 @@ pub struct Reach {
     paths: Vec<Path>,
     /// Effective noise floor of each ear, by its place, milliwatts.
     pub(super) noise: Vec<f32>,
-    pub(super) packet_variation: Db,
+    pub(super) variation: Variation,
+    pub(super) world: World,
 }
 
 impl Reach {
-    /// The links of `env` on `channel` for senders at `power`. What is drawn per run is left at its
-    /// mean: an environment's seed is the run.
+    /// The links of `env` on `channel` for senders at `power`.
     pub fn of_environment(
         env: &Environment,
         chip: &'static Chip,
@@ -103,7 +105,7 @@ impl Reach {
             .map(|ear| ear.noise_floor.milliwatts().0 as f32)
             .collect();
         let order = Order::as_numbered(env.ears.len());
-        let mut build = Builder::new((chip, channel), order, noise, power, env.variation.packet);
+        let mut build = Builder::new((chip, channel), order, noise, power, env.variation);
         for from in 0..env.ears.len() {
             let row = env.links.heard_by(EarId(from as u32), channel);
             build.row(row.iter().map(|link| Path {
@@ -111,7 +113,10 @@ impl Reach {
                 gain: link.gain_mw,
             }));
         }
-        build.reach
+        Self {
+            world: env.world,
+            ..build.reach
+        }
     }
 
     /// Ears at `places` (metres), senders at `power`, path loss `loss_at_1m + loss_per_decade
@@ -160,7 +165,7 @@ impl Reach {
         for (i, (x, y)) in places.iter().enumerate() {
             grid.entry((cell(*x), cell(*y))).or_default().push(i as u32);
         }
-        let mut build = Builder::new((chip, Channel::LAST), order, noise, power, Db(0.0));
+        let mut build = Builder::new((chip, Channel::LAST), order, noise, power, Variation::NONE);
         let mut row = Vec::new();
         for (from, (x, y)) in places.iter().enumerate() {
             row.clear();
@@ -246,11 +251,11 @@ impl Builder {
         order: Order,
         noise: Vec<f32>,
         power: Dbm,
-        packet_variation: Db,
+        variation: Variation,
     ) -> Self {
         Self {
             power_mw: power.milliwatts().0 as f32,
-            headroom: Db(3.5 * packet_variation.0).factor() as f32,
+            headroom: variation.most().factor() as f32,
             lock: chip.lock_sinr.factor() as f32,
             reach: Reach {
                 chip,
@@ -260,7 +265,8 @@ impl Builder {
                 near: Vec::new(),
                 paths: Vec::new(),
                 noise,
-                packet_variation,
+                variation,
+                world: World::default(),
             },
         }
     }

@@ -31,7 +31,7 @@ impl Medium {
             let Some(link) = self.env.links.between(tx.from, ear, tx.channel) else {
                 continue;
             };
-            let Some(signal) = arrive(&self.draws, &fixed, on, tx, link) else {
+            let Some(signal) = arrive(&mut self.draws, &fixed, on, tx, link) else {
                 continue;
             };
             hears.signals.push(signal);

@@ -15,6 +15,7 @@ use crate::air::{
 };
 use crate::cause::Cause;
 use crate::chip::{Chip, Phy};
+use crate::draws::Draws;
 use crate::environment::Environment;
 use crate::interference::Bursts;
 use crate::logarithm::Logarithm;
@@ -23,7 +24,6 @@ use crate::random::{derive, mix};
 use crate::receiver::{arrive, power_at, Fixed};
 use crate::reception::Scratch;
 use crate::signal::{Signal, Transmission};
-use crate::variation::Draws;
 use crate::EarId;
 use std::sync::Arc;
 use thalweg_units::{Channel, ChannelSet, Dbm, MilliWatts, SimTime};
@@ -117,7 +117,7 @@ impl Medium {
             ended: Vec::new(),
             on_air: vec![Vec::new(); Channel::COUNT],
             count: 0,
-            draws: Draws::new(env.variation, seed),
+            draws: Draws::new(env.variation, env.world, seed),
             bursts: Bursts::new(&env.interference, derive(seed, "interference", &[])),
             burst_list: Vec::new(),
             scratch: Scratch::default(),
@@ -263,7 +263,7 @@ impl Air for Medium {
                 };
                 if tx.end() > at.as_nanos() {
                     if let Some(link) = self.env.links.between(tx.from, ear, tx.channel) {
-                        power += arrive(&self.draws, fixed, on, tx, link)
+                        power += arrive(&mut self.draws, fixed, on, tx, link)
                             .map_or(0.0, |signal| signal.power);
                     }
                 }

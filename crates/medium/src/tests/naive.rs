@@ -3,12 +3,13 @@
 //! the modem's closed form, and nothing of its bookkeeping; on random traffic both must agree,
 //! outcome by outcome.
 
+use crate::draws::Draws;
 use crate::interference::Bursts;
 use crate::modem::{oqpsk_interference, HazardTable};
 use crate::random::{derive, mix, nth, open_unit};
-use crate::variation::Draws;
 use crate::{Cause, EarId, Environment, FrameId, Locked, Outcome};
 use core::f64::consts::{FRAC_PI_2, TAU};
+use std::cell::RefCell;
 use std::sync::Arc;
 use thalweg_units::Channel;
 
@@ -24,7 +25,7 @@ pub(super) struct Sent {
 
 pub(super) struct Naive {
     env: Arc<Environment>,
-    draws: Draws,
+    draws: RefCell<Draws>,
     bursts: Bursts,
     table: HazardTable,
     pub(super) sent: Vec<Sent>,
@@ -60,7 +61,7 @@ impl Naive {
     pub(super) fn new(env: Arc<Environment>, seed: u64) -> Self {
         let ears = env.ears.len();
         Self {
-            draws: Draws::new(env.variation, seed),
+            draws: RefCell::new(Draws::new(env.variation, env.world, seed)),
             bursts: Bursts::new(&env.interference, derive(seed, "interference", &[])),
             table: HazardTable::new(),
             sent: Vec::new(),
@@ -80,15 +81,14 @@ impl Naive {
         let (channel, since) = self.tuned[ear]?;
         let to = EarId(ear as u32);
         let link = self.env.links.between(EarId(sent.from), to, sent.channel)?;
-        let word = word(&self.draws, i, ear);
+        let word = word(&self.draws.borrow(), i, ear);
+        let (from, when) = (EarId(sent.from), (sent.start, word));
+        let factor = (self.draws.borrow_mut()).factor(when, from, to, sent.channel);
         let leak = self.env.ears[ear]
             .chip
             .adjacent
             .leak(channel.index(), sent.channel.index());
-        let power = f64::from(link.gain_mw)
-            * sent.power
-            * self.draws.factor(word, EarId(sent.from), to, sent.channel)
-            * leak;
+        let power = f64::from(link.gain_mw) * sent.power * factor * leak;
         (sent.end > since && power >= 0.01 * self.noise(ear)).then_some(power)
     }
 
@@ -127,7 +127,7 @@ impl Naive {
     }
 
     fn endurance(&self, ear: usize, i: usize) -> f64 {
-        let word = word(&self.draws, i, ear);
+        let word = word(&self.draws.borrow(), i, ear);
         -libm::log(open_unit(mix(word ^ 0x5851_f42d_4c95_7f2d)))
     }
 
@@ -224,7 +224,7 @@ impl Naive {
                 let t = f64::from(symbol - 6) * 16e-6 + sample - 4e-6;
                 let (mut u, mut v) = ((0.0, 0.0), (0.0, 0.0));
                 for &(k, p) in &senders {
-                    let word = word(&self.draws, k, ear);
+                    let word = word(&self.draws.borrow(), k, ear);
                     let offset =
                         |k: usize| self.env.ears[self.sent[k].from as usize].carrier_offset_hz;
                     let turns = if k == strongest.0 {
@@ -321,8 +321,9 @@ impl Naive {
         for ear in 0..self.tuned.len() {
             let to = EarId(ear as u32);
             let link = self.env.links.between(EarId(over.from), to, over.channel);
-            let most =
-                link.map_or(0.0, |link| f64::from(link.gain_mw)) * over.power * self.draws.most;
+            let most = link.map_or(0.0, |link| f64::from(link.gain_mw))
+                * over.power
+                * self.draws.borrow().most;
             let near = most >= LOCK * self.noise(ear);
             let listens = self.tuned[ear].map(|t| t.0) == Some(over.channel);
             if !near || !listens || self.locked[ear].is_some() {

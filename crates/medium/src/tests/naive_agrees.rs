@@ -26,7 +26,7 @@ fn site(seed: u64, ears: usize) -> Environment {
         Some(Dbm(-52.0 - 52.0 * open_unit(pair)))
     };
     let mut env = Environment::from_gains(ears, &CC2420, seed, gain);
-    env.variation = Variation::SHORT_RUN;
+    env.variation = Variation::default();
     let source = Source {
         id: 1,
         on_share: 0.5,
@@ -186,7 +186,7 @@ fn compare(seed: u64, ears: usize, frames: usize) -> (Vec<(Outcome, u16)>, usize
 
 #[test]
 fn random_traffic_is_not_trivial() {
-    let runs = (1..6).map(|seed| compare(seed, 12, 200));
+    let runs = (1..24).map(|seed| compare(seed, 12, 200));
     let (outcomes, found): (Vec<_>, Vec<_>) = runs.unzip();
     let outcomes = outcomes.concat();
     assert!(found.iter().sum::<usize>() > 10, "{found:?}");

@@ -19,14 +19,14 @@ use thalweg_units::Channel;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Default)]
 #[serde(rename_all = "kebab-case")]
 pub enum RelayOrder {
-    /// The one nearest to the straight line from source to sink; as `BestLink` where the nodes'
-    /// places are not known.
+    /// Any, by chance: P3 names no order (section IV-C2).
     #[default]
-    NearestLine,
+    Random,
     /// The one with the better link (the weaker of its two directions counts).
     BestLink,
-    /// Any, by chance.
-    Random,
+    /// The one nearest to the straight line from source to sink; as `BestLink` where the nodes'
+    /// places are not known.
+    NearestLine,
 }
 
 /// How paths are sought.

@@ -1,11 +1,12 @@
 //! A K7 trace of a campaign: senders take turns, round after round, and all others listen. Silence has
 //! no row, so a link's ratio is taken over every round in which its sender sent and its receiver was hearing
 //! anyone at all. Times are seconds; only their differences matter.
-//! Not modelled: how a link changes from round to round. Tests: `k7_tests.rs`.
+//! Where each sender takes its turn many times, a visit is one turn of each. Tests: `k7_tests.rs`.
 
 use super::Row;
 use crate::error::{Problem, TestbedError};
-use crate::trace::TraceLink;
+use crate::trace::{TraceLink, Visits};
+use thalweg_units::Duration;
 
 /// Most rounds of one campaign; bounds the work on a hostile file.
 const MAX_ROUNDS: usize = 2_000;
@@ -68,6 +69,62 @@ impl Campaign {
             }
         }
         Ok(links)
+    }
+
+    /// The links as each round of all senders found them. A round of one sender on one channel belongs to the visit that
+    /// its time is nearest to, counted in the usual time between two of its rounds.
+    pub(super) fn visits(&self) -> Visits {
+        let together = |a: &Row, b: &Row| (a.src, a.channel) == (b.src, b.channel);
+        let turns = || self.rows.chunk_by(together);
+        let mut pauses: Vec<i64> = turns()
+            .flat_map(|rows| {
+                let rounds = self.rounds(rows);
+                let pause = |pair: &[Round]| match pair {
+                    [a, b] => b.at_s - a.at_s,
+                    _ => 0,
+                };
+                rounds.windows(2).map(pause).collect::<Vec<_>>()
+            })
+            .collect();
+        pauses.sort_unstable();
+        let Some(period) = pauses.get(pauses.len() / 2).map(|pause| (*pause).max(1)) else {
+            return Visits::default();
+        };
+        let begin_s = self.rows.iter().map(|row| row.at_s).min().unwrap_or(0);
+        let mut links: Vec<Vec<TraceLink>> = Vec::new();
+        for rows in turns() {
+            // The sender's turn within a visit.
+            let turn_s = rows.first().map_or(0, |row| (row.at_s - begin_s) % period);
+            for row in rows {
+                let visit = ((row.at_s - begin_s - turn_s + period / 2) / period) as usize;
+                // Sparse in time, or hostile: no campaign of so many rounds is read at all.
+                if visit > MAX_ROUNDS {
+                    return Visits::default();
+                }
+                let Some(channel) = row.channel else { continue };
+                if links.len() <= visit {
+                    links.resize_with(visit + 1, Vec::new);
+                }
+                if let Some(found) = links.get_mut(visit) {
+                    found.push(TraceLink {
+                        from: row.src,
+                        to: row.dst,
+                        channel,
+                        prr: f64::from(row.prr),
+                        rssi_dbm: row.rssi_dbm.map(f64::from),
+                    });
+                }
+            }
+        }
+        // A visit that found less than half of what visits usually find was broken off.
+        let mut sizes: Vec<usize> = links.iter().map(Vec::len).collect();
+        sizes.sort_unstable();
+        let usual = sizes.get(sizes.len() / 2).copied().unwrap_or(0);
+        links.retain(|links| 2 * links.len() >= usual);
+        Visits {
+            links,
+            period: Duration::from_secs(period as u64),
+        }
     }
 
     fn rounds(&self, turns: &[Row]) -> Vec<Round> {

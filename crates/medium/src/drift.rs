@@ -1,0 +1,300 @@
+//! How the links of a world change in time: a random process that anybody may ask about any time, so that a survey and
+//! a transfer an hour later see the same world.
+//!
+//! A link's level is a sum of steps: each part holds for its span and is then drawn anew, at moments that differ from
+//! pair to pair. The variance of a change grows linearly within a span and then no more; spans of half a second, half a
+//! minute, a quarter of an hour, two hours and a day together follow the logarithm of time, as the traces in
+//! `docs/radio-model.md` do. What is common to a link's channels falls with their distance as measured (below). Scales are
+//! drawn per pair and span. Not modelled: days and nights, links in a fade that change more. Tests: here.
+
+use crate::random::{derive, nth};
+use crate::variation::{pick, quantiles, Change, Variation};
+use crate::EarId;
+use thalweg_units::{Channel, Db, Duration, SimTime};
+
+/// A world: which draws it makes, and how old it is where a run begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct World {
+    /// Which draws.
+    pub seed: u64,
+    /// What has passed since time zero of the world when a run on it begins.
+    pub age: Duration,
+}
+
+/// All spans are multiples of this, in nanoseconds: how long a burst holds.
+const TICK_NS: u64 = 500_000_000;
+/// How long each part of a change holds, in ticks.
+const SPANS: [u64; 4] = [60, 1_800, 14_400, 172_800];
+/// Of what changes in a quarter of an hour, the share that changes in half a minute. An assumption: people make the
+/// changes (Grenoble's links change by 1.3 dB from one visit to the next by day, and by 0.08 dB by night), and people
+/// move within a minute.
+const QUICK: f64 = 0.5;
+
+/// Blocks of channels that a draw is common to, and their shares of the variance. Between channels 1, 2, 3, 4, 5, 6 and 7
+/// apart the correlation is .51, .35, .23, .15, .11, .08 and .04; that of the changes in the trace of Grenoble is .51, .33,
+/// .22, .16, .11, .08 and .05, and nil beyond 9 (631,205 changes of links above .95).
+const BLOCKS: [(u64, f64); 3] = [(1, 0.325), (3, 0.375), (8, 0.3)];
+
+/// Variance of the logarithm of a scale. The 99th percentile of a change is 3.7 and the 99.9th 7.5 times the standard
+/// deviation; in Grenoble 4.2 and 9 after 2.7 hours, 4.0 and 7.5 after 15. Scales of channels far apart are the same:
+/// there the logarithms of changes correlate with .35, here with .38.
+const LOG_SCALE_VARIANCE: f64 = 0.75;
+
+/// One part of a link's level.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    /// How long it holds, in ticks.
+    span: u64,
+    /// Standard deviation, in decibels.
+    sigma: f64,
+    /// Whose scale is drawn.
+    scale: Scale,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scale {
+    Fixed,
+    Drawn,
+}
+
+/// Variances of what holds for each of [`SPANS`], so that changes come to `change`.
+fn variances(change: &Change) -> [f64; 4] {
+    let half = |db: Db| 0.5 * db.0 * db.0;
+    let Change {
+        after_15_min,
+        after_2_h,
+        after_1_day,
+    } = change;
+    let (quarter, hours, day) = (half(*after_15_min), half(*after_2_h), half(*after_1_day));
+    let [_, q, h, d] = SPANS.map(|span| span as f64);
+    // A part that holds for a span T contributes t / T of its variance to a change over t < T.
+    let daily = ((day - hours) / (1.0 - h / d)).max(0.0);
+    let hourly = ((hours - quarter - daily * (h - q) / d) / (1.0 - q / h)).max(0.0);
+    let quick = (quarter - hourly * q / h - daily * q / d).max(0.0);
+    [QUICK * quick, (1.0 - QUICK) * quick, hourly, daily]
+}
+
+/// Entries of the memory: what a run asks for again within half a second.
+const KEPT: usize = 1 << 12;
+
+/// How the links of a run change.
+#[derive(Debug, Clone)]
+pub(crate) struct Drift {
+    key: u64,
+    age_ns: u64,
+    parts: Vec<Part>,
+    normal: Vec<f32>,
+    scales: Vec<f32>,
+    /// Factors by the low bits of who they belong to, and to whom exactly.
+    kept: Vec<(u64, f32)>,
+}
+
+impl Drift {
+    pub(crate) fn new(variation: &Variation, world: World) -> Self {
+        let slow = SPANS
+            .into_iter()
+            .zip(variances(&variation.change))
+            .map(|(span, variance)| Part {
+                span,
+                sigma: variance.sqrt(),
+                scale: Scale::Drawn,
+            });
+        let burst = Part {
+            span: 1,
+            sigma: variation.burst.0,
+            scale: Scale::Fixed,
+        };
+        let mut parts: Vec<Part> = core::iter::once(burst).chain(slow).collect();
+        parts.retain(|part| part.sigma > 0.0);
+        let size = if parts.is_empty() { 0 } else { KEPT };
+        let tables = !parts.is_empty();
+        let deviation = LOG_SCALE_VARIANCE.sqrt();
+        Self {
+            key: derive(world.seed, "change", &[]),
+            age_ns: world.age.as_nanos(),
+            normal: if tables { quantiles(|z| z) } else { Vec::new() },
+            // The mean of its square is one.
+            scales: match tables {
+                true => quantiles(|z| libm::exp(deviation * z - LOG_SCALE_VARIANCE)),
+                false => Vec::new(),
+            },
+            parts,
+            kept: vec![(0, 1.0); size],
+        }
+    }
+
+    /// What the mean power between two ears is multiplied with at `at` of the run; the same in both directions.
+    #[inline]
+    pub(crate) fn factor(&mut self, at: SimTime, a: EarId, b: EarId, channel: Channel) -> f32 {
+        if self.parts.is_empty() {
+            return 1.0;
+        }
+        let (low, high) = (a.min(b), a.max(b));
+        let pair = nth(self.key, u64::from(low.0) << 32 | u64::from(high.0));
+        // Pairs change at moments of their own.
+        let tick = (self.age_ns + at.as_nanos() + pair % TICK_NS) / TICK_NS;
+        let whose = nth(pair ^ channel.index() as u64, tick);
+        let place = whose as usize % KEPT;
+        if let Some((owner, factor)) = self.kept.get(place) {
+            if *owner == whose {
+                return *factor;
+            }
+        }
+        let factor = Db(self.level(pair, tick, channel)).factor() as f32;
+        if let Some(slot) = self.kept.get_mut(place) {
+            *slot = (whose, factor);
+        }
+        factor
+    }
+
+    /// Decibels around the mean.
+    fn level(&self, pair: u64, tick: u64, channel: Channel) -> f64 {
+        let channel = channel.index() as u64;
+        let mut level = 0.0;
+        for part in &self.parts {
+            let key = nth(pair, part.span);
+            let cell = nth(key, (tick + key % part.span) / part.span);
+            let scale = match part.scale {
+                Scale::Fixed => 1.0,
+                Scale::Drawn => pick(&self.scales, cell >> 40).unwrap_or(1.0),
+            };
+            let mut z = 0.0;
+            for (length, share) in BLOCKS {
+                let block = (channel + (cell >> 20) % length) / length;
+                let drawn = pick(&self.normal, nth(cell, length << 8 | block)).unwrap_or(0.0);
+                z += share.sqrt() * f64::from(drawn);
+            }
+            level += part.sigma * f64::from(scale) * z;
+        }
+        level
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(db: [f64; 3]) -> Variation {
+        let [after_15_min, after_2_h, after_1_day] = db.map(Db);
+        Variation {
+            change: Change {
+                after_15_min,
+                after_2_h,
+                after_1_day,
+            },
+            ..Variation::NONE
+        }
+    }
+
+    const BUSY: [f64; 3] = [2.4, 2.7, 3.4];
+
+    /// Levels of many pairs on some channels, `at` this time.
+    fn levels(variation: &Variation, at: Duration, channels: [u8; 2]) -> Vec<[f64; 2]> {
+        let mut drift = Drift::new(variation, World { seed: 3, age: at });
+        let mut level = |pair: u32, channel: u8| {
+            let channel = Channel::new(channel).unwrap();
+            let factor = drift.factor(SimTime::ZERO, EarId(pair), EarId(pair + 1), channel);
+            Db::from_factor(f64::from(factor)).0
+        };
+        (0..20_000)
+            .map(|pair| channels.map(|channel| level(pair, channel)))
+            .collect()
+    }
+
+    fn deviation(values: impl Iterator<Item = f64>) -> f64 {
+        let squares: Vec<f64> = values.map(|v| v * v).collect();
+        (squares.iter().sum::<f64>() / squares.len() as f64).sqrt()
+    }
+
+    #[test]
+    fn changes_are_as_large_as_they_were_asked_to_be() {
+        let variation = change(BUSY);
+        let start = Duration::from_secs(1_000_000);
+        let before = levels(&variation, start, [26, 26]);
+        let mut last = 0.0;
+        for (seconds, least, most) in [
+            (10, 0.8, 1.2),
+            (300, 1.8, 2.1),
+            (900, 2.3, 2.5),
+            (7_200, 2.55, 2.85),
+            (86_400, 3.2, 3.6),
+        ] {
+            let after = levels(&variation, start + Duration::from_secs(seconds), [26, 26]);
+            let d = deviation(before.iter().zip(&after).map(|(a, b)| b[0] - a[0]));
+            assert!((least..most).contains(&d), "{d} dB after {seconds} s");
+            assert!(d > last);
+            last = d;
+        }
+    }
+
+    #[test]
+    fn changes_have_heavy_tails() {
+        let variation = change(BUSY);
+        let [before, after] =
+            [0, 9_000].map(|s| levels(&variation, Duration::from_secs(s), [26; 2]));
+        let mut d: Vec<f64> = (before.iter().zip(&after))
+            .map(|(a, b)| (b[0] - a[0]).abs())
+            .collect();
+        d.sort_by(f64::total_cmp);
+        let rms = deviation(d.iter().copied());
+        let (median, p99) = (d[10_000] / rms, d[19_800] / rms);
+        assert!((0.3..0.5).contains(&median), "{median}");
+        assert!((3.0..4.5).contains(&p99), "{p99}");
+    }
+
+    #[test]
+    fn channels_far_apart_change_on_their_own() {
+        let variation = change(BUSY);
+        for (channels, measured) in [([25, 26], 0.51), ([21, 26], 0.11), ([15, 26], 0.0)] {
+            let both = levels(&variation, Duration::ZERO, channels);
+            let product = both.iter().map(|[a, b]| a * b).sum::<f64>() / both.len() as f64;
+            let [a, b] = [0, 1].map(|k| deviation(both.iter().map(|l| l[k])));
+            let correlation = product / (a * b);
+            assert!(
+                (correlation - measured).abs() < 0.06,
+                "{channels:?}: {correlation}"
+            );
+        }
+    }
+
+    #[test]
+    fn bursts_hold_for_half_a_second_and_both_ways() {
+        let variation = Variation {
+            burst: Db(1.3),
+            ..Variation::NONE
+        };
+        let mut drift = Drift::new(
+            &variation,
+            World {
+                seed: 1,
+                ..World::default()
+            },
+        );
+        let mut level = |ms: u64, a: u32, b: u32| {
+            let at = SimTime::ZERO + Duration::from_millis(ms);
+            let factor = drift.factor(at, EarId(a), EarId(b), Channel::LAST);
+            Db::from_factor(f64::from(factor)).0
+        };
+        let (mut near, mut far, mut square) = (0.0, 0.0, 0.0);
+        for k in 0..4_000 {
+            let at = k * 1_703;
+            let now = level(at, 4, 9);
+            assert_eq!(now, level(at, 9, 4));
+            near += now * level(at + 10, 4, 9);
+            far += now * level(at + 500, 4, 9);
+            square += now * now;
+        }
+        assert!(near / square > 0.95, "{}", near / square);
+        assert!((far / square).abs() < 0.05, "{}", far / square);
+        assert!(((square / 4_000.0).sqrt() - 1.3).abs() < 0.05);
+    }
+
+    #[test]
+    fn still_worlds_do_not_change() {
+        let mut drift = Drift::new(&Variation::NONE, World::default());
+        assert_eq!(
+            drift.factor(SimTime::ZERO, EarId(0), EarId(1), Channel::LAST),
+            1.0
+        );
+    }
+}
