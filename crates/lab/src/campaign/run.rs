@@ -240,6 +240,8 @@ fn core(settings: &Settings, site: &Site, (source, sink): (NodeId, NodeId)) -> C
         paths: 0,
         // Meters are read for the whole network: others are on the air meanwhile.
         energy_j: None,
+        network_energy_j: None,
+        cold: None,
         duration_s: 0.0,
         attempts: 1,
         failure: None,
