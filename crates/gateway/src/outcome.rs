@@ -86,10 +86,9 @@ fn number<S: Serializer>(node: &NodeId, to: S) -> Result<S::Ok, S::Error> {
 }
 
 impl Core {
-    /// Counts the survey that the transfer's plan is from: its `time` and, in joules, the energy of all nodes
-    /// meanwhile. After all parts and attempts are counted.
-    pub fn after(&mut self, time: Duration, joules: Option<f64>) {
-        let survey_s = time.as_secs_f64();
+    /// Counts the survey that the transfer's plan is from: `survey_s` seconds and, in joules, the energy of all
+    /// nodes meanwhile. After all parts and attempts are counted.
+    pub fn after(&mut self, survey_s: f64, joules: Option<f64>) {
         let cold_s = survey_s + self.duration_s;
         let bits = if self.verified { self.bytes as f64 * 8.0 } else { 0.0 };
         self.network_energy_j = self.network_energy_j.zip(joules).map(|(a, b)| a + b);
@@ -195,14 +194,14 @@ mod tests {
         let (whole, failed) = whole_and_failed();
         let mut cold = whole.clone();
         cold.follows(&failed, 4.0);
-        cold.after(Duration::from_secs(48), Some(70.0));
+        cold.after(48.0, Some(70.0));
         assert_eq!((cold.duration_s, cold.energy_j), (12.0, Some(3.0)));
         assert_eq!(cold.network_energy_j, Some(100.0));
         let told = cold.cold.unwrap();
         assert_eq!((told.survey_s, told.cold_s), (48.0, 60.0));
         assert!((told.cold_goodput_kbps - 59_000.0 * 8e-3 / 60.0).abs() < 1e-9);
         let mut lost = failed;
-        lost.after(Duration::ZERO, None);
+        lost.after(0.0, None);
         assert_eq!(lost.cold.unwrap().cold_goodput_kbps, 0.0);
         assert_eq!(lost.network_energy_j, None, "a part of the sum is not known");
     }

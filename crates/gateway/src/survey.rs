@@ -66,6 +66,13 @@ pub struct SurveyCost {
     pub missing: Vec<u16>,
 }
 
+impl SurveyCost {
+    /// From the order to the complete table, in seconds.
+    pub fn seconds(&self) -> f64 {
+        self.measuring_s + self.collecting_s
+    }
+}
+
 impl Surveyed {
     /// From the first beacon's order to the complete table.
     pub fn time(&self) -> Duration {
