@@ -145,7 +145,7 @@ fn stream(c: &Collected, ends: &str) -> String {
          {ends}\
          {}\n\
          set up in {:.2} s; {} of {} packets in {:.2} s, {}; on the air {:.1} kbit/s, goodput {:.1}\n\
-         {:.2} J, {:.2} uJ a bit\n\n",
+         {:.2} J, {:.2} uJ a bit; all nodes and the survey {} J, with which goodput is {} kbit/s\n\n",
         r.testbed,
         r.seed,
         r.protocol,
@@ -161,7 +161,9 @@ fn stream(c: &Collected, ends: &str) -> String {
         c.throughput_kbps,
         r.goodput_kbps,
         joules,
-        1e6 * joules / (8.0 * r.bytes as f64)
+        1e6 * joules / (8.0 * r.bytes as f64),
+        number(r.network_energy_j, 1.0, 1),
+        number(r.cold.map(|cold| cold.cold_goodput_kbps), 1.0, 1)
     );
     match &c.stages {
         Some(stages) => text.push_str(&stage_lines(stages, s)),

@@ -72,7 +72,7 @@ impl Kind for Stages {
     fn columns() -> Vec<&'static str> {
         words(&[
             "source hops protocol throughput_kbps goodput_kbps utilisation_pct yield_pct \
-            seconds setup_s end uj_per_bit path_loss paths broadest rounds source_sent late \
+            seconds setup_s end uj_per_bit network_uj_per_bit path_loss paths broadest rounds source_sent late \
             first_round_pct",
         ])
     }
@@ -230,8 +230,9 @@ impl Stages {
             .with("seconds", outcome.seconds)
             .with("setup_s", outcome.setup_seconds)
             .with("end", outcome.end.as_str());
-        let energy = outcome.joules_per_bit(self.payload);
-        row.set_some("uj_per_bit", energy.map(|j| j * 1e6));
+        let [own, network] = outcome.joules_per_bit(self.payload);
+        row.set_some("uj_per_bit", own.map(|j| j * 1e6));
+        row.set_some("network_uj_per_bit", network.map(|j| j * 1e6));
         row
     }
 }

@@ -106,7 +106,7 @@ impl Kind for Streams {
         words(&[
             "protocol loss bus hops throughput_kbps throughput_kbyteps utilisation_pct \
             yield_pct repeated retransmissions unacknowledged overflows withheld setup_s end \
-            retransmissions_by_link queue_mean_by_node queue_peak uj_per_bit of_two_hops_pct \
+            retransmissions_by_link queue_mean_by_node queue_peak uj_per_bit network_uj_per_bit of_two_hops_pct \
             stream alone_kbps of_alone_pct",
         ])
     }
@@ -312,10 +312,9 @@ fn row(ground: &Ground, cell: Cell, payload: u8, outcome: &Stream) -> Row {
         .with("retransmissions_by_link", again.join(" ").as_str())
         .with("queue_mean_by_node", queues.join(" ").as_str());
     row.set_some("queue_peak", peak);
-    row.set_some(
-        "uj_per_bit",
-        outcome.joules_per_bit(payload).map(|j| j * 1e6),
-    );
+    let [own, network] = outcome.joules_per_bit(payload);
+    row.set_some("uj_per_bit", own.map(|j| j * 1e6));
+    row.set_some("network_uj_per_bit", network.map(|j| j * 1e6));
     row
 }
 

@@ -99,12 +99,11 @@ impl Stream {
     pub fn data_yield(&self) -> f64 {
         f64::from(self.received) / f64::from(self.packets.max(1))
     }
-    /// Joules per bit of payload that arrived.
-    pub fn joules_per_bit(&self, payload_bytes: u8) -> Option<f64> {
+    /// Joules per bit of payload that arrived: those of the path's nodes, and those of all nodes.
+    pub fn joules_per_bit(&self, payload_bytes: u8) -> [Option<f64>; 2] {
         let bits = f64::from(self.received) * f64::from(payload_bytes) * 8.0;
-        self.joules
-            .filter(|_| bits > 0.0)
-            .map(|joules| joules / bits)
+        let per_bit = |joules: Option<f64>| joules.filter(|_| bits > 0.0).map(|j| j / bits);
+        [self.joules, self.network_joules].map(per_bit)
     }
 }
 
