@@ -19,9 +19,9 @@ use thalweg_gateway::registry::Pipelined;
 use thalweg_gateway::survey::{Survey, SurveyCost, Surveyed};
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::streams::StreamError;
-use thalweg_planner::{LinkQualities, Plan, Prediction};
+use thalweg_planner::{LinkQualities, Plan, Prediction, RelayOrder};
 use thalweg_sim::{BoardError, Capture, Software};
-use thalweg_testbeds::{Physics, Site, SiteError, Testbed};
+use thalweg_testbeds::{Physics, Places, Site, SiteError, Testbed};
 use thalweg_units::{Channel, ChannelSet, Dbm, Duration, NodeId};
 
 /// A transfer that breaks off is begun again over another plan.
@@ -175,6 +175,10 @@ pub fn place(testbed: &Testbed) -> Place {
         name: testbed.name.clone(),
         ids: testbed.nodes.iter().map(|n| n.id).collect(),
         channels: testbed.channels,
+        order: match testbed.places {
+            Places::Unknown => RelayOrder::Random,
+            Places::Known => RelayOrder::NearestLine,
+        },
         floor: board.chip.noise_floor,
         timing: copies.then_some(board.timing),
     }
