@@ -409,13 +409,19 @@ impl Collector {
                 break;
             }
         }
-        let Some((outcome, object, attempts)) = fetched else {
+        let Some((mut outcome, object, attempts)) = fetched else {
             return Err(AskError::Empty.into());
         };
         let mut baseline = None;
         if protocol.has_paths() && parts.len() == 1 {
             motes.settle()?;
             baseline = Some(run(&mut motes, plan, Pipelined::PIP, observer)?.0);
+        }
+        let survey = self.survey_cost();
+        for outcome in [&mut outcome].into_iter().chain(&mut baseline) {
+            outcome
+                .core
+                .after(survey.seconds(), survey.network_energy_j);
         }
         motes.network().capture(None)?;
         let tried = match attempts {
@@ -434,7 +440,7 @@ impl Collector {
             predicted,
             baseline,
             channels: plan.channels.iter().map(|c| c.number()).collect(),
-            survey: self.survey_cost(),
+            survey,
             parts: parts.len(),
             tried,
             object,

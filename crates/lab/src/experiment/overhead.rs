@@ -195,6 +195,7 @@ impl Overhead {
                 .with("source", u32::from(of.get()))
                 .with("verified", 0u32));
         };
+        // The survey serves all nodes, and has rows of its own.
         let mut row = row.with("attempts", outcome.core.attempts);
         row.0.extend(outcome_row(&outcome).0);
         Ok(row)
