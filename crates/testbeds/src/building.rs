@@ -32,6 +32,14 @@ pub struct Crowd {
     pub width_m: f64,
 }
 
+impl Crowd {
+    /// Whether the place is in its corner.
+    fn holds(&self, place: &Placement) -> bool {
+        let at = place.position;
+        place.floor == 0 && at.x_m <= self.length_m && at.y_m <= self.width_m
+    }
+}
+
 /// How the nodes of a generated building are numbered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -39,7 +47,8 @@ pub enum Numbering {
     /// By floor, then along the building, the crowd last.
     #[default]
     Along,
-    /// As the seed draws it: a given number, such as the sink's, may be anywhere.
+    /// As the seed draws it, those in the crowd's corner last: a low number, such as the sink's, may be anywhere
+    /// else.
     Drawn,
 }
 
@@ -61,6 +70,7 @@ impl Building {
             for k in (1..places.len()).rev() {
                 places.swap(k, (uniform(&mut rng) * (k + 1) as f64) as usize);
             }
+            places.sort_by_key(|place| self.crowd.is_some_and(|crowd| crowd.holds(place)));
         }
         places
     }
@@ -84,18 +94,19 @@ mod tests {
     };
 
     #[test]
-    fn a_corner_is_crowded_and_a_number_is_anywhere() {
-        let in_corner = |p: &Placement| p.position.x_m <= 16.0 && p.position.y_m <= 15.0;
-        let (mut crowded, mut sixth) = (0, 0);
+    fn a_corner_is_crowded_and_a_low_number_is_anywhere_else() {
+        let corner = FLOOR.crowd.unwrap();
+        let (mut crowded, mut far) = (0, 0);
         for seed in 1..=20 {
             let places = FLOOR.places(55, seed);
             assert_eq!(places.len(), 55);
-            crowded += places.iter().filter(|p| in_corner(p)).count();
-            sixth += usize::from(in_corner(&places[5]));
+            crowded += places.iter().filter(|p| corner.holds(p)).count();
+            assert!(!corner.holds(&places[5]), "seed {seed}");
+            far += usize::from(places[5].position.x_m > 25.0);
         }
-        // 15 and a sixth of the other 40, of 55; so the sixth node is there on two floors of five.
+        // 15 and a sixth of the other 40, on each floor.
         assert!((400..=460).contains(&crowded), "{crowded}");
-        assert!((4..=12).contains(&sixth), "{sixth}");
+        assert!((6..=18).contains(&far), "{far}");
         assert_eq!(FLOOR.places(55, 3), FLOOR.places(55, 3));
     }
 
