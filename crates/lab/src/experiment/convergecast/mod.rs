@@ -255,7 +255,7 @@ impl Convergecast {
             settle: Duration::from_secs_f64(self.settle_s),
             duration: Duration::from_secs_f64(self.duration_s),
             sinks,
-            routers: point.routers,
+            routers: point.routers.filter(|count| *count < nodes),
             doze,
             lpl: (point.lpl_ms.filter(|ms| *ms > 0.0)).map(|ms| Duration::from_secs_f64(ms * 1e-3)),
             queue: self.queue,
