@@ -223,7 +223,11 @@ impl Reader<'_> {
             length_m: self.metres("building.length_m", keys.length_m, 0.1)?,
             width_m: self.metres("building.width_m", keys.width_m, 0.1)?,
             floor_height_m: self.metres("building.floor_height_m", keys.floor_height_m, 0.1)?,
-            crowd: keys.crowd.as_ref().map(|c| self.crowd(c, keys)).transpose()?,
+            crowd: keys
+                .crowd
+                .as_ref()
+                .map(|c| self.crowd(c, keys))
+                .transpose()?,
             numbering: keys.numbering,
         };
         let last = u32::from(keys.first_id) + u32::from(keys.nodes) - 1;

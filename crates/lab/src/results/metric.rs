@@ -202,11 +202,14 @@ impl MetricSpec {
         } else {
             let value = |rows: &Vec<Observed>| self.of_seed(rows);
             let of_other = |seed| Some(value(other.as_ref()?.1.get(seed)?));
-            let values = seeds.iter().filter_map(|(seed, rows)| match (&self.against, &self.minus) {
-                (None, None) => Some(value(rows)),
-                (Some(_), _) => Some(value(rows) / of_other(seed)?),
-                (None, Some(_)) => Some(value(rows) - of_other(seed)?),
-            });
+            let values =
+                seeds
+                    .iter()
+                    .filter_map(|(seed, rows)| match (&self.against, &self.minus) {
+                        (None, None) => Some(value(rows)),
+                        (Some(_), _) => Some(value(rows) / of_other(seed)?),
+                        (None, Some(_)) => Some(value(rows) - of_other(seed)?),
+                    });
             // A ratio over nothing says nothing.
             let per_seed: Vec<f64> = values.filter(|value| value.is_finite()).collect();
             if per_seed.is_empty() {

@@ -370,7 +370,9 @@ fn an_application_has_one_packet_in_the_stack_or_fills_it() {
         );
         assert!(bench.told.contains(&Event::Taken { number: 1 }));
         let (made, skipped) = (4, 0);
-        assert!(bench.told.contains(&Event::Above(Reading { made, skipped })));
+        assert!(bench
+            .told
+            .contains(&Event::Above(Reading { made, skipped })));
         bench.sends();
         assert_eq!(bench.node.above().waiting(), u16::max(waits, 1) - 1);
     }
