@@ -90,7 +90,11 @@ impl Core {
     /// nodes meanwhile. After all parts and attempts are counted.
     pub fn after(&mut self, survey_s: f64, joules: Option<f64>) {
         let cold_s = survey_s + self.duration_s;
-        let bits = if self.verified { self.bytes as f64 * 8.0 } else { 0.0 };
+        let bits = if self.verified {
+            self.bytes as f64 * 8.0
+        } else {
+            0.0
+        };
         self.network_energy_j = self.network_energy_j.zip(joules).map(|(a, b)| a + b);
         self.cold = Some(Cold {
             survey_s,
@@ -203,7 +207,10 @@ mod tests {
         let mut lost = failed;
         lost.after(0.0, None);
         assert_eq!(lost.cold.unwrap().cold_goodput_kbps, 0.0);
-        assert_eq!(lost.network_energy_j, None, "a part of the sum is not known");
+        assert_eq!(
+            lost.network_energy_j, None,
+            "a part of the sum is not known"
+        );
     }
 
     #[test]

@@ -151,7 +151,10 @@ pub(crate) fn apply(
         }
     };
     let chosen = ["model", "place"];
-    for (key, value) in table.iter().filter(|(key, _)| !chosen.contains(&key.as_str())) {
+    for (key, value) in table
+        .iter()
+        .filter(|(key, _)| !chosen.contains(&key.as_str()))
+    {
         match value {
             toml::Value::Table(part) => {
                 for (inner, value) in part {
@@ -164,7 +167,8 @@ pub(crate) fn apply(
     let change = model.variation.change;
     if change.after_2_h.0 < change.after_15_min.0 || change.after_1_day.0 < change.after_2_h.0 {
         let found = format!("{} dB, {} dB", change.after_2_h.0, change.after_1_day.0);
-        let expected = "a change that grows with time: at least that of 15 minutes, and of two hours";
+        let expected =
+            "a change that grows with time: at least that of 15 minutes, and of two hours";
         let problem = Problem::value("the change of 2h and 1d", &found, expected);
         return Err(problem.at_key(source_name, "propagation.variation"));
     }
@@ -279,7 +283,13 @@ mod tests {
     #[test]
     fn parts_are_switched() {
         assert!(with("wifi = false").unwrap().wifi.is_none());
-        assert!(with("clean_bursts = true").unwrap().clean_bursts.is_some());
+        assert!(with("clean_bursts = false").unwrap().clean_bursts.is_none());
+        let still = with("place = \"still\"\nvariation.change_1d_db = 2").unwrap();
+        let change = still.variation.change;
+        assert_eq!(
+            (change.after_15_min, change.after_1_day),
+            (Db(0.0), Db(2.0))
+        );
         let between = with("[between_floors]\nrice_k_db = 3").unwrap();
         assert!(between.between_floors.rice_k.is_some());
         let same = with("[same_floor]\nrice_k_db = false").unwrap();

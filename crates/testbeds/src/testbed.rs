@@ -2,10 +2,12 @@
 //! seed makes it a [`crate::Site`]. A node's index is its place in [`Testbed::nodes`].
 
 use crate::assumed::Assumed;
+use crate::building::Building;
 use crate::central;
 use crate::trace::{Trace, TraceLink, Visits};
+use serde::Deserialize;
 use thalweg_medium::random::derive;
-use thalweg_medium::{corridor_layout, BuildingModel, Change, MeasuredFrame, Placement};
+use thalweg_medium::{BuildingModel, Change, MeasuredFrame, Placement};
 use thalweg_sim::{boards, Board, BoardError};
 use thalweg_units::{ChannelSet, Db, Dbm, Duration, NodeId};
 
@@ -31,10 +33,23 @@ pub struct Testbed {
     pub sink: NodeId,
     /// Why it is that node.
     pub sink_by: SinkBy,
+    /// Whether planners know where its nodes are.
+    pub places: Places,
     /// Whence its links come.
     pub physics: Physics,
     /// What its file leaves open, and what was made of it.
     pub assumed: Vec<Assumed>,
+}
+
+/// Whether those who plan routes know where the nodes of a testbed are. Pictures and those who draw experiments do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Places {
+    /// Nobody has measured them.
+    #[default]
+    Unknown,
+    /// Its file says so.
+    Known,
 }
 
 /// Why a node is its testbed's sink.
@@ -81,19 +96,6 @@ pub enum Physics {
     },
     /// Measured links.
     Measured(Measured),
-}
-
-/// Size of a generated building.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Building {
-    /// Number of floors.
-    pub floors: u16,
-    /// Length, metres.
-    pub length_m: f64,
-    /// Width, metres.
-    pub width_m: f64,
-    /// From floor to floor, metres.
-    pub floor_height_m: f64,
 }
 
 /// Measured links; their indices are those of [`Testbed::nodes`].
@@ -146,7 +148,8 @@ impl Measured {
         let Some(last) = visits.len().checked_sub(1).filter(|last| *last > 0) else {
             return &self.links;
         };
-        let first = (derive(seed, "visit", &[]) % last as u64) as usize;
+        let drawn = (derive(seed, "visit", &[]) % last as u64) as usize;
+        let first = self.visits.survey.unwrap_or(drawn);
         let since = (age.as_nanos() / self.visits.period.as_nanos().max(1)) as usize;
         let later = usize::from(age > Duration::ZERO).max(since);
         let visit = visits.get(first.saturating_add(later).min(last));
@@ -214,6 +217,30 @@ impl Testbed {
     pub fn id_of(&self, index: usize) -> Option<NodeId> {
         self.nodes.get(index).map(|n| n.id)
     }
+    /// The same with surveys so long after the first visit of its trace.
+    ///
+    /// # Errors
+    /// In one line, where its links were measured once, or the trace is shorter.
+    pub fn surveyed_at(mut self, at: Duration) -> Result<Self, String> {
+        let (name, visits) = (self.name.clone(), self.visits());
+        match &mut self.physics {
+            Physics::Measured(measured) if visits > 1 => {
+                let period = measured.visits.period.as_nanos().max(1);
+                let visit = usize::try_from(at.as_nanos() / period).unwrap_or(usize::MAX);
+                if visit + 1 >= visits {
+                    let hours = measured.visits.period.as_secs_f64() / 3600.0;
+                    return Err(format!(
+                        "{name}: {visits} visits, {hours:.1} h apart; a survey comes before the last"
+                    ));
+                }
+                measured.visits.survey = Some(visit);
+                Ok(self)
+            }
+            _ => Err(format!(
+                "{name}: its links were not measured more than once; there is nothing to play"
+            )),
+        }
+    }
     /// How often its links were measured: more than once, or once.
     pub fn visits(&self) -> usize {
         match &self.physics {
@@ -236,11 +263,10 @@ impl Testbed {
     /// Where its nodes are, as `seed` draws what the testbed leaves open; none for nodes whose places
     /// nobody knows.
     pub(crate) fn places(&self, seed: u64) -> Vec<Option<Placement>> {
-        let Physics::Generated { building: b, .. } = &self.physics else {
+        let Physics::Generated { building, .. } = &self.physics else {
             return self.nodes.iter().map(|n| n.placement).collect();
         };
-        let (nodes, height) = (self.nodes.len(), b.floor_height_m);
-        let places = corridor_layout(b.floors, nodes, b.length_m, b.width_m, height, seed);
+        let places = building.places(self.nodes.len(), seed);
         places.into_iter().map(Some).collect()
     }
     /// How radio propagates between its nodes; none where links were measured.

@@ -19,9 +19,9 @@ use thalweg_gateway::registry::Pipelined;
 use thalweg_gateway::survey::{Survey, SurveyCost, Surveyed};
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::streams::StreamError;
-use thalweg_planner::{LinkQualities, Plan, Prediction};
+use thalweg_planner::{LinkQualities, Plan, Prediction, RelayOrder};
 use thalweg_sim::{BoardError, Capture, Software};
-use thalweg_testbeds::{Physics, Site, SiteError, Testbed};
+use thalweg_testbeds::{Physics, Places, Site, SiteError, Testbed};
 use thalweg_units::{Channel, ChannelSet, Dbm, Duration, NodeId};
 
 /// A transfer that breaks off is begun again over another plan.
@@ -175,6 +175,10 @@ pub fn place(testbed: &Testbed) -> Place {
         name: testbed.name.clone(),
         ids: testbed.nodes.iter().map(|n| n.id).collect(),
         channels: testbed.channels,
+        order: match testbed.places {
+            Places::Unknown => RelayOrder::Random,
+            Places::Known => RelayOrder::NearestLine,
+        },
         floor: board.chip.noise_floor,
         timing: copies.then_some(board.timing),
     }
@@ -239,8 +243,6 @@ pub struct Collector {
     /// As transfers find it: with its losses, which came after the survey.
     site: Site,
     known: Known,
-    /// What the file of measured links tells.
-    told: Option<Box<Known>>,
     surveyed: Surveyed,
 }
 
@@ -262,7 +264,6 @@ impl Collector {
         let place = place(testbed);
         place.check_channels(channels)?;
         let sink = to.map_or(Ok(testbed.sink_index()), |node| place.index_of(node))?;
-        let told = measured(testbed, to, channels, seed)?;
         let wanted = channels.map(<[Channel]>::to_vec);
         let wanted = wanted.or_else(|| clean_channels(testbed));
         let channels: ChannelSet = match &wanted {
@@ -279,21 +280,17 @@ impl Collector {
         let site = site.aged(surveying + site.age())?;
         Ok(Self {
             known: known.measured_at(took),
-            told: told.map(Box::new),
             site,
             surveyed,
         })
     }
 
-    /// Plans the route of `ask`. Where it names no source, measured links choose the one that their file gives, not
-    /// their survey: the same one in every plan.
+    /// Plans the route of `ask` by what the survey brought.
     ///
     /// # Errors
     /// [`AskError`].
     pub fn plan(&self, ask: &Ask) -> Result<Plan, AskError> {
-        let far = |told: &Known| self.testbed().id_of(told.far_source(ask).ok()?);
-        let from = ask.from.or_else(|| self.told.as_deref().and_then(far));
-        self.known.plan(&Ask { from, ..*ask })
+        self.known.plan(ask)
     }
 
     /// The network and its links.
@@ -422,7 +419,9 @@ impl Collector {
         }
         let survey = self.survey_cost();
         for outcome in [&mut outcome].into_iter().chain(&mut baseline) {
-            outcome.core.after(survey.seconds(), survey.network_energy_j);
+            outcome
+                .core
+                .after(survey.seconds(), survey.network_energy_j);
         }
         motes.network().capture(None)?;
         let tried = match attempts {

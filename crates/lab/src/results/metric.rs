@@ -54,6 +54,10 @@ pub struct MetricSpec {
     /// Divided by the same metric of the rows in which these columns have these values instead, seed
     /// by seed.
     pub against: Option<BTreeMap<String, Value>>,
+    /// In place of `against`: less the same metric of those rows, seed by seed. For orders between quantities that may
+    /// be zero.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minus: Option<BTreeMap<String, Value>>,
     /// The statistic over the rows of one seed.
     pub stat: Statistic,
     /// What every value is multiplied by, to come out in `unit`.
@@ -142,11 +146,11 @@ impl MetricSpec {
     /// without any value have none.
     pub fn measure(&self, rows: &[Row]) -> Vec<Measured> {
         let mut groups = self.groups(rows, &self.only);
-        let mut others = match &self.against {
+        let mut others = match self.against.as_ref().or(self.minus.as_ref()) {
             None => Groups::new(),
-            Some(against) => {
+            Some(other) => {
                 let mut only = self.only.clone();
-                only.extend(against.iter().map(|(c, v)| (c.clone(), v.clone())));
+                only.extend(other.iter().map(|(c, v)| (c.clone(), v.clone())));
                 self.groups(rows, &only)
             }
         };
@@ -197,10 +201,15 @@ impl MetricSpec {
             (best_choice(&seeds)?, None, None, seeds.len())
         } else {
             let value = |rows: &Vec<Observed>| self.of_seed(rows);
-            let values = seeds.iter().filter_map(|(seed, rows)| match &self.against {
-                None => Some(value(rows)),
-                Some(_) => Some(value(rows) / value(other.as_ref()?.1.get(seed)?)),
-            });
+            let of_other = |seed| Some(value(other.as_ref()?.1.get(seed)?));
+            let values =
+                seeds
+                    .iter()
+                    .filter_map(|(seed, rows)| match (&self.against, &self.minus) {
+                        (None, None) => Some(value(rows)),
+                        (Some(_), _) => Some(value(rows) / of_other(seed)?),
+                        (None, Some(_)) => Some(value(rows) - of_other(seed)?),
+                    });
             // A ratio over nothing says nothing.
             let per_seed: Vec<f64> = values.filter(|value| value.is_finite()).collect();
             if per_seed.is_empty() {
@@ -382,6 +391,7 @@ mod tests {
             of: "x".into(),
             over: None,
             against: None,
+            minus: None,
             stat,
             scale: 1.0,
             unit: String::new(),
@@ -461,5 +471,10 @@ mod tests {
         assert_eq!((ratio[0].n, ratio[0].value), (1, 40.0 / 6.0));
         m.against = Some([("protocol".to_owned(), Value::from("none"))].into());
         assert!(m.measure(&rows()).is_empty());
+        // A difference counts where there is nothing: 20 less 0, 40 less 6.
+        m.against = None;
+        m.minus = Some([("protocol".to_owned(), Value::from("pip"))].into());
+        let less = m.measure(&rows());
+        assert_eq!((less[0].n, less[0].value), (2, 27.0));
     }
 }

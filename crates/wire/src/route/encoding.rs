@@ -187,7 +187,8 @@ impl Route {
         (route.payload, route.deadline_s) = (payload, deadline_s);
         route.range = ObjectRange { offset, len };
         (route.threshold, route.format, route.tuning) = (threshold, format, tuning);
-        let is_told_so = (flags & SCHEME_BITS == P3_BY_NODE) == (route.listing() == Listing::ByNode);
+        let is_told_so =
+            (flags & SCHEME_BITS == P3_BY_NODE) == (route.listing() == Listing::ByNode);
         is_told_so.then_some(route).ok_or(bad)
     }
 

@@ -201,8 +201,9 @@ impl Log {
             None => self.before = Some(joules),
             Some(before) => {
                 let spent = before.into_iter().zip(joules);
-                let spent: Vec<Option<f64>> =
-                    spent.map(|(before, after)| Some(after? - before?)).collect();
+                let spent: Vec<Option<f64>> = spent
+                    .map(|(before, after)| Some(after? - before?))
+                    .collect();
                 let on_path = self.lane.stages.iter().map(Vec::len).sum();
                 let sum = |of: &[Option<f64>]| of.iter().copied().sum();
                 self.stream.joules = spent.get(..on_path).and_then(sum);
