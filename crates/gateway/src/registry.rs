@@ -121,7 +121,7 @@ pub static PROTOCOLS: &[Protocol] = &[
     pipeline("pip-cit", Origin::Ours, Scheme::PipCit, Style::Paths, FULL, None, "PIP whose relays hold each packet in their radio until the next comes in. Not as published"),
     pipeline("p3-planned", Origin::Ours, P, Style::Chains, FULL, None, "P3 over two lean chains of relays, planned on all its channels"),
     pipeline("p3-tuned", Origin::Ours, P, Style::Paths, FULL, TRIAL, "P3 that learns under which rotation of its channels it does best"),
-    pipeline("p3-slim", Origin::Ours, P, Style::Paths, SLIM, None, "P3 with headers of four bytes"),
+    pipeline("p3-slim", Origin::Ours, P, Style::Paths, SLIM, None, "P3 with headers of four bytes and short control frames"),
     pipeline("p3-best", Origin::Ours, P, Style::Chains, SLIM, None, "The fastest: lean chains and small headers"),
     of("fastforward", Origin::Published, Family::Stream(Version::Full), "FastForward: a stream over nodes with two radios (testbeds whose board is `opal`)"),
     of("fastforward-window", Origin::Ours, Family::Stream(Version::Window), "FastForward whose acknowledgements say when a queue is nearly full. Not as published"),
