@@ -125,7 +125,11 @@ fn summary(reports: &[Report]) -> String {
     list(&mut lines, heading, outside.map(outside_line).collect());
     let returned = results().filter(|r| r.verdict() == Some(Verdict::Returned));
     let returned = returned.map(|r| format!("{}: {}; {}", r.id, r.measured.label(), excused(r)));
-    list(&mut lines, "within their bands again, though excused:", returned.collect());
+    list(
+        &mut lines,
+        "within their bands again, though excused:",
+        returned.collect(),
+    );
     let restated = reports.iter().flat_map(Report::restated).collect();
     let heading = "to excuse what is new, say why in papers/*.toml, below the claim:";
     list(&mut lines, heading, restated);

@@ -100,10 +100,7 @@ fn pivoted(pivot: &Pivot<'_>, report: &Report) -> String {
             line.cells.iter().map(|cell| cell.and_then(of)).collect()
         };
         add(label.trim_start(), each(&|r| Some(short(r.measured.value))));
-        add(
-            "  95 %",
-            each(&|r| r.measured.spread().map(interval)),
-        );
+        add("  95 %", each(&|r| r.measured.spread().map(interval)));
         add("  paper", each(&|r| r.reference.map(short)));
         add("  band", each(&|r| r.band.map(span)));
         add(

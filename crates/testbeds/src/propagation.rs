@@ -151,7 +151,10 @@ pub(crate) fn apply(
         }
     };
     let chosen = ["model", "place"];
-    for (key, value) in table.iter().filter(|(key, _)| !chosen.contains(&key.as_str())) {
+    for (key, value) in table
+        .iter()
+        .filter(|(key, _)| !chosen.contains(&key.as_str()))
+    {
         match value {
             toml::Value::Table(part) => {
                 for (inner, value) in part {
@@ -164,7 +167,8 @@ pub(crate) fn apply(
     let change = model.variation.change;
     if change.after_2_h.0 < change.after_15_min.0 || change.after_1_day.0 < change.after_2_h.0 {
         let found = format!("{} dB, {} dB", change.after_2_h.0, change.after_1_day.0);
-        let expected = "a change that grows with time: at least that of 15 minutes, and of two hours";
+        let expected =
+            "a change that grows with time: at least that of 15 minutes, and of two hours";
         let problem = Problem::value("the change of 2h and 1d", &found, expected);
         return Err(problem.at_key(source_name, "propagation.variation"));
     }

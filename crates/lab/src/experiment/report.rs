@@ -3,8 +3,8 @@
 
 use super::spec::Experiment;
 use crate::results::{
-    filtered, of_some_seeds, ranks, short, why_nothing, Claim, Claims, Extent, Filtered, Judged, MetricSpec,
-    Rank, Row, Tally, Verdict, Window, DECIDED,
+    filtered, of_some_seeds, ranks, short, why_nothing, Claim, Claims, Extent, Filtered, Judged,
+    MetricSpec, Rank, Row, Tally, Verdict, Window, DECIDED,
 };
 
 /// What came of an experiment.
@@ -79,10 +79,12 @@ impl Report {
     /// Metrics of fewer seeds than were run, a line each.
     pub fn seeds_notes(&self) -> impl Iterator<Item = String> + '_ {
         let all = self.seeds.len();
-        self.of_some_seeds.iter().map(move |(metric, [least, most])| match least == most {
-            true => format!("{metric}: of {least} of {all} seeds"),
-            false => format!("{metric}: of {least} to {most} of {all} seeds"),
-        })
+        self.of_some_seeds
+            .iter()
+            .map(move |(metric, [least, most])| match least == most {
+                true => format!("{metric}: of {least} of {all} seeds"),
+                false => format!("{metric}: of {least} to {most} of {all} seeds"),
+            })
     }
 
     /// How many results lie in their bands.
@@ -121,7 +123,10 @@ impl Report {
     /// Lines of `papers/*.toml` that would excuse what was missed, for whoever has found out why: the result's
     /// label, and what to write below its claim.
     pub fn restated(&self) -> Vec<String> {
-        let missed = self.results.iter().filter(|r| r.verdict().is_some_and(Verdict::is_miss));
+        let missed = self
+            .results
+            .iter()
+            .filter(|r| r.verdict().is_some_and(Verdict::is_miss));
         let restated = missed.map(|r| {
             let Window { value, within } = Window::around(&r.measured);
             let window = format!("value = {value:?}, within = {within:?}");

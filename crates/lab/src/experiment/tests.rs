@@ -133,7 +133,9 @@ fn a_claim_that_nothing_answers_is_a_miss_unless_a_few_seeds_measured_the_rest()
         let (seeds, mut e): (Vec<u64>, _) = ((1..=seeds).collect(), e.clone());
         e.metrics.retain(|m| !lose || m.name != "goodput_mean");
         let rows = seeds.iter().map(|seed| row(*seed, protocol)).collect();
-        Report::new(&e, &seeds, rows, &claims, Extent::Full).misses().len()
+        Report::new(&e, &seeds, rows, &claims, Extent::Full)
+            .misses()
+            .len()
     };
     assert_eq!(misses(10, "pip", false), 0);
     assert_eq!(misses(10, "p3", false), 1);

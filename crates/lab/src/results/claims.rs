@@ -350,9 +350,15 @@ mod tests {
             ("exception={value=1.0,within=1.0,why='w'}", "without a band"),
             ("band=[2.0,1.0]", "lower end"),
             ("band=[1.0,2.0]\ninterval_of={p='y'}", "not both"),
-            ("band=[1.0,2.0]\njudged='own'\nfitted={constant='k'}", "not fitted"),
+            (
+                "band=[1.0,2.0]\njudged='own'\nfitted={constant='k'}",
+                "not fitted",
+            ),
             ("band=[1.0,2.0]\nexception={why='w'}", "names the value"),
-            ("band=[1.0,2.0]\nexception={value=1.0,why='w'}", "`value` and `within`"),
+            (
+                "band=[1.0,2.0]\nexception={value=1.0,why='w'}",
+                "`value` and `within`",
+            ),
             ("band=[1.0,2.0]\nexception='w'", "invalid type"),
         ] {
             let text = format!("[[claim]]\nid='e'\nmetric='m'\nsource='s'\n{says}");
@@ -377,9 +383,8 @@ mod tests {
     #[test]
     fn a_value_is_judged_by_its_own_claim() {
         let claims = claims("reference=5.0\nband=[4.0,inf]");
-        let judge = |p, value| {
-            claims.judge("e", Some("q"), measured(p, value, ONE), &[], Extent::Full)
-        };
+        let judge =
+            |p, value| claims.judge("e", Some("q"), measured(p, value, ONE), &[], Extent::Full);
         assert_eq!(judge("x", 4.0).within, Some(true));
         assert_eq!(judge("x", 3.9).within, Some(false));
         assert_eq!(judge("y", 3.9).within, None);

@@ -110,7 +110,10 @@ mod tests {
     fn results_of_fewer_seeds_than_were_run_are_told() {
         let rows = [(1u64, 2.0), (2, 0.0)].map(|(seed, x)| {
             let row = Row::new().with("seed", seed);
-            [row.clone().with("p", "a").with("x", 1.0), row.with("p", "b").with("x", x)]
+            [
+                row.clone().with("p", "a").with("x", 1.0),
+                row.with("p", "b").with("x", x),
+            ]
         });
         let text = "name='m'\nof='x'\nstat='mean'\nwhere={p='a'}\nagainst={p='b'}";
         let metric: MetricSpec = toml::from_str(text).unwrap();

@@ -175,7 +175,10 @@ mod tests {
         assert_eq!(cut("goodput_kbps"), [0.0, 1.4]);
         assert_eq!(cut("correlation"), [-0.2, 1.0]);
         assert_eq!(cut("extra_ms"), wide);
-        assert_eq!(Range::of_column("yield_pct").cut([90.0, 103.0]), [90.0, 100.0]);
+        assert_eq!(
+            Range::of_column("yield_pct").cut([90.0, 103.0]),
+            [90.0, 100.0]
+        );
         assert_eq!(Range::Share.summed().cut([-1.0, 9.0]), [0.0, 9.0]);
     }
 }

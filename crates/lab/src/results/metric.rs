@@ -482,7 +482,13 @@ mod tests {
 
     #[test]
     fn most_of_a_columns_values_is_a_share_of_their_means() {
-        let cases = [(1u64, 11u64, 0.2), (2, 11, 0.6), (1, 12, 0.9), (2, 12, 0.1), (1, 13, 0.9)];
+        let cases = [
+            (1u64, 11u64, 0.2),
+            (2, 11, 0.6),
+            (1, 12, 0.9),
+            (2, 12, 0.1),
+            (1, 13, 0.9),
+        ];
         let row = |(seed, channel, x)| Row::new().with(SEED, seed).with("c", channel).with("x", x);
         let mut m = spec(Statistic::Mean, &[]);
         m.most = Some(MostSpec {

@@ -113,9 +113,8 @@ mod tests {
             unit: String::new(),
         };
         let all = [("a", 0.5), ("b", 2.0), ("c", 0.5), ("d", 2.0)].map(measured);
-        let judge = |m: &Measured| {
-            claims.judge("e", None, m.clone(), &all, crate::results::Extent::Full)
-        };
+        let judge =
+            |m: &Measured| claims.judge("e", None, m.clone(), &all, crate::results::Extent::Full);
         let results: Vec<_> = all.iter().map(judge).collect();
         let tally = Tally::of(&results, claims.unanswered("e", &all));
         assert_eq!(

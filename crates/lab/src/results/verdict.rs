@@ -243,7 +243,10 @@ mod tests {
             within: 0.6,
         };
         assert_eq!(verdict(3, Some([2.5, 3.5]), Some(far)), Some(Verdict::Open));
-        assert_eq!(verdict(10, Some([2.5, 3.5]), Some(far)), Some(Verdict::Moved));
+        assert_eq!(
+            verdict(10, Some([2.5, 3.5]), Some(far)),
+            Some(Verdict::Moved)
+        );
     }
 
     #[test]

@@ -57,7 +57,9 @@ impl Page<'_> {
             _ => "as each result says".to_owned(),
         };
         let lines = tally(self.reports).lines().into_iter();
-        let lines: String = lines.map(|line| format!("<li>{}</li>", escaped(&line))).collect();
+        let lines: String = lines
+            .map(|line| format!("<li>{}</li>", escaped(&line)))
+            .collect();
         let (version, command) = (env!("CARGO_PKG_VERSION"), escaped(self.command));
         let _ = write!(
             html,
@@ -148,13 +150,23 @@ impl Page<'_> {
         let all = || self.reports.iter().flat_map(|r| &r.results);
         let outside = |r: &&Judged| r.within == Some(false);
         let why = |r: &Judged| prose(&excused(r));
-        listed(html, "Outside their bands, and why that is accepted", all().filter(outside), why);
+        listed(
+            html,
+            "Outside their bands, and why that is accepted",
+            all().filter(outside),
+            why,
+        );
         let returned = |r: &&Judged| r.verdict() == Some(Verdict::Returned);
         let heading = "Within their bands again, though excused";
         listed(html, heading, all().filter(returned), why);
         let is_fitted = |r: &&Judged| r.fitted.is_some();
         let what = |r: &Judged| prose(&fitted(r).unwrap_or_default());
-        listed(html, "[F]: constants that were fitted to results", all().filter(is_fitted), what);
+        listed(
+            html,
+            "[F]: constants that were fitted to results",
+            all().filter(is_fitted),
+            what,
+        );
     }
 }
 
@@ -188,11 +200,14 @@ fn tally(reports: &[Report]) -> Tally {
 fn counted(report: &Report) -> String {
     let tally = report.tally();
     let count = |basis: Basis| {
-        let (count, name) = (tally.count(basis), match basis {
-            Basis::Paper => "",
-            Basis::Own => " of our own",
-            Basis::Fitted => " fitted",
-        });
+        let (count, name) = (
+            tally.count(basis),
+            match basis {
+                Basis::Paper => "",
+                Basis::Own => " of our own",
+                Basis::Fitted => " fitted",
+            },
+        );
         (count.of > 0).then(|| format!("{} of {}{name}", count.within, count.of))
     };
     let counts: Vec<String> = Basis::ALL.into_iter().filter_map(count).collect();

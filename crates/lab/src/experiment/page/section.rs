@@ -119,7 +119,10 @@ fn row(report: &Report, line: &Line<'_>) -> String {
         };
         let (class, word) = verdict(r);
         let mut small = Vec::new();
-        let spread = r.measured.spread().filter(|spread| *spread != Spread::About(0.0));
+        let spread = r
+            .measured
+            .spread()
+            .filter(|spread| *spread != Spread::About(0.0));
         small.extend(spread.map(spread_of));
         small.extend(r.reference.map(|paper| format!("paper {}", short(paper))));
         if !word.is_empty() {
