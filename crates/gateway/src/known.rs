@@ -11,7 +11,7 @@ use thalweg_engine::BoardTiming;
 use thalweg_planner::channels::spread_order;
 use thalweg_planner::closed_forms::Cycle;
 use thalweg_planner::pairs::best_channels;
-use thalweg_planner::{plan, LinkQualities, LinkRule, Plan, PlanError, RouteRequest};
+use thalweg_planner::{plan, LinkModel, LinkQualities, LinkRule, Plan, PlanError, RouteRequest};
 use thalweg_units::{Channel, ChannelSet, Dbm, NodeId};
 use thalweg_wire::pipeline::MAX_PACKETS;
 use thalweg_wire::route::{PayloadSize, MAX_MEMBERS};
@@ -206,6 +206,7 @@ pub struct Known {
     channels: Vec<Channel>,
     routing_channel: Channel,
     rule: LinkRule,
+    model: LinkModel,
     draw: Draw,
     seed: u64,
 }
@@ -223,10 +224,8 @@ impl Known {
     ) -> Self {
         // One id for each node: the table is this network's.
         let _ = links.set_ids(place.ids.iter().map(|id| id.get()).collect());
-        let rule = LinkRule {
-            floor: place.floor,
-            ..LinkRule::default()
-        };
+        let model = LinkModel::learned(&links, place.floor);
+        let rule = RouteRequest::new(0, sink).trusting(model).rule;
         let (channels, routing_channel) = choose_channels(&links, &rule, channels);
         Self {
             place,
@@ -236,6 +235,7 @@ impl Known {
             channels,
             routing_channel,
             rule,
+            model,
             draw,
             seed,
         }
@@ -278,11 +278,9 @@ impl Known {
 
     /// What the published protocols would ask.
     fn faithful_request(&self, source: usize, request: &Ask, packets: u32) -> RouteRequest {
-        let mut route = RouteRequest::new(source, self.sink);
+        let mut route = RouteRequest::new(source, self.sink).trusting(self.model);
         route.channels.clone_from(&self.channels);
         route.routing_channel = self.routing_channel;
-        route.rule = self.rule;
-        route.fallback = self.rule.weaker();
         route.max_paths = request.paths.map(usize::from);
         route.hops = request.hops.map(usize::from);
         route.transfer.packets = packets;

@@ -264,6 +264,7 @@ impl Pipelined {
                 max_hops: faithful.max_hops,
                 hops: faithful.hops,
                 transfer: faithful.transfer,
+                model: faithful.model,
                 ..RouteRequest::planned(faithful.source, faithful.sink)
             },
             Style::Paths => faithful.clone(),

@@ -114,7 +114,7 @@ mod tests {
 
     fn delivered(heard: f64, numbers: &[u8]) -> f64 {
         let links = line(heard);
-        let expected = Expected::new(&links, ChannelSet::ALL, &LinkModel::CC2420);
+        let expected = Expected::new(&links, ChannelSet::ALL, &LinkModel::UNKNOWN);
         let channels: Vec<Channel> = numbers.iter().map(|&n| Channel::new(n).unwrap()).collect();
         let stages: Stages = (0..6).map(|node| vec![node]).collect();
         let layout = Layout::new(&expected, std::slice::from_ref(&stages), &channels);

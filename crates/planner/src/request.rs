@@ -198,6 +198,16 @@ impl RouteRequest {
             model: LinkModel::default(),
         }
     }
+    /// The same where links are as `model` has them: routing links are those that it takes for sure.
+    #[must_use]
+    pub fn trusting(mut self, model: LinkModel) -> Self {
+        self.rule = LinkRule {
+            floor: model.floor,
+            ..self.rule.with_margin(Some(model.sure_margin()))
+        };
+        self.fallback = self.rule.weaker();
+        Self { model, ..self }
+    }
     /// The leanest plan, over what was measured on all of P3's channels.
     pub fn planned(source: usize, sink: usize) -> Self {
         Self {

@@ -68,12 +68,8 @@ impl LinkRule {
 }
 
 impl Default for LinkRule {
-    /// Nine of ten beacons and a mean RSSI 6 dB above the CC2420's effective floor, both ways.
-    ///
-    /// A link with 4 dB of true margin has a PRR of .99 at 127 B under the 2 dB variation of a
-    /// campaign: "ETX 1". What is measured strays from it by about 1.7 dB (1 dB each for the RSSI
-    /// register's bias, the spread of the receivers' floors, and what changes from run to run), so
-    /// nine of ten links that are admitted have those 4 dB with 4 + 1.28 x 1.7 = 6 dB.
+    /// Nine of ten beacons and a mean RSSI 6 dB above the CC2420's effective floor, both ways: what
+    /// [`crate::LinkModel::sure_margin`] asks for where spreads are about those of a building.
     fn default() -> Self {
         Self {
             min_prr: 0.9,

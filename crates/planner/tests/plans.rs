@@ -203,7 +203,7 @@ fn a_perfect_network_reaches_the_closed_forms() {
         model: LinkModel {
             packet: Db(0.0),
             unknown: Db(0.0),
-            ..LinkModel::CC2420
+            ..LinkModel::UNKNOWN
         },
         ..RouteRequest::new(0, 19)
     };

@@ -100,7 +100,6 @@ impl Settings {
     ) -> Self {
         let mut route = RouteRequest::new(0, 0);
         route.rule.floor = site.board.chip.noise_floor;
-        route.fallback = route.rule.weaker();
         route.transfer.cycle.payload_bytes = usize::from(payload.bytes());
         let mut route = variant.request(&route);
         let cycle = route.transfer.cycle;

@@ -17,7 +17,7 @@ use thalweg_gateway::survey::Survey;
 use thalweg_gateway::waves::{Landed, Waved};
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::concurrent::{Reuse, WaveRequest, Waves};
-use thalweg_planner::{Plan, RouteRequest};
+use thalweg_planner::{LinkModel, Plan, RouteRequest};
 use thalweg_testbeds::{equip, Equipped, Losses, Site, Station};
 use thalweg_units::{BitRate, Channel, Duration, NodeId};
 use thalweg_wire::route::Scheme;
@@ -124,7 +124,10 @@ pub fn empty(
     campaign.add(Part::Waiting, Duration::from_secs_f64(rest.max(0.0)));
     campaign.survey_energy_j = joules(&mut motes);
 
-    let mut request = WaveRequest::new(&surveyed.links, settings.route.clone(), sinks.clone());
+    let floor = settings.route.rule.floor;
+    let model = LinkModel::learned(&surveyed.links, floor);
+    let route = settings.route.clone().trusting(model);
+    let mut request = WaveRequest::new(&surveyed.links, route, sinks.clone());
     if let Some(channels) = &settings.channels {
         request.channels.clone_from(channels);
     }

@@ -12,7 +12,7 @@ use super::{ExperimentError, Result};
 use crate::results::{Row, SEED};
 use rand::seq::{IndexedRandom as _, SliceRandom as _};
 use thalweg_medium::random::{derive, stream, Stream};
-use thalweg_planner::{LinkQualities, LinkRule, Topology};
+use thalweg_planner::{LinkModel, LinkQualities, LinkRule, RouteRequest, Topology};
 use thalweg_sim::{boards, Network};
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Duration};
@@ -52,7 +52,9 @@ impl Kind for LinkChannels {
 
     fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
         let site = lab.site(&self.testbed, seed)?;
-        let links = self.links(&site, lab)?;
+        let (links, surveying) = self.links(&site, lab)?;
+        // The tree stands while its links are tried.
+        let site = site.aged(surveying)?;
         let numbered: Vec<(usize, (usize, usize))> = links.into_iter().enumerate().collect();
         let rows = rows_in_order(&numbered, |link| {
             lab.part(|| self.link_rows(&site, *link))
@@ -67,8 +69,8 @@ impl Kind for LinkChannels {
 }
 
 impl LinkChannels {
-    /// Links between floors of the tree, drawn at random.
-    fn links(&self, site: &Site, lab: &Lab<'_>) -> Result<Vec<(usize, usize)>> {
+    /// Links of high quality between floors of the tree, drawn at random, and how long it took to know them.
+    fn links(&self, site: &Site, lab: &Lab<'_>) -> Result<(Vec<(usize, usize)>, Duration)> {
         let channel = Channel::new(self.tree_channel).unwrap_or(Channel::LAST);
         let surveyed = lab.survey(&self.testbed, site, faithful_survey(channel))?;
         let mut rng = stream(site.seed, "tree", &[]);
@@ -76,16 +78,21 @@ impl LinkChannels {
         let tree = collection_tree(&surveyed.links, channel, root, &mut rng);
         let places = surveyed.links.places();
         let floor_of = |n: usize| places.and_then(|p| p.get(n)).map(|p| p.floor);
-        let between = |(a, b): &(usize, usize)| floor_of(*a) != floor_of(*b);
-        let mut links: Vec<(usize, usize)> = tree.into_iter().filter(between).collect();
+        // "We particularly choose high-quality inter-floor links": what a planner takes for sure.
+        let model = LinkModel::learned(&surveyed.links, site.board.chip.noise_floor);
+        let sure = RouteRequest::new(root, root).trusting(model).rule;
+        let wanted = |(a, b): &(usize, usize)| {
+            floor_of(*a) != floor_of(*b) && sure.admits(&surveyed.links, *a, *b, channel)
+        };
+        let mut links: Vec<(usize, usize)> = tree.into_iter().filter(wanted).collect();
         let mut rng = stream(site.seed, "links", &[]);
         links.shuffle(&mut rng);
         links.truncate(self.links as usize);
         if links.is_empty() {
-            let why = "the tree has no link between floors".to_owned();
+            let why = "the tree has no good link between floors".to_owned();
             return Err(ExperimentError::unfit(site, why));
         }
-        Ok(links)
+        Ok((links, surveyed.measuring + surveyed.collecting))
     }
 
     fn link_rows(

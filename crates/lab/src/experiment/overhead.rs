@@ -23,7 +23,7 @@ use thalweg_gateway::survey::{Survey, Surveyed};
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::closed_forms::link_measurement_time;
 use thalweg_planner::Style;
-use thalweg_planner::{plan, RouteRequest};
+use thalweg_planner::{plan, LinkModel, RouteRequest};
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Duration};
 
@@ -90,18 +90,21 @@ impl Overhead {
     }
 
     /// What is asked of the planner, but for the source.
-    fn request(&self, site: &Site, source: usize) -> RouteRequest {
-        let mut request = RouteRequest::new(source, site.testbed.sink_index());
-        request.routing_channel = self.channel();
-        request.rule.floor = site.board.chip.noise_floor;
-        request.fallback = request.rule.weaker();
-        request
+    fn request(&self, site: &Site, source: usize, model: LinkModel) -> RouteRequest {
+        let request = RouteRequest::new(source, site.testbed.sink_index());
+        RouteRequest {
+            routing_channel: self.channel(),
+            ..request.trusting(model)
+        }
     }
 
     fn protocol_rows(&self, site: &Site, variant: Pipelined, lab: &Lab<'_>) -> Result<Vec<Row>> {
         let survey = match variant.style {
             Style::Paths => faithful_survey(self.channel()),
-            Style::Chains => Survey::of(self.request(site, 0).channels.into_iter().collect()),
+            Style::Chains => {
+                let channels = RouteRequest::new(0, 1).channels;
+                Survey::of(channels.into_iter().collect())
+            }
         };
         let surveyed = lab.survey(&self.testbed, site, survey)?;
         let earlier = self.protocols.iter().take_while(|v| **v != variant);
@@ -154,7 +157,8 @@ impl Overhead {
         source: usize,
         variant: Pipelined,
     ) -> Result<Row> {
-        let request = variant.request(&self.request(site, source));
+        let model = LinkModel::learned(&surveyed.links, site.board.chip.noise_floor);
+        let request = variant.request(&self.request(site, source, model));
         let row = Row::new()
             .with(SEED, site.seed)
             .with("protocol", variant.name);

@@ -13,7 +13,7 @@ use thalweg_medium::random::{derive, stream};
 use thalweg_planner::channels::spread_order;
 use thalweg_planner::pairs::{suggest_pairs, Pair, PairOrder, PairRequest};
 use thalweg_planner::Style;
-use thalweg_planner::{plan, Plan, RouteRequest};
+use thalweg_planner::{plan, LinkModel, Plan, RouteRequest};
 use thalweg_testbeds::Site;
 use thalweg_units::ChannelSet;
 
@@ -30,6 +30,8 @@ pub(in crate::experiment) struct Drawn {
     routing: Arc<Surveyed>,
     /// What those that plan chains know.
     pipeline: Option<Arc<Surveyed>>,
+    /// How far each of them trusts it: those that plan paths, and chains.
+    models: [LinkModel; 2],
     pub(in crate::experiment) pairs: Vec<Pair>,
     /// The effective physical rate, from a single-hop run.
     pub(super) rate_kbps: f64,
@@ -68,11 +70,12 @@ impl Transfers {
         let survey = || lab.survey(&self.testbed, &site, Survey::of(channels));
         let pipeline = all.then(survey).transpose()?;
         let count = self.routes as usize;
+        let models = trusted(&site, &routing, pipeline.as_deref());
         let request = PairRequest {
             order: PairOrder::Random,
             floors: self.route.floors,
             min_hops: self.route.min_hops,
-            route: self.request(&site, 0, 0, None),
+            route: self.request((0, 0), None, models[0]),
             ..PairRequest::new(count)
         };
         let of_length = |hops: Option<usize>| {
@@ -103,6 +106,7 @@ impl Transfers {
             site,
             routing,
             pipeline,
+            models,
             pairs,
             rate_kbps,
         })
@@ -118,6 +122,7 @@ impl Transfers {
         let channels: ChannelSet = self.channel_list().into_iter().collect();
         let pipeline = survey_once(changed, Survey::of(channels), &mut |_| lab.heard())?;
         Ok(Drawn {
+            models: trusted(changed, &drawn.routing, Some(&pipeline)),
             pipeline: Some(Arc::new(pipeline)),
             ..drawn.clone()
         })
@@ -132,13 +137,17 @@ impl Transfers {
         max_paths: Option<usize>,
     ) -> Option<Plan> {
         let pair = drawn.pairs.get(route)?;
-        let mut request = self.request(&drawn.site, pair.source, pair.sink, max_paths);
+        let [of_paths, of_chains] = drawn.models;
+        let mut request = self.request((pair.source, pair.sink), max_paths, of_paths);
         if !self.hops.is_empty() {
             request = exactly(request, pair.hops);
         }
-        let request = variant.request(&request);
+        let mut request = variant.request(&request);
         let links = match (variant.style, &drawn.pipeline) {
-            (Style::Chains, Some(surveyed)) => &surveyed.links,
+            (Style::Chains, Some(surveyed)) => {
+                request.model = of_chains;
+                &surveyed.links
+            }
             _ => &drawn.routing.links,
         };
         // One stream for a route and a cell, whatever the variant: `p3` and `pip` share the plan.
@@ -150,21 +159,24 @@ impl Transfers {
     /// What P3 and PIP ask of the planner.
     fn request(
         &self,
-        site: &Site,
-        source: usize,
-        sink: usize,
+        (source, sink): (usize, usize),
         max_paths: Option<usize>,
+        model: LinkModel,
     ) -> RouteRequest {
-        let mut request = RouteRequest::new(source, sink);
+        let mut request = RouteRequest::new(source, sink).trusting(model);
         request.routing_channel = self.routing_channel();
         request.channels = spread_order(&self.channel_list(), request.routing_channel);
-        request.rule.floor = site.board.chip.noise_floor;
-        request.fallback = request.rule.weaker();
         request.min_paths = self.route.min_paths;
         request.max_paths = max_paths;
         request.max_hops = self.route.max_hops;
         request
     }
+}
+
+/// How far what surveys brought can be trusted, by what they tell themselves.
+fn trusted(site: &Site, routing: &Surveyed, pipeline: Option<&Surveyed>) -> [LinkModel; 2] {
+    let learned = |of: &Surveyed| LinkModel::learned(&of.links, site.board.chip.noise_floor);
+    [learned(routing), learned(pipeline.unwrap_or(routing))]
 }
 
 /// `request` for routes of exactly `hops` hops; over a single hop there is but one path.

@@ -1,0 +1,188 @@
+//! What a survey tells of itself: how far its own numbers can be trusted.
+//!
+//! Two things are read off it. Links are reciprocal but for what measuring and time add, and a pair's directions are
+//! measured minutes apart: what they differ by beside the nodes' own offsets is what is not known of a link. And how
+//! many beacons arrived at each level tells how widely reception spreads around the radio's curve. Nothing else is
+//! known of the site. Not used yet: earlier surveys, what transfers saw. Tests: below.
+
+use crate::expect::LinkModel;
+use crate::links::{LinkQualities, LinkQuality};
+use thalweg_units::{Channel, Db, Dbm};
+
+/// Of fewer pairs or links nothing is learned.
+const ENOUGH: usize = 40;
+/// Ratio from which a mean level is that of all frames, and not of the stronger ones that arrived.
+const WHOLE: f64 = 0.9;
+/// Spreads tried, in decibels: none is less than a radio's own curve, and beyond the last a survey tells nothing.
+const SPREADS: std::ops::RangeInclusive<u32> = 2..=20;
+const SPREAD_STEP: f64 = 0.25;
+/// Share of frames that are lost for other reasons than their level; keeps one of them from deciding a fit.
+const OTHERWISE_LOST: f64 = 0.03;
+/// Links that are looked at for a fit; more say the same.
+const LOOKED_AT: usize = 4_000;
+
+impl LinkModel {
+    /// The model of a radio with this effective `floor` as `links` tell it; [`LinkModel::UNKNOWN`] spreads where they
+    /// tell too little.
+    pub fn learned(links: &LinkQualities, floor: Dbm) -> Self {
+        let model = Self {
+            floor,
+            ..Self::UNKNOWN
+        };
+        Self {
+            unknown: between_directions(links).unwrap_or(model.unknown),
+            packet: around_the_curve(links, &model).unwrap_or(model.packet),
+            ..model
+        }
+    }
+}
+
+/// Both directions of every pair on every channel, where both are whole: nodes, and the difference in decibels.
+fn differences(links: &LinkQualities) -> Vec<(usize, usize, f64)> {
+    let whole = |quality: LinkQuality| quality.rssi.filter(|_| quality.prr >= WHOLE);
+    let mut found = Vec::new();
+    for channel in Channel::all() {
+        for a in 0..links.nodes() {
+            for (b, there) in links.heard_from(a, channel).filter(|(b, _)| a < *b) {
+                let back = links.quality(b, a, channel).and_then(whole);
+                if let (Some(there), Some(back)) = (whole(there), back) {
+                    found.push((a, b, there.0 - back.0));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Standard deviation of what is not known of one direction.
+fn between_directions(links: &LinkQualities) -> Option<Db> {
+    let found = differences(links);
+    if found.len() < ENOUGH {
+        return None;
+    }
+    // What a node sends stronger, or reads higher, than others shows in all its pairs.
+    let mut own = vec![(0.0, 0.0); links.nodes()];
+    for (a, b, d) in &found {
+        for (node, d) in [(*a, *d), (*b, -*d)] {
+            own[node].0 += d;
+            own[node].1 += 1.0;
+        }
+    }
+    let offset = |node: usize| own[node].0 / f64::max(own[node].1, 1.0);
+    let rest = |(a, b, d): &(usize, usize, f64)| d - (offset(*a) - offset(*b));
+    let squares: f64 = found.iter().map(|found| rest(found).powi(2)).sum();
+    Some(Db((0.5 * squares / found.len() as f64).sqrt()))
+}
+
+/// Standard deviation with which reception spreads around the radio's own curve: the one under which the counts are
+/// likeliest.
+fn around_the_curve(links: &LinkQualities, model: &LinkModel) -> Option<Db> {
+    let mut counted = Vec::new();
+    for channel in Channel::all() {
+        for from in 0..links.nodes() {
+            for (_, quality) in links.heard_from(from, channel) {
+                let Some((sent, power)) = quality.sent.zip(model.power(&quality)) else {
+                    continue;
+                };
+                let margin = power - model.floor;
+                // Far above the curve nothing is told of it.
+                if quality.prr > 0.0 && margin.0 < 10.0 {
+                    let received = quality.prr * f64::from(sent);
+                    counted.push((margin, received, f64::from(sent) - received));
+                }
+            }
+        }
+    }
+    if counted.len() < ENOUGH {
+        return None;
+    }
+    let step = counted.len().div_ceil(LOOKED_AT);
+    let likelihood = |spread: u32| {
+        let tried = LinkModel {
+            packet: Db(f64::from(spread) * SPREAD_STEP),
+            unknown: Db(0.0),
+            ..*model
+        };
+        let of = |(margin, received, lost): &(Db, f64, f64)| {
+            let p = (1.0 - OTHERWISE_LOST) * tried.delivery_at(*margin).max(1e-4);
+            received * libm::log(p) + lost * libm::log1p(-p)
+        };
+        counted.iter().step_by(step).map(of).sum::<f64>()
+    };
+    let best = SPREADS
+        .map(|spread| (likelihood(spread), spread))
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    best.map(|(_, spread)| Db(f64::from(spread) * SPREAD_STEP))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::{Rng as _, SeedableRng as _};
+    use rand_pcg::Pcg64Mcg;
+
+    const FLOOR: Dbm = Dbm(-95.5);
+
+    /// A table whose two directions differ by `between` decibels (rms, over and above nodes' offsets), and whose
+    /// frames spread by `around` decibels.
+    fn table(between: f64, around: f64) -> LinkQualities {
+        let mut rng = Pcg64Mcg::seed_from_u64(7);
+        let mut normal = || (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0;
+        let nodes = 30;
+        let mut links = LinkQualities::new(nodes);
+        let offsets: Vec<f64> = (0..nodes).map(|_| 2.0 * normal()).collect();
+        let truth = LinkModel {
+            packet: Db(around),
+            unknown: Db(0.0),
+            floor: FLOOR,
+            ..LinkModel::UNKNOWN
+        };
+        for a in 0..nodes {
+            for b in a + 1..nodes {
+                let level = -90.0 + 4.0 * normal();
+                for (from, to) in [(a, b), (b, a)] {
+                    let level = level + offsets[from] + between * normal();
+                    let p = truth.delivery_at(Db(level - FLOOR.0));
+                    let received = (0..20).filter(|_| normal() < inverse(p)).count() as u32;
+                    // As a register has it: with the noise.
+                    let rssi = (Dbm(level).milliwatts().0 + truth.register_noise.milliwatts().0).log10();
+                    let rssi = (received > 0).then_some(Dbm(10.0 * rssi));
+                    (links.record(from, to, Channel::LAST, received, 20, rssi)).unwrap();
+                }
+            }
+        }
+        links
+    }
+
+    /// The standard normal's quantile, by bisection.
+    fn inverse(p: f64) -> f64 {
+        let (mut low, mut high) = (-6.0, 6.0);
+        for _ in 0..40 {
+            let middle = 0.5 * (low + high);
+            match 0.5 * libm::erfc(-middle / std::f64::consts::SQRT_2) < p {
+                true => low = middle,
+                false => high = middle,
+            }
+        }
+        low
+    }
+
+    #[test]
+    fn spreads_are_read_off_the_survey() {
+        for (between, around) in [(0.5, 1.0), (2.0, 1.0), (1.0, 3.0)] {
+            let model = LinkModel::learned(&table(between, around), FLOOR);
+            assert!((model.unknown.0 - between).abs() < 0.35, "{between}: {:?}", model.unknown);
+            assert!((model.packet.0 - around).abs() < 0.8, "{around}: {:?}", model.packet);
+        }
+    }
+
+    #[test]
+    fn too_few_links_tell_nothing() {
+        let mut links = LinkQualities::new(3);
+        links.record(0, 1, Channel::LAST, 10, 10, Some(Dbm(-70.0))).unwrap();
+        let model = LinkModel::learned(&links, Dbm(-101.5));
+        assert_eq!(model.packet, LinkModel::UNKNOWN.packet);
+        assert_eq!(model.unknown, LinkModel::UNKNOWN.unknown);
+        assert_eq!(model.floor, Dbm(-101.5));
+    }
+}
