@@ -145,7 +145,8 @@ mod tests {
                     let p = truth.delivery_at(Db(level - FLOOR.0));
                     let received = (0..20).filter(|_| normal() < inverse(p)).count() as u32;
                     // As a register has it: with the noise.
-                    let rssi = (Dbm(level).milliwatts().0 + truth.register_noise.milliwatts().0).log10();
+                    let rssi =
+                        (Dbm(level).milliwatts().0 + truth.register_noise.milliwatts().0).log10();
                     let rssi = (received > 0).then_some(Dbm(10.0 * rssi));
                     (links.record(from, to, Channel::LAST, received, 20, rssi)).unwrap();
                 }
@@ -171,15 +172,25 @@ mod tests {
     fn spreads_are_read_off_the_survey() {
         for (between, around) in [(0.5, 1.0), (2.0, 1.0), (1.0, 3.0)] {
             let model = LinkModel::learned(&table(between, around), FLOOR);
-            assert!((model.unknown.0 - between).abs() < 0.35, "{between}: {:?}", model.unknown);
-            assert!((model.packet.0 - around).abs() < 0.8, "{around}: {:?}", model.packet);
+            assert!(
+                (model.unknown.0 - between).abs() < 0.35,
+                "{between}: {:?}",
+                model.unknown
+            );
+            assert!(
+                (model.packet.0 - around).abs() < 0.8,
+                "{around}: {:?}",
+                model.packet
+            );
         }
     }
 
     #[test]
     fn too_few_links_tell_nothing() {
         let mut links = LinkQualities::new(3);
-        links.record(0, 1, Channel::LAST, 10, 10, Some(Dbm(-70.0))).unwrap();
+        links
+            .record(0, 1, Channel::LAST, 10, 10, Some(Dbm(-70.0)))
+            .unwrap();
         let model = LinkModel::learned(&links, Dbm(-101.5));
         assert_eq!(model.packet, LinkModel::UNKNOWN.packet);
         assert_eq!(model.unknown, LinkModel::UNKNOWN.unknown);

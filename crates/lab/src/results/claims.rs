@@ -283,6 +283,10 @@ impl Claims {
 }
 
 #[cfg(test)]
+#[path = "targets_tests.rs"]
+mod targets;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::experiment::Experiment;
