@@ -1,4 +1,4 @@
-//! The transfers of a route and what they leave in rows.
+//! The transfers of a route and what they leave in rows. Tests: below, `../tests.rs`.
 
 use super::draw::Drawn;
 use super::mishap::Mishap;
@@ -293,4 +293,44 @@ pub(in crate::experiment) fn outcome_row(outcome: &Outcome<Repairs>) -> Row {
     row.set_some("retransmitted", repairs.retransmitted);
     row.set_some("failure", o.failure.as_deref());
     row
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::lab::Lab;
+    use crate::experiment::sites::Sites;
+
+    const LINE: &str =
+        "testbed='line5'\nroutes=1\npackets=12\nprotocols=['p3','pip']\nbaseline='pip'\n\
+        route={min_hops=2,max_hops=4,min_paths=1,floors='any'}";
+
+    #[test]
+    fn a_route_that_cannot_be_planned_is_a_row_that_delivers_nothing() {
+        let transfers: Transfers = toml::from_str(LINE).unwrap();
+        let sites = Sites::default();
+        let lab = Lab::new(&sites, 1, None, &|_, _| Continue(()));
+        let mut drawn = transfers.draw(1, &lab).unwrap();
+        let planned = transfers.route_rows(&drawn, 0).unwrap();
+        drawn.pairs[0].sink = drawn.pairs[0].source;
+        let rows = transfers.route_rows(&drawn, 0).unwrap();
+        assert_eq!(rows.len(), planned.len());
+        for (row, planned) in rows.iter().zip(&planned) {
+            for column in [
+                "goodput_kbps",
+                "verified",
+                "exact",
+                "wrong",
+                "baseline_goodput_kbps",
+            ] {
+                assert_eq!(row.number(column), Some(0.0), "{column}");
+            }
+            assert!(row.0["failure"].to_string().starts_with("no plan: node"));
+            for column in ["seed", "protocol", "route", "payload"] {
+                assert_eq!(row.0[column], planned.0[column], "{column}");
+            }
+            assert_eq!(row.number("energy_over_baseline"), None);
+        }
+        assert_eq!(planned[1].number("energy_over_baseline"), Some(1.0));
+    }
 }
