@@ -28,8 +28,8 @@ impl Basis {
 pub struct Fit {
     /// Which, its value, and the file that has it.
     pub constant: String,
-    /// What the result is with the constant a tenth smaller and a tenth larger; none where it cannot be moved
-    /// alone.
+    /// What the result is with the constant a tenth smaller and a tenth larger; none where no file has the
+    /// constant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenth: Option<[f64; 2]>,
 }

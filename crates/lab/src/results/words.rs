@@ -62,7 +62,7 @@ pub fn fitted(r: &Judged) -> Option<String> {
             short(less),
             short(more)
         ),
-        None => "it cannot be moved alone".to_owned(),
+        None => "its part was not measured".to_owned(),
     };
     Some(format!("{}; {moved}", fit.constant))
 }
