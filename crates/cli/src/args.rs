@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use thalweg_gateway::registry::Protocol;
 use thalweg_testbeds::Loss;
-use thalweg_units::{Channel, NodeId};
+use thalweg_units::{Channel, Duration, NodeId};
 
 use crate::progress::Verbosity;
 use crate::values::{self, List, Seeds};
@@ -164,6 +164,13 @@ pub(crate) struct CollectArgs {
     /// begins after the survey: no plan knows of it.
     #[arg(long, value_name = "FROM-TO:SHARE")]
     pub(crate) loss: Vec<Loss>,
+    /// Let this pass between survey and transfer, such as 90s, 15min, 2h or 1day; links change meanwhile
+    /// [default: none].
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
+    pub(crate) age: Option<Duration>,
+    /// Survey so long after the beginning of a K7 trace of several visits [default: drawn by the seed].
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
+    pub(crate) at: Option<Duration>,
     /// The seed of everything random; the same seed gives the same result.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,

@@ -32,7 +32,12 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
         return gather::run(args);
     }
     let wish = wish(args)?;
-    let testbed = Testbed::load(&args.testbed)?;
+    let mut testbed = Testbed::load(&args.testbed)?;
+    if let Some(at) = args.at {
+        testbed = testbed
+            .surveyed_at(at)
+            .map_err(|why| Failure::Input(format!("--at: {why}")))?;
+    }
     let asked = args.payload.unwrap_or(MAX_PAYLOAD);
     let (site, psdu) = match args.protocol.needs() {
         Needs::Synchronous | Needs::Tree => {
@@ -49,6 +54,10 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
             (site, psdu_bytes(asked))
         }
     };
+    let site = site.and_then(|site| match args.age {
+        Some(age) => site.aged(age),
+        None => Ok(site),
+    });
     let site = site.and_then(|site| site.with_losses(&args.loss, psdu));
     let site = site.map_err(Failure::input)?;
     wish.check(&site.testbed).map_err(Stop::from)?;
@@ -217,6 +226,8 @@ fn check_takes(args: &CollectArgs) -> Result<(), Failure> {
         (args.demand.is_some(), "--demand", Takes::Policy),
         (args.scenario.is_some(), "--scenario", Takes::Scenario),
         (!args.loss.is_empty(), "--loss", Takes::Loss),
+        (args.age.is_some(), "--age", Takes::Age),
+        (args.at.is_some(), "--at", Takes::Age),
         (args.pcap.is_some(), "--pcap", Takes::Pcap),
     ];
     let at_once = args.protocol.takes().contains(&Takes::Sources);

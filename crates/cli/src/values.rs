@@ -2,10 +2,13 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use thalweg_gateway::registry::{self, Protocol, Takes, PROTOCOLS};
-use thalweg_units::{Channel, NodeId};
+use thalweg_units::{Channel, Duration, NodeId};
 
 /// Object bytes in the largest packet: 127 less 7 of header and 2 of check sum.
 pub(crate) const MAX_PAYLOAD: u8 = 118;
+
+/// Ten years.
+const LONGEST_S: u64 = 10 * 365 * 86_400;
 
 /// A comma-separated list (a type of its own, so that the option is given once).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +57,16 @@ impl TypedValueParser for Protocols {
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         let value = |p: &'static Protocol| PossibleValue::new(p.name).help(p.about);
         Some(Box::new(self.named().map(value)))
+    }
+}
+
+/// A time, such as 90s, 15min, 2h or 1day.
+pub(crate) fn time(text: &str) -> Parsed<Duration> {
+    let time = humantime::parse_duration(text)
+        .map_err(|_| "expected a time such as 90s, 15min, 2h or 1day")?;
+    match time.as_secs() <= LONGEST_S {
+        true => Ok(Duration::from_nanos(time.as_nanos() as u64)),
+        false => Err("expected at most ten years".to_owned()),
     }
 }
 

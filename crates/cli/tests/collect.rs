@@ -335,7 +335,8 @@ fn losses_are_on_links_that_are_there() {
 #[test]
 fn stages_over_two_radios_are_called_and_bring_the_object() {
     let dir = tempfile::tempdir().unwrap();
-    let args = "collect --testbed office12 --protocol p3-dual --paths 2 --loss 3-1:0.3 --json";
+    let args =
+        "collect --testbed office12 --from 12 --protocol p3-dual --paths 2 --loss 3-1:0.1 --json";
     let args: Vec<&str> = args.split(' ').collect();
     let report: Value = serde_json::from_slice(&run(dir.path(), &args).stdout).unwrap();
     assert_eq!(report["verified"], true);
@@ -363,7 +364,8 @@ fn every_node_is_emptied_over_streams() {
 #[test]
 fn a_stream_shows_its_frames_and_why_it_repeated_them() {
     let dir = tempfile::tempdir().unwrap();
-    let args = "collect --testbed office12 --protocol fastforward --bytes 20000 --loss 3-1:0.3";
+    let args =
+        "collect --testbed office12 --from 12 --protocol fastforward --bytes 60000 --loss 3-1:0.3";
     let plain: Vec<&str> = args.split(' ').collect();
     let without = String::from_utf8(run(dir.path(), &plain).stdout).unwrap();
     let watched = [&plain[..], &["--explain=map.svg", "--pcap", "air.pcapng"]].concat();
@@ -382,7 +384,16 @@ fn a_stream_shows_its_frames_and_why_it_repeated_them() {
         &report["explain"]["links"][1],
         &report["stream"]["links"][1],
     );
-    assert_eq!(link["failed"]["external"], counted["retransmissions"]);
+    // Almost all that is repeated was injected; the rest is fading.
+    let number = |value: &Value| value.as_f64().unwrap();
+    let (injected, repeated) = (
+        number(&link["failed"]["external"]),
+        number(&counted["retransmissions"]),
+    );
+    assert!(
+        injected <= repeated && injected > 0.9 * repeated,
+        "{injected} of {repeated}"
+    );
 }
 
 #[test]

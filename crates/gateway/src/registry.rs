@@ -23,6 +23,8 @@ pub enum Takes {
     Channels,
     /// Links that lose packets.
     Loss,
+    /// Time between the survey and the transfer, and when the survey is.
+    Age,
     /// A file for what is on the air.
     Pcap,
     /// The question why packets were lost.
@@ -167,19 +169,19 @@ impl Protocol {
     /// What it takes.
     pub const fn takes(&self) -> &'static [Takes] {
         use Takes::{
-            AllNodes, Channels, Explain, Hops, Loss, Paths, Pcap, Plan, Policy, Scenario, Sinks,
-            Sources, Timeline,
+            Age, AllNodes, Channels, Explain, Hops, Loss, Paths, Pcap, Plan, Policy, Scenario,
+            Sinks, Sources, Timeline,
         };
         match self.family {
             Family::Pipeline(_) => {
                 const ALL: &[Takes] = &[
-                    Paths, Hops, Channels, Loss, Pcap, Explain, AllNodes, Sinks, Plan,
+                    Paths, Hops, Channels, Loss, Age, Pcap, Explain, AllNodes, Sinks, Plan,
                 ];
                 ALL
             }
-            Family::Stream(Version::Full) => &[Loss, Pcap, Explain, AllNodes, Timeline],
-            Family::Stream(_) | Family::Burst => &[Loss, Pcap, Explain, AllNodes],
-            Family::Stages => &[Paths, Loss, Pcap, AllNodes],
+            Family::Stream(Version::Full) => &[Loss, Age, Pcap, Explain, AllNodes, Timeline],
+            Family::Stream(_) | Family::Burst => &[Loss, Age, Pcap, Explain, AllNodes],
+            Family::Stages => &[Paths, Loss, Age, Pcap, AllNodes],
             Family::Rcrt => &[Sources, AllNodes, Policy, Scenario, Loss, Pcap],
         }
     }

@@ -122,8 +122,8 @@ fn better_groups_and_channels_are_predicted_better() {
 
 #[test]
 fn prediction_grows_with_every_prr() {
-    let links = building(60, 3);
-    let request = &routes(&links, 1, 3)[0];
+    let links = building(80, 4);
+    let request = &routes(&links, 1, 4)[0];
     let made = plan(&links, request, &mut rng(3)).unwrap();
     // The same plan on links that are a little better or worse, all else the same.
     let at = |factor: f64| {

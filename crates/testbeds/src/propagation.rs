@@ -283,7 +283,13 @@ mod tests {
     #[test]
     fn parts_are_switched() {
         assert!(with("wifi = false").unwrap().wifi.is_none());
-        assert!(with("clean_bursts = true").unwrap().clean_bursts.is_some());
+        assert!(with("clean_bursts = false").unwrap().clean_bursts.is_none());
+        let still = with("place = \"still\"\nvariation.change_1d_db = 2").unwrap();
+        let change = still.variation.change;
+        assert_eq!(
+            (change.after_15_min, change.after_1_day),
+            (Db(0.0), Db(2.0))
+        );
         let between = with("[between_floors]\nrice_k_db = 3").unwrap();
         assert!(between.between_floors.rice_k.is_some());
         let same = with("[same_floor]\nrice_k_db = false").unwrap();

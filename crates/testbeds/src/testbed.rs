@@ -146,7 +146,8 @@ impl Measured {
         let Some(last) = visits.len().checked_sub(1).filter(|last| *last > 0) else {
             return &self.links;
         };
-        let first = (derive(seed, "visit", &[]) % last as u64) as usize;
+        let drawn = (derive(seed, "visit", &[]) % last as u64) as usize;
+        let first = self.visits.survey.unwrap_or(drawn);
         let since = (age.as_nanos() / self.visits.period.as_nanos().max(1)) as usize;
         let later = usize::from(age > Duration::ZERO).max(since);
         let visit = visits.get(first.saturating_add(later).min(last));
@@ -213,6 +214,30 @@ impl Testbed {
     /// The id of the node with this index.
     pub fn id_of(&self, index: usize) -> Option<NodeId> {
         self.nodes.get(index).map(|n| n.id)
+    }
+    /// The same with surveys so long after the first visit of its trace.
+    ///
+    /// # Errors
+    /// In one line, where its links were measured once, or the trace is shorter.
+    pub fn surveyed_at(mut self, at: Duration) -> Result<Self, String> {
+        let (name, visits) = (self.name.clone(), self.visits());
+        match &mut self.physics {
+            Physics::Measured(measured) if visits > 1 => {
+                let period = measured.visits.period.as_nanos().max(1);
+                let visit = usize::try_from(at.as_nanos() / period).unwrap_or(usize::MAX);
+                if visit + 1 >= visits {
+                    let hours = measured.visits.period.as_secs_f64() / 3600.0;
+                    return Err(format!(
+                        "{name}: {visits} visits, {hours:.1} h apart; a survey comes before the last"
+                    ));
+                }
+                measured.visits.survey = Some(visit);
+                Ok(self)
+            }
+            _ => Err(format!(
+                "{name}: its links were not measured more than once; there is nothing to play"
+            )),
+        }
     }
     /// How often its links were measured: more than once, or once.
     pub fn visits(&self) -> usize {

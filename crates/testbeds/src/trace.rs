@@ -32,6 +32,8 @@ pub struct Visits {
     pub links: Vec<Vec<TraceLink>>,
     /// From one visit to the next.
     pub period: Duration,
+    /// The visit at which surveys are; one that the seed draws where nobody says.
+    pub survey: Option<usize>,
 }
 
 /// What a link file says.

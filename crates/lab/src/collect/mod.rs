@@ -239,8 +239,6 @@ pub struct Collector {
     /// As transfers find it: with its losses, which came after the survey.
     site: Site,
     known: Known,
-    /// What the file of measured links tells.
-    told: Option<Box<Known>>,
     surveyed: Surveyed,
 }
 
@@ -262,7 +260,6 @@ impl Collector {
         let place = place(testbed);
         place.check_channels(channels)?;
         let sink = to.map_or(Ok(testbed.sink_index()), |node| place.index_of(node))?;
-        let told = measured(testbed, to, channels, seed)?;
         let wanted = channels.map(<[Channel]>::to_vec);
         let wanted = wanted.or_else(|| clean_channels(testbed));
         let channels: ChannelSet = match &wanted {
@@ -279,21 +276,17 @@ impl Collector {
         let site = site.aged(surveying + site.age())?;
         Ok(Self {
             known: known.measured_at(took),
-            told: told.map(Box::new),
             site,
             surveyed,
         })
     }
 
-    /// Plans the route of `ask`. Where it names no source, measured links choose the one that their file gives, not
-    /// their survey: the same one in every plan.
+    /// Plans the route of `ask` by what the survey brought.
     ///
     /// # Errors
     /// [`AskError`].
     pub fn plan(&self, ask: &Ask) -> Result<Plan, AskError> {
-        let far = |told: &Known| self.testbed().id_of(told.far_source(ask).ok()?);
-        let from = ask.from.or_else(|| self.told.as_deref().and_then(far));
-        self.known.plan(&Ask { from, ..*ask })
+        self.known.plan(ask)
     }
 
     /// The network and its links.

@@ -218,8 +218,9 @@ mod tests {
             let of_it = |row: &&Row| text(row, "protocol").as_deref() == Some(protocol);
             let rows: Vec<&Row> = rows.iter().filter(of_it).collect();
             let count = rows[0].number("of").unwrap();
-            // Seven of the wake-up, two of each kind of message over two hops.
-            assert_eq!((count, rows.len()), (13.0, 14), "{protocol}");
+            // Seven or eight of the wake-up, two of each kind of message over two hops.
+            assert!((13.0..=14.0).contains(&count), "{protocol}: {count}");
+            assert_eq!(rows.len(), count as usize + 1, "{protocol}");
             let lost: BTreeSet<_> = rows.iter().filter_map(|row| text(row, "lost")).collect();
             for what in ["nothing", "wake-up", "request", "nack", "release"] {
                 assert!(lost.contains(what), "{protocol}: {lost:?}");

@@ -56,9 +56,7 @@ impl Kind for LinkChannels {
         // The tree stands while its links are tried.
         let site = site.aged(surveying)?;
         let numbered: Vec<(usize, (usize, usize))> = links.into_iter().enumerate().collect();
-        let rows = rows_in_order(&numbered, |link| {
-            lab.part(|| self.link_rows(&site, *link))
-        })?;
+        let rows = rows_in_order(&numbered, |link| lab.part(|| self.link_rows(&site, *link)))?;
         lab.tick(self.parts().saturating_sub(numbered.len() as u64));
         Ok(rows)
     }

@@ -64,6 +64,8 @@ impl Surveyed {
         let sink = place(&site.testbed).index_of(to.unwrap_or(site.testbed.sink))?;
         let ground = Ground::new(site)?;
         let (links, cost) = DualLinks::measure(&ground.site, carrier.radios(), sink, observer)?;
+        let surveying = Duration::from_secs_f64(cost.seconds());
+        let ground = ground.later(surveying)?;
         let stream = stream::Terms {
             payload_bytes: payload(payload_bytes),
             repairs: REPAIRS,
@@ -114,25 +116,28 @@ impl Surveyed {
         self.ground.plan_from(links, &request)
     }
 
+    /// The path of most hops that the measured links allow.
     fn longest_path(&self) -> Result<StreamPlan, CollectError> {
-        let (sink, ears) = (self.sink, &self.ground.site.environment.ears);
-        let place = |n: usize| ears.get(n).and_then(|ear| ear.placement);
-        let away = |n: usize| match (place(n), place(sink)) {
-            (Some(a), Some(b)) => a.position.distance_m(&b.position),
-            _ => 0.0,
-        };
-        let mut others: Vec<usize> = (0..self.testbed().len()).filter(|n| *n != sink).collect();
-        others.sort_by(|a, b| away(*b).total_cmp(&away(*a)).then(a.cmp(b)));
-        let mut plans = others
-            .into_iter()
-            .map(|source| self.path_from(&self.links, source));
-        let first = plans.next().unwrap_or_else(|| {
-            Err(CollectError::Unfit {
-                testbed: self.testbed().name.clone(),
-                why: "there is one node".to_owned(),
-            })
+        let others = (0..self.testbed().len()).filter(|n| *n != self.sink);
+        let mut none = Err(CollectError::Unfit {
+            testbed: self.testbed().name.clone(),
+            why: "there is one node".to_owned(),
         });
-        first.or_else(|why| plans.find_map(Result::ok).ok_or(why))
+        let mut longest: Option<StreamPlan> = None;
+        for source in others {
+            match self.path_from(&self.links, source) {
+                Ok(path)
+                    if longest
+                        .as_ref()
+                        .is_none_or(|l| l.links.len() < path.links.len()) =>
+                {
+                    longest = Some(path);
+                }
+                Ok(_) => {}
+                Err(why) => none = Err(why),
+            }
+        }
+        longest.map_or(none, Ok)
     }
 
     /// Fetches `object` over a plan from node `from`, or from the node that is farthest from the sink of those

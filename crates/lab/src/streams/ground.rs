@@ -10,7 +10,7 @@ use thalweg_planner::streams::{Radio, Radios, StreamError, StreamPlan, StreamReq
 use thalweg_protocols::fastforward::Config;
 use thalweg_sim::Board;
 use thalweg_testbeds::{Loss, Site};
-use thalweg_units::{Channel, Channel900, Db, Dbm, NodeId, Tuning};
+use thalweg_units::{Channel, Channel900, Db, Dbm, Duration, NodeId, Tuning};
 
 /// A site for streams.
 #[derive(Debug, Clone)]
@@ -48,6 +48,15 @@ impl Ground {
         let calm = site.undisturbed().environment;
         let links = Arc::new(Links::of(&calm, site.testbed.len(), &boards));
         Ok(Self { site, links })
+    }
+
+    /// The same `by` later.
+    ///
+    /// # Errors
+    /// [`CollectError::Site`].
+    pub fn later(self, by: Duration) -> Result<Self, CollectError> {
+        let site = self.site.aged(self.site.age() + by)?;
+        Ok(Self { site, ..self })
     }
 
     /// The same with losses on `links` in both bands, for data frames of `psdu_bytes`.

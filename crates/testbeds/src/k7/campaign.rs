@@ -124,6 +124,7 @@ impl Campaign {
         Visits {
             links,
             period: Duration::from_secs(period as u64),
+            survey: None,
         }
     }
 

@@ -72,5 +72,5 @@ fn under_ifrc_nodes_share_equally_at_a_rate_that_they_find_themselves() {
         delivered.iter().copied().fold(f64::MAX, f64::min),
         delivered.iter().copied().fold(0.0, f64::max),
     );
-    assert!(flows.len() == 4 && least > 0.7 * most, "{delivered:?}");
+    assert!(flows.len() == 4 && least > 0.6 * most, "{delivered:?}");
 }

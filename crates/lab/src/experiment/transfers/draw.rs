@@ -4,11 +4,11 @@ use super::rate::single_hop_rate;
 use super::Transfers;
 use crate::experiment::kind::{or_none, Kind as _};
 use crate::experiment::lab::{in_order, Lab};
-use crate::experiment::sites::{faithful_survey, survey_once};
+use crate::experiment::sites::survey_once;
 use crate::experiment::{ExperimentError, Result};
 use std::sync::Arc;
 use thalweg_gateway::registry::Pipelined;
-use thalweg_gateway::survey::{Survey, Surveyed};
+use thalweg_gateway::survey::Surveyed;
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::channels::spread_order;
 use thalweg_planner::pairs::{suggest_pairs, Pair, PairOrder, PairRequest};
@@ -65,9 +65,10 @@ impl Transfers {
         if let Some(missing) = wanted.iter().find(|c| !site.testbed.channels.contains(**c)) {
             return Err(unfit(format!("channel {missing} is not available")));
         }
-        let routing = lab.survey(&self.testbed, &site, faithful_survey(routing_channel))?;
+        let routing_survey = self.survey([routing_channel].into_iter().collect());
+        let routing = lab.survey(&self.testbed, &site, routing_survey)?;
         let all = self.protocols.iter().any(|v| v.style == Style::Chains);
-        let survey = || lab.survey(&self.testbed, &site, Survey::of(channels));
+        let survey = || lab.survey(&self.testbed, &site, self.survey(channels));
         let pipeline = all.then(survey).transpose()?;
         let count = self.routes as usize;
         let models = trusted(&site, &routing, pipeline.as_deref());
@@ -120,7 +121,7 @@ impl Transfers {
         lab: &Lab<'_>,
     ) -> Result<Drawn> {
         let channels: ChannelSet = self.channel_list().into_iter().collect();
-        let pipeline = survey_once(changed, Survey::of(channels), &mut |_| lab.heard())?;
+        let pipeline = survey_once(changed, self.survey(channels), &mut |_| lab.heard())?;
         Ok(Drawn {
             models: trusted(changed, &drawn.routing, Some(&pipeline)),
             pipeline: Some(Arc::new(pipeline)),

@@ -26,7 +26,7 @@ pub(in crate::experiment) const OUTCOME: &str =
 
 /// Columns of a transfer over a route that was drawn.
 pub(in crate::experiment) const ROUTE: &str =
-    "route protocol exact wrong shortest payload object_bytes rate_kbps utilisation \
+    "route protocol exact wrong shortest payload object_bytes age_s rate_kbps utilisation \
     utilisation_without_overhead predicted_kbps max_paths route_hops mishap";
 
 /// One transfer of an experiment.
@@ -69,7 +69,7 @@ impl Transfers {
                             variant,
                             cell,
                         };
-                        let fetched = self.fetch(&task, &drawn.site)?;
+                        let fetched = self.fetch(&task, &drawn.site.aged(cell.age)?)?;
                         self.row(&task, &fetched)
                     }
                 };
@@ -167,6 +167,7 @@ impl Transfers {
             .with("protocol", variant.name)
             .with("payload", u32::from(cell.payload.bytes()))
             .with("object_bytes", cell.bytes)
+            .with("age_s", cell.age.as_secs_f64())
             .with("rate_kbps", drawn.rate_kbps);
         row.set_some("max_paths", cell.max_paths);
         if !self.hops.is_empty() {
@@ -180,7 +181,7 @@ impl Transfers {
 
     /// Where the packets of a transfer were lost.
     pub(super) fn loss_map(&self, task: &Task<'_>) -> Result<LossMap> {
-        let (mut session, terms) = self.session(task, &task.drawn.site)?;
+        let (mut session, terms) = self.session(task, &task.drawn.site.aged(task.cell.age)?)?;
         let (scheme, mut silent) = (task.variant.scheme, |_| Continue(()));
         Ok(explain::fetch(&mut session, &task.plan, scheme, &terms, &mut silent)?.1)
     }
@@ -212,7 +213,7 @@ impl Transfers {
         task: &Task<'_>,
         prepare: impl FnOnce(&mut Motes),
     ) -> Result<Row> {
-        let (mut session, terms) = self.session(task, &task.drawn.site)?;
+        let (mut session, terms) = self.session(task, &task.drawn.site.aged(task.cell.age)?)?;
         prepare(&mut session);
         let fetched = self.finish(&mut session, task, &terms)?;
         Ok(self.row(task, &fetched))

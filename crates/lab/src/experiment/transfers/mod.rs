@@ -24,8 +24,10 @@ use crate::results::Row;
 use serde::Deserialize;
 use thalweg_gateway::known::CLEAN_CHANNELS;
 use thalweg_gateway::registry::Pipelined;
+use thalweg_gateway::survey::Survey;
 use thalweg_planner::pairs::Floors;
-use thalweg_units::Channel;
+use thalweg_testbeds::AGE;
+use thalweg_units::{Channel, ChannelSet, Duration};
 use thalweg_wire::pipeline::MAX_PACKETS;
 use thalweg_wire::route::PayloadSize;
 
@@ -70,6 +72,12 @@ keys! {
         /// plan has exactly that length. Without them lengths are as they are drawn.
         #[serde(default)]
         pub hops: Vec<usize>,
+        /// Milliseconds between two beacons of the surveys that all protocols plan by (100, as P3).
+        #[serde(default = "number::<100, _>")]
+        pub beacon_ms: u32,
+        /// Seconds from the beginning of the survey to the transfer (300).
+        #[serde(default = "list::<300, _>")]
+        pub age_s: Vec<u32>,
         /// What goes wrong in the middle.
         #[serde(default)]
         pub mishaps: Vec<Mishap>,
@@ -112,6 +120,7 @@ struct Cell {
     payload: PayloadSize,
     bytes: u32,
     max_paths: Option<usize>,
+    age: Duration,
     mishap: Mishap,
 }
 
@@ -144,7 +153,10 @@ impl Kind for Transfers {
         within("route.max_hops", &[route.max_hops], 1..=10)?;
         within("route.min_paths", &[route.min_paths], 1..=20)?;
         within("max_paths", &self.max_paths, 1..=20)?;
-        within("hops", &self.hops, 1..=10)
+        within("hops", &self.hops, 1..=10)?;
+        within("beacon_ms", &[self.beacon_ms], 6..=10_000)?;
+        some("age_s", &self.age_s)?;
+        within("age_s", &self.age_s, 0..=10_000_000)
     }
 
     fn parts(&self) -> u64 {
@@ -206,10 +218,12 @@ impl Transfers {
         let payloads = self.payload.iter().filter_map(|p| PayloadSize::new(*p));
         let objects = payloads.flat_map(|payload| pairs(&[payload], &lengths(payload)));
         let ways = pairs(&or_none(&self.max_paths), mishaps);
-        let cell = |((payload, bytes), (max_paths, mishap))| Cell {
+        let ways = pairs(&ways, &self.age_s);
+        let cell = |((payload, bytes), ((max_paths, mishap), age_s))| Cell {
             payload,
             bytes,
             max_paths,
+            age: Duration::from_secs(u64::from(age_s)),
             mishap,
         };
         let cells = pairs(&objects.collect::<Vec<_>>(), &ways);
@@ -220,11 +234,19 @@ impl Transfers {
             payload: PayloadSize::MAX,
             bytes: 59_000,
             max_paths: None,
+            age: AGE,
             mishap: Mishap::None,
         };
         self.cells().first().copied().unwrap_or(whole)
     }
 
+    /// How links are surveyed on `channels`.
+    fn survey(&self, channels: ChannelSet) -> Survey {
+        Survey {
+            interval: Duration::from_millis(u64::from(self.beacon_ms)),
+            ..Survey::of(channels)
+        }
+    }
     fn routing_channel(&self) -> Channel {
         Channel::new(self.routing_channel).unwrap_or(Channel::LAST)
     }
