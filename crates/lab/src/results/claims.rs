@@ -81,11 +81,13 @@ impl Judgement {
 }
 
 impl Exception {
-    /// What excuses a result of this extent.
-    fn of(&self, extent: Extent) -> Option<Excuse> {
-        let window = match extent {
-            Extent::Full => self.full,
-            Extent::Quick => self.quick.or(self.full),
+    /// What excuses a result of this extent, which lies `within` its band or not. Where the quick subset has no window
+    /// the other one counts for it; but a quick result in its band does not say that the other window can go.
+    fn of(&self, extent: Extent, within: Option<bool>) -> Option<Excuse> {
+        let window = match (extent, within) {
+            (Extent::Full, _) => self.full,
+            (Extent::Quick, Some(false)) => self.quick.or(self.full),
+            (Extent::Quick, _) => self.quick,
         };
         let why = self.why.clone();
         window.map(|window| Excuse { window, why })
@@ -262,15 +264,16 @@ impl Claims {
             By::Fitted(fit) => Some(fit.clone()),
             By::Paper | By::Own => None,
         });
+        let within = band.map(|[lo, hi]| (lo..=hi).contains(&measured.value));
         Judged {
             id: id.to_owned(),
             paper: paper.map(str::to_owned),
             reference: claim.and_then(|c| c.reference),
             band,
             judged: judgement.map(Judgement::basis),
-            within: band.map(|[lo, hi]| (lo..=hi).contains(&measured.value)),
+            within,
             fitted,
-            excuse: judgement.and_then(|j| j.exception.as_ref()?.of(extent)),
+            excuse: judgement.and_then(|j| j.exception.as_ref()?.of(extent, within)),
             measured,
         }
     }
@@ -334,16 +337,21 @@ mod tests {
 
     #[test]
     fn an_exception_has_a_window_for_each_extent() {
-        let excused = |says: &str, extent| {
+        let of_value = |value: f64, says: &str, extent| {
             let claims = claims(&format!("band=[4.0,5.0]\nexception={{why='w',{says}}}"));
-            let judged = claims.judge("e", None, measured("x", 3.0, ONE), &[], extent);
+            let judged = claims.judge("e", None, measured("x", value, ONE), &[], extent);
             judged.excuse.map(|excuse| excuse.window.value)
         };
+        let excused = |says: &str, extent| of_value(3.0, says, extent);
         let both = "value=3.0,within=1.0,quick={value=2.0,within=1.0}";
         assert_eq!(excused(both, Extent::Full), Some(3.0));
         assert_eq!(excused(both, Extent::Quick), Some(2.0));
         assert_eq!(excused("value=3.0,within=1.0", Extent::Quick), Some(3.0));
         assert_eq!(excused("quick={value=2.0,within=1.0}", Extent::Full), None);
+        // In the band there is nothing to excuse, unless the window is this extent's own.
+        let full = "value=3.0,within=1.0";
+        assert_eq!(of_value(4.5, full, Extent::Quick), None);
+        assert_eq!(of_value(4.5, full, Extent::Full), Some(3.0));
     }
 
     #[test]
