@@ -109,6 +109,21 @@ const ROWS: &[Row] = &[
         |p| number(p.energy_j, 1.0, 2),
     ),
     (
+        "energy of all nodes, survey included, J",
+        |o| number(o.core.network_energy_j, 1.0, 1),
+        |_| String::new(),
+    ),
+    (
+        "goodput with the survey, kbit/s",
+        |o| number(o.core.cold.map(|cold| cold.cold_goodput_kbps), 1.0, 1),
+        |_| String::new(),
+    ),
+    (
+        "time with the survey, s",
+        |o| number(o.core.cold.map(|cold| cold.cold_s), 1.0, 2),
+        |_| String::new(),
+    ),
+    (
         "time, s",
         |o| number(Some(o.core.duration_s), 1.0, 2),
         |p| number(p.time_s, 1.0, 2),

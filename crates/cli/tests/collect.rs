@@ -39,7 +39,8 @@ fn json_is_one_object_with_the_promised_keys_and_the_same_again() {
     let report: Value = serde_json::from_str(&text).unwrap();
     for outcome in [&report, &report["baseline"]] {
         for key in "protocol testbed source sink bytes verified goodput_kbps utilisation rounds \
-                    first_round_reliability active_nodes hops paths energy_j duration_s seed"
+                    first_round_reliability active_nodes hops paths energy_j network_energy_j duration_s \
+                    survey_s cold_s cold_goodput_kbps seed"
             .split_whitespace()
         {
             assert!(outcome.get(key).is_some(), "{key} is missing");
@@ -272,6 +273,8 @@ fn an_object_streams_over_nodes_with_two_radios() {
         "goodput_kbps",
         "throughput_kbps",
         "energy_j",
+        "network_energy_j",
+        "cold_goodput_kbps",
         "path",
         "stream",
         "survey",

@@ -11,7 +11,9 @@ use thalweg_engine::BoardTiming;
 use thalweg_planner::channels::spread_order;
 use thalweg_planner::closed_forms::Cycle;
 use thalweg_planner::pairs::best_channels;
-use thalweg_planner::{plan, LinkModel, LinkQualities, LinkRule, Plan, PlanError, RouteRequest};
+use thalweg_planner::{
+    plan, LinkModel, LinkQualities, LinkRule, Plan, PlanError, RelayOrder, RouteRequest,
+};
 use thalweg_units::{Channel, ChannelSet, Dbm, NodeId};
 use thalweg_wire::pipeline::MAX_PACKETS;
 use thalweg_wire::route::{PayloadSize, MAX_MEMBERS};
@@ -95,6 +97,8 @@ pub struct Place {
     pub ids: Vec<NodeId>,
     /// The channels that it offers.
     pub channels: ChannelSet,
+    /// Which relay a search of paths tries first: by places, where they are known.
+    pub order: RelayOrder,
     /// The noise floor of its radios.
     pub floor: Dbm,
     /// The costs of its boards where they are not those of P3's code.
@@ -279,6 +283,7 @@ impl Known {
     /// What the published protocols would ask.
     fn faithful_request(&self, source: usize, request: &Ask, packets: u32) -> RouteRequest {
         let mut route = RouteRequest::new(source, self.sink).trusting(self.model);
+        route.order = self.place.order;
         route.channels.clone_from(&self.channels);
         route.routing_channel = self.routing_channel;
         route.max_paths = request.paths.map(usize::from);

@@ -15,6 +15,18 @@ pub struct Outcome<X> {
     pub extra: X,
 }
 
+/// A transfer and the survey before it: what the first object from a network that nobody knows takes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Cold {
+    /// From the survey's first beacon to the complete table of links, in seconds; 0 where an old survey serves.
+    pub survey_s: f64,
+    /// That and the transfer: from the first beacon to the last data packet, in seconds.
+    pub cold_s: f64,
+    /// Object bits over that time, in kbit/s; 0 for a transfer that failed. Where the survey is left out, as
+    /// papers do, goodput is warm: [`Core::goodput_kbps`].
+    pub cold_goodput_kbps: f64,
+}
+
 /// What is told of every transfer, as it is printed, stored and compared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Core {
@@ -48,9 +60,15 @@ pub struct Core {
     pub hops: u32,
     /// M, node-distinct paths.
     pub paths: u32,
-    /// Energy of all active nodes from the beginning to the last data packet, radio and
-    /// microcontroller, in joules; none where the field does not tell.
+    /// The transfer's own energy, as papers count it: that of all active nodes from the beginning to the last
+    /// data packet, radio and microcontroller, in joules; none where the field does not tell.
     pub energy_j: Option<f64>,
+    /// The same of all nodes of the network, those that only listen or sleep included, and of the survey where
+    /// [`Core::after`] counts one; none where the field does not tell of all.
+    pub network_energy_j: Option<f64>,
+    /// With the survey, where one was counted.
+    #[serde(flatten)]
+    pub cold: Option<Cold>,
     /// From the first wake-up packet to the last data packet (of streams from the source's beginning; to the
     /// end of a transfer that failed), in seconds.
     pub duration_s: f64,
@@ -68,6 +86,29 @@ fn number<S: Serializer>(node: &NodeId, to: S) -> Result<S::Ok, S::Error> {
 }
 
 impl Core {
+    /// Counts the survey that the transfer's plan is from: `survey_s` seconds and, in joules, the energy of all
+    /// nodes meanwhile. After all parts and attempts are counted.
+    pub fn after(&mut self, survey_s: f64, joules: Option<f64>) {
+        let cold_s = survey_s + self.duration_s;
+        let bits = if self.verified {
+            self.bytes as f64 * 8.0
+        } else {
+            0.0
+        };
+        self.network_energy_j = self.network_energy_j.zip(joules).map(|(a, b)| a + b);
+        self.cold = Some(Cold {
+            survey_s,
+            cold_s,
+            cold_goodput_kbps: bits / 1000.0 / cold_s.max(f64::MIN_POSITIVE),
+        });
+    }
+
+    fn add_energy(&mut self, of: &Self) {
+        let sum = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a + b);
+        self.energy_j = sum(self.energy_j, of.energy_j);
+        self.network_energy_j = sum(self.network_energy_j, of.network_energy_j);
+    }
+
     /// Takes `next`, the transfer of the object's next part, as one with this after a pause of `pause_s` seconds.
     pub fn goes_on(&mut self, next: &Self, pause_s: f64) {
         let (before, bytes) = (self.clone(), self.bytes as f64);
@@ -88,7 +129,7 @@ impl Core {
         self.first_round_reliability = r.zip(s).map(|(r, s)| over_bytes(r, s));
         self.rounds = self.rounds.max(next.rounds);
         self.active_nodes = self.active_nodes.max(next.active_nodes);
-        self.energy_j = self.energy_j.zip(next.energy_j).map(|(a, b)| a + b);
+        self.add_energy(next);
         self.attempts += next.attempts;
         self.failure.clone_from(&next.failure);
     }
@@ -103,7 +144,7 @@ impl Core {
             self.utilisation = self.utilisation.map(|u| u * share);
         }
         self.duration_s = duration_s;
-        self.energy_j = self.energy_j.zip(failed.energy_j).map(|(a, b)| a + b);
+        self.add_energy(failed);
         self.attempts += failed.attempts;
     }
 }
@@ -150,6 +191,26 @@ mod tests {
         assert_eq!(told, (12.0, Some(3.0), 2));
         assert_eq!((both.goodput_kbps, both.utilisation), (40.0, Some(0.2)));
         assert_eq!((both.bytes, both.rounds), (whole.bytes, whole.rounds));
+    }
+
+    #[test]
+    fn a_survey_costs_time_and_energy_of_the_network_alone() {
+        let (whole, failed) = whole_and_failed();
+        let mut cold = whole.clone();
+        cold.follows(&failed, 4.0);
+        cold.after(48.0, Some(70.0));
+        assert_eq!((cold.duration_s, cold.energy_j), (12.0, Some(3.0)));
+        assert_eq!(cold.network_energy_j, Some(100.0));
+        let told = cold.cold.unwrap();
+        assert_eq!((told.survey_s, told.cold_s), (48.0, 60.0));
+        assert!((told.cold_goodput_kbps - 59_000.0 * 8e-3 / 60.0).abs() < 1e-9);
+        let mut lost = failed;
+        lost.after(0.0, None);
+        assert_eq!(lost.cold.unwrap().cold_goodput_kbps, 0.0);
+        assert_eq!(
+            lost.network_energy_j, None,
+            "a part of the sum is not known"
+        );
     }
 
     #[test]
@@ -208,6 +269,8 @@ mod tests {
             hops: 4,
             paths: 1,
             energy_j: Some(1.0),
+            network_energy_j: Some(10.0),
+            cold: None,
             duration_s: 3.0,
             attempts: 1,
             failure: None,
@@ -219,6 +282,7 @@ mod tests {
             goodput_kbps: 0.0,
             duration_s: 5.0,
             energy_j: Some(2.0),
+            network_energy_j: Some(20.0),
             ..whole.clone()
         };
         (whole, failed)

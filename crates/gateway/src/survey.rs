@@ -45,6 +45,8 @@ pub struct Surveyed {
     pub measuring: Duration,
     /// Time of the collection.
     pub collecting: Duration,
+    /// Energy of all nodes over both, in joules; none where the field does not tell.
+    pub joules: Option<f64>,
     /// Nodes whose tables did not come in.
     pub missing: Vec<NodeId>,
 }
@@ -56,18 +58,32 @@ pub struct SurveyCost {
     pub measuring_s: f64,
     /// Collecting what was measured, in seconds.
     pub collecting_s: f64,
+    /// Energy of all nodes over both, in joules; none where the field does not tell.
+    pub network_energy_j: Option<f64>,
     /// Directed links on the channel asked for that were heard.
     pub links: usize,
     /// Nodes whose tables did not come in.
     pub missing: Vec<u16>,
 }
 
+impl SurveyCost {
+    /// From the order to the complete table, in seconds.
+    pub fn seconds(&self) -> f64 {
+        self.measuring_s + self.collecting_s
+    }
+}
+
 impl Surveyed {
+    /// From the first beacon's order to the complete table.
+    pub fn time(&self) -> Duration {
+        self.measuring + self.collecting
+    }
     /// What it cost, and how many links it found on `channel`.
     pub fn cost(&self, channel: Channel) -> SurveyCost {
         SurveyCost {
             measuring_s: self.measuring.as_secs_f64(),
             collecting_s: self.collecting.as_secs_f64(),
+            network_energy_j: self.joules,
             links: self.links.summary(channel).heard_pairs,
             missing: self.missing.iter().map(|n| n.get()).collect(),
         }
@@ -83,6 +99,14 @@ enum State {
     Collected,
 }
 
+/// What all nodes have spent, in joules.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Meters {
+    Unread,
+    Before(Option<f64>),
+    Read,
+}
+
 /// Has a network measure its links and report them to a sink.
 #[derive(Debug)]
 pub struct SurveyJob {
@@ -96,6 +120,7 @@ pub struct SurveyJob {
     state: State,
     until: FieldTime,
     surveyed: Surveyed,
+    meters: Meters,
     /// Tables that came in, of how many.
     standing: (u16, u16),
     says: Option<Progress>,
@@ -140,8 +165,10 @@ impl SurveyJob {
                 links,
                 measuring: Duration::ZERO,
                 collecting: Duration::ZERO,
+                joules: None,
                 missing: Vec::new(),
             },
+            meters: Meters::Unread,
             standing: (0, ids.len() as u16),
             says: None,
             failed: None,
@@ -224,12 +251,30 @@ impl Job for SurveyJob {
         }
     }
 
+    fn metered(&mut self, joules: Vec<Option<f64>>) {
+        let all: Option<f64> = joules.into_iter().sum();
+        self.meters = match self.meters {
+            Meters::Unread => Meters::Before(all),
+            Meters::Before(before) => {
+                self.surveyed.joules = all.zip(before).map(|(all, before)| all - before);
+                Meters::Read
+            }
+            Meters::Read => Meters::Read,
+        };
+    }
+
     fn poll(&mut self, now: FieldTime) -> Step<Order, Surveyed> {
         if let Some(why) = self.failed.take() {
             return Step::Done(Err(why));
         }
         if let Some(progress) = self.says.take() {
             return Step::Say(progress);
+        }
+        match (self.state, self.meters) {
+            (State::Idle, Meters::Unread) | (State::Collected, Meters::Before(_)) => {
+                return Step::Meter(self.ids.clone());
+            }
+            _ => {}
         }
         match (self.state, self.measure.take()) {
             (State::Idle, Some(measure)) => {

@@ -299,7 +299,7 @@ proptest! {
     #[test]
     fn a_fetch_ends_and_what_it_brings_is_whole(draws in proptest::collection::vec(any::<u8>(), 0..40)) {
         let mut field = flaky(draws, Mote::obey);
-        let mut job = Fetch::new(route(1), vec![id(9), id(1)], &Terms::default());
+        let mut job = Fetch::new(route(1), vec![id(9), id(1)], &[id(1), id(9)], &Terms::default());
         match run(&mut field, &mut job, &mut |_| Continue(())) {
             Ok(fetched) => {
                 prop_assert_eq!(fetched.object.is_some(), fetched.failure.is_none());
@@ -387,7 +387,12 @@ fn a_survey_without_an_end_says_what_was_heard() {
 #[test]
 fn who_watches_may_stop_and_the_sink_is_told() {
     let mut field = flaky(Vec::new(), Mote::obey);
-    let mut job = Fetch::new(route(1), vec![id(9), id(1)], &Terms::default());
+    let mut job = Fetch::new(
+        route(1),
+        vec![id(9), id(1)],
+        &[id(1), id(9)],
+        &Terms::default(),
+    );
     let end = run(&mut field, &mut job, &mut |_| Break(()));
     assert!(matches!(end, Err(Failure::Cancelled)));
     assert!(field.field.told.is_empty(), "stopped at its base station");

@@ -326,7 +326,7 @@ impl Motes {
             .collect();
         let taking_part = active.len() as u32;
         let (source, sink) = (ids[plan.source], ids[plan.sink]);
-        let mut job = Fetch::new(route, active, terms);
+        let mut job = Fetch::new(route, active, ids, terms);
         self.field.hear(&[plan.sink]);
         let fetched = run(&mut self.field, &mut job, watch);
         self.transfers = self.transfers.wrapping_add(job.attempts() as u16);
@@ -357,6 +357,8 @@ impl Motes {
                 _ => 1,
             },
             energy_j: fetched.joules,
+            network_energy_j: fetched.network_joules,
+            cold: None,
             duration_s: fetched.duration.as_secs_f64(),
             attempts: fetched.attempts,
             failure: fetched.failure,

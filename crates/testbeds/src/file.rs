@@ -14,7 +14,7 @@ use crate::error::{Place, Problem, TestbedError};
 use crate::propagation;
 use crate::rows::MAX_NODES;
 use crate::source::read_links;
-use crate::testbed::{Building, Measured, Node, Physics, SinkBy, Testbed, DEFAULT_BOARD};
+use crate::testbed::{Building, Measured, Node, Physics, Places, SinkBy, Testbed, DEFAULT_BOARD};
 use crate::trace::Trace;
 
 /// Largest coordinate or building dimension, metres.
@@ -29,6 +29,9 @@ struct File {
     board: Option<String>,
     sink: Option<u16>,
     channels: Option<Vec<u8>>,
+    /// Whether planners know where nodes are.
+    #[serde(default)]
+    places: Places,
     building: Option<BuildingKeys>,
     nodes: Option<Vec<NodeKeys>>,
     links: Option<LinkKeys>,
@@ -165,6 +168,7 @@ impl Reader<'_> {
             channels,
             sink,
             sink_by,
+            places: file.places,
             physics,
             assumed,
         };

@@ -37,5 +37,5 @@ pub use rows::{MAX_NODES, MAX_ROWS};
 pub use site::{Site, SiteError, AGE};
 pub use station::{equip, Equipped, Station, StationError};
 pub use summary::{hops, summary, ChannelSummary, Ratios, Spread, SummaryOptions};
-pub use testbed::{Building, Measured, Node, Physics, SinkBy, Testbed};
+pub use testbed::{Building, Measured, Node, Physics, Places, SinkBy, Testbed};
 pub use trace::{Trace, TraceLink, Visits};

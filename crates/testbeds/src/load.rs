@@ -7,7 +7,7 @@ use thalweg_sim::boards;
 
 use crate::error::TestbedError;
 use crate::source::{is_stdin, name_of, open, read_toml, Kind, BUILT_IN};
-use crate::testbed::{Measured, Physics, SinkBy, Testbed, DEFAULT_BOARD};
+use crate::testbed::{Measured, Physics, Places, SinkBy, Testbed, DEFAULT_BOARD};
 use crate::trace::Trace;
 use crate::{file, k7, matrix};
 
@@ -69,6 +69,7 @@ impl Testbed {
             // A settled trace has a link, so it has nodes.
             sink: nodes.first().map_or(thalweg_units::NodeId::MAX, |n| n.id),
             sink_by: SinkBy::Central,
+            places: Places::Unknown,
             nodes,
             channels,
             physics: Physics::Measured(measured),

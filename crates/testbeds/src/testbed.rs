@@ -4,6 +4,7 @@
 use crate::assumed::Assumed;
 use crate::central;
 use crate::trace::{Trace, TraceLink, Visits};
+use serde::Deserialize;
 use thalweg_medium::random::derive;
 use thalweg_medium::{corridor_layout, BuildingModel, Change, MeasuredFrame, Placement};
 use thalweg_sim::{boards, Board, BoardError};
@@ -31,10 +32,23 @@ pub struct Testbed {
     pub sink: NodeId,
     /// Why it is that node.
     pub sink_by: SinkBy,
+    /// Whether planners know where its nodes are.
+    pub places: Places,
     /// Whence its links come.
     pub physics: Physics,
     /// What its file leaves open, and what was made of it.
     pub assumed: Vec<Assumed>,
+}
+
+/// Whether those who plan routes know where the nodes of a testbed are. Pictures and those who draw experiments do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Places {
+    /// Nobody has measured them.
+    #[default]
+    Unknown,
+    /// Its file says so.
+    Known,
 }
 
 /// Why a node is its testbed's sink.

@@ -199,6 +199,8 @@ pub struct Fetched {
     pub attempts: u32,
     /// Energy of all who took part, in joules.
     pub joules: Option<f64>,
+    /// The same of all nodes of the network.
+    pub network_joules: Option<f64>,
     /// How it ended, where it failed.
     pub failure: Option<String>,
 }
@@ -220,11 +222,20 @@ enum State {
     Over,
 }
 
+/// What nodes have spent so far, in joules; none where the field does not tell.
+#[derive(Debug, Clone, Copy, Default)]
+struct Spent {
+    active: Option<f64>,
+    all: Option<f64>,
+}
+
 /// Fetches the object that a route's source offers.
 #[derive(Debug)]
 pub struct Fetch {
     route: Route,
-    active: Vec<NodeId>,
+    /// All nodes of the network, first those that take part.
+    nodes: Vec<NodeId>,
+    active: usize,
     retry: Retry,
     patience: Duration,
     state: State,
@@ -232,28 +243,34 @@ pub struct Fetch {
     until: FieldTime,
     attempt: u32,
     log: Log,
-    energy: [Option<f64>; 2],
+    /// What those that take part, and all, had spent when floods began and at the end, in joules.
+    energy: [Spent; 2],
     says: VecDeque<Progress>,
     failed: Option<Failure>,
 }
 
 impl Fetch {
-    /// A fetch over `route`, of which `active` are all who take part.
-    pub fn new(route: Route, active: Vec<NodeId>, terms: &Terms) -> Self {
+    /// A fetch over `route`, of which `active` are all who take part, in a network of the nodes `ids`.
+    pub fn new(route: Route, active: Vec<NodeId>, ids: &[NodeId], terms: &Terms) -> Self {
         let retry = match (route.scheme, terms.retry.again) {
             (Scheme::P3, Again::SamePlan) => terms.retry,
             _ => Retry::NEVER,
         };
+        let (taking_part, mut nodes) = (active.len(), active);
+        let others = ids.iter().filter(|id| !nodes.contains(id)).copied();
+        let others: Vec<NodeId> = others.collect();
+        nodes.extend(others);
         Self {
             patience: Duration::from_secs(u64::from(route.deadline_s)) + PATIENCE,
             log: Log::new(route.payload.bytes()),
             route,
-            active,
+            nodes,
+            active: taking_part,
             retry,
             state: State::Resting,
             until: FieldTime::ZERO,
             attempt: 0,
-            energy: [None; 2],
+            energy: [Spent::default(); 2],
             says: VecDeque::new(),
             failed: None,
         }
@@ -282,6 +299,8 @@ impl Fetch {
     }
 
     fn brings(&mut self) -> Fetched {
+        let [before, after] = self.energy;
+        let spent = |of: fn(Spent) -> Option<f64>| of(after).zip(of(before)).map(|(a, b)| a - b);
         let log = &mut self.log;
         let verified = log.is_verified();
         Fetched {
@@ -294,10 +313,8 @@ impl Fetch {
                 .complete
                 .map_or(log.first_round, |c| Some(c.first_round)),
             attempts: self.attempt,
-            joules: match self.energy {
-                [Some(before), Some(after)] => Some(after - before),
-                _ => None,
-            },
+            joules: spent(|spent| spent.active),
+            network_joules: spent(|spent| spent.all),
             failure: (!verified).then(|| log.failure()),
         }
     }
@@ -328,14 +345,18 @@ impl Job for Fetch {
         }
     }
     fn metered(&mut self, joules: Vec<Option<f64>>) {
-        let all: Option<f64> = joules.into_iter().sum();
+        let sum = |of: &[Option<f64>]| of.iter().copied().sum();
+        let spent = Spent {
+            active: joules.get(..self.active).and_then(sum),
+            all: sum(&joules),
+        };
         match self.state {
             State::Awake => {
-                self.energy[0] = all;
+                self.energy[0] = spent;
                 self.state = State::Following;
             }
             _ => {
-                self.energy[1] = all;
+                self.energy[1] = spent;
                 self.state = State::Lingering;
             }
         }
@@ -360,14 +381,14 @@ impl Job for Fetch {
                 (self.state, self.until) = (State::Waking, now + self.patience);
                 Step::Order(self.route.sink, Command::Fetch(self.route))
             }
-            State::Awake if self.attempt == 1 => Step::Meter(self.active.clone()),
+            State::Awake if self.attempt == 1 => Step::Meter(self.nodes.clone()),
             State::Awake => {
                 self.state = State::Following;
                 self.poll(now)
             }
             State::Following if is_over || is_whole => {
                 (self.state, self.until) = (State::Metering, now + self.patience);
-                Step::Meter(self.active.clone())
+                Step::Meter(self.nodes.clone())
             }
             State::Lingering if is_over => {
                 self.ended(now);

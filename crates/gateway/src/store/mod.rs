@@ -247,6 +247,8 @@ fn stored(row: &Row<'_>, objects: &Path) -> rusqlite::Result<StoredTransfer> {
             energy_j: row.get("energy_j")?,
             duration_s: row.get::<_, Option<f64>>("duration_s")?.unwrap_or(f64::NAN),
             // In the report.
+            network_energy_j: None,
+            cold: None,
             attempts: 1,
             failure: None,
             seed: seed.parse().map_err(|e| unreadable(row, "seed", e))?,

@@ -27,6 +27,8 @@ fn record(source: u16, object: &[u8]) -> Core {
         hops: 7,
         paths: 6,
         energy_j: Some(1.25),
+        network_energy_j: None,
+        cold: None,
         duration_s: 2.6,
         attempts: 1,
         failure: None,

@@ -47,8 +47,8 @@ pub struct Campaign {
     pub idle: BTreeMap<Obstacle, usize>,
     /// Energy of all nodes up to the end of the survey, in joules.
     pub survey_energy_j: f64,
-    /// Energy of all nodes from first to last, in joules.
-    pub energy_j: f64,
+    /// Energy of all nodes from first to last, survey included, in joules.
+    pub network_energy_j: f64,
     /// Every attempt, in order.
     pub transfers: Vec<Outcome<InWave>>,
 }
@@ -91,7 +91,6 @@ impl Campaign {
         };
         let (measuring, collecting) = (self.part_s(Part::Measuring), self.part_s(Part::Collecting));
         let download = self.total_s() - measuring - collecting;
-        let energy = self.energy_j - self.survey_energy_j;
         let per = |value: f64, by: f64| if by > 0.0 { value / by } else { 0.0 };
         let least = good.iter().map(|t| t.goodput_kbps).reduce(f64::min);
         let reliability = |t: &Core| t.first_round_reliability.unwrap_or(0.0);
@@ -123,6 +122,7 @@ impl Campaign {
             .with("waves", self.waves)
             .with("at_work", per(self.busy_s, self.part_s(Part::Transferring)))
             .with("goodput_sum_kbps", per(bytes * 8e-3, download))
+            .with("cold_goodput_kbps", per(bytes * 8e-3, self.total_s()))
             .with("transfer_goodput_kbps", mean(&|t| t.goodput_kbps))
             .with("least_goodput_kbps", least.unwrap_or(0.0))
             .with("first_round_reliability", mean(&reliability))
@@ -132,8 +132,11 @@ impl Campaign {
             .with("idle_relays", idle(Obstacle::Relays))
             .with("idle_channels", idle(Obstacle::Channels))
             .with("idle_goodput", idle(Obstacle::Goodput))
-            .with("energy_j", energy)
+            .with("network_energy_j", self.network_energy_j)
             .with("survey_energy_j", self.survey_energy_j)
-            .with("energy_per_byte_uj", per(energy * 1e6, bytes))
+            .with(
+                "network_energy_per_byte_uj",
+                per(self.network_energy_j * 1e6, bytes),
+            )
     }
 }

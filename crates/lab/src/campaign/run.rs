@@ -195,7 +195,7 @@ pub fn empty(
         }
         campaign.waves += 1;
     }
-    campaign.energy_j = joules(&mut motes);
+    campaign.network_energy_j = joules(&mut motes);
     Ok(campaign)
 }
 
@@ -238,8 +238,10 @@ fn core(settings: &Settings, site: &Site, (source, sink): (NodeId, NodeId)) -> C
         active_nodes: 0,
         hops: 0,
         paths: 0,
-        // Meters are read for the whole network: others are on the air meanwhile.
+        // Meters are read for the whole campaign: others are on the air meanwhile.
         energy_j: None,
+        network_energy_j: None,
+        cold: None,
         duration_s: 0.0,
         attempts: 1,
         failure: None,

@@ -61,7 +61,7 @@ fn everything_arrives_once_and_time_adds_up() {
             assert!(at_once.count() <= campaign.radios);
         }
         assert!(campaign.part_s(Part::Transferring) > 0.0);
-        assert!(campaign.busy_s >= 0.0 && campaign.energy_j > campaign.survey_energy_j);
+        assert!(campaign.busy_s >= 0.0 && campaign.network_energy_j > campaign.survey_energy_j);
         let row = campaign.row(mode.name, mode.stations());
         let number = |column: &str| row.number(column).unwrap();
         let parts = ["waiting_s", "waking_up_s", "transferring_s", "ending_s"].map(number);

@@ -19,9 +19,9 @@ use thalweg_gateway::registry::Pipelined;
 use thalweg_gateway::survey::{Survey, SurveyCost, Surveyed};
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::streams::StreamError;
-use thalweg_planner::{LinkQualities, Plan, Prediction};
+use thalweg_planner::{LinkQualities, Plan, Prediction, RelayOrder};
 use thalweg_sim::{BoardError, Capture, Software};
-use thalweg_testbeds::{Physics, Site, SiteError, Testbed};
+use thalweg_testbeds::{Physics, Places, Site, SiteError, Testbed};
 use thalweg_units::{Channel, ChannelSet, Dbm, Duration, NodeId};
 
 /// A transfer that breaks off is begun again over another plan.
@@ -175,6 +175,10 @@ pub fn place(testbed: &Testbed) -> Place {
         name: testbed.name.clone(),
         ids: testbed.nodes.iter().map(|n| n.id).collect(),
         channels: testbed.channels,
+        order: match testbed.places {
+            Places::Unknown => RelayOrder::Random,
+            Places::Known => RelayOrder::NearestLine,
+        },
         floor: board.chip.noise_floor,
         timing: copies.then_some(board.timing),
     }
@@ -405,13 +409,19 @@ impl Collector {
                 break;
             }
         }
-        let Some((outcome, object, attempts)) = fetched else {
+        let Some((mut outcome, object, attempts)) = fetched else {
             return Err(AskError::Empty.into());
         };
         let mut baseline = None;
         if protocol.has_paths() && parts.len() == 1 {
             motes.settle()?;
             baseline = Some(run(&mut motes, plan, Pipelined::PIP, observer)?.0);
+        }
+        let survey = self.survey_cost();
+        for outcome in [&mut outcome].into_iter().chain(&mut baseline) {
+            outcome
+                .core
+                .after(survey.seconds(), survey.network_energy_j);
         }
         motes.network().capture(None)?;
         let tried = match attempts {
@@ -430,7 +440,7 @@ impl Collector {
             predicted,
             baseline,
             channels: plan.channels.iter().map(|c| c.number()).collect(),
-            survey: self.survey_cost(),
+            survey,
             parts: parts.len(),
             tried,
             object,

@@ -49,7 +49,8 @@ impl Kind for Network {
             waking_up_s transferring_s ending_s download_s total_s waves at_work \
             goodput_sum_kbps transfer_goodput_kbps least_goodput_kbps \
             first_round_reliability hops active_nodes idle_sources idle_relays idle_channels \
-            idle_goodput energy_j survey_energy_j energy_per_byte_uj",
+            idle_goodput cold_goodput_kbps network_energy_j survey_energy_j \
+            network_energy_per_byte_uj",
         ])
     }
 

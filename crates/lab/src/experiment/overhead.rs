@@ -200,9 +200,11 @@ impl Overhead {
                 .with("source", u32::from(of.get()))
                 .with("bytes", 0u32)
                 .with("goodput_kbps", 0.0)
+                .with("cold_goodput_kbps", 0.0)
                 .with("verified", 0u32)
                 .with("failure", unplanned));
         };
+        // The survey serves all nodes, and has rows of its own.
         let mut row = row.with("attempts", outcome.core.attempts);
         row.0.extend(outcome_row(&outcome).0);
         Ok(row)

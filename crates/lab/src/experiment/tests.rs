@@ -92,6 +92,13 @@ fn transfers_end_to_end() {
         assert!((utilisation - goodput / rate).abs() < 1e-12);
         assert!(row.number("utilisation_without_overhead").unwrap() > utilisation);
         assert!(row.number("baseline_energy_j").unwrap() > 0.0);
+        let of = |column: &str| row.number(column).unwrap();
+        // On five nodes, ten beacons a node of 100 ms each cost more than a transfer.
+        assert!(of("survey_s") > 5.0 && of("cold_s") == of("survey_s") + of("duration_s"));
+        let bits = of("cold_goodput_kbps") * of("cold_s");
+        assert!((bits - goodput * of("duration_s")).abs() < 1e-6 * bits);
+        // All five listen for that long, at 56 mW.
+        assert!(of("network_energy_j") > of("energy_j") + 5.0 * 0.056 * of("survey_s"));
     }
     let claims = Claims::default();
     let report = Report::new(&e, &[1], rows, &claims, Extent::Full);

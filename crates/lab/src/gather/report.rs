@@ -170,6 +170,8 @@ impl Node {
             hops,
             paths: 1,
             energy_j: None,
+            network_energy_j: None,
+            cold: None,
             duration_s,
             attempts: 1,
             failure,

@@ -271,7 +271,8 @@ impl Run<'_> {
             has_begun: false,
             is_over: false,
         };
-        let streams = run(&mut watched, &mut Fetch::new(way), observer);
+        let mut fetch = Fetch::new(way).within(watched.field.ids());
+        let streams = run(&mut watched, &mut fetch, observer);
         let (streams, mut field) = (streams?, watched.field);
         onlookers.capture = field.net.take_capture();
         let is_staged = matches!(terms.carrier, Carrier::Stages(_));
@@ -338,6 +339,8 @@ impl Run<'_> {
             hops: plan.links.len() as u32,
             paths: plan.paths() as u32,
             energy_j: stream.joules,
+            network_energy_j: stream.network_joules,
+            cold: None,
             duration_s: match stream.verified {
                 true => stream.seconds,
                 false => stream.elapsed_seconds,

@@ -190,7 +190,9 @@ impl Surveyed {
             links.avoid(relays.filter(|n| Some(*n) != source && *n != self.sink));
             self.plan(&links, (source, paths)).ok()
         };
-        let (outcome, (), _) = over_plans(RETRY, Duration::ZERO, first, attempt, next)?;
+        let (mut outcome, (), _) = over_plans(RETRY, Duration::ZERO, first, attempt, next)?;
+        let cost = &self.cost;
+        outcome.core.after(cost.seconds(), cost.network_joules());
         Ok(Collected {
             outcome,
             survey: self.cost.clone(),

@@ -78,6 +78,8 @@ pub(super) fn run(
         first_round: None,
         elapsed_seconds: trial.time.as_secs_f64(),
         joules: Some(trial.joules),
+        // Its chain is run without the others.
+        network_joules: None,
         links: links(&ids, &plan, |hop, report| {
             report.sent = trial.sent.get(hop).copied().unwrap_or(0);
             if hop == 0 {

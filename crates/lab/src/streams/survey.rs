@@ -45,8 +45,14 @@ pub struct DualSurveyCost {
 impl DualSurveyCost {
     /// Seconds of both bands, one after the other.
     pub fn seconds(&self) -> f64 {
-        let of = |cost: &SurveyCost| cost.measuring_s + cost.collecting_s;
-        of(&self.ghz2_4) + self.mhz900.as_ref().map_or(0.0, of)
+        self.bands().map(SurveyCost::seconds).sum()
+    }
+    /// Energy of all nodes over both, in joules: of each the radio that measures, and the microcontroller.
+    pub fn network_joules(&self) -> Option<f64> {
+        self.bands().map(|cost| cost.network_energy_j).sum()
+    }
+    fn bands(&self) -> impl Iterator<Item = &SurveyCost> {
+        [&self.ghz2_4].into_iter().chain(&self.mhz900)
     }
 }
 

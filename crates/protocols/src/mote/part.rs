@@ -8,7 +8,7 @@ use core::ops::{Deref, DerefMut};
 use thalweg_engine::BoardTiming;
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::phy::{self, SFD_OFFSET};
-use thalweg_wire::route::{Groups, Hopping, Route, Scheme};
+use thalweg_wire::route::{Control, Groups, Hopping, Route, Scheme};
 
 /// The part of `node` in `route`, which begins at `start` of its clock, on boards of `timing`; `None`
 /// where it has none.
@@ -21,7 +21,10 @@ pub fn part(
     let (channels, groups) = (route.channels, route.groups());
     let tuning = route.tuning.filter(|_| groups == Groups::Two);
     let policy = match (route.scheme, tuning) {
-        (Scheme::P3, None) => p3::policy(),
+        (Scheme::P3, None) => match route.control() {
+            Control::Published => p3::policy(),
+            Control::Compact => p3::compact_policy(),
+        },
         (Scheme::P3, Some(_)) => p3::tuned_policy(),
         (Scheme::Pip(Hopping::Fixed), _) => pip::policy(),
         (Scheme::Pip(Hopping::EveryCyclePair), _) => pip::hopping_policy(),

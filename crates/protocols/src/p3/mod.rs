@@ -13,13 +13,13 @@ use crate::pipeline::{AskAgain, GiveUp, Lengths, Policy};
 use thalweg_engine::Passing;
 use thalweg_units::Duration;
 
-/// P3's decisions: it goes on as long as anything is heard within three seconds, ten minutes in
-/// all.
+/// P3's decisions: control frames as long as data (section IV-G). It goes on as long as anything is heard
+/// within three seconds, ten minutes in all.
 pub const fn policy() -> Policy {
     Policy {
         give_up: GiveUp::OnInactivity,
         ask_again: AskAgain::AfterTrain,
-        lengths: Lengths::AsNeeded,
+        lengths: Lengths::Whole,
         passing: Passing::Copied,
         inactivity: Duration::from_secs(3),
         linger: Duration::from_secs(1),
@@ -28,11 +28,19 @@ pub const fn policy() -> Policy {
     }
 }
 
-/// The same where the transfer learns its channels: who lost its place looks for the source, and does
+/// The same where control is [`Control::Compact`](thalweg_wire::route::Control): faster than published.
+pub const fn compact_policy() -> Policy {
+    Policy {
+        lengths: Lengths::AsNeeded,
+        ..policy()
+    }
+}
+
+/// That where the transfer learns its channels: who lost its place looks for the source, and does
 /// not look anywhere for as long as a whole train of NACKs takes.
 pub const fn tuned_policy() -> Policy {
     Policy {
         ask_again: AskAgain::AfterItsBeginning,
-        ..policy()
+        ..compact_policy()
     }
 }

@@ -14,12 +14,12 @@ use thalweg_units::Duration;
 /// Failed tries of an exchange after which the source gives up.
 pub const TRIES: u8 = 5;
 
-/// PIP's decisions.
+/// PIP's decisions, as P3's authors have it: on P3's code, with control frames as long as data.
 pub const fn policy() -> Policy {
     Policy {
         give_up: GiveUp::AfterTries(TRIES),
         ask_again: AskAgain::AfterTrain,
-        lengths: Lengths::AsNeeded,
+        lengths: Lengths::Whole,
         passing: Passing::Copied,
         inactivity: Duration::from_secs(3),
         linger: Duration::from_secs(1),
@@ -36,10 +36,12 @@ pub const fn hopping_policy() -> Policy {
     }
 }
 
-/// The same with relays that hold each packet until the next comes in.
+/// The same with relays that hold each packet until the next comes in, and control frames as short as
+/// can be.
 pub const fn conditional_policy() -> Policy {
     Policy {
         passing: Passing::Conditional,
+        lengths: Lengths::AsNeeded,
         ..policy()
     }
 }

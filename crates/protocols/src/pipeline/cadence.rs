@@ -75,7 +75,12 @@ impl Cadence {
         let data_bytes = header_bytes + usize::from(payload);
         let nack_fixed_bytes = header_bytes + NACK_BODY_BYTES + usize::from(session.said_bytes);
         let alike = session.policy.lengths == Lengths::Alike;
-        let at_least = |bytes| if alike { data_bytes } else { bytes };
+        let at_least = |bytes: usize| match session.policy.lengths {
+            Lengths::AsNeeded => bytes,
+            // Data frames of a few bytes are no room for control.
+            Lengths::Whole => bytes.max(data_bytes),
+            Lengths::Alike => data_bytes,
+        };
         let request_bytes = at_least(header_bytes + REQUEST_BODY_BYTES);
         let max_nack_bytes = header_bytes + usize::from(payload.max(MIN_NACK_BODY));
         let longest = data_bytes.max(request_bytes).max(max_nack_bytes);

@@ -35,6 +35,9 @@ pub enum AskAgain {
 pub enum Lengths {
     /// As they must be.
     AsNeeded,
+    /// Control frames are at least as long as a data frame, and take a cycle a hop as it does (P3, section
+    /// IV-G: "packets of equal length").
+    Whole,
     /// All as a data frame, so that every SFD lies on the grid of cycles.
     Alike,
 }

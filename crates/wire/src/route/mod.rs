@@ -7,6 +7,7 @@
 //! the time base. Tests: at the end of this file.
 
 mod assembler;
+mod encoding;
 mod terms;
 
 use assembler::LATER_BIT;
@@ -14,8 +15,8 @@ pub use assembler::{Assembler, Segment, Turn};
 pub use terms::*;
 
 use crate::pipeline::{Format, Group, MAX_HOPS};
-use crate::{Reader, WireError, Writer};
-use thalweg_units::{Channel, Duration, NodeId};
+use crate::{WireError, Writer};
+use thalweg_units::{Duration, NodeId};
 
 /// The most relays of a route.
 pub const MAX_MEMBERS: usize = 120;
@@ -27,11 +28,6 @@ pub const MAX_SEGMENT_BYTES: usize = 110;
 pub const SEGMENT_KIND: u8 = 0x10;
 
 const SEGMENT_HEADER_BYTES: usize = 6;
-/// Place of the scheme for P3 that deviates from what was published: a byte of options follows.
-const WITH_OPTIONS: u8 = 0x30;
-const SLIM_BIT: u8 = 0x01;
-/// A byte follows: cycles of each rotation in the trial. The bits between the two are reserved.
-const TUNING_BIT: u8 = 0x10;
 const CHUNK: usize = MAX_SEGMENT_BYTES - SEGMENT_HEADER_BYTES;
 const MAX_ENCODED: usize = CHUNK * MAX_SEGMENTS;
 const MAX_STAGES: usize = MAX_HOPS as usize + 1;
@@ -155,6 +151,18 @@ impl Route {
         }
     }
 
+    /// How its wake-up, requests and NACKs are made. P3 is as published unless its frames begin
+    /// otherwise or its channels are learned.
+    pub fn control(&self) -> Control {
+        match self.scheme {
+            Scheme::P3 if self.format == Format::Full && self.tuning.is_none() => {
+                Control::Published
+            }
+            Scheme::Pip(_) => Control::Published,
+            Scheme::P3 | Scheme::PipCit => Control::Compact,
+        }
+    }
+
     /// Into how many segments the route is cut, 1..=3.
     pub fn segments(&self) -> usize {
         self.encoded_len().div_ceil(CHUNK)
@@ -168,31 +176,6 @@ impl Route {
 
     fn chunk_bytes(&self) -> usize {
         self.encoded_len().div_ceil(self.segments())
-    }
-
-    fn encoded_len(&self) -> usize {
-        let hops = usize::from(self.channels.hops());
-        let threshold = usize::from(self.threshold.is_some());
-        16 + threshold + self.option_bytes() + hops + 1 + 2 * (hops - 1) + 2 * self.members().len()
-    }
-
-    /// Bytes that say how it deviates from P3 as published; none where it does not.
-    fn option_bytes(&self) -> usize {
-        match self.options() {
-            0 => 0,
-            options => 1 + usize::from(options & TUNING_BIT != 0),
-        }
-    }
-
-    fn options(&self) -> u8 {
-        if self.scheme != Scheme::P3 {
-            return 0;
-        }
-        let slim = match self.format {
-            Format::Full => 0,
-            Format::Slim => SLIM_BIT,
-        };
-        slim | self.tuning.map_or(0, |_| TUNING_BIT)
     }
 
     /// Writes segment `index` of a wake-up in its `turn`, whose flood's reference time is
@@ -228,110 +211,6 @@ impl Route {
         w.bytes(chunk.ok_or(WireError::Malformed)?)?;
         Ok(())
     }
-
-    fn encode(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
-        let hops = self.channels.hops();
-        let with_options = self.option_bytes() > 0;
-        if self.payload.bytes() > self.format.max_payload() {
-            return Err(WireError::Malformed);
-        }
-        let scheme = match self.scheme {
-            Scheme::P3 if with_options => WITH_OPTIONS,
-            Scheme::P3 => 0,
-            Scheme::Pip(Hopping::Fixed) => 0x10,
-            Scheme::Pip(Hopping::EveryCyclePair) => 0x20,
-            Scheme::PipCit => 0x40,
-        };
-        let limited = if self.threshold.is_some() { 0x80 } else { 0 };
-        w.u16(self.sink.get())?.u16(self.source.get())?;
-        w.u8(hops | scheme | limited)?.u8(self.payload.bytes())?;
-        w.u16(self.deadline_s)?;
-        w.u32(self.range.offset)?.u32(self.range.len)?;
-        if let Some(threshold) = self.threshold {
-            w.u8(threshold.get())?;
-        }
-        if with_options {
-            w.u8(self.options())?;
-            if let Some(run) = self.tuning {
-                w.u8(run.get())?;
-            }
-        }
-        for channel in self.channels.as_slice() {
-            w.u8(channel.number())?;
-        }
-        for (stage, group) in places(hops) {
-            let here = |m: &&Member| (m.stage, m.group) == (stage, group);
-            w.u8(self.members().iter().filter(here).count() as u8)?;
-        }
-        for member in self.members() {
-            w.u16(member.node.get())?;
-        }
-        Ok(())
-    }
-
-    fn decode(transfer: u16, bytes: &[u8]) -> Result<Self, WireError> {
-        let bad = WireError::Malformed;
-        let mut r = Reader::new(bytes);
-        let (sink, source, flags) = (r.node()?, r.node()?, r.u8()?);
-        let scheme = match flags & 0x70 {
-            0 | WITH_OPTIONS => Scheme::P3,
-            0x10 => Scheme::Pip(Hopping::Fixed),
-            0x20 => Scheme::Pip(Hopping::EveryCyclePair),
-            0x40 => Scheme::PipCit,
-            _ => return Err(bad),
-        };
-        let (payload, deadline_s) = (r.u8()?, r.u16()?);
-        let (offset, len) = (r.u32()?, r.u32()?);
-        let range = ObjectRange { offset, len };
-        let threshold = match flags & 0x80 {
-            0 => None,
-            _ => Some(Percent::new(r.u8()?).ok_or(bad)?),
-        };
-        let (mut format, mut tuning) = (Format::Full, None);
-        if flags & 0x70 == WITH_OPTIONS {
-            let options = r.u8()?;
-            // What does not deviate is not said this way: one route has one encoding.
-            if options == 0 || options & !(SLIM_BIT | TUNING_BIT) != 0 {
-                return Err(bad);
-            }
-            if options & SLIM_BIT != 0 {
-                format = Format::Slim;
-            }
-            if options & TUNING_BIT != 0 {
-                tuning = Some(TrialRun::new(r.u8()?).ok_or(bad)?);
-            }
-        }
-        let payload = PayloadSize::of_format(payload, format).ok_or(bad)?;
-        let hops = flags & 0x0f;
-        if hops == 0 || hops > MAX_HOPS || sink == source {
-            return Err(bad);
-        }
-        let mut list = [Channel::LAST; MAX_STAGES];
-        for channel in &mut list[..=usize::from(hops)] {
-            *channel = Channel::new(r.u8()?).map_err(|_| bad)?;
-        }
-        let channels = Channels { list, hops };
-        let mut route = Self::new(transfer, source, sink, scheme, channels);
-        (route.payload, route.deadline_s, route.range) = (payload, deadline_s, range);
-        (route.threshold, route.format, route.tuning) = (threshold, format, tuning);
-        let mut counts = r.clone();
-        r.bytes(2 * usize::from(hops - 1))?;
-        for (stage, group) in places(hops) {
-            for _ in 0..counts.u8()? {
-                route.add(Member {
-                    node: r.node()?,
-                    stage,
-                    group,
-                })?;
-            }
-        }
-        r.end().map(|()| route)
-    }
-}
-
-/// Every place of a relay, in the order in which members are written.
-fn places(hops: u8) -> impl Iterator<Item = (u8, Group)> {
-    (1..hops).flat_map(|stage| [(stage, Group::Odd), (stage, Group::Even)])
 }
 
 #[cfg(test)]

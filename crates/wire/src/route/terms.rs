@@ -108,6 +108,17 @@ pub enum Scheme {
     PipCit,
 }
 
+/// How a transfer's control is made: its wake-up, requests and NACKs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Control {
+    /// As P3 has it. The wake-up tells identity, hop-length and channel of every node (P3, section IV-D2);
+    /// requests and NACKs are as long as data packets (section IV-G), so each takes a cycle a hop.
+    Published,
+    /// As short as can be, which is no publication's: the wake-up tells channels once a stage, requests and
+    /// NACKs have the bytes that they need.
+    Compact,
+}
+
 /// A reception ratio in percent, 0..=100 (P3, section IV-E).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Percent(u8);

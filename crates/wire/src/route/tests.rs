@@ -3,6 +3,7 @@ use super::*;
 use crate::FrameBuf;
 use proptest::prelude::*;
 use std::vec::Vec;
+use thalweg_units::Channel;
 
 fn node(address: u16) -> NodeId {
     NodeId::new(address).unwrap()
@@ -148,6 +149,39 @@ fn a_usual_route_of_four_hops_and_six_paths_fits_one() {
         group: Group::Odd,
     };
     assert_eq!(route.add(outside), Err(WireError::Malformed));
+}
+
+/// P3, section IV-D2: identity, hop-length and reception channel for every node.
+#[test]
+fn p3_as_published_tells_every_node_by_itself() {
+    let mut route = Route::new(1, node(1), node(2), Scheme::P3, channels(3));
+    for (n, stage, group) in [(0x0403, 1, Group::Even), (5, 2, Group::Odd)] {
+        let member = Member {
+            node: node(n),
+            stage,
+            group,
+        };
+        route.add(member).unwrap();
+    }
+    let whole = segments(&route).remove(0);
+    let told = [1, 0, 0, 11, 2, 0, 3, 14, 3, 4, 0x11, 12, 5, 0, 2, 13];
+    assert_eq!(whole[whole.len() - 16..], told);
+    let mut assembler = Assembler::EMPTY;
+    let mut wrong = whole;
+    for (at, value) in [(1, 2), (5, 3), (9, 4)] {
+        // The source's stage, the sink's channel, and a relay's stage: none there, or another's.
+        let at = wrong.len() - 16 + at + 1;
+        let before = core::mem::replace(&mut wrong[at], value);
+        assembler.push(&wrong).unwrap();
+        assert_eq!(assembler.route(), None);
+        wrong[at] = before;
+    }
+    assembler.push(&wrong).unwrap();
+    assert_eq!(assembler.route(), Some(route));
+    assert_eq!(route.control(), Control::Published);
+    route.format = Format::Slim;
+    assert_eq!(route.control(), Control::Compact);
+    assert!(segments(&route)[0].len() < whole.len());
 }
 
 #[test]

@@ -38,6 +38,8 @@ pub struct Fetch<E: Engine> {
     /// The stream that is metered, or whose object is taken.
     at: usize,
     failed: Option<Failure>,
+    /// All nodes of the network, where it is to be metered.
+    network: Vec<NodeId>,
 }
 
 impl<E: Engine> Fetch<E> {
@@ -63,7 +65,14 @@ impl<E: Engine> Fetch<E> {
             todo: VecDeque::new(),
             at: 0,
             failed: None,
+            network: Vec::new(),
         }
+    }
+    /// The same in a network of the nodes `ids`, whose energy is told beside the streams' own.
+    #[must_use]
+    pub fn within(mut self, ids: &[NodeId]) -> Self {
+        self.network = ids.to_vec();
+        self
     }
 
     fn received(&self) -> u32 {
@@ -87,7 +96,10 @@ impl<E: Engine> Fetch<E> {
     /// Energy counts.
     fn meter(&mut self, which: usize) {
         self.at = which;
-        let nodes = self.logs[which].lane.stages.concat();
+        let mut nodes = self.logs[which].lane.stages.concat();
+        let others = self.network.iter().filter(|id| !nodes.contains(id));
+        let others: Vec<NodeId> = others.copied().collect();
+        nodes.extend(others);
         self.todo.push_back(Step::Meter(nodes));
     }
 

@@ -60,7 +60,11 @@ pub struct Stream {
     /// What arrived is what was sent.
     pub verified: bool,
     /// Energy of all nodes on the path, in joules; none where the field does not tell.
+    #[serde(skip)]
     pub joules: Option<f64>,
+    /// The same of all nodes of the network; none too where nobody asked for it.
+    #[serde(skip)]
+    pub network_joules: Option<f64>,
     /// What arrived, where it is whole.
     #[serde(skip)]
     pub object: Option<Vec<u8>>,
@@ -198,7 +202,14 @@ impl Log {
             None => self.before = Some(joules),
             Some(before) => {
                 let spent = before.into_iter().zip(joules);
-                self.stream.joules = spent.map(|(before, after)| Some(after? - before?)).sum();
+                let spent: Vec<Option<f64>> = spent
+                    .map(|(before, after)| Some(after? - before?))
+                    .collect();
+                let on_path = self.lane.stages.iter().map(Vec::len).sum();
+                let sum = |of: &[Option<f64>]| of.iter().copied().sum();
+                self.stream.joules = spent.get(..on_path).and_then(sum);
+                let others = spent.get(on_path..).filter(|others| !others.is_empty());
+                self.stream.network_joules = others.and_then(|_| sum(&spent));
             }
         }
     }

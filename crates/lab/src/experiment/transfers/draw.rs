@@ -37,6 +37,16 @@ pub(in crate::experiment) struct Drawn {
     pub(super) rate_kbps: f64,
 }
 
+impl Drawn {
+    /// The survey that `variant` plans from.
+    pub(super) fn known_to(&self, variant: Pipelined) -> &Surveyed {
+        match (variant.style, &self.pipeline) {
+            (Style::Chains, Some(surveyed)) => surveyed,
+            _ => &self.routing,
+        }
+    }
+}
+
 impl Transfers {
     /// What `each`, a part, gives of the routes of `seed`, in their order. A building with fewer routes than wanted
     /// is done all the same.
@@ -144,13 +154,10 @@ impl Transfers {
             request = exactly(request, pair.hops);
         }
         let mut request = variant.request(&request);
-        let links = match (variant.style, &drawn.pipeline) {
-            (Style::Chains, Some(surveyed)) => {
-                request.model = of_chains;
-                &surveyed.links
-            }
-            _ => &drawn.routing.links,
-        };
+        if variant.style == Style::Chains {
+            request.model = of_chains;
+        }
+        let links = &drawn.known_to(variant).links;
         // One stream for a route and a cell, whatever the variant: `p3` and `pip` share the plan.
         let ids = [pair.source, pair.sink, max_paths.unwrap_or(0)].map(|n| n as u64);
         let mut rng = stream(derive(drawn.site.seed, "plan", &[]), &self.draw, &ids);

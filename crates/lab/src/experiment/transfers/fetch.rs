@@ -22,7 +22,8 @@ use thalweg_wire::route::Scheme;
 /// Columns of every transfer.
 pub(in crate::experiment) const OUTCOME: &str =
     "source sink hops paths active_nodes goodput_kbps rounds duration_s wake_up_s bytes \
-    attempts verified energy_j r1 retransmitted failure";
+    attempts verified energy_j network_energy_j survey_s cold_s cold_goodput_kbps r1 retransmitted \
+    failure";
 
 /// Columns of a transfer over a route that was drawn.
 pub(in crate::experiment) const ROUTE: &str =
@@ -104,7 +105,10 @@ impl Transfers {
     /// Fetches in `session`, and compares what arrives with what was offered.
     fn finish(&self, session: &mut Motes, task: &Task<'_>, terms: &Terms) -> Result<Fetched> {
         let (scheme, mut silent) = (task.variant.scheme, |_| Continue(()));
-        let (outcome, arrived) = session.fetch(&task.plan, scheme, terms, &mut silent)?;
+        let (mut outcome, arrived) = session.fetch(&task.plan, scheme, terms, &mut silent)?;
+        let surveyed = task.drawn.known_to(task.variant);
+        let survey_s = surveyed.time().as_secs_f64();
+        outcome.core.after(survey_s, surveyed.joules);
         let is_same = arrived.map(|arrived| arrived[..] == self.object(task)[..]);
         Ok(Fetched { outcome, is_same })
     }
@@ -149,6 +153,7 @@ impl Transfers {
             .place(drawn, route, variant, cell)
             .with("bytes", 0u32)
             .with("goodput_kbps", 0.0)
+            .with("cold_goodput_kbps", 0.0)
             .with("utilisation", 0.0)
             .with("verified", 0u32)
             .with("exact", 0u32)
@@ -290,6 +295,12 @@ pub(in crate::experiment) fn outcome_row(outcome: &Outcome<Repairs>) -> Row {
         .with("attempts", o.attempts)
         .with("verified", u32::from(o.verified));
     row.set_some("energy_j", o.energy_j);
+    row.set_some("network_energy_j", o.network_energy_j);
+    if let Some(cold) = o.cold {
+        row.set("survey_s", cold.survey_s);
+        row.set("cold_s", cold.cold_s);
+        row.set("cold_goodput_kbps", cold.cold_goodput_kbps);
+    }
     row.set_some("r1", o.first_round_reliability);
     row.set_some("retransmitted", repairs.retransmitted);
     row.set_some("failure", o.failure.as_deref());

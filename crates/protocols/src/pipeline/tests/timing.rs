@@ -7,8 +7,8 @@ use thalweg_engine::harness::{Fate, SentFrame};
 use thalweg_engine::BoardTiming;
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::phy::{air_time, SFD_OFFSET};
-use thalweg_wire::pipeline::{Head, Kind, HEADER_BYTES, NACK_BODY_BYTES};
-use thalweg_wire::route::{Hopping, Scheme};
+use thalweg_wire::pipeline::{Format, Head, Kind, NACK_BODY_BYTES};
+use thalweg_wire::route::{Hopping, PayloadSize, Scheme};
 
 fn cycle(layout: &Layout, timing: &BoardTiming) -> Duration {
     air_time(7 + usize::from(layout.route.payload.bytes())) + timing.relay_gap()
@@ -167,15 +167,28 @@ fn an_exchange_takes_what_the_formula_says() {
     }
 }
 
+/// P3, section IV-G: packets of equal length, so that control takes a cycle a hop as data does.
 #[test]
-fn an_exchange_of_p3_over_four_hops_takes_31_ms() {
-    let cadence = p3(4, 6).part(0, start(), &TELOSB).cadence;
-    let shape = cadence.nack_shape(500);
-    assert_eq!((shape.segments, shape.vector_bytes), (1, 63));
-    let took = cadence.exchange(HEADER_BYTES + NACK_BODY_BYTES + 63, 2);
+fn an_exchange_as_published_takes_2h_and_3_cycles() {
+    for hops in 1..=10 {
+        let cadence = p3(hops, 6).part(0, start(), &TELOSB).cadence;
+        let shape = cadence.nack_shape(500);
+        assert_eq!((shape.segments, shape.vector_bytes), (1, 63));
+        let took = cadence.exchange(cadence.nack_bytes(63), 2);
+        assert_eq!(took, cadence.cycle() * (2 * u64::from(hops) + 3));
+    }
+}
+
+#[test]
+fn a_compact_exchange_over_four_hops_takes_31_ms() {
+    let mut layout = p3(4, 6);
+    layout.route.format = Format::Slim;
+    layout.route.payload = PayloadSize::max_of(Format::Slim);
+    let cadence = layout.part(0, start(), &TELOSB).cadence;
+    let took = cadence.exchange(Format::Slim.header_bytes() + NACK_BODY_BYTES + 63, 2);
     assert_eq!(
         took.as_micros(),
-        4_537 + 3 * 3_296 + 5 * 1_241 + 4 * 2_937 + 2_937
+        4_537 + 3 * 3_392 + 5 * 1_145 + 4 * 2_841 + 2_841
     );
 }
 

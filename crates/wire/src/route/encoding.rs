@@ -1,0 +1,293 @@
+//! The bytes of a route: its terms, then who takes part. Invariant: one route has one encoding.
+//!
+//! P3 as published tells every node by itself: identity, hop-length with group, reception channel (P3,
+//! section IV-D2). All else tells channels and members stage by stage, in two bytes a relay. So does
+//! a P3 route whose nodes do not fit [`super::MAX_SEGMENTS`], or that has a stage without relays, whose channel
+//! no node would tell. Tests: `tests.rs`.
+
+use super::*;
+use crate::Reader;
+use thalweg_units::Channel;
+
+/// Places of the schemes. P3 has three: by stage, with a byte of options, and by node.
+const P3_BY_STAGE: u8 = 0;
+const PIP: u8 = 0x10;
+const PIP_HOPPING: u8 = 0x20;
+const P3_WITH_OPTIONS: u8 = 0x30;
+const PIP_CIT: u8 = 0x40;
+const P3_BY_NODE: u8 = 0x50;
+const SCHEME_BITS: u8 = 0x70;
+const HOP_BITS: u8 = 0x0f;
+/// A byte of threshold follows the terms.
+const THRESHOLD_BIT: u8 = 0x80;
+/// Options. The bits between the two are reserved; the latter has a byte, cycles of each rotation.
+const SLIM_BIT: u8 = 0x01;
+const TUNING_BIT: u8 = 0x10;
+/// Beside a node's stage: its group is [`Group::Even`].
+const EVEN_BIT: u8 = 0x10;
+
+/// Bytes of flags, payload, deadline and range.
+const TERMS_BYTES: usize = 12;
+/// Bytes of a node that is told by itself: id, stage and group, channel.
+const NODE_BYTES: usize = 4;
+
+/// How a route tells who takes part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Listing {
+    ByNode,
+    ByStage,
+}
+
+impl Route {
+    fn listing(&self) -> Listing {
+        let has = |stage: u8| self.members().iter().any(|m| m.stage == stage);
+        let is_p3 = (self.scheme, self.control()) == (Scheme::P3, Control::Published);
+        let fits = self.bytes_listed(Listing::ByNode) <= MAX_ENCODED;
+        match is_p3 && fits && (1..self.channels.hops()).all(has) {
+            true => Listing::ByNode,
+            false => Listing::ByStage,
+        }
+    }
+
+    pub(super) fn encoded_len(&self) -> usize {
+        self.bytes_listed(self.listing())
+    }
+    fn bytes_listed(&self, listing: Listing) -> usize {
+        let (hops, members) = (usize::from(self.channels.hops()), self.members().len());
+        let nodes = match listing {
+            Listing::ByNode => NODE_BYTES * (2 + members),
+            Listing::ByStage => 4 + hops + 1 + 2 * (hops - 1) + 2 * members,
+        };
+        TERMS_BYTES + usize::from(self.threshold.is_some()) + self.option_bytes() + nodes
+    }
+
+    /// Bytes that say how it deviates from P3 as published; none where it does not.
+    fn option_bytes(&self) -> usize {
+        match self.options() {
+            0 => 0,
+            options => 1 + usize::from(options & TUNING_BIT != 0),
+        }
+    }
+    fn options(&self) -> u8 {
+        if self.scheme != Scheme::P3 {
+            return 0;
+        }
+        let slim = match self.format {
+            Format::Full => 0,
+            Format::Slim => SLIM_BIT,
+        };
+        slim | self.tuning.map_or(0, |_| TUNING_BIT)
+    }
+
+    pub(super) fn encode(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
+        let (hops, listing) = (self.channels.hops(), self.listing());
+        if self.payload.bytes() > self.format.max_payload() {
+            return Err(WireError::Malformed);
+        }
+        let scheme = match (self.scheme, listing) {
+            (Scheme::P3, Listing::ByNode) => P3_BY_NODE,
+            (Scheme::P3, Listing::ByStage) if self.options() == 0 => P3_BY_STAGE,
+            (Scheme::P3, Listing::ByStage) => P3_WITH_OPTIONS,
+            (Scheme::Pip(Hopping::Fixed), _) => PIP,
+            (Scheme::Pip(Hopping::EveryCyclePair), _) => PIP_HOPPING,
+            (Scheme::PipCit, _) => PIP_CIT,
+        };
+        let limited = self.threshold.map_or(0, |_| THRESHOLD_BIT);
+        w.u8(hops | scheme | limited)?.u8(self.payload.bytes())?;
+        w.u16(self.deadline_s)?;
+        w.u32(self.range.offset)?.u32(self.range.len)?;
+        if let Some(threshold) = self.threshold {
+            w.u8(threshold.get())?;
+        }
+        if scheme == P3_WITH_OPTIONS {
+            w.u8(self.options())?;
+            if let Some(run) = self.tuning {
+                w.u8(run.get())?;
+            }
+        }
+        match listing {
+            Listing::ByNode => self.encode_nodes(w),
+            Listing::ByStage => self.encode_stages(w),
+        }
+    }
+
+    fn encode_nodes(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
+        let mut tell = |node: NodeId, stage: u8, group: Group| {
+            let channel = self.channels.of(stage);
+            let entry = NodeEntry {
+                node,
+                stage,
+                group,
+                channel,
+            };
+            entry.emit(w)
+        };
+        tell(self.source, 0, Group::Odd)?;
+        tell(self.sink, self.channels.hops(), Group::Odd)?;
+        let mut members = self.members().iter();
+        members.try_for_each(|m| tell(m.node, m.stage, m.group))
+    }
+
+    fn encode_stages(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
+        w.u16(self.sink.get())?.u16(self.source.get())?;
+        for channel in self.channels.as_slice() {
+            w.u8(channel.number())?;
+        }
+        for (stage, group) in places(self.channels.hops()) {
+            let here = |m: &&Member| (m.stage, m.group) == (stage, group);
+            w.u8(self.members().iter().filter(here).count() as u8)?;
+        }
+        for member in self.members() {
+            w.u16(member.node.get())?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn decode(transfer: u16, bytes: &[u8]) -> Result<Self, WireError> {
+        let bad = WireError::Malformed;
+        let mut r = Reader::new(bytes);
+        let flags = r.u8()?;
+        let scheme = match flags & SCHEME_BITS {
+            P3_BY_STAGE | P3_WITH_OPTIONS | P3_BY_NODE => Scheme::P3,
+            PIP => Scheme::Pip(Hopping::Fixed),
+            PIP_HOPPING => Scheme::Pip(Hopping::EveryCyclePair),
+            PIP_CIT => Scheme::PipCit,
+            _ => return Err(bad),
+        };
+        let (payload, deadline_s) = (r.u8()?, r.u16()?);
+        let (offset, len) = (r.u32()?, r.u32()?);
+        let threshold = match flags & THRESHOLD_BIT {
+            0 => None,
+            _ => Some(Percent::new(r.u8()?).ok_or(bad)?),
+        };
+        let (mut format, mut tuning) = (Format::Full, None);
+        if flags & SCHEME_BITS == P3_WITH_OPTIONS {
+            let options = r.u8()?;
+            // What does not deviate is not said this way: one route has one encoding.
+            if options == 0 || options & !(SLIM_BIT | TUNING_BIT) != 0 {
+                return Err(bad);
+            }
+            if options & SLIM_BIT != 0 {
+                format = Format::Slim;
+            }
+            if options & TUNING_BIT != 0 {
+                tuning = Some(TrialRun::new(r.u8()?).ok_or(bad)?);
+            }
+        }
+        let payload = PayloadSize::of_format(payload, format).ok_or(bad)?;
+        let hops = flags & HOP_BITS;
+        if hops == 0 || hops > MAX_HOPS {
+            return Err(bad);
+        }
+        let mut route = match flags & SCHEME_BITS {
+            P3_BY_NODE => Self::decode_nodes(transfer, hops, &mut r)?,
+            _ => Self::decode_stages((transfer, scheme), hops, &mut r)?,
+        };
+        r.end()?;
+        (route.payload, route.deadline_s) = (payload, deadline_s);
+        route.range = ObjectRange { offset, len };
+        (route.threshold, route.format, route.tuning) = (threshold, format, tuning);
+        let is_told_so =
+            (flags & SCHEME_BITS == P3_BY_NODE) == (route.listing() == Listing::ByNode);
+        is_told_so.then_some(route).ok_or(bad)
+    }
+
+    fn decode_nodes(transfer: u16, hops: u8, r: &mut Reader<'_>) -> Result<Self, WireError> {
+        let bad = WireError::Malformed;
+        let (source, sink) = (NodeEntry::parse(r)?, NodeEntry::parse(r)?);
+        let ends = [source, sink].map(|end| (end.stage, end.group));
+        if ends != [(0, Group::Odd), (hops, Group::Odd)] || source.node == sink.node {
+            return Err(bad);
+        }
+        let mut list = [Channel::LAST; MAX_STAGES];
+        (list[0], list[usize::from(hops)]) = (source.channel, sink.channel);
+        let channels = Channels { list, hops };
+        let mut route = Self::new(transfer, source.node, sink.node, Scheme::P3, channels);
+        while r.remaining() > 0 {
+            let NodeEntry {
+                node,
+                stage,
+                group,
+                channel,
+            } = NodeEntry::parse(r)?;
+            let is_first = route.members().iter().all(|m| m.stage != stage);
+            route.add(Member { node, stage, group })?;
+            let told = &mut route.channels.list[usize::from(stage)];
+            match is_first {
+                true => *told = channel,
+                false if *told != channel => return Err(bad),
+                false => {}
+            }
+        }
+        Ok(route)
+    }
+
+    fn decode_stages(
+        (transfer, scheme): (u16, Scheme),
+        hops: u8,
+        r: &mut Reader<'_>,
+    ) -> Result<Self, WireError> {
+        let bad = WireError::Malformed;
+        let (sink, source) = (r.node()?, r.node()?);
+        if sink == source {
+            return Err(bad);
+        }
+        let mut list = [Channel::LAST; MAX_STAGES];
+        for channel in &mut list[..=usize::from(hops)] {
+            *channel = Channel::new(r.u8()?).map_err(|_| bad)?;
+        }
+        let mut route = Self::new(transfer, source, sink, scheme, Channels { list, hops });
+        let mut counts = r.clone();
+        r.bytes(2 * usize::from(hops - 1))?;
+        for (stage, group) in places(hops) {
+            for _ in 0..counts.u8()? {
+                route.add(Member {
+                    node: r.node()?,
+                    stage,
+                    group,
+                })?;
+            }
+        }
+        Ok(route)
+    }
+}
+
+/// A node that is told by itself.
+#[derive(Debug, Clone, Copy)]
+struct NodeEntry {
+    node: NodeId,
+    stage: u8,
+    group: Group,
+    /// On which it receives.
+    channel: Channel,
+}
+
+impl NodeEntry {
+    fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
+        let even = match self.group {
+            Group::Odd => 0,
+            Group::Even => EVEN_BIT,
+        };
+        w.u16(self.node.get())?.u8(self.stage | even)?;
+        w.u8(self.channel.number()).map(|_| ())
+    }
+    fn parse(r: &mut Reader<'_>) -> Result<Self, WireError> {
+        let (node, place) = (r.node()?, r.u8()?);
+        let group = match place & EVEN_BIT {
+            0 => Group::Odd,
+            _ => Group::Even,
+        };
+        let channel = Channel::new(r.u8()?).map_err(|_| WireError::Malformed)?;
+        Ok(Self {
+            node,
+            stage: place & !EVEN_BIT,
+            group,
+            channel,
+        })
+    }
+}
+
+/// Every place of a relay, in the order in which members are written.
+fn places(hops: u8) -> impl Iterator<Item = (u8, Group)> {
+    (1..hops).flat_map(|stage| [(stage, Group::Odd), (stage, Group::Even)])
+}
