@@ -45,7 +45,7 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
                 taken.map_err(Failure::input)?;
             }
         }
-        let seeds = seeds_of(args.seeds, experiment.seeds);
+        let seeds = seeds_of(args.seeds, &experiment);
         let same = |(run, with, _): &&(Run, _, _)| *run == experiment.run && *with == seeds;
         let rows = match kept.iter().find(same) {
             Some((_, _, rows)) => rows.clone(),

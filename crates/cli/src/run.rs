@@ -37,7 +37,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
         let taken = experiment.run.take(option);
         taken.map_err(|why| refused(&experiment.id, &why))?;
     }
-    let seeds = seeds_of(args.seeds, experiment.seeds);
+    let seeds = seeds_of(args.seeds, &experiment);
     let read = [&args.experiment].into_iter().chain(&args.testbed);
     let outputs = Outputs::beside(args.force, read.map(Path::new));
     if let Some(folder) = &args.out {
@@ -145,9 +145,11 @@ fn losses_json(id: &str, explained: &Explained) -> Result<String, Failure> {
 }
 
 /// The seeds asked for, else 1 to `count`.
-pub(crate) fn seeds_of(asked: Option<Seeds>, count: u64) -> Vec<u64> {
-    let (first, last) = asked.map_or((1, count), |s| (s.first, s.last));
-    (first..=last).collect()
+pub(crate) fn seeds_of(asked: Option<Seeds>, experiment: &Experiment) -> Vec<u64> {
+    match asked {
+        Some(seeds) => (seeds.first..=seeds.last).collect(),
+        None => experiment.default_seeds(),
+    }
 }
 
 /// Makes a folder for results, before time is spent on them.

@@ -10,11 +10,12 @@ use thalweg_medium::{BuildingModel, Placement, Position};
 use thalweg_sim::{boards, Board};
 use thalweg_units::{Channel, ChannelSet, NodeId};
 
+use crate::building::{Building, Crowd, Numbering};
 use crate::error::{Place, Problem, TestbedError};
 use crate::propagation;
 use crate::rows::MAX_NODES;
 use crate::source::read_links;
-use crate::testbed::{Building, Measured, Node, Physics, Places, SinkBy, Testbed, DEFAULT_BOARD};
+use crate::testbed::{Measured, Node, Physics, Places, SinkBy, Testbed, DEFAULT_BOARD};
 use crate::trace::Trace;
 
 /// Largest coordinate or building dimension, metres.
@@ -50,6 +51,17 @@ struct BuildingKeys {
     floor_height_m: f64,
     #[serde(default = "one")]
     first_id: u16,
+    crowd: Option<CrowdKeys>,
+    #[serde(default)]
+    numbering: Numbering,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CrowdKeys {
+    nodes: u16,
+    length_m: f64,
+    width_m: f64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -215,6 +227,12 @@ impl Reader<'_> {
             length_m: self.metres("building.length_m", keys.length_m, 0.1)?,
             width_m: self.metres("building.width_m", keys.width_m, 0.1)?,
             floor_height_m: self.metres("building.floor_height_m", keys.floor_height_m, 0.1)?,
+            crowd: keys
+                .crowd
+                .as_ref()
+                .map(|c| self.crowd(c, keys))
+                .transpose()?,
+            numbering: keys.numbering,
         };
         let last = u32::from(keys.first_id) + u32::from(keys.nodes) - 1;
         if last > u32::from(NodeId::MAX.get()) {
@@ -223,6 +241,24 @@ impl Reader<'_> {
         }
         let ids = (keys.first_id..).take(count).flat_map(NodeId::new);
         Ok((ids.map(Node::unplaced).collect(), building))
+    }
+
+    fn crowd(&self, keys: &CrowdKeys, building: &BuildingKeys) -> Result<Crowd, TestbedError> {
+        if !(1..=building.nodes).contains(&keys.nodes) {
+            let expected = "at least one node, at most all of the building's";
+            return self.wrong("building.crowd.nodes", "nodes", keys.nodes, expected);
+        }
+        let crowd = Crowd {
+            nodes: keys.nodes,
+            length_m: self.metres("building.crowd.length_m", keys.length_m, 0.1)?,
+            width_m: self.metres("building.crowd.width_m", keys.width_m, 0.1)?,
+        };
+        if crowd.length_m > building.length_m || crowd.width_m > building.width_m {
+            let found = format!("{} m x {} m", crowd.length_m, crowd.width_m);
+            let expected = "a corner within the building";
+            return self.wrong("building.crowd", "the crowd's corner", found, expected);
+        }
+        Ok(crowd)
     }
 
     fn nodes(&self, keys: &[NodeKeys]) -> Result<Vec<Node>, TestbedError> {

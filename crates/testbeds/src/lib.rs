@@ -6,6 +6,7 @@
 //! Knows neither protocols nor plans. Formats: `docs/testbeds.md`. Tests: beside each file, `tests/`.
 
 mod assumed;
+mod building;
 mod central;
 mod columns;
 mod error;
@@ -29,6 +30,7 @@ mod trace;
 mod hostile_tests;
 
 pub use assumed::Assumed;
+pub use building::{Building, Crowd, Numbering};
 pub use error::{Place, Problem, TestbedError, MAX_PROBLEMS};
 pub use k7::read_k7;
 pub use loss::{Loss, Losses};
@@ -37,5 +39,5 @@ pub use rows::{MAX_NODES, MAX_ROWS};
 pub use site::{Site, SiteError, AGE};
 pub use station::{equip, Equipped, Station, StationError};
 pub use summary::{hops, summary, ChannelSummary, Ratios, Spread, SummaryOptions};
-pub use testbed::{Building, Measured, Node, Physics, Places, SinkBy, Testbed};
+pub use testbed::{Measured, Node, Physics, Places, SinkBy, Testbed};
 pub use trace::{Trace, TraceLink, Visits};

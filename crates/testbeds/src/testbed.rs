@@ -2,11 +2,12 @@
 //! seed makes it a [`crate::Site`]. A node's index is its place in [`Testbed::nodes`].
 
 use crate::assumed::Assumed;
+use crate::building::Building;
 use crate::central;
 use crate::trace::{Trace, TraceLink, Visits};
 use serde::Deserialize;
 use thalweg_medium::random::derive;
-use thalweg_medium::{corridor_layout, BuildingModel, Change, MeasuredFrame, Placement};
+use thalweg_medium::{BuildingModel, Change, MeasuredFrame, Placement};
 use thalweg_sim::{boards, Board, BoardError};
 use thalweg_units::{ChannelSet, Db, Dbm, Duration, NodeId};
 
@@ -95,19 +96,6 @@ pub enum Physics {
     },
     /// Measured links.
     Measured(Measured),
-}
-
-/// Size of a generated building.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Building {
-    /// Number of floors.
-    pub floors: u16,
-    /// Length, metres.
-    pub length_m: f64,
-    /// Width, metres.
-    pub width_m: f64,
-    /// From floor to floor, metres.
-    pub floor_height_m: f64,
 }
 
 /// Measured links; their indices are those of [`Testbed::nodes`].
@@ -275,11 +263,10 @@ impl Testbed {
     /// Where its nodes are, as `seed` draws what the testbed leaves open; none for nodes whose places
     /// nobody knows.
     pub(crate) fn places(&self, seed: u64) -> Vec<Option<Placement>> {
-        let Physics::Generated { building: b, .. } = &self.physics else {
+        let Physics::Generated { building, .. } = &self.physics else {
             return self.nodes.iter().map(|n| n.placement).collect();
         };
-        let (nodes, height) = (self.nodes.len(), b.floor_height_m);
-        let places = corridor_layout(b.floors, nodes, b.length_m, b.width_m, height, seed);
+        let places = building.places(self.nodes.len(), seed);
         places.into_iter().map(Some).collect()
     }
     /// How radio propagates between its nodes; none where links were measured.

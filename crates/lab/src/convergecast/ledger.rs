@@ -4,9 +4,9 @@ use super::Outcome;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use thalweg_medium::Cause;
-use thalweg_protocols::stack::{Drop, Event, Gone, Reading};
+use thalweg_protocols::stack::{Drop, Event, Gone, Reading, Schedule};
 use thalweg_sim::{Aired, Kind, Observer};
-use thalweg_units::{NodeId, SimTime};
+use thalweg_units::{Instant, NodeId, SimTime};
 use thalweg_wire::addressed::HEADER_BYTES;
 use thalweg_wire::dispatch;
 
@@ -70,7 +70,8 @@ impl Packets {
 
 #[derive(Debug, Clone, Copy)]
 struct Packet {
-    taken: SimTime,
+    /// When its reading was made.
+    made: Instant,
     delivered: bool,
     dropped: Option<Drop>,
 }
@@ -81,6 +82,8 @@ pub(super) struct Ledger {
     ids: Vec<NodeId>,
     index: BTreeMap<NodeId, usize>,
     is_sink: Vec<bool>,
+    /// When applications make readings.
+    loads: Vec<Option<Schedule>>,
     packets: BTreeMap<(u16, u16), Packet>,
     depth: Vec<i64>,
     /// Where a packet came in last: whether it found room is told next.
@@ -89,13 +92,19 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    pub(super) fn new(ids: Vec<NodeId>, sinks: &[usize], begins: SimTime) -> Self {
+    pub(super) fn new(
+        ids: Vec<NodeId>,
+        sinks: &[usize],
+        loads: Vec<Option<Schedule>>,
+        begins: SimTime,
+    ) -> Self {
         let nodes = ids.len();
         Self {
             begins,
             index: ids.iter().enumerate().map(|(n, id)| (*id, n)).collect(),
             is_sink: (0..nodes).map(|n| sinks.contains(&n)).collect(),
             ids,
+            loads,
             packets: BTreeMap::new(),
             depth: vec![0; nodes],
             entered: None,
@@ -176,8 +185,11 @@ impl Ledger {
             }
             Event::Taken { number } => {
                 counts.taken += 1;
+                // Nodes' clocks are ideal, and a reading that waits makes way for the next.
+                let at = Instant::from_nanos(at.as_nanos());
+                let load = self.loads.get(node).and_then(Option::as_ref);
                 let packet = Packet {
-                    taken: at,
+                    made: load.map_or(at, |load| load.latest(at)),
                     delivered: false,
                     dropped: None,
                 };
@@ -203,7 +215,8 @@ impl Ledger {
                 if let Some(packet) = packet.filter(|p| !p.delivered) {
                     packet.delivered = true;
                     self.outcome.useful_hops += u64::from(hops);
-                    let latency = at.since(packet.taken).as_secs_f64();
+                    let at = Instant::from_nanos(at.as_nanos());
+                    let latency = at.since(packet.made).as_secs_f64();
                     self.outcome.latencies.push(latency);
                     if let Some(&origin) = self.index.get(&origin) {
                         self.outcome.nodes[origin].delivered += 1;

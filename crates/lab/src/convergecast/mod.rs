@@ -17,7 +17,6 @@ mod tests;
 pub use ledger::{Link, NodeCounts, Packets};
 
 use ledger::Ledger;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use thalweg_medium::chip::{CC1000, CC2420};
 use thalweg_medium::ether::{Ether, Reach};
@@ -59,18 +58,6 @@ const EVENT_SIGMA: f64 = 0.017;
 /// The routing beacons' mean interval (Fusion, section 5.2).
 const BEACON_INTERVAL: Duration = Duration::from_secs(10);
 
-/// What is on the air while routes settle (Fusion, section 5.2: "for 120 seconds prior to the data
-/// collection phase"; section 2.3.2 has nodes estimate links from all that they overhear).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Settling {
-    /// The load: links are estimated under it.
-    #[default]
-    Loaded,
-    /// Routing beacons alone.
-    Idle,
-}
-
 /// A run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setup {
@@ -78,12 +65,9 @@ pub struct Setup {
     pub strategy: Strategy,
     /// The load.
     pub workload: Workload,
-    /// What applications do when the stack does not take a packet.
-    pub application: Application,
-    /// Time for routes before they are pinned and counting begins.
+    /// Time for routes before they are pinned and counting begins. The load is on the air then: nodes
+    /// estimate links from all that they overhear (Fusion, sections 2.3.2 and 5.2).
     pub settle: Duration,
-    /// What is on the air in that time.
-    pub settling: Settling,
     /// How long the load lasts and is counted.
     pub duration: Duration,
     /// Sinks by index; none for the testbed's own.
@@ -129,7 +113,7 @@ pub struct Outcome {
     pub dropped: BTreeMap<Drop, u64>,
     /// Hops of packets that arrived.
     pub useful_hops: u64,
-    /// Seconds from the source's stack to the sink of each packet that arrived.
+    /// Seconds from each arrived packet's reading to the sink: what it waited with its application counts.
     pub latencies: Vec<f64>,
     /// The packets' fates.
     pub packets: Packets,
@@ -225,7 +209,7 @@ pub fn run(
             seed: derive(seed, "node", &[n as u64]),
         };
         let discipline = Fusion::new(id(n), setup.strategy);
-        let readings = Readings::new(setup.application, payload_bytes);
+        let readings = Readings::new(Application::Waits, payload_bytes);
         Mote::new(config, discipline, readings)
     };
     let engines = (0..nodes).map(engine).collect();
@@ -234,14 +218,18 @@ pub fn run(
     let begins = SimTime::ZERO + setup.settle;
     let ends = begins + setup.duration;
     let ids = (0..nodes).map(id).collect();
-    let mut ledger = Ledger::new(ids, &sinks, begins);
-    for n in 0..nodes {
+    let load = |n: usize| {
+        let load = earlier(schedule(setup, n, begins, seed), setup.settle);
+        (!sinks.contains(&n)).then_some(load)
+    };
+    let loads: Vec<Option<Schedule>> = (0..nodes).map(load).collect();
+    for (n, load) in loads.iter().enumerate() {
         network.command(n, Command::Start);
-        if setup.settling == Settling::Loaded && !sinks.contains(&n) {
-            let early = earlier(schedule(setup, n, begins, seed), setup.settle);
-            network.command(n, Command::Above(early));
+        if let Some(load) = load {
+            network.command(n, Command::Above(*load));
         }
     }
+    let mut ledger = Ledger::new(ids, &sinks, loads, begins);
     network.run_with(begins, &mut ledger)?;
     let (waiting, unsent) = unfinished(&network, &sinks);
     ledger.open(&waiting, unsent);
@@ -260,9 +248,6 @@ pub fn run(
         network.command(n, Command::Pin);
         if sinks.contains(&n) {
             continue;
-        }
-        if setup.settling == Settling::Idle {
-            network.command(n, Command::Above(schedule(setup, n, begins, seed)));
         }
         if let (Some(listen), true) = (setup.doze, is_leaf(n)) {
             network.command(n, Command::Doze { listen });

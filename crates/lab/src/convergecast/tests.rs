@@ -11,9 +11,7 @@ fn setup(strategy: &str, workload: Workload) -> Setup {
     Setup {
         strategy: Strategy::named(strategy).unwrap(),
         workload,
-        application: Application::Waits,
         settle: Duration::from_secs(100),
-        settling: Settling::Loaded,
         duration: Duration::from_secs(30),
         sinks: Vec::new(),
         routers: None,
@@ -163,7 +161,7 @@ fn to_a_sleeper(sender: csma::Config, packets: u64, seed: u64) -> (u64, f64) {
             queue: Queue::of(8),
             seed: seed + u64::from(id.get()),
         };
-        let readings = Readings::new(Application::Skips, 20);
+        let readings = Readings::new(Application::Waits, 20);
         Node::<_, _>::new(config, Open, readings)
     };
     let engines = vec![node(1, sender, Some(2)), node(2, receiver, None)];

@@ -20,9 +20,12 @@ pub struct Experiment {
     /// What is done and measured, for `experiment show`.
     #[serde(default)]
     pub about: String,
-    /// How many seeds by default, from 1 on.
+    /// How many seeds by default.
     #[serde(default = "number::<10, _>")]
     pub seeds: u64,
+    /// The first of them (1): those before it served a choice, so that what is judged played no part in it.
+    #[serde(default = "number::<1, _>")]
+    pub first_seed: u64,
     /// Processor time that one seed takes on one core, in seconds, as `bench/costs.py` measured it.
     pub cpu_s: Option<f64>,
     /// The subset for continuous integration.
@@ -45,7 +48,7 @@ pub struct Experiment {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Quick {
-    /// Seeds, from 1 on.
+    /// Seeds, from the experiment's first on.
     pub seeds: u64,
     /// Routes (or links) of each; none leaves the run's own.
     pub routes: Option<u32>,
@@ -101,6 +104,10 @@ impl Experiment {
         }
         Ok(all)
     }
+    /// The seeds that it runs with unless told others.
+    pub fn default_seeds(&self) -> Vec<u64> {
+        (self.first_seed..).take(self.seeds as usize).collect()
+    }
     /// The built-in experiment of that id, or the one in the file of that name.
     pub fn load(name: &str) -> Result<Self, SpecError> {
         if let Some(found) = Self::built_in()?.into_iter().find(|e| e.id == name) {
@@ -147,6 +154,9 @@ impl Experiment {
             if !(1..=10_000).contains(&seeds) {
                 return at(path, "expected 1 to 10000".to_owned());
             }
+        }
+        if self.first_seed > 1_000_000 {
+            return at("first_seed", "expected 0 to 1000000".to_owned());
         }
         if let Some(routes) = self.quick.routes {
             if self.run.clone().take(RunOption::Routes(routes)).is_err() {

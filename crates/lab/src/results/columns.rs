@@ -20,6 +20,8 @@ impl MetricSpec {
         asked.extend(self.only.keys().map(|c| ("where", c.as_str())));
         let against = self.against.iter().flatten();
         asked.extend(against.map(|(c, _)| ("against", c.as_str())));
+        let minus = self.minus.iter().flatten();
+        asked.extend(minus.map(|(c, _)| ("minus", c.as_str())));
         asked
     }
 }

@@ -84,7 +84,7 @@ pub fn why_nothing(metric: &MetricSpec, rows: &[Row]) -> String {
         }
     };
     let alone = |(c, v): &(&String, &Value)| !rows.iter().any(|row| row.0.get(*c) == Some(*v));
-    let against = metric.against.iter().flatten();
+    let against = metric.against.iter().chain(&metric.minus).flatten();
     if let Some((column, value)) = metric.only.iter().chain(against).find(alone) {
         return format!("no row has {column} {value}; {}", known(column));
     }

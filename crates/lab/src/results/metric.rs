@@ -55,6 +55,10 @@ pub struct MetricSpec {
     /// Divided by the same metric of the rows in which these columns have these values instead, seed
     /// by seed.
     pub against: Option<BTreeMap<String, Value>>,
+    /// In place of `against`: less the same metric of those rows, seed by seed. For orders between quantities that may
+    /// be zero.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minus: Option<BTreeMap<String, Value>>,
     /// The statistic over the rows of one seed.
     pub stat: Statistic,
     /// What every value is multiplied by, to come out in `unit`.
@@ -171,11 +175,11 @@ impl MetricSpec {
 
     fn each(&self, rows: &[Row]) -> Vec<Measured> {
         let mut groups = self.groups(rows, &self.only);
-        let mut others = match &self.against {
+        let mut others = match self.against.as_ref().or(self.minus.as_ref()) {
             None => Groups::new(),
-            Some(against) => {
+            Some(other) => {
                 let mut only = self.only.clone();
-                only.extend(against.iter().map(|(c, v)| (c.clone(), v.clone())));
+                only.extend(other.iter().map(|(c, v)| (c.clone(), v.clone())));
                 self.groups(rows, &only)
             }
         };
@@ -223,6 +227,9 @@ impl MetricSpec {
             Statistic::Sum => Range::of_column(&self.of).summed(),
             _ => Range::of_column(&self.of),
         };
+        if self.minus.is_some() {
+            return Range::Signed;
+        }
         match self.over.is_some() || self.against.is_some() || self.scale != 1.0 {
             true => range.summed(),
             false => range,
@@ -249,10 +256,15 @@ impl MetricSpec {
             (best_choice(&seeds)?, None, None, seeds.len())
         } else {
             let value = |rows: &Vec<Observed>| self.of_seed(rows);
-            let values = seeds.iter().filter_map(|(seed, rows)| match &self.against {
-                None => Some(value(rows)),
-                Some(_) => Some(value(rows) / value(other.as_ref()?.1.get(seed)?)),
-            });
+            let of_other = |seed| Some(value(other.as_ref()?.1.get(seed)?));
+            let values =
+                seeds
+                    .iter()
+                    .filter_map(|(seed, rows)| match (&self.against, &self.minus) {
+                        (None, None) => Some(value(rows)),
+                        (Some(_), _) => Some(value(rows) / of_other(seed)?),
+                        (None, Some(_)) => Some(value(rows) - of_other(seed)?),
+                    });
             // A ratio over nothing says nothing.
             let per_seed: Vec<f64> = values.filter(|value| value.is_finite()).collect();
             if per_seed.is_empty() {

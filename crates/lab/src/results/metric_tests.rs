@@ -13,6 +13,7 @@ fn spec(stat: Statistic, by: &[&str]) -> MetricSpec {
         of: "x".into(),
         over: None,
         against: None,
+        minus: None,
         stat,
         scale: 1.0,
         unit: String::new(),
@@ -83,6 +84,11 @@ fn one_protocol_against_another_seed_by_seed() {
     assert_eq!((ratio[0].n, ratio[0].value), (1, 40.0 / 6.0));
     m.against = Some([("protocol".to_owned(), Value::from("none"))].into());
     assert!(m.measure(&rows()).is_empty());
+    // A difference counts where there is nothing: 20 less 0, 40 less 6.
+    m.against = None;
+    m.minus = Some([("protocol".to_owned(), Value::from("pip"))].into());
+    let less = m.measure(&rows());
+    assert_eq!((less[0].n, less[0].value), (2, 27.0));
 }
 
 #[test]

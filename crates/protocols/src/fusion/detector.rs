@@ -53,9 +53,9 @@ impl Detector {
     pub(super) fn queued(&mut self, now: Instant, fill: Fill) {
         match self.detection {
             Detection::Off => {}
-            Detection::Occupancy { free } => {
-                let left = fill.limit.saturating_sub(fill.packets);
-                self.state = state(f64::from(left) / f64::from(fill.limit) < free);
+            Detection::Occupancy { alpha } => {
+                let taken = f64::from(fill.packets) / f64::from(fill.limit);
+                self.state = state(taken >= alpha);
             }
             Detection::Sampling(_) if fill.packets == 0 => {
                 self.next = None;

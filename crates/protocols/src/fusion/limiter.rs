@@ -24,14 +24,12 @@ pub(super) struct Limiter {
     known: usize,
     /// Packets heard since the last token.
     heard: u16,
-    /// Since when the parent was not heard, or the last token was given for that.
-    quiet_since: Instant,
     /// In the bucket.
     tokens: u8,
 }
 
 impl Limiter {
-    /// Begins with a full bucket: where nobody may send first, nobody is ever heard.
+    /// Begins with an empty bucket.
     pub(super) const fn new(limit: Option<Limit>) -> Self {
         let nobody = Source {
             id: NodeId::MAX,
@@ -43,27 +41,23 @@ impl Limiter {
             sources: [nobody; MAX_SOURCES],
             known: 0,
             heard: 0,
-            quiet_since: Instant::ZERO,
-            tokens: match limit {
-                Some(limit) => limit.depth,
-                None => 0,
-            },
+            tokens: 0,
             limit,
         }
     }
 
-    /// Whether a packet of the application's may be admitted. Where no source was heard for a whole
-    /// window there is nobody to share with (N is zero): a token a window, so that a network in
-    /// which every bucket is empty does not stay silent.
-    pub(super) fn admits(&mut self, now: Instant) -> bool {
+    /// Whether a packet of the application's may be admitted. Where no source was heard for a whole window there is
+    /// nobody to share with: with N = 0 a token comes for every no packets.
+    pub(super) fn admits(&self, now: Instant) -> bool {
         let Some(limit) = self.limit else {
             return true;
         };
-        if now.since(self.quiet_since) >= limit.window {
-            self.quiet_since = now;
-            self.earn(limit);
-        }
-        self.tokens > 0
+        self.tokens > 0 || self.active(now, limit) == 0
+    }
+    /// N: sources that were heard within the window.
+    fn active(&self, now: Instant, limit: Limit) -> usize {
+        let is_active = |source: &&Source| now.since(source.at) <= limit.window;
+        self.known().filter(is_active).count()
     }
     /// One was admitted.
     pub(super) fn spend(&mut self) {
@@ -73,13 +67,10 @@ impl Limiter {
     /// The parent forwards packet `number` of `origin`; `me` is this node.
     pub(super) fn heard(&mut self, now: Instant, origin: NodeId, number: u16, me: NodeId) {
         let Some(limit) = self.limit else { return };
-        self.quiet_since = now;
-        let is_new = self.note(now, origin, number);
-        if !is_new && limit.counts != Counts::Transmissions {
+        if !self.note(now, origin, number) {
             return;
         }
-        let active = self.known().filter(|s| now.since(s.at) <= limit.window);
-        let mut for_a_token = active.count().max(1);
+        let mut for_a_token = self.active(now, limit).max(1);
         if limit.counts == Counts::LeastServed {
             if origin == me || !self.is_behind(now, limit, me) {
                 return;
@@ -153,13 +144,6 @@ mod tests {
     #[test]
     fn a_token_for_every_round_of_the_parents_sources() {
         let mut limiter = Limiter::new(Some(Strategy::LIMIT));
-        for _ in 0..10 {
-            assert!(limiter.admits(Instant::ZERO));
-            limiter.spend();
-        }
-        assert!(!limiter.admits(Instant::ZERO));
-        limiter.spend();
-        assert_eq!(limiter.tokens, 0);
         // Four sources, 40 packets within the window, in turn: about one token for every four.
         let mut at = Instant::ZERO;
         for k in 0..40 {
@@ -167,25 +151,35 @@ mod tests {
             limiter.heard(at, id(k % 4), k, id(9));
         }
         assert_eq!(limiter.tokens, 10);
-        (0..8).for_each(|_| limiter.spend());
+        (0..9).for_each(|_| limiter.spend());
+        assert!(limiter.admits(at));
+        limiter.spend();
+        assert!(!limiter.admits(at));
         for k in 100..108 {
             limiter.heard(at, id(k % 4), k, id(9));
         }
-        assert_eq!(limiter.tokens, 4);
+        assert_eq!(limiter.tokens, 2);
     }
 
     #[test]
-    fn what_is_overheard_again_counts_unless_packets_are_told_apart() {
-        let tokens = |counts| {
-            let of = Strategy::LIMIT;
-            let mut limiter = Limiter::new(Some(Limit { counts, ..of }));
-            (0..10).for_each(|_| limiter.spend());
-            for k in 0..8 {
-                limiter.heard(Instant::ZERO, id(1), k / 4, id(9));
-            }
-            limiter.tokens
-        };
-        assert_eq!(tokens(Counts::Transmissions), 8);
-        assert_eq!(tokens(Counts::Packets), 2);
+    fn nobody_is_limited_by_a_parent_that_is_not_heard_for_a_window() {
+        let mut limiter = Limiter::new(Some(Strategy::LIMIT));
+        assert!(limiter.admits(Instant::ZERO));
+        limiter.heard(Instant::ZERO, id(1), 1, id(9));
+        limiter.heard(Instant::ZERO, id(2), 1, id(9));
+        limiter.spend();
+        assert_eq!(limiter.tokens, 0);
+        let window = Strategy::LIMIT.window;
+        assert!(!limiter.admits(Instant::ZERO + window));
+        assert!(limiter.admits(Instant::ZERO + window * 2));
+    }
+
+    #[test]
+    fn a_retransmission_is_no_new_packet() {
+        let mut limiter = Limiter::new(Some(Strategy::LIMIT));
+        for k in 0..8 {
+            limiter.heard(Instant::ZERO, id(1), 1 + k / 4, id(9));
+        }
+        assert_eq!(limiter.tokens, 2);
     }
 }

@@ -9,10 +9,10 @@ pub enum Detection {
     /// Not at all: no hop-by-hop flow control.
     #[default]
     Off,
-    /// Less than this share of its queue is free (alpha).
+    /// So much of its queue is taken.
     Occupancy {
         /// The share, 0 to 1.
-        free: f64,
+        alpha: f64,
     },
     /// CODA's: the channel is busy for more than it can carry, while packets wait.
     Sampling(Sampling),
@@ -46,10 +46,8 @@ pub enum Feedback {
 /// What earns a source a token (section 4.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counts {
-    /// N packets that the parent forwards, N being its sources: every transmission that is overheard
-    /// counts.
-    Transmissions,
-    /// The same, where a retransmission that is overheard does not count again. Not in the thesis.
+    /// N packets that the parent forwards, N being its sources: a retransmission that is overheard is no new
+    /// packet.
     Packets,
     /// Packets of the parent's that come from the source, among those that the node can hear of, that
     /// has been served least: for skewed trees and unequal rates (section 6.1's first proposal). Not in
@@ -84,11 +82,9 @@ pub struct Strategy {
 }
 
 impl Strategy {
-    /// Section 4.2's occupancy: less than alpha = .25 of the queue is free, so seven of eight are taken.
-    pub const OCCUPANCY: Detection = Detection::Occupancy { free: 0.25 };
-    /// The same in the words of table 5.1, alpha = .25 being the occupancy at which congestion is
-    /// indicated: two of eight.
-    pub const EARLY: Detection = Detection::Occupancy { free: 0.76 };
+    /// Table 5.1's occupancy: alpha = .25 is "the fractional queue occupancy at which congestion is indicated", two of
+    /// eight. Section 4.2 has the same number for the space that is left (README).
+    pub const OCCUPANCY: Detection = Detection::Occupancy { alpha: 0.25 };
     /// Table 5.1's sampling: N = 4, E = 100 ms, alpha = .85. The threshold is equation 2.3's
     /// maximum utilisation for two byte times of blindness (turnaround and carrier sense) in a frame
     /// of 56: 1 / (1 + 2 sqrt(2 / 56)).
@@ -105,11 +101,11 @@ impl Strategy {
     pub const LIMIT: Limit = Limit {
         depth: 10,
         window: Duration::from_secs(4),
-        counts: Counts::Transmissions,
+        counts: Counts::Packets,
     };
 
     /// The names that there are; those after `fusion` are not the thesis'.
-    pub const NAMES: [&'static str; 14] = [
+    pub const NAMES: [&'static str; 9] = [
         "none",
         "occupancy",
         "sampling",
@@ -118,12 +114,7 @@ impl Strategy {
         "fusion",
         "occupancy-ack",
         "fusion-ack",
-        "rate-limiting-distinct",
-        "fusion-distinct",
         "fusion-skewed",
-        "occupancy-early",
-        "fusion-early",
-        "fusion-skewed-early",
     ];
 
     /// The strategy of that name.
@@ -131,18 +122,15 @@ impl Strategy {
         let known = Self::NAMES.iter().find(|known| **known == name)?;
         let has = |word: &str| known.split(['-', '+']).any(|other| other == word);
         let is_fusion = has("fusion");
-        let counts = match (has("distinct"), has("skewed")) {
-            (true, _) => Counts::Packets,
-            (false, true) => Counts::LeastServed,
-            (false, false) => Counts::Transmissions,
+        let counts = match has("skewed") {
+            true => Counts::LeastServed,
+            false => Counts::Packets,
         };
         let of = Self::LIMIT;
         let limit = Limit { counts, ..of };
         Some(Self {
             detection: if has("sampling") {
                 Self::SAMPLING
-            } else if has("early") {
-                Self::EARLY
             } else if is_fusion || has("occupancy") {
                 Self::OCCUPANCY
             } else {

@@ -31,7 +31,7 @@ pub trait Above {
     /// The next event, until `None`.
     fn poll_event(&mut self) -> Option<Self::Event>;
     /// Its next packet, and which way it goes. `room` says whether the stack takes one that goes so:
-    /// to be asked only about a packet that is there, since to ask may earn a token. One that is handed
+    /// to be asked only about a packet that is there, since a discipline may count from then on. One that is handed
     /// over without room is dropped, with its reason.
     fn next(&mut self, now: Instant, room: impl FnMut(Way) -> Room) -> Option<(Way, FrameBuf)>;
     /// A packet that ends at this node.

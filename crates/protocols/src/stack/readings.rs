@@ -6,37 +6,18 @@ use thalweg_units::{Duration, Instant};
 use thalweg_wire::tree::Way;
 use thalweg_wire::FrameBuf;
 
-/// What the application does when the stack does not take a packet (thesis, section 4.6). Except
-/// where it insists, it has one packet in the stack at a time, as TinyOS applications with one
-/// message buffer do (figure 2-2), so that it cannot fill the queue that transit traffic needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// What the application does when the stack does not take a packet (Fusion, section 4.6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Application {
-    /// It skips the reading and tries again with the next, at its own time.
-    #[default]
-    Skips,
-    /// It waits until the stack is ready, and sends as fast as that allows; what still waits when
-    /// the next reading comes is skipped.
+    /// It has one packet in the stack at a time, as TinyOS applications with one message buffer do (Fusion, figure
+    /// 2-2), so that it cannot fill the queue that transit traffic needs. It waits until the stack is ready, and sends
+    /// as fast as that allows; what still waits when the next reading comes is skipped.
     Waits,
     /// It hands down readings as long as the queue has room and the limiter tokens, and waits
     /// otherwise; what still waits when the next reading comes is skipped.
     Fills,
     /// It hands down every reading at once; what finds the queue full is dropped there.
     Insists,
-}
-
-impl Application {
-    /// All, by name.
-    pub const NAMES: [(&'static str, Self); 4] = [
-        ("skips", Self::Skips),
-        ("waits", Self::Waits),
-        ("fills", Self::Fills),
-        ("insists", Self::Insists),
-    ];
-    /// The one of that name.
-    pub fn named(name: &str) -> Option<Self> {
-        let mut all = Self::NAMES.into_iter();
-        all.find_map(|(known, application)| (known == name).then_some(application))
-    }
 }
 
 /// When readings are made.
@@ -50,6 +31,15 @@ pub struct Schedule {
     pub until: Instant,
     /// Packets in each reading.
     pub burst: u16,
+}
+
+impl Schedule {
+    /// The last reading at `now` or before; the first where there was none yet.
+    pub fn latest(&self, now: Instant) -> Instant {
+        let since = now.since(self.first).as_nanos();
+        let over = since.checked_rem(self.period.as_nanos()).unwrap_or(since);
+        self.first + Duration::from_nanos(since - over)
+    }
 }
 
 /// Packets of readings that were made, and of those, or of earlier ones, that the application gave up
@@ -145,14 +135,9 @@ impl Above for Readings {
         let is_held = match self.application {
             Application::Insists => false,
             Application::Fills => room(Way::Up) == Room::Taken,
-            Application::Skips | Application::Waits => {
-                self.outstanding || room(Way::Up) == Room::Taken
-            }
+            Application::Waits => self.outstanding || room(Way::Up) == Room::Taken,
         };
         if is_held {
-            if self.application == Application::Skips {
-                self.untold.skipped += core::mem::take(&mut self.waiting);
-            }
             return None;
         }
         self.waiting -= 1;

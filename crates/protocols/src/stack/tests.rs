@@ -361,27 +361,36 @@ fn readings(application: Application, burst: u16) -> Bench<Readings> {
 }
 
 #[test]
-fn an_application_has_one_packet_in_the_stack_and_skips_or_waits() {
-    for (application, in_stack, waits) in [
-        (Application::Skips, 1, 0),
-        (Application::Waits, 1, 3),
-        (Application::Fills, 4, 0),
-    ] {
+fn an_application_has_one_packet_in_the_stack_or_fills_it() {
+    for (application, in_stack, waits) in [(Application::Waits, 1, 3), (Application::Fills, 4, 0)] {
         let mut bench = readings(application, 4);
         assert_eq!(
             (bench.queued(), bench.node.above().waiting()),
             (in_stack, waits)
         );
         assert!(bench.told.contains(&Event::Taken { number: 1 }));
-        let told = |made, skipped| Event::Above(Reading { made, skipped });
-        let skipped = told(4, 3);
-        assert_eq!(
-            bench.told.contains(&skipped),
-            application == Application::Skips
-        );
+        let (made, skipped) = (4, 0);
+        assert!(bench
+            .told
+            .contains(&Event::Above(Reading { made, skipped })));
         bench.sends();
         assert_eq!(bench.node.above().waiting(), u16::max(waits, 1) - 1);
     }
+}
+
+#[test]
+fn the_last_reading_is_the_latest_that_was_due() {
+    let second = Duration::from_secs(1);
+    let schedule = Schedule {
+        first: T0 + second,
+        period: second,
+        until: T0 + second * 10,
+        burst: 1,
+    };
+    let after = |ms| schedule.latest(T0 + Duration::from_millis(ms));
+    assert_eq!(after(0), T0 + second);
+    assert_eq!(after(1999), T0 + second);
+    assert_eq!(after(3000), T0 + second * 3);
 }
 
 #[test]

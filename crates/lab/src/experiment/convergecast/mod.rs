@@ -12,14 +12,14 @@ use super::kind::{
 use super::lab::{rows_in_order, Lab};
 use super::sites::Sites;
 use super::{ExperimentError, Result};
-use crate::convergecast::{run, Outcome, RunError, Settling, Setup, Workload};
-use crate::results::{name_of, Row, SEED};
+use crate::convergecast::{run, Outcome, RunError, Setup, Workload};
+use crate::results::{Row, SEED};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use thalweg_medium::random::{derive, stream, uniform};
 use thalweg_protocols::csma::Lpl;
 use thalweg_protocols::fusion::{Detection, Strategy};
-use thalweg_protocols::stack::{Application, MAX_QUEUE};
+use thalweg_protocols::stack::MAX_QUEUE;
 use thalweg_sim::Capture;
 use thalweg_testbeds::Site;
 use thalweg_units::{Channel, Dbm, Duration, NodeId};
@@ -38,13 +38,6 @@ keys! {
         /// Or events: packets of each node at each, one run each.
         #[serde(default)]
         pub bursts: Vec<u16>,
-        /// What applications do when the stack does not take a packet, one run each; none for those
-        /// that wait.
-        #[serde(default)]
-        pub applications: Vec<String>,
-        /// Whether routes settle under the load, one run each; none for that they do.
-        #[serde(default)]
-        pub settling: Vec<Settling>,
         /// Seconds from event to event (20).
         #[serde(default = "number::<20, _>")]
         pub event_period_s: f64,
@@ -60,8 +53,9 @@ keys! {
         /// How many of `sinks` there are, one run each; none for all.
         #[serde(default)]
         pub sink_counts: Vec<usize>,
-        /// How many nodes may route; none for all.
-        pub routers: Option<usize>,
+        /// How many nodes may route, one run each; none for all.
+        #[serde(default)]
+        pub routers: Vec<usize>,
         /// Shares of the period that leaves listen before they send, one run each; 1 for leaves that
         /// never sleep.
         #[serde(default = "list::<1, _>")]
@@ -110,10 +104,9 @@ struct Point<'a> {
     workload: Workload,
     load: f64,
     sinks: Option<usize>,
+    routers: Option<usize>,
     listen: f64,
     lpl_ms: Option<f64>,
-    application: Option<&'a str>,
-    settling: Option<Settling>,
 }
 
 impl Kind for Convergecast {
@@ -121,8 +114,7 @@ impl Kind for Convergecast {
         words(&[
             rows::RUN,
             rows::NODE_AND_EDGE,
-            "strategy offered burst sinks listen lpl_interval_ms application settling \
-                scope awake delivery joules_per_packet",
+            "strategy offered burst sinks routers listen lpl_interval_ms scope awake delivery joules_per_packet",
         ])
     }
 
@@ -131,10 +123,6 @@ impl Kind for Convergecast {
         let names = Strategy::NAMES.join(", ");
         let wanted = format!("one or more of {names}");
         expect("strategies", named && !self.strategies.is_empty(), &wanted)?;
-        let mut named = self.applications.iter().map(|a| Application::named(a));
-        let names = Application::NAMES.map(|(name, _)| name).join(", ");
-        let wanted = format!("any of {names}");
-        expect("applications", named.all(|a| a.is_some()), &wanted)?;
         within("offered", &self.offered, 0.001..=100.0)?;
         within("bursts", &self.bursts, 1..=100)?;
         let one_load = self.offered.is_empty() != self.bursts.is_empty();
@@ -214,26 +202,20 @@ impl Convergecast {
             (workload, f64::from(*burst))
         });
         let loads: Vec<(Workload, f64)> = periodic.chain(events).collect();
-        let names: Vec<&str> = self.applications.iter().map(String::as_str).collect();
         let strategies: Vec<&str> = self.strategies.iter().map(String::as_str).collect();
         let runs = pairs(&loads, &strategies);
         let ends = pairs(&or_none(&self.sink_counts), &self.listen);
-        let stacks = pairs(&or_none(&names), &or_none(&self.settling));
-        let stacks = pairs(&stacks, &or_none(&self.lpl_interval_ms));
-        let point = |((((workload, load), strategy), (sinks, listen)), above)| {
-            let ((application, settling), lpl_ms) = above;
-            Point {
-                strategy,
-                workload,
-                load,
-                sinks,
-                listen,
-                lpl_ms,
-                application,
-                settling,
-            }
+        let tree = pairs(&or_none(&self.routers), &or_none(&self.lpl_interval_ms));
+        let point = |((((workload, load), strategy), (sinks, listen)), (routers, lpl_ms))| Point {
+            strategy,
+            workload,
+            load,
+            sinks,
+            routers,
+            listen,
+            lpl_ms,
         };
-        let points = pairs(&pairs(&runs, &ends), &stacks);
+        let points = pairs(&pairs(&runs, &ends), &tree);
         points.into_iter().map(point).collect()
     }
 
@@ -270,14 +252,10 @@ impl Convergecast {
         Ok(Setup {
             strategy: Strategy::named(point.strategy).unwrap_or_default(),
             workload: point.workload,
-            application: (point.application)
-                .and_then(Application::named)
-                .unwrap_or(Application::Waits),
             settle: Duration::from_secs_f64(self.settle_s),
-            settling: point.settling.unwrap_or_default(),
             duration: Duration::from_secs_f64(self.duration_s),
             sinks,
-            routers: self.routers,
+            routers: point.routers.filter(|count| *count < nodes),
             doze,
             lpl: (point.lpl_ms.filter(|ms| *ms > 0.0)).map(|ms| Duration::from_secs_f64(ms * 1e-3)),
             queue: self.queue,
@@ -342,6 +320,7 @@ impl Convergecast {
             Workload::Events { burst, .. } => row.set("burst", u32::from(burst)),
         }
         row.set_some("sinks", point.sinks);
+        row.set_some("routers", point.routers);
         if self.listen.len() > 1 {
             row.set("listen", point.listen);
         }
@@ -350,8 +329,6 @@ impl Convergecast {
             Some(ms) if ms.fract() == 0.0 => row.set("lpl_interval_ms", ms as u64),
             ms => row.set_some("lpl_interval_ms", ms),
         }
-        row.set_some("application", point.application);
-        row.set_some("settling", point.settling.as_ref().map(name_of));
         row
     }
 }
