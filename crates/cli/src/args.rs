@@ -429,8 +429,8 @@ pub(crate) struct ReproduceArgs {
     /// Few seeds and routes of each.
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Exit with status 1 where a result is outside its band without a written exception. Over fewer
-    /// than ten seeds only where its whole 95 % interval is.
+    /// Exit with status 1 where a result is outside its band and outside what a written exception excuses. Over
+    /// three to nine seeds only where its whole 95 % interval is.
     #[arg(long)]
     pub(crate) check: bool,
     /// The seeds, both ends included, such as 1..10 or 7 [default: the experiments', mostly 1..10].

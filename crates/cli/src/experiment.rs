@@ -37,7 +37,9 @@ fn list(json: bool) -> Result<(), Failure> {
     let mut entries = Vec::new();
     for e in &experiments {
         let claims = claims_of(e)?.claims;
-        let of_it = claims.iter().filter(|c| c.id == e.id && c.band.is_some());
+        let of_it = claims
+            .iter()
+            .filter(|c| c.id == e.id && c.judgement.is_some());
         entries.push(Entry {
             id: &e.id,
             title: &e.title,

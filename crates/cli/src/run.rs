@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use thalweg_lab::experiment::{Experiment, Explained, Refused, Report, RunOption};
-use thalweg_lab::results::{csv, Claims, Judged};
+use thalweg_lab::results::{csv, Claims, Extent, Judged};
 
 use crate::args::RunArgs;
 use crate::experiment::claims_of;
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<(), Failure> {
     let explained = || lab.explained(&experiment, &seeds);
     let explained = args.explain.is_some().then(explained).transpose()?;
     lab.finish();
-    let report = Report::new(&experiment, &seeds, rows, &claims);
+    let report = Report::new(&experiment, &seeds, rows, &claims, Extent::Full);
     let explained = explained.as_ref();
     let shown = match args.json {
         true => {

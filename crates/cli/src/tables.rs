@@ -3,8 +3,10 @@
 
 use std::fmt::Write as _;
 
-use thalweg_lab::experiment::{short, span, Report};
-use thalweg_lab::results::{columns, Judged, Pivot};
+use thalweg_lab::experiment::Report;
+use thalweg_lab::results::{
+    columns, excused, fitted, mark, short, span, spread_of, Judged, Pivot, Spread, Verdict,
+};
 
 use crate::output::plural;
 use crate::table::{Align, Table};
@@ -98,15 +100,12 @@ fn pivoted(pivot: &Pivot<'_>, report: &Report) -> String {
             line.cells.iter().map(|cell| cell.and_then(of)).collect()
         };
         add(label.trim_start(), each(&|r| Some(short(r.measured.value))));
-        add(
-            "  95 %, \u{b1}",
-            each(&|r| r.measured.plus_minus().map(short)),
-        );
+        add("  95 %", each(&|r| r.measured.spread().map(interval)));
         add("  paper", each(&|r| r.reference.map(short)));
         add("  band", each(&|r| r.band.map(span)));
         add(
             "  verdict",
-            each(&|r| Some(verdict(r).to_owned()).filter(|v| !v.is_empty())),
+            each(&|r| Some(verdict(r)).filter(|v| !v.is_empty())),
         );
         add(
             "  rank",
@@ -128,11 +127,11 @@ fn listed(results: &[&Judged], report: &Report) -> String {
             r.measured.unit.clone(),
             r.reference.map(short).unwrap_or_default(),
             r.band.map(span).unwrap_or_default(),
-            verdict(r).to_owned(),
+            verdict(r),
         ]);
     }
     for claim in &report.unanswered {
-        let band = claim.band.map(span).unwrap_or_default();
+        let band = claim.span().map(span).unwrap_or_default();
         let reference = claim.reference.map(short).unwrap_or_default();
         let (metric, missing) = (&claim.metric, "not measured");
         table.row([metric, "", "", "", &reference, &band, missing]);
@@ -148,12 +147,24 @@ fn notes(report: &Report) -> String {
         let metrics = f.metrics.join(", ");
         let _ = writeln!(text, "{metrics}: of {} of {all} rows ({})", f.count, f.rows);
     }
+    for line in report.seeds_notes() {
+        let _ = writeln!(text, "{line}");
+    }
     for (metric, why) in &report.nothing {
         let _ = writeln!(text, "{metric}: nothing: {why}");
     }
     for r in report.results.iter().filter(|r| r.within == Some(false)) {
-        let why = r.exception.as_deref().unwrap_or("not explained");
+        let why = excused(r);
         let _ = writeln!(text, "outside its band: {}: {why}", r.measured.label());
+    }
+    for r in report.of_verdict(Verdict::Returned) {
+        let (label, why) = (r.measured.label(), excused(r));
+        let _ = writeln!(text, "within its band again: {label}: {why}");
+    }
+    for r in &report.results {
+        if let Some(what) = fitted(r) {
+            let _ = writeln!(text, "[F] {}: {what}", r.measured.label());
+        }
     }
     match text.is_empty() {
         true => text,
@@ -161,14 +172,28 @@ fn notes(report: &Report) -> String {
     }
 }
 
-/// What is outside for no known reason is loud.
-fn verdict(result: &Judged) -> &'static str {
-    match (result.within, &result.exception) {
-        (Some(true), _) => "within",
-        (Some(false), Some(_)) => "outside",
-        (Some(false), None) => "OUTSIDE",
-        (None, _) => "",
+/// An interval; nothing where the value is exact.
+fn interval(spread: Spread) -> String {
+    match spread {
+        Spread::About(0.0) => "exact".to_owned(),
+        other => spread_of(other),
     }
+}
+
+/// What is outside for no known reason is loud.
+fn verdict(result: &Judged) -> String {
+    let Some(verdict) = result.verdict() else {
+        return String::new();
+    };
+    let word = match verdict {
+        Verdict::Within => "within",
+        Verdict::Returned => "within again",
+        Verdict::Excused => "outside",
+        Verdict::Open => "outside?",
+        Verdict::Moved => "MOVED",
+        Verdict::Missed => "OUTSIDE",
+    };
+    format!("{}{word}", mark(result))
 }
 
 #[cfg(test)]

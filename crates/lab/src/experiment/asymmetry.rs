@@ -7,7 +7,7 @@
 
 use super::kind::{keys, within, words, Kind};
 use super::lab::Lab;
-use super::transfers::{self, Drawn, Task, Transfers};
+use super::transfers::{self, Drawn, Task, Transfers, Unplanned};
 use super::Result;
 use crate::results::Row;
 use std::sync::Arc;
@@ -81,7 +81,8 @@ impl Asymmetry {
     fn route_rows(&self, drawn: &Drawn, route: usize, lab: &Lab<'_>) -> Result<Option<Vec<Row>>> {
         let transfers = &self.transfers;
         let site = &drawn.site;
-        let Some(task) = transfers.task(drawn, route, Pipelined::PIP) else {
+        // A route is taken because PIP completes on it; without a plan it does not.
+        let Ok(task) = transfers.task(drawn, route, Pipelined::PIP) else {
             return Ok(None);
         };
         let healthy = transfers.fetch_at(&task, site)?;
@@ -99,7 +100,7 @@ impl Asymmetry {
             let variants = transfers.protocols.iter().copied();
             let variants = variants.filter(|v| v.style == knowledge);
             let first = variants.clone().next();
-            let task = first.and_then(|first| transfers.task(drawn, route, first));
+            let task = first.and_then(|first| transfers.task(drawn, route, first).ok());
             let Some(Task { plan, .. }) = task else {
                 continue;
             };
@@ -117,10 +118,10 @@ impl Asymmetry {
             let known = resurveyed.iter().map(|drawn| ("before-survey", drawn));
             for (dies, drawn) in std::iter::once(("after-survey", drawn)).chain(known) {
                 for variant in variants.clone() {
-                    let Some(task) = transfers.task(drawn, route, variant) else {
-                        continue;
+                    let row = match transfers.task(drawn, route, variant) {
+                        Ok(task) => transfers.fetch_at(&task, &site)?,
+                        Err(Unplanned(row)) => *row,
                     };
-                    let row = transfers.fetch_at(&task, &site)?;
                     let row = row.with("dies", dies).with("dead_hop", hop + 1);
                     let row = row.with("dead_channel", u32::from(channel.number()));
                     rows.push(row.with("healthy_pip_kbps", healthy_kbps));

@@ -8,7 +8,7 @@
 
 use super::kind::{keys, words, Kind};
 use super::lab::{rows_in_order, Lab};
-use super::transfers::{self, Task, Transfers};
+use super::transfers::{self, Task, Transfers, Unplanned};
 use super::Result;
 use crate::field::Motes;
 use crate::results::Row;
@@ -54,9 +54,12 @@ impl Kind for ControlLoss {
 
     fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
         self.transfers.each_route(seed, lab, |drawn, route| {
-            let rows = |variant: &Pipelined| {
-                let task = self.transfers.task(drawn, route, *variant);
-                task.map_or(Ok(Vec::new()), |task| self.task_rows(&task, lab))
+            let rows = |variant: &Pipelined| match self.transfers.task(drawn, route, *variant) {
+                Ok(task) => self.task_rows(&task, lab),
+                Err(Unplanned(row)) => {
+                    let row = row.with("lost", "nothing").with("packet", 0u32);
+                    Ok(vec![row.with("of", 0u32)])
+                }
             };
             let rows = || rows_in_order(&self.transfers.protocols, rows);
             lab.setting((seed, route), rows)
@@ -238,7 +241,7 @@ mod tests {
         let sites = Sites::default();
         let lab = Lab::new(&sites, 1, None, &|_, _| Continue(()));
         let drawn = transfers.draw(1, &lab).unwrap();
-        let task = transfers.task(&drawn, 0, Pipelined::P3).unwrap();
+        let task = transfers.task(&drawn, 0, Pipelined::P3).ok().unwrap();
         let (_, packets) = observed(&transfers, &task).unwrap();
         let is_it = |one: &Packet, other: &Packet| {
             (one.channel, &one.mpdu) == (other.channel, &other.mpdu)

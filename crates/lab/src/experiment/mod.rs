@@ -61,7 +61,7 @@ pub use explained::{Explained, ExplainedTransfer};
 pub use journal::{Journal, Kept};
 pub use kind::{Captures, Explains, Key, Keyed, Kind};
 pub use lab::{Lab, ProgressObserver, Threads};
-pub use page::{short, span, Page};
+pub use page::Page;
 pub use report::Report;
 pub use run::{Entry, Refused, Run, RunOption};
 pub use sites::{faithful_survey, Sites};

@@ -171,13 +171,18 @@ impl Overhead {
             ..Terms::default()
         });
         let mut last: Option<Outcome<Repairs>> = None;
+        let mut unplanned = String::new();
         for attempt in 0..ATTEMPTS {
             // Who is in which half is drawn anew: chains that did not join may join now.
             let ids = [source as u64, attempt];
             let ids = if attempt == 0 { &ids[..1] } else { &ids[..] };
             let mut rng = stream(site.seed, "plan", ids);
-            let Ok(plan) = plan(&surveyed.links, &request, &mut rng) else {
-                break;
+            let plan = match plan(&surveyed.links, &request, &mut rng) {
+                Ok(plan) => plan,
+                Err(why) => {
+                    unplanned = format!("no plan: {why}");
+                    break;
+                }
             };
             let mut silent = |_| ControlFlow::Continue(());
             let (mut outcome, _) = session.fetch(&plan, variant.scheme, &terms, &mut silent)?;
@@ -193,7 +198,11 @@ impl Overhead {
         let Some(outcome) = last else {
             return Ok(row
                 .with("source", u32::from(of.get()))
-                .with("verified", 0u32));
+                .with("bytes", 0u32)
+                .with("goodput_kbps", 0.0)
+                .with("cold_goodput_kbps", 0.0)
+                .with("verified", 0u32)
+                .with("failure", unplanned));
         };
         // The survey serves all nodes, and has rows of its own.
         let mut row = row.with("attempts", outcome.core.attempts);

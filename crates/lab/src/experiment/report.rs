@@ -3,7 +3,8 @@
 
 use super::spec::Experiment;
 use crate::results::{
-    filtered, ranks, why_nothing, Claim, Claims, Filtered, Judged, MetricSpec, Rank, Row, DECIDED,
+    filtered, of_some_seeds, ranks, short, why_nothing, Claim, Claims, Extent, Filtered, Judged,
+    MetricSpec, Rank, Row, Tally, Verdict, Window, DECIDED,
 };
 
 /// What came of an experiment.
@@ -11,6 +12,8 @@ use crate::results::{
 pub struct Report {
     /// The experiment.
     pub experiment: Experiment,
+    /// Whether it is of the quick subset.
+    pub extent: Extent,
     /// The seeds it was run with.
     pub seeds: Vec<u64>,
     /// What was observed.
@@ -25,6 +28,8 @@ pub struct Report {
     pub ranks: Vec<Option<Rank>>,
     /// Metrics that are of some rows only.
     pub filtered: Vec<Filtered>,
+    /// Metrics some of whose results are of fewer seeds than were run: fewest and most.
+    pub of_some_seeds: Vec<(String, [usize; 2])>,
     /// Metrics without any result, and why.
     pub nothing: Vec<(String, String)>,
 }
@@ -38,21 +43,29 @@ impl Report {
     }
 
     /// The report of `rows`, judged against `claims`.
-    pub fn new(experiment: &Experiment, seeds: &[u64], rows: Vec<Row>, claims: &Claims) -> Self {
+    pub fn new(
+        experiment: &Experiment,
+        seeds: &[u64],
+        rows: Vec<Row>,
+        claims: &Claims,
+        extent: Extent,
+    ) -> Self {
         let metrics = experiment.metrics.iter();
         let measured: Vec<_> = metrics.flat_map(|m| m.measure(&rows)).collect();
         let (id, paper) = (&experiment.id, experiment.paper.as_deref());
         let unanswered = claims.unanswered(id, &measured).into_iter().cloned();
         let figures = experiment.figures.iter();
-        let judge = |m| claims.judge(id, paper, m, &measured);
+        let judge = |m| claims.judge(id, paper, m, &measured, extent);
         let results: Vec<Judged> = measured.iter().cloned().map(judge).collect();
         let has_none = |m: &&MetricSpec| !measured.iter().any(|found| found.metric == m.name);
         let nothing = experiment.metrics.iter().filter(has_none);
         Self {
             experiment: experiment.clone(),
+            extent,
             seeds: seeds.to_vec(),
             ranks: ranks(&experiment.metrics, &results),
             filtered: filtered(&experiment.metrics, &rows),
+            of_some_seeds: of_some_seeds(&measured, seeds.len()),
             nothing: nothing
                 .map(|m| (m.name.clone(), why_nothing(m, &rows)))
                 .collect(),
@@ -63,20 +76,66 @@ impl Report {
         }
     }
 
-    /// What is wrong with it: misses ([`Judged::is_miss`]) without a written exception, and claims
+    /// Metrics of fewer seeds than were run, a line each.
+    pub fn seeds_notes(&self) -> impl Iterator<Item = String> + '_ {
+        let all = self.seeds.len();
+        self.of_some_seeds
+            .iter()
+            .map(move |(metric, [least, most])| match least == most {
+                true => format!("{metric}: of {least} of {all} seeds"),
+                false => format!("{metric}: of {least} to {most} of {all} seeds"),
+            })
+    }
+
+    /// How many results lie in their bands.
+    pub fn tally(&self) -> Tally {
+        Tally::of(&self.results, &self.unanswered)
+    }
+
+    /// Its results of that verdict.
+    pub fn of_verdict(&self, verdict: Verdict) -> impl Iterator<Item = &Judged> {
+        let is_it = move |r: &&Judged| r.verdict() == Some(verdict);
+        self.results.iter().filter(is_it)
+    }
+
+    /// What is wrong with it: results that lie neither in their band nor where an exception excuses them, and claims
     /// with a band that nothing answers; over few seeds only where the whole metric is missing, as a
     /// ratio over nothing is no value. One line each.
     pub fn misses(&self) -> Vec<String> {
-        let outside = self.results.iter();
-        let outside = outside.filter(|r| r.is_miss() && r.exception.is_none());
         let few = self.seeds.len() < DECIDED;
         let is_known = |name: &String| self.results.iter().any(|r| r.measured.metric == *name);
-        let is_judged = |c: &&Claim| c.band.is_some() || c.interval_of.is_some();
-        let silent = (self.unanswered.iter().filter(is_judged))
-            .filter(|c| c.exception.is_none() && !(few && is_known(&c.metric)));
-        outside
-            .map(|r| format!("{}: {} is outside its band", r.id, r.measured.label()))
+        let judged = self.unanswered.iter().filter(|c| c.judgement.is_some());
+        let silent = judged.filter(|c| !(few && is_known(&c.metric)));
+        let missed = self.results.iter().filter_map(|r| {
+            let what = match r.verdict()? {
+                Verdict::Missed => "is outside its band",
+                Verdict::Moved => "is outside its band, and is not what its exception excuses",
+                _ => return None,
+            };
+            let value = short(r.measured.value);
+            Some(format!("{}: {} {value} {what}", r.id, r.measured.label()))
+        });
+        missed
             .chain(silent.map(|c| format!("{}: {} was not measured", c.id, c.metric)))
             .collect()
+    }
+
+    /// Lines of `papers/*.toml` that would excuse what was missed, for whoever has found out why: the result's
+    /// label, and what to write below its claim.
+    pub fn restated(&self) -> Vec<String> {
+        let missed = self
+            .results
+            .iter()
+            .filter(|r| r.verdict().is_some_and(Verdict::is_miss));
+        let restated = missed.map(|r| {
+            let Window { value, within } = Window::around(&r.measured);
+            let window = format!("value = {value:?}, within = {within:?}");
+            let line = match self.extent {
+                Extent::Full => format!("exception = {{ {window}, why = \"\" }}"),
+                Extent::Quick => format!("exception = {{ quick = {{ {window} }}, why = \"\" }}"),
+            };
+            format!("{}: {}\n    {line}", r.id, r.measured.label())
+        });
+        restated.collect()
     }
 }

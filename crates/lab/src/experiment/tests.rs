@@ -1,7 +1,7 @@
 //! Tests of whole experiments, small enough for every run.
 
 use super::*;
-use crate::results::{csv, mean_and_interval, Claims, Value};
+use crate::results::{csv, mean_and_interval, Claims, Extent, Value};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Mutex;
@@ -101,7 +101,7 @@ fn transfers_end_to_end() {
         assert!(of("network_energy_j") > of("energy_j") + 5.0 * 0.056 * of("survey_s"));
     }
     let claims = Claims::default();
-    let report = Report::new(&e, &[1], rows, &claims);
+    let report = Report::new(&e, &[1], rows, &claims, Extent::Full);
     assert_eq!((report.results.len(), report.figures.len()), (5, 1));
     assert!(report.misses().is_empty());
     let page = |reports: &[Report], to_come: &[Experiment]| {
@@ -140,7 +140,9 @@ fn a_claim_that_nothing_answers_is_a_miss_unless_a_few_seeds_measured_the_rest()
         let (seeds, mut e): (Vec<u64>, _) = ((1..=seeds).collect(), e.clone());
         e.metrics.retain(|m| !lose || m.name != "goodput_mean");
         let rows = seeds.iter().map(|seed| row(*seed, protocol)).collect();
-        Report::new(&e, &seeds, rows, &claims).misses().len()
+        Report::new(&e, &seeds, rows, &claims, Extent::Full)
+            .misses()
+            .len()
     };
     assert_eq!(misses(10, "pip", false), 0);
     assert_eq!(misses(10, "p3", false), 1);

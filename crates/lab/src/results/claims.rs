@@ -1,41 +1,207 @@
 //! Claims: what a paper reports, and the band within which our own number counts as the same.
-//! They are data (`papers/*.toml`), read only to be printed beside what the simulation measured.
+//! They are data (`papers/*.toml`), read only to be printed beside what the simulation measured. A claim that
+//! contradicts itself is no claim: it is refused as the file is read. Tests: below, `targets_tests.rs`.
 
 use super::metric::Measured;
 use super::row::Value;
-use serde::{Deserialize, Serialize};
+use super::verdict::{Basis, Excuse, Extent, Fit, Judged, Window};
+use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// One value of a paper.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "Written")]
 pub struct Claim {
     /// The result's id, as `p3.fig5`.
     pub id: String,
     /// The metric of the experiment of that id.
     pub metric: String,
     /// Which of the metric's results, by its `by` columns.
-    #[serde(default)]
     pub at: BTreeMap<String, Value>,
     /// The paper's value, where it prints one.
     pub reference: Option<f64>,
-    /// Lowest and highest mean that count as reproduced; one side may be open (`inf`).
-    pub band: Option<[f64; 2]>,
-    /// In place of a band: the 95 % interval of the same metric elsewhere, for a paper that finds no
-    /// significant difference.
-    pub interval_of: Option<BTreeMap<String, Value>>,
+    /// What judges our value; none for a claim that is printed only.
+    pub judgement: Option<Judgement>,
     /// Where in the paper, and what the definition is.
-    #[serde(default)]
     pub source: String,
-    /// Why a miss is accepted for now, in words a reader can check. A result with an exception is
-    /// still printed as outside its band.
-    pub exception: Option<String>,
+}
+
+/// How a result is judged.
+#[derive(Debug, Clone)]
+pub struct Judgement {
+    /// By what.
+    pub by: By,
+    /// Where it has to lie.
+    pub band: Band,
+    /// What is accepted outside the band for now.
+    pub exception: Option<Exception>,
+}
+
+/// What judges a result.
+#[derive(Debug, Clone)]
+pub enum By {
+    /// The paper.
+    Paper,
+    /// A requirement of our own.
+    Own,
+    /// The paper, to which a constant was fitted.
+    Fitted(Fit),
+}
+
+/// Where a result has to lie.
+#[derive(Debug, Clone)]
+pub enum Band {
+    /// From the lowest to the highest mean that count as reproduced; one side may be open (`inf`).
+    Span([f64; 2]),
+    /// In the 95 % interval of the same metric elsewhere, for a paper that finds no significant difference.
+    IntervalOf(BTreeMap<String, Value>),
+}
+
+/// A miss that is accepted for now, at the values that it names and at no others. It is still printed as outside its
+/// band.
+#[derive(Debug, Clone)]
+pub struct Exception {
+    /// The values over the experiment's own seeds; none where these lie within the band.
+    full: Option<Window>,
+    /// The values over those of `reproduce --quick`; none where they are the others, or lie within the band.
+    quick: Option<Window>,
+    /// Why, in words that a reader can check.
+    why: String,
+}
+
+impl Judgement {
+    /// What kind of judgement it is.
+    pub fn basis(&self) -> Basis {
+        match self.by {
+            By::Paper => Basis::Paper,
+            By::Own => Basis::Own,
+            By::Fitted(_) => Basis::Fitted,
+        }
+    }
+}
+
+impl Exception {
+    /// What excuses a result of this extent, which lies `within` its band or not. Where the quick subset has no window
+    /// the other one counts for it; but a quick result in its band does not say that the other window can go.
+    fn of(&self, extent: Extent, within: Option<bool>) -> Option<Excuse> {
+        let window = match (extent, within) {
+            (Extent::Full, _) => self.full,
+            (Extent::Quick, Some(false)) => self.quick.or(self.full),
+            (Extent::Quick, _) => self.quick,
+        };
+        let why = self.why.clone();
+        window.map(|window| Excuse { window, why })
+    }
+}
+
+/// A claim as files have it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    id: String,
+    metric: String,
+    #[serde(default)]
+    at: BTreeMap<String, Value>,
+    reference: Option<f64>,
+    band: Option<[f64; 2]>,
+    interval_of: Option<BTreeMap<String, Value>>,
+    judged: Option<Owner>,
+    fitted: Option<Fit>,
+    #[serde(default)]
+    source: String,
+    exception: Option<WrittenException>,
+}
+
+/// Whose band it is where it is not the paper's.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Owner {
+    Own,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenException {
+    value: Option<f64>,
+    within: Option<f64>,
+    quick: Option<Window>,
+    why: String,
+}
+
+impl TryFrom<Written> for Claim {
+    type Error = String;
+
+    fn try_from(w: Written) -> Result<Self, String> {
+        let place = format!("{} {}", w.id, w.metric);
+        let refuse = |why: &str| Err(format!("{place}: {why}"));
+        let band = match (w.band, w.interval_of) {
+            (Some(_), Some(_)) => return refuse("`band` or `interval_of`, not both"),
+            (Some([low, high]), _) if low > high => return refuse("the lower end of a band first"),
+            (Some(span), None) => Some(Band::Span(span)),
+            (None, Some(at)) => Some(Band::IntervalOf(at)),
+            (None, None) => None,
+        };
+        let by = match (w.judged, w.fitted) {
+            (Some(Owner::Own), Some(_)) => return refuse("a requirement of our own is not fitted"),
+            (Some(Owner::Own), None) => Some(By::Own),
+            (None, fit) => fit.map(By::Fitted),
+        };
+        let exception = w.exception.map(Exception::try_from).transpose();
+        let exception = exception.map_err(|why| format!("{place}: {why}"))?;
+        let judgement = match band {
+            Some(band) => Some(Judgement {
+                by: by.unwrap_or(By::Paper),
+                band,
+                exception,
+            }),
+            None if by.is_some() || exception.is_some() => {
+                return refuse("without a band nothing is judged, fitted or excused");
+            }
+            None => None,
+        };
+        Ok(Self {
+            id: w.id,
+            metric: w.metric,
+            at: w.at,
+            reference: w.reference,
+            judgement,
+            source: w.source,
+        })
+    }
+}
+
+impl TryFrom<WrittenException> for Exception {
+    type Error = String;
+
+    fn try_from(w: WrittenException) -> Result<Self, String> {
+        let full = match (w.value, w.within) {
+            (Some(value), Some(within)) => Some(Window { value, within }),
+            (None, None) => None,
+            _ => return Err("an exception has `value` and `within`".to_owned()),
+        };
+        if full.is_none() && w.quick.is_none() {
+            return Err("an exception names the value that it excuses".to_owned());
+        }
+        Ok(Self {
+            full,
+            quick: w.quick,
+            why: w.why,
+        })
+    }
 }
 
 impl Claim {
     /// Whether it is of `measured`, a result of experiment `id`.
     fn is_of(&self, id: &str, measured: &Measured) -> bool {
         self.id == id && self.metric == measured.metric && self.at == measured.at
+    }
+
+    /// The band, where it is the same whatever is measured.
+    pub fn span(&self) -> Option<[f64; 2]> {
+        match self.judgement.as_ref()?.band {
+            Band::Span(span) => Some(span),
+            Band::IntervalOf(_) => None,
+        }
     }
 }
 
@@ -46,46 +212,6 @@ pub struct Claims {
     /// All of them.
     #[serde(default, rename = "claim")]
     pub claims: Vec<Claim>,
-}
-
-/// A measured result beside its claim: one object of machine-readable output.
-#[derive(Debug, Clone, Serialize)]
-pub struct Judged {
-    /// The result's id.
-    pub id: String,
-    /// The paper's short name, where the experiment belongs to one.
-    pub paper: Option<String>,
-    /// What was measured.
-    #[serde(flatten)]
-    pub measured: Measured,
-    /// The paper's value.
-    pub reference: Option<f64>,
-    /// The band.
-    pub band: Option<[f64; 2]>,
-    /// Whether the value lies in the band; none without a band.
-    pub within: Option<bool>,
-    /// Why a miss is accepted for now.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exception: Option<String>,
-}
-
-/// Bands are for the mean over at least so many seeds.
-pub const DECIDED: usize = 10;
-
-impl Judged {
-    /// Whether it is outside its band for certain: over fewer seeds than bands are meant for, a
-    /// mean whose 95 % interval reaches into the band decides nothing.
-    pub fn is_miss(&self) -> bool {
-        if self.within != Some(false) {
-            return false;
-        }
-        match (self.band, self.measured.ci95) {
-            (Some([lo, hi]), Some([least, most])) if self.measured.n < DECIDED => {
-                most < lo || least > hi
-            }
-            _ => true,
-        }
-    }
 }
 
 /// The papers' claims, by short name: the files in `papers/`.
@@ -123,21 +249,31 @@ impl Claims {
         paper: Option<&str>,
         measured: Measured,
         all: &[Measured],
+        extent: Extent,
     ) -> Judged {
         let claim = self.claims.iter().find(|c| c.is_of(id, &measured));
-        let interval_of = |c: &Claim| {
-            let at = c.interval_of.as_ref()?;
-            let beside = |m: &&Measured| m.metric == c.metric && m.at == *at;
-            all.iter().find(beside)?.ci95
-        };
-        let band = claim.and_then(|c| c.band.or_else(|| interval_of(c)));
+        let judgement = claim.and_then(|c| c.judgement.as_ref());
+        let band = judgement.and_then(|j| match &j.band {
+            Band::Span(span) => Some(*span),
+            Band::IntervalOf(at) => {
+                let beside = |m: &&Measured| m.metric == measured.metric && m.at == *at;
+                all.iter().find(beside)?.ci95
+            }
+        });
+        let fitted = judgement.and_then(|j| match &j.by {
+            By::Fitted(fit) => Some(fit.clone()),
+            By::Paper | By::Own => None,
+        });
+        let within = band.map(|[lo, hi]| (lo..=hi).contains(&measured.value));
         Judged {
             id: id.to_owned(),
             paper: paper.map(str::to_owned),
             reference: claim.and_then(|c| c.reference),
             band,
-            within: band.map(|[lo, hi]| (lo..=hi).contains(&measured.value)),
-            exception: claim.and_then(|c| c.exception.clone()),
+            judged: judgement.map(Judgement::basis),
+            within,
+            fitted,
+            excuse: judgement.and_then(|j| j.exception.as_ref()?.of(extent, within)),
             measured,
         }
     }
@@ -148,6 +284,10 @@ impl Claims {
         silent.collect()
     }
 }
+
+#[cfg(test)]
+#[path = "targets_tests.rs"]
+mod targets;
 
 #[cfg(test)]
 mod tests {
@@ -166,11 +306,11 @@ mod tests {
                 let mut wanted: Vec<&String> = metric.by.iter().collect();
                 wanted.sort();
                 assert_eq!(by, wanted, "{} {}", claim.id, claim.metric);
-                assert!(!claim.source.is_empty() && claim.band.is_none_or(|b| b[0] <= b[1]));
-                assert!(claim.band.is_none() || claim.interval_of.is_none());
-                let beside: Option<Vec<&String>> =
-                    (claim.interval_of.as_ref()).map(|at| at.keys().collect());
-                assert!(beside.is_none_or(|beside| beside == by), "{}", claim.id);
+                assert!(!claim.source.is_empty(), "{} {}", claim.id, claim.metric);
+                if let Some(Band::IntervalOf(beside)) = claim.judgement.map(|j| j.band) {
+                    let beside: Vec<&String> = beside.keys().collect();
+                    assert_eq!(beside, by, "{}", claim.id);
+                }
             }
         }
         assert!(Claims::of_paper("none").unwrap().claims.is_empty());
@@ -196,16 +336,47 @@ mod tests {
     }
 
     #[test]
-    fn few_seeds_miss_a_band_only_with_their_whole_interval() {
-        let claims = claims("band=[4.0,5.0]");
-        let judged = |n: usize, ci95: Option<[f64; 2]>| {
-            let measured = measured("x", 3.0, (ci95, n));
-            claims.judge("e", None, measured, &[]).is_miss()
+    fn an_exception_has_a_window_for_each_extent() {
+        let of_value = |value: f64, says: &str, extent| {
+            let claims = claims(&format!("band=[4.0,5.0]\nexception={{why='w',{says}}}"));
+            let judged = claims.judge("e", None, measured("x", value, ONE), &[], extent);
+            judged.excuse.map(|excuse| excuse.window.value)
         };
-        assert!(!judged(3, Some([1.0, 5.0])));
-        assert!(judged(3, Some([2.5, 3.5])));
-        assert!(judged(10, Some([1.0, 5.0])));
-        assert!(judged(1, None));
+        let excused = |says: &str, extent| of_value(3.0, says, extent);
+        let both = "value=3.0,within=1.0,quick={value=2.0,within=1.0}";
+        assert_eq!(excused(both, Extent::Full), Some(3.0));
+        assert_eq!(excused(both, Extent::Quick), Some(2.0));
+        assert_eq!(excused("value=3.0,within=1.0", Extent::Quick), Some(3.0));
+        assert_eq!(excused("quick={value=2.0,within=1.0}", Extent::Full), None);
+        // In the band there is nothing to excuse, unless the window is this extent's own.
+        let full = "value=3.0,within=1.0";
+        assert_eq!(of_value(4.5, full, Extent::Quick), None);
+        assert_eq!(of_value(4.5, full, Extent::Full), Some(3.0));
+    }
+
+    #[test]
+    fn a_claim_that_contradicts_itself_is_refused() {
+        for (says, why) in [
+            ("judged='own'", "without a band"),
+            ("fitted={constant='k'}", "without a band"),
+            ("exception={value=1.0,within=1.0,why='w'}", "without a band"),
+            ("band=[2.0,1.0]", "lower end"),
+            ("band=[1.0,2.0]\ninterval_of={p='y'}", "not both"),
+            (
+                "band=[1.0,2.0]\njudged='own'\nfitted={constant='k'}",
+                "not fitted",
+            ),
+            ("band=[1.0,2.0]\nexception={why='w'}", "names the value"),
+            (
+                "band=[1.0,2.0]\nexception={value=1.0,why='w'}",
+                "`value` and `within`",
+            ),
+            ("band=[1.0,2.0]\nexception='w'", "invalid type"),
+        ] {
+            let text = format!("[[claim]]\nid='e'\nmetric='m'\nsource='s'\n{says}");
+            let error = toml::from_str::<Claims>(&text).unwrap_err().to_string();
+            assert!(error.contains(why), "{says}: {error}");
+        }
     }
 
     #[test]
@@ -213,7 +384,7 @@ mod tests {
         let claims = claims("interval_of={p='y'}");
         let all = [measured("y", 3.0, (Some([2.0, 4.0]), 15))];
         let within = |value, all: &[Measured]| {
-            let judged = claims.judge("e", None, measured("x", value, ONE), all);
+            let judged = claims.judge("e", None, measured("x", value, ONE), all, Extent::Full);
             judged.within
         };
         assert_eq!(within(3.9, &all), Some(true));
@@ -224,7 +395,8 @@ mod tests {
     #[test]
     fn a_value_is_judged_by_its_own_claim() {
         let claims = claims("reference=5.0\nband=[4.0,inf]");
-        let judge = |p, value| claims.judge("e", Some("q"), measured(p, value, ONE), &[]);
+        let judge =
+            |p, value| claims.judge("e", Some("q"), measured(p, value, ONE), &[], Extent::Full);
         assert_eq!(judge("x", 4.0).within, Some(true));
         assert_eq!(judge("x", 3.9).within, Some(false));
         assert_eq!(judge("y", 3.9).within, None);
@@ -233,7 +405,7 @@ mod tests {
         let line = serde_json::to_string(&judge("x", 4.5)).unwrap();
         let expected = concat!(
             r#"{"id":"e","paper":"q","metric":"m","at":{"p":"x"},"value":4.5,"ci95":null,"n":1,"unit":"","#,
-            r#""reference":5.0,"band":[4.0,null],"within":true}"#
+            r#""reference":5.0,"band":[4.0,null],"judged":"paper","within":true}"#
         );
         assert_eq!(line, expected);
     }

@@ -16,6 +16,7 @@ impl MetricSpec {
             asked.push(("stat", column));
         }
         asked.extend(self.by.iter().map(|c| ("by", c.as_str())));
+        asked.extend(self.most.iter().map(|most| ("most", most.of.as_str())));
         asked.extend(self.only.keys().map(|c| ("where", c.as_str())));
         let against = self.against.iter().flatten();
         asked.extend(against.map(|(c, _)| ("against", c.as_str())));

@@ -1,7 +1,8 @@
 //! Figures: from rows to a [`Chart`], as an experiment's file declares it, with the paper's values
 //! beside ours. Tests: below.
 
-use super::metric::{mean_and_interval, sort_key, Confidence, SEED};
+use super::interval::{mean_and_interval, Confidence, Range};
+use super::metric::{sort_key, SEED};
 use super::row::{Row, Value};
 use crate::maps::{self, Flow, Spot};
 use serde::Deserialize;
@@ -296,7 +297,9 @@ impl FigureSpec {
             let points = at.into_values().map(|(x, seeds)| {
                 let means: Vec<f64> = seeds.values().map(|v| mean_and_interval(v).0).collect();
                 let (mean, interval) = mean_and_interval(&means);
+                let range = Range::of_column(&self.y.column);
                 let of = |ci| (self.confidence).map_or(ci, |c| c.of(mean, ci, means.len()));
+                let of = |ci| range.cut(of(ci));
                 Point {
                     interval: interval.map(of).map(|[low, high]| (low, high)),
                     ..Point::new(x + aside, mean)
@@ -337,6 +340,7 @@ mod tests {
         let cases = [
             (1u64, "a", 1u64, 2.0),
             (2, "a", 1, 4.0),
+            (3, "a", 1, 3.0),
             (1, "b", 1, 9.0),
             (1, "a", 10, 5.0),
         ];
@@ -354,7 +358,7 @@ mod tests {
         let point = chart.series[0].points[0];
         assert_eq!((point.x, point.y), (1.0, 3.0));
         assert!(point.interval.is_some());
-        assert_eq!(chart.subtitle, "2 seeds");
+        assert_eq!(chart.subtitle, "3 seeds");
         let first = spec("series='s'\nover='first-seed'").draw(&rows());
         assert_eq!(first.series[0].points[0].y, 2.0);
         let names = XAxis::Categories(vec!["1".into(), "10".into()]);

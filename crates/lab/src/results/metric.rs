@@ -4,6 +4,7 @@
 //! and the columns that split them. The statistic is taken within each seed and then averaged over
 //! the seeds, so that a seed (one random building) is the unit of the interval.
 
+use super::interval::{mean_and_interval, median, Confidence, Range};
 use super::row::{Row, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -75,6 +76,9 @@ pub struct MetricSpec {
     /// Columns that split the rows: one result for each combination of their values.
     #[serde(default)]
     pub by: Vec<String>,
+    /// Not the mean itself but, of the values of a column, the share whose means lie in a span.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most: Option<MostSpec>,
     /// Only rows in which these columns have these values.
     #[serde(default, rename = "where")]
     pub only: BTreeMap<String, Value>,
@@ -82,6 +86,17 @@ pub struct MetricSpec {
 
 const fn one() -> f64 {
     1.0
+}
+
+/// Of the values of a column, as of all channels, the share whose results lie in a span: what "most of them" is
+/// judged by.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MostSpec {
+    /// The column.
+    pub of: String,
+    /// Lowest and highest mean over the seeds.
+    pub between: [f64; 2],
 }
 
 /// Which value is best.
@@ -104,23 +119,6 @@ impl Best {
     }
 }
 
-/// An interval that some papers give instead of the 95 % one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Confidence {
-    /// 99 %.
-    #[serde(rename = "99%")]
-    NinetyNine,
-}
-
-impl Confidence {
-    /// Its interval of a mean over `n` values, of which `ci95` is the 95 % one.
-    pub(super) fn of(self, mean: f64, ci95: [f64; 2], n: usize) -> [f64; 2] {
-        let Self::NinetyNine = self;
-        let [narrow, wide] = student_t(n.saturating_sub(1));
-        ci95.map(|end| mean + (end - mean) * (wide / narrow))
-    }
-}
-
 /// A metric's value.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Measured {
@@ -130,7 +128,7 @@ pub struct Measured {
     pub at: BTreeMap<String, Value>,
     /// The mean over the seeds.
     pub value: f64,
-    /// The mean's 95 % interval (Student's t); none with fewer than two seeds.
+    /// The mean's 95 % interval (Student's t), within the quantity's range; none with fewer than three seeds.
     pub ci95: Option<[f64; 2]>,
     /// The mean's 99 % interval, where the metric asks for it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -145,6 +143,37 @@ impl MetricSpec {
     /// This metric of `rows`, one result for each combination of its `by` columns. Combinations
     /// without any value have none.
     pub fn measure(&self, rows: &[Row]) -> Vec<Measured> {
+        match &self.most {
+            None => self.each(rows),
+            Some(most) => self.share_of(most, rows),
+        }
+    }
+
+    /// The share of the values of a column whose results lie in a span.
+    fn share_of(&self, most: &MostSpec, rows: &[Row]) -> Vec<Measured> {
+        let mut split = self.clone();
+        split.most = None;
+        split.by.push(most.of.clone());
+        let mut shares: Vec<(Measured, Vec<f64>)> = Vec::new();
+        for mut measured in split.each(rows) {
+            measured.at.remove(&most.of);
+            let value = measured.value;
+            match shares.iter_mut().find(|(known, _)| known.at == measured.at) {
+                Some((_, values)) => values.push(value),
+                None => shares.push((measured, vec![value])),
+            }
+        }
+        let [least, highest] = most.between;
+        let share = |(measured, values): (Measured, Vec<f64>)| Measured {
+            value: Statistic::ShareBetween(least, highest).of(values),
+            ci95: None,
+            ci99: None,
+            ..measured
+        };
+        shares.into_iter().map(share).collect()
+    }
+
+    fn each(&self, rows: &[Row]) -> Vec<Measured> {
         let mut groups = self.groups(rows, &self.only);
         let mut others = match self.against.as_ref().or(self.minus.as_ref()) {
             None => Groups::new(),
@@ -179,6 +208,32 @@ impl MetricSpec {
             seeds.entry(seed).or_default().push(value);
         }
         groups
+    }
+
+    /// Whether the metric is of `row`: it has the values of `where`, and every column that is asked for.
+    pub(super) fn takes(&self, row: &Row) -> bool {
+        let split = self.by.iter().chain(self.most.iter().map(|most| &most.of));
+        let has_all = || split.into_iter().all(|column| row.0.contains_key(column));
+        row.has(&self.only) && self.value_of(row).is_some() && has_all()
+    }
+
+    /// The range that its values cannot leave.
+    fn range(&self) -> Range {
+        let range = match &self.stat {
+            Statistic::ShareZero | Statistic::ShareBelow(_) | Statistic::ShareBetween(..) => {
+                Range::Share
+            }
+            Statistic::Count => Range::Amount,
+            Statistic::Sum => Range::of_column(&self.of).summed(),
+            _ => Range::of_column(&self.of),
+        };
+        if self.minus.is_some() {
+            return Range::Signed;
+        }
+        match self.over.is_some() || self.against.is_some() || self.scale != 1.0 {
+            true => range.summed(),
+            false => range,
+        }
     }
 
     /// What the metric takes of a row; none where the row lacks a column.
@@ -218,7 +273,9 @@ impl MetricSpec {
             let (mean, interval) = mean_and_interval(&per_seed);
             let n = per_seed.len();
             let wider = self.confidence.zip(interval);
-            (mean, interval, wider.map(|(c, ci)| c.of(mean, ci, n)), n)
+            let wider = wider.map(|(c, ci)| c.of(mean, ci, n));
+            let cut = |interval: Option<[f64; 2]>| interval.map(|ci| self.range().cut(ci));
+            (mean, cut(interval), cut(wider), n)
         };
         Some(Measured {
             metric: self.name.clone(),
@@ -244,14 +301,27 @@ impl MetricSpec {
 /// A half of an interval that is less than this share of its mean is none to a reader.
 const EXACT: f64 = 1e-4;
 
+/// A 95 % interval as a reader takes it in.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Spread {
+    /// So far on either side of the mean; 0 where it is too small to be told from none.
+    About(f64),
+    /// From here to there: an end of the quantity's range cuts one side off.
+    Between([f64; 2]),
+}
+
 impl Measured {
-    /// Half the 95 % interval, which lies about the mean; 0 where it is too small to be told from none.
-    pub fn plus_minus(&self) -> Option<f64> {
-        let half = self.ci95.map(|[low, high]| (high - low) / 2.0)?;
-        Some(if half < EXACT * self.value.abs() {
-            0.0
+    /// Its 95 % interval; none over fewer than three seeds.
+    pub fn spread(&self) -> Option<Spread> {
+        let [low, high] = self.ci95?;
+        let (below, above) = (self.value - low, high - self.value);
+        let half = above.max(below);
+        Some(if half < EXACT * self.value.abs() || half == 0.0 {
+            Spread::About(0.0)
+        } else if (above - below).abs() < EXACT * half {
+            Spread::About(half)
         } else {
-            half
+            Spread::Between([low, high])
         })
     }
 
@@ -335,146 +405,6 @@ impl Statistic {
     }
 }
 
-/// The middle of `sorted` values, or the mean of the two there; none of no values.
-pub fn median(sorted: &[f64]) -> Option<f64> {
-    let (low, high) = (sorted.len().checked_sub(1)? / 2, sorted.len() / 2);
-    Some((sorted[low] + sorted[high]) / 2.0)
-}
-
-/// The mean of `values` and its 95 % interval.
-pub fn mean_and_interval(values: &[f64]) -> (f64, Option<[f64; 2]>) {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    if values.len() < 2 {
-        return (mean, None);
-    }
-    let variance = values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0);
-    let half = student_t(values.len() - 1)[0] * (variance / n).sqrt();
-    (mean, Some([mean - half, mean + half]))
-}
-
-/// The 97.5 % and the 99.5 % point of Student's t with `degrees` of freedom (standard tables to three
-/// decimals).
-fn student_t(degrees: usize) -> [f64; 2] {
-    const TABLE: [[f64; 30]; 2] = [
-        [
-            12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179,
-            2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064,
-            2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
-        ],
-        [
-            63.657, 9.925, 5.841, 4.604, 4.032, 3.707, 3.499, 3.355, 3.250, 3.169, 3.106, 3.055,
-            3.012, 2.977, 2.947, 2.921, 2.898, 2.878, 2.861, 2.845, 2.831, 2.819, 2.807, 2.797,
-            2.787, 2.779, 2.771, 2.763, 2.756, 2.750,
-        ],
-    ];
-    match degrees {
-        0 => [f64::INFINITY; 2],
-        d if d <= 30 => TABLE.map(|column| column[d - 1]),
-        // Above 30 the points are within 0.5 % of these expansions about the normal's.
-        d => [1.960 + 2.4 / d as f64, 2.576 + 5.2 / d as f64],
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn rows() -> [Row; 5] {
-        let p3 = [(1u64, "p3", 10.0), (1, "p3", 30.0), (2, "p3", 40.0)];
-        let cases = [p3[0], p3[1], p3[2], (1, "pip", 0.0), (2, "pip", 6.0)];
-        cases.map(|(seed, p, x)| Row::new().with(SEED, seed).with("protocol", p).with("x", x))
-    }
-    fn spec(stat: Statistic, by: &[&str]) -> MetricSpec {
-        MetricSpec {
-            name: "m".into(),
-            of: "x".into(),
-            over: None,
-            against: None,
-            minus: None,
-            stat,
-            scale: 1.0,
-            unit: String::new(),
-            confidence: None,
-            best: None,
-            by: by.iter().map(|s| (*s).to_owned()).collect(),
-            only: BTreeMap::new(),
-        }
-    }
-
-    #[test]
-    fn a_seed_counts_once_however_many_rows_it_has() {
-        let m = spec(Statistic::Mean, &["protocol"]).measure(&rows());
-        assert_eq!(m.len(), 2);
-        assert_eq!((m[0].value, m[0].n), (30.0, 2)); // mean of 20 and 40
-        assert_eq!((m[1].value, m[1].n), (3.0, 2));
-    }
-
-    #[test]
-    fn shares_and_extremes() {
-        let zero = spec(Statistic::ShareZero, &["protocol"]).measure(&rows());
-        assert_eq!((zero[0].value, zero[1].value), (0.0, 0.5));
-        assert_eq!(spec(Statistic::Max, &[]).measure(&rows())[0].value, 35.0);
-    }
-
-    #[test]
-    fn the_interval_is_students() {
-        let (mean, ci) = mean_and_interval(&[1.0, 2.0, 3.0]);
-        let [lo, hi] = ci.unwrap();
-        assert!((mean - 2.0).abs() < 1e-12);
-        assert!((hi - mean - 4.303 / 3f64.sqrt()).abs() < 1e-9);
-        assert!((mean - lo - (hi - mean)).abs() < 1e-9);
-        assert_eq!(mean_and_interval(&[5.0]).1, None);
-    }
-
-    #[test]
-    fn filters_and_missing_columns_leave_rows_out() {
-        let mut m = spec(Statistic::Count, &[]);
-        m.only.insert("protocol".into(), Value::from("pip"));
-        assert_eq!(m.measure(&rows())[0].value, 1.0);
-        m.of = "absent".into();
-        assert!(m.measure(&rows()).is_empty());
-    }
-
-    #[test]
-    fn ratios_are_of_sums_and_the_best_is_of_means() {
-        let mut ratio = spec(Statistic::Sum, &[]);
-        ratio.over = Some("seed".into());
-        // Seed 1: 10 + 30 + 0 over 3; seed 2: 46 over 4.
-        let expected = (40.0 / 3.0 + 46.0 / 4.0) / 2.0;
-        assert!((ratio.measure(&rows())[0].value - expected).abs() < 1e-12);
-        ratio.scale = 1e3;
-        assert!((ratio.measure(&rows())[0].value - 1e3 * expected).abs() < 1e-9);
-        ratio.over = Some("absent".into());
-        assert!(ratio.measure(&rows()).is_empty());
-        let cases = [
-            (1u64, 40.0, 5.0),
-            (1, 118.0, 9.0),
-            (2, 40.0, 8.0),
-            (2, 118.0, 7.0),
-        ];
-        let row = |(seed, p, x)| Row::new().with(SEED, seed).with("payload", p).with("x", x);
-        let rows = cases.map(row);
-        let best = spec(Statistic::BestOf("payload".into()), &[]).measure(&rows);
-        assert_eq!(best[0].value, 118.0);
-        let between = spec(Statistic::ShareBetween(5.0, 8.0), &[]).measure(&rows);
-        assert_eq!(between[0].value, 0.75);
-    }
-
-    #[test]
-    fn one_protocol_against_another_seed_by_seed() {
-        let mut m = spec(Statistic::Mean, &[]);
-        m.only.insert("protocol".into(), Value::from("p3"));
-        m.against = Some([("protocol".to_owned(), Value::from("pip"))].into());
-        // Seed 1: 20 over 0, which says nothing; seed 2: 40 over 6.
-        let ratio = m.measure(&rows());
-        assert_eq!((ratio[0].n, ratio[0].value), (1, 40.0 / 6.0));
-        m.against = Some([("protocol".to_owned(), Value::from("none"))].into());
-        assert!(m.measure(&rows()).is_empty());
-        // A difference counts where there is nothing: 20 less 0, 40 less 6.
-        m.against = None;
-        m.minus = Some([("protocol".to_owned(), Value::from("pip"))].into());
-        let less = m.measure(&rows());
-        assert_eq!((less[0].n, less[0].value), (2, 27.0));
-    }
-}
+#[path = "metric_tests.rs"]
+mod tests;

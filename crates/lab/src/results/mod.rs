@@ -5,16 +5,22 @@ mod claims;
 mod columns;
 mod figure;
 mod filtered;
+mod interval;
 mod metric;
 mod pivot;
 mod row;
+mod tally;
+mod verdict;
+mod words;
 
-pub use claims::{Claim, Claims, ClaimsError, Judged, DECIDED};
+pub use claims::{Claim, Claims, ClaimsError};
 pub(crate) use columns::{unknown, Asked};
 pub use figure::{Axis, FigureSpec, Mark, Over, ReferenceSpec};
-pub use filtered::{filtered, why_nothing, Filtered};
-pub use metric::{
-    mean_and_interval, median, Best, Confidence, Measured, MetricSpec, Statistic, SEED,
-};
+pub use filtered::{filtered, of_some_seeds, why_nothing, Filtered};
+pub use interval::{mean_and_interval, median, Confidence};
+pub use metric::{Best, Measured, MetricSpec, MostSpec, Spread, Statistic, SEED};
 pub use pivot::{columns, ranks, Line, Pivot, Rank};
 pub use row::{csv, name_of, Row, Value};
+pub use tally::{Count, Tally};
+pub use verdict::{Basis, Excuse, Extent, Fit, Judged, Verdict, Window, DECIDED};
+pub use words::{excused, fitted, mark, short, span, spread_of};

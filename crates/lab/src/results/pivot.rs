@@ -1,10 +1,10 @@
 //! Results beside each other: one line a metric, one column for each of what is compared, and ranks.
 //! What is compared is told apart by names (protocols, strategies), else by numbers. Tests: below.
 
-use super::claims::Judged;
 use super::filtered::words;
 use super::metric::{sort_key, Measured, MetricSpec};
 use super::row::Value;
+use super::verdict::Judged;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Results of one or more metrics, laid out by the values of a column.
@@ -199,8 +199,10 @@ mod tests {
             },
             reference: None,
             band: None,
+            judged: None,
             within: None,
-            exception: None,
+            fitted: None,
+            excuse: None,
         }
     }
 

@@ -5,11 +5,9 @@
 mod numbers;
 mod section;
 
-pub use numbers::{short, span};
-
 use super::report::Report;
 use super::spec::Experiment;
-use crate::results::Judged;
+use crate::results::{excused, fitted, short, span, Basis, Judged, Tally, Verdict};
 use numbers::{escaped, prose, seeds, value, verdict};
 use std::fmt::Write;
 
@@ -51,9 +49,6 @@ impl Page<'_> {
 
     /// How the page was made, and what came of it in a line.
     fn made(&self, html: &mut String) {
-        let all = || self.reports.iter().flat_map(|r| &r.results);
-        let judged = all().filter(|r| r.within.is_some()).count();
-        let within = all().filter(|r| r.within == Some(true)).count();
         let mut sets: Vec<String> = self.reports.iter().map(|r| seeds(&r.seeds)).collect();
         sets.dedup();
         let sets = match sets.as_slice() {
@@ -61,10 +56,14 @@ impl Page<'_> {
             [] => "none yet".to_owned(),
             _ => "as each result says".to_owned(),
         };
+        let lines = tally(self.reports).lines().into_iter();
+        let lines: String = lines
+            .map(|line| format!("<li>{}</li>", escaped(&line)))
+            .collect();
         let (version, command) = (env!("CARGO_PKG_VERSION"), escaped(self.command));
         let _ = write!(
             html,
-            "<p><strong>{within} of {judged}</strong> results with a band lie within it.</p>\n\
+            "<ul class=\"made\">{lines}</ul>\n\
              <dl class=\"made\"><dt>made by</dt><dd>thalweg {version}</dd>\n\
              <dt>with</dt><dd><code>{command}</code></dd>\n<dt>seeds</dt><dd>{sets}</dd>\n"
         );
@@ -100,12 +99,7 @@ impl Page<'_> {
             for report in of_paper {
                 let id = escaped(&report.experiment.id);
                 let title = escaped(&report.experiment.title);
-                let judged = || report.results.iter().filter(|r| r.within.is_some());
-                let within = judged().filter(|r| r.within == Some(true)).count();
-                let count = match judged().count() {
-                    0 => String::new(),
-                    of => format!(" <small>{within} of {of} within</small>"),
-                };
+                let count = counted(report);
                 let _ = writeln!(html, "<li><a href=\"#{id}\">{id}</a> {title}{count}</li>");
             }
             html.push_str("</ul>\n");
@@ -153,20 +147,72 @@ impl Page<'_> {
             html.push_str("</tbody>\n");
         }
         html.push_str("</table></div>\n");
-        let all = self.reports.iter().flat_map(|r| &r.results);
-        let outside: Vec<&Judged> = all.filter(|r| r.within == Some(false)).collect();
-        if outside.is_empty() {
-            return;
-        }
-        html.push_str(
-            "<h3>Outside their bands, and why that is accepted</h3>\n<dl class=\"why\">\n",
+        let all = || self.reports.iter().flat_map(|r| &r.results);
+        let outside = |r: &&Judged| r.within == Some(false);
+        let why = |r: &Judged| prose(&excused(r));
+        listed(
+            html,
+            "Outside their bands, and why that is accepted",
+            all().filter(outside),
+            why,
         );
-        for r in outside {
-            let (id, label) = (escaped(&r.id), escaped(&r.measured.label()));
-            let why = prose(r.exception.as_deref().unwrap_or("Not explained."));
-            let link = format!("<a href=\"#{id}\">{id}</a>");
-            let _ = writeln!(html, "<dt>{link} {label}</dt><dd>{why}</dd>");
-        }
-        html.push_str("</dl>\n");
+        let returned = |r: &&Judged| r.verdict() == Some(Verdict::Returned);
+        let heading = "Within their bands again, though excused";
+        listed(html, heading, all().filter(returned), why);
+        let is_fitted = |r: &&Judged| r.fitted.is_some();
+        let what = |r: &Judged| prose(&fitted(r).unwrap_or_default());
+        listed(
+            html,
+            "[F]: constants that were fitted to results",
+            all().filter(is_fitted),
+            what,
+        );
+    }
+}
+
+/// A heading with what there is to say of each of `results`; nothing where there are none.
+fn listed<'a>(
+    html: &mut String,
+    heading: &str,
+    results: impl Iterator<Item = &'a Judged>,
+    say: impl Fn(&Judged) -> String,
+) {
+    let mut results = results.peekable();
+    if results.peek().is_none() {
+        return;
+    }
+    let _ = writeln!(html, "<h3>{heading}</h3>\n<dl class=\"why\">");
+    for r in results {
+        let (id, label) = (escaped(&r.id), escaped(&r.measured.label()));
+        let link = format!("<a href=\"#{id}\">{id}</a>");
+        let _ = writeln!(html, "<dt>{link} {label}</dt><dd>{}</dd>", say(r));
+    }
+    html.push_str("</dl>\n");
+}
+
+/// All results of `reports`, counted.
+fn tally(reports: &[Report]) -> Tally {
+    let results = reports.iter().flat_map(|r| &r.results);
+    Tally::of(results, reports.iter().flat_map(|r| &r.unanswered))
+}
+
+/// How many of a report's results lie in their bands, for the contents; each kind apart.
+fn counted(report: &Report) -> String {
+    let tally = report.tally();
+    let count = |basis: Basis| {
+        let (count, name) = (
+            tally.count(basis),
+            match basis {
+                Basis::Paper => "",
+                Basis::Own => " of our own",
+                Basis::Fitted => " fitted",
+            },
+        );
+        (count.of > 0).then(|| format!("{} of {}{name}", count.within, count.of))
+    };
+    let counts: Vec<String> = Basis::ALL.into_iter().filter_map(count).collect();
+    match counts.is_empty() {
+        true => String::new(),
+        false => format!(" <small>{} within</small>", counts.join(", ")),
     }
 }

@@ -1,6 +1,6 @@
 //! Numbers, verdicts and text of the page. Tests: below.
 
-use crate::results::Judged;
+use crate::results::{mark, short, spread_of, Judged, Spread, Verdict};
 
 /// A result's number with its interval and unit.
 pub(super) fn value(r: &Judged) -> String {
@@ -9,20 +9,26 @@ pub(super) fn value(r: &Judged) -> String {
         "" => String::new(),
         unit => format!(" {}", escaped(unit)),
     };
-    let interval = m.plus_minus().filter(|half| *half > 0.0);
-    let interval = interval.map(|half| format!(" <small>\u{b1} {}</small>", short(half)));
+    let interval = m.spread().filter(|spread| *spread != Spread::About(0.0));
+    let interval = interval.map(|spread| format!(" <small>{}</small>", spread_of(spread)));
     let interval = interval.unwrap_or_default();
     format!("{}{unit}{interval}", short(m.value))
 }
 
-/// The class of a result's verdict, and the verdict.
-pub(super) fn verdict(r: &Judged) -> (&'static str, &'static str) {
-    match (r.within, &r.exception) {
-        (Some(true), _) => ("in", "within"),
-        (Some(false), Some(_)) => ("told", "outside (explained)"),
-        (Some(false), None) => ("out", "outside"),
-        (None, _) => ("", ""),
-    }
+/// The class of a result's verdict, and the verdict with its kind.
+pub(super) fn verdict(r: &Judged) -> (&'static str, String) {
+    let Some(verdict) = r.verdict() else {
+        return ("", String::new());
+    };
+    let (class, word) = match verdict {
+        Verdict::Within => ("in", "within"),
+        Verdict::Returned => ("in", "within, exception not needed"),
+        Verdict::Excused => ("told", "outside (explained)"),
+        Verdict::Open => ("told", "outside (too few seeds to tell)"),
+        Verdict::Moved => ("out", "outside, and not as explained"),
+        Verdict::Missed => ("out", "outside"),
+    };
+    (class, format!("{}{word}", mark(r)))
 }
 
 pub(super) fn seeds(seeds: &[u64]) -> String {
@@ -30,34 +36,6 @@ pub(super) fn seeds(seeds: &[u64]) -> String {
         [] => "no seeds".to_owned(),
         [one] => format!("seed {one}"),
         [first, .., last] => format!("seeds {first} to {last}"),
-    }
-}
-
-/// A number with as many digits as a reader wants.
-pub fn short(x: f64) -> String {
-    if x != 0.0 && x.abs() < 0.001 {
-        return format!("{x:.2e}");
-    }
-    let digits = match x.abs() {
-        a if a >= 100.0 => 1,
-        a if a >= 10.0 => 2,
-        _ => 3,
-    };
-    let text = format!("{x:.digits$}");
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
-    }
-}
-
-/// Two ends, either of which may be open.
-pub fn span([low, high]: [f64; 2]) -> String {
-    match (low.is_finite(), high.is_finite()) {
-        (true, true) if low == high => short(low),
-        (true, true) => format!("{} to {}", short(low), short(high)),
-        (true, false) => format!("at least {}", short(low)),
-        (false, true) => format!("at most {}", short(high)),
-        (false, false) => "any".to_owned(),
     }
 }
 
@@ -83,11 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_short() {
-        let numbers = [0.000_080_4, 0.0, 178.523, 0.04, 2.0].map(short);
-        assert_eq!(numbers, ["8.04e-5", "0", "178.5", "0.04", "2"]);
-        assert_eq!(span([150.0, f64::INFINITY]), "at least 150");
-        assert_eq!(span([0.0, 0.0]), "0");
+    fn text_is_escaped() {
         assert_eq!(prose("a `b<` c"), "a <code>b&lt;</code> c");
         assert_eq!(escaped("<a & \"b\">"), "&lt;a &amp; &quot;b&quot;&gt;");
     }

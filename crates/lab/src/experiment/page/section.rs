@@ -1,9 +1,9 @@
 //! One result on the page: what was done, pictures, numbers beside each other, and variants of the paper's protocols
 //! in a table of their own. Tests: `mod.rs`.
 
-use super::numbers::{escaped, prose, seeds, short, span, value, verdict};
+use super::numbers::{escaped, prose, seeds, value, verdict};
 use super::Report;
-use crate::results::{columns, Judged, Line, Pivot, Value};
+use crate::results::{columns, short, span, spread_of, Judged, Line, Pivot, Spread, Value};
 use std::fmt::Write;
 use thalweg_gateway::registry::{Origin, PROTOCOLS};
 
@@ -119,8 +119,11 @@ fn row(report: &Report, line: &Line<'_>) -> String {
         };
         let (class, word) = verdict(r);
         let mut small = Vec::new();
-        let half = r.measured.plus_minus().filter(|half| *half > 0.0);
-        small.extend(half.map(|half| format!("\u{b1} {}", short(half))));
+        let spread = r
+            .measured
+            .spread()
+            .filter(|spread| *spread != Spread::About(0.0));
+        small.extend(spread.map(spread_of));
         small.extend(r.reference.map(|paper| format!("paper {}", short(paper))));
         if !word.is_empty() {
             small.push(format!("<span class=\"{class}\">{word}</span>"));
@@ -171,7 +174,7 @@ fn notes(html: &mut String, report: &Report) {
     });
     let nothing = report.nothing.iter();
     let nothing = nothing.map(|(metric, why)| format!("{metric}: nothing: {why}"));
-    for note in of_some.chain(nothing) {
+    for note in of_some.chain(report.seeds_notes()).chain(nothing) {
         let _ = writeln!(html, "<p><small>{}</small></p>", escaped(&note));
     }
 }

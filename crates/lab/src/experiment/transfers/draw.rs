@@ -13,7 +13,7 @@ use thalweg_medium::random::{derive, stream};
 use thalweg_planner::channels::spread_order;
 use thalweg_planner::pairs::{suggest_pairs, Pair, PairOrder, PairRequest};
 use thalweg_planner::Style;
-use thalweg_planner::{plan, LinkModel, Plan, RouteRequest};
+use thalweg_planner::{plan, LinkModel, Plan, PlanError, RouteRequest};
 use thalweg_testbeds::Site;
 use thalweg_units::ChannelSet;
 
@@ -139,15 +139,15 @@ impl Transfers {
         })
     }
 
-    /// The plan of `variant` for a route; none where its planner finds none.
+    /// The plan of `variant` for a route.
     pub(super) fn plan(
         &self,
         drawn: &Drawn,
         route: usize,
         variant: Pipelined,
         max_paths: Option<usize>,
-    ) -> Option<Plan> {
-        let pair = drawn.pairs.get(route)?;
+    ) -> std::result::Result<Plan, PlanError> {
+        let pair = &drawn.pairs[route];
         let [of_paths, of_chains] = drawn.models;
         let mut request = self.request((pair.source, pair.sink), max_paths, of_paths);
         if !self.hops.is_empty() {
@@ -161,7 +161,7 @@ impl Transfers {
         // One stream for a route and a cell, whatever the variant: `p3` and `pip` share the plan.
         let ids = [pair.source, pair.sink, max_paths.unwrap_or(0)].map(|n| n as u64);
         let mut rng = stream(derive(drawn.site.seed, "plan", &[]), &self.draw, &ids);
-        plan(links, &request, &mut rng).ok()
+        plan(links, &request, &mut rng)
     }
 
     /// What P3 and PIP ask of the planner.

@@ -1,4 +1,4 @@
-//! The transfers of a route and what they leave in rows.
+//! The transfers of a route and what they leave in rows. Tests: below, `../tests.rs`.
 
 use super::draw::Drawn;
 use super::mishap::Mishap;
@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow::Continue;
 use std::sync::Arc;
 use thalweg_gateway::carry::pipeline::Terms;
-use thalweg_gateway::outcome::{Core, Outcome};
+use thalweg_gateway::outcome::Outcome;
 use thalweg_gateway::registry::Pipelined;
 use thalweg_medium::random::{derive, stream};
-use thalweg_planner::Plan;
+use thalweg_planner::{Plan, PlanError};
 use thalweg_testbeds::Site;
 use thalweg_wire::route::Scheme;
 
@@ -50,35 +50,38 @@ impl Transfers {
     pub(super) fn route_rows(&self, drawn: &Drawn, route: usize) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
         // Of a cell, only the number of paths has a part in a plan.
-        let mut plans: BTreeMap<(&str, Option<usize>), Option<Plan>> = BTreeMap::new();
+        let mut plans: BTreeMap<(&str, Option<usize>), std::result::Result<Plan, PlanError>> =
+            BTreeMap::new();
         for cell in self.cells() {
             let mut cell_rows = Vec::new();
-            let mut baseline: Option<Core> = None;
+            let mut baseline: Option<Row> = None;
             for &variant in &self.protocols {
                 let plan = plans
                     .entry((variant.name, cell.max_paths))
                     .or_insert_with(|| self.plan(drawn, route, variant, cell.max_paths));
-                let Some(plan) = plan.as_ref().filter(|plan| cell.mishap.can_strike(plan)) else {
-                    continue;
+                let row = match plan {
+                    Err(why) => self.unplanned(drawn, route, variant, cell, why),
+                    Ok(plan) if !cell.mishap.can_strike(plan) => continue,
+                    Ok(plan) => {
+                        let task = Task {
+                            drawn,
+                            route,
+                            plan: plan.clone(),
+                            variant,
+                            cell,
+                        };
+                        let fetched = self.fetch(&task, &drawn.site.aged(cell.age)?)?;
+                        self.row(&task, &fetched)
+                    }
                 };
-                let task = Task {
-                    drawn,
-                    route,
-                    plan: plan.clone(),
-                    variant,
-                    cell,
-                };
-                let fetched = self.fetch(&task, &drawn.site.aged(cell.age)?)?;
-                cell_rows.push(self.row(&task, &fetched));
                 if self.baseline == Some(variant) {
-                    baseline = Some(fetched.outcome.core);
+                    baseline = Some(row.clone());
                 }
+                cell_rows.push(row);
             }
-            if let Some(b) = baseline {
+            if let Some(baseline) = baseline {
                 for row in &mut cell_rows {
-                    row.set("baseline_goodput_kbps", b.goodput_kbps);
-                    row.set("baseline_active_nodes", b.active_nodes);
-                    row.set_some("baseline_energy_j", b.energy_j.filter(|_| b.verified));
+                    beside(row, &baseline);
                 }
             }
             rows.extend(cell_rows);
@@ -110,21 +113,75 @@ impl Transfers {
         Ok(Fetched { outcome, is_same })
     }
 
-    /// The transfer of the first cell over a route; none where no plan is found.
+    /// The transfer of the first cell over a route.
+    ///
+    /// # Errors
+    /// [`Unplanned`] where no plan is found, with the row that then stands for the transfer.
     pub(in crate::experiment) fn task<'a>(
         &self,
         drawn: &'a Drawn,
         route: usize,
         variant: Pipelined,
-    ) -> Option<Task<'a>> {
+    ) -> std::result::Result<Task<'a>, Unplanned> {
         let cell = self.first_cell();
-        Some(Task {
-            drawn,
-            route,
-            plan: self.plan(drawn, route, variant, cell.max_paths)?,
-            variant,
-            cell,
-        })
+        match self.plan(drawn, route, variant, cell.max_paths) {
+            Ok(plan) => Ok(Task {
+                drawn,
+                route,
+                plan,
+                variant,
+                cell,
+            }),
+            Err(why) => Err(Unplanned(Box::new(
+                self.unplanned(drawn, route, variant, cell, &why),
+            ))),
+        }
+    }
+
+    /// The row of a transfer that cannot be planned: it delivers nothing, and says why.
+    fn unplanned(
+        &self,
+        drawn: &Drawn,
+        route: usize,
+        variant: Pipelined,
+        cell: Cell,
+        why: &PlanError,
+    ) -> Row {
+        let pair = &drawn.pairs[route];
+        let id = |node: usize| drawn.site.testbed.id_of(node).map(|id| u32::from(id.get()));
+        let mut row = self
+            .place(drawn, route, variant, cell)
+            .with("bytes", 0u32)
+            .with("goodput_kbps", 0.0)
+            .with("cold_goodput_kbps", 0.0)
+            .with("utilisation", 0.0)
+            .with("verified", 0u32)
+            .with("exact", 0u32)
+            .with("wrong", 0u32)
+            .with("failure", format!("no plan: {why}"));
+        row.set_some("source", id(pair.source));
+        row.set_some("sink", id(pair.sink));
+        row
+    }
+
+    /// The columns that say which transfer a row is of.
+    fn place(&self, drawn: &Drawn, route: usize, variant: Pipelined, cell: Cell) -> Row {
+        let mut row = Row::new()
+            .with(SEED, drawn.site.seed)
+            .with("route", route + 1)
+            .with("protocol", variant.name)
+            .with("payload", u32::from(cell.payload.bytes()))
+            .with("object_bytes", cell.bytes)
+            .with("age_s", cell.age.as_secs_f64())
+            .with("rate_kbps", drawn.rate_kbps);
+        row.set_some("max_paths", cell.max_paths);
+        if !self.hops.is_empty() {
+            row.set("route_hops", drawn.pairs[route].hops);
+        }
+        if !self.mishaps.is_empty() {
+            row.set("mishap", name_of(&cell.mishap));
+        }
+        row
     }
 
     /// Where the packets of a transfer were lost.
@@ -181,25 +238,13 @@ impl Transfers {
             cell,
         } = task;
         let (o, repairs) = (&fetched.outcome.core, &fetched.outcome.extra);
-        let mut row = outcome_row(&fetched.outcome)
+        let mut row = self.place(drawn, route, variant, cell);
+        row.0.extend(outcome_row(&fetched.outcome).0);
+        let mut row = row
             .with("exact", u32::from(fetched.is_same == Some(true)))
             .with("wrong", u32::from(fetched.is_same == Some(false)))
-            .with(SEED, drawn.site.seed)
-            .with("route", route + 1)
-            .with("protocol", variant.name)
             .with("shortest", plan.shortest)
-            .with("payload", u32::from(cell.payload.bytes()))
-            .with("object_bytes", cell.bytes)
-            .with("age_s", cell.age.as_secs_f64())
-            .with("rate_kbps", drawn.rate_kbps)
             .with("utilisation", o.goodput_kbps / drawn.rate_kbps);
-        row.set_some("max_paths", cell.max_paths);
-        if let (false, Some(pair)) = (self.hops.is_empty(), drawn.pairs.get(route)) {
-            row.set("route_hops", pair.hops);
-        }
-        if !self.mishaps.is_empty() {
-            row.set("mishap", name_of(&cell.mishap));
-        }
         let data_s = o.duration_s - repairs.wake_up_s;
         if o.verified && data_s > 0.0 {
             let kbps = o.bytes as f64 * 8.0 / 1000.0 / data_s;
@@ -213,6 +258,25 @@ impl Transfers {
         row
     }
 }
+
+/// Sets beside a transfer what the baseline did on its route: its energy where it completed, and the ratio of both
+/// where this one did too.
+fn beside(row: &mut Row, baseline: &Row) {
+    let is_whole = |row: &Row| row.number("verified") == Some(1.0);
+    row.set_some("baseline_goodput_kbps", baseline.number("goodput_kbps"));
+    row.set_some("baseline_active_nodes", baseline.number("active_nodes"));
+    let energy = baseline.number("energy_j").filter(|_| is_whole(baseline));
+    row.set_some("baseline_energy_j", energy);
+    let own = row.number("energy_j").filter(|_| is_whole(row));
+    let ratio = own.zip(energy.filter(|joules| *joules > 0.0));
+    row.set_some(
+        "energy_over_baseline",
+        ratio.map(|(own, other)| own / other),
+    );
+}
+
+/// A transfer that has no plan: its row.
+pub(in crate::experiment) struct Unplanned(pub(in crate::experiment) Box<Row>);
 
 /// What every row of a transfer tells.
 pub(in crate::experiment) fn outcome_row(outcome: &Outcome<Repairs>) -> Row {
@@ -241,4 +305,44 @@ pub(in crate::experiment) fn outcome_row(outcome: &Outcome<Repairs>) -> Row {
     row.set_some("retransmitted", repairs.retransmitted);
     row.set_some("failure", o.failure.as_deref());
     row
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::lab::Lab;
+    use crate::experiment::sites::Sites;
+
+    const LINE: &str =
+        "testbed='line5'\nroutes=1\npackets=12\nprotocols=['p3','pip']\nbaseline='pip'\n\
+        route={min_hops=2,max_hops=4,min_paths=1,floors='any'}";
+
+    #[test]
+    fn a_route_that_cannot_be_planned_is_a_row_that_delivers_nothing() {
+        let transfers: Transfers = toml::from_str(LINE).unwrap();
+        let sites = Sites::default();
+        let lab = Lab::new(&sites, 1, None, &|_, _| Continue(()));
+        let mut drawn = transfers.draw(1, &lab).unwrap();
+        let planned = transfers.route_rows(&drawn, 0).unwrap();
+        drawn.pairs[0].sink = drawn.pairs[0].source;
+        let rows = transfers.route_rows(&drawn, 0).unwrap();
+        assert_eq!(rows.len(), planned.len());
+        for (row, planned) in rows.iter().zip(&planned) {
+            for column in [
+                "goodput_kbps",
+                "verified",
+                "exact",
+                "wrong",
+                "baseline_goodput_kbps",
+            ] {
+                assert_eq!(row.number(column), Some(0.0), "{column}");
+            }
+            assert!(row.0["failure"].to_string().starts_with("no plan: node"));
+            for column in ["seed", "protocol", "route", "payload"] {
+                assert_eq!(row.0[column], planned.0[column], "{column}");
+            }
+            assert_eq!(row.number("energy_over_baseline"), None);
+        }
+        assert_eq!(planned[1].number("energy_over_baseline"), Some(1.0));
+    }
 }

@@ -11,7 +11,7 @@ mod mishap;
 mod rate;
 
 pub(super) use draw::Drawn;
-pub(super) use fetch::{outcome_row, Task, OUTCOME, ROUTE};
+pub(super) use fetch::{outcome_row, Task, Unplanned, OUTCOME, ROUTE};
 use mishap::Mishap;
 
 use super::explained::{Explained, ExplainedTransfer};
@@ -129,7 +129,7 @@ impl Kind for Transfers {
         words(&[
             OUTCOME,
             ROUTE,
-            "baseline_goodput_kbps baseline_active_nodes baseline_energy_j",
+            "baseline_goodput_kbps baseline_active_nodes baseline_energy_j energy_over_baseline",
         ])
     }
 
@@ -184,7 +184,7 @@ impl Explains for Transfers {
         let explained = |drawn: &Drawn, route: usize| {
             let mut maps = Vec::new();
             for &variant in &self.protocols {
-                let Some(task) = self.task(drawn, route, variant) else {
+                let Ok(task) = self.task(drawn, route, variant) else {
                     continue;
                 };
                 maps.push(ExplainedTransfer {
