@@ -40,11 +40,11 @@ const SHARES: [f64; 3] = [0.325, 0.375, 0.3];
 /// The names of the blocks that `channel` is in, as `cell` lays them.
 #[inline]
 fn blocks(cell: u64, channel: u64) -> [u64; SHARES.len()] {
-    let (of_three, of_eight) = (((cell >> 20) & 0xffff) * 3 >> 16, cell >> 36 & 7);
+    let (of_three, of_eight) = ((((cell >> 20) & 0xffff) * 3) >> 16, (cell >> 36) & 7);
     [
         channel,
-        0x100 | (channel + of_three) / 3,
-        0x200 | (channel + of_eight) / 8,
+        0x100 | ((channel + of_three) / 3),
+        0x200 | ((channel + of_eight) / 8),
     ]
 }
 

@@ -168,9 +168,9 @@ fn p3_as_published_tells_every_node_by_itself() {
     assert_eq!(whole[whole.len() - 16..], told);
     let mut assembler = Assembler::EMPTY;
     let mut wrong = whole;
-    for (at, value) in [(1, 2), (5, 3), (9, 4)] {
+    for (at, value) in [(2, 2), (7, 3), (10, 4)] {
         // The source's stage, the sink's channel, and a relay's stage: none there, or another's.
-        let at = wrong.len() - 16 + at + 1;
+        let at = wrong.len() - 16 + at;
         let before = core::mem::replace(&mut wrong[at], value);
         assembler.push(&wrong).unwrap();
         assert_eq!(assembler.route(), None);
@@ -181,7 +181,19 @@ fn p3_as_published_tells_every_node_by_itself() {
     assert_eq!(route.control(), Control::Published);
     route.format = Format::Slim;
     assert_eq!(route.control(), Control::Compact);
-    assert!(segments(&route)[0].len() < whole.len());
+    // With more than a few relays that is shorter.
+    for n in 6..16 {
+        let (stage, group) = (1 + n as u8 % 2, Group::Odd);
+        let member = Member {
+            node: node(n),
+            stage,
+            group,
+        };
+        route.add(member).unwrap();
+    }
+    let compact = route.segment_bytes();
+    route.format = Format::Full;
+    assert!(compact < route.segment_bytes());
 }
 
 #[test]
