@@ -114,9 +114,9 @@ const ROWS: &[Row] = &[
         |_| String::new(),
     ),
     (
-        "goodput with the survey, kbit/s",
-        |o| number(o.core.cold.map(|cold| cold.cold_goodput_kbps), 1.0, 1),
-        |_| String::new(),
+        "time, s",
+        |o| number(Some(o.core.duration_s), 1.0, 2),
+        |p| number(p.time_s, 1.0, 2),
     ),
     (
         "time with the survey, s",
@@ -124,9 +124,9 @@ const ROWS: &[Row] = &[
         |_| String::new(),
     ),
     (
-        "time, s",
-        |o| number(Some(o.core.duration_s), 1.0, 2),
-        |p| number(p.time_s, 1.0, 2),
+        "goodput with the survey, kbit/s",
+        |o| number(o.core.cold.map(|cold| cold.cold_goodput_kbps), 1.0, 1),
+        |_| String::new(),
     ),
     (
         "arrived whole",

@@ -195,8 +195,7 @@ mod tests {
 
     #[test]
     fn a_survey_costs_time_and_energy_of_the_network_alone() {
-        let (whole, failed) = whole_and_failed();
-        let mut cold = whole;
+        let (mut cold, failed) = whole_and_failed();
         cold.follows(&failed, 4.0);
         cold.after(48.0, Some(70.0));
         assert_eq!((cold.duration_s, cold.energy_j), (12.0, Some(3.0)));
