@@ -507,3 +507,16 @@ fn a_store_that_cannot_be_written_is_told_before_the_transfer() {
         .stdout("")
         .stderr(contains("cannot write").and(contains("measuring").not()));
 }
+
+#[test]
+fn times_are_times_and_only_traces_are_played() {
+    refused(2, &["collect", "--age", "5x"], "a time such as 90s, 15min");
+    refused(2, &["collect", "--age", "99years"], "at most ten years");
+    refused(2, &["collect", "--at", "1h"], "there is nothing to play");
+    let rcrt = ["collect", "--protocol", "rcrt", "--testbed", "rcrt40"];
+    refused(
+        2,
+        &[&rcrt[..], &["--all-nodes", "--age", "1h"]].concat(),
+        "--age is not for",
+    );
+}

@@ -246,3 +246,22 @@ fn lists_of_channels_and_percent_are_read() {
     assert!((prr(&listed, 0, 1).unwrap() - 0.97).abs() < 1e-6);
     assert!(listed.assumed.contains(&Assumed::Percent));
 }
+
+#[test]
+fn every_round_is_a_visit() {
+    // Sender 0 and ten minutes later sender 2, every two hours; the last round is broken off.
+    let row = |hour: u32, from: u8, to: u8, rssi: i32| {
+        let minute = 5 * u32::from(from);
+        format!("2018-01-11T{hour:02}:{minute:02}:00.0,{from},{to},26,{rssi},1.0,100\n")
+    };
+    let mut rows = String::new();
+    for (hour, rssi) in [(10, -80), (12, -81), (14, -86)] {
+        rows += &(row(hour, 0, 1, rssi) + &row(hour, 0, 3, -70) + &row(hour, 2, 1, rssi + 10));
+    }
+    rows += &row(16, 0, 1, -60);
+    let visits = with(&rows).unwrap().visits;
+    assert_eq!(visits.period, thalweg_units::Duration::from_secs(7_200));
+    let first = |links: &Vec<crate::TraceLink>| (links.len(), links[0].rssi_dbm.unwrap());
+    let found: Vec<_> = visits.links.iter().map(first).collect();
+    assert_eq!(found, [(3, -80.0), (3, -81.0), (3, -86.0)]);
+}

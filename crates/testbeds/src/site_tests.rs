@@ -84,3 +84,49 @@ fn what_is_not_there_cannot_be_lost() {
     }
     assert!(chain.with_board(boards::load("ideal").unwrap()).is_ok());
 }
+
+#[test]
+fn what_comes_later_meets_a_later_visit() {
+    let rows = |hour: u32, rssi: i32| {
+        let row = |from: u8, to: u8| {
+            let minute = 5 * u32::from(from);
+            format!("2018-01-11T{hour:02}:{minute:02}:00.0,{from},{to},26,{rssi},1.0,100\n")
+        };
+        row(0, 1) + &row(1, 0)
+    };
+    let head = "{\"node_count\": 2, \"channels\": [26], \"tx_length\": 100, \"interframe_duration\": 100}\n\
+        datetime,src,dst,channel,mean_rssi,pdr,tx_count\n";
+    let text = format!("{head}{}{}{}", rows(10, -60), rows(12, -65), rows(14, -70));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("t.k7");
+    std::fs::write(&file, text).unwrap();
+    let testbed = Testbed::load(file.to_str().unwrap()).unwrap();
+    assert_eq!(testbed.visits(), 3);
+    let level = |site: &Site| {
+        let rssi = site
+            .environment
+            .mean_rssi(EarId(0), EarId(1), Channel::LAST);
+        rssi.unwrap().0.round()
+    };
+    let hour = Duration::from_secs(3_600);
+    let begin = testbed.clone().surveyed_at(Duration::ZERO).unwrap();
+    let site = Site::new(begin, 1);
+    let later = |age| level(&site.aged(age).unwrap());
+    assert_eq!(level(&site), -60.0);
+    // Any time later is a visit later; the last visit lasts.
+    assert_eq!(
+        (later(Duration::from_secs(1)), later(hour * 3)),
+        (-65.0, -65.0)
+    );
+    assert_eq!((later(hour * 4), later(hour * 99)), (-70.0, -70.0));
+    // Aged twice is aged once, and the survey's own time stays.
+    let old = site.aged(hour).unwrap().aged(hour * 4).unwrap();
+    assert_eq!((level(&old), level(&old.undisturbed())), (-70.0, -60.0));
+    assert!(testbed.clone().surveyed_at(hour * 4).is_err());
+    assert!(load("pair").surveyed_at(hour).is_err());
+    // Nobody says when: not at the last visit, and the seed decides.
+    let drawn: Vec<f64> = (0..20)
+        .map(|seed| level(&Site::new(testbed.clone(), seed)))
+        .collect();
+    assert!(drawn.contains(&-60.0) && drawn.contains(&-65.0) && !drawn.contains(&-70.0));
+}
