@@ -10,6 +10,8 @@ pub(super) struct Blame {
     hazard: f64,
     most: f64,
     by: u32,
+    /// What foreign traffic alone would have done beyond noise.
+    external: f64,
 }
 
 impl Blame {
@@ -39,6 +41,11 @@ impl Ether {
             return;
         };
         let Some(lock) = &ear.lock else { return };
+        let burst = self.foreign.power(e);
+        if burst > 0 {
+            let with = |mw: f64| (self.tallies).hazard(e, tally.power, mw, length);
+            ear.blame.external += with(milliwatts(burst)) - with(0.0);
+        }
         let others = ear.near.iter().filter(|(tx, _)| *tx != lock.tx);
         if let Some(&(tx, level)) = others.max_by_key(|(_, level)| *level) {
             let alone = (self.tallies).hazard(e, tally.power, milliwatts(level), length);
@@ -90,12 +97,18 @@ impl Ether {
         };
         let signal = milliwatts(level);
         let noise = self.tallies.noise_of(e);
+        let burst = milliwatts(self.foreign.power(e));
         if signal <= self.lock_factor * noise {
             return Cause::Weak;
         }
+        if signal <= self.lock_factor * (noise + burst) {
+            return Cause::External;
+        }
         let others = ear.near.iter().filter(|(other, _)| *other != tx);
         match others.max_by_key(|(_, level)| *level) {
-            Some(&(other, power)) if signal <= self.lock_factor * (noise + milliwatts(power)) => {
+            Some(&(other, power))
+                if signal <= self.lock_factor * (noise + burst + milliwatts(power)) =>
+            {
                 let by = self.frames.get(other as usize).map_or(0, |f| f.from);
                 self.collision(frame.from, by)
             }
@@ -122,6 +135,8 @@ impl Ether {
             let loudest = others.max_by_key(|(_, level)| *level);
             let by = loudest.and_then(|(tx, _)| self.frames.get(*tx as usize));
             by.map_or(Cause::NoiseFloor, |by| self.collision(from, by.from))
+        } else if !lock.stands(ear.blame.external + alone, &self.logarithm) {
+            Cause::External
         } else if !lock.stands(ear.blame.hazard + alone, &self.logarithm) {
             self.collision(from, ear.blame.by)
         } else {

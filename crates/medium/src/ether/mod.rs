@@ -3,9 +3,9 @@
 //! The same chips, links, modems and capture rules as [`crate::Medium`], in return for a cost that
 //! does not depend on how many frames are on the air: each ear keeps the sum of what it hears, in
 //! whole units of 1e-18 mW, so that what was added can be taken away again exactly. Hazard is summed
-//! piecewise between changes. Not modelled: other channels, synchronous senders, foreign traffic,
-//! propagation delay, and who locks before a frame is over. Tests: `tests.rs`, `../tests/same_air.rs`.
+//! piecewise between changes. Not modelled: other channels, synchronous senders, propagation delay, and who locks before a frame is over. Tests: `tests.rs`, `../tests/same_air.rs`.
 
+mod foreign;
 mod lock;
 mod loss;
 mod reach;
@@ -28,6 +28,7 @@ use crate::random::{derive, nth};
 use crate::receiver::{lqi, rssi};
 use crate::variation::Factors;
 use crate::EarId;
+use foreign::Foreign;
 use loss::Blame;
 use reach::Path;
 use std::sync::Arc;
@@ -115,6 +116,7 @@ pub struct Ether {
     logarithm: Logarithm,
     factors: Factors,
     drift: Drift,
+    foreign: Foreign,
     varies: bool,
     /// More than power is raised by.
     most: f64,
@@ -156,6 +158,7 @@ impl Ether {
             logarithm: Logarithm::default(),
             factors: Factors::new(reach.variation.packet),
             drift: Drift::new(&reach.variation, reach.world),
+            foreign: Foreign::new(&reach, seed),
             varies: reach.variation.total().0 > 0.0,
             most: reach.variation.most().factor(),
             key: derive(seed, "ether", &[]),
@@ -278,6 +281,7 @@ impl Air for Ether {
     }
 
     fn listen(&mut self, at: SimTime, ear: EarId, on: Channel) -> Option<FrameId> {
+        self.catch_up(at.as_nanos());
         let e = self.place(ear);
         if on != self.reach.channel {
             self.deafen(at, ear, Deaf::Busy);
@@ -295,7 +299,8 @@ impl Air for Ether {
         Some(self.id(lock.tx))
     }
 
-    fn deafen(&mut self, _at: SimTime, ear: EarId, why: Deaf) {
+    fn deafen(&mut self, at: SimTime, ear: EarId, why: Deaf) {
+        self.catch_up(at.as_nanos());
         let e = self.place(ear);
         if let Some(state) = self.ears.get_mut(e) {
             state.receiver = Receiver::Off(why);
@@ -361,6 +366,7 @@ impl Air for Ether {
         _locked: &mut Vec<Locked>,
     ) -> Option<Cause> {
         let now = at.as_nanos();
+        self.catch_up(now);
         let tx = place_of(of) as u32;
         let frame = self.frames.get_mut(tx as usize)?;
         let levels = core::mem::take(&mut frame.levels);
@@ -432,7 +438,8 @@ impl Air for Ether {
     }
 
     #[inline]
-    fn sensed(&mut self, _at: SimTime, ear: EarId, _on: Channel) -> MilliWatts {
+    fn sensed(&mut self, at: SimTime, ear: EarId, _on: Channel) -> MilliWatts {
+        self.catch_up(at.as_nanos());
         let e = self.place(ear);
         match (self.tallies.get(e), self.ears.get(e)) {
             (Some(tally), Some(ear)) => MilliWatts(milliwatts(tally.total) + ear.thermal),
@@ -465,7 +472,8 @@ impl Air for Ether {
         (strength, lqi(ratio, word))
     }
 
-    fn standing(&mut self, _at: SimTime, ear: EarId, of: FrameId) -> Standing {
+    fn standing(&mut self, at: SimTime, ear: EarId, of: FrameId) -> Standing {
+        self.catch_up(at.as_nanos());
         let (e, tx) = (self.place(ear), place_of(of) as u32);
         let Some(state) = self.ears.get(e) else {
             return Standing::Unlocked(Cause::Weak);
@@ -487,12 +495,8 @@ impl Air for Ether {
             }
         }
     }
-    fn troubles(
-        &mut self,
-        _at: SimTime,
-        ear: EarId,
-        of: FrameId,
-    ) -> (Option<Cause>, Option<EarId>) {
+    fn troubles(&mut self, at: SimTime, ear: EarId, of: FrameId) -> (Option<Cause>, Option<EarId>) {
+        self.catch_up(at.as_nanos());
         let (e, tx) = (self.place(ear), place_of(of) as u32);
         let (Some(state), Some(frame)) = (self.ears.get(e), self.frame(of)) else {
             return (None, None);

@@ -6,6 +6,7 @@
 use crate::chip::Chip;
 use crate::drift::World;
 use crate::environment::Environment;
+use crate::interference::Interference;
 use crate::links::INAUDIBLE_FACTOR;
 use crate::variation::Variation;
 use crate::EarId;
@@ -89,6 +90,7 @@ pub struct Reach {
     pub(super) noise: Vec<f32>,
     pub(super) variation: Variation,
     pub(super) world: World,
+    pub(super) interference: Interference,
 }
 
 impl Reach {
@@ -115,6 +117,7 @@ impl Reach {
         }
         Self {
             world: env.world,
+            interference: env.interference.clone(),
             ..build.reach
         }
     }
@@ -267,6 +270,7 @@ impl Builder {
                 noise,
                 variation,
                 world: World::default(),
+                interference: Interference::none(),
             },
         }
     }

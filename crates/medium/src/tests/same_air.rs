@@ -4,6 +4,7 @@
 use crate::air::{Air, Deaf, Explain, FrameId, Lead, Outcome, Sending};
 use crate::chip::{Chip, CC1000, CC2420};
 use crate::ether::{Ether, Reach};
+use crate::interference::{Interference, Source};
 use crate::random::{nth, open_unit};
 use crate::{Cause, EarId, Environment, Medium, Variation};
 use std::collections::{BTreeMap, BTreeSet};
@@ -153,16 +154,35 @@ fn site(chip: &'static Chip, side: f64, packet: Db) -> Environment {
     env
 }
 
+/// Two floors of bursts, each seen by every other ear, some weak and some strong.
+fn bursts() -> Interference {
+    let source = |id| Source {
+        id,
+        on_share: 0.5,
+        on_rate_hz: 60.0,
+        off_rate_hz: 5.0,
+        mean_burst: Duration::from_micros(700),
+        load_period: Duration::from_millis(200),
+    };
+    let floor = |id| [None, None, None, Some(source(id))];
+    let power = |ear: u16| libm::exp10(-7.0 - f64::from(ear % 5)) as f32;
+    let ears = (0..EARS as u16).map(|ear| (ear % 2, [power(ear); 4]));
+    Interference::new(vec![floor(3), floor(4)], ears.collect())
+}
+
 #[test]
 fn the_same_traffic_comes_to_the_same_frame_by_frame() {
-    // Sparse, dense, varying, and on another modem.
-    for (chip, side, gap_us, packet) in [
-        (&CC2420, 120.0, 1_500, 0.0),
-        (&CC2420, 60.0, 700, 0.0),
-        (&CC2420, 90.0, 1_000, 1.5),
-        (&CC1000, 250.0, 9_000, 0.0),
+    // Sparse, dense, varying, on another modem, and among foreign bursts.
+    for (chip, side, gap_us, packet, foreign) in [
+        (&CC2420, 120.0, 1_500, 0.0, Interference::none()),
+        (&CC2420, 60.0, 700, 0.0, Interference::none()),
+        (&CC2420, 90.0, 1_000, 1.5, Interference::none()),
+        (&CC1000, 250.0, 9_000, 0.0, Interference::none()),
+        (&CC2420, 120.0, 1_500, 0.0, bursts()),
     ] {
-        let env = site(chip, side, Db(packet));
+        let mut env = site(chip, side, Db(packet));
+        let is_calm = foreign.at(0, ON).is_none();
+        env.interference = foreign;
         let reach = Reach::of_environment(&env, chip, ON, Dbm(0.0));
         let acts = script(chip, 5, 4_000, Duration::from_micros(gap_us));
         let one = run(&mut Medium::new(Arc::new(env), 9), chip, &acts);
@@ -171,7 +191,8 @@ fn the_same_traffic_comes_to_the_same_frame_by_frame() {
             assert_eq!(medium, ether, "{} {side}", chip.name);
         }
         let lost = |cause| one.iter().filter(|told| told.lost == cause).count();
-        use Cause::{Collision, Deaf, Hidden, NoiseFloor, Weak};
+        use Cause::{Collision, Deaf, External, Hidden, NoiseFloor, Weak};
+        assert_eq!(lost(Some(External)) < 20, is_calm);
         for cause in [Collision, Deaf, Hidden, NoiseFloor, Weak] {
             assert!(lost(Some(cause)) > 20, "{cause:?} {}", lost(Some(cause)));
         }
