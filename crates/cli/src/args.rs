@@ -135,7 +135,7 @@ pub(crate) struct CollectArgs {
     #[arg(long, value_name = "N", value_parser = values::bytes)]
     pub(crate) bytes: Option<u32>,
     /// How the object travels.
-    #[arg(long, value_name = "PROTOCOL", default_value = "p3", value_parser = values::Protocols::All)]
+    #[arg(long, value_name = "PROTOCOL", default_value = "thalweg", value_parser = values::Protocols::All)]
     pub(crate) protocol: &'static Protocol,
     /// The channels to use, such as 15,20,25,26 or 11-26 [default: the planner picks].
     #[arg(long, value_name = "LIST", value_parser = values::channels)]
@@ -217,7 +217,7 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "NODE", value_parser = values::node)]
     pub(crate) to: Option<NodeId>,
     /// How the object is to travel.
-    #[arg(long, value_name = "PROTOCOL", default_value = "p3", value_parser = values::Protocols::Planned)]
+    #[arg(long, value_name = "PROTOCOL", default_value = "thalweg", value_parser = values::Protocols::Planned)]
     pub(crate) protocol: &'static Protocol,
     /// The object's length in bytes, for the prediction, such as 59000, 64k or 1Mi.
     #[arg(long, value_name = "N", default_value = "59000", value_parser = values::bytes)]

@@ -38,7 +38,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
     let ask = ask(args.protocol, args.from, bytes, args.payload, shape)?;
     check(&testbed, (args.from, args.to)).map_err(Failure::input)?;
     ask.packets().map_err(Failure::input)?;
-    let known = known(args, &testbed)?;
+    let known = known(args, ask.protocol, &testbed)?;
     let plan = known.plan(&ask).map_err(Failure::input)?;
     let sent = Terms {
         payload: ask.payload,
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
 }
 
 /// The links of a file as it tells them; those of a simulated site as the site measures them.
-fn known(args: &PlanArgs, testbed: &Arc<Testbed>) -> Result<Known, Failure> {
+fn known(args: &PlanArgs, protocol: Pipelined, testbed: &Arc<Testbed>) -> Result<Known, Failure> {
     let channels: Option<&[Channel]> = args.channels.as_ref().map(|list| list.0.as_slice());
     let told = measured(testbed, args.to, channels, args.seed);
     if let Some(known) = told.map_err(Failure::input)? {
@@ -74,7 +74,7 @@ fn known(args: &PlanArgs, testbed: &Arc<Testbed>) -> Result<Known, Failure> {
     let mut watch = Watch::new(args.protocol, args.say.verbosity());
     let mut observer = |label: &str, progress| watch.note(label, progress);
     let site = Site::new(testbed.clone(), args.seed);
-    let collector = Collector::open(site, args.to, channels, &mut observer)
+    let collector = Collector::open(site, (args.to, protocol), channels, &mut observer)
         .map_err(|error| Failure::from(Stop::from(error)))?;
     watch.reporter.finish();
     Ok(collector.known().clone())

@@ -126,15 +126,15 @@ fn what_was_typed_cannot_be_used() {
         ),
         (
             &["collect", "--from", "3,4"],
-            "more than one source is not for --protocol p3",
+            "more than one source is not for --protocol thalweg",
         ),
         (
             &["collect", "--demand", "2"],
-            "--demand is not for --protocol p3",
+            "--demand is not for --protocol thalweg",
         ),
         (
             &["collect", "--policy", "fair"],
-            "--policy is not for --protocol p3",
+            "--policy is not for --protocol thalweg",
         ),
         (&["collect", "--protocol", "rcrt"], "--from 3,7,12"),
         (

@@ -67,7 +67,7 @@ fn losses_are_explained_where_asked_for() {
         String::from_utf8(with.stdout).unwrap(),
     );
     assert!(with.starts_with(&without), "the result is the same");
-    assert!(with.contains("where packets were lost: P3"), "{with}");
+    assert!(with.contains("where packets were lost: THALWEG"), "{with}");
     let svg = fs::read_to_string(dir.path().join("map.svg")).unwrap();
     assert!(svg.starts_with("<svg") && svg.contains("packets arrived"));
     let json = run(dir.path(), &[&plain[..], &["--explain", "--json"]].concat());
@@ -176,7 +176,7 @@ fn a_campaign_that_was_killed_goes_on_and_ends_the_same() {
 
 #[test]
 fn a_network_is_emptied_into_two_base_stations_at_once() {
-    let args = "collect --testbed ring12 --bytes 2000 --all-nodes --to 1,7 --json";
+    let args = "collect --testbed ring12 --protocol p3 --bytes 2000 --all-nodes --to 1,7 --json";
     let args: Vec<&str> = args.split(' ').collect();
     let dir = tempfile::tempdir().unwrap();
     let first = run(dir.path(), &args);

@@ -83,7 +83,7 @@ fn quiet_is_silent_and_verbose_tells_every_step() {
     let (normal, verbose) = (stderr(collect), stderr(&format!("{collect} -v")));
     assert!(!normal.contains("waking up"), "{normal}");
     assert!(
-        verbose.contains("thalweg: 2 of 4: P3: waking up"),
+        verbose.contains("thalweg: 2 of 4: THALWEG: waking up"),
         "{verbose}"
     );
 }

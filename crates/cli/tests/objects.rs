@@ -54,7 +54,7 @@ fn a_file_comes_out_of_the_store_as_it_went_in() {
         let shown = json(here, &format!("objects show {name} --json"));
         assert_eq!(shown["object"]["id"], 1);
         assert_eq!(shown["condition"], "whole");
-        assert_eq!(shown["report"]["protocol"], "p3");
+        assert_eq!(shown["report"]["protocol"], "thalweg");
     }
     let unknown = contains("no object of that id");
     thalweg(here, "objects show nothing")

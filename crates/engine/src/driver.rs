@@ -29,8 +29,9 @@ impl<V, S: FnMut(Request<'_>), T: FnMut(V)> Port<V> for (S, T) {
     }
 }
 
-/// More operations or events than this in one drain are a defect of the engine.
-pub const MAX_OPS_PER_DRAIN: usize = 64;
+/// More operations or events than this in one drain are a defect of the engine. A report of a sweep brings up to 200
+/// links at once.
+pub const MAX_OPS_PER_DRAIN: usize = 256;
 
 /// Radios that a node has at most.
 const MAX_RADIOS: u8 = 4;

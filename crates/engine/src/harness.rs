@@ -139,6 +139,10 @@ impl<E: Engine> Net<E> {
     pub fn engine(&self, n: usize) -> &E {
         self.nodes[n].engine()
     }
+    /// The same, to change what is behind it: its store.
+    pub fn engine_mut(&mut self, n: usize) -> &mut E {
+        self.nodes[n].engine_mut()
+    }
     /// All frames sent so far.
     pub fn sent(&self) -> &[SentFrame] {
         &self.ground.sent

@@ -4,12 +4,14 @@
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
-use thalweg_planner::{RouteRequest, Style};
+use thalweg_planner::{Reserves, RouteRequest, Style};
 use thalweg_protocols::fastforward::Version;
+use thalweg_units::ChannelSet;
 use thalweg_wire::pipeline::Format;
 use thalweg_wire::route::{Hopping, Scheme, TrialRun};
 
 use crate::carry::pipeline::Terms;
+use crate::survey::Survey;
 
 /// What a protocol takes beside an object, a source and a sink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -109,6 +111,7 @@ const P: Scheme = Scheme::P3;
 const PIP: Scheme = Scheme::Pip(Hopping::Fixed);
 const HOPPING: Scheme = Scheme::Pip(Hopping::EveryCyclePair);
 const FULL: Format = Format::Full;
+const OWN: Scheme = Scheme::Thalweg;
 const SLIM: Format = Format::Slim;
 const TRIAL: Option<TrialRun> = Some(TrialRun::DEFAULT);
 
@@ -123,6 +126,7 @@ pub static PROTOCOLS: &[Protocol] = &[
     pipeline("p3-tuned", Origin::Ours, P, Style::Paths, FULL, TRIAL, "P3 that learns under which rotation of its channels it does best"),
     pipeline("p3-slim", Origin::Ours, P, Style::Paths, SLIM, None, "P3 with headers of four bytes and short control frames"),
     pipeline("p3-best", Origin::Ours, P, Style::Chains, SLIM, None, "The fastest: lean chains and small headers"),
+    pipeline("thalweg", Origin::Ours, OWN, Style::Chains, SLIM, None, "Lean chains whose relays have others that stand by, and transfers that go on where they broke off"),
     of("fastforward", Origin::Published, Family::Stream(Version::Full), "FastForward: a stream over nodes with two radios (testbeds whose board is `opal`)"),
     of("fastforward-window", Origin::Ours, Family::Stream(Version::Window), "FastForward whose acknowledgements say when a queue is nearly full. Not as published"),
     of("fastforward-nobp", Origin::Published, Family::Stream(Version::NoBackPressure), "FastForward without back-pressure"),
@@ -250,7 +254,14 @@ impl Pipelined {
     }
     /// Whether it goes over several paths.
     pub fn has_paths(&self) -> bool {
-        self.scheme == Scheme::P3
+        self.scheme.has_groups()
+    }
+    /// How links on `channels` are surveyed for it where nobody says: what plans chains makes do with less.
+    pub fn survey(&self, channels: ChannelSet) -> Survey {
+        match self.style {
+            Style::Chains => Survey::sweep(channels),
+            Style::Paths => Survey::of(channels),
+        }
     }
     /// What it asks of the planner, given what the published protocols ask.
     pub fn request(&self, faithful: &RouteRequest) -> RouteRequest {
@@ -276,9 +287,14 @@ impl Pipelined {
         let terms = self.terms(published);
         let cycle = &mut request.transfer.cycle;
         if cycle.payload_bytes == usize::from(published.payload.bytes()) {
+            let bytes = request.transfer.packets * u32::from(published.payload.bytes());
+            request.transfer.packets = bytes.div_ceil(u32::from(terms.payload.bytes()));
             cycle.payload_bytes = usize::from(terms.payload.bytes());
         }
         cycle.header_bytes = terms.format.header_bytes();
+        if self.scheme == Scheme::Thalweg {
+            request.reserves = Reserves::Standing { others: OTHERS };
+        }
         request
     }
     /// On what terms it transfers, given those of the published protocols.
@@ -294,6 +310,9 @@ impl Pipelined {
     }
 }
 
+/// Lean ways beside the first that a transfer of Thalweg may take.
+const OTHERS: usize = 2;
+
 /// The plain pipeline's name that runs by `scheme`.
 pub const fn name_of(scheme: Scheme) -> &'static str {
     match scheme {
@@ -301,12 +320,14 @@ pub const fn name_of(scheme: Scheme) -> &'static str {
         Scheme::Pip(Hopping::Fixed) => "pip",
         Scheme::Pip(Hopping::EveryCyclePair) => "pip-hopping",
         Scheme::PipCit => "pip-cit",
+        Scheme::Thalweg => "thalweg",
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::survey::SurveyKind;
 
     #[test]
     fn names_are_their_own() {
@@ -342,12 +363,18 @@ mod tests {
                 .collect()
         };
         let planned = of(&|p| p.request(&request).style == Style::Chains);
-        assert_eq!(planned, ["p3-planned", "p3-best"]);
+        assert_eq!(planned, ["p3-planned", "p3-best", "thalweg"]);
         assert_eq!(
             of(&|p| p.terms(terms).format == SLIM),
-            ["p3-slim", "p3-best"]
+            ["p3-slim", "p3-best", "thalweg"]
         );
         assert_eq!(of(&|p| p.terms(terms).tuning.is_some()), ["p3-tuned"]);
+        let sweeps = |p: Pipelined| p.survey(ChannelSet::ALL).kind == SurveyKind::Sweep;
+        assert_eq!(
+            of(&sweeps),
+            planned,
+            "what is published surveys as published"
+        );
         let best = Pipelined::named("p3-best").unwrap();
         let cycle = best.request(&request).transfer.cycle;
         assert_eq!((cycle.payload_bytes, cycle.header_bytes), (121, 4));

@@ -4,24 +4,38 @@
 use crate::carry::pipeline::{refused, Order, MAX_NODES};
 use crate::field::{Clock, FieldTime};
 use crate::job::{Failure, Job, Progress, Step};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thalweg_engine::BoardTiming;
 use thalweg_planner::{LinkQualities, Place};
 use thalweg_protocols::collection::Collect;
 use thalweg_protocols::floodnet::{self, Event};
 use thalweg_protocols::linkprobe::{Measure, NodeList};
 use thalweg_protocols::mote::{self, Command};
+use thalweg_protocols::sweep::{Sweep, FLOOR_DBM, SLOT};
 use thalweg_units::{Channel, ChannelSet, Duration, NodeId};
 use thalweg_wire::phy;
 
-/// How links are measured (P3, equation 1).
+/// Who tells nodes when to beacon and to report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SurveyKind {
+    /// A flood for every node's turn, and then for every round of reports (P3, equation 1).
+    Published,
+    /// One flood at the beginning; short beacons, and one short report of each node.
+    Sweep,
+}
+
+/// How links are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Survey {
+    /// By which of both ways.
+    pub kind: SurveyKind,
     /// On which channels.
     pub channels: ChannelSet,
-    /// Beacons of each node on each channel, N_b.
+    /// Beacons of each node on each channel: N_b, or how many sweeps there are.
     pub beacons: u8,
-    /// Between beacons, IPI; longer on boards that need longer to write and read one.
+    /// Between beacons: of one node, IPI, or in a sweep from one node's to the next's. Longer on boards that need
+    /// longer to write and read one.
     pub interval: Duration,
 }
 
@@ -29,12 +43,54 @@ impl Survey {
     /// Ten beacons (N_b of P3, section IV-D1) every 10 ms on each of `channels`.
     pub fn of(channels: ChannelSet) -> Self {
         Self {
+            kind: SurveyKind::Published,
             channels,
             beacons: 10,
             interval: Duration::from_millis(10),
         }
     }
+    /// Two sweeps over `channels`.
+    pub fn sweep(channels: ChannelSet) -> Self {
+        Self {
+            kind: SurveyKind::Sweep,
+            channels,
+            beacons: 2,
+            interval: SLOT,
+        }
+    }
+    /// What a sink is ordered to measure links so, on boards of `timing`; and how long it takes until all beacons are
+    /// sent, when nothing goes wrong.
+    fn order(
+        &self,
+        nodes: &NodeList<MAX_NODES>,
+        timing: &BoardTiming,
+    ) -> Result<(Order, Duration), String> {
+        let (nodes, count) = (nodes.clone(), u64::from(nodes.len()));
+        let beacons = u64::from(self.beacons) * self.channels.len() as u64;
+        match self.kind {
+            SurveyKind::Published => {
+                let interval = floodnet::beacon_interval(self.interval, phy::MAX_MPDU, timing);
+                let measure = Measure::new(nodes, self.channels, self.beacons, interval);
+                let measure = measure.map_err(|why| why.to_string())?;
+                let turn = Duration::from_millis(10) + interval * beacons;
+                Ok((Command::Measure(measure), turn * count))
+            }
+            SurveyKind::Sweep => {
+                let slot = floodnet::sweep_slot(self.interval, timing);
+                let one = slot * (count * self.channels.len() as u64);
+                let pause = SWEEPS_APART.saturating_sub(one).as_micros() / 1_000;
+                let times = (slot, Duration::from_millis(pause));
+                let sweep = Sweep::new(nodes, self.channels, self.beacons, times, FLOOR_DBM);
+                let sweep = sweep.map_err(|why| why.to_string())?;
+                Ok((Command::Sweep(sweep), slot * (beacons * count)))
+            }
+        }
+    }
 }
+
+/// From the beginning of a sweep to that of the next, at least: links change within half a second, and sweeps that are
+/// farther apart than that see more of it.
+const SWEEPS_APART: Duration = Duration::from_secs(1);
 
 /// What a survey brought, and what it cost.
 #[derive(Debug, Clone)]
@@ -113,7 +169,8 @@ pub struct SurveyJob {
     sink: NodeId,
     ids: Vec<NodeId>,
     beacons: u32,
-    measure: Option<Measure<MAX_NODES>>,
+    kind: SurveyKind,
+    measure: Option<Order>,
     nodes: NodeList<MAX_NODES>,
     /// Of the measurement; four times as long is waited for the collection.
     patience: Duration,
@@ -140,25 +197,23 @@ impl SurveyJob {
         timing: &BoardTiming,
         sink: NodeId,
     ) -> Result<Self, Failure> {
-        let interval = floodnet::beacon_interval(survey.interval, phy::MAX_MPDU, timing);
         let unfit = |why: String| Failure::Unfit(format!("link measurement: {why}"));
         let nodes = NodeList::of(ids.iter().copied()).map_err(|why| unfit(why.to_string()))?;
-        let measure = Measure::new(nodes.clone(), survey.channels, survey.beacons, interval);
+        let (measure, measuring) = survey.order(&nodes, timing).map_err(unfit)?;
         let mut links = LinkQualities::new(ids.len());
         if let Some(places) = places {
             // One place for each node.
             let _ = links.set_places(places);
         }
-        // Twice equation 1 and a minute: a bound, not a schedule.
-        let beacons = u64::from(survey.beacons) * survey.channels.len() as u64;
-        let turn = Duration::from_millis(10) + interval * beacons;
         Ok(Self {
             sink,
             ids: ids.to_vec(),
             beacons: u32::from(survey.beacons),
-            measure: Some(measure.map_err(|why| unfit(why.to_string()))?),
+            kind: survey.kind,
+            measure: Some(measure),
             nodes,
-            patience: turn * (2 * ids.len() as u64) + Duration::from_secs(60),
+            // Twice as long, and a minute: a bound, not a schedule.
+            patience: measuring * 2 + Duration::from_secs(60),
             state: State::Idle,
             until: FieldTime::ZERO,
             surveyed: Surveyed {
@@ -279,11 +334,15 @@ impl Job for SurveyJob {
         match (self.state, self.measure.take()) {
             (State::Idle, Some(measure)) => {
                 (self.state, self.until) = (State::Measuring, now + self.patience);
-                Step::Order(self.sink, Command::Measure(measure))
+                Step::Order(self.sink, measure)
             }
             (State::Measured, _) => {
                 self.patience = self.patience * 4;
                 (self.state, self.until) = (State::Collecting, now + self.patience);
+                if self.kind == SurveyKind::Sweep {
+                    // Reports come in by themselves.
+                    return Step::Wait(self.until);
+                }
                 let nodes = self.nodes.clone();
                 Step::Order(self.sink, Command::Collect(Collect { nodes, floor: 1 }))
             }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::BoardTiming;
-use thalweg_gateway::carry::pipeline::{Fetch, Order, Terms};
+use thalweg_gateway::carry::pipeline::{Fetch, Order, Terms, Way};
 use thalweg_gateway::carry::{fastforward as forward, stream};
 use thalweg_gateway::field::{Clock, Field, FieldError, FieldTime, News};
 use thalweg_gateway::job::{run, Failure};
@@ -48,6 +48,18 @@ impl<O, V> Obedient<O, V> {
     }
 }
 
+/// How measuring ends.
+const MEASURED: Event = Event::Floods(floodnet::Event::Measured {
+    nodes: 2,
+    time: Duration::from_secs(1),
+});
+/// How collecting ends.
+const COLLECTED: Event = Event::Floods(floodnet::Event::Collected {
+    complete: 2,
+    missing: 0,
+    time: Duration::from_millis(500),
+});
+
 /// A sink of pipelines and surveys.
 type Mote = Obedient<Order, Event>;
 
@@ -77,24 +89,11 @@ impl Mote {
     fn obey(&mut self, by: NodeId, order: Order) {
         match order {
             Command::Fetch(_) | Command::FetchTogether { .. } => self.fetched(by),
-            Command::Measure(_) => {
-                let time = Duration::from_secs(1);
-                self.tell(
-                    by,
-                    1_000,
-                    Event::Floods(floodnet::Event::Measured { nodes: 2, time }),
-                );
-            }
-            Command::Collect(_) => {
-                self.tell(
-                    by,
-                    500,
-                    Event::Floods(floodnet::Event::Collected {
-                        complete: 2,
-                        missing: 0,
-                        time: Duration::from_millis(500),
-                    }),
-                );
+            Command::Measure(_) => self.tell(by, 1_000, MEASURED),
+            Command::Collect(_) => self.tell(by, 500, COLLECTED),
+            Command::Sweep(_) => {
+                self.tell(by, 1_000, MEASURED);
+                self.tell(by, 1_500, COLLECTED);
             }
             Command::Stop => self.told.retain(|(_, of, _)| *of != by),
         }
@@ -293,13 +292,21 @@ fn is_typed(why: &Failure) -> bool {
     )
 }
 
+fn fetch() -> Fetch {
+    let way = Way {
+        route: route(1),
+        nodes: vec![id(9), id(1)],
+    };
+    Fetch::new(way, Vec::new(), 1, &[id(1), id(9)], &Terms::default())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_fetch_ends_and_what_it_brings_is_whole(draws in proptest::collection::vec(any::<u8>(), 0..40)) {
         let mut field = flaky(draws, Mote::obey);
-        let mut job = Fetch::new(route(1), vec![id(9), id(1)], &[id(1), id(9)], &Terms::default());
+        let mut job = fetch();
         match run(&mut field, &mut job, &mut |_| Continue(())) {
             Ok(fetched) => {
                 prop_assert_eq!(fetched.object.is_some(), fetched.failure.is_none());
@@ -344,9 +351,10 @@ proptest! {
     }
 
     #[test]
-    fn a_survey_ends(draws in proptest::collection::vec(any::<u8>(), 0..20)) {
+    fn a_survey_ends(draws in proptest::collection::vec(any::<u8>(), 0..20), sweeps: bool) {
         let mut field = flaky(draws, Mote::obey);
-        let survey = Survey::of([Channel::LAST].into_iter().collect());
+        let survey = if sweeps { Survey::sweep } else { Survey::of };
+        let survey = survey([Channel::LAST].into_iter().collect());
         let ids = [id(1), id(9)];
         let mut job = SurveyJob::new(survey, &ids, None, &BoardTiming::IDEAL, id(1)).unwrap();
         match run(&mut field, &mut job, &mut |_| Continue(())) {
@@ -360,7 +368,10 @@ proptest! {
 /// A sink whose collection has no end.
 fn collects_for_ever(mote: &mut Mote, by: NodeId, order: Order) {
     match order {
-        Command::Collect(_) => {
+        Command::Collect(_) | Command::Sweep(_) => {
+            if let Command::Sweep(_) = order {
+                mote.tell(by, 400, MEASURED);
+            }
             let (complete, of) = (1, 3);
             let progress = floodnet::Event::Progress { complete, of };
             mote.tell(by, 500, Event::Floods(progress));
@@ -371,28 +382,25 @@ fn collects_for_ever(mote: &mut Mote, by: NodeId, order: Order) {
 
 #[test]
 fn a_survey_without_an_end_says_what_was_heard() {
-    let mut field = flaky(Vec::new(), collects_for_ever);
-    let survey = Survey::of([Channel::LAST].into_iter().collect());
-    let ids = [id(1), id(9), id(10)];
-    let mut job = SurveyJob::new(survey, &ids, None, &BoardTiming::IDEAL, id(1)).unwrap();
-    let why = run(&mut field, &mut job, &mut |_| Continue(())).unwrap_err();
-    let line = why.to_string();
-    let expected = "the link tables of 2 of 3 nodes did not reach node 1 within";
-    assert!(
-        line.starts_with(expected) && line.ends_with("it hears nobody"),
-        "{line}"
-    );
+    for survey in [Survey::of, Survey::sweep] {
+        let mut field = flaky(Vec::new(), collects_for_ever);
+        let survey = survey([Channel::LAST].into_iter().collect());
+        let ids = [id(1), id(9), id(10)];
+        let mut job = SurveyJob::new(survey, &ids, None, &BoardTiming::IDEAL, id(1)).unwrap();
+        let why = run(&mut field, &mut job, &mut |_| Continue(())).unwrap_err();
+        let line = why.to_string();
+        let expected = "the link tables of 2 of 3 nodes did not reach node 1 within";
+        assert!(
+            line.starts_with(expected) && line.ends_with("it hears nobody"),
+            "{line}"
+        );
+    }
 }
 
 #[test]
 fn who_watches_may_stop_and_the_sink_is_told() {
     let mut field = flaky(Vec::new(), Mote::obey);
-    let mut job = Fetch::new(
-        route(1),
-        vec![id(9), id(1)],
-        &[id(1), id(9)],
-        &Terms::default(),
-    );
+    let mut job = fetch();
     let end = run(&mut field, &mut job, &mut |_| Break(()));
     assert!(matches!(end, Err(Failure::Cancelled)));
     assert!(field.field.told.is_empty(), "stopped at its base station");

@@ -93,7 +93,8 @@ impl Wish {
     ) -> Result<Surveyed, CollectError> {
         Ok(match self.way()? {
             Way::Pipeline(protocol) => {
-                let network = Collector::open(site, self.to, self.channels.as_deref(), observer)?;
+                let (to, channels) = ((self.to, protocol), self.channels.as_deref());
+                let network = Collector::open(site, to, channels, observer)?;
                 Surveyed::Pipeline(network, protocol)
             }
             Way::Stream(carrier) => {

@@ -7,7 +7,7 @@
 use std::ops::ControlFlow::{Break, Continue};
 use std::sync::Arc;
 use thalweg_engine::Engine;
-use thalweg_gateway::carry::pipeline::{self, active_nodes, Fetch, Node, Terms, MAX_NODES};
+use thalweg_gateway::carry::pipeline::{self, Fetch, Node, Terms, Way, MAX_NODES};
 use thalweg_gateway::field::{Clock, Field, FieldError, FieldTime, News};
 use thalweg_gateway::job::{run, Failure, Watch};
 use thalweg_gateway::object::Holds;
@@ -320,13 +320,13 @@ impl Motes {
     ) -> Result<Transfer, RunError> {
         let ids = self.field.ids();
         let first = self.transfers.wrapping_add(1);
-        let route = pipeline::route(plan, scheme, terms, ids, first)?;
-        let active: Vec<NodeId> = (active_nodes(plan, scheme).iter())
-            .map(|n| ids[*n])
-            .collect();
-        let taking_part = active.len() as u32;
+        let way = Way::of(plan, scheme, terms, ids)?;
+        // One that does not fit a wake-up is none.
+        let others = plan.others.iter();
+        let others = others.filter_map(|plan| Way::of(plan, scheme, terms, ids).ok());
+        let others = others.collect();
         let (source, sink) = (ids[plan.source], ids[plan.sink]);
-        let mut job = Fetch::new(route, active, ids, terms);
+        let mut job = Fetch::new(way, others, first, ids, terms);
         self.field.hear(&[plan.sink]);
         let fetched = run(&mut self.field, &mut job, watch);
         self.transfers = self.transfers.wrapping_add(job.attempts() as u16);
@@ -350,10 +350,10 @@ impl Motes {
             utilisation: Some(goodput.bps() / rate.bps()),
             rounds: u32::from(rounds),
             first_round_reliability: fetched.first_round.map(|f| f64::from(f) / packets),
-            active_nodes: taking_part,
+            active_nodes: fetched.active,
             hops: plan.hops as u32,
             paths: match scheme {
-                Scheme::P3 => plan.path_count() as u32,
+                Scheme::P3 | Scheme::Thalweg => plan.path_count() as u32,
                 _ => 1,
             },
             energy_j: fetched.joules,

@@ -15,8 +15,6 @@ use thalweg_units::Channel;
 
 /// A hop with less than this is no hop.
 const LEAST: f64 = 0.3;
-/// What a loss on the way back costs against one on the way forth: NACKs are few, and go twice.
-const REVERSE_WEIGHT: f64 = 0.1;
 /// Turns in which each chain is sought anew around the other.
 const TURNS: usize = 3;
 /// Pairs of chains that are judged as whole plans.
@@ -45,6 +43,8 @@ pub(crate) struct Quest<'a> {
     pub(crate) channels: &'a [Channel],
     pub(crate) count: Count,
     pub(crate) transfer: &'a Transfer,
+    /// What a loss on the way back costs against one on the way forth.
+    pub(crate) back: f64,
 }
 
 /// How many chains there may be.
@@ -110,7 +110,7 @@ impl Quest<'_> {
 
     /// The best pair of chains; none where no two disjoint ones join the two nodes.
     pub(crate) fn best(&self) -> Option<Chains> {
-        let table = Table::new(self.expected, self.channels);
+        let table = Table::new(self);
         let mut found: Vec<(f64, Chains)> = Vec::new();
         let mut fewest = None;
         for hops in self.hops.clone() {
@@ -249,6 +249,17 @@ impl Quest<'_> {
         Some(best)
     }
 
+    /// The cheapest chain on `channels` whose relays are none of `taken`.
+    pub(crate) fn another(&self, channels: &[Channel], taken: &[usize]) -> Option<Vec<usize>> {
+        let place = |channel: &Channel| self.channels.iter().position(|c| c == channel);
+        let order: Option<Vec<usize>> = channels.iter().map(place).collect();
+        let mut is_taken = vec![false; self.expected.nodes()];
+        taken.iter().for_each(|&node| is_taken[node] = true);
+        is_taken[self.sink] = false;
+        let (_, chain) = self.chain(&Table::new(self), &order?, &is_taken)?;
+        Some(chain)
+    }
+
     /// The cheapest chain whose relays are not `taken`.
     fn chain(&self, table: &Table, order: &[usize], taken: &[bool]) -> Option<(f64, Vec<usize>)> {
         let nodes = self.expected.nodes();
@@ -340,7 +351,13 @@ struct Table {
 }
 
 impl Table {
-    fn new(expected: &Expected, channels: &[Channel]) -> Self {
+    fn new(quest: &Quest<'_>) -> Self {
+        let &Quest {
+            expected,
+            channels,
+            back: weight,
+            ..
+        } = quest;
         let hop = |from: usize, forth: Channel, back: Channel| {
             let reached = expected.reached(from, forth).iter();
             reached
@@ -348,7 +365,7 @@ impl Table {
                 .map(|&(to, reach)| {
                     let back = expected.link(to, from, back).map_or(0.0, |r| r.delivery);
                     let cost = -libm::log(reach.delivery.min(1.0))
-                        - REVERSE_WEIGHT * libm::log(back.clamp(1e-3, 1.0));
+                        - weight * libm::log(back.clamp(1e-3, 1.0));
                     (to, cost)
                 })
                 .collect()

@@ -50,7 +50,19 @@ impl Cycle {
     pub fn exchange_time(&self, hops: u64, guard: Duration) -> Duration {
         self.period() * (2 * (hops + 1)) + guard
     }
+
+    /// The same where control is as short as can be: requests of [`SHORT_REQUEST`] bytes and NACKs of [`SHORT_NACK`], each
+    /// in two copies.
+    pub fn short_exchange_time(&self, hops: u64) -> Duration {
+        let slot = |bytes: usize| air_time(bytes) + self.gap;
+        (slot(SHORT_REQUEST) + slot(SHORT_NACK)) * (hops + 1)
+    }
 }
+
+/// Bytes of a request in slim frames.
+const SHORT_REQUEST: usize = 19;
+/// Bytes of a NACK of the first sixteen packets, in slim frames.
+const SHORT_NACK: usize = 12;
 
 /// Cycles until the last of `packets` has crossed `hops` where the source sends in every cycle.
 pub const fn p3_pass_cycles(packets: u64, hops: u64) -> u64 {

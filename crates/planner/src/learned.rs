@@ -18,6 +18,9 @@ const SPREADS: std::ops::RangeInclusive<u32> = 2..=20;
 const SPREAD_STEP: f64 = 0.25;
 /// Share of frames that are lost for other reasons than their level; keeps one of them from deciding a fit.
 const OTHERWISE_LOST: f64 = 0.03;
+/// Beacons of a link from which their count tells of the curve. Links of which nothing came through are not known of, so
+/// that of fewer beacons those that are known have lost too little near the floor, whatever the spread.
+const COUNTED: u32 = 5;
 /// Links that are looked at for a fit; more say the same.
 const LOOKED_AT: usize = 4_000;
 
@@ -86,7 +89,7 @@ fn around_the_curve(links: &LinkQualities, model: &LinkModel) -> Option<Db> {
                 };
                 let margin = power - model.floor;
                 // Far above the curve nothing is told of it.
-                if quality.prr > 0.0 && margin.0 < 10.0 {
+                if quality.prr > 0.0 && margin.0 < 10.0 && sent >= COUNTED {
                     let received = quality.prr * f64::from(sent);
                     counted.push((margin, received, f64::from(sent) - received));
                 }

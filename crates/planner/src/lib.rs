@@ -21,6 +21,7 @@ pub mod paths;
 pub mod plan;
 pub mod predict;
 pub mod request;
+mod reserves;
 mod route;
 pub mod stages;
 pub mod streams;
@@ -38,7 +39,8 @@ pub use paths::{node_distinct_paths, PathSearch, PathSet, RelayOrder};
 pub use plan::{PipPlan, Plan, PlanError, Warning};
 pub use predict::{Feed, Prediction};
 pub use request::{
-    Diversity, Grouping, LastStage, PipChoice, RadioCurrents, RouteRequest, Style, Transfer,
+    Diversity, Grouping, LastStage, PipChoice, RadioCurrents, Reserves, RouteRequest, Style,
+    Transfer,
 };
 pub use route::plan;
 pub use topology::{LinkRule, Topology};

@@ -142,6 +142,16 @@ impl LinkQualities {
         let wrong = LinkError::Places { places, nodes };
         (places == nodes).then_some(()).ok_or(wrong)
     }
+    /// The links from node to node on a channel that `keeps` says.
+    pub(crate) fn filtered(&self, keeps: impl Fn(usize, usize, Channel) -> bool) -> Self {
+        let mut kept = self.clone();
+        for (channel, table) in Channel::all().zip(&mut kept.rows) {
+            for (from, row) in table.iter_mut().enumerate() {
+                row.retain(|(to, _)| keeps(from, *to, channel));
+            }
+        }
+        kept
+    }
     /// Where every node is, if known.
     pub fn places(&self) -> Option<&[Place]> {
         self.places.as_deref()

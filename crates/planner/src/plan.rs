@@ -160,6 +160,16 @@ pub struct Plan {
     pub prediction: Prediction,
     /// The same pair with PIP.
     pub pip: PipPlan,
+    /// Beside the relays of stages 1..=H-1: who stands by, at most one for each group.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub standing_by: Vec<Vec<Member>>,
+    /// For stages 1..=H-1: the relays of chains that may take the place of the odd group's, or of the even's.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub spares: Vec<Vec<Member>>,
+    /// Plans to take where this one fails, in turn: many paths, then lean ones that share no reception with this one or
+    /// with each other.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<Plan>,
 }
 
 fn numbers<S: Serializer>(channels: &[Channel], serializer: S) -> Result<S::Ok, S::Error> {

@@ -309,6 +309,53 @@ pub(crate) fn predict(
     prediction
 }
 
+/// Of the time of a transfer, how much a node that stands by is awake (`thalweg_protocols::thalweg::Watcher`: windows of
+/// 18 of 50 cycles).
+const STANDING_AWAKE: f64 = 0.36;
+/// Transfers of fewer packets do not look at them (`thalweg_protocols::thalweg::Looker`).
+const LOOKED_AT: u32 = 64;
+/// The same of one that has no part in it (`thalweg_protocols::mote`: 62 ms at each of two meetings a second).
+const RESTING_AWAKE: f64 = 0.124;
+
+impl Prediction {
+    /// The same with so many nodes that `stand` by and are `spare`, and a look at the first packets. None of the reserves is
+    /// expected to be needed.
+    pub(crate) fn with_reserves(self, stand: usize, spare: usize, transfer: &Transfer) -> Self {
+        if stand + spare == 0 {
+            return self;
+        }
+        let hops = self.hop_delivery.first().map_or(0, Vec::len) as u64;
+        let cycle = &transfer.cycle;
+        let exchange_s = cycle.short_exchange_time(hops).as_secs_f64();
+        let pass_s = cycle.period().as_secs_f64() * p3_pass_cycles(0, hops) as f64;
+        let (looks, look_s) = match transfer.packets < LOOKED_AT {
+            true => (0.0, 0.0),
+            false => (1.0, exchange_s + pass_s),
+        };
+        let looked = self.time_s.map(|time| time + look_s);
+        let packets = f64::from(transfer.packets) * cycle.payload_bytes as f64 * 8e-3;
+        let currents = &transfer.currents;
+        let listening_w = currents.receive_ma * 1e-3 * currents.supply_v;
+        let wake_up_s = transfer.wake_up.as_secs_f64();
+        // Spares listen for two exchanges, each with four cycles to spare, and rest then.
+        let spared_s = 2.0 * (exchange_s + pass_s + 4.0 * cycle.period().as_secs_f64());
+        let awake_s = |time: f64| {
+            self.active_nodes as f64 * look_s
+                + stand as f64 * (wake_up_s + (time - wake_up_s) * STANDING_AWAKE)
+                + spare as f64 * (wake_up_s + spared_s + (time - wake_up_s) * RESTING_AWAKE)
+        };
+        Self {
+            rounds: self.rounds.map(|rounds| rounds + looks),
+            time_s: looked,
+            energy_j: (self.energy_j.zip(looked))
+                .map(|(joules, time)| joules + awake_s(time) * listening_w),
+            goodput_kbps: looked.map_or(0.0, |time| packets / time),
+            active_nodes: self.active_nodes + stand + spare,
+            ..self
+        }
+    }
+}
+
 /// Rounds until all of `packets` have arrived where each arrives with probability `delivery` a round:
 /// the mean of the largest of that many geometric variables.
 pub fn expected_rounds(packets: f64, delivery: f64) -> f64 {

@@ -47,6 +47,20 @@ pub enum Style {
     Chains,
 }
 
+/// What a plan has ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reserves {
+    /// Nothing.
+    #[default]
+    None,
+    /// Nodes that stand by, and so many plans apart.
+    Standing {
+        /// Plans that share no reception with each other.
+        others: usize,
+    },
+}
+
 /// Which relays of the last stage speak to the sink, which has no receiver diversity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Default)]
 #[serde(rename_all = "kebab-case")]
@@ -107,13 +121,13 @@ pub struct Transfer {
 }
 
 impl Default for Transfer {
-    /// P3's evaluation: 500 packets of 118 B.
+    /// P3's evaluation: 500 packets of 118 B, with the wake-up that published control takes over some four hops.
     fn default() -> Self {
         Self {
             packets: 500,
             cycle: Cycle::default(),
-            wake_up: Duration::from_millis(95),
-            exchange_guard: Duration::from_millis(55),
+            wake_up: Duration::from_millis(50),
+            exchange_guard: Duration::ZERO,
             pip_tries: 5,
             currents: RadioCurrents::CC2420,
         }
@@ -163,6 +177,8 @@ pub struct RouteRequest {
     pub fallback: Vec<LinkRule>,
     /// PIP's path.
     pub pip: PipChoice,
+    /// What [`Style::Chains`] has ready for what it could not know.
+    pub reserves: Reserves,
     /// The transfer to predict.
     pub transfer: Transfer,
     /// What predictions make of measured links.
@@ -194,6 +210,7 @@ impl RouteRequest {
             rule,
             fallback: rule.weaker(),
             pip: PipChoice::default(),
+            reserves: Reserves::None,
             transfer: Transfer::default(),
             model: LinkModel::default(),
         }

@@ -14,7 +14,8 @@ use crate::links::LinkQualities;
 use crate::paths::{self, PathSet, Quest};
 use crate::plan::{PipPlan, Plan, PlanError, Warning};
 use crate::predict::{predict, Feed, Patience};
-use crate::request::{Diversity, Grouping, LastStage, PipChoice, RouteRequest, Style};
+use crate::request::{Diversity, Grouping, LastStage, PipChoice, Reserves, RouteRequest, Style};
+use crate::reserves;
 use crate::topology::{LinkRule, Topology};
 use rand::Rng;
 use thalweg_units::{Channel, ChannelSet};
@@ -40,10 +41,27 @@ pub fn plan(
 ) -> Result<Plan, PlanError> {
     check(links, request)?;
     if request.style == Style::Chains {
-        if let Some(plan) = chained(links, request, rng) {
+        if let Some(mut plan) = chained(links, request, rng) {
+            if let Reserves::Standing { others } = request.reserves {
+                // Where lean chains failed, many paths may do.
+                let apart = plans_apart(links, request, &plan, others, rng);
+                plan.others = over_paths(links, request, rng)
+                    .into_iter()
+                    .chain(apart)
+                    .collect();
+            }
             return Ok(plan);
         }
     }
+    over_paths(links, request, rng)
+}
+
+/// A plan of node-distinct paths.
+fn over_paths(
+    links: &LinkQualities,
+    request: &RouteRequest,
+    rng: &mut impl Rng,
+) -> Result<Plan, PlanError> {
     let mut route = route(links, request, rng)?;
     if let Some(most) = request.max_paths {
         let channel = request.routing_channel;
@@ -124,7 +142,35 @@ pub fn plan(
         warnings,
         prediction,
         pip,
+        standing_by: Vec::new(),
+        spares: Vec::new(),
+        others: Vec::new(),
     })
+}
+
+/// What a loss on the way back costs against one on the way forth: NACKs are few, and go twice.
+const BACK: f64 = 0.1;
+/// The same where links may have changed: a transfer whose way back is dead ends.
+const BACK_OF_STANDING: f64 = 0.4;
+
+/// Up to `count` plans of chains that share no reception with `first` or with each other.
+fn plans_apart(
+    links: &LinkQualities,
+    request: &RouteRequest,
+    first: &Plan,
+    count: usize,
+    rng: &mut impl Rng,
+) -> Vec<Plan> {
+    let mut others: Vec<Plan> = Vec::new();
+    let mut left = reserves::apart(links, first);
+    while others.len() < count {
+        let Some(other) = chained(&left, request, rng) else {
+            break;
+        };
+        left = reserves::apart(&left, &other);
+        others.push(other);
+    }
+    others
 }
 
 /// A plan of two lean chains, or of one where no more paths are allowed; none where what was measured
@@ -151,6 +197,10 @@ fn chained(links: &LinkQualities, request: &RouteRequest, rng: &mut impl Rng) ->
             _ => chains::Count::Two,
         },
         transfer: &request.transfer,
+        back: match request.reserves {
+            Reserves::None => BACK,
+            Reserves::Standing { .. } => BACK_OF_STANDING,
+        },
     };
     let chains = quest.best()?;
     let hops = chains.hops();
@@ -169,7 +219,6 @@ fn chained(links: &LinkQualities, request: &RouteRequest, rng: &mut impl Rng) ->
         })
         .collect()
     };
-    let stages = (1..hops).map(members).collect();
     let feed = chains::feed(groups.len(), hops);
     let warnings = match feed {
         Feed::EveryCycle => Vec::new(),
@@ -177,7 +226,15 @@ fn chained(links: &LinkQualities, request: &RouteRequest, rng: &mut impl Rng) ->
     };
     let prediction = chains::judged(&expected, &groups, &chains.channels, &request.transfer);
     let pip = pip(&expected, request, &paths, &chains.channels, rng);
-    Some(Plan {
+    let stages: Vec<Vec<Member>> = (1..hops).map(members).collect();
+    let ends = (request.source, request.sink);
+    let standing_by = match request.reserves {
+        Reserves::None => Vec::new(),
+        Reserves::Standing { .. } => {
+            reserves::standing_by(&expected, ends, &stages, &chains.channels)
+        }
+    };
+    let plan = Plan {
         source: request.source,
         sink: request.sink,
         hops,
@@ -192,7 +249,42 @@ fn chained(links: &LinkQualities, request: &RouteRequest, rng: &mut impl Rng) ->
         warnings,
         prediction,
         pip,
+        standing_by,
+        spares: Vec::new(),
+        others: Vec::new(),
+    };
+    if request.reserves == Reserves::None {
+        return Some(plan);
+    }
+    let spares = spares(&quest, &plan);
+    let count = |reserves: &[Vec<Member>]| reserves.iter().map(Vec::len).sum();
+    let (stand, spare) = (count(&plan.standing_by), count(&spares));
+    let prediction = plan.prediction;
+    let prediction = prediction.with_reserves(stand, spare, &request.transfer);
+    Some(Plan {
+        spares,
+        prediction,
+        ..plan
     })
+}
+
+/// Another chain for each group of `plan`, where there is one.
+fn spares(quest: &chains::Quest<'_>, plan: &Plan) -> Vec<Vec<Member>> {
+    let mut spares = vec![Vec::new(); plan.stages.len()];
+    let mut taken: Vec<usize> = plan.active_nodes().into_iter().map(|(n, _)| n).collect();
+    taken.extend(plan.standing_by.iter().flatten().map(|member| member.node));
+    for group in Group::BOTH {
+        let chain = quest.another(&plan.channels, &taken).unwrap_or_default();
+        taken.extend(&chain);
+        for (stage, &node) in spares.iter_mut().zip(chain.iter().skip(1)) {
+            stage.push(Member {
+                node,
+                group,
+                path: None,
+            });
+        }
+    }
+    spares
 }
 
 fn check(links: &LinkQualities, request: &RouteRequest) -> Result<(), PlanError> {

@@ -33,4 +33,6 @@ mod ram_tests;
 pub mod rcrt;
 mod rng;
 pub mod stack;
+pub mod sweep;
+pub mod thalweg;
 pub mod tree;

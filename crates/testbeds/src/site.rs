@@ -10,7 +10,7 @@ use crate::testbed::{Physics, Testbed};
 use std::sync::Arc;
 use thalweg_medium::chip::{Band, Chip};
 use thalweg_medium::random::derive;
-use thalweg_medium::{BuildingModel, EarId, Environment, MeasuredFrame, MeasuredLink};
+use thalweg_medium::{BuildingModel, Change, EarId, Environment, MeasuredFrame, MeasuredLink};
 use thalweg_sim::Board;
 use thalweg_units::{Channel, Db, Dbm, Duration, NodeId};
 
@@ -123,6 +123,26 @@ impl Site {
         };
         let later = bare.with_losses(links, *psdu_bytes)?;
         Ok(Self { calm, ..later })
+    }
+
+    /// The same, whose links change by a standard deviation of `change` between any two visits a quarter of an hour or more
+    /// apart, whatever kind of place it is. Links that were measured more than once do so still.
+    #[must_use]
+    pub fn changing(&self, change: Db) -> Self {
+        let changed = |environment: &Environment| {
+            let mut environment = environment.clone();
+            environment.variation.change = Change {
+                after_15_min: change,
+                after_2_h: change,
+                after_1_day: change,
+            };
+            Arc::new(environment)
+        };
+        Self {
+            calm: changed(&self.calm),
+            environment: changed(&self.environment),
+            ..self.clone()
+        }
     }
 
     /// How much later than [`Site::undisturbed`] it is.

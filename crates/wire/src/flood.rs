@@ -108,6 +108,10 @@ pub enum Kind {
     Schedule,
     /// A part of one node's link table: [`crate::report::Report`].
     Report,
+    /// When everybody beacons in a slot of its own: [`crate::sweep::Part`].
+    Sweep,
+    /// What one node received in a sweep: [`crate::levels::Levels`].
+    Levels,
 }
 
 /// Which measurement something belongs to: counts modulo 16.
@@ -133,11 +137,13 @@ impl Campaign {
 /// The first byte of a flood's content tells campaign (high four bits; 0 of [`Kind::Application`]) and
 /// kind (low four bits).
 impl Kind {
-    const ALL: [Self; 4] = [
+    const ALL: [Self; 6] = [
         Self::Application,
         Self::Announce,
         Self::Schedule,
         Self::Report,
+        Self::Sweep,
+        Self::Levels,
     ];
 
     /// Reads that byte.

@@ -16,6 +16,7 @@ pub mod dispatch;
 pub mod flood;
 pub mod forward;
 pub mod ifrc;
+pub mod levels;
 pub mod mac;
 pub mod phy;
 pub mod pipeline;
@@ -24,6 +25,7 @@ pub mod report;
 pub mod route;
 pub mod stages;
 pub mod stream;
+pub mod sweep;
 pub mod tree;
 
 pub use buf::{FrameBuf, Reader, WireError, Writer};

@@ -39,6 +39,9 @@ const MULTIPURPOSE: u8 = 0x05;
 const SLIM_HOP_AT: usize = 2;
 const SLIM_KIND_SHIFT: u32 = 6;
 const SLIM_HIGH_BITS: u8 = 0x3f;
+const SLIM_HIGH_AT: usize = 3;
+/// The kind of data that goes over a spare chain: see [`call`].
+const SLIM_CALLING: u8 = 3;
 
 /// How a frame of a pipeline begins. It tells so itself: readers need not be told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -167,8 +170,12 @@ impl Head {
     /// The head and the number of a slim frame, after its first byte.
     fn parse_slim(r: &mut Reader<'_>) -> Result<(Self, u16), WireError> {
         let (low, place, high) = (r.u8()?, r.u8()?, r.u8()?);
-        let kind = Kind::ALL.get(usize::from(high >> SLIM_KIND_SHIFT));
-        let kind = *kind.ok_or(WireError::Malformed)?;
+        let kind = match high >> SLIM_KIND_SHIFT {
+            SLIM_CALLING => Kind::Data,
+            kind => *Kind::ALL
+                .get(usize::from(kind))
+                .ok_or(WireError::Malformed)?,
+        };
         let number = u16::from_le_bytes([low, high & SLIM_HIGH_BITS]);
         Ok((Self::of(kind, place)?, number))
     }
@@ -299,6 +306,24 @@ pub fn set_hop(mpdu: &mut [u8], hop: u8) -> Result<(), WireError> {
     let byte = mpdu.get_mut(at).ok_or(WireError::Truncated)?;
     *byte = *byte & !HOP_BITS | hop;
     Ok(())
+}
+
+/// Has an emitted slim data frame call its group's spare chain: that sends it on, and not the relays. Other frames stay
+/// as they are.
+pub fn call(mpdu: &mut [u8]) {
+    let is_slim = Format::of(mpdu) == Some(Format::Slim);
+    if let Some(high) = mpdu.get_mut(SLIM_HIGH_AT).filter(|_| is_slim) {
+        if *high >> SLIM_KIND_SHIFT == Kind::Data as u8 {
+            *high |= SLIM_CALLING << SLIM_KIND_SHIFT;
+        }
+    }
+}
+
+/// Whether the frame that begins with `mpdu` is data that calls a spare chain.
+pub fn calls(mpdu: &[u8]) -> bool {
+    let high = mpdu.get(SLIM_HIGH_AT);
+    let is_slim = Format::of(mpdu) == Some(Format::Slim);
+    is_slim && high.is_some_and(|high| high >> SLIM_KIND_SHIFT == SLIM_CALLING)
 }
 
 /// What a [`Request`] is for.

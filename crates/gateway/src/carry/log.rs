@@ -23,6 +23,8 @@ pub(crate) struct Log {
     /// When the last attempt failed.
     pub(crate) failed: Option<FieldTime>,
     pub(crate) received: u32,
+    /// Whether the attempt under way brought anything: packets, or a request.
+    pub(crate) heard: bool,
     /// The round under way, from 1.
     pub(crate) round: u32,
     pub(crate) first_round: Option<u16>,
@@ -47,7 +49,7 @@ impl Log {
     /// Another attempt: what the last one brought is forgotten, its time is not.
     pub(crate) fn begin(&mut self) {
         (self.received, self.first_round, self.end) = (0, None, None);
-        self.woke = None;
+        (self.woke, self.heard) = (None, false);
     }
 
     /// Whether the attempt ended without the object and without anybody having wanted that.
@@ -94,7 +96,7 @@ impl Log {
     ) -> Option<Progress> {
         match event {
             pipeline::Event::Progress { received } => {
-                self.received = u32::from(received);
+                (self.received, self.heard) = (u32::from(received), true);
                 let bytes = u64::from(self.received) * self.payload_bytes;
                 let since = (self.began).map_or(Duration::ZERO, |(_, began)| at.since(began));
                 return Some(Progress::Packets {
@@ -106,6 +108,7 @@ impl Log {
             pipeline::Event::RoundReported {
                 round, received, ..
             } => {
+                self.heard = true;
                 if round == 0 {
                     self.first_round = Some(received);
                 }

@@ -13,11 +13,12 @@ use thalweg_engine::{BoardTiming, Passing};
 use thalweg_planner::closed_forms::Cycle;
 use thalweg_planner::{Group as PlanGroup, Plan};
 use thalweg_protocols::mote::{self, Command, Mote};
-use thalweg_protocols::pipeline::Complete;
+use thalweg_protocols::pipeline::{Complete, End};
 use thalweg_units::{Duration, NodeId};
 use thalweg_wire::pipeline::{Format, Group};
 use thalweg_wire::route::{
-    Channels, Hopping, Member, PayloadSize, Percent, Route, Scheme, TrialRun,
+    Channels, Groups, Hopping, Look, Member, PayloadSize, Percent, Progress::Kept, Route, Scheme,
+    TrialRun,
 };
 
 /// The most nodes that a sink's orders can name.
@@ -26,6 +27,10 @@ pub const MAX_NODES: usize = 256;
 pub const SETTLING: Duration = Duration::from_secs(4);
 /// Beyond a transfer's own deadline, how long its end is waited for.
 pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// For each attempt of another protocol, so many of one that keeps what is there: its source may be at a round that
+/// nobody hears, and is then back within seconds.
+const RESUMED: u32 = 4;
 
 /// The engine of every node.
 pub type Node = Mote<Memory, 160, MAX_NODES>;
@@ -43,7 +48,7 @@ impl Holds for Node {
 pub fn mean_pause(scheme: Scheme, mpdu_bytes: usize, timing: &BoardTiming) -> Duration {
     let passing = match scheme {
         // Slots that are alike.
-        Scheme::P3 | Scheme::Pip(Hopping::EveryCyclePair) => {
+        Scheme::P3 | Scheme::Thalweg | Scheme::Pip(Hopping::EveryCyclePair) => {
             return timing.relaying(mpdu_bytes, Passing::Copied).forth
         }
         Scheme::Pip(Hopping::Fixed) => Passing::Copied,
@@ -116,11 +121,14 @@ impl Terms {
     }
 }
 
-/// Everyone who takes part, source and sink included, by index.
+/// Everyone who takes part, source, sink and those that stand by included, by index.
 pub fn active_nodes(plan: &Plan, scheme: Scheme) -> Vec<usize> {
+    let reserves = plan.standing_by.iter().chain(&plan.spares).flatten();
+    let reserves = reserves.map(|member| member.node);
     match scheme {
-        Scheme::P3 => (plan.active_nodes().into_iter())
+        Scheme::P3 | Scheme::Thalweg => (plan.active_nodes().into_iter())
             .map(|(node, _)| node)
+            .chain(reserves)
             .collect(),
         Scheme::Pip(_) | Scheme::PipCit => plan.pip.path.clone(),
     }
@@ -147,16 +155,11 @@ pub fn route(
             Scheme::P3 => {
                 route.threshold = terms.threshold;
                 (route.format, route.tuning) = (terms.format, terms.tuning);
-                let stages = plan.stages.iter().enumerate();
-                let group = |of: PlanGroup| match of {
-                    PlanGroup::Odd => Group::Odd,
-                    PlanGroup::Even => Group::Even,
-                };
-                stages
-                    .flat_map(|(at, stage)| {
-                        stage.iter().map(move |m| (m.node, at + 1, group(m.group)))
-                    })
-                    .collect()
+                by_stage(&plan.stages).collect()
+            }
+            Scheme::Thalweg => {
+                route.format = terms.format;
+                by_stage(&plan.stages).collect()
             }
             Scheme::Pip(_) | Scheme::PipCit => {
                 let path = &plan.pip.path;
@@ -168,6 +171,14 @@ pub fn route(
             let (node, stage) = (of(node)?, stage as u8);
             route.add(Member { node, stage, group }).ok()?;
         }
+        for (node, stage, group) in by_stage(&plan.standing_by) {
+            let (node, stage) = (of(node)?, stage as u8);
+            route.stand_by(Member { node, stage, group }).ok()?;
+        }
+        for (node, stage, group) in by_stage(&plan.spares) {
+            let (node, stage) = (of(node)?, stage as u8);
+            route.add_spare(Member { node, stage, group }).ok()?;
+        }
         Some(route)
     };
     made().ok_or_else(|| {
@@ -177,6 +188,50 @@ pub fn route(
             "a route of {hops} hops and {relays} relays does not fit a wake-up message"
         ))
     })
+}
+
+/// Nodes of stages 1..H, each with its stage and group.
+fn by_stage(
+    stages: &[Vec<thalweg_planner::Member>],
+) -> impl Iterator<Item = (usize, usize, Group)> + '_ {
+    let group = |of: PlanGroup| match of {
+        PlanGroup::Odd => Group::Odd,
+        PlanGroup::Even => Group::Even,
+    };
+    let stages = stages.iter().enumerate();
+    stages.flat_map(move |(at, stage)| stage.iter().map(move |m| (m.node, at + 1, group(m.group))))
+}
+
+/// A route, and all who take part in it.
+#[derive(Debug, Clone)]
+pub struct Way {
+    /// What its wake-up tells.
+    pub route: Route,
+    /// Source, sink, relays and those that stand by.
+    pub nodes: Vec<NodeId>,
+}
+
+impl Way {
+    /// `plan` for nodes called `ids`; its transfers are numbered by who orders them.
+    ///
+    /// # Errors
+    /// [`Failure::Unfit`], as [`route`].
+    pub fn of(plan: &Plan, scheme: Scheme, terms: &Terms, ids: &[NodeId]) -> Result<Self, Failure> {
+        let nodes = active_nodes(plan, scheme);
+        Ok(Self {
+            route: route(plan, scheme, terms, ids, 0)?,
+            nodes: nodes.iter().filter_map(|n| ids.get(*n).copied()).collect(),
+        })
+    }
+}
+
+/// Which way an attempt takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Turn {
+    /// One of the ways, all of them over and over.
+    way: usize,
+    /// An attempt on it was silent: its source may still have been at another.
+    was_silent: bool,
 }
 
 /// What a fetch brought.
@@ -197,6 +252,8 @@ pub struct Fetched {
     pub first_round: Option<u16>,
     /// How often it was begun.
     pub attempts: u32,
+    /// How many nodes took part.
+    pub active: u32,
     /// Energy of all who took part, in joules.
     pub joules: Option<f64>,
     /// The same of all nodes of the network.
@@ -222,20 +279,20 @@ enum State {
     Over,
 }
 
-/// What nodes have spent so far, in joules; none where the field does not tell.
-#[derive(Debug, Clone, Copy, Default)]
-struct Spent {
-    active: Option<f64>,
-    all: Option<f64>,
-}
-
 /// Fetches the object that a route's source offers.
 #[derive(Debug)]
 pub struct Fetch {
+    /// Of the attempt under way, or of the next.
     route: Route,
-    /// All nodes of the network, first those that take part.
+    /// Ways to try in turn.
+    ways: Vec<Way>,
+    turn: Turn,
+    /// The number of the first attempt's transfer.
+    first: u16,
+    /// All nodes of the network.
     nodes: Vec<NodeId>,
-    active: usize,
+    /// Those that took part in any attempt.
+    active: Vec<NodeId>,
     retry: Retry,
     patience: Duration,
     state: State,
@@ -243,37 +300,45 @@ pub struct Fetch {
     until: FieldTime,
     attempt: u32,
     log: Log,
-    /// What those that take part, and all, had spent when floods began and at the end, in joules.
-    energy: [Spent; 2],
+    /// What nodes had spent when floods began and at the end, in joules; none where the field does not tell.
+    energy: [Vec<Option<f64>>; 2],
     says: VecDeque<Progress>,
     failed: Option<Failure>,
 }
 
 impl Fetch {
-    /// A fetch over `route`, of which `active` are all who take part, in a network of the nodes `ids`.
-    pub fn new(route: Route, active: Vec<NodeId>, ids: &[NodeId], terms: &Terms) -> Self {
+    /// A fetch over `way`, and over the `others` in turn where it breaks off, in a network of the nodes `ids`. Transfers
+    /// are numbered from `first` on.
+    pub fn new(way: Way, others: Vec<Way>, first: u16, ids: &[NodeId], terms: &Terms) -> Self {
+        let mut route = way.route;
+        route.transfer = first;
         let retry = match (route.scheme, terms.retry.again) {
             (Scheme::P3, Again::SamePlan) => terms.retry,
+            (Scheme::Thalweg, Again::SamePlan) => Retry {
+                attempts: terms.retry.attempts * RESUMED,
+                ..terms.retry
+            },
             _ => Retry::NEVER,
         };
-        let (taking_part, mut nodes) = (active.len(), active);
-        let others = ids.iter().filter(|id| !nodes.contains(id)).copied();
-        let others: Vec<NodeId> = others.collect();
-        nodes.extend(others);
-        Self {
+        let mut fetch = Self {
             patience: Duration::from_secs(u64::from(route.deadline_s)) + PATIENCE,
             log: Log::new(route.payload.bytes()),
             route,
-            nodes,
-            active: taking_part,
+            ways: [way].into_iter().chain(others).collect(),
+            turn: Turn::default(),
+            first,
+            nodes: ids.to_vec(),
+            active: Vec::new(),
             retry,
             state: State::Resting,
             until: FieldTime::ZERO,
             attempt: 0,
-            energy: [Spent::default(); 2],
+            energy: [Vec::new(), Vec::new()],
             says: VecDeque::new(),
             failed: None,
-        }
+        };
+        fetch.look();
+        fetch
     }
 
     /// How often it was begun so far: each time the transfer has the next number.
@@ -286,21 +351,95 @@ impl Fetch {
         if self.log.complete.is_some() {
             self.state = State::Taking;
         } else if self.log.is_broken() && self.retry.follows(self.attempt) {
-            let rest = match self.log.received {
-                0 => Duration::ZERO,
+            let rest = match (self.route.scheme, self.log.received) {
+                // Those that broke off are soon back.
+                (Scheme::Thalweg, _) | (_, 0) => Duration::ZERO,
                 // Relays of the broken transfer are deaf to a wake-up until they give it up.
                 _ => SETTLING,
             };
-            self.route.transfer = self.route.transfer.wrapping_add(1);
+            self.turn = self.next_turn();
+            self.next_way();
             (self.state, self.until) = (State::Resting, now + rest);
         } else {
             self.state = State::Over;
         }
     }
 
+    /// The route of the next attempt. Thalweg's takes another way, and goes on with what is there.
+    fn next_way(&mut self) {
+        let transfer = self.first.wrapping_add(self.attempt as u16);
+        if self.route.scheme == Scheme::Thalweg {
+            if let Some(way) = self.way() {
+                self.route = way.route;
+            }
+            self.route.progress = Kept;
+            self.look();
+        }
+        self.route.transfer = transfer;
+    }
+
+    /// Has an attempt over lean chains look at them, and end where one is lame, as long as there is another way.
+    fn look(&mut self) {
+        let route = &mut self.route;
+        let is_lean = !route.spares().is_empty() || !route.standing_by().is_empty();
+        let is_last = self.turn.way + 1 >= self.ways.len();
+        if is_lean && route.groups() == Groups::Two && !is_last {
+            route.look = Look::First;
+        }
+    }
+
+    /// After an attempt that broke off: the next way, or the same once more where nothing was heard. Where packets came
+    /// until nothing came any more, the sink's channel may have gone bad: the next way that ends on another.
+    fn next_turn(&self) -> Turn {
+        let Turn { way, was_silent } = self.turn;
+        if !self.log.heard && !was_silent {
+            return Turn {
+                was_silent: true,
+                ..self.turn
+            };
+        }
+        let fell_silent = self.log.heard && self.log.end == Some(End::TimedOut);
+        let last = |route: &Route| route.channels.of(route.channels.hops());
+        let ends_elsewhere = |at: &usize| {
+            let other = &self.ways[(way + at) % self.ways.len()].route;
+            last(other) != last(&self.route)
+        };
+        let elsewhere = (1..self.ways.len()).find(ends_elsewhere);
+        Turn {
+            way: way + elsewhere.filter(|_| fell_silent).unwrap_or(1),
+            was_silent: false,
+        }
+    }
+
+    fn way(&self) -> Option<&Way> {
+        self.ways.get(self.turn.way % self.ways.len().max(1))
+    }
+
+    /// Counts those of the way that is being ordered among the active.
+    fn takes_part(&mut self) {
+        let nodes = self.way().map(|way| way.nodes.clone());
+        for node in nodes.into_iter().flatten() {
+            if !self.active.contains(&node) {
+                self.active.push(node);
+            }
+        }
+    }
+
+    /// What the nodes that `of` says have spent since the floods began, in joules.
+    fn spent(&self, of: impl Fn(&NodeId) -> bool) -> Option<f64> {
+        let [before, after] = &self.energy;
+        let each = self.nodes.iter().zip(before.iter().zip(after));
+        let each = each.filter(|(node, _)| of(node));
+        each.map(|(_, (before, after))| after.zip(*before).map(|(a, b)| a - b))
+            .sum()
+    }
+
     fn brings(&mut self) -> Fetched {
-        let [before, after] = self.energy;
-        let spent = |of: fn(Spent) -> Option<f64>| of(after).zip(of(before)).map(|(a, b)| a - b);
+        let active = |node: &NodeId| self.active.contains(node);
+        let (joules, network_joules) = match self.energy[1].is_empty() {
+            true => (None, None),
+            false => (self.spent(active), self.spent(|_| true)),
+        };
         let log = &mut self.log;
         let verified = log.is_verified();
         Fetched {
@@ -313,8 +452,9 @@ impl Fetch {
                 .complete
                 .map_or(log.first_round, |c| Some(c.first_round)),
             attempts: self.attempt,
-            joules: spent(|spent| spent.active),
-            network_joules: spent(|spent| spent.all),
+            joules,
+            network_joules,
+            active: self.active.len() as u32,
             failure: (!verified).then(|| log.failure()),
         }
     }
@@ -345,18 +485,13 @@ impl Job for Fetch {
         }
     }
     fn metered(&mut self, joules: Vec<Option<f64>>) {
-        let sum = |of: &[Option<f64>]| of.iter().copied().sum();
-        let spent = Spent {
-            active: joules.get(..self.active).and_then(sum),
-            all: sum(&joules),
-        };
         match self.state {
             State::Awake => {
-                self.energy[0] = spent;
+                self.energy[0] = joules;
                 self.state = State::Following;
             }
             _ => {
-                self.energy[1] = spent;
+                self.energy[1] = joules;
                 self.state = State::Lingering;
             }
         }
@@ -378,6 +513,7 @@ impl Job for Fetch {
             State::Resting if now >= self.until => {
                 self.log.begin();
                 self.attempt += 1;
+                self.takes_part();
                 (self.state, self.until) = (State::Waking, now + self.patience);
                 Step::Order(self.route.sink, Command::Fetch(self.route))
             }

@@ -6,8 +6,8 @@ use thalweg_gateway::carry::pipeline::Terms;
 use thalweg_gateway::registry::Pipelined;
 use thalweg_gateway::survey::Survey;
 use thalweg_planner::concurrent::Reuse;
-use thalweg_planner::RouteRequest;
 use thalweg_planner::Style;
+use thalweg_planner::{Reserves, RouteRequest};
 use thalweg_testbeds::{Site, Station};
 use thalweg_units::{Channel, ChannelSet, Duration};
 use thalweg_wire::route::{PayloadSize, Scheme};
@@ -121,10 +121,12 @@ impl Settings {
             (false, _) => Survey::of(channels),
         };
         if !alone {
+            // Others need the nodes; what fails is tried again after all.
+            route.reserves = Reserves::None;
             // So many relays fit into one flood, and leave some for the others. What runs over one
             // path takes no more than that.
             route.max_paths = match variant.scheme {
-                Scheme::P3 => Some(route.min_paths),
+                Scheme::P3 | Scheme::Thalweg => Some(route.min_paths),
                 _ => Some(1),
             };
         }

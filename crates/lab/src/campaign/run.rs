@@ -270,7 +270,7 @@ fn outcome(
     };
     let bytes = offered.filter(|_| verified).map_or(0, |o| o.len() as u64);
     let (prediction, paths) = match settings.scheme {
-        Scheme::P3 => (&plan.prediction, plan.path_count()),
+        Scheme::P3 | Scheme::Thalweg => (&plan.prediction, plan.path_count()),
         _ => (&plan.pip.prediction, 1),
     };
     let share = |f: u16| f64::from(f) / f64::from(packets.max(1));

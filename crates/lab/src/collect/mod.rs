@@ -16,7 +16,7 @@ use thalweg_gateway::job::{Again, Failure, Progress, Retry};
 use thalweg_gateway::known::{Ask, AskError, Known, Place, CLEAN_CHANNELS};
 use thalweg_gateway::outcome::{over_plans, Outcome};
 use thalweg_gateway::registry::Pipelined;
-use thalweg_gateway::survey::{Survey, SurveyCost, Surveyed};
+use thalweg_gateway::survey::{SurveyCost, Surveyed};
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::streams::StreamError;
 use thalweg_planner::{LinkQualities, Plan, Prediction, RelayOrder};
@@ -247,7 +247,7 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// Switches `site` on and has node `to` survey it, or the testbed's sink.
+    /// Switches `site` on and has node `to` survey it for `protocol`, or the testbed's sink.
     /// `channels` are those of the pipeline; where none are named, the four that Wi-Fi leaves
     /// alone, or on measured links the four that link the network best. The site's losses
     /// befall its transfers, and not the survey.
@@ -256,7 +256,7 @@ impl Collector {
     /// [`CollectError`].
     pub fn open(
         site: Site,
-        to: Option<NodeId>,
+        (to, protocol): (Option<NodeId>, Pipelined),
         channels: Option<&[Channel]>,
         observer: ProgressObserver<'_>,
     ) -> Result<Self, CollectError> {
@@ -272,7 +272,7 @@ impl Collector {
         };
         let mut motes = Motes::open(&site.undisturbed(), derive(seed, "survey", &[]))?;
         let mut watch = |progress| observer("", progress);
-        let surveyed = motes.survey(sink, Survey::of(channels), &mut watch)?;
+        let surveyed = motes.survey(sink, protocol.survey(channels), &mut watch)?;
         let links = surveyed.links.clone();
         let known = Known::new(place, links, sink, wanted, (stream, seed));
         let took = motes.network().now();
@@ -496,11 +496,12 @@ mod tests {
     fn another_attempt_goes_over_another_plan() {
         let site = Site::new(Testbed::load("building100").unwrap(), 1);
         let mut quiet = |_: &str, _: Progress| Continue(());
-        let collector = Collector::open(site, None, None, &mut quiet).unwrap();
+        let protocol = Pipelined::named("p3-planned").unwrap();
+        let collector = Collector::open(site, (None, protocol), None, &mut quiet).unwrap();
         let ask = Ask {
             from: None,
             bytes: 1_000,
-            protocol: Pipelined::named("p3-planned").unwrap(),
+            protocol,
             payload: PayloadSize::MAX,
             paths: None,
             hops: None,

@@ -8,7 +8,7 @@ use crate::field::Motes;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use thalweg_gateway::job::Watch;
-use thalweg_gateway::survey::{Survey, Surveyed};
+use thalweg_gateway::survey::{Survey, SurveyKind, Surveyed};
 use thalweg_medium::random::derive;
 use thalweg_testbeds::{Assumed, Losses, Site, Testbed, AGE};
 use thalweg_units::{Channel, Duration};
@@ -16,7 +16,7 @@ use thalweg_units::{Channel, Duration};
 /// A testbed's name or file, and a seed.
 type Key = (String, u64);
 /// The site's key, then channels, beacons and interval.
-type SurveyKey = (Key, u16, u8, u64);
+type SurveyKey = (Key, SurveyKind, u16, u8, u64);
 
 /// Sites and surveys so far.
 #[derive(Debug, Default)]
@@ -45,9 +45,8 @@ fn kept<K: Ord + Clone, V: Clone, E>(
 /// The survey of P3's evaluation (section IV-D1): N_b = 10, IPI = 100 ms, on one channel.
 pub fn faithful_survey(channel: Channel) -> Survey {
     Survey {
-        channels: [channel].into_iter().collect(),
-        beacons: 10,
         interval: Duration::from_millis(100),
+        ..Survey::of([channel].into_iter().collect())
     }
 }
 
@@ -114,7 +113,8 @@ impl Sites {
     ) -> Result<Arc<Surveyed>> {
         let channels = survey.channels.iter().map(|c| 1 << c.index()).sum();
         let key = (testbed.to_owned(), site.seed);
-        let key = (key, channels, survey.beacons, survey.interval.as_nanos());
+        let Survey { kind, beacons, .. } = survey;
+        let key = (key, kind, channels, beacons, survey.interval.as_nanos());
         kept(&self.surveys, &key, || {
             Ok(Arc::new(survey_once(&site.undisturbed(), survey, watch)?))
         })

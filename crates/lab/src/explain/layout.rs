@@ -49,11 +49,17 @@ impl Layout {
                 let relays = relays.unwrap_or_default().iter();
                 relays.map(|n| vec![(*n, PlanGroup::Odd)]).collect()
             }
-            Scheme::P3 => {
-                let stage = |s: &Vec<thalweg_planner::Member>| {
-                    s.iter().map(|m| (m.node, m.group)).collect()
+            Scheme::P3 | Scheme::Thalweg => {
+                // Reserves may take part too.
+                let stage = |(at, s): (usize, &Vec<thalweg_planner::Member>)| {
+                    let reserves = [plan.standing_by.get(at), plan.spares.get(at)];
+                    let reserves = reserves.into_iter().flatten().flatten();
+                    s.iter()
+                        .chain(reserves)
+                        .map(|m| (m.node, m.group))
+                        .collect()
                 };
-                plan.stages.iter().map(stage).collect()
+                plan.stages.iter().enumerate().map(stage).collect()
             }
         };
         // As the nodes themselves decide: see `Route::groups`.
@@ -62,7 +68,7 @@ impl Layout {
                 .iter()
                 .all(|g| stage.iter().any(|(_, of)| of == g))
         };
-        let two = protocol == Scheme::P3 && relays.iter().all(has_both);
+        let two = protocol.has_groups() && relays.iter().all(has_both);
         let mut stages = vec![vec![(plan.source, SubGroup::All)]];
         stages.extend(relays.iter().map(|stage| {
             let group = |of: PlanGroup| match (two, of) {

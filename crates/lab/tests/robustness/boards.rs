@@ -11,7 +11,7 @@ use thalweg_wire::route::PayloadSize;
 fn contiki(testbed: &str) -> Collector {
     let testbed = Testbed::load(testbed).unwrap();
     let site = Site::new(testbed.with_board("telosb-contiki").unwrap(), 1);
-    Collector::open(site, None, None, &mut |_, _| Continue(())).unwrap()
+    Collector::open(site, (None, Pipelined::P3), None, &mut |_, _| Continue(())).unwrap()
 }
 
 fn fetch(collector: &Collector, from: u16, protocol: Pipelined) -> Report {

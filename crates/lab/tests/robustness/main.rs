@@ -13,3 +13,4 @@ mod ladders;
 mod one_path;
 mod same_seed;
 mod sizes;
+mod sweeps;

@@ -1,9 +1,11 @@
 //! What all nodes of a network agree on.
 
 use crate::glossy::{self, flood_time, Ntx};
+use crate::sweep::shortest_slot;
 use thalweg_engine::BoardTiming;
 use thalweg_units::Duration;
 use thalweg_wire::beacon::TIME_STEP;
+use thalweg_wire::flood::HEADER_BYTES;
 use thalweg_wire::phy;
 
 /// What all nodes of a network agree on.
@@ -22,12 +24,15 @@ pub struct Config {
     pub reach: u8,
     /// Bytes of a beacon's MAC frame without FCS, as long as the frames whose links matter.
     pub beacon_bytes: u8,
+    /// The most bytes of a sweep's report: what all its slots are as long as.
+    pub levels_bytes: u8,
     /// After how many silent rounds in a row a node is given up.
     pub tries: u8,
 }
 
 impl Default for Config {
-    /// N_tx = 3, reports twice, T_o = 10 ms, six hops, beacons of full length, five tries.
+    /// N_tx = 3, reports twice, T_o = 10 ms, six hops, beacons of full length, 26 neighbours in the report of a
+    /// sweep of 139 nodes on four channels, five tries.
     fn default() -> Self {
         Self {
             glossy: glossy::Config::default(),
@@ -36,6 +41,7 @@ impl Default for Config {
             control: Duration::from_millis(10),
             reach: 6,
             beacon_bytes: phy::MAX_MPDU as u8,
+            levels_bytes: 96,
             tries: 5,
         }
     }
@@ -64,8 +70,15 @@ impl Config {
     }
     /// The slot of one frame of a report, in whole [`TIME_STEP`]s.
     pub fn report_slot(&self, timing: &BoardTiming) -> Duration {
-        let n_tx = self.report_n_tx;
-        round_up(flood_time(phy::MAX_MPDU, self.reach, n_tx, timing))
+        self.slot_of_report(phy::MAX_MPDU, timing)
+    }
+    /// The same of a sweep's report.
+    pub fn levels_slot(&self, timing: &BoardTiming) -> Duration {
+        let bytes = HEADER_BYTES + usize::from(self.levels_bytes);
+        self.slot_of_report(bytes.min(phy::MAX_MPDU), timing)
+    }
+    fn slot_of_report(&self, mpdu_bytes: usize, timing: &BoardTiming) -> Duration {
+        round_up(flood_time(mpdu_bytes, self.reach, self.report_n_tx, timing))
     }
 }
 
@@ -82,6 +95,11 @@ pub fn beacon_interval(interval: Duration, mpdu_bytes: usize, timing: &BoardTimi
     let least = (super::lead(timing) * 4).max(told * 2);
     let whole = MILLISECOND * least.as_nanos().div_ceil(MILLISECOND.as_nanos());
     interval.max(whole)
+}
+
+/// The shortest slot of a sweep's beacons on boards of `timing`, where that is longer than `slot`.
+pub fn sweep_slot(slot: Duration, timing: &BoardTiming) -> Duration {
+    slot.max(shortest_slot(super::lead(timing), timing))
 }
 
 fn round_up(time: Duration) -> Duration {

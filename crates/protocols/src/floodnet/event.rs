@@ -2,6 +2,7 @@
 
 use crate::collection::{Collect, Link, Missing};
 use crate::linkprobe::Measure;
+use crate::sweep::Sweep;
 use thalweg_engine::Refusal;
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::FrameBuf;
@@ -24,6 +25,8 @@ pub enum Command<const NODES: usize = 256> {
     Measure(Measure<NODES>),
     /// Collect the tables of the last measurement.
     Collect(Collect<NODES>),
+    /// Measure links the short way, and collect what was measured.
+    Sweep(Sweep<NODES>),
 }
 
 /// Why an order is not carried out.
@@ -87,7 +90,8 @@ pub enum Event {
     Measured {
         /// How many nodes had their turn.
         nodes: u16,
-        /// From the first flood's reference time to the end of the last turn: equation (1).
+        /// From the first flood's reference time to the end of the last turn, equation (1), or of a sweep's last
+        /// beacon.
         time: Duration,
     },
     /// On the sink: one link, of a report that came in.

@@ -10,16 +10,20 @@ mod config;
 mod event;
 mod sink;
 #[cfg(test)]
+mod sweep_tests;
+mod sweeps;
+#[cfg(test)]
 mod tests;
 
-pub use config::{beacon_interval, Config};
+pub use config::{beacon_interval, sweep_slot, Config};
 pub use event::{Command, Event, Refused};
 
-use crate::collection::{report_frame, Agenda, Links};
+use crate::collection::{report_frame, Agenda, Link, Links};
 use crate::fifo::Fifo;
 use crate::glossy::{self, Flood};
 use crate::linkprobe::{LinkTable, Step, Turn};
 use crate::radio;
+use crate::sweep::{self, Sweeping};
 use core::ops::RangeInclusive;
 use sink::Task;
 use thalweg_engine::{BoardTiming, Engine, OpId, RadioEvent, RadioId, Request, Wants, When};
@@ -52,8 +56,70 @@ pub(super) fn lead(timing: &BoardTiming) -> Duration {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Radio {
     Floods,
-    /// A turn of link measurement, listening on this channel; `None` on the node that sends.
+    /// A turn of link measurement, or a sweep, listening on this channel; `None` on the node that sends.
     Probing(Option<Channel>),
+}
+
+/// What this node has a part in measuring.
+#[derive(Debug)]
+enum Measuring {
+    Nothing,
+    Turn(Turn),
+    /// It stays when it is over: its terms are wanted as long as its reports are.
+    Sweep(Sweeping),
+}
+
+impl Measuring {
+    /// Whether there is more to be done.
+    const fn is_on(&self) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Turn(_) => true,
+            Self::Sweep(sweep) => !sweep.is_over(),
+        }
+    }
+    const fn sweep(&self) -> Option<&Sweeping> {
+        match self {
+            Self::Sweep(sweep) => Some(sweep),
+            _ => None,
+        }
+    }
+    fn step_of_turn(&mut self, now: Instant) -> Option<Step> {
+        match self {
+            Self::Turn(turn) => turn.step(now),
+            _ => None,
+        }
+    }
+    fn step_of_sweep(&mut self, now: Instant) -> Option<sweep::Step> {
+        match self {
+            Self::Sweep(sweep) => sweep.step(now),
+            _ => None,
+        }
+    }
+    fn due(&self) -> Option<Instant> {
+        match self {
+            Self::Nothing => None,
+            Self::Turn(turn) => turn.peek().map(|(due, _)| due),
+            Self::Sweep(sweep) => sweep.peek().map(|(due, _)| due),
+        }
+    }
+}
+
+/// The links of a report that came in.
+#[derive(Debug)]
+enum Waiting {
+    Report(Links),
+    Levels(sweep::Rows),
+}
+
+impl Iterator for Waiting {
+    type Item = Link;
+    fn next(&mut self) -> Option<Link> {
+        match self {
+            Self::Report(links) => links.next(),
+            Self::Levels(rows) => rows.next(),
+        }
+    }
 }
 
 /// One node: floods, link measurement and collection. `NEIGHBOURS` is the capacity of its link
@@ -69,7 +135,7 @@ pub struct Floodnet<const NEIGHBOURS: usize = 160, const NODES: usize = 256> {
     radio: Radio,
     table: LinkTable<NEIGHBOURS>,
     campaign: Campaign,
-    turn: Option<Turn>,
+    measuring: Measuring,
     agenda: Option<Agenda>,
     task: Task<NODES>,
     /// The application's flood that this node takes part in, to tell of its end.
@@ -79,7 +145,7 @@ pub struct Floodnet<const NEIGHBOURS: usize = 160, const NODES: usize = 256> {
     beacon_frame: FrameBuf,
     /// A beacon was ordered and not answered yet.
     beacon_armed: bool,
-    links: Option<Links>,
+    links: Option<Waiting>,
     events: Fifo<Event, 8>,
 }
 
@@ -94,7 +160,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             radio: Radio::Floods,
             table: LinkTable::EMPTY,
             campaign: Campaign::new(0),
-            turn: None,
+            measuring: Measuring::Nothing,
             agenda: None,
             task: Task::Idle,
             application: None,
@@ -110,7 +176,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
     /// then should the radio be given to another engine.
     pub const fn is_idle(&self) -> bool {
         !self.flood.is_active()
-            && self.turn.is_none()
+            && !self.measuring.is_on()
             && self.agenda.is_none()
             && matches!(self.task, Task::Idle)
     }
@@ -121,7 +187,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
     /// Whether an order would be refused: another one is being carried out, here or by the sink of
     /// a measurement.
     pub const fn is_busy(&self) -> bool {
-        self.has_order() || self.turn.is_some() || self.agenda.is_some()
+        self.has_order() || self.measuring.is_on() || self.agenda.is_some()
     }
     /// Whether [`Engine::poll_radio`] has an operation.
     pub const fn wants_radio(&self) -> bool {
@@ -151,7 +217,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         if core::mem::take(&mut self.beacon_armed) {
             self.flood.take_back();
         }
-        (self.turn, self.agenda, self.task) = (None, None, Task::Idle);
+        (self.measuring, self.agenda, self.task) = (Measuring::Nothing, None, Task::Idle);
         (self.tune, self.beacon, self.radio) = (None, None, Radio::Floods);
         (self.application, self.links) = (None, None);
         self.events.clear();
@@ -225,6 +291,12 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
                     self.sink_report(initiator, content);
                 }
             }
+            Kind::Sweep => self.hear_part(reference),
+            Kind::Levels => {
+                if let Ok(content) = FrameBuf::from_slice(content) {
+                    self.sink_levels(initiator, content);
+                }
+            }
         }
     }
 
@@ -232,15 +304,18 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         self.campaign = announce.campaign;
         self.table.begin(announce.campaign);
         let (control, lead) = (self.config.control, lead(&self.timing));
-        self.turn = Some(Turn::new(announce, reference, self.id, control, lead));
+        let turn = Turn::new(announce, reference, self.id, control, lead);
+        self.measuring = Measuring::Turn(turn);
     }
 
     /// Does everything that is due.
     fn run(&mut self, now: Instant) {
         loop {
             self.attend();
-            if let Some(step) = self.turn.as_mut().and_then(|turn| turn.step(now)) {
+            if let Some(step) = self.measuring.step_of_turn(now) {
                 self.take_step(step);
+            } else if let Some(step) = self.measuring.step_of_sweep(now) {
+                self.take_sweep_step(now, step);
             } else if self.agenda_due().is_some_and(|due| due <= now) {
                 self.report(now);
             } else if !self.run_task(now) {
@@ -277,7 +352,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
                 }
             }
             Step::Return => {
-                self.turn = None;
+                self.measuring = Measuring::Nothing;
                 self.radio = Radio::Floods;
                 self.flood.listen();
             }
@@ -306,7 +381,11 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         if slot <= now {
             return;
         }
-        if let Ok(Some(content)) = report_frame(&self.table, campaign, floor, frame) {
+        let content = match self.swept(campaign) {
+            Some(terms) => sweep::levels_frame(&self.table, terms).map(Some),
+            None => report_frame(&self.table, campaign, floor, frame),
+        };
+        if let Ok(Some(content)) = content {
             let n_tx = self.config.report_n_tx;
             // Fits: a report's frame is built to.
             let _ = self.flood.start(now, &content, n_tx, When::At(slot));
@@ -317,7 +396,10 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         let RadioEvent::Frame { mpdu, rssi, .. } = *event else {
             return;
         };
-        let (Ok(beacon), Some(turn)) = (Beacon::parse(mpdu), &self.turn) else {
+        let Measuring::Turn(turn) = &self.measuring else {
+            return self.count_in_sweep(mpdu, rssi, listening);
+        };
+        let Ok(beacon) = Beacon::parse(mpdu) else {
             return;
         };
         let announce = turn.announce;
@@ -349,6 +431,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Engine for Floodnet<NEIGHBOURS
             Command::Flood { payload } => self.order_flood(now, &payload),
             Command::Measure(measure) => self.order_measure(now, measure),
             Command::Collect(collect) => self.order_collect(now, collect),
+            Command::Sweep(sweep) => self.order_sweep(now, sweep),
         }
         self.run(now);
     }
@@ -366,7 +449,11 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Engine for Floodnet<NEIGHBOURS
                     self.count_beacon(&event, channel);
                 }
             }
-            Radio::Probing(_) | Radio::Floods => self.flood.handle_radio(&event),
+            Radio::Probing(_) => self.flood.handle_radio(&event),
+            Radio::Floods => {
+                self.join_sweep(&event);
+                self.flood.handle_radio(&event);
+            }
         }
         self.run(at);
     }
@@ -391,8 +478,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Engine for Floodnet<NEIGHBOURS
     }
 
     fn poll_timeout(&self) -> Option<Instant> {
-        let turn = self.turn.as_ref().and_then(Turn::peek).map(|(due, _)| due);
-        let own = [turn, self.agenda_due(), self.task_due()];
+        let own = [self.measuring.due(), self.agenda_due(), self.task_due()];
         own.into_iter()
             .chain([self.flood.poll_timeout()])
             .flatten()

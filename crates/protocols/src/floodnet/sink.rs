@@ -1,6 +1,6 @@
 //! The sink's orders: one at a time.
 
-use super::{lead, Config, Event, Floodnet, Refused, LEAD};
+use super::{lead, Config, Event, Floodnet, Refused, Waiting, LEAD};
 use crate::collection::{report_frame, Collect, Ledger, Links};
 use crate::glossy::{flood_spacing, flood_time};
 use crate::linkprobe::{Measure, Sweep};
@@ -11,9 +11,9 @@ use thalweg_wire::report::{Report, Schedule};
 use thalweg_wire::{FrameBuf, Reader, WireError};
 
 /// Between an order, or a round, and its first frame.
-const START: Duration = Duration::from_millis(2);
+pub(super) const START: Duration = Duration::from_millis(2);
 /// Between the frames of the sink's own report, which need no air.
-const OWN_FRAME: Duration = Duration::from_millis(1);
+pub(super) const OWN_FRAME: Duration = Duration::from_millis(1);
 
 /// What the sink is doing.
 // In place: there is no allocator.
@@ -32,14 +32,18 @@ pub(super) enum Task<const NODES: usize> {
 
 #[derive(Debug)]
 pub(super) struct Collection<const NODES: usize> {
-    ledger: Ledger<NODES>,
-    floor: u8,
-    begin: Instant,
-    phase: Phase,
+    pub(super) ledger: Ledger<NODES>,
+    pub(super) floor: u8,
+    pub(super) begin: Instant,
+    pub(super) phase: Phase,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Phase {
+pub(super) enum Phase {
+    /// Of a sweep: all are told.
+    Telling(Telling),
+    /// Of a sweep: the last beacon ends then.
+    Sweeping { end: Instant },
     /// The sink's own report.
     Own { frame: u8, due: Instant },
     /// The round's last slot ends then.
@@ -48,8 +52,19 @@ enum Phase {
     Over { time: Duration },
 }
 
+/// How far the sink is in telling all nodes of a sweep, part by part.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Telling {
+    /// The next part's first node, among those of the order.
+    pub(super) rank: u16,
+    /// How often all parts are yet to be told, this time included.
+    pub(super) copies: u8,
+    /// The next part's reference time.
+    pub(super) reference: Instant,
+}
+
 impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
-    fn is_free(&mut self) -> bool {
+    pub(super) fn is_free(&mut self) -> bool {
         let free = !self.is_busy();
         if !free {
             self.tell(Event::Refused(Refused::Busy));
@@ -127,8 +142,11 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             }
             Task::Measuring(sweep) => Some(sweep.reference()),
             Task::Collecting(collection) => match collection.phase {
+                Phase::Telling(telling) => {
+                    Some(telling.reference.saturating_sub(lead(&self.timing)))
+                }
                 Phase::Own { due, .. } => Some(due),
-                Phase::Round { end } => Some(end),
+                Phase::Sweeping { end } | Phase::Round { end } => Some(end),
                 Phase::Over { .. } => None,
             },
         }
@@ -155,6 +173,8 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             }
             Task::Measuring(_) => self.next_turn(now),
             Task::Collecting(collection) => match collection.phase {
+                Phase::Telling(telling) => self.tell_part(now, telling),
+                Phase::Sweeping { .. } => self.end_beacons(now),
                 Phase::Own { frame, .. } => self.own_report(now, frame),
                 Phase::Round { .. } => self.next_round(now),
                 Phase::Over { .. } => {}
@@ -191,6 +211,9 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
     }
 
     fn own_report(&mut self, now: Instant, frame: u8) {
+        if self.swept(self.campaign).is_some() {
+            return self.own_levels();
+        }
         let Task::Collecting(Collection {
             ledger,
             floor,
@@ -209,7 +232,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         *phase = Phase::Own { frame, due };
         if let Ok(report) = Report::parse(&mut Reader::new(&content)) {
             ledger.accept(self.id, report.frame, report.frames);
-            self.links = Some(Links::new(self.id, content));
+            self.links = Some(Waiting::Report(Links::new(self.id, content)));
         }
     }
 
@@ -224,7 +247,10 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         else {
             return;
         };
-        let slot = config.report_slot(&timing);
+        let slot = match self.measuring.sweep() {
+            Some(sweep) if sweep.terms().campaign == campaign => sweep.terms().report,
+            _ => config.report_slot(&timing),
+        };
         let reference = now + START.max(lead(&timing) + LEAD);
         let built = ledger.next_round().map(|round| {
             let bytes = HEADER_BYTES + Schedule::BYTES + 4 * round.len;
@@ -270,7 +296,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             return;
         };
         if report.campaign == self.campaign && ledger.accept(from, report.frame, report.frames) {
-            self.links = Some(Links::new(from, content));
+            self.links = Some(Waiting::Report(Links::new(from, content)));
         }
     }
 
@@ -325,7 +351,12 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
     }
 
     /// Begins a flood of the sink.
-    fn start(&mut self, now: Instant, content: &[u8], when: When) -> Result<u8, Refused> {
+    pub(super) fn start(
+        &mut self,
+        now: Instant,
+        content: &[u8],
+        when: When,
+    ) -> Result<u8, Refused> {
         let started = self.flood.start(now, content, self.config.n_tx, when);
         started.map_err(|_| Refused::TooLong)
     }

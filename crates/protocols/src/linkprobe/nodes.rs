@@ -65,6 +65,12 @@ impl<const NODES: usize> NodeList<NODES> {
         }
         Ok(list)
     }
+    /// The same, lowest address first.
+    #[must_use]
+    pub fn sorted(mut self) -> Self {
+        self.ids[..usize::from(self.len)].sort_unstable_by_key(|id| id.get());
+        self
+    }
     /// The nodes.
     pub fn as_slice(&self) -> &[NodeId] {
         &self.ids[..usize::from(self.len)]

@@ -66,6 +66,28 @@ impl<const NEIGHBOURS: usize> LinkTable<NEIGHBOURS> {
             self.rssi_sum[index][channel.index()] += whole_dbm(rssi);
         }
     }
+    /// The same, for who wants the strongest neighbours rather than the first: where there is no room, the weakest is
+    /// forgotten for a stronger one.
+    pub fn record_strong(&mut self, from: NodeId, channel: Channel, rssi: Dbm) {
+        if self.len == NEIGHBOURS && !self.ids[..self.len].contains(&from) {
+            let weakest = (0..self.len).map(|n| (self.strength(n), n)).min();
+            if let Some((_, n)) = weakest.filter(|(s, _)| i16::from(*s) < whole_dbm(rssi)) {
+                self.ids[n] = from;
+                (self.received[n], self.rssi_sum[n]) = ([0; Channel::COUNT], [0; Channel::COUNT]);
+                self.dropped = self.dropped.saturating_add(1);
+            }
+        }
+        self.record(from, channel, rssi);
+    }
+    /// The mean of neighbour number `n` on the channel where that is highest.
+    fn strength(&self, n: usize) -> i8 {
+        let cells = self.rssi_sum[n].iter().zip(self.received[n]);
+        let heard = cells.filter(|(_, received)| *received > 0);
+        heard
+            .map(|(sum, received)| mean(*sum, received))
+            .max()
+            .unwrap_or(i8::MIN)
+    }
     /// How many neighbours were heard.
     pub const fn len(&self) -> usize {
         self.len
@@ -138,6 +160,24 @@ mod tests {
         assert_eq!(rows[1].heard[0], heard(1, -60));
         assert_eq!(rows[1].heard.iter().flatten().count(), 1);
         assert_eq!(table.rows(2).count(), 1);
+    }
+
+    #[test]
+    fn a_stronger_neighbour_takes_the_place_of_the_weakest() {
+        let mut table = LinkTable::<2>::EMPTY;
+        for (from, rssi) in [(5, -90.0), (6, -80.0), (7, -95.0), (8, -70.0), (6, -80.0)] {
+            table.record_strong(id(from), Channel::LAST, Dbm(rssi));
+        }
+        let rows: std::vec::Vec<Row> = table.rows(1).collect();
+        assert_eq!(
+            (rows[0].neighbour, rows[0].heard[15]),
+            (id(8), heard(1, -70))
+        );
+        assert_eq!(
+            (rows[1].neighbour, rows[1].heard[15]),
+            (id(6), heard(2, -80))
+        );
+        assert_eq!((rows.len(), table.dropped()), (2, 2));
     }
 
     #[test]

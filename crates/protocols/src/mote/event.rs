@@ -2,6 +2,7 @@
 
 use crate::collection::Collect;
 use crate::linkprobe::Measure;
+use crate::sweep::Sweep;
 use crate::{floodnet, pipeline};
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::route::Route;
@@ -15,6 +16,8 @@ pub enum Command<const NODES: usize = 256> {
     Measure(Measure<NODES>),
     /// Collect the link tables of the last measurement.
     Collect(Collect<NODES>),
+    /// Measure the links of these nodes the short way, and collect what was measured.
+    Sweep(Sweep<NODES>),
     /// Wake the nodes of a route by floods and fetch the object over it. This node must be the
     /// route's sink.
     Fetch(Route),

@@ -23,7 +23,7 @@ use crate::fifo::Fifo;
 use crate::floodnet::{self, Floodnet};
 use crate::glossy::{flood_spacing, flood_time, slot_time};
 use crate::object::ObjectStore;
-use crate::pipeline::{self, Part, Pipeline};
+use crate::pipeline::{self, End, Part, Pipeline};
 use core::mem;
 use rest::Grid;
 use thalweg_engine::{BoardTiming, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, Wants};
@@ -268,6 +268,11 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             let over = matches!(event, Finished(_) | Refused(_));
             if over && self.duty == Duty::Transfer {
                 self.take_floods(now);
+                // The others are still at it.
+                let is_spare = event == Finished(End::NotCalled);
+                if let Some(grid) = self.grid.filter(|_| is_spare) {
+                    self.rest(now, grid);
+                }
             }
         }
         while let Some(event) = self.floods.poll_event() {
@@ -503,6 +508,9 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Engine
             }
             Command::Collect(c) => {
                 self.queue_order(now, Order::Floods(floodnet::Command::Collect(c)));
+            }
+            Command::Sweep(s) => {
+                self.queue_order(now, Order::Floods(floodnet::Command::Sweep(s)));
             }
             Command::Fetch(route) | Command::FetchTogether { route, .. }
                 if route.sink != self.id =>

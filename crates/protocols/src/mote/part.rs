@@ -4,11 +4,13 @@ use crate::glossy;
 use crate::p3::{self, Selective, Tuner};
 use crate::pip::{self, Hopper};
 use crate::pipeline::{Adaptation, Cadence, Fixed, Part, Policy, Session};
+use crate::thalweg::{self, Looker, Spare, Watcher};
 use core::ops::{Deref, DerefMut};
 use thalweg_engine::BoardTiming;
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::phy::{self, SFD_OFFSET};
-use thalweg_wire::route::{Control, Groups, Hopping, Route, Scheme};
+use thalweg_wire::pipeline::Group;
+use thalweg_wire::route::{Control, Groups, Hopping, Look, Place, Route, Scheme};
 
 /// The part of `node` in `route`, which begins at `start` of its clock, on boards of `timing`; `None`
 /// where it has none.
@@ -29,9 +31,11 @@ pub fn part(
         (Scheme::Pip(Hopping::Fixed), _) => pip::policy(),
         (Scheme::Pip(Hopping::EveryCyclePair), _) => pip::hopping_policy(),
         (Scheme::PipCit, _) => pip::conditional_policy(),
+        // What it waits for follows from the schedule, below.
+        (Scheme::Thalweg, _) => p3::compact_policy(),
     };
     let place = route.place_of(node)?;
-    let session = Session {
+    let mut session = Session {
         transfer: route.transfer,
         place,
         hops: channels.hops(),
@@ -39,7 +43,12 @@ pub fn part(
         payload: route.payload,
         range: route.range,
         format: route.format,
-        said_bytes: tuning.map_or(0, |_| p3::SAID_BYTES),
+        said_bytes: match (route.look, tuning) {
+            (Look::First, _) => thalweg::SAID_BYTES,
+            (Look::None, Some(_)) => p3::SAID_BYTES,
+            (Look::None, None) => 0,
+        },
+        progress: route.progress,
         start,
         policy: Policy {
             deadline: Duration::from_secs(u64::from(route.deadline_s)),
@@ -48,6 +57,18 @@ pub fn part(
     };
     let cadence = Cadence::new(&session, timing);
     let beat = cadence.beat(&session);
+    if route.scheme == Scheme::Thalweg {
+        let deadline = session.policy.deadline;
+        session.policy = Policy {
+            deadline,
+            ..thalweg::policy(&beat)
+        };
+        session.policy.inactivity += match place {
+            Place::StandsBy { .. } => Watcher::patience(&beat),
+            Place::Spare { .. } => Spare::patience(&beat),
+            _ => Duration::ZERO,
+        };
+    }
     let stage = session.stage();
     let fixed = Fixed { channels, stage };
     let selective = Selective::new(route, place, fixed);
@@ -56,6 +77,15 @@ pub fn part(
         (Scheme::P3, Some(run)) => Adapted::Tuned(Tuner::new(selective, run, &beat)),
         (Scheme::Pip(Hopping::EveryCyclePair), _) => Adapted::Hopping(Hopper::new(fixed, &beat)),
         (Scheme::Pip(Hopping::Fixed) | Scheme::PipCit, _) => Adapted::Fixed(fixed),
+        (Scheme::Thalweg, _) => match place {
+            Place::StandsBy { .. } => Adapted::Watches(Watcher::new(fixed, &beat)),
+            Place::Source | Place::Destination if route.look == Look::First => {
+                let spares = [Group::Odd, Group::Even].map(|group| route.has_spare(group));
+                Adapted::Looks(Looker::new(fixed, route.progress, spares, &beat))
+            }
+            Place::Spare { .. } => Adapted::Spare(Spare::new(fixed, route.progress, &beat)),
+            _ => Adapted::Fixed(fixed),
+        },
     };
     Some(Part {
         session,
@@ -67,7 +97,7 @@ pub fn part(
 /// The adaptations of the protocols that a route can name.
 #[derive(Debug, Clone, Copy)]
 pub enum Adapted {
-    /// PIP on channels that stay.
+    /// PIP and Thalweg, on channels that stay.
     Fixed(Fixed),
     /// PIP with channel hopping.
     Hopping(Hopper),
@@ -75,6 +105,12 @@ pub enum Adapted {
     Selective(Selective),
     /// P3 that learns its channels.
     Tuned(Tuner),
+    /// Thalweg, beside a relay.
+    Watches(Watcher),
+    /// Thalweg's source and destination.
+    Looks(Looker),
+    /// Thalweg, of a chain that may be called.
+    Spare(Spare),
 }
 
 impl Deref for Adapted {
@@ -86,6 +122,9 @@ impl Deref for Adapted {
             Self::Hopping(hopper) => hopper,
             Self::Selective(selective) => selective,
             Self::Tuned(tuner) => tuner,
+            Self::Watches(watcher) => watcher,
+            Self::Looks(looker) => looker,
+            Self::Spare(spare) => spare,
         }
     }
 }
@@ -97,6 +136,9 @@ impl DerefMut for Adapted {
             Self::Hopping(hopper) => hopper,
             Self::Selective(selective) => selective,
             Self::Tuned(tuner) => tuner,
+            Self::Watches(watcher) => watcher,
+            Self::Looks(looker) => looker,
+            Self::Spare(spare) => spare,
         }
     }
 }

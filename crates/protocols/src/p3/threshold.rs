@@ -35,11 +35,12 @@ impl Adaptation for Selective {
     fn channel(&self, stage: u8, sfd: Instant) -> Channel {
         self.fixed.channel(stage, sfd)
     }
-    fn listening(&self) -> Channel {
+    fn listening(&self) -> Option<Channel> {
         self.fixed.listening()
     }
-    fn may_send(&self) -> bool {
-        self.threshold.is_none_or(|threshold| threshold.speaks())
+    fn passes_on(&self, what: Heard) -> bool {
+        let speaks = || self.threshold.is_none_or(|threshold| threshold.speaks());
+        what != Heard::Packet || speaks()
     }
     fn heard(&mut self, what: Heard, _sfd: Instant) {
         match (&mut self.threshold, what) {

@@ -129,16 +129,19 @@ impl Adaptation for Tuner {
     fn channel(&self, stage: u8, sfd: Instant) -> Channel {
         self.turned(stage, self.rotation_at(stage, sfd))
     }
-    fn listening(&self) -> Channel {
-        self.turned(self.base.fixed.stage, self.own_rotation())
+    fn listening(&self) -> Option<Channel> {
+        Some(self.turned(self.base.fixed.stage, self.own_rotation()))
     }
-    fn trial(&self) -> Option<Trial> {
+    fn trial(&self, round: u16, _packets: u16) -> Option<Trial> {
+        if round > 0 {
+            return None;
+        }
         let packets = u16::from(self.run.get()) * u16::from(self.rotations);
         let ends = self.cycles.sfd_of(u64::from(packets));
         Some(Trial { packets, ends })
     }
-    fn may_send(&self) -> bool {
-        self.base.may_send()
+    fn passes_on(&self, what: Heard) -> bool {
+        self.base.passes_on(what)
     }
     fn heard(&mut self, what: Heard, sfd: Instant) {
         self.base.heard(what, sfd);
@@ -152,7 +155,7 @@ impl Adaptation for Tuner {
                     self.cycles.keep(sfd);
                 }
             }
-            Heard::Neighbour | Heard::Control => {}
+            Heard::Neighbour | Heard::Control | Heard::Peer => {}
             Heard::Broken => return,
         }
         // The pipeline is here; what was heard came before a change.
@@ -337,12 +340,16 @@ mod tests {
                 tuner.heard(Heard::Neighbour, sfd);
                 let rotation = 3u8.saturating_sub((packet / 10) as u8);
                 assert_eq!(tuner.rotation_at(stage, sfd), rotation, "{packet}");
-                assert_eq!(tuner.listening(), tuner.channel(stage, sfd), "{packet}");
+                assert_eq!(
+                    tuner.listening(),
+                    Some(tuner.channel(stage, sfd)),
+                    "{packet}"
+                );
                 // Who sends to it agrees.
                 let sender = super::tests::tuner(stage - 1);
-                assert_eq!(sender.channel(stage, sfd), tuner.listening());
+                assert_eq!(Some(sender.channel(stage, sfd)), tuner.listening());
             }
-            assert_eq!(tuner.listening(), tuner.base.fixed.channels.of(stage));
+            assert_eq!(tuner.listening(), Some(tuner.base.fixed.channels.of(stage)));
         }
     }
 
@@ -362,7 +369,7 @@ mod tests {
     #[test]
     fn who_hears_nothing_looks_everywhere_beginning_where_it_was() {
         let mut tuner = tuner(3);
-        let after = tuner.trial().unwrap().ends + CYCLE * 2;
+        let after = tuner.trial(0, 500).unwrap().ends + CYCLE * 2;
         let _ = tuner.advance(after);
         tuner.heard(Heard::Control, after);
         let _ = tuner.told(&[2], after + CYCLE);

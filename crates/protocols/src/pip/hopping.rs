@@ -65,8 +65,8 @@ impl Adaptation for Hopper {
     fn channel(&self, stage: u8, sfd: Instant) -> Channel {
         self.in_cycle(stage, self.cycles.at(sfd))
     }
-    fn listening(&self) -> Channel {
-        self.in_window(self.fixed.stage, self.window)
+    fn listening(&self) -> Option<Channel> {
+        Some(self.in_window(self.fixed.stage, self.window))
     }
     fn align(&self, sfd: Instant, tolerance: Duration) -> Instant {
         let nearest = self.cycles.at(sfd);
@@ -151,7 +151,7 @@ mod tests {
         let mut hopper = hopper(5);
         for cycle in 1..100u64 {
             let _ = hopper.advance(hopper.cycles.sfd_of(cycle));
-            assert_eq!(hopper.listening(), hopper.in_cycle(2, cycle));
+            assert_eq!(hopper.listening(), Some(hopper.in_cycle(2, cycle)));
         }
     }
 

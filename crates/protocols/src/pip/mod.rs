@@ -25,6 +25,7 @@ pub const fn policy() -> Policy {
         linger: Duration::from_secs(1),
         deadline: Duration::from_secs(600),
         progress_every: 16,
+        patience_per_packet: Duration::ZERO,
     }
 }
 

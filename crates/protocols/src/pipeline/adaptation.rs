@@ -6,6 +6,7 @@
 //! the relays of a stage send the same bytes. Tests: beside the adaptations, `tests/`.
 
 use thalweg_units::{Channel, Duration, Instant};
+use thalweg_wire::pipeline::Group;
 use thalweg_wire::route::Channels;
 
 /// Something that a node heard of its transfer.
@@ -19,6 +20,8 @@ pub enum Heard {
     Broken,
     /// Relay and destination: a whole request, or NACK, for this node.
     Control,
+    /// Who stands by: the beginning of a packet that a relay of its own stage and group sends on.
+    Peer,
 }
 
 /// Whether the node is to listen anew, on what [`Adaptation::listening`] says now.
@@ -53,20 +56,34 @@ pub struct Tally {
 pub trait Adaptation {
     /// On which channel `stage` hears a frame whose SFD is at `sfd`.
     fn channel(&self, stage: u8, sfd: Instant) -> Channel;
-    /// The channel on which this node listens at present.
-    fn listening(&self) -> Channel;
+    /// The channel on which this node listens at present; none while it sleeps.
+    fn listening(&self) -> Option<Channel>;
     /// The first instant from `sfd` on at which a frame may begin; one that is up to `_tolerance`
     /// earlier will do.
     fn align(&self, sfd: Instant, _tolerance: Duration) -> Instant {
         sfd
     }
-    /// The trial that the transfer begins with, if it does.
-    fn trial(&self) -> Option<Trial> {
+    /// The trial that round `_round` of a transfer of `_packets` is, if it is one.
+    fn trial(&self, _round: u16, _packets: u16) -> Option<Trial> {
         None
     }
-    /// Relay: whether it sends on the packet that it has just heard.
-    fn may_send(&self) -> bool {
+    /// Source: whether packets of `_group` call its spare chain.
+    fn calls(&self, _group: Group) -> bool {
+        false
+    }
+    /// When this node leaves the transfer, in which it has no part.
+    fn leaves(&self) -> Option<Instant> {
+        None
+    }
+    /// Relay: whether it sends on the packet, or the control frame, that it has just heard.
+    fn passes_on(&self, _what: Heard) -> bool {
         true
+    }
+    /// Destination: a packet of `_group` came.
+    fn came(&mut self, _group: Group) {}
+    /// Source: whether the transfer is to end, since it does badly.
+    fn gives_up(&self) -> bool {
+        false
     }
     /// A frame had its SFD at `_sfd`.
     fn heard(&mut self, _what: Heard, _sfd: Instant) {}
@@ -106,8 +123,8 @@ impl Adaptation for Fixed {
     fn channel(&self, stage: u8, _sfd: Instant) -> Channel {
         self.channels.of(stage)
     }
-    fn listening(&self) -> Channel {
-        self.channels.of(self.stage)
+    fn listening(&self) -> Option<Channel> {
+        Some(self.channels.of(self.stage))
     }
 }
 

@@ -81,6 +81,10 @@ impl Air {
     pub(super) fn listen(&mut self, channel: Channel, head_bytes: u8) {
         self.mode = Some(Mode::Listen(channel, head_bytes));
     }
+    /// Lets the radio sleep until it is to listen again.
+    pub(super) fn rest(&mut self) {
+        self.mode = Some(Mode::Sleep);
+    }
     /// Puts the radio to sleep; a transmission ordered before is forgotten.
     pub(super) fn sleep(&mut self) {
         *self = Self {

@@ -11,7 +11,7 @@ use crate::object::ObjectStore;
 use core::ops::{ControlFlow, DerefMut};
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::phy::SYMBOL;
-use thalweg_wire::pipeline::MAX_PACKETS;
+use thalweg_wire::pipeline::{Request, MAX_PACKETS};
 use thalweg_wire::route::Place;
 
 /// `Break` where the node's part is over.
@@ -39,6 +39,18 @@ pub(super) struct Hands {
     /// Not yet polled. More than a handler can cause fit in.
     pub(super) events: Fifo<Event, 8>,
     pub(super) stats: Stats,
+    pub(super) held: Held,
+}
+
+/// Whose the packets are that a destination has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Held {
+    /// It has none.
+    Nothing,
+    /// No request has told yet.
+    Unknown,
+    /// Requests told.
+    Of(Request),
 }
 
 impl Hands {
@@ -57,6 +69,7 @@ impl Hands {
             packets: &mut self.packets,
             events: &mut self.events,
             stats: &mut self.stats,
+            held: &mut self.held,
         }
     }
 }
@@ -71,20 +84,26 @@ pub(super) struct Context<'a> {
     pub(super) packets: &'a mut Packets,
     pub(super) events: &'a mut Fifo<Event, 8>,
     pub(super) stats: &'a mut Stats,
+    pub(super) held: &'a mut Held,
 }
 
 impl Context<'_> {
     pub(super) fn tell(&mut self, event: Event) {
         let _ = self.events.push(event);
     }
-    /// Listens on this node's channel, and aborts what is being received. Only relays look at the
-    /// beginning of frames: source and destination have nothing better to receive.
+    /// Listens on this node's channel, if on any, and aborts what is being received. Only relays look at
+    /// the beginning of frames: source and destination have nothing better to receive.
     pub(super) fn listen(&mut self) {
         let head_bytes = match self.session.place {
-            Place::Relay { .. } => self.session.format.head_bytes(),
+            Place::Relay { .. } | Place::StandsBy { .. } | Place::Spare { .. } => {
+                self.session.format.head_bytes()
+            }
             Place::Source | Place::Destination => 0,
         };
-        self.air.listen(self.adaptation.listening(), head_bytes);
+        match self.adaptation.listening() {
+            Some(channel) => self.air.listen(channel, head_bytes),
+            None => self.air.rest(),
+        }
     }
     pub(super) fn retune(&mut self, retune: Retune) {
         if retune == Retune::Now {

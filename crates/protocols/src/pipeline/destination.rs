@@ -5,13 +5,14 @@
 //! source knows when it comes. Invariant: a request is answered however often it is heard.
 
 use super::adaptation::{Heard, Tally};
-use super::context::{Context, Flow};
+use super::context::{Context, Flow, Held};
 use super::events::{Complete, End, Event};
 use super::session::Policy;
 use core::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::When;
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::pipeline::{Group, Head, Header, Kind, Nack, Purpose, Request, MAX_SLIM_PAYLOAD};
+use thalweg_wire::route::Progress;
 use thalweg_wire::{FrameBuf, Reader};
 
 /// What the first request told, in it what is the same in all.
@@ -43,10 +44,13 @@ struct Train {
 /// The destination's state.
 #[derive(Debug)]
 pub(super) struct Destination {
+    /// In this transfer.
     told: Option<Request>,
     first_round: Option<u16>,
     last_round: Option<u16>,
     complete: bool,
+    /// In the round that was reported on last, only so many packets were sent: the first.
+    tried: Option<u16>,
     train: Option<Train>,
     last_heard: Instant,
     last_packet: Instant,
@@ -55,12 +59,18 @@ pub(super) struct Destination {
 
 impl Destination {
     pub(super) fn new(cx: &mut Context<'_>, now: Instant) -> Self {
-        cx.packets.clear();
+        match (cx.session.progress, &cx.held) {
+            (Progress::Kept, Held::Unknown | Held::Of(_)) => {
+                cx.stats.received = cx.packets.count();
+            }
+            _ => Self::forget(cx),
+        }
         Self {
             told: None,
             first_round: None,
             last_round: None,
             complete: false,
+            tried: None,
             train: None,
             last_heard: now.max(cx.session.start),
             last_packet: cx.session.start,
@@ -68,10 +78,20 @@ impl Destination {
         }
     }
 
-    pub(super) fn deadline(&self, policy: &Policy) -> Instant {
+    /// Nothing is there.
+    fn forget(cx: &mut Context<'_>) {
+        cx.packets.clear();
+        cx.store.begin();
+        (*cx.held, cx.stats.received) = (Held::Nothing, 0);
+    }
+
+    /// When it leaves, having `received` so many packets.
+    pub(super) fn deadline(&self, policy: &Policy, received: u16) -> Instant {
+        let packets = self.told.map_or(0, |told| told.packets);
+        let missing = u64::from(packets.saturating_sub(received));
         let silence = match self.complete {
             true => policy.linger,
-            false => policy.inactivity,
+            false => policy.inactivity + policy.patience_per_packet * missing,
         };
         self.last_heard + silence
     }
@@ -99,6 +119,7 @@ impl Destination {
         }
         let what = match head.kind {
             Kind::Data if mpdu.len() == cx.cadence.data_bytes() => {
+                cx.adaptation.came(head.group);
                 self.data(cx, number, body.rest(), end);
                 Heard::Packet
             }
@@ -126,7 +147,9 @@ impl Destination {
     }
 
     fn data(&mut self, cx: &mut Context<'_>, number: u16, payload: &[u8], end: Instant) {
-        if self.told.is_some_and(|told| number >= told.packets) {
+        // Where there may be packets already, the source asks before it sends.
+        let is_unasked = self.told.is_none() && cx.session.progress == Progress::Kept;
+        if is_unasked || self.told.is_some_and(|told| number >= told.packets) {
             return;
         }
         if !cx.packets.insert(number) {
@@ -136,6 +159,9 @@ impl Destination {
         let object_len = self.told.map(|told| told.object_len);
         let pieces = cx.session.pieces();
         pieces.write(number, payload, object_len, cx.store);
+        if *cx.held == Held::Nothing {
+            *cx.held = Held::Unknown;
+        }
         cx.stats.received = cx.stats.received.saturating_add(1);
         self.last_packet = end;
         self.since_progress += 1;
@@ -166,6 +192,10 @@ impl Destination {
     ) {
         if self.told.is_none() {
             self.told = Some(told(request));
+            if matches!(*cx.held, Held::Of(before) if before != told(request)) {
+                Self::forget(cx);
+            }
+            *cx.held = Held::Of(told(request));
             cx.stats.packets = request.packets;
             // Packets that the transfer turns out not to have.
             while let Some(k) = cx.packets.first_from(request.packets) {
@@ -179,10 +209,11 @@ impl Destination {
             let received = cx.stats.received.min(packets);
             let missing = packets - received;
             let tally = Tally { received, missing };
+            let trial = cx.adaptation.trial(round, request.packets);
+            self.tried = trial.filter(|_| round == 0).map(|trial| trial.packets);
             cx.adaptation.round_over(round, Some(tally));
-            let trial = cx.adaptation.trial();
             // A trial is no round.
-            if round > 0 || trial.is_none_or(|trial| trial.packets >= packets) {
+            if trial.is_none_or(|trial| trial.packets >= packets) {
                 self.first_round.get_or_insert(received);
             }
             cx.tell(Event::RoundReported {
@@ -238,11 +269,19 @@ impl Destination {
     fn segments<'c>(&self, cx: &'c Context<'_>, from: u16) -> impl Iterator<Item = u16> + 'c {
         let packets = self.told.map_or(0, |told| told.packets);
         let (shape, here) = (cx.cadence.nack_shape(packets), &*cx.packets);
+        let of = |packets: u16| {
+            usize::from(packets)
+                .div_ceil(8)
+                .div_ceil(shape.vector_bytes)
+        };
+        let segments = self
+            .tried
+            .map_or(shape.segments, |t| shape.segments.min(of(t) as u16));
         let part = move |s: u16| {
             let first = usize::from(s) * shape.vector_bytes;
             first..first + shape.vector_bytes
         };
-        (from..shape.segments).filter(move |s| part(*s).any(|i| here.missing_byte(i, packets) != 0))
+        (from..segments).filter(move |s| part(*s).any(|i| here.missing_byte(i, packets) != 0))
     }
 
     fn order(&mut self, cx: &mut Context<'_>) {
@@ -251,8 +290,12 @@ impl Destination {
         };
         let missing = told.packets.saturating_sub(cx.stats.received);
         let shape = cx.cadence.nack_shape(told.packets);
-        // Nothing missing needs no vector.
-        let len = if missing == 0 { 0 } else { shape.vector_bytes };
+        // Nothing missing needs no vector, and of what was not sent yet the source knows.
+        let len = match (missing, self.tried) {
+            (0, _) => 0,
+            (_, Some(tried)) => shape.vector_bytes.min(usize::from(tried).div_ceil(8)),
+            (_, None) => shape.vector_bytes,
+        };
         let hop = cx.session.hops;
         let mut vector = [0; MAX_SLIM_PAYLOAD];
         let said_bytes = usize::from(cx.session.said_bytes);

@@ -14,6 +14,8 @@ pub enum End {
     GaveUp,
     /// The deadline passed, or nothing was heard for too long.
     TimedOut,
+    /// Of a spare chain: it was not called.
+    NotCalled,
     /// The radio refused everything.
     RadioFailed,
     /// The layer above ordered it.

@@ -29,7 +29,7 @@ pub use session::{AskAgain, GiveUp, Lengths, Policy, Session, SetupError};
 use crate::fifo::Fifo;
 use crate::object::ObjectStore;
 use air::{Air, TxAnswer};
-use context::{Context, Flow, Hands, Packets};
+use context::{Context, Flow, Hands, Held, Packets};
 use core::ops::ControlFlow::{Break, Continue};
 use core::ops::DerefMut;
 use destination::Destination;
@@ -84,6 +84,7 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Pipeline<S, A> {
                 packets: Packets::EMPTY,
                 events: Fifo::EMPTY,
                 stats: Stats::default(),
+                held: Held::Nothing,
             },
         }
     }
@@ -120,11 +121,10 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Pipeline<S, A> {
         let mut cx = self.hands.context(&mut part, &mut self.store);
         let role = match cx.session.place {
             Place::Source => Role::Source(Source::start(&mut cx, now)?),
-            Place::Relay { stage, group } => Role::Relay(Relay::new(stage, group, &cx, now)),
-            Place::Destination => {
-                cx.store.begin();
-                Role::Destination(Destination::new(&mut cx, now))
-            }
+            Place::Relay { stage, group }
+            | Place::StandsBy { stage, group }
+            | Place::Spare { stage, group } => Role::Relay(Relay::new(stage, group, &cx, now)),
+            Place::Destination => Role::Destination(Destination::new(&mut cx, now)),
         };
         cx.listen();
         self.active = Some(Active { part, role });
@@ -223,6 +223,9 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Engine for Pipeline<S
                 let retune = cx.adaptation.advance(at);
                 cx.retune(retune);
             }
+            if cx.adaptation.leaves().is_some_and(|leaves| at >= leaves) {
+                return Break(End::NotCalled);
+            }
             let late = at >= cx.session.ends();
             match role {
                 Role::Source(source) => source.timeout(cx, at),
@@ -230,7 +233,8 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Engine for Pipeline<S
                     return Break(relay.silence());
                 }
                 Role::Destination(destination)
-                    if late || at >= destination.deadline(&cx.session.policy) =>
+                    if late
+                        || at >= destination.deadline(&cx.session.policy, cx.stats.received) =>
                 {
                     return Break(destination.silence());
                 }
@@ -250,9 +254,15 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Engine for Pipeline<S
         let role = match role {
             Role::Source(source) => source.deadline(),
             Role::Relay(relay) => Some(relay.deadline().min(session.ends())),
-            Role::Destination(d) => Some(d.deadline(&session.policy).min(session.ends())),
+            Role::Destination(d) => {
+                let deadline = d.deadline(&session.policy, self.hands.stats.received);
+                Some(deadline.min(session.ends()))
+            }
         };
-        role.into_iter().chain(part.adaptation.next()).min()
+        let adaptation = [part.adaptation.next(), part.adaptation.leaves()];
+        role.into_iter()
+            .chain(adaptation.into_iter().flatten())
+            .min()
     }
 
     fn poll_event(&mut self) -> Option<Event> {

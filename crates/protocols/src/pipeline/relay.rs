@@ -13,7 +13,7 @@ use core::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::{Passing, When};
 use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::pipeline::{self, Group, Head, Header, Kind, Nack, Purpose, Request};
-use thalweg_wire::route::Groups;
+use thalweg_wire::route::{Groups, Place};
 use thalweg_wire::{FrameBuf, Reader};
 
 /// A relay's state.
@@ -61,9 +61,14 @@ impl Relay {
     }
 
     /// Whether a frame that begins with `head` comes from a neighbouring stage, for this group.
-    fn wants(&self, cx: &Context<'_>, head: &Head) -> bool {
+    fn wants(&self, cx: &Context<'_>, head: &Head, mpdu: &[u8]) -> bool {
         let group = cx.session.groups == Groups::One || head.group == self.group;
-        group && self.is_neighbour(head)
+        group && self.is_neighbour(head) && Self::is_meant(cx, head, mpdu)
+    }
+    /// Data goes over relays, or over the spare chain that it calls; control over whoever is there.
+    fn is_meant(cx: &Context<'_>, head: &Head, mpdu: &[u8]) -> bool {
+        let is_spare = matches!(cx.session.place, Place::Spare { .. });
+        head.kind != Kind::Data || pipeline::calls(mpdu) == is_spare
     }
     fn is_neighbour(&self, head: &Head) -> bool {
         match head.kind {
@@ -81,8 +86,12 @@ impl Relay {
             if self.is_neighbour(&head) {
                 cx.adaptation.heard(Heard::Neighbour, sfd);
             }
+            let beside = (head.kind, head.hop, head.group) == (Kind::Data, self.stage, self.group);
+            if beside && Self::is_meant(cx, &head, bytes) {
+                cx.adaptation.heard(Heard::Peer, sfd);
+            }
         }
-        let wanted = ours.filter(|head| self.wants(cx, head));
+        let wanted = ours.filter(|head| self.wants(cx, head, bytes));
         self.packet_begun = wanted.is_some_and(|head| head.kind == Kind::Data);
         if wanted.is_none() {
             cx.stats.aborted += 1;
@@ -102,7 +111,7 @@ impl Relay {
         let Ok(Header { head, number }) = Header::parse(&mut body) else {
             return;
         };
-        if head.tag != cx.session.tag() || !self.wants(cx, &head) {
+        if head.tag != cx.session.tag() || !self.wants(cx, &head, mpdu) {
             return;
         }
         let (what, towards) = match head.kind {
@@ -138,7 +147,7 @@ impl Relay {
         };
         self.last_heard = self.last_heard.max(sfd);
         cx.adaptation.heard(what, sfd);
-        if what == Heard::Packet && !cx.adaptation.may_send() {
+        if !cx.adaptation.passes_on(what) {
             cx.stats.withheld += 1;
             return;
         }

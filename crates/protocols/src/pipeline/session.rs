@@ -5,7 +5,7 @@ use core::fmt;
 use thalweg_engine::Passing;
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::pipeline::{Format, Group, Tag, MAX_PACKETS, NACK_BODY_BYTES};
-use thalweg_wire::route::{Groups, ObjectRange, PayloadSize, Place};
+use thalweg_wire::route::{Groups, ObjectRange, PayloadSize, Place, Progress};
 
 /// NACKs of transfers with a smaller payload than this are as long as if it were so large: a
 /// vector of a few bits would make trains of hundreds of frames.
@@ -63,6 +63,9 @@ pub struct Policy {
     pub deadline: Duration,
     /// The destination tells its progress every so many new packets; 0 for never.
     pub progress_every: u16,
+    /// For each packet that it misses, a destination waits so much longer than [`Policy::inactivity`]: a source that is
+    /// at a round hears nobody.
+    pub patience_per_packet: Duration,
 }
 
 /// A node's part in a transfer.
@@ -84,6 +87,8 @@ pub struct Session {
     pub format: Format,
     /// Bytes that the adaptation says in a NACK.
     pub said_bytes: u8,
+    /// What becomes of the packets that an earlier transfer brought.
+    pub progress: Progress,
     /// When the SFD of the source's first packet ends, in this node's clock.
     pub start: Instant,
     /// The protocol's decisions.
@@ -95,7 +100,9 @@ impl Session {
     pub const fn stage(&self) -> u8 {
         match self.place {
             Place::Source => 0,
-            Place::Relay { stage, .. } => stage,
+            Place::Relay { stage, .. }
+            | Place::StandsBy { stage, .. }
+            | Place::Spare { stage, .. } => stage,
             Place::Destination => self.hops,
         }
     }
@@ -142,7 +149,11 @@ impl Session {
         let alike = self.policy.lengths == Lengths::Alike;
         let in_step = alike || self.groups == Groups::Two;
         match self.place {
-            Place::Relay { stage, .. } if stage == 0 || stage >= self.hops => {
+            Place::Relay { stage, .. }
+            | Place::StandsBy { stage, .. }
+            | Place::Spare { stage, .. }
+                if stage == 0 || stage >= self.hops =>
+            {
                 Err(SetupError::NoSuchStage)
             }
             _ if self.payload.bytes() > self.format.max_payload() => {

@@ -6,7 +6,7 @@
 //! of what is known, after which the destination tells the rest.
 
 use super::air::TxAnswer;
-use super::context::{Context, Flow};
+use super::context::{Context, Flow, Held};
 use super::events::{End, Event};
 use super::session::{AskAgain, GiveUp, SetupError};
 use crate::due::sooner;
@@ -15,7 +15,10 @@ use core::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::{Refusal, When};
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::phy::SFD_OFFSET;
-use thalweg_wire::pipeline::{Group, Head, Header, Kind, Nack, Purpose, Request, MAX_SLIM_PAYLOAD};
+use thalweg_wire::pipeline::{
+    self, Group, Head, Header, Kind, Nack, Purpose, Request, MAX_SLIM_PAYLOAD,
+};
+use thalweg_wire::route::Progress;
 use thalweg_wire::{FrameBuf, Reader, WireError, Writer};
 
 /// Refusals in a row after which the radio is taken to be broken.
@@ -62,7 +65,13 @@ impl Source {
         let object = cx.store.info();
         let packets = cx.session.packets(object.len);
         let packets = packets.ok_or(SetupError::TooManyPackets)?;
-        cx.packets.fill_to(packets);
+        // What a destination has of this node's packets is not known any more.
+        *cx.held = Held::Nothing;
+        match cx.session.progress {
+            Progress::Fresh => cx.packets.fill_to(packets),
+            // The first NACK tells what is to be sent.
+            Progress::Kept => cx.packets.clear(),
+        }
         (cx.stats.packets, cx.stats.rounds) = (packets, 1);
         let start = cx.align(cx.session.start.max(now + cx.cadence.lead()));
         let mut source = Self {
@@ -97,7 +106,7 @@ impl Source {
     /// Orders the first packet from `from` on that is still to be sent, at `self.sfd`, or the
     /// request where there is none.
     fn order_data(&mut self, cx: &mut Context<'_>, from: u16) {
-        let trial = cx.adaptation.trial().filter(|_| self.round == 0);
+        let trial = cx.adaptation.trial(self.round, self.packets);
         let is_over = trial.is_some_and(|trial| self.sent_in_round >= trial.packets);
         let next = cx.packets.first_from(from).filter(|_| !is_over);
         let Some(number) = next else {
@@ -185,7 +194,10 @@ impl Source {
             body(w)
         });
         // An empty frame, which cannot come about, would be refused by the radio.
-        let frame = frame.unwrap_or(FrameBuf::EMPTY);
+        let mut frame = frame.unwrap_or(FrameBuf::EMPTY);
+        if cx.adaptation.calls(self.group) {
+            pipeline::call(&mut frame);
+        }
         let channel = cx.adaptation.channel(1, self.sfd);
         cx.air.transmit(frame, channel, When::At(self.sfd));
     }
@@ -283,7 +295,10 @@ impl Source {
             // Who heard a part of the NACK only goes on as before: others may have heard nothing.
             let retune = cx.adaptation.told(said, next);
             cx.retune(retune);
-            self.next_round(cx, next);
+            match cx.adaptation.gives_up() {
+                true => self.release(cx, next, End::GaveUp),
+                false => self.next_round(cx, next),
+            }
         } else {
             let until = next.saturating_sub(SFD_OFFSET);
             self.doing = Doing::Waiting { until };

@@ -16,6 +16,7 @@ const PIP_HOPPING: u8 = 0x20;
 const P3_WITH_OPTIONS: u8 = 0x30;
 const PIP_CIT: u8 = 0x40;
 const P3_BY_NODE: u8 = 0x50;
+const THALWEG: u8 = 0x60;
 const SCHEME_BITS: u8 = 0x70;
 const HOP_BITS: u8 = 0x0f;
 /// A byte of threshold follows the terms.
@@ -26,6 +27,16 @@ const TUNING_BIT: u8 = 0x10;
 /// Beside a node's stage: its group is [`Group::Even`].
 const EVEN_BIT: u8 = 0x10;
 
+/// Of Thalweg, beside how many stand by: earlier packets count.
+const KEPT_BIT: u8 = 0x80;
+/// The first packets are looked after.
+const LOOK_BIT: u8 = 0x40;
+const RESERVES_BITS: u8 = 0x3f;
+/// Beside a reserve's stage: it is of a spare chain.
+const SPARE_BIT: u8 = 0x20;
+
+/// Bytes of a reserve: id, stage and group.
+const RESERVE_BYTES: usize = 3;
 /// Bytes of flags, payload, deadline and range.
 const TERMS_BYTES: usize = 12;
 /// Bytes of a node that is told by itself: id, stage and group, channel.
@@ -63,6 +74,9 @@ impl Route {
 
     /// Bytes that say how it deviates from P3 as published; none where it does not.
     fn option_bytes(&self) -> usize {
+        if self.scheme == Scheme::Thalweg {
+            return 1 + RESERVE_BYTES * self.reserves().len();
+        }
         match self.options() {
             0 => 0,
             options => 1 + usize::from(options & TUNING_BIT != 0),
@@ -91,6 +105,7 @@ impl Route {
             (Scheme::Pip(Hopping::Fixed), _) => PIP,
             (Scheme::Pip(Hopping::EveryCyclePair), _) => PIP_HOPPING,
             (Scheme::PipCit, _) => PIP_CIT,
+            (Scheme::Thalweg, _) => THALWEG,
         };
         let limited = self.threshold.map_or(0, |_| THRESHOLD_BIT);
         w.u8(hops | scheme | limited)?.u8(self.payload.bytes())?;
@@ -105,10 +120,32 @@ impl Route {
                 w.u8(run.get())?;
             }
         }
+        if scheme == THALWEG {
+            self.encode_reserves(w)?;
+        }
         match listing {
             Listing::ByNode => self.encode_nodes(w),
             Listing::ByStage => self.encode_stages(w),
         }
+    }
+
+    fn encode_reserves(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
+        let kept = match self.progress {
+            Progress::Fresh => 0,
+            Progress::Kept => KEPT_BIT,
+        };
+        let look = match self.look {
+            Look::None => 0,
+            Look::First => LOOK_BIT,
+        };
+        w.u8(kept | look | (self.standing + self.spare))?;
+        let standing_by = self.standing_by().iter().map(|member| (member, 0));
+        let spares = self.spares().iter().map(|member| (member, SPARE_BIT));
+        for (member, spare) in standing_by.chain(spares) {
+            w.u16(member.node.get())?
+                .u8(member.stage | even_bit(member.group) | spare)?;
+        }
+        Ok(())
     }
 
     fn encode_nodes(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
@@ -152,6 +189,7 @@ impl Route {
             PIP => Scheme::Pip(Hopping::Fixed),
             PIP_HOPPING => Scheme::Pip(Hopping::EveryCyclePair),
             PIP_CIT => Scheme::PipCit,
+            THALWEG => Scheme::Thalweg,
             _ => return Err(bad),
         };
         let (payload, deadline_s) = (r.u8()?, r.u16()?);
@@ -174,6 +212,13 @@ impl Route {
                 tuning = Some(TrialRun::new(r.u8()?).ok_or(bad)?);
             }
         }
+        let mut standing = None;
+        if scheme == Scheme::Thalweg {
+            format = Format::Slim;
+            let told = r.u8()?;
+            let count = usize::from(told & RESERVES_BITS);
+            standing = Some((told, r.bytes(RESERVE_BYTES * count)?));
+        }
         let payload = PayloadSize::of_format(payload, format).ok_or(bad)?;
         let hops = flags & HOP_BITS;
         if hops == 0 || hops > MAX_HOPS {
@@ -187,9 +232,38 @@ impl Route {
         (route.payload, route.deadline_s) = (payload, deadline_s);
         route.range = ObjectRange { offset, len };
         (route.threshold, route.format, route.tuning) = (threshold, format, tuning);
+        if let Some((told, members)) = standing {
+            route.decode_reserves(told, members)?;
+        }
         let is_told_so =
             (flags & SCHEME_BITS == P3_BY_NODE) == (route.listing() == Listing::ByNode);
         is_told_so.then_some(route).ok_or(bad)
+    }
+
+    /// What is told of progress and of reserves.
+    fn decode_reserves(&mut self, told: u8, members: &[u8]) -> Result<(), WireError> {
+        self.progress = match told & KEPT_BIT {
+            0 => Progress::Fresh,
+            _ => Progress::Kept,
+        };
+        self.look = match told & LOOK_BIT {
+            0 => Look::None,
+            _ => Look::First,
+        };
+        let mut r = Reader::new(members);
+        while r.remaining() > 0 {
+            let (node, place) = (r.node()?, r.u8()?);
+            let member = Member {
+                node,
+                stage: place & !(EVEN_BIT | SPARE_BIT),
+                group: group_of(place),
+            };
+            match place & SPARE_BIT {
+                0 => self.stand_by(member)?,
+                _ => self.add_spare(member)?,
+            }
+        }
+        Ok(())
     }
 
     fn decode_nodes(transfer: u16, hops: u8, r: &mut Reader<'_>) -> Result<Self, WireError> {
@@ -264,19 +338,13 @@ struct NodeEntry {
 
 impl NodeEntry {
     fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
-        let even = match self.group {
-            Group::Odd => 0,
-            Group::Even => EVEN_BIT,
-        };
-        w.u16(self.node.get())?.u8(self.stage | even)?;
+        w.u16(self.node.get())?;
+        w.u8(self.stage | even_bit(self.group))?;
         w.u8(self.channel.number()).map(|_| ())
     }
     fn parse(r: &mut Reader<'_>) -> Result<Self, WireError> {
         let (node, place) = (r.node()?, r.u8()?);
-        let group = match place & EVEN_BIT {
-            0 => Group::Odd,
-            _ => Group::Even,
-        };
+        let group = group_of(place);
         let channel = Channel::new(r.u8()?).map_err(|_| WireError::Malformed)?;
         Ok(Self {
             node,
@@ -284,6 +352,20 @@ impl NodeEntry {
             group,
             channel,
         })
+    }
+}
+
+/// Beside a node's stage: its group.
+const fn even_bit(group: Group) -> u8 {
+    match group {
+        Group::Odd => 0,
+        Group::Even => EVEN_BIT,
+    }
+}
+const fn group_of(place: u8) -> Group {
+    match place & EVEN_BIT {
+        0 => Group::Odd,
+        _ => Group::Even,
     }
 }
 

@@ -18,8 +18,10 @@ use crate::pipeline::{Format, Group, MAX_HOPS};
 use crate::{WireError, Writer};
 use thalweg_units::{Duration, NodeId};
 
-/// The most relays of a route.
-pub const MAX_MEMBERS: usize = 120;
+/// The most relays of a route, with those that stand by.
+pub const MAX_MEMBERS: usize = 112;
+/// The most nodes of a [`Route`] that stand by or are spare.
+pub const MAX_RESERVES: u8 = 63;
 /// The most segments of a route.
 pub const MAX_SEGMENTS: usize = 3;
 /// The longest segment: content of a flood.
@@ -57,8 +59,15 @@ pub struct Route {
     pub format: Format,
     /// Cycles of each rotation of the channels in a trial with the first packets; `None` for no trial.
     pub tuning: Option<TrialRun>,
+    /// What becomes of earlier packets. Only [`Scheme::Thalweg`] tells it.
+    pub progress: Progress,
+    /// What is done with the first packets. Only [`Scheme::Thalweg`] tells it.
+    pub look: Look,
+    /// The relays, then those that stand by, then those of spare chains.
     members: [Member; MAX_MEMBERS],
     count: u8,
+    standing: u8,
+    spare: u8,
 }
 
 const NOBODY: Member = Member {
@@ -89,8 +98,12 @@ impl Route {
             range: ObjectRange::ALL,
             format: Format::Full,
             tuning: None,
+            progress: Progress::Fresh,
+            look: Look::None,
             members: [NOBODY; MAX_MEMBERS],
             count: 0,
+            standing: 0,
+            spare: 0,
         }
     }
 
@@ -100,22 +113,85 @@ impl Route {
     /// [`WireError::Malformed`] for a stage outside 1..H, or a node that has a part already;
     /// [`WireError::NoRoom`] beyond [`MAX_MEMBERS`].
     pub fn add(&mut self, member: Member) -> Result<(), WireError> {
-        let between = member.stage >= 1 && member.stage < self.channels.hops();
-        if !between || self.place_of(member.node).is_some() {
-            return Err(WireError::Malformed);
-        }
-        let count = usize::from(self.count);
-        if count == MAX_MEMBERS {
-            return Err(WireError::NoRoom);
-        }
+        let taken = self.fits(member)?;
         // Kept in order of stage and group, as they are on the wire.
         let at = self
             .members()
             .partition_point(|m| (m.stage, m.group) <= (member.stage, member.group));
-        self.members.copy_within(at..count, at + 1);
+        self.members.copy_within(at..taken, at + 1);
         self.members[at] = member;
         self.count += 1;
         Ok(())
+    }
+
+    /// How many there are, where `member` may be added.
+    fn fits(&self, member: Member) -> Result<usize, WireError> {
+        let between = member.stage >= 1 && member.stage < self.channels.hops();
+        if !between || self.place_of(member.node).is_some() {
+            return Err(WireError::Malformed);
+        }
+        let taken = usize::from(self.count) + usize::from(self.standing + self.spare);
+        match taken < MAX_MEMBERS {
+            true => Ok(taken),
+            false => Err(WireError::NoRoom),
+        }
+    }
+
+    /// Adds a node that stands by.
+    ///
+    /// # Errors
+    /// As [`Route::add`], also behind one of a spare chain; [`WireError::NoRoom`] beyond [`MAX_RESERVES`].
+    pub fn stand_by(&mut self, member: Member) -> Result<(), WireError> {
+        let at = self.fits_reserve(member)?;
+        if self.spare > 0 {
+            return Err(WireError::Malformed);
+        }
+        self.members[at] = member;
+        self.standing += 1;
+        Ok(())
+    }
+
+    /// Adds a relay of a spare chain.
+    ///
+    /// # Errors
+    /// As [`Route::add`]; [`WireError::NoRoom`] beyond [`MAX_RESERVES`].
+    pub fn add_spare(&mut self, member: Member) -> Result<(), WireError> {
+        let at = self.fits_reserve(member)?;
+        self.members[at] = member;
+        self.spare += 1;
+        Ok(())
+    }
+
+    fn fits_reserve(&self, member: Member) -> Result<usize, WireError> {
+        match self.standing + self.spare < MAX_RESERVES {
+            true => self.fits(member),
+            false => Err(WireError::NoRoom),
+        }
+    }
+
+    /// Those that stand by, in the order in which they were added.
+    pub fn standing_by(&self) -> &[Member] {
+        let standing = self.reserves().get(..usize::from(self.standing));
+        standing.unwrap_or_default()
+    }
+    /// Those of spare chains, in the order in which they were added.
+    pub fn spares(&self) -> &[Member] {
+        let spares = self.reserves().get(usize::from(self.standing)..);
+        spares.unwrap_or_default()
+    }
+    /// Those that stand by, then those of spare chains.
+    fn reserves(&self) -> &[Member] {
+        let others = self.members.get(usize::from(self.count)..);
+        let count = usize::from(self.standing + self.spare);
+        others
+            .and_then(|others| others.get(..count))
+            .unwrap_or_default()
+    }
+    /// Whether a relay of every stage is there to take the place of `group`'s.
+    pub fn has_spare(&self, group: Group) -> bool {
+        let mut between = 1..self.channels.hops();
+        let at = |stage: u8| (self.spares().iter()).any(|m| (m.stage, m.group) == (stage, group));
+        !between.is_empty() && between.all(at)
     }
 
     /// The relays, in order of stage and group.
@@ -131,14 +207,16 @@ impl Route {
         if node == self.sink {
             return Some(Place::Destination);
         }
-        let member = self.members().iter().find(|m| m.node == node)?;
-        Some(Place::Relay {
-            stage: member.stage,
-            group: member.group,
-        })
+        let of = |members: &[Member]| members.iter().find(|m| m.node == node).copied();
+        let place = |Member { stage, group, .. }| Place::Relay { stage, group };
+        let beside = |Member { stage, group, .. }| Place::StandsBy { stage, group };
+        let spare = |Member { stage, group, .. }| Place::Spare { stage, group };
+        let relay = of(self.members()).map(place);
+        let relay = relay.or_else(|| of(self.standing_by()).map(beside));
+        relay.or_else(|| of(self.spares()).map(spare))
     }
 
-    /// Two where P3 has relays of both groups at every stage, else one: a group with a gap would
+    /// Two where P3, or what was made of it, has relays of both groups at every stage, else one: a group with a gap would
     /// carry nothing, and together they are still a path (P3, section IV-C: "no worse than PIP").
     pub fn groups(&self) -> Groups {
         let both = |stage: u8| {
@@ -146,8 +224,8 @@ impl Route {
             has(Group::Odd) && has(Group::Even)
         };
         match self.scheme {
-            Scheme::P3 if (1..self.channels.hops()).all(both) => Groups::Two,
-            Scheme::P3 | Scheme::Pip(_) | Scheme::PipCit => Groups::One,
+            Scheme::P3 | Scheme::Thalweg if (1..self.channels.hops()).all(both) => Groups::Two,
+            Scheme::P3 | Scheme::Thalweg | Scheme::Pip(_) | Scheme::PipCit => Groups::One,
         }
     }
 
@@ -159,7 +237,7 @@ impl Route {
                 Control::Published
             }
             Scheme::Pip(_) => Control::Published,
-            Scheme::P3 | Scheme::PipCit => Control::Compact,
+            Scheme::P3 | Scheme::Thalweg | Scheme::PipCit => Control::Compact,
         }
     }
 

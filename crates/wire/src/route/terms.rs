@@ -106,6 +106,33 @@ pub enum Scheme {
     /// The same on fixed channels; a relay's packets wait in its radio, and each goes out when the
     /// next comes in (conditional immediate transmission, CIT, section 4).
     PipCit,
+    /// Two lean chains of relays, with nodes that stand by; no publication's.
+    Thalweg,
+}
+
+impl Scheme {
+    /// Whether relays are in two groups that take turns.
+    pub const fn has_groups(self) -> bool {
+        matches!(self, Self::P3 | Self::Thalweg)
+    }
+}
+
+/// What becomes of the packets that an earlier transfer of the same object brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// The transfer begins with the first packet.
+    Fresh,
+    /// It begins with a request, and goes on with what the destination says that it misses.
+    Kept,
+}
+
+/// Whether a transfer asks after its first packets which groups bring them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// It does not.
+    None,
+    /// It does. Where one brings too few it calls a spare chain, and ends where there is none: another way is there.
+    First,
 }
 
 /// How a transfer's control is made: its wake-up, requests and NACKs.
@@ -174,6 +201,20 @@ pub enum Place {
     Source,
     /// Forwards.
     Relay {
+        /// 1..H.
+        stage: u8,
+        /// Whose packets.
+        group: Group,
+    },
+    /// Watches a relay, and forwards in its place where it does not.
+    StandsBy {
+        /// 1..H.
+        stage: u8,
+        /// Whose packets.
+        group: Group,
+    },
+    /// Is of a chain that takes the place of its group's, should that be called.
+    Spare {
         /// 1..H.
         stage: u8,
         /// Whose packets.

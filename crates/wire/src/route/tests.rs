@@ -15,6 +15,7 @@ fn routes() -> impl Strategy<Value = Route> {
         Just(Scheme::Pip(Hopping::Fixed)),
         Just(Scheme::Pip(Hopping::EveryCyclePair)),
         Just(Scheme::PipCit),
+        Just(Scheme::Thalweg),
     ];
     let channels = proptest::collection::vec(0..16usize, 2..=11);
     let threshold = proptest::option::of(0..=100u8);
@@ -42,8 +43,23 @@ fn routes() -> impl Strategy<Value = Route> {
                 }
                 route.tuning = run.and_then(TrialRun::new);
             }
+            if scheme == Scheme::Thalweg {
+                route.format = Format::Slim;
+                if slim {
+                    route.progress = Progress::Kept;
+                }
+                if run.is_some() {
+                    route.look = Look::First;
+                }
+            }
             (route.deadline_s, route.range) = (deadline_s, ObjectRange { offset, len });
-            for (i, (stage, even)) in members.into_iter().enumerate() {
+            // Those that stand by take the room of others.
+            let most = if scheme == Scheme::Thalweg {
+                90
+            } else {
+                MAX_MEMBERS
+            };
+            for (i, (stage, even)) in members.into_iter().take(most).enumerate() {
                 let group = if even { Group::Even } else { Group::Odd };
                 if stage < channels.hops() {
                     route
@@ -53,6 +69,15 @@ fn routes() -> impl Strategy<Value = Route> {
                             group,
                         })
                         .unwrap();
+                    if scheme == Scheme::Thalweg && i % 9 == 0 {
+                        route
+                            .stand_by(Member {
+                                node: node(3000 + i as u16),
+                                stage,
+                                group,
+                            })
+                            .unwrap();
+                    }
                 }
             }
             route

@@ -15,17 +15,24 @@ use thalweg_planner::pairs::{suggest_pairs, Pair, PairOrder, PairRequest};
 use thalweg_planner::Style;
 use thalweg_planner::{plan, LinkModel, Plan, PlanError, RouteRequest};
 use thalweg_testbeds::Site;
-use thalweg_units::ChannelSet;
+use thalweg_units::{Db, Duration};
 
 /// How many hops more than the fewest routes of a given length may have.
 const MORE_HOPS: usize = 2;
 /// For a route of a given length, so many of lengths up to that are looked at.
 const LOOKED_AT: usize = 12;
 
+/// What those know that plan paths, and those that plan chains.
+type Surveys = (Arc<Surveyed>, Option<Arc<Surveyed>>);
+
 /// A seed's site with its routes.
 #[derive(Clone)]
 pub(in crate::experiment) struct Drawn {
     pub(in crate::experiment) site: Site,
+    /// Between the beacons of both surveys.
+    pub(super) beacon_ms: u32,
+    /// By how much links change, where the experiment says so.
+    pub(super) change_db: Option<f64>,
     /// What those that plan paths know of the links.
     routing: Arc<Surveyed>,
     /// What those that plan chains know.
@@ -44,6 +51,17 @@ impl Drawn {
             (Style::Chains, Some(surveyed)) => surveyed,
             _ => &self.routing,
         }
+    }
+
+    /// The age at which transfers begin that were to begin at `wanted`: not before the surveys are over.
+    pub(super) fn age(&self, wanted: Duration) -> Duration {
+        let surveying = self.pipeline.as_ref().map(|surveyed| surveyed.time());
+        let surveying = surveying.unwrap_or_default().max(self.routing.time());
+        wanted.max(surveying)
+    }
+    /// The site of transfers that were to begin at `wanted`.
+    pub(super) fn site_at(&self, wanted: Duration) -> Result<Site> {
+        Ok(self.site.aged(self.age(wanted))?)
     }
 }
 
@@ -68,18 +86,14 @@ impl Transfers {
         lab.go_on()?;
         let site = lab.site(&self.testbed, seed)?;
         let routing_channel = self.routing_channel();
-        let channels: ChannelSet = self.channel_list().into_iter().collect();
         let unfit = |why: String| ExperimentError::unfit(&site, why);
         let mut wanted = self.channel_list();
         wanted.push(routing_channel);
         if let Some(missing) = wanted.iter().find(|c| !site.testbed.channels.contains(**c)) {
             return Err(unfit(format!("channel {missing} is not available")));
         }
-        let routing_survey = self.survey([routing_channel].into_iter().collect());
-        let routing = lab.survey(&self.testbed, &site, routing_survey)?;
-        let all = self.protocols.iter().any(|v| v.style == Style::Chains);
-        let survey = || lab.survey(&self.testbed, &site, self.survey(channels));
-        let pipeline = all.then(survey).transpose()?;
+        let beacon_ms = self.first_beacon_ms();
+        let (routing, pipeline) = self.surveys(&self.testbed, &site, beacon_ms, lab)?;
         let count = self.routes as usize;
         let models = trusted(&site, &routing, pipeline.as_deref());
         let request = PairRequest {
@@ -115,11 +129,58 @@ impl Transfers {
         let rate_kbps = single_hop_rate(lab.sites, seed)?;
         Ok(Drawn {
             site,
+            beacon_ms,
+            change_db: None,
             routing,
             pipeline,
             models,
             pairs,
             rate_kbps,
+        })
+    }
+
+    /// What those know that plan paths, and those that plan chains where there are any.
+    fn surveys(
+        &self,
+        testbed: &str,
+        site: &Site,
+        beacon_ms: u32,
+        lab: &Lab<'_>,
+    ) -> Result<Surveys> {
+        let survey = |survey| lab.survey(testbed, site, survey);
+        let routing = [self.routing_channel()].into_iter().collect();
+        let routing = survey(Self::survey(routing, beacon_ms))?;
+        let all = self.protocols.iter().any(|v| v.style == Style::Chains);
+        let of_all = || survey(self.survey_of_all(beacon_ms));
+        Ok((routing, all.then(of_all).transpose()?))
+    }
+
+    /// The same routes, planned by surveys with `beacon_ms` between beacons, where links change by `change_db`.
+    pub(super) fn elsewhere(
+        &self,
+        drawn: &Drawn,
+        (beacon_ms, change_db): (u32, Option<f64>),
+        lab: &Lab<'_>,
+    ) -> Result<Drawn> {
+        if (beacon_ms, change_db) == (drawn.beacon_ms, drawn.change_db) {
+            return Ok(drawn.clone());
+        }
+        let (name, site) = match change_db {
+            None => (self.testbed.clone(), drawn.site.clone()),
+            Some(db) => {
+                let name = format!("{}, changing by {db} dB", self.testbed);
+                (name, drawn.site.changing(Db(db)))
+            }
+        };
+        let (routing, pipeline) = self.surveys(&name, &site, beacon_ms, lab)?;
+        Ok(Drawn {
+            models: trusted(&site, &routing, pipeline.as_deref()),
+            site,
+            beacon_ms,
+            change_db,
+            routing,
+            pipeline,
+            ..drawn.clone()
         })
     }
 
@@ -130,8 +191,8 @@ impl Transfers {
         changed: &Site,
         lab: &Lab<'_>,
     ) -> Result<Drawn> {
-        let channels: ChannelSet = self.channel_list().into_iter().collect();
-        let pipeline = survey_once(changed, self.survey(channels), &mut |_| lab.heard())?;
+        let survey = self.survey_of_all(drawn.beacon_ms);
+        let pipeline = survey_once(changed, survey, &mut |_| lab.heard())?;
         Ok(Drawn {
             models: trusted(changed, &drawn.routing, Some(&pipeline)),
             pipeline: Some(Arc::new(pipeline)),
@@ -153,10 +214,10 @@ impl Transfers {
         if !self.hops.is_empty() {
             request = exactly(request, pair.hops);
         }
-        let mut request = variant.request(&request);
         if variant.style == Style::Chains {
             request.model = of_chains;
         }
+        let request = variant.request(&request);
         let links = &drawn.known_to(variant).links;
         // One stream for a route and a cell, whatever the variant: `p3` and `pip` share the plan.
         let ids = [pair.source, pair.sink, max_paths.unwrap_or(0)].map(|n| n as u64);

@@ -4,6 +4,8 @@ use super::draw::Drawn;
 use super::mishap::Mishap;
 use super::{Cell, Transfers};
 use crate::collect::random_object;
+use crate::experiment::kind::{or_none, pairs};
+use crate::experiment::lab::Lab;
 use crate::experiment::Result;
 use crate::explain::{self, LossMap};
 use crate::field::{Motes, Repairs};
@@ -27,8 +29,8 @@ pub(in crate::experiment) const OUTCOME: &str =
 
 /// Columns of a transfer over a route that was drawn.
 pub(in crate::experiment) const ROUTE: &str =
-    "route protocol exact wrong shortest payload object_bytes age_s rate_kbps utilisation \
-    utilisation_without_overhead predicted_kbps max_paths route_hops mishap";
+    "route protocol exact wrong shortest payload object_bytes beacon_ms change_db age_s rate_kbps utilisation \
+    utilisation_without_overhead predicted_kbps predicted_energy_j max_paths route_hops mishap";
 
 /// One transfer of an experiment.
 pub(in crate::experiment) struct Task<'a> {
@@ -47,7 +49,21 @@ struct Fetched {
 }
 
 impl Transfers {
-    pub(super) fn route_rows(&self, drawn: &Drawn, route: usize) -> Result<Vec<Row>> {
+    /// All cells of a route, by every spacing of beacons.
+    pub(super) fn route_rows(
+        &self,
+        drawn: &Drawn,
+        route: usize,
+        lab: &Lab<'_>,
+    ) -> Result<Vec<Row>> {
+        let mut rows = Vec::new();
+        for world in pairs(&self.beacon_ms, &or_none(&self.change_db)) {
+            rows.extend(self.cell_rows(&self.elsewhere(drawn, world, lab)?, route)?);
+        }
+        Ok(rows)
+    }
+
+    fn cell_rows(&self, drawn: &Drawn, route: usize) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
         // Of a cell, only the number of paths has a part in a plan.
         let mut plans: BTreeMap<(&str, Option<usize>), std::result::Result<Plan, PlanError>> =
@@ -61,7 +77,10 @@ impl Transfers {
                     .or_insert_with(|| self.plan(drawn, route, variant, cell.max_paths));
                 let row = match plan {
                     Err(why) => self.unplanned(drawn, route, variant, cell, why),
-                    Ok(plan) if !cell.mishap.can_strike(plan) => continue,
+                    // No transfer, so no number; metrics tell of how many rows they are.
+                    Ok(plan) if !cell.mishap.can_strike(plan) => self
+                        .place(drawn, route, variant, cell)
+                        .with("failure", "no transfer: a path without relays"),
                     Ok(plan) => {
                         let task = Task {
                             drawn,
@@ -70,7 +89,7 @@ impl Transfers {
                             variant,
                             cell,
                         };
-                        let fetched = self.fetch(&task, &drawn.site.aged(cell.age)?)?;
+                        let fetched = self.fetch(&task, &drawn.site_at(cell.age)?)?;
                         self.row(&task, &fetched)
                     }
                 };
@@ -172,8 +191,10 @@ impl Transfers {
             .with("protocol", variant.name)
             .with("payload", u32::from(cell.payload.bytes()))
             .with("object_bytes", cell.bytes)
-            .with("age_s", cell.age.as_secs_f64())
+            .with("beacon_ms", drawn.beacon_ms)
+            .with("age_s", drawn.age(cell.age).as_secs_f64())
             .with("rate_kbps", drawn.rate_kbps);
+        row.set_some("change_db", drawn.change_db);
         row.set_some("max_paths", cell.max_paths);
         if !self.hops.is_empty() {
             row.set("route_hops", drawn.pairs[route].hops);
@@ -186,7 +207,7 @@ impl Transfers {
 
     /// Where the packets of a transfer were lost.
     pub(super) fn loss_map(&self, task: &Task<'_>) -> Result<LossMap> {
-        let (mut session, terms) = self.session(task, &task.drawn.site.aged(task.cell.age)?)?;
+        let (mut session, terms) = self.session(task, &task.drawn.site_at(task.cell.age)?)?;
         let (scheme, mut silent) = (task.variant.scheme, |_| Continue(()));
         Ok(explain::fetch(&mut session, &task.plan, scheme, &terms, &mut silent)?.1)
     }
@@ -218,7 +239,7 @@ impl Transfers {
         task: &Task<'_>,
         prepare: impl FnOnce(&mut Motes),
     ) -> Result<Row> {
-        let (mut session, terms) = self.session(task, &task.drawn.site.aged(task.cell.age)?)?;
+        let (mut session, terms) = self.session(task, &task.drawn.site_at(task.cell.age)?)?;
         prepare(&mut session);
         let fetched = self.finish(&mut session, task, &terms)?;
         Ok(self.row(task, &fetched))
@@ -251,10 +272,11 @@ impl Transfers {
             row.set("utilisation_without_overhead", kbps / drawn.rate_kbps);
         }
         let predicted = match variant.scheme {
-            Scheme::Pip(_) | Scheme::PipCit => plan.pip.prediction.goodput_kbps,
-            Scheme::P3 => plan.prediction.goodput_kbps,
+            Scheme::Pip(_) | Scheme::PipCit => &plan.pip.prediction,
+            Scheme::P3 | Scheme::Thalweg => &plan.prediction,
         };
-        row.set("predicted_kbps", predicted);
+        row.set("predicted_kbps", predicted.goodput_kbps);
+        row.set_some("predicted_energy_j", predicted.energy_j);
         row
     }
 }
@@ -310,7 +332,6 @@ pub(in crate::experiment) fn outcome_row(outcome: &Outcome<Repairs>) -> Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::lab::Lab;
     use crate::experiment::sites::Sites;
 
     const LINE: &str =
@@ -323,9 +344,9 @@ mod tests {
         let sites = Sites::default();
         let lab = Lab::new(&sites, 1, None, &|_, _| Continue(()));
         let mut drawn = transfers.draw(1, &lab).unwrap();
-        let planned = transfers.route_rows(&drawn, 0).unwrap();
+        let planned = transfers.route_rows(&drawn, 0, &lab).unwrap();
         drawn.pairs[0].sink = drawn.pairs[0].source;
-        let rows = transfers.route_rows(&drawn, 0).unwrap();
+        let rows = transfers.route_rows(&drawn, 0, &lab).unwrap();
         assert_eq!(rows.len(), planned.len());
         for (row, planned) in rows.iter().zip(&planned) {
             for column in [

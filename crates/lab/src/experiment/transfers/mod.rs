@@ -24,7 +24,7 @@ use crate::results::Row;
 use serde::Deserialize;
 use thalweg_gateway::known::CLEAN_CHANNELS;
 use thalweg_gateway::registry::Pipelined;
-use thalweg_gateway::survey::Survey;
+use thalweg_gateway::survey::{Survey, SurveyKind};
 use thalweg_planner::pairs::Floors;
 use thalweg_testbeds::AGE;
 use thalweg_units::{Channel, ChannelSet, Duration};
@@ -72,16 +72,31 @@ keys! {
         /// plan has exactly that length. Without them lengths are as they are drawn.
         #[serde(default)]
         pub hops: Vec<usize>,
-        /// Milliseconds between two beacons of the surveys that all protocols plan by (100, as P3).
-        #[serde(default = "number::<100, _>")]
-        pub beacon_ms: u32,
-        /// Seconds from the beginning of the survey to the transfer (300).
+        /// Milliseconds between two beacons of the surveys that all protocols plan by, 10 to 6553 (100, as P3). Routes are drawn
+        /// from the survey of the first.
+        #[serde(default = "list::<100, _>")]
+        pub beacon_ms: Vec<u32>,
+        /// By how many decibels (rms) links change between a survey and transfers a quarter of an hour or more later, 0 to 20
+        /// each; without them as the testbed's do.
+        #[serde(default)]
+        pub change_db: Vec<f64>,
+        /// How those survey that plan chains: `published` if nothing is said, or `sweep`, for which `beacon_ms` has no meaning.
+        #[serde(default = "published")]
+        pub survey: SurveyKind,
+        /// How often a sweep goes over all nodes and channels, 1 to 15 (2).
+        #[serde(default = "number::<2, _>")]
+        pub sweeps: u8,
+        /// Seconds from the beginning of the survey to the transfer (300), which waits for the end of all surveys.
         #[serde(default = "list::<300, _>")]
         pub age_s: Vec<u32>,
         /// What goes wrong in the middle.
         #[serde(default)]
         pub mishaps: Vec<Mishap>,
     }
+}
+
+fn published() -> SurveyKind {
+    SurveyKind::Published
 }
 
 fn clean_channels() -> Vec<u8> {
@@ -154,7 +169,10 @@ impl Kind for Transfers {
         within("route.min_paths", &[route.min_paths], 1..=20)?;
         within("max_paths", &self.max_paths, 1..=20)?;
         within("hops", &self.hops, 1..=10)?;
-        within("beacon_ms", &[self.beacon_ms], 6..=10_000)?;
+        some("beacon_ms", &self.beacon_ms)?;
+        within("beacon_ms", &self.beacon_ms, 10..=6_553)?;
+        within("change_db", &self.change_db, 0.0..=20.0)?;
+        within("sweeps", &[self.sweeps], 1..=15)?;
         some("age_s", &self.age_s)?;
         within("age_s", &self.age_s, 0..=10_000_000)
     }
@@ -165,7 +183,7 @@ impl Kind for Transfers {
 
     fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
         self.each_route(seed, lab, |drawn, route| {
-            lab.setting((seed, route), || self.route_rows(drawn, route))
+            lab.setting((seed, route), || self.route_rows(drawn, route, lab))
         })
     }
 
@@ -240,12 +258,27 @@ impl Transfers {
         self.cells().first().copied().unwrap_or(whole)
     }
 
-    /// How links are surveyed on `channels`.
-    fn survey(&self, channels: ChannelSet) -> Survey {
+    /// How links are surveyed on `channels`, with `beacon_ms` from beacon to beacon.
+    fn survey(channels: ChannelSet, beacon_ms: u32) -> Survey {
         Survey {
-            interval: Duration::from_millis(u64::from(self.beacon_ms)),
+            interval: Duration::from_millis(u64::from(beacon_ms)),
             ..Survey::of(channels)
         }
+    }
+    /// How links on all `channels` are surveyed for those that plan chains.
+    fn survey_of_all(&self, beacon_ms: u32) -> Survey {
+        let channels = self.channel_list().into_iter().collect();
+        match self.survey {
+            SurveyKind::Published => Self::survey(channels, beacon_ms),
+            SurveyKind::Sweep => Survey {
+                beacons: self.sweeps,
+                ..Survey::sweep(channels)
+            },
+        }
+    }
+    /// Between the beacons of the survey that routes are drawn from.
+    fn first_beacon_ms(&self) -> u32 {
+        self.beacon_ms.first().copied().unwrap_or(100)
     }
     fn routing_channel(&self) -> Channel {
         Channel::new(self.routing_channel).unwrap_or(Channel::LAST)

@@ -8,8 +8,8 @@ use std::vec::Vec;
 use thalweg_engine::harness::{Air, Fate, Net};
 use thalweg_engine::BoardTiming;
 use thalweg_units::{Channel, Duration, Instant, NodeId};
-use thalweg_wire::pipeline::Group;
-use thalweg_wire::route::{Channels, Hopping, Member, PayloadSize, Route, Scheme};
+use thalweg_wire::pipeline::{Format, Group};
+use thalweg_wire::route::{Channels, Hopping, Look, Member, PayloadSize, Route, Scheme};
 
 /// TelosB's turnaround and P3's software.
 pub(super) const TELOSB: BoardTiming = BoardTiming {
@@ -130,6 +130,37 @@ pub(super) fn p3(hops: u8, paths: u8) -> Layout {
 pub(super) fn pip(hops: u8) -> Layout {
     layout(Scheme::Pip(Hopping::Fixed), hops, 1)
 }
+/// Two chains, and a node beside each relay that stands by: those come after all relays, in their order.
+pub(super) fn thalweg(hops: u8) -> Layout {
+    let mut layout = layout(Scheme::Thalweg, hops, 2);
+    layout.route.format = Format::Slim;
+    let relays = layout.route.members().to_vec();
+    let destination = layout.stages.pop().unwrap();
+    for relay in &relays {
+        let node = NodeId::new(1_000 + layout.stages.len() as u16).unwrap();
+        layout.route.stand_by(Member { node, ..*relay }).unwrap();
+        layout.stages.push(relay.stage);
+    }
+    layout.stages.push(destination);
+    layout
+}
+
+/// The same with a spare chain for each group, whose relays come after those that stand by, and a look at the first
+/// packets.
+pub(super) fn with_spares(hops: u8) -> Layout {
+    let mut layout = thalweg(hops);
+    layout.route.look = Look::First;
+    let relays = layout.route.members().to_vec();
+    let destination = layout.stages.pop().unwrap();
+    for relay in &relays {
+        let node = NodeId::new(1_000 + layout.stages.len() as u16).unwrap();
+        let member = Member { node, ..*relay };
+        layout.route.add_spare(member).unwrap();
+        layout.stages.push(relay.stage);
+    }
+    layout.stages.push(destination);
+    layout
+}
 
 impl Layout {
     pub(super) fn payload(mut self, bytes: u8) -> Self {
@@ -139,9 +170,21 @@ impl Layout {
     pub(super) fn last(&self) -> usize {
         self.stages.len() - 1
     }
+    /// Who node `n` is.
+    fn id(&self, n: usize) -> NodeId {
+        let relays = self.route.members().len();
+        let beside = n.checked_sub(relays + 1);
+        let reserves = || self.route.standing_by().iter().chain(self.route.spares());
+        let beside = beside.and_then(|n| reserves().nth(n));
+        match (n == self.last(), beside) {
+            (true, _) => self.route.sink,
+            (false, Some(member)) => member.node,
+            (false, None) => NodeId::new(n as u16).unwrap(),
+        }
+    }
     /// The part of node `n` on boards of `timing`.
     pub(super) fn part(&self, n: usize, begin: Instant, timing: &BoardTiming) -> Part<Adapted> {
-        let node = NodeId::new(n as u16).unwrap();
+        let node = self.id(n);
         let mut part = mote::part(&self.route, node, begin, timing).unwrap();
         let policy = &mut part.session.policy;
         policy.give_up = self.give_up.unwrap_or(policy.give_up);
@@ -152,7 +195,7 @@ impl Layout {
     }
 
     /// The network, all nodes waiting for the beginning. Only neighbouring stages hear each
-    /// other, and that only as `links` says.
+    /// other, and who stands by its own, and that only as `links` says.
     pub(super) fn net(
         &self,
         object: &Memory,
@@ -170,8 +213,10 @@ impl Layout {
             })
             .collect();
         let stages = self.stages.clone();
+        let stands_by = self.route.members().len() + 1..self.last();
         let mut net = Net::new(engines, timing, move |air| {
-            if stages[air.from].abs_diff(stages[air.to]) == 1 {
+            let apart = stages[air.from].abs_diff(stages[air.to]);
+            if apart == 1 || apart == 0 && stands_by.contains(&air.to) {
                 links(air)
             } else {
                 Fate::Silent

@@ -5,5 +5,6 @@ mod conditional;
 mod faults;
 mod lossy;
 mod nonsense;
+mod standing;
 mod timing;
 mod variants;

@@ -127,6 +127,16 @@ fn nobody_takes_a_long_exchange_for_a_lost_pipeline() {
     assert_eq!(outcome.assert_whole(&net, &many).rounds, 2);
 }
 
+#[test]
+fn on_a_single_channel_there_is_nothing_to_try() {
+    let object = object(300 * 118);
+    for hops in [1, 4] {
+        let (outcome, net) = transfer(&p3(hops, 1).tuned(16), &object, ideal);
+        let complete = outcome.assert_whole(&net, &object);
+        assert_eq!(complete.first_round, 300, "{hops}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -1,0 +1,87 @@
+//! What a lean plan has ready for what it could not know: a node that stands by beside each relay, and whole plans that
+//! share no reception with it.
+//!
+//! Who stands by must hear the stage before on the relay's own channel, reach the stage after, and hear the relay there: it
+//! takes part when the relay is not heard to send on what it has heard itself. Tests: tests/reserves.rs.
+
+use crate::expect::Expected;
+use crate::groups::{Group, Member};
+use crate::links::LinkQualities;
+use crate::plan::Plan;
+use thalweg_units::Channel;
+
+/// What the links of a node that stands by deliver, at least.
+const LEAST: f64 = 0.95;
+
+/// Beside every relay that is alone in its stage and group, the node that can best take its part.
+pub(crate) fn standing_by(
+    expected: &Expected,
+    (source, sink): (usize, usize),
+    stages: &[Vec<Member>],
+    channels: &[Channel],
+) -> Vec<Vec<Member>> {
+    let mut used = vec![false; expected.nodes()];
+    for node in stages.iter().flatten().map(|member| member.node) {
+        used[node] = true;
+    }
+    (used[source], used[sink]) = (true, true);
+    let alone = |at: usize, group: Group| {
+        let mut here = stages.get(at)?.iter().filter(|m| m.group == group);
+        let one = here.next()?.node;
+        here.next().is_none().then_some(one)
+    };
+    let delivery = |from: usize, to: usize, channel: Channel| {
+        let reach = expected.link(from, to, channel);
+        reach.map_or(0.0, |reach| reach.delivery)
+    };
+    let mut standing = vec![Vec::new(); stages.len()];
+    for (at, place) in standing.iter_mut().enumerate() {
+        // Stage k is `stages[k - 1]`, and has channel k.
+        let [Some(&here), Some(&next)] = [at + 1, at + 2].map(|stage| channels.get(stage)) else {
+            continue;
+        };
+        for group in Group::BOTH {
+            let before = match at.checked_sub(1) {
+                None => Some(source),
+                Some(before) => alone(before, group),
+            };
+            let after = match at + 1 == stages.len() {
+                true => Some(sink),
+                false => alone(at + 1, group),
+            };
+            let (Some(before), Some(relay), Some(after)) = (before, alone(at, group), after) else {
+                continue;
+            };
+            let worth = |node: usize| {
+                let links = [
+                    delivery(before, node, here),
+                    delivery(node, after, next),
+                    delivery(relay, node, next),
+                ];
+                let is_sure = links.iter().all(|link| *link >= LEAST);
+                is_sure.then(|| links.iter().product::<f64>())
+            };
+            let free = (0..expected.nodes()).filter(|node| !used[*node]);
+            let worth = free.filter_map(|node| Some((worth(node)?, node)));
+            let best = worth.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+            if let Some((_, node)) = best {
+                used[node] = true;
+                place.push(Member {
+                    node,
+                    group,
+                    path: None,
+                });
+            }
+        }
+    }
+    standing
+}
+
+/// The same links without those that `plan` receives over: no receiver of it hears on its channel again.
+pub(crate) fn apart(links: &LinkQualities, plan: &Plan) -> LinkQualities {
+    let receives = |node: usize, channel: Channel| {
+        let at = plan.active_nodes().into_iter().find(|(n, _)| *n == node);
+        at.is_some_and(|(_, stage)| plan.channels.get(stage) == Some(&channel))
+    };
+    links.filtered(|_, to, channel| !receives(to, channel))
+}

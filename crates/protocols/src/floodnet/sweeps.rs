@@ -1,0 +1,253 @@
+//! Sweeps: a node's part in one, and the sink's order. What is missing of the reports is asked for as in any other
+//! collection.
+
+use super::sink::{Collection, Phase, Task, Telling, OWN_FRAME, START};
+use super::{lead, Event, Floodnet, Measuring, Radio, Waiting, LEAD};
+use crate::collection::Ledger;
+use crate::sweep::{levels_frame, Rows, Slots, Step, Sweep, Sweeping, BEACON_BYTES, COPIES};
+use thalweg_engine::{RadioEvent, When};
+use thalweg_units::{Channel, Db, Dbm, Duration, Instant, NodeId};
+use thalweg_wire::flood::{Campaign, HEADER_BYTES};
+use thalweg_wire::levels::{Levels, BELOW_FLOOR_DB};
+use thalweg_wire::sweep::{Beacon, Part, Terms};
+use thalweg_wire::{FrameBuf, Reader};
+
+impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
+    /// The terms of the last measurement, where that was a sweep and `campaign`.
+    pub(super) fn swept(&self, campaign: Campaign) -> Option<&Terms> {
+        let terms = self.measuring.sweep().map(Sweeping::terms);
+        terms.filter(|terms| terms.campaign == campaign)
+    }
+
+    /// A part of the sink's word came in.
+    pub(super) fn hear_part(&mut self, reference: Instant) {
+        let Ok(part) = Part::parse(self.flood.content()) else {
+            return;
+        };
+        // Two sinks at once: one's own order goes on.
+        if self.has_order() {
+            return;
+        }
+        let (terms, slot, begin) = (part.terms, part.slot_of(self.id), reference + part.until);
+        self.agenda = None;
+        match &mut self.measuring {
+            // Another part of the same, or the same again.
+            Measuring::Sweep(sweep) if *sweep.terms() == terms && !sweep.is_over() => {
+                sweep.learn(slot);
+            }
+            _ => self.begin_sweep(terms, begin, slot),
+        }
+    }
+
+    fn begin_sweep(&mut self, terms: Terms, begin: Instant, slot: Option<u16>) {
+        self.campaign = terms.campaign;
+        self.table.begin(terms.campaign);
+        let lead = lead(&self.timing);
+        self.measuring = Measuring::Sweep(Sweeping::new(terms, begin, slot, lead));
+    }
+
+    /// A beacon that an idle node hears tells of a sweep whose floods it has missed.
+    pub(super) fn join_sweep(&mut self, event: &RadioEvent<'_>) {
+        let RadioEvent::Frame { mpdu, sfd, .. } = *event else {
+            return;
+        };
+        let Ok(beacon) = Beacon::parse(mpdu) else {
+            return;
+        };
+        // Its own clock may be the last to say that a sweep is over.
+        let news = self.table.campaign() != Some(beacon.terms.campaign);
+        if news && !self.is_busy() {
+            self.campaign = beacon.terms.campaign;
+            self.table.begin(beacon.terms.campaign);
+            let own = beacon.terms.slot_of(self.id);
+            let lead = lead(&self.timing);
+            self.measuring = Measuring::Sweep(Sweeping::joined(&beacon, sfd, own, lead));
+        }
+    }
+
+    pub(super) fn take_sweep_step(&mut self, now: Instant, step: Step) {
+        match step {
+            Step::Tune(channel) => {
+                self.flood.stop();
+                self.tune = Some(channel);
+                self.radio = Radio::Probing(Some(channel));
+            }
+            Step::Beacon {
+                stretch,
+                slot,
+                channel,
+                sfd,
+            } => {
+                let Some(terms) = self.measuring.sweep().map(|sweep| *sweep.terms()) else {
+                    return;
+                };
+                let beacon = Beacon {
+                    from: self.id,
+                    terms,
+                    stretch,
+                    slot,
+                };
+                let frame = FrameBuf::build(|w| beacon.emit(w, BEACON_BYTES.into()));
+                // Who joins late has missed some of its slots.
+                if let (Ok(frame), true) = (frame, sfd > now) {
+                    self.beacon_frame = frame;
+                    self.beacon = Some((channel, sfd));
+                }
+            }
+            Step::Return => {
+                self.radio = Radio::Floods;
+                self.flood.listen();
+            }
+            Step::Report(at) => self.report_levels(now, at),
+        }
+    }
+
+    /// Begins the flood of this node's report.
+    fn report_levels(&mut self, now: Instant, at: Instant) {
+        let Some(sweep) = self.measuring.sweep() else {
+            return;
+        };
+        let content = levels_frame(&self.table, sweep.terms());
+        // The sink's own needs no air.
+        if let (Ok(content), true, false) = (content, at > now, self.has_order()) {
+            let n_tx = self.config.report_n_tx;
+            // Fits: a report is built to.
+            let _ = self.flood.start(now, &content, n_tx, When::At(at));
+        }
+    }
+
+    pub(super) fn count_in_sweep(&mut self, mpdu: &[u8], rssi: Dbm, listening: Channel) {
+        let (Ok(beacon), Some(sweep)) = (Beacon::parse(mpdu), self.measuring.sweep()) else {
+            return;
+        };
+        let terms = sweep.terms();
+        let lowest = Dbm(f64::from(terms.floor)) - Db(f64::from(BELOW_FLOOR_DB));
+        let there = terms.channel(beacon.stretch.into()) == Some(listening);
+        // What cannot be told takes no room.
+        if beacon.terms == *terms && there && rssi >= lowest {
+            self.table.record_strong(beacon.from, listening, rssi);
+        }
+    }
+
+    /// From one part of the word to `nodes` to the next: all take as long as the longest.
+    fn part_spacing(&self, nodes: &[NodeId]) -> Duration {
+        let bits = match Slots::from(nodes, 0) {
+            Some(slots) if usize::from(slots.next) == nodes.len() => slots.bits().len(),
+            _ => Part::ADDRESSES / 8,
+        };
+        let bytes = HEADER_BYTES + Part::BYTES + bits;
+        self.config.schedule_slot(bytes, &self.timing)
+    }
+
+    pub(super) fn order_sweep(&mut self, now: Instant, sweep: Sweep<NODES>) {
+        if !self.is_free() {
+            return;
+        }
+        self.campaign = self.campaign.next();
+        let report = self.config.levels_slot(&self.timing);
+        let terms = sweep.terms(self.campaign, report, self.config.levels_bytes);
+        let nodes = sweep.nodes().as_slice();
+        let reference = now + START.max(lead(&self.timing) + LEAD);
+        let floods = Slots::parts(nodes) * u64::from(COPIES);
+        let begin = reference + self.part_spacing(nodes) * floods;
+        let telling = Telling {
+            rank: 0,
+            copies: COPIES,
+            reference,
+        };
+        let slot = nodes.iter().position(|node| *node == self.id);
+        let slot = slot.map(|slot| slot as u16);
+        self.task = Task::Collecting(Collection {
+            ledger: Ledger::new(sweep.nodes().clone(), self.config.tries),
+            floor: 1,
+            begin: reference,
+            phase: Phase::Telling(telling),
+        });
+        self.begin_sweep(terms, begin, slot);
+    }
+
+    /// Floods the next part of the sink's word.
+    pub(super) fn tell_part(&mut self, now: Instant, mut telling: Telling) {
+        let (Task::Collecting(collection), Some(sweep)) = (&self.task, self.measuring.sweep())
+        else {
+            return;
+        };
+        let nodes = collection.ledger.nodes.as_slice();
+        let (reference, slots) = (telling.reference, Slots::from(nodes, telling.rank));
+        let content = slots.and_then(|slots| {
+            let part = Part {
+                terms: *sweep.terms(),
+                until: sweep.begin().since(reference),
+                from: slots.from,
+                rank: telling.rank,
+                nodes: slots.bits(),
+            };
+            FrameBuf::build(|w| part.emit(w)).ok()
+        });
+        telling.reference += self.part_spacing(nodes);
+        let next = slots.map(|slots| slots.next);
+        telling.rank = next
+            .filter(|next| usize::from(*next) < nodes.len())
+            .unwrap_or(0);
+        if telling.rank == 0 {
+            telling.copies = telling.copies.saturating_sub(1);
+        }
+        let end = sweep.end();
+        if let Task::Collecting(Collection { phase, .. }) = &mut self.task {
+            *phase = match telling.copies {
+                0 => Phase::Sweeping { end },
+                _ => Phase::Telling(telling),
+            };
+        }
+        // Refused or not, the flood takes its time.
+        if let Some(content) = content {
+            let _ = self.start(now, &content, When::At(reference));
+        }
+    }
+
+    /// The last beacon has been sent.
+    pub(super) fn end_beacons(&mut self, now: Instant) {
+        let Task::Collecting(Collection {
+            ledger,
+            begin,
+            phase,
+            ..
+        }) = &mut self.task
+        else {
+            return;
+        };
+        let (nodes, time) = (ledger.nodes.len(), now.since(*begin));
+        let (frame, due) = (0, now + OWN_FRAME);
+        (*begin, *phase) = (now, Phase::Own { frame, due });
+        self.tell(Event::Measured { nodes, time });
+    }
+
+    /// Takes the sink's own report, and waits for the others', which come in by themselves.
+    pub(super) fn own_levels(&mut self) {
+        let (Task::Collecting(collection), Some(sweep)) = (&mut self.task, self.measuring.sweep())
+        else {
+            return;
+        };
+        let end = sweep.report_at(collection.ledger.nodes.len());
+        collection.phase = Phase::Round { end };
+        if let Ok(content) = levels_frame(&self.table, sweep.terms()) {
+            self.sink_levels(self.id, content);
+        }
+    }
+
+    /// Takes `from`'s report of a sweep.
+    pub(super) fn sink_levels(&mut self, from: NodeId, content: FrameBuf) {
+        let Ok(head) = Levels::parse(&mut Reader::new(&content)) else {
+            return;
+        };
+        let Some(terms) = self.swept(head.campaign).copied() else {
+            return;
+        };
+        let Task::Collecting(Collection { ledger, .. }) = &mut self.task else {
+            return;
+        };
+        if ledger.accept(from, 0, 1) {
+            self.links = Some(Waiting::Levels(Rows::new(from, terms, content)));
+        }
+    }
+}

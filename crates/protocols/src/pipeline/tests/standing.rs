@@ -1,0 +1,251 @@
+//! Thalweg: those that stand by take the part of relays that die, and what arrived is kept.
+
+use super::bench::{draw, ideal, object, thalweg, with_spares, Layout, Memory, Node, TELOSB};
+use crate::pipeline::{Command, End};
+use proptest::prelude::*;
+use std::vec::Vec;
+use thalweg_engine::harness::{Fate, Net};
+use thalweg_units::Duration;
+use thalweg_wire::route::Progress;
+
+/// 59,000 bytes take 2.3 s.
+const PACKETS: usize = 488;
+
+fn bytes() -> Memory {
+    object(PACKETS * 118)
+}
+
+/// The same route again, soon, for what is missing.
+fn resumed(layout: &Layout, net: &mut Net<Node>) -> Layout {
+    let mut layout = layout.clone();
+    layout.route.transfer += 1;
+    layout.route.progress = Progress::Kept;
+    let begin = net.now() + Duration::from_millis(100);
+    for n in 0..=layout.last() {
+        let part = layout.part(n, begin, &TELOSB);
+        net.command(n, Command::Start(part));
+    }
+    layout
+}
+
+#[test]
+fn over_good_links_nobody_who_stands_by_sends() {
+    let layout = thalweg(4);
+    let mut net = layout.net(&bytes(), TELOSB, ideal);
+    let outcome = layout.run(&mut net, 10);
+    let complete = outcome.assert_whole(&net, &bytes());
+    assert_eq!(complete.rounds, 1);
+    for n in 7..layout.last() {
+        assert_eq!(net.engine(n).stats().forwarded, 0, "node {n}");
+    }
+    assert_eq!(outcome.end(0), Some(End::Complete));
+}
+
+#[test]
+fn any_relay_may_die_and_the_transfer_takes_a_few_packets_longer() {
+    for dead in 1..=6 {
+        let layout = thalweg(4);
+        let mut net = layout.net(&bytes(), TELOSB, ideal);
+        net.run_for(Duration::from_millis(900));
+        net.command(dead, Command::Stop);
+        let outcome = layout.run(&mut net, 10);
+        let complete = outcome.assert_whole(&net, &bytes());
+        // Two hundred packets were on their way, half of them over the dead relay.
+        let lost = PACKETS as u16 - complete.first_round;
+        assert!((2..=30).contains(&lost), "relay {dead}: {lost}");
+        assert_eq!(complete.rounds, 2, "relay {dead}");
+        let took_over = net.engine(dead + 6).stats().forwarded;
+        assert!(took_over > 80, "relay {dead}: {took_over}");
+    }
+}
+
+#[test]
+fn who_stands_by_a_relay_with_a_bad_link_takes_part() {
+    let layout = thalweg(3);
+    // Relay 3, of stage 2, gets one packet in five.
+    let links = move |air: thalweg_engine::harness::Air<'_>| match air.to {
+        3 if air.number % 5 != 0 => Fate::Corrupted,
+        _ => Fate::Heard,
+    };
+    let mut net = layout.net(&bytes(), TELOSB, links);
+    let outcome = layout.run(&mut net, 10);
+    let complete = outcome.assert_whole(&net, &bytes());
+    assert!(complete.rounds <= 2, "{} rounds", complete.rounds);
+}
+
+#[test]
+fn a_broken_transfer_is_over_soon_and_what_arrived_is_kept() {
+    let layout = thalweg(3);
+    let last = layout.last();
+    let mut net = layout.net(&bytes(), TELOSB, ideal);
+    net.run_for(Duration::from_millis(1_000));
+    let there = net.engine(last).stats().received;
+    net.command(last, Command::Stop);
+    let began = net.now();
+    // The source sends its round, asks thrice, and gives up; all are free for the next call.
+    let outcome = layout.run(&mut net, 10);
+    assert_eq!(outcome.end(0), Some(End::GaveUp));
+    let took = net.now().since(began);
+    assert!(took < Duration::from_millis(2_500), "{took:?}");
+    let layout = resumed(&layout, &mut net);
+    let outcome = layout.run(&mut net, 10);
+    let complete = outcome.assert_whole(&net, &bytes());
+    assert!(there > 150 && complete.first_round >= there);
+    let sent = net.engine(0).stats().data_sent;
+    assert_eq!(sent, u32::from(PACKETS as u16 - complete.first_round));
+}
+
+#[test]
+fn a_source_that_offers_another_object_meanwhile_is_not_mixed_with_the_first() {
+    let layout = thalweg(2);
+    let mut net = layout.net(&bytes(), TELOSB, ideal);
+    let outcome = layout.run(&mut net, 10);
+    outcome.assert_whole(&net, &bytes());
+    let mut other = object(300 * 118);
+    other.bytes.reverse();
+    other.digest = *b"another.";
+    *net.engine_mut(0).store_mut() = other.clone();
+    let layout = resumed(&layout, &mut net);
+    let outcome = layout.run(&mut net, 10);
+    let complete = outcome.assert_whole(&net, &other);
+    assert_eq!(complete.first_round, 0, "nothing of the first counts");
+}
+
+/// Node `n` of the bench, which has `hops` hops: who stands by and who is spare comes after all relays.
+fn spare_of(relay: usize, hops: u8) -> usize {
+    relay + 4 * (usize::from(hops) - 1)
+}
+
+#[test]
+fn over_good_links_spares_sleep_through_the_look_and_leave_after_it() {
+    let layout = with_spares(4);
+    let mut net = layout.net(&bytes(), TELOSB, ideal);
+    let outcome = layout.run(&mut net, 10);
+    let complete = outcome.assert_whole(&net, &bytes());
+    // A look, and the rest.
+    assert_eq!((complete.rounds, complete.first_round), (2, PACKETS as u16));
+    for relay in 1..=6 {
+        let spare = spare_of(relay, 4);
+        assert_eq!(outcome.end(spare), Some(End::NotCalled), "node {spare}");
+        assert_eq!(net.engine(spare).stats().forwarded, 0, "node {spare}");
+    }
+}
+
+#[test]
+fn the_spare_chain_of_a_group_that_brings_nothing_is_called_for_good() {
+    for dead in 1..=6 {
+        let layout = with_spares(4);
+        let mut net = layout.net(&bytes(), TELOSB, ideal);
+        // A relay of the group, and who stands by it.
+        net.command(dead, Command::Stop);
+        net.command(dead + 6, Command::Stop);
+        let outcome = layout.run(&mut net, 10);
+        let complete = outcome.assert_whole(&net, &bytes());
+        // Two looks, and all that is left but the eight that the first has lost.
+        assert_eq!(
+            (complete.rounds, complete.first_round),
+            (3, PACKETS as u16),
+            "{dead}"
+        );
+        let sent = net.engine(0).stats().data_sent;
+        assert_eq!(sent, PACKETS as u32 + 8, "{dead}");
+        for relay in 1..=6 {
+            let forwarded = net.engine(spare_of(relay, 4)).stats().forwarded;
+            match relay % 2 == dead % 2 {
+                true => assert!(forwarded > 200, "relay {relay}: {forwarded}"),
+                false => assert_eq!(forwarded, 0, "relay {relay}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_transfer_whose_spare_chain_is_no_better_ends_within_the_second_look() {
+    let layout = with_spares(3);
+    let mut net = layout.net(&bytes(), TELOSB, ideal);
+    for node in [1, 5, spare_of(1, 3)] {
+        net.command(node, Command::Stop);
+    }
+    let outcome = layout.run(&mut net, 1);
+    assert_eq!(outcome.end(0), Some(End::GaveUp));
+    assert_eq!(outcome.end(layout.last()), Some(End::Released));
+    assert_eq!(net.engine(0).stats().data_sent, 32);
+    // Another way begins where it broke off, and looks again.
+    let layout = resumed(&layout, &mut net);
+    let outcome = layout.run(&mut net, 10);
+    let complete = outcome.assert_whole(&net, &bytes());
+    // A request, a look, and the rest.
+    assert_eq!(complete.rounds, 3);
+    let sent = net.engine(0).stats().data_sent;
+    assert!(sent < PACKETS as u32, "{sent}");
+}
+
+#[test]
+fn a_destination_that_is_deaf_for_a_second_waits_for_the_rounds_end() {
+    let layout = with_spares(3);
+    let last = layout.last();
+    let mut frames = 0;
+    let mut net = layout.net(&bytes(), TELOSB, move |air| {
+        frames += u32::from(air.to == last);
+        match air.to == last && (200..350).contains(&frames) {
+            true => Fate::Silent,
+            false => Fate::Heard,
+        }
+    });
+    let outcome = layout.run(&mut net, 10);
+    outcome.assert_whole(&net, &bytes());
+    assert_eq!(outcome.end(last), Some(End::Complete));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Relays die, come back never, links lose frames, source and destination are stopped and called again:
+    /// every node ends, and what the destination says is whole is the object.
+    #[test]
+    fn it_ends_and_what_is_whole_is_the_object(
+        hops in 1..=8u8, loss in 0..=150u64, seed: u64,
+        deaths in proptest::collection::vec((0..60usize, 0..2_500u64), 0..6),
+    ) {
+        let layout = with_spares(hops);
+        let object = bytes();
+        let mut net = layout.net(&object, TELOSB, move |air| {
+            let ids = [seed, air.from as u64, air.to as u64, air.number as u64];
+            if draw(&ids) < loss { Fate::Corrupted } else { Fate::Heard }
+        });
+        let mut deaths = deaths;
+        deaths.sort_by_key(|(_, at)| *at);
+        let mut dead = Vec::new();
+        let mut is_whole = false;
+        let mut now = 0;
+        let mut layout = layout;
+        for attempt in 0..6u64 {
+            if attempt > 0 {
+                layout = resumed(&layout, &mut net);
+                for n in &dead {
+                    net.command(*n, Command::Stop);
+                }
+            }
+            for (who, at) in deaths.drain(..) {
+                net.run_for(Duration::from_millis(at.saturating_sub(now)));
+                now = now.max(at);
+                let n = who % (layout.last() + 1);
+                net.command(n, Command::Stop);
+                // Source and destination are switched on again.
+                if n != 0 && n != layout.last() {
+                    dead.push(n);
+                }
+            }
+            let outcome = layout.run(&mut net, 19);
+            for n in 0..=layout.last() {
+                prop_assert!(!net.engine(n).is_active(), "node {n} hangs");
+            }
+            if outcome.complete().is_some() {
+                outcome.assert_whole(&net, &object);
+                is_whole = true;
+                break;
+            }
+        }
+        prop_assert!(is_whole || loss > 60 || !dead.is_empty(), "nothing stood in the way");
+    }
+}

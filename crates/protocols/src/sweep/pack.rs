@@ -1,0 +1,214 @@
+//! What a node received in a sweep as one report, and back.
+//!
+//! All neighbours at the floor or above go in, strongest first, as far as the frame has room; in a sparse network also
+//! the strongest below. Where it has less room, those are left out that lie evenly between the others in strength: the
+//! strongest alone would be the nearest, and a route of many hops.
+
+use crate::collection::Link;
+use crate::linkprobe::LinkTable;
+use thalweg_units::{Channel, Dbm, NodeId};
+use thalweg_wire::levels::{most_rows, Cell, Levels, Row};
+use thalweg_wire::sweep::Terms;
+use thalweg_wire::{report, FrameBuf, Reader, WireError};
+
+/// So many neighbours are told of, if there are, whatever the floor: a network of few and long links needs them all.
+const FEWEST: usize = 8;
+
+/// The content of the flood that reports `table` under `terms`; that of another campaign's table has no rows.
+///
+/// # Errors
+/// Never in fact: rows are counted before they are written.
+pub(crate) fn levels_frame<const N: usize>(
+    table: &LinkTable<N>,
+    terms: &Terms,
+) -> Result<FrameBuf, WireError> {
+    let mut strengths = [(i8::MIN, 0u16); N];
+    let mut heard = 0;
+    if table.campaign() == Some(terms.campaign) {
+        for (number, row) in (0u16..).zip(table.rows(1)) {
+            let strongest = row.heard.iter().flatten().map(|cell| cell.rssi).max();
+            if let (Some(strength), Some(place)) = (strongest, strengths.get_mut(heard)) {
+                (*place, heard) = ((strength, number), heard + 1);
+            }
+        }
+    }
+    let strengths = &mut strengths[..heard];
+    strengths.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+    let strong = strengths.partition_point(|(strength, _)| *strength >= terms.floor);
+    let wanted = strong.max(FEWEST.min(heard));
+    let rows = most_rows(terms).min(wanted);
+    let head = Levels {
+        campaign: terms.campaign,
+        rows: rows as u8,
+    };
+    let row = |place: usize| {
+        let (_, number) = *strengths.get(evenly(place, rows, wanted))?;
+        table.rows(1).nth(number.into()).map(levels)
+    };
+    FrameBuf::build(|w| head.emit(terms, (0..rows).filter_map(row), w))
+}
+
+/// Number `place` of `chosen` that lie evenly among `all`, both ends included.
+fn evenly(place: usize, chosen: usize, all: usize) -> usize {
+    match chosen {
+        0 | 1 => 0,
+        _ => place * (all - 1) / (chosen - 1),
+    }
+}
+
+fn levels(row: report::Row) -> Row {
+    let cell = |heard: report::Heard| Cell {
+        received: heard.received,
+        rssi: heard.rssi,
+    };
+    Row {
+        neighbour: row.neighbour,
+        cells: row.heard.map(|heard| heard.map(cell)),
+    }
+}
+
+/// The links of one report, one at a time.
+#[derive(Debug, Clone)]
+pub(crate) struct Rows {
+    to: NodeId,
+    terms: Terms,
+    content: FrameBuf,
+    row: u8,
+    channel: usize,
+}
+
+impl Rows {
+    /// The links into `to` that the report with this content tells of.
+    pub(crate) fn new(to: NodeId, terms: Terms, content: FrameBuf) -> Self {
+        let (row, channel) = (0, 0);
+        Self {
+            to,
+            terms,
+            content,
+            row,
+            channel,
+        }
+    }
+}
+
+impl Iterator for Rows {
+    type Item = Link;
+    fn next(&mut self) -> Option<Link> {
+        let mut r = Reader::new(&self.content);
+        let rows = Levels::parse(&mut r).ok()?.rows;
+        while self.row < rows {
+            let row = Levels::row(self.row, &self.terms, r.clone().rest()).ok()?;
+            while let Some(cell) = row.cells.get(self.channel) {
+                let channel = Channel::from_index(self.channel);
+                self.channel += 1;
+                if let Some(cell) = cell {
+                    return Some(Link {
+                        from: row.neighbour,
+                        to: self.to,
+                        channel,
+                        received: cell.received,
+                        rssi: Dbm(f64::from(cell.rssi)),
+                    });
+                }
+            }
+            (self.row, self.channel) = (self.row + 1, 0);
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::linkprobe::NodeList;
+    use crate::sweep::{Sweep, FLOOR_DBM, SLOT};
+    use std::vec::Vec;
+    use thalweg_units::{ChannelSet, Duration};
+    use thalweg_wire::flood::Campaign;
+
+    fn terms(report_bytes: u8) -> Terms {
+        let nodes = NodeList::<256>::range(0, 139).unwrap();
+        let channels = ChannelSet::EMPTY.with(Channel::FIRST).with(Channel::LAST);
+        let times = (SLOT, Duration::ZERO);
+        let sweep = Sweep::new(nodes, channels, 2, times, FLOOR_DBM).unwrap();
+        sweep.terms(Campaign::new(1), SLOT, report_bytes)
+    }
+
+    /// Neighbour n at -50 - n dBm on one channel, 20 dB less on the other.
+    fn table(neighbours: u16) -> LinkTable<64> {
+        let mut table = LinkTable::EMPTY;
+        table.begin(Campaign::new(1));
+        for n in 0..neighbours {
+            let (id, rssi) = (NodeId::new(n).unwrap(), -50.0 - f64::from(n));
+            table.record(id, Channel::FIRST, Dbm(rssi));
+            table.record(id, Channel::FIRST, Dbm(rssi));
+            table.record(id, Channel::LAST, Dbm(rssi - 20.0));
+        }
+        table
+    }
+
+    fn told(table: &LinkTable<64>, terms: &Terms) -> Vec<Link> {
+        let content = levels_frame(table, terms).unwrap();
+        assert!(content.len() <= usize::from(terms.report_bytes).max(Levels::BYTES));
+        Rows::new(NodeId::MAX, *terms, content).collect()
+    }
+
+    #[test]
+    fn all_from_the_floor_on_are_told_strongest_first() {
+        let links = told(&table(50), &terms(117));
+        let strong: Vec<_> = links
+            .iter()
+            .filter(|l| l.channel == Channel::FIRST)
+            .collect();
+        assert_eq!(strong.len(), 37, "-50 to -86 dBm");
+        for (n, link) in (0u16..).zip(strong) {
+            assert_eq!((link.from.get(), link.received), (n, 2));
+            // Nothing is told above the middle of the highest level.
+            let rssi = (-50.0 - f64::from(n)).min(-51.0);
+            assert!((link.rssi.0 - rssi).abs() <= 1.0, "{link:?}");
+        }
+        let weak: Vec<_> = links
+            .iter()
+            .filter(|l| l.channel == Channel::LAST)
+            .collect();
+        assert_eq!(weak.len(), 26, "-70 to -95 dBm");
+        assert!(weak.iter().all(|l| l.received == 1));
+    }
+
+    #[test]
+    fn where_all_are_weak_the_strongest_are_told() {
+        let mut sparse = LinkTable::<64>::EMPTY;
+        sparse.begin(Campaign::new(1));
+        for n in 0..20u16 {
+            let rssi = Dbm(-84.0 - f64::from(n));
+            sparse.record(NodeId::new(n).unwrap(), Channel::LAST, rssi);
+        }
+        let links = told(&sparse, &terms(117));
+        let from: Vec<u16> = links.iter().map(|l| l.from.get()).collect();
+        assert_eq!(from, [0, 1, 2, 3, 4, 5, 6, 7]);
+    }
+
+    #[test]
+    fn where_there_is_no_room_strong_and_weak_ones_are_left() {
+        let links = told(&table(50), &terms(24));
+        let from = |l: &Link| (l.channel == Channel::FIRST).then_some(l.from.get());
+        let told: Vec<u16> = links.iter().filter_map(from).collect();
+        assert_eq!(told.len(), 9);
+        assert_eq!((told[0], told[8]), (0, 36));
+        assert!(
+            told.windows(2).all(|w| (4..=5).contains(&(w[1] - w[0]))),
+            "{told:?}"
+        );
+    }
+
+    #[test]
+    fn nothing_and_another_campaign_are_reports_without_rows() {
+        assert!(told(&LinkTable::EMPTY, &terms(60)).is_empty());
+        let other = Terms {
+            campaign: Campaign::new(7),
+            ..terms(60)
+        };
+        assert!(told(&table(9), &other).is_empty());
+        assert!(told(&table(9), &terms(0)).is_empty());
+    }
+}

@@ -1,0 +1,251 @@
+//! The time table of one sweep, as one node sees it.
+
+use super::BEACON_BYTES;
+use thalweg_units::{Channel, Duration, Instant};
+use thalweg_wire::phy;
+use thalweg_wire::sweep::{Beacon, Terms};
+
+/// What a node does in a sweep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Listen on this channel.
+    Tune(Channel),
+    /// Send a beacon on this channel so that its SFD ends at `sfd`.
+    Beacon {
+        /// In which stretch.
+        stretch: u8,
+        /// This node's slot.
+        slot: u16,
+        /// On which channel.
+        channel: Channel,
+        /// The end of its SFD.
+        sfd: Instant,
+    },
+    /// Back to the control channel: the beacons are over.
+    Return,
+    /// Begin the flood of one's report at this instant.
+    Report(Instant),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// Change to the channel of this stretch.
+    Tune(u16),
+    /// Send in this stretch.
+    Send(u16),
+    Report,
+    Nothing,
+}
+
+/// One node's part in a sweep. It stays when all is done, and says what the terms were.
+#[derive(Debug, Clone)]
+pub struct Sweeping {
+    terms: Terms,
+    begin: Instant,
+    slot: Option<u16>,
+    lead: Duration,
+    next: Next,
+}
+
+impl Sweeping {
+    /// A sweep on `terms` whose first stretch begins at `begin`. This node has `slot`, or none that it knows of, and
+    /// asks for transmissions `lead` before their time.
+    pub fn new(terms: Terms, begin: Instant, slot: Option<u16>, lead: Duration) -> Self {
+        Self {
+            terms,
+            begin,
+            slot,
+            lead,
+            next: Next::Tune(0),
+        }
+    }
+    /// The same for a node that hears `beacon` at `sfd`, and nothing before: it knows its own slot where no address
+    /// is left out.
+    pub fn joined(beacon: &Beacon, sfd: Instant, own: Option<u16>, lead: Duration) -> Self {
+        let begin = sfd.saturating_sub(offset(&beacon.terms, beacon.stretch.into(), beacon.slot));
+        Self {
+            // What is past of this stretch is skipped by who takes the steps.
+            next: Next::Tune(beacon.stretch.into()),
+            ..Self::new(beacon.terms, begin, own, lead)
+        }
+    }
+    /// What all nodes of this sweep know.
+    pub const fn terms(&self) -> &Terms {
+        &self.terms
+    }
+    /// Learns this node's slot, if it is not known.
+    pub(crate) fn learn(&mut self, slot: Option<u16>) {
+        self.slot = self.slot.or(slot);
+    }
+    /// Whether nothing is left to be done.
+    pub const fn is_over(&self) -> bool {
+        matches!(self.next, Next::Nothing)
+    }
+    /// When the first stretch begins.
+    pub(crate) const fn begin(&self) -> Instant {
+        self.begin
+    }
+    /// The end of the last beacon.
+    pub(crate) fn end(&self) -> Instant {
+        self.begin + self.terms.measuring()
+    }
+    /// When slot `slot` of the reports begins; that of the number of slots is the end of the last.
+    pub(crate) fn report_at(&self, slot: u16) -> Instant {
+        // A slot of a beacon is enough for everybody to be back on the control channel.
+        self.end() + self.terms.slot * 2 + self.terms.report * u64::from(slot)
+    }
+    /// The next step and when it is due; `None` when all is done.
+    pub fn peek(&self) -> Option<(Instant, Step)> {
+        match self.next {
+            Next::Nothing => None,
+            Next::Report => {
+                let at = self.report_at(self.slot?);
+                Some((at.saturating_sub(self.lead), Step::Report(at)))
+            }
+            Next::Send(stretch) => match (self.slot, self.terms.channel(stretch)) {
+                (Some(slot), Some(channel)) => {
+                    let sfd = self.begin + offset(&self.terms, stretch, slot);
+                    let stretch = stretch as u8;
+                    let step = Step::Beacon {
+                        stretch,
+                        slot,
+                        channel,
+                        sfd,
+                    };
+                    Some((sfd.saturating_sub(self.lead), step))
+                }
+                _ => Some(self.tune(stretch + 1)),
+            },
+            Next::Tune(stretch) => Some(self.tune(stretch)),
+        }
+    }
+    fn tune(&self, stretch: u16) -> (Instant, Step) {
+        let channel = self.terms.channel(stretch);
+        match channel.filter(|_| stretch < self.terms.stretches()) {
+            Some(channel) => (self.begin + self.terms.begin(stretch), Step::Tune(channel)),
+            None => (self.end(), Step::Return),
+        }
+    }
+    /// Takes the next step if it is due at `now`.
+    pub fn step(&mut self, now: Instant) -> Option<Step> {
+        let (due, step) = self.peek()?;
+        if due > now {
+            return None;
+        }
+        self.next = match (self.next, step) {
+            (Next::Tune(n), Step::Tune(_)) => Next::Send(n),
+            // Without a slot, the next stretch follows at once.
+            (Next::Send(n), Step::Tune(_)) => Next::Send(n + 1),
+            (Next::Send(n), Step::Beacon { .. }) => Next::Tune(n + 1),
+            (_, Step::Return) if self.slot.is_some() => Next::Report,
+            _ => Next::Nothing,
+        };
+        Some(step)
+    }
+}
+
+/// From the first stretch's beginning to the end of the SFD of the beacon in `slot` of `stretch`: as far from both
+/// ends of the slot as can be, and one slot after everybody has changed the channel.
+fn offset(terms: &Terms, stretch: u16, slot: u16) -> Duration {
+    let air = phy::air_time(usize::from(BEACON_BYTES));
+    let spare = terms.slot.saturating_sub(air) / 2;
+    terms.begin(stretch) + terms.slot * (u64::from(slot) + 1) + spare + phy::SFD_OFFSET
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+    use thalweg_units::{ChannelSet, NodeId};
+    use thalweg_wire::flood::Campaign;
+
+    const MS: fn(u64) -> Duration = Duration::from_millis;
+
+    fn terms() -> Terms {
+        Terms {
+            campaign: Campaign::new(2),
+            first: NodeId::new(0).unwrap(),
+            span: 2,
+            slots: 3,
+            channels: ChannelSet::EMPTY.with(Channel::FIRST).with(Channel::LAST),
+            sweeps: 2,
+            slot: MS(2),
+            pause: MS(50),
+            report: MS(20),
+            report_bytes: 60,
+            floor: -86,
+        }
+    }
+
+    fn steps(mut sweeping: Sweeping) -> Vec<(Instant, Step)> {
+        let mut steps = Vec::new();
+        while let Some((due, _)) = sweeping.peek() {
+            assert_eq!(
+                sweeping.step(due.saturating_sub(Duration::from_nanos(1))),
+                None
+            );
+            steps.push((due, sweeping.step(due).unwrap()));
+        }
+        assert!(sweeping.is_over());
+        steps
+    }
+
+    #[test]
+    fn every_beacon_falls_into_its_slot_on_the_channel_that_is_listened_to() {
+        let (begin, lead) = (Instant::from_nanos(5_000_000_000), MS(1));
+        let all: Vec<_> = (0..3)
+            .map(|slot| steps(Sweeping::new(terms(), begin, Some(slot), lead)))
+            .collect();
+        let mut sent = Vec::new();
+        for (slot, mine) in all.iter().enumerate() {
+            assert_eq!(mine.len(), 4 * 2 + 2);
+            let report = begin + MS(4 * 8 + 50 + 4 + 20 * slot as u64);
+            assert_eq!(mine.last().unwrap().1, Step::Report(report));
+            for (number, (due, step)) in mine.iter().enumerate() {
+                let Step::Beacon { sfd, channel, .. } = step else {
+                    continue;
+                };
+                assert_eq!(*due, sfd.saturating_sub(lead));
+                assert_eq!(mine[number - 1].1, Step::Tune(*channel));
+                let end = *sfd + phy::time_after_sfd(usize::from(BEACON_BYTES));
+                assert!(mine[number + 1].0 > end, "the next step cuts it off");
+                let start = sfd.saturating_sub(phy::SFD_OFFSET);
+                let tuned = mine[number - 1].0;
+                assert!(
+                    start >= tuned + terms().slot,
+                    "no time to change the channel"
+                );
+                sent.push((start, end));
+            }
+        }
+        sent.sort();
+        let apart = |w: &[(Instant, Instant)]| w[1].0.since(w[0].1) >= Duration::from_micros(700);
+        assert!(sent.len() == 12 && sent.windows(2).all(apart));
+    }
+
+    #[test]
+    fn who_has_no_slot_listens_all_the_time_and_reports_nothing() {
+        let begin = Instant::from_nanos(5_000_000_000);
+        let steps = steps(Sweeping::new(terms(), begin, None, MS(1)));
+        let channels: Vec<_> = steps.iter().map(|(_, step)| *step).collect();
+        let (first, last) = (Step::Tune(Channel::FIRST), Step::Tune(Channel::LAST));
+        assert_eq!(channels, [first, last, first, last, Step::Return]);
+        assert_eq!(steps[2].0, begin + MS(2 * 8 + 50));
+    }
+
+    #[test]
+    fn a_beacon_tells_the_time() {
+        let begin = Instant::from_nanos(5_000_000_000);
+        let sfd = begin + offset(&terms(), 1, 0);
+        let from = NodeId::new(0).unwrap();
+        let beacon = Beacon {
+            from,
+            terms: terms(),
+            stretch: 1,
+            slot: 0,
+        };
+        let joined = steps(Sweeping::joined(&beacon, sfd, Some(2), MS(1)));
+        let whole = steps(Sweeping::new(terms(), begin, Some(2), MS(1)));
+        assert_eq!(joined, whole[2..]);
+    }
+}

@@ -1,0 +1,37 @@
+//! Thalweg: two lean chains of relays, and a node beside each relay that stands by (README.md).
+//!
+//! The pipeline is [`pipeline`](crate::pipeline)'s. This folder holds what is Thalweg's own: its policy, and those that
+//! stand by ([`Watcher`]), a look at the first packets ([`Looker`]), and chains that
+//! take the place of one that does not bring them ([`Spare`]).
+
+mod looking;
+mod spare;
+mod standing;
+
+pub use looking::{Looker, SAID_BYTES};
+pub use spare::Spare;
+pub use standing::Watcher;
+
+use crate::pipeline::{AskAgain, Beat, GiveUp, Lengths, Policy};
+use thalweg_engine::Passing;
+use thalweg_units::Duration;
+
+/// Requests without an answer after which the source ends the transfer, to be called anew.
+const TRIES: u8 = 3;
+
+/// Thalweg's decisions for a transfer of the schedule `beat`: control as short as can be, and a transfer that breaks is
+/// over for all its nodes within some tenths of a second, so that the next wake-up finds them.
+pub fn policy(beat: &Beat) -> Policy {
+    let inactivity = beat.silence * u64::from(TRIES);
+    Policy {
+        give_up: GiveUp::AfterTries(TRIES),
+        ask_again: AskAgain::AfterItsBeginning,
+        lengths: Lengths::AsNeeded,
+        passing: Passing::Copied,
+        inactivity,
+        linger: inactivity,
+        deadline: Duration::from_secs(600),
+        progress_every: 16,
+        patience_per_packet: beat.cycle,
+    }
+}

@@ -1,0 +1,251 @@
+//! Who stands by: a node beside a relay of a chain, that takes part where the relay does not do its part.
+//!
+//! In a window it listens as the relay does, in one cycle for the packet of the stage before, in the next on the channel
+//! of the stage after, for the relay's own transmission of it. A relay that is not heard to send on what its neighbour
+//! has received is dead, or deaf, or far: from then on the node sends too. Nobody has to tell it, and nobody has to know,
+//! since frames name stages and not nodes. Between windows it sleeps. Time base: the node's clock; a window takes the
+//! beat of the pipeline from the packets that it hears. Tests: at the end.
+
+use crate::pipeline::{Adaptation, Beat, Fixed, Heard, Retune};
+use thalweg_units::{Channel, Duration, Instant};
+
+/// Packets that a window looks after.
+const LOOKED_AFTER: u8 = 8;
+/// Packets not sent on, in one window, after which the node takes part.
+const MISSED: u8 = 3;
+/// Cycles after which a window closes whatever was heard.
+const WINDOW: u64 = 28;
+/// Cycles between the end of a window and the next.
+const REST: u64 = 32;
+
+/// What a node that stands by is at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum At {
+    /// Listens for a packet of the stage before, until the window closes.
+    Before,
+    /// Has one, and turns then to the channel of the stage after.
+    Turning(Instant),
+    /// Listens there for the relay, until then.
+    After(Instant),
+    /// Sleeps until then.
+    Rest(Instant),
+    /// Takes part.
+    Relaying,
+}
+
+/// A node that stands by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Watcher {
+    fixed: Fixed,
+    cycle: Duration,
+    /// How long before an SFD to retune.
+    ahead: Duration,
+    at: At,
+    /// When the window closes.
+    closes: Instant,
+    /// Of this window: packets looked after, and those that the relay did not send on.
+    looked_after: u8,
+    missed: u8,
+    /// The SFD of the packet that is being looked after.
+    packet: Instant,
+    /// The relay was heard to send it on.
+    heard: bool,
+}
+
+impl Watcher {
+    /// A node beside the relay of the stage that `fixed` tells, by the schedule of `beat`.
+    pub fn new(fixed: Fixed, beat: &Beat) -> Self {
+        let stages_before = u64::from(fixed.stage);
+        Self {
+            fixed,
+            cycle: beat.cycle,
+            ahead: beat.ahead,
+            at: At::Before,
+            closes: beat.start + beat.cycle * (stages_before + WINDOW),
+            looked_after: 0,
+            missed: 0,
+            packet: beat.start,
+            heard: false,
+        }
+    }
+
+    /// The longest that it may hear nothing of a transfer that goes on.
+    pub fn patience(beat: &Beat) -> Duration {
+        beat.silence + beat.cycle * (2 * REST + WINDOW)
+    }
+
+    /// Whether it takes part.
+    pub const fn takes_part(&self) -> bool {
+        matches!(self.at, At::Relaying)
+    }
+
+    fn opens(&mut self, now: Instant) {
+        self.at = At::Before;
+        self.closes = now + self.cycle * WINDOW;
+        (self.looked_after, self.missed) = (0, 0);
+    }
+
+    /// The packet was sent on, or not.
+    fn looked(&mut self, now: Instant) {
+        self.looked_after += 1;
+        self.missed += u8::from(!self.heard);
+        self.at = if self.missed >= MISSED {
+            At::Relaying
+        } else if self.looked_after >= LOOKED_AFTER {
+            At::Rest(now + self.cycle * REST)
+        } else {
+            At::Before
+        };
+    }
+
+    /// When it does what is next.
+    fn due(&self) -> Option<Instant> {
+        match self.at {
+            At::Before => Some(self.closes),
+            At::Turning(then) | At::After(then) | At::Rest(then) => Some(then),
+            At::Relaying => None,
+        }
+    }
+}
+
+impl Adaptation for Watcher {
+    fn channel(&self, stage: u8, sfd: Instant) -> Channel {
+        self.fixed.channel(stage, sfd)
+    }
+    fn listening(&self) -> Option<Channel> {
+        let Fixed { channels, stage } = self.fixed;
+        match self.at {
+            At::Before | At::Turning(_) | At::Relaying => Some(channels.of(stage)),
+            At::After(_) => Some(channels.of(stage + 1)),
+            At::Rest(_) => None,
+        }
+    }
+    fn passes_on(&self, _what: Heard) -> bool {
+        self.takes_part()
+    }
+    fn heard(&mut self, what: Heard, sfd: Instant) {
+        match (what, self.at) {
+            (Heard::Packet, At::Before) => {
+                (self.packet, self.heard) = (sfd, false);
+                self.at = At::Turning((sfd + self.cycle).saturating_sub(self.ahead));
+            }
+            (Heard::Peer, At::After(_)) => self.heard = true,
+            _ => {}
+        }
+    }
+    fn next(&self) -> Option<Instant> {
+        self.due()
+    }
+    fn advance(&mut self, at: Instant) -> Retune {
+        let before = self.listening();
+        while self.due().is_some_and(|due| due <= at) {
+            match self.at {
+                At::Before => self.at = At::Rest(at + self.cycle * REST),
+                At::Turning(_) => {
+                    let next = (self.packet + self.cycle * 2).saturating_sub(self.ahead);
+                    self.at = At::After(next);
+                }
+                At::After(_) => self.looked(at),
+                At::Rest(_) => self.opens(at),
+                At::Relaying => {}
+            }
+        }
+        match self.listening() == before {
+            true => Retune::Stay,
+            false => Retune::Now,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_wire::route::Channels;
+
+    const CYCLE: Duration = Duration::from_micros(4_537);
+
+    fn watcher() -> Watcher {
+        let four = [26, 20, 25, 15].map(|n| Channel::new(n).unwrap());
+        let fixed = Fixed {
+            channels: Channels::new(&four).unwrap(),
+            stage: 1,
+        };
+        let beat = Beat {
+            start: Instant::from_nanos(50_000_000),
+            cycle: CYCLE,
+            ahead: Duration::from_micros(400),
+            silence: CYCLE * 10,
+        };
+        Watcher::new(fixed, &beat)
+    }
+
+    /// Hears packets, and the relay sends on those that `sends_on` says; how many until it takes part.
+    fn packets(watcher: &mut Watcher, sends_on: impl Fn(u32) -> bool) -> Option<u32> {
+        for packet in 0..200 {
+            let sfd = Instant::from_nanos(50_000_000) + CYCLE * (2 * u64::from(packet));
+            let _ = watcher.advance(sfd);
+            if watcher.takes_part() {
+                return Some(packet);
+            }
+            if watcher.listening() == Some(watcher.fixed.channels.of(1)) {
+                watcher.heard(Heard::Packet, sfd);
+            }
+            let _ = watcher.advance(sfd + CYCLE);
+            let after = Some(watcher.fixed.channels.of(2));
+            if watcher.listening() == after && sends_on(packet) {
+                watcher.heard(Heard::Peer, sfd + CYCLE);
+            }
+        }
+        None
+    }
+
+    #[test]
+    fn a_relay_that_does_its_part_is_left_alone_and_watched_in_a_third_of_the_time() {
+        let mut watcher = watcher();
+        assert_eq!(packets(&mut watcher, |_| true), None);
+        let mut awake = 0;
+        for cycle in 400..1_400u64 {
+            let at = Instant::from_nanos(50_000_000) + CYCLE * cycle;
+            let _ = watcher.advance(at);
+            awake += u32::from(watcher.listening().is_some());
+            if cycle % 2 == 0 && watcher.listening() == Some(watcher.fixed.channels.of(1)) {
+                watcher.heard(Heard::Packet, at);
+            }
+            if let At::After(_) = watcher.at {
+                watcher.heard(Heard::Peer, at);
+            }
+        }
+        assert!((250..450).contains(&awake), "{awake}");
+    }
+
+    #[test]
+    fn a_relay_that_dies_is_replaced_within_a_rest_and_a_few_packets() {
+        let dead_from = 60;
+        let then = packets(&mut watcher(), |packet| packet < dead_from);
+        let most = dead_from + REST as u32 / 2 + u32::from(LOOKED_AFTER);
+        assert!(
+            then.is_some_and(|then| (dead_from + 3..=most).contains(&then)),
+            "{then:?}"
+        );
+    }
+
+    #[test]
+    fn one_packet_in_ten_that_is_lost_on_the_way_to_the_relay_is_no_reason() {
+        assert_eq!(packets(&mut watcher(), |packet| packet % 10 != 3), None);
+    }
+
+    #[test]
+    fn who_hears_nothing_rests_and_looks_again() {
+        let mut watcher = watcher();
+        let mut windows = 0;
+        let mut was_awake = true;
+        for cycle in 0..300u64 {
+            let _ = watcher.advance(Instant::from_nanos(50_000_000) + CYCLE * cycle);
+            let is_awake = watcher.listening().is_some();
+            windows += u32::from(is_awake && !was_awake);
+            was_awake = is_awake;
+        }
+        assert!((3..7).contains(&windows), "{windows}");
+        assert!(!watcher.takes_part());
+    }
+}

@@ -1,0 +1,307 @@
+//! A node's report of a sweep: for each neighbour its address and, channel by channel, a level in steps of 3 dB and how
+//! many beacons came through, packed bit by bit into one frame.
+//!
+//! How many bits a field takes follows from the sweep's terms, which reporter and sink both know. The reporting node is
+//! the flood's initiator. Tests: at the end.
+
+use crate::buf::{Reader, WireError, Writer};
+use crate::flood::{Campaign, Kind};
+use crate::sweep::Terms;
+use thalweg_units::{Channel, NodeId};
+
+/// One level is so many decibels.
+pub const STEP_DB: i16 = 3;
+/// The lowest level begins so far below the floor: a neighbour that is reported for one channel may be weaker on others.
+pub const BELOW_FLOOR_DB: i16 = 9;
+/// Bits of a level; level 0 is "not received".
+const LEVEL_BITS: u32 = 4;
+const MAX_LEVEL: i16 = 15;
+
+/// What was received of a neighbour on one channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cell {
+    /// How many beacons, at least one.
+    pub received: u8,
+    /// Their level in dBm. As it is written, in steps: what is read is the middle of a step.
+    pub rssi: i8,
+}
+
+/// One neighbour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row {
+    /// Who was received.
+    pub neighbour: NodeId,
+    /// By [`Channel::index`]; `None` where nothing was, or nothing worth telling.
+    pub cells: [Option<Cell>; Channel::COUNT],
+}
+
+/// The head of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Levels {
+    /// Which measurement it is of.
+    pub campaign: Campaign,
+    /// How many rows follow.
+    pub rows: u8,
+}
+
+/// Bits that tell one of `values`.
+const fn bits(values: u32) -> u32 {
+    u32::BITS - values.saturating_sub(1).leading_zeros()
+}
+
+/// Bits of one row under `terms`.
+pub fn row_bits(terms: &Terms) -> usize {
+    let cell = LEVEL_BITS + bits(u32::from(terms.sweeps));
+    (bits(u32::from(terms.span) + 1) + cell * terms.channels.len() as u32) as usize
+}
+
+/// How many rows a report under `terms` has room for.
+pub fn most_rows(terms: &Terms) -> usize {
+    let room = usize::from(terms.report_bytes).saturating_sub(Levels::BYTES) * 8;
+    (room / row_bits(terms)).min(usize::from(u8::MAX))
+}
+
+impl Levels {
+    /// Bytes of the head, tag included.
+    pub const BYTES: usize = 2;
+
+    /// Reads the head; the rows are left in `r`.
+    pub fn parse(r: &mut Reader<'_>) -> Result<Self, WireError> {
+        Ok(Self {
+            campaign: Kind::Levels.parse(r)?,
+            rows: r.u8()?,
+        })
+    }
+    /// Writes the head, and `rows` under `terms`: as many as the head says.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`]; [`WireError::Malformed`] for another number of rows, or a neighbour without a slot.
+    pub fn emit(
+        &self,
+        terms: &Terms,
+        rows: impl IntoIterator<Item = Row>,
+        w: &mut Writer<'_>,
+    ) -> Result<(), WireError> {
+        Kind::Levels.emit(self.campaign, w)?;
+        w.u8(self.rows)?;
+        let (mut written, mut out) = (0, BitWriter { held: 0, bits: 0 });
+        for row in rows {
+            row.emit(terms, &mut out, w)?;
+            written += 1;
+        }
+        out.finish(w)?;
+        match written == usize::from(self.rows) {
+            true => Ok(()),
+            false => Err(WireError::Malformed),
+        }
+    }
+    /// Row number `number` of those in `rows`, the bytes behind the head.
+    ///
+    /// # Errors
+    /// [`WireError::Truncated`] where they do not reach so far, [`WireError::Malformed`] where it names nobody.
+    pub fn row(number: u8, terms: &Terms, rows: &[u8]) -> Result<Row, WireError> {
+        let at = usize::from(number) * row_bits(terms);
+        Row::parse(terms, &mut BitReader { bytes: rows, at })
+    }
+}
+
+impl Row {
+    fn emit(
+        &self,
+        terms: &Terms,
+        out: &mut BitWriter,
+        w: &mut Writer<'_>,
+    ) -> Result<(), WireError> {
+        let place = self.neighbour.get().checked_sub(terms.first.get());
+        let place = place.filter(|place| *place <= terms.span);
+        let place = place.ok_or(WireError::Malformed)?;
+        out.put(place.into(), bits(u32::from(terms.span) + 1), w)?;
+        for channel in terms.channels.iter() {
+            let cell = self.cells[channel.index()].filter(|cell| cell.received > 0);
+            let level = cell.map_or(0, |cell| level(terms.floor, cell.rssi));
+            let received = cell.map_or(0, |c| c.received.min(terms.sweeps).saturating_sub(1));
+            out.put(level, LEVEL_BITS, w)?;
+            out.put(received.into(), bits(terms.sweeps.into()), w)?;
+        }
+        Ok(())
+    }
+    fn parse(terms: &Terms, from: &mut BitReader<'_>) -> Result<Self, WireError> {
+        let place = from.take(bits(u32::from(terms.span) + 1))?;
+        let id = u32::from(terms.first.get()) + place;
+        let id = u16::try_from(id).map_err(|_| WireError::Malformed)?;
+        let mut cells = [None; Channel::COUNT];
+        for channel in terms.channels.iter() {
+            let level = from.take(LEVEL_BITS)?;
+            let received = from.take(bits(terms.sweeps.into()))? as u8 + 1;
+            let heard = level > 0 && received <= terms.sweeps;
+            cells[channel.index()] = heard.then(|| Cell {
+                received,
+                rssi: middle(terms.floor, level),
+            });
+        }
+        Ok(Self {
+            neighbour: NodeId::new(id).map_err(|_| WireError::Malformed)?,
+            cells,
+        })
+    }
+}
+
+/// The level of `rssi`; 0 below the lowest.
+fn level(floor: i8, rssi: i8) -> u32 {
+    let above = i16::from(rssi) - (i16::from(floor) - BELOW_FLOOR_DB);
+    match above < 0 {
+        true => 0,
+        false => (above / STEP_DB + 1).min(MAX_LEVEL) as u32,
+    }
+}
+
+/// The middle of a level, in dBm.
+fn middle(floor: i8, level: u32) -> i8 {
+    let bottom = i16::from(floor) - BELOW_FLOOR_DB + (level as i16 - 1) * STEP_DB;
+    (bottom + STEP_DB / 2).clamp(-128, 127) as i8
+}
+
+/// Puts values of some bits one behind the other, lowest bits first.
+struct BitWriter {
+    held: u32,
+    bits: u32,
+}
+
+impl BitWriter {
+    fn put(&mut self, value: u32, bits: u32, w: &mut Writer<'_>) -> Result<(), WireError> {
+        // At most 7 bits wait, and no value has more than 16.
+        self.held |= value << self.bits;
+        self.bits += bits;
+        while self.bits >= 8 {
+            w.u8(self.held as u8)?;
+            (self.held, self.bits) = (self.held >> 8, self.bits - 8);
+        }
+        Ok(())
+    }
+    fn finish(self, w: &mut Writer<'_>) -> Result<(), WireError> {
+        match self.bits {
+            0 => Ok(()),
+            _ => w.u8(self.held as u8).map(|_| ()),
+        }
+    }
+}
+
+struct BitReader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl BitReader<'_> {
+    fn take(&mut self, bits: u32) -> Result<u32, WireError> {
+        let mut value = 0;
+        for bit in 0..bits {
+            let byte = self.bytes.get(self.at / 8).ok_or(WireError::Truncated)?;
+            value |= u32::from(byte >> (self.at % 8) & 1) << bit;
+            self.at += 1;
+        }
+        Ok(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flood::MAX_CONTENT;
+    use crate::sweep::tests::terms;
+    use crate::FrameBuf;
+    use proptest::prelude::*;
+    extern crate std;
+    use std::vec::Vec;
+    use thalweg_units::ChannelSet;
+
+    fn cell() -> impl Strategy<Value = Option<Cell>> {
+        prop::option::of(
+            (1u8..=15, any::<i8>()).prop_map(|(received, rssi)| Cell { received, rssi }),
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn a_report_comes_back_but_for_the_step(
+            terms in terms(),
+            rows in prop::collection::vec((any::<u16>(), prop::array::uniform16(cell())), 0..12),
+        ) {
+            let terms = Terms { report_bytes: MAX_CONTENT as u8, floor: terms.floor.max(-100), ..terms };
+            let rows = rows.into_iter().map(|(place, cells)| Row {
+                neighbour: NodeId::new(terms.first.get() + place % (terms.span + 1)).unwrap(),
+                cells,
+            });
+            let rows: Vec<Row> = rows.take(most_rows(&terms)).collect();
+            let head = Levels { campaign: terms.campaign, rows: rows.len() as u8 };
+            let content = FrameBuf::build(|w| head.emit(&terms, rows.iter().copied(), w)).unwrap();
+            let bytes = (row_bits(&terms) * rows.len()).div_ceil(8);
+            prop_assert_eq!(content.len(), Levels::BYTES + bytes);
+            let mut r = Reader::new(&content);
+            prop_assert_eq!(Levels::parse(&mut r), Ok(head));
+            for (number, row) in (0u8..).zip(&rows) {
+                let back = Levels::row(number, &terms, r.clone().rest()).unwrap();
+                prop_assert_eq!(back.neighbour, row.neighbour);
+                for channel in Channel::all() {
+                    let (was, is) = (row.cells[channel.index()], back.cells[channel.index()]);
+                    let lowest = i16::from(terms.floor) - BELOW_FLOOR_DB;
+                    let told = was.filter(|was| {
+                        terms.channels.contains(channel) && i16::from(was.rssi) >= lowest
+                    });
+                    let told = told.map(|was| (was.received.min(terms.sweeps), was.rssi));
+                    match (told, is) {
+                        (None, None) => {}
+                        (Some((received, rssi)), Some(is)) => {
+                            prop_assert_eq!(received, is.received);
+                            let top = lowest + MAX_LEVEL * STEP_DB - 1;
+                            let off = i16::from(rssi).min(top) - i16::from(is.rssi);
+                            prop_assert!(off.abs() <= STEP_DB / 2, "{} dB off", off);
+                        }
+                        other => prop_assert!(false, "{:?}", other),
+                    }
+                }
+            }
+            let beyond = Levels::row(rows.len() as u8 + 1, &terms, r.rest());
+            prop_assert_eq!(beyond, Err(WireError::Truncated));
+        }
+
+        #[test]
+        fn any_bytes_are_read_without_panic(
+            terms in terms(), number: u8, bytes in prop::collection::vec(any::<u8>(), 0..=130),
+        ) {
+            let _ = Levels::parse(&mut Reader::new(&bytes));
+            if let Ok(row) = Levels::row(number, &terms, &bytes) {
+                prop_assert!(row.cells.iter().flatten().all(|c| (1..=terms.sweeps).contains(&c.received)));
+            }
+        }
+    }
+
+    #[test]
+    fn sixteen_neighbours_on_four_channels_take_58_bytes() {
+        let id = |n| NodeId::new(n).unwrap();
+        let terms = Terms {
+            campaign: Campaign::new(3),
+            first: id(1),
+            span: 138,
+            slots: 139,
+            channels: ChannelSet::from_bits(0b1111),
+            sweeps: 2,
+            slot: crate::beacon::TIME_STEP,
+            pause: crate::beacon::TIME_STEP,
+            report: crate::beacon::TIME_STEP,
+            report_bytes: 58,
+            floor: -86,
+        };
+        assert_eq!((row_bits(&terms), most_rows(&terms)), (28, 16));
+        let stranger = Row {
+            neighbour: id(0),
+            cells: [None; Channel::COUNT],
+        };
+        let head = Levels {
+            campaign: terms.campaign,
+            rows: 1,
+        };
+        let build = |rows: &[Row]| FrameBuf::build(|w| head.emit(&terms, rows.iter().copied(), w));
+        assert_eq!(build(&[stranger]), Err(WireError::Malformed));
+        assert_eq!(build(&[]), Err(WireError::Malformed));
+    }
+}

@@ -1,0 +1,357 @@
+//! Sweeps, the short way to measure links: every node beacons in a slot of its own, all follow one table of times.
+//!
+//! A [`Part`] is the content of a flood: [`Terms`], the time left until the first slot, and who is in which slot. A
+//! [`Beacon`] repeats the terms, so that a node that missed the flood can join. [`crate::levels`] has the reports.
+//! Times are told in steps of 0.1 ms. Tests: at the end.
+
+use crate::beacon::{steps, TIME_STEP};
+use crate::buf::{Reader, WireError, Writer};
+use crate::flood::{Campaign, Kind, MAX_CONTENT};
+use crate::{dispatch, mac, phy};
+use thalweg_units::{Channel, ChannelSet, Duration, NodeId};
+
+/// The longest that a sweep's beacons may take: nobody waits longer for the end of one.
+pub const MAX_MEASURING: Duration = Duration::from_secs(60);
+
+/// What all nodes know of a sweep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Terms {
+    /// Which measurement it is.
+    pub campaign: Campaign,
+    /// The lowest address that has a slot.
+    pub first: NodeId,
+    /// How far the highest address that has a slot is above it.
+    pub span: u16,
+    /// How many nodes have a slot, lowest address first; at least one, at most `span + 1`.
+    pub slots: u16,
+    /// On which channels everybody beacons, lowest first; at least one.
+    pub channels: ChannelSet,
+    /// How often everybody beacons on each channel, 1 to 15.
+    pub sweeps: u8,
+    /// The slot of one beacon, a multiple of [`TIME_STEP`] up to 25.5 ms.
+    pub slot: Duration,
+    /// Between the end of one sweep and the next, a multiple of [`TIME_STEP`].
+    pub pause: Duration,
+    /// The slot of one report, a multiple of [`TIME_STEP`].
+    pub report: Duration,
+    /// The most bytes of a report.
+    pub report_bytes: u8,
+    /// Neighbours are reported that were received at this level or above on some channel, in dBm.
+    pub floor: i8,
+}
+
+impl Terms {
+    /// Bytes of them, campaign not included.
+    pub const BYTES: usize = 16;
+
+    fn parse(campaign: Campaign, r: &mut Reader<'_>) -> Result<Self, WireError> {
+        let terms = Self {
+            campaign,
+            first: r.node()?,
+            span: r.u16()?,
+            slots: r.u16()?,
+            channels: ChannelSet::from_bits(r.u16()?),
+            sweeps: r.u8()?,
+            slot: TIME_STEP * u64::from(r.u8()?),
+            pause: TIME_STEP * u64::from(r.u16()?),
+            report: TIME_STEP * u64::from(r.u16()?),
+            report_bytes: r.u8()?,
+            floor: r.u8()? as i8,
+        };
+        match terms.is_possible() {
+            true => Ok(terms),
+            false => Err(WireError::Malformed),
+        }
+    }
+    fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
+        if !self.is_possible() {
+            return Err(WireError::Malformed);
+        }
+        let slot = u8::try_from(steps(self.slot)?).map_err(|_| WireError::Malformed)?;
+        w.u16(self.first.get())?.u16(self.span)?.u16(self.slots)?;
+        w.u16(self.channels.bits())?.u8(self.sweeps)?.u8(slot)?;
+        w.u16(steps(self.pause)?)?.u16(steps(self.report)?)?;
+        w.u8(self.report_bytes)?.u8(self.floor as u8)?;
+        Ok(())
+    }
+    /// Whether somebody can keep to them.
+    pub fn is_possible(&self) -> bool {
+        let last = self.first.get().checked_add(self.span);
+        let addresses = last.is_some_and(|last| last <= NodeId::MAX.get());
+        let slots = self.slots > 0 && u32::from(self.slots) <= u32::from(self.span) + 1;
+        let beacons = !self.channels.is_empty() && (1..=15).contains(&self.sweeps);
+        addresses
+            && slots
+            && beacons
+            && !self.slot.is_zero()
+            && !self.report.is_zero()
+            && self.measuring() <= MAX_MEASURING
+    }
+    /// One channel in one sweep: a slot's time to change to it, and everybody's slot.
+    pub fn stretch(&self) -> Duration {
+        self.slot * (u64::from(self.slots) + 1)
+    }
+    /// How many channels are visited, over all sweeps.
+    pub fn stretches(&self) -> u16 {
+        u16::from(self.sweeps) * self.channels.len() as u16
+    }
+    /// When stretch number `stretch` begins, from the first one's beginning.
+    pub fn begin(&self, stretch: u16) -> Duration {
+        let sweep = u64::from(stretch) / self.channels.len().max(1) as u64;
+        self.stretch() * u64::from(stretch) + self.pause * sweep
+    }
+    /// From the first stretch's beginning to the end of the last.
+    pub fn measuring(&self) -> Duration {
+        self.begin(self.stretches().saturating_sub(1)) + self.stretch()
+    }
+    /// The channel of stretch number `stretch`.
+    pub fn channel(&self, stretch: u16) -> Option<Channel> {
+        let place = usize::from(stretch) % self.channels.len().max(1);
+        self.channels.iter().nth(place)
+    }
+    /// The slot of `node` where that follows from its address alone: where no address is left out.
+    pub fn slot_of(&self, node: NodeId) -> Option<u16> {
+        let place = node.get().checked_sub(self.first.get())?;
+        let dense = u32::from(self.slots) == u32::from(self.span) + 1;
+        (dense && place < self.slots).then_some(place)
+    }
+}
+
+/// A flood that tells of a sweep, and the slots of some of its nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part<'a> {
+    /// What all know.
+    pub terms: Terms,
+    /// From the flood's reference time to the first stretch, in steps of [`TIME_STEP`].
+    pub until: Duration,
+    /// The address that the first bit of `nodes` stands for.
+    pub from: NodeId,
+    /// That address's slot.
+    pub rank: u16,
+    /// One bit for each address from `from` on, lowest bits first: whether it has a slot, the next one.
+    pub nodes: &'a [u8],
+}
+
+impl<'a> Part<'a> {
+    /// Bytes in front of the bits, tag included.
+    pub const BYTES: usize = 1 + Terms::BYTES + 6;
+    /// How many addresses one part can tell of.
+    pub const ADDRESSES: usize = (MAX_CONTENT - Self::BYTES) * 8;
+
+    /// Reads the content of a flood.
+    pub fn parse(content: &'a [u8]) -> Result<Self, WireError> {
+        let mut r = Reader::new(content);
+        let campaign = Kind::Sweep.parse(&mut r)?;
+        Ok(Self {
+            terms: Terms::parse(campaign, &mut r)?,
+            until: TIME_STEP * u64::from(r.u16()?),
+            from: r.node()?,
+            rank: r.u16()?,
+            nodes: r.rest(),
+        })
+    }
+    /// Writes the content of a flood.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`]; [`WireError::Malformed`] for terms that are none.
+    pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
+        Kind::Sweep.emit(self.terms.campaign, w)?;
+        self.terms.emit(w)?;
+        w.u16(steps(self.until)?)?.u16(self.from.get())?;
+        w.u16(self.rank)?.bytes(self.nodes)?;
+        Ok(())
+    }
+    /// The slot of `node`, where this part tells one.
+    pub fn slot_of(&self, node: NodeId) -> Option<u16> {
+        let at = usize::from(node.get().checked_sub(self.from.get())?);
+        let (byte, bit) = (at / 8, at % 8);
+        let own = *self.nodes.get(byte)?;
+        if own & 1 << bit == 0 {
+            return None;
+        }
+        let before = self.nodes[..byte].iter().map(|b| b.count_ones());
+        let before = before.sum::<u32>() + (own & ((1 << bit) - 1)).count_ones();
+        let slot = u32::from(self.rank) + before;
+        (slot < u32::from(self.terms.slots)).then_some(slot as u16)
+    }
+}
+
+/// A node's broadcast in its slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Beacon {
+    /// Who sends it.
+    pub from: NodeId,
+    /// What all know: a listener that does not joins.
+    pub terms: Terms,
+    /// In which stretch it is sent: what tells the channel and, with the slot, the time.
+    pub stretch: u8,
+    /// Its sender's slot.
+    pub slot: u16,
+}
+
+impl Beacon {
+    /// Bytes of one without filler.
+    pub const BYTES: usize = mac::HEADER_BYTES + 1 + 2 + 1 + Terms::BYTES + 2;
+
+    /// Reads a beacon and ignores its filler.
+    pub fn parse(mpdu: &[u8]) -> Result<Self, WireError> {
+        let mut r = Reader::new(mpdu);
+        let stretch = mac::parse(&mut r)?;
+        r.expect(dispatch::SWEEP)?;
+        let from = r.node()?;
+        let campaign = Campaign::new(r.u8()?);
+        let beacon = Self {
+            from,
+            terms: Terms::parse(campaign, &mut r)?,
+            stretch,
+            slot: r.u16()?,
+        };
+        match beacon.is_possible() {
+            true => Ok(beacon),
+            false => Err(WireError::Malformed),
+        }
+    }
+    fn is_possible(&self) -> bool {
+        u16::from(self.stretch) < self.terms.stretches() && self.slot < self.terms.slots
+    }
+    /// Writes a beacon, filled up to `bytes` where it is shorter.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`]; [`WireError::Malformed`] for a stretch or slot that is none of its terms'.
+    pub fn emit(&self, w: &mut Writer<'_>, bytes: usize) -> Result<(), WireError> {
+        if !self.is_possible() {
+            return Err(WireError::Malformed);
+        }
+        mac::emit(self.stretch, w)?;
+        w.u8(dispatch::SWEEP)?.u16(self.from.get())?;
+        w.u8(self.terms.campaign.number())?;
+        self.terms.emit(w)?;
+        w.u16(self.slot)?;
+        // Not all zeros: the chips of real payloads are mixed.
+        while w.len() < bytes.min(phy::MAX_MPDU) {
+            w.u8((w.len() as u8).wrapping_mul(0x5d))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::FrameBuf;
+    use proptest::prelude::*;
+
+    prop_compose! {
+        pub(crate) fn terms()(
+            campaign: u8, first in 0u16..1000, slots in 1u16..300, gaps in 0u16..500, bits in 1u16..,
+            sweeps in 1u8..=3, slot in 1u64..=20, pause in 0u64..2000, report in 1u64..=0xffff,
+            report_bytes: u8, floor: i8,
+        ) -> Terms {
+            Terms {
+                campaign: Campaign::new(campaign),
+                first: NodeId::new(first).unwrap(),
+                span: slots - 1 + gaps,
+                slots,
+                channels: ChannelSet::from_bits(bits),
+                sweeps,
+                slot: TIME_STEP * slot,
+                pause: TIME_STEP * pause,
+                report: TIME_STEP * report,
+                report_bytes,
+                floor,
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_part_round_trips_and_tells_slots_in_order(
+            terms in terms(), until: u16, from in 0u16..1000, rank in 0u16..50,
+            nodes in prop::collection::vec(any::<u8>(), 0..=MAX_CONTENT - Part::BYTES),
+        ) {
+            let from = NodeId::new(from).unwrap();
+            let until = TIME_STEP * u64::from(until);
+            let part = Part { terms, until, from, rank, nodes: &nodes };
+            let content = FrameBuf::build(|w| part.emit(w)).unwrap();
+            prop_assert_eq!(content.len(), Part::BYTES + nodes.len());
+            prop_assert_eq!(Part::parse(&content), Ok(part));
+            let mut slot = rank;
+            for n in 0..nodes.len() * 8 {
+                let id = NodeId::new(from.get() + n as u16).unwrap();
+                let has = nodes[n / 8] >> (n % 8) & 1 == 1;
+                let expected = (has && slot < terms.slots).then_some(slot);
+                prop_assert_eq!(part.slot_of(id), expected);
+                slot += u16::from(has);
+            }
+        }
+
+        #[test]
+        fn a_sweep_beacon_round_trips_with_any_filler(
+            terms in terms(), id in 0..=NodeId::MAX.get(), stretch: u8, slot: u16,
+            bytes in 0..=phy::MAX_MPDU,
+        ) {
+            let from = NodeId::new(id).unwrap();
+            let stretch = stretch % terms.stretches() as u8;
+            let beacon = Beacon { from, terms, stretch, slot: slot % terms.slots };
+            let frame = FrameBuf::build(|w| beacon.emit(w, bytes)).unwrap();
+            prop_assert_eq!(frame.len(), bytes.max(Beacon::BYTES));
+            prop_assert_eq!(Beacon::parse(&frame), Ok(beacon));
+        }
+
+        #[test]
+        fn any_bytes_are_parsed_without_panic(
+            mut bytes in prop::collection::vec(any::<u8>(), 0..=130), cast in any::<bool>(),
+        ) {
+            // As beacons too, which nearly all bytes are not.
+            let head = [0x01, 0x20, 0, dispatch::SWEEP];
+            if let (true, Some(front)) = (cast, bytes.get_mut(..head.len())) {
+                front.copy_from_slice(&head);
+            }
+            let _ = Beacon::parse(&bytes);
+            if let Some(tag) = bytes.first_mut() {
+                *tag = *tag & 0xf0 | Kind::Sweep as u8;
+            }
+            if let Ok(part) = Part::parse(&bytes) {
+                let _ = part.slot_of(NodeId::MAX);
+                prop_assert!(part.terms.measuring() <= MAX_MEASURING);
+                if bytes.len() <= MAX_CONTENT {
+                    let content = FrameBuf::build(|w| part.emit(w)).unwrap();
+                    prop_assert_eq!(&*content, &bytes[..]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn stretches_follow_each_other_and_sweeps_pause() {
+        let channel = |n| Channel::new(n).unwrap();
+        let terms = Terms {
+            campaign: Campaign::new(1),
+            first: NodeId::new(1).unwrap(),
+            span: 138,
+            slots: 139,
+            channels: [15, 20, 25, 26].map(channel).into_iter().collect(),
+            sweeps: 2,
+            slot: Duration::from_millis(2),
+            pause: Duration::from_millis(100),
+            report: Duration::from_millis(24),
+            report_bytes: 64,
+            floor: -86,
+        };
+        assert_eq!(terms.stretch(), Duration::from_millis(280));
+        assert_eq!(terms.begin(4), Duration::from_millis(4 * 280 + 100));
+        assert_eq!(terms.measuring(), Duration::from_millis(8 * 280 + 100));
+        assert_eq!(terms.channel(5), Some(channel(20)));
+        let id = |n| NodeId::new(n).unwrap();
+        assert_eq!(terms.slot_of(id(1)), Some(0));
+        assert_eq!((terms.slot_of(id(0)), terms.slot_of(id(140))), (None, None));
+        let sparse = Terms { span: 200, ..terms };
+        assert_eq!(sparse.slot_of(id(1)), None);
+        assert!(!Terms {
+            slots: 140,
+            ..terms
+        }
+        .is_possible());
+        assert!(!Terms { sweeps: 0, ..terms }.is_possible());
+    }
+}
