@@ -51,8 +51,7 @@ impl Cycle {
         self.period() * (2 * (hops + 1)) + guard
     }
 
-    /// The same where control is as short as can be: requests of [`SHORT_REQUEST`] bytes and NACKs of [`SHORT_NACK`], each
-    /// in two copies.
+    /// The same where control is as short as can be: a request and a NACK of slim frames, each in two copies.
     pub fn short_exchange_time(&self, hops: u64) -> Duration {
         let slot = |bytes: usize| air_time(bytes) + self.gap;
         (slot(SHORT_REQUEST) + slot(SHORT_NACK)) * (hops + 1)
