@@ -4,6 +4,7 @@
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use thalweg_lab::experiment::{
@@ -30,8 +31,17 @@ pub(crate) struct Lab {
     threads: Threads,
     keep: Keep,
     interrupt: Interrupt,
-    reporter: Mutex<(Reporter, Pace)>,
+    over: AtomicBool,
+    telling: Mutex<Telling>,
     say: Verbosity,
+}
+
+/// How far what runs is.
+struct Telling {
+    reporter: Reporter,
+    pace: Pace,
+    /// The one that is told of, where several run at once.
+    id: Option<String>,
 }
 
 /// What is kept of a run that does not finish.
@@ -57,7 +67,12 @@ impl Lab {
             threads: Threads::new(jobs).map_err(failure)?,
             keep: Keep::Seeds,
             interrupt: Interrupt::on_signals(),
-            reporter: Mutex::new((Reporter::to_stderr(say), Pace::new())),
+            over: AtomicBool::new(false),
+            telling: Mutex::new(Telling {
+                reporter: Reporter::to_stderr(say),
+                pace: Pace::new(),
+                id: None,
+            }),
             say,
         })
     }
@@ -98,13 +113,13 @@ impl Lab {
         if seeds_kept > 0 {
             let (n, m) = (seeds_kept, seeds.len());
             let line = format!("thalweg: {id}: {n} of {m} seeds taken from an earlier run");
-            self.reporter().0.line(&line);
+            self.telling().reporter.line(&line);
         }
         let rows = || experiment::run(run, seeds, &self.sites, kept.as_ref(), &observer);
         let rows = self.threads.run(rows);
         if let Some(why) = self.journal.failure() {
             let line = format!("thalweg: what is done is not kept: {why}");
-            self.reporter().0.line(&line);
+            self.telling().reporter.line(&line);
         }
         rows.map_err(|error| match (error, self.journal.folder()) {
             (ExperimentError::Stopped, Some(folder)) => {
@@ -148,16 +163,33 @@ impl Lab {
     }
 
     fn told(&self, id: &str, done: u64, total: u64) -> ControlFlow<()> {
-        if self.interrupt.is_set() {
+        if self.interrupt.is_set() || self.over.load(Ordering::Relaxed) {
             return ControlFlow::Break(());
         }
-        let (reporter, pace) = &mut *self.reporter();
+        let Telling {
+            reporter,
+            pace,
+            id: told,
+        } = &mut *self.telling();
+        if told.as_ref().is_some_and(|told| told != id) {
+            return ControlFlow::Continue(());
+        }
         let left = pace.left(id, done, total);
         reporter.counted(id, &left, done, total);
         if !reporter.has_bar() && pace.is_minute() {
             reporter.line(&format!("thalweg: {id}: {done} of {total}, {left}"));
         }
         ControlFlow::Continue(())
+    }
+
+    /// Tells of `id` alone from now on, of all that runs at once.
+    pub(crate) fn tell_of(&self, id: &str) {
+        self.telling().id = Some(id.to_owned());
+    }
+
+    /// Breaks off what runs, since its results are of no use any more.
+    pub(crate) fn stop(&self) {
+        self.over.store(true, Ordering::Relaxed);
     }
 
     /// Takes away what was kept, since results are where they belong.
@@ -167,14 +199,14 @@ impl Lab {
 
     /// Takes the progress bar away, and says what the files of networks left open.
     pub(crate) fn finish(&self) {
-        self.reporter().0.finish();
+        self.telling().reporter.finish();
         for (name, assumed) in self.sites.assumed() {
             network::tell(&name, &assumed, self.say);
         }
     }
 
-    fn reporter(&self) -> MutexGuard<'_, (Reporter, Pace)> {
-        self.reporter.lock().unwrap_or_else(PoisonError::into_inner)
+    fn telling(&self) -> MutexGuard<'_, Telling> {
+        self.telling.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

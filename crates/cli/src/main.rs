@@ -1,6 +1,7 @@
 //! The one binary of Thalweg: arguments in, tables and JSON out. What it runs lives in
 //! `thalweg-lab`. Progress and errors go to standard error, results to standard output.
 
+mod ahead;
 mod args;
 mod campaign;
 mod capture;

@@ -1,8 +1,9 @@
 //! `thalweg reproduce`: the papers' results, one after the other, as tables, JSON lines or a page.
 
-use thalweg_lab::experiment::{Experiment, Report, Run, RunOption};
-use thalweg_lab::results::{excused, short, span, Extent, Judged, Row, Tally, Verdict};
+use thalweg_lab::experiment::{Experiment, Report};
+use thalweg_lab::results::{excused, short, span, Extent, Judged, Tally, Verdict};
 
+use crate::ahead::{self, Asked};
 use crate::args::ReproduceArgs;
 use crate::experiment::claims_of;
 use crate::failure::Failure;
@@ -10,7 +11,7 @@ use crate::lab::Lab;
 use crate::output::print;
 use crate::outputs::{Kind, Outputs};
 use crate::report::ReportPage;
-use crate::run::{json_lines, make_folder, seeds_of, write_report};
+use crate::run::{json_lines, make_folder, write_report};
 use crate::tables::text;
 
 /// Runs `thalweg reproduce`.
@@ -29,40 +30,23 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
         }
     }
     let lab = Lab::new(args.out.as_deref(), args.jobs, args.say.verbosity())?;
-    // Some results are different looks at the same run.
-    let mut kept: Vec<(Run, Vec<u64>, Vec<Row>)> = Vec::new();
     let mut reports = Vec::new();
     let page = (args.report.as_ref()).map(|folder| ReportPage::new(folder, args.out.as_deref()));
     if let Some(page) = &page {
         page.write(&reports, &experiments)?;
     }
-    for (place, experiment) in experiments.iter().enumerate() {
-        let mut experiment = experiment.clone();
-        if args.quick {
-            experiment.seeds = experiment.quick.seeds;
-            if let Some(routes) = experiment.quick.routes {
-                let taken = experiment.run.take(RunOption::Routes(routes));
-                taken.map_err(Failure::input)?;
-            }
-        }
-        let seeds = seeds_of(args.seeds, &experiment);
-        let same = |(run, with, _): &&(Run, _, _)| *run == experiment.run && *with == seeds;
-        let rows = match kept.iter().find(same) {
-            Some((_, _, rows)) => rows.clone(),
-            None => {
-                let rows = lab.rows(&experiment.id, &experiment.run, &seeds)?;
-                kept.push((experiment.run.clone(), seeds.clone(), rows.clone()));
-                rows
-            }
-        };
+    // The quick subset's values are those of its own seeds.
+    let extent = match (args.quick, args.seeds) {
+        (true, None) => Extent::Quick,
+        _ => Extent::Full,
+    };
+    let asked: Vec<Asked> = (experiments.iter())
+        .map(|experiment| Asked::of(experiment, args))
+        .collect::<Result<_, Failure>>()?;
+    ahead::each(&lab, &asked, |Asked { experiment, seeds }, rows| {
         lab.finish();
-        // The quick subset's values are those of its own seeds.
-        let extent = match (args.quick, args.seeds) {
-            (true, None) => Extent::Quick,
-            _ => Extent::Full,
-        };
-        let claims = claims_of(&experiment)?;
-        let report = Report::new(&experiment, &seeds, rows, &claims, extent);
+        let claims = claims_of(experiment)?;
+        let report = Report::new(experiment, seeds, rows, &claims, extent);
         let printed = print(&match args.json {
             true => json_lines(&report.results)?,
             false => text(&report) + "\n",
@@ -74,10 +58,11 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
         }
         reports.push(report);
         if let Some(page) = &page {
-            page.write(&reports, experiments.get(place + 1..).unwrap_or_default())?;
+            let left = experiments.get(reports.len()..);
+            page.write(&reports, left.unwrap_or_default())?;
         }
-        printed?;
-    }
+        printed
+    })?;
     if !args.json {
         print(&summary(&reports))?;
     }

@@ -72,10 +72,11 @@ pub struct Core {
     /// From the first wake-up packet to the last data packet (of streams from the source's beginning; to the
     /// end of a transfer that failed), in seconds.
     pub duration_s: f64,
+    /// Before that, from the order to the first wake-up packet: nodes that sleep meet now and then. In seconds.
+    pub waited_s: f64,
     /// How many times the transfer was begun; what is said of rounds is of the last time.
     pub attempts: u32,
     /// How it ended, where it failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
     /// The seed of the run.
     pub seed: u64,
@@ -89,7 +90,7 @@ impl Core {
     /// Counts the survey that the transfer's plan is from: `survey_s` seconds and, in joules, the energy of all
     /// nodes meanwhile. After all parts and attempts are counted.
     pub fn after(&mut self, survey_s: f64, joules: Option<f64>) {
-        let cold_s = survey_s + self.duration_s;
+        let cold_s = survey_s + self.waited_s + self.duration_s;
         let bits = if self.verified {
             self.bytes as f64 * 8.0
         } else {
@@ -114,7 +115,7 @@ impl Core {
         let (before, bytes) = (self.clone(), self.bytes as f64);
         self.bytes += next.bytes;
         self.verified &= next.verified;
-        self.duration_s += next.duration_s + pause_s;
+        self.duration_s += pause_s + next.waited_s + next.duration_s;
         let total = self.duration_s.max(f64::MIN_POSITIVE);
         let over_time = |a: f64, b: f64| (a * before.duration_s + b * next.duration_s) / total;
         let over_bytes =
@@ -137,13 +138,13 @@ impl Core {
     /// Counts a transfer that failed before this one as part of it: its time, the pause of
     /// `pause_s` seconds between them, its energy and its attempts.
     pub fn follows(&mut self, failed: &Self, pause_s: f64) {
-        let duration_s = self.duration_s + failed.duration_s + pause_s;
+        let duration_s = failed.duration_s + pause_s + self.waited_s + self.duration_s;
         if duration_s > 0.0 {
             let share = self.duration_s / duration_s;
             self.goodput_kbps *= share;
             self.utilisation = self.utilisation.map(|u| u * share);
         }
-        self.duration_s = duration_s;
+        (self.waited_s, self.duration_s) = (failed.waited_s, duration_s);
         self.add_energy(failed);
         self.attempts += failed.attempts;
     }
@@ -271,6 +272,7 @@ mod tests {
             network_energy_j: Some(10.0),
             cold: None,
             duration_s: 3.0,
+            waited_s: 0.0,
             attempts: 1,
             failure: None,
             seed: 1,

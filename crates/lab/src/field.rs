@@ -259,15 +259,6 @@ impl Motes {
         self.field.net.run_until(until, |_, _, _| Continue(()))?;
         Ok(())
     }
-    /// The same until every relay of the last transfer has left its pipeline: one that missed the end stays
-    /// for the inactivity time and hears no wake-up meanwhile.
-    ///
-    /// # Errors
-    /// [`RunError::Failed`].
-    pub fn settle(&mut self) -> Result<(), RunError> {
-        self.wait(pipeline::SETTLING)
-    }
-
     /// Fetches over all of `plans` at once.
     ///
     /// # Errors
@@ -359,6 +350,7 @@ impl Motes {
             energy_j: fetched.joules,
             network_energy_j: fetched.network_joules,
             cold: None,
+            waited_s: fetched.waited.as_secs_f64(),
             duration_s: fetched.duration.as_secs_f64(),
             attempts: fetched.attempts,
             failure: fetched.failure,

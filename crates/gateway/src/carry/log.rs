@@ -16,6 +16,9 @@ pub(crate) struct Log {
     payload_bytes: u64,
     /// First symbol of the first wake-up packet by the sink's clock, and when it told so.
     pub(crate) began: Option<(Instant, FieldTime)>,
+    /// When the first attempt was ordered, and the first symbol of its first wake-up packet.
+    ordered: Option<FieldTime>,
+    first: Option<FieldTime>,
     /// First symbol of the last wake-up's first packet, and when the source's first packet was due.
     pub(crate) woke: Option<(FieldTime, FieldTime)>,
     /// From the one to the other, by the sink's clock.
@@ -46,8 +49,9 @@ impl Log {
         }
     }
 
-    /// Another attempt: what the last one brought is forgotten, its time is not.
-    pub(crate) fn begin(&mut self) {
+    /// An attempt is ordered: what the last one brought is forgotten, its time is not.
+    pub(crate) fn begin(&mut self, now: FieldTime) {
+        self.ordered.get_or_insert(now);
         (self.received, self.first_round, self.end) = (0, None, None);
         (self.woke, self.heard) = (None, false);
     }
@@ -77,6 +81,7 @@ impl Log {
             mote::Event::WakeUp { reference, start } => {
                 let first = reference.saturating_sub(SFD_OFFSET);
                 self.began.get_or_insert((first, at));
+                self.first.get_or_insert(clock.when(sink, first));
                 self.woke = Some((clock.when(sink, first), clock.when(sink, start)));
                 self.wake_up = start.since(first);
                 (self.end, self.round) = (None, 1);
@@ -141,6 +146,12 @@ impl Log {
             (Some((_, began)), None, Some(failed)) => failed.since(began),
             _ => Duration::ZERO,
         }
+    }
+
+    /// Before that, from the order to the first wake-up packet.
+    pub(crate) fn waited(&self) -> Duration {
+        let both = self.first.zip(self.ordered);
+        both.map_or(Duration::ZERO, |(first, ordered)| first.since(ordered))
     }
 
     pub(crate) fn failure(&self) -> String {

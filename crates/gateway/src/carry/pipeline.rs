@@ -23,8 +23,18 @@ use thalweg_wire::route::{
 
 /// The most nodes that a sink's orders can name.
 pub const MAX_NODES: usize = 256;
-/// Longer than any relay waits for a pipeline that has fallen silent (3 s).
+/// Longer than any relay of P3 waits for a pipeline that has fallen silent (3 s): one that missed the end stays until then,
+/// and hears no wake-up.
 pub const SETTLING: Duration = Duration::from_secs(4);
+/// What is waited between two transfers of `scheme`. Who missed the end of one of Thalweg's is soon back, and has
+/// others that stand by.
+pub const fn settling(scheme: Scheme) -> Duration {
+    match scheme {
+        Scheme::Thalweg => Duration::ZERO,
+        _ => SETTLING,
+    }
+}
+
 /// Beyond a transfer's own deadline, how long its end is waited for.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -244,6 +254,8 @@ pub struct Fetched {
     /// From the first wake-up packet to the last data packet; to the end of the last attempt where the
     /// object did not arrive.
     pub duration: Duration,
+    /// Before that, from the order to the first wake-up packet.
+    pub waited: Duration,
     /// Of the last attempt: from the first wake-up packet to the source's first.
     pub wake_up: Duration,
     /// The round that was under way, from 1.
@@ -351,11 +363,10 @@ impl Fetch {
         if self.log.complete.is_some() {
             self.state = State::Taking;
         } else if self.log.is_broken() && self.retry.follows(self.attempt) {
-            let rest = match (self.route.scheme, self.log.received) {
-                // Those that broke off are soon back.
-                (Scheme::Thalweg, _) | (_, 0) => Duration::ZERO,
+            let rest = match self.log.received {
+                0 => Duration::ZERO,
                 // Relays of the broken transfer are deaf to a wake-up until they give it up.
-                _ => SETTLING,
+                _ => settling(self.route.scheme),
             };
             self.turn = self.next_turn();
             self.next_way();
@@ -446,6 +457,7 @@ impl Fetch {
             object: log.bytes.take().filter(|_| verified),
             complete: log.complete,
             duration: log.duration(),
+            waited: log.waited(),
             wake_up: log.wake_up,
             round: log.round,
             first_round: log
@@ -511,7 +523,7 @@ impl Job for Fetch {
         let (is_over, is_whole) = (self.log.end.is_some(), self.log.complete.is_some());
         match self.state {
             State::Resting if now >= self.until => {
-                self.log.begin();
+                self.log.begin(now);
                 self.attempt += 1;
                 self.takes_part();
                 (self.state, self.until) = (State::Waking, now + self.patience);

@@ -249,6 +249,7 @@ fn stored(row: &Row<'_>, objects: &Path) -> rusqlite::Result<StoredTransfer> {
             // In the report.
             network_energy_j: None,
             cold: None,
+            waited_s: 0.0,
             attempts: 1,
             failure: None,
             seed: seed.parse().map_err(|e| unreadable(row, "seed", e))?,

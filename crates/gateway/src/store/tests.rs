@@ -29,6 +29,7 @@ fn record(source: u16, object: &[u8]) -> Core {
         energy_j: Some(1.25),
         network_energy_j: None,
         cold: None,
+        waited_s: 0.0,
         duration_s: 2.6,
         attempts: 1,
         failure: None,

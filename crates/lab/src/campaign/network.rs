@@ -117,12 +117,12 @@ impl Settings {
                 interval: Duration::from_millis(100),
                 ..Survey::of(channels)
             },
-            (true, Style::Chains) => Survey::of(faithful.iter().copied().collect()),
-            (false, _) => Survey::of(channels),
+            (true, Style::Chains) => variant.survey(faithful.iter().copied().collect()),
+            (false, _) => variant.survey(channels),
         };
+        // What fails is tried again after all, and costs less so than a look at each.
+        route.reserves = Reserves::None;
         if !alone {
-            // Others need the nodes; what fails is tried again after all.
-            route.reserves = Reserves::None;
             // So many relays fit into one flood, and leave some for the others. What runs over one
             // path takes no more than that.
             route.max_paths = match variant.scheme {

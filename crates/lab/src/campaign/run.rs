@@ -242,6 +242,7 @@ fn core(settings: &Settings, site: &Site, (source, sink): (NodeId, NodeId)) -> C
         energy_j: None,
         network_energy_j: None,
         cold: None,
+        waited_s: 0.0,
         duration_s: 0.0,
         attempts: 1,
         failure: None,

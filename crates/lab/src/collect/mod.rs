@@ -11,7 +11,7 @@ use crate::forwarding::ChainError;
 use serde::Serialize;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use thalweg_gateway::carry::pipeline::{Terms, SETTLING};
+use thalweg_gateway::carry::pipeline::{settling, Terms, SETTLING};
 use thalweg_gateway::job::{Again, Failure, Progress, Retry};
 use thalweg_gateway::known::{Ask, AskError, Known, Place, CLEAN_CHANNELS};
 use thalweg_gateway::outcome::{over_plans, Outcome};
@@ -146,6 +146,8 @@ pub struct Report {
     pub outcome: Outcome<Repairs>,
     /// What the planner had expected of the first plan.
     pub predicted: Prediction,
+    /// Of that, the goodput, in kbit/s.
+    pub predicted_goodput_kbps: f64,
     /// PIP over one of the same paths, on the same channels.
     pub baseline: Option<Outcome<Repairs>>,
     /// Reception channels of stages 0 to H.
@@ -375,8 +377,9 @@ impl Collector {
         let mut fetched: Option<Fetched> = None;
         let mut way = (plan.clone(), protocol);
         for (number, part) in (1u32..).zip(&parts) {
+            let pause = settling(way.1.scheme);
             if fetched.is_some() {
-                motes.settle()?;
+                motes.wait(pause)?;
             }
             let planned = Progress::Planned {
                 source: from,
@@ -394,7 +397,7 @@ impl Collector {
             // A part goes over the plan that brought the one before.
             let attempt = |plan: &Plan, tried: u32| {
                 if tried > 0 {
-                    motes.settle()?;
+                    motes.wait(SETTLING)?;
                     way = (plan.clone(), Pipelined::P3);
                 }
                 let of = if tried > 0 { Pipelined::P3 } else { of };
@@ -403,7 +406,7 @@ impl Collector {
             let (outcome, object, attempts) = over_plans(RETRY, SETTLING, first, attempt, next)?;
             match &mut fetched {
                 None => fetched = Some((outcome, object, attempts)),
-                Some(before) => join(before, (outcome, object, attempts)),
+                Some(before) => join(before, pause, (outcome, object, attempts)),
             }
             if fetched.as_ref().is_some_and(|(o, ..)| !o.core.verified) {
                 break;
@@ -414,7 +417,7 @@ impl Collector {
         };
         let mut baseline = None;
         if protocol.has_paths() && parts.len() == 1 {
-            motes.settle()?;
+            motes.wait(SETTLING)?;
             baseline = Some(run(&mut motes, plan, Pipelined::PIP, observer)?.0);
         }
         let survey = self.survey_cost();
@@ -437,6 +440,7 @@ impl Collector {
         };
         Ok(Report {
             outcome,
+            predicted_goodput_kbps: predicted.goodput_kbps,
             predicted,
             baseline,
             channels: plan.channels.iter().map(|c| c.number()).collect(),
@@ -451,14 +455,13 @@ impl Collector {
 /// What came of a transfer: the object where it is whole, and how many plans were tried.
 type Fetched = (Outcome<Repairs>, Option<Vec<u8>>, u32);
 
-/// Takes the transfer of the next part as one with those before.
-fn join((before, object, attempts): &mut Fetched, (next, part, tried): Fetched) {
+/// Takes the transfer of the next part as one with those before, after a `pause`.
+fn join((before, object, attempts): &mut Fetched, pause: Duration, (next, part, tried): Fetched) {
     let (bytes, more) = (before.core.bytes as f64, next.core.bytes as f64);
     let weighted = |(a, b): (f64, f64)| (a * bytes + b * more) / (bytes + more).max(1.0);
     let shares = before.extra.retransmitted.zip(next.extra.retransmitted);
     before.extra.retransmitted = shares.map(weighted);
-    let pause = SETTLING.as_secs_f64();
-    before.core.goes_on(&next.core, pause);
+    before.core.goes_on(&next.core, pause.as_secs_f64());
     *object = object.take().zip(part).map(|(mut object, part)| {
         object.extend_from_slice(&part);
         object

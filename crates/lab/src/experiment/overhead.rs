@@ -192,7 +192,7 @@ impl Overhead {
             if last.insert(outcome).core.verified {
                 break;
             }
-            session.settle()?;
+            session.wait(SETTLING)?;
         }
         // A node that nobody hears costs no time and delivers nothing.
         let Some(outcome) = last else {

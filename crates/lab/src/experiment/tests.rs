@@ -94,7 +94,9 @@ fn transfers_end_to_end() {
         assert!(row.number("baseline_energy_j").unwrap() > 0.0);
         let of = |column: &str| row.number(column).unwrap();
         // On five nodes, ten beacons a node of 100 ms each cost more than a transfer.
-        assert!(of("survey_s") > 5.0 && of("cold_s") == of("survey_s") + of("duration_s"));
+        // What is between them is the wait for the network's next meeting.
+        let waited_s = of("cold_s") - of("survey_s") - of("duration_s");
+        assert!(of("survey_s") > 5.0 && (0.0..0.6).contains(&waited_s));
         let bits = of("cold_goodput_kbps") * of("cold_s");
         assert!((bits - goodput * of("duration_s")).abs() < 1e-6 * bits);
         // All five listen for that long, at 56 mW.

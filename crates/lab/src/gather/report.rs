@@ -172,6 +172,7 @@ impl Node {
             energy_j: None,
             network_energy_j: None,
             cold: None,
+            waited_s: 0.0,
             duration_s,
             attempts: 1,
             failure,

@@ -341,6 +341,7 @@ impl Run<'_> {
             energy_j: stream.joules,
             network_energy_j: stream.network_joules,
             cold: None,
+            waited_s: 0.0,
             duration_s: match stream.verified {
                 true => stream.seconds,
                 false => stream.elapsed_seconds,

@@ -1,0 +1,99 @@
+//! Experiments two at a time: the second fills the threads that the first leaves idle when few of its parts are left.
+//! Rows come out in the experiments' order, and do not depend on what runs beside. Tests: `tests/report.rs`, `tests/resume.rs`.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::thread;
+
+use thalweg_lab::experiment::{Experiment, RunOption};
+use thalweg_lab::results::Row;
+
+use crate::args::ReproduceArgs;
+use crate::failure::Failure;
+use crate::lab::Lab;
+use crate::run::seeds_of;
+
+/// So many run at a time.
+const AT_A_TIME: usize = 2;
+
+/// An experiment as it is to be run.
+pub(crate) struct Asked {
+    /// With the quick subset's seeds and routes where that is asked for.
+    pub(crate) experiment: Experiment,
+    pub(crate) seeds: Vec<u64>,
+}
+
+impl Asked {
+    /// `experiment` as the command line has it.
+    pub(crate) fn of(experiment: &Experiment, args: &ReproduceArgs) -> Result<Self, Failure> {
+        let mut experiment = experiment.clone();
+        if args.quick {
+            experiment.seeds = experiment.quick.seeds;
+            if let Some(routes) = experiment.quick.routes {
+                let taken = experiment.run.take(RunOption::Routes(routes));
+                taken.map_err(Failure::input)?;
+            }
+        }
+        let seeds = seeds_of(args.seeds, &experiment);
+        Ok(Self { experiment, seeds })
+    }
+
+    /// Whether the rows of `other` serve: some results are different looks at the same run.
+    fn is_run(&self, other: &Self) -> bool {
+        self.experiment.run == other.experiment.run && self.seeds == other.seeds
+    }
+}
+
+/// Runs each of `asked` once, and gives `with` its rows, in order.
+///
+/// # Errors
+/// The first of a run or of `with`, in their order; nothing new is begun after it.
+pub(crate) fn each(
+    lab: &Lab,
+    asked: &[Asked],
+    mut with: impl FnMut(&Asked, Vec<Row>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let first_like = |one: &Asked| asked.iter().position(|other| other.is_run(one));
+    let runs: Vec<usize> = asked.iter().filter_map(first_like).collect();
+    let next = AtomicUsize::new(0);
+    let (sender, receiver) = sync_channel(asked.len());
+    thread::scope(|scope| {
+        for _ in 0..AT_A_TIME {
+            let (sender, next, runs) = (sender.clone(), &next, &runs);
+            scope.spawn(move || loop {
+                let place = next.fetch_add(1, Ordering::Relaxed);
+                let Some(Asked { experiment, seeds }) = asked.get(place) else {
+                    return;
+                };
+                if runs.get(place) != Some(&place) {
+                    continue;
+                }
+                let rows = lab.rows(&experiment.id, &experiment.run, seeds);
+                if sender.send((place, rows)).is_err() {
+                    return;
+                }
+            });
+        }
+        drop(sender);
+        let mut came = BTreeMap::new();
+        let all = asked.iter().zip(&runs).try_for_each(|(one, run)| {
+            if let Some(Asked { experiment, .. }) = asked.get(*run) {
+                lab.tell_of(&experiment.id);
+            }
+            while !came.contains_key(run) {
+                let (place, rows) = (receiver.recv())
+                    .map_err(|_| Failure::Job("an experiment ended without rows".to_owned()))?;
+                came.insert(place, rows);
+            }
+            let rows = came.remove(run).unwrap_or_else(|| Ok(Vec::new()))?;
+            came.insert(*run, Ok(rows.clone()));
+            with(one, rows)
+        });
+        if all.is_err() {
+            next.store(asked.len(), Ordering::Relaxed);
+            lab.stop();
+        }
+        all
+    })
+}
