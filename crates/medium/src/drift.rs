@@ -354,6 +354,34 @@ mod tests {
     }
 
     #[test]
+    fn what_is_held_is_what_would_be_drawn() {
+        let mut drift = Drift::new(
+            &change(BUSY),
+            World {
+                seed: 5,
+                age: Duration::from_secs(77),
+            },
+        );
+        let mut bursty = Drift::new(&Variation::default(), World::default());
+        for drift in [&mut drift, &mut bursty] {
+            let mut held = Held::default();
+            // On and back again, so that bursts are met at their ends, their beginnings and after others.
+            for k in 0..20_000u64 {
+                let at = SimTime::from_nanos(k / 7 * 25_000_000 + k % 7 * 166_666_667);
+                let (a, b) = (EarId(4), EarId(9));
+                let kept = drift.factor(&mut held, at, a, b, Channel::LAST);
+                let drawn = drift.factor(&mut Held::default(), at, a, b, Channel::LAST);
+                assert_eq!(kept, drawn, "{at:?}");
+            }
+            let end = SimTime::from_nanos(held.until);
+            let before = SimTime::from_nanos(held.until - 1);
+            let mut at = |at| drift.draw(at, EarId(4), EarId(9), Channel::LAST).until;
+            assert_eq!(at(before), held.until);
+            assert_eq!(at(end), held.until + BURST_NS);
+        }
+    }
+
+    #[test]
     fn still_worlds_do_not_change() {
         let mut drift = Drift::new(&Variation::NONE, World::default());
         assert_eq!(
