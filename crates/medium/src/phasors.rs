@@ -182,7 +182,7 @@ struct Sums {
     misaligned: [f64; LANES],
 }
 
-/// Lanes that are summed at once: their sums fill half of the registers of any machine, those of all lanes none.
+/// Lanes that are summed at once: with twice as many, sums do not all fit into the registers of x86-64.
 const AT_ONCE: usize = LANES / 2;
 
 /// Power of the aligned and of the misaligned parts at sample `which` of each symbol of a block.
