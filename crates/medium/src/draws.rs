@@ -1,6 +1,6 @@
 //! What multiplies the power of each frame at each ear of a run. Tests: `variation.rs`, `drift.rs`.
 
-use crate::drift::{Drift, World};
+use crate::drift::{Drift, Held, World};
 use crate::random::{derive, nth};
 use crate::variation::{Factors, Variation};
 use crate::EarId;
@@ -32,19 +32,19 @@ impl Draws {
         nth(self.packet_key, number)
     }
     /// What the power of a frame sent at `start` (nanoseconds of the run), whose word at this ear is `word`, is
-    /// multiplied with.
+    /// multiplied with. `held` is kept for these ears and this channel.
     #[inline]
     pub(crate) fn factor(
         &mut self,
+        held: &mut Held,
         (start, word): (u64, u64),
         from: EarId,
         to: EarId,
         channel: Channel,
     ) -> f64 {
         let packet = f64::from(self.packet.pick(word));
-        let drift = self
-            .drift
-            .factor(SimTime::from_nanos(start), from, to, channel);
+        let start = SimTime::from_nanos(start);
+        let drift = self.drift.factor(held, start, from, to, channel);
         (packet * f64::from(drift)).min(self.most)
     }
 }

@@ -82,6 +82,36 @@ fn variances(change: &Change) -> [f64; 4] {
 /// Entries of the memory of changes.
 const KEPT: usize = 1 << 12;
 
+/// What a link's power was last multiplied with, kept by who asks for that link again: as long as its burst holds there is
+/// nothing to draw.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Held {
+    /// When the burst ends, in nanoseconds of the run; zero where nothing is held.
+    until: u64,
+    factor: f32,
+}
+
+/// What is held of links by sender and channel, in the order of that sender's links. Who never sends holds nothing.
+#[derive(Debug)]
+pub(crate) struct HeldRows(Vec<Vec<Held>>);
+
+impl HeldRows {
+    /// Of so many senders.
+    pub(crate) fn new(senders: usize) -> Self {
+        Self(vec![Vec::new(); senders * Channel::COUNT])
+    }
+    /// What is held of the `links` of `from` on `channel`.
+    #[inline]
+    pub(crate) fn of(&mut self, from: EarId, channel: Channel, links: usize) -> &mut [Held] {
+        let row = (self.0).get_mut(from.0 as usize * Channel::COUNT + channel.index());
+        let Some(row) = row else { return &mut [] };
+        if row.len() < links {
+            row.resize(links, Held::default());
+        }
+        row
+    }
+}
+
 /// How the links of a run change.
 #[derive(Debug, Clone)]
 pub(crate) struct Drift {
@@ -126,16 +156,32 @@ impl Drift {
         }
     }
 
-    /// What the mean power between two ears is multiplied with at `at` of the run; the same in both directions.
+    /// What the mean power between two ears is multiplied with at `at` of the run; the same in both directions. `held` is
+    /// kept for this pair and channel.
     #[inline]
-    pub(crate) fn factor(&mut self, at: SimTime, a: EarId, b: EarId, channel: Channel) -> f32 {
-        if self.bursts.is_none() && self.parts.is_empty() {
-            return 1.0;
+    pub(crate) fn factor(
+        &mut self,
+        held: &mut Held,
+        at: SimTime,
+        a: EarId,
+        b: EarId,
+        channel: Channel,
+    ) -> f32 {
+        // In the burst that ends then: neither after it nor before it.
+        if held.until.wrapping_sub(at.as_nanos()).wrapping_sub(1) >= BURST_NS {
+            *held = self.draw(at, a, b, channel);
         }
+        held.factor
+    }
+
+    #[inline(never)]
+    fn draw(&mut self, at: SimTime, a: EarId, b: EarId, channel: Channel) -> Held {
         let (low, high) = (a.min(b), a.max(b));
         let pair = nth(self.key, u64::from(low.0) << 32 | u64::from(high.0));
         // Pairs change at moments of their own.
-        let burst = (self.age_ns + at.as_nanos() + pair % BURST_NS) / BURST_NS;
+        let since_zero = self.age_ns + at.as_nanos() + pair % BURST_NS;
+        let burst = since_zero / BURST_NS;
+        let until = at.as_nanos() + (BURST_NS - since_zero % BURST_NS);
         let place = channel.index() as u64;
         let mut factor = 1.0;
         if let Some(bursts) = &self.bursts {
@@ -144,10 +190,10 @@ impl Drift {
                 factor *= factors.pick(nth(cell, block));
             }
         }
-        match self.parts.is_empty() {
-            true => factor,
-            false => factor * self.change(pair, (burst + (pair >> 40) % TURN) / TURN, place),
+        if !self.parts.is_empty() {
+            factor *= self.change(pair, (burst + (pair >> 40) % TURN) / TURN, place);
         }
+        Held { until, factor }
     }
 
     /// The part of it that holds longer than bursts.
@@ -205,7 +251,13 @@ mod tests {
         let mut drift = Drift::new(variation, World { seed: 3, age: at });
         let mut level = |pair: u32, channel: u8| {
             let channel = Channel::new(channel).unwrap();
-            let factor = drift.factor(SimTime::ZERO, EarId(pair), EarId(pair + 1), channel);
+            let factor = drift.factor(
+                &mut Held::default(),
+                SimTime::ZERO,
+                EarId(pair),
+                EarId(pair + 1),
+                channel,
+            );
             Db::from_factor(f64::from(factor)).0
         };
         (0..20_000)
@@ -284,7 +336,7 @@ mod tests {
         );
         let mut level = |ms: u64, a: u32, b: u32| {
             let at = SimTime::ZERO + Duration::from_millis(ms);
-            let factor = drift.factor(at, EarId(a), EarId(b), Channel::LAST);
+            let factor = drift.factor(&mut Held::default(), at, EarId(a), EarId(b), Channel::LAST);
             Db::from_factor(f64::from(factor)).0
         };
         let (mut near, mut far, mut square) = (0.0, 0.0, 0.0);
@@ -302,10 +354,44 @@ mod tests {
     }
 
     #[test]
+    fn what_is_held_is_what_would_be_drawn() {
+        let mut drift = Drift::new(
+            &change(BUSY),
+            World {
+                seed: 5,
+                age: Duration::from_secs(77),
+            },
+        );
+        let mut bursty = Drift::new(&Variation::default(), World::default());
+        for drift in [&mut drift, &mut bursty] {
+            let mut held = Held::default();
+            // On and back again, so that bursts are met at their ends, their beginnings and after others.
+            for k in 0..20_000u64 {
+                let at = SimTime::from_nanos(k / 7 * 25_000_000 + k % 7 * 166_666_667);
+                let (a, b) = (EarId(4), EarId(9));
+                let kept = drift.factor(&mut held, at, a, b, Channel::LAST);
+                let drawn = drift.factor(&mut Held::default(), at, a, b, Channel::LAST);
+                assert_eq!(kept, drawn, "{at:?}");
+            }
+            let end = SimTime::from_nanos(held.until);
+            let before = SimTime::from_nanos(held.until - 1);
+            let mut at = |at| drift.draw(at, EarId(4), EarId(9), Channel::LAST).until;
+            assert_eq!(at(before), held.until);
+            assert_eq!(at(end), held.until + BURST_NS);
+        }
+    }
+
+    #[test]
     fn still_worlds_do_not_change() {
         let mut drift = Drift::new(&Variation::NONE, World::default());
         assert_eq!(
-            drift.factor(SimTime::ZERO, EarId(0), EarId(1), Channel::LAST),
+            drift.factor(
+                &mut Held::default(),
+                SimTime::ZERO,
+                EarId(0),
+                EarId(1),
+                Channel::LAST
+            ),
             1.0
         );
     }

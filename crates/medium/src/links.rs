@@ -58,9 +58,12 @@ impl Links {
     /// The link between two ears, where there is one.
     pub fn between(&self, from: EarId, to: EarId, channel: Channel) -> Option<&Link> {
         let row = self.heard_by(from, channel);
-        row.binary_search_by_key(&to, |link| link.to)
-            .ok()
-            .and_then(|i| row.get(i))
+        row.get(self.place(from, to, channel)?)
+    }
+    /// Where the link between two ears is among those of `from`.
+    pub(crate) fn place(&self, from: EarId, to: EarId, channel: Channel) -> Option<usize> {
+        let row = self.heard_by(from, channel);
+        row.binary_search_by_key(&to, |link| link.to).ok()
     }
 
     /// Mean received power at 0 dBm nominal transmit power; `None` where it cannot be heard.

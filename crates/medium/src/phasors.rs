@@ -145,6 +145,7 @@ pub(crate) struct Sender {
 impl Sender {
     /// A sender of amplitude `amplitude`, `late` chips after the receiver's timing (less than one
     /// either way), at phase `phase` (in turns) at the first sample.
+    #[inline]
     pub(crate) fn new(carrier: u32, amplitude: f64, late: f64, phase: f64) -> Self {
         let timing = Complex::turn(0.25 * late);
         // Never nothing at all, so that the tangent is a number.
@@ -168,6 +169,7 @@ impl Sender {
         self.aligned.re * self.tangent
     }
     /// Gives it its phase.
+    #[inline]
     pub(crate) fn begin(&mut self) {
         self.aligned = Complex::turn(self.phase).scaled(self.aligned.re);
     }
@@ -180,32 +182,63 @@ struct Sums {
     misaligned: [f64; LANES],
 }
 
+/// Lanes that are summed at once: with twice as many, sums do not all fit into the registers of x86-64.
+const AT_ONCE: usize = LANES / 2;
+
 /// Power of the aligned and of the misaligned parts at sample `which` of each symbol of a block.
 #[inline]
 fn sums(senders: &[Sender], carriers: &[Carrier], which: usize) -> Sums {
-    let mut u = [[0.0; LANES]; 2];
-    let mut v = [[0.0; LANES]; 2];
+    let mut sums = Sums {
+        aligned: [0.0; LANES],
+        misaligned: [0.0; LANES],
+    };
+    for first in [0, AT_ONCE] {
+        let (aligned, misaligned) = sums_from(first, senders, carriers, which);
+        sums.aligned[first..first + AT_ONCE].copy_from_slice(&aligned);
+        sums.misaligned[first..first + AT_ONCE].copy_from_slice(&misaligned);
+    }
+    sums
+}
+
+/// The same of the lanes from `first` on.
+#[inline]
+fn sums_from(
+    first: usize,
+    senders: &[Sender],
+    carriers: &[Carrier],
+    which: usize,
+) -> ([f64; AT_ONCE], [f64; AT_ONCE]) {
+    let mut u = [[0.0; AT_ONCE]; 2];
+    let mut v = [[0.0; AT_ONCE]; 2];
     for sender in senders {
         let Some(Carrier { samples, .. }) = carriers.get(sender.carrier as usize) else {
             continue;
         };
-        let turns = &samples[which];
+        let Turns { re, im } = &samples[which];
+        let (re, im) = (&re[first..first + AT_ONCE], &im[first..first + AT_ONCE]);
         let (a, m) = (sender.aligned, sender.tangent);
-        for lane in 0..LANES {
-            let re = a.re * turns.re[lane] - a.im * turns.im[lane];
-            let im = a.re * turns.im[lane] + a.im * turns.re[lane];
+        for lane in 0..AT_ONCE {
+            let (re, im) = (
+                a.re * re[lane] - a.im * im[lane],
+                a.re * im[lane] + a.im * re[lane],
+            );
             u[0][lane] += re;
             u[1][lane] += im;
             v[0][lane] += m * re;
             v[1][lane] += m * im;
         }
     }
-    let square =
-        |x: [[f64; LANES]; 2]| core::array::from_fn(|l| x[0][l] * x[0][l] + x[1][l] * x[1][l]);
-    Sums {
-        aligned: square(u),
-        misaligned: square(v),
+    (square(&u), square(&v))
+}
+
+/// Powers of phasors.
+#[inline]
+fn square([re, im]: &[[f64; AT_ONCE]; 2]) -> [f64; AT_ONCE] {
+    let mut powers = [0.0; AT_ONCE];
+    for lane in 0..AT_ONCE {
+        powers[lane] = re[lane] * re[lane] + im[lane] * im[lane];
     }
+    powers
 }
 
 /// The ratio of useful power to everything else of each symbol of the next block: both samples'

@@ -3,6 +3,7 @@
 
 use crate::chip::Chip;
 use crate::draws::Draws;
+use crate::drift::Held;
 use crate::environment::Ear;
 use crate::links::{Link, INAUDIBLE_FACTOR};
 use crate::logarithm::Logarithm;
@@ -93,7 +94,8 @@ pub(crate) fn can_lock(
     useful > ear.lock * rest && useful > ear.lock * (rest + burst())
 }
 
-/// The frame of `tx` at an ear tuned to `tuned`; `None` where it is too weak to matter.
+/// The frame of `tx` over `link`, of which something is `held`, at an ear tuned to `tuned`; `None` where it is too weak
+/// to matter.
 // Inlined: handing the signal through memory costs more than computing it.
 #[inline(always)]
 pub(crate) fn arrive(
@@ -101,13 +103,13 @@ pub(crate) fn arrive(
     ear: &Fixed,
     tuned: Channel,
     tx: &Transmission,
-    link: &Link,
+    (link, held): (&Link, &mut Held),
 ) -> Option<Signal> {
     // One random word for this transmission at this ear.
     let word = nth(tx.key, u64::from(link.to.0));
     let power = f64::from(link.gain_mw)
         * tx.power
-        * draws.factor((tx.start, word), tx.from, link.to, tx.channel)
+        * draws.factor(held, (tx.start, word), tx.from, link.to, tx.channel)
         * ear.leak(tuned, tx.channel);
     (power >= ear.inaudible).then_some(Signal {
         tx: tx.id,

@@ -49,6 +49,8 @@ pub(crate) struct Lead {
     others: f64,
     /// The strongest over the sum of the others, in decibels.
     db: f64,
+    /// The same where another one of them becomes the strongest.
+    least_db: f64,
 }
 
 impl Lead {
@@ -61,17 +63,20 @@ impl Lead {
             squares += power * power;
         }
         let (rest, rest_squares) = (sum - strongest, squares - strongest * strongest);
-        (rest > 0.0 && rest_squares > 0.0).then(|| Self {
-            others: rest * rest / rest_squares,
-            db: 10.0 * libm::log10(strongest / rest),
+        (rest > 0.0 && rest_squares > 0.0).then(|| {
+            let others = rest * rest / rest_squares;
+            Self {
+                others,
+                db: 10.0 * libm::log10(strongest / rest),
+                least_db: -10.0 * libm::log10(others.max(1.0)),
+            }
         })
     }
     /// Probability that a frame survives, where the strongest lies `shift_db` higher than that.
     pub(crate) fn survival(&self, shift_db: f64) -> f64 {
         // Below the others' own level another one of them is the strongest.
-        let least = -10.0 * libm::log10(self.others.max(1.0));
         let lead = self.db + shift_db;
-        interpolated(self.others, lead.max(2.0 * least - lead))
+        interpolated(self.others, lead.max(2.0 * self.least_db - lead))
     }
 }
 

@@ -113,15 +113,28 @@ impl Quest<'_> {
         let table = Table::new(self);
         let mut found: Vec<(f64, Chains)> = Vec::new();
         let mut fewest = None;
+        let mut bounds = Bounds::new(self);
+        // Costs of the best so far, best first: what cannot be among them is not sought.
+        let mut leading: Vec<f64> = Vec::with_capacity(JUDGED + 1);
         for hops in self.hops.clone() {
             if fewest.is_some_and(|fewest| hops > fewest + MORE_HOPS) {
                 break;
             }
             let mut order = Vec::with_capacity(hops + 1);
             self.orders(hops, &mut order, &mut |order| {
+                let length = 1e-3 * hops as f64;
+                let least = 2.0 * bounds.of(&table, order) + length;
+                let judged = leading.get(JUDGED - 1);
+                if least.is_infinite() || judged.is_some_and(|&last| least > last) {
+                    return;
+                }
                 if let Some((cost, groups)) = self.pair(&table, order) {
-                    let channels = order.iter().map(|&at| self.channels[at]).collect();
-                    found.push((cost + 1e-3 * hops as f64, Chains { groups, channels }));
+                    let (cost, channels) = (cost + length, order.iter());
+                    let channels = channels.map(|&at| self.channels[at]).collect();
+                    let place = leading.partition_point(|&better| better <= cost);
+                    leading.insert(place, cost);
+                    leading.truncate(JUDGED);
+                    found.push((cost, Chains { groups, channels }));
                     fewest.get_or_insert(hops);
                 }
             });
@@ -341,6 +354,60 @@ fn on_the_way(before: &[Vec<usize>], stage: usize, mut node: usize, relay: usize
         node = before[at][node];
     }
     node == relay
+}
+
+/// What a chain costs at least on an order of channels: that of the cheapest walk, which may come by a node twice. Orders
+/// come in turn, so most begin as the one before did.
+struct Bounds {
+    source: usize,
+    sink: usize,
+    /// The order before this one.
+    order: Vec<usize>,
+    /// Per stage, what it costs at least to be at each node there; of no stage but those before the sink.
+    costs: Vec<Vec<f64>>,
+}
+
+impl Bounds {
+    fn new(quest: &Quest<'_>) -> Self {
+        let mut at_source = vec![f64::INFINITY; quest.expected.nodes()];
+        at_source[quest.source] = 0.0;
+        Self {
+            source: quest.source,
+            sink: quest.sink,
+            order: Vec::new(),
+            costs: vec![at_source],
+        }
+    }
+
+    /// No chain on `order` costs less, in sums of doubles as they are.
+    fn of(&mut self, table: &Table, order: &[usize]) -> f64 {
+        let hops = order.len() - 1;
+        let same = order.iter().zip(&self.order).take_while(|(a, b)| a == b);
+        self.costs.truncate(same.count().clamp(1, hops));
+        for stage in self.costs.len()..hops {
+            let before = &self.costs[stage - 1];
+            let mut costs = vec![f64::INFINITY; before.len()];
+            for (from, &cost) in before.iter().enumerate().filter(|(_, c)| c.is_finite()) {
+                for &(to, hop) in table.hops(order[stage], order[stage - 1], from) {
+                    costs[to] = costs[to].min(cost + hop);
+                }
+            }
+            costs[self.source] = f64::INFINITY;
+            costs[self.sink] = f64::INFINITY;
+            self.costs.push(costs);
+        }
+        self.order.clear();
+        self.order.extend_from_slice(&order[..hops]);
+        let mut least = f64::INFINITY;
+        for (from, &cost) in self.costs[hops - 1].iter().enumerate() {
+            let row = table.hops(order[hops], order[hops - 1], from);
+            let last = row.binary_search_by_key(&self.sink, |&(to, _)| to);
+            if let Ok(at) = last {
+                least = least.min(cost + row[at].1);
+            }
+        }
+        least
+    }
 }
 
 /// What hops cost: minus the logarithm of their delivery forth, and a little of that back, per

@@ -1,10 +1,11 @@
 //! Sites, and their links as the networks themselves measured them. Kept for all experiments of one run
 //! of the program, since most begin with the same survey.
 //!
-//! Invariant: what is kept depends on testbed, seed and survey only, never on who asked first.
+//! Invariant: what is kept depends on testbed, seed and survey or run only, never on who asked first.
 
 use super::Result;
 use crate::field::Motes;
+use crate::results::Row;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use thalweg_gateway::job::Watch;
@@ -18,12 +19,16 @@ type Key = (String, u64);
 /// The site's key, then channels, beacons and interval.
 type SurveyKey = (Key, SurveyKind, u16, u8, u64);
 
-/// Sites and surveys so far.
+/// The site's key, and what ran there in full.
+pub(super) type RunKey = (Key, String);
+
+/// Sites, surveys and what was told of runs so far.
 #[derive(Debug, Default)]
 pub struct Sites {
     testbeds: Mutex<BTreeMap<String, Arc<Testbed>>>,
     sites: Mutex<BTreeMap<Key, Site>>,
     surveys: Mutex<BTreeMap<SurveyKey, Arc<Surveyed>>>,
+    told: Mutex<BTreeMap<RunKey, Row>>,
     losses: Losses,
 }
 
@@ -100,6 +105,17 @@ impl Sites {
     fn later(&self, site: Site) -> Result<Site> {
         let Losses { links, psdu_bytes } = &self.losses;
         Ok(site.aged(AGE)?.with_losses(links, *psdu_bytes)?)
+    }
+
+    /// What was told of a run that another experiment made: several sweeps come by the same setting.
+    pub(super) fn told(&self, key: &RunKey) -> Option<Row> {
+        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        told.get(key).cloned()
+    }
+    /// Keeps what is told of a run.
+    pub(super) fn tell(&self, key: RunKey, row: &Row) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        told.insert(key, row.clone());
     }
 
     /// The links of `site`, that of the testbed called `testbed`, as measured under `survey` and collected

@@ -84,6 +84,12 @@ impl Row {
     pub fn new() -> Self {
         Self::default()
     }
+    /// This row with the columns of `more` as well.
+    #[must_use]
+    pub(crate) fn and(mut self, more: Self) -> Self {
+        self.0.extend(more.0);
+        self
+    }
     /// This row with `column` set.
     #[must_use]
     pub fn with(mut self, column: &str, value: impl Into<Value>) -> Self {

@@ -21,7 +21,7 @@ use crate::air::{
 };
 use crate::cause::Cause;
 use crate::chip::{Chip, Modem};
-use crate::drift::Drift;
+use crate::drift::{Drift, Held};
 use crate::logarithm::Logarithm;
 use crate::modem::Demodulator;
 use crate::random::{derive, nth};
@@ -116,8 +116,9 @@ pub struct Ether {
     logarithm: Logarithm,
     factors: Factors,
     drift: Drift,
+    /// By path; none where power does not vary.
+    held: Vec<Held>,
     foreign: Foreign,
-    varies: bool,
     /// More than power is raised by.
     most: f64,
     key: u64,
@@ -159,7 +160,10 @@ impl Ether {
             factors: Factors::new(reach.variation.packet),
             drift: Drift::new(&reach.variation, reach.world),
             foreign: Foreign::new(&reach, seed),
-            varies: reach.variation.total().0 > 0.0,
+            held: match reach.variation.total().0 > 0.0 {
+                true => vec![Held::default(); reach.links()],
+                false => Vec::new(),
+            },
             most: reach.variation.most().factor(),
             key: derive(seed, "ether", &[]),
             ears,
@@ -208,15 +212,22 @@ impl Ether {
         self.reach.order.place(ear) as usize
     }
 
-    /// What a frame sent `at` that time, whose draws have `key`, brings from `from` over `path`.
+    /// What a frame sent `at` that time, whose draws have `key`, brings from `from` over `path`, which varies by what is
+    /// `held` of it.
     #[inline]
-    fn level(&mut self, (at, from): (SimTime, u32), path: &Path, power: f64, key: u64) -> Grains {
+    fn level(
+        &mut self,
+        (at, from): (SimTime, u32),
+        (path, held): (&Path, Option<&mut Held>),
+        power: f64,
+        key: u64,
+    ) -> Grains {
         let mut level = f64::from(path.gain) * power;
-        if self.varies {
+        if let Some(held) = held {
             let order = &self.reach.order;
             let (from, to) = (order.ear(from), order.ear(path.to));
             let packet = self.factors.pick(nth(key, u64::from(to.0)));
-            let drift = self.drift.factor(at, from, to, self.reach.channel);
+            let drift = (self.drift).factor(held, at, from, to, self.reach.channel);
             level *= (f64::from(packet) * f64::from(drift)).min(self.most);
         }
         grains(level)
@@ -328,8 +339,12 @@ impl Air for Ether {
         let (near, far) = reach.row(frame.from as usize);
         let to = frame.to;
         let (power, key, from) = (self.nominal_power.1, frame.key, (at, frame.from));
+        let mut held = core::mem::take(&mut self.held);
+        let row = held.get_mut(reach.start(frame.from as usize)..);
+        let mut of_row = row.unwrap_or_default().iter_mut();
         for path in near {
-            let (e, level) = (path.to as usize, self.level(from, path, power, key));
+            let level = self.level(from, (path, of_row.next()), power, key);
+            let e = path.to as usize;
             levels.push(level);
             self.shift(now, e, level);
             let Some(ear) = self.ears.get_mut(e) else {
@@ -343,10 +358,11 @@ impl Air for Ether {
             }
         }
         for path in far {
-            let level = self.level(from, path, power, key);
+            let level = self.level(from, (path, of_row.next()), power, key);
             levels.push(level);
             self.shift(now, path.to as usize, level);
         }
+        self.held = held;
         if let Some(frame) = self.frames.get_mut(tx as usize) {
             frame.levels = levels;
         }

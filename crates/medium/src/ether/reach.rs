@@ -225,6 +225,11 @@ impl Reach {
         }?;
         Some(f64::from(path.gain))
     }
+    /// Where the paths of who is at place `from` begin among all.
+    #[inline]
+    pub(super) fn start(&self, from: usize) -> usize {
+        self.starts.get(from).copied().unwrap_or(0) as usize
+    }
     /// The ears that could receive who is at place `from`, and those that it only disturbs.
     #[inline]
     pub(super) fn row(&self, from: usize) -> (&[Path], &[Path]) {

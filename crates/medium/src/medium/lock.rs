@@ -1,7 +1,7 @@
 //! Who locks on which frame: ears that a frame reaches when it begins, ears that begin to listen, and
 //! ears that a frame's end sets free in the middle of another's preamble.
 
-use super::{place_of, Hears, Medium, Receiver};
+use super::{link, place_of, Hears, Medium, Receiver};
 use crate::air::{FrameId, Locked};
 use crate::cause::Without;
 use crate::receiver::{arrive, can_lock};
@@ -28,10 +28,10 @@ impl Medium {
             if tx.end() <= at.as_nanos() {
                 continue;
             }
-            let Some(link) = self.env.links.between(tx.from, ear, tx.channel) else {
+            let Some(over) = link(&self.env, &mut self.held, tx, ear) else {
                 continue;
             };
-            let Some(signal) = arrive(&mut self.draws, &fixed, on, tx, link) else {
+            let Some(signal) = arrive(&mut self.draws, &fixed, on, tx, over) else {
                 continue;
             };
             hears.signals.push(signal);
@@ -126,6 +126,7 @@ impl Medium {
             hears,
             transmissions,
             draws,
+            held,
             bursts,
             stolen,
             ..
@@ -133,7 +134,8 @@ impl Medium {
         let tx = transmissions.get_mut(place as usize)?;
         let (id, channel, mut unlocked) = (tx.id, tx.channel, None);
         let audible = tx.power * draws.most;
-        for link in env.links.heard_by(tx.from, channel) {
+        let links = env.links.heard_by(tx.from, channel);
+        for (link, held) in links.iter().zip(held.of(tx.from, channel, links.len())) {
             let ear_place = link.to.0 as usize;
             let Some(&Receiver::On(tuned)) = receivers.get(ear_place) else {
                 continue;
@@ -146,7 +148,7 @@ impl Medium {
             {
                 continue;
             }
-            let Some(signal) = arrive(draws, ear, tuned, tx, link) else {
+            let Some(signal) = arrive(draws, ear, tuned, tx, (link, held)) else {
                 continue;
             };
             hears.forget(at);

@@ -16,8 +16,10 @@ use crate::air::{
 use crate::cause::Cause;
 use crate::chip::{Chip, Phy};
 use crate::draws::Draws;
+use crate::drift::{Held, HeldRows};
 use crate::environment::Environment;
 use crate::interference::Bursts;
+use crate::links::Link;
 use crate::logarithm::Logarithm;
 use crate::phasors::Carrier;
 use crate::random::{derive, mix};
@@ -90,6 +92,7 @@ pub struct Medium {
     on_air: Vec<Vec<u32>>,
     count: u64,
     draws: Draws,
+    held: HeldRows,
     bursts: Bursts,
     burst_list: Vec<(u64, u64)>,
     scratch: Scratch,
@@ -118,6 +121,7 @@ impl Medium {
             on_air: vec![Vec::new(); Channel::COUNT],
             count: 0,
             draws: Draws::new(env.variation, env.world, seed),
+            held: HeldRows::new(count),
             bursts: Bursts::new(&env.interference, derive(seed, "interference", &[])),
             burst_list: Vec::new(),
             scratch: Scratch::default(),
@@ -179,6 +183,19 @@ impl Medium {
         }
         (place, id)
     }
+}
+
+/// The link from the sender of `tx` to `ear`, and what is held of it.
+fn link<'a>(
+    env: &'a Environment,
+    held: &'a mut HeldRows,
+    tx: &Transmission,
+    ear: EarId,
+) -> Option<(&'a Link, &'a mut Held)> {
+    let row = env.links.heard_by(tx.from, tx.channel);
+    let place = env.links.place(tx.from, ear, tx.channel)?;
+    let held = held.of(tx.from, tx.channel, row.len());
+    row.get(place).zip(held.get_mut(place))
 }
 
 /// A hash of a frame's bytes.
@@ -262,10 +279,9 @@ impl Air for Medium {
                     continue;
                 };
                 if tx.end() > at.as_nanos() {
-                    if let Some(link) = self.env.links.between(tx.from, ear, tx.channel) {
-                        power += arrive(&mut self.draws, fixed, on, tx, link)
-                            .map_or(0.0, |signal| signal.power);
-                    }
+                    let over = link(&self.env, &mut self.held, tx, ear);
+                    let signal = over.and_then(|over| arrive(&mut self.draws, fixed, on, tx, over));
+                    power += signal.map_or(0.0, |signal| signal.power);
                 }
             }
         }

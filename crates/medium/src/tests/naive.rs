@@ -4,6 +4,7 @@
 //! outcome by outcome.
 
 use crate::draws::Draws;
+use crate::drift::Held;
 use crate::interference::Bursts;
 use crate::modem::{oqpsk_interference, HazardTable};
 use crate::random::{derive, mix, nth, open_unit};
@@ -83,7 +84,8 @@ impl Naive {
         let link = self.env.links.between(EarId(sent.from), to, sent.channel)?;
         let word = word(&self.draws.borrow(), i, ear);
         let (from, when) = (EarId(sent.from), (sent.start, word));
-        let factor = (self.draws.borrow_mut()).factor(when, from, to, sent.channel);
+        let factor =
+            (self.draws.borrow_mut()).factor(&mut Held::default(), when, from, to, sent.channel);
         let leak = self.env.ears[ear]
             .chip
             .adjacent

@@ -147,7 +147,7 @@ impl Kind for Convergecast {
     fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>> {
         let points: Vec<_> = self.points().into_iter().enumerate().collect();
         rows_in_order(&points, |(place, point)| {
-            let rows = || self.run_rows(&lab.site(&self.testbed, seed)?, point);
+            let rows = || self.run_rows(lab.sites, seed, point);
             lab.setting((seed, *place), rows)
         })
     }
@@ -284,19 +284,20 @@ impl Convergecast {
         })
     }
 
-    fn run_rows(&self, site: &Site, point: &Point<'_>) -> Result<Vec<Row>> {
-        let outcome = self.outcome(site, point, None)?;
+    fn run_rows(&self, sites: &Sites, seed: u64, point: &Point<'_>) -> Result<Vec<Row>> {
+        let site = &sites.site(&self.testbed, seed)?;
         let base = self.base_row(site, point);
-        let mut run = self.run_row(base.clone(), &outcome);
-        if point.lpl_ms.is_some() {
-            run.set("awake", outcome.awake);
-            let (delivered, made) = (outcome.packets.delivered, outcome.packets.made);
-            run.set_some("delivery", rows::share(delivered, made));
-            if delivered > 0 {
-                run.set("joules_per_packet", outcome.joules / delivered as f64);
-            }
+        // What is told of its sleep is told where sleep was asked for, be it none.
+        let what = format!("{} {:?}", point.lpl_ms.is_some(), self.setup(site, point)?);
+        let key = ((self.testbed.clone(), seed), what);
+        let known = sites.told(&key).filter(|_| self.detail == Detail::Runs);
+        if let Some(told) = known {
+            return Ok(vec![base.and(told)]);
         }
-        let mut rows = vec![run];
+        let outcome = self.outcome(site, point, None)?;
+        let told = self.told(point, &outcome);
+        sites.tell(key, &told);
+        let mut rows = vec![base.clone().and(told)];
         if self.detail != Detail::Runs {
             rows.extend(self.node_rows(&base, site, &outcome));
             rows.extend(self.coverage_rows(&base, &outcome));
@@ -305,6 +306,20 @@ impl Convergecast {
             rows.extend(rows::edge_rows(&base, site, &outcome));
         }
         Ok(rows)
+    }
+
+    /// What a run's row has beside what was asked for.
+    fn told(&self, point: &Point<'_>, outcome: &Outcome) -> Row {
+        let mut run = self.run_row(Row::new(), outcome);
+        if point.lpl_ms.is_some() {
+            run.set("awake", outcome.awake);
+            let (delivered, made) = (outcome.packets.delivered, outcome.packets.made);
+            run.set_some("delivery", rows::share(delivered, made));
+            if delivered > 0 {
+                run.set("joules_per_packet", outcome.joules / delivered as f64);
+            }
+        }
+        run
     }
 
     fn base_row(&self, site: &Site, point: &Point<'_>) -> Row {
