@@ -89,14 +89,18 @@ impl Ladder {
         std::fs::write(&file, csv).unwrap();
         Testbed::load(&file).unwrap()
     }
-    pub(crate) fn plan(&self) -> Plan {
+    /// Its links as a survey without losses has them.
+    pub(crate) fn surveyed(&self) -> LinkQualities {
         let mut links = LinkQualities::new(self.nodes());
         for (from, to, channel, _) in self.links() {
             links
                 .record_prr(from, to, channel, 1.0, Some(Dbm(-60.0)))
                 .unwrap();
         }
-        plan_over(&links, 0, self.sink(), self.hops, self.paths)
+        links
+    }
+    pub(crate) fn plan(&self) -> Plan {
+        plan_over(&self.surveyed(), 0, self.sink(), self.hops, self.paths)
     }
     pub(crate) fn session(&self) -> Motes {
         Motes::open(&Site::new(self.testbed(), self.seed), self.seed).unwrap()

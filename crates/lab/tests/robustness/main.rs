@@ -11,6 +11,7 @@ mod ends;
 mod faults;
 mod ladders;
 mod one_path;
+mod own;
 mod same_seed;
 mod sizes;
 mod sweeps;

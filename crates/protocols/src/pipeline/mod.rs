@@ -118,6 +118,11 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Pipeline<S, A> {
         self.hands.stats = Stats::default();
         // Listens in any case.
         let _ = part.adaptation.advance(now);
+        // Who joins too late for a part has none.
+        if part.adaptation.leaves().is_some_and(|leaves| leaves <= now) {
+            self.finish(End::NotCalled);
+            return Ok(());
+        }
         let mut cx = self.hands.context(&mut part, &mut self.store);
         let role = match cx.session.place {
             Place::Source => Role::Source(Source::start(&mut cx, now)?),
