@@ -291,7 +291,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
                     self.sink_report(initiator, content);
                 }
             }
-            Kind::Sweep => self.hear_part(reference),
+            Kind::Sweep => self.hear_part(relay, reference),
             Kind::Levels => {
                 if let Ok(content) = FrameBuf::from_slice(content) {
                     self.sink_levels(initiator, content);

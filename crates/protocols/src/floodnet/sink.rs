@@ -247,8 +247,9 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         else {
             return;
         };
+        // Who is asked may not know how far away it is: these are flooded.
         let slot = match self.measuring.sweep() {
-            Some(sweep) if sweep.terms().campaign == campaign => sweep.terms().report,
+            Some(sweep) if sweep.terms().campaign == campaign => config.levels_slot(&timing),
             _ => config.report_slot(&timing),
         };
         let reference = now + START.max(lead(&timing) + LEAD);

@@ -425,7 +425,7 @@ fn nonsense_in_mid_sweep_changes_nothing() {
     let flooded = flood::Repr {
         sequence: 77,
         initiator: id(2),
-        n_tx: glossy::Ntx::ONE,
+        course: flood::Course::Outwards(glossy::Ntx::ONE),
         relay: 31,
         content: &content,
     };

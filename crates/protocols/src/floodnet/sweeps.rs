@@ -4,12 +4,13 @@
 use super::sink::{Collection, Phase, Task, Telling, OWN_FRAME, START};
 use super::{lead, Event, Floodnet, Measuring, Radio, Waiting, LEAD};
 use crate::collection::Ledger;
+use crate::glossy::Ring;
 use crate::sweep::{levels_frame, Rows, Slots, Step, Sweep, Sweeping, BEACON_BYTES, COPIES};
 use thalweg_engine::{RadioEvent, When};
 use thalweg_units::{Channel, Db, Dbm, Duration, Instant, NodeId};
 use thalweg_wire::flood::{Campaign, HEADER_BYTES};
 use thalweg_wire::levels::{Levels, BELOW_FLOOR_DB};
-use thalweg_wire::sweep::{Beacon, Part, Terms};
+use thalweg_wire::sweep::{Beacon, Part, Reports, Terms};
 use thalweg_wire::{FrameBuf, Reader};
 
 impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
@@ -19,8 +20,8 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         terms.filter(|terms| terms.campaign == campaign)
     }
 
-    /// A part of the sink's word came in.
-    pub(super) fn hear_part(&mut self, reference: Instant) {
+    /// A part of the sink's word came in after `relay` slots.
+    pub(super) fn hear_part(&mut self, relay: u8, reference: Instant) {
         let Ok(part) = Part::parse(self.flood.content()) else {
             return;
         };
@@ -37,11 +38,26 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             }
             _ => self.begin_sweep(terms, begin, slot),
         }
+        let heard = relay.saturating_add(1);
+        let known = self.flood.ring().map_or(heard, |ring| ring.hops.min(heard));
+        self.stand(&terms, known);
+    }
+
+    /// This node is so many hops from the sink, to which reports may have to come inwards.
+    fn stand(&mut self, terms: &Terms, hops: u8) {
+        let slot = terms.hop();
+        let inwards = terms.reports == Reports::Inwards;
+        self.flood.stand(inwards.then_some(Ring { hops, slot }));
+        if let (Measuring::Sweep(sweep), true) = (&mut self.measuring, inwards) {
+            let turn = self.flood.most_hops().checked_sub(hops);
+            sweep.report_after(turn.map(|turn| slot * u64::from(turn)));
+        }
     }
 
     fn begin_sweep(&mut self, terms: Terms, begin: Instant, slot: Option<u16>) {
         self.campaign = terms.campaign;
         self.table.begin(terms.campaign);
+        self.flood.stand(None);
         let lead = lead(&self.timing);
         self.measuring = Measuring::Sweep(Sweeping::new(terms, begin, slot, lead));
     }
@@ -59,6 +75,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         if news && !self.is_busy() {
             self.campaign = beacon.terms.campaign;
             self.table.begin(beacon.terms.campaign);
+            self.flood.stand(None);
             let own = beacon.terms.slot_of(self.id);
             let lead = lead(&self.timing);
             self.measuring = Measuring::Sweep(Sweeping::joined(&beacon, sfd, own, lead));
@@ -107,12 +124,21 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         let Some(sweep) = self.measuring.sweep() else {
             return;
         };
+        let reports = sweep.terms().reports;
         let content = levels_frame(&self.table, sweep.terms());
         // The sink's own needs no air.
-        if let (Ok(content), true, false) = (content, at > now, self.has_order()) {
-            let n_tx = self.config.report_n_tx;
-            // Fits: a report is built to.
-            let _ = self.flood.start(now, &content, n_tx, When::At(at));
+        let (Ok(content), true, false) = (content, at > now, self.has_order()) else {
+            return;
+        };
+        // Fits: a report is built to.
+        match reports {
+            Reports::Flooded => {
+                let n_tx = self.config.report_n_tx;
+                let _ = self.flood.start(now, &content, n_tx, When::At(at));
+            }
+            Reports::Inwards => {
+                let _ = self.flood.start_inwards(now, &content, at);
+            }
         }
     }
 
@@ -144,7 +170,10 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             return;
         }
         self.campaign = self.campaign.next();
-        let report = self.config.levels_slot(&self.timing);
+        let report = match sweep.reports() {
+            Reports::Flooded => self.config.levels_slot(&self.timing),
+            Reports::Inwards => self.config.inward_slot(&self.timing),
+        };
         let terms = sweep.terms(self.campaign, report, self.config.levels_bytes);
         let nodes = sweep.nodes().as_slice();
         let reference = now + START.max(lead(&self.timing) + LEAD);
@@ -164,6 +193,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             phase: Phase::Telling(telling),
         });
         self.begin_sweep(terms, begin, slot);
+        self.stand(&terms, 0);
     }
 
     /// Floods the next part of the sink's word.
@@ -228,7 +258,14 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         else {
             return;
         };
-        let end = sweep.report_at(collection.ledger.nodes.len());
+        let (terms, end) = (
+            sweep.terms(),
+            sweep.report_at(collection.ledger.nodes.len()),
+        );
+        let end = match terms.reports {
+            Reports::Flooded => end,
+            Reports::Inwards => end + terms.hop() * u64::from(self.flood.most_hops()),
+        };
         collection.phase = Phase::Round { end };
         if let Ok(content) = levels_frame(&self.table, sweep.terms()) {
             self.sink_levels(self.id, content);

@@ -5,7 +5,7 @@ use std::vec::Vec;
 use thalweg_engine::harness::{Air, Fate, Net};
 use thalweg_engine::{Engine, RadioEvent, RadioId, Request, Wants, When};
 use thalweg_units::Instant;
-use thalweg_wire::flood::Repr;
+use thalweg_wire::flood::{Course, Repr};
 
 /// A node that does nothing but floods.
 struct Node(Flood);
@@ -269,7 +269,7 @@ fn a_straggler_does_not_begin_a_flood_anew() {
     let repr = Repr {
         sequence: 9,
         initiator: id(0),
-        n_tx: Ntx::THREE,
+        course: Course::Outwards(Ntx::THREE),
         relay: 0,
         content: &[1, 2, 3],
     };

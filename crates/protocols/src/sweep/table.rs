@@ -3,7 +3,7 @@
 use super::BEACON_BYTES;
 use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::phy;
-use thalweg_wire::sweep::{Beacon, Terms};
+use thalweg_wire::sweep::{Beacon, Reports, Terms};
 
 /// What a node does in a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +43,8 @@ pub struct Sweeping {
     terms: Terms,
     begin: Instant,
     slot: Option<u16>,
+    /// From the beginning of this node's slot to its report; `None` where it has to be asked.
+    delay: Option<Duration>,
     lead: Duration,
     next: Next,
 }
@@ -55,6 +57,10 @@ impl Sweeping {
             terms,
             begin,
             slot,
+            delay: match terms.reports {
+                Reports::Flooded => Some(Duration::ZERO),
+                Reports::Inwards => None,
+            },
             lead,
             next: Next::Tune(0),
         }
@@ -76,6 +82,10 @@ impl Sweeping {
     /// Learns this node's slot, if it is not known.
     pub(crate) fn learn(&mut self, slot: Option<u16>) {
         self.slot = self.slot.or(slot);
+    }
+    /// Learns when in its slot its report begins.
+    pub(crate) fn report_after(&mut self, delay: Option<Duration>) {
+        self.delay = delay;
     }
     /// Whether nothing is left to be done.
     pub const fn is_over(&self) -> bool {
@@ -99,7 +109,7 @@ impl Sweeping {
         match self.next {
             Next::Nothing => None,
             Next::Report => {
-                let at = self.report_at(self.slot?);
+                let at = self.report_at(self.slot?) + self.delay?;
                 Some((at.saturating_sub(self.lead), Step::Report(at)))
             }
             Next::Send(stretch) => match (self.slot, self.terms.channel(stretch)) {
@@ -137,7 +147,7 @@ impl Sweeping {
             // Without a slot, the next stretch follows at once.
             (Next::Send(n), Step::Tune(_)) => Next::Send(n + 1),
             (Next::Send(n), Step::Beacon { .. }) => Next::Tune(n + 1),
-            (_, Step::Return) if self.slot.is_some() => Next::Report,
+            (_, Step::Return) if self.slot.and(self.delay).is_some() => Next::Report,
             _ => Next::Nothing,
         };
         Some(step)
@@ -172,6 +182,7 @@ mod tests {
             slot: MS(2),
             pause: MS(50),
             report: MS(20),
+            reports: Reports::Flooded,
             report_bytes: 60,
             floor: -86,
         }
