@@ -382,7 +382,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             return;
         }
         let content = match self.swept(campaign) {
-            Some(terms) => sweep::levels_frame(&self.table, terms).map(Some),
+            Some(terms) => sweep::levels_frame(self.id, &self.table, terms).map(Some),
             None => report_frame(&self.table, campaign, floor, frame),
         };
         if let Ok(Some(content)) = content {

@@ -125,7 +125,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             return;
         };
         let reports = sweep.terms().reports;
-        let content = levels_frame(&self.table, sweep.terms());
+        let content = levels_frame(self.id, &self.table, sweep.terms());
         // The sink's own needs no air.
         let (Ok(content), true, false) = (content, at > now, self.has_order()) else {
             return;
@@ -267,7 +267,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             Reports::Inwards => end + terms.hop() * u64::from(self.flood.most_hops()),
         };
         collection.phase = Phase::Round { end };
-        if let Ok(content) = levels_frame(&self.table, sweep.terms()) {
+        if let Ok(content) = levels_frame(self.id, &self.table, sweep.terms()) {
             self.sink_levels(self.id, content);
         }
     }
