@@ -3,7 +3,7 @@
 
 use super::sink::{Collection, Phase, Task, Telling, OWN_FRAME, START};
 use super::{lead, Event, Floodnet, Measuring, Radio, Waiting, LEAD};
-use crate::collection::Ledger;
+use crate::collection::{Agenda, Ledger};
 use crate::glossy::Ring;
 use crate::sweep::{levels_frame, Rows, Slots, Step, Sweep, Sweeping, BEACON_BYTES, COPIES};
 use thalweg_engine::{RadioEvent, When};
@@ -12,6 +12,14 @@ use thalweg_wire::flood::{Campaign, HEADER_BYTES};
 use thalweg_wire::levels::{Levels, BELOW_FLOOR_DB};
 use thalweg_wire::sweep::{Beacon, Part, Reports, Terms};
 use thalweg_wire::{FrameBuf, Reader};
+
+/// How those answer who are asked for their reports in slots of `slot`: short ones are for what goes inwards.
+pub(super) fn asked_course(terms: &Terms, slot: Duration) -> Reports {
+    match slot == terms.report {
+        true => terms.reports,
+        false => Reports::Flooded,
+    }
+}
 
 impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
     /// The terms of the last measurement, where that was a sweep and `campaign`.
@@ -39,7 +47,8 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             _ => self.begin_sweep(terms, begin, slot),
         }
         let heard = relay.saturating_add(1);
-        let known = self.flood.ring().map_or(heard, |ring| ring.hops.min(heard));
+// The fewest hops are a matter of luck, and the way back has but one sender.
+        let known = self.flood.ring().map_or(heard, |ring| ring.hops.max(heard));
         self.stand(&terms, known);
     }
 
@@ -115,30 +124,42 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
                 self.radio = Radio::Floods;
                 self.flood.listen();
             }
-            Step::Report(at) => self.report_levels(now, at),
+            Step::Report(at) => {
+                let terms = self.measuring.sweep().map(Sweeping::terms);
+                let course = terms.map_or(Reports::Flooded, |terms| terms.reports);
+                self.report_levels(now, at, course);
+            }
         }
     }
 
     /// Begins the flood of this node's report.
-    fn report_levels(&mut self, now: Instant, at: Instant) {
+    pub(super) fn report_levels(&mut self, now: Instant, at: Instant, course: Reports) {
         let Some(sweep) = self.measuring.sweep() else {
             return;
         };
-        let reports = sweep.terms().reports;
         let content = levels_frame(self.id, &self.table, sweep.terms());
         // The sink's own needs no air.
         let (Ok(content), true, false) = (content, at > now, self.has_order()) else {
             return;
         };
         // Fits: a report is built to.
-        match reports {
+        let _ = match course {
+            Reports::Inwards => self.flood.start_inwards(now, &content, at).map(|_| ()),
             Reports::Flooded => {
-                let n_tx = self.config.report_n_tx;
-                let _ = self.flood.start(now, &content, n_tx, When::At(at));
+                let (n_tx, at) = (self.config.report_n_tx, When::At(at));
+                self.flood.start(now, &content, n_tx, at).map(|_| ())
             }
-            Reports::Inwards => {
-                let _ = self.flood.start_inwards(now, &content, at);
-            }
+        };
+    }
+
+    /// The agenda of a node that may have to answer inwards: in its ring's part of the slot. Who does not know its ring waits until
+    /// it is asked again.
+    pub(super) fn inwards_or_flooded(&self, agenda: Agenda) -> Option<Agenda> {
+        let terms = self.swept(agenda.campaign);
+        let course = terms.map(|terms| asked_course(terms, agenda.slot));
+        match (course, self.measuring.sweep()) {
+            (Some(Reports::Inwards), Some(sweep)) => Some(agenda.later(sweep.delay()?)),
+            _ => Some(agenda),
         }
     }
 

@@ -228,6 +228,36 @@ mod tests {
         );
     }
 
+    /// All of forty nodes hear each other, and a report has room for nine.
+    #[test]
+    fn where_many_have_no_room_both_ends_tell_of_the_same() {
+        let nodes = 40;
+        let told = |reports: Reports| {
+            let terms = Terms {
+                reports,
+                ..terms(24)
+            };
+            let of = |own: u16| {
+                let mut table = LinkTable::<64>::EMPTY;
+                table.begin(Campaign::new(1));
+                for n in (0..nodes).filter(|n| *n != own) {
+                    let rssi = Dbm(-50.0 - f64::from((own * n + own + n) % 31));
+                    table.record(NodeId::new(n).unwrap(), Channel::FIRST, rssi);
+                }
+                let own = NodeId::new(own).unwrap();
+                let content = levels_frame(own, &table, &terms).unwrap();
+                let links = Rows::new(own, terms, content);
+                links.map(|l| (l.from.get(), l.to.get())).collect()
+            };
+            let all: Vec<(u16, u16)> = (0..nodes).flat_map(|own| -> Vec<_> { of(own) }).collect();
+            assert_eq!(all.len(), usize::from(nodes) * 9);
+            let both = all.iter().filter(|(a, b)| all.contains(&(*b, *a))).count();
+            both as f64 / all.len() as f64
+        };
+        assert!(told(Reports::Inwards) > 0.7, "{}", told(Reports::Inwards));
+        assert!(told(Reports::Flooded) < 0.5, "{}", told(Reports::Flooded));
+    }
+
     #[test]
     fn nothing_and_another_campaign_are_reports_without_rows() {
         assert!(told(&LinkTable::EMPTY, &terms(60)).is_empty());

@@ -87,6 +87,10 @@ impl Sweeping {
     pub(crate) fn report_after(&mut self, delay: Option<Duration>) {
         self.delay = delay;
     }
+    /// When in its slot its report begins; `None` where that is not known.
+    pub(crate) const fn delay(&self) -> Option<Duration> {
+        self.delay
+    }
     /// Whether nothing is left to be done.
     pub const fn is_over(&self) -> bool {
         matches!(self.next, Next::Nothing)
