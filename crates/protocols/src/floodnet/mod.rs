@@ -453,10 +453,10 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Engine for Floodnet<NEIGHBOURS
                     self.count_beacon(&event, channel);
                 }
             }
-            Radio::Probing(_) => self.flood.handle_radio(&event),
+            Radio::Probing(_) => self.flood.handle_radio(&event, None),
             Radio::Floods => {
                 self.join_sweep(&event);
-                self.flood.handle_radio(&event);
+                self.flood.handle_radio(&event, self.ring());
             }
         }
         self.run(at);

@@ -46,27 +46,28 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             }
             _ => self.begin_sweep(terms, begin, slot),
         }
-        let heard = relay.saturating_add(1);
-// The fewest hops are a matter of luck, and the way back has but one sender.
-        let known = self.flood.ring().map_or(heard, |ring| ring.hops.max(heard));
-        self.stand(&terms, known);
+        self.learn_hops(relay.saturating_add(1));
     }
 
-    /// This node is so many hops from the sink, to which reports may have to come inwards.
-    fn stand(&mut self, terms: &Terms, hops: u8) {
-        let slot = terms.hop();
-        let inwards = terms.reports == Reports::Inwards;
-        self.flood.stand(inwards.then_some(Ring { hops, slot }));
-        if let (Measuring::Sweep(sweep), true) = (&mut self.measuring, inwards) {
-            let turn = self.flood.most_hops().checked_sub(hops);
-            sweep.report_after(turn.map(|turn| slot * u64::from(turn)));
+    /// This node is so many hops from the sink.
+    fn learn_hops(&mut self, hops: u8) {
+        let turn = self.flood.most_hops().checked_sub(hops);
+        if let (Measuring::Sweep(sweep), Some(turn)) = (&mut self.measuring, turn) {
+            sweep.learn_turn(turn);
         }
+    }
+
+    /// Where this node stands in floods that go inwards to the sink of the last sweep.
+    pub(super) fn ring(&self) -> Option<Ring> {
+        let sweep = self.measuring.sweep()?;
+        let hops = self.flood.most_hops().checked_sub(sweep.turn()?)?;
+        let slot = sweep.terms().hop();
+        Some(Ring { hops, slot })
     }
 
     fn begin_sweep(&mut self, terms: Terms, begin: Instant, slot: Option<u16>) {
         self.campaign = terms.campaign;
         self.table.begin(terms.campaign);
-        self.flood.stand(None);
         let lead = lead(&self.timing);
         self.measuring = Measuring::Sweep(Sweeping::new(terms, begin, slot, lead));
     }
@@ -84,7 +85,6 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         if news && !self.is_busy() {
             self.campaign = beacon.terms.campaign;
             self.table.begin(beacon.terms.campaign);
-            self.flood.stand(None);
             let own = beacon.terms.slot_of(self.id);
             let lead = lead(&self.timing);
             self.measuring = Measuring::Sweep(Sweeping::joined(&beacon, sfd, own, lead));
@@ -144,7 +144,13 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         };
         // Fits: a report is built to.
         let _ = match course {
-            Reports::Inwards => self.flood.start_inwards(now, &content, at).map(|_| ()),
+            Reports::Inwards => match self.ring() {
+                Some(ring) => self
+                    .flood
+                    .start_inwards(now, &content, (ring, at))
+                    .map(|_| ()),
+                None => Ok(()),
+            },
             Reports::Flooded => {
                 let (n_tx, at) = (self.config.report_n_tx, When::At(at));
                 self.flood.start(now, &content, n_tx, at).map(|_| ())
@@ -214,7 +220,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             phase: Phase::Telling(telling),
         });
         self.begin_sweep(terms, begin, slot);
-        self.stand(&terms, 0);
+        self.learn_hops(0);
     }
 
     /// Floods the next part of the sink's word.

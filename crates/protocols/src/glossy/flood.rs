@@ -131,8 +131,6 @@ pub struct Flood {
     config: Config,
     timing: BoardTiming,
     state: State,
-    /// `None` where it is not known: such floods pass by.
-    ring: Option<Ring>,
     frame: FrameBuf,
     next_sequence: u8,
     next_op: u8,
@@ -154,7 +152,6 @@ impl Flood {
             config,
             timing,
             state: State::Idle,
-            ring: None,
             frame: FrameBuf::EMPTY,
             next_sequence: 0,
             next_op: 0,
@@ -197,20 +194,12 @@ impl Flood {
     ) -> Result<u8, TooLong> {
         self.begin(now, content, Course::Outwards(n_tx), (0, when))
     }
-    /// Where this node stands in floods that go inwards; `None` where nobody knows.
-    pub const fn ring(&self) -> Option<Ring> {
-        self.ring
-    }
-    /// Tells where it stands.
-    pub fn stand(&mut self, ring: Option<Ring>) {
-        self.ring = ring;
-    }
     /// The highest number of hops from which floods come inwards.
     pub fn most_hops(&self) -> u8 {
         self.config.last_relay()
     }
-    /// Begins a flood of `content` that goes inwards, in the slot of this node's own ring: `sfd` is that of its frame.
-    /// A flood in progress is left. Returns its number; `None` where the ring is not known, or too far out.
+    /// Begins a flood of `content` that goes inwards from this node, which is in `ring`: `sfd` is that of its frame.
+    /// A flood in progress is left. Returns its number; `None` from beyond [`Flood::most_hops`].
     ///
     /// # Errors
     /// [`TooLong`] beyond [`MAX_CONTENT`] bytes; nothing changes then.
@@ -218,9 +207,9 @@ impl Flood {
         &mut self,
         now: Instant,
         content: &[u8],
-        sfd: Instant,
+        (ring, sfd): (Ring, Instant),
     ) -> Result<Option<u8>, TooLong> {
-        let Some(relay) = self.ring.and_then(|ring| self.turn(ring)) else {
+        let Some(relay) = self.turn(ring) else {
             return Ok(None);
         };
         let first = (relay, When::At(sfd));
@@ -282,8 +271,8 @@ impl Flood {
             ..Wants::of(&[AfterRx, At, Stream, Synchrony])
         }
     }
-    /// Takes what the radio reports.
-    pub fn handle_radio(&mut self, event: &RadioEvent<'_>) {
+    /// Takes what the radio reports. Floods that go inwards pass by where nobody knows this node's `ring`.
+    pub fn handle_radio(&mut self, event: &RadioEvent<'_>, ring: Option<Ring>) {
         if event.answers().is_some() && event.answers() == self.armed {
             self.armed = None;
         }
@@ -291,8 +280,12 @@ impl Flood {
             RadioEvent::Sent { op, sfd } => self.handle_sent(op, sfd),
             RadioEvent::Refused { op, why } => self.handle_refused(op, why),
             RadioEvent::Frame { mpdu, sfd, .. } => {
-                if let Ok(repr) = Repr::parse(mpdu) {
-                    self.handle_frame(mpdu, repr, sfd);
+                match Repr::parse(mpdu).map(|repr| (repr.course, ring, repr)) {
+                    Ok((Course::Outwards(_), _, repr)) => self.handle_frame(mpdu, repr, sfd),
+                    Ok((Course::Inwards, Some(ring), repr)) => {
+                        self.handle_inwards(mpdu, repr, (ring, sfd));
+                    }
+                    _ => {}
                 }
             }
             _ => {}
@@ -375,9 +368,6 @@ impl Flood {
     }
 
     fn handle_frame(&mut self, mpdu: &[u8], repr: Repr<'_>, sfd: Instant) {
-        if repr.course == Course::Inwards {
-            return self.handle_inwards(mpdu, repr, sfd);
-        }
         let slot = slot_time(mpdu.len(), &self.timing);
         let next = u64::from(repr.relay) + 1;
         match &mut self.state {
@@ -425,10 +415,7 @@ impl Flood {
     }
 
     /// A frame on its way inwards: where it comes from farther out, this node sends it on in its own ring's slot.
-    fn handle_inwards(&mut self, mpdu: &[u8], repr: Repr<'_>, sfd: Instant) {
-        let Some(ring) = self.ring else {
-            return;
-        };
+    fn handle_inwards(&mut self, mpdu: &[u8], repr: Repr<'_>, (ring, sfd): (Ring, Instant)) {
         let Some(ahead) = self.turn(ring).and_then(|own| own.checked_sub(repr.relay)) else {
             return;
         };

@@ -8,7 +8,7 @@ use thalweg_units::Instant;
 use thalweg_wire::flood::{Course, Repr};
 
 /// A node that does nothing but floods.
-struct Node(Flood);
+struct Node(Flood, Option<Ring>);
 
 enum Order {
     Start(Vec<u8>, When),
@@ -29,16 +29,20 @@ impl Engine for Node {
             Order::Start(content, when) => {
                 self.0.start(now, &content, Ntx::THREE, when).unwrap();
             }
-            Order::Stand(ring) => self.0.stand(Some(ring)),
+            Order::Stand(ring) => self.1 = Some(ring),
             Order::Inwards(content, sfd) => {
-                self.0.start_inwards(now, &content, sfd).unwrap().unwrap();
+                let ring = self.1.unwrap();
+                self.0
+                    .start_inwards(now, &content, (ring, sfd))
+                    .unwrap()
+                    .unwrap();
             }
             Order::Listen => self.0.listen(),
             Order::Stop => self.0.stop(),
         }
     }
     fn handle_radio(&mut self, _at: Instant, _radio: RadioId, event: RadioEvent<'_>) {
-        self.0.handle_radio(&event);
+        self.0.handle_radio(&event, self.1);
     }
     fn handle_timeout(&mut self, at: Instant) {
         self.0.handle_timeout(at);
@@ -56,7 +60,7 @@ impl Engine for Node {
 
 fn net(n: usize, config: Config, links: impl FnMut(Air<'_>) -> Fate + 'static) -> Net<Node> {
     let nodes = (0..n)
-        .map(|i| Node(Flood::new(id(i), config, MOTE)))
+        .map(|i| Node(Flood::new(id(i), config, MOTE), None))
         .collect();
     let mut net = Net::new(nodes, MOTE, links);
     net.run_for(Duration::from_millis(1));
@@ -355,8 +359,9 @@ fn a_frame_that_comes_from_far_waits_for_its_slot_and_others_pass_by() {
     net.command(1, Order::Inwards(vec![1; 20], again));
     net.run_for(Duration::from_millis(300));
     assert_eq!(received(&mut net).1, []);
-    let mut knows_nothing = Flood::new(id(1), Config::default(), MOTE);
-    let refused = knows_nothing.start_inwards(Instant::ZERO, &[1], again);
+    let mut too_far = Flood::new(id(1), Config::default(), MOTE);
+    let hops = too_far.most_hops() + 1;
+    let refused = too_far.start_inwards(Instant::ZERO, &[1], (Ring { hops, slot: HOP }, again));
     assert_eq!(refused, Ok(None));
 }
 
@@ -375,13 +380,14 @@ fn a_straggler_does_not_begin_a_flood_anew() {
         let at = Instant::ZERO + at;
         receiver.handle_timeout(at);
         let (rssi, lqi) = (thalweg_units::Dbm(-60.0), 100);
-        receiver.handle_radio(&RadioEvent::Frame {
+        let event = RadioEvent::Frame {
             mpdu: &mpdu,
             sfd: at,
             end: at,
             rssi,
             lqi,
-        });
+        };
+        receiver.handle_radio(&event, None);
         core::iter::from_fn(|| receiver.poll_event())
             .filter(|event| matches!(event, Event::Received { .. }))
             .count()

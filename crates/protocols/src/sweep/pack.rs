@@ -8,8 +8,8 @@
 use crate::collection::Link;
 use crate::linkprobe::LinkTable;
 use thalweg_units::{Channel, Dbm, NodeId};
-use thalweg_wire::levels::{most_rows, Cell, Levels, Row};
 use thalweg_wire::flood::Campaign;
+use thalweg_wire::levels::{most_rows, Cell, Levels, Row};
 use thalweg_wire::sweep::{Reports, Terms};
 use thalweg_wire::{report, FrameBuf, Reader, WireError};
 

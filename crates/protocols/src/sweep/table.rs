@@ -29,10 +29,10 @@ pub enum Step {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
-    /// Change to the channel of this stretch.
-    Tune(u16),
+    /// Change to the channel of this stretch, of 240 at most.
+    Tune(u8),
     /// Send in this stretch.
-    Send(u16),
+    Send(u8),
     Report,
     Nothing,
 }
@@ -43,8 +43,8 @@ pub struct Sweeping {
     terms: Terms,
     begin: Instant,
     slot: Option<u16>,
-    /// From the beginning of this node's slot to its report; `None` where it has to be asked.
-    delay: Option<Duration>,
+    /// After how many slots of a hop its report begins, where reports go inwards; `None` where that is not known.
+    turn: Option<u8>,
     lead: Duration,
     next: Next,
 }
@@ -57,10 +57,7 @@ impl Sweeping {
             terms,
             begin,
             slot,
-            delay: match terms.reports {
-                Reports::Flooded => Some(Duration::ZERO),
-                Reports::Inwards => None,
-            },
+            turn: None,
             lead,
             next: Next::Tune(0),
         }
@@ -71,7 +68,7 @@ impl Sweeping {
         let begin = sfd.saturating_sub(offset(&beacon.terms, beacon.stretch.into(), beacon.slot));
         Self {
             // What is past of this stretch is skipped by who takes the steps.
-            next: Next::Tune(beacon.stretch.into()),
+            next: Next::Tune(beacon.stretch),
             ..Self::new(beacon.terms, begin, own, lead)
         }
     }
@@ -83,13 +80,21 @@ impl Sweeping {
     pub(crate) fn learn(&mut self, slot: Option<u16>) {
         self.slot = self.slot.or(slot);
     }
-    /// Learns when in its slot its report begins.
-    pub(crate) fn report_after(&mut self, delay: Option<Duration>) {
-        self.delay = delay;
+    /// After how many slots of a hop its report begins; `None` where nobody knows.
+    pub(crate) const fn turn(&self) -> Option<u8> {
+        self.turn
+    }
+    /// Learns that it begins after so many; of several the fewest. The most hops away is meant: the fewest are a matter of luck,
+    /// and the way back has but one sender.
+    pub(crate) fn learn_turn(&mut self, turn: u8) {
+        self.turn = Some(self.turn.map_or(turn, |known| known.min(turn)));
     }
     /// When in its slot its report begins; `None` where that is not known.
-    pub(crate) const fn delay(&self) -> Option<Duration> {
-        self.delay
+    pub(crate) fn delay(&self) -> Option<Duration> {
+        match self.terms.reports {
+            Reports::Flooded => Some(Duration::ZERO),
+            Reports::Inwards => Some(self.terms.hop() * u64::from(self.turn?)),
+        }
     }
     /// Whether nothing is left to be done.
     pub const fn is_over(&self) -> bool {
@@ -113,13 +118,12 @@ impl Sweeping {
         match self.next {
             Next::Nothing => None,
             Next::Report => {
-                let at = self.report_at(self.slot?) + self.delay?;
+                let at = self.report_at(self.slot?) + self.delay()?;
                 Some((at.saturating_sub(self.lead), Step::Report(at)))
             }
-            Next::Send(stretch) => match (self.slot, self.terms.channel(stretch)) {
+            Next::Send(stretch) => match (self.slot, self.terms.channel(stretch.into())) {
                 (Some(slot), Some(channel)) => {
-                    let sfd = self.begin + offset(&self.terms, stretch, slot);
-                    let stretch = stretch as u8;
+                    let sfd = self.begin + offset(&self.terms, stretch.into(), slot);
                     let step = Step::Beacon {
                         stretch,
                         slot,
@@ -128,9 +132,9 @@ impl Sweeping {
                     };
                     Some((sfd.saturating_sub(self.lead), step))
                 }
-                _ => Some(self.tune(stretch + 1)),
+                _ => Some(self.tune(u16::from(stretch) + 1)),
             },
-            Next::Tune(stretch) => Some(self.tune(stretch)),
+            Next::Tune(stretch) => Some(self.tune(stretch.into())),
         }
     }
     fn tune(&self, stretch: u16) -> (Instant, Step) {
@@ -151,7 +155,7 @@ impl Sweeping {
             // Without a slot, the next stretch follows at once.
             (Next::Send(n), Step::Tune(_)) => Next::Send(n + 1),
             (Next::Send(n), Step::Beacon { .. }) => Next::Tune(n + 1),
-            (_, Step::Return) if self.slot.and(self.delay).is_some() => Next::Report,
+            (_, Step::Return) if self.slot.is_some() && self.delay().is_some() => Next::Report,
             _ => Next::Nothing,
         };
         Some(step)
