@@ -14,6 +14,7 @@ use thalweg_protocols::mote::{self, Command};
 use thalweg_protocols::sweep::{Sweep, FLOOR_DBM, SLOT};
 use thalweg_units::{Channel, ChannelSet, Duration, NodeId};
 use thalweg_wire::phy;
+use thalweg_wire::sweep::Reports;
 
 /// Who tells nodes when to beacon and to report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -82,6 +83,11 @@ impl Survey {
                 let times = (slot, Duration::from_millis(pause));
                 let sweep = Sweep::new(nodes, self.channels, self.beacons, times, FLOOR_DBM);
                 let sweep = sweep.map_err(|why| why.to_string())?;
+                let reports = match count > MOST_FLOODED {
+                    true => Reports::Inwards,
+                    false => Reports::Flooded,
+                };
+                let sweep = sweep.reporting(reports);
                 Ok((Command::Sweep(sweep), slot * (beacons * count)))
             }
         }
@@ -91,6 +97,10 @@ impl Survey {
 /// From the beginning of a sweep to that of the next, at least: links change within half a second, and sweeps that are
 /// farther apart than that see more of it.
 const SWEEPS_APART: Duration = Duration::from_secs(1);
+
+/// Reports of so many nodes at most are flooded to all, one after the other. Those of more would take the longest part of
+/// the survey: they go inwards, several at a time.
+const MOST_FLOODED: u64 = 256;
 
 /// What a survey brought, and what it cost.
 #[derive(Debug, Clone)]

@@ -66,7 +66,7 @@ type Rcrt = stack::Node<stack::Open, Source<Flash, 1>, 90, 11>;
 type Ifrc = stack::Node<ifrc::Ifrc, stack::Readings, 0, { ifrc::QUEUE as usize }>;
 
 /// Rows of the table: what is named there, and its size.
-const SIZES: [(&str, usize); 21] = [
+const SIZES: [(&str, usize); 22] = [
     ("`Mote`, 40 neighbours", size_of::<Node>()),
     ("flash page", size_of::<Flash>()),
     (
@@ -86,6 +86,10 @@ const SIZES: [(&str, usize); 21] = [
     (
         "`Mote`, sink of 256 nodes",
         size_of::<Mote<Flash, 160, 256>>(),
+    ),
+    (
+        "`Mote`, sink of 1,024 nodes",
+        size_of::<Mote<Flash, 160, 1024>>(),
     ),
     (
         "`FastForward`",
@@ -112,6 +116,7 @@ fn every_node_fits_its_board() {
     fits(size_of::<burst::Burst<Flash>>(), TELOSB);
     fits(size_of::<forward::Forwarder<Flash>>(), TELOSB);
     fits(size_of::<Mote<Flash, 160, 256>>(), OPAL);
+    fits(size_of::<Mote<Flash, 160, 1024>>(), OPAL);
     fits(size_of::<fastforward::FastForward<Flash>>(), OPAL);
     fits(size_of::<p3dual::Node<Flash>>(), OPAL);
     // With a store that takes nothing, and room for 16,384 packets.

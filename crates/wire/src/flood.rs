@@ -1,8 +1,8 @@
 //! A Glossy flood's frame: header, and the tag that says what the flood carries.
 //!
 //! Layout after the MAC header (whose sequence number is the flood's): dispatch, initiator (2),
-//! one byte with N_tx (3 bits, high) and relay counter (5 bits, low), then the content, whose
-//! first byte tells its [`Kind`]. Only the relay counter changes from one transmission to the next,
+//! one byte with N_tx (3 bits, high; 0 of a flood that goes inwards) and relay counter (5 bits, low), then the
+//! content, whose first byte tells its [`Kind`]. Only the relay counter changes from one transmission to the next,
 //! so all nodes that send in one slot send the same bytes. Tests: at the end of this file.
 
 use crate::buf::{FrameBuf, Reader, WireError, Writer};
@@ -42,6 +42,32 @@ impl Ntx {
     }
 }
 
+/// Where a flood goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Course {
+    /// To everybody: each node sends it so often.
+    Outwards(Ntx),
+    /// To the one node from which all others know how many hops away they are: each node sends it once, those that are as
+    /// close as its sender or farther away not at all.
+    Inwards,
+}
+
+impl Course {
+    /// How often each node sends it.
+    pub const fn times(self) -> u8 {
+        match self {
+            Self::Outwards(n_tx) => n_tx.get(),
+            Self::Inwards => 1,
+        }
+    }
+    const fn code(self) -> u8 {
+        match self {
+            Self::Outwards(n_tx) => n_tx.get(),
+            Self::Inwards => 0,
+        }
+    }
+}
+
 /// A flood's frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Repr<'a> {
@@ -49,9 +75,10 @@ pub struct Repr<'a> {
     pub sequence: u8,
     /// Who began the flood.
     pub initiator: NodeId,
-    /// How often each node sends it.
-    pub n_tx: Ntx,
-    /// How many slots after the flood's first this frame is sent, 0..=31.
+    /// Where it goes, and how often each node sends it.
+    pub course: Course,
+    /// How many slots after the flood's first this frame is sent, 0..=31. Of one that goes inwards the first slot is that of
+    /// the nodes farthest away.
     pub relay: u8,
     /// What is flooded.
     pub content: &'a [u8],
@@ -68,7 +95,7 @@ impl<'a> Repr<'a> {
         Ok(Self {
             sequence,
             initiator,
-            n_tx: Ntx::new(counts >> 5).ok_or(WireError::Malformed)?,
+            course: Ntx::new(counts >> 5).map_or(Course::Inwards, Course::Outwards),
             relay: counts & MAX_RELAY,
             content: r.rest(),
         })
@@ -83,7 +110,7 @@ impl<'a> Repr<'a> {
         }
         mac::emit(self.sequence, w)?;
         w.u8(dispatch::FLOOD)?.u16(self.initiator.get())?;
-        w.u8(self.n_tx.get() << 5 | self.relay)?
+        w.u8(self.course.code() << 5 | self.relay)?
             .bytes(self.content)?;
         Ok(())
     }
@@ -176,14 +203,14 @@ mod tests {
         fn a_flood_round_trips(
             sequence: u8,
             id in 0..=NodeId::MAX.get(),
-            n in 1..=MAX_N_TX,
+            n in 0..=MAX_N_TX,
             relay in 0..=MAX_RELAY,
             content in prop::collection::vec(any::<u8>(), 0..=MAX_CONTENT),
         ) {
             let repr = Repr {
                 sequence,
                 initiator: NodeId::new(id).unwrap(),
-                n_tx: Ntx::new(n).unwrap(),
+                course: Ntx::new(n).map_or(Course::Inwards, Course::Outwards),
                 relay,
                 content: &content,
             };
@@ -215,7 +242,7 @@ mod tests {
         let repr = Repr {
             sequence: 0,
             initiator: NodeId::MAX,
-            n_tx: Ntx::ONE,
+            course: Course::Inwards,
             relay: 32,
             content: &[],
         };

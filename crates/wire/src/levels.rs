@@ -288,6 +288,7 @@ mod tests {
             slot: crate::beacon::TIME_STEP,
             pause: crate::beacon::TIME_STEP,
             report: crate::beacon::TIME_STEP,
+            reports: crate::sweep::Reports::Flooded,
             report_bytes: 58,
             floor: -86,
         };

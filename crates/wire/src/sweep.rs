@@ -13,6 +13,21 @@ use thalweg_units::{Channel, ChannelSet, Duration, NodeId};
 /// The longest that a sweep's beacons may take: nobody waits longer for the end of one.
 pub const MAX_MEASURING: Duration = Duration::from_secs(60);
 
+/// Reports that go inwards follow each other after so many slots of a hop: the one in front is three hops out of the
+/// next one's interference.
+pub const HOPS_APART: u64 = 4;
+/// Beside the number of sweeps: reports go inwards.
+const INWARDS_BIT: u8 = 0x80;
+
+/// How reports come to the sink.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reports {
+    /// Each is flooded to everybody before the next one begins.
+    Flooded,
+    /// Each goes inwards, and many are under way at a time: they begin so that they arrive a slot apart.
+    Inwards,
+}
+
 /// What all nodes know of a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terms {
@@ -34,6 +49,8 @@ pub struct Terms {
     pub pause: Duration,
     /// The slot of one report, a multiple of [`TIME_STEP`].
     pub report: Duration,
+    /// How they come to the sink.
+    pub reports: Reports,
     /// The most bytes of a report.
     pub report_bytes: u8,
     /// Neighbours are reported that were received at this level or above on some channel, in dBm.
@@ -45,13 +62,19 @@ impl Terms {
     pub const BYTES: usize = 16;
 
     fn parse(campaign: Campaign, r: &mut Reader<'_>) -> Result<Self, WireError> {
+        let (first, span, slots) = (r.node()?, r.u16()?, r.u16()?);
+        let (channels, sweeps) = (ChannelSet::from_bits(r.u16()?), r.u8()?);
         let terms = Self {
             campaign,
-            first: r.node()?,
-            span: r.u16()?,
-            slots: r.u16()?,
-            channels: ChannelSet::from_bits(r.u16()?),
-            sweeps: r.u8()?,
+            first,
+            span,
+            slots,
+            channels,
+            sweeps: sweeps & !INWARDS_BIT,
+            reports: match sweeps & INWARDS_BIT {
+                0 => Reports::Flooded,
+                _ => Reports::Inwards,
+            },
             slot: TIME_STEP * u64::from(r.u8()?),
             pause: TIME_STEP * u64::from(r.u16()?),
             report: TIME_STEP * u64::from(r.u16()?),
@@ -69,7 +92,13 @@ impl Terms {
         }
         let slot = u8::try_from(steps(self.slot)?).map_err(|_| WireError::Malformed)?;
         w.u16(self.first.get())?.u16(self.span)?.u16(self.slots)?;
-        w.u16(self.channels.bits())?.u8(self.sweeps)?.u8(slot)?;
+        let inwards = match self.reports {
+            Reports::Flooded => 0,
+            Reports::Inwards => INWARDS_BIT,
+        };
+        w.u16(self.channels.bits())?
+            .u8(self.sweeps | inwards)?
+            .u8(slot)?;
         w.u16(steps(self.pause)?)?.u16(steps(self.report)?)?;
         w.u8(self.report_bytes)?.u8(self.floor as u8)?;
         Ok(())
@@ -103,6 +132,10 @@ impl Terms {
     /// From the first stretch's beginning to the end of the last.
     pub fn measuring(&self) -> Duration {
         self.begin(self.stretches().saturating_sub(1)) + self.stretch()
+    }
+    /// Of reports that go inwards: from a node's transmission to that of the next, one hop closer.
+    pub fn hop(&self) -> Duration {
+        self.report / HOPS_APART
     }
     /// The channel of stretch number `stretch`.
     pub fn channel(&self, stretch: u16) -> Option<Channel> {
@@ -245,7 +278,7 @@ pub(crate) mod tests {
         pub(crate) fn terms()(
             campaign: u8, first in 0u16..1000, slots in 1u16..300, gaps in 0u16..500, bits in 1u16..,
             sweeps in 1u8..=3, slot in 1u64..=20, pause in 0u64..2000, report in 1u64..=0xffff,
-            report_bytes: u8, floor: i8,
+            report_bytes: u8, floor: i8, inwards: bool,
         ) -> Terms {
             Terms {
                 campaign: Campaign::new(campaign),
@@ -257,6 +290,7 @@ pub(crate) mod tests {
                 slot: TIME_STEP * slot,
                 pause: TIME_STEP * pause,
                 report: TIME_STEP * report,
+                reports: if inwards { Reports::Inwards } else { Reports::Flooded },
                 report_bytes,
                 floor,
             }
@@ -335,6 +369,7 @@ pub(crate) mod tests {
             slot: Duration::from_millis(2),
             pause: Duration::from_millis(100),
             report: Duration::from_millis(24),
+            reports: Reports::Flooded,
             report_bytes: 64,
             floor: -86,
         };

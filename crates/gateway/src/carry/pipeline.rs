@@ -22,7 +22,7 @@ use thalweg_wire::route::{
 };
 
 /// The most nodes that a sink's orders can name.
-pub const MAX_NODES: usize = 256;
+pub const MAX_NODES: usize = 1024;
 /// Longer than any relay of P3 waits for a pipeline that has fallen silent (3 s): one that missed the end stays until then,
 /// and hears no wake-up.
 pub const SETTLING: Duration = Duration::from_secs(4);

@@ -11,7 +11,7 @@ use thalweg_engine::{
 };
 use thalweg_sim::{Network, SimError};
 use thalweg_units::{Channel, Duration, Instant, NodeId};
-use thalweg_wire::flood::{patch_relay, Ntx, Repr, MAX_CONTENT};
+use thalweg_wire::flood::{patch_relay, Course, Ntx, Repr, MAX_CONTENT};
 use thalweg_wire::FrameBuf;
 
 /// Frames to be sent, as long as they can be: `count` of them, one each `interval`, from one interval from now on.
@@ -87,7 +87,7 @@ impl Probe {
         let repr = Repr {
             sequence: self.number as u8,
             initiator: self.id,
-            n_tx: Ntx::ONE,
+            course: Course::Outwards(Ntx::ONE),
             relay: 0,
             content: &content,
         };

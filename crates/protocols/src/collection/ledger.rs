@@ -44,6 +44,8 @@ pub(crate) struct Round {
     assignments: [Option<(Assignment, u16)>; Assignment::MAX],
     pub(crate) len: usize,
     pub(crate) slots: u8,
+    /// Somebody is asked again who was silent.
+    pub(crate) has_silent: bool,
 }
 
 impl Round {
@@ -51,6 +53,7 @@ impl Round {
         assignments: [None; Assignment::MAX],
         len: 0,
         slots: 0,
+        has_silent: false,
     };
 
     pub(crate) fn assignments(&self) -> impl Iterator<Item = &Assignment> {
@@ -156,6 +159,7 @@ impl<const NODES: usize> Ledger<NODES> {
             self.round.assignments[self.round.len] = Some((assignment, before));
             self.round.len += 1;
             self.round.slots += count;
+            self.round.has_silent |= record.silent > 0;
         }
         (self.round.len > 0).then_some(&self.round)
     }

@@ -35,7 +35,7 @@ pub(crate) struct Agenda {
     pub(crate) campaign: Campaign,
     pub(crate) floor: u8,
     begin: Instant,
-    slot: Duration,
+    pub(crate) slot: Duration,
     frame: u8,
     left: u8,
 }
@@ -64,6 +64,11 @@ impl Agenda {
     /// When the next frame is due on the air (the end of its SFD), and its number.
     pub(crate) fn peek(&self) -> Option<(Instant, u8)> {
         (self.left > 0).then_some((self.begin, self.frame))
+    }
+    /// The same, so much later in each slot.
+    pub(crate) fn later(mut self, delay: Duration) -> Self {
+        self.begin += delay;
+        self
     }
     pub(crate) fn advance(&mut self) {
         self.begin += self.slot;

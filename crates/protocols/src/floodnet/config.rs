@@ -1,12 +1,13 @@
 //! What all nodes of a network agree on.
 
-use crate::glossy::{self, flood_time, Ntx};
+use crate::glossy::{self, flood_time, slot_time, Ntx};
 use crate::sweep::shortest_slot;
 use thalweg_engine::BoardTiming;
 use thalweg_units::Duration;
 use thalweg_wire::beacon::TIME_STEP;
 use thalweg_wire::flood::HEADER_BYTES;
 use thalweg_wire::phy;
+use thalweg_wire::sweep::HOPS_APART;
 
 /// What all nodes of a network agree on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +77,11 @@ impl Config {
     pub fn levels_slot(&self, timing: &BoardTiming) -> Duration {
         let bytes = HEADER_BYTES + usize::from(self.levels_bytes);
         self.slot_of_report(bytes.min(phy::MAX_MPDU), timing)
+    }
+    /// The slot of a sweep's report that goes inwards: [`HOPS_APART`] of those of a hop, each in whole [`TIME_STEP`]s.
+    pub fn inward_slot(&self, timing: &BoardTiming) -> Duration {
+        let bytes = HEADER_BYTES + usize::from(self.levels_bytes);
+        round_up(slot_time(bytes.min(phy::MAX_MPDU), timing)) * HOPS_APART
     }
     fn slot_of_report(&self, mpdu_bytes: usize, timing: &BoardTiming) -> Duration {
         round_up(flood_time(mpdu_bytes, self.reach, self.report_n_tx, timing))

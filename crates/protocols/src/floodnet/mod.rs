@@ -26,6 +26,7 @@ use crate::radio;
 use crate::sweep::{self, Sweeping};
 use core::ops::RangeInclusive;
 use sink::Task;
+use sweeps::asked_course;
 use thalweg_engine::{BoardTiming, Engine, OpId, RadioEvent, RadioId, Request, Wants, When};
 use thalweg_units::{Channel, Duration, Instant, NodeId};
 use thalweg_wire::beacon::{Announce, Beacon};
@@ -285,13 +286,16 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
                     self.begin_turn(announce, reference);
                 }
             }
-            Kind::Schedule => self.agenda = Agenda::parse(content, reference, self.id),
+            Kind::Schedule => {
+                let agenda = Agenda::parse(content, reference, self.id);
+                self.agenda = agenda.and_then(|agenda| self.inwards_or_flooded(agenda));
+            }
             Kind::Report => {
                 if let Ok(content) = FrameBuf::from_slice(content) {
                     self.sink_report(initiator, content);
                 }
             }
-            Kind::Sweep => self.hear_part(reference),
+            Kind::Sweep => self.hear_part(relay, reference),
             Kind::Levels => {
                 if let Ok(content) = FrameBuf::from_slice(content) {
                     self.sink_levels(initiator, content);
@@ -372,7 +376,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         let Some((slot, frame)) = agenda.peek() else {
             return;
         };
-        let (campaign, floor) = (agenda.campaign, agenda.floor);
+        let (campaign, floor, long) = (agenda.campaign, agenda.floor, agenda.slot);
         agenda.advance();
         if agenda.peek().is_none() {
             self.agenda = None;
@@ -381,11 +385,11 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         if slot <= now {
             return;
         }
-        let content = match self.swept(campaign) {
-            Some(terms) => sweep::levels_frame(&self.table, terms).map(Some),
-            None => report_frame(&self.table, campaign, floor, frame),
-        };
-        if let Ok(Some(content)) = content {
+        if let Some(terms) = self.swept(campaign) {
+            let course = asked_course(terms, long);
+            return self.report_levels(now, slot, course);
+        }
+        if let Ok(Some(content)) = report_frame(&self.table, campaign, floor, frame) {
             let n_tx = self.config.report_n_tx;
             // Fits: a report's frame is built to.
             let _ = self.flood.start(now, &content, n_tx, When::At(slot));
@@ -449,10 +453,10 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Engine for Floodnet<NEIGHBOURS
                     self.count_beacon(&event, channel);
                 }
             }
-            Radio::Probing(_) => self.flood.handle_radio(&event),
+            Radio::Probing(_) => self.flood.handle_radio(&event, None),
             Radio::Floods => {
                 self.join_sweep(&event);
-                self.flood.handle_radio(&event);
+                self.flood.handle_radio(&event, self.ring());
             }
         }
         self.run(at);

@@ -8,6 +8,7 @@ use thalweg_engine::When;
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::flood::{Campaign, Kind, HEADER_BYTES};
 use thalweg_wire::report::{Report, Schedule};
+use thalweg_wire::sweep::Reports;
 use thalweg_wire::{FrameBuf, Reader, WireError};
 
 /// Between an order, or a round, and its first frame.
@@ -238,6 +239,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
 
     fn next_round(&mut self, now: Instant) {
         let (config, timing, campaign) = (self.config, self.timing, self.campaign);
+        let (swept, most_hops) = (self.swept(campaign).copied(), self.flood.most_hops().into());
         let Task::Collecting(Collection {
             ledger,
             floor,
@@ -247,12 +249,16 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         else {
             return;
         };
-        let slot = match self.measuring.sweep() {
-            Some(sweep) if sweep.terms().campaign == campaign => sweep.terms().report,
-            _ => config.report_slot(&timing),
-        };
         let reference = now + START.max(lead(&timing) + LEAD);
         let built = ledger.next_round().map(|round| {
+            let (slot, last) = match swept {
+                None => (config.report_slot(&timing), Duration::ZERO),
+                // The first answer goes inwards as the report did, later ones are flooded: the way inwards may lead nowhere.
+                Some(terms) if terms.reports == Reports::Inwards && !round.has_silent => {
+                    (terms.report, terms.hop() * most_hops)
+                }
+                Some(_) => (config.levels_slot(&timing), Duration::ZERO),
+            };
             let bytes = HEADER_BYTES + Schedule::BYTES + 4 * round.len;
             let first = config.schedule_slot(bytes, &timing);
             let schedule = Schedule {
@@ -265,7 +271,8 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
                 schedule.emit(w)?;
                 round.assignments().try_for_each(|a| a.emit(w))
             });
-            (content, reference + first + slot * u64::from(round.slots))
+            let slots = slot * u64::from(round.slots);
+            (content, reference + first + slots + last)
         });
         let progress = Event::Progress {
             complete: ledger.complete,

@@ -9,7 +9,7 @@ use std::vec::Vec;
 use thalweg_engine::harness::{Air, Fate, Net};
 use thalweg_engine::RadioOp;
 use thalweg_units::{ChannelSet, Dbm};
-use thalweg_wire::sweep::{Beacon as SweepBeacon, Part, Terms};
+use thalweg_wire::sweep::{Beacon as SweepBeacon, Part, Reports, Terms};
 use thalweg_wire::{dispatch, flood, mac};
 
 type Node = Floodnet<32, 160>;
@@ -103,8 +103,13 @@ fn four() -> ChannelSet {
 }
 
 fn order(ids: &[u16], sweeps: u8) -> Command<160> {
+    reporting(ids, sweeps, Reports::Flooded)
+}
+
+fn reporting(ids: &[u16], sweeps: u8, reports: Reports) -> Command<160> {
     let nodes = NodeList::of(ids.iter().map(|id| NodeId::new(*id).unwrap())).unwrap();
-    Command::Sweep(Sweep::new(nodes, four(), sweeps, (SLOT, MS(200)), FLOOR_DBM).unwrap())
+    let sweep = Sweep::new(nodes, four(), sweeps, (SLOT, MS(200)), FLOOR_DBM).unwrap();
+    Command::Sweep(sweep.reporting(reports))
 }
 
 /// (from, to, channel) -> (received, rssi).
@@ -119,7 +124,16 @@ struct Outcome {
 
 /// Runs a sweep ordered from node 0 and checks what must hold whatever is lost.
 fn run(net: &mut Net<Skewed>, ids: &[u16], sweeps: u8) -> Outcome {
-    net.command(0, order(ids, sweeps));
+    carried_out(net, ids, order(ids, sweeps))
+}
+
+/// The same with reports that go inwards.
+fn run_inwards(net: &mut Net<Skewed>, ids: &[u16], sweeps: u8) -> Outcome {
+    carried_out(net, ids, reporting(ids, sweeps, Reports::Inwards))
+}
+
+fn carried_out(net: &mut Net<Skewed>, ids: &[u16], order: Command<160>) -> Outcome {
+    net.command(0, order);
     net.run_for(Duration::from_secs(20));
     let (mut told, mut missing, mut measured, mut end) = (Told::new(), Vec::new(), None, None);
     for (_, node, event) in net.take_events() {
@@ -208,6 +222,73 @@ fn one_order_brings_all_links_with_a_beacon_and_a_report_of_each_node() {
         assert!(told >= MS(20) && told <= MS(60), "{told}");
         let slots = Config::default().levels_slot(&MOTE) * n as u64;
         assert!(outcome.collecting >= slots && outcome.collecting <= slots + MS(10));
+    }
+}
+
+/// How many frames of reports go inwards.
+fn inward_frames(net: &Net<Skewed>) -> usize {
+    let course = |mpdu: &[u8]| flood::Repr::parse(mpdu).ok().map(|flood| flood.course);
+    let inwards =
+        |f: &&thalweg_engine::harness::SentFrame| course(&f.mpdu) == Some(flood::Course::Inwards);
+    net.sent().iter().filter(inwards).count()
+}
+
+#[test]
+fn reports_go_inwards_one_behind_the_other_and_tell_the_same() {
+    let cases: [(usize, Adjacent); 3] = [(12, LINE), (25, GRID), (20, MESH)];
+    for (n, adjacent) in cases {
+        let ids: Vec<u16> = (0..n as u16).collect();
+        let mut net = numbered(n, ideal(adjacent));
+        let outcome = run_inwards(&mut net, &ids, 2);
+        assert_eq!(outcome.told, all(&ids, adjacent, 2), "{n} nodes");
+        assert_eq!(outcome.missing, []);
+        assert_eq!(floods(&net, Kind::Levels), n - 1);
+        assert_eq!(floods(&net, Kind::Schedule), 0);
+        // In a row each hop has one sender; in the mesh nobody has to pass anything on.
+        let row: usize = (1..n).sum();
+        let sent = inward_frames(&net);
+        match n {
+            12 => assert_eq!(sent, row),
+            20 => assert_eq!(sent, n - 1),
+            _ => assert!(sent < n * (n - 1) / 2, "{sent}"),
+        }
+        let slot = Config::default().inward_slot(&MOTE);
+        let time = slot * n as u64 + slot * 25 / thalweg_wire::sweep::HOPS_APART;
+        assert!(
+            outcome.collecting <= time + MS(10),
+            "{}",
+            outcome.collecting
+        );
+        assert!(slot * 2 < Config::default().levels_slot(&MOTE));
+    }
+}
+
+#[test]
+fn who_does_not_know_how_far_it_is_from_the_sink_is_asked() {
+    let ids: Vec<u16> = (0..20).collect();
+    let mut net = numbered(20, deaf_at_first(12, GRID));
+    let outcome = run_inwards(&mut net, &ids, 2);
+    assert_eq!(outcome.missing, []);
+    assert!(outcome.told.keys().any(|(_, to, _)| *to == 12));
+    // The first time in a short slot, which is none for it.
+    assert_eq!(floods(&net, Kind::Schedule), 2);
+    // Another sweep, of which it hears in time.
+    let outcome = run_inwards(&mut net, &ids, 1);
+    assert_eq!(outcome.told, all(&ids, GRID, 1));
+    assert_eq!(floods(&net, Kind::Schedule), 2);
+}
+
+#[test]
+fn what_is_lost_on_the_way_inwards_is_asked_for() {
+    let ids: Vec<u16> = (0..20).collect();
+    let whole = all(&ids, GRID, 2);
+    for seed in 0..6 {
+        let mut net = numbered(20, lossy(GRID, 20, seed));
+        let outcome = run_inwards(&mut net, &ids, 2);
+        assert!(outcome.told.keys().all(|key| whole.contains_key(key)));
+        let missing = &outcome.missing;
+        assert!(missing.len() <= 1, "seed {seed}: {missing:?}");
+        assert!(floods(&net, Kind::Schedule) > 0, "seed {seed}");
     }
 }
 
@@ -425,7 +506,7 @@ fn nonsense_in_mid_sweep_changes_nothing() {
     let flooded = flood::Repr {
         sequence: 77,
         initiator: id(2),
-        n_tx: glossy::Ntx::ONE,
+        course: flood::Course::Outwards(glossy::Ntx::ONE),
         relay: 31,
         content: &content,
     };

@@ -3,14 +3,23 @@
 
 use super::sink::{Collection, Phase, Task, Telling, OWN_FRAME, START};
 use super::{lead, Event, Floodnet, Measuring, Radio, Waiting, LEAD};
-use crate::collection::Ledger;
+use crate::collection::{Agenda, Ledger};
+use crate::glossy::Ring;
 use crate::sweep::{levels_frame, Rows, Slots, Step, Sweep, Sweeping, BEACON_BYTES, COPIES};
 use thalweg_engine::{RadioEvent, When};
 use thalweg_units::{Channel, Db, Dbm, Duration, Instant, NodeId};
 use thalweg_wire::flood::{Campaign, HEADER_BYTES};
 use thalweg_wire::levels::{Levels, BELOW_FLOOR_DB};
-use thalweg_wire::sweep::{Beacon, Part, Terms};
+use thalweg_wire::sweep::{Beacon, Part, Reports, Terms};
 use thalweg_wire::{FrameBuf, Reader};
+
+/// How those answer who are asked for their reports in slots of `slot`: short ones are for what goes inwards.
+pub(super) fn asked_course(terms: &Terms, slot: Duration) -> Reports {
+    match slot == terms.report {
+        true => terms.reports,
+        false => Reports::Flooded,
+    }
+}
 
 impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
     /// The terms of the last measurement, where that was a sweep and `campaign`.
@@ -19,8 +28,8 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         terms.filter(|terms| terms.campaign == campaign)
     }
 
-    /// A part of the sink's word came in.
-    pub(super) fn hear_part(&mut self, reference: Instant) {
+    /// A part of the sink's word came in after `relay` slots.
+    pub(super) fn hear_part(&mut self, relay: u8, reference: Instant) {
         let Ok(part) = Part::parse(self.flood.content()) else {
             return;
         };
@@ -37,6 +46,23 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             }
             _ => self.begin_sweep(terms, begin, slot),
         }
+        self.learn_hops(relay.saturating_add(1));
+    }
+
+    /// This node is so many hops from the sink.
+    fn learn_hops(&mut self, hops: u8) {
+        let turn = self.flood.most_hops().checked_sub(hops);
+        if let (Measuring::Sweep(sweep), Some(turn)) = (&mut self.measuring, turn) {
+            sweep.learn_turn(turn);
+        }
+    }
+
+    /// Where this node stands in floods that go inwards to the sink of the last sweep.
+    pub(super) fn ring(&self) -> Option<Ring> {
+        let sweep = self.measuring.sweep()?;
+        let hops = self.flood.most_hops().checked_sub(sweep.turn()?)?;
+        let slot = sweep.terms().hop();
+        Some(Ring { hops, slot })
     }
 
     fn begin_sweep(&mut self, terms: Terms, begin: Instant, slot: Option<u16>) {
@@ -98,21 +124,48 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
                 self.radio = Radio::Floods;
                 self.flood.listen();
             }
-            Step::Report(at) => self.report_levels(now, at),
+            Step::Report(at) => {
+                let terms = self.measuring.sweep().map(Sweeping::terms);
+                let course = terms.map_or(Reports::Flooded, |terms| terms.reports);
+                self.report_levels(now, at, course);
+            }
         }
     }
 
     /// Begins the flood of this node's report.
-    fn report_levels(&mut self, now: Instant, at: Instant) {
+    pub(super) fn report_levels(&mut self, now: Instant, at: Instant, course: Reports) {
         let Some(sweep) = self.measuring.sweep() else {
             return;
         };
-        let content = levels_frame(&self.table, sweep.terms());
+        let content = levels_frame(self.id, &self.table, sweep.terms());
         // The sink's own needs no air.
-        if let (Ok(content), true, false) = (content, at > now, self.has_order()) {
-            let n_tx = self.config.report_n_tx;
-            // Fits: a report is built to.
-            let _ = self.flood.start(now, &content, n_tx, When::At(at));
+        let (Ok(content), true, false) = (content, at > now, self.has_order()) else {
+            return;
+        };
+        // Fits: a report is built to.
+        let _ = match course {
+            Reports::Inwards => match self.ring() {
+                Some(ring) => self
+                    .flood
+                    .start_inwards(now, &content, (ring, at))
+                    .map(|_| ()),
+                None => Ok(()),
+            },
+            Reports::Flooded => {
+                let (n_tx, at) = (self.config.report_n_tx, When::At(at));
+                self.flood.start(now, &content, n_tx, at).map(|_| ())
+            }
+        };
+    }
+
+    /// The agenda of a node that may have to answer inwards: in its ring's part of the slot. Who does not know its ring waits until
+    /// it is asked again.
+    pub(super) fn inwards_or_flooded(&self, agenda: Agenda) -> Option<Agenda> {
+        let terms = self.swept(agenda.campaign);
+        let course = terms.map(|terms| asked_course(terms, agenda.slot));
+        match (course, self.measuring.sweep()) {
+            (Some(Reports::Inwards), Some(sweep)) => Some(agenda.later(sweep.delay()?)),
+            _ => Some(agenda),
         }
     }
 
@@ -144,7 +197,10 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             return;
         }
         self.campaign = self.campaign.next();
-        let report = self.config.levels_slot(&self.timing);
+        let report = match sweep.reports() {
+            Reports::Flooded => self.config.levels_slot(&self.timing),
+            Reports::Inwards => self.config.inward_slot(&self.timing),
+        };
         let terms = sweep.terms(self.campaign, report, self.config.levels_bytes);
         let nodes = sweep.nodes().as_slice();
         let reference = now + START.max(lead(&self.timing) + LEAD);
@@ -164,6 +220,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             phase: Phase::Telling(telling),
         });
         self.begin_sweep(terms, begin, slot);
+        self.learn_hops(0);
     }
 
     /// Floods the next part of the sink's word.
@@ -228,9 +285,16 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         else {
             return;
         };
-        let end = sweep.report_at(collection.ledger.nodes.len());
+        let (terms, end) = (
+            sweep.terms(),
+            sweep.report_at(collection.ledger.nodes.len()),
+        );
+        let end = match terms.reports {
+            Reports::Flooded => end,
+            Reports::Inwards => end + terms.hop() * u64::from(self.flood.most_hops()),
+        };
         collection.phase = Phase::Round { end };
-        if let Ok(content) = levels_frame(&self.table, sweep.terms()) {
+        if let Ok(content) = levels_frame(self.id, &self.table, sweep.terms()) {
             self.sink_levels(self.id, content);
         }
     }

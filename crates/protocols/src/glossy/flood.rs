@@ -13,7 +13,7 @@ use core::ops::RangeInclusive;
 use thalweg_engine::{Ability, BoardTiming, OpId, RadioEvent, RadioOp, Refusal, Request};
 use thalweg_engine::{Wants, When};
 use thalweg_units::{ChannelSet, Duration, Instant, NodeId};
-use thalweg_wire::flood::{patch_relay, Ntx, Repr, HEADER_BYTES, MAX_CONTENT};
+use thalweg_wire::flood::{patch_relay, Course, Ntx, Repr, HEADER_BYTES, MAX_CONTENT};
 use thalweg_wire::phy;
 use thalweg_wire::FrameBuf;
 
@@ -83,6 +83,15 @@ impl fmt::Display for TooLong {
 }
 impl core::error::Error for TooLong {}
 
+/// Where a node stands in floods that go inwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ring {
+    /// How many hops from where they go; 0 is there.
+    pub hops: u8,
+    /// From a node's transmission to that of the next, one hop closer; no frame is longer.
+    pub slot: Duration,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     Initiator,
@@ -94,7 +103,7 @@ struct Active {
     role: Role,
     initiator: NodeId,
     sequence: u8,
-    n_tx: Ntx,
+    course: Course,
     slot: Duration,
     reference: Option<Instant>,
     /// Transmissions that count towards N_tx, and all of them.
@@ -183,12 +192,42 @@ impl Flood {
         n_tx: Ntx,
         when: When,
     ) -> Result<u8, TooLong> {
+        self.begin(now, content, Course::Outwards(n_tx), (0, when))
+    }
+    /// The highest number of hops from which floods come inwards.
+    pub fn most_hops(&self) -> u8 {
+        self.config.last_relay()
+    }
+    /// Begins a flood of `content` that goes inwards from this node, which is in `ring`: `sfd` is that of its frame.
+    /// A flood in progress is left. Returns its number; `None` from beyond [`Flood::most_hops`].
+    ///
+    /// # Errors
+    /// [`TooLong`] beyond [`MAX_CONTENT`] bytes; nothing changes then.
+    pub fn start_inwards(
+        &mut self,
+        now: Instant,
+        content: &[u8],
+        (ring, sfd): (Ring, Instant),
+    ) -> Result<Option<u8>, TooLong> {
+        let Some(relay) = self.turn(ring) else {
+            return Ok(None);
+        };
+        let first = (relay, When::At(sfd));
+        self.begin(now, content, Course::Inwards, first).map(Some)
+    }
+    fn begin(
+        &mut self,
+        now: Instant,
+        content: &[u8],
+        course: Course,
+        (relay, when): (u8, When),
+    ) -> Result<u8, TooLong> {
         let sequence = self.next_sequence;
         let repr = Repr {
             sequence,
             initiator: self.id,
-            n_tx,
-            relay: 0,
+            course,
+            relay,
             content,
         };
         let frame = FrameBuf::build(|w| repr.emit(w)).map_err(|_| TooLong)?;
@@ -206,8 +245,12 @@ impl Flood {
         self.activate(Role::Initiator, repr, None, begin + busy);
         let life = begin + self.life(slot);
         self.known.remember(((self.id, sequence), life));
-        self.send(0, when);
+        self.send(relay.into(), when);
         Ok(sequence)
+    }
+    /// The relay counter with which a node of `ring` sends what goes inwards; `None` where it is too far out.
+    fn turn(&self, ring: Ring) -> Option<u8> {
+        self.config.last_relay().checked_sub(ring.hops)
     }
     /// What the flood in progress, or the last one, carries.
     pub fn content(&self) -> &[u8] {
@@ -228,8 +271,8 @@ impl Flood {
             ..Wants::of(&[AfterRx, At, Stream, Synchrony])
         }
     }
-    /// Takes what the radio reports.
-    pub fn handle_radio(&mut self, event: &RadioEvent<'_>) {
+    /// Takes what the radio reports. Floods that go inwards pass by where nobody knows this node's `ring`.
+    pub fn handle_radio(&mut self, event: &RadioEvent<'_>, ring: Option<Ring>) {
         if event.answers().is_some() && event.answers() == self.armed {
             self.armed = None;
         }
@@ -237,8 +280,12 @@ impl Flood {
             RadioEvent::Sent { op, sfd } => self.handle_sent(op, sfd),
             RadioEvent::Refused { op, why } => self.handle_refused(op, why),
             RadioEvent::Frame { mpdu, sfd, .. } => {
-                if let Ok(repr) = Repr::parse(mpdu) {
-                    self.handle_frame(mpdu, repr, sfd);
+                match Repr::parse(mpdu).map(|repr| (repr.course, ring, repr)) {
+                    Ok((Course::Outwards(_), _, repr)) => self.handle_frame(mpdu, repr, sfd),
+                    Ok((Course::Inwards, Some(ring), repr)) => {
+                        self.handle_inwards(mpdu, repr, (ring, sfd));
+                    }
+                    _ => {}
                 }
             }
             _ => {}
@@ -285,12 +332,13 @@ impl Flood {
         };
         active.sent = active.sent.saturating_add(1);
         active.give_up = sfd + active.slot * PATIENCE_SLOTS;
-        let unanswered = active.role == Role::Initiator && active.heard == 0;
+        let echoes = active.course != Course::Inwards;
+        let unanswered = echoes && active.role == Role::Initiator && active.heard == 0;
         active.counted += u8::from(!unanswered);
         let started = active.reference.is_none();
         let reference = *active.reference.get_or_insert(sfd);
         let (sequence, slot) = (active.sequence, active.slot);
-        let done = active.counted >= active.n_tx.get();
+        let done = active.counted >= active.course.times();
         if started {
             self.tell(Event::Started {
                 sequence,
@@ -333,7 +381,7 @@ impl Flood {
                     // Of the unanswered transmissions only the last counts.
                     active.counted = 1;
                 }
-                if active.counted >= active.n_tx.get() {
+                if active.counted >= active.course.times() {
                     return self.leave();
                 }
             }
@@ -366,13 +414,60 @@ impl Flood {
         self.send(next, When::AfterRx(relay_gap(mpdu.len(), &self.timing)));
     }
 
+    /// A frame on its way inwards: where it comes from farther out, this node sends it on in its own ring's slot.
+    fn handle_inwards(&mut self, mpdu: &[u8], repr: Repr<'_>, (ring, sfd): (Ring, Instant)) {
+        let Some(ahead) = self.turn(ring).and_then(|own| own.checked_sub(repr.relay)) else {
+            return;
+        };
+        let flood = (repr.initiator, repr.sequence);
+        match &mut self.state {
+            State::Stopped => return,
+            State::Active(active) if (active.initiator, active.sequence) == flood => {
+                active.heard = active.heard.saturating_add(1);
+            }
+            // Another one's turn comes first.
+            State::Active(_) => return,
+            State::Idle => {
+                if ahead == 0 || self.knows(flood, sfd) {
+                    return;
+                }
+                let Ok(frame) = FrameBuf::from_slice(mpdu) else {
+                    return;
+                };
+                self.frame = frame;
+                let reference = sfd.saturating_sub(ring.slot * u64::from(repr.relay));
+                let turn = sfd + ring.slot * u64::from(ahead);
+                self.activate(Role::Relay, repr, Some(reference), turn);
+                let life = reference + self.life(ring.slot);
+                self.known.remember((flood, life));
+                self.tell(Event::Received {
+                    initiator: repr.initiator,
+                    sequence: repr.sequence,
+                    relay: repr.relay,
+                    reference,
+                });
+            }
+        }
+        match (ring.hops, ahead) {
+            (0, _) => self.leave(),
+            // It is being sent by those around.
+            (_, 0) => {}
+            _ => {
+                let gap = ring.slot * u64::from(ahead);
+                let gap = gap.saturating_sub(phy::air_time(mpdu.len()));
+                let relay = repr.relay + ahead;
+                self.send(relay.into(), When::AfterRx(gap));
+            }
+        }
+    }
+
     fn activate(&mut self, role: Role, repr: Repr<'_>, reference: Option<Instant>, begin: Instant) {
         let slot = slot_time(HEADER_BYTES + repr.content.len(), &self.timing);
         self.state = State::Active(Active {
             role,
             initiator: repr.initiator,
             sequence: repr.sequence,
-            n_tx: repr.n_tx,
+            course: repr.course,
             slot,
             reference,
             counted: 0,

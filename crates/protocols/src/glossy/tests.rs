@@ -5,15 +5,17 @@ use std::vec::Vec;
 use thalweg_engine::harness::{Air, Fate, Net};
 use thalweg_engine::{Engine, RadioEvent, RadioId, Request, Wants, When};
 use thalweg_units::Instant;
-use thalweg_wire::flood::Repr;
+use thalweg_wire::flood::{Course, Repr};
 
 /// A node that does nothing but floods.
-struct Node(Flood);
+struct Node(Flood, Option<Ring>);
 
 enum Order {
     Start(Vec<u8>, When),
     Listen,
     Stop,
+    Stand(Ring),
+    Inwards(Vec<u8>, Instant),
 }
 
 impl Engine for Node {
@@ -27,12 +29,20 @@ impl Engine for Node {
             Order::Start(content, when) => {
                 self.0.start(now, &content, Ntx::THREE, when).unwrap();
             }
+            Order::Stand(ring) => self.1 = Some(ring),
+            Order::Inwards(content, sfd) => {
+                let ring = self.1.unwrap();
+                self.0
+                    .start_inwards(now, &content, (ring, sfd))
+                    .unwrap()
+                    .unwrap();
+            }
             Order::Listen => self.0.listen(),
             Order::Stop => self.0.stop(),
         }
     }
     fn handle_radio(&mut self, _at: Instant, _radio: RadioId, event: RadioEvent<'_>) {
-        self.0.handle_radio(&event);
+        self.0.handle_radio(&event, self.1);
     }
     fn handle_timeout(&mut self, at: Instant) {
         self.0.handle_timeout(at);
@@ -50,7 +60,7 @@ impl Engine for Node {
 
 fn net(n: usize, config: Config, links: impl FnMut(Air<'_>) -> Fate + 'static) -> Net<Node> {
     let nodes = (0..n)
-        .map(|i| Node(Flood::new(id(i), config, MOTE)))
+        .map(|i| Node(Flood::new(id(i), config, MOTE), None))
         .collect();
     let mut net = Net::new(nodes, MOTE, links);
     net.run_for(Duration::from_millis(1));
@@ -264,12 +274,103 @@ fn sequence_numbers_wrap_without_losing_a_flood() {
     assert_eq!((began.len(), got.len()), (600, 1200));
 }
 
+/// A slot of those that go inwards: longer than any frame takes.
+const HOP: Duration = Duration::from_millis(5);
+
+/// A row whose node n is n hops away from node 0.
+fn row(n: usize, links: impl FnMut(Air<'_>) -> Fate + 'static) -> Net<Node> {
+    let mut net = net(n, Config::default(), links);
+    for hops in 0..n {
+        let ring = Ring {
+            hops: hops as u8,
+            slot: HOP,
+        };
+        net.command(hops, Order::Stand(ring));
+    }
+    net
+}
+
+/// When frames begin of what node `from` sends inwards if it is to arrive as if begun by the outermost at `begin`.
+fn turn(begin: Instant, from: usize) -> Instant {
+    begin + HOP * (u64::from(Config::default().max_relay) - from as u64)
+}
+
+#[test]
+fn what_goes_inwards_is_sent_once_a_hop_in_the_slot_of_its_ring() {
+    let begin = Instant::from_nanos(40_000_000);
+    let mut net = row(11, ideal(LINE));
+    net.command(8, Order::Inwards(vec![7; 60], turn(begin, 8)));
+    net.run_for(Duration::from_millis(300));
+    let (_, got) = received(&mut net);
+    let nodes: Vec<usize> = got.iter().map(|(node, ..)| *node).collect();
+    assert_eq!(nodes, [7, 6, 5, 4, 3, 2, 1, 0]);
+    assert!(got.iter().all(|(_, _, reference)| *reference == begin));
+    assert_eq!(net.engine(0).0.content(), &[7; 60]);
+    let sent = net.sent();
+    assert_eq!(sent.len(), 8);
+    for (frame, hops) in sent.iter().zip((1..=8).rev()) {
+        let sfd = frame.start + phy::SFD_OFFSET;
+        assert_eq!((frame.from, sfd), (hops, turn(begin, hops)));
+    }
+    assert!((0..11).all(|n| !net.engine(n).0.is_active()));
+}
+
+#[test]
+fn many_go_inwards_at_a_time_whatever_their_length() {
+    let begin = Instant::from_nanos(40_000_000);
+    let mut net = row(11, ideal(LINE));
+    let mut orders: Vec<(Instant, usize, usize)> = (0..10)
+        .map(|n| {
+            // In any order, and with frames of any length.
+            let from = 1 + n * 7 % 10;
+            let arrives = begin + HOP * (4 * n as u64);
+            (turn(arrives, from), from, 10 + n * 11 % 90)
+        })
+        .collect();
+    orders.sort();
+    for (at, from, bytes) in orders {
+        let ahead = at.since(net.now()).saturating_sub(Duration::from_millis(1));
+        net.run_for(ahead);
+        net.command(from, Order::Inwards(vec![from as u8; bytes], at));
+    }
+    net.run_for(Duration::from_millis(300));
+    let (_, got) = received(&mut net);
+    assert_eq!(got.iter().filter(|(node, ..)| *node == 0).count(), 10);
+    let sent: usize = (1..=10).sum();
+    assert_eq!(net.sent().len(), sent);
+}
+
+#[test]
+fn a_frame_that_comes_from_far_waits_for_its_slot_and_others_pass_by() {
+    let begin = Instant::from_nanos(40_000_000);
+    // Three hops at a time, and nothing from one to the next.
+    let mut net = row(10, ideal(|a, b| a.abs_diff(b) == 3));
+    net.command(9, Order::Inwards(vec![1; 20], turn(begin, 9)));
+    net.run_for(Duration::from_millis(300));
+    let (_, got) = received(&mut net);
+    let nodes: Vec<usize> = got.iter().map(|(node, ..)| *node).collect();
+    assert_eq!(nodes, [6, 3, 0]);
+    let starts: Vec<_> = net.sent().iter().map(|f| f.start).collect();
+    assert!(starts.windows(2).all(|w| w[1].since(w[0]) == HOP * 3));
+    // Who is as far away, or does not know, does nothing.
+    let mut net = row(2, ideal(LINE));
+    net.command(0, Order::Stand(Ring { hops: 1, slot: HOP }));
+    let again = net.now() + HOP * 30;
+    net.command(1, Order::Inwards(vec![1; 20], again));
+    net.run_for(Duration::from_millis(300));
+    assert_eq!(received(&mut net).1, []);
+    let mut too_far = Flood::new(id(1), Config::default(), MOTE);
+    let hops = too_far.most_hops() + 1;
+    let refused = too_far.start_inwards(Instant::ZERO, &[1], (Ring { hops, slot: HOP }, again));
+    assert_eq!(refused, Ok(None));
+}
+
 #[test]
 fn a_straggler_does_not_begin_a_flood_anew() {
     let repr = Repr {
         sequence: 9,
         initiator: id(0),
-        n_tx: Ntx::THREE,
+        course: Course::Outwards(Ntx::THREE),
         relay: 0,
         content: &[1, 2, 3],
     };
@@ -279,13 +380,14 @@ fn a_straggler_does_not_begin_a_flood_anew() {
         let at = Instant::ZERO + at;
         receiver.handle_timeout(at);
         let (rssi, lqi) = (thalweg_units::Dbm(-60.0), 100);
-        receiver.handle_radio(&RadioEvent::Frame {
+        let event = RadioEvent::Frame {
             mpdu: &mpdu,
             sfd: at,
             end: at,
             rssi,
             lqi,
-        });
+        };
+        receiver.handle_radio(&event, None);
         core::iter::from_fn(|| receiver.poll_event())
             .filter(|event| matches!(event, Event::Received { .. }))
             .count()

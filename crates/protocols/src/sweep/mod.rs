@@ -18,7 +18,7 @@ use thalweg_engine::BoardTiming;
 use thalweg_units::{ChannelSet, Duration, NodeId};
 use thalweg_wire::flood::Campaign;
 use thalweg_wire::phy;
-use thalweg_wire::sweep::{Part, Terms, MAX_MEASURING};
+use thalweg_wire::sweep::{Part, Reports, Terms, MAX_MEASURING};
 
 /// The shortest slot: a beacon of [`BEACON_BYTES`] takes 1.28 ms of it, clocks may be 0.36 ms off either way.
 pub const SLOT: Duration = Duration::from_millis(2);
@@ -40,6 +40,7 @@ pub struct Sweep<const NODES: usize = 256> {
     slot: Duration,
     pause: Duration,
     floor: i8,
+    reports: Reports,
 }
 
 /// Why links cannot be measured so.
@@ -93,6 +94,7 @@ impl<const NODES: usize> Sweep<NODES> {
             slot,
             pause,
             floor,
+            reports: Reports::Flooded,
         };
         if sweep.nodes.is_empty() {
             return Err(SweepError::NoNodes);
@@ -115,6 +117,15 @@ impl<const NODES: usize> Sweep<NODES> {
             false => Err(SweepError::TooLong),
         }
     }
+    /// The same with reports that come in so.
+    #[must_use]
+    pub fn reporting(self, reports: Reports) -> Self {
+        Self { reports, ..self }
+    }
+    /// How reports come in.
+    pub const fn reports(&self) -> Reports {
+        self.reports
+    }
     /// Whose links, lowest address first.
     pub fn nodes(&self) -> &NodeList<NODES> {
         &self.nodes
@@ -134,6 +145,7 @@ impl<const NODES: usize> Sweep<NODES> {
             slot: self.slot,
             pause: self.pause,
             report,
+            reports: self.reports,
             report_bytes,
             floor: self.floor,
         }

@@ -2,23 +2,26 @@
 //!
 //! All neighbours at the floor or above go in, strongest first, as far as the frame has room; in a sparse network also
 //! the strongest below. Where it has less room, those are left out that lie evenly between the others in strength: the
-//! strongest alone would be the nearest, and a route of many hops.
+//! strongest alone would be the nearest, and a route of many hops. Where many have less room, chance decides that is the
+//! same at both ends of a link: one that only one end tells of is of no use.
 
 use crate::collection::Link;
 use crate::linkprobe::LinkTable;
 use thalweg_units::{Channel, Dbm, NodeId};
+use thalweg_wire::flood::Campaign;
 use thalweg_wire::levels::{most_rows, Cell, Levels, Row};
-use thalweg_wire::sweep::Terms;
+use thalweg_wire::sweep::{Reports, Terms};
 use thalweg_wire::{report, FrameBuf, Reader, WireError};
 
 /// So many neighbours are told of, if there are, whatever the floor: a network of few and long links needs them all.
 const FEWEST: usize = 8;
 
-/// The content of the flood that reports `table` under `terms`; that of another campaign's table has no rows.
+/// The content of the flood that reports `own` node's `table` under `terms`; that of another campaign's table has no rows.
 ///
 /// # Errors
 /// Never in fact: rows are counted before they are written.
 pub(crate) fn levels_frame<const N: usize>(
+    own: NodeId,
     table: &LinkTable<N>,
     terms: &Terms,
 ) -> Result<FrameBuf, WireError> {
@@ -37,12 +40,26 @@ pub(crate) fn levels_frame<const N: usize>(
     let strong = strengths.partition_point(|(strength, _)| *strength >= terms.floor);
     let wanted = strong.max(FEWEST.min(heard));
     let rows = most_rows(terms).min(wanted);
+    if let (Reports::Inwards, Some(all)) = (terms.reports, strengths.get_mut(..wanted)) {
+        if rows < wanted {
+            let neighbour = |number: u16| table.rows(1).nth(number.into()).map(|row| row.neighbour);
+            for place in all.iter_mut() {
+                // What is left is the number of a row and its lot.
+                *place = (lot(own, neighbour(place.1), terms.campaign), place.1);
+            }
+            all.sort_unstable();
+        }
+    }
     let head = Levels {
         campaign: terms.campaign,
         rows: rows as u8,
     };
     let row = |place: usize| {
-        let (_, number) = *strengths.get(evenly(place, rows, wanted))?;
+        let place = match terms.reports {
+            Reports::Flooded => evenly(place, rows, wanted),
+            Reports::Inwards => place,
+        };
+        let (_, number) = *strengths.get(place)?;
         table.rows(1).nth(number.into()).map(levels)
     };
     FrameBuf::build(|w| head.emit(terms, (0..rows).filter_map(row), w))
@@ -54,6 +71,17 @@ fn evenly(place: usize, chosen: usize, all: usize) -> usize {
         0 | 1 => 0,
         _ => place * (all - 1) / (chosen - 1),
     }
+}
+
+/// What decides of a link, the same for both ends, and another in each measurement.
+fn lot(own: NodeId, other: Option<NodeId>, campaign: Campaign) -> i8 {
+    let other = other.map_or(0, NodeId::get);
+    let (low, high) = (own.get().min(other), own.get().max(other));
+    let pair = u32::from(high) << 16 | u32::from(low);
+    // Multiplicative hashing (Knuth, TAOCP 3, section 6.4), twice.
+    let mixed = (pair ^ u32::from(campaign.number()) << 12).wrapping_mul(0x9e37_79b1);
+    let mixed = (mixed ^ mixed >> 15).wrapping_mul(0x85eb_ca77);
+    (mixed >> 24) as i8
 }
 
 fn levels(row: report::Row) -> Row {
@@ -124,7 +152,6 @@ mod tests {
     use crate::sweep::{Sweep, FLOOR_DBM, SLOT};
     use std::vec::Vec;
     use thalweg_units::{ChannelSet, Duration};
-    use thalweg_wire::flood::Campaign;
 
     fn terms(report_bytes: u8) -> Terms {
         let nodes = NodeList::<256>::range(0, 139).unwrap();
@@ -148,7 +175,7 @@ mod tests {
     }
 
     fn told(table: &LinkTable<64>, terms: &Terms) -> Vec<Link> {
-        let content = levels_frame(table, terms).unwrap();
+        let content = levels_frame(NodeId::MAX, table, terms).unwrap();
         assert!(content.len() <= usize::from(terms.report_bytes).max(Levels::BYTES));
         Rows::new(NodeId::MAX, *terms, content).collect()
     }
@@ -199,6 +226,36 @@ mod tests {
             told.windows(2).all(|w| (4..=5).contains(&(w[1] - w[0]))),
             "{told:?}"
         );
+    }
+
+    /// All of forty nodes hear each other, and a report has room for nine.
+    #[test]
+    fn where_many_have_no_room_both_ends_tell_of_the_same() {
+        let nodes = 40;
+        let told = |reports: Reports| {
+            let terms = Terms {
+                reports,
+                ..terms(24)
+            };
+            let of = |own: u16| {
+                let mut table = LinkTable::<64>::EMPTY;
+                table.begin(Campaign::new(1));
+                for n in (0..nodes).filter(|n| *n != own) {
+                    let rssi = Dbm(-50.0 - f64::from((own * n + own + n) % 31));
+                    table.record(NodeId::new(n).unwrap(), Channel::FIRST, rssi);
+                }
+                let own = NodeId::new(own).unwrap();
+                let content = levels_frame(own, &table, &terms).unwrap();
+                let links = Rows::new(own, terms, content);
+                links.map(|l| (l.from.get(), l.to.get())).collect()
+            };
+            let all: Vec<(u16, u16)> = (0..nodes).flat_map(|own| -> Vec<_> { of(own) }).collect();
+            assert_eq!(all.len(), usize::from(nodes) * 9);
+            let both = all.iter().filter(|(a, b)| all.contains(&(*b, *a))).count();
+            both as f64 / all.len() as f64
+        };
+        assert!(told(Reports::Inwards) > 0.7, "{}", told(Reports::Inwards));
+        assert!(told(Reports::Flooded) < 0.5, "{}", told(Reports::Flooded));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::BEACON_BYTES;
 use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::phy;
-use thalweg_wire::sweep::{Beacon, Terms};
+use thalweg_wire::sweep::{Beacon, Reports, Terms};
 
 /// What a node does in a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,10 +29,10 @@ pub enum Step {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
-    /// Change to the channel of this stretch.
-    Tune(u16),
+    /// Change to the channel of this stretch, of 240 at most.
+    Tune(u8),
     /// Send in this stretch.
-    Send(u16),
+    Send(u8),
     Report,
     Nothing,
 }
@@ -43,6 +43,8 @@ pub struct Sweeping {
     terms: Terms,
     begin: Instant,
     slot: Option<u16>,
+    /// After how many slots of a hop its report begins, where reports go inwards; `None` where that is not known.
+    turn: Option<u8>,
     lead: Duration,
     next: Next,
 }
@@ -55,6 +57,7 @@ impl Sweeping {
             terms,
             begin,
             slot,
+            turn: None,
             lead,
             next: Next::Tune(0),
         }
@@ -65,7 +68,7 @@ impl Sweeping {
         let begin = sfd.saturating_sub(offset(&beacon.terms, beacon.stretch.into(), beacon.slot));
         Self {
             // What is past of this stretch is skipped by who takes the steps.
-            next: Next::Tune(beacon.stretch.into()),
+            next: Next::Tune(beacon.stretch),
             ..Self::new(beacon.terms, begin, own, lead)
         }
     }
@@ -76,6 +79,22 @@ impl Sweeping {
     /// Learns this node's slot, if it is not known.
     pub(crate) fn learn(&mut self, slot: Option<u16>) {
         self.slot = self.slot.or(slot);
+    }
+    /// After how many slots of a hop its report begins; `None` where nobody knows.
+    pub(crate) const fn turn(&self) -> Option<u8> {
+        self.turn
+    }
+    /// Learns that it begins after so many; of several the fewest. The most hops away is meant: the fewest are a matter of luck,
+    /// and the way back has but one sender.
+    pub(crate) fn learn_turn(&mut self, turn: u8) {
+        self.turn = Some(self.turn.map_or(turn, |known| known.min(turn)));
+    }
+    /// When in its slot its report begins; `None` where that is not known.
+    pub(crate) fn delay(&self) -> Option<Duration> {
+        match self.terms.reports {
+            Reports::Flooded => Some(Duration::ZERO),
+            Reports::Inwards => Some(self.terms.hop() * u64::from(self.turn?)),
+        }
     }
     /// Whether nothing is left to be done.
     pub const fn is_over(&self) -> bool {
@@ -99,13 +118,12 @@ impl Sweeping {
         match self.next {
             Next::Nothing => None,
             Next::Report => {
-                let at = self.report_at(self.slot?);
+                let at = self.report_at(self.slot?) + self.delay()?;
                 Some((at.saturating_sub(self.lead), Step::Report(at)))
             }
-            Next::Send(stretch) => match (self.slot, self.terms.channel(stretch)) {
+            Next::Send(stretch) => match (self.slot, self.terms.channel(stretch.into())) {
                 (Some(slot), Some(channel)) => {
-                    let sfd = self.begin + offset(&self.terms, stretch, slot);
-                    let stretch = stretch as u8;
+                    let sfd = self.begin + offset(&self.terms, stretch.into(), slot);
                     let step = Step::Beacon {
                         stretch,
                         slot,
@@ -114,9 +132,9 @@ impl Sweeping {
                     };
                     Some((sfd.saturating_sub(self.lead), step))
                 }
-                _ => Some(self.tune(stretch + 1)),
+                _ => Some(self.tune(u16::from(stretch) + 1)),
             },
-            Next::Tune(stretch) => Some(self.tune(stretch)),
+            Next::Tune(stretch) => Some(self.tune(stretch.into())),
         }
     }
     fn tune(&self, stretch: u16) -> (Instant, Step) {
@@ -137,7 +155,7 @@ impl Sweeping {
             // Without a slot, the next stretch follows at once.
             (Next::Send(n), Step::Tune(_)) => Next::Send(n + 1),
             (Next::Send(n), Step::Beacon { .. }) => Next::Tune(n + 1),
-            (_, Step::Return) if self.slot.is_some() => Next::Report,
+            (_, Step::Return) if self.slot.is_some() && self.delay().is_some() => Next::Report,
             _ => Next::Nothing,
         };
         Some(step)
@@ -172,6 +190,7 @@ mod tests {
             slot: MS(2),
             pause: MS(50),
             report: MS(20),
+            reports: Reports::Flooded,
             report_bytes: 60,
             floor: -86,
         }

@@ -1,7 +1,7 @@
 //! Which routes: a survey of the seed's building, pairs of nodes drawn at random, a plan for each.
 
 use super::rate::single_hop_rate;
-use super::Transfers;
+use super::{Ends, Transfers};
 use crate::experiment::kind::{or_none, Kind as _};
 use crate::experiment::lab::{in_order, Lab};
 use crate::experiment::sites::survey_once;
@@ -13,7 +13,7 @@ use thalweg_medium::random::{derive, stream};
 use thalweg_planner::channels::spread_order;
 use thalweg_planner::pairs::{suggest_pairs, Pair, PairOrder, PairRequest};
 use thalweg_planner::Style;
-use thalweg_planner::{plan, LinkModel, Plan, PlanError, RouteRequest};
+use thalweg_planner::{plan, LinkModel, Plan, PlanError, RouteRequest, Topology};
 use thalweg_testbeds::Site;
 use thalweg_units::{Db, Duration};
 
@@ -96,6 +96,20 @@ impl Transfers {
         let (routing, pipeline) = self.surveys(&self.testbed, &site, beacon_ms, lab)?;
         let count = self.routes as usize;
         let models = trusted(&site, &routing, pipeline.as_deref());
+        if self.ends == Ends::Farthest {
+            let pair = self.farthest(&site, &routing, models[0]);
+            let pair = pair.ok_or_else(|| unfit("no node has a way to the sink".to_owned()))?;
+            return Ok(Drawn {
+                rate_kbps: single_hop_rate(lab.sites, seed)?,
+                pairs: vec![pair],
+                site,
+                beacon_ms,
+                change_db: None,
+                routing,
+                pipeline,
+                models,
+            });
+        }
         let request = PairRequest {
             order: PairOrder::Random,
             floors: self.route.floors,
@@ -139,6 +153,23 @@ impl Transfers {
         })
     }
 
+    /// The way to the sink from the node that is the most hops away; of several the last.
+    fn farthest(&self, site: &Site, surveyed: &Surveyed, model: LinkModel) -> Option<Pair> {
+        let sink = site.testbed.sink_index();
+        let request = self.request((sink, sink), None, model);
+        let topology = Topology::new(&surveyed.links, request.routing_channel, &request.rule);
+        let hops = topology.hops_from(sink).into_iter().enumerate();
+        let hops = hops.filter_map(|(node, hops)| Some((hops.filter(|_| node != sink)?, node)));
+        let (shortest, source) = hops.max()?;
+        Some(Pair {
+            source,
+            sink,
+            shortest,
+            hops: shortest,
+            paths: 1,
+        })
+    }
+
     /// What those know that plan paths, and those that plan chains where there are any.
     fn surveys(
         &self,
@@ -148,6 +179,10 @@ impl Transfers {
         lab: &Lab<'_>,
     ) -> Result<Surveys> {
         let survey = |survey| lab.survey(testbed, site, survey);
+        if self.ends == Ends::Farthest {
+            let all = survey(self.survey_of_all(beacon_ms))?;
+            return Ok((all.clone(), Some(all)));
+        }
         let routing = [self.routing_channel()].into_iter().collect();
         let routing = survey(Self::survey(routing, beacon_ms))?;
         let all = self.protocols.iter().any(|v| v.style == Style::Chains);

@@ -40,6 +40,10 @@ keys! {
         /// Routes drawn per seed (20).
         #[serde(default = "number::<20, _>")]
         pub routes: u32,
+        /// Between whom: `drawn` if nothing is said, or `farthest`, the way to the testbed's sink from the node that is the most hops away. Then
+        /// only the survey of those that plan chains is made, and all protocols plan by it.
+        #[serde(default)]
+        pub ends: Ends,
         /// Which routes are drawn: `min_hops` (2), `max_hops` (6), `min_paths` (6), `floors` (`different`, or `any`).
         #[serde(default)]
         pub route: RouteSpec,
@@ -115,6 +119,17 @@ pub(super) struct RouteSpec {
     pub min_paths: usize,
     /// Whether source and sink may share a floor.
     pub floors: Floors,
+}
+
+/// Between whom routes are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Ends {
+    /// Pairs drawn at random.
+    #[default]
+    Drawn,
+    /// The farthest node and the sink.
+    Farthest,
 }
 
 impl Default for RouteSpec {
