@@ -8,6 +8,7 @@ mod collect;
 mod experiment;
 mod failure;
 mod gather;
+mod gateway;
 mod interrupt;
 mod lab;
 mod manual;
@@ -64,6 +65,7 @@ fn dispatch() -> Result<(), Failure> {
     match &cli.command {
         Command::Collect(args) => collect::run(args),
         Command::Plan(args) => plan::run(args),
+        Command::Gateway(args) => gateway::run(args),
         Command::Objects(command) => objects::run(command),
         Command::Protocols { json } => protocols::run(*json),
         Command::Testbed(command) => testbed::run(command),

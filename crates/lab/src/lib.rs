@@ -12,6 +12,7 @@ pub mod fetch;
 pub mod field;
 pub mod forwarding;
 pub mod gather;
+pub mod gateway;
 pub mod maps;
 pub mod rcrt;
 pub mod results;

@@ -9,9 +9,12 @@
 mod campaign;
 mod check;
 mod error;
+mod jobs;
+mod log;
 mod object;
 mod record;
 mod schema;
+mod surveys;
 #[cfg(test)]
 mod tests;
 
@@ -26,11 +29,14 @@ use thalweg_units::NodeId;
 pub use campaign::Lock;
 use error::Result;
 pub use error::{plain, StoreError};
+pub use jobs::{JobId, JobState, NewJob, StoredJob, Work};
+pub use log::{Level, Line, KEPT_LINES};
 pub use object::digest_of;
 pub use record::{
     Campaign, CampaignId, Condition, Fate, Kept, NewTransfer, StoredTransfer, TransferId, Turn,
     TurnState,
 };
+pub use surveys::{StoredSurvey, KEPT_SURVEYS};
 
 /// The database's file in the store's folder.
 pub const DATABASE: &str = "thalweg.db";

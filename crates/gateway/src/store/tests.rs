@@ -439,7 +439,8 @@ fn a_store_of_the_first_format_is_read_on() {
     let mut store = Store::open(dir.path()).unwrap();
     store.keep(&new(&r), &bytes).unwrap();
     // As it was before files had names.
-    let back = "ALTER TABLE transfers DROP COLUMN file; PRAGMA user_version = 1;";
+    let back = "ALTER TABLE transfers DROP COLUMN file; DROP TABLE jobs; DROP TABLE surveys; DROP TABLE log;
+        PRAGMA user_version = 1;";
     store.db.execute_batch(back).unwrap();
     drop(store);
     let stored = Store::existing(dir.path()).unwrap().with_objects().unwrap();
