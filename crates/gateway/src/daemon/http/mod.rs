@@ -8,6 +8,7 @@ mod content;
 mod events;
 pub(super) mod guard;
 mod metrics;
+mod pages;
 
 use std::sync::Arc;
 
@@ -61,6 +62,18 @@ const API: &[Route] = &[
 
 /// What browsers are shown.
 const PAGES: &[Route] = &[
+    ("get", "/", || get(pages::network)),
+    ("get", "/transfers", || get(pages::transfers)),
+    ("post", "/transfers", || post(pages::submit)),
+    ("post", "/transfers/{id}/cancel", || post(pages::cancel)),
+    ("get", "/objects", || get(pages::objects)),
+    ("get", "/objects/{id}", || get(pages::object)),
+    ("get", "/nodes/{id}", || get(pages::node)),
+    ("get", "/log", || get(pages::log)),
+    ("get", "/login", || get(pages::login)),
+    ("post", "/login", || post(pages::log_in)),
+    ("get", "/style.css", || get(pages::style)),
+    ("get", "/page.js", || get(pages::script)),
 ];
 
 /// All that is answered.
