@@ -64,6 +64,7 @@ impl Network for Simulated {
             channels: clean_channels(testbed),
             timing: self.site.board.timing,
             draw: (stream, self.site.seed),
+            usual_bytes: u64::from(self.bytes),
             about: match self.speed {
                 1.0 => format!("{}, {nodes} simulated nodes", testbed.name),
                 speed => format!(

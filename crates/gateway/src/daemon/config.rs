@@ -252,7 +252,11 @@ impl<'de> Deserialize<'de> for Window {
 }
 
 /// A number within `range`, or an error that says `wanted`.
-fn within<'de, D, T>(from: D, range: std::ops::RangeInclusive<T>, wanted: &str) -> Result<T, D::Error>
+fn within<'de, D, T>(
+    from: D,
+    range: std::ops::RangeInclusive<T>,
+    wanted: &str,
+) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de> + PartialOrd,
@@ -287,6 +291,31 @@ mod tests {
         assert_eq!(config.listen.to_string(), "127.0.0.1:8654");
         assert!(!config.is_open() && config.token.is_none());
         assert_eq!(config.transfers.protocol.name, "thalweg");
+    }
+
+    #[test]
+    fn the_example_explains_every_key_and_has_the_defaults() {
+        let text = include_str!("../../../../docs/examples/gateway.toml");
+        let example = Config::parse(text).unwrap();
+        let told = |config: &Config| format!("{config:?}");
+        assert_eq!(told(&example), told(&Config::default()));
+        // Keys that have no default stand there as remarks; they are right as well.
+        let remarks = ["token", "token_file"];
+        for key in remarks {
+            let line = text.lines().find_map(|line| {
+                line.strip_prefix("# ")
+                    .filter(|l| l.starts_with(&format!("{key} = ")))
+            });
+            Config::parse(line.unwrap()).unwrap();
+        }
+        let keys = text
+            .lines()
+            .filter_map(|line| line.split_once(" = "))
+            .map(|(key, _)| key.trim_start_matches("# "));
+        let mut keys: Vec<&str> = keys.filter(|key| !key.contains(' ')).collect();
+        keys.sort_unstable();
+        let known = "bytes data hosts listen protocol queue resurvey_after_h seed speed testbed token token_file windows";
+        assert_eq!(keys.join(" "), known);
     }
 
     #[test]
@@ -333,7 +362,10 @@ mod tests {
         assert!(!open("02:00-04:00", 4, 0) && !open("02:00-04:00", 1, 59));
         assert!(open("22:30-01:00", 23, 0) && open("22:30-01:00", 0, 59));
         assert!(!open("22:30-01:00", 22, 29) && !open("22:30-01:00", 1, 0));
-        assert_eq!(Window::parse("7:05-24:00").unwrap().to_string(), "07:05-24:00");
+        assert_eq!(
+            Window::parse("7:05-24:00").unwrap().to_string(),
+            "07:05-24:00"
+        );
         for wrong in ["", "1-2", "03:00-03:00", "25:00-26:00", "24:00-01:00"] {
             assert_eq!(Window::parse(wrong), None, "{wrong}");
         }

@@ -328,7 +328,12 @@ impl Desk {
     }
     /// How the job that runs ends: its state, where somebody did not want it.
     pub(super) fn unwanted_as(&self) -> JobState {
-        match self.live().running.as_ref().is_some_and(|job| job.cancelled) {
+        match self
+            .live()
+            .running
+            .as_ref()
+            .is_some_and(|job| job.cancelled)
+        {
             true => JobState::Cancelled,
             false => JobState::Queued,
         }
@@ -349,7 +354,10 @@ impl Desk {
         if changed {
             self.tell("line", &line);
             if let Line::Down(why) = &line {
-                self.log(Level::Warning, &format!("the base station is out of reach: {why}"));
+                self.log(
+                    Level::Warning,
+                    &format!("the base station is out of reach: {why}"),
+                );
             }
         }
     }

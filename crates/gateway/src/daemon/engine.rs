@@ -34,9 +34,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// The pauses before a lost way is opened again.
 const PAUSES: [u64; 6] = [1, 2, 4, 8, 15, 30];
 /// A job that loses the way so often fails.
-const LOSSES: u32 = 5;
-/// An object that nobody has seen yet is taken to be as long, in bytes.
-const USUAL: u64 = 59_000;
+const LOSSES: u32 = 4;
 /// Of a fetch that has to measure links first, so much of the progress is the survey's.
 const SURVEYING: f64 = 0.5;
 
@@ -151,7 +149,10 @@ impl<N: Network> Station<N> {
         let desk = &self.desk;
         let resumed = desk.store().resume_jobs(desk.network());
         for id in resumed.into_iter().flatten() {
-            let line = format!("job {}: begins again, since the daemon ended before it", id.0);
+            let line = format!(
+                "job {}: begins again, since the daemon ended before it",
+                id.0
+            );
             desk.log(Level::Info, &line);
         }
     }
@@ -159,7 +160,13 @@ impl<N: Network> Station<N> {
     fn known(&self, links: thalweg_planner::LinkQualities) -> Known {
         let facts = &self.desk.facts;
         let channels = facts.channels.clone();
-        Known::new(facts.place.clone(), links, facts.sink_index(), channels, facts.draw)
+        Known::new(
+            facts.place.clone(),
+            links,
+            facts.sink_index(),
+            channels,
+            facts.draw,
+        )
     }
 
     /// Nothing is asked for.
@@ -267,7 +274,10 @@ impl<N: Network> Station<N> {
         let (network, missing) = ((desk.network(), facts.sink), surveyed.missing);
         let known = self.known(surveyed.links);
         let links = known.links().summary(known.routing_channel()).heard_pairs;
-        let line = format!("{name}: {links} links measured in {took_s:.1} s, {} tables missing", missing.len());
+        let line = format!(
+            "{name}: {links} links measured in {took_s:.1} s, {} tables missing",
+            missing.len()
+        );
         {
             let mut store = desk.store();
             store.keep_survey(network, took_s, &missing, known.links())?;
@@ -303,7 +313,10 @@ impl<N: Network> Station<N> {
         let desk = self.desk.clone();
         let mut base = 0.0;
         if !self.is_known() {
-            desk.log(Level::Info, &format!("{name}: the links are measured first"));
+            desk.log(
+                Level::Info,
+                &format!("{name}: the links are measured first"),
+            );
             self.survey(job, name, SURVEYING)?;
             base = SURVEYING;
         }
@@ -315,7 +328,9 @@ impl<N: Network> Station<N> {
         let before = desk.store().latest_of(desk.network(), from, 1)?;
         let ask = Ask {
             from: Some(from),
-            bytes: before.first().map_or(USUAL, |t| t.record.bytes.max(1)),
+            bytes: before
+                .first()
+                .map_or(desk.facts.usual_bytes, |t| t.record.bytes.max(1)),
             protocol,
             payload: PayloadSize::MAX,
             paths: None,

@@ -24,6 +24,8 @@ pub struct Facts {
     pub timing: BoardTiming,
     /// Draws what a plan leaves to chance, under a seed.
     pub draw: (Draw, u64),
+    /// An object that nobody has seen yet is taken to be as long.
+    pub usual_bytes: u64,
     /// What it is, in a line for people.
     pub about: String,
 }

@@ -86,6 +86,8 @@ impl Running {
                 rate,
             } => {
                 let first = *self.first.get_or_insert_with(Instant::now);
+                // The object is longer than was thought.
+                self.packets = self.packets.max(received);
                 self.phase = format!("round {round}: {received} of {} packets", self.packets);
                 (self.round, self.received) = (round, received);
                 self.rate_kbps = rate.kbps();
@@ -122,7 +124,11 @@ mod tests {
             for received in 1..=900 {
                 let rate = BitRate::of_bytes(1_000, Duration::from_secs(1));
                 let received = received / round;
-                running.note(Progress::Packets { round, received, rate });
+                running.note(Progress::Packets {
+                    round,
+                    received,
+                    rate,
+                });
                 assert!(running.progress >= before && running.progress < 1.0);
                 before = running.progress;
             }

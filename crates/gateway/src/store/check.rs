@@ -52,7 +52,8 @@ impl Store {
         source: NodeId,
         most: u32,
     ) -> Result<Vec<StoredTransfer>> {
-        let of = "WHERE object IS NOT NULL AND testbed = ?1 AND source = ?2 ORDER BY id DESC LIMIT ?3";
+        let of =
+            "WHERE object IS NOT NULL AND testbed = ?1 AND source = ?2 ORDER BY id DESC LIMIT ?3";
         let rows = self.query(of, (testbed, source.get(), most));
         rows.map_err(db_error(&self.database))
     }
@@ -67,7 +68,11 @@ impl Store {
                 FROM transfers WHERE object IS NOT NULL AND testbed = ?1 GROUP BY source ORDER BY source";
             let mut statement = self.db.prepare(sql)?;
             let rows = statement.query_map([testbed], |row| {
-                Ok((node(row, "source")?, row.get("at")?, TransferId(row.get("id")?)))
+                Ok((
+                    node(row, "source")?,
+                    row.get("at")?,
+                    TransferId(row.get("id")?),
+                ))
             })?;
             rows.collect::<rusqlite::Result<Vec<_>>>()
         };

@@ -238,8 +238,7 @@ impl Store {
         let sql = "UPDATE jobs SET state = 'cancelled', ended_at = unixepoch()
             WHERE id = ?1 AND state = 'queued'";
         let done = self.db.execute(sql, [id.0]);
-        done.map(|rows| rows > 0)
-            .map_err(db_error(&self.database))
+        done.map(|rows| rows > 0).map_err(db_error(&self.database))
     }
 
     /// The job of number `id`.
@@ -394,7 +393,11 @@ mod tests {
         assert!(!store.cancel_queued(ids[0]).unwrap(), "it runs");
         assert!(store.cancel_queued(ids[1]).unwrap());
         store.requeue_job(ids[1]).unwrap();
-        let states = |store: &Store| ids.iter().map(|id| store.job(*id).unwrap().unwrap().state).collect::<Vec<_>>();
+        let states = |store: &Store| {
+            ids.iter()
+                .map(|id| store.job(*id).unwrap().unwrap().state)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(states(&store), [JobState::Running, JobState::Cancelled]);
     }
 }

@@ -69,7 +69,8 @@ impl Store {
     /// [`super::StoreError::Database`].
     pub fn lines(&self, before: Option<i64>, most: u32) -> Result<Vec<Line>> {
         let ask = || {
-            let sql = "SELECT id, strftime('%Y-%m-%dT%H:%M:%SZ', at, 'unixepoch') AS at, level, text
+            let sql =
+                "SELECT id, strftime('%Y-%m-%dT%H:%M:%SZ', at, 'unixepoch') AS at, level, text
                 FROM log WHERE id < ?1 ORDER BY id DESC LIMIT ?2";
             let mut statement = self.db.prepare(sql)?;
             let rows = statement.query_map(params![before.unwrap_or(i64::MAX), most], |row| {
@@ -108,7 +109,10 @@ mod tests {
         store.log(Level::Warning, &"\u{e9}".repeat(400)).unwrap();
         let lines = store.lines(None, 9_999).unwrap();
         assert_eq!(lines.len(), KEPT_LINES as usize);
-        assert_eq!((lines[0].level, lines[0].text.len()), (Level::Warning, LONGEST));
+        assert_eq!(
+            (lines[0].level, lines[0].text.len()),
+            (Level::Warning, LONGEST)
+        );
         let older = store.lines(Some(lines[0].id), 1).unwrap();
         assert_eq!(older[0].text, "one");
     }

@@ -45,7 +45,13 @@ impl Store {
         let tx = self.begin()?;
         let sql = "INSERT INTO surveys (network, sink, took_s, missing, links)
             VALUES (?1, ?2, ?3, ?4, ?5)";
-        let values = params![network, sink.get(), took_s, missing.join(" "), written(links)];
+        let values = params![
+            network,
+            sink.get(),
+            took_s,
+            missing.join(" "),
+            written(links)
+        ];
         tx.execute(sql, values).map_err(&fail)?;
         let sql = "DELETE FROM surveys WHERE network = ?1 AND sink = ?2 AND id NOT IN
             (SELECT id FROM surveys WHERE network = ?1 AND sink = ?2 ORDER BY id DESC LIMIT ?3)";
@@ -80,7 +86,9 @@ impl Store {
 
 fn stored(row: &Row<'_>, nodes: usize) -> rusqlite::Result<Option<StoredSurvey>> {
     let (missing, links): (String, String) = (row.get("missing")?, row.get("links")?);
-    let missing = missing.split_whitespace().filter_map(|node| node.parse().ok());
+    let missing = missing
+        .split_whitespace()
+        .filter_map(|node| node.parse().ok());
     let missing = missing.filter_map(|node| NodeId::new(node).ok()).collect();
     let (id, measured_at, took_s) = (row.get("id")?, row.get("measured_at")?, row.get("took_s")?);
     Ok(read(&links, nodes).map(|links| StoredSurvey {
@@ -144,7 +152,9 @@ mod tests {
         let [sink, lost] = [1, 7].map(|id| NodeId::new(id).unwrap());
         let mut links = LinkQualities::new(3);
         let channel = Channel::LAST;
-        links.record(0, 2, channel, 7, 10, Some(Dbm(-81.5))).unwrap();
+        links
+            .record(0, 2, channel, 7, 10, Some(Dbm(-81.5)))
+            .unwrap();
         links.record_prr(2, 1, channel, 0.25, None).unwrap();
         for took in 0..KEPT_SURVEYS + 2 {
             let network = ("a", sink);
@@ -153,10 +163,22 @@ mod tests {
         let all = store.surveys(("a", sink), 3, 999).unwrap();
         assert_eq!(all.len(), KEPT_SURVEYS as usize);
         let back = &all[0];
-        assert_eq!((back.took_s, &back.missing[..]), (f64::from(KEPT_SURVEYS + 1), &[lost][..]));
-        assert_eq!(back.links.quality(0, 2, channel), links.quality(0, 2, channel));
-        assert_eq!(back.links.quality(2, 1, channel), links.quality(2, 1, channel));
-        assert!(store.surveys(("a", sink), 2, 9).unwrap().is_empty(), "of other nodes");
+        assert_eq!(
+            (back.took_s, &back.missing[..]),
+            (f64::from(KEPT_SURVEYS + 1), &[lost][..])
+        );
+        assert_eq!(
+            back.links.quality(0, 2, channel),
+            links.quality(0, 2, channel)
+        );
+        assert_eq!(
+            back.links.quality(2, 1, channel),
+            links.quality(2, 1, channel)
+        );
+        assert!(
+            store.surveys(("a", sink), 2, 9).unwrap().is_empty(),
+            "of other nodes"
+        );
         assert!(store.surveys(("a", lost), 3, 9).unwrap().is_empty());
     }
 }

@@ -60,7 +60,10 @@ fn journal(rng: &mut impl Rng, node: NodeId, bytes: usize) -> Vec<u8> {
             false => "all quiet",
         };
         let mut row = String::new();
-        let _ = writeln!(row, "{hour:04}:{minute:02}  {volts:.3} V  {celsius:5.1} C  {state}");
+        let _ = writeln!(
+            row,
+            "{hour:04}:{minute:02}  {volts:.3} V  {celsius:5.1} C  {state}"
+        );
         if text.len() + row.len() > bytes {
             break;
         }
@@ -111,12 +114,22 @@ fn picture(rng: &mut impl Rng, bytes: usize) -> Vec<u8> {
         // From dark blue over red to light yellow: blue, green, red.
         let s = f64::from(shade) / 255.0;
         let part = |value: f64| (255.0 * value.clamp(0.0, 1.0)) as u8;
-        put(&[part(0.45 - s + 1.2 * (s - 0.7)), part(1.6 * s - 0.6), part(1.7 * s), 0]);
+        put(&[
+            part(0.45 - s + 1.2 * (s - 0.7)),
+            part(1.6 * s - 0.6),
+            part(1.7 * s),
+            0,
+        ]);
     }
     let spots: Vec<[f64; 4]> = (0..5)
         .map(|_| {
             let mut draw = |from, to| rng.random_range(from..to);
-            [draw(0.0, 1.0), draw(0.0, 1.0), draw(0.05, 0.3), draw(0.3, 0.9)]
+            [
+                draw(0.0, 1.0),
+                draw(0.0, 1.0),
+                draw(0.05, 0.3),
+                draw(0.3, 0.9),
+            ]
         })
         .collect();
     for y in 0..height {
@@ -151,7 +164,8 @@ mod tests {
                 }
             }
         }
-        let begins = |id: u16, with: &[u8]| record(3, NodeId::new(id).unwrap(), 9_000).starts_with(with);
+        let begins =
+            |id: u16, with: &[u8]| record(3, NodeId::new(id).unwrap(), 9_000).starts_with(with);
         assert!(begins(4, b"BM") && begins(5, b"journal of node 5\n") && begins(6, b"t_s,"));
     }
 }

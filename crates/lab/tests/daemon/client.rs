@@ -26,11 +26,10 @@ pub(crate) fn network(speed: f64) -> Simulated {
 
 /// A configuration that keeps what it is told in `data`.
 pub(crate) fn config(data: &Path) -> Config {
-    Config {
-        listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-        data: data.to_owned(),
-        ..Config::default()
-    }
+    let mut config = Config::default();
+    config.listen = SocketAddr::from(([127, 0, 0, 1], 0));
+    data.clone_into(&mut config.data);
+    config
 }
 
 /// A daemon with a small building at `speed`.
@@ -72,13 +71,16 @@ pub(crate) fn send(to: SocketAddr, head: &str, body: &str) -> Answer {
     };
     let head = head.trim().replace('\n', "\r\n");
     let len = body.len();
-    let request = format!("{head}\r\n{host}Connection: close\r\nContent-Length: {len}\r\n\r\n{body}");
+    let request =
+        format!("{head}\r\n{host}Connection: close\r\nContent-Length: {len}\r\n\r\n{body}");
     // One that is refused by its head may not be read to its end.
     let _ = stream.write_all(request.as_bytes());
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).unwrap();
     let end = answer.windows(4).position(|w| w == b"\r\n\r\n").unwrap();
-    let head = String::from_utf8(answer[..end].to_vec()).unwrap().to_lowercase();
+    let head = String::from_utf8(answer[..end].to_vec())
+        .unwrap()
+        .to_lowercase();
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
     let mut body = answer[end + 4..].to_vec();
     if head.contains("transfer-encoding: chunked") {

@@ -23,7 +23,7 @@ fn whole(from: u16) -> Arc<[u8]> {
 #[test]
 fn an_object_is_asked_for_watched_and_downloaded() {
     let dir = tempfile::tempdir().unwrap();
-    let daemon = daemon(dir.path(), 50.0);
+    let daemon = daemon(dir.path(), 1.0);
     let to = daemon.address();
     let mut events = Events::of(to);
     let asked = post(to, "{\"kind\": \"fetch\", \"from\": 17}");
@@ -33,7 +33,10 @@ fn an_object_is_asked_for_watched_and_downloaded() {
     assert_eq!(asked.header("location"), Some(&*format!("/api/jobs/{id}")));
     assert_eq!(job["kind"], "fetch");
     assert_eq!(job["from"], 17);
-    assert_eq!((&job["state"], job["progress"].as_f64()), (&"queued".into(), Some(0.0)));
+    assert_eq!(
+        (&job["state"], job["progress"].as_f64()),
+        (&"queued".into(), Some(0.0))
+    );
 
     let (mut last, mut steps, mut packets) = (0.0, 0, 0);
     let end = loop {
@@ -49,7 +52,10 @@ fn an_object_is_asked_for_watched_and_downloaded() {
     };
     assert_eq!(end["state"], "done", "{end}");
     assert_eq!(last, 1.0);
-    assert!(steps > 3 && packets > 0, "{steps} steps, {packets} of packets");
+    assert!(
+        steps > 3 && packets > 0,
+        "{steps} steps, {packets} of packets"
+    );
     for key in ["time_s", "goodput_kbps"] {
         assert!(end["expected"][key].as_f64().unwrap() > 0.0, "{end}");
     }
@@ -60,11 +66,21 @@ fn an_object_is_asked_for_watched_and_downloaded() {
     let whole = whole(17);
     let answer = get(to, &content);
     assert_eq!(answer.body[..], whole[..]);
-    assert_eq!(answer.header("content-type"), Some("text/plain; charset=utf-8"));
-    assert!(answer.header("content-disposition").unwrap().starts_with("attachment"));
+    assert_eq!(
+        answer.header("content-type"),
+        Some("text/plain; charset=utf-8")
+    );
+    assert!(answer
+        .header("content-disposition")
+        .unwrap()
+        .starts_with("attachment"));
     let tag = answer.header("etag").unwrap().to_owned();
     let part = |range: &str| {
-        send(to, &format!("GET {content} HTTP/1.1\nRange: bytes={range}"), "")
+        send(
+            to,
+            &format!("GET {content} HTTP/1.1\nRange: bytes={range}"),
+            "",
+        )
     };
     let middle = part("100-299");
     assert_eq!((middle.status, &middle.body[..]), (206, &whole[100..300]));
@@ -73,7 +89,10 @@ fn an_object_is_asked_for_watched_and_downloaded() {
     assert_eq!(part("-5").body[..], whole[whole.len() - 5..]);
     assert_eq!(part("999999-").status, 416);
     let head = send(to, &format!("HEAD {content} HTTP/1.1"), "");
-    assert_eq!(head.header("content-length"), Some(&*whole.len().to_string()));
+    assert_eq!(
+        head.header("content-length"),
+        Some(&*whole.len().to_string())
+    );
     assert!(head.body.is_empty());
 
     let told = get(to, &format!("/api/objects/{object}")).json();
@@ -82,17 +101,29 @@ fn an_object_is_asked_for_watched_and_downloaded() {
     assert_eq!(all["objects"].as_array().unwrap().len(), 1);
     assert_eq!(all["objects"][0], told);
     let network = get(to, "/api/network").json();
-    assert_eq!((&network["name"], &network["nodes"]), (&"floor21".into(), &21.into()));
-    assert!(network["survey"]["links"].as_u64().unwrap() > 20, "{network}");
+    assert_eq!(
+        (&network["name"], &network["nodes"]),
+        (&"floor21".into(), &21.into())
+    );
+    assert!(
+        network["survey"]["links"].as_u64().unwrap() > 20,
+        "{network}"
+    );
     let node = get(to, "/api/nodes/17").json();
     assert_eq!(node["node"]["object"], object);
     assert!(!node["links"].as_array().unwrap().is_empty());
     let metrics = get(to, "/metrics").text();
-    for line in ["thalweg_jobs{state=\"done\"} 1", "thalweg_objects 1", "thalweg_line_up 1"] {
+    for line in [
+        "thalweg_jobs{state=\"done\"} 1",
+        "thalweg_objects 1",
+        "thalweg_line_up 1",
+    ] {
         assert!(metrics.contains(line), "{line} in {metrics}");
     }
     // What is known already is not measured again.
-    let id = post(to, "{\"kind\": \"fetch\", \"from\": 4}").json()["id"].as_i64().unwrap();
+    let id = post(to, "{\"kind\": \"fetch\", \"from\": 4}").json()["id"]
+        .as_i64()
+        .unwrap();
     until(to, id, |job| job["state"] == "done");
     let log = get(to, "/api/log").json().to_string();
     assert_eq!(log.matches("links measured").count(), 1, "{log}");
@@ -104,17 +135,33 @@ fn what_nobody_wants_any_more_is_cancelled() {
     let daemon = daemon(dir.path(), 1.0);
     let to = daemon.address();
     let asked = post(to, "{\"kind\": \"fetch\", \"from\": [17, 4]}").json();
-    let ids: Vec<i64> = asked["jobs"].as_array().unwrap().iter().map(|job| job["id"].as_i64().unwrap()).collect();
-    until(to, ids[0], |job| job["state"] == "running" && job["progress"].as_f64() > Some(0.0));
+    let ids: Vec<i64> = asked["jobs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|job| job["id"].as_i64().unwrap())
+        .collect();
+    until(to, ids[0], |job| {
+        job["state"] == "running" && job["progress"].as_f64() > Some(0.0)
+    });
     let queued = delete(to, &format!("/api/jobs/{}", ids[1]));
-    assert_eq!((queued.status, &queued.json()["state"]), (200, &"cancelled".into()));
+    assert_eq!(
+        (queued.status, &queued.json()["state"]),
+        (200, &"cancelled".into())
+    );
     assert_eq!(delete(to, &format!("/api/jobs/{}", ids[0])).status, 202);
     let ended = until(to, ids[0], |job| job["state"] != "running");
-    assert_eq!((&ended["state"], &ended["object"]), (&"cancelled".into(), &serde_json::Value::Null));
+    assert_eq!(
+        (&ended["state"], &ended["object"]),
+        (&"cancelled".into(), &serde_json::Value::Null)
+    );
     assert_eq!(delete(to, &format!("/api/jobs/{}", ids[0])).status, 409);
     assert_eq!(delete(to, "/api/jobs/999").status, 404);
     let survey = post(to, "{\"kind\": \"survey\", \"priority\": 3}").json();
-    assert_eq!((&survey["kind"], &survey["priority"]), (&"survey".into(), &3.into()));
+    assert_eq!(
+        (&survey["kind"], &survey["priority"]),
+        (&"survey".into(), &3.into())
+    );
 }
 
 #[test]
@@ -124,9 +171,14 @@ fn a_daemon_that_begins_again_goes_on() {
     let to = slow.address();
     let asked = post(to, "{\"kind\": \"fetch\", \"from\": [4, 17]}").json();
     let first = asked["jobs"][0]["id"].as_i64().unwrap();
-    until(to, first, |job| job["state"] == "running" && job["progress"].as_f64() > Some(0.0));
+    until(to, first, |job| {
+        job["state"] == "running" && job["progress"].as_f64() > Some(0.0)
+    });
     let second = Daemon::start(&config(dir.path()), network(1.0));
-    assert!(matches!(second.err(), Some(StartError::Store(_))), "one daemon has a folder");
+    assert!(
+        matches!(second.err(), Some(StartError::Store(_))),
+        "one daemon has a folder"
+    );
     slow.stop();
 
     let quick = daemon(dir.path(), 500.0);
@@ -140,8 +192,19 @@ fn a_daemon_that_begins_again_goes_on() {
     // Links are known still, and so is all that was.
     let again = daemon(dir.path(), 1.0);
     let to = again.address();
-    assert!(get(to, "/api/network").json()["survey"]["age_s"].as_i64().unwrap() >= 0);
-    assert_eq!(get(to, "/api/jobs").json()["jobs"].as_array().unwrap().len(), 2);
+    assert!(
+        get(to, "/api/network").json()["survey"]["age_s"]
+            .as_i64()
+            .unwrap()
+            >= 0
+    );
+    assert_eq!(
+        get(to, "/api/jobs").json()["jobs"]
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
 }
 
 /// A network whose base station is out of reach at first.
@@ -157,7 +220,10 @@ impl Network for Away {
     }
     fn open(&mut self) -> Result<Self::Field, FieldError> {
         let less = |left: u32| left.checked_sub(1);
-        match self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less) {
+        match self
+            .left
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, less)
+        {
             Ok(_) => Err(FieldError::Broken("no such port".into())),
             Err(_) => self.network.open(),
         }
@@ -174,7 +240,9 @@ fn a_base_station_that_comes_back_is_used_and_one_that_does_not_fails_the_job() 
         };
         let daemon = Daemon::start(&config(dir.path()), away).unwrap();
         let to = daemon.address();
-        let id = post(to, "{\"kind\": \"survey\"}").json()["id"].as_i64().unwrap();
+        let id = post(to, "{\"kind\": \"survey\"}").json()["id"]
+            .as_i64()
+            .unwrap();
         if times > 1 {
             let end = std::time::Instant::now() + client::PATIENCE;
             while get(to, "/healthz").json()["status"] != "degraded" {
@@ -197,19 +265,31 @@ fn jobs_wait_for_their_window() {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let hour = since.unwrap().as_secs() / 3_600 % 24;
     let text = |from: u64, to: u64| {
-        format!("listen = \"127.0.0.1:0\"\n[transfers]\nwindows = [\"{:02}:00-{:02}:00\"]", from % 24, to % 24)
+        format!(
+            "listen = \"127.0.0.1:0\"\n[transfers]\nwindows = [\"{:02}:00-{:02}:00\"]",
+            from % 24,
+            to % 24
+        )
     };
-    for (windows, waits) in [(text(hour + 12, hour + 13), true), (text(hour, hour + 2), false)] {
+    for (windows, waits) in [
+        (text(hour + 12, hour + 13), true),
+        (text(hour, hour + 2), false),
+    ] {
         std::fs::write(&file, windows).unwrap();
         let mut config = thalweg_gateway::daemon::config::Config::read(&file).unwrap();
         config.data = dir.path().join(format!("data-{waits}"));
         let daemon = Daemon::start(&config, network(500.0)).unwrap();
         let to = daemon.address();
-        let id = post(to, "{\"kind\": \"survey\"}").json()["id"].as_i64().unwrap();
+        let id = post(to, "{\"kind\": \"survey\"}").json()["id"]
+            .as_i64()
+            .unwrap();
         match waits {
             true => {
                 std::thread::sleep(Duration::from_millis(1_500));
-                assert_eq!(get(to, &format!("/api/jobs/{id}")).json()["state"], "queued");
+                assert_eq!(
+                    get(to, &format!("/api/jobs/{id}")).json()["state"],
+                    "queued"
+                );
                 assert!(get(to, "/").text().contains("waits for its window"));
             }
             false => drop(until(to, id, |job| job["state"] == "done")),

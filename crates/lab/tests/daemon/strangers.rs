@@ -24,9 +24,17 @@ fn other_names_and_other_sites_are_refused() {
     let wish = |head: &str| send(to, head, "what=survey").status;
     assert_eq!(wish(&format!("{form}Origin: null")), 403);
     assert_eq!(wish(&format!("{form}Origin: http://{to}")), 303);
-    assert_eq!(ask(&format!("{write}Origin: http://{to}\nSec-Fetch-Site: same-origin")), 201);
+    assert_eq!(
+        ask(&format!(
+            "{write}Origin: http://{to}\nSec-Fetch-Site: same-origin"
+        )),
+        201
+    );
     // A form of another page cannot say that it is JSON.
-    assert_eq!(ask("POST /api/jobs HTTP/1.1\nContent-Type: text/plain"), 415);
+    assert_eq!(
+        ask("POST /api/jobs HTTP/1.1\nContent-Type: text/plain"),
+        415
+    );
 }
 
 #[test]
@@ -39,18 +47,30 @@ fn elsewhere_only_with_the_token() {
     config.token = Some(Token::new("0123456789abcdef").unwrap());
     let daemon = Daemon::start(&config, network(1.0)).unwrap();
     let to = SocketAddr::from(([127, 0, 0, 1], daemon.address().port()));
-    for path in ["/api/jobs", "/api/objects", "/api/events", "/metrics", "/api/nodes/1"] {
+    for path in [
+        "/api/jobs",
+        "/api/objects",
+        "/api/events",
+        "/metrics",
+        "/api/nodes/1",
+    ] {
         assert_eq!(get(to, path).status, 401, "{path}");
     }
     assert_eq!(post(to, SURVEY).status, 401);
     assert_eq!(get(to, "/healthz").status, 200);
     let page = get(to, "/");
-    assert_eq!((page.status, page.header("location")), (303, Some("/login")));
+    assert_eq!(
+        (page.status, page.header("location")),
+        (303, Some("/login"))
+    );
     let bearer = |token: &str| {
         let head = format!("GET /api/jobs HTTP/1.1\nAuthorization: Bearer {token}");
         send(to, &head, "").status
     };
-    assert_eq!((bearer("0123456789abcdef"), bearer("0123456789abcdee")), (200, 401));
+    assert_eq!(
+        (bearer("0123456789abcdef"), bearer("0123456789abcdee")),
+        (200, 401)
+    );
     let login = |token: &str| {
         let head = "POST /login HTTP/1.1\nContent-Type: application/x-www-form-urlencoded";
         send(to, head, &format!("token={token}"))
@@ -98,11 +118,22 @@ fn what_a_stranger_could_grow_has_an_end() {
     let many = vec!["4"; 22].join(",");
     refused(&format!("{{\"kind\": \"fetch\", \"from\": [{many}]}}"), 422);
     refused("{\"kind\": \"fetch\", \"from\": \"all\"}", 429);
-    assert_eq!(post(to, &format!("{{\"kind\": \"{}\"}}", "x".repeat(20_000))).status, 413);
+    assert_eq!(
+        post(to, &format!("{{\"kind\": \"{}\"}}", "x".repeat(20_000))).status,
+        413
+    );
     // One may run by now, and three wait.
     let asked = (0..8).map(|_| post(to, SURVEY).status);
     assert!(asked.filter(|status| *status == 429).count() >= 4);
-    for path in ["/nowhere", "/api/jobs/99", "/api/objects/99", "/api/nodes/99", "/objects/99", "/nodes/0", "/api/objects/99/content"] {
+    for path in [
+        "/nowhere",
+        "/api/jobs/99",
+        "/api/objects/99",
+        "/api/nodes/99",
+        "/objects/99",
+        "/nodes/0",
+        "/api/objects/99/content",
+    ] {
         assert_eq!(get(to, path).status, 404, "{path}");
     }
     assert_eq!(send(to, "PATCH /api/jobs HTTP/1.1", "").status, 405);

@@ -71,7 +71,11 @@ pub(super) async fn health(State(app): State<App>) -> Answer {
         // A store that does not answer is no health.
         desk.store().total()?;
         let version = env!("CARGO_PKG_VERSION");
-        let status = if matches!(line, Line::Down(_)) { "degraded" } else { "ok" };
+        let status = if matches!(line, Line::Down(_)) {
+            "degraded"
+        } else {
+            "ok"
+        };
         Ok(Json(json!({ "status": status, "version": version, "line": line })).into_response())
     })
     .await
@@ -86,7 +90,10 @@ pub(super) async fn jobs(State(app): State<App>, part: Query<Part>) -> Answer {
                 Some(_) => Vec::new(),
             };
             let before = part.before.map(JobId);
-            (open, store.ended_jobs(desk.network(), before, part.limit())?)
+            (
+                open,
+                store.ended_jobs(desk.network(), before, part.limit())?,
+            )
         };
         let running = desk.running();
         let all = open.iter().chain(&ended);
@@ -105,7 +112,9 @@ fn work(desk: &Desk, kind: &str, from: &[u16]) -> Result<Vec<Work>, Refusal> {
     let place = &desk.facts.place;
     let one = |from: &u16| {
         let node = NodeId::new(*from).map_err(|why| refused(format!("from: {why}")))?;
-        place.index_of(node).map_err(|why| refused(why.to_string()))?;
+        place
+            .index_of(node)
+            .map_err(|why| refused(why.to_string()))?;
         match node == desk.facts.sink {
             true => Err(refused(format!("node {node} is the base station"))),
             false => Ok(Work::Fetch { from: node }),
@@ -137,7 +146,10 @@ pub(super) async fn submit(State(app): State<App>, headers: HeaderMap, body: Byt
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     if kind.split(';').next().map(str::trim) != Some("application/json") {
         let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
-        return Err(Refusal::new(status, "expected Content-Type: application/json"));
+        return Err(Refusal::new(
+            status,
+            "expected Content-Type: application/json",
+        ));
     }
     let wrong = |why: String| Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why);
     let asked: Asked = serde_json::from_slice(&body).map_err(|why| wrong(why.to_string()))?;
@@ -151,7 +163,9 @@ pub(super) async fn submit(State(app): State<App>, headers: HeaderMap, body: Byt
         (Kind::Fetch, Some(From::Some(nodes))) if !nodes.is_empty() => Some(nodes),
         (Kind::Fetch, Some(From::Word(word))) if word == "all" => None,
         (Kind::Fetch, _) => {
-            return Err(wrong("from: expected a node, a list, or \"all\"".to_owned()))
+            return Err(wrong(
+                "from: expected a node, a list, or \"all\"".to_owned(),
+            ))
         }
     };
     let kind = match asked.kind {
@@ -173,7 +187,10 @@ pub(super) async fn submit(State(app): State<App>, headers: HeaderMap, body: Byt
 /// The one job that was made.
 fn one(jobs: &[crate::store::StoredJob]) -> Answer {
     let Some(job) = jobs.first() else {
-        return Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "no job was made"));
+        return Err(Refusal::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "no job was made",
+        ));
     };
     let at = [(header::LOCATION, format!("/api/jobs/{}", job.id.0))];
     Ok((StatusCode::CREATED, at, Json(view::job(job, None))).into_response())
@@ -304,7 +321,10 @@ pub(super) async fn node(State(app): State<App>, Path(id): Path<u16>) -> Answer 
                 others.filter_map(move |other| Some((channel, other, ids.get(other)?)))
             });
             let told = of_channel.filter_map(|(channel, other, to)| {
-                let (out, back) = (links.prr(index, other, channel), links.prr(other, index, channel));
+                let (out, back) = (
+                    links.prr(index, other, channel),
+                    links.prr(other, index, channel),
+                );
                 (out > 0.0 || back > 0.0).then(|| {
                     json!({ "channel": channel.number(), "node": to.get(), "out": out, "in": back })
                 })

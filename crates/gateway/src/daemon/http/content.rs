@@ -65,7 +65,9 @@ pub(super) async fn content(
         let mut head = [0; 512];
         let read = file.read(&mut head).map_err(gone)?;
         let kind = kind_of(&head[..read]);
-        let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        let name = path
+            .file_stem()
+            .map(|stem| stem.to_string_lossy().into_owned());
         let name = found.file.clone().or(name).unwrap_or_default();
         Ok((file, len, kind, name, found.digest))
     });
@@ -98,7 +100,13 @@ pub(super) async fn content(
         let left = left - piece.len() as u64;
         Ok::<_, std::io::Error>(Some((Bytes::from(piece), (file, left))))
     });
-    let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || "._-".contains(c) {
+            c
+        } else {
+            '_'
+        }
+    };
     let name: String = name.chars().map(plain).take(120).collect();
     let mut response = Response::builder()
         .status(status)
@@ -106,7 +114,10 @@ pub(super) async fn content(
         .header(header::CONTENT_LENGTH, count)
         .header(header::ACCEPT_RANGES, "bytes")
         .header(header::ETAG, tag)
-        .header(header::CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox")
+        .header(
+            header::CONTENT_SECURITY_POLICY,
+            "default-src 'none'; sandbox",
+        )
         .header(
             header::CONTENT_DISPOSITION,
             format!("attachment; filename=\"{name}{}\"", kind.extension(&name)),

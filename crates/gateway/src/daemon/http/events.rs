@@ -32,7 +32,9 @@ pub(super) async fn events(State(app): State<App>) -> Result<Response, Refusal> 
         let told = job.map(|job| serde_json::to_string(&view::job(&job, running.as_ref())));
         Ok(told.and_then(Result::ok))
     });
-    let first = job.await?.map(|job| Event::default().event("job").data(job));
+    let first = job
+        .await?
+        .map(|job| Event::default().event("job").data(job));
     let first = stream::iter(first.map(Ok::<_, Infallible>));
     let desk = app.desk.clone();
     let rest = stream::unfold((news, seat), move |(mut news, seat)| {
@@ -50,5 +52,7 @@ pub(super) async fn events(State(app): State<App>) -> Result<Response, Refusal> 
         }
     });
     let alive = KeepAlive::new().interval(BEAT);
-    Ok(Sse::new(first.chain(rest)).keep_alive(alive).into_response())
+    Ok(Sse::new(first.chain(rest))
+        .keep_alive(alive)
+        .into_response())
 }

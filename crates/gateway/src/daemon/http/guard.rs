@@ -167,11 +167,22 @@ mod tests {
     #[test]
     fn a_host_is_an_address_or_a_name_of_ours() {
         let knows = |host: &str| guard().knows_host(&headers(&[("host", host)]));
-        for ours in ["localhost", "LOCALHOST:8654", "127.0.0.1:1", "[::1]:8654", "[::1]"] {
+        for ours in [
+            "localhost",
+            "LOCALHOST:8654",
+            "127.0.0.1:1",
+            "[::1]:8654",
+            "[::1]",
+        ] {
             assert!(knows(ours), "{ours}");
         }
         assert!(knows("gateway.example:8654") && knows("10.0.0.7"));
-        for other in ["evil.example", "localhost.evil.example", "", "127.0.0.1.evil.example:80"] {
+        for other in [
+            "evil.example",
+            "localhost.evil.example",
+            "",
+            "127.0.0.1.evil.example:80",
+        ] {
             assert!(!knows(other), "{other}");
         }
         assert!(!guard().knows_host(&HeaderMap::new()));
@@ -186,7 +197,10 @@ mod tests {
         assert!(!knows(&[]));
         let set = guard.cookie();
         let cookie = format!("a=b; {}", set.split(';').next().unwrap());
-        assert!(!set.contains("0123456789abcdef"), "the token itself is not in it");
+        assert!(
+            !set.contains("0123456789abcdef"),
+            "the token itself is not in it"
+        );
         assert!(knows(&[("cookie", &cookie)]));
         assert!(!knows(&[("cookie", "thalweg=0123456789abcdef")]));
         assert!(Guard::new(&Config::default()).knows(&HeaderMap::new()));
@@ -196,8 +210,14 @@ mod tests {
     fn writes_of_other_pages_are_told_apart() {
         let ours = ("host", "localhost:8654");
         assert!(!is_foreign(&headers(&[ours])), "no browser");
-        assert!(!is_foreign(&headers(&[ours, ("origin", "http://localhost:8654")])));
-        assert!(!is_foreign(&headers(&[ours, ("sec-fetch-site", "same-origin")])));
+        assert!(!is_foreign(&headers(&[
+            ours,
+            ("origin", "http://localhost:8654")
+        ])));
+        assert!(!is_foreign(&headers(&[
+            ours,
+            ("sec-fetch-site", "same-origin")
+        ])));
         for other in ["http://localhost:1", "https://evil.example", "null"] {
             assert!(is_foreign(&headers(&[ours, ("origin", other)])), "{other}");
         }

@@ -26,15 +26,60 @@ pub(super) async fn metrics(State(app): State<App>) -> Result<Response, Refusal>
         let surveyed = desk.surveyed();
         let age = surveyed.map(|surveyed| (now() - surveyed.at) as f64);
         let all: [Metric; 9] = [
-            ("thalweg_up_seconds", "counter", "Since the daemon began.", one(desk.begun.elapsed().as_secs_f64())),
-            ("thalweg_line_up", "gauge", "1 where the base station is within reach.", one(f64::from(u8::from(desk.line() == Line::Up)))),
-            ("thalweg_nodes", "gauge", "Nodes of the network.", one(desk.facts.place.ids.len() as f64)),
-            ("thalweg_jobs", "gauge", "Jobs that the store has, by state.", states.collect()),
-            ("thalweg_objects", "gauge", "Objects in the store.", one(objects as f64)),
-            ("thalweg_object_bytes", "gauge", "Bytes of them.", one(bytes as f64)),
-            ("thalweg_survey_age_seconds", "gauge", "Since links were measured.", age.map_or(Vec::new(), one)),
-            ("thalweg_transfer_kbps", "gauge", "Goodput of the transfer that runs.", one(running.map_or(0.0, |running| running.rate_kbps))),
-            ("thalweg_watchers", "gauge", "Open event streams.", one(desk.watchers() as f64)),
+            (
+                "thalweg_up_seconds",
+                "counter",
+                "Since the daemon began.",
+                one(desk.begun.elapsed().as_secs_f64()),
+            ),
+            (
+                "thalweg_line_up",
+                "gauge",
+                "1 where the base station is within reach.",
+                one(f64::from(u8::from(desk.line() == Line::Up))),
+            ),
+            (
+                "thalweg_nodes",
+                "gauge",
+                "Nodes of the network.",
+                one(desk.facts.place.ids.len() as f64),
+            ),
+            (
+                "thalweg_jobs",
+                "gauge",
+                "Jobs that the store has, by state.",
+                states.collect(),
+            ),
+            (
+                "thalweg_objects",
+                "gauge",
+                "Objects in the store.",
+                one(objects as f64),
+            ),
+            (
+                "thalweg_object_bytes",
+                "gauge",
+                "Bytes of them.",
+                one(bytes as f64),
+            ),
+            (
+                "thalweg_survey_age_seconds",
+                "gauge",
+                "Since links were measured.",
+                age.map_or(Vec::new(), one),
+            ),
+            (
+                "thalweg_transfer_kbps",
+                "gauge",
+                "Goodput of the transfer that runs.",
+                one(running.map_or(0.0, |running| running.rate_kbps)),
+            ),
+            (
+                "thalweg_watchers",
+                "gauge",
+                "Open event streams.",
+                one(desk.watchers() as f64),
+            ),
         ];
         let mut text = String::new();
         for (name, kind, about, values) in all {
@@ -46,6 +91,9 @@ pub(super) async fn metrics(State(app): State<App>) -> Result<Response, Refusal>
         }
         Ok(text)
     });
-    let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
+    let kind = [(
+        header::CONTENT_TYPE,
+        "text/plain; version=0.0.4; charset=utf-8",
+    )];
     Ok((kind, text.await?).into_response())
 }

@@ -100,7 +100,8 @@ pub(super) fn router(desk: Arc<Desk>, guard: Guard) -> Router {
 }
 
 /// Nothing from elsewhere is loaded, framed, guessed or kept.
-const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; \
+const POLICY: &str =
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; \
     connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
 /// Puts the headers on that every answer has.
@@ -108,7 +109,9 @@ async fn headed(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
     let mut put = |name, value: &'static str| {
-        headers.entry(name).or_insert(HeaderValue::from_static(value));
+        headers
+            .entry(name)
+            .or_insert(HeaderValue::from_static(value));
     };
     put(header::CONTENT_SECURITY_POLICY, POLICY);
     put(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
@@ -193,7 +196,9 @@ mod tests {
                 }
             }
         }
-        let routes = API.iter().map(|(method, path, _)| format!("{method} {path}"));
+        let routes = API
+            .iter()
+            .map(|(method, path, _)| format!("{method} {path}"));
         assert_eq!(told, routes.collect());
         // What is referred to is there.
         let schemas = text["components"]["schemas"].as_object().unwrap();

@@ -34,10 +34,16 @@ pub(super) struct Older {
     before: Option<i64>,
 }
 pub(super) async fn transfers(State(app): State<App>, older: Query<Older>) -> Answer {
-    shown(&app, move |desk| page::transfers(desk, older.before).map(Some)).await
+    shown(&app, move |desk| {
+        page::transfers(desk, older.before).map(Some)
+    })
+    .await
 }
 pub(super) async fn objects(State(app): State<App>, older: Query<Older>) -> Answer {
-    shown(&app, move |desk| page::objects(desk, older.before).map(Some)).await
+    shown(&app, move |desk| {
+        page::objects(desk, older.before).map(Some)
+    })
+    .await
 }
 pub(super) async fn object(State(app): State<App>, Path(id): Path<i64>) -> Answer {
     shown(&app, move |desk| page::object(desk, TransferId(id))).await

@@ -49,7 +49,11 @@ pub(super) fn hops(links: &LinkQualities, sink: usize, channel: Channel) -> Vec<
 }
 
 /// The network, with links on `channel` where they are known.
-pub(super) fn map(facts: &Facts, known: Option<(&LinkQualities, Channel)>, marked: Marked<'_>) -> Map {
+pub(super) fn map(
+    facts: &Facts,
+    known: Option<(&LinkQualities, Channel)>,
+    marked: Marked<'_>,
+) -> Map {
     let (ids, sink) = (&facts.place.ids, facts.sink_index());
     let far = known.map(|(links, channel)| hops(links, sink, channel));
     let active: Vec<usize> = match marked {
@@ -60,7 +64,9 @@ pub(super) fn map(facts: &Facts, known: Option<(&LinkQualities, Channel)>, marke
     let is_route = matches!(marked, Marked::Route(_));
     let small = ids.len() > 60;
     let node = |(index, id): (usize, &thalweg_units::NodeId)| {
-        let hops = far.as_ref().and_then(|far| far.get(index).copied().flatten());
+        let hops = far
+            .as_ref()
+            .and_then(|far| far.get(index).copied().flatten());
         let told = match (index == sink, hops, &far) {
             (true, ..) => format!("node {id}: the base station"),
             (_, Some(1), _) => format!("node {id}: 1 hop from the base station"),
@@ -81,11 +87,19 @@ pub(super) fn map(facts: &Facts, known: Option<(&LinkQualities, Channel)>, marke
         let alone = hops.is_none() && far.is_some() && index != sink;
         let shown = takes_part || index == sink || !small;
         Node {
-            caption: if shown { Caption::Inside } else { Caption::Nowhere },
+            caption: if shown {
+                Caption::Inside
+            } else {
+                Caption::Nowhere
+            },
             radius: if shown { 10.0 } else { 5.0 },
             edge: if alone { FAINT } else { PAPER },
             stroke: if alone { Stroke::Dashed } else { Stroke::Solid },
-            shape: if is_source { Shape::Square } else { Shape::Circle },
+            shape: if is_source {
+                Shape::Square
+            } else {
+                Shape::Circle
+            },
             ring: match (index == sink, takes_part && (is_source || !is_route)) {
                 (true, _) => Some(SINK),
                 (_, true) => Some(SOURCE),
@@ -102,7 +116,11 @@ pub(super) fn map(facts: &Facts, known: Option<(&LinkQualities, Channel)>, marke
     }
     let mut legend = Vec::new();
     if known.is_some() {
-        legend.push(Key::marks(Shape::Circle, &BY_HOPS, "0 to 6 hops to the base station, or more"));
+        legend.push(Key::marks(
+            Shape::Circle,
+            &BY_HOPS,
+            "0 to 6 hops to the base station, or more",
+        ));
     }
     legend.push(Key::ring(SINK, "base station"));
     match marked {
@@ -167,18 +185,22 @@ fn links((links, channel): (&LinkQualities, Channel), marked: Marked<'_>) -> Vec
         .collect();
     pairs.sort_by(|x, y| x.2.total_cmp(&y.2).then((x.0, x.1).cmp(&(y.0, y.1))));
     // Many links need less ink each.
-    let ink = (30.0 / (pairs.len() as f64).sqrt()).clamp(0.15, 1.0);
+    let ink = (8.0 / (pairs.len() as f64).sqrt()).clamp(0.1, 0.8);
     let ink = match marked {
         Marked::Node(_) => 1.0,
-        Marked::Route(_) => ink * 0.4,
+        Marked::Route(_) => ink * 0.5,
         Marked::Nothing => ink,
     };
     let hint = |a: usize, b: usize| {
         let (to, back) = (links.prr(a, b, channel), links.prr(b, a, channel));
-        format!("{} to {}: {to:.2}, back {back:.2}", links.id(a), links.id(b))
+        format!(
+            "{} to {}: {to:.2}, back {back:.2}",
+            links.id(a),
+            links.id(b)
+        )
     };
     let link = |(a, b, ratio): (usize, usize, f64)| Link {
-        width: 0.5 + ratio,
+        width: 0.4 + 0.6 * ratio,
         opacity: ink * (0.2 + 0.7 * ratio * ratio),
         hint: matches!(marked, Marked::Node(_)).then(|| hint(a, b)),
         ..Link::new(a, b, LINK)
@@ -209,5 +231,7 @@ fn by_links(links: &LinkQualities, channel: Channel, far: &[Option<usize>]) -> P
 /// Nodes of which nothing is known, in columns of ten.
 fn columns(nodes: usize) -> Vec<(String, Vec<usize>)> {
     let all: Vec<usize> = (0..nodes).collect();
-    all.chunks(10).map(|part| (String::new(), part.to_vec())).collect()
+    all.chunks(10)
+        .map(|part| (String::new(), part.to_vec()))
+        .collect()
 }

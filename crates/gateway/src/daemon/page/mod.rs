@@ -41,7 +41,11 @@ const PAGES: [(&str, &str); 4] = [
 fn page(desk: &Desk, (at, title): (&str, &str), content: &str) -> Result<String, StoreError> {
     let mut links = String::new();
     for (path, name) in PAGES {
-        let current = if path == at { " aria-current=\"page\"" } else { "" };
+        let current = if path == at {
+            " aria-current=\"page\""
+        } else {
+            ""
+        };
         // Writing to a string cannot fail.
         let _ = write!(links, "<a href=\"{path}\"{current}>{name}</a> ");
     }
@@ -92,7 +96,12 @@ pub(super) fn login(wrong: Option<&str>) -> String {
          <p class=\"faint\">It is in the gateway's configuration, under <code>token</code>.</p>",
         wrong.unwrap_or_default()
     );
-    document("Token", "<header><span class=\"brand\">Thalweg</span></header>", &main, "")
+    document(
+        "Token",
+        "<header><span class=\"brand\">Thalweg</span></header>",
+        &main,
+        "",
+    )
 }
 
 /// What happened.
@@ -134,8 +143,15 @@ fn fetch_form(desk: &Desk, chosen: Option<u16>) -> String {
     let mut options = String::new();
     for node in desk.facts.sources() {
         let node = node.get();
-        let selected = if Some(node) == chosen { " selected" } else { "" };
-        let _ = write!(options, "<option value=\"{node}\"{selected}>node {node}</option>");
+        let selected = if Some(node) == chosen {
+            " selected"
+        } else {
+            ""
+        };
+        let _ = write!(
+            options,
+            "<option value=\"{node}\"{selected}>node {node}</option>"
+        );
     }
     let count = desk.facts.sources().count();
     format!(

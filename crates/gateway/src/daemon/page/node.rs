@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use thalweg_units::NodeId;
 
 use super::map::{hops, map, Marked, GOOD};
-use super::text::{count, seconds, when};
+use super::text::{seconds, when};
 use super::{fetch_form, objects, page};
 use crate::daemon::desk::{now, Desk};
 use crate::store::StoreError;
@@ -34,24 +34,39 @@ pub(in crate::daemon) fn node(desk: &Desk, id: u16) -> Result<Option<String>, St
         let far = far.get(index).copied().flatten();
         let unknown = "no good link".to_owned();
         if node != facts.sink {
-            fact("Hops to the base station", far.map_or(unknown, |hops| hops.to_string()));
+            fact(
+                "Hops to the base station",
+                far.map_or(unknown, |hops| hops.to_string()),
+            );
         }
         let seen = match surveyed.missing.contains(&node) {
             true => "did not answer the last survey".to_owned(),
-            false => format!("in the survey {} ago", seconds((now() - surveyed.at).max(0) as f64)),
+            false => format!(
+                "in the survey {} ago",
+                seconds((now() - surveyed.at).max(0) as f64)
+            ),
         };
         fact("Last seen", seen);
     }
     if let Some(last) = brought.first() {
         let at = when(&last.stored_at);
-        fact("Last object (UTC)", format!("<a href=\"/objects/{}\">{at}</a>", last.id.0));
+        fact(
+            "Last object (UTC)",
+            format!("<a href=\"/objects/{}\">{at}</a>", last.id.0),
+        );
         if let Some(joules) = last.record.energy_j {
             let nodes = last.record.active_nodes;
-            fact("Energy of its last transfer", format!("{joules:.2} J <small>of {nodes} nodes</small>"));
+            fact(
+                "Energy of its last transfer",
+                format!("{joules:.2} J <small>of {nodes} nodes</small>"),
+            );
         }
     }
     if let Some(spot) = facts.spots.as_ref().and_then(|spots| spots.get(index)) {
-        fact("Place", format!("{:.0} m, {:.0} m, floor {}", spot.x_m, spot.y_m, spot.floor));
+        fact(
+            "Place",
+            format!("{:.0} m, {:.0} m, floor {}", spot.x_m, spot.y_m, spot.floor),
+        );
     }
     let known = surveyed.as_ref().map(|surveyed| &surveyed.known);
     let links = known.map(|known| (known.links(), known.routing_channel()));
@@ -78,7 +93,11 @@ fn neighbours(desk: &Desk, index: usize) -> String {
     };
     let (links, channel) = (surveyed.known.links(), surveyed.known.routing_channel());
     let others = (0..links.nodes()).filter_map(|other| {
-        let ratio = |channel| links.prr(index, other, channel).min(links.prr(other, index, channel));
+        let ratio = |channel| {
+            links
+                .prr(index, other, channel)
+                .min(links.prr(other, index, channel))
+        };
         let best = links.channels().iter().map(|c| (c, ratio(c)));
         let best = best.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
         (best.1 >= 0.1).then_some((other, best))
@@ -113,12 +132,17 @@ fn neighbours(desk: &Desk, index: usize) -> String {
 fn over_time(desk: &Desk, index: usize) -> Result<String, StoreError> {
     let facts = &desk.facts;
     let network = (desk.network(), facts.sink);
-    let surveys = desk.store().surveys(network, facts.place.ids.len(), SURVEYS)?;
+    let surveys = desk
+        .store()
+        .surveys(network, facts.place.ids.len(), SURVEYS)?;
     let Some(latest) = surveys.first() else {
         return Ok(String::new());
     };
     let channels: Vec<_> = latest.links.channels().iter().collect();
-    let head: String = channels.iter().map(|c| format!("<th>channel {c}</th>")).collect();
+    let head: String = channels
+        .iter()
+        .map(|c| format!("<th>channel {c}</th>"))
+        .collect();
     let mut rows = String::new();
     for survey in &surveys {
         let age = seconds((now() - survey.measured_at).max(0) as f64);
@@ -134,8 +158,7 @@ fn over_time(desk: &Desk, index: usize) -> Result<String, StoreError> {
     }
     Ok(format!(
         "<h2>Good links over time</h2><p class=\"faint\">Neighbours with which 0.9 of all frames arrive, both \
-         ways, in the last {}.</p><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Good links over time\">\
+         ways, survey by survey.</p><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Good links over time\">\
          <table><thead><tr><th>Survey</th>{head}</tr></thead><tbody>{rows}</tbody></table></div>",
-        count(surveys.len(), "survey")
     ))
 }

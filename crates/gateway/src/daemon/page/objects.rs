@@ -78,15 +78,38 @@ pub(in crate::daemon) fn object(desk: &Desk, id: TransferId) -> Result<Option<St
     let mut fact = |name: &str, value: String| {
         let _ = write!(facts, "<div><dt>{name}</dt><dd>{value}</dd></div>");
     };
-    fact("From", format!("<a href=\"/nodes/{0}\">node {0}</a> of {1}", core.source, escape(&core.testbed)));
-    fact("Size", format!("{} <small>({} B)</small>", bytes(core.bytes), core.bytes));
+    fact(
+        "From",
+        format!(
+            "<a href=\"/nodes/{0}\">node {0}</a> of {1}",
+            core.source,
+            escape(&core.testbed)
+        ),
+    );
+    fact(
+        "Size",
+        format!("{} <small>({} B)</small>", bytes(core.bytes), core.bytes),
+    );
     fact("Stored (UTC)", when(&found.stored_at));
     fact("Goodput", format!("{:.0} kbit/s", core.goodput_kbps));
     fact("Took", seconds(core.duration_s));
-    fact("Route", format!("{}, {}", count(core.hops as usize, "hop"), count(core.paths as usize, "path")));
+    fact(
+        "Route",
+        format!(
+            "{}, {}",
+            count(core.hops as usize, "hop"),
+            count(core.paths as usize, "path")
+        ),
+    );
     fact("Rounds", core.rounds.to_string());
     if let Some(joules) = core.energy_j {
-        fact("Energy", format!("{joules:.2} J <small>of {} nodes</small>", core.active_nodes));
+        fact(
+            "Energy",
+            format!(
+                "{joules:.2} J <small>of {} nodes</small>",
+                core.active_nodes
+            ),
+        );
     }
     fact("Carried by", escape(&core.protocol));
     let digest = found.digest.as_deref().unwrap_or_default();
@@ -145,16 +168,25 @@ fn beginning(text: &str) -> String {
 
 /// The first rows, and its columns over the first one where they are numbers.
 fn csv(text: &str) -> String {
-    let rows = text.lines().map(|line| line.split(',').collect::<Vec<&str>>());
+    let rows = text
+        .lines()
+        .map(|line| line.split(',').collect::<Vec<&str>>());
     let rows: Vec<Vec<&str>> = rows.collect();
     let Some((head, body)) = rows.split_first() else {
         return String::new();
     };
     let cells = |row: &[&str], tag: &str| -> String {
         let cell = |cell: &&str| format!("<{tag}>{}</{tag}>", escape(cell));
-        format!("<tr>{}</tr>", row.iter().take(20).map(cell).collect::<String>())
+        format!(
+            "<tr>{}</tr>",
+            row.iter().take(20).map(cell).collect::<String>()
+        )
     };
-    let shown: String = body.iter().take(SHOWN).map(|row| cells(row, "td")).collect();
+    let shown: String = body
+        .iter()
+        .take(SHOWN)
+        .map(|row| cells(row, "td"))
+        .collect();
     format!(
         "{}<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"First rows\"><table><thead>{}</thead>\
          <tbody>{shown}</tbody></table></div>{}",
@@ -168,7 +200,8 @@ fn csv(text: &str) -> String {
 fn columns(head: &[&str], body: &[Vec<&str>]) -> String {
     // The last row may have been cut.
     let body = &body[..body.len().saturating_sub(1)];
-    let number = |row: &Vec<&str>, at: usize| row.get(at).and_then(|v| v.trim().parse::<f64>().ok());
+    let number =
+        |row: &Vec<&str>, at: usize| row.get(at).and_then(|v| v.trim().parse::<f64>().ok());
     let step = body.len().div_ceil(DRAWN).max(1);
     let mut pictures = String::new();
     for at in (1..head.len()).take(3) {

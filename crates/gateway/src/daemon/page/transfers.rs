@@ -68,20 +68,34 @@ pub(super) fn strip(desk: &Desk) -> Result<String, StoreError> {
         _ if !desk.is_open() => "Nothing runs: it waits for its window.".to_owned(),
         _ => "Nothing runs.".to_owned(),
     };
-    Ok(format!("<div id=\"now\" class=\"strip\" data-live>{text}</div>"))
+    Ok(format!(
+        "<div id=\"now\" class=\"strip\" data-live>{text}</div>"
+    ))
 }
 
 pub(in crate::daemon) fn transfers(desk: &Desk, before: Option<i64>) -> Result<String, StoreError> {
     let (open, ended) = {
         let store = desk.store();
         let open = store.open_jobs(desk.network())?;
-        (open, store.ended_jobs(desk.network(), before.map(JobId), ROWS)?)
+        (
+            open,
+            store.ended_jobs(desk.network(), before.map(JobId), ROWS)?,
+        )
     };
     let running = desk.running();
     let mut content = format!("<div class=\"row\">{}</div>", fetch_form(desk, None));
     if !desk.transfers.windows.is_empty() {
-        let windows: Vec<String> = desk.transfers.windows.iter().map(ToString::to_string).collect();
-        let _ = write!(content, "<p>Jobs begin between {} (UTC).</p>", windows.join(" and "));
+        let windows: Vec<String> = desk
+            .transfers
+            .windows
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        let _ = write!(
+            content,
+            "<p>Jobs begin between {} (UTC).</p>",
+            windows.join(" and ")
+        );
     }
     content.push_str("<div id=\"jobs\" data-live>");
     let (now, queued): (Vec<&StoredJob>, Vec<&StoredJob>) =
@@ -104,7 +118,11 @@ pub(in crate::daemon) fn transfers(desk: &Desk, before: Option<i64>) -> Result<S
             );
         }
         content.push_str("</ol>");
-        if let Some(rest) = queued.len().checked_sub(ROWS as usize).filter(|rest| *rest > 0) {
+        if let Some(rest) = queued
+            .len()
+            .checked_sub(ROWS as usize)
+            .filter(|rest| *rest > 0)
+        {
             let _ = write!(content, "<p class=\"faint\">and {rest} more</p>");
         }
     }
@@ -143,11 +161,18 @@ fn card(job: &StoredJob, running: &Running) -> String {
         };
         fact("Round", live("round", round) + &rounds.unwrap_or_default());
         let left = running.left_s().map_or("\u{2013}".to_owned(), seconds);
-        let whole = expected("time_s").map(|e| format!(" <small>of {} expected</small>", seconds(e)));
-        fact("Time left", live("left_s", left) + &whole.unwrap_or_default());
+        let whole =
+            expected("time_s").map(|e| format!(" <small>of {} expected</small>", seconds(e)));
+        fact(
+            "Time left",
+            live("left_s", left) + &whole.unwrap_or_default(),
+        );
         if let Some((hops, paths)) = expected("hops").zip(expected("paths")) {
             let way = [(hops, "hop"), (paths, "path")].map(|(n, name)| count(n as usize, name));
-            fact("Route", format!("{} <a href=\"/\">on the map</a>", way.join(", ")));
+            fact(
+                "Route",
+                format!("{} <a href=\"/\">on the map</a>", way.join(", ")),
+            );
         }
     }
     format!(
@@ -183,13 +208,13 @@ pub(super) fn history(jobs: &[StoredJob]) -> String {
     for job in jobs {
         let outcome = |key: &str| number(job.outcome.as_ref(), key);
         let expected = |key: &str| number(job.expected.as_ref(), key);
-        let against = |value: Option<f64>, hoped: Option<f64>, show: fn(f64) -> String| {
-            let value = value.map_or("\u{2013}".to_owned(), show);
-            match hoped {
-                Some(hoped) if value != "\u{2013}" => {
-                    format!("{value} <small>({} expected)</small>", show(hoped))
-                }
-                _ => value,
+        let against = |value: Option<f64>, hoped: Option<f64>, show: fn(f64) -> String| match (
+            value, hoped,
+        ) {
+            (None, _) => "\u{2013}".to_owned(),
+            (Some(value), None) => show(value),
+            (Some(value), Some(hoped)) => {
+                format!("{}<br><small>{} expected</small>", show(value), show(hoped))
             }
         };
         let rate = |kbps: f64| format!("{kbps:.0} kbit/s");
