@@ -42,7 +42,7 @@ pub struct Config {
     /// Who has it may ask for anything; needed where `listen` is not a loopback address.
     pub token: Option<Token>,
     /// A file whose first line is the token.
-    token_file: Option<PathBuf>,
+    pub(super) token_file: Option<PathBuf>,
     /// Names under which browsers reach the daemon, beside `localhost` and addresses.
     pub hosts: Vec<String>,
     /// How transfers are made.

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
-use thalweg_planner::Plan;
+use thalweg_planner::{LinkQualities, Plan};
 use thalweg_units::{BitRate, ChannelSet, NodeId};
 use thalweg_wire::route::PayloadSize;
 
 use super::desk::{now, Desk, Line, Surveyed, Turn};
-use super::network::Network;
+use super::network::{Facts, Network};
 use super::watched::Watched;
 use crate::carry::pipeline::{Fetch, Fetched, Terms, Way, SETTLING};
 use crate::field::{Field, FieldError, News};
@@ -99,12 +99,11 @@ pub(super) fn serve<N: Network>(network: N, desk: Arc<Desk>) {
         losses: (JobId(0), 0),
         desk,
     };
-    station.remember();
     loop {
         let turn = station.desk.turn();
         match turn {
             Ok(Turn::Stop) => return,
-            Ok(Turn::Idle) => station.idle(),
+            Ok(Turn::Idle) => station.desk.rest(LOOK),
             Ok(Turn::Job(job)) => station.work(&job),
             Err(why) => {
                 tracing::error!("{why}");
@@ -112,6 +111,45 @@ pub(super) fn serve<N: Network>(network: N, desk: Arc<Desk>) {
             }
         }
     }
+}
+
+/// Takes up what was known and asked for before the daemon began.
+///
+/// # Errors
+/// [`StoreError`].
+pub(super) fn remember(desk: &Desk) -> Result<(), StoreError> {
+    let facts = &desk.facts;
+    let network = (desk.network(), facts.sink);
+    let found = (desk.store())
+        .surveys(network, facts.place.ids.len(), 1)?
+        .pop();
+    if let Some(found) = found {
+        let mut links = found.links;
+        if let Some(spots) = &facts.spots {
+            // One for each node.
+            let _ = links.set_places(spots.clone());
+        }
+        desk.knows(Surveyed {
+            known: known(facts, links),
+            at: found.measured_at,
+            took_s: found.took_s,
+            missing: found.missing,
+        });
+    }
+    let resumed = desk.store().resume_jobs(desk.network())?;
+    for id in resumed {
+        let line = format!(
+            "job {}: begins again, since the daemon ended before it",
+            id.0
+        );
+        desk.log(Level::Info, &line);
+    }
+    Ok(())
+}
+
+fn known(facts: &Facts, links: LinkQualities) -> Known {
+    let (place, channels) = (facts.place.clone(), facts.channels.clone());
+    Known::new(place, links, facts.sink_index(), channels, facts.draw)
 }
 
 struct Station<N: Network> {
@@ -126,54 +164,6 @@ struct Station<N: Network> {
 }
 
 impl<N: Network> Station<N> {
-    /// Takes up what was known and asked for before the daemon began.
-    fn remember(&mut self) {
-        let (desk, facts) = (&self.desk, &self.desk.facts);
-        let network = (desk.network(), facts.sink);
-        let nodes = facts.place.ids.len();
-        let found = desk.store().surveys(network, nodes, 1);
-        let found = found.ok().and_then(|mut found| found.pop());
-        if let Some(found) = found {
-            let mut links = found.links;
-            if let Some(spots) = &facts.spots {
-                // One for each node.
-                let _ = links.set_places(spots.clone());
-            }
-            desk.knows(Surveyed {
-                known: self.known(links),
-                at: found.measured_at,
-                took_s: found.took_s,
-                missing: found.missing,
-            });
-        }
-        let desk = &self.desk;
-        let resumed = desk.store().resume_jobs(desk.network());
-        for id in resumed.into_iter().flatten() {
-            let line = format!(
-                "job {}: begins again, since the daemon ended before it",
-                id.0
-            );
-            desk.log(Level::Info, &line);
-        }
-    }
-
-    fn known(&self, links: thalweg_planner::LinkQualities) -> Known {
-        let facts = &self.desk.facts;
-        let channels = facts.channels.clone();
-        Known::new(
-            facts.place.clone(),
-            links,
-            facts.sink_index(),
-            channels,
-            facts.draw,
-        )
-    }
-
-    /// Nothing is asked for.
-    fn idle(&mut self) {
-        self.desk.rest(LOOK);
-    }
-
     /// Runs `job`, and writes down how it ended.
     fn work(&mut self, job: &StoredJob) {
         let name = match job.work {
@@ -272,7 +262,7 @@ impl<N: Network> Station<N> {
         })?;
         let took_s = surveyed.time().as_secs_f64();
         let (network, missing) = ((desk.network(), facts.sink), surveyed.missing);
-        let known = self.known(surveyed.links);
+        let known = known(facts, surveyed.links);
         let links = known.links().summary(known.routing_channel()).heard_pairs;
         let line = format!(
             "{name}: {links} links measured in {took_s:.1} s, {} tables missing",

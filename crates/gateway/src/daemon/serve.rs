@@ -83,6 +83,7 @@ impl Daemon {
         let desk = Arc::new(Desk::new(facts, config.transfers.clone(), store));
         let line = format!("the gateway begins: {}", desk.facts.about);
         desk.log(Level::Info, &line);
+        engine::remember(&desk)?;
         let (end, ends) = watch::channel(false);
         let router = http::router(desk.clone(), Guard::new(config));
         let runtime = runtime::Builder::new_current_thread()

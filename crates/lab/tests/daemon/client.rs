@@ -16,7 +16,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(100);
 /// The seed of the network.
 pub(crate) const SEED: u64 = 1;
 /// Bytes of each object, about.
-pub(crate) const BYTES: u32 = 6_000;
+pub(crate) const BYTES: u32 = 20_000;
 
 /// A small building.
 pub(crate) fn network(speed: f64) -> Simulated {

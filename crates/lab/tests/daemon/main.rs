@@ -53,7 +53,7 @@ fn an_object_is_asked_for_watched_and_downloaded() {
     assert_eq!(end["state"], "done", "{end}");
     assert_eq!(last, 1.0);
     assert!(
-        steps > 3 && packets > 0,
+        steps > 3 && packets > 1,
         "{steps} steps, {packets} of packets"
     );
     for key in ["time_s", "goodput_kbps"] {
@@ -141,9 +141,7 @@ fn what_nobody_wants_any_more_is_cancelled() {
         .iter()
         .map(|job| job["id"].as_i64().unwrap())
         .collect();
-    until(to, ids[0], |job| {
-        job["state"] == "running" && job["progress"].as_f64() > Some(0.0)
-    });
+    until(to, ids[0], |job| job["state"] == "running");
     let queued = delete(to, &format!("/api/jobs/{}", ids[1]));
     assert_eq!(
         (queued.status, &queued.json()["state"]),
