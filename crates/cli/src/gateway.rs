@@ -28,6 +28,8 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<(), Failure> {
         .with_writer(io::stderr)
         .with_ansi(false)
         .with_target(false)
+        // Standard error may be closed, and saying so there ends a thread.
+        .log_internal_errors(false)
         .init();
     let simulation = &config.simulation;
     let testbed = Testbed::load(&simulation.testbed)?;
@@ -41,11 +43,15 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<(), Failure> {
     let line = format!("thalweg: the page is at http://{address}/ (Ctrl-C ends it)");
     // Standard error may be closed.
     let _ = writeln!(io::stderr(), "{line}");
-    while !stop.is_set() {
+    while !stop.is_set() && daemon.runs() {
         thread::sleep(LOOK);
     }
+    let is_well = daemon.runs();
     daemon.stop();
-    Ok(())
+    match is_well {
+        true => Ok(()),
+        false => Err(Failure::job("the gateway broke down")),
+    }
 }
 
 /// The file's configuration, with what options say.

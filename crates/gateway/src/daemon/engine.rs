@@ -192,12 +192,12 @@ impl<N: Network> Station<N> {
             (JobState::Cancelled, _) => {
                 desk.log(Level::Info, &format!("{name}: cancelled"));
                 let mut store = desk.store();
-                store.end_job(job.id, state, None, Ok(None))
+                store.end_job(job.id, state, None, None)
             }
             (_, Some(why)) => {
                 desk.log(Level::Warning, &format!("{name}: {why}"));
                 let mut store = desk.store();
-                store.end_job(job.id, state, None, Err(why))
+                store.end_job(job.id, state, None, Some(why))
             }
             // Written with what it brought.
             (_, None) => Ok(()),
@@ -278,7 +278,7 @@ impl<N: Network> Station<N> {
                     missing: missing.iter().map(|node| node.get()).collect(),
                 };
                 let outcome = serde_json::to_string(&measured).unwrap_or_default();
-                store.end_job(job.id, JobState::Done, Some(&outcome), Ok(None))?;
+                store.end_job(job.id, JobState::Done, Some(&outcome), None)?;
             }
         }
         desk.log(Level::Info, &line);
@@ -354,6 +354,7 @@ impl<N: Network> Station<N> {
             baseline: None,
             report: &report,
             campaign: None,
+            job: Some(job.id),
             file: None,
         };
         let Some(object) = object else {
@@ -362,12 +363,8 @@ impl<N: Network> Station<N> {
             let why = why.unwrap_or_else(|| "the object is not whole".to_owned());
             return Err(Stop::Failed(why));
         };
-        {
-            let mut store = desk.store();
-            let kept = store.keep(&new, &object)?;
-            let brought = Ok(Some(kept.transfer));
-            store.end_job(job.id, JobState::Done, Some(&report), brought)?;
-        }
+        // With its job's end, or neither.
+        desk.store().keep(&new, &object)?;
         let line = format!(
             "{name}: {} bytes at {:.0} kbit/s over {} hops in {:.1} s",
             core.bytes, core.goodput_kbps, core.hops, core.duration_s

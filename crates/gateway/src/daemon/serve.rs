@@ -124,6 +124,11 @@ impl Daemon {
         self.address
     }
 
+    /// Whether all of it runs; where a part has broken down, it is better begun again.
+    pub fn runs(&self) -> bool {
+        self.threads.iter().all(|thread| !thread.is_finished())
+    }
+
     /// Ends it: what runs is queued again.
     pub fn stop(mut self) {
         self.end();

@@ -137,6 +137,7 @@ pub(super) fn examples() -> (Value, Value) {
         baseline: None,
         report: "{}",
         campaign: None,
+        job: None,
         file: None,
     };
     let kept = store.keep(&new, b"abc").unwrap();

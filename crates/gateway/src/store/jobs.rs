@@ -8,14 +8,11 @@ use rusqlite::{params, OptionalExtension, Row};
 use serde::{Serialize, Serializer};
 use thalweg_units::NodeId;
 
-use super::{db_error, node, unreadable, Result, Store, StoreError, TransferId};
+use super::{db_error, node, unreadable, Result, Store, StoreError};
+use super::{JobId, TransferId};
 
 /// Jobs that ended, of which so many are kept; what they brought stays.
 const KEPT: u32 = 1_000;
-
-/// The number of a job in its store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct JobId(pub i64);
 
 /// What a job is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -145,6 +142,10 @@ impl Store {
             }
             ids.push(JobId(tx.last_insert_rowid()));
         }
+        let sql = "DELETE FROM jobs WHERE state NOT IN ('queued', 'running') AND id NOT IN
+            (SELECT id FROM jobs WHERE state NOT IN ('queued', 'running')
+             ORDER BY id DESC LIMIT ?1)";
+        tx.execute(sql, [KEPT]).map_err(&fail)?;
         tx.commit().map_err(&fail)?;
         Ok(ids)
     }
@@ -202,7 +203,8 @@ impl Store {
         done.map(drop).map_err(db_error(&self.database))
     }
 
-    /// Ends a job that runs. What came of it is JSON; `brought` is its object.
+    /// Ends a job that brought no object, with what came of it as JSON, or why nothing did. One that brought an object
+    /// ends as that is kept ([`super::NewTransfer::job`]).
     ///
     /// # Errors
     /// [`StoreError::Database`].
@@ -211,23 +213,12 @@ impl Store {
         id: JobId,
         state: JobState,
         outcome: Option<&str>,
-        brought: Result<Option<TransferId>, &str>,
+        error: Option<&str>,
     ) -> Result<()> {
-        let fail = db_error(&self.database);
-        let (transfer, error) = match brought {
-            Ok(transfer) => (transfer.map(|id| id.0), None),
-            Err(why) => (None, Some(why)),
-        };
-        let tx = self.begin()?;
-        let sql = "UPDATE jobs SET state = ?2, outcome = ?3, transfer = ?4, error = ?5,
-            ended_at = unixepoch() WHERE id = ?1 AND state IN ('running', 'queued')";
-        let values = params![id.0, state.name(), outcome, transfer, error];
-        tx.execute(sql, values).map_err(&fail)?;
-        let sql = "DELETE FROM jobs WHERE state NOT IN ('queued', 'running') AND id NOT IN
-            (SELECT id FROM jobs WHERE state NOT IN ('queued', 'running')
-             ORDER BY id DESC LIMIT ?1)";
-        tx.execute(sql, [KEPT]).map_err(&fail)?;
-        tx.commit().map_err(&fail)
+        let sql = "UPDATE jobs SET state = ?2, outcome = ?3, error = ?4, ended_at = unixepoch()
+            WHERE id = ?1 AND state IN ('running', 'queued')";
+        let done = (self.db).execute(sql, params![id.0, state.name(), outcome, error]);
+        done.map(drop).map_err(db_error(&self.database))
     }
 
     /// Cancels a job that is queued: whether it was.
@@ -355,8 +346,8 @@ mod tests {
             let job = store.begin_job("a").unwrap().unwrap();
             assert_eq!((job.id, job.state), (ids[expected], JobState::Running));
             assert!(job.begun_at.is_some() && job.ended_at.is_none());
-            (store.end_job(job.id, JobState::Failed, None, Err("no route"))).unwrap();
-            (store.end_job(job.id, JobState::Done, None, Ok(None))).unwrap();
+            (store.end_job(job.id, JobState::Failed, None, Some("no route"))).unwrap();
+            (store.end_job(job.id, JobState::Done, None, None)).unwrap();
             let ended = store.job(job.id).unwrap().unwrap();
             assert_eq!(ended.state, JobState::Failed, "what ended stays so");
             assert_eq!(ended.error.as_deref(), Some("no route"));
@@ -367,6 +358,29 @@ mod tests {
         let older = store.ended_jobs("a", Some(ids[1]), 9).unwrap();
         assert_eq!(older.len(), 1);
         assert_eq!(store.count_jobs("a").unwrap(), [0, 0, 0, 4, 0]);
+    }
+
+    #[test]
+    fn an_object_and_the_end_of_its_job_are_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = Store::open(dir.path()).unwrap();
+        let id = store.submit(&[fetch(5, 0)], 9).unwrap()[0];
+        store.begin_job("a").unwrap();
+        let record = super::super::tests::record(5, b"abc");
+        let new = super::super::NewTransfer {
+            job: Some(id),
+            ..super::super::tests::new(&record)
+        };
+        store.note(&new).unwrap();
+        let job = |store: &Store| store.job(id).unwrap().unwrap();
+        assert_eq!(job(&store).state, JobState::Running, "no object");
+        let kept = store.keep(&new, b"abc").unwrap();
+        let done = job(&store);
+        assert_eq!(
+            (done.state, done.transfer),
+            (JobState::Done, Some(kept.transfer))
+        );
+        assert!(done.outcome.is_some() && done.ended_at.is_some());
     }
 
     #[test]

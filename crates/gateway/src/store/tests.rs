@@ -11,7 +11,7 @@ fn node(n: u16) -> NodeId {
     NodeId::new(n).unwrap()
 }
 
-fn record(source: u16, object: &[u8]) -> Core {
+pub(super) fn record(source: u16, object: &[u8]) -> Core {
     Core {
         protocol: "p3".into(),
         testbed: "indriya".into(),
@@ -36,12 +36,13 @@ fn record(source: u16, object: &[u8]) -> Core {
     }
 }
 
-fn new(record: &Core) -> NewTransfer<'_> {
+pub(super) fn new(record: &Core) -> NewTransfer<'_> {
     NewTransfer {
         record,
         baseline: None,
         report: "{}",
         campaign: None,
+        job: None,
         file: None,
     }
 }

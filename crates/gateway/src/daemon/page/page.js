@@ -55,12 +55,24 @@ function job(told) {
   if (states.size > 500) states.delete(states.keys().next().value);
 }
 
+let events = null;
+
+// Browsers open few connections to one place: a page that nobody sees leaves its own to others.
+function leave() {
+  if (events) events.close();
+  events = null;
+}
+
 function connect() {
-  const events = new EventSource('/api/events');
+  if (events || document.hidden) return;
+  events = new EventSource('/api/events');
   events.onopen = () => { status.textContent = ''; soon(100); };
   events.onerror = () => {
     status.textContent = 'The gateway does not answer; trying again.';
-    if (events.readyState === EventSource.CLOSED) setTimeout(connect, 3000);
+    if (events && events.readyState === EventSource.CLOSED) {
+      leave();
+      setTimeout(connect, 3000);
+    }
   };
   events.addEventListener('job', (e) => job(JSON.parse(e.data)));
   for (const other of ['log', 'network', 'plan', 'line', 'lagged']) {
@@ -68,4 +80,9 @@ function connect() {
   }
 }
 
-if (status) connect();
+if (status) {
+  document.addEventListener('visibilitychange', () => (document.hidden ? leave() : connect()));
+  addEventListener('pagehide', leave);
+  addEventListener('pageshow', connect);
+  connect();
+}
