@@ -92,7 +92,14 @@ fn pages_say_what_there_is_and_need_nothing_from_elsewhere() {
         ] {
             assert!(!text.contains(mark), "{path}: {mark}");
         }
-        let size = packed(text.as_bytes()) + assets;
+        let gzip = send(
+            to,
+            &format!("GET {path} HTTP/1.1\nAccept-Encoding: br, gzip"),
+            "",
+        );
+        assert_eq!(gzip.header("content-encoding"), Some("gzip"));
+        assert!(gzip.body.len() < text.len() / 2 + 500, "{path}");
+        let size = gzip.body.len() + assets;
         assert!(size < MOST, "{path}: {size} bytes");
         let links = text
             .split("href=\"")

@@ -1,58 +1,104 @@
 //! Pages, the forms in them, and what they load. Forms work without a script.
 
-use axum::body::Bytes;
+use std::io::Write;
+
 use axum::extract::{Form, Path, Query, State};
 use axum::http::{header, HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse, Redirect, Response};
+use flate2::{write::GzEncoder, Compression};
 use serde::Deserialize;
 
 use super::{api, App, Refusal};
 use crate::daemon::desk::Desk;
 use crate::daemon::page;
-use crate::store::{JobId, TransferId};
+use crate::store::{digest_of, JobId, TransferId};
 
 type Answer = Result<Response, Refusal>;
+
+/// `text`, packed where whoever asks can unpack it. Pages hold no secret that a length could tell.
+fn packed(kind: &'static str, text: &str, headers: &HeaderMap) -> Response {
+    let codings = headers.get(header::ACCEPT_ENCODING);
+    let codings = codings.and_then(|c| c.to_str().ok()).unwrap_or_default();
+    let kind = [
+        (header::CONTENT_TYPE, kind),
+        (header::VARY, "accept-encoding"),
+    ];
+    let takes = codings.split(',').any(|coding| coding.trim() == "gzip");
+    let pack = || {
+        let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
+        packer.write_all(text.as_bytes())?;
+        packer.finish()
+    };
+    match takes.then(pack) {
+        Some(Ok(packed)) => (kind, [(header::CONTENT_ENCODING, "gzip")], packed).into_response(),
+        _ => (kind, text.to_owned()).into_response(),
+    }
+}
 
 /// Renders a page on a thread that may wait for the store.
 async fn shown(
     app: &App,
+    headers: HeaderMap,
     make: impl FnOnce(&Desk) -> Result<Option<String>, crate::store::StoreError> + Send + 'static,
 ) -> Answer {
-    let page = app.ask(move |desk| Ok(make(desk)?)).await?;
-    Ok(match page {
-        Some(page) => Html(page).into_response(),
-        None => (StatusCode::NOT_FOUND, Html(page::nothing())).into_response(),
-    })
+    let page = app.ask(move |desk| {
+        let page = make(desk)?;
+        Ok(page.map(|page| packed("text/html; charset=utf-8", &page, &headers)))
+    });
+    let nothing = || (StatusCode::NOT_FOUND, Html(page::nothing())).into_response();
+    Ok(page.await?.unwrap_or_else(nothing))
 }
 
-pub(super) async fn network(State(app): State<App>) -> Answer {
-    shown(&app, |desk| page::network(desk).map(Some)).await
+pub(super) async fn network(State(app): State<App>, headers: HeaderMap) -> Answer {
+    shown(&app, headers, |desk| page::network(desk).map(Some)).await
 }
 /// What is older than this number.
 #[derive(Deserialize)]
 pub(super) struct Older {
     before: Option<i64>,
 }
-pub(super) async fn transfers(State(app): State<App>, older: Query<Older>) -> Answer {
-    shown(&app, move |desk| {
+pub(super) async fn transfers(
+    State(app): State<App>,
+    headers: HeaderMap,
+    older: Query<Older>,
+) -> Answer {
+    shown(&app, headers, move |desk| {
         page::transfers(desk, older.before).map(Some)
     })
     .await
 }
-pub(super) async fn objects(State(app): State<App>, older: Query<Older>) -> Answer {
-    shown(&app, move |desk| {
+pub(super) async fn objects(
+    State(app): State<App>,
+    headers: HeaderMap,
+    older: Query<Older>,
+) -> Answer {
+    shown(&app, headers, move |desk| {
         page::objects(desk, older.before).map(Some)
     })
     .await
 }
-pub(super) async fn object(State(app): State<App>, Path(id): Path<i64>) -> Answer {
-    shown(&app, move |desk| page::object(desk, TransferId(id))).await
+pub(super) async fn object(
+    State(app): State<App>,
+    headers: HeaderMap,
+    Path(id): Path<i64>,
+) -> Answer {
+    shown(&app, headers, move |desk| {
+        page::object(desk, TransferId(id))
+    })
+    .await
 }
-pub(super) async fn node(State(app): State<App>, Path(id): Path<u16>) -> Answer {
-    shown(&app, move |desk| page::node(desk, id)).await
+pub(super) async fn node(
+    State(app): State<App>,
+    headers: HeaderMap,
+    Path(id): Path<u16>,
+) -> Answer {
+    shown(&app, headers, move |desk| page::node(desk, id)).await
 }
-pub(super) async fn log(State(app): State<App>, older: Query<Older>) -> Answer {
-    shown(&app, move |desk| page::log(desk, older.before).map(Some)).await
+pub(super) async fn log(State(app): State<App>, headers: HeaderMap, older: Query<Older>) -> Answer {
+    shown(&app, headers, move |desk| {
+        page::log(desk, older.before).map(Some)
+    })
+    .await
 }
 
 /// A job that somebody asks for in a form: a survey, a node, or `all`.
@@ -108,17 +154,17 @@ pub(super) async fn log_in(State(app): State<App>, Form(login): Form<Login>) -> 
 
 /// A file of the page, which changes with the program only.
 fn file(kind: &'static str, text: &'static str, headers: &HeaderMap) -> Response {
-    let tag = concat!("\"", env!("CARGO_PKG_VERSION"), "\"");
+    let digest = digest_of(text.as_bytes());
+    let tag = format!("\"{}\"", digest.get(..16).unwrap_or_default());
     let known = headers.get(header::IF_NONE_MATCH);
-    if cfg!(not(debug_assertions)) && known.is_some_and(|known| known == tag) {
+    if known.is_some_and(|known| known == tag.as_str()) {
         return StatusCode::NOT_MODIFIED.into_response();
     }
-    let headers = [
-        (header::CONTENT_TYPE, kind),
-        (header::CACHE_CONTROL, "no-cache"),
+    let told = [
+        (header::CACHE_CONTROL, "no-cache".to_owned()),
         (header::ETAG, tag),
     ];
-    (headers, Bytes::from_static(text.as_bytes())).into_response()
+    (told, packed(kind, text, headers)).into_response()
 }
 
 pub(super) async fn style(headers: HeaderMap) -> Response {
