@@ -33,6 +33,8 @@ const RETRY: Retry = Retry {
 const LOOK: Duration = Duration::from_secs(1);
 /// The pauses before a lost way is opened again.
 const PAUSES: [u64; 6] = [1, 2, 4, 8, 15, 30];
+/// So much that was told before a job is left aside.
+const STALE: usize = 10_000;
 /// A job that loses the way so often fails.
 const LOSSES: u32 = 4;
 /// Of a fetch that has to measure links first, so much of the progress is the survey's.
@@ -53,10 +55,16 @@ impl From<Failure> for Stop {
         match why {
             Failure::Cancelled => Self::Unwanted,
             Failure::Field(why) => Self::Lost(why),
+            Failure::Silent(by) => silent(by),
             why => Self::Failed(why.to_string()),
         }
     }
 }
+/// The line to base station `by` is down.
+fn silent(by: NodeId) -> Stop {
+    Stop::Lost(FieldError::Broken(Failure::Silent(by).to_string().into()))
+}
+
 impl From<AskError> for Stop {
     fn from(why: AskError) -> Self {
         Self::Failed(why.to_string())
@@ -181,9 +189,10 @@ impl<N: Network> Station<N> {
             Err(Stop::Unwanted) => (desk.unwanted_as(), None),
             Err(Stop::Lost(why)) => {
                 self.lose(&why);
-                match self.is_hopeless(job.id) {
-                    true => (JobState::Failed, Some(why.to_string())),
-                    false => (JobState::Queued, None),
+                match (desk.unwanted_as(), self.is_hopeless(job.id)) {
+                    (JobState::Cancelled, _) => (JobState::Cancelled, None),
+                    (_, true) => (JobState::Failed, Some(why.to_string())),
+                    (_, false) => (JobState::Queued, None),
                 }
             }
         };
@@ -228,12 +237,24 @@ impl<N: Network> Station<N> {
         self.desk.line_is(Line::Down(why.to_string()));
     }
 
-    /// The way to the base station, opened where it is not.
+    /// The way to the base station, opened where it is not. What it told before is of orders that were given before.
     fn field(&mut self) -> Result<&mut N::Field, Stop> {
-        let field = match self.field.take() {
+        let mut field = match self.field.take() {
             Some(field) => field,
             None => self.network.open().map_err(Stop::Lost)?,
         };
+        for _ in 0..STALE {
+            let now = field.now();
+            match field.next(now).map_err(Stop::Lost)? {
+                News::Nothing => break,
+                News::Silent(by) => return Err(silent(by)),
+                News::Restarted(by) => {
+                    let line = format!("the base station, node {by}, started anew");
+                    self.desk.log(Level::Warning, &line);
+                }
+                News::Told(..) | News::Cancelled => {}
+            }
+        }
         self.pauses = PAUSES.into_iter();
         self.desk.line_is(Line::Up);
         Ok(self.field.insert(field))
@@ -445,9 +466,6 @@ impl<N: Network> Station<N> {
                 let mut core = self.nothing(plan, ask.protocol);
                 core.failure = Some(why.to_string());
                 Ok((Outcome { core, extra: () }, None))
-            }
-            Err(why @ Failure::Silent(_)) => {
-                Err(Stop::Lost(FieldError::Broken(why.to_string().into())))
             }
             Err(why) => Err(why.into()),
         }
