@@ -1,6 +1,7 @@
 //! The command line: what may be typed, and its help. What a value may be: `values.rs`.
 //! Tests: `tests/help.rs` (snapshots), `tests/bad_input.rs`.
 
+use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -28,6 +29,7 @@ pub(crate) const STORE: &str = "thalweg-data";
 Examples:
   thalweg collect                       a 59 kB object out of a simulated 139-node building
   thalweg collect --testbed links.csv   the same over links that you measured
+  thalweg gateway                       a daemon with a page, beside a simulated network
   thalweg testbed list                  the networks that are built in
   thalweg reproduce p3                  the results of a paper, beside what it reports
 
@@ -62,6 +64,7 @@ impl Say {
 pub(crate) enum Command {
     Collect(Box<CollectArgs>),
     Plan(PlanArgs),
+    Gateway(GatewayArgs),
     /// What protocols there are, and what each takes.
     Protocols {
         /// Print a JSON array.
@@ -194,6 +197,48 @@ pub(crate) struct CollectArgs {
     /// Replace files that another program wrote.
     #[arg(long)]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) say: Say,
+}
+
+/// Stand beside a base station: keep jobs, fetch objects, serve an API and a page.
+///
+/// The network is simulated, in real time: no base station can be opened yet. Jobs, objects and surveys are kept in
+/// --data and outlive the process. Options go before what the configuration says.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  thalweg gateway                       a simulated network; the page is at http://127.0.0.1:8654/
+  thalweg gateway --testbed floor21 --speed 10
+  thalweg gateway --config gateway.toml
+  curl -d '{\"kind\": \"fetch\", \"from\": 70}' -H 'Content-Type: application/json' http://127.0.0.1:8654/api/jobs
+
+docs/gateway.md tells the rest.")]
+pub(crate) struct GatewayArgs {
+    /// Where to listen; other than on this machine alone only with a token in the configuration [default: 127.0.0.1:8654].
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) listen: Option<SocketAddr>,
+    /// The folder for objects, jobs and surveys [default: thalweg-data].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// The network that is simulated: a built-in name or a file [default: indriya].
+    #[arg(long, value_name = "NAME|FILE", value_parser = values::name)]
+    pub(crate) testbed: Option<String>,
+    /// The seed of everything random [default: 1].
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// So many times as fast as real time, as far as this machine is fast enough [default: 1].
+    #[arg(long, value_name = "N", value_parser = values::speed)]
+    pub(crate) speed: Option<f64>,
+    /// Bytes of each simulated node's object, about [default: 59000].
+    #[arg(long, value_name = "N", value_parser = values::object_bytes)]
+    pub(crate) bytes: Option<u32>,
+    /// A configuration: docs/examples/gateway.toml explains every key.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Say whether the configuration is fine, and do nothing.
+    #[arg(long)]
+    pub(crate) check: bool,
     #[command(flatten)]
     pub(crate) say: Say,
 }

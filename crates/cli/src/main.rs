@@ -8,6 +8,7 @@ mod capture;
 mod collect;
 mod experiment;
 mod failure;
+mod gateway;
 mod gather;
 mod interrupt;
 mod lab;
@@ -65,6 +66,7 @@ fn dispatch() -> Result<(), Failure> {
     match &cli.command {
         Command::Collect(args) => collect::run(args),
         Command::Plan(args) => plan::run(args),
+        Command::Gateway(args) => gateway::run(args),
         Command::Objects(command) => objects::run(command),
         Command::Protocols { json } => protocols::run(*json),
         Command::Testbed(command) => testbed::run(command),

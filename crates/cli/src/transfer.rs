@@ -149,6 +149,7 @@ pub(crate) fn keep(
         baseline,
         report: &json,
         campaign: of.campaign,
+        job: None,
         file: of.file,
     };
     Ok(match object {

@@ -70,6 +70,20 @@ pub(crate) fn time(text: &str) -> Parsed<Duration> {
     }
 }
 
+/// How fast a simulation runs, in times of real time.
+pub(crate) fn speed(text: &str) -> Parsed<f64> {
+    let speed = text.parse().ok().filter(|s| (0.01..=1_000.0).contains(s));
+    speed.ok_or_else(|| "expected a number from 0.01 to 1000".to_owned())
+}
+
+/// Bytes of an object that goes in one transfer.
+pub(crate) fn object_bytes(text: &str) -> Parsed<u32> {
+    match bytes(text)? {
+        n @ 1..=200_000 => Ok(n),
+        _ => Err("expected 1 to 200000 bytes".to_owned()),
+    }
+}
+
 /// A name or a path: anything but nothing.
 pub(crate) fn name(text: &str) -> Parsed<String> {
     match text.trim() {

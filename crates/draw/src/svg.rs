@@ -30,10 +30,17 @@ pub(crate) struct Svg {
 impl Svg {
     /// An empty white picture; `title` is for screen readers and pointers.
     pub(crate) fn new(width: f64, height: f64, title: &str) -> Self {
+        Self::of_role("img", (width, height), title)
+    }
+    /// The same whose parts can be followed, and are told apart by screen readers.
+    pub(crate) fn group(width: f64, height: f64, title: &str) -> Self {
+        Self::of_role("group", (width, height), title)
+    }
+    fn of_role(role: &str, (width, height): (f64, f64), title: &str) -> Self {
         let mut svg = Self { out: String::new() };
         svg.raw(format_args!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w} {h}\" width=\"{w}\" \
-             height=\"{h}\" data-generator=\"thalweg\" role=\"img\" font-family=\"{FONT}\">",
+             height=\"{h}\" data-generator=\"thalweg\" role=\"{role}\" font-family=\"{FONT}\">",
             w = num(width),
             h = num(height)
         ));
@@ -55,6 +62,15 @@ impl Svg {
     /// Starts a group that says `hint` when pointed at.
     pub(crate) fn open_hinted(&mut self, hint: &str) {
         self.raw(format_args!("<g><title>{}</title>", escape(hint)));
+    }
+    /// Starts what leads to `target` when followed.
+    pub(crate) fn open_link(&mut self, target: &str, name: &str) {
+        let (target, name) = (escape(target), escape(name));
+        self.raw(format_args!("<a href=\"{target}\" aria-label=\"{name}\">"));
+    }
+    /// Ends it.
+    pub(crate) fn close_link(&mut self) {
+        self.raw("</a>");
     }
     /// Ends the group.
     pub(crate) fn close(&mut self) {

@@ -11,6 +11,7 @@ pub mod explain;
 pub mod fetch;
 pub mod field;
 pub mod forwarding;
+pub mod gateway;
 pub mod gather;
 pub mod maps;
 pub mod rcrt;

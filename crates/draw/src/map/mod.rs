@@ -93,6 +93,8 @@ pub struct Node {
     pub ring: Option<&'static str>,
     /// What it says when pointed at.
     pub hint: String,
+    /// Where it leads when followed.
+    pub leads_to: Option<String>,
 }
 
 impl Node {
@@ -108,6 +110,7 @@ impl Node {
             edge: PAPER,
             stroke: Stroke::Solid,
             ring: None,
+            leads_to: None,
         }
     }
 }
@@ -267,7 +270,10 @@ impl Map {
         let keys = self.key_places(left, top);
         let bottom = keys.last().map_or(top, |(_, y)| *y);
         let below = self.charts.first().map_or(0.0, |_| CHART_HEIGHT);
-        let mut svg = Svg::new(WIDTH, bottom + 26.0 + below, &self.title);
+        let mut svg = match self.nodes.iter().any(|node| node.leads_to.is_some()) {
+            true => Svg::group(WIDTH, bottom + 26.0 + below, &self.title),
+            false => Svg::new(WIDTH, bottom + 26.0 + below, &self.title),
+        };
         let bold = fill(INK) + " font-weight=\"600\"";
         svg.styled_text((MARGIN, 30.0), Anchor::Start, 18.0, &bold, &self.title);
         svg.text((MARGIN, 50.0), Anchor::Start, 12.0, FAINT, &self.subtitle);
@@ -341,6 +347,9 @@ impl Map {
         nodes.sort_by(|a, b| a.1.radius.total_cmp(&b.1.radius));
         for (index, node) in nodes {
             let Some(at) = ground.at(index) else { continue };
+            if let Some(target) = &node.leads_to {
+                svg.open_link(target, &node.hint);
+            }
             if let Some(colour) = node.ring {
                 let ring = format!("fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"");
                 svg.circle(at, node.radius + 4.0, &ring, None);
@@ -364,6 +373,9 @@ impl Map {
                     let at = (at.0 + node.radius + 8.0, at.1 - 8.0);
                     svg.styled_text(at, Anchor::Start, 12.0, &style, &node.name);
                 }
+            }
+            if node.leads_to.is_some() {
+                svg.close_link();
             }
         }
     }

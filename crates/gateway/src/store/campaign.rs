@@ -71,7 +71,19 @@ impl Store {
     /// # Errors
     /// [`StoreError::Locked`] where another has it, [`StoreError::Io`].
     pub fn lock(&self, campaign: CampaignId) -> Result<Lock> {
-        let path = self.folder.join(format!(".campaign-{}.lock", campaign.0));
+        self.lock_file(&format!(".campaign-{}.lock", campaign.0))
+    }
+
+    /// Keeps other daemons from the folder, until the lock is dropped or this process ends.
+    ///
+    /// # Errors
+    /// [`StoreError::Locked`] where another has it, [`StoreError::Io`].
+    pub fn lock_daemon(&self) -> Result<Lock> {
+        self.lock_file(".gateway.lock")
+    }
+
+    fn lock_file(&self, name: &str) -> Result<Lock> {
+        let path = self.folder.join(name);
         let file = File::create(&path).map_err(io_error("write", &path))?;
         match file.try_lock() {
             Ok(()) => Ok(Lock(file)),

@@ -5,7 +5,9 @@ use std::io;
 use std::path::Path;
 
 use super::object::{digest_of, io_error};
-use super::{db_error, Condition, Result, Store, StoreError, StoredTransfer, DATABASE};
+use super::{db_error, node, Condition, Result, Store, StoreError, StoredTransfer};
+use super::{TransferId, DATABASE};
+use thalweg_units::NodeId;
 
 impl Store {
     /// Opens the store that is in `root`.
@@ -27,6 +29,64 @@ impl Store {
     pub fn with_objects(&self) -> Result<Vec<StoredTransfer>> {
         let rows = self.query("WHERE object IS NOT NULL ORDER BY id", []);
         rows.map_err(db_error(&self.database))
+    }
+
+    /// The `most` youngest of them that are older than number `before`, the youngest first.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn latest(&self, before: Option<TransferId>, most: u32) -> Result<Vec<StoredTransfer>> {
+        let before = before.map_or(i64::MAX, |id| id.0);
+        let of = "WHERE object IS NOT NULL AND id < ?1 ORDER BY id DESC LIMIT ?2";
+        let rows = self.query(of, (before, most));
+        rows.map_err(db_error(&self.database))
+    }
+
+    /// The same of one network's node.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn latest_of(
+        &self,
+        testbed: &str,
+        source: NodeId,
+        most: u32,
+    ) -> Result<Vec<StoredTransfer>> {
+        let of =
+            "WHERE object IS NOT NULL AND testbed = ?1 AND source = ?2 ORDER BY id DESC LIMIT ?3";
+        let rows = self.query(of, (testbed, source.get(), most));
+        rows.map_err(db_error(&self.database))
+    }
+
+    /// When each node of a network last delivered an object: node, time, number of the transfer.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn last_heard(&self, testbed: &str) -> Result<Vec<(NodeId, String, TransferId)>> {
+        let ask = || {
+            let sql = "SELECT source, strftime('%Y-%m-%dT%H:%M:%SZ', max(stored_at), 'unixepoch') AS at, max(id) AS id
+                FROM transfers WHERE object IS NOT NULL AND testbed = ?1 GROUP BY source ORDER BY source";
+            let mut statement = self.db.prepare(sql)?;
+            let rows = statement.query_map([testbed], |row| {
+                Ok((
+                    node(row, "source")?,
+                    row.get("at")?,
+                    TransferId(row.get("id")?),
+                ))
+            })?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        ask().map_err(db_error(&self.database))
+    }
+
+    /// How many objects there are, and their bytes.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn total(&self) -> Result<(u64, u64)> {
+        let sql = "SELECT count(*), ifnull(sum(bytes), 0) FROM transfers WHERE object IS NOT NULL";
+        let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        (self.db.query_row(sql, [], row)).map_err(db_error(&self.database))
     }
 }
 

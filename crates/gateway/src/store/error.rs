@@ -61,6 +61,9 @@ pub enum StoreError {
     /// Another process is at the campaign.
     #[error("{}: another process fetches the same objects; wait for it, or take another folder", .0.display())]
     Locked(PathBuf),
+    /// The queue has as many jobs as it may.
+    #[error("the queue is full: {0} jobs wait already")]
+    QueueFull(u32),
     /// A campaign was opened with other nodes than it was begun with.
     #[error("the campaign was begun with other nodes")]
     CampaignNodes,

@@ -9,9 +9,12 @@
 mod campaign;
 mod check;
 mod error;
+mod jobs;
+mod log;
 mod object;
 mod record;
 mod schema;
+mod surveys;
 #[cfg(test)]
 mod tests;
 
@@ -26,11 +29,14 @@ use thalweg_units::NodeId;
 pub use campaign::Lock;
 use error::Result;
 pub use error::{plain, StoreError};
+pub use jobs::{JobState, NewJob, StoredJob, Work};
+pub use log::{Level, Line, KEPT_LINES};
 pub use object::digest_of;
 pub use record::{
-    Campaign, CampaignId, Condition, Fate, Kept, NewTransfer, StoredTransfer, TransferId, Turn,
-    TurnState,
+    Campaign, CampaignId, Condition, Fate, JobId, Kept, NewTransfer, StoredTransfer, TransferId,
+    Turn, TurnState,
 };
+pub use surveys::{StoredSurvey, KEPT_SURVEYS};
 
 /// The database's file in the store's folder.
 pub const DATABASE: &str = "thalweg.db";
@@ -167,7 +173,7 @@ fn db_error(database: &Path) -> impl Fn(rusqlite::Error) -> StoreError {
     }
 }
 
-/// Inserts a transfer, its baseline, and ends its turn in its campaign.
+/// Inserts a transfer, its baseline, and ends its turn in its campaign, and the job that it brings an object to.
 fn insert(
     tx: &Transaction<'_>,
     new: &NewTransfer<'_>,
@@ -181,6 +187,13 @@ fn insert(
         tx.execute(
             "UPDATE turns SET transfer = ?1, failure = NULL WHERE campaign = ?2 AND node = ?3",
             params![id.0, campaign.0, new.record.source.get()],
+        )?;
+    }
+    if let (Some(job), Some(_)) = (new.job, object) {
+        tx.execute(
+            "UPDATE jobs SET state = 'done', transfer = ?2, outcome = ?3, ended_at = unixepoch()
+             WHERE id = ?1 AND state = 'running'",
+            params![job.0, id.0, new.report],
         )?;
     }
     Ok(id)

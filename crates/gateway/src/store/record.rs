@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::outcome::Core;
+use serde::Serialize;
 use thalweg_units::NodeId;
 
 /// A transfer to be remembered.
@@ -16,6 +17,8 @@ pub struct NewTransfer<'a> {
     pub report: &'a str,
     /// The campaign that it belongs to; its source's turn is then over.
     pub campaign: Option<CampaignId>,
+    /// The daemon's job that asked for it, which is done with it where it brought an object.
+    pub job: Option<JobId>,
     /// The name of the file that was sent, where it was one.
     pub file: Option<&'a str>,
 }
@@ -55,6 +58,10 @@ pub enum Condition {
 /// The number of a transfer in its store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TransferId(pub i64);
+
+/// The number of a job in its store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct JobId(pub i64);
 
 /// The number of a campaign in its store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

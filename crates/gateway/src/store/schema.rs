@@ -54,6 +54,40 @@ const MIGRATIONS: &[&str] = &[
     "
     ALTER TABLE transfers ADD COLUMN file TEXT;
 ",
+    "
+    CREATE TABLE jobs (
+        id       INTEGER PRIMARY KEY AUTOINCREMENT,
+        network  TEXT    NOT NULL,
+        kind     TEXT    NOT NULL CHECK (kind IN ('survey', 'fetch')),
+        source   INTEGER CHECK ((source IS NULL) = (kind = 'survey')),
+        priority INTEGER NOT NULL,
+        state    TEXT    NOT NULL CHECK (state IN ('queued', 'running', 'done', 'failed', 'cancelled')),
+        asked_at INTEGER NOT NULL DEFAULT (unixepoch()),
+        begun_at INTEGER,
+        ended_at INTEGER,
+        expected TEXT,
+        outcome  TEXT,
+        transfer INTEGER REFERENCES transfers (id),
+        error    TEXT
+    ) STRICT;
+    CREATE INDEX jobs_by_turn ON jobs (network, state, priority DESC, id);
+    CREATE TABLE surveys (
+        id          INTEGER PRIMARY KEY,
+        network     TEXT    NOT NULL,
+        sink        INTEGER NOT NULL,
+        measured_at INTEGER NOT NULL DEFAULT (unixepoch()),
+        took_s      REAL    NOT NULL,
+        missing     TEXT    NOT NULL,
+        links       TEXT    NOT NULL
+    ) STRICT;
+    CREATE INDEX surveys_by_network ON surveys (network, sink, id);
+    CREATE TABLE log (
+        id    INTEGER PRIMARY KEY,
+        at    INTEGER NOT NULL DEFAULT (unixepoch()),
+        level TEXT    NOT NULL,
+        text  TEXT    NOT NULL
+    ) STRICT;
+",
 ];
 
 /// The newest format.

@@ -11,7 +11,7 @@ fn node(n: u16) -> NodeId {
     NodeId::new(n).unwrap()
 }
 
-fn record(source: u16, object: &[u8]) -> Core {
+pub(super) fn record(source: u16, object: &[u8]) -> Core {
     Core {
         protocol: "p3".into(),
         testbed: "indriya".into(),
@@ -37,12 +37,13 @@ fn record(source: u16, object: &[u8]) -> Core {
     }
 }
 
-fn new(record: &Core) -> NewTransfer<'_> {
+pub(super) fn new(record: &Core) -> NewTransfer<'_> {
     NewTransfer {
         record,
         baseline: None,
         report: "{}",
         campaign: None,
+        job: None,
         file: None,
     }
 }
@@ -440,7 +441,8 @@ fn a_store_of_the_first_format_is_read_on() {
     let mut store = Store::open(dir.path()).unwrap();
     store.keep(&new(&r), &bytes).unwrap();
     // As it was before files had names.
-    let back = "ALTER TABLE transfers DROP COLUMN file; PRAGMA user_version = 1;";
+    let back = "ALTER TABLE transfers DROP COLUMN file; DROP TABLE jobs; DROP TABLE surveys; DROP TABLE log;
+        PRAGMA user_version = 1;";
     store.db.execute_batch(back).unwrap();
     drop(store);
     let stored = Store::existing(dir.path()).unwrap().with_objects().unwrap();

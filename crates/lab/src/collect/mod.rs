@@ -233,7 +233,7 @@ pub fn check(
 }
 
 /// P3's channels, where a site that is not measured has them all.
-fn clean_channels(testbed: &Testbed) -> Option<Vec<Channel>> {
+pub(crate) fn clean_channels(testbed: &Testbed) -> Option<Vec<Channel>> {
     let clean = CLEAN_CHANNELS.iter().filter_map(|c| Channel::new(*c).ok());
     let clean: Vec<Channel> = clean.collect();
     let all = clean.iter().all(|c| testbed.channels.contains(*c));

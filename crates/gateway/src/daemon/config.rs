@@ -1,0 +1,373 @@
+//! The daemon's configuration, as a TOML file has it; every key has a default. `docs/examples/gateway.toml`
+//! explains each. Invariant: what is parsed can be run. Tests: at the end.
+
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Deserializer};
+
+use crate::registry::Pipelined;
+use crate::store::plain;
+
+/// Why a configuration is none.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("{}: cannot read: {}", .path.display(), plain(.source))]
+    Unread {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// It says something that it may not.
+    #[error("{}: {why}", .path.display())]
+    Wrong {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        why: String,
+    },
+}
+
+/// The configuration.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// The folder for objects, jobs and surveys.
+    pub data: PathBuf,
+    /// Who has it may ask for anything; needed where `listen` is not a loopback address.
+    pub token: Option<Token>,
+    /// A file whose first line is the token.
+    pub(super) token_file: Option<PathBuf>,
+    /// Names under which browsers reach the daemon, beside `localhost` and addresses.
+    pub hosts: Vec<String>,
+    /// How transfers are made.
+    pub transfers: Transfers,
+    /// The network that is simulated where no base station is there.
+    pub simulation: Simulation,
+}
+
+/// How transfers are made.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Transfers {
+    /// What carries objects.
+    pub protocol: Pipelined,
+    /// The links are measured anew before a transfer where they are older than this, in hours.
+    #[serde(deserialize_with = "hours")]
+    pub resurvey_after_h: f64,
+    /// So many jobs wait at most.
+    #[serde(deserialize_with = "queue")]
+    pub queue: u32,
+    /// Transfers begin only then, by UTC; at any time where none is named.
+    pub windows: Vec<Window>,
+}
+
+/// The simulated network.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Simulation {
+    /// A testbed's name or file.
+    pub testbed: String,
+    /// What draws everything random.
+    pub seed: u64,
+    /// So many times as fast as real time.
+    #[serde(deserialize_with = "speed")]
+    pub speed: f64,
+    /// Bytes of each node's object, about.
+    #[serde(deserialize_with = "bytes")]
+    pub bytes: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8654),
+            data: PathBuf::from("thalweg-data"),
+            token: None,
+            token_file: None,
+            hosts: Vec::new(),
+            transfers: Transfers::default(),
+            simulation: Simulation::default(),
+        }
+    }
+}
+
+impl Default for Transfers {
+    fn default() -> Self {
+        Self {
+            protocol: Pipelined::named("thalweg").unwrap_or(Pipelined::P3),
+            resurvey_after_h: 6.0,
+            queue: 256,
+            windows: Vec::new(),
+        }
+    }
+}
+
+impl Default for Simulation {
+    fn default() -> Self {
+        Self {
+            testbed: "indriya".to_owned(),
+            seed: 1,
+            speed: 1.0,
+            bytes: 59_000,
+        }
+    }
+}
+
+impl Config {
+    /// Reads the file `path`; folders and files that it names are relative to where it is.
+    ///
+    /// # Errors
+    /// [`ConfigError`], which names the file and the place.
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let unread = |path: &Path| {
+            let path = path.to_owned();
+            move |source| ConfigError::Unread { path, source }
+        };
+        let wrong_in = |path: &Path, why: String| {
+            let path = path.to_owned();
+            ConfigError::Wrong { path, why }
+        };
+        let wrong = |why: String| wrong_in(path, why);
+        let text = fs::read_to_string(path).map_err(unread(path))?;
+        let mut config = Self::parse(&text).map_err(wrong)?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        config.data = folder.join(&config.data);
+        if let Some(file) = config.token_file.take() {
+            if config.token.is_some() {
+                return Err(wrong("`token` and `token_file`: one of them".to_owned()));
+            }
+            let file = folder.join(file);
+            let text = fs::read_to_string(&file).map_err(unread(&file))?;
+            let line = text.lines().next().unwrap_or_default();
+            let token = Token::new(line.trim()).map_err(|why| wrong_in(&file, why))?;
+            config.token = Some(token);
+        }
+        Ok(config)
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        toml::from_str(text).map_err(|why| {
+            let span = why.span().map_or(0, |span| span.start);
+            let line = text.get(..span).unwrap_or_default().lines().count().max(1);
+            let said = why.message().replace('\n', " ");
+            format!("line {line}: {said}")
+        })
+    }
+
+    /// Whether anybody but this machine may connect.
+    pub fn is_open(&self) -> bool {
+        !self.listen.ip().is_loopback()
+    }
+}
+
+/// A secret that is long enough.
+#[derive(Clone)]
+pub struct Token(String);
+
+impl Token {
+    /// Shorter ones can be guessed, in characters.
+    const SHORTEST: usize = 16;
+
+    /// `text`, where it can be one.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub fn new(text: &str) -> Result<Self, String> {
+        let is_plain = text.chars().all(|c| c.is_ascii_graphic());
+        match is_plain && text.len() >= Self::SHORTEST {
+            true => Ok(Self(text.to_owned())),
+            false => Err(format!(
+                "a token has at least {} letters, digits and signs, and no spaces",
+                Self::SHORTEST
+            )),
+        }
+    }
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Token {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str("Token(..)")
+    }
+}
+
+impl<'de> Deserialize<'de> for Token {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        Self::new(&text).map_err(serde::de::Error::custom)
+    }
+}
+
+/// A part of every day, in minutes from midnight, UTC; may go over midnight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    from: u16,
+    to: u16,
+}
+
+impl Window {
+    /// `02:00-04:00`.
+    fn parse(text: &str) -> Option<Self> {
+        let minute = |text: &str| {
+            let (hour, minute) = text.trim().split_once(':')?;
+            let (hour, minute): (u16, u16) = (hour.parse().ok()?, minute.parse().ok()?);
+            let is_time = minute < 60 && (hour < 24 || (hour, minute) == (24, 0));
+            is_time.then_some(hour * 60 + minute)
+        };
+        let (from, to) = text.split_once('-')?;
+        let (from, to) = (minute(from)?, minute(to)?);
+        (from != to && from < 1_440).then_some(Self { from, to })
+    }
+    /// Whether it is open at `second`, counted from 1970.
+    pub(super) fn is_open(self, second: u64) -> bool {
+        let minute = ((second / 60) % 1_440) as u16;
+        match self.from < self.to {
+            true => (self.from..self.to).contains(&minute),
+            false => minute >= self.from || minute < self.to,
+        }
+    }
+}
+
+impl std::fmt::Display for Window {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [a, b] = [self.from, self.to].map(|m| format!("{:02}:{:02}", m / 60, m % 60));
+        write!(to, "{a}-{b}")
+    }
+}
+
+impl<'de> Deserialize<'de> for Window {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        let wrong = || serde::de::Error::custom("a window is such as \"02:00-04:00\"");
+        Self::parse(&text).ok_or_else(wrong)
+    }
+}
+
+/// A number within `range`, or an error that says `wanted`.
+fn within<'de, D, T>(
+    from: D,
+    range: std::ops::RangeInclusive<T>,
+    wanted: &str,
+) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + PartialOrd,
+{
+    let value = T::deserialize(from)?;
+    match range.contains(&value) {
+        true => Ok(value),
+        false => Err(serde::de::Error::custom(wanted)),
+    }
+}
+
+fn hours<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    within(from, 0.0..=87_600.0, "expected 0 to 87600 hours")
+}
+fn queue<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    within(from, 1..=10_000, "expected 1 to 10000 jobs")
+}
+fn speed<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    within(from, 0.01..=1_000.0, "expected a speed of 0.01 to 1000")
+}
+fn bytes<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    within(from, 1..=200_000, "expected 1 to 200000 bytes")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_file_is_the_default() {
+        let config = Config::parse("").unwrap();
+        assert_eq!(config.listen.to_string(), "127.0.0.1:8654");
+        assert!(!config.is_open() && config.token.is_none());
+        assert_eq!(config.transfers.protocol.name, "thalweg");
+    }
+
+    #[test]
+    fn the_example_explains_every_key_and_has_the_defaults() {
+        let text = include_str!("../../../../docs/examples/gateway.toml");
+        let example = Config::parse(text).unwrap();
+        let told = |config: &Config| format!("{config:?}");
+        assert_eq!(told(&example), told(&Config::default()));
+        // Keys that have no default stand there as remarks; they are right as well.
+        let remarks = ["token", "token_file"];
+        for key in remarks {
+            let line = text.lines().find_map(|line| {
+                line.strip_prefix("# ")
+                    .filter(|l| l.starts_with(&format!("{key} = ")))
+            });
+            Config::parse(line.unwrap()).unwrap();
+        }
+        let keys = text
+            .lines()
+            .filter_map(|line| line.split_once(" = "))
+            .map(|(key, _)| key.trim_start_matches("# "));
+        let mut keys: Vec<&str> = keys.filter(|key| !key.contains(' ')).collect();
+        keys.sort_unstable();
+        let known = "bytes data hosts listen protocol queue resurvey_after_h seed speed testbed token token_file windows";
+        assert_eq!(keys.join(" "), known);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        for (text, said) in [
+            ("listen = \"nowhere\"", "line 1"),
+            ("\nlisten = 3", "line 2"),
+            ("colour = 1", "unknown field `colour`"),
+            ("token = \"short\"", "at least 16"),
+            ("[transfers]\nwindows = [\"2-4\"]", "02:00-04:00"),
+            ("[transfers]\nprotocol = \"rcrt\"", "expected one of"),
+            ("[simulation]\nspeed = 0", "0.01"),
+            ("[simulation]\nbytes = 0", "200000"),
+        ] {
+            let why = Config::parse(text).unwrap_err();
+            assert!(why.contains(said), "{text}: {why}");
+            assert!(!why.contains('\n'), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_token_may_be_in_a_file_and_is_not_printed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("gateway.toml");
+        fs::write(dir.path().join("token"), "0123456789abcdef\n").unwrap();
+        fs::write(&path, "token_file = \"token\"\ndata = \"d\"").unwrap();
+        let config = Config::read(&path).unwrap();
+        assert_eq!(config.data, dir.path().join("d"));
+        let token = config.token.unwrap();
+        assert_eq!(token.as_str(), "0123456789abcdef");
+        assert!(!format!("{token:?}").contains("0123"));
+        fs::write(&path, "token_file = \"none\"").unwrap();
+        let why = Config::read(&path).unwrap_err().to_string();
+        assert!(why.contains("none: cannot read"), "{why}");
+    }
+
+    #[test]
+    fn a_window_may_go_over_midnight() {
+        let open = |text: &str, hour: u64, minute: u64| {
+            let window = Window::parse(text).unwrap();
+            window.is_open(86_400 * 20_000 + hour * 3_600 + minute * 60)
+        };
+        assert!(open("02:00-04:00", 2, 0) && open("02:00-04:00", 3, 59));
+        assert!(!open("02:00-04:00", 4, 0) && !open("02:00-04:00", 1, 59));
+        assert!(open("22:30-01:00", 23, 0) && open("22:30-01:00", 0, 59));
+        assert!(!open("22:30-01:00", 22, 29) && !open("22:30-01:00", 1, 0));
+        assert_eq!(
+            Window::parse("7:05-24:00").unwrap().to_string(),
+            "07:05-24:00"
+        );
+        for wrong in ["", "1-2", "03:00-03:00", "25:00-26:00", "24:00-01:00"] {
+            assert_eq!(Window::parse(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,370 @@
+//! What the thread that runs jobs and those that answer requests share: the store, what is under way, and
+//! news for whoever watches.
+//!
+//! Invariants: the one store is behind one lock, held for a query or a write; what is under way is in memory
+//! only, what it begins and ends with is a row. Nobody holds both locks. Time base: wall clock.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use serde::Serialize;
+use thalweg_planner::Plan;
+use thalweg_units::NodeId;
+use tokio::sync::broadcast;
+
+use super::config::Transfers;
+use super::network::Facts;
+use super::running::Running;
+use super::view;
+use crate::job::Progress;
+use crate::known::Known;
+use crate::store::{JobId, JobState, Level, NewJob, Store, StoreError, StoredJob, Work};
+
+/// So many news may wait for one who watches; whoever is slower is told to look anew.
+const NEWS: usize = 256;
+/// Progress is told no more often.
+const OFTEN: Duration = Duration::from_millis(200);
+
+/// What is told to whoever watches.
+#[derive(Debug, Clone)]
+pub(super) struct News {
+    pub(super) event: &'static str,
+    /// JSON.
+    pub(super) data: Arc<str>,
+}
+
+/// How the way to the base station is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Line {
+    /// Not opened yet.
+    Closed,
+    /// It works.
+    Up,
+    /// It does not, for this reason.
+    Down(String),
+}
+
+/// The links as they are known.
+#[derive(Debug)]
+pub(super) struct Surveyed {
+    pub(super) known: Known,
+    /// When they were measured, in seconds since 1970.
+    pub(super) at: i64,
+    pub(super) took_s: f64,
+    pub(super) missing: Vec<NodeId>,
+}
+
+/// What is under way.
+#[derive(Debug)]
+struct Live {
+    running: Option<Running>,
+    surveyed: Option<Arc<Surveyed>>,
+    line: Line,
+    stopping: bool,
+}
+
+/// What a job thread is to do next.
+pub(super) enum Turn {
+    /// This job, which runs by now.
+    Job(StoredJob),
+    /// Nothing yet.
+    Idle,
+    /// End.
+    Stop,
+}
+
+/// What became of a wish to cancel a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cancel {
+    /// It was queued, and is cancelled.
+    Done,
+    /// It runs, and will end soon.
+    Asked,
+    /// It had ended before.
+    TooLate,
+    /// There is none of that number.
+    Unknown,
+}
+
+/// What all threads of the daemon share.
+pub(super) struct Desk {
+    pub(super) facts: Facts,
+    pub(super) transfers: Transfers,
+    store: Mutex<Store>,
+    live: Mutex<Live>,
+    wake: Condvar,
+    news: broadcast::Sender<News>,
+    pub(super) begun: Instant,
+}
+
+impl Desk {
+    pub(super) fn new(facts: Facts, transfers: Transfers, store: Store) -> Self {
+        Self {
+            facts,
+            transfers,
+            store: Mutex::new(store),
+            live: Mutex::new(Live {
+                running: None,
+                surveyed: None,
+                line: Line::Closed,
+                stopping: false,
+            }),
+            wake: Condvar::new(),
+            news: broadcast::Sender::new(NEWS),
+            begun: Instant::now(),
+        }
+    }
+
+    /// The network's name.
+    pub(super) fn network(&self) -> &str {
+        &self.facts.place.name
+    }
+    /// The store; nobody else has it meanwhile.
+    pub(super) fn store(&self) -> MutexGuard<'_, Store> {
+        // A thread that panicked left no transaction open: a guard rolled it back.
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    fn live(&self) -> MutexGuard<'_, Live> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    /// What runs, if anything does.
+    pub(super) fn running(&self) -> Option<Running> {
+        self.live().running.clone()
+    }
+    /// The links as they are known.
+    pub(super) fn surveyed(&self) -> Option<Arc<Surveyed>> {
+        self.live().surveyed.clone()
+    }
+    /// How the way to the base station is.
+    pub(super) fn line(&self) -> Line {
+        self.live().line.clone()
+    }
+    pub(super) fn watch(&self) -> broadcast::Receiver<News> {
+        self.news.subscribe()
+    }
+    /// How many watch.
+    pub(super) fn watchers(&self) -> usize {
+        self.news.receiver_count()
+    }
+
+    fn tell(&self, event: &'static str, data: &impl Serialize) {
+        if let Ok(data) = serde_json::to_string(data) {
+            // Nobody may be watching.
+            let _ = self.news.send(News {
+                event,
+                data: data.into(),
+            });
+        }
+    }
+    /// Tells that a job is in another state than before.
+    fn tell_job(&self, id: JobId) {
+        let job = self.store().job(id).ok().flatten();
+        if let Some(job) = job {
+            self.tell("job", &view::job(&job, self.running().as_ref()));
+        }
+    }
+    /// Writes a line into the log, and tells it.
+    pub(super) fn log(&self, level: Level, text: &str) {
+        match level {
+            Level::Info => tracing::info!("{text}"),
+            Level::Warning => tracing::warn!("{text}"),
+        }
+        let line = {
+            let mut store = self.store();
+            // A log that cannot be written was told above all the same.
+            let _ = store.log(level, text);
+            store.lines(None, 1).ok().and_then(|mut lines| lines.pop())
+        };
+        if let Some(line) = line {
+            self.tell("log", &line);
+        }
+    }
+
+    /// Queues jobs.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub(super) fn submit(&self, work: &[Work], priority: i8) -> Result<Vec<StoredJob>, StoreError> {
+        let jobs = work.iter().map(|work| NewJob {
+            network: self.network(),
+            work: *work,
+            priority,
+        });
+        let jobs: Vec<NewJob<'_>> = jobs.collect();
+        let queued = {
+            let mut store = self.store();
+            let ids = store.submit(&jobs, self.transfers.queue)?;
+            let queued = ids.into_iter().map(|id| store.job(id));
+            queued.collect::<Result<Vec<_>, _>>()?
+        };
+        let queued: Vec<StoredJob> = queued.into_iter().flatten().collect();
+        for job in &queued {
+            self.tell("job", &view::job(job, None));
+        }
+        self.wake.notify_all();
+        Ok(queued)
+    }
+
+    /// Asks that a job end.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub(super) fn cancel(&self, id: JobId) -> Result<Cancel, StoreError> {
+        let (was_queued, job) = {
+            let mut store = self.store();
+            (store.cancel_queued(id)?, store.job(id)?)
+        };
+        if was_queued {
+            self.tell_job(id);
+            return Ok(Cancel::Done);
+        }
+        if job.is_none() {
+            return Ok(Cancel::Unknown);
+        }
+        let mut live = self.live();
+        match live.running.as_mut().filter(|running| running.id == id) {
+            Some(running) => {
+                running.cancelled = true;
+                running.phase = "is being cancelled".to_owned();
+                Ok(Cancel::Asked)
+            }
+            None => Ok(Cancel::TooLate),
+        }
+    }
+
+    /// Asks all threads to end.
+    pub(super) fn stop(&self) {
+        self.live().stopping = true;
+        self.wake.notify_all();
+    }
+    /// Whether they are to end.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.live().stopping
+    }
+    /// Whether the job that runs is to end, be it for a while.
+    pub(super) fn is_unwanted(&self) -> bool {
+        let live = self.live();
+        live.stopping || live.running.as_ref().is_some_and(|job| job.cancelled)
+    }
+
+    /// Waits for `patience` or until somebody asks for something.
+    pub(super) fn rest(&self, patience: Duration) {
+        let live = self.live();
+        if !live.stopping {
+            // How it ended does not matter: whoever waits looks.
+            drop(self.wake.wait_timeout(live, patience));
+        }
+    }
+
+    /// Whether transfers may begin now.
+    pub(super) fn is_open(&self) -> bool {
+        let windows = &self.transfers.windows;
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = since.map_or(0, |since| since.as_secs());
+        windows.is_empty() || windows.iter().any(|window| window.is_open(now))
+    }
+
+    /// What comes next.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub(super) fn turn(&self) -> Result<Turn, StoreError> {
+        if self.is_stopping() {
+            return Ok(Turn::Stop);
+        }
+        if !self.is_open() {
+            return Ok(Turn::Idle);
+        }
+        let job = self.store().begin_job(self.network())?;
+        let Some(job) = job else {
+            return Ok(Turn::Idle);
+        };
+        self.live().running = Some(Running::new(job.id));
+        self.tell_job(job.id);
+        Ok(Turn::Job(job))
+    }
+
+    /// What begins now is so much of the job that runs, as its first and last share.
+    pub(super) fn begins(&self, (from, to): (f64, f64)) {
+        if let Some(running) = &mut self.live().running {
+            running.span = (from, to - from);
+            running.progress = running.progress.max(from);
+        }
+    }
+    /// The job that runs goes over `plan`.
+    pub(super) fn planned(&self, plan: &Arc<Plan>, packets: u32) {
+        if let Some(running) = &mut self.live().running {
+            running.plan = Some(plan.clone());
+            running.packets = packets;
+        }
+        self.tell("plan", &serde_json::json!({ "hops": plan.hops }));
+    }
+    /// The job that runs made progress.
+    pub(super) fn progress(&self, progress: Progress) {
+        let due = {
+            let mut live = self.live();
+            let Some(running) = &mut live.running else {
+                return;
+            };
+            if running.cancelled {
+                return;
+            }
+            running.note(progress);
+            let due = running.told.is_none_or(|told| told.elapsed() >= OFTEN);
+            if due {
+                running.told = Some(Instant::now());
+            }
+            due.then_some(running.id)
+        };
+        if let Some(id) = due {
+            self.tell_job(id);
+        }
+    }
+    /// Nothing runs any more: `id` has ended, or is queued again.
+    pub(super) fn ended(&self, id: JobId) {
+        self.live().running = None;
+        self.tell_job(id);
+    }
+    /// How the job that runs ends: its state, where somebody did not want it.
+    pub(super) fn unwanted_as(&self) -> JobState {
+        match self
+            .live()
+            .running
+            .as_ref()
+            .is_some_and(|job| job.cancelled)
+        {
+            true => JobState::Cancelled,
+            false => JobState::Queued,
+        }
+    }
+    /// The links are known.
+    pub(super) fn knows(&self, surveyed: Surveyed) {
+        self.live().surveyed = Some(Arc::new(surveyed));
+        self.tell("network", &serde_json::json!({ "surveyed": true }));
+    }
+    /// The way to the base station is as `line` says.
+    pub(super) fn line_is(&self, line: Line) {
+        let changed = {
+            let mut live = self.live();
+            let changed = live.line != line;
+            live.line = line.clone();
+            changed
+        };
+        if changed {
+            self.tell("line", &line);
+            if let Line::Down(why) = &line {
+                self.log(
+                    Level::Warning,
+                    &format!("the base station is out of reach: {why}"),
+                );
+            }
+        }
+    }
+}
+
+/// Seconds since 1970.
+pub(super) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs() as i64)
+}

@@ -1,0 +1,175 @@
+//! Pages, the forms in them, and what they load. Forms work without a script.
+
+use std::io::Write;
+
+use axum::extract::{Form, Path, Query, State};
+use axum::http::{header, HeaderMap, StatusCode};
+use axum::response::{Html, IntoResponse, Redirect, Response};
+use flate2::{write::GzEncoder, Compression};
+use serde::Deserialize;
+
+use super::{api, App, Refusal};
+use crate::daemon::desk::Desk;
+use crate::daemon::page;
+use crate::store::{digest_of, JobId, TransferId};
+
+type Answer = Result<Response, Refusal>;
+
+/// `text`, packed where whoever asks can unpack it. Pages hold no secret that a length could tell.
+fn packed(kind: &'static str, text: &str, headers: &HeaderMap) -> Response {
+    let codings = headers.get(header::ACCEPT_ENCODING);
+    let codings = codings.and_then(|c| c.to_str().ok()).unwrap_or_default();
+    let kind = [
+        (header::CONTENT_TYPE, kind),
+        (header::VARY, "accept-encoding"),
+    ];
+    let takes = codings.split(',').any(|coding| coding.trim() == "gzip");
+    let pack = || {
+        let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
+        packer.write_all(text.as_bytes())?;
+        packer.finish()
+    };
+    match takes.then(pack) {
+        Some(Ok(packed)) => (kind, [(header::CONTENT_ENCODING, "gzip")], packed).into_response(),
+        _ => (kind, text.to_owned()).into_response(),
+    }
+}
+
+/// Renders a page on a thread that may wait for the store.
+async fn shown(
+    app: &App,
+    headers: HeaderMap,
+    make: impl FnOnce(&Desk) -> Result<Option<String>, crate::store::StoreError> + Send + 'static,
+) -> Answer {
+    let page = app.ask(move |desk| {
+        let page = make(desk)?;
+        Ok(page.map(|page| packed("text/html; charset=utf-8", &page, &headers)))
+    });
+    let nothing = || (StatusCode::NOT_FOUND, Html(page::nothing())).into_response();
+    Ok(page.await?.unwrap_or_else(nothing))
+}
+
+pub(super) async fn network(State(app): State<App>, headers: HeaderMap) -> Answer {
+    shown(&app, headers, |desk| page::network(desk).map(Some)).await
+}
+/// What is older than this number.
+#[derive(Deserialize)]
+pub(super) struct Older {
+    before: Option<i64>,
+}
+pub(super) async fn transfers(
+    State(app): State<App>,
+    headers: HeaderMap,
+    older: Query<Older>,
+) -> Answer {
+    shown(&app, headers, move |desk| {
+        page::transfers(desk, older.before).map(Some)
+    })
+    .await
+}
+pub(super) async fn objects(
+    State(app): State<App>,
+    headers: HeaderMap,
+    older: Query<Older>,
+) -> Answer {
+    shown(&app, headers, move |desk| {
+        page::objects(desk, older.before).map(Some)
+    })
+    .await
+}
+pub(super) async fn object(
+    State(app): State<App>,
+    headers: HeaderMap,
+    Path(id): Path<i64>,
+) -> Answer {
+    shown(&app, headers, move |desk| {
+        page::object(desk, TransferId(id))
+    })
+    .await
+}
+pub(super) async fn node(
+    State(app): State<App>,
+    headers: HeaderMap,
+    Path(id): Path<u16>,
+) -> Answer {
+    shown(&app, headers, move |desk| page::node(desk, id)).await
+}
+pub(super) async fn log(State(app): State<App>, headers: HeaderMap, older: Query<Older>) -> Answer {
+    shown(&app, headers, move |desk| {
+        page::log(desk, older.before).map(Some)
+    })
+    .await
+}
+
+/// A job that somebody asks for in a form: a survey, a node, or `all`.
+#[derive(Deserialize)]
+pub(super) struct Wish {
+    what: String,
+}
+
+pub(super) async fn submit(State(app): State<App>, Form(wish): Form<Wish>) -> Answer {
+    let queued = app.ask(move |desk| match wish.what.as_str() {
+        "survey" => api::queue(desk, ("survey", &[]), 0),
+        "all" => api::queue(desk, ("fetch", &api::everyone(desk)), 0),
+        node => {
+            let wrong = |_| Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, "what: expected a node");
+            let node: u16 = node.parse().map_err(wrong)?;
+            api::queue(desk, ("fetch", &[node]), 0)
+        }
+    });
+    queued.await?;
+    Ok(Redirect::to("/transfers").into_response())
+}
+
+pub(super) async fn cancel(State(app): State<App>, Path(id): Path<i64>) -> Answer {
+    // One that has ended meanwhile is seen to have.
+    app.ask(move |desk| Ok(desk.cancel(JobId(id))?)).await?;
+    Ok(Redirect::to("/transfers").into_response())
+}
+
+pub(super) async fn login(State(app): State<App>) -> Response {
+    match app.guard.wants_token() {
+        true => Html(page::login(None)).into_response(),
+        false => Redirect::to("/").into_response(),
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct Login {
+    token: String,
+}
+
+pub(super) async fn log_in(State(app): State<App>, Form(login): Form<Login>) -> Response {
+    match app.guard.is_token(login.token.trim()) {
+        true => {
+            let cookie = [(header::SET_COOKIE, app.guard.cookie())];
+            (cookie, Redirect::to("/")).into_response()
+        }
+        false => {
+            let page = page::login(Some("That is not the token."));
+            (StatusCode::UNAUTHORIZED, Html(page)).into_response()
+        }
+    }
+}
+
+/// A file of the page, which changes with the program only.
+fn file(kind: &'static str, text: &'static str, headers: &HeaderMap) -> Response {
+    let digest = digest_of(text.as_bytes());
+    let tag = format!("\"{}\"", digest.get(..16).unwrap_or_default());
+    let known = headers.get(header::IF_NONE_MATCH);
+    if known.is_some_and(|known| known == tag.as_str()) {
+        return StatusCode::NOT_MODIFIED.into_response();
+    }
+    let told = [
+        (header::CACHE_CONTROL, "no-cache".to_owned()),
+        (header::ETAG, tag),
+    ];
+    (told, packed(kind, text, headers)).into_response()
+}
+
+pub(super) async fn style(headers: HeaderMap) -> Response {
+    file("text/css; charset=utf-8", page::STYLE, &headers)
+}
+pub(super) async fn script(headers: HeaderMap) -> Response {
+    file("text/javascript; charset=utf-8", page::SCRIPT, &headers)
+}

@@ -1,0 +1,20 @@
+//! The daemon beside a base station: jobs that outlive a restart, an API, a page.
+//!
+//! [`network::Network`] opens the field; `engine` runs one job after the other in a thread of its own;
+//! `desk` is what that thread and those that answer requests share; `http` and `page` answer. Time base:
+//! wall clock, and the field's for what the network does. Not done: several base stations at once. Tests:
+//! `crates/lab/tests/daemon/`.
+
+pub mod config;
+mod desk;
+mod engine;
+mod http;
+mod kind;
+pub mod network;
+mod page;
+mod running;
+mod serve;
+mod view;
+mod watched;
+
+pub use serve::{Daemon, StartError};

@@ -1,0 +1,182 @@
+//! The page: HTML made here, pictures by `draw`, one style and one script, nothing from elsewhere.
+//!
+//! Every page works without the script, which follows the events and replaces what is marked `data-live`. States
+//! are words, never a colour alone. Tests: at the end, `crates/lab/tests/daemon/`.
+
+mod map;
+mod network;
+mod node;
+mod objects;
+mod text;
+mod transfers;
+
+use std::fmt::Write as _;
+
+use super::desk::{Desk, Line};
+use crate::store::{Level, StoreError};
+use text::{escape, when};
+
+pub(super) use network::network;
+pub(super) use node::node;
+pub(super) use objects::{object, objects};
+pub(super) use transfers::transfers;
+
+/// How it looks.
+pub(super) const STYLE: &str = include_str!("style.css");
+/// What keeps it up to date.
+pub(super) const SCRIPT: &str = include_str!("page.js");
+
+/// Rows of a list.
+const ROWS: u32 = 50;
+
+/// The pages with their names.
+const PAGES: [(&str, &str); 4] = [
+    ("/", "Network"),
+    ("/transfers", "Transfers"),
+    ("/objects", "Objects"),
+    ("/log", "Log"),
+];
+
+/// A page of that title and content, `at` one of [`PAGES`].
+fn page(desk: &Desk, (at, title): (&str, &str), content: &str) -> Result<String, StoreError> {
+    let mut links = String::new();
+    for (path, name) in PAGES {
+        let current = if path == at {
+            " aria-current=\"page\""
+        } else {
+            ""
+        };
+        // Writing to a string cannot fail.
+        let _ = write!(links, "<a href=\"{path}\"{current}>{name}</a> ");
+    }
+    let line = match desk.line() {
+        Line::Down(why) => format!(
+            "<p class=\"notice\">The base station is out of reach: {}. It is tried again by itself.</p>",
+            escape(&why)
+        ),
+        Line::Up | Line::Closed => String::new(),
+    };
+    let header = format!(
+        "<header><a class=\"brand\" href=\"/\">Thalweg</a> <nav aria-label=\"Pages\">{links}</nav>\
+         <p id=\"link\" role=\"status\"></p></header>\n{}",
+        transfers::strip(desk)?
+    );
+    let alert = format!("<div id=\"line\" data-live>{line}</div>");
+    let main = format!("{alert}\n<h1>{}</h1>\n{content}", escape(title));
+    let foot = format!("<footer>{}</footer>", escape(&desk.facts.about));
+    Ok(document(title, &header, &main, &foot))
+}
+
+fn document(title: &str, header: &str, main: &str, foot: &str) -> String {
+    let title = escape(title);
+    format!(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+         <title>{title} \u{b7} Thalweg</title><link rel=\"stylesheet\" href=\"/style.css\">\
+         <link rel=\"icon\" href=\"data:,\"><script src=\"/page.js\" defer></script></head>\n<body>\
+         <a class=\"skip\" href=\"#main\">Skip to the content</a>\n{header}\n\
+         <main id=\"main\" tabindex=\"-1\">\n{main}\n</main>\n{foot}\n</body></html>\n"
+    )
+}
+
+/// What is told of an address that is none.
+pub(super) fn nothing() -> String {
+    let main = "<h1>There is nothing here</h1><p><a href=\"/\">To the network</a></p>";
+    document("Nothing", "", main, "")
+}
+
+/// Asks for the token.
+pub(super) fn login(wrong: Option<&str>) -> String {
+    let wrong = wrong.map(|wrong| format!("<p class=\"notice\" role=\"alert\">{wrong}</p>"));
+    let main = format!(
+        "<h1>This gateway asks for its token</h1>{}\
+         <form method=\"post\" action=\"/login\" class=\"row\"><label>Token \
+         <input type=\"password\" name=\"token\" autocomplete=\"current-password\" required autofocus>\
+         </label> <button>Log in</button></form>\
+         <p class=\"faint\">It is in the gateway's configuration, under <code>token</code>.</p>",
+        wrong.unwrap_or_default()
+    );
+    document(
+        "Token",
+        "<header><span class=\"brand\">Thalweg</span></header>",
+        &main,
+        "",
+    )
+}
+
+/// What happened.
+pub(super) fn log(desk: &Desk, before: Option<i64>) -> Result<String, StoreError> {
+    let lines = desk.store().lines(before, 200)?;
+    let mut rows = String::new();
+    for line in &lines {
+        let (class, name) = match line.level {
+            Level::Info => ("", ""),
+            Level::Warning => (" class=\"warning\"", "\u{26a0} warning"),
+        };
+        let _ = write!(
+            rows,
+            "<tr{class}><td class=\"nowrap\">{}</td><td>{name}</td><td>{}</td></tr>",
+            when(&line.at),
+            escape(&line.text)
+        );
+    }
+    let last = lines.last().filter(|line| line.id > 1);
+    let more = more("/log", lines.len() == 200, last.map(|line| line.id));
+    let content = format!(
+        "<div id=\"lines\" data-live><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Log\">\
+         <table><thead><tr><th>When (UTC)</th><th></th><th>What</th></tr></thead>\
+         <tbody>{rows}</tbody></table></div>{more}</div>"
+    );
+    page(desk, ("/log", "Log"), &content)
+}
+
+/// A link to what is older than `last`, where the list was `full`.
+fn more(path: &str, full: bool, last: Option<i64>) -> String {
+    match last.filter(|_| full) {
+        Some(last) => format!("<p><a href=\"{path}?before={last}\">Older</a></p>"),
+        None => String::new(),
+    }
+}
+
+/// The form that asks for an object; `chosen` is the node that is named already.
+fn fetch_form(desk: &Desk, chosen: Option<u16>) -> String {
+    let mut options = String::new();
+    for node in desk.facts.sources() {
+        let node = node.get();
+        let selected = if Some(node) == chosen {
+            " selected"
+        } else {
+            ""
+        };
+        let _ = write!(
+            options,
+            "<option value=\"{node}\"{selected}>node {node}</option>"
+        );
+    }
+    let count = desk.facts.sources().count();
+    format!(
+        "<form method=\"post\" action=\"/transfers\" class=\"row\"><label>Fetch the object of \
+         <select name=\"what\">{options}<option value=\"all\">all {count} nodes</option></select>\
+         </label> <button>Fetch</button></form>"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::{write::GzEncoder, Compression};
+    use std::io::Write;
+
+    #[test]
+    fn nothing_is_loaded_from_elsewhere_and_all_of_it_is_small() {
+        for text in [STYLE, SCRIPT, &login(None), &nothing()] {
+            for mark in ["http://", "https://", "@import", "src=\"//", "url("] {
+                assert!(!text.contains(mark), "{mark}");
+            }
+        }
+        let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+        packed.write_all(STYLE.as_bytes()).unwrap();
+        packed.write_all(SCRIPT.as_bytes()).unwrap();
+        assert!(packed.finish().unwrap().len() < 20_000);
+    }
+}

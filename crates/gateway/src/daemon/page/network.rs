@@ -1,0 +1,90 @@
+//! The network: what is known of it, its map, its nodes.
+
+use std::fmt::Write as _;
+
+use super::map::{hops, map, Marked};
+use super::text::{count, seconds, when};
+use super::{fetch_form, page};
+use crate::daemon::desk::{now, Desk};
+use crate::store::StoreError;
+
+pub(in crate::daemon) fn network(desk: &Desk) -> Result<String, StoreError> {
+    let (facts, surveyed) = (&desk.facts, desk.surveyed());
+    let running = desk.running();
+    let plan = running.as_ref().and_then(|running| running.plan.clone());
+    let known = surveyed.as_ref().map(|surveyed| &surveyed.known);
+    let links = known.map(|known| (known.links(), known.routing_channel()));
+    let marked = plan.as_deref().map_or(Marked::Nothing, Marked::Route);
+    let picture = map(facts, links, marked).to_svg();
+    let survey = |name: &str| {
+        format!(
+            "<form method=\"post\" action=\"/transfers\"><input type=\"hidden\" name=\"what\" \
+             value=\"survey\"><button class=\"plain\">{name}</button></form>"
+        )
+    };
+    let told = match &surveyed {
+        Some(surveyed) => {
+            let age = seconds((now() - surveyed.at).max(0) as f64);
+            let missing = match surveyed.missing.len() {
+                0 => "of all nodes".to_owned(),
+                n => format!("without {}", count(n, "node")),
+            };
+            format!(
+                "<p>Links were measured <strong>{age} ago</strong>, {missing}, in {}.</p> {}",
+                seconds(surveyed.took_s),
+                survey("Measure links again")
+            )
+        }
+        None => format!(
+            "<p><strong>Nobody has measured the links yet.</strong> The first fetch does so by itself.</p> {}",
+            survey("Measure links now")
+        ),
+    };
+    let (nodes, sink) = (count(facts.place.ids.len(), "node"), facts.sink);
+    let content = format!(
+        "<p class=\"lead\">{nodes}, base station {sink}. Each node holds an object; fetching brings it here \
+         over several hops.</p>\
+         <div class=\"row\">{}</div>\
+         <div id=\"survey\" class=\"row\" data-live>{told}</div>\
+         <div id=\"map\" class=\"scroll map\" tabindex=\"0\" role=\"region\" aria-label=\"Map\" data-live>{picture}</div>\
+         <p class=\"faint narrow\">The map is wider than this screen: move it sideways.</p>\
+         {}",
+        fetch_form(desk, None),
+        table(desk)?
+    );
+    page(desk, ("/", "Network"), &content)
+}
+
+/// All nodes, in rows.
+fn table(desk: &Desk) -> Result<String, StoreError> {
+    let (facts, surveyed) = (&desk.facts, desk.surveyed());
+    let last = desk.store().last_heard(desk.network())?;
+    let far = surveyed.map(|surveyed| {
+        let known = &surveyed.known;
+        hops(known.links(), known.sink(), known.routing_channel())
+    });
+    let mut rows = String::new();
+    for (index, id) in facts.place.ids.iter().enumerate() {
+        let hops = far.as_ref().map(|far| far.get(index).copied().flatten());
+        let hops = match hops {
+            _ if *id == facts.sink => "base station".to_owned(),
+            Some(Some(hops)) => hops.to_string(),
+            Some(None) => "no good link".to_owned(),
+            None => "unknown".to_owned(),
+        };
+        let last = last.iter().find(|(node, ..)| node == id);
+        let delivered = last.map_or("\u{2013}".to_owned(), |(_, at, transfer)| {
+            format!("<a href=\"/objects/{}\">{}</a>", transfer.0, when(at))
+        });
+        // Writing to a string cannot fail.
+        let _ = write!(
+            rows,
+            "<tr><td><a href=\"/nodes/{id}\">node {id}</a></td><td>{hops}</td><td>{delivered}</td></tr>"
+        );
+    }
+    Ok(format!(
+        "<h2>Nodes</h2><div id=\"nodes\" data-live><div class=\"scroll tall\" tabindex=\"0\" role=\"region\" \
+         aria-label=\"Nodes\"><table><thead><tr><th>Node</th><th>Hops</th><th>Last object (UTC)</th></tr>\
+         </thead><tbody>{rows}</tbody></table></div></div>"
+    ))
+}

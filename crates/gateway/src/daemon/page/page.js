@@ -1,0 +1,88 @@
+// Keeps the page up to date: one event stream. A job's progress is put where it is shown; when more has
+// changed, the page is asked for anew and its parts marked data-live are replaced. All works without this.
+'use strict';
+const status = document.getElementById('link');
+const states = new Map();
+let wait = 0;
+
+async function refresh() {
+  wait = 0;
+  try {
+    const answer = await fetch(location.href, { headers: { accept: 'text/html' } });
+    if (!answer.ok || answer.redirected) return;
+    const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    for (const old of document.querySelectorAll('[data-live]')) {
+      const now = fresh.getElementById(old.id);
+      // What somebody is using stays under their fingers until the next time.
+      if (!now || old.contains(document.activeElement) || old.innerHTML === now.innerHTML) continue;
+      const scrolled = [...old.querySelectorAll('.scroll')].map((e) => [e.scrollLeft, e.scrollTop]);
+      const place = [old.scrollLeft, old.scrollTop];
+      old.replaceWith(now);
+      [now.scrollLeft, now.scrollTop] = place;
+      now.querySelectorAll('.scroll').forEach((e, n) => {
+        if (scrolled[n]) [e.scrollLeft, e.scrollTop] = scrolled[n];
+      });
+    }
+  } catch { /* the stream says when the gateway is back */ }
+}
+
+function soon(ms) {
+  if (!wait) wait = setTimeout(refresh, ms);
+}
+
+function seconds(s) {
+  return s < 10 ? s.toFixed(1) + ' s' : s < 120 ? s.toFixed(0) + ' s' : (s / 60).toFixed(0) + ' min';
+}
+
+function job(told) {
+  const shown = {
+    progress: told.progress * 100,
+    phase: told.phase,
+    rate_kbps: told.rate_kbps === null ? null : told.rate_kbps.toFixed(0),
+    round: told.round,
+    left_s: told.left_s === null ? null : seconds(told.left_s),
+  };
+  for (const place of document.querySelectorAll(`[data-job="${Number(told.id)}"]`)) {
+    const value = shown[place.dataset.key];
+    if (value === null || value === undefined) continue;
+    if (place.tagName === 'PROGRESS') place.value = value;
+    else place.textContent = value;
+  }
+  const state = told.state + (told.expected ? ' planned' : '');
+  if (states.get(told.id) !== state) soon(150);
+  else if (told.state === 'running') soon(3000);
+  states.set(told.id, state);
+  if (states.size > 500) states.delete(states.keys().next().value);
+}
+
+let events = null;
+
+// Browsers open few connections to one place: a page that nobody sees leaves its own to others.
+function leave() {
+  if (events) events.close();
+  events = null;
+}
+
+function connect() {
+  if (events || document.hidden) return;
+  events = new EventSource('/api/events');
+  events.onopen = () => { status.textContent = ''; soon(100); };
+  events.onerror = () => {
+    status.textContent = 'The gateway does not answer; trying again.';
+    if (events && events.readyState === EventSource.CLOSED) {
+      leave();
+      setTimeout(connect, 3000);
+    }
+  };
+  events.addEventListener('job', (e) => job(JSON.parse(e.data)));
+  for (const other of ['log', 'network', 'plan', 'line', 'lagged']) {
+    events.addEventListener(other, () => soon(300));
+  }
+}
+
+if (status) {
+  document.addEventListener('visibilitychange', () => (document.hidden ? leave() : connect()));
+  addEventListener('pagehide', leave);
+  addEventListener('pageshow', connect);
+  connect();
+}

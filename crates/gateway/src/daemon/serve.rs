@@ -1,0 +1,188 @@
+//! The daemon as a whole: it begins, serves, and ends.
+//!
+//! Invariants: connections are bounded, and so is the time for a request's head; one daemon has a folder. Time
+//! base: wall clock.
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use std::{io, thread};
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::runtime;
+use tokio::sync::{watch, Semaphore};
+
+use super::config::Config;
+use super::desk::Desk;
+use super::http::guard::Guard;
+use super::network::Network;
+use super::{engine, http};
+use crate::store::{plain, Level, Lock, Store, StoreError};
+
+/// So many connections are open at once; others wait.
+const CONNECTIONS: usize = 256;
+/// How long a request's head may take.
+const HEAD: Duration = Duration::from_secs(15);
+/// How long answers that are under way may take when the daemon ends.
+const END: Duration = Duration::from_secs(2);
+/// Threads for what blocks.
+const BLOCKING: usize = 8;
+
+/// Why a daemon does not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Anybody could connect, and nothing would be asked of them.
+    #[error("{0}: is not a loopback address; that takes a token in the configuration")]
+    NoToken(SocketAddr),
+    /// The address cannot be had.
+    #[error("{address}: cannot listen: {}", plain(.source))]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// No threads.
+    #[error("cannot begin: {}", plain(.0))]
+    Threads(io::Error),
+}
+
+/// A daemon that runs.
+pub struct Daemon {
+    address: SocketAddr,
+    end: watch::Sender<bool>,
+    desk: Arc<Desk>,
+    threads: Vec<JoinHandle<()>>,
+    _lock: Lock,
+}
+
+impl Daemon {
+    /// Begins to serve `network` as `config` says.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub fn start<N: Network>(config: &Config, network: N) -> Result<Self, StartError> {
+        if config.is_open() && config.token.is_none() {
+            return Err(StartError::NoToken(config.listen));
+        }
+        let address = config.listen;
+        let refused = |source| StartError::Listen { address, source };
+        let listener = TcpListener::bind(config.listen).map_err(refused)?;
+        listener.set_nonblocking(true).map_err(refused)?;
+        let address = listener.local_addr().map_err(refused)?;
+        let store = Store::open(&config.data)?;
+        let lock = store.lock_daemon()?;
+        let facts = network.facts();
+        let desk = Arc::new(Desk::new(facts, config.transfers.clone(), store));
+        let line = format!("the gateway begins: {}", desk.facts.about);
+        desk.log(Level::Info, &line);
+        engine::remember(&desk)?;
+        let (end, ends) = watch::channel(false);
+        let router = http::router(desk.clone(), Guard::new(config));
+        let runtime = runtime::Builder::new_current_thread()
+            .enable_all()
+            .max_blocking_threads(BLOCKING)
+            .build()
+            .map_err(StartError::Threads)?;
+        let named = |name: &str| thread::Builder::new().name(name.to_owned());
+        let answers = named("answers").spawn(move || {
+            if let Err(why) = runtime.block_on(accept(listener, router, ends)) {
+                tracing::error!("nobody is answered any more: {}", plain(&why));
+            }
+            // Whoever watches is cut off.
+            runtime.shutdown_timeout(END);
+        });
+        let answers = answers.map_err(StartError::Threads)?;
+        let of_engine = desk.clone();
+        let jobs = named("jobs").spawn(move || engine::serve(network, of_engine));
+        let daemon = Self {
+            address,
+            end,
+            desk,
+            threads: vec![answers],
+            _lock: lock,
+        };
+        match jobs {
+            Ok(jobs) => {
+                let mut daemon = daemon;
+                daemon.threads.push(jobs);
+                Ok(daemon)
+            }
+            Err(why) => Err(StartError::Threads(why)),
+        }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Whether all of it runs; where a part has broken down, it is better begun again.
+    pub fn runs(&self) -> bool {
+        self.threads.iter().all(|thread| !thread.is_finished())
+    }
+
+    /// Ends it: what runs is queued again.
+    pub fn stop(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        self.desk.stop();
+        // Nobody listens where that thread has ended.
+        let _ = self.end.send(true);
+        for thread in self.threads.drain(..) {
+            // One that panicked has said so.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Answers until the end.
+async fn accept(
+    listener: TcpListener,
+    router: Router,
+    mut ends: watch::Receiver<bool>,
+) -> io::Result<()> {
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let seats = Arc::new(Semaphore::new(CONNECTIONS));
+    loop {
+        let Ok(seat) = seats.clone().acquire_owned().await else {
+            return Ok(());
+        };
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            _ = ends.changed() => return Ok(()),
+        };
+        let stream = match accepted {
+            Ok((stream, _)) => stream,
+            Err(why) => {
+                // Out of file descriptors, or a peer that left: others are served all the same.
+                tracing::warn!("a connection was not accepted: {}", plain(&why));
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                continue;
+            }
+        };
+        let service = TowerToHyperService::new(router.clone());
+        tokio::spawn(async move {
+            let mut server = http1::Builder::new();
+            server.timer(TokioTimer::new()).header_read_timeout(HEAD);
+            // A peer that leaves in the middle is its own affair.
+            let _ = server.serve_connection(TokioIo::new(stream), service).await;
+            drop(seat);
+        });
+    }
+}

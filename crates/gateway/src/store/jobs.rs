@@ -1,0 +1,417 @@
+//! Jobs of the daemon: a row each, from the moment somebody asks for one.
+//!
+//! Invariants: at most [`Store::submit`]'s bound are queued in a network; a job that was running when its
+//! process ended is queued again by [`Store::resume_jobs`]; of jobs that ended [`KEPT`] are kept. Time base:
+//! wall clock. Tests: at the end.
+
+use rusqlite::{params, OptionalExtension, Row};
+use serde::{Serialize, Serializer};
+use thalweg_units::NodeId;
+
+use super::{db_error, node, unreadable, Result, Store, StoreError};
+use super::{JobId, TransferId};
+
+/// Jobs that ended, of which so many are kept; what they brought stays.
+const KEPT: u32 = 1_000;
+
+/// What a job is to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Work {
+    /// Measure the network's links.
+    Survey,
+    /// Bring a node's object.
+    Fetch {
+        /// The node.
+        #[serde(serialize_with = "number")]
+        from: NodeId,
+    },
+}
+
+fn number<S: Serializer>(node: &NodeId, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_u16(node.get())
+}
+
+/// How far a job is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum JobState {
+    /// Its turn has yet to come.
+    Queued,
+    /// It is under way.
+    Running,
+    /// It brought what was asked for.
+    Done,
+    /// It did not, for a reason that is told.
+    Failed,
+    /// Somebody did not want it any more.
+    Cancelled,
+}
+
+impl JobState {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Queued,
+        Self::Running,
+        Self::Done,
+        Self::Failed,
+        Self::Cancelled,
+    ];
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+    /// The state of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.name() == name)
+    }
+    /// Whether nothing comes after it.
+    pub const fn is_end(self) -> bool {
+        matches!(self, Self::Done | Self::Failed | Self::Cancelled)
+    }
+}
+
+/// A job that is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NewJob<'a> {
+    /// The network.
+    pub network: &'a str,
+    /// What it is to do.
+    pub work: Work,
+    /// Before those of a lower one.
+    pub priority: i8,
+}
+
+/// A job as the store has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StoredJob {
+    /// Its number.
+    pub id: JobId,
+    /// What it is to do.
+    #[serde(flatten)]
+    pub work: Work,
+    /// How far it is.
+    pub state: JobState,
+    /// Before those of a lower one.
+    pub priority: i8,
+    /// When it was asked for, as `2026-11-23T05:13:15Z`.
+    pub asked_at: String,
+    /// When it began, if it has.
+    pub begun_at: Option<String>,
+    /// When it ended, if it has.
+    pub ended_at: Option<String>,
+    /// What was expected of it, as JSON.
+    #[serde(skip)]
+    pub expected: Option<String>,
+    /// What came of it, as JSON.
+    #[serde(skip)]
+    pub outcome: Option<String>,
+    /// The object that it brought.
+    #[serde(skip)]
+    pub transfer: Option<TransferId>,
+    /// Why it brought nothing.
+    pub error: Option<String>,
+}
+
+impl Store {
+    /// Queues `jobs`, all or none: no network may have more than `most` in its queue.
+    ///
+    /// # Errors
+    /// [`StoreError::QueueFull`], [`StoreError::Database`].
+    pub fn submit(&mut self, jobs: &[NewJob<'_>], most: u32) -> Result<Vec<JobId>> {
+        let fail = db_error(&self.database);
+        let tx = self.begin()?;
+        let mut ids = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            let (kind, source) = match job.work {
+                Work::Survey => ("survey", None),
+                Work::Fetch { from } => ("fetch", Some(from.get())),
+            };
+            let sql = "INSERT INTO jobs (network, kind, source, priority, state)
+                SELECT ?1, ?2, ?3, ?4, 'queued'
+                WHERE (SELECT count(*) FROM jobs WHERE network = ?1 AND state = 'queued') < ?5";
+            let values = params![job.network, kind, source, job.priority, most];
+            if tx.execute(sql, values).map_err(&fail)? == 0 {
+                return Err(StoreError::QueueFull(most));
+            }
+            ids.push(JobId(tx.last_insert_rowid()));
+        }
+        let sql = "DELETE FROM jobs WHERE state NOT IN ('queued', 'running') AND id NOT IN
+            (SELECT id FROM jobs WHERE state NOT IN ('queued', 'running')
+             ORDER BY id DESC LIMIT ?1)";
+        tx.execute(sql, [KEPT]).map_err(&fail)?;
+        tx.commit().map_err(&fail)?;
+        Ok(ids)
+    }
+
+    /// Queues those of `network` again that were running when their process ended: which.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn resume_jobs(&mut self, network: &str) -> Result<Vec<JobId>> {
+        let ask = || {
+            let sql = "UPDATE jobs SET state = 'queued', begun_at = NULL
+                WHERE network = ?1 AND state = 'running' RETURNING id";
+            let mut statement = self.db.prepare(sql)?;
+            let rows = statement.query_map([network], |row| Ok(JobId(row.get(0)?)))?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        ask().map_err(db_error(&self.database))
+    }
+
+    /// Begins the first of `network`'s queue, if there is one.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn begin_job(&mut self, network: &str) -> Result<Option<StoredJob>> {
+        let ask = || {
+            let sql = "UPDATE jobs SET state = 'running', begun_at = unixepoch() WHERE id =
+                (SELECT id FROM jobs WHERE network = ?1 AND state = 'queued'
+                 ORDER BY priority DESC, id LIMIT 1) RETURNING id";
+            (self.db.query_row(sql, [network], |row| row.get(0))).optional()
+        };
+        match ask().map_err(db_error(&self.database))? {
+            Some(id) => self.job(JobId(id)),
+            None => Ok(None),
+        }
+    }
+
+    /// Puts a job that runs back into the queue.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn requeue_job(&mut self, id: JobId) -> Result<()> {
+        let sql = "UPDATE jobs SET state = 'queued', begun_at = NULL
+            WHERE id = ?1 AND state = 'running'";
+        let done = self.db.execute(sql, [id.0]);
+        done.map(drop).map_err(db_error(&self.database))
+    }
+
+    /// Notes what is expected of a job, as JSON.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn expect_of_job(&mut self, id: JobId, expected: &str) -> Result<()> {
+        let sql = "UPDATE jobs SET expected = ?2 WHERE id = ?1";
+        let done = self.db.execute(sql, params![id.0, expected]);
+        done.map(drop).map_err(db_error(&self.database))
+    }
+
+    /// Ends a job that brought no object, with what came of it as JSON, or why nothing did. One that brought an object
+    /// ends as that is kept ([`super::NewTransfer::job`]).
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn end_job(
+        &mut self,
+        id: JobId,
+        state: JobState,
+        outcome: Option<&str>,
+        error: Option<&str>,
+    ) -> Result<()> {
+        let sql = "UPDATE jobs SET state = ?2, outcome = ?3, error = ?4, ended_at = unixepoch()
+            WHERE id = ?1 AND state IN ('running', 'queued')";
+        let done = (self.db).execute(sql, params![id.0, state.name(), outcome, error]);
+        done.map(drop).map_err(db_error(&self.database))
+    }
+
+    /// Cancels a job that is queued: whether it was.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn cancel_queued(&mut self, id: JobId) -> Result<bool> {
+        let sql = "UPDATE jobs SET state = 'cancelled', ended_at = unixepoch()
+            WHERE id = ?1 AND state = 'queued'";
+        let done = self.db.execute(sql, [id.0]);
+        done.map(|rows| rows > 0).map_err(db_error(&self.database))
+    }
+
+    /// The job of number `id`.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn job(&self, id: JobId) -> Result<Option<StoredJob>> {
+        let found = self.select_jobs("WHERE id = ?1", [id.0])?;
+        Ok(found.into_iter().next())
+    }
+
+    /// The jobs of `network` that have not ended: the running one, then the queue in its order.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn open_jobs(&self, network: &str) -> Result<Vec<StoredJob>> {
+        let of = "WHERE network = ?1 AND state IN ('queued', 'running')
+            ORDER BY state = 'running' DESC, priority DESC, id";
+        self.select_jobs(of, [network])
+    }
+
+    /// The `most` youngest jobs of `network` that ended and are older than number `before`, the youngest first.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn ended_jobs(
+        &self,
+        network: &str,
+        before: Option<JobId>,
+        most: u32,
+    ) -> Result<Vec<StoredJob>> {
+        let of = "WHERE network = ?1 AND state NOT IN ('queued', 'running') AND id < ?2
+            ORDER BY id DESC LIMIT ?3";
+        let before = before.map_or(i64::MAX, |id| id.0);
+        self.select_jobs(of, params![network, before, most])
+    }
+
+    /// How many jobs of `network` there are in each state, in the order of [`JobState::ALL`].
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn count_jobs(&self, network: &str) -> Result<[u64; 5]> {
+        let sql = "SELECT count(*) FROM jobs WHERE network = ?1 AND state = ?2";
+        let mut counts = [0; 5];
+        for (state, count) in JobState::ALL.iter().zip(&mut counts) {
+            let counted = self
+                .db
+                .query_row(sql, [network, state.name()], |row| row.get(0));
+            *count = counted.map_err(db_error(&self.database))?;
+        }
+        Ok(counts)
+    }
+
+    fn select_jobs<P: rusqlite::Params>(&self, of: &str, p: P) -> Result<Vec<StoredJob>> {
+        let ask = || {
+            let at = |c: &str| format!("strftime('%Y-%m-%dT%H:%M:%SZ', {c}, 'unixepoch') AS {c}_");
+            let times = ["asked_at", "begun_at", "ended_at"].map(at).join(", ");
+            let sql = format!("SELECT *, {times} FROM jobs {of}");
+            let mut statement = self.db.prepare(&sql)?;
+            let rows = statement.query_map(p, stored)?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        ask().map_err(db_error(&self.database))
+    }
+}
+
+fn stored(row: &Row<'_>) -> rusqlite::Result<StoredJob> {
+    let (kind, state): (String, String) = (row.get("kind")?, row.get("state")?);
+    let work = match kind.as_str() {
+        "survey" => Work::Survey,
+        _ => Work::Fetch {
+            from: node(row, "source")?,
+        },
+    };
+    let known = JobState::named(&state);
+    let state = known.ok_or_else(|| unreadable(row, "state", std::fmt::Error))?;
+    Ok(StoredJob {
+        id: JobId(row.get("id")?),
+        work,
+        state,
+        priority: row.get("priority")?,
+        asked_at: row.get("asked_at_")?,
+        begun_at: row.get("begun_at_")?,
+        ended_at: row.get("ended_at_")?,
+        expected: row.get("expected")?,
+        outcome: row.get("outcome")?,
+        transfer: row.get::<_, Option<i64>>("transfer")?.map(TransferId),
+        error: row.get("error")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fetch(from: u16, priority: i8) -> NewJob<'static> {
+        NewJob {
+            network: "a",
+            work: Work::Fetch {
+                from: NodeId::new(from).unwrap(),
+            },
+            priority,
+        }
+    }
+
+    #[test]
+    fn the_first_of_the_highest_priority_is_next_and_ends_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = Store::open(dir.path()).unwrap();
+        let jobs = [fetch(1, 0), fetch(2, 5), fetch(3, 5), fetch(4, -1)];
+        let ids = store.submit(&jobs, 9).unwrap();
+        assert!(store.begin_job("b").unwrap().is_none(), "another network");
+        for expected in [1, 2, 0, 3] {
+            let job = store.begin_job("a").unwrap().unwrap();
+            assert_eq!((job.id, job.state), (ids[expected], JobState::Running));
+            assert!(job.begun_at.is_some() && job.ended_at.is_none());
+            (store.end_job(job.id, JobState::Failed, None, Some("no route"))).unwrap();
+            (store.end_job(job.id, JobState::Done, None, None)).unwrap();
+            let ended = store.job(job.id).unwrap().unwrap();
+            assert_eq!(ended.state, JobState::Failed, "what ended stays so");
+            assert_eq!(ended.error.as_deref(), Some("no route"));
+        }
+        assert!(store.begin_job("a").unwrap().is_none());
+        let ended = store.ended_jobs("a", None, 2).unwrap();
+        assert_eq!([ended[0].id, ended[1].id], [ids[3], ids[2]]);
+        let older = store.ended_jobs("a", Some(ids[1]), 9).unwrap();
+        assert_eq!(older.len(), 1);
+        assert_eq!(store.count_jobs("a").unwrap(), [0, 0, 0, 4, 0]);
+    }
+
+    #[test]
+    fn an_object_and_the_end_of_its_job_are_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = Store::open(dir.path()).unwrap();
+        let id = store.submit(&[fetch(5, 0)], 9).unwrap()[0];
+        store.begin_job("a").unwrap();
+        let record = super::super::tests::record(5, b"abc");
+        let new = super::super::NewTransfer {
+            job: Some(id),
+            ..super::super::tests::new(&record)
+        };
+        store.note(&new).unwrap();
+        let job = |store: &Store| store.job(id).unwrap().unwrap();
+        assert_eq!(job(&store).state, JobState::Running, "no object");
+        let kept = store.keep(&new, b"abc").unwrap();
+        let done = job(&store);
+        assert_eq!(
+            (done.state, done.transfer),
+            (JobState::Done, Some(kept.transfer))
+        );
+        assert!(done.outcome.is_some() && done.ended_at.is_some());
+    }
+
+    #[test]
+    fn a_queue_has_an_end_and_nothing_is_taken_by_half() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = Store::open(dir.path()).unwrap();
+        store.submit(&[fetch(1, 0)], 2).unwrap();
+        let refused = store.submit(&[fetch(2, 0), fetch(3, 0)], 2);
+        assert!(matches!(refused, Err(StoreError::QueueFull(2))));
+        assert_eq!(store.open_jobs("a").unwrap().len(), 1);
+    }
+
+    #[test]
+    fn what_ran_when_the_process_ended_is_queued_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = Store::open(dir.path()).unwrap();
+        let ids = store.submit(&[fetch(1, 0), fetch(2, 0)], 9).unwrap();
+        store.begin_job("a").unwrap();
+        drop(store);
+        let mut store = Store::open(dir.path()).unwrap();
+        assert_eq!(store.resume_jobs("b").unwrap(), []);
+        assert_eq!(store.resume_jobs("a").unwrap(), [ids[0]]);
+        assert_eq!(store.begin_job("a").unwrap().unwrap().id, ids[0]);
+        assert!(!store.cancel_queued(ids[0]).unwrap(), "it runs");
+        assert!(store.cancel_queued(ids[1]).unwrap());
+        store.requeue_job(ids[1]).unwrap();
+        let states = |store: &Store| {
+            ids.iter()
+                .map(|id| store.job(*id).unwrap().unwrap().state)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(states(&store), [JobState::Running, JobState::Cancelled]);
+    }
+}

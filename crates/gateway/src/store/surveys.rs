@@ -1,0 +1,184 @@
+//! Surveys: the links of a network as they were measured, so that a daemon that starts again need not ask its
+//! nodes anew. Links are kept as `from to channel ratio power` lines. Invariant: the last [`KEPT_SURVEYS`] of a
+//! network are kept. Time base: wall clock. Tests: at the end.
+
+use std::fmt::Write as _;
+
+use rusqlite::{params, Row};
+use thalweg_planner::LinkQualities;
+use thalweg_units::{Channel, Dbm, NodeId};
+
+use super::{db_error, Result, Store};
+
+/// So many surveys of a network are kept.
+pub const KEPT_SURVEYS: u32 = 48;
+
+/// Links as they were measured.
+#[derive(Debug, Clone)]
+pub struct StoredSurvey {
+    /// Its number.
+    pub id: i64,
+    /// When it ended, in seconds since 1970.
+    pub measured_at: i64,
+    /// How long it took by the network's time, in seconds.
+    pub took_s: f64,
+    /// Nodes whose tables did not come in.
+    pub missing: Vec<NodeId>,
+    /// The links.
+    pub links: LinkQualities,
+}
+
+impl Store {
+    /// Keeps `links`, which `sink` of `network` was told in `took_s` seconds by all nodes but `missing`.
+    ///
+    /// # Errors
+    /// [`super::StoreError::Database`].
+    pub fn keep_survey(
+        &mut self,
+        (network, sink): (&str, NodeId),
+        took_s: f64,
+        missing: &[NodeId],
+        links: &LinkQualities,
+    ) -> Result<()> {
+        let fail = db_error(&self.database);
+        let missing: Vec<String> = missing.iter().map(ToString::to_string).collect();
+        let tx = self.begin()?;
+        let sql = "INSERT INTO surveys (network, sink, took_s, missing, links)
+            VALUES (?1, ?2, ?3, ?4, ?5)";
+        let values = params![
+            network,
+            sink.get(),
+            took_s,
+            missing.join(" "),
+            written(links)
+        ];
+        tx.execute(sql, values).map_err(&fail)?;
+        let sql = "DELETE FROM surveys WHERE network = ?1 AND sink = ?2 AND id NOT IN
+            (SELECT id FROM surveys WHERE network = ?1 AND sink = ?2 ORDER BY id DESC LIMIT ?3)";
+        tx.execute(sql, params![network, sink.get(), KEPT_SURVEYS])
+            .map_err(&fail)?;
+        tx.commit().map_err(&fail)
+    }
+
+    /// The `most` youngest surveys of a network of `nodes` nodes, the youngest first. One that is not of these
+    /// nodes is left out.
+    ///
+    /// # Errors
+    /// [`super::StoreError::Database`].
+    pub fn surveys(
+        &self,
+        (network, sink): (&str, NodeId),
+        nodes: usize,
+        most: u32,
+    ) -> Result<Vec<StoredSurvey>> {
+        let ask = || {
+            let sql = "SELECT * FROM surveys WHERE network = ?1 AND sink = ?2
+                ORDER BY id DESC LIMIT ?3";
+            let mut statement = self.db.prepare(sql)?;
+            let values = params![network, sink.get(), most];
+            let rows = statement.query_map(values, |row| stored(row, nodes))?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        let rows = ask().map_err(db_error(&self.database))?;
+        Ok(rows.into_iter().flatten().collect())
+    }
+}
+
+fn stored(row: &Row<'_>, nodes: usize) -> rusqlite::Result<Option<StoredSurvey>> {
+    let (missing, links): (String, String) = (row.get("missing")?, row.get("links")?);
+    let missing = missing
+        .split_whitespace()
+        .filter_map(|node| node.parse().ok());
+    let missing = missing.filter_map(|node| NodeId::new(node).ok()).collect();
+    let (id, measured_at, took_s) = (row.get("id")?, row.get("measured_at")?, row.get("took_s")?);
+    Ok(read(&links, nodes).map(|links| StoredSurvey {
+        id,
+        measured_at,
+        took_s,
+        missing,
+        links,
+    }))
+}
+
+fn written(links: &LinkQualities) -> String {
+    let mut text = String::new();
+    for channel in links.channels().iter() {
+        for from in 0..links.nodes() {
+            for (to, quality) in links.heard_from(from, channel) {
+                let sent = quality.sent.unwrap_or(0);
+                // Writing to a string cannot fail.
+                let _ = write!(text, "{from} {to} {channel} {:.4} {sent}", quality.prr);
+                if let Some(rssi) = quality.rssi {
+                    let _ = write!(text, " {:.1}", rssi.0);
+                }
+                text.push('\n');
+            }
+        }
+    }
+    text
+}
+
+/// The links that `text` tells of `nodes` nodes; none where it is of others.
+fn read(text: &str, nodes: usize) -> Option<LinkQualities> {
+    let mut links = LinkQualities::new(nodes);
+    for line in text.lines() {
+        let mut parts = line.split(' ');
+        let (from, to) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        let channel = Channel::new(parts.next()?.parse().ok()?).ok()?;
+        let prr: f64 = parts.next()?.parse().ok()?;
+        let sent: u32 = parts.next()?.parse().ok()?;
+        let rssi = match parts.next() {
+            Some(rssi) => Some(Dbm(rssi.parse().ok()?)),
+            None => None,
+        };
+        if sent > 0 {
+            let received = (prr * f64::from(sent)).round() as u32;
+            links.record(from, to, channel, received, sent, rssi).ok()?;
+        } else {
+            links.record_prr(from, to, channel, prr, rssi).ok()?;
+        }
+    }
+    Some(links)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_come_back_as_they_were_and_old_surveys_go() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = Store::open(dir.path()).unwrap();
+        let [sink, lost] = [1, 7].map(|id| NodeId::new(id).unwrap());
+        let mut links = LinkQualities::new(3);
+        let channel = Channel::LAST;
+        links
+            .record(0, 2, channel, 7, 10, Some(Dbm(-81.5)))
+            .unwrap();
+        links.record_prr(2, 1, channel, 0.25, None).unwrap();
+        for took in 0..KEPT_SURVEYS + 2 {
+            let network = ("a", sink);
+            (store.keep_survey(network, f64::from(took), &[lost], &links)).unwrap();
+        }
+        let all = store.surveys(("a", sink), 3, 999).unwrap();
+        assert_eq!(all.len(), KEPT_SURVEYS as usize);
+        let back = &all[0];
+        assert_eq!(
+            (back.took_s, &back.missing[..]),
+            (f64::from(KEPT_SURVEYS + 1), &[lost][..])
+        );
+        assert_eq!(
+            back.links.quality(0, 2, channel),
+            links.quality(0, 2, channel)
+        );
+        assert_eq!(
+            back.links.quality(2, 1, channel),
+            links.quality(2, 1, channel)
+        );
+        assert!(
+            store.surveys(("a", sink), 2, 9).unwrap().is_empty(),
+            "of other nodes"
+        );
+        assert!(store.surveys(("a", lost), 3, 9).unwrap().is_empty());
+    }
+}

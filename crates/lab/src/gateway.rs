@@ -1,0 +1,161 @@
+//! What the gateway's daemon is given where there is no base station: a simulated network in real time, or faster.
+//!
+//! Each node but the sink has a record of its own, which says what it is: vibration as a table, a picture, a
+//! journal. While no job runs, the network's time stands still. Time base: field time, which [`Paced`] keeps
+//! from running ahead of the wall's clock. Tests: `tests/daemon/`.
+
+mod records;
+
+use std::thread;
+use std::time::{Duration as Wall, Instant as WallInstant};
+
+use thalweg_gateway::carry::pipeline::Node;
+use thalweg_gateway::daemon::network::{Facts, Network};
+use thalweg_gateway::field::{Clock, Field, FieldError, FieldTime, News};
+use thalweg_medium::random::{derive, stream};
+use thalweg_testbeds::Site;
+use thalweg_units::{Duration, Instant, NodeId};
+
+use crate::collect::{clean_channels, place};
+use crate::field::{Motes, RunError, SimField};
+
+pub use records::record;
+
+/// Simulated at once, at most.
+const SLICE: Duration = Duration::from_millis(100);
+/// A simulation that is later than that does not try to make up for it.
+const LATE: Wall = Wall::from_millis(500);
+
+/// A site's nodes with one radio, as a gateway finds them.
+pub struct Simulated {
+    site: Site,
+    speed: f64,
+    bytes: u32,
+    spots: Option<Vec<thalweg_planner::Place>>,
+}
+
+impl Simulated {
+    /// The nodes of `site` at `speed` times the pace of real time, each with a record of about `bytes` bytes.
+    ///
+    /// # Errors
+    /// [`RunError`] where they cannot carry pipelines.
+    pub fn new(site: Site, speed: f64, bytes: u32) -> Result<Self, RunError> {
+        let motes = Motes::open(&site, 0)?;
+        let spots = motes.places().map(<[_]>::to_vec);
+        Ok(Self {
+            site,
+            speed,
+            bytes,
+            spots,
+        })
+    }
+}
+
+impl Network for Simulated {
+    type Field = Paced<SimField<Node>>;
+
+    fn facts(&self) -> Facts {
+        let testbed = &self.site.testbed;
+        let nodes = testbed.len();
+        Facts {
+            place: place(testbed),
+            spots: self.spots.clone(),
+            sink: testbed.sink,
+            channels: clean_channels(testbed),
+            timing: self.site.board.timing,
+            draw: (stream, self.site.seed),
+            usual_bytes: u64::from(self.bytes),
+            about: match self.speed {
+                1.0 => format!("{}, {nodes} simulated nodes", testbed.name),
+                speed => format!(
+                    "{}, {nodes} simulated nodes at {speed} times real time",
+                    testbed.name
+                ),
+            },
+        }
+    }
+
+    fn open(&mut self) -> Result<Self::Field, FieldError> {
+        let broken = |why: RunError| FieldError::Broken(Box::new(why));
+        let seed = derive(self.site.seed, "gateway", &[]);
+        let mut motes = Motes::open(&self.site, seed).map_err(broken)?;
+        let testbed = &self.site.testbed;
+        for (index, node) in testbed.nodes.iter().enumerate() {
+            if node.id != testbed.sink {
+                let record = record(self.site.seed, node.id, self.bytes as usize);
+                motes.offer(index, record);
+            }
+        }
+        let mut field = motes.field;
+        field.hear(&[testbed.sink_index()]);
+        Ok(Paced::new(field, self.speed))
+    }
+}
+
+/// A field that is simulated no faster than so many times real time.
+pub struct Paced<F> {
+    field: F,
+    speed: f64,
+    /// When what field time was there.
+    since: (WallInstant, FieldTime),
+}
+
+impl<F: Field> Paced<F> {
+    /// `field` at `speed` times the pace of real time.
+    pub fn new(field: F, speed: f64) -> Self {
+        let since = (WallInstant::now(), field.now());
+        Self {
+            field,
+            speed,
+            since,
+        }
+    }
+
+    /// Waits until the wall's clock is where the field's is.
+    fn keep_pace(&mut self) {
+        let (wall, field) = self.since;
+        let ahead = self.field.now().since(field).as_secs_f64() / self.speed;
+        let due = wall + Wall::from_secs_f64(ahead);
+        let now = WallInstant::now();
+        match due.checked_duration_since(now) {
+            Some(early) => thread::sleep(early),
+            None if now.duration_since(due) > LATE => self.since = (now, self.field.now()),
+            None => {}
+        }
+    }
+}
+
+impl<F: Field> Clock for Paced<F> {
+    fn when(&self, station: NodeId, local: Instant) -> FieldTime {
+        self.field.when(station, local)
+    }
+}
+
+impl<F: Field> Field for Paced<F> {
+    type Order = F::Order;
+    type Event = F::Event;
+
+    fn now(&self) -> FieldTime {
+        self.field.now()
+    }
+    fn order(&mut self, station: NodeId, order: F::Order) -> Result<(), FieldError> {
+        self.field.order(station, order)
+    }
+    fn next(&mut self, until: FieldTime) -> Result<News<F::Event>, FieldError> {
+        loop {
+            let slice = until.min(self.field.now() + SLICE);
+            let news = self.field.next(slice)?;
+            self.keep_pace();
+            match news {
+                News::Nothing if slice < until => {}
+                news => return Ok(news),
+            }
+        }
+    }
+    fn take(&mut self, station: NodeId, len: usize) -> Result<Vec<u8>, FieldError> {
+        self.field.take(station, len)
+    }
+    fn joules(&mut self, node: NodeId) -> Option<f64> {
+        self.field.joules(node)
+    }
+}
