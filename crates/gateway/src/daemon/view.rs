@@ -127,6 +127,7 @@ pub(super) fn examples() -> (Value, Value) {
         energy_j: None,
         network_energy_j: None,
         cold: None,
+        waited_s: 0.0,
         duration_s: 1.0,
         attempts: 1,
         failure: None,
