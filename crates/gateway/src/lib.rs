@@ -9,6 +9,7 @@ pub mod carry;
 pub mod field;
 pub mod job;
 pub mod known;
+pub mod line;
 
 pub mod object;
 pub mod outcome;

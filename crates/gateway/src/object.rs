@@ -7,7 +7,7 @@ use thalweg_protocols::object::{ObjectInfo, ObjectStore};
 use thalweg_wire::pipeline::{Format, MAX_PACKETS};
 
 /// More than this is not received: as many packets of the largest size as a transfer has.
-const MAX_BYTES: usize = MAX_PACKETS as usize * Format::Slim.max_payload() as usize;
+pub(crate) const MAX_BYTES: usize = MAX_PACKETS as usize * Format::Slim.max_payload() as usize;
 
 /// One node's object memory: the object that it offers, and the one that it receives.
 #[derive(Debug, Clone, Default)]

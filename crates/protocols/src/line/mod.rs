@@ -215,6 +215,13 @@ impl Link {
             _ => None,
         }
     }
+    /// The other end's word on itself, where a greeting was heard and there is no session yet.
+    pub fn peer(&self) -> Option<About> {
+        match self.core.state {
+            State::Greeting(Some((_, about))) => about,
+            _ => None,
+        }
+    }
     /// How many messages are taken now.
     pub fn room(&self) -> usize {
         match self.core.state {
