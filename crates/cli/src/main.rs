@@ -2,6 +2,7 @@
 //! `thalweg-lab`. Progress and errors go to standard error, results to standard output.
 
 mod args;
+mod basestation;
 mod campaign;
 mod capture;
 mod collect;
@@ -17,6 +18,7 @@ mod output;
 mod outputs;
 mod pace;
 mod plan;
+mod port;
 mod progress;
 mod protocols;
 mod report;
@@ -64,6 +66,7 @@ fn dispatch() -> Result<(), Failure> {
     match &cli.command {
         Command::Collect(args) => collect::run(args),
         Command::Plan(args) => plan::run(args),
+        Command::Basestation(args) => basestation::run(args),
         Command::Objects(command) => objects::run(command),
         Command::Protocols { json } => protocols::run(*json),
         Command::Testbed(command) => testbed::run(command),

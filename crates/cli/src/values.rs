@@ -70,6 +70,14 @@ pub(crate) fn time(text: &str) -> Parsed<Duration> {
     }
 }
 
+/// A factor of time.
+pub(crate) fn speed(text: &str) -> Parsed<f64> {
+    match text.parse() {
+        Ok(speed) if (0.01..=1000.0).contains(&speed) => Ok(speed),
+        _ => Err("expected a factor from 0.01 to 1000".to_owned()),
+    }
+}
+
 /// A name or a path: anything but nothing.
 pub(crate) fn name(text: &str) -> Parsed<String> {
     match text.trim() {

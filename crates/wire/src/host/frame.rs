@@ -73,6 +73,11 @@ pub struct Name {
 impl Name {
     /// The longest name.
     pub const MAX: usize = 24;
+    /// No character.
+    pub const EMPTY: Self = Self {
+        bytes: [0; Self::MAX],
+        len: 0,
+    };
 
     /// `text`; `None` where it is longer, or has other characters.
     pub fn new(text: &str) -> Option<Self> {
