@@ -294,10 +294,11 @@ pub(crate) struct BasestationArgs {
     /// Let the network's time run so many times as fast as the clock, as far as the computer keeps up.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = values::speed)]
     pub(crate) speed: f64,
-    /// Carry no more than a serial line of this speed would [default: as much as is to be said].
+    /// Carry no more than a serial line of this speed would [default: the network waits for the line].
     #[arg(long, value_name = "BAUD", value_parser = clap::value_parser!(u32).range(1_200..=12_000_000))]
     pub(crate) baud: Option<u32>,
-    /// Object bytes that the base station keeps while the line is busy.
+    /// Object bytes that the base station keeps while the line is busy; with --baud, packets beyond are refused and
+    /// come again.
     #[arg(long, value_name = "N", default_value = "16Ki", value_parser = values::bytes)]
     pub(crate) room: u32,
     /// The seed of everything random.

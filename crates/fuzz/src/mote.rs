@@ -10,7 +10,7 @@ use thalweg_protocols::object::{NoRoom, ObjectInfo, ObjectStore};
 use thalweg_units::{Channel, Dbm, Duration, Instant, NodeId};
 use thalweg_wire::beacon::Beacon;
 use thalweg_wire::flood::{self, Campaign, Ntx};
-use thalweg_wire::pipeline::{Format, Group, Head, Header};
+use thalweg_wire::pipeline::{Format, Group, Head, Header, Kind, Tag, MAX_HOPS};
 use thalweg_wire::{FrameBuf, Reader};
 
 const NODES: usize = 16;
@@ -154,4 +154,21 @@ fn frame(kind: u8, r: &mut Reader<'_>) -> Option<FrameBuf> {
         _ => FrameBuf::from_slice(rest(r)?),
     };
     Some(built.unwrap_or(FrameBuf::EMPTY))
+}
+
+/// A header that is one of this network's: hop, group and tag in a byte, kind and number in two.
+fn header(place: u8, number: u16) -> Header {
+    let kinds = [Kind::Data, Kind::Request, Kind::Nack, Kind::Data];
+    Header {
+        head: Head {
+            kind: kinds[usize::from(number >> 14)],
+            tag: Tag::of(u16::from(place >> 5)),
+            hop: (place & 0x0f).min(MAX_HOPS),
+            group: match place & 0x10 {
+                0 => Group::Odd,
+                _ => Group::Even,
+            },
+        },
+        number: number & 0x3f,
+    }
 }

@@ -97,6 +97,7 @@ impl Worker {
             if self.take_order() == Wanted::No {
                 return;
             }
+            self.hand_on();
             if self.stream.is_none() {
                 if Wall::now() >= reopen {
                     reopen = Wall::now() + REOPEN;
@@ -168,7 +169,6 @@ impl Worker {
         }
         self.say(now);
         self.write(now)?;
-        self.hand_on();
         if !self.waiting.is_empty() {
             std::thread::sleep(TURN);
             return Ok(());

@@ -2,9 +2,9 @@
 //! events cross it, and nothing else.
 //!
 //! Owns: the network, the base station's end of the line, what waits for it. Time base: the network's, which
-//! follows the wall clock times a factor as far as the computer keeps up. Invariants: at most [`QUEUE`] events
-//! wait, since the network stands still meanwhile; object bytes beyond the store's room are refused. Not
-//! modelled: a processor that line and radio share. Tests: `tests/line/`.
+//! follows the wall clock times a factor as far as the computer keeps up. Invariants: what waits for the line is
+//! bounded. The network stands still for it, but for object bytes on a line that is said to be slow: those are
+//! refused. Not modelled: a processor that line and radio share. Tests: `tests/line/`.
 
 mod store;
 mod stream;
@@ -66,9 +66,9 @@ pub struct Setup {
     pub object: Object,
     /// Seconds of the network in one of the wall clock, above 0.
     pub speed: f64,
-    /// The speed of its line in baud, ten to a byte, by the network's time; none for one that is never slow.
+    /// The speed of its line in baud, ten to a byte, by the network's time; none for one that the network waits for.
     pub baud: Option<u32>,
-    /// Object bytes that it keeps while the line is busy.
+    /// Object bytes that it keeps while the line is busy: beyond, packets are refused, or the network waits.
     pub room_bytes: u32,
     /// Another one for each start.
     pub boot: u32,
@@ -88,6 +88,7 @@ pub struct BaseStation {
     about: About,
     speed: f64,
     baud: Option<u32>,
+    room: usize,
     opened: Wall,
     /// When the network's time was which.
     since: (Wall, SimTime),
@@ -123,7 +124,10 @@ impl BaseStation {
         let config = floodnet::Config::default().on(&board.timing);
         let engines = testbed.nodes.iter().map(|at| {
             let store = match at.id == id {
-                true => StationStore::spooling(setup.room_bytes as usize),
+                true => StationStore::spooling(match setup.baud {
+                    Some(_) => setup.room_bytes as usize,
+                    None => usize::MAX,
+                }),
                 false => StationStore::offering(setup.object.of(site.seed, at.id)),
             };
             Node::new(at.id, config, board.timing, store)
@@ -150,6 +154,7 @@ impl BaseStation {
             about,
             speed: setup.speed,
             baud: setup.baud,
+            room: setup.room_bytes as usize,
             opened: now,
             since: (now, SimTime::ZERO),
             link: Link::new(End::Station, setup.boot, Some(about), Instant::ZERO),
@@ -204,7 +209,7 @@ impl BaseStation {
         let real = began.duration_since(self.since.0).as_secs_f64();
         let target = self.since.1 + Duration::from_secs_f64(real * self.speed);
         let step = Duration::from_secs_f64(0.001 * self.speed);
-        while self.net.now() < target && began.elapsed() < TURN && self.waiting.len() < QUEUE {
+        while self.net.now() < target && began.elapsed() < TURN && self.has_room() {
             let until = (self.net.now() + step).min(target);
             self.run_network(until)?;
         }
@@ -213,6 +218,17 @@ impl BaseStation {
             self.since = (Wall::now(), self.net.now());
         }
         Ok(())
+    }
+
+    /// Whether there is room for what the network may tell next.
+    fn has_room(&mut self) -> bool {
+        if !self.link.is_up() {
+            // Nobody is to be told.
+            self.begin();
+        }
+        let store = self.net.engine_mut(self.node).store_mut();
+        let is_kept = self.baud.is_some() || store.used() < self.room;
+        is_kept && self.waiting.len() < QUEUE
     }
 
     fn run_network(&mut self, until: SimTime) -> Result<(), SimError> {
@@ -383,7 +399,7 @@ impl BaseStation {
         }
     }
 
-    /// Another session: what an earlier host was to be told is nobody's.
+    /// Forgets what waits: what an earlier host was to be told is nobody's.
     fn begin(&mut self) {
         self.waiting.clear();
         self.order.clear();

@@ -56,6 +56,13 @@ impl StationStore {
             Self::Spools { pieces, .. } => std::mem::take(pieces).into_iter(),
         }
     }
+    /// Bytes that are not on the line yet.
+    pub(super) const fn used(&self) -> usize {
+        match self {
+            Self::Offers(_) => 0,
+            Self::Spools { used, .. } => *used,
+        }
+    }
     /// So many bytes are on the line.
     pub(super) fn gone(&mut self, bytes: usize) {
         if let Self::Spools { used, .. } = self {
@@ -93,7 +100,7 @@ impl ObjectStore for StationStore {
     fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), NoRoom> {
         match self {
             Self::Offers(memory) => memory.write(offset, bytes),
-            Self::Spools { used, room, .. } if *used + bytes.len() > *room => Err(NoRoom),
+            Self::Spools { used, room, .. } if bytes.len() > *room - *used => Err(NoRoom),
             Self::Spools { pieces, used, .. } => {
                 *used += bytes.len();
                 let bytes = bytes.iter().copied().collect();
