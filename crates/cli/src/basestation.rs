@@ -15,9 +15,9 @@ use thalweg_testbeds::{Site, Testbed};
 use crate::args::BasestationArgs;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::network;
 use crate::output::{self, plain};
 use crate::progress::Reporter;
-use crate::network;
 
 /// Runs a base station until somebody stops it.
 pub(crate) fn run(args: &BasestationArgs) -> Result<(), Failure> {
@@ -70,7 +70,11 @@ fn open(args: &BasestationArgs) -> Result<(Box<dyn Stream>, String, Option<Link>
     let none = |why: io::Error| Failure::Job(format!("no pseudo-terminal: {}", plain(&why)));
     let pty = Pty::open().map_err(none)?;
     let path = pty.path().to_owned();
-    let link = args.link.as_deref().map(|at| linked(at, &path)).transpose()?;
+    let link = args
+        .link
+        .as_deref()
+        .map(|at| linked(at, &path))
+        .transpose()?;
     let place = args.link.as_deref().unwrap_or(&path).display().to_string();
     Ok((Box::new(pty), place, link))
 }

@@ -110,7 +110,13 @@ fn one(args: &CollectArgs, wish: &Wish, site: Site, watch: &mut Watch) -> Result
     if let Some(port) = &args.port {
         let testbed = site.testbed.clone();
         let report = port::fetch((port, args.baud), wish, &site, watch)?;
-        return finish(args, wish, (&testbed, &Report::Pipeline(report)), None, watch);
+        return finish(
+            args,
+            wish,
+            (&testbed, &Report::Pipeline(report)),
+            None,
+            watch,
+        );
     }
     let capture = args.pcap.as_deref().map(Capture::create).transpose()?;
     let testbed = site.testbed.clone();

@@ -36,7 +36,9 @@ pub(crate) fn fetch(
         Err(why @ LineError::Open { .. }) => return Err(Stop::Input(why.to_string())),
         Err(why) => return Err(Stop::Failed(why.to_string())),
     };
-    let station = field.station().map_or(site.testbed.sink, |about| about.node);
+    let station = field
+        .station()
+        .map_or(site.testbed.sink, |about| about.node);
     let channels = wish.channels.as_deref();
     let ends = (station, protocol);
     let mut observer = |label: &str, progress| watch.note(label, progress);

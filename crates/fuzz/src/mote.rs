@@ -111,10 +111,6 @@ pub fn mote(story: &[u8]) {
 /// What is heard; none where the story is over.
 fn frame(kind: u8, r: &mut Reader<'_>) -> Option<FrameBuf> {
     let node = |r: &mut Reader<'_>| NodeId::new(u16::from(r.u8().ok()? % NODES as u8)).ok();
-    let rest = |r: &mut Reader<'_>| {
-        let len = usize::from(r.u8().ok()?).min(110).min(r.remaining());
-        r.bytes(len).ok()
-    };
     let built = match kind {
         // Floods: of wake-ups, announcements, schedules, reports.
         10 | 11 => {
@@ -145,7 +141,11 @@ fn frame(kind: u8, r: &mut Reader<'_>) -> Option<FrameBuf> {
         13 | 14 => {
             let (hop, number) = (r.u8().ok()?, r.u16().ok()?);
             let content = rest(r)?;
-            let format = if kind == 13 { Format::Full } else { Format::Slim };
+            let format = if kind == 13 {
+                Format::Full
+            } else {
+                Format::Slim
+            };
             FrameBuf::build(|w| {
                 header(hop, number).emit_as(format, w)?;
                 w.bytes(content).map(|_| ())
@@ -154,6 +154,12 @@ fn frame(kind: u8, r: &mut Reader<'_>) -> Option<FrameBuf> {
         _ => FrameBuf::from_slice(rest(r)?),
     };
     Some(built.unwrap_or(FrameBuf::EMPTY))
+}
+
+/// As many bytes as the next one says.
+fn rest<'a>(r: &mut Reader<'a>) -> Option<&'a [u8]> {
+    let len = usize::from(r.u8().ok()?).min(110).min(r.remaining());
+    r.bytes(len).ok()
 }
 
 /// A header that is one of this network's: hop, group and tag in a byte, kind and number in two.

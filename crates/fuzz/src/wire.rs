@@ -14,7 +14,8 @@ fn again<T: PartialEq + Debug>(
     write: impl FnOnce(&T, &mut Writer<'_>) -> Result<(), WireError>,
     read: impl FnOnce(&[u8]) -> bool,
 ) {
-    let mut room = [0; 512];
+    // A part may be longer than any frame.
+    let mut room = vec![0; 1 << 16];
     let mut w = Writer::new(&mut room);
     let written = write(&one, &mut w);
     assert_eq!(written, Ok(()), "{one:?} was read and cannot be written");
@@ -85,7 +86,11 @@ fn trees(bytes: &[u8]) {
     let _ = tree::Repr::parse(bytes);
     let _ = ifrc::Control::parse(bytes);
     if let Ok(up) = rcrt::Up::parse(bytes) {
-        again(up, |up, w| up.emit(w), |bytes| rcrt::Up::parse(bytes).is_ok());
+        again(
+            up,
+            |up, w| up.emit(w),
+            |bytes| rcrt::Up::parse(bytes).is_ok(),
+        );
     }
     if let Ok(down) = rcrt::Down::parse(bytes) {
         let read = |bytes: &[u8]| rcrt::Down::parse(bytes).is_ok();

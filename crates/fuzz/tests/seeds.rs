@@ -11,7 +11,9 @@ use thalweg_fuzz::TARGETS;
 #[test]
 fn no_seed_makes_a_target_fail() {
     for (name, target) in TARGETS {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(name);
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../fuzz/seeds")
+            .join(name);
         let mut paths: Vec<_> = fs::read_dir(&folder)
             .unwrap_or_else(|why| panic!("{}: {why}", folder.display()))
             .map(|entry| entry.unwrap().path())

@@ -5,7 +5,7 @@
 //! handed out whole or not at all. Tests: `tests/line/`.
 
 use crate::collect::{place, CollectError, Report, RETRY};
-use crate::field::{RunError, Repairs};
+use crate::field::{Repairs, RunError};
 use std::ops::ControlFlow;
 use thalweg_gateway::carry::pipeline::{Fetch, Fetched, Order, Terms, Way, SETTLING};
 use thalweg_gateway::field::{Field, FieldError, News};
@@ -60,7 +60,9 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
         let place = place(testbed);
         place.check_channels(channels)?;
         let index = place.index_of(sink)?;
-        let wanted = channels.map(<[Channel]>::to_vec).or_else(|| clean(testbed.channels));
+        let wanted = channels
+            .map(<[Channel]>::to_vec)
+            .or_else(|| clean(testbed.channels));
         let on: ChannelSet = match &wanted {
             Some(list) => list.iter().copied().collect(),
             None => testbed.channels,
@@ -107,10 +109,13 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
             protocol: Pipelined::P3,
             ..*ask
         };
-        let (known, predicted) = (self.known.clone(), match protocol.has_paths() {
-            true => first.prediction.clone(),
-            false => first.pip.prediction.clone(),
-        });
+        let (known, predicted) = (
+            self.known.clone(),
+            match protocol.has_paths() {
+                true => first.prediction.clone(),
+                false => first.pip.prediction.clone(),
+            },
+        );
         let channels = first.channels.iter().map(|c| c.number()).collect();
         let next = |_: &Plan, tried: u32| {
             let plan = || known.plan_attempt(&anew, u64::from(tried)).ok();
@@ -123,7 +128,9 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
         let fetched = over_plans(RETRY, SETTLING, first, attempt, next);
         let (mut outcome, object, attempts) = fetched?;
         let survey = self.surveyed.cost(self.known.routing_channel());
-        outcome.core.after(survey.seconds(), survey.network_energy_j);
+        outcome
+            .core
+            .after(survey.seconds(), survey.network_energy_j);
         let tried = (1..attempts).map(|_| Pipelined::P3.name);
         let tried = match attempts {
             1 => Vec::new(),

@@ -70,9 +70,7 @@ impl Readings {
         let scaled = |time: Duration| Duration::from_secs_f64(time.as_secs_f64() * rate);
         Some(match local >= last.station {
             true => last.host + scaled(local.since(last.station)),
-            false => last
-                .host
-                .saturating_sub(scaled(last.station.since(local))),
+            false => last.host.saturating_sub(scaled(last.station.since(local))),
         })
     }
 

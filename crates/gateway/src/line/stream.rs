@@ -66,7 +66,9 @@ impl Address {
             _ if text.is_empty() => Err(AddressError::Empty),
             None => Ok(Self::Serial(PathBuf::from(text), baud)),
             Some(address) => {
-                let port = address.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
+                let port = address
+                    .rsplit_once(':')
+                    .map(|(_, port)| port.parse::<u16>());
                 match port {
                     Some(Ok(_)) => Ok(Self::Tcp(address.to_owned())),
                     _ => Err(AddressError::NoPort),

@@ -14,7 +14,9 @@ use std::time::{Duration, Instant as Wall, SystemTime};
 use thalweg_protocols::line::{Link, Lost, Told};
 use thalweg_protocols::mote::{Command, Event};
 use thalweg_units::Instant;
-use thalweg_wire::host::{About, End, Message, OrderPart, MAX_MESSAGE, MAX_ORDER_PART, MAX_STUFFED};
+use thalweg_wire::host::{
+    About, End, Message, OrderPart, MAX_MESSAGE, MAX_ORDER_PART, MAX_STUFFED,
+};
 use thalweg_wire::Writer;
 
 /// The longest wait for bytes: orders are looked for after each.

@@ -306,11 +306,17 @@ impl BaseStation {
     fn next_bytes(&mut self, room: &mut [u8]) -> Option<usize> {
         let allowed = self.until.wrapping_sub(self.sent) as usize;
         // A sum that the host has not said yet is none.
-        let allowed = if allowed > i32::MAX as usize { 0 } else { allowed };
+        let allowed = if allowed > i32::MAX as usize {
+            0
+        } else {
+            allowed
+        };
         let most = allowed.min(MAX_OBJECT_BYTES);
         let (mut from, mut bytes) = (None, Vec::with_capacity(MAX_OBJECT_BYTES));
-        while let Some(Waiting::Piece(Piece::Bytes { offset, bytes: piece })) =
-            self.waiting.front_mut()
+        while let Some(Waiting::Piece(Piece::Bytes {
+            offset,
+            bytes: piece,
+        })) = self.waiting.front_mut()
         {
             let follows = *from.get_or_insert(*offset) as usize + bytes.len() == *offset as usize;
             let len = piece.len().min(most - bytes.len());
@@ -436,7 +442,8 @@ impl BaseStation {
         let most = usize::from(self.about.limits.order_bytes);
         // One byte too many is remembered, and no more.
         let left = (most + 1).saturating_sub(self.order.len());
-        self.order.extend_from_slice(&bytes[..bytes.len().min(left)]);
+        self.order
+            .extend_from_slice(&bytes[..bytes.len().min(left)]);
         if part == OrderPart::More {
             return;
         }

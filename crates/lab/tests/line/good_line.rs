@@ -18,13 +18,20 @@ fn objects_arrive_over_a_pseudo_terminal_byte_by_byte() {
     let station = Station::start(&site, setup(BYTES));
     let mut field = line(Place::of(&station)).unwrap();
     let about = field.station().unwrap();
-    assert_eq!((about.node, about.board.as_str()), (site.testbed.sink, "telosb"));
+    assert_eq!(
+        (about.node, about.board.as_str()),
+        (site.testbed.sink, "telosb")
+    );
     let sources = farthest(&site, 3);
     let reports = collect(&mut field, &site, (&sources, BYTES), |_| {}).unwrap();
     for report in &reports {
         assert_whole(report, BYTES);
         // By the station's clock, which runs 20 times as fast as this test's.
-        assert!(report.outcome.core.goodput_kbps > 40.0, "{:?}", report.outcome.core);
+        assert!(
+            report.outcome.core.goodput_kbps > 40.0,
+            "{:?}",
+            report.outcome.core
+        );
         assert!(report.outcome.core.goodput_kbps < 250.0);
     }
     assert_eq!(reports.len(), 3);
@@ -82,9 +89,15 @@ fn orders_to_a_base_station_of_another_version_are_refused_typed() {
     });
     let refused = line(Address::Tcp(address.to_string()));
     let why = refused.map(|_| ()).unwrap_err();
-    assert!(matches!(why, LineError::Version { theirs, .. } if theirs.0 == VERSION.0 + 1), "{why}");
+    assert!(
+        matches!(why, LineError::Version { theirs, .. } if theirs.0 == VERSION.0 + 1),
+        "{why}"
+    );
     let text = why.to_string();
-    assert!(text.contains("version 2") && text.contains("this program 1"), "{text}");
+    assert!(
+        text.contains("version 2") && text.contains("this program 1"),
+        "{text}"
+    );
     old.join().unwrap();
 }
 

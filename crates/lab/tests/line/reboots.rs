@@ -27,16 +27,21 @@ fn a_transfer_that_a_reboot_breaks_off_is_tried_again_and_is_whole() {
     let source = source.filter(|id| *id != site.testbed.sink);
     let sources: Vec<u16> = source.take(1).map(|id| id.get()).collect();
     let (mut boots, mut begun) = (1, 0);
-    let reports = collect(&mut field, &site, (&sources, BYTES), |progress| match progress {
-        Progress::WakingUp => begun += 1,
-        Progress::Packets { received, .. } if received > 20 && boots == 1 => {
-            station.take().unwrap().kill();
-            boots = 2;
-            station = Some(Station::start(&site, slow(2)));
-            place.moved(station.as_ref().unwrap());
-        }
-        _ => {}
-    });
+    let reports = collect(
+        &mut field,
+        &site,
+        (&sources, BYTES),
+        |progress| match progress {
+            Progress::WakingUp => begun += 1,
+            Progress::Packets { received, .. } if received > 20 && boots == 1 => {
+                station.take().unwrap().kill();
+                boots = 2;
+                station = Some(Station::start(&site, slow(2)));
+                place.moved(station.as_ref().unwrap());
+            }
+            _ => {}
+        },
+    );
     let reports = reports.unwrap();
     assert_eq!(boots, 2, "it was killed in the middle");
     assert!(begun >= 2, "it was begun again");
@@ -55,7 +60,13 @@ fn a_job_is_told_of_silence_and_then_of_the_new_boot() {
     let sink = site.testbed.sink;
     let news = field.next(field.now() + second * 5).unwrap();
     assert_eq!(news, News::Silent(sink));
-    let again = Station::start(&site, Setup { boot: 9, ..setup(100) });
+    let again = Station::start(
+        &site,
+        Setup {
+            boot: 9,
+            ..setup(100)
+        },
+    );
     place.moved(&again);
     let news = field.next(field.now() + second * 5).unwrap();
     assert_eq!(news, News::Restarted(sink));
@@ -65,7 +76,13 @@ fn a_job_is_told_of_silence_and_then_of_the_new_boot() {
 #[test]
 fn a_survey_of_a_base_station_that_goes_away_fails_typed() {
     let site = site("pair");
-    let mut station = Some(Station::start(&site, Setup { speed: 1.0, ..setup(100) }));
+    let mut station = Some(Station::start(
+        &site,
+        Setup {
+            speed: 1.0,
+            ..setup(100)
+        },
+    ));
     let mut field = line(Place::of(station.as_ref().unwrap())).unwrap();
     let ids: Vec<_> = site.testbed.nodes.iter().map(|node| node.id).collect();
     let sink = site.testbed.sink;
@@ -77,7 +94,10 @@ fn a_survey_of_a_base_station_that_goes_away_fails_typed() {
         Continue(())
     });
     let why = failed.map(|_| ()).unwrap_err();
-    assert!(matches!(why, Failure::Silent(node) if node == sink), "{why}");
+    assert!(
+        matches!(why, Failure::Silent(node) if node == sink),
+        "{why}"
+    );
     assert!(began.elapsed() < Duration::from_secs(10));
     assert!(!job.stop().is_empty());
 }

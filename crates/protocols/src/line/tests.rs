@@ -125,7 +125,13 @@ impl Side {
 }
 
 /// Runs both ends for `steps`, with a fault for each piece that goes out; good once there is none left.
-fn run(sides: &mut [Side; 2], now: &mut Instant, steps: u32, faults: &mut VecDeque<Fault>, left: &mut [u16; 2]) {
+fn run(
+    sides: &mut [Side; 2],
+    now: &mut Instant,
+    steps: u32,
+    faults: &mut VecDeque<Fault>,
+    left: &mut [u16; 2],
+) {
     for _ in 0..steps {
         *now += STEP;
         for n in 0..2 {
@@ -217,7 +223,13 @@ fn greeted() -> ([Side; 2], Instant) {
 #[test]
 fn a_quiet_line_beats_and_a_dead_one_is_silent() {
     let (mut sides, mut now) = greeted();
-    run(&mut sides, &mut now, 3_000, &mut VecDeque::new(), &mut [0, 0]);
+    run(
+        &mut sides,
+        &mut now,
+        3_000,
+        &mut VecDeque::new(),
+        &mut [0, 0],
+    );
     assert_eq!((sides[0].downs, sides[1].downs), (0, 0));
     let mut cut: VecDeque<Fault> = (0..10_000).map(|_| Fault::Drop).collect();
     run(&mut sides, &mut now, 320, &mut cut, &mut [0, 0]);

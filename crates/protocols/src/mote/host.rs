@@ -92,7 +92,9 @@ impl<const NODES: usize> Command<NODES> {
             Self::Sweep(sweep) => {
                 let (slot, pause) = sweep.times();
                 w.u8(SWEEP)?.u16(sweep.channels().bits())?;
-                w.u8(sweep.sweeps())?.u16(steps(slot)?)?.u16(steps(pause)?)?;
+                w.u8(sweep.sweeps())?
+                    .u16(steps(slot)?)?
+                    .u16(steps(pause)?)?;
                 w.bytes(&sweep.floor().to_le_bytes())?;
                 emit_nodes(sweep.nodes().as_slice(), w)
             }
@@ -377,7 +379,9 @@ fn emit_floods(event: &floodnet::Event, w: &mut Writer<'_>) -> Result<(), WireEr
             w.u8(COLLECTING)?.u16(complete)?.u16(of)?;
         }
         Event::Missing(missing) => {
-            w.u8(MISSING)?.u16(missing.node.get())?.u8(missing.received)?;
+            w.u8(MISSING)?
+                .u16(missing.node.get())?
+                .u8(missing.received)?;
             match missing.frames {
                 None => w.u8(0)?,
                 Some(frames) => w.u8(1)?.u8(frames)?,
