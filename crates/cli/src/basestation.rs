@@ -35,7 +35,11 @@ pub(crate) fn run(args: &BasestationArgs) -> Result<(), Failure> {
     };
     let mut station = BaseStation::open(&site, &setup).map_err(Failure::input)?;
     let interrupt = Interrupt::on_signals();
-    let (mut line, place, link) = open(args)?;
+    let Line {
+        mut stream,
+        place,
+        link,
+    } = open(args)?;
     let mut reporter = Reporter::to_stderr(args.say.verbosity());
     reporter.line(&format!(
         "thalweg: node {} of {}, {} times as fast as the clock; Ctrl-C stops it",
@@ -44,7 +48,7 @@ pub(crate) fn run(args: &BasestationArgs) -> Result<(), Failure> {
         args.speed
     ));
     output::print(&format!("{place}\n"))?;
-    let ran = station.run(&mut *line, &|| interrupt.is_set());
+    let ran = station.run(&mut *stream, &|| interrupt.is_set());
     drop(link);
     ran.map_err(Failure::job)
 }
@@ -59,13 +63,24 @@ impl Drop for Link {
     }
 }
 
-/// The line, where a host finds it, and the link to it.
-fn open(args: &BasestationArgs) -> Result<(Box<dyn Stream>, String, Option<Link>), Failure> {
+/// The base station's end of its line.
+struct Line {
+    stream: Box<dyn Stream>,
+    /// Where a host finds it.
+    place: String,
+    link: Option<Link>,
+}
+
+fn open(args: &BasestationArgs) -> Result<Line, Failure> {
     if let Some(address) = &args.tcp {
         let named = |why: io::Error| Failure::Input(format!("--tcp {address}: {}", plain(&why)));
         let listener = Listener::open(address).map_err(named)?;
         let place = listener.address().map_err(named)?;
-        return Ok((Box::new(listener), format!("tcp:{place}"), None));
+        return Ok(Line {
+            stream: Box::new(listener),
+            place: format!("tcp:{place}"),
+            link: None,
+        });
     }
     let none = |why: io::Error| Failure::Job(format!("no pseudo-terminal: {}", plain(&why)));
     let pty = Pty::open().map_err(none)?;
@@ -76,7 +91,11 @@ fn open(args: &BasestationArgs) -> Result<(Box<dyn Stream>, String, Option<Link>
         .map(|at| linked(at, &path))
         .transpose()?;
     let place = args.link.as_deref().unwrap_or(&path).display().to_string();
-    Ok((Box::new(pty), place, link))
+    Ok(Line {
+        stream: Box::new(pty),
+        place,
+        link,
+    })
 }
 
 /// Makes `at` a symbolic link to `path`. What is there goes if it is one, too.

@@ -63,6 +63,7 @@ impl<'a> Repr<'a> {
     /// # Errors
     /// [`WireError`], also for one that is longer than a frame can be.
     pub fn parse(mpdu: &'a [u8]) -> Result<Self, WireError> {
+        // What no frame holds cannot be sent on.
         if mpdu.len() > phy::MAX_MPDU {
             return Err(WireError::Malformed);
         }

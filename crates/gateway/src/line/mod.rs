@@ -112,6 +112,8 @@ enum Heard {
 struct Shared {
     /// The base station in session.
     station: Option<About>,
+    /// The one of the last session, to name it while it is away.
+    last: Option<About>,
     foreign: Option<Version>,
     /// Why the line could not be opened the last time.
     closed: Option<String>,
@@ -136,14 +138,11 @@ pub struct LineField {
     orders: Option<SyncSender<Vec<u8>>>,
     news: Receiver<Heard>,
     worker: Option<JoinHandle<()>>,
-    /// The last station that was there, to name it while it is away.
-    station: Option<About>,
     stopping: Stopping,
 }
 
 impl LineField {
-    /// Opens the line that `open` opens, again and again where it goes away, and waits up to `patience` for a
-    /// base station. `stopping` is asked now and then.
+    /// The line that `open` opens, and a base station at it within `patience`. `stopping` is asked now and then.
     ///
     /// # Errors
     /// [`LineError`].
@@ -152,6 +151,17 @@ impl LineField {
         patience: Duration,
         stopping: Stopping,
     ) -> Result<Self, LineError> {
+        let field = Self::new(open, stopping)?;
+        field.wait(patience)?;
+        Ok(field)
+    }
+
+    /// The line that `open` opens, again and again where it is away; whether somebody is there, [`LineField::wait`]
+    /// says. `stopping` is asked now and then.
+    ///
+    /// # Errors
+    /// [`LineError::Open`] where the system has no thread for it.
+    pub fn new(open: Box<dyn Open>, stopping: Stopping) -> Result<Self, LineError> {
         let (orders, ordered) = sync_channel(ORDERS);
         let (tells, news) = sync_channel(NEWS);
         let (shared, opened) = (Arc::new(Mutex::new(Shared::default())), Wall::now());
@@ -164,35 +174,29 @@ impl LineField {
                 address: address.clone(),
                 why: why.to_string(),
             })?;
-        let mut field = Self {
+        Ok(Self {
             address,
             opened,
             shared,
             orders: Some(orders),
             news,
             worker: Some(worker),
-            station: None,
             stopping,
-        };
-        field.wait(patience)?;
-        Ok(field)
+        })
     }
 
     /// Waits up to `patience` for a session.
     ///
     /// # Errors
     /// [`LineError`].
-    pub fn wait(&mut self, patience: Duration) -> Result<About, LineError> {
+    pub fn wait(&self, patience: Duration) -> Result<About, LineError> {
         let until = Wall::now() + patience;
         let address = || self.address.clone();
         loop {
             let late = Wall::now() >= until || (self.stopping)();
             let shared = look(&self.shared);
             match (shared.station, shared.foreign, &shared.closed) {
-                (Some(about), ..) => {
-                    self.station = Some(about);
-                    return Ok(about);
-                }
+                (Some(about), ..) => return Ok(about),
                 (None, Some(theirs), _) => {
                     let address = address();
                     return Err(LineError::Version { address, theirs });
@@ -211,7 +215,8 @@ impl LineField {
 
     /// The base station that is there, or was there last.
     pub fn station(&self) -> Option<About> {
-        look(&self.shared).station.or(self.station)
+        let shared = look(&self.shared);
+        shared.station.or(shared.last)
     }
 
     fn known(&self, station: NodeId) -> Result<About, FieldError> {

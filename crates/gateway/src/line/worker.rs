@@ -47,8 +47,6 @@ pub(super) struct Worker {
     /// What there was no room for.
     waiting: VecDeque<Heard>,
     shared: Arc<Mutex<Shared>>,
-    /// The station of the last session.
-    last: Option<About>,
     going: Option<Going>,
     number: u16,
     /// Object bytes of this session, and how many are allowed.
@@ -83,7 +81,6 @@ impl Worker {
             news,
             waiting: VecDeque::new(),
             shared,
-            last: None,
             going: None,
             number: 0,
             received: 0,
@@ -298,13 +295,13 @@ impl Worker {
         }
     }
     fn up(&mut self, about: About) {
-        let anew = self.last.is_some_and(|last| last.boot != about.boot);
+        let last = look(&self.shared).last.replace(about);
+        let anew = last.is_some_and(|last| last.boot != about.boot);
         if anew {
             self.waiting.push_back(Heard::Restarted(about.node));
         }
         (self.received, self.allowed, self.going) = (0, 0, None);
         self.asked = Instant::ZERO;
-        self.last = Some(about);
         // Whatever an earlier session ordered: nobody waits for it any more.
         let mut room = [0; 8];
         let mut w = Writer::new(&mut room);

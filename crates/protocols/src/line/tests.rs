@@ -287,7 +287,7 @@ fn a_line_that_echoes_is_no_other_end() {
 #[test]
 fn any_bytes_come_in() {
     let (mut sides, now) = greeted();
-    let noise: Vec<u8> = (0..5_000u32).map(|n| (n * n >> 3) as u8).collect();
+    let noise: Vec<u8> = (0..5_000u32).map(|n| ((n * n) >> 3) as u8).collect();
     let mut rest = &noise[..];
     assert_eq!(sides[0].link.receive(now, &mut rest), None);
     assert!(sides[0].link.is_up());
