@@ -1,7 +1,7 @@
 //! A network behind a field that somebody else keeps, such as a line to a base station: survey, plan, fetch.
 //!
 //! What is known of the network beside its links is a testbed's: names, channels, boards. Time base: the
-//! field's. Invariants: a transfer that the line broke off is tried again, within [`PATIENCE`]; an object is
+//! field's. Invariants: a transfer that the line broke off is tried again, within half a minute; an object is
 //! handed out whole or not at all. Tests: `tests/line/`.
 
 use crate::collect::{place, CollectError, Report, RETRY};

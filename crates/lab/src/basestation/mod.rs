@@ -42,7 +42,7 @@ const READ: WallDuration = WallDuration::from_millis(2);
 /// A computer that is so far behind does not try to make up for it.
 const BEHIND: WallDuration = WallDuration::from_millis(100);
 /// What waits to be written at most, so that acknowledgements are young.
-const OUT: usize = 2 * MAX_STUFFED;
+const OUT: usize = 4 * MAX_STUFFED;
 
 type Node = Mote<StationStore, 160, MAX_NODES>;
 
@@ -371,8 +371,8 @@ impl BaseStation {
         let passed = self.paid.elapsed().as_secs_f64() * self.speed;
         self.paid = Wall::now();
         let rate = f64::from(baud) / 10.0;
-        // What a line does not carry now it does not carry later.
-        let most = (rate * READ.as_secs_f64() * self.speed * 2.0).max(MAX_STUFFED as f64);
+        // What a line did not carry when it could it does not carry later, two turns of this loop aside.
+        let most = (rate * TURN.as_secs_f64() * self.speed * 2.0).max(MAX_STUFFED as f64);
         self.credit = (self.credit + passed * rate).min(most);
         self.out.len().min(self.credit as usize)
     }
