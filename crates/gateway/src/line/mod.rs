@@ -1,7 +1,7 @@
 //! A base station behind a line: a serial port, a pseudo-terminal, a TCP stream. A [`Field`] like the simulated.
 //!
-//! Owns: the thread that keeps the session alive while a job thinks ([`worker`]), the bytes that came, the
-//! station's clock ([`clock`]). Time base: real time since the line was opened. Invariants: queues are bounded;
+//! Owns: the thread that keeps the session alive while a job thinks, the bytes that came, the
+//! station's clock. Time base: real time since the line was opened. Invariants: queues are bounded;
 //! an order is taken in a session or refused; what came in a session that is over is gone. The protocol:
 //! docs/line.md. Tests: `crates/lab/tests/line/`.
 
