@@ -65,6 +65,7 @@ pub(crate) enum Command {
     Collect(Box<CollectArgs>),
     Plan(PlanArgs),
     Gateway(GatewayArgs),
+    Basestation(BasestationArgs),
     /// What protocols there are, and what each takes.
     Protocols {
         /// Print a JSON array.
@@ -104,8 +105,8 @@ Examples:
 
 /// Fetch an object from a node to the base station, verify it and store it.
 ///
-/// The network is simulated, or a replay of links that were measured: no motes are needed, and none can be driven
-/// yet. It measures its own links, the planner picks node-distinct routes, a flood installs them, the object moves and is repaired until it is whole. The object is stored under --out with a record
+/// The network is simulated, or a replay of links that were measured: no motes are needed. With --port it is behind
+/// a base station's line (docs/line.md). It measures its own links, the planner picks node-distinct routes, a flood installs them, the object moves and is repaired until it is whole. The object is stored under --out with a record
 /// in the database there. Progress is shown on standard error, the result on standard output.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -117,7 +118,8 @@ Examples:
   thalweg collect --protocol p3-best    the fastest
   thalweg collect --all-nodes           every node in turn; goes on when started again
   thalweg collect --all-nodes --to 1,93 the same into two base stations at once
-  thalweg collect --protocol rcrt --testbed rcrt40 --all-nodes --policy weighted:7=2")]
+  thalweg collect --protocol rcrt --testbed rcrt40 --all-nodes --policy weighted:7=2
+  thalweg collect --port /dev/ttyUSB0 --testbed site.toml --from 12     over a base station's serial line")]
 pub(crate) struct CollectArgs {
     /// The network: a built-in name (see `thalweg testbed list`), a testbed TOML, a K7 link trace
     /// or a CSV of links (`src,dst,channel,prr[,rssi_dbm]`); `-` is standard input.
@@ -181,6 +183,13 @@ pub(crate) struct CollectArgs {
     /// at once.
     #[arg(long, conflicts_with = "from")]
     pub(crate) all_nodes: bool,
+    /// Do it in the network behind this base station: a serial port, the pseudo-terminal of `thalweg basestation`, or
+    /// tcp:HOST:PORT. --testbed names its nodes, --bytes the length that a plan expects.
+    #[arg(long, value_name = "PORT", conflicts_with_all = ["file", "loss", "age", "at", "pcap", "explain", "all_nodes", "to"])]
+    pub(crate) port: Option<String>,
+    /// The speed of the serial port.
+    #[arg(long, value_name = "BAUD", default_value_t = 1_000_000, requires = "port", value_parser = clap::value_parser!(u32).range(1_200..=12_000_000))]
+    pub(crate) baud: u32,
     /// Write every frame on the air to this file (pcapng, for Wireshark).
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
@@ -294,6 +303,52 @@ pub(crate) struct PlanArgs {
     /// Replace files that another program wrote.
     #[arg(long)]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) say: Say,
+}
+
+/// A simulated network behind a base station's serial line, to try a gateway without motes.
+///
+/// The base station is at a pseudo-terminal, or a TCP port, and speaks what a real one would (docs/line.md). Every
+/// other node offers an object of random bytes. Prints where the line is, and runs until it is stopped.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  thalweg basestation --link /tmp/station --speed 10
+  thalweg collect --port /tmp/station --from 93         in another terminal
+  thalweg basestation --testbed office12 --tcp 127.0.0.1:8655")]
+pub(crate) struct BasestationArgs {
+    /// The network: as of `thalweg collect`.
+    #[arg(long, value_name = "NAME|FILE", default_value = "indriya", value_parser = values::name)]
+    pub(crate) testbed: String,
+    /// The node that is the base station [default: the testbed's].
+    #[arg(long, value_name = "NODE", value_parser = values::node)]
+    pub(crate) to: Option<NodeId>,
+    /// A pseudo-terminal; so it is where nothing else is named.
+    #[arg(long)]
+    pub(crate) pty: bool,
+    /// Make this symbolic link to the pseudo-terminal, in the place of one that is there.
+    #[arg(long, value_name = "PATH", conflicts_with = "tcp")]
+    pub(crate) link: Option<PathBuf>,
+    /// Listen here instead, for one host at a time.
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "pty")]
+    pub(crate) tcp: Option<String>,
+    /// Random bytes of each node's object, such as 59000, 64k or 1Mi.
+    #[arg(long, value_name = "N", default_value = "59000", value_parser = values::bytes)]
+    pub(crate) bytes: u32,
+    /// Let the network's time run so many times as fast as the clock, as far as the computer keeps up.
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = values::speed)]
+    pub(crate) speed: f64,
+    /// Carry no more than a serial line of this speed would [default: the network waits for the line].
+    #[arg(long, value_name = "BAUD", value_parser = clap::value_parser!(u32).range(1_200..=12_000_000))]
+    pub(crate) baud: Option<u32>,
+    /// Object bytes that the base station keeps while the line is busy; with --baud, packets beyond are refused and
+    /// come again.
+    #[arg(long, value_name = "N", default_value = "16Ki", value_parser = values::bytes)]
+    pub(crate) room: u32,
+    /// The seed of everything random.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
     #[command(flatten)]
     pub(crate) say: Say,
 }

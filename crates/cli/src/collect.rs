@@ -19,7 +19,7 @@ use crate::outputs::{self, Kind, Outputs};
 use crate::progress::Watch;
 use crate::transfer::{not_whole, remember, wish, Of};
 use crate::values::MAX_PAYLOAD;
-use crate::{campaign, gather, network, shown};
+use crate::{campaign, gather, network, port, shown};
 
 /// Fetches one object, or one from every node, stores it and prints the result.
 pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
@@ -107,6 +107,17 @@ fn check_outputs(args: &CollectArgs) -> Result<(), Failure> {
 
 /// One object.
 fn one(args: &CollectArgs, wish: &Wish, site: Site, watch: &mut Watch) -> Result<(), Failure> {
+    if let Some(port) = &args.port {
+        let testbed = site.testbed.clone();
+        let report = port::fetch((port, args.baud), wish, &site, watch)?;
+        return finish(
+            args,
+            wish,
+            (&testbed, &Report::Pipeline(report)),
+            None,
+            watch,
+        );
+    }
     let capture = args.pcap.as_deref().map(Capture::create).transpose()?;
     let testbed = site.testbed.clone();
     let explain = match args.explain {
@@ -120,11 +131,26 @@ fn one(args: &CollectArgs, wish: &Wish, site: Site, watch: &mut Watch) -> Result
         watch.fetch(&network, wish, frames, explain)
     });
     let (report, maps) = fetched.map_err(|stop| stopped(capture.as_ref(), stop))?;
+    let done = finish(args, wish, (&testbed, &report), maps.as_ref(), watch);
+    match capture.map_or(Ok(()), Capture::finish) {
+        Ok(()) => done,
+        failed => failed,
+    }
+}
+
+/// Stores what came, and prints the report.
+fn finish(
+    args: &CollectArgs,
+    wish: &Wish,
+    (testbed, report): (&Testbed, &Report),
+    maps: Option<&Maps>,
+    watch: &mut Watch,
+) -> Result<(), Failure> {
     watch.reporter.finish();
     network::tell(&testbed.name, &testbed.assumed, args.say.verbosity());
     // What cannot be written does not keep the result from being shown.
     let store = Store::open(&args.out).map_err(Failure::from);
-    let remembered = store.and_then(|mut store| remember(&report, &mut store, Of::file(args)));
+    let remembered = store.and_then(|mut store| remember(report, &mut store, Of::file(args)));
     let kept = remembered.as_ref().ok().and_then(Option::as_ref);
     if kept.is_some_and(|kept| kept.fate == Fate::Identical) {
         let line = "thalweg: the store had the same object already; it was left as it is";
@@ -132,14 +158,14 @@ fn one(args: &CollectArgs, wish: &Wish, site: Site, watch: &mut Watch) -> Result
     }
     if args.json {
         output::print_json(&Printed {
-            stored: kept.map(|kept| Stored::of(&report, kept)),
-            report: &report,
-            explain: maps.as_ref(),
+            stored: kept.map(|kept| Stored::of(report, kept)),
+            report,
+            explain: maps,
         })?;
     } else {
         let from = wish.from;
-        let ends = network::ends(&testbed, report.core().source.get(), from, &args.to);
-        let mut text = shown::report(&report, &ends);
+        let ends = network::ends(testbed, report.core().source.get(), from, &args.to);
+        let mut text = shown::report(report, &ends);
         if let Some(kept) = kept {
             text.push_str(&format!(
                 "\n{} bytes, whole, sha256 {}\nstored as {}\n",
@@ -148,18 +174,15 @@ fn one(args: &CollectArgs, wish: &Wish, site: Site, watch: &mut Watch) -> Result
                 kept.path.display()
             ));
         }
-        for map in maps.iter().flat_map(Maps::to_text) {
+        for map in maps.into_iter().flat_map(Maps::to_text) {
             text.push('\n');
             text.push_str(&map);
         }
         output::print(&text)?;
     }
-    let svg = maps.as_ref().and_then(Maps::to_svg);
+    let svg = maps.and_then(Maps::to_svg);
     if let (Some(Some(path)), Some(svg)) = (&args.explain, svg) {
         output::write_file(path, &svg)?;
-    }
-    if let Some(capture) = capture {
-        capture.finish()?;
     }
     match (remembered?, args.protocol.family) {
         (Some(_), _) => Ok(()),

@@ -3,6 +3,7 @@
 
 mod ahead;
 mod args;
+mod basestation;
 mod campaign;
 mod capture;
 mod collect;
@@ -19,6 +20,7 @@ mod output;
 mod outputs;
 mod pace;
 mod plan;
+mod port;
 mod progress;
 mod protocols;
 mod report;
@@ -67,6 +69,7 @@ fn dispatch() -> Result<(), Failure> {
         Command::Collect(args) => collect::run(args),
         Command::Plan(args) => plan::run(args),
         Command::Gateway(args) => gateway::run(args),
+        Command::Basestation(args) => basestation::run(args),
         Command::Objects(command) => objects::run(command),
         Command::Protocols { json } => protocols::run(*json),
         Command::Testbed(command) => testbed::run(command),

@@ -22,6 +22,10 @@ fn collect() {
     insta::assert_snapshot!(help(&["collect", "--help"]));
 }
 #[test]
+fn basestation() {
+    insta::assert_snapshot!(help(&["basestation", "--help"]));
+}
+#[test]
 fn plan() {
     insta::assert_snapshot!(help(&["plan", "--help"]));
 }

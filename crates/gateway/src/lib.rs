@@ -10,6 +10,7 @@ pub mod daemon;
 pub mod field;
 pub mod job;
 pub mod known;
+pub mod line;
 
 pub mod object;
 pub mod outcome;

@@ -3,11 +3,11 @@
 
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
-use thalweg_protocols::object::{ObjectInfo, ObjectStore};
+use thalweg_protocols::object::{NoRoom, ObjectInfo, ObjectStore};
 use thalweg_wire::pipeline::{Format, MAX_PACKETS};
 
 /// More than this is not received: as many packets of the largest size as a transfer has.
-const MAX_BYTES: usize = MAX_PACKETS as usize * Format::Slim.max_payload() as usize;
+pub(crate) const MAX_BYTES: usize = MAX_PACKETS as usize * Format::Slim.max_payload() as usize;
 
 /// One node's object memory: the object that it offers, and the one that it receives.
 #[derive(Debug, Clone, Default)]
@@ -63,15 +63,17 @@ impl ObjectStore for Memory {
     fn begin(&mut self) {
         self.received.clear();
     }
-    fn write(&mut self, offset: u32, bytes: &[u8]) {
+    fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), NoRoom> {
         let (offset, end) = (offset as usize, offset as usize + bytes.len());
+        // Padding behind the longest object.
         if end > MAX_BYTES {
-            return;
+            return Ok(());
         }
         if self.received.len() < end {
             self.received.resize(end, 0);
         }
         self.received[offset..end].copy_from_slice(bytes);
+        Ok(())
     }
 }
 
@@ -95,10 +97,10 @@ mod tests {
         assert_eq!(buf, [2, 3, 0, 0]);
         m.read(7, &mut buf);
         assert_eq!(buf, [0; 4]);
-        m.write(2, &[7, 8]);
-        m.write(u32::MAX, &[1]);
+        m.write(2, &[7, 8]).unwrap();
+        m.write(u32::MAX, &[1]).unwrap();
         assert_eq!(m.take(3), [0, 0, 7]);
-        m.write(0, &[7, 8]);
+        m.write(0, &[7, 8]).unwrap();
         m.begin();
         assert!(m.take(3).is_empty());
     }

@@ -36,7 +36,7 @@ pub struct Wish {
 
 impl Wish {
     /// What a planner of pipelines is asked.
-    fn ask(&self, protocol: Pipelined) -> Ask {
+    pub fn ask(&self, protocol: Pipelined) -> Ask {
         Ask {
             from: self.from,
             bytes: self.object.bytes(),

@@ -3,9 +3,11 @@
 //! Data flows one way: site -> survey -> plan -> transfer -> outcome -> metrics -> report. Sites are
 //! [`thalweg_testbeds`]', pictures [`thalweg_draw`]'s, the object store [`thalweg_gateway`]'s.
 
+pub mod basestation;
 pub mod campaign;
 pub mod collect;
 pub mod convergecast;
+pub mod distant;
 pub mod experiment;
 pub mod explain;
 pub mod fetch;

@@ -20,6 +20,7 @@ pub mod forward;
 pub mod fusion;
 pub mod glossy;
 pub mod ifrc;
+pub mod line;
 pub mod linkprobe;
 pub mod mote;
 pub mod object;

@@ -21,11 +21,18 @@ pub trait ObjectStore {
     fn read(&self, offset: u32, into: &mut [u8]);
     /// A transfer to this store begins: what an earlier one brought is of no use any more.
     fn begin(&mut self) {}
-    /// Keeps `bytes` at `offset`. They come in any order, each once. A destination learns the
-    /// object's length only after the first round, so the last packet's padding may be among
-    /// them: a store keeps what it has room for, and is cut to the length told on completion.
-    fn write(&mut self, offset: u32, bytes: &[u8]);
+    /// Keeps `bytes` at `offset`. They come in any order, each once unless they were refused. A
+    /// destination learns the object's length only after the first round, so the last packet's padding
+    /// may be among them: what is received is cut to the length told on completion.
+    ///
+    /// # Errors
+    /// [`NoRoom`] where they cannot be kept at present. The packet stays missing, and comes again.
+    fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), NoRoom>;
 }
+
+/// A store has no room at present: what it holds has not gone on yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoRoom;
 
 /// For nodes that have no objects: relays.
 #[derive(Debug, Clone, Copy, Default)]
@@ -41,7 +48,9 @@ impl ObjectStore for NoObject {
     fn read(&self, _offset: u32, into: &mut [u8]) {
         into.fill(0);
     }
-    fn write(&mut self, _offset: u32, _bytes: &[u8]) {}
+    fn write(&mut self, _offset: u32, _bytes: &[u8]) -> Result<(), NoRoom> {
+        Ok(())
+    }
 }
 
 /// How an object, or a range of one, is cut into packets: number n has the bytes from n times the
@@ -92,14 +101,17 @@ impl Pieces {
         Some(payload)
     }
     /// Keeps the `payload` of packet `number` in `store`.
+    ///
+    /// # Errors
+    /// [`NoRoom`].
     pub fn write(
         self,
         number: u16,
         payload: &[u8],
         object_len: Option<u32>,
         store: &mut dyn ObjectStore,
-    ) {
+    ) -> Result<(), NoRoom> {
         let (offset, kept) = self.place(number, payload.len(), object_len);
-        store.write(offset, &payload[..kept]);
+        store.write(offset, &payload[..kept])
     }
 }

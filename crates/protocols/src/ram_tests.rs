@@ -4,7 +4,7 @@
 #![cfg(target_pointer_width = "64")]
 
 use crate::mote::{Adapted, Mote};
-use crate::object::{NoObject, ObjectInfo, ObjectStore};
+use crate::object::{NoObject, NoRoom, ObjectInfo, ObjectStore};
 use crate::rcrt::source::{Ready, Source, Supply};
 use crate::{burst, fastforward, floodnet, forward, fusion, glossy, linkprobe, p3dual, pipeline};
 use crate::{ifrc, stack, tree};
@@ -31,11 +31,12 @@ impl ObjectStore for Flash {
             *byte = *kept;
         }
     }
-    fn write(&mut self, offset: u32, bytes: &[u8]) {
+    fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), NoRoom> {
         self.offset = offset;
         for (place, byte) in self.page.iter_mut().zip(bytes) {
             *place = *byte;
         }
+        Ok(())
     }
 }
 

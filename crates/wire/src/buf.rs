@@ -56,6 +56,12 @@ impl<'a> Reader<'a> {
         let b = self.bytes(4)?;
         Ok(u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
     }
+    /// The next eight bytes, little-endian.
+    pub fn u64(&mut self) -> Result<u64, WireError> {
+        let mut eight = [0; 8];
+        eight.copy_from_slice(self.bytes(8)?);
+        Ok(u64::from_le_bytes(eight))
+    }
     /// The next two bytes as a node's address; [`WireError::Malformed`] where they are none's.
     pub fn node(&mut self) -> Result<NodeId, WireError> {
         NodeId::new(self.u16()?).map_err(|_| WireError::Malformed)
@@ -117,6 +123,10 @@ impl<'a> Writer<'a> {
     }
     /// Appends four bytes, little-endian.
     pub fn u32(&mut self, value: u32) -> Result<&mut Self, WireError> {
+        self.bytes(&value.to_le_bytes())
+    }
+    /// Appends eight bytes, little-endian.
+    pub fn u64(&mut self, value: u64) -> Result<&mut Self, WireError> {
         self.bytes(&value.to_le_bytes())
     }
     /// How many bytes were written.

@@ -36,7 +36,14 @@ pub const fn origin(previous: NodeId) -> [u8; 3] {
 
 impl<'a> Repr<'a> {
     /// Reads a frame, or the beginning of one: its first [`HEADER_BYTES`] at least.
+    ///
+    /// # Errors
+    /// [`WireError`], also for one that is longer than a frame can be.
     pub fn parse(mpdu: &'a [u8]) -> Result<Self, WireError> {
+        // What no frame holds cannot be sent on.
+        if mpdu.len() > phy::MAX_MPDU {
+            return Err(WireError::Malformed);
+        }
         let mut r = Reader::new(mpdu);
         let low = mac::parse(&mut r)?;
         r.expect(dispatch::FORWARD)?;

@@ -15,6 +15,7 @@ pub mod buf;
 pub mod dispatch;
 pub mod flood;
 pub mod forward;
+pub mod host;
 pub mod ifrc;
 pub mod levels;
 pub mod mac;

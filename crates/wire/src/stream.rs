@@ -212,7 +212,14 @@ pub struct Packet<'a> {
 
 impl<'a> Packet<'a> {
     /// Reads a packet.
+    ///
+    /// # Errors
+    /// [`WireError`], also for one that is longer than a frame can be.
     pub fn parse(mpdu: &'a [u8]) -> Result<Self, WireError> {
+        // What no frame holds cannot be sent on.
+        if mpdu.len() > phy::MAX_MPDU {
+            return Err(WireError::Malformed);
+        }
         let mut r = Reader::new(mpdu);
         let link = Header::parse(&mut r)?;
         let kind = r.u8()?;

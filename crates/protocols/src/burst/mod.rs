@@ -304,9 +304,11 @@ impl<S: ObjectStore> Burst<S> {
             self.counts.duplicates += 1;
         } else if config.next.is_none() {
             let offset = u32::from(number) * u32::from(config.payload_bytes);
-            self.store.write(offset, packet.payload);
             self.last = Some(number);
-            let _ = self.events.push(Event::Received { number });
+            // What there is no room for is not told, so it is asked for again.
+            if self.store.write(offset, packet.payload).is_ok() {
+                let _ = self.events.push(Event::Received { number });
+            }
         } else if let Ok(payload) = FrameBuf::from_slice(packet.payload) {
             if self.queue.push(Queued { number, payload }).is_ok() {
                 self.last = Some(number);

@@ -349,12 +349,14 @@ impl<S: ObjectStore> FastForward<S> {
             }
             (Taken::Deliver, Content::Data(payload)) => {
                 let offset = u32::from(packet.number) * u32::from(part.call.payload_bytes);
-                self.store.write(offset, payload);
-                self.tell(Event::Received {
-                    stream: packet.stream,
-                    number: packet.number,
-                    bytes: payload.len() as u8,
-                });
+                // What there is no room for is not told, so it is asked for again.
+                if self.store.write(offset, payload).is_ok() {
+                    self.tell(Event::Received {
+                        stream: packet.stream,
+                        number: packet.number,
+                        bytes: payload.len() as u8,
+                    });
+                }
             }
             (Taken::Deliver, Content::End) => {}
             // The last acknowledgement is on its way out of the driver by now.

@@ -2,7 +2,7 @@
 
 use super::sender::{Sender, Verdict};
 use super::*;
-use crate::object::ObjectInfo;
+use crate::object::{NoRoom, ObjectInfo};
 use std::vec::Vec;
 use thalweg_engine::{Answering, OpId, RadioOp};
 use thalweg_units::{Channel, Channel900, Dbm, Tuning};
@@ -23,8 +23,9 @@ impl ObjectStore for Memory {
     fn read(&self, _offset: u32, into: &mut [u8]) {
         into.fill(1);
     }
-    fn write(&mut self, offset: u32, bytes: &[u8]) {
+    fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), NoRoom> {
         self.received.push((offset, bytes.len()));
+        Ok(())
     }
 }
 

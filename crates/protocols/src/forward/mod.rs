@@ -172,7 +172,9 @@ impl<S: ObjectStore> Forwarder<S> {
             Role::End => {
                 if !counted {
                     let offset = u32::from(repr.number) * repr.payload.len() as u32;
-                    self.store.write(offset, repr.payload);
+                    if self.store.write(offset, repr.payload).is_err() {
+                        return;
+                    }
                 }
                 let (number, previous) = (repr.number, repr.previous);
                 self.tell(Event::Received { number, previous });

@@ -90,6 +90,14 @@ impl<const NODES: usize> Measure<NODES> {
     pub const fn beacons(&self) -> u8 {
         self.beacons
     }
+    /// On which channels.
+    pub const fn channels(&self) -> ChannelSet {
+        self.channels
+    }
+    /// From one beacon to the next: IPI.
+    pub const fn interval(&self) -> Duration {
+        self.interval
+    }
     /// The announcement of `node`'s turn.
     pub const fn announce(&self, campaign: Campaign, node: NodeId) -> Announce {
         Announce {

@@ -10,7 +10,7 @@ use thalweg_wire::route::Route;
 /// An order. All but [`Command::Stop`] are for the sink, one at a time.
 // The lists are stored in place: there is no allocator to put them elsewhere.
 #[allow(clippy::large_enum_variant)]
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command<const NODES: usize = 256> {
     /// Measure the links of these nodes.
     Measure(Measure<NODES>),

@@ -9,6 +9,7 @@
 //! Deviations: README.md. Tests: `tests.rs`.
 
 mod event;
+pub mod host;
 mod part;
 pub mod rest;
 #[cfg(test)]

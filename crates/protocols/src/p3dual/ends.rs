@@ -100,11 +100,13 @@ impl Got {
         packets: None,
         is_told: false,
     };
-    /// Takes a packet; whether it is new.
-    pub(super) fn take(&mut self, number: u16) -> bool {
-        let is_new = self.have.insert(number);
-        self.count += u16::from(is_new);
-        is_new
+    /// Whether a packet is there.
+    pub(super) fn has(&self, number: u16) -> bool {
+        self.have.contains(number)
+    }
+    /// Takes a packet.
+    pub(super) fn take(&mut self, number: u16) {
+        self.count += u16::from(self.have.insert(number));
     }
     /// The first runs of packets that are missing, of `packets`.
     pub(super) fn missing(&self, packets: u16) -> [Option<Range>; MAX_MISSING] {

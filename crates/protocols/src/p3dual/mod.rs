@@ -176,9 +176,10 @@ impl<S: ObjectStore> P3Dual<S> {
         match packet.content {
             Content::Data(payload) => {
                 self.got.answer = None;
-                if self.got.take(packet.number) {
-                    let offset = u32::from(packet.number) * u32::from(config.payload_bytes);
-                    self.store.write(offset, payload);
+                let offset = u32::from(packet.number) * u32::from(config.payload_bytes);
+                let is_new = !self.got.has(packet.number);
+                if is_new && self.store.write(offset, payload).is_ok() {
+                    self.got.take(packet.number);
                     self.tell(Event::Received {
                         number: packet.number,
                         round: packet.round,

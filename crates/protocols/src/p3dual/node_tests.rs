@@ -1,7 +1,7 @@
 //! Nodes that call each other by hand: who repeats the call, and until when.
 
 use super::*;
-use crate::object::ObjectInfo;
+use crate::object::{NoRoom, ObjectInfo};
 use std::vec::Vec;
 use thalweg_units::{Channel, Channel900, Dbm, Tuning};
 use thalweg_wire::stages::Stages;
@@ -18,7 +18,9 @@ impl ObjectStore for Memory {
     fn read(&self, offset: u32, into: &mut [u8]) {
         into.fill(offset as u8);
     }
-    fn write(&mut self, _offset: u32, _bytes: &[u8]) {}
+    fn write(&mut self, _offset: u32, _bytes: &[u8]) -> Result<(), NoRoom> {
+        Ok(())
+    }
 }
 
 fn id(n: u16) -> NodeId {

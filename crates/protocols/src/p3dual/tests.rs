@@ -1,7 +1,7 @@
 //! A node by hand: what it asks of its radios, and what it makes of what they say.
 
 use super::*;
-use crate::object::ObjectInfo;
+use crate::object::{NoRoom, ObjectInfo};
 use std::vec::Vec;
 use thalweg_units::{Channel, Channel900, Dbm, Duration, NodeId};
 use thalweg_wire::stream::{Range, MAX_MISSING};
@@ -18,8 +18,9 @@ impl ObjectStore for Memory {
     fn read(&self, offset: u32, into: &mut [u8]) {
         into.fill(offset as u8);
     }
-    fn write(&mut self, offset: u32, bytes: &[u8]) {
+    fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), NoRoom> {
         self.0.push((offset, bytes.len()));
+        Ok(())
     }
 }
 

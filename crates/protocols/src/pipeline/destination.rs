@@ -8,6 +8,7 @@ use super::adaptation::{Heard, Tally};
 use super::context::{Context, Flow, Held};
 use super::events::{Complete, End, Event};
 use super::session::Policy;
+use crate::object::NoRoom;
 use core::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::When;
 use thalweg_units::{Duration, Instant};
@@ -158,7 +159,11 @@ impl Destination {
         }
         let object_len = self.told.map(|told| told.object_len);
         let pieces = cx.session.pieces();
-        pieces.write(number, payload, object_len, cx.store);
+        if let Err(NoRoom) = pieces.write(number, payload, object_len, cx.store) {
+            cx.packets.remove(number);
+            cx.stats.no_room += 1;
+            return;
+        }
         if *cx.held == Held::Nothing {
             *cx.held = Held::Unknown;
         }

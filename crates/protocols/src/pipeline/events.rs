@@ -89,6 +89,8 @@ pub struct Stats {
     pub received: u16,
     /// Destination: packets received again.
     pub duplicates: u32,
+    /// Destination: packets that the store had no room for.
+    pub no_room: u32,
     /// Relay: frames forwarded.
     pub forwarded: u32,
     /// Relay: packets not forwarded because of the threshold.

@@ -130,6 +130,22 @@ impl<const NODES: usize> Sweep<NODES> {
     pub fn nodes(&self) -> &NodeList<NODES> {
         &self.nodes
     }
+    /// On which channels.
+    pub const fn channels(&self) -> ChannelSet {
+        self.channels
+    }
+    /// How often each node beacons on each channel.
+    pub const fn sweeps(&self) -> u8 {
+        self.sweeps
+    }
+    /// A beacon's slot, and the pause between two sweeps.
+    pub const fn times(&self) -> (Duration, Duration) {
+        (self.slot, self.pause)
+    }
+    /// The level in dBm from which on neighbours are reported.
+    pub const fn floor(&self) -> i8 {
+        self.floor
+    }
     /// What all nodes are to know; reports of at most `report_bytes` take slots of `report`.
     pub(crate) fn terms(&self, campaign: Campaign, report: Duration, report_bytes: u8) -> Terms {
         let all = self.nodes.as_slice();

@@ -3,7 +3,7 @@
 use crate::floodnet::{self, Config};
 use crate::linkprobe::{Measure, NodeList};
 use crate::mote::{Command, Duty, Event, Mote};
-use crate::object::{ObjectInfo, ObjectStore};
+use crate::object::{NoRoom, ObjectInfo, ObjectStore};
 use crate::pipeline::{self, Complete};
 use std::boxed::Box;
 use std::vec::Vec;
@@ -52,13 +52,14 @@ impl ObjectStore for Memory {
             *byte = self.own.get(offset as usize + i).copied().unwrap_or(0);
         }
     }
-    fn write(&mut self, offset: u32, bytes: &[u8]) {
+    fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), NoRoom> {
         let end = offset as usize + bytes.len();
         if end > 1 << 20 {
-            return;
+            return Ok(());
         }
         self.received.resize(self.received.len().max(end), 0);
         self.received[offset as usize..end].copy_from_slice(bytes);
+        Ok(())
     }
 }
 

@@ -4,6 +4,7 @@
 mod bench;
 mod hosts;
 mod nonsense;
+mod on_line;
 mod orders;
 mod sleepers;
 mod stops;

@@ -1,7 +1,7 @@
 //! A pipeline of test nodes: 0 is the source, then the relays by stage, the last the destination.
 
 use crate::mote::{self, Adapted};
-use crate::object::{ObjectInfo, ObjectStore};
+use crate::object::{NoRoom, ObjectInfo, ObjectStore};
 use crate::pipeline::{Command, Complete, End, Event, GiveUp, Part, Pipeline, Session};
 use std::vec;
 use std::vec::Vec;
@@ -24,6 +24,9 @@ pub(super) type Node = Pipeline<Memory, Adapted>;
 pub(super) struct Memory {
     pub(super) bytes: Vec<u8>,
     pub(super) digest: [u8; 8],
+    /// Has room for one of so many writes; 0 for all.
+    pub(super) one_of: u32,
+    pub(super) writes: u32,
 }
 
 impl ObjectStore for Memory {
@@ -38,12 +41,17 @@ impl ObjectStore for Memory {
             *byte = self.bytes.get(offset as usize + i).copied().unwrap_or(0);
         }
     }
-    fn write(&mut self, offset: u32, bytes: &[u8]) {
+    fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), NoRoom> {
+        self.writes += 1;
+        if self.one_of > 0 && self.writes % self.one_of > 0 {
+            return Err(NoRoom);
+        }
         let end = offset as usize + bytes.len();
         if self.bytes.len() < end {
             self.bytes.resize(end, 0);
         }
         self.bytes[offset as usize..end].copy_from_slice(bytes);
+        Ok(())
     }
 }
 
@@ -52,6 +60,7 @@ pub(super) fn object(len: usize) -> Memory {
     Memory {
         bytes,
         digest: *b"the same",
+        ..Memory::default()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Random losses: the object always arrives, byte by byte.
 
-use super::bench::{draw, layout, object, p3, pip, Layout, Memory, Node, Outcome, TELOSB};
+use super::bench::{draw, layout, object, p3, pip, thalweg, Layout, Memory, Node, Outcome, TELOSB};
 use crate::pipeline::{Event, GiveUp};
 use proptest::prelude::*;
 use thalweg_engine::harness::{Fate, Net};
@@ -18,6 +18,22 @@ fn run(layout: &Layout, object: &Memory, loss: u64, seed: u64) -> (Outcome, Net<
     });
     let outcome = layout.run(&mut net, 120);
     (outcome, net)
+}
+
+#[test]
+fn packets_that_a_store_has_no_room_for_come_in_the_next_rounds() {
+    for layout in [p3(3, 2), pip(3), thalweg(3)] {
+        let object = object(9_000);
+        let mut net = layout.net(&object, TELOSB, |_| Fate::Heard);
+        let last = layout.last();
+        net.engine_mut(last).store_mut().one_of = 2;
+        let outcome = layout.run(&mut net, 120);
+        let complete = outcome.assert_whole(&net, &object);
+        // Half of what is left in each round.
+        assert!(complete.rounds >= 6, "{complete:?}");
+        assert!(complete.first_round <= complete.packets.div_ceil(2));
+        assert!(net.engine(last).stats().no_room >= u32::from(complete.packets) / 2);
+    }
 }
 
 proptest! {

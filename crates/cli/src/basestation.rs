@@ -1,0 +1,117 @@
+//! `thalweg basestation`: a simulated network behind a base station's line. Tests: `tests/line.rs`.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process;
+use std::time::SystemTime;
+
+use thalweg_gateway::line::Stream;
+use thalweg_lab::basestation::{BaseStation, Listener, Pty, Setup};
+use thalweg_lab::collect::{check, Object};
+use thalweg_testbeds::{Site, Testbed};
+
+use crate::args::BasestationArgs;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::network;
+use crate::output::{self, plain};
+use crate::progress::Reporter;
+
+/// Runs a base station until somebody stops it.
+pub(crate) fn run(args: &BasestationArgs) -> Result<(), Failure> {
+    let testbed = Testbed::load(&args.testbed)?;
+    check(&testbed, (None, args.to)).map_err(Failure::input)?;
+    network::tell(&testbed.name, &testbed.assumed, args.say.verbosity());
+    let site = Site::new(testbed, args.seed);
+    let setup = Setup {
+        node: args.to,
+        object: Object::Random { bytes: args.bytes },
+        speed: args.speed,
+        baud: args.baud,
+        room_bytes: args.room,
+        boot: boot(),
+    };
+    let mut station = BaseStation::open(&site, &setup).map_err(Failure::input)?;
+    let interrupt = Interrupt::on_signals();
+    let Line {
+        mut stream,
+        place,
+        link,
+    } = open(args)?;
+    let mut reporter = Reporter::to_stderr(args.say.verbosity());
+    reporter.line(&format!(
+        "thalweg: node {} of {}, {} times as fast as the clock; Ctrl-C stops it",
+        station.about().node,
+        site.testbed.name,
+        args.speed
+    ));
+    output::print(&format!("{place}\n"))?;
+    let ran = station.run(&mut *stream, &|| interrupt.is_set());
+    drop(link);
+    ran.map_err(Failure::job)
+}
+
+/// A symbolic link that goes with the program.
+struct Link(PathBuf);
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        // Somebody else may have taken it away.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// The base station's end of its line.
+struct Line {
+    stream: Box<dyn Stream>,
+    /// Where a host finds it.
+    place: String,
+    link: Option<Link>,
+}
+
+fn open(args: &BasestationArgs) -> Result<Line, Failure> {
+    if let Some(address) = &args.tcp {
+        let named = |why: io::Error| Failure::Input(format!("--tcp {address}: {}", plain(&why)));
+        let listener = Listener::open(address).map_err(named)?;
+        let place = listener.address().map_err(named)?;
+        return Ok(Line {
+            stream: Box::new(listener),
+            place: format!("tcp:{place}"),
+            link: None,
+        });
+    }
+    let none = |why: io::Error| Failure::Job(format!("no pseudo-terminal: {}", plain(&why)));
+    let pty = Pty::open().map_err(none)?;
+    let path = pty.path().to_owned();
+    let link = args
+        .link
+        .as_deref()
+        .map(|at| linked(at, &path))
+        .transpose()?;
+    let place = args.link.as_deref().unwrap_or(&path).display().to_string();
+    Ok(Line {
+        stream: Box::new(pty),
+        place,
+        link,
+    })
+}
+
+/// Makes `at` a symbolic link to `path`. What is there goes if it is one, too.
+fn linked(at: &Path, path: &Path) -> Result<Link, Failure> {
+    let named = |why: &dyn std::fmt::Display| Failure::Input(format!("{}: {why}", at.display()));
+    match fs::symlink_metadata(at) {
+        Ok(found) if !found.is_symlink() => return Err(named(&"exists, and is no symbolic link")),
+        Ok(_) => fs::remove_file(at).map_err(|why| named(&plain(&why)))?,
+        Err(_) => {}
+    }
+    symlink(path, at).map_err(|why| named(&plain(&why)))?;
+    Ok(Link(at.to_owned()))
+}
+
+/// Another number for each start.
+fn boot() -> u32 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| (since.as_nanos() / 1_000) as u32) ^ process::id().rotate_left(16)
+}

@@ -1,0 +1,175 @@
+//! `thalweg basestation` and `thalweg collect --port`, as a user runs them: two processes and a pseudo-terminal.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+use thalweg_lab::collect::Object;
+use thalweg_units::NodeId;
+
+fn thalweg(folder: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin("thalweg"));
+    command.current_dir(folder).args(args);
+    command
+}
+
+/// A base station that is killed at the end.
+struct Station(Child);
+
+impl Station {
+    /// At the symbolic link `station` in `folder`.
+    fn start(folder: &Path, speed: &str) -> Self {
+        let args = [
+            "basestation",
+            "--testbed",
+            "line5",
+            "--link",
+            "station",
+            "--speed",
+            speed,
+            "--bytes",
+            "9000",
+            "--quiet",
+        ];
+        let mut child = thalweg(folder, &args)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut said = BufReader::new(child.stdout.take().unwrap());
+        said.read_line(&mut line).unwrap();
+        assert_eq!(line, "station\n");
+        Self(child)
+    }
+}
+
+impl Drop for Station {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+const COLLECT: [&str; 9] = [
+    "collect",
+    "--testbed",
+    "line5",
+    "--port",
+    "station",
+    "--from",
+    "5",
+    "--bytes",
+    "9000",
+];
+
+/// The one object that was stored, as `output` tells it.
+fn stored(folder: &Path, output: &Output) -> Vec<u8> {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&report["verified"], &report["source"]),
+        (&true.into(), &5.into())
+    );
+    for key in [
+        "goodput_kbps",
+        "survey_s",
+        "cold_s",
+        "predicted",
+        "survey",
+        "energy_j",
+    ] {
+        assert!(report.get(key).is_some(), "{key} is missing");
+    }
+    assert_eq!(
+        report["energy_j"],
+        Value::Null,
+        "nobody tells it over a line"
+    );
+    fs::read(folder.join(report["stored"]["path"].as_str().unwrap())).unwrap()
+}
+
+#[test]
+fn an_object_is_collected_over_the_line_and_a_killed_base_station_is_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let sent = Object::Random { bytes: 9_000 }.of(1, NodeId::new(5).unwrap());
+    let args = [&COLLECT[..], &["--json", "--quiet"]].concat();
+    let station = Station::start(dir.path(), "20");
+    let output = thalweg(dir.path(), &args).output().unwrap();
+    assert_eq!(stored(dir.path(), &output), &sent[..]);
+    drop(station);
+
+    // Killed in the middle, and started again: another pseudo-terminal behind the same link.
+    fs::remove_dir_all(dir.path().join("thalweg-data")).unwrap();
+    let station = Station::start(dir.path(), "1");
+    let running = thalweg(dir.path(), &args)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_secs(3));
+    drop(station);
+    let _station = Station::start(dir.path(), "20");
+    let output = running.wait_with_output().unwrap();
+    assert_eq!(stored(dir.path(), &output), &sent[..]);
+}
+
+#[test]
+fn ports_that_are_none_end_in_one_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let cases = [
+        (
+            &["collect", "--port", "tcp:nowhere"][..],
+            2,
+            "--port: wanted tcp:HOST:PORT",
+        ),
+        (&["collect", "--port", "x", "--file", "y"], 2, "--file"),
+        (
+            &[
+                "collect",
+                "--port",
+                "x",
+                "--testbed",
+                "office12",
+                "--protocol",
+                "lpht",
+            ],
+            2,
+            "not for --protocol lpht",
+        ),
+        (&["collect", "--baud", "9600"], 2, "--port"),
+        (&["basestation", "--testbed", "office12"], 2, "board"),
+        (
+            &["basestation", "--testbed", "line5", "--to", "77"],
+            2,
+            "77",
+        ),
+        (
+            &["basestation", "--testbed", "line5", "--speed", "0"],
+            2,
+            "0.01",
+        ),
+        (
+            &["basestation", "--testbed", "line5", "--link", "."],
+            2,
+            "no symbolic link",
+        ),
+        (
+            &["basestation", "--testbed", "line5", "--tcp", "nowhere"],
+            2,
+            "--tcp",
+        ),
+    ];
+    for (args, status, text) in cases {
+        let output = thalweg(dir.path(), args).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(status), "{args:?}: {stderr}");
+        assert!(
+            stderr.contains(text) && stderr.lines().count() == 1,
+            "{args:?}: {stderr}"
+        );
+    }
+}

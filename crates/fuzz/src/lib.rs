@@ -1,0 +1,32 @@
+//! What comes from outside, and must never make anything panic, hang or grow without bound: frames from the air,
+//! events of a radio, bytes of a line, files that users give.
+//!
+//! Each target takes any bytes, and panics where something does not hold. `fuzz/` looks for bytes that do so;
+//! `tests/seeds.rs` tries those in `fuzz/seeds/` with every `cargo test`.
+
+// A target says what does not hold by panicking.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::missing_panics_doc)]
+
+mod files;
+mod line;
+mod mote;
+mod wire;
+
+pub use files::{k7, matrix, testbed};
+pub use line::{host, link};
+pub use mote::mote;
+pub use wire::wire;
+
+/// A target.
+pub type Target = fn(&[u8]);
+
+/// Every target, by its name in `fuzz/`.
+pub const TARGETS: [(&str, Target); 7] = [
+    ("wire", wire),
+    ("host", host),
+    ("link", link),
+    ("mote", mote),
+    ("k7", k7),
+    ("matrix", matrix),
+    ("testbed", testbed),
+];

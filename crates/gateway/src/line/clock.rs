@@ -1,0 +1,126 @@
+//! A station's clock as the host knows it: of each second the reading with the shortest way there and back,
+//! and a straight line through the oldest and the newest of them. Tests: at the end.
+
+use crate::field::FieldTime;
+use std::collections::VecDeque;
+use thalweg_units::{Duration, Instant};
+
+/// So many readings are kept, one of each second.
+const KEPT: usize = 16;
+const WINDOW: Duration = Duration::from_secs(1);
+/// Readings that are closer say nothing of a clock's rate.
+const APART: Duration = Duration::from_millis(500);
+
+/// When the host's clock and the station's met.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Reading {
+    host: FieldTime,
+    station: Instant,
+    there_and_back: Duration,
+}
+
+/// Readings of one station's clock.
+#[derive(Debug, Default)]
+pub(super) struct Readings {
+    best: VecDeque<Reading>,
+    /// When the newest one's second began.
+    began: FieldTime,
+}
+
+impl Readings {
+    /// The host asked and got its answer at `host`, the station heard and told at `station`.
+    pub(super) fn add(&mut self, host: (FieldTime, FieldTime), station: (Instant, Instant)) {
+        let (took, held) = (host.1.since(host.0), station.1.since(station.0));
+        if host.1 < host.0 || station.1 < station.0 || held > took {
+            return;
+        }
+        let there_and_back = took.saturating_sub(held);
+        let reading = Reading {
+            host: host.0 + there_and_back / 2,
+            station: station.0,
+            there_and_back,
+        };
+        match self.best.back_mut() {
+            Some(last) if host.1 < self.began + WINDOW => {
+                if reading.there_and_back < last.there_and_back {
+                    *last = reading;
+                }
+            }
+            _ => {
+                self.began = host.1;
+                if self.best.len() == KEPT {
+                    self.best.pop_front();
+                }
+                self.best.push_back(reading);
+            }
+        }
+    }
+
+    /// When the station's clock reads `local`; none before it was read.
+    pub(super) fn when(&self, local: Instant) -> Option<FieldTime> {
+        let (first, last) = (self.best.front()?, self.best.back()?);
+        let (host, station) = (
+            last.host.since(first.host),
+            last.station.since(first.station),
+        );
+        let rate = match host >= APART && !station.is_zero() {
+            true => host.as_secs_f64() / station.as_secs_f64(),
+            false => 1.0,
+        };
+        let scaled = |time: Duration| Duration::from_secs_f64(time.as_secs_f64() * rate);
+        Some(match local >= last.station {
+            true => last.host + scaled(local.since(last.station)),
+            false => last.host.saturating_sub(scaled(last.station.since(local))),
+        })
+    }
+
+    /// The station started anew.
+    pub(super) fn forget(&mut self) {
+        self.best.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(ms: u64) -> u64 {
+        ms * 1_000_000
+    }
+
+    #[test]
+    fn the_shortest_way_counts_and_the_rate_is_learned() {
+        let mut readings = Readings::default();
+        assert_eq!(readings.when(Instant::ZERO), None);
+        // A clock 7 s ahead that runs twice as fast; every fifth way there is 1 ms, others are up to 80.
+        for n in 0..100u64 {
+            let asked = ms(100 * n);
+            let there = if n % 5 == 0 { ms(1) } else { ms(20 + n % 60) };
+            let local = Instant::from_nanos(ms(7_000) + 2 * (asked + there));
+            let host = (asked, asked + there + ms(1));
+            readings.add(
+                (FieldTime::from_nanos(host.0), FieldTime::from_nanos(host.1)),
+                (local, local),
+            );
+        }
+        assert_eq!(readings.best.len(), 10);
+        let when = readings.when(Instant::from_nanos(ms(7_000 + 2 * 9_000)));
+        let off = when.unwrap().as_secs_f64() - 9.0;
+        assert!(off.abs() < 1e-5, "{off}");
+        readings.forget();
+        assert_eq!(readings.when(Instant::ZERO), None);
+    }
+
+    #[test]
+    fn impossible_stamps_are_none() {
+        let mut readings = Readings::default();
+        let [a, b] = [5, 9].map(FieldTime::from_nanos);
+        let [c, d] = [5, 10].map(Instant::from_nanos);
+        readings.add((b, a), (c, c));
+        readings.add((a, b), (d, c));
+        readings.add((a, b), (c, d));
+        assert_eq!(readings.when(c), None);
+        readings.add((a, b), (c, c));
+        assert_eq!(readings.when(c), Some(FieldTime::from_nanos(7)));
+    }
+}

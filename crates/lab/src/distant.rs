@@ -1,0 +1,290 @@
+//! A network behind a field that somebody else keeps, such as a line to a base station: survey, plan, fetch.
+//!
+//! What is known of the network beside its links is a testbed's: names, channels, boards. Time base: the
+//! field's. Invariants: a transfer that the line broke off is tried again, within half a minute; an object is
+//! handed out whole or not at all. Tests: `tests/line/`.
+
+use crate::collect::{place, CollectError, Report, RETRY};
+use crate::field::{Repairs, RunError};
+use std::ops::ControlFlow;
+use thalweg_gateway::carry::pipeline::{Fetch, Fetched, Order, Terms, Way, SETTLING};
+use thalweg_gateway::field::{Field, FieldError, News};
+use thalweg_gateway::job::{run, Failure, Job, Progress, Retry};
+use thalweg_gateway::known::{Ask, Known, CLEAN_CHANNELS};
+use thalweg_gateway::line::LineError;
+use thalweg_gateway::outcome::{over_plans, Core, Outcome};
+use thalweg_gateway::registry::Pipelined;
+use thalweg_gateway::survey::{SurveyJob, Surveyed};
+use thalweg_medium::random::stream;
+use thalweg_planner::{Place, Plan};
+use thalweg_protocols::mote::Event;
+use thalweg_testbeds::{Places, Site};
+use thalweg_units::{BitRate, Channel, ChannelSet, Duration, NodeId};
+use thalweg_wire::route::Scheme;
+
+/// How long a base station that is away is waited for.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How often a job that the line broke off is begun, beside the first time.
+const AGAIN: u32 = 3;
+/// From one look for the base station to the next.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Told of a protocol, and how far it is; may break off.
+type Observer<'a> = &'a mut dyn FnMut(&str, Progress) -> ControlFlow<()>;
+
+/// A network that somebody else keeps, surveyed.
+pub struct Distant<'a, F> {
+    field: &'a mut F,
+    site: &'a Site,
+    known: Known,
+    surveyed: Surveyed,
+    /// The number of the next transfer.
+    transfer: u16,
+}
+
+impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
+    /// Has base station `sink` of `field` survey the nodes that `site` names, for `protocol`. Transfers are
+    /// numbered from `transfer` on: nodes remember numbers for a while.
+    ///
+    /// # Errors
+    /// [`CollectError`].
+    pub fn survey(
+        field: &'a mut F,
+        site: &'a Site,
+        (sink, protocol): (NodeId, Pipelined),
+        channels: Option<&[Channel]>,
+        transfer: u16,
+        observer: Observer<'_>,
+    ) -> Result<Self, CollectError> {
+        let testbed = &site.testbed;
+        let place = place(testbed);
+        place.check_channels(channels)?;
+        let index = place.index_of(sink)?;
+        let wanted = channels
+            .map(<[Channel]>::to_vec)
+            .or_else(|| clean(testbed.channels));
+        let on: ChannelSet = match &wanted {
+            Some(list) => list.iter().copied().collect(),
+            None => testbed.channels,
+        };
+        let survey = protocol.survey(on);
+        let (ids, timing, places) = (&place.ids, &site.board.timing, places(site));
+        let job = || SurveyJob::new(survey, ids, places.clone(), timing, sink);
+        let mut watch = |progress| observer("", progress);
+        let (surveyed, _) = again(field, job, &mut watch)?;
+        let links = surveyed.links.clone();
+        let known = Known::new(place, links, index, wanted, (stream, site.seed));
+        Ok(Self {
+            known: known.measured_at(field.now()),
+            field,
+            site,
+            surveyed,
+            transfer,
+        })
+    }
+
+    /// Plans for `ask`, and fetches what its source has, over other plans where it breaks off.
+    ///
+    /// # Errors
+    /// [`CollectError`] where nothing can be said of the transfer; a transfer that fails is a report.
+    pub fn fetch(&mut self, ask: &Ask, observer: Observer<'_>) -> Result<Report, CollectError> {
+        let protocol = ask.protocol;
+        let first = self.known.plan(ask)?;
+        let ids = &self.known.place().ids;
+        let (source, sink) = (ids[first.source], ids[first.sink]);
+        let planned = Progress::Planned {
+            source,
+            sink,
+            paths: first.path_count() as u32,
+            hops: first.hops as u32,
+            packets: ask.packets()?,
+            part: (1, 1),
+        };
+        if observer("", planned).is_break() {
+            return Err(CollectError::Stopped);
+        }
+        // As in a simulated network: P3 as published, over halves drawn anew.
+        let anew = Ask {
+            from: Some(source),
+            protocol: Pipelined::P3,
+            ..*ask
+        };
+        let (known, predicted) = (
+            self.known.clone(),
+            match protocol.has_paths() {
+                true => first.prediction.clone(),
+                false => first.pip.prediction.clone(),
+            },
+        );
+        let channels = first.channels.iter().map(|c| c.number()).collect();
+        let next = |_: &Plan, tried: u32| {
+            let plan = || known.plan_attempt(&anew, u64::from(tried)).ok();
+            protocol.has_paths().then(plan).flatten()
+        };
+        let attempt = |plan: &Plan, tried: u32| {
+            let of = if tried > 0 { Pipelined::P3 } else { protocol };
+            self.transfer(plan, of, ask, observer)
+        };
+        let fetched = over_plans(RETRY, SETTLING, first, attempt, next);
+        let (mut outcome, object, attempts) = fetched?;
+        let survey = self.surveyed.cost(self.known.routing_channel());
+        outcome
+            .core
+            .after(survey.seconds(), survey.network_energy_j);
+        let tried = (1..attempts).map(|_| Pipelined::P3.name);
+        let tried = match attempts {
+            1 => Vec::new(),
+            _ => [protocol.name].into_iter().chain(tried).collect(),
+        };
+        Ok(Report {
+            outcome,
+            predicted_goodput_kbps: predicted.goodput_kbps,
+            predicted,
+            baseline: None,
+            channels,
+            survey,
+            parts: 1,
+            tried,
+            object,
+        })
+    }
+
+    fn transfer(
+        &mut self,
+        plan: &Plan,
+        of: Pipelined,
+        ask: &Ask,
+        observer: Observer<'_>,
+    ) -> Result<(Outcome<Repairs>, Option<Vec<u8>>), CollectError> {
+        let terms = of.terms(Terms {
+            payload: ask.payload,
+            retry: Retry::NEVER,
+            ..Terms::default()
+        });
+        let ids = &self.known.place().ids;
+        let way = Way::of(plan, of.scheme, &terms, ids)?;
+        let others = plan.others.iter();
+        // One that does not fit a wake-up is none.
+        let others = others.filter_map(|plan| Way::of(plan, of.scheme, &terms, ids).ok());
+        let others: Vec<Way> = others.collect();
+        let first = &mut self.transfer;
+        let mut watch = |progress| observer(of.name, progress);
+        let job = || {
+            let job = Fetch::new(way.clone(), others.clone(), *first, ids, &terms);
+            // More than any of its attempts take.
+            *first = first.wrapping_add(64);
+            Ok(job)
+        };
+        let (fetched, _) = again(self.field, job, &mut watch)?;
+        let core = self.core(plan, of, &terms, &fetched);
+        let extra = Repairs {
+            retransmitted: None,
+            wake_up_s: fetched.wake_up.as_secs_f64(),
+        };
+        Ok((Outcome { core, extra }, fetched.object))
+    }
+
+    fn core(&self, plan: &Plan, of: Pipelined, terms: &Terms, fetched: &Fetched) -> Core {
+        let ids = &self.known.place().ids;
+        let complete = fetched.complete.filter(|_| fetched.failure.is_none());
+        let bytes = complete.map_or(0, |c| u64::from(c.len));
+        let goodput = BitRate::of_bytes(bytes, fetched.duration);
+        let rate = terms.cycle(&self.site.board.timing).effective_rate();
+        let first_round = fetched.first_round.zip(fetched.complete);
+        Core {
+            protocol: of.name.to_owned(),
+            testbed: self.site.testbed.name.clone(),
+            source: ids[plan.source],
+            sink: ids[plan.sink],
+            bytes,
+            verified: fetched.failure.is_none(),
+            goodput_kbps: goodput.kbps(),
+            utilisation: Some(goodput.bps() / rate.bps()),
+            rounds: fetched.complete.map_or(0, |c| u32::from(c.rounds)),
+            first_round_reliability: first_round
+                .map(|(first, c)| f64::from(first) / f64::from(c.packets.max(1))),
+            active_nodes: fetched.active,
+            hops: plan.hops as u32,
+            paths: match of.scheme {
+                Scheme::P3 | Scheme::Thalweg => plan.path_count() as u32,
+                _ => 1,
+            },
+            energy_j: fetched.joules,
+            network_energy_j: fetched.network_joules,
+            cold: None,
+            waited_s: fetched.waited.as_secs_f64(),
+            duration_s: fetched.duration.as_secs_f64(),
+            attempts: fetched.attempts,
+            failure: fetched.failure.clone(),
+            seed: self.site.seed,
+        }
+    }
+}
+
+/// Runs the job that `make` makes, and again where the line to its station broke off. Also says how often.
+fn again<F, J>(
+    field: &mut F,
+    mut make: impl FnMut() -> Result<J, Failure>,
+    watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<(J::Brings, u32), RunError>
+where
+    F: Field,
+    J: Job<Order = F::Order, Event = F::Event>,
+{
+    let (mut tries, mut until) = (0, None);
+    loop {
+        let why = match run(field, &mut make()?, watch) {
+            Ok(brings) => return Ok((brings, tries)),
+            Err(why) => why,
+        };
+        // A line that is still down is no further try.
+        match &why {
+            Failure::Silent(_) | Failure::Restarted(_) | Failure::Refused(_) if tries < AGAIN => {
+                tries += 1;
+                until = None;
+            }
+            Failure::Field(why) if is_away(why) => {}
+            _ => return Err(why.into()),
+        }
+        let now = field.now();
+        if now >= *until.get_or_insert(now + PATIENCE) {
+            return Err(why.into());
+        }
+        // What the station still tells of the last one is nobody's.
+        while field.now() < now + LOOK {
+            if let News::Cancelled = field.next(now + LOOK).map_err(Failure::from)? {
+                return Err(Failure::Cancelled.into());
+            }
+        }
+    }
+}
+
+/// Whether a base station may come back.
+fn is_away(why: &FieldError) -> bool {
+    let FieldError::Broken(why) = why else {
+        return false;
+    };
+    matches!(why.downcast_ref(), Some(LineError::Down { .. }))
+}
+
+/// P3's channels, where the network has them all.
+fn clean(of: ChannelSet) -> Option<Vec<Channel>> {
+    let clean = CLEAN_CHANNELS.iter().filter_map(|c| Channel::new(*c).ok());
+    let clean: Vec<Channel> = clean.collect();
+    clean.iter().all(|c| of.contains(*c)).then_some(clean)
+}
+
+/// Where nodes are, if it is known.
+fn places(site: &Site) -> Option<Vec<Place>> {
+    if site.testbed.places == Places::Unknown {
+        return None;
+    }
+    let ears = site.environment.ears.iter();
+    let place = |p: thalweg_medium::Placement| Place {
+        x_m: p.position.x_m,
+        y_m: p.position.y_m,
+        z_m: p.position.z_m,
+        floor: p.floor,
+    };
+    ears.map(|ear| ear.placement.map(place)).collect()
+}

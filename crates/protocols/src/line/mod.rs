@@ -1,0 +1,548 @@
+//! One end of the line between a host and a base station: bytes in and out, messages in order and once.
+//!
+//! Owns: sessions (two epochs, greeted), numbering, acknowledgement and resending with a window of [`WINDOW`],
+//! beats. Time base: a clock of the end's own. Invariants: within a session what is delivered is the beginning
+//! of what was sent; an end that leaves a session never enters it again; every wait has an end. Which bytes:
+//! [`thalweg_wire::host`]. Not modelled: the speed of the line, which is the owner's. Tests: `tests.rs`.
+
+#[cfg(test)]
+mod tests;
+
+use thalweg_units::{Duration, Instant};
+use thalweg_wire::host::{
+    cobs, About, End, Frame, Hello, Version, DATA_HEADER_BYTES, MAX_FRAME, MAX_MESSAGE,
+    MAX_STUFFED, NOTE_HEADER_BYTES, VERSION,
+};
+
+/// The most messages that are sent and not acknowledged.
+pub const WINDOW: usize = 4;
+/// How long an acknowledgement is waited for. A full window takes 90 ms at 115,200 baud.
+pub const RESEND: Duration = Duration::from_millis(250);
+/// How often a message is sent again before the session is given up.
+pub const TRIES: u8 = 20;
+/// How long an end says nothing at most.
+pub const BEAT: Duration = Duration::from_millis(500);
+/// After how long without a frame of the other end the session is given up.
+pub const SILENCE: Duration = Duration::from_secs(3);
+/// From one greeting to the next, while there is no session.
+pub const GREET: Duration = Duration::from_millis(500);
+
+/// Why a session is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lost {
+    /// Nothing was heard for [`SILENCE`].
+    Silent,
+    /// The other end is there, but acknowledges nothing.
+    Unanswered,
+    /// The other end has begun anew.
+    Anew,
+}
+
+/// What an end is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Told<'a> {
+    /// A session begins, with a base station that says this of itself, or with a host.
+    Up(Option<About>),
+    /// The session is over. What was sent in it may not have arrived.
+    Down(Lost),
+    /// The other end speaks another version: there will be no session until one of them is replaced.
+    Foreign(Version),
+    /// The next message.
+    Message(&'a [u8]),
+    /// A note.
+    Note(&'a [u8]),
+}
+
+/// Why a message is not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SendError {
+    /// There is no session.
+    Down,
+    /// The window is full: later.
+    Full,
+    /// It is longer than [`MAX_MESSAGE`].
+    TooLong,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// The other end's epoch and what it told of itself, where it was heard.
+    Greeting(Option<(u32, Option<About>)>),
+    /// The other end speaks another version.
+    Foreign(Version),
+    /// A session with the other end's epoch.
+    Up(u32),
+}
+
+/// A message that waits, or is not acknowledged.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    bytes: [u8; MAX_MESSAGE],
+    len: u8,
+}
+
+const EMPTY: Slot = Slot {
+    bytes: [0; MAX_MESSAGE],
+    len: 0,
+};
+
+impl Slot {
+    fn of(message: &[u8]) -> Result<Self, SendError> {
+        let mut slot = EMPTY;
+        let place = slot.bytes.get_mut(..message.len());
+        place.ok_or(SendError::TooLong)?.copy_from_slice(message);
+        slot.len = message.len() as u8;
+        Ok(slot)
+    }
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+}
+
+/// The frame that is coming in.
+#[derive(Debug)]
+struct Incoming {
+    bytes: [u8; MAX_STUFFED],
+    /// More than there is room for where it is too long for a frame.
+    len: usize,
+}
+
+impl Incoming {
+    /// Takes bytes up to the end of a frame, and gives that frame, stuffing undone; an error where it was none.
+    fn take<'a>(&'a mut self, bytes: &mut &[u8]) -> Option<Result<&'a [u8], ()>> {
+        let end = bytes.iter().position(|b| *b == cobs::DELIMITER);
+        let (part, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
+        *bytes = rest.get(usize::from(end.is_some())..).unwrap_or(&[]);
+        let until = self.len + part.len();
+        if let Some(place) = self.bytes.get_mut(self.len..until) {
+            place.copy_from_slice(part);
+        }
+        self.len = until.min(MAX_STUFFED + 1);
+        end?;
+        let len = core::mem::take(&mut self.len);
+        let frame = match self.bytes.get_mut(..len) {
+            // Ends of frames follow each other where a line is quiet.
+            Some([]) => return None,
+            Some(frame) => cobs::unstuff(frame).ok_or(()),
+            None => Err(()),
+        };
+        Some(frame.map(|len| &self.bytes[..len]))
+    }
+}
+
+/// One end of a line.
+#[derive(Debug)]
+pub struct Link {
+    incoming: Incoming,
+    core: Core,
+}
+
+#[derive(Debug)]
+struct Core {
+    end: End,
+    about: Option<About>,
+    epoch: u32,
+    state: State,
+    /// Messages from `base` on, by number modulo the window.
+    slots: [Slot; WINDOW],
+    /// The first that is not acknowledged, the next to go out, and the number of the next message.
+    base: u8,
+    going: u8,
+    next: u8,
+    /// The number that this end waits for.
+    wanted: u8,
+    resend: Option<Instant>,
+    tries: u8,
+    note: Slot,
+    note_waits: bool,
+    /// When the next greeting is due.
+    greet: Instant,
+    /// When a frame was last heard, and sent.
+    heard: Instant,
+    spoke: Instant,
+    owes_beat: bool,
+    again: Again,
+}
+
+/// Whether the other end was asked to send again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Again {
+    No,
+    Due,
+    Asked,
+}
+
+impl Link {
+    /// The end `end` of a line at `now`; `seed` is another one after each start, and a base station tells
+    /// what it is.
+    pub const fn new(end: End, seed: u32, about: Option<About>, now: Instant) -> Self {
+        Self {
+            incoming: Incoming {
+                bytes: [0; MAX_STUFFED],
+                len: 0,
+            },
+            core: Core {
+                end,
+                about,
+                epoch: following(seed),
+                state: State::Greeting(None),
+                slots: [EMPTY; WINDOW],
+                base: 0,
+                going: 0,
+                next: 0,
+                wanted: 0,
+                resend: None,
+                tries: 0,
+                note: EMPTY,
+                note_waits: false,
+                greet: now,
+                heard: now,
+                spoke: now,
+                owes_beat: false,
+                again: Again::No,
+            },
+        }
+    }
+
+    /// Whether there is a session.
+    pub const fn is_up(&self) -> bool {
+        matches!(self.core.state, State::Up(_))
+    }
+    /// The other end's version, where it is another.
+    pub const fn foreign(&self) -> Option<Version> {
+        match self.core.state {
+            State::Foreign(version) => Some(version),
+            _ => None,
+        }
+    }
+    /// The other end's word on itself, where a greeting was heard and there is no session yet.
+    pub fn peer(&self) -> Option<About> {
+        match self.core.state {
+            State::Greeting(Some((_, about))) => about,
+            _ => None,
+        }
+    }
+    /// How many messages are taken now.
+    pub fn room(&self) -> usize {
+        match self.core.state {
+            State::Up(_) => WINDOW - usize::from(self.core.next.wrapping_sub(self.core.base)),
+            _ => 0,
+        }
+    }
+    /// Whether everything that was sent is acknowledged.
+    pub const fn is_clear(&self) -> bool {
+        self.core.base == self.core.next
+    }
+
+    /// Sends `message`, to be delivered once and in order as long as the session lasts.
+    ///
+    /// # Errors
+    /// [`SendError`].
+    pub fn send(&mut self, message: &[u8]) -> Result<(), SendError> {
+        let core = &mut self.core;
+        let State::Up(_) = core.state else {
+            return Err(SendError::Down);
+        };
+        let slot = Slot::of(message)?;
+        if usize::from(core.next.wrapping_sub(core.base)) >= WINDOW {
+            return Err(SendError::Full);
+        }
+        core.slots[usize::from(core.next) % WINDOW] = slot;
+        core.next = core.next.wrapping_add(1);
+        Ok(())
+    }
+    /// Sends `message` with the next frame and never again; it takes the place of a note that waits.
+    ///
+    /// # Errors
+    /// [`SendError`].
+    pub fn note(&mut self, message: &[u8]) -> Result<(), SendError> {
+        match self.core.state {
+            State::Up(_) => self.core.note = Slot::of(message)?,
+            _ => return Err(SendError::Down),
+        }
+        self.core.note_waits = true;
+        Ok(())
+    }
+
+    /// Takes from the front of `bytes`, which came in at `now`, until there is something to tell, or none is
+    /// left: to be called until it tells nothing.
+    pub fn receive(&mut self, now: Instant, bytes: &mut &[u8]) -> Option<Told<'_>> {
+        while !bytes.is_empty() {
+            let heard = match self.incoming.take(bytes) {
+                None => continue,
+                Some(frame) => frame.and_then(|frame| Frame::parse(frame).map_err(|_| ())),
+            };
+            let heard = match heard {
+                Ok((from, _)) if from == self.core.end => continue,
+                Ok((_, frame)) => self.core.handle(now, frame),
+                Err(()) => {
+                    self.core.ask_again();
+                    continue;
+                }
+            };
+            match heard {
+                None => {}
+                Some(Heard::Told(told)) => return Some(told),
+                Some(Heard::Message(len)) => {
+                    return Some(Told::Message(self.message(DATA_HEADER_BYTES, len)));
+                }
+                Some(Heard::Note(len)) => {
+                    return Some(Told::Note(self.message(NOTE_HEADER_BYTES, len)));
+                }
+            }
+        }
+        None
+    }
+
+    /// The message of the frame that was just taken.
+    fn message(&self, header: usize, len: usize) -> &[u8] {
+        &self.incoming.bytes[header..header + len]
+    }
+
+    /// The next frame to go out at `now`, stuffed and with its end, and how long it is; to be called until it
+    /// is 0, as far as there is room in the line.
+    pub fn transmit(&mut self, now: Instant, into: &mut [u8; MAX_STUFFED]) -> usize {
+        let mut bytes = [0; MAX_FRAME];
+        let (end, frame) = (self.core.end, self.core.frame(now));
+        let len = frame.and_then(|frame| frame.emit(end, &mut bytes).ok());
+        let stuffed = len.and_then(|len| cobs::stuff(&bytes[..len], into));
+        stuffed.map_or(0, |len| {
+            self.core.spoke = now;
+            into[len] = cobs::DELIMITER;
+            len + 1
+        })
+    }
+
+    /// When [`Link::timeout`] is to be called next.
+    pub fn due(&self) -> Instant {
+        let core = &self.core;
+        match core.state {
+            State::Up(_) => {
+                let quiet = core.heard + SILENCE;
+                let beat = core.spoke + BEAT;
+                core.resend.map_or(quiet, |at| at.min(quiet)).min(beat)
+            }
+            State::Greeting(_) | State::Foreign(_) => core.greet,
+        }
+    }
+    /// Does what is due at `now`; frames may be there to go out then.
+    pub fn timeout(&mut self, now: Instant) -> Option<Told<'static>> {
+        self.core.timeout(now)
+    }
+    /// Leaves the session, as where the line itself is gone.
+    pub fn leave(&mut self, now: Instant) {
+        self.core.begin_anew(now, State::Greeting(None));
+        self.incoming.len = 0;
+    }
+}
+
+/// What is told of a frame; messages by their length.
+enum Heard {
+    Told(Told<'static>),
+    Message(usize),
+    Note(usize),
+}
+
+impl Core {
+    /// The session with the other end's `epoch`.
+    const fn session(&self, epoch: u32) -> u32 {
+        self.epoch ^ epoch
+    }
+
+    fn begin_anew(&mut self, now: Instant, state: State) {
+        self.epoch = following(self.epoch);
+        self.state = state;
+        (self.base, self.going, self.next, self.wanted) = (0, 0, 0, 0);
+        (self.resend, self.tries, self.note_waits) = (None, 0, false);
+        (self.owes_beat, self.again) = (false, Again::No);
+        self.greet = now;
+    }
+    fn down(&mut self, now: Instant, state: State, why: Lost) -> Told<'static> {
+        self.begin_anew(now, state);
+        Told::Down(why)
+    }
+    fn up(&mut self, now: Instant, (peer, about): (u32, Option<About>)) -> Heard {
+        self.state = State::Up(peer);
+        (self.heard, self.owes_beat) = (now, true);
+        Heard::Told(Told::Up(about))
+    }
+
+    fn ask_again(&mut self) {
+        if matches!((self.state, self.again), (State::Up(_), Again::No)) {
+            self.again = Again::Due;
+        }
+    }
+
+    fn handle(&mut self, now: Instant, frame: Frame<'_>) -> Option<Heard> {
+        let (session, wanted) = match frame {
+            Frame::Hello(hello) => return self.greeted(now, hello),
+            Frame::Data {
+                session, wanted, ..
+            }
+            | Frame::Beat { session, wanted }
+            | Frame::Again { session, wanted } => (session, Some(wanted)),
+            Frame::Note { session, .. } => (session, None),
+        };
+        match self.state {
+            State::Up(peer) if self.session(peer) == session => {}
+            // The other end was greeted. What else the frame says will be said again.
+            State::Greeting(Some(peer)) if self.session(peer.0) == session => {
+                return Some(self.up(now, peer));
+            }
+            _ => return None,
+        }
+        self.heard = now;
+        if let Some(wanted) = wanted {
+            self.acknowledged(now, wanted);
+        }
+        match frame {
+            Frame::Data {
+                number, message, ..
+            } => self.data(number, message.len()),
+            Frame::Again { .. } => {
+                self.go_back(now);
+                None
+            }
+            Frame::Note { message, .. } => Some(Heard::Note(message.len())),
+            Frame::Hello(_) | Frame::Beat { .. } => None,
+        }
+    }
+
+    fn greeted(&mut self, now: Instant, hello: Hello) -> Option<Heard> {
+        if hello.version != VERSION {
+            let told = match self.state {
+                State::Foreign(version) if version == hello.version => return None,
+                _ => Told::Foreign(hello.version),
+            };
+            self.begin_anew(now, State::Foreign(hello.version));
+            return Some(Heard::Told(told));
+        }
+        let peer = (hello.epoch, hello.about);
+        match self.state {
+            State::Up(epoch) if epoch == hello.epoch => {
+                // It has not heard that the session has begun.
+                self.owes_beat = true;
+                None
+            }
+            State::Up(_) => {
+                let told = self.down(now, State::Greeting(Some(peer)), Lost::Anew);
+                Some(Heard::Told(told))
+            }
+            State::Greeting(_) | State::Foreign(_) if hello.echo == Some(self.epoch) => {
+                Some(self.up(now, peer))
+            }
+            State::Greeting(_) | State::Foreign(_) => {
+                self.state = State::Greeting(Some(peer));
+                self.greet = now;
+                None
+            }
+        }
+    }
+
+    /// All before `wanted` arrived.
+    fn acknowledged(&mut self, now: Instant, wanted: u8) {
+        let (count, sent) = (
+            wanted.wrapping_sub(self.base),
+            self.next.wrapping_sub(self.base),
+        );
+        if count == 0 || count > sent {
+            return;
+        }
+        let gone = self.going.wrapping_sub(self.base);
+        self.base = wanted;
+        if gone < count {
+            self.going = wanted;
+        }
+        self.tries = 0;
+        self.resend = (self.base != self.going).then(|| now + RESEND);
+    }
+
+    fn go_back(&mut self, now: Instant) {
+        self.going = self.base;
+        self.resend = (self.base != self.next).then(|| now + RESEND);
+    }
+
+    fn data(&mut self, number: u8, len: usize) -> Option<Heard> {
+        self.owes_beat = true;
+        if number == self.wanted {
+            self.wanted = self.wanted.wrapping_add(1);
+            self.again = Again::No;
+            return Some(Heard::Message(len));
+        }
+        // Behind a gap; one that came already only wants its acknowledgement.
+        if usize::from(number.wrapping_sub(self.wanted)) < WINDOW {
+            self.ask_again();
+        }
+        None
+    }
+
+    fn timeout(&mut self, now: Instant) -> Option<Told<'static>> {
+        let State::Up(_) = self.state else {
+            return None;
+        };
+        if now >= self.heard + SILENCE {
+            return Some(self.down(now, State::Greeting(None), Lost::Silent));
+        }
+        if self.resend.is_some_and(|at| now >= at) {
+            self.tries += 1;
+            if self.tries > TRIES {
+                return Some(self.down(now, State::Greeting(None), Lost::Unanswered));
+            }
+            self.go_back(now);
+        }
+        None
+    }
+
+    fn frame(&mut self, now: Instant) -> Option<Frame<'_>> {
+        let State::Up(peer) = self.state else {
+            return self.hello(now);
+        };
+        let (session, wanted) = (self.session(peer), self.wanted);
+        if self.again == Again::Due {
+            (self.again, self.owes_beat) = (Again::Asked, false);
+            return Some(Frame::Again { session, wanted });
+        }
+        if core::mem::take(&mut self.note_waits) {
+            let message = self.note.bytes();
+            return Some(Frame::Note { session, message });
+        }
+        if self.going != self.next {
+            let number = self.going;
+            self.going = number.wrapping_add(1);
+            self.resend.get_or_insert(now + RESEND);
+            self.owes_beat = false;
+            return Some(Frame::Data {
+                session,
+                number,
+                wanted,
+                message: self.slots[usize::from(number) % WINDOW].bytes(),
+            });
+        }
+        if core::mem::take(&mut self.owes_beat) || now >= self.spoke + BEAT {
+            return Some(Frame::Beat { session, wanted });
+        }
+        None
+    }
+
+    fn hello(&mut self, now: Instant) -> Option<Frame<'static>> {
+        if now < self.greet {
+            return None;
+        }
+        self.greet = now + GREET;
+        let echo = match self.state {
+            State::Greeting(peer) => peer.map(|(epoch, _)| epoch),
+            _ => None,
+        };
+        Some(Frame::Hello(Hello {
+            version: VERSION,
+            epoch: self.epoch,
+            echo,
+            about: self.about,
+        }))
+    }
+}
+
+/// The epoch after `epoch`: all 2^32 follow each other (Numerical Recipes, section 7.1).
+const fn following(epoch: u32) -> u32 {
+    epoch.wrapping_mul(1_664_525).wrapping_add(1_013_904_223)
+}

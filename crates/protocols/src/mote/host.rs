@@ -1,0 +1,480 @@
+//! Orders and events of a mote as a line to a host carries them: a byte that says which, then its fields,
+//! little-endian, times in nanoseconds. `docs/line.md` lists them.
+//!
+//! Invariants: one order has one encoding, and so has one event; what is parsed was within its ranges. A route
+//! travels as the segments of its own wake-up. Tests: `tests/on_line.rs`.
+
+use super::{Command, Event, Refused};
+use crate::collection::{Collect, Link, Missing};
+use crate::floodnet;
+use crate::linkprobe::{Measure, NodeList};
+use crate::pipeline::{self, Complete, End, SetupError};
+use crate::sweep::Sweep;
+use thalweg_engine::Refusal;
+use thalweg_units::{Channel, ChannelSet, Dbm, Duration, Instant, NodeId};
+use thalweg_wire::beacon::{steps, TIME_STEP};
+use thalweg_wire::route::{Assembler, Route, Turn, MAX_SEGMENTS, MAX_SEGMENT_BYTES};
+use thalweg_wire::{Reader, WireError, Writer};
+
+/// The most bytes of an order that names `nodes` nodes at most.
+pub const fn max_order_bytes(nodes: usize) -> usize {
+    let list = 11 + 2 * nodes;
+    let route = 9 + MAX_SEGMENTS * (1 + MAX_SEGMENT_BYTES);
+    if list > route {
+        list
+    } else {
+        route
+    }
+}
+/// The most bytes of an event.
+pub const MAX_EVENT_BYTES: usize = 32;
+
+const MEASURE: u8 = 1;
+const COLLECT: u8 = 2;
+const SWEEP: u8 = 3;
+const FETCH: u8 = 4;
+const FETCH_TOGETHER: u8 = 5;
+const STOP: u8 = 6;
+
+impl<const NODES: usize> Command<NODES> {
+    /// Reads an order.
+    ///
+    /// # Errors
+    /// [`WireError`]; [`WireError::NoRoom`] where it names more than `NODES` nodes.
+    pub fn parse(bytes: &[u8]) -> Result<Self, WireError> {
+        let bad = WireError::Malformed;
+        let mut r = Reader::new(bytes);
+        let command = match r.u8()? {
+            MEASURE => {
+                let channels = ChannelSet::from_bits(r.u16()?);
+                let (beacons, interval) = (r.u8()?, time(r.u16()?));
+                let measure = Measure::new(nodes(&mut r)?, channels, beacons, interval);
+                Self::Measure(measure.map_err(|_| bad)?)
+            }
+            COLLECT => Self::Collect(Collect {
+                floor: r.u8()?,
+                nodes: nodes(&mut r)?,
+            }),
+            SWEEP => {
+                let channels = ChannelSet::from_bits(r.u16()?);
+                let (sweeps, slot, pause) = (r.u8()?, time(r.u16()?), time(r.u16()?));
+                let floor = i8::from_le_bytes([r.u8()?]);
+                let sweep = Sweep::new(nodes(&mut r)?, channels, sweeps, (slot, pause), floor);
+                Self::Sweep(sweep.map_err(|_| bad)?)
+            }
+            FETCH => Self::Fetch(route(&mut r)?),
+            FETCH_TOGETHER => Self::FetchTogether {
+                room: duration(&mut r)?,
+                route: route(&mut r)?,
+            },
+            STOP => Self::Stop,
+            _ => return Err(bad),
+        };
+        r.end()?;
+        Ok(command)
+    }
+
+    /// Writes the order.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`]; [`WireError::Malformed`] for a route that does not fit a wake-up message.
+    pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
+        match self {
+            Self::Measure(measure) => {
+                w.u8(MEASURE)?.u16(measure.channels().bits())?;
+                w.u8(measure.beacons())?.u16(steps(measure.interval())?)?;
+                emit_nodes(measure.nodes(), w)
+            }
+            Self::Collect(collect) => {
+                w.u8(COLLECT)?.u8(collect.floor)?;
+                emit_nodes(collect.nodes.as_slice(), w)
+            }
+            Self::Sweep(sweep) => {
+                let (slot, pause) = sweep.times();
+                w.u8(SWEEP)?.u16(sweep.channels().bits())?;
+                w.u8(sweep.sweeps())?
+                    .u16(steps(slot)?)?
+                    .u16(steps(pause)?)?;
+                w.bytes(&sweep.floor().to_le_bytes())?;
+                emit_nodes(sweep.nodes().as_slice(), w)
+            }
+            Self::Fetch(route) => emit_route(route, w.u8(FETCH)?),
+            Self::FetchTogether { route, room } => {
+                emit_route(route, w.u8(FETCH_TOGETHER)?.u64(room.as_nanos())?)
+            }
+            Self::Stop => w.u8(STOP).map(|_| ()),
+        }
+    }
+}
+
+fn time(steps: u16) -> Duration {
+    TIME_STEP * u64::from(steps)
+}
+fn duration(r: &mut Reader<'_>) -> Result<Duration, WireError> {
+    r.u64().map(Duration::from_nanos)
+}
+fn instant(r: &mut Reader<'_>) -> Result<Instant, WireError> {
+    r.u64().map(Instant::from_nanos)
+}
+
+/// Their number, then their addresses.
+fn emit_nodes(nodes: &[NodeId], w: &mut Writer<'_>) -> Result<(), WireError> {
+    w.u16(nodes.len() as u16)?;
+    nodes.iter().try_for_each(|id| w.u16(id.get()).map(|_| ()))
+}
+fn nodes<const NODES: usize>(r: &mut Reader<'_>) -> Result<NodeList<NODES>, WireError> {
+    let count = usize::from(r.u16()?);
+    if count > NODES {
+        return Err(WireError::NoRoom);
+    }
+    let mut listed = Reader::new(r.bytes(2 * count)?);
+    let mut all = [NodeId::MAX; NODES];
+    for place in &mut all[..count] {
+        *place = listed.node()?;
+    }
+    NodeList::of(all[..count].iter().copied()).map_err(|_| WireError::Malformed)
+}
+
+/// The segments of its wake-up, each behind its length.
+fn emit_route(route: &Route, w: &mut Writer<'_>) -> Result<(), WireError> {
+    for index in 0..route.segments() {
+        let mut room = [0; MAX_SEGMENT_BYTES];
+        let mut segment = Writer::new(&mut room);
+        route.segment(index, Turn::First, Duration::ZERO, &mut segment)?;
+        let len = segment.len();
+        w.u8(len as u8)?.bytes(&room[..len])?;
+    }
+    Ok(())
+}
+fn route(r: &mut Reader<'_>) -> Result<Route, WireError> {
+    let mut assembler = Assembler::EMPTY;
+    while r.remaining() > 0 {
+        let len = usize::from(r.u8()?);
+        assembler.push(r.bytes(len)?)?;
+    }
+    assembler.route().ok_or(WireError::Malformed)
+}
+
+const FLOODED: u8 = 0x10;
+const FLOOD_FINISHED: u8 = 0x11;
+const FLOOD_DONE: u8 = 0x12;
+const PROBING: u8 = 0x13;
+const MEASURED: u8 = 0x14;
+const LINK: u8 = 0x15;
+const COLLECTING: u8 = 0x16;
+const MISSING: u8 = 0x17;
+const COLLECTED: u8 = 0x18;
+const FLOODS_REFUSED: u8 = 0x19;
+const WAKE_UP: u8 = 0x20;
+const JOINED: u8 = 0x21;
+const REFUSED: u8 = 0x22;
+const NOT_SET_UP: u8 = 0x30;
+const PROGRESS: u8 = 0x31;
+const ROUND_SENT: u8 = 0x32;
+const ROUND_REPORTED: u8 = 0x33;
+const COMPLETE: u8 = 0x34;
+const FINISHED: u8 = 0x35;
+
+/// Numbers of reasons are their places in these lists.
+const REASONS: [Refused; 4] = [
+    Refused::Busy,
+    Refused::NotSink,
+    Refused::BadRoute,
+    Refused::TooLate,
+];
+const SETUP_ERRORS: [SetupError; 7] = [
+    SetupError::Busy,
+    SetupError::NoSuchStage,
+    SetupError::TooManyPackets,
+    SetupError::PayloadTooSmallForControl,
+    SetupError::ConditionalNeedsOnePath,
+    SetupError::PayloadTooLarge,
+    SetupError::SaysTooMuch,
+];
+const ENDS: [End; 7] = [
+    End::Complete,
+    End::Released,
+    End::GaveUp,
+    End::TimedOut,
+    End::NotCalled,
+    End::RadioFailed,
+    End::Stopped,
+];
+/// Of floods; the fourth has a refusal of the radio behind it.
+const FLOODS_BUSY: u8 = 0;
+const FLOODS_TOO_LONG: u8 = 1;
+const FLOODS_SILENT: u8 = 2;
+const FLOODS_RADIO: u8 = 3;
+/// Of the radio; the last has a time behind it.
+const REFUSALS: [Refusal; 5] = [
+    Refusal::ChannelBusy,
+    Refusal::Empty,
+    Refusal::Superseded,
+    Refusal::BadLength,
+    Refusal::NoSuch,
+];
+const LATE: u8 = 5;
+
+fn number<T: PartialEq>(all: &[T], one: &T) -> Result<u8, WireError> {
+    let place = all.iter().position(|other| other == one);
+    place.map(|at| at as u8).ok_or(WireError::Malformed)
+}
+fn numbered<T: Copy>(all: &[T], r: &mut Reader<'_>) -> Result<T, WireError> {
+    let one = all.get(usize::from(r.u8()?));
+    one.copied().ok_or(WireError::Malformed)
+}
+
+impl Event {
+    /// Reads an event.
+    ///
+    /// # Errors
+    /// [`WireError`].
+    pub fn parse(bytes: &[u8]) -> Result<Self, WireError> {
+        let mut r = Reader::new(bytes);
+        let kind = r.u8()?;
+        let event = match kind & 0xf0 {
+            0x10 => Self::Floods(parse_floods(kind, &mut r)?),
+            0x30 => Self::Pipeline(parse_pipeline(kind, &mut r)?),
+            _ => match kind {
+                WAKE_UP => Self::WakeUp {
+                    reference: instant(&mut r)?,
+                    start: instant(&mut r)?,
+                },
+                JOINED => Self::Joined,
+                REFUSED => Self::Refused(numbered(&REASONS, &mut r)?),
+                _ => return Err(WireError::Malformed),
+            },
+        };
+        r.end()?;
+        Ok(event)
+    }
+
+    /// Writes the event, at most [`MAX_EVENT_BYTES`].
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`].
+    pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
+        match self {
+            Self::Floods(event) => emit_floods(event, w)?,
+            Self::Pipeline(event) => emit_pipeline(event, w)?,
+            Self::WakeUp { reference, start } => {
+                w.u8(WAKE_UP)?.u64(reference.as_nanos())?;
+                w.u64(start.as_nanos())?;
+            }
+            Self::Joined => {
+                w.u8(JOINED)?;
+            }
+            Self::Refused(why) => {
+                w.u8(REFUSED)?.u8(number(&REASONS, why)?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn parse_floods(kind: u8, r: &mut Reader<'_>) -> Result<floodnet::Event, WireError> {
+    use floodnet::Event;
+    Ok(match kind {
+        FLOODED => Event::Flooded {
+            initiator: r.node()?,
+            sequence: r.u8()?,
+            relay: r.u8()?,
+            reference: instant(r)?,
+        },
+        FLOOD_FINISHED => Event::FloodFinished {
+            initiator: r.node()?,
+            sequence: r.u8()?,
+            sent: r.u8()?,
+            heard: r.u8()?,
+        },
+        FLOOD_DONE => Event::FloodDone {
+            reference: instant(r)?,
+            quiet: instant(r)?,
+        },
+        PROBING => Event::Probing {
+            node: r.node()?,
+            turn: r.u16()?,
+            of: r.u16()?,
+        },
+        MEASURED => Event::Measured {
+            nodes: r.u16()?,
+            time: duration(r)?,
+        },
+        LINK => Event::Link(Link {
+            from: r.node()?,
+            to: r.node()?,
+            channel: Channel::new(r.u8()?).map_err(|_| WireError::Malformed)?,
+            received: r.u8()?,
+            rssi: Dbm(f64::from(i8::from_le_bytes([r.u8()?]))),
+        }),
+        COLLECTING => Event::Progress {
+            complete: r.u16()?,
+            of: r.u16()?,
+        },
+        MISSING => Event::Missing(Missing {
+            node: r.node()?,
+            received: r.u8()?,
+            frames: match r.u8()? {
+                0 => None,
+                1 => Some(r.u8()?),
+                _ => return Err(WireError::Malformed),
+            },
+        }),
+        COLLECTED => Event::Collected {
+            complete: r.u16()?,
+            missing: r.u16()?,
+            time: duration(r)?,
+        },
+        FLOODS_REFUSED => Event::Refused(match r.u8()? {
+            FLOODS_BUSY => floodnet::Refused::Busy,
+            FLOODS_TOO_LONG => floodnet::Refused::TooLong,
+            FLOODS_SILENT => floodnet::Refused::Silent,
+            FLOODS_RADIO => floodnet::Refused::Radio(match r.u8()? {
+                LATE => Refusal::Late { by: duration(r)? },
+                other => numbered(&REFUSALS, &mut Reader::new(&[other]))?,
+            }),
+            _ => return Err(WireError::Malformed),
+        }),
+        _ => return Err(WireError::Malformed),
+    })
+}
+
+fn emit_floods(event: &floodnet::Event, w: &mut Writer<'_>) -> Result<(), WireError> {
+    use floodnet::Event;
+    match *event {
+        Event::Flooded {
+            initiator,
+            sequence,
+            relay,
+            reference,
+        } => {
+            w.u8(FLOODED)?.u16(initiator.get())?.u8(sequence)?;
+            w.u8(relay)?.u64(reference.as_nanos())?;
+        }
+        Event::FloodFinished {
+            initiator,
+            sequence,
+            sent,
+            heard,
+        } => {
+            w.u8(FLOOD_FINISHED)?.u16(initiator.get())?;
+            w.u8(sequence)?.u8(sent)?.u8(heard)?;
+        }
+        Event::FloodDone { reference, quiet } => {
+            w.u8(FLOOD_DONE)?.u64(reference.as_nanos())?;
+            w.u64(quiet.as_nanos())?;
+        }
+        Event::Probing { node, turn, of } => {
+            w.u8(PROBING)?.u16(node.get())?.u16(turn)?.u16(of)?;
+        }
+        Event::Measured { nodes, time } => {
+            w.u8(MEASURED)?.u16(nodes)?.u64(time.as_nanos())?;
+        }
+        Event::Link(link) => {
+            w.u8(LINK)?.u16(link.from.get())?.u16(link.to.get())?;
+            w.u8(link.channel.number())?.u8(link.received)?;
+            w.bytes(&whole_dbm(link.rssi).to_le_bytes())?;
+        }
+        Event::Progress { complete, of } => {
+            w.u8(COLLECTING)?.u16(complete)?.u16(of)?;
+        }
+        Event::Missing(missing) => {
+            w.u8(MISSING)?
+                .u16(missing.node.get())?
+                .u8(missing.received)?;
+            match missing.frames {
+                None => w.u8(0)?,
+                Some(frames) => w.u8(1)?.u8(frames)?,
+            };
+        }
+        Event::Collected {
+            complete,
+            missing,
+            time,
+        } => {
+            w.u8(COLLECTED)?.u16(complete)?.u16(missing)?;
+            w.u64(time.as_nanos())?;
+        }
+        Event::Refused(why) => {
+            w.u8(FLOODS_REFUSED)?;
+            match why {
+                floodnet::Refused::Busy => w.u8(FLOODS_BUSY)?,
+                floodnet::Refused::TooLong => w.u8(FLOODS_TOO_LONG)?,
+                floodnet::Refused::Silent => w.u8(FLOODS_SILENT)?,
+                floodnet::Refused::Radio(Refusal::Late { by }) => {
+                    w.u8(FLOODS_RADIO)?.u8(LATE)?.u64(by.as_nanos())?
+                }
+                floodnet::Refused::Radio(why) => {
+                    w.u8(FLOODS_RADIO)?.u8(number(&REFUSALS, &why)?)?
+                }
+            };
+        }
+    }
+    Ok(())
+}
+
+/// As reports have it: whole dBm.
+fn whole_dbm(rssi: Dbm) -> i8 {
+    let half = if rssi.0 < 0.0 { -0.5 } else { 0.5 };
+    (rssi.0 + half) as i8
+}
+
+fn parse_pipeline(kind: u8, r: &mut Reader<'_>) -> Result<pipeline::Event, WireError> {
+    use pipeline::Event;
+    Ok(match kind {
+        NOT_SET_UP => Event::Refused(numbered(&SETUP_ERRORS, r)?),
+        PROGRESS => Event::Progress { received: r.u16()? },
+        ROUND_SENT => Event::RoundSent {
+            round: r.u16()?,
+            sent: r.u16()?,
+        },
+        ROUND_REPORTED => Event::RoundReported {
+            round: r.u16()?,
+            received: r.u16()?,
+            packets: r.u16()?,
+        },
+        COMPLETE => Event::Complete(Complete {
+            len: r.u32()?,
+            object_len: r.u32()?,
+            digest: r.u64()?.to_le_bytes(),
+            packets: r.u16()?,
+            first_round: r.u16()?,
+            rounds: r.u16()?,
+            last_packet: instant(r)?,
+        }),
+        FINISHED => Event::Finished(numbered(&ENDS, r)?),
+        _ => return Err(WireError::Malformed),
+    })
+}
+
+fn emit_pipeline(event: &pipeline::Event, w: &mut Writer<'_>) -> Result<(), WireError> {
+    use pipeline::Event;
+    match event {
+        Event::Refused(why) => {
+            w.u8(NOT_SET_UP)?.u8(number(&SETUP_ERRORS, why)?)?;
+        }
+        Event::Progress { received } => {
+            w.u8(PROGRESS)?.u16(*received)?;
+        }
+        Event::RoundSent { round, sent } => {
+            w.u8(ROUND_SENT)?.u16(*round)?.u16(*sent)?;
+        }
+        Event::RoundReported {
+            round,
+            received,
+            packets,
+        } => {
+            w.u8(ROUND_REPORTED)?.u16(*round)?;
+            w.u16(*received)?.u16(*packets)?;
+        }
+        Event::Complete(c) => {
+            w.u8(COMPLETE)?.u32(c.len)?.u32(c.object_len)?;
+            w.bytes(&c.digest)?.u16(c.packets)?.u16(c.first_round)?;
+            w.u16(c.rounds)?.u64(c.last_packet.as_nanos())?;
+        }
+        Event::Finished(end) => {
+            w.u8(FINISHED)?.u8(number(&ENDS, end)?)?;
+        }
+    }
+    Ok(())
+}

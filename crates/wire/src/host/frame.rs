@@ -1,0 +1,450 @@
+//! One frame of the line, before it is stuffed: who sends it and what it is, then its fields, then a CRC-32.
+//!
+//! Invariant: the first eight bytes of a greeting are the same in all versions, so that ends of different
+//! versions can tell each other so. Tests: at the end.
+
+use super::cobs::stuffed_len;
+use super::crc::crc32;
+use crate::{Reader, WireError, Writer};
+use thalweg_units::NodeId;
+
+/// The version of frames, messages, orders and events that this code speaks.
+pub const VERSION: Version = Version(1);
+/// The most bytes of a frame, its CRC included: one block of stuffing.
+pub const MAX_FRAME: usize = 254;
+/// The most bytes of a frame on the line, its delimiter included.
+pub const MAX_STUFFED: usize = stuffed_len(MAX_FRAME) + 1;
+/// The most bytes of a message.
+pub const MAX_MESSAGE: usize = MAX_FRAME - DATA_HEADER_BYTES - CRC_BYTES;
+
+/// Bytes of [`Frame::Data`] in front of its message.
+pub const DATA_HEADER_BYTES: usize = 7;
+/// Bytes of [`Frame::Note`] in front of its message.
+pub const NOTE_HEADER_BYTES: usize = 5;
+const CRC_BYTES: usize = 4;
+const STATION_BIT: u8 = 0x80;
+const MAGIC: [u8; 2] = *b"TW";
+const HELLO: u8 = 1;
+const DATA: u8 = 2;
+const BEAT: u8 = 3;
+const NOTE: u8 = 4;
+const AGAIN: u8 = 5;
+/// What a greeting has beside its epoch.
+const HAS_ECHO: u8 = 0x01;
+const HAS_ABOUT: u8 = 0x02;
+
+/// A version of the line's protocol. Ends of different versions exchange greetings and nothing else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Version(pub u8);
+
+impl core::fmt::Display for Version {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The two ends of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// The computer.
+    Host,
+    /// The base station's node.
+    Station,
+}
+
+impl End {
+    /// The other one.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Host => Self::Station,
+            Self::Station => Self::Host,
+        }
+    }
+}
+
+/// The name of a board: at most [`Name::MAX`] printable ASCII characters.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Name {
+    bytes: [u8; Self::MAX],
+    len: u8,
+}
+
+impl Name {
+    /// The longest name.
+    pub const MAX: usize = 24;
+    /// No character.
+    pub const EMPTY: Self = Self {
+        bytes: [0; Self::MAX],
+        len: 0,
+    };
+
+    /// `text`; `None` where it is longer, or has other characters.
+    pub fn new(text: &str) -> Option<Self> {
+        let mut bytes = [0; Self::MAX];
+        let printable = text.bytes().all(|b| b == b' ' || b.is_ascii_graphic());
+        let place = bytes.get_mut(..text.len()).filter(|_| printable)?;
+        place.copy_from_slice(text.as_bytes());
+        let len = text.len() as u8;
+        Some(Self { bytes, len })
+    }
+    /// The characters.
+    pub fn as_str(&self) -> &str {
+        core::str::from_utf8(&self.bytes[..usize::from(self.len)]).unwrap_or("")
+    }
+}
+
+impl core::fmt::Debug for Name {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{:?}", self.as_str())
+    }
+}
+
+/// What a base station has room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// The most nodes that an order may name.
+    pub nodes: u16,
+    /// The most bytes of an order.
+    pub order_bytes: u16,
+    /// Bytes of an object that it keeps while the line is slower than the air.
+    pub object_bytes: u32,
+}
+
+/// What a base station tells of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct About {
+    /// Another one after each start, a counter or a random number.
+    pub boot: u32,
+    /// Its node.
+    pub node: NodeId,
+    /// Its board.
+    pub board: Name,
+    /// What it has room for.
+    pub limits: Limits,
+}
+
+/// A greeting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hello {
+    /// What the sender speaks.
+    pub version: Version,
+    /// The sender's number of the session that it wants: another one for each.
+    pub epoch: u32,
+    /// The other end's, where it was heard.
+    pub echo: Option<u32>,
+    /// Of a base station. Not read where the version is another.
+    pub about: Option<About>,
+}
+
+/// A frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Frame<'a> {
+    /// A greeting.
+    Hello(Hello),
+    /// A message that is delivered once, in order.
+    Data {
+        /// The session: both epochs, XORed.
+        session: u32,
+        /// Its number in the session, modulo 256.
+        number: u8,
+        /// The number that the sender waits for: all before are acknowledged.
+        wanted: u8,
+        /// The message, at most [`MAX_MESSAGE`] bytes.
+        message: &'a [u8],
+    },
+    /// Says that the line is alive.
+    Beat {
+        /// As of [`Frame::Data`].
+        session: u32,
+        /// As of [`Frame::Data`].
+        wanted: u8,
+    },
+    /// Says that a frame was damaged, or one before it is missing: send again from `wanted` on.
+    Again {
+        /// As of [`Frame::Data`].
+        session: u32,
+        /// As of [`Frame::Data`].
+        wanted: u8,
+    },
+    /// A message that is worth nothing later: neither numbered nor sent again.
+    Note {
+        /// As of [`Frame::Data`].
+        session: u32,
+        /// The message, at most [`MAX_MESSAGE`] bytes.
+        message: &'a [u8],
+    },
+}
+
+impl<'a> Frame<'a> {
+    /// Reads a whole frame, stuffing undone: who sent it, and what it is.
+    ///
+    /// # Errors
+    /// [`WireError`], also where the CRC is another.
+    pub fn parse(bytes: &'a [u8]) -> Result<(End, Self), WireError> {
+        let at = bytes
+            .len()
+            .checked_sub(CRC_BYTES)
+            .ok_or(WireError::Truncated)?;
+        if bytes.len() > MAX_FRAME {
+            return Err(WireError::Malformed);
+        }
+        let (frame, crc) = bytes.split_at(at);
+        if Reader::new(crc).u32()? != crc32(frame) {
+            return Err(WireError::Malformed);
+        }
+        let mut r = Reader::new(frame);
+        let first = r.u8()?;
+        let from = match first & STATION_BIT {
+            0 => End::Host,
+            _ => End::Station,
+        };
+        let frame = match first & !STATION_BIT {
+            HELLO => Self::Hello(Hello::parse(r)?),
+            DATA => Self::Data {
+                session: r.u32()?,
+                number: r.u8()?,
+                wanted: r.u8()?,
+                message: r.rest(),
+            },
+            kind @ (BEAT | AGAIN) => {
+                let (session, wanted) = (r.u32()?, r.u8()?);
+                r.end()?;
+                match kind {
+                    BEAT => Self::Beat { session, wanted },
+                    _ => Self::Again { session, wanted },
+                }
+            }
+            NOTE => Self::Note {
+                session: r.u32()?,
+                message: r.rest(),
+            },
+            _ => return Err(WireError::Malformed),
+        };
+        match frame {
+            Self::Data { message, .. } | Self::Note { message, .. }
+                if message.len() > MAX_MESSAGE =>
+            {
+                Err(WireError::Malformed)
+            }
+            frame => Ok((from, frame)),
+        }
+    }
+
+    /// Writes the frame as `from` sends it, to the front of `into`, and says how long it is.
+    ///
+    /// # Errors
+    /// [`WireError::NoRoom`]; [`WireError::Malformed`] for messages beyond [`MAX_MESSAGE`].
+    pub fn emit(&self, from: End, into: &mut [u8]) -> Result<usize, WireError> {
+        let mut w = Writer::new(into);
+        let station = match from {
+            End::Host => 0,
+            End::Station => STATION_BIT,
+        };
+        match self {
+            Self::Hello(hello) => hello.emit(w.u8(HELLO | station)?)?,
+            Self::Data { message, .. } | Self::Note { message, .. }
+                if message.len() > MAX_MESSAGE =>
+            {
+                return Err(WireError::Malformed);
+            }
+            Self::Data {
+                session,
+                number,
+                wanted,
+                message,
+            } => {
+                w.u8(DATA | station)?.u32(*session)?.u8(*number)?;
+                w.u8(*wanted)?.bytes(message)?;
+            }
+            Self::Beat { session, wanted } => {
+                w.u8(BEAT | station)?.u32(*session)?.u8(*wanted)?;
+            }
+            Self::Again { session, wanted } => {
+                w.u8(AGAIN | station)?.u32(*session)?.u8(*wanted)?;
+            }
+            Self::Note { session, message } => {
+                w.u8(NOTE | station)?.u32(*session)?.bytes(message)?;
+            }
+        }
+        let len = w.len();
+        let crc = crc32(&into[..len]).to_le_bytes();
+        let place = into.get_mut(len..len + CRC_BYTES);
+        place.ok_or(WireError::NoRoom)?.copy_from_slice(&crc);
+        Ok(len + CRC_BYTES)
+    }
+}
+
+impl Hello {
+    fn parse(mut r: Reader<'_>) -> Result<Self, WireError> {
+        let magic = r.bytes(MAGIC.len())?;
+        let version = Version(r.u8()?);
+        let epoch = r.u32()?;
+        if magic != MAGIC {
+            return Err(WireError::Malformed);
+        }
+        let mut hello = Self {
+            version,
+            epoch,
+            echo: None,
+            about: None,
+        };
+        if version != VERSION {
+            return Ok(hello);
+        }
+        let has = r.u8()?;
+        if has & !(HAS_ECHO | HAS_ABOUT) != 0 {
+            return Err(WireError::Malformed);
+        }
+        if has & HAS_ECHO != 0 {
+            hello.echo = Some(r.u32()?);
+        }
+        if has & HAS_ABOUT != 0 {
+            hello.about = Some(About::parse(&mut r)?);
+        }
+        r.end()?;
+        Ok(hello)
+    }
+    fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
+        w.bytes(&MAGIC)?.u8(self.version.0)?.u32(self.epoch)?;
+        if self.version != VERSION {
+            return Ok(());
+        }
+        let echo = self.echo.map_or(0, |_| HAS_ECHO);
+        w.u8(echo | self.about.map_or(0, |_| HAS_ABOUT))?;
+        if let Some(echo) = self.echo {
+            w.u32(echo)?;
+        }
+        self.about.map_or(Ok(()), |about| about.emit(w))
+    }
+}
+
+impl About {
+    fn parse(r: &mut Reader<'_>) -> Result<Self, WireError> {
+        let (boot, node) = (r.u32()?, r.node()?);
+        let limits = Limits {
+            nodes: r.u16()?,
+            order_bytes: r.u16()?,
+            object_bytes: r.u32()?,
+        };
+        let len = usize::from(r.u8()?);
+        let name = core::str::from_utf8(r.bytes(len)?).ok().and_then(Name::new);
+        Ok(Self {
+            boot,
+            node,
+            board: name.ok_or(WireError::Malformed)?,
+            limits,
+        })
+    }
+    fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
+        let Limits {
+            nodes,
+            order_bytes,
+            object_bytes,
+        } = self.limits;
+        w.u32(self.boot)?.u16(self.node.get())?;
+        w.u16(nodes)?.u16(order_bytes)?.u32(object_bytes)?;
+        let name = self.board.as_str().as_bytes();
+        w.u8(self.board.len)?.bytes(name).map(|_| ())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn about() -> impl Strategy<Value = About> {
+        let limits = (any::<u16>(), any::<u16>(), any::<u32>());
+        let node = 0..=NodeId::MAX.get();
+        (any::<u32>(), node, limits, "[ -~]{0,24}").prop_map(|(boot, node, limits, name)| About {
+            boot,
+            node: NodeId::new(node).unwrap(),
+            board: Name::new(&name).unwrap(),
+            limits: Limits {
+                nodes: limits.0,
+                order_bytes: limits.1,
+                object_bytes: limits.2,
+            },
+        })
+    }
+
+    fn round_trip(frame: Frame<'_>, from: End) {
+        let mut bytes = [0; MAX_FRAME];
+        let len = frame.emit(from, &mut bytes).unwrap();
+        assert_eq!(Frame::parse(&bytes[..len]), Ok((from, frame)));
+        for at in 0..len {
+            let mut bad = bytes;
+            bad[at] ^= 0x10;
+            assert_eq!(Frame::parse(&bad[..len]), Err(WireError::Malformed));
+        }
+        assert_eq!(
+            frame.emit(from, &mut bytes[..len - 1]),
+            Err(WireError::NoRoom)
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn frames_round_trip_and_flipped_bits_are_seen(
+            epoch: u32,
+            echo: Option<u32>,
+            about in prop::option::of(about()),
+            (number, wanted) in any::<(u8, u8)>(),
+            message in prop::collection::vec(any::<u8>(), 0..=MAX_MESSAGE),
+        ) {
+            let hello = Hello { version: VERSION, epoch, echo, about };
+            let (session, message) = (epoch, &message[..]);
+            for from in [End::Host, End::Station] {
+                round_trip(Frame::Hello(hello), from);
+                round_trip(Frame::Data { session, number, wanted, message }, from);
+                round_trip(Frame::Beat { session, wanted }, from);
+                round_trip(Frame::Again { session, wanted }, from);
+                round_trip(Frame::Note { session, message }, from);
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_parsed_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let mut framed = bytes.clone();
+            framed.extend(crc32(&bytes).to_le_bytes());
+            if let Ok((from, frame)) = Frame::parse(&framed) {
+                let mut again = [0; MAX_FRAME];
+                let len = frame.emit(from, &mut again).unwrap();
+                prop_assert_eq!(Frame::parse(&again[..len]), Ok((from, frame)));
+            }
+        }
+    }
+
+    #[test]
+    fn a_greeting_of_another_version_is_read_as_far_as_it_is_known() {
+        let mut bytes = [0; 64];
+        let other = [HELLO, b'T', b'W', 9, 1, 0, 0, 0, 0xff, 0xff, 0xff];
+        bytes[..other.len()].copy_from_slice(&other);
+        bytes[other.len()..other.len() + 4].copy_from_slice(&crc32(&other).to_le_bytes());
+        let hello = Hello {
+            version: Version(9),
+            epoch: 1,
+            echo: None,
+            about: None,
+        };
+        let read = Frame::parse(&bytes[..other.len() + 4]);
+        assert_eq!(read, Ok((End::Host, Frame::Hello(hello))));
+    }
+
+    #[test]
+    fn impossible_frames_are_refused() {
+        let long = [7; MAX_MESSAGE + 1];
+        let frame = Frame::Note {
+            session: 0,
+            message: &long,
+        };
+        assert_eq!(
+            frame.emit(End::Host, &mut [0; 400]),
+            Err(WireError::Malformed)
+        );
+        assert_eq!(Frame::parse(&[1, 2, 3]), Err(WireError::Truncated));
+        assert_eq!(Name::new("a name that is longer than that"), None);
+        assert_eq!(Name::new("tab\t"), None);
+    }
+}
