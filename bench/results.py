@@ -19,6 +19,8 @@ KINDS = ["paper", "own", "fitted"]
 def short(x):
     if x is None:
         return ""
+    if 0 < abs(x) < 0.001:
+        return f"{x:.3g}"
     digits = 1 if abs(x) >= 100 else 2 if abs(x) >= 10 else 3
     return f"{x:.{digits}f}".rstrip("0").rstrip(".")
 
