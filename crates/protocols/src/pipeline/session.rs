@@ -66,6 +66,8 @@ pub struct Policy {
     /// For each packet that it misses, a destination waits so much longer than [`Policy::inactivity`]: a source that is
     /// at a round hears nobody.
     pub patience_per_packet: Duration,
+    /// The source ends a transfer when more packets than this brought nothing, round after round; never where there is none.
+    pub fruitless: Option<u16>,
 }
 
 /// A node's part in a transfer.

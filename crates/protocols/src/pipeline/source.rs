@@ -58,6 +58,8 @@ pub(super) struct Source {
     /// What the last NACK missed, and whether the one before missed as much.
     missing: Option<u16>,
     stuck: bool,
+    /// Packets in a row that brought nothing.
+    fruitless: u16,
 }
 
 impl Source {
@@ -90,6 +92,7 @@ impl Source {
             deadline: Some(start + cx.session.policy.deadline),
             missing: None,
             stuck: false,
+            fruitless: 0,
         };
         source.order_data(cx, 0);
         Ok(source)
@@ -283,6 +286,10 @@ impl Source {
         if learned_all {
             self.stuck = self.missing == Some(nack.missing);
             self.missing = Some(nack.missing);
+            self.fruitless = match self.stuck {
+                true => self.fruitless.saturating_add(self.sent_in_round),
+                false => 0,
+            };
             cx.tell(Event::RoundReported {
                 round: self.round,
                 received: self.packets - nack.missing,
@@ -295,7 +302,9 @@ impl Source {
             // Who heard a part of the NACK only goes on as before: others may have heard nothing.
             let retune = cx.adaptation.told(said, next);
             cx.retune(retune);
-            match cx.adaptation.gives_up() {
+            let most = cx.session.policy.fruitless;
+            let is_vain = most.is_some_and(|most| self.fruitless > most);
+            match is_vain || cx.adaptation.gives_up() {
                 true => self.release(cx, next, End::GaveUp),
                 false => self.next_round(cx, next),
             }

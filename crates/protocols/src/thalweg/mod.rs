@@ -8,7 +8,9 @@ mod looking;
 mod spare;
 mod standing;
 
+use looking::LOOK;
 pub use looking::{Looker, SAID_BYTES};
+
 pub use spare::Spare;
 pub use standing::Watcher;
 
@@ -33,5 +35,6 @@ pub fn policy(beat: &Beat) -> Policy {
         deadline: Duration::from_secs(600),
         progress_every: 16,
         patience_per_packet: beat.cycle,
+        fruitless: Some(2 * LOOK),
     }
 }
