@@ -26,7 +26,6 @@ pub const fn policy() -> Policy {
         deadline: Duration::from_secs(600),
         progress_every: 16,
         patience_per_packet: Duration::ZERO,
-        fruitless: None,
     }
 }
 

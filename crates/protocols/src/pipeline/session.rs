@@ -18,6 +18,13 @@ pub enum GiveUp {
     OnInactivity,
     /// Until that, or this many requests in a row stayed unanswered.
     AfterTries(u8),
+    /// Until the same, or more packets than this in a row brought nothing, round after round.
+    AfterTriesOrInVain {
+        /// Requests.
+        tries: u8,
+        /// Packets.
+        packets: u8,
+    },
 }
 
 /// When the source asks again, having heard no part of a NACK.
@@ -66,8 +73,6 @@ pub struct Policy {
     /// For each packet that it misses, a destination waits so much longer than [`Policy::inactivity`]: a source that is
     /// at a round hears nobody.
     pub patience_per_packet: Duration,
-    /// The source ends a transfer when more packets than this brought nothing, round after round; never where there is none.
-    pub fruitless: Option<u16>,
 }
 
 /// A node's part in a transfer.

@@ -55,9 +55,8 @@ pub(super) struct Source {
     known: u16,
     refusals: u8,
     deadline: Option<Instant>,
-    /// What the last NACK missed, and whether the one before missed as much.
+    /// What the last NACK missed.
     missing: Option<u16>,
-    stuck: bool,
     /// Packets in a row that brought nothing.
     fruitless: u16,
 }
@@ -91,7 +90,6 @@ impl Source {
             refusals: 0,
             deadline: Some(start + cx.session.policy.deadline),
             missing: None,
-            stuck: false,
             fruitless: 0,
         };
         source.order_data(cx, 0);
@@ -115,7 +113,7 @@ impl Source {
         let Some(number) = next else {
             if self.sent_in_round > 0 {
                 self.sfd += cx.cadence.request_delay();
-                if self.stuck {
+                if self.fruitless > 0 {
                     // Where the destination hears the source, or another stage on its channel, the
                     // request may drown the last packet again and again: let it arrive first.
                     self.sfd += cx.cadence.cycle() * u64::from(cx.session.hops);
@@ -284,12 +282,11 @@ impl Source {
         }
         let learned_all = self.known >= nack.missing;
         if learned_all {
-            self.stuck = self.missing == Some(nack.missing);
-            self.missing = Some(nack.missing);
-            self.fruitless = match self.stuck {
+            self.fruitless = match self.missing == Some(nack.missing) {
                 true => self.fruitless.saturating_add(self.sent_in_round),
                 false => 0,
             };
+            self.missing = Some(nack.missing);
             cx.tell(Event::RoundReported {
                 round: self.round,
                 received: self.packets - nack.missing,
@@ -302,15 +299,20 @@ impl Source {
             // Who heard a part of the NACK only goes on as before: others may have heard nothing.
             let retune = cx.adaptation.told(said, next);
             cx.retune(retune);
-            let most = cx.session.policy.fruitless;
-            let is_vain = most.is_some_and(|most| self.fruitless > most);
-            match is_vain || cx.adaptation.gives_up() {
+            match self.is_in_vain(cx) || cx.adaptation.gives_up() {
                 true => self.release(cx, next, End::GaveUp),
                 false => self.next_round(cx, next),
             }
         } else {
             let until = next.saturating_sub(SFD_OFFSET);
             self.doing = Doing::Waiting { until };
+        }
+    }
+
+    fn is_in_vain(&self, cx: &Context<'_>) -> bool {
+        match cx.session.policy.give_up {
+            GiveUp::AfterTriesOrInVain { packets, .. } => self.fruitless > packets.into(),
+            GiveUp::OnInactivity | GiveUp::AfterTries(_) => false,
         }
     }
 
@@ -342,7 +344,9 @@ impl Source {
         self.tries = self.tries.saturating_add(1);
         cx.stats.unanswered += 1;
         let tired = match cx.session.policy.give_up {
-            GiveUp::AfterTries(tries) => self.tries >= tries,
+            GiveUp::AfterTries(tries) | GiveUp::AfterTriesOrInVain { tries, .. } => {
+                self.tries >= tries
+            }
             GiveUp::OnInactivity => false,
         };
         let retune = cx.adaptation.unanswered(self.tries);

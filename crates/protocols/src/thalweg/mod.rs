@@ -20,13 +20,18 @@ use thalweg_units::Duration;
 
 /// Requests without an answer after which the source ends the transfer, to be called anew.
 const TRIES: u8 = 3;
+/// Packets in vain after which it does the same: more than two looks take, which call spare chains.
+const IN_VAIN: u8 = 2 * LOOK as u8;
 
 /// Thalweg's decisions for a transfer of the schedule `beat`: control as short as can be, and a transfer that breaks is
 /// over for all its nodes within some tenths of a second, so that the next wake-up finds them.
 pub fn policy(beat: &Beat) -> Policy {
     let inactivity = beat.silence * u64::from(TRIES);
     Policy {
-        give_up: GiveUp::AfterTries(TRIES),
+        give_up: GiveUp::AfterTriesOrInVain {
+            tries: TRIES,
+            packets: IN_VAIN,
+        },
         ask_again: AskAgain::AfterItsBeginning,
         lengths: Lengths::AsNeeded,
         passing: Passing::Copied,
@@ -35,6 +40,5 @@ pub fn policy(beat: &Beat) -> Policy {
         deadline: Duration::from_secs(600),
         progress_every: 16,
         patience_per_packet: beat.cycle,
-        fruitless: Some(2 * LOOK),
     }
 }
