@@ -77,7 +77,7 @@ impl Field for Scripted {
                     tell(Flood::Missing(Missing {
                         node: id(2 + node),
                         received: 0,
-                        total: None,
+                        frames: None,
                     }));
                 }
                 let complete = 3 - missing;
@@ -120,7 +120,7 @@ fn surveyed(
 ) -> Result<Surveyed, Failure> {
     let ids = [id(1), id(2), id(3)];
     let kind = Survey::sweep(ChannelSet::ALL);
-    let make = || SurveyJob::new(kind, &ids, None, &BoardTiming::default(), id(1));
+    let make = || SurveyJob::new(kind, &ids, None, &BoardTiming::IDEAL, id(1));
     survey(field, broken, missed, make, &mut |_| Continue(()))
 }
 
