@@ -74,11 +74,11 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
         let (ids, timing, places) = (&place.ids, &site.board.timing, places(site));
         let job = || SurveyJob::new(survey, ids, places.clone(), timing, sink);
         let mut watch = |progress| observer("", progress);
-        let mut measure = |field: &mut F, broken| {
+        let measure = |field: &mut F, broken| {
             let missed = &[];
             recovery::survey(field, broken, missed, job, &mut watch)
         };
-        let surveyed = again(field, None, &mut measure)?;
+        let surveyed = again(field, None, measure)?;
         let links = surveyed.links.clone();
         let known = Known::new(place, links, index, wanted, (stream, site.seed));
         Ok(Self {
@@ -177,7 +177,7 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
         let others: Vec<Way> = others.collect();
         let first = &mut self.transfer;
         let mut watch = |progress| observer(of.name, progress);
-        let mut carry = |field: &mut F, broken: Option<FieldTime>| {
+        let carry = |field: &mut F, broken: Option<FieldTime>| {
             if let Some(since) = broken {
                 recovery::settle(field, since)?;
             }
@@ -186,7 +186,7 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
             *first = first.wrapping_add(64);
             run(field, &mut job, &mut watch)
         };
-        let fetched = again(self.field, self.broken.take(), &mut carry)?;
+        let fetched = again(self.field, self.broken.take(), carry)?;
         let settled = fetched.failure.is_none() && settling(of.scheme).is_zero();
         self.broken = (!settled).then(|| self.field.now());
         let core = self.core(plan, of, &terms, &fetched);
@@ -239,7 +239,7 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
 fn again<F, X>(
     field: &mut F,
     mut broken: Option<FieldTime>,
-    job: &mut dyn FnMut(&mut F, Option<FieldTime>) -> Result<X, Failure>,
+    mut job: impl FnMut(&mut F, Option<FieldTime>) -> Result<X, Failure>,
 ) -> Result<X, RunError>
 where
     F: Field,
