@@ -273,8 +273,8 @@ fn jobs_wait_for_a_base_station_that_is_away() {
 fn a_survey_after_a_cancelled_transfer_misses_nobody() {
     let dir = tempfile::tempdir().unwrap();
     let mut config = config(dir.path());
-    // Its relays wait longest for packets that do not come.
-    config.transfers.protocol = Pipelined::P3;
+    // Its survey begins with one flood: a relay that waits for packets yet is missing from it.
+    config.transfers.protocol = Pipelined::named("p3-best").unwrap();
     let daemon = Daemon::start(&config, network(10.0)).unwrap();
     let to = daemon.address();
     let id = |asked: client::Answer| asked.json()["id"].as_i64().unwrap();
