@@ -212,13 +212,14 @@ pub(crate) struct CollectArgs {
 
 /// Stand beside a base station: keep jobs, fetch objects, serve an API and a page.
 ///
-/// The network is simulated, in real time: no base station can be opened yet. Jobs, objects and surveys are kept in
-/// --data and outlive the process. Options go before what the configuration says.
+/// The network is simulated, in real time, or with --port behind a base station's line. Jobs, objects and surveys are
+/// kept in --data and outlive the process. Options go before what the configuration says.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   thalweg gateway                       a simulated network; the page is at http://127.0.0.1:8654/
   thalweg gateway --testbed floor21 --speed 10
+  thalweg gateway --port /dev/ttyUSB0 --testbed site.toml     over a base station's serial line
   thalweg gateway --config gateway.toml
   curl -d '{\"kind\": \"fetch\", \"from\": 70}' -H 'Content-Type: application/json' http://127.0.0.1:8654/api/jobs
 
@@ -230,16 +231,23 @@ pub(crate) struct GatewayArgs {
     /// The folder for objects, jobs and surveys [default: thalweg-data].
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
-    /// The network that is simulated: a built-in name or a file [default: indriya].
+    /// The base station: a serial port, the pseudo-terminal of `thalweg basestation`, or tcp:HOST:PORT [default: a
+    /// simulated network].
+    #[arg(long, value_name = "PORT", conflicts_with = "speed")]
+    pub(crate) port: Option<String>,
+    /// The speed of the serial port [default: 1000000].
+    #[arg(long, value_name = "BAUD", value_parser = clap::value_parser!(u32).range(1_200..=12_000_000))]
+    pub(crate) baud: Option<u32>,
+    /// The network that is simulated, or whose nodes are behind --port: a built-in name or a file [default: indriya].
     #[arg(long, value_name = "NAME|FILE", value_parser = values::name)]
     pub(crate) testbed: Option<String>,
     /// The seed of everything random [default: 1].
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// So many times as fast as real time, as far as this machine is fast enough [default: 1].
+    /// A simulation is so many times as fast as real time, as far as this machine is fast enough [default: 1].
     #[arg(long, value_name = "N", value_parser = values::speed)]
     pub(crate) speed: Option<f64>,
-    /// Bytes of each simulated node's object, about [default: 59000].
+    /// Bytes of each node's object, about: of simulated ones, and for plans [default: 59000].
     #[arg(long, value_name = "N", value_parser = values::object_bytes)]
     pub(crate) bytes: Option<u32>,
     /// A configuration: docs/examples/gateway.toml explains every key.

@@ -1,4 +1,4 @@
-//! `thalweg gateway`: the daemon with its page, over a simulated network.
+//! `thalweg gateway`: the daemon with its page, over a base station's line or a simulated network.
 
 use std::io::{self, Write};
 use std::thread;
@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use thalweg_gateway::daemon::config::Config;
 use thalweg_gateway::daemon::{Daemon, StartError};
+use thalweg_gateway::line::AddressError;
 use thalweg_gateway::store::StoreError;
-use thalweg_lab::gateway::Simulated;
+use thalweg_lab::gateway::{Behind, Simulated};
 use thalweg_testbeds::{Site, Testbed};
 
 use crate::args::GatewayArgs;
@@ -31,14 +32,22 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<(), Failure> {
         // Standard error may be closed, and saying so there ends a thread.
         .log_internal_errors(false)
         .init();
-    let simulation = &config.simulation;
-    let testbed = Testbed::load(&simulation.testbed)?;
+    let of = &config.network;
+    let testbed = Testbed::load(&of.testbed)?;
     network::tell(&testbed.name, &testbed.assumed, args.say.verbosity());
-    let site = Site::new(testbed, simulation.seed);
-    let network = Simulated::new(site, simulation.speed, simulation.bytes);
-    let network = network.map_err(Failure::input)?;
+    let site = Site::new(testbed, of.seed);
+    let line = config.line().map_err(|why| named_port(&why))?;
     let stop = Interrupt::on_signals();
-    let daemon = Daemon::start(&config, network)?;
+    let daemon = match line {
+        Some(address) => {
+            let behind = Behind::new(address, site, of.bytes).map_err(Failure::input)?;
+            Daemon::start(&config, behind)?
+        }
+        None => {
+            let network = Simulated::new(site, of.speed, of.bytes);
+            Daemon::start(&config, network.map_err(Failure::input)?)?
+        }
+    };
     let address = daemon.address();
     let line = format!("thalweg: the page is at http://{address}/ (Ctrl-C ends it)");
     // Standard error may be closed.
@@ -60,18 +69,24 @@ fn config(args: &GatewayArgs) -> Result<Config, Failure> {
         Some(path) => Config::read(path).map_err(Failure::input)?,
         None => Config::default(),
     };
-    let simulation = &mut config.simulation;
+    let network = &mut config.network;
+    if let Some(port) = &args.port {
+        network.port = Some(port.clone());
+    }
+    if let Some(baud) = args.baud {
+        network.baud = baud;
+    }
     if let Some(testbed) = &args.testbed {
-        simulation.testbed.clone_from(testbed);
+        network.testbed.clone_from(testbed);
     }
     if let Some(seed) = args.seed {
-        simulation.seed = seed;
+        network.seed = seed;
     }
     if let Some(speed) = args.speed {
-        simulation.speed = speed;
+        network.speed = speed;
     }
     if let Some(bytes) = args.bytes {
-        simulation.bytes = bytes;
+        network.bytes = bytes;
     }
     if let Some(listen) = args.listen {
         config.listen = listen;
@@ -79,7 +94,12 @@ fn config(args: &GatewayArgs) -> Result<Config, Failure> {
     if let Some(data) = &args.data {
         config.data.clone_from(data);
     }
+    config.line().map_err(|why| named_port(&why))?;
     Ok(config)
+}
+
+fn named_port(why: &AddressError) -> Failure {
+    Failure::Input(format!("--port: {why}"))
 }
 
 impl From<StartError> for Failure {

@@ -1,8 +1,9 @@
 //! `thalweg collect --port`: the network is behind a base station's line. Tests: `tests/line.rs`.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use thalweg_gateway::line::{Address, LineError, LineField};
+use thalweg_gateway::recovery::first_transfer;
 use thalweg_gateway::registry::Family;
 use thalweg_lab::collect::Report;
 use thalweg_lab::distant::Distant;
@@ -41,13 +42,8 @@ pub(crate) fn fetch(
         .map_or(site.testbed.sink, |about| about.node);
     let channels = wish.channels.as_deref();
     let ends = (station, protocol);
+    let first = first_transfer();
     let mut observer = |label: &str, progress| watch.note(label, progress);
-    let mut network = Distant::survey(&mut field, site, ends, channels, first(), &mut observer)?;
+    let mut network = Distant::survey(&mut field, site, ends, channels, first, &mut observer)?;
     Ok(network.fetch(&wish.ask(protocol), &mut observer)?)
-}
-
-/// The number of the first transfer: nodes may remember those of a program that ran before.
-fn first() -> u16 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.map_or(0, |since| (since.as_millis() / 100) as u16)
 }

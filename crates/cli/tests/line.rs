@@ -1,13 +1,15 @@
 //! `thalweg basestation` and `thalweg collect --port`, as a user runs them: two processes and a pseudo-terminal.
 #![allow(clippy::unwrap_used)]
 
+mod station;
+
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
+use station::Station;
 use thalweg_lab::collect::Object;
 use thalweg_units::NodeId;
 
@@ -15,43 +17,6 @@ fn thalweg(folder: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin("thalweg"));
     command.current_dir(folder).args(args);
     command
-}
-
-/// A base station that is killed at the end.
-struct Station(Child);
-
-impl Station {
-    /// At the symbolic link `station` in `folder`.
-    fn start(folder: &Path, speed: &str) -> Self {
-        let args = [
-            "basestation",
-            "--testbed",
-            "line5",
-            "--link",
-            "station",
-            "--speed",
-            speed,
-            "--bytes",
-            "9000",
-            "--quiet",
-        ];
-        let mut child = thalweg(folder, &args)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        let mut said = BufReader::new(child.stdout.take().unwrap());
-        said.read_line(&mut line).unwrap();
-        assert_eq!(line, "station\n");
-        Self(child)
-    }
-}
-
-impl Drop for Station {
-    fn drop(&mut self) {
-        self.0.kill().unwrap();
-        self.0.wait().unwrap();
-    }
 }
 
 const COLLECT: [&str; 9] = [
@@ -98,21 +63,21 @@ fn an_object_is_collected_over_the_line_and_a_killed_base_station_is_waited_for(
     let dir = tempfile::tempdir().unwrap();
     let sent = Object::Random { bytes: 9_000 }.of(1, NodeId::new(5).unwrap());
     let args = [&COLLECT[..], &["--json", "--quiet"]].concat();
-    let station = Station::start(dir.path(), "20");
+    let station = Station::start(dir.path(), "line5", "20", "9000");
     let output = thalweg(dir.path(), &args).output().unwrap();
     assert_eq!(stored(dir.path(), &output), &sent[..]);
     drop(station);
 
     // Killed in the middle, and started again: another pseudo-terminal behind the same link.
     fs::remove_dir_all(dir.path().join("thalweg-data")).unwrap();
-    let station = Station::start(dir.path(), "1");
+    let station = Station::start(dir.path(), "line5", "1", "9000");
     let running = thalweg(dir.path(), &args)
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
     std::thread::sleep(Duration::from_secs(3));
     drop(station);
-    let _station = Station::start(dir.path(), "20");
+    let _station = Station::start(dir.path(), "line5", "20", "9000");
     let output = running.wait_with_output().unwrap();
     assert_eq!(stored(dir.path(), &output), &sent[..]);
 }

@@ -11,9 +11,9 @@ pub mod field;
 pub mod job;
 pub mod known;
 pub mod line;
-
 pub mod object;
 pub mod outcome;
+pub mod recovery;
 pub mod registry;
 pub mod store;
 pub mod survey;

@@ -7,12 +7,13 @@
 use crate::collect::{place, CollectError, Report, RETRY};
 use crate::field::{Repairs, RunError};
 use std::ops::ControlFlow;
-use thalweg_gateway::carry::pipeline::{Fetch, Fetched, Order, Terms, Way, SETTLING};
-use thalweg_gateway::field::{Field, FieldError, News};
-use thalweg_gateway::job::{run, Failure, Job, Progress, Retry};
+use thalweg_gateway::carry::pipeline::{settling, Fetch, Fetched, Order, Terms, Way, SETTLING};
+use thalweg_gateway::field::{Field, FieldError, FieldTime, News};
+use thalweg_gateway::job::{run, Failure, Progress, Retry};
 use thalweg_gateway::known::{Ask, Known, CLEAN_CHANNELS};
 use thalweg_gateway::line::LineError;
 use thalweg_gateway::outcome::{over_plans, Core, Outcome};
+use thalweg_gateway::recovery;
 use thalweg_gateway::registry::Pipelined;
 use thalweg_gateway::survey::{SurveyJob, Surveyed};
 use thalweg_medium::random::stream;
@@ -40,6 +41,8 @@ pub struct Distant<'a, F> {
     surveyed: Surveyed,
     /// The number of the next transfer.
     transfer: u16,
+    /// When a transfer broke off that relays may not have given up yet.
+    broken: Option<FieldTime>,
 }
 
 impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
@@ -71,7 +74,11 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
         let (ids, timing, places) = (&place.ids, &site.board.timing, places(site));
         let job = || SurveyJob::new(survey, ids, places.clone(), timing, sink);
         let mut watch = |progress| observer("", progress);
-        let (surveyed, _) = again(field, job, &mut watch)?;
+        let measure = |field: &mut F, broken| {
+            let missed = &[];
+            recovery::survey(field, broken, missed, job, &mut watch)
+        };
+        let surveyed = again(field, None, measure)?;
         let links = surveyed.links.clone();
         let known = Known::new(place, links, index, wanted, (stream, site.seed));
         Ok(Self {
@@ -80,6 +87,7 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
             site,
             surveyed,
             transfer,
+            broken: None,
         })
     }
 
@@ -169,13 +177,18 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
         let others: Vec<Way> = others.collect();
         let first = &mut self.transfer;
         let mut watch = |progress| observer(of.name, progress);
-        let job = || {
-            let job = Fetch::new(way.clone(), others.clone(), *first, ids, &terms);
+        let carry = |field: &mut F, broken: Option<FieldTime>| {
+            if let Some(since) = broken {
+                recovery::settle(field, since)?;
+            }
+            let mut job = Fetch::new(way.clone(), others.clone(), *first, ids, &terms);
             // More than any of its attempts take.
             *first = first.wrapping_add(64);
-            Ok(job)
+            run(field, &mut job, &mut watch)
         };
-        let (fetched, _) = again(self.field, job, &mut watch)?;
+        let fetched = again(self.field, self.broken.take(), carry)?;
+        let settled = fetched.failure.is_none() && settling(of.scheme).is_zero();
+        self.broken = (!settled).then(|| self.field.now());
         let core = self.core(plan, of, &terms, &fetched);
         let extra = Repairs {
             retransmitted: None,
@@ -221,32 +234,32 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
     }
 }
 
-/// Runs the job that `make` makes, and again where the line to its station broke off. Also says how often.
-fn again<F, J>(
+/// Does what `job` does, and again where the line to its station broke off. It is told when a transfer broke off that
+/// relays may not have given up, which `broken` says of the first time.
+fn again<F, X>(
     field: &mut F,
-    mut make: impl FnMut() -> Result<J, Failure>,
-    watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-) -> Result<(J::Brings, u32), RunError>
+    mut broken: Option<FieldTime>,
+    mut job: impl FnMut(&mut F, Option<FieldTime>) -> Result<X, Failure>,
+) -> Result<X, RunError>
 where
     F: Field,
-    J: Job<Order = F::Order, Event = F::Event>,
 {
     let (mut tries, mut until) = (0, None);
     loop {
-        let why = match run(field, &mut make()?, watch) {
-            Ok(brings) => return Ok((brings, tries)),
+        let why = match job(field, broken) {
+            Ok(brings) => return Ok(brings),
             Err(why) => why,
         };
+        let now = field.now();
         // A line that is still down is no further try.
         match &why {
             Failure::Silent(_) | Failure::Restarted(_) | Failure::Refused(_) if tries < AGAIN => {
                 tries += 1;
-                until = None;
+                (until, broken) = (None, Some(now));
             }
             Failure::Field(why) if is_away(why) => {}
             _ => return Err(why.into()),
         }
-        let now = field.now();
         if now >= *until.get_or_insert(now + PATIENCE) {
             return Err(why.into());
         }
@@ -268,14 +281,14 @@ fn is_away(why: &FieldError) -> bool {
 }
 
 /// P3's channels, where the network has them all.
-fn clean(of: ChannelSet) -> Option<Vec<Channel>> {
+pub(crate) fn clean(of: ChannelSet) -> Option<Vec<Channel>> {
     let clean = CLEAN_CHANNELS.iter().filter_map(|c| Channel::new(*c).ok());
     let clean: Vec<Channel> = clean.collect();
     clean.iter().all(|c| of.contains(*c)).then_some(clean)
 }
 
 /// Where nodes are, if it is known.
-fn places(site: &Site) -> Option<Vec<Place>> {
+pub(crate) fn places(site: &Site) -> Option<Vec<Place>> {
     if site.testbed.places == Places::Unknown {
         return None;
     }

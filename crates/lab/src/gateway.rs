@@ -1,9 +1,11 @@
-//! What the gateway's daemon is given where there is no base station: a simulated network in real time, or faster.
+//! What the gateway's daemon is given: a network behind a base station's line ([`Behind`]), or where there is none, a
+//! simulated one in real time, or faster.
 //!
 //! Each node but the sink has a record of its own, which says what it is: vibration as a table, a picture, a
 //! journal. While no job runs, the network's time stands still. Time base: field time, which [`Paced`] keeps
 //! from running ahead of the wall's clock. Tests: `tests/daemon/`.
 
+mod behind;
 mod records;
 
 use std::thread;
@@ -19,6 +21,7 @@ use thalweg_units::{Duration, Instant, NodeId};
 use crate::collect::{clean_channels, place};
 use crate::field::{Motes, RunError, SimField};
 
+pub use behind::Behind;
 pub use records::record;
 
 /// Simulated at once, at most.

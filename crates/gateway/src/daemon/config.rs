@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer};
 
+use crate::line::{Address, AddressError};
 use crate::registry::Pipelined;
 use crate::store::plain;
 
@@ -47,8 +48,8 @@ pub struct Config {
     pub hosts: Vec<String>,
     /// How transfers are made.
     pub transfers: Transfers,
-    /// The network that is simulated where no base station is there.
-    pub simulation: Simulation,
+    /// The network: behind a base station's line, or simulated.
+    pub network: NetworkConfig,
 }
 
 /// How transfers are made.
@@ -67,18 +68,24 @@ pub struct Transfers {
     pub windows: Vec<Window>,
 }
 
-/// The simulated network.
+/// The network.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Simulation {
-    /// A testbed's name or file.
+pub struct NetworkConfig {
+    /// Where its base station is, as [`Address::parse`] reads it; simulated where none is named.
+    #[serde(deserialize_with = "port")]
+    pub port: Option<String>,
+    /// The speed of the serial port.
+    #[serde(deserialize_with = "baud")]
+    pub baud: u32,
+    /// A testbed's name or file, which names the nodes and their board.
     pub testbed: String,
     /// What draws everything random.
     pub seed: u64,
-    /// So many times as fast as real time.
+    /// A simulation is so many times as fast as real time.
     #[serde(deserialize_with = "speed")]
     pub speed: f64,
-    /// Bytes of each node's object, about.
+    /// Bytes of each node's object, about: of simulated ones, and for plans.
     #[serde(deserialize_with = "bytes")]
     pub bytes: u32,
 }
@@ -92,7 +99,7 @@ impl Default for Config {
             token_file: None,
             hosts: Vec::new(),
             transfers: Transfers::default(),
-            simulation: Simulation::default(),
+            network: NetworkConfig::default(),
         }
     }
 }
@@ -108,9 +115,11 @@ impl Default for Transfers {
     }
 }
 
-impl Default for Simulation {
+impl Default for NetworkConfig {
     fn default() -> Self {
         Self {
+            port: None,
+            baud: 1_000_000,
             testbed: "indriya".to_owned(),
             seed: 1,
             speed: 1.0,
@@ -158,6 +167,17 @@ impl Config {
             let said = why.message().replace('\n', " ");
             format!("line {line}: {said}")
         })
+    }
+
+    /// Where the base station is, if there is one.
+    ///
+    /// # Errors
+    /// [`AddressError`] where [`NetworkConfig::port`] is none.
+    pub fn line(&self) -> Result<Option<Address>, AddressError> {
+        let network = &self.network;
+        let port = network.port.as_deref();
+        port.map(|port| Address::parse(port, network.baud))
+            .transpose()
     }
 
     /// Whether anybody but this machine may connect.
@@ -274,6 +294,15 @@ fn hours<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
 fn queue<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
     within(from, 1..=10_000, "expected 1 to 10000 jobs")
 }
+fn baud<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    within(from, 1_200..=12_000_000, "expected 1200 to 12000000 baud")
+}
+fn port<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    let text = String::deserialize(from)?;
+    // What it is read as does not depend on the speed.
+    let read = Address::parse(&text, 0).map(|_| Some(text));
+    read.map_err(serde::de::Error::custom)
+}
 fn speed<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     within(from, 0.01..=1_000.0, "expected a speed of 0.01 to 1000")
 }
@@ -300,13 +329,14 @@ mod tests {
         let told = |config: &Config| format!("{config:?}");
         assert_eq!(told(&example), told(&Config::default()));
         // Keys that have no default stand there as remarks; they are right as well.
-        let remarks = ["token", "token_file"];
+        let remarks = ["token", "token_file", "port"];
         for key in remarks {
             let line = text.lines().find_map(|line| {
                 line.strip_prefix("# ")
                     .filter(|l| l.starts_with(&format!("{key} = ")))
             });
-            Config::parse(line.unwrap()).unwrap();
+            let table = if key == "port" { "[network]\n" } else { "" };
+            Config::parse(&format!("{table}{}", line.unwrap())).unwrap();
         }
         let keys = text
             .lines()
@@ -314,7 +344,7 @@ mod tests {
             .map(|(key, _)| key.trim_start_matches("# "));
         let mut keys: Vec<&str> = keys.filter(|key| !key.contains(' ')).collect();
         keys.sort_unstable();
-        let known = "bytes data hosts listen protocol queue resurvey_after_h seed speed testbed token token_file windows";
+        let known = "baud bytes data hosts listen port protocol queue resurvey_after_h seed speed testbed token token_file windows";
         assert_eq!(keys.join(" "), known);
     }
 
@@ -327,8 +357,11 @@ mod tests {
             ("token = \"short\"", "at least 16"),
             ("[transfers]\nwindows = [\"2-4\"]", "02:00-04:00"),
             ("[transfers]\nprotocol = \"rcrt\"", "expected one of"),
-            ("[simulation]\nspeed = 0", "0.01"),
-            ("[simulation]\nbytes = 0", "200000"),
+            ("[network]\nport = \"tcp:nowhere\"", "tcp:HOST:PORT"),
+            ("[network]\nport = \"\"", "/dev/ttyUSB0"),
+            ("[network]\nbaud = 300", "1200"),
+            ("[network]\nspeed = 0", "0.01"),
+            ("[network]\nbytes = 0", "200000"),
         ] {
             let why = Config::parse(text).unwrap_err();
             assert!(why.contains(said), "{text}: {why}");

@@ -15,11 +15,12 @@ use thalweg_wire::route::PayloadSize;
 use super::desk::{now, Desk, Line, Surveyed, Turn};
 use super::network::{Facts, Network};
 use super::watched::Watched;
-use crate::carry::pipeline::{Fetch, Fetched, Terms, Way, SETTLING};
-use crate::field::{Field, FieldError, News};
+use crate::carry::pipeline::{settling, Fetch, Fetched, Terms, Way, SETTLING};
+use crate::field::{Field, FieldError, FieldTime, News};
 use crate::job::{run, Again, Failure, Retry};
 use crate::known::{Ask, AskError, Known};
 use crate::outcome::{over_plans, Core, Outcome};
+use crate::recovery;
 use crate::registry::Pipelined;
 use crate::store::{JobId, JobState, Level, NewTransfer, StoreError, StoredJob, Work};
 use crate::survey::SurveyJob;
@@ -35,7 +36,7 @@ const LOOK: Duration = Duration::from_secs(1);
 const PAUSES: [u64; 6] = [1, 2, 4, 8, 15, 30];
 /// So much that was told before a job is left aside.
 const STALE: usize = 10_000;
-/// A job that loses the way so often fails.
+/// A job under which the way is lost so often fails.
 const LOSSES: u32 = 4;
 /// Of a fetch that has to measure links first, so much of the progress is the survey's.
 const SURVEYING: f64 = 0.5;
@@ -55,14 +56,14 @@ impl From<Failure> for Stop {
         match why {
             Failure::Cancelled => Self::Unwanted,
             Failure::Field(why) => Self::Lost(why),
-            Failure::Silent(by) => silent(by),
+            Failure::Silent(_) | Failure::Restarted(_) => lost(&why),
             why => Self::Failed(why.to_string()),
         }
     }
 }
-/// The line to base station `by` is down.
-fn silent(by: NodeId) -> Stop {
-    Stop::Lost(FieldError::Broken(Failure::Silent(by).to_string().into()))
+/// The base station is out of reach, for the reason `why`.
+fn lost(why: &Failure) -> Stop {
+    Stop::Lost(FieldError::Broken(why.to_string().into()))
 }
 
 impl From<AskError> for Stop {
@@ -97,17 +98,28 @@ struct Measured {
 /// A transfer that has ended, and the object where it is whole.
 type Brought = (Outcome<()>, Option<Vec<u8>>);
 
-/// Runs the jobs of `network` until the desk says stop.
-pub(super) fn serve<N: Network>(network: N, desk: Arc<Desk>) {
+/// Runs the jobs of `network` until the desk says stop. `broken` as [`remember`] gives it.
+pub(super) fn serve<N: Network>(network: N, desk: Arc<Desk>, broken: Option<FieldTime>) {
     let mut station = Station {
         network,
         field: None,
-        transfers: 0,
+        transfers: recovery::first_transfer(),
+        broken,
         pauses: PAUSES.into_iter(),
         losses: (JobId(0), 0),
         desk,
     };
-    loop {
+    while !station.desk.is_stopping() {
+        // Jobs stay in the queue as long as there is no way.
+        match station.field().map(drop) {
+            Err(Stop::Lost(why)) => {
+                station.lose(&why);
+                station.pause();
+                continue;
+            }
+            Err(Stop::Failed(why)) => tracing::error!("{why}"),
+            Ok(()) | Err(Stop::Unwanted) => {}
+        }
         let turn = station.desk.turn();
         match turn {
             Ok(Turn::Stop) => return,
@@ -121,11 +133,12 @@ pub(super) fn serve<N: Network>(network: N, desk: Arc<Desk>) {
     }
 }
 
-/// Takes up what was known and asked for before the daemon began.
+/// Takes up what was known and asked for before the daemon began. Where a job was under way, its relays may still wait
+/// for packets when the field begins.
 ///
 /// # Errors
 /// [`StoreError`].
-pub(super) fn remember(desk: &Desk) -> Result<(), StoreError> {
+pub(super) fn remember(desk: &Desk) -> Result<Option<FieldTime>, StoreError> {
     let facts = &desk.facts;
     let network = (desk.network(), facts.sink);
     let found = (desk.store())
@@ -145,6 +158,7 @@ pub(super) fn remember(desk: &Desk) -> Result<(), StoreError> {
         });
     }
     let resumed = desk.store().resume_jobs(desk.network())?;
+    let broken = (!resumed.is_empty()).then_some(FieldTime::ZERO);
     for id in resumed {
         let line = format!(
             "job {}: begins again, since the daemon ended before it",
@@ -152,7 +166,7 @@ pub(super) fn remember(desk: &Desk) -> Result<(), StoreError> {
         );
         desk.log(Level::Info, &line);
     }
-    Ok(())
+    Ok(broken)
 }
 
 fn known(facts: &Facts, links: LinkQualities) -> Known {
@@ -165,6 +179,8 @@ struct Station<N: Network> {
     field: Option<N::Field>,
     /// The number of the last transfer that was ordered.
     transfers: u16,
+    /// When a transfer broke off that relays may not have given up yet.
+    broken: Option<FieldTime>,
     pauses: std::array::IntoIter<u64, 6>,
     /// A job, and how often the way was lost under it.
     losses: (JobId, u32),
@@ -216,9 +232,14 @@ impl<N: Network> Station<N> {
         }
         desk.ended(job.id);
         if matches!(desk.line(), Line::Down(_)) {
-            let pause = self.pauses.next().unwrap_or(PAUSES[PAUSES.len() - 1]);
-            desk.rest(Duration::from_secs(pause));
+            self.pause();
         }
+    }
+
+    /// Waits before a lost way is opened again, each time longer.
+    fn pause(&mut self) {
+        let pause = self.pauses.next().unwrap_or(PAUSES[PAUSES.len() - 1]);
+        self.desk.rest(Duration::from_secs(pause));
     }
 
     /// Whether the way was lost under a job as often as may be.
@@ -234,6 +255,8 @@ impl<N: Network> Station<N> {
     /// The way to the base station is lost.
     fn lose(&mut self, why: &FieldError) {
         self.field = None;
+        // The next field's time begins anew.
+        self.broken = Some(FieldTime::ZERO);
         self.desk.line_is(Line::Down(why.to_string()));
     }
 
@@ -247,7 +270,7 @@ impl<N: Network> Station<N> {
             let now = field.now();
             match field.next(now).map_err(Stop::Lost)? {
                 News::Nothing => break,
-                News::Silent(by) => return Err(silent(by)),
+                News::Silent(by) => return Err(lost(&Failure::Silent(by))),
                 News::Restarted(by) => {
                     let line = format!("the base station, node {by}, started anew");
                     self.desk.log(Level::Warning, &line);
@@ -270,17 +293,22 @@ impl<N: Network> Station<N> {
         };
         let survey = desk.transfers.protocol.survey(channels);
         let (ids, spots) = (&facts.place.ids, facts.spots.clone());
-        let mut surveying = SurveyJob::new(survey, ids, spots, &facts.timing, facts.sink)?;
+        let make = || SurveyJob::new(survey, ids, spots.clone(), &facts.timing, facts.sink);
+        let before = desk.surveyed();
+        let missed = before.as_ref().map_or(&[][..], |before| &before.missing);
         desk.begins((0.0, share));
+        let broken = self.broken;
         let field = self.field()?;
         let mut watched = Watched {
             field,
             stop: &|| desk.is_unwanted(),
         };
-        let surveyed = run(&mut watched, &mut surveying, &mut |progress| {
+        let mut watch = |progress| {
             desk.progress(progress);
             Continue(())
-        })?;
+        };
+        let surveyed = recovery::survey(&mut watched, broken, missed, make, &mut watch)?;
+        self.broken = None;
         let took_s = surveyed.time().as_secs_f64();
         let (network, missing) = ((desk.network(), facts.sink), surveyed.missing);
         let known = known(facts, surveyed.links);
@@ -358,7 +386,6 @@ impl<N: Network> Station<N> {
             if tried > 0 {
                 let line = format!("{name}: broke off; another plan is tried");
                 desk.log(Level::Warning, &line);
-                self.settle()?;
             }
             self.carry(plan, ask)
         };
@@ -412,22 +439,6 @@ impl<N: Network> Station<N> {
         Ok(())
     }
 
-    /// Waits until every relay of a broken transfer has given it up.
-    fn settle(&mut self) -> Result<(), Stop> {
-        let desk = self.desk.clone();
-        let field = self.field()?;
-        let until = field.now() + SETTLING;
-        let stop = || desk.is_unwanted();
-        let mut watched = Watched { field, stop: &stop };
-        while watched.now() < until {
-            match watched.next(until).map_err(Stop::Lost)? {
-                News::Cancelled => return Err(Stop::Unwanted),
-                News::Restarted(_) | News::Silent(_) | News::Told(..) | News::Nothing => {}
-            }
-        }
-        Ok(())
-    }
-
     /// One transfer over `plan`.
     fn carry(&mut self, plan: &Arc<Plan>, ask: &Ask) -> Result<Brought, Stop> {
         let desk = self.desk.clone();
@@ -445,24 +456,32 @@ impl<N: Network> Station<N> {
         desk.planned(plan, ask.bytes.div_ceil(payload) as u32);
         let first = self.transfers.wrapping_add(1);
         let mut fetch = Fetch::new(way, others, first, ids, &terms);
+        let broken = self.broken;
         let field = self.field()?;
         let mut watched = Watched {
             field,
             stop: &|| desk.is_unwanted(),
         };
+        if let Some(since) = broken {
+            recovery::settle(&mut watched, since)?;
+        }
         let fetched = run(&mut watched, &mut fetch, &mut |progress| {
             desk.progress(progress);
             Continue(())
         });
+        let ended = watched.now();
         self.transfers = self.transfers.wrapping_add(fetch.attempts() as u16);
+        let is_whole = matches!(&fetched, Ok(fetched) if fetched.object.is_some());
+        let settled = is_whole && settling(scheme).is_zero();
+        self.broken = (!settled).then_some(ended);
         match fetched {
             Ok(mut fetched) => {
                 let object = fetched.object.take();
                 let core = self.core(&fetched, object.as_deref(), plan, (ask.protocol, &terms));
                 Ok((Outcome { core, extra: () }, object))
             }
-            // The station forgot it: as good as broken off.
-            Err(why @ (Failure::Restarted(_) | Failure::NoEnd(_))) => {
+            // As good as broken off.
+            Err(why @ (Failure::Refused(_) | Failure::NoEnd(_))) => {
                 let mut core = self.nothing(plan, ask.protocol);
                 core.failure = Some(why.to_string());
                 Ok((Outcome { core, extra: () }, None))

@@ -83,7 +83,7 @@ impl Daemon {
         let desk = Arc::new(Desk::new(facts, config.transfers.clone(), store));
         let line = format!("the gateway begins: {}", desk.facts.about);
         desk.log(Level::Info, &line);
-        engine::remember(&desk)?;
+        let broken = engine::remember(&desk)?;
         let (end, ends) = watch::channel(false);
         let router = http::router(desk.clone(), Guard::new(config));
         let runtime = runtime::Builder::new_current_thread()
@@ -101,7 +101,7 @@ impl Daemon {
         });
         let answers = answers.map_err(StartError::Threads)?;
         let of_engine = desk.clone();
-        let jobs = named("jobs").spawn(move || engine::serve(network, of_engine));
+        let jobs = named("jobs").spawn(move || engine::serve(network, of_engine, broken));
         let daemon = Self {
             address,
             end,

@@ -104,7 +104,15 @@ impl Store {
 
 /// A campaign is this process's as long as it is there.
 #[derive(Debug)]
-pub struct Lock(#[allow(dead_code, reason = "closing the file gives the lock back")] File);
+pub struct Lock(pub(super) File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing the file is not enough: a child process that another thread begins has it, too, until it runs its program.
+        // A file system without locks has nothing to give back.
+        let _ = self.0.unlock();
+    }
+}
 
 /// The number of the campaign of that description, which is begun where there is none.
 fn begun(tx: &Transaction<'_>, description: &str, nodes: &[NodeId]) -> rusqlite::Result<i64> {

@@ -1,5 +1,10 @@
-//! `thalweg gateway` as a process: it tells its address, is killed, begins again and goes on, and ends when asked.
+//! `thalweg gateway` as a process: it tells its address, is killed, begins again and goes on, and ends when asked;
+//! and the same over a base station's line.
 #![allow(clippy::unwrap_used)]
+
+mod behind;
+#[path = "../station/mod.rs"]
+mod station;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -14,17 +19,13 @@ struct Gateway(Child, String);
 
 impl Gateway {
     fn begin(data: &Path, speed: &str) -> Self {
+        Self::over(data, &["--speed", speed, "--bytes", "3000"])
+    }
+    fn over(data: &Path, network: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_thalweg"))
-            .args([
-                "gateway",
-                "--testbed",
-                "floor21",
-                "--bytes",
-                "3000",
-                "--listen",
-                "127.0.0.1:0",
-            ])
-            .args(["--speed", speed, "--data"])
+            .args(["gateway", "--testbed", "floor21", "--listen", "127.0.0.1:0"])
+            .args(network)
+            .arg("--data")
             .arg(data)
             .stderr(Stdio::piped())
             .spawn()
@@ -55,13 +56,12 @@ impl Gateway {
         answer
     }
     fn until(&self, part: &str) {
+        self.until_of("/api/jobs/1", part);
+    }
+    fn until_of(&self, path: &str, part: &str) {
         let end = Instant::now() + PATIENCE;
-        while !self.ask("GET", "/api/jobs/1", "").contains(part) {
-            assert!(
-                Instant::now() < end,
-                "{}",
-                self.ask("GET", "/api/jobs/1", "")
-            );
+        while !self.ask("GET", path, "").contains(part) {
+            assert!(Instant::now() < end, "{}", self.ask("GET", path, ""));
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -132,5 +132,8 @@ fn what_cannot_be_is_told_in_a_line() {
     assert_eq!(status, Some(2));
     assert!(said.contains("token"), "{said}");
     assert_eq!(run(&["--speed", "0"]).0, Some(2));
+    let (status, said) = run(&["--port", "tcp:nowhere"]);
+    assert_eq!((status, said.contains("tcp:HOST:PORT")), (Some(2), true));
+    assert_eq!(run(&["--port", "x", "--speed", "2"]).0, Some(2));
     assert_eq!(run(&["--testbed", "nowhere"]).0, Some(2));
 }

@@ -1,0 +1,100 @@
+//! A network behind a base station's line, as the gateway's daemon is given it.
+//!
+//! Its nodes, their board and their channels are a testbed's; which of them is the base station, its greeting says.
+//! Time base: real time since the line was opened. Tests: `crates/cli/tests/gateway/`.
+
+use std::time::Duration;
+
+use thalweg_gateway::daemon::network::{Facts, Network};
+use thalweg_gateway::field::FieldError;
+use thalweg_gateway::job::Failure;
+use thalweg_gateway::line::{LineError, LineField, Open};
+use thalweg_medium::random::stream;
+use thalweg_testbeds::Site;
+use thalweg_units::NodeId;
+
+use crate::collect::place;
+use crate::distant::{clean, places};
+use crate::field::{carries_pipelines, RunError};
+
+/// How long a greeting is waited for; it comes every half second.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// A line to the base station of a site.
+pub struct Behind<O> {
+    address: O,
+    site: Site,
+    sink: NodeId,
+    bytes: u32,
+    /// The way, until the daemon takes it.
+    field: Option<LineField>,
+}
+
+impl<O: Open + Clone + Send + 'static> Behind<O> {
+    /// The nodes of `site`, whose base station is at `address`; objects have about `bytes` bytes. Waits some seconds for
+    /// its greeting. Where none comes, the testbed's sink is taken to be the base station, until it is there.
+    ///
+    /// # Errors
+    /// [`RunError`] where the nodes cannot carry pipelines, or `site` does not have the base station that greets.
+    pub fn new(address: O, site: Site, bytes: u32) -> Result<Self, RunError> {
+        if !carries_pipelines(&site.board) {
+            return Err(RunError::Board(site.testbed.board_name.clone()));
+        }
+        let field = Self::greeted(&address).ok();
+        let station = field.as_ref().and_then(LineField::station);
+        let sink = station.map_or(site.testbed.sink, |about| about.node);
+        let ids = site.testbed.nodes.iter().map(|node| node.id);
+        if !ids.into_iter().any(|id| id == sink) {
+            let name = &site.testbed.name;
+            let line = format!("the base station is node {sink}, which {name} does not have");
+            return Err(Failure::Unfit(line).into());
+        }
+        Ok(Self {
+            address,
+            site,
+            sink,
+            bytes,
+            field,
+        })
+    }
+
+    fn greeted(address: &O) -> Result<LineField, LineError> {
+        LineField::open(Box::new(address.clone()), PATIENCE, Box::new(|| false))
+    }
+}
+
+impl<O: Open + Clone + Send + 'static> Network for Behind<O> {
+    type Field = LineField;
+
+    fn facts(&self) -> Facts {
+        let testbed = &self.site.testbed;
+        let (name, nodes) = (&testbed.name, testbed.len());
+        Facts {
+            place: place(testbed),
+            spots: places(&self.site),
+            sink: self.sink,
+            channels: clean(testbed.channels),
+            timing: self.site.board.timing,
+            draw: (stream, self.site.seed),
+            usual_bytes: u64::from(self.bytes),
+            about: format!("{name}, {nodes} nodes behind {}", self.address.address()),
+        }
+    }
+
+    fn open(&mut self) -> Result<LineField, FieldError> {
+        let field = match self.field.take() {
+            Some(field) => field,
+            None => Self::greeted(&self.address)?,
+        };
+        match field.station() {
+            Some(about) if about.node != self.sink => {
+                let line = format!(
+                    "the base station is node {}, and the gateway began with node {}: begin it again",
+                    about.node, self.sink
+                );
+                Err(FieldError::Broken(line.into()))
+            }
+            _ => Ok(field),
+        }
+    }
+}
