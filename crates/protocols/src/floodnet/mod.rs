@@ -280,6 +280,8 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
                     reference,
                 });
             }
+            // Two sinks at once: one's own order goes on.
+            Kind::Announce if self.has_order() => {}
             Kind::Announce => {
                 if let Ok(announce) = Announce::parse(content) {
                     self.agenda = None;
