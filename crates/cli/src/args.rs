@@ -1,7 +1,6 @@
 //! The command line: what may be typed, and its help. What a value may be: `values.rs`.
 //! Tests: `tests/help.rs` (snapshots), `tests/bad_input.rs`.
 
-use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -10,6 +9,10 @@ use clap_complete::Shell;
 use thalweg_gateway::registry::Protocol;
 use thalweg_testbeds::Loss;
 use thalweg_units::{Channel, Duration, NodeId};
+
+mod station;
+
+pub(crate) use station::{BasestationArgs, GatewayArgs};
 
 use crate::progress::Verbosity;
 use crate::values::{self, List, Seeds};
@@ -210,56 +213,6 @@ pub(crate) struct CollectArgs {
     pub(crate) say: Say,
 }
 
-/// Stand beside a base station: keep jobs, fetch objects, serve an API and a page.
-///
-/// The network is simulated, in real time, or with --port behind a base station's line. Jobs, objects and surveys are
-/// kept in --data and outlive the process. Options go before what the configuration says.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  thalweg gateway                       a simulated network; the page is at http://127.0.0.1:8654/
-  thalweg gateway --testbed floor21 --speed 10
-  thalweg gateway --port /dev/ttyUSB0 --testbed site.toml     over a base station's serial line
-  thalweg gateway --config gateway.toml
-  curl -d '{\"kind\": \"fetch\", \"from\": 70}' -H 'Content-Type: application/json' http://127.0.0.1:8654/api/jobs
-
-docs/gateway.md tells the rest.")]
-pub(crate) struct GatewayArgs {
-    /// Where to listen; other than on this machine alone only with a token in the configuration [default: 127.0.0.1:8654].
-    #[arg(long, value_name = "ADDRESS:PORT")]
-    pub(crate) listen: Option<SocketAddr>,
-    /// The folder for objects, jobs and surveys [default: thalweg-data].
-    #[arg(long, value_name = "DIR")]
-    pub(crate) data: Option<PathBuf>,
-    /// The base station: a serial port, the pseudo-terminal of `thalweg basestation`, or tcp:HOST:PORT [default: a
-    /// simulated network].
-    #[arg(long, value_name = "PORT", conflicts_with = "speed")]
-    pub(crate) port: Option<String>,
-    /// The speed of the serial port [default: 1000000].
-    #[arg(long, value_name = "BAUD", value_parser = clap::value_parser!(u32).range(1_200..=12_000_000))]
-    pub(crate) baud: Option<u32>,
-    /// The network that is simulated, or whose nodes are behind --port: a built-in name or a file [default: indriya].
-    #[arg(long, value_name = "NAME|FILE", value_parser = values::name)]
-    pub(crate) testbed: Option<String>,
-    /// The seed of everything random [default: 1].
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
-    /// A simulation is so many times as fast as real time, as far as this machine is fast enough [default: 1].
-    #[arg(long, value_name = "N", value_parser = values::speed)]
-    pub(crate) speed: Option<f64>,
-    /// Bytes of each node's object, about: of simulated ones, and for plans [default: 59000].
-    #[arg(long, value_name = "N", value_parser = values::object_bytes)]
-    pub(crate) bytes: Option<u32>,
-    /// A configuration: docs/examples/gateway.toml explains every key.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
-    /// Say whether the configuration is fine, and do nothing.
-    #[arg(long)]
-    pub(crate) check: bool,
-    #[command(flatten)]
-    pub(crate) say: Say,
-}
-
 /// Routes, channels and predicted time and energy from measured links.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -311,52 +264,6 @@ pub(crate) struct PlanArgs {
     /// Replace files that another program wrote.
     #[arg(long)]
     pub(crate) force: bool,
-    #[command(flatten)]
-    pub(crate) say: Say,
-}
-
-/// A simulated network behind a base station's serial line, to try a gateway without motes.
-///
-/// The base station is at a pseudo-terminal, or a TCP port, and speaks what a real one would (docs/line.md). Every
-/// other node offers an object of random bytes. Prints where the line is, and runs until it is stopped.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  thalweg basestation --link /tmp/station --speed 10
-  thalweg collect --port /tmp/station --from 93         in another terminal
-  thalweg basestation --testbed office12 --tcp 127.0.0.1:8655")]
-pub(crate) struct BasestationArgs {
-    /// The network: as of `thalweg collect`.
-    #[arg(long, value_name = "NAME|FILE", default_value = "indriya", value_parser = values::name)]
-    pub(crate) testbed: String,
-    /// The node that is the base station [default: the testbed's].
-    #[arg(long, value_name = "NODE", value_parser = values::node)]
-    pub(crate) to: Option<NodeId>,
-    /// A pseudo-terminal; so it is where nothing else is named.
-    #[arg(long)]
-    pub(crate) pty: bool,
-    /// Make this symbolic link to the pseudo-terminal, in the place of one that is there.
-    #[arg(long, value_name = "PATH", conflicts_with = "tcp")]
-    pub(crate) link: Option<PathBuf>,
-    /// Listen here instead, for one host at a time.
-    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "pty")]
-    pub(crate) tcp: Option<String>,
-    /// Random bytes of each node's object, such as 59000, 64k or 1Mi.
-    #[arg(long, value_name = "N", default_value = "59000", value_parser = values::bytes)]
-    pub(crate) bytes: u32,
-    /// Let the network's time run so many times as fast as the clock, as far as the computer keeps up.
-    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = values::speed)]
-    pub(crate) speed: f64,
-    /// Carry no more than a serial line of this speed would [default: the network waits for the line].
-    #[arg(long, value_name = "BAUD", value_parser = clap::value_parser!(u32).range(1_200..=12_000_000))]
-    pub(crate) baud: Option<u32>,
-    /// Object bytes that the base station keeps while the line is busy; with --baud, packets beyond are refused and
-    /// come again.
-    #[arg(long, value_name = "N", default_value = "16Ki", value_parser = values::bytes)]
-    pub(crate) room: u32,
-    /// The seed of everything random.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) seed: u64,
     #[command(flatten)]
     pub(crate) say: Say,
 }
