@@ -15,6 +15,5 @@ mod page;
 mod running;
 mod serve;
 mod view;
-mod watched;
 
 pub use serve::{Daemon, StartError};
