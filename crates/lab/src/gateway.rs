@@ -15,8 +15,9 @@ use thalweg_gateway::carry::pipeline::Node;
 use thalweg_gateway::daemon::network::{Facts, Network};
 use thalweg_gateway::field::{Around, Field, FieldError, FieldTime, News, Told};
 use thalweg_medium::random::{derive, stream};
+use thalweg_protocols::floodnet;
 use thalweg_testbeds::Site;
-use thalweg_units::Duration;
+use thalweg_units::{Channel, Duration};
 
 use crate::collect::{clean_channels, place};
 use crate::field::{Motes, RunError, SimField};
@@ -35,6 +36,7 @@ pub struct Simulated {
     speed: f64,
     bytes: u32,
     spots: Option<Vec<thalweg_planner::Place>>,
+    control: Channel,
 }
 
 impl Simulated {
@@ -50,7 +52,14 @@ impl Simulated {
             speed,
             bytes,
             spots,
+            control: Channel::LAST,
         })
+    }
+
+    /// The same with floods on channel `control`.
+    #[must_use]
+    pub fn flooding_on(self, control: Channel) -> Self {
+        Self { control, ..self }
     }
 }
 
@@ -81,7 +90,9 @@ impl Network for Simulated {
     fn open(&mut self) -> Result<Self::Field, FieldError> {
         let broken = |why: RunError| FieldError::Broken(Box::new(why));
         let seed = derive(self.site.seed, "gateway", &[]);
-        let mut motes = Motes::open(&self.site, seed).map_err(broken)?;
+        let mut config = floodnet::Config::default().on(&self.site.board.timing);
+        config.glossy.channel = self.control;
+        let mut motes = Motes::open_with(&self.site, config, seed).map_err(broken)?;
         let testbed = &self.site.testbed;
         for (index, node) in testbed.nodes.iter().enumerate() {
             if node.id != testbed.sink {

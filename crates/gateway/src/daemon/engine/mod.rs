@@ -9,7 +9,7 @@ mod survey;
 mod watched;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::desk::{Desk, Line, Surveyed, Turn};
 use super::network::Network;
@@ -36,6 +36,7 @@ pub(super) fn serve<N: Network>(network: N, desk: Arc<Desk>, broken: Option<Fiel
         broken,
         pauses: PAUSES.into_iter(),
         losses: (JobId(0), 0),
+        refreshed: None,
         desk,
     };
     while !station.desk.is_stopping() {
@@ -52,7 +53,10 @@ pub(super) fn serve<N: Network>(network: N, desk: Arc<Desk>, broken: Option<Fiel
         let turn = station.desk.turn();
         match turn {
             Ok(Turn::Stop) => return,
-            Ok(Turn::Idle) => station.desk.rest(LOOK),
+            Ok(Turn::Idle) => {
+                station.idle();
+                station.desk.rest(LOOK);
+            }
             Ok(Turn::Job(job)) => station.work(&job),
             Err(why) => {
                 tracing::error!("{why}");
@@ -108,6 +112,8 @@ struct Station<N: Network> {
     pauses: std::array::IntoIter<u64, 6>,
     /// A job, and how often the way was lost under it.
     losses: (JobId, u32),
+    /// When links were last measured anew because nothing else was asked.
+    refreshed: Option<Instant>,
     desk: Arc<Desk>,
 }
 

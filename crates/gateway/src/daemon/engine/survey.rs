@@ -3,6 +3,7 @@
 //! Time base: the field's; the wall's clock for how old links are.
 
 use std::ops::ControlFlow::Continue;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use thalweg_planner::LinkQualities;
@@ -17,6 +18,9 @@ use crate::known::Known;
 use crate::recovery;
 use crate::store::{JobState, Level, StoredJob, Work};
 use crate::survey::SurveyJob;
+
+/// Links are measured for want of another job no more often.
+const SELDOM: Duration = Duration::from_secs(600);
 
 /// What came of a survey.
 #[derive(Serialize)]
@@ -92,8 +96,38 @@ impl<N: Network> Station<N> {
 
     /// Whether links are known that are not too old.
     pub(super) fn is_known(&self) -> bool {
-        let most = self.desk.transfers.resurvey_after_h * 3_600.0;
         let surveyed = self.desk.surveyed();
-        surveyed.is_some_and(|surveyed| ((now() - surveyed.at) as f64) <= most)
+        surveyed.is_some_and(|surveyed| !self.is_old(&surveyed))
+    }
+
+    fn is_old(&self, surveyed: &Surveyed) -> bool {
+        let most = self.desk.transfers.resurvey_after_h * 3_600.0;
+        ((now() - surveyed.at) as f64) > most
+    }
+
+    /// While no job waits: asks for a survey where the links have grown old, so that the next transfer need not wait for
+    /// one. No more than once in the time that makes them old, whatever comes of it.
+    pub(super) fn idle(&mut self) {
+        let desk = &self.desk;
+        if !desk.transfers.survey_when_idle || !desk.is_open() {
+            return;
+        }
+        let Some(surveyed) = desk.surveyed().filter(|surveyed| self.is_old(surveyed)) else {
+            return;
+        };
+        let period = Duration::from_secs_f64(desk.transfers.resurvey_after_h * 3_600.0);
+        let is_early = |last: Instant| last.elapsed() < period.max(SELDOM);
+        if self.refreshed.is_some_and(is_early) {
+            return;
+        }
+        self.refreshed = Some(Instant::now());
+        let age_h = (now() - surveyed.at) as f64 / 3_600.0;
+        let line =
+            format!("the links are {age_h:.1} h old, and nothing is asked: they are measured anew");
+        desk.log(Level::Info, &line);
+        // Whatever somebody asks for goes first.
+        if let Err(why) = desk.submit(&[Work::Survey], i8::MIN) {
+            tracing::error!("{why}");
+        }
     }
 }
