@@ -8,6 +8,7 @@ use thalweg_gateway::daemon::config::{Config, NetworkConfig};
 use thalweg_gateway::daemon::{Daemon, StartError, Station};
 use thalweg_gateway::line::AddressError;
 use thalweg_gateway::store::StoreError;
+use thalweg_lab::field::RunError;
 use thalweg_lab::gateway::{Behind, Simulated};
 use thalweg_testbeds::{Site, Testbed};
 
@@ -59,13 +60,17 @@ fn station(of: &NetworkConfig, args: &GatewayArgs) -> Result<Station, Failure> {
     network::tell(&testbed.name, &testbed.assumed, args.say.verbosity());
     let site = Site::new(testbed, of.seed);
     let line = of.line().map_err(|why| named_port(&why))?;
+    let refused = |why: RunError| match &of.name {
+        Some(name) => Failure::Input(format!("station \"{name}\": {why}")),
+        None => Failure::input(why),
+    };
     Ok(match line {
         Some(address) => {
-            let behind = Behind::new(address, site, of.bytes).map_err(Failure::input)?;
+            let behind = Behind::new(address, site, of.bytes).map_err(refused)?;
             Station::new(of, behind)
         }
         None => {
-            let network = Simulated::new(site, of.speed, of.bytes).map_err(Failure::input)?;
+            let network = Simulated::new(site, of.speed, of.bytes).map_err(refused)?;
             Station::new(of, network.flooding_on(of.control))
         }
     })

@@ -16,6 +16,7 @@ use thalweg_gateway::daemon::{Daemon, StartError};
 use thalweg_gateway::field::FieldError;
 use thalweg_gateway::registry::Pipelined;
 use thalweg_lab::gateway::{record, Simulated};
+use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::NodeId;
 
 fn whole(from: u16) -> Arc<[u8]> {
@@ -276,7 +277,10 @@ fn a_survey_after_a_cancelled_transfer_misses_nobody() {
     let mut config = config(dir.path());
     // Its survey begins with one flood: a relay that waits for packets yet is missing from it.
     config.transfers.protocol = Pipelined::named("p3-best").unwrap();
-    let daemon = Daemon::start(&config, network(10.0)).unwrap();
+    // Long enough to be cancelled under way, also where this machine is busy.
+    let site = Site::new(Testbed::load("floor21").unwrap(), SEED);
+    let network = Simulated::new(site, 10.0, 200_000).unwrap();
+    let daemon = Daemon::start(&config, network).unwrap();
     let to = daemon.address();
     let id = |asked: client::Answer| asked.json()["id"].as_i64().unwrap();
     let fetch = id(post(to, "{\"kind\": \"fetch\", \"from\": 17}"));

@@ -184,6 +184,7 @@ fn wish(desk: &Desk, what: &str) -> String {
 fn fetch_form(desks: &[&Desk], chosen: Option<u16>) -> String {
     let mut options = String::new();
     for desk in desks {
+        let of = (desks.len() > 1).then(|| format!(" of {}", escape(desk.network())));
         let mut own = String::new();
         for node in desk.facts.sources() {
             let node = node.get();
@@ -193,14 +194,20 @@ fn fetch_form(desks: &[&Desk], chosen: Option<u16>) -> String {
                 ""
             };
             let value = wish(desk, &node.to_string());
+            // What is chosen is shown without its group's name.
+            let of = of.as_deref().unwrap_or_default();
             // Writing to a string cannot fail.
             let _ = write!(
                 own,
-                "<option value=\"{value}\"{selected}>node {node}</option>"
+                "<option value=\"{value}\"{selected}>node {node}{of}</option>"
             );
         }
         let (count, all) = (desk.facts.sources().count(), wish(desk, "all"));
-        let _ = write!(own, "<option value=\"{all}\">all {count} nodes</option>");
+        let _ = write!(
+            own,
+            "<option value=\"{all}\">all {count} nodes{}</option>",
+            of.as_deref().unwrap_or_default()
+        );
         let _ = match desk.company {
             Company::Alone => write!(options, "{own}"),
             Company::Others => write!(

@@ -68,7 +68,7 @@ pub(super) fn strip(stations: &Stations) -> Result<String, StoreError> {
             // Writing to a string cannot fail.
             let _ = write!(
                 text,
-                "<p><a href=\"/transfers\">Job {}</a>: {} {}</p>",
+                "<div><a href=\"/transfers\">Job {}</a>: {} {}</div>",
                 job.id.0,
                 name(stations, &job),
                 bar(running)
