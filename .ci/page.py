@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Drives the gateway's page in headless Chromium: a fetch that moves, a reload in the middle, one that is
-cancelled, a daemon that is killed and begins again under the open page, a download, and what a phone and a
-keyboard find. Speaks the DevTools protocol over a pipe; needs Chromium and Python alone.
+cancelled, a daemon that is killed and begins again under the open page, a plan, a session whose rates move, a
+download, and what a phone and a keyboard find. Speaks the DevTools protocol over a pipe; needs Chromium and Python alone.
 
     .ci/page.py target/release/thalweg
 """
@@ -24,11 +24,11 @@ class Gateway:
     """The daemon, on one port and one folder over restarts."""
 
     def __init__(self, program, data):
-        self.program, self.data, self.port = program, data, 0
+        self.program, self.data, self.port, self.speed = program, data, 0, 0.5
         self.begin()
 
     def begin(self):
-        command = [self.program, "gateway", "--testbed", "floor21", "--bytes", "20000", "--speed", "0.5"]
+        command = [self.program, "gateway", "--testbed", "floor21", "--bytes", "20000", "--speed", str(self.speed)]
         command += ["--listen", f"127.0.0.1:{self.port}", "--data", self.data]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         for line in self.process.stderr:
@@ -198,6 +198,34 @@ def main(program):
         page.until(f"{state_of(4)}.includes('done')", "the fourth job is done")
         check(page.run("window.mark"), "all that without loading the page again")
 
+        # A plan is on the map.
+        page.open(here + "/")
+        page.run("document.querySelector('select[name=what]').value = '17'")
+        page.run("document.querySelector('button[value=plan]').click()")
+        page.until("location.pathname === '/jobs/5' && document.readyState === 'complete'", "the plan's page")
+        page.until("document.getElementById('job').innerText.includes('Standing by')", "the plan's stages")
+        check("has the object" in page.run("document.querySelector('.map').textContent"), "its route is drawn")
+
+        # A session's rates move by themselves. Finding routes takes a minute of the network's time.
+        gateway.kill()
+        gateway.speed = 20
+        gateway.begin()
+        page.open(here + "/transfers")
+        page.run("document.querySelector('summary').click()")
+        page.run("document.querySelector('input[name=what]').value = '4 6 17'")
+        page.run("document.querySelector('input[name=what]').form.requestSubmit()")
+        page.until("location.pathname === '/jobs/6' && document.readyState === 'complete'", "the session's page")
+        page.run("window.mark = true")
+        page.until("document.querySelector('#job .charts svg polyline')", "a line of rates")
+        course = "document.querySelector('#job .charts svg polyline')?.getAttribute('points')"
+        before = page.run(course)
+        page.until(f"{course} && {course} !== {json.dumps(before)}", "the line goes on")
+        check(page.run("window.mark"), "and nobody loaded the page again")
+        page.run("document.querySelector('#job form[action$=cancel] button').click()")
+        page.until("location.pathname === '/transfers' && document.readyState === 'complete'", "the list of transfers")
+        page.until(f"{state_of(6)}.includes('cancelled')", "the session is cancelled")
+        check(len(json.loads(gateway.get("/api/objects"))["objects"]) >= 5, "what came is kept")
+
         # What is downloaded is what was sent.
         told = json.loads(gateway.get("/api/objects"))["objects"][0]
         script = f"""fetch('/api/objects/{told['id']}/content').then((a) => a.arrayBuffer())
@@ -207,7 +235,7 @@ def main(program):
         check(content == gateway.get(f"/api/objects/{told['id']}/content"), "and the bytes")
 
         # A phone, a tablet, a screen: no page is wider than it.
-        paths = ["/", "/transfers", "/objects", "/log", "/nodes/17"]
+        paths = ["/", "/transfers", "/objects", "/log", "/nodes/17", "/jobs/5", "/jobs/6"]
         paths += [f"/objects/{o['id']}" for o in json.loads(gateway.get("/api/objects"))["objects"]]
         for width in (400, 900, 1600):
             page.ask("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 500)

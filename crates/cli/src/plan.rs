@@ -4,15 +4,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use serde::Serialize;
 use thalweg_gateway::carry::pipeline::Terms;
-use thalweg_gateway::known::Known;
+use thalweg_gateway::known::{Known, Planned};
 use thalweg_gateway::registry::Pipelined;
-use thalweg_lab::collect::{check, measured, Collector};
+use thalweg_lab::collect::{check, measured, place, Collector};
 use thalweg_lab::maps;
-use thalweg_planner::{Group, Plan, Prediction};
+use thalweg_planner::Prediction;
 use thalweg_testbeds::{Site, Testbed};
-use thalweg_units::{Channel, NodeId};
+use thalweg_units::Channel;
 use thalweg_wire::route::{Hopping, Scheme};
 
 use crate::args::PlanArgs;
@@ -46,7 +45,8 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
     };
     let payload = ask.protocol.terms(sent).payload.bytes();
     network::tell(&testbed.name, &testbed.assumed, args.say.verbosity());
-    let shown = Shown::new(&testbed, (args, payload), &plan);
+    let of = (bytes, payload);
+    let shown = Planned::new(&place(&testbed), ask.protocol.name, of, args.seed, &plan);
     let printed = match args.json {
         true => print_json(&shown),
         false => {
@@ -80,83 +80,8 @@ fn known(args: &PlanArgs, protocol: Pipelined, testbed: &Arc<Testbed>) -> Result
     Ok(collector.known().clone())
 }
 
-/// A plan as `--json` prints it: nodes by id.
-#[derive(Debug, Serialize)]
-struct Shown {
-    testbed: String,
-    source: u16,
-    sink: u16,
-    hops: usize,
-    shortest: usize,
-    paths: Vec<Vec<u16>>,
-    stages: Vec<Stage>,
-    routing_channel: u8,
-    protocol: &'static str,
-    packets: u32,
-    payload: u8,
-    seed: u64,
-    warnings: Vec<String>,
-    prediction: Prediction,
-    pip: Pip,
-}
-
-/// The nodes that relay at one distance from the source.
-#[derive(Debug, Serialize)]
-struct Stage {
-    stage: usize,
-    channel: u8,
-    odd: Vec<u16>,
-    even: Vec<u16>,
-}
-
-#[derive(Debug, Serialize)]
-struct Pip {
-    path: Vec<u16>,
-    prediction: Prediction,
-}
-
-impl Shown {
-    fn new(testbed: &Testbed, (args, payload): (&PlanArgs, u8), plan: &Plan) -> Self {
-        let id = |index: usize| testbed.id_of(index).map_or(u16::MAX, NodeId::get);
-        let ids = |nodes: &[usize]| nodes.iter().map(|&node| id(node)).collect::<Vec<_>>();
-        let stage = |(stage, channel): (usize, &Channel)| {
-            let group = |group| match stage {
-                0 => vec![id(plan.source)],
-                _ if stage == plan.hops => vec![id(plan.sink)],
-                _ => plan.relays(stage, group).map(id).collect(),
-            };
-            Stage {
-                stage,
-                channel: channel.number(),
-                odd: group(Group::Odd),
-                even: group(Group::Even),
-            }
-        };
-        Self {
-            testbed: testbed.name.clone(),
-            source: id(plan.source),
-            sink: id(plan.sink),
-            hops: plan.hops,
-            shortest: plan.shortest,
-            paths: plan.paths.iter().map(|path| ids(path)).collect(),
-            stages: plan.channels.iter().enumerate().map(stage).collect(),
-            routing_channel: plan.routing_channel.number(),
-            protocol: args.protocol.name,
-            packets: args.bytes.div_ceil(u32::from(payload)),
-            payload,
-            seed: args.seed,
-            warnings: plan.warnings.iter().map(ToString::to_string).collect(),
-            prediction: plan.prediction.clone(),
-            pip: Pip {
-                path: ids(&plan.pip.path),
-                prediction: plan.pip.prediction.clone(),
-            },
-        }
-    }
-}
-
 /// The plan as `protocol` has it: PIP's kind goes over one path.
-fn text(plan: &Shown, protocol: Pipelined, ends: &str) -> String {
+fn text(plan: &Planned, protocol: Pipelined, ends: &str) -> String {
     let mut text = match protocol.has_paths() {
         true => stages(plan, ends),
         false => {
@@ -211,7 +136,7 @@ fn list(nodes: &[u16]) -> String {
 }
 
 /// Who relays where, in which group.
-fn stages(plan: &Shown, ends: &str) -> String {
+fn stages(plan: &Planned, ends: &str) -> String {
     let mut text = format!(
         "{}: node {} to node {}, hops {}, node-distinct paths {}, sought on channel {}\n{ends}\n",
         plan.testbed,

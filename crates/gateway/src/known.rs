@@ -1,7 +1,10 @@
 //! What is known of a network before a transfer: its links, whoever measured them and when, and the choices
 //! that hold for all its routes. Routes are planned here. Tests: at the end, `crates/lab/src/collect/`.
 
+mod planned;
 mod source;
+
+pub use planned::{Other, Pip, Planned, Reserves, Stage};
 
 use crate::carry::pipeline::mean_pause;
 use crate::field::FieldTime;

@@ -2,17 +2,19 @@
 //! simulated one in real time, or faster.
 //!
 //! Each node but the sink has a record of its own, which says what it is: vibration as a table, a picture, a
-//! journal. While no job runs, the network's time stands still. Time base: field time, which [`Paced`] keeps
+//! journal. In a session nodes run another program, RCRT's, and tell what a [`Gauge`] measures. While no job runs, the network's time stands still. Time base: field time, which [`Paced`] keeps
 //! from running ahead of the wall's clock. Tests: `tests/daemon/`.
 
 mod behind;
+mod gauge;
 mod records;
 
 use std::thread;
 use std::time::{Duration as Wall, Instant as WallInstant};
 
 use thalweg_gateway::carry::pipeline::Node;
-use thalweg_gateway::daemon::network::{Facts, Network};
+use thalweg_gateway::carry::session::Wish;
+use thalweg_gateway::daemon::network::{Facts, Network, Sessions, Tree};
 use thalweg_gateway::field::{Around, Field, FieldError, FieldTime, News, Told};
 use thalweg_medium::random::{derive, stream};
 use thalweg_protocols::floodnet;
@@ -21,8 +23,10 @@ use thalweg_units::{Channel, Duration};
 
 use crate::collect::{clean_channels, place};
 use crate::field::{Motes, RunError, SimField};
+use crate::rcrt::TreeField;
 
 pub use behind::Behind;
+pub use gauge::Gauge;
 pub use records::record;
 
 /// Simulated at once, at most.
@@ -84,6 +88,7 @@ impl Network for Simulated {
                     testbed.name
                 ),
             },
+            sessions: Sessions::Carried,
         }
     }
 
@@ -103,6 +108,16 @@ impl Network for Simulated {
         let mut field = motes.field;
         field.hear(&[testbed.sink_index()]);
         Ok(Paced::new(field, self.speed))
+    }
+
+    fn session(&mut self, wish: &Wish) -> Result<Tree, FieldError> {
+        let seed = self.site.seed;
+        let sources: Vec<_> = wish.nodes().map(|id| (id, wish.demand_of(id))).collect();
+        let gauge = |id| Gauge::new(seed, id);
+        let run = derive(seed, "session", &[]);
+        let field = TreeField::open(&self.site, &sources, gauge, run);
+        let field = field.map_err(|why| FieldError::Broken(Box::new(why)))?;
+        Ok(Tree::new(Paced::new(field, self.speed)))
     }
 }
 

@@ -7,5 +7,6 @@ pub mod fastforward;
 pub mod log;
 pub mod pipeline;
 pub mod rcrt;
+pub mod session;
 pub mod stages;
 pub mod stream;

@@ -16,6 +16,7 @@ use super::config::Transfers;
 use super::network::Facts;
 use super::running::Running;
 use super::view;
+use crate::carry::session::Standing;
 use crate::job::Progress;
 use crate::known::Known;
 use crate::store::{JobId, JobState, Level, NewJob, Store, StoreError, StoredJob, Work};
@@ -67,7 +68,7 @@ struct Live {
 /// What a job thread is to do next.
 pub(super) enum Turn {
     /// This job, which runs by now.
-    Job(StoredJob),
+    Job(Box<StoredJob>),
     /// Nothing yet.
     Idle,
     /// End.
@@ -238,7 +239,7 @@ impl Desk {
     pub(super) fn submit(&self, work: &[Work], priority: i8) -> Result<Vec<StoredJob>, StoreError> {
         let jobs = work.iter().map(|work| NewJob {
             network: self.network(),
-            work: *work,
+            work: work.clone(),
             priority,
         });
         let jobs: Vec<NewJob<'_>> = jobs.collect();
@@ -326,7 +327,7 @@ impl Desk {
         };
         self.live().running = Some(Running::new(job.id));
         self.tell_job(job.id);
-        Ok(Turn::Job(job))
+        Ok(Turn::Job(Box::new(job)))
     }
 
     /// What begins now is so much of the job that runs, as its first and last share.
@@ -355,14 +356,28 @@ impl Desk {
                 return;
             }
             running.note(progress);
-            let due = running.told.is_none_or(|told| told.elapsed() >= OFTEN);
-            if due {
-                running.told = Some(Instant::now());
-            }
-            due.then_some(running.id)
+            running.is_due(OFTEN).then_some(running.id)
         };
         if let Some(id) = due {
             self.tell_job(id);
+        }
+    }
+    /// The sources of the session that runs fare so, `at_s` seconds after it began.
+    pub(super) fn flows(&self, at_s: f64, whole_s: Option<f64>, sources: &[Standing]) {
+        let due = {
+            let mut live = self.live();
+            let Some(running) = &mut live.running else {
+                return;
+            };
+            if running.cancelled {
+                return;
+            }
+            running.note_flows(at_s, whole_s, sources);
+            running.is_due(OFTEN).then_some(running.id)
+        };
+        if let Some(id) = due {
+            self.tell_job(id);
+            self.tell("rates", &view::rates(id, at_s, sources));
         }
     }
     /// Nothing runs any more: `id` has ended, or is queued again.

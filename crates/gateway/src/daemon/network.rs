@@ -2,11 +2,12 @@
 
 use thalweg_engine::BoardTiming;
 use thalweg_planner::Place as Spot;
-use thalweg_protocols::mote;
-use thalweg_units::{Channel, NodeId};
+use thalweg_protocols::{mote, rcrt};
+use thalweg_units::{Channel, Instant, NodeId};
 
 use crate::carry::pipeline::Order;
-use crate::field::{Field, FieldError};
+use crate::carry::session::Wish;
+use crate::field::{Clock, Field, FieldError, FieldTime, News};
 use crate::known::{Draw, Place};
 
 /// What is known of a network before anything is measured.
@@ -28,6 +29,54 @@ pub struct Facts {
     pub usual_bytes: u64,
     /// What it is, in a line for people.
     pub about: String,
+    /// Whether its nodes carry sessions.
+    pub sessions: Sessions,
+}
+
+/// Whether a network's nodes carry sessions of RCRT.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sessions {
+    /// They do.
+    Carried,
+    /// They do not, for this reason.
+    Lacking(&'static str),
+}
+
+/// A base station of a network of trees, which hands up packets and sends answers down.
+pub struct Tree(Box<dyn Field<Order = rcrt::Send, Event = rcrt::Handed>>);
+
+impl Tree {
+    /// That which `field` leads to.
+    pub fn new(field: impl Field<Order = rcrt::Send, Event = rcrt::Handed> + 'static) -> Self {
+        Self(Box::new(field))
+    }
+}
+
+impl Clock for Tree {
+    fn when(&self, station: NodeId, local: Instant) -> FieldTime {
+        self.0.when(station, local)
+    }
+}
+
+impl Field for Tree {
+    type Order = rcrt::Send;
+    type Event = rcrt::Handed;
+
+    fn now(&self) -> FieldTime {
+        self.0.now()
+    }
+    fn order(&mut self, station: NodeId, order: rcrt::Send) -> Result<(), FieldError> {
+        self.0.order(station, order)
+    }
+    fn next(&mut self, until: FieldTime) -> Result<News<rcrt::Handed>, FieldError> {
+        self.0.next(until)
+    }
+    fn take(&mut self, station: NodeId, len: usize) -> Result<Vec<u8>, FieldError> {
+        self.0.take(station, len)
+    }
+    fn joules(&mut self, node: NodeId) -> Option<f64> {
+        self.0.joules(node)
+    }
 }
 
 impl Facts {
@@ -55,4 +104,12 @@ pub trait Network: Send + 'static {
     /// # Errors
     /// [`FieldError`]; it is tried again.
     fn open(&mut self) -> Result<Self::Field, FieldError>;
+    /// Has the nodes send as `wish` says, and gives the way to their base station; they stop as it is dropped.
+    /// Asked only where [`Facts::sessions`] says that they can.
+    ///
+    /// # Errors
+    /// [`FieldError`]; the session fails.
+    fn session(&mut self, _wish: &Wish) -> Result<Tree, FieldError> {
+        Err(FieldError::Broken("sessions are not carried".into()))
+    }
 }

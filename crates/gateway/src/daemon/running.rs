@@ -1,10 +1,11 @@
 //! A job that is under way, as those who watch it see it. Time base: wall clock. Tests: at the end.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use thalweg_planner::Plan;
 
+use crate::carry::session::Standing;
 use crate::job::Progress;
 use crate::store::JobId;
 
@@ -25,8 +26,10 @@ pub(super) struct Running {
     pub(super) course: Vec<(f64, u32)>,
     pub(super) plan: Option<Arc<Plan>>,
     first: Option<Instant>,
+    /// Sources of a session, as they fare.
+    pub(super) sources: Vec<Standing>,
     /// When somebody was last told.
-    pub(super) told: Option<Instant>,
+    told: Option<Instant>,
     /// The share of the progress that lies before what is under way, and its own.
     pub(super) span: (f64, f64),
     pub(super) cancelled: bool,
@@ -45,6 +48,7 @@ impl Running {
             course: Vec::new(),
             plan: None,
             first: None,
+            sources: Vec::new(),
             told: None,
             span: (0.0, 1.0),
             cancelled: false,
@@ -56,6 +60,27 @@ impl Running {
         let (s, received) = *self.course.last()?;
         let (left, rate) = (self.packets.checked_sub(received)?, f64::from(received) / s);
         (s > 0.5 && received > 0).then(|| f64::from(left) / rate)
+    }
+
+    /// Whether it is to be told, no more often than `often`.
+    pub(super) fn is_due(&mut self, often: Duration) -> bool {
+        let due = self.told.is_none_or(|told| told.elapsed() >= often);
+        if due {
+            self.told = Some(Instant::now());
+        }
+        due
+    }
+
+    /// The sources of a session fare so, `at_s` seconds after it began; it ends by itself after `whole_s`.
+    pub(super) fn note_flows(&mut self, at_s: f64, whole_s: Option<f64>, sources: &[Standing]) {
+        let open = sources.iter().filter(|s| s.rate.is_some()).count();
+        let packets: u64 = sources.iter().map(|s| s.packets).sum();
+        self.phase = format!(
+            "{open} of {} nodes send, {packets} packets in {at_s:.0} s",
+            sources.len()
+        );
+        self.progress = whole_s.map_or(0.0, |whole| (at_s / whole.max(1.0)).clamp(0.0, 0.99));
+        self.sources = sources.to_vec();
     }
 
     pub(super) fn note(&mut self, progress: Progress) {
@@ -112,7 +137,7 @@ impl Running {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_units::{BitRate, Duration};
+    use thalweg_units::BitRate;
 
     #[test]
     fn progress_never_goes_back_and_its_course_is_bounded() {
@@ -122,7 +147,7 @@ mod tests {
         let mut before = 0.0;
         for round in 1..=2 {
             for received in 1..=900 {
-                let rate = BitRate::of_bytes(1_000, Duration::from_secs(1));
+                let rate = BitRate::of_bytes(1_000, thalweg_units::Duration::from_secs(1));
                 let received = received / round;
                 running.note(Progress::Packets {
                     round,

@@ -5,7 +5,8 @@ use serde_json::value::RawValue;
 use serde_json::Value;
 
 use super::running::Running;
-use crate::store::{JobState, StoredJob, StoredTransfer};
+use crate::carry::session::Standing;
+use crate::store::{JobId, JobState, StoredJob, StoredTransfer};
 
 /// A job.
 #[derive(Debug, Serialize)]
@@ -53,6 +54,40 @@ pub(super) fn job<'a>(job: &'a StoredJob, running: &[Running]) -> Job<'a> {
         expected: raw(&job.expected),
         outcome: raw(&job.outcome),
         object: job.transfer.map(|id| id.0),
+    }
+}
+
+/// How the sources of a session fare.
+#[derive(Debug, Serialize)]
+pub(super) struct Rates {
+    job: i64,
+    at_s: f64,
+    sources: Vec<Rate>,
+}
+
+#[derive(Debug, Serialize)]
+struct Rate {
+    node: u16,
+    /// Packets per second; none while it has no connection.
+    rate: Option<f64>,
+    packets: u64,
+    bytes: u64,
+    repaired: u64,
+}
+
+/// How the sources of session `job` fare `at_s` seconds after it began.
+pub(super) fn rates(job: JobId, at_s: f64, sources: &[Standing]) -> Rates {
+    let one = |s: &Standing| Rate {
+        node: s.source.get(),
+        rate: s.rate.map(|rate| (rate * 1e3).round() / 1e3),
+        packets: s.packets,
+        bytes: s.bytes,
+        repaired: s.repaired,
+    };
+    Rates {
+        job: job.0,
+        at_s: at_s.floor(),
+        sources: sources.iter().map(one).collect(),
     }
 }
 
@@ -105,8 +140,8 @@ pub(super) fn number(json: Option<&String>, key: &str) -> Option<f64> {
 }
 
 #[cfg(test)]
-pub(super) fn examples() -> (Value, Value) {
-    use crate::store::{JobId, NewTransfer, Store, Work};
+pub(super) fn examples() -> ([Value; 2], Value, Value) {
+    use crate::store::{NewTransfer, Store, Work};
     let dir = tempfile::tempdir().unwrap();
     let mut store = Store::open(dir.path()).unwrap();
     let from = thalweg_units::NodeId::new(3).unwrap();
@@ -157,6 +192,26 @@ pub(super) fn examples() -> (Value, Value) {
         transfer: Some(kept.transfer),
         error: None,
     };
-    let job = serde_json::to_value(job(&row, &[])).unwrap();
-    (job, serde_json::to_value(object(&transfer)).unwrap())
+    let wish = crate::carry::session::Wish {
+        sources: vec![3],
+        policy: "fair".into(),
+        demand: 1.0,
+        demands: Default::default(),
+        duration_s: None,
+    };
+    let session = StoredJob {
+        work: Work::Session(wish),
+        ..row.clone()
+    };
+    let fares = Standing {
+        source: from,
+        rate: None,
+        packets: 0,
+        bytes: 0,
+        repaired: 0,
+    };
+    let value = |row| serde_json::to_value(job(row, &[])).unwrap();
+    let rates = serde_json::to_value(rates(JobId(1), 2.0, &[fares])).unwrap();
+    let object = serde_json::to_value(object(&transfer)).unwrap();
+    ([value(&row), value(&session)], rates, object)
 }

@@ -8,14 +8,15 @@ use rusqlite::{params, OptionalExtension, Row};
 use serde::{Serialize, Serializer};
 use thalweg_units::NodeId;
 
-use super::{db_error, node, unreadable, Result, Store, StoreError};
+use super::{db_error, node, sessions, unreadable, Result, Store, StoreError};
 use super::{JobId, TransferId};
+use crate::carry::session::Wish;
 
 /// Jobs that ended, of which so many are kept; what they brought stays.
 const KEPT: u32 = 1_000;
 
 /// What a job is to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Work {
     /// Measure the network's links.
@@ -26,6 +27,26 @@ pub enum Work {
         #[serde(serialize_with = "number")]
         from: NodeId,
     },
+    /// Plan how a node's object would come, and leave it there.
+    Plan {
+        /// The node.
+        #[serde(serialize_with = "number")]
+        from: NodeId,
+    },
+    /// Take what many nodes have to tell.
+    Session(Wish),
+}
+
+impl Work {
+    /// The name of its kind.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Survey => "survey",
+            Self::Fetch { .. } => "fetch",
+            Self::Plan { .. } => "plan",
+            Self::Session(_) => "session",
+        }
+    }
 }
 
 fn number<S: Serializer>(node: &NodeId, to: S) -> Result<S::Ok, S::Error> {
@@ -78,7 +99,7 @@ impl JobState {
 }
 
 /// A job that is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct NewJob<'a> {
     /// The network.
     pub network: &'a str,
@@ -89,7 +110,7 @@ pub struct NewJob<'a> {
 }
 
 /// A job as the store has it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StoredJob {
     /// Its number.
     pub id: JobId,
@@ -131,14 +152,16 @@ impl Store {
         let tx = self.begin()?;
         let mut ids = Vec::with_capacity(jobs.len());
         for job in jobs {
-            let (kind, source) = match job.work {
-                Work::Survey => ("survey", None),
-                Work::Fetch { from } => ("fetch", Some(from.get())),
+            let (source, terms) = match &job.work {
+                Work::Survey => (None, None),
+                Work::Fetch { from } | Work::Plan { from } => (Some(from.get()), None),
+                Work::Session(wish) => (None, Some(sessions::written(wish).map_err(&fail)?)),
             };
-            let sql = "INSERT INTO jobs (network, kind, source, priority, state)
-                SELECT ?1, ?2, ?3, ?4, 'queued'
-                WHERE (SELECT count(*) FROM jobs WHERE network = ?1 AND state = 'queued') < ?5";
-            let values = params![job.network, kind, source, job.priority, most];
+            let sql = "INSERT INTO jobs (network, kind, source, terms, priority, state)
+                SELECT ?1, ?2, ?3, ?4, ?5, 'queued'
+                WHERE (SELECT count(*) FROM jobs WHERE network = ?1 AND state = 'queued') < ?6";
+            let kind = job.work.kind();
+            let values = params![job.network, kind, source, terms, job.priority, most];
             if tx.execute(sql, values).map_err(&fail)? == 0 {
                 return Err(StoreError::QueueFull(most));
             }
@@ -146,8 +169,9 @@ impl Store {
         }
         let sql = "DELETE FROM jobs WHERE state NOT IN ('queued', 'running') AND id NOT IN
             (SELECT id FROM jobs WHERE state NOT IN ('queued', 'running')
-             ORDER BY id DESC LIMIT ?1)";
+             ORDER BY id DESC LIMIT ?1) AND id NOT IN (SELECT job FROM streams)";
         tx.execute(sql, [KEPT]).map_err(&fail)?;
+        sessions::forget_old(&tx).map_err(&fail)?;
         tx.commit().map_err(&fail)?;
         Ok(ids)
     }
@@ -205,6 +229,16 @@ impl Store {
         done.map(drop).map_err(db_error(&self.database))
     }
 
+    /// Notes what came of a job so far, as JSON.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn outcome_of_job(&mut self, id: JobId, outcome: &str) -> Result<()> {
+        let sql = "UPDATE jobs SET outcome = ?2 WHERE id = ?1";
+        let done = self.db.execute(sql, params![id.0, outcome]);
+        done.map(drop).map_err(db_error(&self.database))
+    }
+
     /// Ends a job that brought no object, with what came of it as JSON, or why nothing did. One that brought an object
     /// ends as that is kept ([`super::NewTransfer::job`]).
     ///
@@ -217,8 +251,8 @@ impl Store {
         outcome: Option<&str>,
         error: Option<&str>,
     ) -> Result<()> {
-        let sql = "UPDATE jobs SET state = ?2, outcome = ?3, error = ?4, ended_at = unixepoch()
-            WHERE id = ?1 AND state IN ('running', 'queued')";
+        let sql = "UPDATE jobs SET state = ?2, outcome = coalesce(?3, outcome), error = ?4,
+            ended_at = unixepoch() WHERE id = ?1 AND state IN ('running', 'queued')";
         let done = (self.db).execute(sql, params![id.0, state.name(), outcome, error]);
         done.map(drop).map_err(db_error(&self.database))
     }
@@ -302,6 +336,10 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<StoredJob> {
     let (kind, state): (String, String) = (row.get("kind")?, row.get("state")?);
     let work = match kind.as_str() {
         "survey" => Work::Survey,
+        "plan" => Work::Plan {
+            from: node(row, "source")?,
+        },
+        "session" => Work::Session(sessions::read(row)?),
         _ => Work::Fetch {
             from: node(row, "source")?,
         },

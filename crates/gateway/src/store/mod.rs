@@ -14,6 +14,7 @@ mod log;
 mod object;
 mod record;
 mod schema;
+mod sessions;
 mod surveys;
 #[cfg(test)]
 mod tests;
@@ -36,6 +37,7 @@ pub use record::{
     Campaign, CampaignId, Condition, Fate, JobId, Kept, NewTransfer, StoredTransfer, TransferId,
     Turn, TurnState,
 };
+pub use sessions::{next_sample, Sample, KEPT_SESSIONS};
 pub use surveys::{StoredSurvey, KEPT_SURVEYS};
 
 /// The database's file in the store's folder.
@@ -105,6 +107,16 @@ impl Store {
     /// # Errors
     /// [`StoreError`]; nothing is then stored that was not there before.
     pub fn keep(&mut self, new: &NewTransfer<'_>, object: &[u8]) -> Result<Kept> {
+        self.keep_and(new, object, |_, _| Ok(()))
+    }
+
+    /// The same, and what `also` does in the database with it.
+    fn keep_and(
+        &mut self,
+        new: &NewTransfer<'_>,
+        object: &[u8],
+        also: impl FnOnce(&Transaction<'_>, TransferId) -> rusqlite::Result<()>,
+    ) -> Result<Kept> {
         let (actual, recorded) = (object.len() as u64, new.record.bytes);
         if actual != recorded {
             return Err(StoreError::LengthMismatch { actual, recorded });
@@ -115,6 +127,7 @@ impl Store {
         let tx = self.begin()?;
         let transfer =
             insert(&tx, new, Some((&digest, &name))).map_err(db_error(&self.database))?;
+        also(&tx, transfer).map_err(db_error(&self.database))?;
         let (path, fate) = object::write(&self.objects, &name, object)?;
         if let Err(error) = tx.commit() {
             if fate == Fate::Written {

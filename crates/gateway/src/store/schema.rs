@@ -9,7 +9,7 @@ use rusqlite::{Connection, TransactionBehavior};
 pub(super) const APPLICATION_ID: i64 = 0x5448_4c57;
 
 /// Seeds are text because SQLite's integers end at 2^63 - 1.
-const MIGRATIONS: &[&str] = &[
+pub(super) const MIGRATIONS: &[&str] = &[
     "
     CREATE TABLE transfers (
         id                      INTEGER PRIMARY KEY,
@@ -87,6 +87,54 @@ const MIGRATIONS: &[&str] = &[
         level TEXT    NOT NULL,
         text  TEXT    NOT NULL
     ) STRICT;
+",
+    // A CHECK cannot be changed in place.
+    "
+    CREATE TABLE jobs_of_all_kinds (
+        id       INTEGER PRIMARY KEY AUTOINCREMENT,
+        network  TEXT    NOT NULL,
+        kind     TEXT    NOT NULL,
+        source   INTEGER,
+        terms    TEXT,
+        priority INTEGER NOT NULL,
+        state    TEXT    NOT NULL CHECK (state IN ('queued', 'running', 'done', 'failed', 'cancelled')),
+        asked_at INTEGER NOT NULL DEFAULT (unixepoch()),
+        begun_at INTEGER,
+        ended_at INTEGER,
+        expected TEXT,
+        outcome  TEXT,
+        transfer INTEGER REFERENCES transfers (id),
+        error    TEXT,
+        CHECK (CASE kind
+            WHEN 'survey' THEN source IS NULL AND terms IS NULL
+            WHEN 'fetch' THEN source IS NOT NULL AND terms IS NULL
+            WHEN 'plan' THEN source IS NOT NULL AND terms IS NULL
+            WHEN 'session' THEN source IS NULL AND terms IS NOT NULL
+            ELSE 0 END)
+    ) STRICT;
+    INSERT INTO jobs_of_all_kinds (id, network, kind, source, priority, state, asked_at, begun_at, ended_at,
+            expected, outcome, transfer, error)
+        SELECT id, network, kind, source, priority, state, asked_at, begun_at, ended_at, expected, outcome,
+            transfer, error FROM jobs;
+    DROP TABLE jobs;
+    ALTER TABLE jobs_of_all_kinds RENAME TO jobs;
+    CREATE INDEX jobs_by_turn ON jobs (network, state, priority DESC, id);
+    ALTER TABLE transfers ADD COLUMN session INTEGER;
+    CREATE INDEX transfers_by_session ON transfers (session) WHERE session IS NOT NULL;
+    CREATE TABLE samples (
+        job     INTEGER NOT NULL,
+        at_s    INTEGER NOT NULL,
+        sources TEXT    NOT NULL,
+        PRIMARY KEY (job, at_s)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE streams (
+        id     INTEGER PRIMARY KEY,
+        job    INTEGER NOT NULL,
+        source INTEGER NOT NULL,
+        at_s   REAL    NOT NULL,
+        bytes  BLOB    NOT NULL
+    ) STRICT;
+    CREATE INDEX streams_by_source ON streams (job, source, id);
 ",
 ];
 

@@ -445,6 +445,8 @@ fn a_store_of_the_first_format_is_read_on() {
     store.keep(&new(&r), &bytes).unwrap();
     // As it was before files had names.
     let back = "ALTER TABLE transfers DROP COLUMN file; DROP TABLE jobs; DROP TABLE surveys; DROP TABLE log;
+        DROP TABLE samples; DROP TABLE streams; DROP INDEX transfers_by_session;
+        ALTER TABLE transfers DROP COLUMN session;
         PRAGMA user_version = 1;";
     store.db.execute_batch(back).unwrap();
     drop(store);
@@ -462,4 +464,45 @@ fn a_store_of_the_first_format_is_read_on() {
         Store::existing(dir.path().join("none")),
         Err(StoreError::NoStore(_))
     ));
+}
+
+#[test]
+fn jobs_of_the_third_format_keep_their_numbers_and_new_kinds_join_them() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join(OBJECTS)).unwrap();
+    let db = Connection::open(dir.path().join(DATABASE)).unwrap();
+    for migration in &schema::MIGRATIONS[..3] {
+        db.execute_batch(migration).unwrap();
+    }
+    db.pragma_update(None, "application_id", schema::APPLICATION_ID)
+        .unwrap();
+    db.execute_batch(
+        "INSERT INTO jobs (id, network, kind, source, priority, state, outcome) VALUES
+            (7, 'a', 'survey', NULL, 3, 'done', '{}'), (9, 'a', 'fetch', 4, 0, 'queued', NULL);
+         PRAGMA user_version = 3;",
+    )
+    .unwrap();
+    drop(db);
+    let mut store = Store::open(dir.path()).unwrap();
+    let old = store.job(JobId(7)).unwrap().unwrap();
+    assert_eq!(
+        (old.work, old.priority, old.outcome.as_deref()),
+        (Work::Survey, 3, Some("{}"))
+    );
+    let plan = NewJob {
+        network: "a",
+        work: Work::Plan { from: node(5) },
+        priority: 1,
+    };
+    assert_eq!(
+        store.submit(std::slice::from_ref(&plan), 9).unwrap(),
+        [JobId(10)]
+    );
+    let first = store.begin_job("a").unwrap().unwrap();
+    assert_eq!(first.work, plan.work);
+    let second = store.begin_job("a").unwrap().unwrap();
+    assert_eq!(
+        (second.id, second.work),
+        (JobId(9), Work::Fetch { from: node(4) })
+    );
 }

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use thalweg_gateway::daemon::network::{Facts, Network};
+use thalweg_gateway::daemon::network::{Facts, Network, Sessions};
 use thalweg_gateway::field::FieldError;
 use thalweg_gateway::job::Failure;
 use thalweg_gateway::line::{LineError, LineField, Open};
@@ -78,6 +78,9 @@ impl<O: Open + Clone + Send + 'static> Network for Behind<O> {
             draw: (stream, self.site.seed),
             usual_bytes: u64::from(self.bytes),
             about: format!("{name}, {nodes} nodes behind {}", self.address.address()),
+            sessions: Sessions::Lacking(
+                "sessions of RCRT do not go over a base station's line: its messages carry pipelines and surveys alone",
+            ),
         }
     }
 

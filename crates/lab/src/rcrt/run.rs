@@ -24,7 +24,7 @@ use thalweg_wire::rcrt::{Rate, DATA_HEADER_BYTES};
 use thalweg_wire::FrameBuf;
 
 /// Nodes that a relay has routes down to: what RCRT's authors took.
-const DOWN: usize = 90;
+pub(super) const DOWN: usize = 90;
 /// Rates and parents are looked at as often.
 const SAMPLE: Duration = Duration::from_secs(1);
 

@@ -3,6 +3,7 @@
 
 mod client;
 mod pages;
+mod sessions;
 mod stations;
 mod strangers;
 

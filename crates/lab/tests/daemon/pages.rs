@@ -5,9 +5,9 @@ use flate2::{write::GzEncoder, Compression};
 use std::io::Write;
 
 /// What a page may take, packed, with its style and script.
-const MOST: usize = 120_000;
+pub(crate) const MOST: usize = 120_000;
 
-fn packed(text: &[u8]) -> usize {
+pub(crate) fn packed(text: &[u8]) -> usize {
     let mut packed = GzEncoder::new(Vec::new(), Compression::default());
     packed.write_all(text).unwrap();
     packed.finish().unwrap().len()

@@ -5,15 +5,13 @@
 use std::ops::ControlFlow::Continue;
 use std::sync::Arc;
 
-use serde::Serialize;
 use thalweg_planner::Plan;
 use thalweg_units::NodeId;
-use thalweg_wire::route::PayloadSize;
 
 use super::stop::Stop;
 use super::watched::Watched;
-use super::Station;
-use crate::carry::account::{expected, Account};
+use super::{plan, Station};
+use crate::carry::account::Account;
 use crate::carry::pipeline::{settling, Fetch, Terms, Way, SETTLING};
 use crate::daemon::network::Network;
 use crate::field::Field;
@@ -29,57 +27,23 @@ const RETRY: Retry = Retry {
     attempts: 3,
     again: Again::NewPlan,
 };
-/// Of a fetch that has to measure links first, so much of the progress is the survey's.
-const SURVEYING: f64 = 0.5;
-
-/// What is expected of a transfer.
-#[derive(Serialize)]
-struct Expected {
-    time_s: Option<f64>,
-    goodput_kbps: f64,
-    rounds: Option<f64>,
-    hops: usize,
-    paths: usize,
-}
-
 /// A transfer that has ended, and the object where it is whole.
 type Brought = (Outcome<()>, Option<Vec<u8>>);
 
 impl<N: Network> Station<N> {
     /// Brings the object of node `from`.
     pub(super) fn fetch(&mut self, job: &StoredJob, name: &str, from: NodeId) -> Result<(), Stop> {
+        let (surveyed, base) = self.surveyed(job, name)?;
         let desk = self.desk.clone();
-        let mut base = 0.0;
-        if !self.is_known() {
-            desk.log(
-                Level::Info,
-                &format!("{name}: the links are measured first"),
-            );
-            self.survey(job, name, SURVEYING)?;
-            base = SURVEYING;
-        }
-        let Some(surveyed) = desk.surveyed() else {
-            return Err(Stop::Failed("the links are not known".to_owned()));
-        };
         desk.begins((base, 1.0));
         let (known, protocol) = (&surveyed.known, desk.transfers.protocol);
-        let before = desk.store().latest_of(desk.network(), from, 1)?;
-        let ask = Ask {
-            from: Some(from),
-            bytes: before
-                .first()
-                .map_or(desk.facts.usual_bytes, |t| t.record.bytes.max(1)),
-            protocol,
-            payload: PayloadSize::MAX,
-            paths: None,
-            hops: None,
-        };
+        let ask = plan::ask(&desk, from)?;
         let again = Ask {
             protocol: Pipelined::P3,
             ..ask
         };
         let first = Arc::new(known.plan(&ask)?);
-        self.expect(job, &first, &ask)?;
+        plan::expect(&desk, job, &first, &ask)?;
         let attempt = |plan: &Arc<Plan>, tried: u32| {
             let ask = if tried > 0 { &again } else { &ask };
             if tried > 0 {
@@ -117,21 +81,6 @@ impl<N: Network> Station<N> {
             core.bytes, core.goodput_kbps, core.hops, core.duration_s
         );
         desk.log(Level::Info, &line);
-        Ok(())
-    }
-
-    /// Writes down what is expected of `plan`.
-    fn expect(&self, job: &StoredJob, plan: &Plan, ask: &Ask) -> Result<(), Stop> {
-        let (prediction, paths) = expected(plan, ask.protocol.scheme);
-        let expected = Expected {
-            time_s: prediction.time_s,
-            goodput_kbps: prediction.goodput_kbps,
-            rounds: prediction.rounds,
-            hops: plan.hops,
-            paths,
-        };
-        let expected = serde_json::to_string(&expected).unwrap_or_default();
-        self.desk.store().expect_of_job(job.id, &expected)?;
         Ok(())
     }
 

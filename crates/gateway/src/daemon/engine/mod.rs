@@ -4,6 +4,8 @@
 //! again; a way that is lost is opened anew, with a pause that grows. Time base: the field's.
 
 mod fetch;
+mod plan;
+mod session;
 mod stop;
 mod survey;
 mod watched;
@@ -12,12 +14,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::desk::{Desk, Line, Surveyed, Turn};
-use super::network::Network;
+use super::network::{Network, Sessions};
+use crate::carry::session::Wish;
 use crate::field::{Field, FieldError, FieldTime, News};
 use crate::job::Failure;
 use crate::recovery;
 use crate::store::{JobId, JobState, Level, StoreError, StoredJob, Work};
 use stop::{lost, Stop};
+use thalweg_units::NodeId;
 
 /// From one look at the queue to the next, where nobody says that there is something.
 const LOOK: Duration = Duration::from_secs(1);
@@ -72,6 +76,7 @@ pub(super) fn serve<N: Network>(network: N, desk: Arc<Desk>, broken: Option<Fiel
 /// # Errors
 /// [`StoreError`].
 pub(super) fn remember(desk: &Desk) -> Result<Option<FieldTime>, StoreError> {
+    session::close_left(desk);
     let facts = &desk.facts;
     let network = (desk.network(), facts.sink);
     let found = (desk.store())
@@ -120,13 +125,19 @@ struct Station<N: Network> {
 impl<N: Network> Station<N> {
     /// Runs `job`, and writes down how it ended.
     fn work(&mut self, job: &StoredJob) {
-        let name = match job.work {
+        let name = match &job.work {
             Work::Survey => format!("job {}: survey", job.id.0),
             Work::Fetch { from } => format!("job {}: object of node {from}", job.id.0),
+            Work::Plan { from } => format!("job {}: plan for node {from}", job.id.0),
+            Work::Session(wish) => {
+                format!("job {}: session of {} nodes", job.id.0, wish.sources.len())
+            }
         };
-        let ended = match job.work {
+        let ended = match &job.work {
             Work::Survey => self.survey(job, &name, 1.0),
-            Work::Fetch { from } => self.fetch(job, &name, from),
+            Work::Fetch { from } => self.fetch(job, &name, *from),
+            Work::Plan { from } => self.plan(job, &name, *from),
+            Work::Session(wish) => self.session(job, &name, wish),
         };
         let desk = self.desk.clone();
         let (state, why) = match ended {
@@ -164,6 +175,22 @@ impl<N: Network> Station<N> {
         if matches!(desk.line(), Line::Down(_)) {
             self.pause();
         }
+    }
+
+    /// Plans how the object of node `from` would come.
+    fn plan(&mut self, job: &StoredJob, name: &str, from: NodeId) -> Result<(), Stop> {
+        let (surveyed, _) = self.surveyed(job, name)?;
+        plan::run(&self.desk, (job, name), from, &surveyed)
+    }
+
+    /// Takes what many nodes have to tell.
+    fn session(&mut self, job: &StoredJob, name: &str, wish: &Wish) -> Result<(), Stop> {
+        if let Sessions::Lacking(why) = self.desk.facts.sessions {
+            return Err(Stop::Failed(why.to_owned()));
+        }
+        let tree = self.network.session(wish);
+        let tree = tree.map_err(|why| Stop::Failed(why.to_string()))?;
+        session::run(&self.desk, (job, name), wish, tree)
     }
 
     /// Waits before a lost way is opened again, each time longer.

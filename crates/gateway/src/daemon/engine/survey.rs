@@ -3,6 +3,7 @@
 //! Time base: the field's; the wall's clock for how old links are.
 
 use std::ops::ControlFlow::Continue;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -19,6 +20,8 @@ use crate::recovery;
 use crate::store::{JobState, Level, StoredJob, Work};
 use crate::survey::SurveyJob;
 
+/// Of a job that has to measure links first, so much of the progress is the survey's.
+const SURVEYING: f64 = 0.5;
 /// Links are measured for want of another job no more often.
 const SELDOM: Duration = Duration::from_secs(600);
 
@@ -37,6 +40,28 @@ pub(super) fn known(facts: &Facts, links: LinkQualities) -> Known {
 }
 
 impl<N: Network> Station<N> {
+    /// The links as they are known, and the share of the job that it took to measure them where that was due.
+    pub(super) fn surveyed(
+        &mut self,
+        job: &StoredJob,
+        name: &str,
+    ) -> Result<(Arc<Surveyed>, f64), Stop> {
+        let desk = self.desk.clone();
+        let mut base = 0.0;
+        if !self.is_known() {
+            desk.log(
+                Level::Info,
+                &format!("{name}: the links are measured first"),
+            );
+            self.survey(job, name, SURVEYING)?;
+            base = SURVEYING;
+        }
+        match desk.surveyed() {
+            Some(surveyed) => Ok((surveyed, base)),
+            None => Err(Stop::Failed("the links are not known".to_owned())),
+        }
+    }
+
     /// Measures all links, which is `share` of the job.
     pub(super) fn survey(&mut self, job: &StoredJob, name: &str, share: f64) -> Result<(), Stop> {
         let desk = self.desk.clone();

@@ -1,5 +1,7 @@
 //! Jobs, objects, nodes and the log as JSON.
 
+use std::collections::BTreeMap;
+
 use axum::body::Bytes;
 use axum::extract::{Path, Query, State};
 use axum::http::{header, HeaderMap, StatusCode};
@@ -9,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{json, Value};
 use thalweg_units::NodeId;
 
-use super::{App, Refusal};
+use super::{session, App, Refusal};
+use crate::carry::session::{Wish, WishError, DEMAND};
 use crate::daemon::desk::{now, Cancel, Company, Desk, Line};
 use crate::daemon::stations::Stations;
 use crate::daemon::view;
@@ -65,6 +68,37 @@ struct Asked {
     #[serde(default)]
     priority: i8,
     station: Option<String>,
+    sources: Option<From>,
+    policy: Option<String>,
+    demand: Option<f64>,
+    demands: Option<BTreeMap<u16, f64>>,
+    duration_s: Option<f64>,
+}
+
+impl Asked {
+    /// Whether something is named that only a session has.
+    fn is_of_session(&self) -> bool {
+        let terms = self.policy.is_some() || self.demand.is_some() || self.demands.is_some();
+        terms || self.sources.is_some() || self.duration_s.is_some()
+    }
+    /// The session that is asked for; no source is named where all are meant.
+    fn session(self) -> Result<Wish, Refusal> {
+        let nobody = WishError::Nobody.to_string();
+        let nobody = || Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, nobody.clone());
+        let sources = match self.sources {
+            Some(From::One(node)) => vec![node],
+            Some(From::Some(nodes)) if !nodes.is_empty() => nodes,
+            Some(From::Word(word)) if word == "all" => Vec::new(),
+            _ => return Err(nobody()),
+        };
+        Ok(Wish {
+            sources,
+            policy: self.policy.unwrap_or_else(|| session::POLICY.to_owned()),
+            demand: self.demand.unwrap_or(DEMAND),
+            demands: self.demands.unwrap_or_default(),
+            duration_s: self.duration_s,
+        })
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -72,6 +106,8 @@ struct Asked {
 enum Kind {
     Survey,
     Fetch,
+    Plan,
+    Session,
 }
 
 /// One node, some, or `"all"`.
@@ -145,6 +181,7 @@ fn work(desk: &Desk, kind: &str, from: &[u16]) -> Result<Vec<Work>, Refusal> {
             .map_err(|why| refused(why.to_string()))?;
         match node == desk.facts.sink {
             true => Err(refused(format!("node {node} is the base station"))),
+            false if kind == "plan" => Ok(Work::Plan { from: node }),
             false => Ok(Work::Fetch { from: node }),
         }
     };
@@ -181,33 +218,50 @@ pub(super) async fn submit(State(app): State<App>, headers: HeaderMap, body: Byt
     }
     let wrong = |why: String| Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why);
     let asked: Asked = serde_json::from_slice(&body).map_err(|why| wrong(why.to_string()))?;
+    let (priority, station) = (asked.priority, asked.station.clone());
+    if asked.kind == Kind::Session {
+        if asked.from.is_some() {
+            return Err(wrong("a session has sources, not from".to_owned()));
+        }
+        let mut wish = asked.session()?;
+        let jobs = app.ask_one(station, move |desk| {
+            if wish.sources.is_empty() {
+                wish.sources = everyone(desk);
+            }
+            session::queue(desk, wish, priority)
+        });
+        return one(&jobs.await?);
+    }
+    if asked.is_of_session() {
+        let why = "sources, policy, demand, demands and duration_s are a session's";
+        return Err(wrong(why.to_owned()));
+    }
+    let kind = match asked.kind {
+        Kind::Survey => "survey",
+        Kind::Plan => "plan",
+        Kind::Fetch | Kind::Session => "fetch",
+    };
     let from = match (asked.kind, asked.from) {
         (Kind::Survey, None) => Some(Vec::new()),
         (Kind::Survey, Some(_)) => return Err(wrong("a survey is of all nodes".to_owned())),
-        (Kind::Fetch, Some(From::One(node))) => {
-            let jobs = app.ask_one(asked.station, move |desk| {
-                queue(desk, ("fetch", &[node]), asked.priority)
-            });
+        (_, Some(From::One(node))) => {
+            let jobs = app.ask_one(station, move |desk| queue(desk, (kind, &[node]), priority));
             return one(&jobs.await?);
         }
-        (Kind::Fetch, Some(From::Some(nodes))) if !nodes.is_empty() => Some(nodes),
-        (Kind::Fetch, Some(From::Word(word))) if word == "all" => None,
-        (Kind::Fetch, _) => {
+        (_, Some(From::Some(nodes))) if !nodes.is_empty() => Some(nodes),
+        (_, Some(From::Word(word))) if word == "all" => None,
+        _ => {
             return Err(wrong(
                 "from: expected a node, a list, or \"all\"".to_owned(),
             ))
         }
     };
-    let kind = match asked.kind {
-        Kind::Survey => "survey",
-        Kind::Fetch => "fetch",
-    };
-    let jobs = app.ask_one(asked.station, move |desk| {
+    let jobs = app.ask_one(station, move |desk| {
         let from = from.unwrap_or_else(|| everyone(desk));
-        queue(desk, (kind, &from), asked.priority)
+        queue(desk, (kind, &from), priority)
     });
     let jobs = jobs.await?;
-    if asked.kind == Kind::Survey {
+    if kind == "survey" {
         return one(&jobs);
     }
     let jobs: Vec<_> = jobs.iter().map(|job| view::job(job, &[])).collect();

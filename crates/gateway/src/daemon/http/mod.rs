@@ -9,6 +9,7 @@ mod events;
 pub(super) mod guard;
 mod metrics;
 mod pages;
+mod session;
 
 use std::sync::Arc;
 
@@ -50,6 +51,7 @@ const API: &[Route] = &[
     ("post", "/api/jobs", || post(api::submit)),
     ("get", "/api/jobs/{id}", || get(api::job)),
     ("delete", "/api/jobs/{id}", || delete(api::cancel)),
+    ("get", "/api/jobs/{id}/rates", || get(session::rates)),
     ("get", "/api/objects", || get(api::objects)),
     ("get", "/api/objects/{id}", || get(api::object)),
     ("get", "/api/objects/{id}/content", || get(content::content)),
@@ -68,6 +70,7 @@ const PAGES: &[Route] = &[
     ("get", "/transfers", || get(pages::transfers)),
     ("post", "/transfers", || post(pages::submit)),
     ("post", "/transfers/{id}/cancel", || post(pages::cancel)),
+    ("get", "/jobs/{id}", || get(pages::job)),
     ("get", "/objects", || get(pages::objects)),
     ("get", "/objects/{id}", || get(pages::object)),
     ("get", "/nodes/{id}", || get(pages::node)),
@@ -240,8 +243,11 @@ mod tests {
         let told = |value: serde_json::Value| -> BTreeSet<String> {
             value.as_object().unwrap().keys().cloned().collect()
         };
-        let (job, object) = view::examples();
-        assert_eq!(told(serde_json::to_value(job).unwrap()), keys("Job"));
-        assert_eq!(told(serde_json::to_value(object).unwrap()), keys("Object"));
+        let (jobs, rates, object) = view::examples();
+        let of_jobs = jobs.into_iter().flat_map(told).collect();
+        assert_eq!(keys("Job"), of_jobs);
+        assert_eq!(told(rates["sources"][0].clone()), keys("Rate"));
+        assert_eq!(told(rates), keys("Rates"));
+        assert_eq!(told(object), keys("Object"));
     }
 }

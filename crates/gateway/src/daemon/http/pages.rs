@@ -1,5 +1,6 @@
 //! Pages, the forms in them, and what they load. Forms work without a script.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use axum::extract::{Form, Path, Query, State};
@@ -8,10 +9,11 @@ use axum::response::{Html, IntoResponse, Redirect, Response};
 use flate2::{write::GzEncoder, Compression};
 use serde::Deserialize;
 
-use super::{api, App, Refusal};
+use super::{api, session, App, Refusal};
+use crate::daemon::desk::Desk;
 use crate::daemon::page;
 use crate::daemon::stations::Stations;
-use crate::store::{digest_of, JobId, TransferId};
+use crate::store::{digest_of, JobId, TransferId, Work};
 
 type Answer = Result<Response, Refusal>;
 
@@ -116,6 +118,22 @@ pub(super) async fn node(
     })
     .await
 }
+/// Which source of a session is drawn by itself.
+#[derive(Deserialize)]
+pub(super) struct Drawn {
+    node: Option<u16>,
+}
+pub(super) async fn job(
+    State(app): State<App>,
+    headers: HeaderMap,
+    Path(id): Path<i64>,
+    drawn: Query<Drawn>,
+) -> Answer {
+    shown(&app, headers, move |stations| {
+        page::job(stations, JobId(id), drawn.node)
+    })
+    .await
+}
 pub(super) async fn log(State(app): State<App>, headers: HeaderMap, older: Query<Older>) -> Answer {
     shown(&app, headers, move |stations| {
         page::log(stations, older.before).map(Some)
@@ -123,29 +141,92 @@ pub(super) async fn log(State(app): State<App>, headers: HeaderMap, older: Query
     .await
 }
 
-/// A job that somebody asks for in a form: a survey, a node, or `all`; before it and a colon the station, where there
-/// are several.
+/// What a form asks for: a survey, a node, or `all`; before it and a colon the station, where there are several. An
+/// object of these, a plan, or a session.
 #[derive(Deserialize)]
 pub(super) struct Wish {
     what: String,
+    /// The station of a session, where there are several.
+    station: Option<String>,
+    #[serde(default)]
+    kind: Asked,
+    policy: Option<String>,
+    demand: Option<String>,
+    minutes: Option<String>,
+}
+
+#[derive(Deserialize, Default, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+enum Asked {
+    #[default]
+    Fetch,
+    Plan,
+    Session,
 }
 
 pub(super) async fn submit(State(app): State<App>, Form(wish): Form<Wish>) -> Answer {
+    let wrong = |why: &str| Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why);
     let (station, what) = match wish.what.split_once(':') {
         Some((station, what)) => (Some(station.to_owned()), what.to_owned()),
-        None => (None, wish.what),
+        None => (wish.station.clone(), wish.what.clone()),
     };
-    let queued = app.ask_one(station, move |desk| match what.as_str() {
-        "survey" => api::queue(desk, ("survey", &[]), 0),
-        "all" => api::queue(desk, ("fetch", &api::everyone(desk)), 0),
-        node => {
-            let wrong = |_| Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, "what: expected a node");
-            let node: u16 = node.parse().map_err(wrong)?;
-            api::queue(desk, ("fetch", &[node]), 0)
+    let queued = app.ask_one(station, move |desk| match (&wish.kind, what.as_str()) {
+        (Asked::Session, _) => session::queue(desk, terms(desk, &wish)?, 0),
+        (_, "survey") => api::queue(desk, ("survey", &[]), 0),
+        (Asked::Fetch, "all") => api::queue(desk, ("fetch", &api::everyone(desk)), 0),
+        (kind, node) => {
+            let node = node.parse();
+            let node: u16 = node.map_err(|_| wrong("what: expected a node"))?;
+            let kind = match kind {
+                Asked::Plan => "plan",
+                _ => "fetch",
+            };
+            api::queue(desk, (kind, &[node]), 0)
         }
     });
-    queued.await?;
-    Ok(Redirect::to("/transfers").into_response())
+    let queued = match queued.await {
+        Err(why) if why.status == StatusCode::UNPROCESSABLE_ENTITY => {
+            return Ok((why.status, Html(page::refused(&why.why))).into_response());
+        }
+        queued => queued?,
+    };
+    let to = match queued.as_slice() {
+        [job] if !matches!(job.work, Work::Survey | Work::Fetch { .. }) => {
+            format!("/jobs/{}", job.id.0)
+        }
+        _ => "/transfers".to_owned(),
+    };
+    Ok(Redirect::to(&to).into_response())
+}
+
+/// The session that a form asks for.
+fn terms(desk: &Desk, wish: &Wish) -> Result<session::Wish, Refusal> {
+    let wrong = |why: &str| Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why);
+    let given = |text: &Option<String>| {
+        let text = text.as_deref().map(str::trim);
+        text.filter(|text| !text.is_empty()).map(str::to_owned)
+    };
+    let number = |text: &Option<String>, name: &str| match given(text).map(|text| text.parse()) {
+        None => Ok(None),
+        Some(Ok(number)) => Ok(Some(number)),
+        Some(Err::<f64, _>(_)) => Err(wrong(&format!("{name}: expected a number"))),
+    };
+    let sources = match wish.what.trim() {
+        "all" => api::everyone(desk),
+        nodes => {
+            let nodes = nodes.split([' ', ',']).filter(|node| !node.is_empty());
+            let nodes: Result<_, _> = nodes.map(str::parse).collect();
+            nodes.map_err(|_| wrong("nodes: expected numbers, or all"))?
+        }
+    };
+    let minutes = number(&wish.minutes, "minutes")?;
+    Ok(session::Wish {
+        sources,
+        policy: given(&wish.policy).unwrap_or_else(|| session::POLICY.to_owned()),
+        demand: number(&wish.demand, "packets per second")?.unwrap_or(session::DEMAND),
+        demands: BTreeMap::default(),
+        duration_s: minutes.map(|minutes| minutes * 60.0),
+    })
 }
 
 pub(super) async fn cancel(State(app): State<App>, Path(id): Path<i64>) -> Answer {

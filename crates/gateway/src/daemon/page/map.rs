@@ -2,10 +2,11 @@
 
 use std::collections::VecDeque;
 
+use serde_json::Value;
 use thalweg_draw::map::{Caption, Course, Key, Link, Map, Node, Place, Places, Shape, Stroke};
 use thalweg_draw::style::{BY_HOPS, FAINT, IDLE, LINK, OTHER_LINK, PAPER, SINK, SOURCE};
 use thalweg_planner::{LinkQualities, Plan};
-use thalweg_units::Channel;
+use thalweg_units::{Channel, NodeId};
 
 use crate::daemon::network::Facts;
 
@@ -20,9 +21,46 @@ pub(super) enum Marked<'a> {
     /// Nothing.
     Nothing,
     /// Who takes part in a transfer.
-    Route(&'a Plan),
+    Route(&'a Route),
     /// A node and its links.
     Node(usize),
+}
+
+/// The way of a transfer.
+#[derive(Debug, Clone)]
+pub(super) struct Route {
+    source: usize,
+    active: Vec<usize>,
+    paths: Vec<Vec<usize>>,
+}
+
+impl Route {
+    /// The way of `plan`.
+    pub(super) fn of(plan: &Plan) -> Self {
+        Self {
+            source: plan.source,
+            active: plan.active_nodes().iter().map(|(node, _)| *node).collect(),
+            paths: plan.paths.clone(),
+        }
+    }
+    /// The way of a plan as a job keeps it; none where its nodes are not these.
+    pub(super) fn of_planned(planned: &Value, facts: &Facts) -> Option<Self> {
+        let index = |node: &Value| {
+            let id = NodeId::new(u16::try_from(node.as_u64()?).ok()?).ok()?;
+            facts.place.index_of(id).ok()
+        };
+        let nodes = |list: &Value| list.as_array()?.iter().map(index).collect::<Option<_>>();
+        let paths = planned.get("paths")?.as_array()?;
+        let paths: Vec<Vec<usize>> = paths.iter().map(nodes).collect::<Option<_>>()?;
+        let groups = planned.get("stages")?.as_array()?.iter();
+        let groups = groups.flat_map(|stage| [stage.get("odd"), stage.get("even")]);
+        let active: Vec<Vec<usize>> = groups.flatten().map(nodes).collect::<Option<_>>()?;
+        Some(Self {
+            source: index(planned.get("source")?)?,
+            active: active.concat(),
+            paths,
+        })
+    }
 }
 
 /// Reception ratio of a link on `channel`, both ways.
@@ -57,7 +95,7 @@ pub(super) fn map(
     let (ids, sink) = (&facts.place.ids, facts.sink_index());
     let far = known.map(|(links, channel)| hops(links, sink, channel));
     let active: Vec<usize> = match marked {
-        Marked::Route(plan) => plan.active_nodes().iter().map(|(node, _)| *node).collect(),
+        Marked::Route(route) => route.active.clone(),
         Marked::Node(node) => vec![node],
         Marked::Nothing => Vec::new(),
     };
@@ -76,7 +114,7 @@ pub(super) fn map(
         };
         let (takes_part, is_source) = (
             active.contains(&index),
-            matches!(marked, Marked::Route(plan) if plan.source == index),
+            matches!(marked, Marked::Route(route) if route.source == index),
         );
         let fill = match (hops, &far) {
             _ if is_route && !takes_part => IDLE,
@@ -111,8 +149,8 @@ pub(super) fn map(
         }
     };
     let mut drawn = known.map_or(Vec::new(), |known| links(known, marked));
-    if let Marked::Route(plan) = marked {
-        drawn.extend(route(plan));
+    if let Marked::Route(route) = marked {
+        drawn.extend(paths(route));
     }
     let mut legend = Vec::new();
     if known.is_some() {
@@ -209,8 +247,8 @@ fn links((links, channel): (&LinkQualities, Channel), marked: Marked<'_>) -> Vec
 }
 
 /// Every hop of every path.
-fn route(plan: &Plan) -> impl Iterator<Item = Link> + '_ {
-    let hops = plan.paths.iter().flat_map(|path| path.windows(2));
+fn paths(route: &Route) -> impl Iterator<Item = Link> + '_ {
+    let hops = route.paths.iter().flat_map(|path| path.windows(2));
     hops.map(|hop| Link {
         width: 2.5,
         course: Course::Bent,

@@ -3,21 +3,27 @@
 //! Every page works without the script, which follows the events and replaces what is marked `data-live`. States
 //! are words, never a colour alone. Tests: at the end, `crates/lab/tests/daemon/`.
 
+mod job;
 mod map;
 mod network;
 mod node;
 mod objects;
+mod series;
 mod text;
 mod transfers;
 
 use std::fmt::Write as _;
 
 use super::desk::{Company, Desk, Line};
+use super::network::Sessions;
 use super::stations::Stations;
+use crate::carry::session::DEMAND;
 use crate::store::{Level, StoreError};
 use text::{escape, when};
+use thalweg_protocols::rcrt::sink::policy;
 use thalweg_units::NodeId;
 
+pub(super) use job::job;
 pub(super) use network::network;
 pub(super) use node::node;
 pub(super) use objects::{object, objects};
@@ -219,8 +225,52 @@ fn fetch_form(desks: &[&Desk], chosen: Option<u16>) -> String {
     }
     format!(
         "<form method=\"post\" action=\"/transfers\" class=\"row\"><label>Fetch the object of \
-         <select name=\"what\">{options}</select></label> <button>Fetch</button></form>"
+         <select name=\"what\">{options}</select></label> <button>Fetch</button> \
+         <button class=\"plain\" name=\"kind\" value=\"plan\">Plan only</button></form>"
     )
+}
+
+/// The form that asks for a session, of one of those stations that carry them.
+fn session_form(desks: &[&Desk]) -> String {
+    let carry = desks.iter();
+    let carry = carry.filter(|desk| desk.facts.sessions == Sessions::Carried);
+    let carry: Vec<&&Desk> = carry.collect();
+    let Some(first) = carry.first() else {
+        return String::new();
+    };
+    let name = |desk: &&&Desk| format!("<option>{}</option>", escape(desk.network()));
+    let station = match first.company {
+        Company::Alone => String::new(),
+        Company::Others => format!(
+            "<label>Station <select name=\"station\">{}</select></label> ",
+            carry.iter().map(name).collect::<String>()
+        ),
+    };
+    let policies: String = policy::NAMES
+        .iter()
+        .map(|name| format!("<option value=\"{name}\">"))
+        .collect();
+    format!(
+        "<details><summary>Have many nodes send at once</summary>\
+         <form method=\"post\" action=\"/transfers\" class=\"row\"><input type=\"hidden\" name=\"kind\" value=\"session\">\
+         {station}<label>Nodes <input name=\"what\" value=\"all\" size=\"14\" required></label> \
+         <label>Policy <input name=\"policy\" value=\"demand-limited\" size=\"16\" list=\"policies\"></label>\
+         <datalist id=\"policies\">{policies}</datalist> \
+         <label>Packets/s each <input name=\"demand\" value=\"{DEMAND}\" size=\"4\" inputmode=\"decimal\"></label> \
+         <label>Minutes <input name=\"minutes\" size=\"4\" inputmode=\"decimal\" placeholder=\"no end\"></label> \
+         <button>Begin</button></form>\
+         <p class=\"faint\">Nodes are numbers, as 4 7 17, or all. Other jobs wait meanwhile.</p></details>"
+    )
+}
+
+/// Says why a form was not taken.
+pub(super) fn refused(why: &str) -> String {
+    let main = format!(
+        "<h1>That cannot be asked</h1><p class=\"notice\" role=\"alert\">{}</p>\
+         <p><a href=\"/transfers\">Back to the transfers</a></p>",
+        escape(why)
+    );
+    document("Not taken", "", &main, "")
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::map::{hops, map, Marked};
+use super::map::{hops, map, Marked, Route};
 use super::text::{count, escape, seconds, when};
 use super::{fetch_form, page, query, wish};
 use crate::daemon::desk::{now, Company, Desk, Line};
@@ -15,7 +15,8 @@ pub(in crate::daemon) fn network(stations: &Stations, desk: &Desk) -> Result<Str
     let plan = running.as_ref().and_then(|running| running.plan.clone());
     let known = surveyed.as_ref().map(|surveyed| &surveyed.known);
     let links = known.map(|known| (known.links(), known.routing_channel()));
-    let marked = plan.as_deref().map_or(Marked::Nothing, Marked::Route);
+    let route = plan.as_deref().map(Route::of);
+    let marked = route.as_ref().map_or(Marked::Nothing, Marked::Route);
     let picture = map((facts, &query(desk)), links, marked).to_svg();
     let survey = |name: &str| {
         format!(

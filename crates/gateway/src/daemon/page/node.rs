@@ -2,19 +2,24 @@
 
 use std::fmt::Write as _;
 
-use thalweg_units::NodeId;
+use thalweg_units::{Channel, NodeId};
 
 use super::map::{hops, map, Marked, GOOD};
-use super::text::{seconds, when};
-use super::{fetch_form, objects, page, query};
+use super::text::{seconds, seconds_of, when};
+use super::{fetch_form, objects, page, query, series};
 use crate::daemon::desk::{now, Company, Desk};
 use crate::daemon::stations::Stations;
-use crate::store::StoreError;
+use crate::store::{StoreError, StoredSurvey, StoredTransfer};
 
 /// So many surveys are looked back.
-const SURVEYS: u32 = 8;
-/// So many objects are listed.
-const OBJECTS: u32 = 10;
+const SURVEYS: u32 = 16;
+/// So many surveys are in the table.
+const ROWS: usize = 8;
+/// So many channels are drawn.
+const CHANNELS: usize = 8;
+/// So many objects are drawn, and listed.
+const DRAWN: u32 = 50;
+const OBJECTS: usize = 10;
 
 pub(in crate::daemon) fn node(
     stations: &Stations,
@@ -27,7 +32,7 @@ pub(in crate::daemon) fn node(
     let Some((node, index)) = found else {
         return Ok(None);
     };
-    let brought = desk.store().latest_of(desk.network(), node, OBJECTS)?;
+    let brought = desk.store().latest_of(desk.network(), node, DRAWN)?;
     let mut told = String::new();
     let mut fact = |name: &str, value: String| {
         // Writing to a string cannot fail.
@@ -82,11 +87,12 @@ pub(in crate::daemon) fn node(
     let content = format!(
         "{form}<dl>{told}</dl>\
          <div class=\"scroll map\" tabindex=\"0\" role=\"region\" aria-label=\"Map\">{}</div>{}{}\
-         <h2>Objects</h2>{}",
+         <h2>Objects</h2>{}{}",
         map((facts, &query(desk)), links, Marked::Node(index)).to_svg(),
         neighbours(desk, index),
         over_time(desk, index)?,
-        objects::table(&brought, stations.company())
+        courses(&brought),
+        objects::table(&brought[..brought.len().min(OBJECTS)], stations.company())
     );
     let title = match desk.company {
         Company::Alone => format!("Node {id}"),
@@ -137,6 +143,56 @@ fn neighbours(desk: &Desk, index: usize) -> String {
     )
 }
 
+/// Neighbours over links that are good both ways.
+fn good(survey: &StoredSurvey, index: usize, channel: Channel) -> usize {
+    let others = survey.links.heard_from(index, channel);
+    let good = others.filter(|(other, quality)| {
+        quality.prr >= GOOD && survey.links.prr(*other, index, channel) >= GOOD
+    });
+    good.count()
+}
+
+/// Goodput and energy of a node's transfers.
+fn courses(brought: &[StoredTransfer]) -> String {
+    // What came in a session came slowly on purpose.
+    let fetched = brought.iter().rev().filter(|t| t.record.protocol != "rcrt");
+    let fetched: Vec<_> = fetched
+        .filter_map(|t| Some((seconds_of(&t.stored_at)?, &t.record)))
+        .collect();
+    if fetched.len() < 2 {
+        return String::new();
+    }
+    let age = |at: i64| (now() - at).max(0) as f64;
+    let goodput = fetched
+        .iter()
+        .map(|(at, core)| (age(*at), core.goodput_kbps));
+    let energy = fetched
+        .iter()
+        .filter_map(|(at, core)| Some((age(*at), core.energy_j?)));
+    let chart = |title, unit, points: Vec<(f64, f64)>, about| match points.len() {
+        0 | 1 => String::new(),
+        _ => {
+            let lines = vec![(String::new(), points)];
+            series::framed(&series::before_now((title, unit), lines), about)
+        }
+    };
+    format!(
+        "<div class=\"charts\">{}{}</div>",
+        chart(
+            "Goodput",
+            "kbit/s",
+            goodput.collect(),
+            "Goodput of each of its transfers."
+        ),
+        chart(
+            "Energy",
+            "J",
+            energy.collect(),
+            "Energy of all nodes that took part in each."
+        )
+    )
+}
+
 /// Good links on each channel, survey by survey.
 fn over_time(desk: &Desk, index: usize) -> Result<String, StoreError> {
     let facts = &desk.facts;
@@ -153,21 +209,30 @@ fn over_time(desk: &Desk, index: usize) -> Result<String, StoreError> {
         .map(|c| format!("<th>channel {c}</th>"))
         .collect();
     let mut rows = String::new();
-    for survey in &surveys {
+    for survey in surveys.iter().take(ROWS) {
         let age = seconds((now() - survey.measured_at).max(0) as f64);
-        let good = |channel: &thalweg_units::Channel| {
-            let others = survey.links.heard_from(index, *channel);
-            let good = others.filter(|(other, quality)| {
-                quality.prr >= GOOD && survey.links.prr(*other, index, *channel) >= GOOD
-            });
-            format!("<td>{}</td>", good.count())
-        };
-        let counts: String = channels.iter().map(good).collect();
+        let count = |channel: &Channel| format!("<td>{}</td>", good(survey, index, *channel));
+        let counts: String = channels.iter().map(count).collect();
         let _ = write!(rows, "<tr><td>{age} ago</td>{counts}</tr>");
     }
+    let line = |channel: &Channel| {
+        let points = surveys.iter().rev().map(|survey| {
+            let age = (now() - survey.measured_at).max(0) as f64;
+            (age, good(survey, index, *channel) as f64)
+        });
+        (format!("channel {channel}"), points.collect())
+    };
+    let chart = match surveys.len() {
+        0 | 1 => String::new(),
+        _ => {
+            let lines = channels.iter().take(CHANNELS).map(line).collect();
+            let chart = series::before_now(("Good links", "neighbours"), lines);
+            series::framed(&chart, "Neighbours over good links, channel by channel.")
+        }
+    };
     Ok(format!(
         "<h2>Good links over time</h2><p class=\"faint\">Neighbours with which 0.9 of all frames arrive, both \
-         ways, survey by survey.</p><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Good links over time\">\
+         ways, survey by survey.</p>{chart}<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Good links over time\">\
          <table><thead><tr><th>Survey</th>{head}</tr></thead><tbody>{rows}</tbody></table></div>",
     ))
 }

@@ -6,7 +6,7 @@ use std::io::Read;
 
 use thalweg_draw::chart::{Chart, Mark, Point};
 
-use super::text::{bytes, count, escape, seconds, when};
+use super::text::{bytes, count, escape, rate, seconds, when};
 use super::{more, node_link, page, ROWS};
 use crate::daemon::desk::Company;
 use crate::daemon::kind::{kind_of, Kind};
@@ -30,7 +30,8 @@ pub(in crate::daemon) fn objects(
     };
     let last = found.last().map(|t| t.id.0);
     let content = format!(
-        "<div id=\"objects\" data-live><p>{}, {}. Each is whole: length and SHA-256 are those at its node.</p>{}{}</div>",
+        "<div id=\"objects\" data-live><p>{}, {}. Each is whole: length and SHA-256 are those at its node. \
+         What a session brought has no digest there; it came in order, without a gap.</p>{}{}</div>",
         count(total as usize, "object"),
         bytes(size),
         table(&found, stations.company()),
@@ -60,11 +61,11 @@ pub(super) fn table(found: &[StoredTransfer], company: Company) -> String {
         let _ = write!(
             rows,
             "<tr><td><a href=\"/objects/{id}\">{name}</a></td><td>node {}{of}</td><td>{}</td>\
-             <td>{:.0} kbit/s</td><td class=\"nowrap\">{}</td><td><code>{}</code></td>\
+             <td>{}</td><td class=\"nowrap\">{}</td><td><code>{}</code></td>\
              <td><a href=\"/api/objects/{id}/content\" download aria-label=\"Download object {id}\">Download</a></td></tr>",
             core.source,
             bytes(core.bytes),
-            core.goodput_kbps,
+            rate(core.goodput_kbps),
             when(&transfer.stored_at),
             digest.get(..12).unwrap_or(digest)
         );
@@ -102,17 +103,20 @@ pub(in crate::daemon) fn object(
         format!("{} <small>({} B)</small>", bytes(core.bytes), core.bytes),
     );
     fact("Stored (UTC)", when(&found.stored_at));
-    fact("Goodput", format!("{:.0} kbit/s", core.goodput_kbps));
+    fact("Goodput", rate(core.goodput_kbps));
     fact("Took", seconds(core.duration_s));
-    fact(
-        "Route",
-        format!(
-            "{}, {}",
-            count(core.hops as usize, "hop"),
-            count(core.paths as usize, "path")
-        ),
-    );
-    fact("Rounds", core.rounds.to_string());
+    // A session has a tree, which changes.
+    if core.hops > 0 {
+        fact(
+            "Route",
+            format!(
+                "{}, {}",
+                count(core.hops as usize, "hop"),
+                count(core.paths as usize, "path")
+            ),
+        );
+        fact("Rounds", core.rounds.to_string());
+    }
     if let Some(joules) = core.energy_j {
         fact(
             "Energy",

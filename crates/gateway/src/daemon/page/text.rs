@@ -15,6 +15,21 @@ pub(super) fn when(at: &str) -> String {
     format!("<time datetime=\"{at}\">{shown}</time>")
 }
 
+/// Seconds since 1970 of a time as the store tells it.
+pub(super) fn seconds_of(at: &str) -> Option<i64> {
+    let part = |from: usize, to: usize| at.get(from..to)?.parse::<i64>().ok();
+    let (year, month, day) = (part(0, 4)?, part(5, 7)?, part(8, 10)?);
+    let (hour, minute, second) = (part(11, 13)?, part(14, 16)?, part(17, 19)?);
+    // Years begin in March, so that a leap day is the last.
+    let (year, month) = match month {
+        1 | 2 => (year - 1, month + 9),
+        month => (year, month - 3),
+    };
+    let leaps = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
+    let days = 365 * year + leaps + (153 * month + 2) / 5 + day - 719_469;
+    Some(((days * 24 + hour) * 60 + minute) * 60 + second)
+}
+
 /// A time that has passed or is left.
 pub(super) fn seconds(s: f64) -> String {
     match s {
@@ -24,6 +39,14 @@ pub(super) fn seconds(s: f64) -> String {
         s if s < 7_200.0 => format!("{:.0} min", s / 60.0),
         s if s < 172_800.0 => format!("{:.0} h", s / 3_600.0),
         s => format!("{:.0} days", s / 86_400.0),
+    }
+}
+
+/// Goodput in kbit/s.
+pub(super) fn rate(kbps: f64) -> String {
+    match kbps {
+        slow if slow < 10.0 => format!("{slow:.2} kbit/s"),
+        fast => format!("{fast:.0} kbit/s"),
     }
 }
 
@@ -52,6 +75,19 @@ mod tests {
             escape("<a href=\"x\">&\u{7}"),
             "&lt;a href=&quot;x&quot;&gt;&amp; "
         );
+    }
+
+    #[test]
+    fn times_of_the_store_are_seconds() {
+        let times = [
+            ("1970-01-01T00:00:00Z", 0),
+            ("2000-02-29T23:59:59Z", 951_868_799),
+            ("2026-11-23T05:13:15Z", 1_795_410_795),
+        ];
+        for (text, seconds) in times {
+            assert_eq!(seconds_of(text), Some(seconds), "{text}");
+        }
+        assert_eq!(seconds_of("soon"), None);
     }
 
     #[test]

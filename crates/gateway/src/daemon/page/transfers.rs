@@ -4,13 +4,28 @@ use std::fmt::Write as _;
 
 use thalweg_draw::chart::{Chart, Mark, Point};
 
-use super::text::{count, escape, seconds, when};
-use super::{fetch_form, more, node_link, page, query, ROWS};
-use crate::daemon::desk::Company;
+use super::text::{count, escape, seconds, seconds_of, when};
+use super::{fetch_form, more, node_link, page, query, series, session_form, ROWS};
+use crate::daemon::desk::{now, Company};
 use crate::daemon::running::Running;
 use crate::daemon::stations::Stations;
 use crate::daemon::view::number;
 use crate::store::{JobId, JobState, StoreError, StoredJob, Work};
+
+/// What a job is to do, in words without links.
+pub(super) fn title(stations: &Stations, job: &StoredJob) -> String {
+    let of = match stations.company() {
+        Company::Alone => String::new(),
+        Company::Others => format!("{}: ", job.station),
+    };
+    let what = match &job.work {
+        Work::Survey => "measure links".to_owned(),
+        Work::Fetch { from } => format!("object of node {from}"),
+        Work::Plan { from } => format!("plan for node {from}"),
+        Work::Session(wish) => format!("session of {}", count(wish.sources.len(), "node")),
+    };
+    of + &what
+}
 
 /// What a job is to do, in words.
 fn name(stations: &Stations, job: &StoredJob) -> String {
@@ -18,17 +33,21 @@ fn name(stations: &Stations, job: &StoredJob) -> String {
         Company::Alone => String::new(),
         Company::Others => format!("{}: ", escape(&job.station)),
     };
-    match job.work {
+    match &job.work {
         Work::Survey => format!("{of}measure links"),
         Work::Fetch { from } => {
-            let node = node_link(stations, from, &job.station);
+            let node = node_link(stations, *from, &job.station);
             format!("{of}object of {node}")
+        }
+        Work::Plan { .. } | Work::Session(_) => {
+            let title = escape(&title(stations, job));
+            format!("<a href=\"/jobs/{}\">{title}</a>", job.id.0)
         }
     }
 }
 
 /// A state in a word and a sign.
-fn state(state: JobState) -> String {
+pub(super) fn state(state: JobState) -> String {
     let sign = match state {
         JobState::Queued => "\u{2026}",
         JobState::Running => "\u{25b6}",
@@ -40,7 +59,7 @@ fn state(state: JobState) -> String {
     format!("<span class=\"state {name}\"><span aria-hidden=\"true\">{sign}</span> {name}</span>")
 }
 
-fn cancel(id: JobId, what: &str) -> String {
+pub(super) fn cancel(id: JobId, what: &str) -> String {
     format!(
         "<form method=\"post\" action=\"/transfers/{id}/cancel\"><button class=\"plain\" \
          aria-label=\"Cancel job {id}\">{what}</button></form>",
@@ -49,7 +68,7 @@ fn cancel(id: JobId, what: &str) -> String {
 }
 
 /// A bar that shows how far job `id` is.
-fn bar(running: &Running) -> String {
+pub(super) fn bar(running: &Running) -> String {
     let (id, percent) = (running.id.0, running.progress * 100.0);
     format!(
         "<progress max=\"100\" value=\"{percent:.1}\" data-job=\"{id}\" data-key=\"progress\" \
@@ -94,7 +113,11 @@ pub(in crate::daemon) fn transfers(
     let desks = stations.desks();
     let open = stations.open_jobs(&desks)?;
     let ended = stations.ended_jobs(&desks, before.map(JobId), ROWS)?;
-    let mut content = format!("<div class=\"row\">{}</div>", fetch_form(&desks, None));
+    let mut content = format!(
+        "<div class=\"row\">{}</div>{}",
+        fetch_form(&desks, None),
+        session_form(&desks)
+    );
     let windows = desks.first().map(|desk| desk.transfers.windows.iter());
     let windows = windows.into_iter().flatten().map(ToString::to_string);
     let windows: Vec<String> = windows.collect();
@@ -136,6 +159,7 @@ pub(in crate::daemon) fn transfers(
         }
     }
     content.push_str("<h2>Ended</h2>");
+    content.push_str(&against_time(&ended));
     content.push_str(&history(stations, &ended));
     let last = ended.last().map(|job| job.id.0);
     content.push_str(&more("/transfers", ended.len() == ROWS as usize, last));
@@ -159,7 +183,14 @@ fn card(stations: &Stations, job: &StoredJob, running: &Running) -> String {
         // Writing to a string cannot fail.
         let _ = write!(facts, "<div><dt>{name}</dt><dd>{value}</dd></div>");
     };
-    if job.work != Work::Survey {
+    if let Work::Session(_) = job.work {
+        let sum: f64 = running.sources.iter().filter_map(|s| s.rate).sum();
+        fact("All rates", format!("{sum:.1} packets/s"));
+        let packets: u64 = running.sources.iter().map(|s| s.packets).sum();
+        fact("Delivered", count(packets as usize, "packet"));
+        let link = format!("<a href=\"/jobs/{id}\">rates over time</a>");
+        fact("Each node", link);
+    } else if job.work != Work::Survey {
         let rate = match running.received {
             0 => "\u{2013}".to_owned(),
             _ => format!("{:.0}", running.rate_kbps),
@@ -212,6 +243,51 @@ fn course(running: &Running) -> String {
     format!("<div class=\"chart\">{svg}</div>")
 }
 
+/// Goodput of transfers that ended, beside what was expected.
+fn against_time(jobs: &[StoredJob]) -> String {
+    let of = |job: &StoredJob| {
+        let at = seconds_of(job.ended_at.as_deref()?)?;
+        let came = number(job.outcome.as_ref(), "goodput_kbps")?;
+        let hoped = number(job.expected.as_ref(), "goodput_kbps")?;
+        let is_fetch = matches!(job.work, Work::Fetch { .. });
+        is_fetch.then_some(((now() - at).max(0) as f64, came, hoped))
+    };
+    let all: Vec<_> = jobs.iter().rev().filter_map(of).collect();
+    if all.len() < 2 {
+        return String::new();
+    }
+    let line = |value: fn(&(f64, f64, f64)) -> f64| all.iter().map(|t| (t.0, value(t))).collect();
+    let lines = vec![
+        ("came".to_owned(), line(|t| t.1)),
+        ("expected".to_owned(), line(|t| t.2)),
+    ];
+    let chart = series::before_now(("Goodput", "kbit/s"), lines);
+    let about = "Goodput of the transfers below, and what the planner had expected of each.";
+    series::framed(&chart, about)
+}
+
+/// What a plan or a session came to.
+fn brought(job: &StoredJob) -> String {
+    let outcome = |key: &str| number(job.outcome.as_ref(), key);
+    match &job.work {
+        Work::Plan { .. } => outcome("hops").map_or(String::new(), |hops| {
+            let id = job.id.0;
+            format!(
+                "<a href=\"/jobs/{id}\">route of {}</a>",
+                count(hops as usize, "hop")
+            )
+        }),
+        Work::Session(_) => outcome("packets").map_or(String::new(), |packets| {
+            format!(
+                "<a href=\"/jobs/{}\">{}</a>",
+                job.id.0,
+                count(packets as usize, "packet")
+            )
+        }),
+        Work::Survey | Work::Fetch { .. } => String::new(),
+    }
+}
+
 /// Jobs that ended, in rows.
 pub(super) fn history(stations: &Stations, jobs: &[StoredJob]) -> String {
     if jobs.is_empty() {
@@ -236,14 +312,15 @@ pub(super) fn history(stations: &Stations, jobs: &[StoredJob]) -> String {
             (None, Some(why)) => escape(why),
             (None, None) => match outcome("links") {
                 Some(links) => format!("{links} links"),
-                None => String::new(),
+                None => brought(job),
             },
         };
         // Writing to a string cannot fail.
         let _ = write!(
             rows,
-            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{brought}</td>\
-             <td class=\"nowrap\">{}</td></tr>",
+            "<tr><td><a href=\"/jobs/{0}\">{0}</a></td><td>{1}</td><td>{2}</td><td>{3}</td><td>{4}</td><td>{5}</td>\
+             <td>{brought}</td>\
+             <td class=\"nowrap\">{6}</td></tr>",
             job.id.0,
             name(stations, job),
             state(job.state),

@@ -1,0 +1,343 @@
+//! A session of RCRT: what many nodes have to tell, for as long as somebody wants it, at rates that the sink decides.
+//!
+//! A job without I/O beside a base station's mote. What came is given to a [`Keeper`], and no feedback that a source
+//! may forget its packets by goes out before the keeper has them. Sources begin by themselves. Time base: the field's.
+//! Invariants: memory is bounded by the sink's windows and [`KEEP_EVERY`]; a session ends when its time is over, by
+//! [`crate::field::News::Cancelled`], or with its base station. Tests: `session_tests.rs`.
+
+use super::rcrt::{AskError, FLOW, LEAST_DEMAND, MOST_DEMAND};
+use crate::field::{Clock, FieldTime};
+use crate::job::{Failure, Job, Step};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use thalweg_protocols::rcrt::sink::{policy, Config, Event, Sink};
+use thalweg_protocols::rcrt::{Handed, Send};
+use thalweg_units::{Duration, Instant, NodeId};
+use thalweg_wire::rcrt::Up;
+
+/// What came is given to the keeper at least as often.
+pub const KEEP_EVERY: Duration = Duration::from_secs(1);
+/// The longest session, in seconds; one without an end is cancelled.
+pub const LONGEST_S: f64 = 366.0 * 86_400.0;
+/// What a source wants unless somebody says, packets per second.
+pub const DEMAND: f64 = 1.0;
+
+/// What cannot be asked.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum WishError {
+    /// On these terms.
+    #[error(transparent)]
+    Terms(#[from] AskError),
+    /// Nobody is to send.
+    #[error("sources: expected a list of nodes, or \"all\"")]
+    Nobody,
+    /// A source is named twice.
+    #[error("sources: node {0} is named twice")]
+    Twice(u16),
+    /// A demand of a node that is no source.
+    #[error("demands: node {0} is no source")]
+    NoSource(u16),
+    /// A time that is none.
+    #[error("duration_s: expected 1 to {LONGEST_S} seconds, not {0}")]
+    Duration(f64),
+}
+
+/// What is asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Wish {
+    /// The nodes that send.
+    pub sources: Vec<u16>,
+    /// Who gets how much, by name (RCRT, section 3.6).
+    pub policy: String,
+    /// What a source wants, packets per second.
+    pub demand: f64,
+    /// What some want instead.
+    #[serde(default)]
+    pub demands: BTreeMap<u16, f64>,
+    /// How long; until it is cancelled where nobody says.
+    pub duration_s: Option<f64>,
+}
+
+impl Wish {
+    /// Whether it can be asked of any network.
+    ///
+    /// # Errors
+    /// [`WishError`].
+    pub fn check(&self) -> Result<(), WishError> {
+        if self.sources.is_empty() {
+            return Err(WishError::Nobody);
+        }
+        let mut sources = self.sources.clone();
+        sources.sort_unstable();
+        if let Some(pair) = sources.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(WishError::Twice(pair[0]));
+        }
+        if policy::named(&self.policy).is_none() {
+            return Err(AskError::Policy(self.policy.clone()).into());
+        }
+        for demand in self.demands.values().chain([&self.demand]) {
+            if !(LEAST_DEMAND..=MOST_DEMAND).contains(demand) {
+                return Err(AskError::Demand(*demand).into());
+            }
+        }
+        let stranger = |node: &&u16| sources.binary_search(node).is_err();
+        if let Some(node) = self.demands.keys().find(stranger) {
+            return Err(WishError::NoSource(*node));
+        }
+        match self.duration_s {
+            Some(s) if !(1.0..=LONGEST_S).contains(&s) => Err(WishError::Duration(s)),
+            _ => Ok(()),
+        }
+    }
+    /// What `node` wants, packets per second.
+    pub fn demand_of(&self, node: NodeId) -> f64 {
+        self.demands
+            .get(&node.get())
+            .copied()
+            .unwrap_or(self.demand)
+    }
+    /// Its sources.
+    pub fn nodes(&self) -> impl Iterator<Item = NodeId> + '_ {
+        let nodes = self.sources.iter();
+        nodes.filter_map(|node| NodeId::new(*node).ok())
+    }
+}
+
+/// Something that came of a source, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Came {
+    /// The source began: what follows is not what came before.
+    Begun(NodeId),
+    /// Its next bytes.
+    Bytes(NodeId, Vec<u8>),
+}
+
+/// How a source fares.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Standing {
+    /// The source.
+    pub source: NodeId,
+    /// The rate that it has, packets per second; none while it has no connection.
+    pub rate: Option<f64>,
+    /// Packets delivered.
+    pub packets: u64,
+    /// Bytes of these.
+    pub bytes: u64,
+    /// Packets that were missing before they came: lost on the way and sent again, or overtaken.
+    pub repaired: u64,
+}
+
+/// Who has what came.
+pub trait Keeper {
+    /// Takes what came since the last time; it is safe when this returns.
+    ///
+    /// # Errors
+    /// Why it cannot, in words; the session ends.
+    fn keep(&mut self, came: Vec<Came>) -> Result<(), String>;
+    /// Is shown how the sources fare, `at_s` seconds after the session began, about once a second.
+    ///
+    /// # Errors
+    /// Why it cannot go on; the session ends.
+    fn look(&mut self, at_s: f64, sources: &[Standing]) -> Result<(), String>;
+}
+
+/// A source and what came of it.
+#[derive(Debug, Default)]
+struct Part {
+    packets: u64,
+    bytes: u64,
+    /// Of connections that are no more.
+    repaired: u64,
+    /// Of the one that is, when it was last looked at.
+    repairing: u64,
+    rate: Option<f64>,
+}
+
+/// The job.
+#[derive(Debug)]
+pub struct Session<K> {
+    sink: Sink,
+    station: NodeId,
+    begun: FieldTime,
+    /// By the field's clock, if it ends by itself.
+    ends: Option<FieldTime>,
+    parts: BTreeMap<NodeId, Part>,
+    came: Vec<Came>,
+    /// When the keeper is next given what came, and shown how sources fare.
+    due: FieldTime,
+    lost: Option<Failure>,
+    keeper: K,
+}
+
+impl<K: Keeper> Session<K> {
+    /// What is wished for at base station `station`, from `now` on; `left` is how long, if it ends by itself.
+    ///
+    /// # Errors
+    /// [`WishError`].
+    pub fn new(
+        (station, now): (NodeId, FieldTime),
+        wish: &Wish,
+        left: Option<Duration>,
+        keeper: K,
+    ) -> Result<Self, WishError> {
+        wish.check()?;
+        let policy = policy::named(&wish.policy);
+        let policy = policy.ok_or_else(|| AskError::Policy(wish.policy.clone()))?;
+        Ok(Self {
+            sink: Sink::new(Config::PAPER, policy),
+            station,
+            begun: now,
+            ends: left.map(|left| now + left),
+            parts: wish.nodes().map(|node| (node, Part::default())).collect(),
+            came: Vec::new(),
+            due: now,
+            lost: None,
+            keeper,
+        })
+    }
+
+    /// Gives the keeper what it does not have yet, shows it how the sources fare at the end, and gives it back.
+    ///
+    /// # Errors
+    /// As the keeper's.
+    pub fn finish(mut self, now: FieldTime) -> (K, Result<(), String>) {
+        let kept = self.keep().and_then(|()| self.show(now));
+        (self.keeper, kept)
+    }
+    /// How each source fares.
+    fn standing(&self) -> Vec<Standing> {
+        let standing = |(source, part): (&NodeId, &Part)| Standing {
+            source: *source,
+            rate: part.rate,
+            packets: part.packets,
+            bytes: part.bytes,
+            repaired: part.repaired + part.repairing,
+        };
+        self.parts.iter().map(standing).collect()
+    }
+
+    fn keep(&mut self) -> Result<(), String> {
+        match self.came.is_empty() {
+            true => Ok(()),
+            false => self.keeper.keep(std::mem::take(&mut self.came)),
+        }
+    }
+
+    /// Notes what the sink tells.
+    fn note(&mut self) {
+        while let Some(event) = self.sink.poll_event() {
+            match event {
+                Event::Opened { origin, .. } => {
+                    if let Some(part) = self.parts.get_mut(&origin) {
+                        part.repaired += std::mem::take(&mut part.repairing);
+                        self.came.push(Came::Begun(origin));
+                    }
+                }
+                Event::Delivered {
+                    origin, payload, ..
+                } => {
+                    let Some(part) = self.parts.get_mut(&origin) else {
+                        continue;
+                    };
+                    part.packets += 1;
+                    part.bytes += payload.len() as u64;
+                    match self.came.last_mut() {
+                        Some(Came::Bytes(source, bytes)) if *source == origin => {
+                            bytes.extend_from_slice(&payload);
+                        }
+                        _ => self.came.push(Came::Bytes(origin, payload.to_vec())),
+                    }
+                }
+                Event::Finished { .. } | Event::Closed { .. } | Event::Assigned { .. } => {}
+            }
+        }
+    }
+    /// Looks at each flow's rate and repairs, and shows the keeper.
+    fn show(&mut self, now: FieldTime) -> Result<(), String> {
+        for part in self.parts.values_mut() {
+            part.rate = None;
+        }
+        for flow in self.sink.flows() {
+            if let Some(part) = self.parts.get_mut(&flow.origin) {
+                (part.rate, part.repairing) = (Some(flow.rate), flow.repaired);
+            }
+        }
+        let at_s = now.since(self.begun).as_secs_f64();
+        self.keeper.look(at_s, &self.standing())
+    }
+}
+
+/// Whether a packet is of the one flow that a source has.
+fn is_ours(message: &[u8]) -> bool {
+    Up::parse(message).is_ok_and(|up| up.flow == FLOW)
+}
+
+/// The clock of what runs beside a base station is the field's.
+const fn instant(at: FieldTime) -> Instant {
+    Instant::from_nanos(at.as_nanos())
+}
+
+impl<K: Keeper> Job for Session<K> {
+    type Order = Send;
+    type Event = Handed;
+    type Brings = ();
+
+    fn told(&mut self, _clock: &dyn Clock, at: FieldTime, _by: NodeId, event: Handed) {
+        match event {
+            // What nobody asked for is left alone.
+            Handed::Packet {
+                origin, message, ..
+            } if self.parts.contains_key(&origin) && is_ours(&message) => {
+                self.sink.handle_packet(instant(at), origin, &message);
+                self.note();
+            }
+            // A message that found no room is one that was lost: its source asks again.
+            Handed::Packet { .. } | Handed::NoRoom { .. } => {}
+        }
+    }
+    fn lost(&mut self, _at: FieldTime, _station: NodeId, why: Failure) {
+        self.lost = Some(why);
+    }
+    fn poll(&mut self, now: FieldTime) -> Step<Send, ()> {
+        if let Some(why) = self.lost.take() {
+            return Step::Done(Err(why));
+        }
+        if self
+            .sink
+            .poll_timeout()
+            .is_some_and(|at| at <= instant(now))
+        {
+            self.sink.handle_timeout(instant(now));
+            self.note();
+        }
+        if self.due <= now {
+            self.due = now + KEEP_EVERY;
+            let kept = self.keep();
+            if let Err(why) = kept.and_then(|()| self.show(now)) {
+                return Step::Done(Err(Failure::Unfit(why)));
+            }
+        }
+        if self.ends.is_some_and(|end| end <= now) {
+            return Step::Done(Ok(()));
+        }
+        if let Some((to, message)) = self.sink.poll_message(instant(now)) {
+            // A source forgets what it is told has come: that has to be safe first.
+            if let Err(why) = self.keep() {
+                return Step::Done(Err(Failure::Unfit(why)));
+            }
+            return Step::Order(self.station, Send { to, message });
+        }
+        let at = self.sink.poll_timeout();
+        let at = at.map(|at| FieldTime::from_nanos(at.as_nanos()));
+        let next = [at, self.ends].into_iter().flatten();
+        Step::Wait(next.fold(self.due, FieldTime::min))
+    }
+    fn stop(&mut self) -> Vec<(NodeId, Send)> {
+        // Sources notice that nobody answers.
+        Vec::new()
+    }
+}
+
+#[cfg(test)]
+#[path = "session_tests.rs"]
+mod tests;

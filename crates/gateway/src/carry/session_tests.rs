@@ -1,0 +1,265 @@
+use super::*;
+use crate::field::{Field, FieldError, News};
+use crate::job::run;
+use std::cell::{Cell, RefCell};
+use std::ops::ControlFlow::Continue;
+use std::rc::Rc;
+use thalweg_protocols::rcrt::source::{self, Order, Ready, Source, Supply};
+use thalweg_protocols::stack::{Above, Packet, Room};
+use thalweg_wire::rcrt::{Flow, Rate};
+use thalweg_wire::tree::Way;
+use thalweg_wire::{WireError, Writer};
+
+const STEP: Duration = Duration::from_millis(20);
+const BYTES: u64 = 4;
+
+fn id(number: u16) -> NodeId {
+    NodeId::new(number).unwrap()
+}
+
+fn wish(sources: &[u16]) -> Wish {
+    Wish {
+        sources: sources.to_vec(),
+        policy: "fair".to_owned(),
+        demand: 20.0,
+        demands: BTreeMap::new(),
+        duration_s: None,
+    }
+}
+
+/// What is at a node: packets without an end, each with its number.
+struct Numbers {
+    released: Rc<Cell<u64>>,
+}
+
+impl Supply for Numbers {
+    fn room(&self) -> u16 {
+        1024
+    }
+    fn poll(&mut self, _now: Instant, _flow: Flow, _sequence: u32) -> Ready {
+        Ready::Packet
+    }
+    fn read(&mut self, _flow: Flow, sequence: u32, w: &mut Writer<'_>) -> Result<(), WireError> {
+        w.bytes(&sequence.to_be_bytes()).map(|_| ())
+    }
+    fn release(&mut self, _flow: Flow, sequence: u32) {
+        self.released.set(u64::from(sequence));
+    }
+}
+
+/// Node 7 right beside base station 1. One packet of each `lose` is lost; the mote forgets everything at `forgets`.
+struct Beside {
+    mote: Source<Numbers, 1>,
+    released: Rc<Cell<u64>>,
+    kept: Rc<RefCell<Vec<u8>>>,
+    now: FieldTime,
+    sent: u64,
+    lose: u64,
+    forgets: Option<FieldTime>,
+}
+
+impl Beside {
+    fn new(kept: &Rc<RefCell<Vec<u8>>>, lose: u64, forgets: Option<FieldTime>) -> Self {
+        let released = Rc::new(Cell::new(0));
+        Self {
+            mote: Self::mote(&released, 1),
+            released,
+            kept: kept.clone(),
+            now: FieldTime::ZERO,
+            sent: 0,
+            lose,
+            forgets,
+        }
+    }
+    fn mote(released: &Rc<Cell<u64>>, connection: u8) -> Source<Numbers, 1> {
+        let released = released.clone();
+        let mut mote = Source::new(source::Config::PAPER, Numbers { released });
+        let order = Order::Open {
+            flow: FLOW,
+            connection,
+            demand: Rate::from_per_s(20.0),
+        };
+        mote.handle_command(Instant::ZERO, order);
+        mote
+    }
+}
+
+impl Clock for Beside {
+    fn when(&self, _station: NodeId, local: Instant) -> FieldTime {
+        FieldTime::from_nanos(local.as_nanos())
+    }
+}
+
+impl Field for Beside {
+    type Order = Send;
+    type Event = Handed;
+
+    fn now(&self) -> FieldTime {
+        self.now
+    }
+    fn order(&mut self, station: NodeId, Send { to, message }: Send) -> Result<(), FieldError> {
+        assert_eq!((station, to), (id(1), id(7)));
+        let down = Packet {
+            way: Way::Down { to },
+            origin: station,
+            number: 1,
+            hops: 1,
+            payload: message,
+        };
+        self.mote.arrived(instant(self.now), &down);
+        // A source has forgotten nothing yet that is not safe.
+        let safe = self.kept.borrow().len() as u64;
+        assert!(self.forgets.is_some() || self.released.get() * BYTES <= safe);
+        Ok(())
+    }
+    fn next(&mut self, until: FieldTime) -> Result<News<Handed>, FieldError> {
+        while self.now < until {
+            if let Some((_, message)) = self.mote.next(instant(self.now), |_| Room::Free) {
+                self.sent += 1;
+                if !self.sent.is_multiple_of(self.lose) {
+                    let packet = Handed::Packet {
+                        origin: id(7),
+                        number: self.sent as u16,
+                        hops: 1,
+                        message,
+                    };
+                    return Ok(News::Told(self.now, id(1), packet));
+                }
+                continue;
+            }
+            self.now += STEP;
+            self.mote.handle_timeout(instant(self.now));
+            if self.forgets.is_some_and(|at| at <= self.now) {
+                self.forgets = None;
+                self.released.set(0);
+                self.mote = Self::mote(&self.released, 2);
+            }
+        }
+        Ok(News::Nothing)
+    }
+    fn take(&mut self, _station: NodeId, _len: usize) -> Result<Vec<u8>, FieldError> {
+        Ok(Vec::new())
+    }
+    fn joules(&mut self, _node: NodeId) -> Option<f64> {
+        None
+    }
+}
+
+/// Has the bytes of the source's last connection.
+struct Shelf {
+    kept: Rc<RefCell<Vec<u8>>>,
+    begun: u32,
+    looked: Vec<(f64, Standing)>,
+    full_at: usize,
+}
+
+impl Keeper for Shelf {
+    fn keep(&mut self, came: Vec<Came>) -> Result<(), String> {
+        for one in came {
+            match one {
+                Came::Begun(_) => {
+                    self.begun += 1;
+                    self.kept.borrow_mut().clear();
+                }
+                Came::Bytes(source, bytes) => {
+                    assert_eq!(source, id(7));
+                    self.kept.borrow_mut().extend(bytes);
+                }
+            }
+        }
+        match self.kept.borrow().len() > self.full_at {
+            true => Err("no room".to_owned()),
+            false => Ok(()),
+        }
+    }
+    fn look(&mut self, at_s: f64, sources: &[Standing]) -> Result<(), String> {
+        self.looked.push((at_s, sources[0]));
+        Ok(())
+    }
+}
+
+/// A session of `seconds` seconds with one mote, and how it ended.
+fn session(
+    seconds: u64,
+    (lose, forgets): (u64, Option<FieldTime>),
+    full_at: usize,
+) -> (Shelf, Result<(), Failure>) {
+    let kept = Rc::new(RefCell::new(Vec::new()));
+    let mut field = Beside::new(&kept, lose, forgets);
+    let shelf = Shelf {
+        kept,
+        begun: 0,
+        looked: Vec::new(),
+        full_at,
+    };
+    let left = Some(Duration::from_secs(seconds));
+    let mut job = Session::new((id(1), FieldTime::ZERO), &wish(&[7]), left, shelf).unwrap();
+    let ended = run(&mut field, &mut job, &mut |_| Continue(()));
+    assert!(field.now <= FieldTime::ZERO + Duration::from_secs(seconds + 1));
+    (job.finish(field.now).0, ended)
+}
+
+#[test]
+fn what_came_is_in_order_and_safe_before_its_source_forgets_it() {
+    let (shelf, ended) = session(60, (9, None), usize::MAX);
+    ended.unwrap();
+    let kept = shelf.kept.borrow();
+    let packets = kept
+        .chunks(4)
+        .map(|p| u32::from_be_bytes(p.try_into().unwrap()));
+    assert!(packets.eq(0..kept.len() as u32 / 4));
+    let (at_s, last) = *shelf.looked.last().unwrap();
+    assert!(shelf.looked.len() >= 60 && at_s >= 59.0, "{at_s}");
+    assert!(last.packets > 300 && last.repaired > 20, "{last:?}");
+    assert!(last.rate.is_some_and(|rate| rate > 0.0));
+    assert!(last.bytes == kept.len() as u64 && last.bytes == last.packets * BYTES);
+}
+
+#[test]
+fn a_source_that_begins_anew_is_told_and_counted_on() {
+    let forgets = FieldTime::ZERO + Duration::from_secs(20);
+    let (shelf, ended) = session(60, (u64::MAX, Some(forgets)), usize::MAX);
+    ended.unwrap();
+    assert_eq!(shelf.begun, 2);
+    let (_, last) = *shelf.looked.last().unwrap();
+    let (before, after) = (last.bytes, shelf.kept.borrow().len() as u64);
+    assert!(
+        before > after && after > 0,
+        "{before} of both, {after} of the last"
+    );
+}
+
+#[test]
+fn a_keeper_without_room_ends_it() {
+    let (shelf, ended) = session(600, (u64::MAX, None), 1_000);
+    assert_eq!(ended.unwrap_err().to_string(), "no room");
+    assert!(shelf.kept.borrow().len() < 1_200);
+}
+
+#[test]
+fn what_cannot_be_asked_is_told() {
+    let says = |wish: Wish, part: &str| {
+        let why = wish.check().unwrap_err().to_string();
+        assert!(why.contains(part), "{why}");
+    };
+    wish(&[7]).check().unwrap();
+    says(wish(&[]), "list of nodes");
+    says(wish(&[7, 4, 7]), "node 7 is named twice");
+    let change = |change: fn(&mut Wish)| {
+        let mut wish = wish(&[7]);
+        change(&mut wish);
+        wish
+    };
+    says(change(|w| w.policy = "fairest".into()), "demand-limited");
+    says(change(|w| w.demand = f64::NAN), "a demand is from");
+    says(
+        change(|w| w.demands = [(7, 0.0)].into()),
+        "a demand is from",
+    );
+    says(
+        change(|w| w.demands = [(8, 1.0)].into()),
+        "node 8 is no source",
+    );
+    says(change(|w| w.duration_s = Some(0.0)), "duration_s");
+    says(change(|w| w.duration_s = Some(f64::INFINITY)), "duration_s");
+}

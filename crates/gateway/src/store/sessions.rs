@@ -1,0 +1,310 @@
+//! Sessions of the daemon: how their sources fared over time, and what came of each until it is an object.
+//!
+//! Invariants: of a session at most [`MOST`] samples are kept, evenly over its time, and samples of the last
+//! [`KEPT_SESSIONS`] sessions; bytes that came leave `streams` as an object does into its file, both or neither.
+//! Time base: seconds since the session began. Tests: at the end.
+
+use rusqlite::{params, Row, Transaction};
+use thalweg_units::NodeId;
+
+use super::{db_error, node, unreadable, JobId, Kept, NewTransfer, Result, Store, StoredTransfer};
+use crate::carry::session::{Standing, Wish};
+
+/// Samples of so many sessions are kept.
+pub const KEPT_SESSIONS: u32 = 50;
+/// Samples of a session.
+const MOST: u32 = 360;
+/// The least time between two samples, in seconds.
+const LEAST_S: u32 = 2;
+
+/// How the sources of a session fared at one time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sample {
+    /// Seconds since the session began.
+    pub at_s: u32,
+    /// The sources.
+    pub sources: Vec<Standing>,
+}
+
+/// How often a session is sampled that has lasted `at_s` seconds, in seconds: 2, 4, 8...
+fn sampled_every(at_s: u32) -> u32 {
+    let mut every = LEAST_S;
+    while at_s / every >= MOST && every < 1 << 30 {
+        every *= 2;
+    }
+    every
+}
+
+/// When the sample after that of second `at_s` is due.
+pub fn next_sample(at_s: u32) -> u32 {
+    let every = sampled_every(at_s);
+    (at_s / every + 1) * every
+}
+
+/// A wish as the database has it.
+pub(super) fn written(wish: &Wish) -> rusqlite::Result<String> {
+    json(wish)
+}
+fn json(value: &impl serde::Serialize) -> rusqlite::Result<String> {
+    let failed = |why| rusqlite::Error::ToSqlConversionFailure(Box::new(why));
+    serde_json::to_string(value).map_err(failed)
+}
+pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Wish> {
+    let terms: String = row.get("terms")?;
+    serde_json::from_str(&terms).map_err(|why| unreadable(row, "terms", why))
+}
+
+/// Removes samples of sessions that are long over.
+pub(super) fn forget_old(tx: &Transaction<'_>) -> rusqlite::Result<()> {
+    let sql = "DELETE FROM samples WHERE job NOT IN
+        (SELECT id FROM jobs WHERE kind = 'session' ORDER BY id DESC LIMIT ?1)";
+    tx.execute(sql, [KEPT_SESSIONS]).map(drop)
+}
+
+type Written = (u16, Option<f64>, u64, u64, u64);
+
+impl Store {
+    /// Notes how the sources of session `job` fare; samples of before that are closer than [`next_sample`] has them make room.
+    ///
+    /// # Errors
+    /// [`super::StoreError::Database`].
+    pub fn sample(&mut self, job: JobId, at_s: u32, sources: &[Standing]) -> Result<()> {
+        let one = |s: &Standing| {
+            let rate = s.rate.map(|rate| (rate * 1e3).round() / 1e3);
+            (s.source.get(), rate, s.packets, s.bytes, s.repaired)
+        };
+        let sources: Vec<Written> = sources.iter().map(one).collect();
+        let every = sampled_every(at_s);
+        let at_s = at_s / every * every;
+        let write = || {
+            let tx = self.db.unchecked_transaction()?;
+            let sql = "INSERT OR REPLACE INTO samples (job, at_s, sources) VALUES (?1, ?2, ?3)";
+            tx.execute(sql, params![job.0, at_s, json(&sources)?])?;
+            let sql = "DELETE FROM samples WHERE job = ?1 AND at_s % ?2 <> 0";
+            tx.execute(sql, params![job.0, every])?;
+            tx.commit()
+        };
+        write().map_err(db_error(&self.database))
+    }
+
+    /// How the sources of session `job` fared, the oldest sample first.
+    ///
+    /// # Errors
+    /// [`super::StoreError::Database`].
+    pub fn samples(&self, job: JobId) -> Result<Vec<Sample>> {
+        let ask = || {
+            let sql = "SELECT at_s, sources FROM samples WHERE job = ?1 ORDER BY at_s";
+            let mut statement = self.db.prepare(sql)?;
+            let rows = statement.query_map([job.0], |row| {
+                let text: String = row.get("sources")?;
+                let sources: Vec<Written> =
+                    serde_json::from_str(&text).map_err(|why| unreadable(row, "sources", why))?;
+                let one = |(source, rate, packets, bytes, repaired)| {
+                    let source = NodeId::new(source).ok()?;
+                    Some(Standing {
+                        source,
+                        rate,
+                        packets,
+                        bytes,
+                        repaired,
+                    })
+                };
+                Ok(Sample {
+                    at_s: row.get("at_s")?,
+                    sources: sources.into_iter().filter_map(one).collect(),
+                })
+            })?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        ask().map_err(db_error(&self.database))
+    }
+
+    /// Adds what came of sources, `at_s` seconds after the session began, to what came of them before: all or none.
+    ///
+    /// # Errors
+    /// [`super::StoreError::Database`].
+    pub fn add_to_streams(
+        &mut self,
+        job: JobId,
+        at_s: f64,
+        came: &[(NodeId, Vec<u8>)],
+    ) -> Result<()> {
+        let write = || {
+            let tx = self.db.unchecked_transaction()?;
+            {
+                let sql = "INSERT INTO streams (job, source, at_s, bytes) VALUES (?1, ?2, ?3, ?4)";
+                let mut statement = tx.prepare(sql)?;
+                for (source, bytes) in came {
+                    statement.execute(params![job.0, source.get(), at_s, bytes])?;
+                }
+            }
+            tx.commit()
+        };
+        write().map_err(db_error(&self.database))
+    }
+
+    /// Which sources of which sessions of `network` have bytes that are no object yet.
+    ///
+    /// # Errors
+    /// [`super::StoreError::Database`].
+    pub fn open_streams(&self, network: &str) -> Result<Vec<(JobId, NodeId)>> {
+        let ask = || {
+            let sql = "SELECT DISTINCT job, source FROM streams
+                WHERE job IN (SELECT id FROM jobs WHERE network = ?1) ORDER BY job, source";
+            let mut statement = self.db.prepare(sql)?;
+            let rows = statement.query_map([network], |row| {
+                Ok((JobId(row.get("job")?), node(row, "source")?))
+            })?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        ask().map_err(db_error(&self.database))
+    }
+
+    /// What came of `source` in session `job` and is no object yet, and how many seconds that took.
+    ///
+    /// # Errors
+    /// [`super::StoreError::Database`].
+    pub fn stream(&self, job: JobId, source: NodeId) -> Result<(Vec<u8>, f64)> {
+        let ask = || {
+            let sql = "SELECT at_s, bytes FROM streams WHERE job = ?1 AND source = ?2 ORDER BY id";
+            let mut statement = self.db.prepare(sql)?;
+            let mut rows = statement.query(params![job.0, source.get()])?;
+            let (mut whole, mut first, mut last) = (Vec::new(), None, 0.0);
+            while let Some(row) = rows.next()? {
+                last = row.get("at_s")?;
+                first.get_or_insert(last);
+                whole.extend_from_slice(row.get_ref("bytes")?.as_blob()?);
+            }
+            Ok((
+                whole,
+                first.map_or(0.0, |first: f64| (last - first).max(0.0)),
+            ))
+        };
+        ask().map_err(db_error(&self.database))
+    }
+
+    /// The `most` youngest objects of session `job`, the youngest first.
+    ///
+    /// # Errors
+    /// [`super::StoreError::Database`].
+    pub fn objects_of_session(&self, job: JobId, most: u32) -> Result<Vec<StoredTransfer>> {
+        let rows = self.query(
+            "WHERE session = ?1 ORDER BY id DESC LIMIT ?2",
+            params![job.0, most],
+        );
+        rows.map_err(db_error(&self.database))
+    }
+
+    /// Makes an object, as [`Self::keep`] does, of what [`Self::stream`] gives.
+    ///
+    /// # Errors
+    /// [`super::StoreError`]; all is then as it was before.
+    pub fn close_stream(
+        &mut self,
+        (job, source): (JobId, NodeId),
+        new: &NewTransfer<'_>,
+        object: &[u8],
+    ) -> Result<Kept> {
+        self.keep_and(new, object, |tx, transfer| {
+            let sql = "UPDATE transfers SET session = ?2 WHERE id = ?1";
+            tx.execute(sql, params![transfer.0, job.0])?;
+            let sql = "DELETE FROM streams WHERE job = ?1 AND source = ?2";
+            tx.execute(sql, params![job.0, source.get()]).map(drop)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{new, record};
+    use super::super::{JobState, NewJob, Work};
+    use super::*;
+
+    fn wish() -> Wish {
+        Wish {
+            sources: vec![4, 7],
+            policy: "weighted:7=2".into(),
+            demand: 0.5,
+            demands: [(7, 2.0)].into(),
+            duration_s: Some(60.0),
+        }
+    }
+    fn id(node: u16) -> NodeId {
+        NodeId::new(node).unwrap()
+    }
+    fn session(store: &mut Store) -> JobId {
+        let job = NewJob {
+            network: "indriya",
+            work: Work::Session(wish()),
+            priority: 0,
+        };
+        store.submit(&[job], 9).unwrap()[0]
+    }
+
+    #[test]
+    fn samples_are_bounded_and_even_however_long_a_session_lasts() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = Store::open(dir.path()).unwrap();
+        let job = session(&mut store);
+        // The disk's pace is not what is tried.
+        store.db.pragma_update(None, "synchronous", "OFF").unwrap();
+        let mut at_s = 0;
+        while at_s < 20_000 {
+            let one = |source| Standing {
+                source: id(source),
+                rate: (source == 7).then_some(0.25),
+                packets: u64::from(at_s),
+                bytes: 0,
+                repaired: 3,
+            };
+            store.sample(job, at_s, &[one(4), one(7)]).unwrap();
+            // As late as somebody looks.
+            at_s = next_sample(at_s) + at_s % 2;
+        }
+        let samples = store.samples(job).unwrap();
+        assert!((180..=360).contains(&samples.len()), "{}", samples.len());
+        let every = sampled_every(19_999);
+        assert!(samples.iter().all(|sample| sample.at_s % every == 0));
+        let gaps = samples.windows(2).map(|w| w[1].at_s - w[0].at_s);
+        assert!(gaps.into_iter().all(|gap| gap == every));
+        let last = &samples[samples.len() - 1].sources;
+        assert_eq!((last[0].rate, last[1].rate), (None, Some(0.25)));
+        assert_eq!((last[1].source, last[1].repaired), (id(7), 3));
+        // Of old sessions nothing is left.
+        for _ in 0..KEPT_SESSIONS {
+            let job = session(&mut store);
+            store.cancel_queued(job).unwrap();
+        }
+        assert!(store.samples(job).unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_came_is_an_object_once_and_survives_until_then() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = Store::open(dir.path()).unwrap();
+        let job = session(&mut store);
+        let begun = store.begin_job("indriya").unwrap().unwrap();
+        assert_eq!(begun.work, Work::Session(wish()));
+        let came = [(id(4), b"ab".to_vec()), (id(7), b"x".to_vec())];
+        store.add_to_streams(job, 2.0, &came).unwrap();
+        let more = [(id(4), b"cd".to_vec())];
+        store.add_to_streams(job, 9.5, &more).unwrap();
+        drop(store);
+        let mut store = Store::open(dir.path()).unwrap();
+        let open = |store: &Store| store.open_streams("indriya").unwrap();
+        assert_eq!(open(&store), [(job, id(4)), (job, id(7))]);
+        assert!(store.open_streams("floor21").unwrap().is_empty());
+        let (bytes, took_s) = store.stream(job, id(4)).unwrap();
+        assert_eq!((&bytes[..], took_s), (&b"abcd"[..], 7.5));
+        let record = record(4, &bytes);
+        let wrong = store.close_stream((job, id(4)), &new(&record), b"abc");
+        assert!(wrong.is_err() && open(&store).len() == 2, "as before");
+        let kept = store.close_stream((job, id(4)), &new(&record), &bytes);
+        assert_eq!(std::fs::read(kept.unwrap().path).unwrap(), b"abcd");
+        assert_eq!(open(&store), [(job, id(7))]);
+        let objects = store.objects_of_session(job, 9).unwrap();
+        assert_eq!((objects.len(), objects[0].record.source), (1, id(4)));
+        let state = store.job(job).unwrap().unwrap().state;
+        assert_eq!(state, JobState::Running, "it goes on");
+    }
+}
