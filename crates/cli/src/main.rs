@@ -6,6 +6,7 @@ mod args;
 mod basestation;
 mod campaign;
 mod capture;
+mod client;
 mod collect;
 mod experiment;
 mod failure;
@@ -70,6 +71,7 @@ fn dispatch() -> Result<(), Failure> {
         Command::Plan(args) => plan::run(args),
         Command::Gateway(args) => gateway::run(args),
         Command::Basestation(args) => basestation::run(args),
+        Command::Jobs(command) => client::jobs(command),
         Command::Objects(command) => objects::run(command),
         Command::Protocols { json } => protocols::run(*json),
         Command::Testbed(command) => testbed::run(command),

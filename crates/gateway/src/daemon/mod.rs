@@ -18,3 +18,6 @@ mod view;
 mod watched;
 
 pub use serve::{Daemon, StartError};
+
+/// The version of the API, which `/healthz` tells; another where programs that know this one would go wrong.
+pub const API: u32 = 1;

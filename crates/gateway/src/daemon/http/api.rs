@@ -11,7 +11,7 @@ use thalweg_units::NodeId;
 
 use super::{App, Refusal};
 use crate::daemon::desk::{now, Cancel, Desk, Line};
-use crate::daemon::view;
+use crate::daemon::{view, API};
 use crate::store::{JobId, TransferId, Work};
 
 /// What the API is, in OpenAPI 3.1.
@@ -76,7 +76,8 @@ pub(super) async fn health(State(app): State<App>) -> Answer {
         } else {
             "ok"
         };
-        Ok(Json(json!({ "status": status, "version": version, "line": line })).into_response())
+        let told = json!({ "status": status, "version": version, "api": API, "line": line });
+        Ok(Json(told).into_response())
     })
     .await
 }
