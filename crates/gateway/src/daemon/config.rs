@@ -160,7 +160,11 @@ impl Config {
         Ok(config)
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
+    /// Reads the text of a file; `token_file` is left alone.
+    ///
+    /// # Errors
+    /// A line that names the place.
+    pub fn parse(text: &str) -> Result<Self, String> {
         toml::from_str(text).map_err(|why| {
             let span = why.span().map_or(0, |span| span.start);
             let line = text.get(..span).unwrap_or_default().lines().count().max(1);

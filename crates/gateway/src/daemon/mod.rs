@@ -5,6 +5,7 @@
 //! wall clock, and the field's for what the network does. Not done: several base stations at once. Tests:
 //! `crates/lab/tests/daemon/`.
 
+pub mod answering;
 pub mod config;
 mod desk;
 mod engine;
