@@ -244,7 +244,7 @@ impl Window {
             let (hour, minute) = text.trim().split_once(':')?;
             let (hour, minute): (u16, u16) = (hour.parse().ok()?, minute.parse().ok()?);
             let is_time = minute < 60 && (hour < 24 || (hour, minute) == (24, 0));
-            is_time.then_some(hour * 60 + minute)
+            is_time.then(|| hour * 60 + minute)
         };
         let (from, to) = text.split_once('-')?;
         let (from, to) = (minute(from)?, minute(to)?);
