@@ -77,11 +77,11 @@ class Bench:
 
 def every_node(program, full, harm=None, what="line"):
     """An object of each node, over a line that may do harm."""
-    testbed, size, nodes = ("building100", 65_536, 99) if full else ("building100", 16_384, 5)
+    testbed, size, nodes = ("building100", 65_536, 99) if full else ("floor21", 16_384, 5)
     with Bench(program, testbed, size, 20, harm) as bench:
         begun = time.monotonic()
         sources = bench.station.nodes()
-        check(len(sources) == 99, f"{testbed} has 99 nodes beside its base station: {len(sources)}")
+        check(len(sources) >= nodes, f"{testbed} has {nodes} nodes beside its base station: {len(sources)}")
         step = len(sources) // nodes
         ids = bench.gateway.fetch(sources[::step][:nodes])
         jobs = bench.ended(ids, 3_600 if full else 300)
