@@ -16,7 +16,7 @@ mod station;
 pub(crate) use client::{At, JobsCommand, Remote};
 pub(crate) use station::{BasestationArgs, GatewayArgs};
 
-use crate::client::Address;
+use crate::address::Address;
 use crate::progress::Verbosity;
 use crate::values::{self, List, Seeds};
 

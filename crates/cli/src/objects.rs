@@ -1,4 +1,5 @@
-//! `thalweg objects list|show|export|verify`: what the store has, or a gateway (`client/objects.rs`).
+//! `thalweg objects list|show|export|verify`: what the store has, and how objects are told, be they a store's or a
+//! gateway's (`client/objects.rs`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,17 +8,12 @@ use serde::Serialize;
 use thalweg_gateway::store::{Condition, Store, StoredTransfer};
 
 use crate::args::ObjectsCommand;
-use crate::client::{self, Object};
 use crate::failure::{one_line, Failure};
 use crate::output::{cannot_write, plural, print, print_json, WholeFile};
 use crate::table::{number, Table};
 
 /// Runs `thalweg objects`.
 pub(crate) fn run(command: &ObjectsCommand) -> Result<(), Failure> {
-    let remote = command.remote();
-    if remote.gateway.is_some() {
-        return client::objects(command, remote);
-    }
     match command {
         ObjectsCommand::List { store, json, .. } => list(store, *json),
         ObjectsCommand::Show {
@@ -40,21 +36,21 @@ pub(crate) fn run(command: &ObjectsCommand) -> Result<(), Failure> {
 /// An object as `--json` prints it.
 #[derive(Debug, Serialize)]
 pub(crate) struct Shown {
-    id: i64,
-    digest: Option<String>,
-    file: Option<String>,
-    path: Option<String>,
-    stored_at: String,
-    testbed: String,
-    protocol: String,
-    source: u16,
+    pub(crate) id: i64,
+    pub(crate) digest: Option<String>,
+    pub(crate) file: Option<String>,
+    pub(crate) path: Option<String>,
+    pub(crate) stored_at: String,
+    pub(crate) testbed: String,
+    pub(crate) protocol: String,
+    pub(crate) source: u16,
     /// A gateway does not tell it of an object.
-    sink: Option<u16>,
-    bytes: u64,
-    goodput_kbps: f64,
-    duration_s: Option<f64>,
+    pub(crate) sink: Option<u16>,
+    pub(crate) bytes: u64,
+    pub(crate) goodput_kbps: f64,
+    pub(crate) duration_s: Option<f64>,
     /// Nor this.
-    seed: Option<u64>,
+    pub(crate) seed: Option<u64>,
 }
 
 impl Shown {
@@ -75,25 +71,6 @@ impl Shown {
             goodput_kbps: r.goodput_kbps,
             duration_s: Some(r.duration_s),
             seed: Some(r.seed),
-        }
-    }
-    /// What the gateway at `address` tells of an object; nothing in it is believed to be harmless.
-    pub(crate) fn of_gateway(object: &Object, address: &str) -> Self {
-        let digest = object.sha256.as_deref().map(one_line);
-        Self {
-            id: object.id,
-            digest,
-            file: object.file.as_deref().map(one_line),
-            path: Some(format!("{address}/api/objects/{}/content", object.id)),
-            stored_at: one_line(&object.stored_at),
-            testbed: one_line(&object.network),
-            protocol: one_line(&object.protocol),
-            source: object.from,
-            sink: None,
-            bytes: object.bytes,
-            goodput_kbps: object.goodput_kbps,
-            duration_s: object.duration_s,
-            seed: None,
         }
     }
 }

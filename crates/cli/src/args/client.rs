@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::Say;
-use crate::client::{Address, USUAL};
+use crate::address::{Address, USUAL};
 
 /// A gateway that is asked in the place of a folder here.
 #[derive(Debug, Clone, Args)]

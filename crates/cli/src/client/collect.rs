@@ -13,12 +13,12 @@ use thalweg_gateway::outcome::Core;
 use thalweg_gateway::store::{Fate, NewTransfer, Store, StoreError, TransferId};
 use thalweg_units::NodeId;
 
-use super::address::Address;
 use super::follow::{show, Follower, News};
 use super::http::{Client, Trouble};
 use super::model::{Job, Jobs, Network, Object, State};
 use super::objects::{download, is_whole};
 use super::report::{self, Stored};
+use crate::address::Address;
 use crate::args::CollectArgs;
 use crate::campaign::{self, Line, Summary};
 use crate::failure::{one_line, Failure};

@@ -20,7 +20,7 @@ use tokio::net::TcpStream;
 use tokio::runtime::{self, Runtime};
 use tokio::time::timeout;
 
-use super::address::Address;
+use crate::address::Address;
 use crate::failure::{one_line, Failure};
 use crate::output::plain;
 

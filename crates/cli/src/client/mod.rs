@@ -3,7 +3,6 @@
 //! `http` asks, `events` and `follow` watch, `model` is what is understood of answers; `collect`, `jobs` and
 //! `objects` are the commands. Tests: `tests/gateway/client.rs`.
 
-mod address;
 mod collect;
 mod events;
 mod follow;
@@ -13,8 +12,6 @@ mod model;
 mod objects;
 mod report;
 
-pub(crate) use address::{Address, USUAL};
 pub(crate) use collect::run as collect;
 pub(crate) use jobs::run as jobs;
-pub(crate) use model::Object;
 pub(crate) use objects::run as objects;

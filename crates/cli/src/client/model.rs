@@ -105,17 +105,17 @@ impl Job {
 
 /// An object.
 #[derive(Debug, Clone, Deserialize)]
-pub(crate) struct Object {
-    pub(crate) id: i64,
-    pub(crate) network: String,
-    pub(crate) from: u16,
-    pub(crate) bytes: u64,
-    pub(crate) sha256: Option<String>,
-    pub(crate) stored_at: String,
-    pub(crate) file: Option<String>,
-    pub(crate) protocol: String,
-    pub(crate) goodput_kbps: f64,
-    pub(crate) duration_s: Option<f64>,
+pub(super) struct Object {
+    pub(super) id: i64,
+    pub(super) network: String,
+    pub(super) from: u16,
+    pub(super) bytes: u64,
+    pub(super) sha256: Option<String>,
+    pub(super) stored_at: String,
+    pub(super) file: Option<String>,
+    pub(super) protocol: String,
+    pub(super) goodput_kbps: f64,
+    pub(super) duration_s: Option<f64>,
 }
 
 /// Jobs, where several are told.

@@ -9,8 +9,9 @@ use thalweg_units::NodeId;
 
 use super::http::{Answered, Client, Trouble};
 use super::model::Object;
-use crate::args::{ObjectsCommand, Remote};
-use crate::failure::Failure;
+use crate::address::Address;
+use crate::args::ObjectsCommand;
+use crate::failure::{one_line, Failure};
 use crate::objects::{self, Export, Shown, Wrong};
 use crate::output::print_json;
 
@@ -19,12 +20,9 @@ const LARGEST: u64 = 256 << 20;
 /// So many are asked for at once.
 const PAGE: usize = 1_000;
 
-/// Runs `thalweg objects` for the gateway that `remote` names.
-pub(crate) fn run(command: &ObjectsCommand, remote: &Remote) -> Result<(), Failure> {
-    let Some(address) = &remote.gateway else {
-        return Ok(());
-    };
-    let client = Client::new(address, remote.token_file.as_deref())?;
+/// Runs `thalweg objects` for the gateway at `address`.
+pub(crate) fn run(command: &ObjectsCommand, address: &Address) -> Result<(), Failure> {
+    let client = Client::new(address, command.remote().token_file.as_deref())?;
     let all = all(&client)?;
     match command {
         ObjectsCommand::List { json, .. } => {
@@ -64,8 +62,30 @@ fn all(client: &Client) -> Answered<Vec<Object>> {
 }
 
 fn shown(client: &Client, all: &[Object]) -> Vec<Shown> {
-    let one = |object: &Object| Shown::of_gateway(object, &client.address().to_string());
-    all.iter().map(one).collect()
+    all.iter().map(|object| one(client, object)).collect()
+}
+
+/// `object` as it is printed; nothing that is told of it is believed to be harmless.
+fn one(client: &Client, object: &Object) -> Shown {
+    Shown {
+        id: object.id,
+        digest: object.sha256.as_deref().map(one_line),
+        file: object.file.as_deref().map(one_line),
+        path: Some(format!(
+            "{}/api/objects/{}/content",
+            client.address(),
+            object.id
+        )),
+        stored_at: one_line(&object.stored_at),
+        testbed: one_line(&object.network),
+        protocol: one_line(&object.protocol),
+        source: object.from,
+        sink: None,
+        bytes: object.bytes,
+        goodput_kbps: object.goodput_kbps,
+        duration_s: object.duration_s,
+        seed: None,
+    }
 }
 
 /// The bytes of `object`, at most a few more than there should be; none where `goes_on` says so.

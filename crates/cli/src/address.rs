@@ -13,8 +13,8 @@ const PORT: u16 = 8654;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Address {
     /// A name or an address, without the brackets of IPv6.
-    pub(super) host: String,
-    pub(super) port: u16,
+    pub(crate) host: String,
+    pub(crate) port: u16,
 }
 
 impl Address {
@@ -57,7 +57,7 @@ impl Address {
     }
 
     /// What `Host` says.
-    pub(super) fn authority(&self) -> String {
+    pub(crate) fn authority(&self) -> String {
         match self.host.contains(':') {
             true => format!("[{}]:{}", self.host, self.port),
             false => format!("{}:{}", self.host, self.port),
