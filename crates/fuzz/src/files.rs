@@ -45,7 +45,7 @@ pub fn config(bytes: &[u8]) {
         Ok(config) => {
             let (transfers, network) = (&config.transfers, &config.network);
             assert!((1..=10_000).contains(&transfers.queue));
-            assert!(transfers.resurvey_after_h > 0.0 && transfers.resurvey_after_h.is_finite());
+            assert!(transfers.resurvey_after_h >= 0.0 && transfers.resurvey_after_h.is_finite());
             assert!((0.01..=1_000.0).contains(&network.speed));
             assert!(network.bytes > 0 && network.baud >= 1_200);
             assert!(config.line().is_ok());
