@@ -48,7 +48,7 @@ pub fn config(bytes: &[u8]) {
             assert!(transfers.resurvey_after_h >= 0.0 && transfers.resurvey_after_h.is_finite());
             assert!((0.01..=1_000.0).contains(&network.speed));
             assert!(network.bytes > 0 && network.baud >= 1_200);
-            assert!(config.line().is_ok());
+            assert!(network.line().is_ok());
             // What is told of a window is read as the same.
             let windows = transfers
                 .windows

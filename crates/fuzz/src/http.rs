@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use tempfile::TempDir;
 use thalweg_gateway::daemon::answering::{Answering, Seen};
 use thalweg_gateway::daemon::config::{Config, Token};
+use thalweg_gateway::daemon::Station;
 use thalweg_lab::gateway::Simulated;
 use thalweg_testbeds::{Site, Testbed};
 
@@ -31,7 +32,8 @@ impl Asked {
             config.token = token;
             config.transfers.queue = 8;
             let network = Simulated::new(site(), 1.0, 3_000).expect("a network");
-            Answering::new(&config, &network).expect("it begins")
+            let station = Station::new(&config.network, network);
+            Answering::new(&config, station).expect("it begins")
         };
         let token = Token::new(TOKEN).expect("it is one");
         let both = [

@@ -19,11 +19,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::runtime::{self, Runtime};
 
 use super::config::Config;
-use super::desk::Desk;
 use super::http;
 use super::http::guard::Guard;
-use super::network::Network;
-use super::StartError;
+use super::stations::Stations;
+use super::{StartError, Station};
 use crate::store::Store;
 
 /// All answers to one connection's bytes come within this, or never.
@@ -54,17 +53,17 @@ pub struct Answering {
 }
 
 impl Answering {
-    /// What a daemon beside `network` would answer, configured so.
+    /// What a daemon of `station` would answer, configured so.
     ///
     /// # Errors
     /// [`StartError`].
-    pub fn new<N: Network>(config: &Config, network: &N) -> Result<Self, StartError> {
+    pub fn new(config: &Config, station: Station) -> Result<Self, StartError> {
         let store = Store::open(&config.data)?;
-        let desk = Desk::new(network.facts(), config.transfers.clone(), store);
+        let stations = Stations::new(&[station], config, store)?;
         // Streams of events end by themselves.
-        desk.stop();
+        stations.stop();
         let seen = Log::default();
-        let router = http::router(Arc::new(desk), Guard::new(config));
+        let router = http::router(Arc::new(stations), Guard::new(config));
         let router = router.layer(middleware::from_fn_with_state(seen.clone(), note));
         let runtime = runtime::Builder::new_current_thread().enable_all().build();
         Ok(Self {
