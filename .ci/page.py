@@ -9,45 +9,15 @@ download, and what a phone and a keyboard find. Speaks the DevTools protocol ove
 import hashlib
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
+
+from processes import Gateway
 
 PATIENCE = 60.0
-
-
-class Gateway:
-    """The daemon, on one port and one folder over restarts."""
-
-    def __init__(self, program, data):
-        self.program, self.data, self.port, self.speed = program, data, 0, 0.5
-        self.begin()
-
-    def begin(self):
-        command = [self.program, "gateway", "--testbed", "floor21", "--bytes", "20000", "--speed", str(self.speed)]
-        command += ["--listen", f"127.0.0.1:{self.port}", "--data", self.data]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        for line in self.process.stderr:
-            found = re.search(r"http://127\.0\.0\.1:(\d+)/", line)
-            if found:
-                self.port = int(found[1])
-                break
-        else:
-            raise SystemExit("the gateway did not begin")
-        # It goes on when nobody reads what it tells.
-        self.process.stderr.close()
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait()
-
-    def get(self, path):
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=PATIENCE) as answer:
-            return answer.read()
 
 
 class Page:
@@ -155,7 +125,8 @@ def state_of(job):
 
 def main(program):
     work = tempfile.mkdtemp()
-    gateway = Gateway(program, os.path.join(work, "data"))
+    options = ["--testbed", "floor21", "--bytes", "20000", "--speed", "0.5"]
+    gateway = Gateway(program, os.path.join(work, "data"), *options)
     page = Page(os.path.join(work, "browser"))
     here = f"http://127.0.0.1:{gateway.port}"
     try:
@@ -208,7 +179,7 @@ def main(program):
 
         # A session's rates move by themselves. Finding routes takes a minute of the network's time.
         gateway.kill()
-        gateway.speed = 20
+        gateway.command[-1] = "20"
         gateway.begin()
         page.open(here + "/transfers")
         page.run("document.querySelector('summary').click()")

@@ -10,10 +10,13 @@ use thalweg_gateway::registry::Protocol;
 use thalweg_testbeds::Loss;
 use thalweg_units::{Channel, Duration, NodeId};
 
+mod client;
 mod station;
 
+pub(crate) use client::{At, JobsCommand, Remote};
 pub(crate) use station::{BasestationArgs, GatewayArgs};
 
+use crate::address::Address;
 use crate::progress::Verbosity;
 use crate::values::{self, List, Seeds};
 
@@ -78,6 +81,8 @@ pub(crate) enum Command {
     /// Collected objects: list, show, take out, check.
     #[command(subcommand)]
     Objects(ObjectsCommand),
+    #[command(subcommand)]
+    Jobs(JobsCommand),
     /// What networks there are, and what one looks like.
     #[command(subcommand)]
     Testbed(TestbedCommand),
@@ -122,7 +127,8 @@ Examples:
   thalweg collect --all-nodes           every node in turn; goes on when started again
   thalweg collect --all-nodes --to 1,93 the same into two base stations at once
   thalweg collect --protocol rcrt --testbed rcrt40 --all-nodes --policy weighted:7=2
-  thalweg collect --port /dev/ttyUSB0 --testbed site.toml --from 12     over a base station's serial line")]
+  thalweg collect --port /dev/ttyUSB0 --testbed site.toml --from 12     over a base station's serial line
+  thalweg collect --gateway http://127.0.0.1:8654 --from 12     by a `thalweg gateway` that runs")]
 pub(crate) struct CollectArgs {
     /// The network: a built-in name (see `thalweg testbed list`), a testbed TOML, a K7 link trace
     /// or a CSV of links (`src,dst,channel,prr[,rssi_dbm]`); `-` is standard input.
@@ -193,6 +199,15 @@ pub(crate) struct CollectArgs {
     /// The speed of the serial port.
     #[arg(long, value_name = "BAUD", default_value_t = 1_000_000, requires = "port", value_parser = clap::value_parser!(u32).range(1_200..=12_000_000))]
     pub(crate) baud: u32,
+    /// Have the `thalweg gateway` at this address fetch it, such as http://127.0.0.1:8654; its configuration says how.
+    /// Ctrl-C cancels the job.
+    #[arg(long, value_name = "URL", value_parser = Address::parse, conflicts_with_all = ["testbed", "to", "file", "bytes",
+        "protocol", "channels", "payload", "policy", "demand", "scenario", "paths", "hops", "loss", "age", "at", "seed",
+        "port", "baud", "pcap", "explain", "force"])]
+    pub(crate) gateway: Option<Address>,
+    /// The gateway's token, in a file [default: what THALWEG_TOKEN holds in the environment].
+    #[arg(long, value_name = "FILE", requires = "gateway")]
+    pub(crate) token_file: Option<PathBuf>,
     /// Write every frame on the air to this file (pcapng, for Wireshark).
     #[arg(long, value_name = "FILE")]
     pub(crate) pcap: Option<PathBuf>,
@@ -270,11 +285,13 @@ pub(crate) struct PlanArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ObjectsCommand {
-    /// What `thalweg collect` has stored.
+    /// What `thalweg collect` has stored, or a gateway.
     List {
         /// The folder of objects and their records.
         #[arg(long = "out", value_name = "DIR", default_value = "thalweg-data")]
         store: PathBuf,
+        #[command(flatten)]
+        remote: Remote,
         /// Print a JSON array.
         #[arg(long)]
         json: bool,
@@ -287,6 +304,8 @@ pub(crate) enum ObjectsCommand {
         /// The folder of objects and their records.
         #[arg(long = "out", value_name = "DIR", default_value = "thalweg-data")]
         store: PathBuf,
+        #[command(flatten)]
+        remote: Remote,
         /// Print one JSON object.
         #[arg(long)]
         json: bool,
@@ -309,16 +328,32 @@ Examples:
         /// The folder of objects and their records.
         #[arg(long = "out", value_name = "DIR", default_value = "thalweg-data")]
         store: PathBuf,
+        #[command(flatten)]
+        remote: Remote,
     },
     /// Whether every object is still what was stored; status 1 if one is not.
     Verify {
         /// The folder of objects and their records.
         #[arg(long = "out", value_name = "DIR", default_value = "thalweg-data")]
         store: PathBuf,
+        #[command(flatten)]
+        remote: Remote,
         /// Print one JSON object.
         #[arg(long)]
         json: bool,
     },
+}
+
+impl ObjectsCommand {
+    /// The gateway that is asked, if one is.
+    pub(crate) const fn remote(&self) -> &Remote {
+        match self {
+            Self::List { remote, .. }
+            | Self::Show { remote, .. }
+            | Self::Export { remote, .. }
+            | Self::Verify { remote, .. } => remote,
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]

@@ -33,6 +33,9 @@ pub(crate) fn run(args: &BasestationArgs) -> Result<(), Failure> {
         room_bytes: args.room,
         boot: boot(),
     };
+    if let Some(folder) = &args.save {
+        save(folder, &site, &setup)?;
+    }
     let mut station = BaseStation::open(&site, &setup).map_err(Failure::input)?;
     let interrupt = Interrupt::on_signals();
     let Line {
@@ -51,6 +54,19 @@ pub(crate) fn run(args: &BasestationArgs) -> Result<(), Failure> {
     let ran = station.run(&mut *stream, &|| interrupt.is_set());
     drop(link);
     ran.map_err(Failure::job)
+}
+
+/// Writes what each node has into `folder`.
+fn save(folder: &Path, site: &Site, setup: &Setup) -> Result<(), Failure> {
+    fs::create_dir_all(folder).map_err(|why| output::cannot_write(folder, &why))?;
+    let station = setup.node.unwrap_or(site.testbed.sink);
+    let nodes = site.testbed.nodes.iter().map(|node| node.id);
+    for node in nodes.filter(|node| *node != station) {
+        let path = folder.join(format!("{node}.bin"));
+        let object = setup.object.of(site.seed, node);
+        fs::write(&path, object).map_err(|why| output::cannot_write(&path, &why))?;
+    }
+    Ok(())
 }
 
 /// A symbolic link that goes with the program.

@@ -76,7 +76,7 @@ pub(crate) fn run(
         let sink = network::sink(&testbed, &args.to);
         output::print(&format!("{}: {sink}\n\n{}", testbed.name, text(&summary)))?;
     }
-    match summary.nodes.iter().filter(|line| !line.verified).count() {
+    match summary.missing() {
         0 => Ok(()),
         missing => Err(Failure::Job(format!(
             "{missing} of {} objects did not arrive",
@@ -279,7 +279,7 @@ fn time_left(elapsed: Duration, turns: u32, left: usize) -> String {
 
 /// A campaign's results as `--json` prints them.
 #[derive(Debug, Serialize)]
-struct Summary {
+pub(crate) struct Summary {
     nodes: Vec<Line>,
     /// How many objects arrived.
     objects: usize,
@@ -295,18 +295,18 @@ struct Summary {
 
 /// One node's line.
 #[derive(Debug, Default, Serialize)]
-struct Line {
-    source: u16,
-    verified: bool,
-    failure: Option<String>,
-    bytes: Option<u64>,
-    goodput_kbps: Option<f64>,
-    rounds: Option<u32>,
-    hops: Option<u32>,
-    paths: Option<u32>,
-    energy_j: Option<f64>,
-    duration_s: Option<f64>,
-    digest: Option<String>,
+pub(crate) struct Line {
+    pub(crate) source: u16,
+    pub(crate) verified: bool,
+    pub(crate) failure: Option<String>,
+    pub(crate) bytes: Option<u64>,
+    pub(crate) goodput_kbps: Option<f64>,
+    pub(crate) rounds: Option<u32>,
+    pub(crate) hops: Option<u32>,
+    pub(crate) paths: Option<u32>,
+    pub(crate) energy_j: Option<f64>,
+    pub(crate) duration_s: Option<f64>,
+    pub(crate) digest: Option<String>,
 }
 
 impl Line {
@@ -350,27 +350,35 @@ impl Line {
 }
 
 fn summary(store: &Store, campaign: &Campaign) -> Result<Summary, Failure> {
-    let nodes: Vec<Line> = campaign
-        .nodes
-        .iter()
-        .map(|turn| Line::new(store, turn))
-        .collect::<Result<_, _>>()?;
-    let whole = || nodes.iter().filter(|line| line.verified);
-    let bytes = whole().filter_map(|line| line.bytes).sum::<u64>();
-    let duration_s: f64 = nodes.iter().filter_map(|line| line.duration_s).sum();
-    Ok(Summary {
-        objects: whole().count(),
-        bytes,
-        duration_s,
-        energy_j: whole()
-            .all(|line| line.energy_j.is_some())
-            .then(|| nodes.iter().filter_map(|line| line.energy_j).sum()),
-        goodput_kbps: (duration_s > 0.0).then(|| bytes as f64 * 8.0 / 1000.0 / duration_s),
-        nodes,
-    })
+    let lines = campaign.nodes.iter().map(|turn| Line::new(store, turn));
+    Ok(Summary::of(lines.collect::<Result<_, _>>()?))
 }
 
-fn text(summary: &Summary) -> String {
+impl Summary {
+    /// That of `nodes`.
+    pub(crate) fn of(nodes: Vec<Line>) -> Self {
+        let whole = || nodes.iter().filter(|line| line.verified);
+        let bytes = whole().filter_map(|line| line.bytes).sum::<u64>();
+        let duration_s: f64 = nodes.iter().filter_map(|line| line.duration_s).sum();
+        Self {
+            objects: whole().count(),
+            bytes,
+            duration_s,
+            energy_j: whole()
+                .all(|line| line.energy_j.is_some())
+                .then(|| nodes.iter().filter_map(|line| line.energy_j).sum()),
+            goodput_kbps: (duration_s > 0.0).then(|| bytes as f64 * 8.0 / 1000.0 / duration_s),
+            nodes,
+        }
+    }
+    /// How many objects did not arrive.
+    pub(crate) fn missing(&self) -> usize {
+        self.nodes.len() - self.objects
+    }
+}
+
+/// It as a table.
+pub(crate) fn text(summary: &Summary) -> String {
     let numbers = [
         "node",
         "hops",

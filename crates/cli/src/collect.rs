@@ -19,10 +19,13 @@ use crate::outputs::{self, Kind, Outputs};
 use crate::progress::Watch;
 use crate::transfer::{not_whole, remember, wish, Of};
 use crate::values::MAX_PAYLOAD;
-use crate::{campaign, gather, network, port, shown};
+use crate::{campaign, client, gather, network, port, shown};
 
 /// Fetches one object, or one from every node, stores it and prints the result.
 pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
+    if let Some(address) = &args.gateway {
+        return client::collect(args, address);
+    }
     if args.out.exists() && !args.out.is_dir() {
         return Err(StoreError::NotAFolder(args.out.clone()).into());
     }

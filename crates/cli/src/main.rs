@@ -1,11 +1,13 @@
 //! The one binary of Thalweg: arguments in, tables and JSON out. What it runs lives in
 //! `thalweg-lab`. Progress and errors go to standard error, results to standard output.
 
+mod address;
 mod ahead;
 mod args;
 mod basestation;
 mod campaign;
 mod capture;
+mod client;
 mod collect;
 mod experiment;
 mod failure;
@@ -70,7 +72,11 @@ fn dispatch() -> Result<(), Failure> {
         Command::Plan(args) => plan::run(args),
         Command::Gateway(args) => gateway::run(args),
         Command::Basestation(args) => basestation::run(args),
-        Command::Objects(command) => objects::run(command),
+        Command::Jobs(command) => client::jobs(command),
+        Command::Objects(command) => match &command.remote().gateway {
+            Some(address) => client::objects(command, address),
+            None => objects::run(command),
+        },
         Command::Protocols { json } => protocols::run(*json),
         Command::Testbed(command) => testbed::run(command),
         Command::Experiment(command) => experiment::run(command),

@@ -1,4 +1,5 @@
-//! `thalweg objects list|show|export|verify`: what the store has.
+//! `thalweg objects list|show|export|verify`: what the store has, and how objects are told, be they a store's or a
+//! gateway's (`client/objects.rs`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,38 +15,42 @@ use crate::table::{number, Table};
 /// Runs `thalweg objects`.
 pub(crate) fn run(command: &ObjectsCommand) -> Result<(), Failure> {
     match command {
-        ObjectsCommand::List { store, json } => list(store, *json),
+        ObjectsCommand::List { store, json, .. } => list(store, *json),
         ObjectsCommand::Show {
             object,
             store,
             json,
+            ..
         } => show(object, store, *json),
         ObjectsCommand::Export {
             objects,
             into,
             force,
             store,
+            ..
         } => export(objects, into, *force, store),
-        ObjectsCommand::Verify { store, json } => verify(store, *json),
+        ObjectsCommand::Verify { store, json, .. } => verify(store, *json),
     }
 }
 
 /// An object as `--json` prints it.
 #[derive(Debug, Serialize)]
-struct Shown {
-    id: i64,
-    digest: Option<String>,
-    file: Option<String>,
-    path: Option<String>,
-    stored_at: String,
-    testbed: String,
-    protocol: String,
-    source: u16,
-    sink: u16,
-    bytes: u64,
-    goodput_kbps: f64,
-    duration_s: f64,
-    seed: u64,
+pub(crate) struct Shown {
+    pub(crate) id: i64,
+    pub(crate) digest: Option<String>,
+    pub(crate) file: Option<String>,
+    pub(crate) path: Option<String>,
+    pub(crate) stored_at: String,
+    pub(crate) testbed: String,
+    pub(crate) protocol: String,
+    pub(crate) source: u16,
+    /// A gateway does not tell it of an object.
+    pub(crate) sink: Option<u16>,
+    pub(crate) bytes: u64,
+    pub(crate) goodput_kbps: f64,
+    pub(crate) duration_s: Option<f64>,
+    /// Nor this.
+    pub(crate) seed: Option<u64>,
 }
 
 impl Shown {
@@ -61,22 +66,27 @@ impl Shown {
             testbed: r.testbed.clone(),
             protocol: r.protocol.clone(),
             source: r.source.get(),
-            sink: r.sink.get(),
+            sink: Some(r.sink.get()),
             bytes: r.bytes,
             goodput_kbps: r.goodput_kbps,
-            duration_s: r.duration_s,
-            seed: r.seed,
+            duration_s: Some(r.duration_s),
+            seed: Some(r.seed),
         }
     }
 }
 
-fn display(path: &Path) -> String {
+pub(crate) fn display(path: &Path) -> String {
     path.display().to_string()
 }
 
 fn list(store: &Path, json: bool) -> Result<(), Failure> {
     let stored = Store::existing(store)?.with_objects()?;
     let shown: Vec<Shown> = stored.iter().map(Shown::new).collect();
+    tell_list(&shown, &display(store), json)
+}
+
+/// Prints a list of the objects in `place`.
+pub(crate) fn tell_list(shown: &[Shown], place: &str, json: bool) -> Result<(), Failure> {
     if json {
         return print_json(&shown);
     }
@@ -91,7 +101,7 @@ fn list(store: &Path, json: bool) -> Result<(), Failure> {
         "file",
         "sha256",
     ]);
-    for s in &shown {
+    for s in shown {
         let digest = s.digest.as_deref().unwrap_or_default();
         table.row([
             s.id.to_string(),
@@ -108,26 +118,23 @@ fn list(store: &Path, json: bool) -> Result<(), Failure> {
     let bytes: u64 = shown.iter().map(|s| s.bytes).sum();
     let objects = plural(shown.len(), "object", "objects");
     let table = table.render();
-    print(&format!(
-        "{table}\n{objects}, {bytes} bytes in {}\n",
-        display(store)
-    ))
+    print(&format!("{table}\n{objects}, {bytes} bytes in {place}\n"))
 }
 
 /// Digits of a digest that name an object at least.
 const LEAST_DIGITS: usize = 4;
 
-/// The object that `name` names: its number, the beginning of its digest, or its file's name. Of several with the
-/// same bytes the newest.
-fn named<'a>(all: &'a [StoredTransfer], name: &str) -> Result<&'a StoredTransfer, Failure> {
-    let by_id = all.iter().find(|s| s.id.0.to_string() == name);
+/// Which of `all` is the one that `name` names: its number, the beginning of its digest, or its file's name. Of
+/// several with the same bytes the newest.
+pub(crate) fn named(all: &[Shown], name: &str) -> Result<usize, Failure> {
+    let by_id = all.iter().position(|s| s.id.to_string() == name);
     let digits = name.len() >= LEAST_DIGITS;
-    let is_it = |s: &&StoredTransfer| {
+    let is_it = |s: &Shown| {
         let digest = s.digest.as_deref().unwrap_or_default();
         (digits && digest.starts_with(name)) || s.file.as_deref() == Some(name)
     };
-    let found: Vec<&StoredTransfer> = all.iter().filter(is_it).collect();
-    let unlike = found.iter().any(|s| s.digest != found[0].digest);
+    let found: Vec<usize> = (0..all.len()).filter(|k| is_it(&all[*k])).collect();
+    let unlike = found.iter().any(|k| all[*k].digest != all[found[0]].digest);
     match (by_id, found.last()) {
         (Some(one), _) => Ok(one),
         (None, Some(_)) if unlike => {
@@ -135,45 +142,69 @@ fn named<'a>(all: &'a [StoredTransfer], name: &str) -> Result<&'a StoredTransfer
             let line = format!("{name}: names {count} objects; say more digits, or its id");
             Err(Failure::Input(line))
         }
-        (None, Some(one)) => Ok(one),
+        (None, Some(one)) => Ok(*one),
         (None, None) => Err(Failure::Input(format!(
             "{name}: no object of that id, digest or file name; `thalweg objects list` has them"
         ))),
     }
 }
 
+/// Those that `names` name, all where none is named.
+pub(crate) fn chosen(all: &[Shown], names: &[String]) -> Result<Vec<usize>, Failure> {
+    match names {
+        [] => Ok((0..all.len()).collect()),
+        names => names.iter().map(|name| named(all, name)).collect(),
+    }
+}
+
+/// The store's objects, and how they are shown.
+fn both(store: &Path) -> Result<(Vec<StoredTransfer>, Vec<Shown>), Failure> {
+    let stored = Store::existing(store)?.with_objects()?;
+    let shown = stored.iter().map(Shown::new).collect();
+    Ok((stored, shown))
+}
+
 fn show(object: &str, store: &Path, json: bool) -> Result<(), Failure> {
-    let all = Store::existing(store)?.with_objects()?;
-    let stored = named(&all, object)?;
+    let (all, shown) = both(store)?;
+    let stored = &all[named(&shown, object)?];
+    let condition = word(stored.condition()?);
+    if !json {
+        return tell_one(Shown::new(stored), Some(condition));
+    }
     // What a store has as a report was JSON when it was written.
     let report: serde_json::Value = serde_json::from_str(&stored.report).map_err(Failure::job)?;
-    let shown = serde_json::json!({
+    print_json(&serde_json::json!({
         "object": Shown::new(stored),
-        "condition": word(stored.condition()?),
+        "condition": condition,
         "report": report,
+    }))
+}
+
+/// Prints one object.
+pub(crate) fn tell_one(s: Shown, condition: Option<&str>) -> Result<(), Failure> {
+    let rate = number(Some(s.goodput_kbps), 1.0, 1);
+    let time = number(s.duration_s, 1.0, 3);
+    let network = s
+        .seed
+        .map_or(String::new(), |seed| format!(", seed {seed}"));
+    let ends = s.sink.map_or(("from", s.source.to_string()), |sink| {
+        ("from, to", format!("{}, {sink}", s.source))
     });
-    match json {
-        true => print_json(&shown),
-        false => {
-            let s = Shown::new(stored);
-            let rate = number(Some(s.goodput_kbps), 1.0, 1);
-            let time = number(Some(s.duration_s), 1.0, 3);
-            let rows = [
-                ("object", s.path.unwrap_or_default()),
-                ("condition", word(stored.condition()?).to_owned()),
-                ("sha256", s.digest.unwrap_or_default()),
-                ("file", s.file.unwrap_or_else(|| "-".to_owned())),
-                ("stored at", s.stored_at),
-                ("network", format!("{}, seed {}", s.testbed, s.seed)),
-                ("from, to", format!("{}, {}", s.source, s.sink)),
-                ("protocol", s.protocol),
-                ("bytes", s.bytes.to_string()),
-                ("goodput", format!("{rate} kbit/s, {time} s")),
-            ];
-            let lines = rows.map(|(name, value)| format!("{name:<11}{value}\n"));
-            print(&lines.concat())
-        }
-    }
+    let rows = [
+        ("object", Some(s.path.unwrap_or_default())),
+        ("condition", condition.map(str::to_owned)),
+        ("sha256", Some(s.digest.unwrap_or_default())),
+        ("file", Some(s.file.unwrap_or_else(|| "-".to_owned()))),
+        ("stored at", Some(s.stored_at)),
+        ("network", Some(s.testbed + &network)),
+        (ends.0, Some(ends.1)),
+        ("protocol", Some(s.protocol)),
+        ("bytes", Some(s.bytes.to_string())),
+        ("goodput", Some(format!("{rate} kbit/s, {time} s"))),
+    ];
+    let lines = rows.into_iter();
+    let lines = lines.filter_map(|(name, value)| Some(format!("{name:<11}{}\n", value?)));
+    print(&lines.collect::<String>())
 }
 
 const fn word(condition: Condition) -> &'static str {
@@ -185,58 +216,82 @@ const fn word(condition: Condition) -> &'static str {
 }
 
 fn export(names: &[String], into: &Path, force: bool, store: &Path) -> Result<(), Failure> {
-    let all = Store::existing(store)?.with_objects()?;
-    let chosen: Vec<&StoredTransfer> = match names {
-        [] => all.iter().collect(),
-        names => names
-            .iter()
-            .map(|n| named(&all, n))
-            .collect::<Result<_, _>>()?,
-    };
-    fs::create_dir_all(into).map_err(|error| cannot_write(into, &error))?;
-    let mut text = String::new();
-    let mut written: Vec<PathBuf> = Vec::new();
-    for stored in chosen {
-        let id = stored.id.0;
+    let (all, shown) = both(store)?;
+    let chosen = chosen(&shown, names)?;
+    let mut export = Export::new(into, force)?;
+    for index in chosen {
+        let stored = &all[index];
         let bytes = match stored.condition()? {
             Condition::Whole => stored.bytes()?.unwrap_or_default(),
             bad => {
-                let line = format!("object {id} is {}; nothing more was exported", word(bad));
+                let (id, bad) = (stored.id.0, word(bad));
+                let line = format!("object {id} is {bad}; nothing more was exported");
                 return Err(Failure::Job(line));
             }
         };
-        let path = into.join(export_name(stored, &written, into));
-        if path.exists() && !force && fs::read(&path).ok().as_deref() != Some(&bytes[..]) {
+        let kept = stored.object.as_deref().and_then(Path::file_name);
+        let kept = kept.map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        export.write(&shown[index], &kept, &bytes)?;
+    }
+    export.tell()
+}
+
+/// Objects that are copied into a folder.
+pub(crate) struct Export<'a> {
+    into: &'a Path,
+    force: bool,
+    written: Vec<PathBuf>,
+    text: String,
+}
+
+impl<'a> Export<'a> {
+    /// Into the folder `into`; files that hold other bytes are replaced with `force`.
+    pub(crate) fn new(into: &'a Path, force: bool) -> Result<Self, Failure> {
+        fs::create_dir_all(into).map_err(|error| cannot_write(into, &error))?;
+        Ok(Self {
+            into,
+            force,
+            written: Vec::new(),
+            text: String::new(),
+        })
+    }
+
+    /// Writes the `bytes` of an object, which a store calls `kept`.
+    pub(crate) fn write(&mut self, of: &Shown, kept: &str, bytes: &[u8]) -> Result<(), Failure> {
+        let path = self.into.join(self.name(of, kept));
+        if path.exists() && !self.force && fs::read(&path).ok().as_deref() != Some(bytes) {
             let line = format!(
                 "{}: exists and holds other bytes; say --force",
                 display(&path)
             );
             return Err(Failure::Input(line));
         }
-        write_bytes(&path, &bytes)?;
-        text.push_str(&format!("{id} {}\n", display(&path)));
-        written.push(path);
+        write_bytes(&path, bytes)?;
+        self.text
+            .push_str(&format!("{} {}\n", of.id, display(&path)));
+        self.written.push(path);
+        Ok(())
     }
-    print(&text)
-}
 
-/// The name of the file that was sent, with its node where several have that name; else the store's.
-fn export_name(stored: &StoredTransfer, taken: &[PathBuf], into: &Path) -> PathBuf {
-    let kept = stored.object.as_deref().and_then(Path::file_name);
-    let kept = kept.map_or_else(PathBuf::new, PathBuf::from);
-    // A name from the database is a name, whatever stands there.
-    let sent = stored
-        .file
-        .as_deref()
-        .map(Path::new)
-        .and_then(Path::file_name);
-    match sent {
-        None => kept,
-        Some(name) if !taken.contains(&into.join(name)) => PathBuf::from(name),
-        Some(name) => {
-            let node = stored.record.source;
-            PathBuf::from(format!("{}-{node}-{}", stored.id.0, name.to_string_lossy()))
+    /// The name of the file that was sent, with its node where several have that name; else the store's.
+    fn name(&self, of: &Shown, kept: &str) -> PathBuf {
+        // A name from the database is a name, whatever stands there.
+        let sent = of.file.as_deref().map(Path::new).and_then(Path::file_name);
+        match sent {
+            None => PathBuf::from(kept),
+            Some(name) if !self.written.contains(&self.into.join(name)) => PathBuf::from(name),
+            Some(name) => PathBuf::from(format!(
+                "{}-{}-{}",
+                of.id,
+                of.source,
+                name.to_string_lossy()
+            )),
         }
+    }
+
+    /// Prints what was written.
+    pub(crate) fn tell(&self) -> Result<(), Failure> {
+        print(&self.text)
     }
 }
 
@@ -257,11 +312,22 @@ struct Verified {
     wrong: Vec<Wrong>,
 }
 
+/// An object that is not as it was stored.
 #[derive(Debug, Serialize)]
-struct Wrong {
+pub(crate) struct Wrong {
     id: i64,
     path: Option<String>,
     condition: &'static str,
+}
+
+impl Wrong {
+    pub(crate) const fn new(id: i64, path: Option<String>, condition: &'static str) -> Self {
+        Self {
+            id,
+            path,
+            condition,
+        }
+    }
 }
 
 fn verify(store: &Path, json: bool) -> Result<(), Failure> {
@@ -270,14 +336,18 @@ fn verify(store: &Path, json: bool) -> Result<(), Failure> {
     for stored in &all {
         match stored.condition()? {
             Condition::Whole => {}
-            bad => wrong.push(Wrong {
-                id: stored.id.0,
-                path: stored.object.as_deref().map(display),
-                condition: word(bad),
-            }),
+            bad => {
+                let path = stored.object.as_deref().map(display);
+                wrong.push(Wrong::new(stored.id.0, path, word(bad)));
+            }
         }
     }
-    let (objects, count) = (all.len(), wrong.len());
+    tell_verified(all.len(), wrong, json)
+}
+
+/// Prints which of so many `objects` are wrong; a failure where one is.
+pub(crate) fn tell_verified(objects: usize, wrong: Vec<Wrong>, json: bool) -> Result<(), Failure> {
+    let count = wrong.len();
     if json {
         let whole = objects - count;
         print_json(&Verified {
@@ -288,8 +358,9 @@ fn verify(store: &Path, json: bool) -> Result<(), Failure> {
     } else {
         let mut text = String::new();
         for w in &wrong {
-            let path = w.path.as_deref().unwrap_or_default();
-            text.push_str(&format!("{}: {path}: {}\n", w.id, w.condition));
+            let path = w.path.as_ref().map(|path| format!("{path}: "));
+            let path = path.unwrap_or_default();
+            text.push_str(&format!("{}: {path}{}\n", w.id, w.condition));
         }
         let all = plural(objects, "object", "objects");
         text.push_str(&format!("{} of {all} whole\n", objects - count));

@@ -26,6 +26,10 @@ fn basestation() {
     insta::assert_snapshot!(help(&["basestation", "--help"]));
 }
 #[test]
+fn jobs() {
+    insta::assert_snapshot!(help(&["jobs", "--help"]));
+}
+#[test]
 fn plan() {
     insta::assert_snapshot!(help(&["plan", "--help"]));
 }

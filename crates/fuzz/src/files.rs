@@ -1,5 +1,9 @@
 //! Files that users give: an error is one line that names the file.
 
+use std::path::Path;
+
+use thalweg_gateway::daemon::config::Config;
+use thalweg_lab::experiment::Experiment;
 use thalweg_testbeds::{read_k7, read_matrix, Testbed};
 
 /// A K7 trace, plain or gzip.
@@ -25,6 +29,53 @@ pub fn testbed(bytes: &[u8]) {
     };
     match Testbed::from_toml(text, "x.toml") {
         Ok(testbed) => assert!(testbed.index_of(testbed.sink).is_some()),
+        Err(error) => {
+            let line = error.to_string();
+            assert!(line.starts_with("x.toml") && !line.contains('\n'), "{line}");
+        }
+    }
+}
+
+/// A gateway's configuration: an error of one line, or values within their bounds.
+pub fn config(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    match Config::parse(text) {
+        Ok(config) => {
+            let (transfers, network) = (&config.transfers, &config.network);
+            assert!((1..=10_000).contains(&transfers.queue));
+            assert!(transfers.resurvey_after_h >= 0.0 && transfers.resurvey_after_h.is_finite());
+            assert!((0.01..=1_000.0).contains(&network.speed));
+            assert!(network.bytes > 0 && network.baud >= 1_200);
+            assert!(network.line().is_ok());
+            // What is told of a window is read as the same.
+            let windows = transfers
+                .windows
+                .iter()
+                .map(|w| format!("{:?}", w.to_string()));
+            let windows: Vec<String> = windows.collect();
+            let again = format!("[transfers]\nwindows = [{}]", windows.join(", "));
+            let again = Config::parse(&again).expect("it was read");
+            assert_eq!(again.transfers.windows, transfers.windows);
+        }
+        Err(line) => {
+            let has_place = line.starts_with("line ");
+            assert!(has_place && !line.contains('\n'), "{line}");
+        }
+    }
+}
+
+/// An experiment's TOML: an error of one line, or one that can be told again.
+pub fn experiment(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    match Experiment::parse(Path::new("x.toml"), text) {
+        Ok(experiment) => {
+            assert!(!experiment.default_seeds().is_empty());
+            assert!(!experiment.json().is_null());
+        }
         Err(error) => {
             let line = error.to_string();
             assert!(line.starts_with("x.toml") && !line.contains('\n'), "{line}");

@@ -1,7 +1,7 @@
 //! What became of a transfer: what is told of every one, and what its family adds. Tests: at the end.
 
 use crate::job::Retry;
-use serde::{Serialize, Serializer};
+use serde::{de, Deserialize, Deserializer, Serialize, Serializer};
 use thalweg_units::{Duration, NodeId};
 
 /// A transfer that has ended, with what its family tells of it.
@@ -16,7 +16,7 @@ pub struct Outcome<X> {
 }
 
 /// A transfer and the survey before it: what the first object from a network that nobody knows takes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Cold {
     /// From the survey's first beacon to the complete table of links, in seconds; 0 where an old survey serves.
     pub survey_s: f64,
@@ -28,17 +28,17 @@ pub struct Cold {
 }
 
 /// What is told of every transfer, as it is printed, stored and compared.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Core {
     /// The protocol that carried it, such as `p3`.
     pub protocol: String,
     /// The testbed's name, or the file it came from.
     pub testbed: String,
     /// The node that had the object.
-    #[serde(serialize_with = "number")]
+    #[serde(serialize_with = "number", deserialize_with = "node")]
     pub source: NodeId,
     /// The base station.
-    #[serde(serialize_with = "number")]
+    #[serde(serialize_with = "number", deserialize_with = "node")]
     pub sink: NodeId,
     /// Bytes of the object, padding left out; of pipelines 0 where it did not arrive whole.
     pub bytes: u64,
@@ -84,6 +84,9 @@ pub struct Core {
 
 fn number<S: Serializer>(node: &NodeId, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_u16(node.get())
+}
+fn node<'a, D: Deserializer<'a>>(from: D) -> Result<NodeId, D::Error> {
+    NodeId::new(u16::deserialize(from)?).map_err(de::Error::custom)
 }
 
 impl Core {

@@ -32,7 +32,7 @@ const FLOORS: [(&str, &str); 14] = [
         "units wire engine protocols planner medium sim testbeds draw gateway lab",
     ),
     // What is fuzzed: whatever reads what comes from outside.
-    ("fuzz", "units wire engine protocols testbeds gateway"),
+    ("fuzz", "units wire engine protocols testbeds gateway lab"),
     ("workspace", ""),
 ];
 

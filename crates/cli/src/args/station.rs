@@ -88,6 +88,9 @@ pub(crate) struct BasestationArgs {
     /// Random bytes of each node's object, such as 59000, 64k or 1Mi.
     #[arg(long, value_name = "N", default_value = "59000", value_parser = values::bytes)]
     pub(crate) bytes: u32,
+    /// Write each node's object into this folder, as NODE.bin, to compare it with what arrives.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) save: Option<PathBuf>,
     /// Let the network's time run so many times as fast as the clock, as far as the computer keeps up.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = values::speed)]
     pub(crate) speed: f64,

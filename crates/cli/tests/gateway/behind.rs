@@ -82,7 +82,7 @@ fn an_object_is_fetched_over_the_line_and_a_daemon_waits_for_its_base_station() 
 #[test]
 fn a_base_station_that_is_killed_in_the_middle_ends_no_job() {
     let dir = tempfile::tempdir().unwrap();
-    let first = station(dir.path(), "3");
+    let first = station(dir.path(), "0.6");
     let gateway = Gateway::behind(dir.path());
     gateway.fetch();
     // Packets are under way.
@@ -102,7 +102,7 @@ fn a_base_station_that_is_killed_in_the_middle_ends_no_job() {
 #[test]
 fn a_daemon_that_is_killed_goes_on_under_a_living_base_station() {
     let dir = tempfile::tempdir().unwrap();
-    let _station = station(dir.path(), "3");
+    let _station = station(dir.path(), "0.6");
     let first = Gateway::behind(dir.path());
     first.fetch();
     first.until("\"round\":1");

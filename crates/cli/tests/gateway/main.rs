@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod behind;
+mod client;
 #[path = "../station/mod.rs"]
 mod station;
 
@@ -23,8 +24,12 @@ impl Gateway {
     }
     fn over(data: &Path, network: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_thalweg"))
-            .args(["gateway", "--testbed", "floor21", "--listen", "127.0.0.1:0"])
+            .args(["gateway", "--testbed", "floor21"])
             .args(network)
+            .args(match network.contains(&"--listen") {
+                true => &[][..],
+                false => &["--listen", "127.0.0.1:0"],
+            })
             .arg("--data")
             .arg(data)
             .stderr(Stdio::piped())

@@ -134,7 +134,11 @@ impl Config {
         Ok(config)
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
+    /// Reads the text of a file; `token_file` is left alone.
+    ///
+    /// # Errors
+    /// A line that names the place.
+    pub fn parse(text: &str) -> Result<Self, String> {
         let config: Self = toml::from_str(text).map_err(|why: toml::de::Error| {
             let span = why.span().map_or(0, |span| span.start);
             let line = text.get(..span).unwrap_or_default().lines().count().max(1);
@@ -216,7 +220,7 @@ impl Window {
             let (hour, minute) = text.trim().split_once(':')?;
             let (hour, minute): (u16, u16) = (hour.parse().ok()?, minute.parse().ok()?);
             let is_time = minute < 60 && (hour < 24 || (hour, minute) == (24, 0));
-            is_time.then_some(hour * 60 + minute)
+            is_time.then(|| hour * 60 + minute)
         };
         let (from, to) = text.split_once('-')?;
         let (from, to) = (minute(from)?, minute(to)?);

@@ -5,6 +5,7 @@
 //! answer for all stations. Time base: wall clock, and the field's for what the network does. Tests:
 //! `crates/lab/tests/daemon/`.
 
+pub mod answering;
 pub mod config;
 mod desk;
 mod engine;
@@ -19,3 +20,6 @@ mod view;
 
 pub use serve::{Daemon, StartError};
 pub use stations::{Station, StationError};
+
+/// The version of the API, which `/healthz` tells; another where programs that know this one would go wrong.
+pub const API: u32 = 1;

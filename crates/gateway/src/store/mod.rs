@@ -32,7 +32,7 @@ use error::Result;
 pub use error::{plain, StoreError};
 pub use jobs::{JobState, NewJob, StoredJob, Work};
 pub use log::{Level, Line, KEPT_LINES};
-pub use object::digest_of;
+pub use object::{digest_of, file_name};
 pub use record::{
     Campaign, CampaignId, Condition, Fate, JobId, Kept, NewTransfer, StoredTransfer, TransferId,
     Turn, TurnState,

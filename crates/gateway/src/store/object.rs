@@ -23,7 +23,7 @@ pub fn digest_of(bytes: &[u8]) -> String {
 }
 
 /// The file name of an object: testbed, source and the first 16 digits of the digest.
-pub(super) fn file_name(testbed: &str, source: NodeId, digest: &str) -> String {
+pub fn file_name(testbed: &str, source: NodeId, digest: &str) -> String {
     let digits = digest.get(..16).unwrap_or(digest);
     format!("{}-{source}-{digits}.bin", slug(testbed))
 }

@@ -15,7 +15,7 @@ use super::{session, App, Refusal};
 use crate::carry::session::{Wish, WishError, DEMAND};
 use crate::daemon::desk::{now, Cancel, Company, Desk, Line};
 use crate::daemon::stations::Stations;
-use crate::daemon::view;
+use crate::daemon::{view, API};
 use crate::store::{JobId, TransferId, Work};
 
 /// What the API is, in OpenAPI 3.1.
@@ -133,6 +133,7 @@ pub(super) async fn health(State(app): State<App>) -> Answer {
         let mut told = json!({
             "status": if lines.iter().any(is_down) { "degraded" } else { "ok" },
             "version": env!("CARGO_PKG_VERSION"),
+            "api": API,
         });
         let mut all = serde_json::Map::new();
         for (desk, line) in &lines {

@@ -1,0 +1,107 @@
+//! Where a gateway is, as it is typed. Tests: at the end.
+
+use std::fmt;
+
+use hyper::Uri;
+
+/// Where a gateway listens unless it is told.
+pub(crate) const USUAL: &str = "http://127.0.0.1:8654";
+/// The port of an address that names none.
+const PORT: u16 = 8654;
+
+/// A gateway's address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Address {
+    /// A name or an address, without the brackets of IPv6.
+    pub(crate) host: String,
+    pub(crate) port: u16,
+}
+
+impl Address {
+    /// The address that `text` names, such as `http://127.0.0.1:8654`.
+    ///
+    /// # Errors
+    /// A line that says what was expected.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let expected = || format!("expected an address such as {USUAL}");
+        let full = match text.contains("://") {
+            true => text.to_owned(),
+            false => format!("http://{text}"),
+        };
+        let uri: Uri = full.parse().map_err(|_| expected())?;
+        match uri.scheme_str() {
+            Some("http") => {}
+            Some("https") => {
+                let why = "https is not spoken here; go through a tunnel, with an address of http";
+                return Err(why.to_owned());
+            }
+            _ => return Err(expected()),
+        }
+        let authority = uri.authority().ok_or_else(expected)?;
+        let is_bare = uri.path() == "/" && uri.query().is_none();
+        // A port that is none is not the usual one.
+        let has_port = !authority.as_str().ends_with(':');
+        let host = authority.host().trim_matches(['[', ']']);
+        let is_named = !host.is_empty() && !authority.as_str().contains('@');
+        let port = match (authority.port(), authority.port_u16()) {
+            (None, _) => Some(PORT),
+            (Some(_), port) => port.filter(|port| *port > 0),
+        };
+        match port.filter(|_| is_bare && has_port && is_named) {
+            Some(port) => Ok(Self {
+                host: host.to_owned(),
+                port,
+            }),
+            None => Err(expected()),
+        }
+    }
+
+    /// What `Host` says.
+    pub(crate) fn authority(&self) -> String {
+        match self.host.contains(':') {
+            true => format!("[{}]:{}", self.host, self.port),
+            false => format!("{}:{}", self.host, self.port),
+        }
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "http://{}", self.authority())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_a_host_and_a_port() {
+        for (text, full) in [
+            ("http://127.0.0.1:8654", "http://127.0.0.1:8654"),
+            ("http://127.0.0.1:8654/", "http://127.0.0.1:8654"),
+            ("gateway.example", "http://gateway.example:8654"),
+            ("localhost:80", "http://localhost:80"),
+            ("http://[::1]:9", "http://[::1]:9"),
+        ] {
+            assert_eq!(Address::parse(text).unwrap().to_string(), full, "{text}");
+        }
+        for text in [
+            "",
+            "http://",
+            "ftp://a",
+            "a b",
+            "http://a/objects",
+            "http://a/?x",
+            "http://me@a",
+            "a:0",
+            "a:",
+            "a:99999",
+            "/tmp/x",
+            ":8654",
+        ] {
+            assert!(Address::parse(text).is_err(), "{text}");
+        }
+        assert!(Address::parse("https://a").unwrap_err().contains("tunnel"));
+    }
+}

@@ -1,0 +1,350 @@
+//! `thalweg collect --gateway`: a daemon fetches objects, and they are stored here as well.
+//!
+//! Invariants: an object is stored after its length and SHA-256 are those that the gateway tells; whoever interrupts
+//! leaves no job behind. Time base: wall clock.
+
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hyper::StatusCode;
+use serde_json::{json, Value};
+use thalweg_gateway::outcome::Core;
+use thalweg_gateway::store::{Fate, NewTransfer, Store, StoreError, TransferId};
+use thalweg_units::NodeId;
+
+use super::follow::{show, Follower, News};
+use super::http::{Client, Trouble};
+use super::model::{Job, Jobs, Network, Object, State};
+use super::objects::{download, is_whole};
+use super::report::{self, Stored};
+use crate::address::Address;
+use crate::args::CollectArgs;
+use crate::campaign::{self, Line, Summary};
+use crate::failure::{one_line, Failure};
+use crate::interrupt::Interrupt;
+use crate::output::{self, plural};
+use crate::progress::Reporter;
+use crate::table::number;
+
+/// How long a job that was cancelled may take to end.
+const ENDING: Duration = Duration::from_secs(10);
+
+/// Has the gateway at `address` fetch what `args` ask for.
+pub(crate) fn run(args: &CollectArgs, address: &Address) -> Result<(), Failure> {
+    let from = wanted(args)?;
+    if args.out.exists() && !args.out.is_dir() {
+        return Err(StoreError::NotAFolder(args.out.clone()).into());
+    }
+    let client = Client::new(address, args.token_file.as_deref())?;
+    let mut store = Store::open(&args.out)?;
+    let network: Network = client.get("/api/network")?;
+    let interrupt = Interrupt::on_signals();
+    let asked = client.post("/api/jobs", &json!({ "kind": "fetch", "from": from }))?;
+    let jobs: Vec<Job> = match asked.get("jobs") {
+        None => vec![client.understood(asked)?],
+        Some(_) => {
+            let asked: Jobs = client.understood(asked)?;
+            let jobs = asked.jobs.into_iter().map(|job| client.understood(job));
+            jobs.collect::<Result<_, _>>()?
+        }
+    };
+    let mut bringing = Bringing {
+        client: &client,
+        follower: Follower::new(&client),
+        interrupt,
+        reporter: Reporter::to_stderr(args.say.verbosity()),
+        total: jobs.len(),
+        left: jobs.into_iter().map(|job| (job.id, job)).collect(),
+    };
+    let mut ended = Vec::new();
+    let done = bringing.all(&mut store, &mut ended);
+    bringing.reporter.finish();
+    if let Err(why) = done {
+        return Err(bringing.left_behind(why));
+    }
+    let Some((job, came)) = ended.first().filter(|_| ended.len() == 1) else {
+        return several(args, &network, &ended);
+    };
+    match came {
+        Ok(stored) if args.json => output::print_json(&report::json(&client, job, stored)),
+        Ok(stored) => output::print(&report::text(&client, &network, job, stored)),
+        Err(why) => Err(Failure::Job(format!("{}: {why}", job.name()))),
+    }
+}
+
+/// What the API calls `from`.
+fn wanted(args: &CollectArgs) -> Result<Value, Failure> {
+    let mut nodes: Vec<u16> = args.from.iter().map(|node| node.get()).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    match (&nodes[..], args.all_nodes) {
+        (_, true) => Ok(json!("all")),
+        ([], false) => Err(Failure::input("--gateway: say --from NODE, or --all-nodes")),
+        ([one], false) => Ok(json!(one)),
+        (several, false) => Ok(json!(several)),
+    }
+}
+
+/// What became of a job: where its object is, or why there is none.
+type Came = Result<Stored, String>;
+
+/// Jobs that are followed to their ends.
+struct Bringing<'a> {
+    client: &'a Client,
+    follower: Follower<'a>,
+    interrupt: Interrupt,
+    reporter: Reporter,
+    total: usize,
+    /// As they were told last.
+    left: BTreeMap<i64, Job>,
+}
+
+/// Why not all jobs were followed.
+enum Stop {
+    Interrupted,
+    Failed(Failure),
+}
+
+impl From<Trouble> for Stop {
+    fn from(why: Trouble) -> Self {
+        Self::Failed(why.into())
+    }
+}
+impl From<Failure> for Stop {
+    fn from(why: Failure) -> Self {
+        Self::Failed(why)
+    }
+}
+impl From<StoreError> for Stop {
+    fn from(why: StoreError) -> Self {
+        Self::Failed(why.into())
+    }
+}
+
+impl Bringing<'_> {
+    /// Follows all jobs, and stores what they bring.
+    fn all(&mut self, store: &mut Store, ended: &mut Vec<(Job, Came)>) -> Result<(), Stop> {
+        while !self.left.is_empty() {
+            if self.interrupt.is_set() {
+                return Err(Stop::Interrupted);
+            }
+            let ids: Vec<i64> = match self.follower.next()? {
+                News::Nothing => continue,
+                News::Anew => self.left.keys().copied().collect(),
+                News::Job(_, job) => match self.left.get_mut(&job.id) {
+                    None => continue,
+                    Some(known) => {
+                        *known = *job;
+                        let id = known.id;
+                        self.at(id, store, ended)?;
+                        continue;
+                    }
+                },
+            };
+            for id in ids {
+                let path = format!("/api/jobs/{id}");
+                let job = self.patiently(|client| client.get::<Job>(&path))?;
+                self.left.insert(id, job);
+                self.at(id, store, ended)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn patiently<T>(&mut self, ask: impl FnMut(&Client) -> Result<T, Trouble>) -> Result<T, Stop> {
+        let answer = self.follower.patiently(&self.interrupt, ask)?;
+        answer.ok_or(Stop::Interrupted)
+    }
+
+    /// Tells how far job `id` is; stores what it brought, where it has ended.
+    fn at(&mut self, id: i64, store: &mut Store, ended: &mut Vec<(Job, Came)>) -> Result<(), Stop> {
+        let Some(job) = self.left.get(&id).cloned() else {
+            return Ok(());
+        };
+        if !job.state.is_end() {
+            // Of many, the one that runs.
+            if self.total > 1 {
+                if job.state == State::Queued {
+                    return Ok(());
+                }
+                let context = format!("{} of {}", ended.len() + 1, self.total);
+                self.reporter.set_context(&context);
+            }
+            show(&mut self.reporter, &job);
+            return Ok(());
+        }
+        let came = match (job.state, job.object, &job.error) {
+            (State::Done, Some(object), _) => Ok(self.bring(object, &job, store)?),
+            (State::Cancelled, ..) => Err("it was cancelled".to_owned()),
+            (_, _, Some(why)) => Err(one_line(why)),
+            (..) => Err("it brought nothing".to_owned()),
+        };
+        self.left.remove(&id);
+        if self.total > 1 {
+            let line = match &came {
+                Ok(_) => format!(
+                    "node {}: {} kbit/s",
+                    job.node(),
+                    number(job.measured("goodput_kbps"), 1.0, 1)
+                ),
+                Err(why) => format!("node {}: the object did not arrive: {why}", job.node()),
+            };
+            let done = self.total - self.left.len();
+            let line = format!("{line}; {done} of {} nodes", self.total);
+            self.reporter.line(&line);
+        }
+        ended.push((job, came));
+        Ok(())
+    }
+
+    /// Downloads object `id`, which `job` brought, and stores it.
+    fn bring(&mut self, id: i64, job: &Job, store: &mut Store) -> Result<Stored, Stop> {
+        let path = format!("/api/objects/{id}");
+        let object = self.patiently(|client| client.get::<Object>(&path))?;
+        self.reporter.step(&format!("object {id}: downloading"), "");
+        let interrupt = self.interrupt.clone();
+        let goes_on = || !interrupt.is_set();
+        let bytes = self.patiently(|client| download(client, &object, &goes_on))?;
+        let bytes = bytes.ok_or(Stop::Interrupted)?;
+        let digest = match object.sha256.as_deref() {
+            Some(digest) if is_whole(&object, &bytes) => digest,
+            _ => {
+                let line = format!(
+                    "object {id}: what came has another SHA-256 than the gateway tells; it was not stored"
+                );
+                return Err(Failure::Job(line).into());
+            }
+        };
+        let stored = |path: String| Stored {
+            path,
+            digest: digest.to_owned(),
+            bytes: object.bytes,
+        };
+        // Where this is the gateway's own store, it has the object already.
+        let own = store.transfer(TransferId(id))?.filter(|own| {
+            own.digest.as_deref() == Some(digest)
+                && own.stored_at == object.stored_at
+                && own.record.source.get() == object.from
+        });
+        if let Some(path) = own.and_then(|own| own.object) {
+            return Ok(stored(path.display().to_string()));
+        }
+        let outcome = job.outcome.clone().unwrap_or(Value::Null);
+        let report = outcome.to_string();
+        let core: Core = self.client.understood(outcome)?;
+        let kept = store.keep(
+            &NewTransfer {
+                record: &core,
+                baseline: None,
+                report: &report,
+                campaign: None,
+                job: None,
+                file: object.file.as_deref(),
+            },
+            &bytes,
+        )?;
+        if kept.fate == Fate::Identical {
+            let line = "thalweg: the store had the same object already; it was left as it is";
+            self.reporter.line(line);
+        }
+        Ok(stored(kept.path.display().to_string()))
+    }
+
+    /// The failure that `why` is, with what becomes of the jobs that are left: who interrupts cancels them.
+    fn left_behind(&self, why: Stop) -> Failure {
+        let ids: Vec<i64> = self.left.keys().copied().collect();
+        let jobs = match &ids[..] {
+            [one] => format!("job {one}"),
+            more => plural(more.len(), "job", "jobs"),
+        };
+        match why {
+            Stop::Interrupted => {
+                let verb = if ids.len() == 1 { "is" } else { "are" };
+                Failure::Job(match cancel(self.client, &ids) {
+                    Ok(Cancelled::Ended) => format!("interrupted; {jobs} {verb} cancelled"),
+                    Ok(Cancelled::Asked) => format!("interrupted; {jobs} {verb} being cancelled"),
+                    Err(why) => format!("interrupted; {jobs} may go on: {why}"),
+                })
+            }
+            Stop::Failed(Failure::Job(why)) if !ids.is_empty() => Failure::Job(format!(
+                "{why}; {jobs} may go on there: `thalweg jobs` tells"
+            )),
+            Stop::Failed(why) => why,
+        }
+    }
+}
+
+/// How far jobs are that were cancelled.
+enum Cancelled {
+    /// They have ended.
+    Ended,
+    /// They will.
+    Asked,
+}
+
+/// Cancels the jobs `ids`, and waits a while until they have ended.
+fn cancel(client: &Client, ids: &[i64]) -> Result<Cancelled, String> {
+    let told = |why: Trouble| match why {
+        Trouble::Gone(why) | Trouble::Refused(_, why) | Trouble::Strange(why) => why,
+    };
+    for id in ids {
+        match client.delete(&format!("/api/jobs/{id}")) {
+            // It has ended by itself.
+            Ok(_) | Err(Trouble::Refused(StatusCode::CONFLICT, _)) => {}
+            Err(why) => return Err(told(why)),
+        }
+    }
+    let end = Instant::now() + ENDING;
+    for id in ids {
+        let path = format!("/api/jobs/{id}");
+        while !client.get::<Job>(&path).map_err(told)?.state.is_end() {
+            if Instant::now() > end {
+                return Ok(Cancelled::Asked);
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+    }
+    Ok(Cancelled::Ended)
+}
+
+/// What is printed of several jobs.
+fn several(args: &CollectArgs, network: &Network, ended: &[(Job, Came)]) -> Result<(), Failure> {
+    let count = |job: &Job, key: &str| job.measured(key).map(|n| n as u32);
+    let mut lines: Vec<Line> = Vec::new();
+    for (job, came) in ended {
+        let source = job.from.as_ref().and_then(Value::as_u64);
+        let source = source.and_then(|node| NodeId::new(u16::try_from(node).ok()?).ok());
+        lines.push(Line {
+            source: source.map_or(0, NodeId::get),
+            verified: came.is_ok(),
+            failure: came.as_ref().err().cloned(),
+            bytes: came.as_ref().ok().map(|stored| stored.bytes),
+            goodput_kbps: job.measured("goodput_kbps"),
+            rounds: count(job, "rounds"),
+            hops: count(job, "hops"),
+            paths: count(job, "paths"),
+            energy_j: job.measured("energy_j"),
+            duration_s: job.measured("duration_s"),
+            digest: came.as_ref().ok().map(|stored| stored.digest.clone()),
+        });
+    }
+    lines.sort_by_key(|line| line.source);
+    let summary = Summary::of(lines);
+    match args.json {
+        true => output::print_json(&summary)?,
+        false => output::print(&format!(
+            "{}: sink {}\n\n{}",
+            one_line(&network.name),
+            network.sink,
+            campaign::text(&summary)
+        ))?,
+    }
+    match summary.missing() {
+        0 => Ok(()),
+        missing => Err(Failure::Job(format!(
+            "{missing} of {} objects did not arrive",
+            ended.len()
+        ))),
+    }
+}

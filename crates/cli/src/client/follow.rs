@@ -1,0 +1,188 @@
+//! Jobs of a gateway as they move: its events, and a look at the jobs themselves where some may have been missed.
+//!
+//! A gateway that goes away is asked again for a while: jobs outlive its restart. Time base: wall clock.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::events::{Events, Heard};
+use super::http::{Answered, Client, Trouble};
+use super::model::{Job, State};
+use crate::interrupt::Interrupt;
+use crate::progress::Reporter;
+
+/// So often it is looked whether somebody wants to stop.
+const LOOK: Duration = Duration::from_millis(100);
+/// A gateway says something every 15 s; one that does not is gone.
+const SILENT: Duration = Duration::from_secs(45);
+/// A gateway that is gone for longer is given up.
+const AWAY: Duration = Duration::from_secs(120);
+/// From one try to reach it to the next.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// What is new.
+#[derive(Debug)]
+pub(super) enum News {
+    /// A job is so now, as it was told and as it is understood.
+    Job(Value, Box<Job>),
+    /// Some news may have been missed: look at what matters.
+    Anew,
+    /// Nothing for a moment.
+    Nothing,
+}
+
+/// One who follows a gateway's jobs.
+pub(super) struct Follower<'a> {
+    client: &'a Client,
+    events: Option<Events>,
+    /// Events that came and were not told.
+    queue: std::vec::IntoIter<super::events::Event>,
+    heard: Instant,
+    away: Option<Instant>,
+}
+
+impl<'a> Follower<'a> {
+    pub(super) fn new(client: &'a Client) -> Self {
+        Self {
+            client,
+            events: None,
+            queue: Vec::new().into_iter(),
+            heard: Instant::now(),
+            away: None,
+        }
+    }
+
+    /// What comes next, within a moment.
+    ///
+    /// # Errors
+    /// [`Trouble`], where the gateway does not want to, or was away for too long.
+    pub(super) fn next(&mut self) -> Answered<News> {
+        for event in self.queue.by_ref() {
+            match event.name.as_str() {
+                "lagged" => return Ok(News::Anew),
+                "job" => {
+                    let told: Option<Value> = serde_json::from_str(&event.data).ok();
+                    let told = told.unwrap_or(Value::Null);
+                    let job = self.client.understood(told.clone())?;
+                    return Ok(News::Job(told, Box::new(job)));
+                }
+                _ => {}
+            }
+        }
+        let Some(events) = &mut self.events else {
+            return self.open();
+        };
+        match events.next(self.client, LOOK) {
+            Ok(Heard::Events(events)) => {
+                self.heard = Instant::now();
+                self.queue = events.into_iter();
+            }
+            Ok(Heard::Nothing) if self.heard.elapsed() < SILENT => {}
+            Ok(Heard::Nothing | Heard::End) | Err(Trouble::Gone(_)) => self.events = None,
+            Err(why) => return Err(why),
+        }
+        Ok(News::Nothing)
+    }
+
+    fn open(&mut self) -> Answered<News> {
+        match Events::open(self.client) {
+            Ok(events) => {
+                self.events = Some(events);
+                self.heard = Instant::now();
+                self.away = None;
+                Ok(News::Anew)
+            }
+            Err(why) => {
+                self.bear(why)?;
+                Ok(News::Nothing)
+            }
+        }
+    }
+
+    /// Waits a moment where `why` may pass.
+    fn bear(&mut self, why: Trouble) -> Answered<()> {
+        let passes = match &why {
+            Trouble::Gone(_) => true,
+            // It ends or begins, or too many watch.
+            Trouble::Refused(status, _) => status.is_server_error(),
+            Trouble::Strange(_) => false,
+        };
+        let since = *self.away.get_or_insert_with(Instant::now);
+        if !passes || since.elapsed() > AWAY {
+            return Err(why);
+        }
+        thread::sleep(PAUSE);
+        Ok(())
+    }
+
+    /// What `ask` gives, asked again as long as the gateway is away; none where somebody wants to stop.
+    pub(super) fn patiently<T>(
+        &mut self,
+        interrupt: &Interrupt,
+        mut ask: impl FnMut(&Client) -> Answered<T>,
+    ) -> Answered<Option<T>> {
+        loop {
+            match ask(self.client) {
+                Ok(answer) => {
+                    self.away = None;
+                    return Ok(Some(answer));
+                }
+                Err(why) => self.bear(why)?,
+            }
+            if interrupt.is_set() {
+                return Ok(None);
+            }
+        }
+    }
+}
+
+/// Shows how far `job` is.
+pub(super) fn show(reporter: &mut Reporter, job: &Job) {
+    if job.state == State::Queued {
+        reporter.step(&format!("job {}: waits in the queue", job.id), "");
+        return;
+    }
+    let phase = job.phase.as_deref().unwrap_or_default();
+    let phase = crate::failure::one_line(phase);
+    let (step, detail) = phase.split_once(": ").unwrap_or((&phase, ""));
+    let counts = (job.round, job.received.zip(job.packets));
+    match counts {
+        (Some(_), Some((received, packets))) => {
+            let rate = job.rate_kbps.unwrap_or_default();
+            let left = match job.left_s {
+                Some(left) => format!(", {left:.0} s left"),
+                None => String::new(),
+            };
+            let detail = format!("packets, {rate:.1} kbit/s{left}");
+            reporter.counted(step, &detail, u64::from(received), u64::from(packets));
+        }
+        _ => match counted(detail) {
+            Some((what, done, of)) => reporter.counted(step, what, done, of),
+            None if step.is_empty() => reporter.step("runs", ""),
+            None => reporter.step(step, detail),
+        },
+    }
+}
+
+/// What is counted in "node 5 of 139" or "3 of 139", how many are done, and of how many.
+fn counted(detail: &str) -> Option<(&str, u64, u64)> {
+    let (done, of) = detail.split_once(" of ")?;
+    let (what, done) = done.rsplit_once(' ').unwrap_or(("tables", done));
+    Some((what, done.parse().ok()?, of.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::counted;
+
+    #[test]
+    fn a_phase_may_have_a_count() {
+        assert_eq!(counted("node 5 of 139"), Some(("node", 5, 139)));
+        assert_eq!(counted("3 of 21"), Some(("tables", 3, 21)));
+        for none in ["", "5", "a of b", "3 of 21 packets"] {
+            assert_eq!(counted(none), None, "{none}");
+        }
+    }
+}
