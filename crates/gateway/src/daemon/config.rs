@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer};
 
+pub use super::mqtt::MqttConfig;
 use crate::line::{Address, AddressError};
 use crate::registry::Pipelined;
 use crate::store::plain;
@@ -50,6 +51,8 @@ pub struct Config {
     pub transfers: Transfers,
     /// The network: behind a base station's line, or simulated.
     pub network: NetworkConfig,
+    /// The broker that is told of objects and nodes.
+    pub mqtt: MqttConfig,
 }
 
 /// How transfers are made.
@@ -100,6 +103,7 @@ impl Default for Config {
             hosts: Vec::new(),
             transfers: Transfers::default(),
             network: NetworkConfig::default(),
+            mqtt: MqttConfig::default(),
         }
     }
 }
@@ -157,6 +161,10 @@ impl Config {
             let token = Token::new(line.trim()).map_err(|why| wrong_in(&file, why))?;
             config.token = Some(token);
         }
+        (config.mqtt.complete(folder)).map_err(|(file, why)| {
+            let file = file.as_deref().unwrap_or(path);
+            wrong_in(file, why)
+        })?;
         Ok(config)
     }
 
@@ -329,13 +337,21 @@ mod tests {
         let told = |config: &Config| format!("{config:?}");
         assert_eq!(told(&example), told(&Config::default()));
         // Keys that have no default stand there as remarks; they are right as well.
-        let remarks = ["token", "token_file", "port"];
-        for key in remarks {
+        let network = "[network]\n";
+        let mqtt = "[mqtt]\n";
+        let remarks = [
+            ("", "token"),
+            ("", "token_file"),
+            (network, "port"),
+            (mqtt, "host"),
+            (mqtt, "user"),
+            (mqtt, "password_file"),
+        ];
+        for (table, key) in remarks {
             let line = text.lines().find_map(|line| {
                 line.strip_prefix("# ")
                     .filter(|l| l.starts_with(&format!("{key} = ")))
             });
-            let table = if key == "port" { "[network]\n" } else { "" };
             Config::parse(&format!("{table}{}", line.unwrap())).unwrap();
         }
         let keys = text
@@ -344,7 +360,8 @@ mod tests {
             .map(|(key, _)| key.trim_start_matches("# "));
         let mut keys: Vec<&str> = keys.filter(|key| !key.contains(' ')).collect();
         keys.sort_unstable();
-        let known = "baud bytes data hosts listen port protocol queue resurvey_after_h seed speed testbed token token_file windows";
+        let known = "baud bytes data discovery host hosts listen password_file port port prefix \
+            protocol queue resurvey_after_h seed speed testbed token token_file user windows";
         assert_eq!(keys.join(" "), known);
     }
 

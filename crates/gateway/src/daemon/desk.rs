@@ -13,12 +13,15 @@ use thalweg_units::NodeId;
 use tokio::sync::broadcast;
 
 use super::config::Transfers;
+use super::mqtt::Telling;
 use super::network::Facts;
 use super::running::Running;
 use super::view;
 use crate::job::Progress;
 use crate::known::Known;
-use crate::store::{JobId, JobState, Level, NewJob, Store, StoreError, StoredJob, Work};
+use crate::store::{
+    JobId, JobState, Keep, Level, Message, NewJob, Store, StoreError, StoredJob, Work,
+};
 
 /// So many news may wait for one who watches; whoever is slower is told to look anew.
 const NEWS: usize = 256;
@@ -91,6 +94,8 @@ pub(super) enum Cancel {
 pub(super) struct Desk {
     pub(super) facts: Facts,
     pub(super) transfers: Transfers,
+    /// The broker, where there is one.
+    pub(super) mqtt: Option<Arc<Telling>>,
     store: Mutex<Store>,
     live: Mutex<Live>,
     wake: Condvar,
@@ -103,6 +108,7 @@ impl Desk {
         Self {
             facts,
             transfers,
+            mqtt: None,
             store: Mutex::new(store),
             live: Mutex::new(Live {
                 running: None,
@@ -148,7 +154,7 @@ impl Desk {
         self.news.receiver_count()
     }
 
-    fn tell(&self, event: &'static str, data: &impl Serialize) {
+    pub(super) fn tell(&self, event: &'static str, data: &impl Serialize) {
         if let Ok(data) = serde_json::to_string(data) {
             // Nobody may be watching.
             let _ = self.news.send(News {
@@ -162,6 +168,22 @@ impl Desk {
         let job = self.store().job(id).ok().flatten();
         if let Some(job) = job {
             self.tell("job", &view::job(&job, self.running().as_ref()));
+        }
+    }
+    /// Tells the broker, where there is one, `payload` under `topic`: an object of JSON, of which the newest counts.
+    pub(super) fn outbox(&self, topic: &str, payload: &impl Serialize) {
+        let Some((mqtt, payload)) = self.mqtt.as_ref().zip(serde_json::to_string(payload).ok())
+        else {
+            return;
+        };
+        let message = Message {
+            topic: mqtt.topics.under(topic),
+            payload,
+            keep: Keep::Newest,
+        };
+        match self.store().tell(&[message]) {
+            Ok(()) => mqtt.wake(),
+            Err(why) => tracing::error!("{why}"),
         }
     }
     /// Writes a line into the log, and tells it.
@@ -353,6 +375,7 @@ impl Desk {
         };
         if changed {
             self.tell("line", &line);
+            self.outbox("line", &serde_json::json!({ "line": line }));
             if let Line::Down(why) = &line {
                 self.log(
                     Level::Warning,

@@ -20,7 +20,7 @@ use super::config::Config;
 use super::desk::Desk;
 use super::http::guard::Guard;
 use super::network::Network;
-use super::{engine, http};
+use super::{engine, http, mqtt};
 use crate::store::{plain, Level, Lock, Store, StoreError};
 
 /// So many connections are open at once; others wait.
@@ -80,11 +80,14 @@ impl Daemon {
         let store = Store::open(&config.data)?;
         let lock = store.lock_daemon()?;
         let facts = network.facts();
-        let desk = Arc::new(Desk::new(facts, config.transfers.clone(), store));
+        let mut desk = Desk::new(facts, config.transfers.clone(), store);
+        desk.mqtt = mqtt::Telling::new(&config.mqtt, desk.network()).map(Arc::new);
+        let desk = Arc::new(desk);
         let line = format!("the gateway begins: {}", desk.facts.about);
         desk.log(Level::Info, &line);
         let broken = engine::remember(&desk)?;
         let (end, ends) = watch::channel(false);
+        let mqtt_ends = end.subscribe();
         let router = http::router(desk.clone(), Guard::new(config));
         let runtime = runtime::Builder::new_current_thread()
             .enable_all()
@@ -102,16 +105,24 @@ impl Daemon {
         let answers = answers.map_err(StartError::Threads)?;
         let of_engine = desk.clone();
         let jobs = named("jobs").spawn(move || engine::serve(network, of_engine, broken));
-        let daemon = Self {
+        let mut daemon = Self {
             address,
             end,
             desk,
             threads: vec![answers],
             _lock: lock,
         };
+        if let Some(telling) = daemon.desk.mqtt.clone() {
+            let desk = daemon.desk.clone();
+            let told = named("mqtt").spawn(move || {
+                if let Err(why) = mqtt::serve(&desk, &telling, mqtt_ends) {
+                    tracing::error!("the MQTT broker is told nothing: {}", plain(&why));
+                }
+            });
+            daemon.threads.push(told.map_err(StartError::Threads)?);
+        }
         match jobs {
             Ok(jobs) => {
-                let mut daemon = daemon;
                 daemon.threads.push(jobs);
                 Ok(daemon)
             }

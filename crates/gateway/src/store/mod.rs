@@ -12,6 +12,7 @@ mod error;
 mod jobs;
 mod log;
 mod object;
+mod outbox;
 mod record;
 mod schema;
 mod surveys;
@@ -32,6 +33,7 @@ pub use error::{plain, StoreError};
 pub use jobs::{JobState, NewJob, StoredJob, Work};
 pub use log::{Level, Line, KEPT_LINES};
 pub use object::digest_of;
+pub use outbox::{Keep, Message, Waiting, LONGEST_PAYLOAD, MOST_NEWEST};
 pub use record::{
     Campaign, CampaignId, Condition, Fate, JobId, Kept, NewTransfer, StoredTransfer, TransferId,
     Turn, TurnState,
@@ -105,6 +107,19 @@ impl Store {
     /// # Errors
     /// [`StoreError`]; nothing is then stored that was not there before.
     pub fn keep(&mut self, new: &NewTransfer<'_>, object: &[u8]) -> Result<Kept> {
+        self.keep_and_tell(new, object, |_| Vec::new())
+    }
+
+    /// The same, with the messages that `tell` makes of the record: all of it or nothing.
+    ///
+    /// # Errors
+    /// Those of [`Store::keep`].
+    pub fn keep_and_tell(
+        &mut self,
+        new: &NewTransfer<'_>,
+        object: &[u8],
+        tell: impl FnOnce(&StoredTransfer) -> Vec<Message>,
+    ) -> Result<Kept> {
         let (actual, recorded) = (object.len() as u64, new.record.bytes);
         if actual != recorded {
             return Err(StoreError::LengthMismatch { actual, recorded });
@@ -115,6 +130,9 @@ impl Store {
         let tx = self.begin()?;
         let transfer =
             insert(&tx, new, Some((&digest, &name))).map_err(db_error(&self.database))?;
+        if let Some(stored) = self.transfer(transfer)? {
+            outbox::write(&tx, &tell(&stored)).map_err(db_error(&self.database))?;
+        }
         let (path, fate) = object::write(&self.objects, &name, object)?;
         if let Err(error) = tx.commit() {
             if fate == Fate::Written {

@@ -88,6 +88,15 @@ const MIGRATIONS: &[&str] = &[
         text  TEXT    NOT NULL
     ) STRICT;
 ",
+    "
+    CREATE TABLE outbox (
+        id      INTEGER PRIMARY KEY AUTOINCREMENT,
+        topic   TEXT    NOT NULL,
+        payload TEXT    NOT NULL,
+        newest  INTEGER NOT NULL CHECK (newest IN (0, 1))
+    ) STRICT;
+    CREATE UNIQUE INDEX outbox_newest ON outbox (topic) WHERE newest = 1;
+",
 ];
 
 /// The newest format.

@@ -445,6 +445,7 @@ fn a_store_of_the_first_format_is_read_on() {
     store.keep(&new(&r), &bytes).unwrap();
     // As it was before files had names.
     let back = "ALTER TABLE transfers DROP COLUMN file; DROP TABLE jobs; DROP TABLE surveys; DROP TABLE log;
+        DROP TABLE outbox;
         PRAGMA user_version = 1;";
     store.db.execute_batch(back).unwrap();
     drop(store);

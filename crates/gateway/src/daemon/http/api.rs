@@ -5,12 +5,13 @@ use axum::extract::{Path, Query, State};
 use axum::http::{header, HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::Json;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{json, Value};
 use thalweg_units::NodeId;
 
 use super::{App, Refusal};
 use crate::daemon::desk::{now, Cancel, Desk, Line};
+use crate::daemon::mqtt::Broker;
 use crate::daemon::view;
 use crate::store::{JobId, TransferId, Work};
 
@@ -71,12 +72,13 @@ pub(super) async fn health(State(app): State<App>) -> Answer {
         // A store that does not answer is no health.
         desk.store().total()?;
         let version = env!("CARGO_PKG_VERSION");
-        let status = if matches!(line, Line::Down(_)) {
-            "degraded"
-        } else {
-            "ok"
-        };
-        Ok(Json(json!({ "status": status, "version": version, "line": line })).into_response())
+        let mqtt = desk.mqtt.as_ref().map(|mqtt| mqtt.broker());
+        let waiting = desk.store().count_waiting()?;
+        let is_cut = matches!(line, Line::Down(_)) || matches!(mqtt, Some(Broker::Away(_)));
+        let mqtt = mqtt.map(|broker| json!({ "broker": broker, "waiting": waiting }));
+        let status = if is_cut { "degraded" } else { "ok" };
+        let told = json!({ "status": status, "version": version, "line": line, "mqtt": mqtt });
+        Ok(Json(told).into_response())
     })
     .await
 }
@@ -272,33 +274,15 @@ pub(super) async fn network(State(app): State<App>) -> Answer {
     .await
 }
 
-/// A node, as the list tells it.
-#[derive(Debug, Serialize)]
-struct Node {
-    id: u16,
-    is_sink: bool,
-    place: Option<thalweg_planner::Place>,
-    /// When it last delivered an object.
-    delivered_at: Option<String>,
-    /// The object that it delivered then.
-    object: Option<i64>,
-}
-
 /// All nodes, or the one called `only`.
-fn list(desk: &Desk, only: Option<NodeId>) -> Result<Vec<Node>, Refusal> {
+fn list(desk: &Desk, only: Option<NodeId>) -> Result<Vec<view::Node>, Refusal> {
     let last = desk.store().last_heard(desk.network())?;
-    let facts = &desk.facts;
     let node = |(index, id): (usize, &NodeId)| {
         let last = last.iter().find(|(node, ..)| node == id);
-        Node {
-            id: id.get(),
-            is_sink: *id == facts.sink,
-            place: facts.spots.as_ref().and_then(|s| s.get(index).copied()),
-            delivered_at: last.map(|(_, at, _)| at.clone()),
-            object: last.map(|(.., transfer)| transfer.0),
-        }
+        let last = last.map(|(_, at, transfer)| (&**at, *transfer));
+        view::node(&desk.facts, index, last)
     };
-    let all = facts.place.ids.iter().enumerate();
+    let all = desk.facts.place.ids.iter().enumerate();
     let all = all.filter(|(_, id)| only.is_none_or(|only| **id == only));
     Ok(all.map(node).collect())
 }
@@ -314,23 +298,8 @@ pub(super) async fn node(State(app): State<App>, Path(id): Path<u16>) -> Answer 
         let node = NodeId::new(id).map_err(|_| nothing())?;
         let of = list(desk, Some(node))?.pop().ok_or_else(nothing)?;
         let index = desk.facts.place.index_of(node).map_err(|_| nothing())?;
-        let links = desk.surveyed().map(|surveyed| {
-            let (ids, links) = (&desk.facts.place.ids, surveyed.known.links());
-            let of_channel = links.channels().iter().flat_map(|channel| {
-                let others = 0..links.nodes();
-                others.filter_map(move |other| Some((channel, other, ids.get(other)?)))
-            });
-            let told = of_channel.filter_map(|(channel, other, to)| {
-                let (out, back) = (
-                    links.prr(index, other, channel),
-                    links.prr(other, index, channel),
-                );
-                (out > 0.0 || back > 0.0).then(|| {
-                    json!({ "channel": channel.number(), "node": to.get(), "out": out, "in": back })
-                })
-            });
-            told.collect::<Vec<Value>>()
-        });
+        let links = desk.surveyed();
+        let links = links.map(|surveyed| view::links(&desk.facts, surveyed.known.links(), index));
         Ok(Json(json!({ "node": of, "links": links })).into_response())
     })
     .await

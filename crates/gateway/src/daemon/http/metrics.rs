@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::{App, Refusal};
 use crate::daemon::desk::{now, Line};
+use crate::daemon::mqtt::Broker;
 use crate::store::JobState;
 
 /// A metric: its name, its kind, what it is, and its values with their labels.
@@ -15,9 +16,11 @@ type Metric = (&'static str, &'static str, &'static str, Vec<(String, f64)>);
 
 pub(super) async fn metrics(State(app): State<App>) -> Result<Response, Refusal> {
     let text = app.ask(|desk| {
-        let (counts, (objects, bytes)) = {
+        let mqtt = desk.mqtt.as_ref().map(|mqtt| mqtt.broker());
+        let (counts, (objects, bytes), waiting) = {
             let store = desk.store();
-            (store.count_jobs(desk.network())?, store.total()?)
+            let counts = store.count_jobs(desk.network())?;
+            (counts, store.total()?, store.count_waiting()?)
         };
         let states = JobState::ALL.iter().zip(counts);
         let states = states.map(|(state, n)| (format!("{{state=\"{}\"}}", state.name()), n as f64));
@@ -25,7 +28,7 @@ pub(super) async fn metrics(State(app): State<App>) -> Result<Response, Refusal>
         let running = desk.running();
         let surveyed = desk.surveyed();
         let age = surveyed.map(|surveyed| (now() - surveyed.at) as f64);
-        let all: [Metric; 9] = [
+        let all: [Metric; 11] = [
             (
                 "thalweg_up_seconds",
                 "counter",
@@ -79,6 +82,20 @@ pub(super) async fn metrics(State(app): State<App>) -> Result<Response, Refusal>
                 "gauge",
                 "Open event streams.",
                 one(desk.watchers() as f64),
+            ),
+            (
+                "thalweg_mqtt_connected",
+                "gauge",
+                "1 where the MQTT broker takes messages.",
+                mqtt.as_ref().map_or(Vec::new(), |broker| {
+                    one(f64::from(u8::from(*broker == Broker::Connected)))
+                }),
+            ),
+            (
+                "thalweg_mqtt_waiting",
+                "gauge",
+                "Messages that the broker has not acknowledged.",
+                mqtt.map_or(Vec::new(), |_| one(waiting as f64)),
             ),
         ];
         let mut text = String::new();

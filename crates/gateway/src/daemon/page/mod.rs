@@ -13,6 +13,7 @@ mod transfers;
 use std::fmt::Write as _;
 
 use super::desk::{Desk, Line};
+use super::mqtt::Broker;
 use crate::store::{Level, StoreError};
 use text::{escape, when};
 
@@ -61,7 +62,7 @@ fn page(desk: &Desk, (at, title): (&str, &str), content: &str) -> Result<String,
          <p id=\"link\" role=\"status\"></p></header>\n{}",
         transfers::strip(desk)?
     );
-    let alert = format!("<div id=\"line\" data-live>{line}</div>");
+    let alert = format!("<div id=\"line\" data-live>{line}{}</div>", broker(desk)?);
     let main = format!("{alert}\n<h1>{}</h1>\n{content}", escape(title));
     let foot = format!("<footer>{}</footer>", escape(&desk.facts.about));
     Ok(document(title, &header, &main, &foot))
@@ -77,6 +78,22 @@ fn document(title: &str, header: &str, main: &str, foot: &str) -> String {
          <a class=\"skip\" href=\"#main\">Skip to the content</a>\n{header}\n\
          <main id=\"main\" tabindex=\"-1\">\n{main}\n</main>\n{foot}\n</body></html>\n"
     )
+}
+
+/// How the broker is, and what waits for it; nothing where there is none.
+fn broker(desk: &Desk) -> Result<String, StoreError> {
+    let Some(mqtt) = &desk.mqtt else {
+        return Ok(String::new());
+    };
+    let waiting = text::count(desk.store().count_waiting()? as usize, "message");
+    Ok(match mqtt.broker() {
+        Broker::Away(why) => format!(
+            "<p class=\"notice\">The MQTT broker is out of reach: {}. It is tried again by itself; {waiting} to be told.</p>",
+            escape(&why)
+        ),
+        Broker::Trying => format!("<p class=\"faint\">MQTT: not connected yet, {waiting} to be told.</p>"),
+        Broker::Connected => format!("<p class=\"faint\">MQTT: connected, {waiting} to be told.</p>"),
+    })
 }
 
 /// What is told of an address that is none.

@@ -1,0 +1,140 @@
+//! What the daemon writes for the broker: with an object its row and its node's state, with a survey the states of
+//! all nodes. Where no broker is configured, nothing is written.
+//!
+//! Invariant: a message is written with what it tells, or neither is. Tests: `crates/lab/tests/daemon/broker.rs`.
+
+use std::sync::MutexGuard;
+
+use serde_json::json;
+use thalweg_planner::LinkQualities;
+use thalweg_units::NodeId;
+
+use super::desk::{now, Desk};
+use super::mqtt::messages::{self, Seen};
+use super::mqtt::{Broker, Source};
+use crate::store::{Kept, Level, Message, NewTransfer, Store, StoreError};
+
+impl Desk {
+    /// Stores `object` with the record of its transfer and the end of its job.
+    ///
+    /// # Errors
+    /// [`StoreError`]; then nothing is stored.
+    pub(super) fn keep(&self, new: &NewTransfer<'_>, object: &[u8]) -> Result<Kept, StoreError> {
+        let surveyed = self.surveyed();
+        let seen = surveyed.as_ref().map(|surveyed| Seen {
+            links: surveyed.known.links(),
+            missing: &surveyed.missing,
+            at: surveyed.at,
+        });
+        let kept = self.store().keep_and_tell(new, object, |stored| {
+            let Some(mqtt) = &self.mqtt else {
+                return Vec::new();
+            };
+            let mut told = vec![messages::object(&mqtt.topics, stored)];
+            if let Ok(index) = self.facts.place.index_of(stored.record.source) {
+                let of = (&mqtt.topics, &self.facts);
+                told.push(messages::node(of, index, seen, Some(stored)));
+            }
+            told
+        });
+        self.wake_mqtt();
+        kept
+    }
+
+    /// Stores `links`, which were just measured.
+    ///
+    /// # Errors
+    /// [`StoreError`]; then nothing is stored.
+    pub(super) fn keep_survey(
+        &self,
+        took_s: f64,
+        missing: &[NodeId],
+        links: &LinkQualities,
+    ) -> Result<(), StoreError> {
+        let at = now();
+        let seen = Some(Seen { links, missing, at });
+        {
+            let mut store = self.store();
+            let told = self.nodes(&store, seen)?;
+            let network = (self.network(), self.facts.sink);
+            store.keep_survey(network, took_s, missing, links, &told)?;
+        }
+        self.wake_mqtt();
+        Ok(())
+    }
+
+    /// The states of all nodes.
+    fn nodes(&self, store: &Store, seen: Option<Seen<'_>>) -> Result<Vec<Message>, StoreError> {
+        let Some(mqtt) = &self.mqtt else {
+            return Ok(Vec::new());
+        };
+        let of = (&mqtt.topics, &self.facts);
+        let ids = self.facts.place.ids.iter().enumerate();
+        let told = ids.map(|(index, id)| {
+            let last = store.latest_of(self.network(), *id, 1)?;
+            Ok(messages::node(of, index, seen, last.first()))
+        });
+        told.collect()
+    }
+
+    fn wake_mqtt(&self) {
+        if let Some(mqtt) = &self.mqtt {
+            mqtt.wake();
+        }
+    }
+}
+
+impl Source for Desk {
+    fn store(&self) -> MutexGuard<'_, Store> {
+        Self::store(self)
+    }
+
+    fn restate(&self) -> Result<(), StoreError> {
+        {
+            let mut store = self.store();
+            let (network, nodes) = (
+                (self.network(), self.facts.sink),
+                self.facts.place.ids.len(),
+            );
+            // The one in memory may lag behind the store for a moment.
+            let surveyed = store.surveys(network, nodes, 1)?.pop();
+            let seen = surveyed.as_ref().map(|surveyed| Seen {
+                links: &surveyed.links,
+                missing: &surveyed.missing,
+                at: surveyed.measured_at,
+            });
+            let mut told = self.nodes(&store, seen)?;
+            if let Some(mqtt) = self.mqtt.as_ref().filter(|mqtt| mqtt.config.discovery) {
+                let sources = self.facts.sources();
+                told.extend(sources.map(|id| messages::discovery(&mqtt.topics, &self.facts, id)));
+            }
+            store.tell(&told)?;
+        }
+        // Whoever changes the line writes after that: the last that is written is how it is.
+        loop {
+            let line = self.line();
+            self.outbox("line", &json!({ "line": line }));
+            if self.line() == line {
+                return Ok(());
+            }
+        }
+    }
+
+    fn all_told(&self) {
+        self.tell("mqtt", &json!({ "waiting": 0 }));
+    }
+
+    fn broker_is(&self, broker: Broker) {
+        let Some(mqtt) = &self.mqtt else {
+            return;
+        };
+        match (mqtt.broker_is(broker.clone()), broker) {
+            (Broker::Away(_), Broker::Away(_)) | (_, Broker::Trying) => {}
+            (_, Broker::Away(why)) => {
+                let line = format!("the MQTT broker is out of reach: {why}");
+                self.log(Level::Warning, &line);
+            }
+            (_, Broker::Connected) => self.log(Level::Info, "the MQTT broker is within reach"),
+        }
+    }
+}
