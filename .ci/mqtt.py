@@ -20,7 +20,8 @@ import urllib.request
 
 PATIENCE = 100.0
 NETWORK = "floor/+#21"
-TOPIC = "site/thalweg/floor%2f%2b%2321"
+PREFIX = "site/thalweg"
+TOPIC = PREFIX + "/floor%2f%2b%2321"
 
 
 def check(holds, what):
@@ -99,7 +100,7 @@ class Subscriber:
         self.file = open(os.path.join(self.folder, f"told{self.parts}"), "w")
         command = ["mosquitto_sub", "-h", "127.0.0.1", "-p", str(self.broker.port), "-u", "reader"]
         command += ["-P", "secret of reader", "-i", "reader", "-c", "-q", "1", "-F", "%r %t %p"]
-        command += ["-t", f"{TOPIC}/#", "-t", "homeassistant/#"]
+        command += ["-t", f"{PREFIX}/#", "-t", "homeassistant/#"]
         self.process = subprocess.Popen(command, stdout=self.file, stderr=subprocess.DEVNULL)
 
     def end(self):
@@ -137,7 +138,7 @@ class Gateway:
             config.write(
                 'listen = "127.0.0.1:0"\ndata = "data"\n'
                 f'[network]\ntestbed = "{folder}/floor.toml"\nbytes = 6000\nspeed = 1000.0\n'
-                f'[mqtt]\nhost = "127.0.0.1"\nport = {broker.port}\nprefix = "site/thalweg"\ndiscovery = true\n'
+                f'[mqtt]\nhost = "127.0.0.1"\nport = {broker.port}\nprefix = "{PREFIX}"\ndiscovery = true\n'
                 'user = "gateway"\npassword_file = "password"\n'
             )
         with open(os.path.join(folder, "password"), "w") as password:
@@ -268,7 +269,7 @@ def main(program):
         check(list(by_id) == sorted(by_id), "in their order")
 
         # States: the last one that was told is how it is.
-        last = dict(subscriber.told(TOPIC + "/"))
+        last = dict(subscriber.told(PREFIX))
         for node in json.loads(gateway.get("/api/nodes"))["nodes"]:
             state = json.loads(last[f"{TOPIC}/nodes/{node['id']}"])
             shown = json.loads(gateway.get(f"/api/nodes/{node['id']}"))
@@ -277,7 +278,7 @@ def main(program):
             check((state["last_object"] or {}).get("id") == node["object"], "its last object")
             check(node["is_sink"] or state["seen_at"] >= node["delivered_at"], "when it was seen")
         check(json.loads(last[f"{TOPIC}/line"])["line"] == "up", "the line is told")
-        check(last[f"{TOPIC}/status"] == "online", "the gateway is told to be there")
+        check(last[f"{PREFIX}/status"] == "online", "the gateway is told to be there")
         devices = dict(subscriber.told("homeassistant/"))
         check(len(devices) == 20, f"a device for each source: {len(devices)}")
         for text in devices.values():
@@ -285,7 +286,7 @@ def main(program):
             check(device["state_topic"] in last and device["availability_topic"] in last, f"topics that are: {device}")
 
         gateway.kill()
-        until(lambda: dict(subscriber.told(TOPIC))[f"{TOPIC}/status"] == "offline", "the broker tells of the end")
+        until(lambda: dict(subscriber.told(PREFIX))[f"{PREFIX}/status"] == "offline", "the broker tells of the end")
         with open(gateway.log) as log:
             text = log.read()
         check("secret" not in text, "the password is not in the log")

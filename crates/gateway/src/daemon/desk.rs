@@ -177,7 +177,7 @@ impl Desk {
             return;
         };
         let message = Message {
-            topic: mqtt.topics.under(topic),
+            topic: mqtt.topics(self.network()).under(topic),
             payload,
             keep: Keep::Newest,
         };

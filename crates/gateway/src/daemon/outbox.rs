@@ -11,7 +11,7 @@ use thalweg_units::NodeId;
 
 use super::desk::{now, Desk};
 use super::mqtt::messages::{self, Seen};
-use super::mqtt::{Broker, Source};
+use super::mqtt::{status, Broker, Source};
 use crate::store::{Kept, Level, Message, NewTransfer, Store, StoreError};
 
 impl Desk {
@@ -30,9 +30,10 @@ impl Desk {
             let Some(mqtt) = &self.mqtt else {
                 return Vec::new();
             };
-            let mut told = vec![messages::object(&mqtt.topics, stored)];
+            let topics = mqtt.topics(self.network());
+            let mut told = vec![messages::object(&topics, stored)];
             if let Ok(index) = self.facts.place.index_of(stored.record.source) {
-                let of = (&mqtt.topics, &self.facts);
+                let of = (&topics, &self.facts);
                 told.push(messages::node(of, index, seen, Some(stored)));
             }
             told
@@ -68,7 +69,8 @@ impl Desk {
         let Some(mqtt) = &self.mqtt else {
             return Ok(Vec::new());
         };
-        let of = (&mqtt.topics, &self.facts);
+        let topics = mqtt.topics(self.network());
+        let of = (&topics, &self.facts);
         let ids = self.facts.place.ids.iter().enumerate();
         let told = ids.map(|(index, id)| {
             let last = store.latest_of(self.network(), *id, 1)?;
@@ -105,8 +107,10 @@ impl Source for Desk {
             });
             let mut told = self.nodes(&store, seen)?;
             if let Some(mqtt) = self.mqtt.as_ref().filter(|mqtt| mqtt.config.discovery) {
+                let (topics, status) = (mqtt.topics(self.network()), status(&mqtt.config.prefix));
+                let of = (&topics, &self.facts);
                 let sources = self.facts.sources();
-                told.extend(sources.map(|id| messages::discovery(&mqtt.topics, &self.facts, id)));
+                told.extend(sources.map(|id| messages::discovery(of, id, &status)));
             }
             store.tell(&told)?;
         }

@@ -81,7 +81,7 @@ impl Daemon {
         let lock = store.lock_daemon()?;
         let facts = network.facts();
         let mut desk = Desk::new(facts, config.transfers.clone(), store);
-        desk.mqtt = mqtt::Telling::new(&config.mqtt, desk.network()).map(Arc::new);
+        desk.mqtt = mqtt::Telling::new(&config.mqtt).map(Arc::new);
         let desk = Arc::new(desk);
         let line = format!("the gateway begins: {}", desk.facts.about);
         desk.log(Level::Info, &line);

@@ -14,6 +14,7 @@ use tokio::time::{sleep, timeout_at, Instant};
 use super::batch::Batch;
 use super::messages;
 use super::telling::{Broker, Telling};
+use super::topics::{client, status};
 use crate::store::{plain, Keep, Message, Store, StoreError, LONGEST_PAYLOAD};
 
 /// So many messages are on their way at once.
@@ -118,7 +119,7 @@ impl<S: Source> Visitor<S> {
             self.is_first = false;
         }
         line.send(
-            &self.telling.topics.status(),
+            &status(&self.telling.config.prefix),
             Keep::Newest,
             "online".to_owned(),
         )?;
@@ -158,15 +159,15 @@ impl<S: Source> Visitor<S> {
     }
 
     fn options(&self) -> MqttOptions {
-        let (config, topics) = (&self.telling.config, &self.telling.topics);
+        let config = &self.telling.config;
         let host = config.host.clone().unwrap_or_default();
-        let mut options = MqttOptions::new(topics.client(), host, config.port);
+        let mut options = MqttOptions::new(client(&config.prefix), host, config.port);
         // So the broker says whether it still knows us.
         options.set_clean_session(false);
         options.set_keep_alive(KEEP_ALIVE);
         options.set_inflight(BATCH);
         options.set_max_packet_size(LONGEST_INCOMING, LONGEST_PAYLOAD + HEAD);
-        let will = LastWill::new(topics.status(), "offline", QoS::AtLeastOnce, true);
+        let will = LastWill::new(status(&config.prefix), "offline", QoS::AtLeastOnce, true);
         options.set_last_will(will);
         if let Some((user, password)) = config.login() {
             options.set_credentials(user, password);

@@ -86,7 +86,11 @@ fn best(mut links: Vec<view::Link>) -> (Vec<view::Link>, usize) {
 }
 
 /// Tells Home Assistant of `node`: a device with three sensors.
-pub(in crate::daemon) fn discovery(topics: &Topics, facts: &Facts, node: NodeId) -> Message {
+pub(in crate::daemon) fn discovery(
+    (topics, facts): (&Topics, &Facts),
+    node: NodeId,
+    status: &str,
+) -> Message {
     let device = topics.device(node);
     let sensor = |key: &str, name: &str, class: &str, value: &str| {
         json!({
@@ -113,7 +117,7 @@ pub(in crate::daemon) fn discovery(topics: &Topics, facts: &Facts, node: NodeId)
             "bytes": bytes,
         },
         "state_topic": topics.node(node),
-        "availability_topic": topics.status(),
+        "availability_topic": status,
         "qos": 1,
     });
     Message {

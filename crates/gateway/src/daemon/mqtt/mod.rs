@@ -14,3 +14,4 @@ mod topics;
 pub(super) use client::{serve, Source};
 pub use config::MqttConfig;
 pub(super) use telling::{Broker, Telling};
+pub(super) use topics::status;

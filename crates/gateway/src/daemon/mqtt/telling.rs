@@ -1,4 +1,4 @@
-//! What those who write messages and the one who sends them share: topics, and how the broker is.
+//! What those who write messages and the one who sends them share: the configuration, and how the broker is.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -24,22 +24,24 @@ pub(in crate::daemon) enum Broker {
 #[derive(Debug)]
 pub(in crate::daemon) struct Telling {
     pub(in crate::daemon) config: MqttConfig,
-    pub(in crate::daemon) topics: Topics,
     broker: Mutex<Broker>,
     /// Told when there is something to send.
     pub(super) wake: Notify,
 }
 
 impl Telling {
-    /// Of `network`; none where there is no broker.
-    pub(in crate::daemon) fn new(config: &MqttConfig, network: &str) -> Option<Self> {
+    /// None where there is no broker.
+    pub(in crate::daemon) fn new(config: &MqttConfig) -> Option<Self> {
         config.host.as_ref()?;
         Some(Self {
             config: config.clone(),
-            topics: Topics::new(&config.prefix, network),
             broker: Mutex::new(Broker::Trying),
             wake: Notify::new(),
         })
+    }
+    /// The topics of `network`.
+    pub(in crate::daemon) fn topics(&self, network: &str) -> Topics {
+        Topics::new(&self.config.prefix, network)
     }
     /// How the way to the broker is.
     pub(in crate::daemon) fn broker(&self) -> Broker {

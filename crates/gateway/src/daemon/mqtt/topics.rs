@@ -23,19 +23,10 @@ pub(in crate::daemon) struct Topics {
 impl Topics {
     pub(super) fn new(prefix: &str, network: &str) -> Self {
         let root = format!("{prefix}/{}", segment(network));
-        let mut id = digest_of(root.as_bytes());
-        id.truncate(16);
+        let id = digits(&root);
         Self { root, id }
     }
 
-    /// What every client of the broker needs, and no other has.
-    pub(super) fn client(&self) -> String {
-        format!("thalweg{}", self.id)
-    }
-    /// Whether the daemon is there: `online` or `offline`.
-    pub(super) fn status(&self) -> String {
-        self.under("status")
-    }
     /// Objects of `node`.
     pub(super) fn objects(&self, node: NodeId) -> String {
         self.under(&format!("objects/{node}"))
@@ -62,6 +53,23 @@ impl Topics {
     }
 }
 
+/// What every client of the broker needs, and no other has: a name of 23 characters, as long as any broker takes.
+pub(super) fn client(prefix: &str) -> String {
+    format!("thalweg{}", digits(prefix))
+}
+
+/// Whether the gateway is there: `online` or `offline`.
+pub(in crate::daemon) fn status(prefix: &str) -> String {
+    format!("{prefix}/status")
+}
+
+/// The first 16 digits of the digest of `text`.
+fn digits(text: &str) -> String {
+    let mut digits = digest_of(text.as_bytes());
+    digits.truncate(16);
+    digits
+}
+
 /// `name` as one segment of a topic: bytes other than letters, digits, `-`, `_` and `.` as `%` and two digits.
 fn segment(name: &str) -> String {
     let mut text = String::new();
@@ -78,8 +86,7 @@ fn segment(name: &str) -> String {
         0 => "%".to_owned(),
         1..=LONGEST => text,
         _ => {
-            let digest = digest_of(name.as_bytes());
-            format!("{}%{}", &text[..LONGEST - 17], &digest[..16])
+            format!("{}%{}", &text[..LONGEST - 17], digits(name))
         }
     }
 }
@@ -96,12 +103,13 @@ mod tests {
         let topics = Topics::new("thalweg", "floor21");
         assert_eq!(topics.objects(node), "thalweg/floor21/objects/7");
         assert_eq!(topics.node(node), "thalweg/floor21/nodes/7");
-        assert_eq!(topics.status(), "thalweg/floor21/status");
+        assert_eq!(status("thalweg"), "thalweg/status");
         let odd = Topics::new("a/b", "x/+\u{e9}#");
-        assert_eq!(odd.status(), "a/b/x%2f%2b%c3%a9%23/status");
-        assert_eq!(Topics::new("a", "").status(), "a/%/status");
-        assert_eq!(topics.client().len(), 23, "as long as any broker takes");
-        assert_ne!(topics.client(), odd.client());
+        assert_eq!(odd.under("line"), "a/b/x%2f%2b%c3%a9%23/line");
+        assert_eq!(Topics::new("a", "").under("line"), "a/%/line");
+        assert_eq!(client("a").len(), 23);
+        assert_ne!(client("a"), client("b"));
+        assert_ne!(topics.device(node), odd.device(node));
     }
 
     proptest! {
