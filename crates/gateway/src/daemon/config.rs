@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer};
 
+pub use super::mqtt::MqttConfig;
 use crate::registry::Pipelined;
 use crate::store::plain;
 pub use station::NetworkConfig;
@@ -55,6 +56,8 @@ pub struct Config {
     /// The networks, where there are several.
     #[serde(rename = "station")]
     pub stations: Vec<NetworkConfig>,
+    /// The broker that is told of objects and nodes.
+    pub mqtt: MqttConfig,
 }
 
 /// How transfers are made.
@@ -86,6 +89,7 @@ impl Default for Config {
             transfers: Transfers::default(),
             network: NetworkConfig::default(),
             stations: Vec::new(),
+            mqtt: MqttConfig::default(),
         }
     }
 }
@@ -131,6 +135,10 @@ impl Config {
             let token = Token::new(line.trim()).map_err(|why| wrong_in(&file, why))?;
             config.token = Some(token);
         }
+        (config.mqtt.complete(folder)).map_err(|(file, why)| {
+            let file = file.as_deref().unwrap_or(path);
+            wrong_in(file, why)
+        })?;
         Ok(config)
     }
 
@@ -293,24 +301,24 @@ mod tests {
         let told = |config: &Config| format!("{config:?}");
         assert_eq!(told(&example), told(&Config::default()));
         // Keys that have no default stand there as remarks; they are right as well.
+        let network = "[network]\n";
+        let mqtt = "[mqtt]\n";
         let remarks = [
-            "token",
-            "token_file",
-            "port",
-            "name",
-            "building",
-            "channels",
+            ("", "token"),
+            ("", "token_file"),
+            (network, "port"),
+            (network, "name"),
+            (network, "building"),
+            (network, "channels"),
+            (mqtt, "host"),
+            (mqtt, "user"),
+            (mqtt, "password_file"),
         ];
-        for key in remarks {
+        for (table, key) in remarks {
             let line = text.lines().find_map(|line| {
                 line.strip_prefix("# ")
                     .filter(|l| l.starts_with(&format!("{key} = ")))
             });
-            let table = if key.starts_with("token") {
-                ""
-            } else {
-                "[network]\n"
-            };
             Config::parse(&format!("{table}{}", line.unwrap())).unwrap();
         }
         let keys = text
@@ -319,7 +327,8 @@ mod tests {
             .map(|(key, _)| key.trim_start_matches("# "));
         let mut keys: Vec<&str> = keys.filter(|key| !key.contains(' ')).collect();
         keys.sort_unstable();
-        let known = "baud building bytes channels control data hosts listen name port protocol queue resurvey_after_h seed speed survey_when_idle testbed token token_file windows";
+        let known = "baud building bytes channels control data discovery host hosts listen name password_file port port \
+            prefix protocol queue resurvey_after_h seed speed survey_when_idle testbed token token_file user windows";
         assert_eq!(keys.join(" "), known);
     }
 

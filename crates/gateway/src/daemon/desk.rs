@@ -13,13 +13,16 @@ use thalweg_units::NodeId;
 use tokio::sync::broadcast;
 
 use super::config::Transfers;
+use super::mqtt::Telling;
 use super::network::Facts;
 use super::running::Running;
 use super::view;
 use crate::carry::session::Standing;
 use crate::job::Progress;
 use crate::known::Known;
-use crate::store::{JobId, JobState, Level, NewJob, Store, StoreError, StoredJob, Work};
+use crate::store::{
+    JobId, JobState, Keep, Level, Message, NewJob, Store, StoreError, StoredJob, Work,
+};
 
 /// So many news may wait for one who watches; whoever is slower is told to look anew.
 const NEWS: usize = 256;
@@ -90,14 +93,17 @@ pub(super) enum Cancel {
 
 /// What all stations have together.
 pub(super) struct Common {
+    /// The broker, where there is one.
+    pub(super) mqtt: Option<Arc<Telling>>,
     store: Mutex<Store>,
     news: broadcast::Sender<News>,
     pub(super) begun: Instant,
 }
 
 impl Common {
-    pub(super) fn new(store: Store) -> Self {
+    pub(super) fn new(store: Store, mqtt: Option<Arc<Telling>>) -> Self {
         Self {
+            mqtt,
             store: Mutex::new(store),
             news: broadcast::Sender::new(NEWS),
             begun: Instant::now(),
@@ -115,7 +121,7 @@ impl Common {
     pub(super) fn watchers(&self) -> usize {
         self.news.receiver_count()
     }
-    fn tell(&self, event: &'static str, data: &impl Serialize) {
+    pub(super) fn tell(&self, event: &'static str, data: &impl Serialize) {
         if let Ok(data) = serde_json::to_string(data) {
             // Nobody may be watching.
             let _ = self.news.send(News {
@@ -220,6 +226,25 @@ impl Desk {
         let job = self.store().job(id).ok().flatten();
         if let Some(job) = job {
             self.tell("job", &view::job(&job, self.running().as_slice()));
+        }
+    }
+    /// The broker, where there is one.
+    pub(super) fn mqtt(&self) -> Option<&Arc<Telling>> {
+        self.common.mqtt.as_ref()
+    }
+    /// Tells the broker, where there is one, `payload` under `topic`: an object of JSON, of which the newest counts.
+    pub(super) fn outbox(&self, topic: &str, payload: &impl Serialize) {
+        let Some((mqtt, payload)) = self.mqtt().zip(serde_json::to_string(payload).ok()) else {
+            return;
+        };
+        let message = Message {
+            topic: mqtt.topics(self.network()).under(topic),
+            payload,
+            keep: Keep::Newest,
+        };
+        match self.store().tell(&[message]) {
+            Ok(()) => mqtt.wake(),
+            Err(why) => tracing::error!("{why}"),
         }
     }
     /// Writes a line into the log, and tells it. Where there are several stations, it names this one.
@@ -412,6 +437,7 @@ impl Desk {
         };
         if changed {
             self.tell_of("line", serde_json::json!({ "line": line }));
+            self.outbox("line", &serde_json::json!({ "line": line }));
             if let Line::Down(why) = &line {
                 self.log(
                     Level::Warning,

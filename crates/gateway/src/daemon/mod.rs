@@ -2,7 +2,7 @@
 //!
 //! A [`Station`] is a network with its base station. [`network::Network`] opens its field; `engine` runs one job after
 //! the other in a thread of its own; `desk` is what that thread and those that answer requests share; `http` and `page`
-//! answer for all stations. Time base: wall clock, and the field's for what the network does. Tests:
+//! answer for all stations; `mqtt` tells a broker. Time base: wall clock, and the field's for what the network does. Tests:
 //! `crates/lab/tests/daemon/`.
 
 pub mod answering;
@@ -11,7 +11,9 @@ mod desk;
 mod engine;
 mod http;
 mod kind;
+mod mqtt;
 pub mod network;
+mod outbox;
 mod page;
 mod running;
 mod serve;

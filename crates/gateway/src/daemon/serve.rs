@@ -19,6 +19,7 @@ use tokio::sync::{watch, Semaphore};
 use super::config::Config;
 use super::http;
 use super::http::guard::Guard;
+use super::mqtt;
 use super::network::Network;
 use super::stations::{Station, StationError, Stations};
 use crate::store::{plain, Level, Lock, Store, StoreError};
@@ -98,6 +99,7 @@ impl Daemon {
         }
         let workers = all.workers(stations)?;
         let (end, ends) = watch::channel(false);
+        let mqtt_ends = end.subscribe();
         let router = http::router(all.clone(), Guard::new(config));
         let runtime = runtime::Builder::new_current_thread()
             .enable_all()
@@ -112,7 +114,6 @@ impl Daemon {
             // Whoever watches is cut off.
             runtime.shutdown_timeout(END);
         });
-        // Whoever has begun ends with the daemon, also where another does not begin.
         let mut daemon = Self {
             address,
             end,
@@ -120,6 +121,15 @@ impl Daemon {
             threads: vec![answers.map_err(StartError::Threads)?],
             _lock: lock,
         };
+        if let Some(telling) = daemon.stations.common().mqtt.clone() {
+            let stations = daemon.stations.clone();
+            let told = named("mqtt").spawn(move || {
+                if let Err(why) = mqtt::serve(&stations, &telling, mqtt_ends) {
+                    tracing::error!("the MQTT broker is told nothing: {}", plain(&why));
+                }
+            });
+            daemon.threads.push(told.map_err(StartError::Threads)?);
+        }
         for worker in workers {
             let jobs = named("jobs").spawn(move || worker.work());
             daemon.threads.push(jobs.map_err(StartError::Threads)?);

@@ -11,6 +11,7 @@ use thalweg_units::Channel;
 use super::config::{Config, NetworkConfig, Transfers};
 use super::desk::{Cancel, Common, Company, Desk};
 use super::engine;
+use super::mqtt::Telling;
 use super::network::{Facts, Network};
 use super::running::Running;
 use crate::field::FieldTime;
@@ -101,7 +102,7 @@ impl Stations {
         config: &Config,
         store: Store,
     ) -> Result<Self, StationError> {
-        let common = Arc::new(Common::new(store));
+        let common = Arc::new(Common::new(store, Telling::new(&config.mqtt).map(Arc::new)));
         let company = match stations {
             [] => return Err(StationError::None),
             [_] => Company::Alone,

@@ -4,9 +4,12 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::Value;
 
+use thalweg_planner::{LinkQualities, Place};
+
+use super::network::Facts;
 use super::running::Running;
 use crate::carry::session::Standing;
-use crate::store::{JobId, JobState, StoredJob, StoredTransfer};
+use crate::store::{JobId, JobState, StoredJob, StoredTransfer, TransferId};
 
 /// A job.
 #[derive(Debug, Serialize)]
@@ -131,6 +134,63 @@ pub(super) fn object(transfer: &StoredTransfer) -> Object<'_> {
         paths: core.paths,
         energy_j: core.energy_j,
     }
+}
+
+/// A node.
+#[derive(Debug, Serialize)]
+pub(super) struct Node {
+    id: u16,
+    station: String,
+    is_sink: bool,
+    place: Option<Place>,
+    /// When it last delivered an object.
+    delivered_at: Option<String>,
+    /// The object that it delivered then.
+    object: Option<i64>,
+}
+
+/// Node number `index` of a station; `last` is when it last delivered an object, and which.
+pub(super) fn node(facts: &Facts, index: usize, last: Option<(&str, TransferId)>) -> Node {
+    let id = facts.place.ids.get(index).copied().unwrap_or(facts.sink);
+    Node {
+        id: id.get(),
+        station: facts.place.name.clone(),
+        is_sink: id == facts.sink,
+        place: facts.spots.as_ref().and_then(|s| s.get(index).copied()),
+        delivered_at: last.map(|(at, _)| at.to_owned()),
+        object: last.map(|(_, transfer)| transfer.0),
+    }
+}
+
+/// A link of a node, and back.
+#[derive(Debug, Serialize)]
+pub(super) struct Link {
+    pub(super) channel: u8,
+    #[serde(rename = "in")]
+    pub(super) back: f64,
+    pub(super) node: u16,
+    pub(super) out: f64,
+}
+
+/// The links of node number `index` among `links`, channel by channel.
+pub(super) fn links(facts: &Facts, links: &LinkQualities, index: usize) -> Vec<Link> {
+    let ids = &facts.place.ids;
+    let mut told = Vec::new();
+    for channel in links.channels().iter() {
+        for (other, to) in ids.iter().enumerate().take(links.nodes()) {
+            let out = links.prr(index, other, channel);
+            let back = links.prr(other, index, channel);
+            if out > 0.0 || back > 0.0 {
+                told.push(Link {
+                    channel: channel.number(),
+                    back,
+                    node: to.get(),
+                    out,
+                });
+            }
+        }
+    }
+    told
 }
 
 /// A number of the JSON that a job's `expected` or `outcome` is.

@@ -12,6 +12,7 @@ mod error;
 mod jobs;
 mod log;
 mod object;
+mod outbox;
 mod record;
 mod schema;
 mod sessions;
@@ -33,6 +34,7 @@ pub use error::{plain, StoreError};
 pub use jobs::{JobState, NewJob, StoredJob, Work};
 pub use log::{Level, Line, KEPT_LINES};
 pub use object::{digest_of, file_name};
+pub use outbox::{Keep, Message, Waiting, LONGEST_PAYLOAD, MOST_NEWEST};
 pub use record::{
     Campaign, CampaignId, Condition, Fate, JobId, Kept, NewTransfer, StoredTransfer, TransferId,
     Turn, TurnState,
@@ -107,15 +109,29 @@ impl Store {
     /// # Errors
     /// [`StoreError`]; nothing is then stored that was not there before.
     pub fn keep(&mut self, new: &NewTransfer<'_>, object: &[u8]) -> Result<Kept> {
-        self.keep_and(new, object, |_, _| Ok(()))
+        self.keep_and(new, object, |_, _| Ok(()), |_| Vec::new())
     }
 
-    /// The same, and what `also` does in the database with it.
+    /// The same, with the messages that `tell` makes of the record: all of it or nothing.
+    ///
+    /// # Errors
+    /// Those of [`Store::keep`].
+    pub fn keep_and_tell(
+        &mut self,
+        new: &NewTransfer<'_>,
+        object: &[u8],
+        tell: impl FnOnce(&StoredTransfer) -> Vec<Message>,
+    ) -> Result<Kept> {
+        self.keep_and(new, object, |_, _| Ok(()), tell)
+    }
+
+    /// The same, and what `also` does in the database before.
     fn keep_and(
         &mut self,
         new: &NewTransfer<'_>,
         object: &[u8],
         also: impl FnOnce(&Transaction<'_>, TransferId) -> rusqlite::Result<()>,
+        tell: impl FnOnce(&StoredTransfer) -> Vec<Message>,
     ) -> Result<Kept> {
         let (actual, recorded) = (object.len() as u64, new.record.bytes);
         if actual != recorded {
@@ -128,6 +144,9 @@ impl Store {
         let transfer =
             insert(&tx, new, Some((&digest, &name))).map_err(db_error(&self.database))?;
         also(&tx, transfer).map_err(db_error(&self.database))?;
+        if let Some(stored) = self.transfer(transfer)? {
+            outbox::write(&tx, &tell(&stored)).map_err(db_error(&self.database))?;
+        }
         let (path, fate) = object::write(&self.objects, &name, object)?;
         if let Err(error) = tx.commit() {
             if fate == Fate::Written {

@@ -136,6 +136,15 @@ pub(super) const MIGRATIONS: &[&str] = &[
     ) STRICT;
     CREATE INDEX streams_by_source ON streams (job, source, id);
 ",
+    "
+    CREATE TABLE outbox (
+        id      INTEGER PRIMARY KEY AUTOINCREMENT,
+        topic   TEXT    NOT NULL,
+        payload TEXT    NOT NULL,
+        newest  INTEGER NOT NULL CHECK (newest IN (0, 1))
+    ) STRICT;
+    CREATE UNIQUE INDEX outbox_newest ON outbox (topic) WHERE newest = 1;
+",
 ];
 
 /// The newest format.

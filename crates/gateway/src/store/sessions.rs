@@ -7,7 +7,10 @@
 use rusqlite::{params, Row, Transaction};
 use thalweg_units::NodeId;
 
-use super::{db_error, node, unreadable, JobId, Kept, NewTransfer, Result, Store, StoredTransfer};
+use super::{
+    db_error, node, unreadable, JobId, Kept, Message, NewTransfer, Result, Store, StoredTransfer,
+    TransferId,
+};
 use crate::carry::session::{Standing, Wish};
 
 /// Samples of so many sessions are kept.
@@ -204,13 +207,15 @@ impl Store {
         (job, source): (JobId, NodeId),
         new: &NewTransfer<'_>,
         object: &[u8],
+        tell: impl FnOnce(&StoredTransfer) -> Vec<Message>,
     ) -> Result<Kept> {
-        self.keep_and(new, object, |tx, transfer| {
+        let also = |tx: &Transaction<'_>, transfer: TransferId| {
             let sql = "UPDATE transfers SET session = ?2 WHERE id = ?1";
             tx.execute(sql, params![transfer.0, job.0])?;
             let sql = "DELETE FROM streams WHERE job = ?1 AND source = ?2";
             tx.execute(sql, params![job.0, source.get()]).map(drop)
-        })
+        };
+        self.keep_and(new, object, also, tell)
     }
 }
 
@@ -297,9 +302,9 @@ mod tests {
         let (bytes, took_s) = store.stream(job, id(4)).unwrap();
         assert_eq!((&bytes[..], took_s), (&b"abcd"[..], 7.5));
         let record = record(4, &bytes);
-        let wrong = store.close_stream((job, id(4)), &new(&record), b"abc");
+        let wrong = store.close_stream((job, id(4)), &new(&record), b"abc", |_| Vec::new());
         assert!(wrong.is_err() && open(&store).len() == 2, "as before");
-        let kept = store.close_stream((job, id(4)), &new(&record), &bytes);
+        let kept = store.close_stream((job, id(4)), &new(&record), &bytes, |_| Vec::new());
         assert_eq!(std::fs::read(kept.unwrap().path).unwrap(), b"abcd");
         assert_eq!(open(&store), [(job, id(7))]);
         let objects = store.objects_of_session(job, 9).unwrap();

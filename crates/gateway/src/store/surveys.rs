@@ -8,6 +8,7 @@ use rusqlite::{params, Row};
 use thalweg_planner::LinkQualities;
 use thalweg_units::{Channel, Dbm, NodeId};
 
+use super::outbox::{self, Message};
 use super::{db_error, Result, Store};
 
 /// So many surveys of a network are kept.
@@ -29,7 +30,8 @@ pub struct StoredSurvey {
 }
 
 impl Store {
-    /// Keeps `links`, which `sink` of `network` was told in `took_s` seconds by all nodes but `missing`.
+    /// Keeps `links`, which `sink` of `network` was told in `took_s` seconds by all nodes but `missing`, with the
+    /// messages `tell`: all of it or nothing.
     ///
     /// # Errors
     /// [`super::StoreError::Database`].
@@ -39,6 +41,7 @@ impl Store {
         took_s: f64,
         missing: &[NodeId],
         links: &LinkQualities,
+        tell: &[Message],
     ) -> Result<()> {
         let fail = db_error(&self.database);
         let missing: Vec<String> = missing.iter().map(ToString::to_string).collect();
@@ -57,6 +60,7 @@ impl Store {
             (SELECT id FROM surveys WHERE network = ?1 AND sink = ?2 ORDER BY id DESC LIMIT ?3)";
         tx.execute(sql, params![network, sink.get(), KEPT_SURVEYS])
             .map_err(&fail)?;
+        outbox::write(&tx, tell).map_err(&fail)?;
         tx.commit().map_err(&fail)
     }
 
@@ -158,7 +162,7 @@ mod tests {
         links.record_prr(2, 1, channel, 0.25, None).unwrap();
         for took in 0..KEPT_SURVEYS + 2 {
             let network = ("a", sink);
-            (store.keep_survey(network, f64::from(took), &[lost], &links)).unwrap();
+            (store.keep_survey(network, f64::from(took), &[lost], &links, &[])).unwrap();
         }
         let all = store.surveys(("a", sink), 3, 999).unwrap();
         assert_eq!(all.len(), KEPT_SURVEYS as usize);

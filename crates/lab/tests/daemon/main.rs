@@ -1,6 +1,7 @@
 //! The daemon over a real socket: jobs, objects, events, who may ask, what outlives it.
 #![allow(clippy::unwrap_used)]
 
+mod broker;
 mod client;
 mod pages;
 mod sessions;

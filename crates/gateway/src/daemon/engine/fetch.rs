@@ -75,7 +75,7 @@ impl<N: Network> Station<N> {
             return Err(Stop::Failed(why));
         };
         // With its job's end, or neither.
-        desk.store().keep(&new, &object)?;
+        desk.keep(&new, &object)?;
         let line = format!(
             "{name}: {} bytes at {:.0} kbit/s over {} hops in {:.1} s",
             core.bytes, core.goodput_kbps, core.hops, core.duration_s

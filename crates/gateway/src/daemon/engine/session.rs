@@ -15,11 +15,10 @@ use super::watched::Watched;
 use crate::carry::session::{Came, Keeper, Session, Standing, Wish};
 use crate::daemon::desk::Desk;
 use crate::daemon::network::Tree;
+use crate::daemon::view;
 use crate::field::Field;
 use crate::outcome::Core;
-use crate::store::{
-    next_sample, JobId, JobState, Level, NewTransfer, Store, StoreError, StoredJob,
-};
+use crate::store::{next_sample, JobId, JobState, Level, NewTransfer, StoreError, StoredJob};
 
 /// A stream of so many bytes becomes an object, and the next begins.
 const ROLL: u64 = 1 << 20;
@@ -111,7 +110,14 @@ impl<'a> Keep<'a> {
 
     fn sample(&mut self, at_s: u32) -> Result<(), StoreError> {
         self.due_s = next_sample(at_s);
-        self.desk.store().sample(self.job, at_s, &self.sources)
+        (self.desk.store()).sample(self.job, at_s, &self.sources)?;
+        self.desk
+            .outbox("rates", &view::rates(self.job, self.at_s, &self.sources));
+        Ok(())
+    }
+
+    fn add(&self, pieces: &[(NodeId, Vec<u8>)]) -> Result<(), StoreError> {
+        (self.desk.store()).add_to_streams(self.job, self.at_s, pieces)
     }
 
     fn kept(&mut self, came: Vec<Came>) -> Result<(), StoreError> {
@@ -125,19 +131,17 @@ impl<'a> Keep<'a> {
                 Came::Begun(source) => {
                     if self.open.remove(&source).is_some() {
                         let pieces = std::mem::take(&mut pieces);
-                        let mut store = self.desk.store();
-                        store.add_to_streams(self.job, self.at_s, &pieces)?;
-                        close(self.desk, &mut store, (self.job, source))?;
+                        self.add(&pieces)?;
+                        close(self.desk, (self.job, source))?;
                     }
                 }
             }
         }
-        let mut store = self.desk.store();
-        store.add_to_streams(self.job, self.at_s, &pieces)?;
+        self.add(&pieces)?;
         let full = self.open.iter().filter(|(_, bytes)| **bytes >= ROLL);
         let full: Vec<NodeId> = full.map(|(source, _)| *source).collect();
         for source in full {
-            close(self.desk, &mut store, (self.job, source))?;
+            close(self.desk, (self.job, source))?;
             self.open.remove(&source);
         }
         Ok(())
@@ -171,16 +175,13 @@ impl Keeper for Keep<'_> {
 
 /// Makes objects of all streams of the network.
 fn close_all(desk: &Desk) -> Result<(), StoreError> {
-    let mut store = desk.store();
-    for of in store.open_streams(desk.network())? {
-        close(desk, &mut store, of)?;
-    }
-    Ok(())
+    let open = desk.store().open_streams(desk.network())?;
+    open.into_iter().try_for_each(|of| close(desk, of))
 }
 
 /// Makes an object of what came of a source.
-fn close(desk: &Desk, store: &mut Store, (job, source): (JobId, NodeId)) -> Result<(), StoreError> {
-    let (object, took_s) = store.stream(job, source)?;
+fn close(desk: &Desk, (job, source): (JobId, NodeId)) -> Result<(), StoreError> {
+    let (object, took_s) = desk.store().stream(job, source)?;
     if object.is_empty() {
         return Ok(());
     }
@@ -218,7 +219,7 @@ fn close(desk: &Desk, store: &mut Store, (job, source): (JobId, NodeId)) -> Resu
         job: None,
         file: None,
     };
-    store.close_stream((job, source), &new, &object).map(drop)
+    desk.close_stream((job, source), &new, &object).map(drop)
 }
 
 /// Says that streams of before could not be made objects.

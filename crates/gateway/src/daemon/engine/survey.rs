@@ -89,16 +89,16 @@ impl<N: Network> Station<N> {
         let surveyed = recovery::survey(&mut watched, broken, missed, make, &mut watch)?;
         self.broken = None;
         let took_s = surveyed.time().as_secs_f64();
-        let (network, missing) = ((desk.network(), facts.sink), surveyed.missing);
+        let missing = surveyed.missing;
         let known = known(facts, surveyed.links);
         let links = known.links().summary(known.routing_channel()).heard_pairs;
         let line = format!(
             "{name}: {links} links measured in {took_s:.1} s, {} tables missing",
             missing.len()
         );
+        desk.keep_survey(took_s, &missing, known.links())?;
         {
             let mut store = desk.store();
-            store.keep_survey(network, took_s, &missing, known.links())?;
             if job.work == Work::Survey {
                 let measured = Measured {
                     duration_s: took_s,

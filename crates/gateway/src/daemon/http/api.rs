@@ -7,13 +7,14 @@ use axum::extract::{Path, Query, State};
 use axum::http::{header, HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::Json;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{json, Value};
 use thalweg_units::NodeId;
 
 use super::{session, App, Refusal};
 use crate::carry::session::{Wish, WishError, DEMAND};
 use crate::daemon::desk::{now, Cancel, Company, Desk, Line};
+use crate::daemon::mqtt::Broker;
 use crate::daemon::stations::Stations;
 use crate::daemon::{view, API};
 use crate::store::{JobId, TransferId, Work};
@@ -130,10 +131,15 @@ pub(super) async fn health(State(app): State<App>) -> Answer {
         let lines = stations.all().iter().map(|desk| (desk, desk.line()));
         let lines: Vec<_> = lines.collect();
         let is_down = |(_, line): &(_, Line)| matches!(line, Line::Down(_));
+        let mqtt = stations.common().mqtt.as_ref().map(|mqtt| mqtt.broker());
+        let is_cut = lines.iter().any(is_down) || matches!(mqtt, Some(Broker::Away(_)));
+        let waiting = stations.common().store().count_waiting()?;
+        let mqtt = mqtt.map(|broker| json!({ "broker": broker, "waiting": waiting }));
         let mut told = json!({
-            "status": if lines.iter().any(is_down) { "degraded" } else { "ok" },
+            "status": if is_cut { "degraded" } else { "ok" },
             "version": env!("CARGO_PKG_VERSION"),
             "api": API,
+            "mqtt": mqtt,
         });
         let mut all = serde_json::Map::new();
         for (desk, line) in &lines {
@@ -368,35 +374,15 @@ pub(super) async fn network(State(app): State<App>, of: Query<Of>) -> Answer {
     Ok(Json(told.await?).into_response())
 }
 
-/// A node, as the list tells it.
-#[derive(Debug, Serialize)]
-struct Node {
-    id: u16,
-    station: String,
-    is_sink: bool,
-    place: Option<thalweg_planner::Place>,
-    /// When it last delivered an object.
-    delivered_at: Option<String>,
-    /// The object that it delivered then.
-    object: Option<i64>,
-}
-
 /// All nodes, or the one called `only`.
-fn list(desk: &Desk, only: Option<NodeId>) -> Result<Vec<Node>, Refusal> {
+fn list(desk: &Desk, only: Option<NodeId>) -> Result<Vec<view::Node>, Refusal> {
     let last = desk.store().last_heard(desk.network())?;
-    let facts = &desk.facts;
     let node = |(index, id): (usize, &NodeId)| {
         let last = last.iter().find(|(node, ..)| node == id);
-        Node {
-            id: id.get(),
-            station: desk.network().to_owned(),
-            is_sink: *id == facts.sink,
-            place: facts.spots.as_ref().and_then(|s| s.get(index).copied()),
-            delivered_at: last.map(|(_, at, _)| at.clone()),
-            object: last.map(|(.., transfer)| transfer.0),
-        }
+        let last = last.map(|(_, at, transfer)| (&**at, *transfer));
+        view::node(&desk.facts, index, last)
     };
-    let all = facts.place.ids.iter().enumerate();
+    let all = desk.facts.place.ids.iter().enumerate();
     let all = all.filter(|(_, id)| only.is_none_or(|only| **id == only));
     Ok(all.map(node).collect())
 }
@@ -412,23 +398,8 @@ pub(super) async fn node(State(app): State<App>, Path(id): Path<u16>, of: Query<
         let node = NodeId::new(id).map_err(|_| nothing())?;
         let of = list(desk, Some(node))?.pop().ok_or_else(nothing)?;
         let index = desk.facts.place.index_of(node).map_err(|_| nothing())?;
-        let links = desk.surveyed().map(|surveyed| {
-            let (ids, links) = (&desk.facts.place.ids, surveyed.known.links());
-            let of_channel = links.channels().iter().flat_map(|channel| {
-                let others = 0..links.nodes();
-                others.filter_map(move |other| Some((channel, other, ids.get(other)?)))
-            });
-            let told = of_channel.filter_map(|(channel, other, to)| {
-                let (out, back) = (
-                    links.prr(index, other, channel),
-                    links.prr(other, index, channel),
-                );
-                (out > 0.0 || back > 0.0).then(|| {
-                    json!({ "channel": channel.number(), "node": to.get(), "out": out, "in": back })
-                })
-            });
-            told.collect::<Vec<Value>>()
-        });
+        let links = desk.surveyed();
+        let links = links.map(|surveyed| view::links(&desk.facts, surveyed.known.links(), index));
         Ok(Json(json!({ "node": of, "links": links })).into_response())
     })
     .await

@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::{App, Refusal};
 use crate::daemon::desk::{now, Company, Desk, Line};
+use crate::daemon::mqtt::Broker;
 use crate::daemon::stations::Stations;
 use crate::store::JobState;
 
@@ -50,7 +51,9 @@ pub(super) async fn metrics(State(app): State<App>) -> Result<Response, Refusal>
     let text = app.ask(|stations| {
         let (objects, bytes) = stations.common().store().total()?;
         let one = |value: f64| vec![(String::new(), value)];
-        let all: [Metric; 9] = [
+        let mqtt = stations.common().mqtt.as_ref().map(|mqtt| mqtt.broker());
+        let waiting = stations.common().store().count_waiting()?;
+        let all: [Metric; 11] = [
             (
                 "thalweg_up_seconds",
                 "counter",
@@ -108,6 +111,20 @@ pub(super) async fn metrics(State(app): State<App>) -> Result<Response, Refusal>
                 "gauge",
                 "Open event streams.",
                 one(stations.common().watchers() as f64),
+            ),
+            (
+                "thalweg_mqtt_connected",
+                "gauge",
+                "1 where the MQTT broker takes messages.",
+                mqtt.as_ref().map_or(Vec::new(), |broker| {
+                    one(f64::from(u8::from(*broker == Broker::Connected)))
+                }),
+            ),
+            (
+                "thalweg_mqtt_waiting",
+                "gauge",
+                "Messages that the broker has not acknowledged.",
+                mqtt.map_or(Vec::new(), |_| one(waiting as f64)),
             ),
         ];
         let mut text = String::new();

@@ -14,7 +14,8 @@ mod transfers;
 
 use std::fmt::Write as _;
 
-use super::desk::{Company, Desk, Line};
+use super::desk::{Common, Company, Desk, Line};
+use super::mqtt::Broker;
 use super::network::Sessions;
 use super::stations::Stations;
 use crate::carry::session::DEMAND;
@@ -80,7 +81,10 @@ fn page(
          <p id=\"link\" role=\"status\"></p></header>\n{}",
         transfers::strip(stations)?
     );
-    let alert = format!("<div id=\"line\" data-live>{line}</div>");
+    let alert = format!(
+        "<div id=\"line\" data-live>{line}{}</div>",
+        broker(stations.common())?
+    );
     let main = format!("{alert}\n<h1>{}</h1>\n{content}", escape(title));
     let about = stations.all().iter().map(|desk| match desk.company {
         Company::Alone => escape(&desk.facts.about),
@@ -101,6 +105,22 @@ fn document(title: &str, header: &str, main: &str, foot: &str) -> String {
          <a class=\"skip\" href=\"#main\">Skip to the content</a>\n{header}\n\
          <main id=\"main\" tabindex=\"-1\">\n{main}\n</main>\n{foot}\n</body></html>\n"
     )
+}
+
+/// How the broker is, and what waits for it; nothing where there is none.
+fn broker(common: &Common) -> Result<String, StoreError> {
+    let Some(mqtt) = &common.mqtt else {
+        return Ok(String::new());
+    };
+    let waiting = text::count(common.store().count_waiting()? as usize, "message");
+    Ok(match mqtt.broker() {
+        Broker::Away(why) => format!(
+            "<p class=\"notice\">The MQTT broker is out of reach: {}. It is tried again by itself; {waiting} to be told.</p>",
+            escape(&why)
+        ),
+        Broker::Trying => format!("<p class=\"faint\">MQTT: not connected yet, {waiting} to be told.</p>"),
+        Broker::Connected => format!("<p class=\"faint\">MQTT: connected, {waiting} to be told.</p>"),
+    })
 }
 
 /// What is told of an address that is none.

@@ -75,7 +75,7 @@ function connect() {
     }
   };
   events.addEventListener('job', (e) => job(JSON.parse(e.data)));
-  for (const other of ['log', 'network', 'plan', 'line', 'lagged']) {
+  for (const other of ['log', 'network', 'plan', 'line', 'mqtt', 'lagged']) {
     events.addEventListener(other, () => soon(300));
   }
 }

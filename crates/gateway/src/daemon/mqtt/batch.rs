@@ -1,0 +1,77 @@
+//! Messages that are on their way to the broker: which of them it has acknowledged.
+//!
+//! Invariant: only messages before which nothing is missing are over, so that what is sent again is sent in order.
+//! Tests: at the end.
+
+/// Messages that were handed over in their order, with the numbers of their rows.
+#[derive(Debug)]
+pub(super) struct Batch {
+    rows: Vec<Option<i64>>,
+    /// The numbers that the line gave the first of them, and whether it is acknowledged.
+    sent: Vec<(u16, bool)>,
+}
+
+impl Batch {
+    /// Messages, those that have a row with its number.
+    pub(super) fn new(rows: Vec<Option<i64>>) -> Self {
+        let sent = Vec::with_capacity(rows.len());
+        Self { rows, sent }
+    }
+    /// The next of them went out as number `packet`.
+    pub(super) fn sent(&mut self, packet: u16) {
+        if self.sent.len() < self.rows.len() {
+            self.sent.push((packet, false));
+        }
+    }
+    /// The broker has acknowledged number `packet`.
+    pub(super) fn acknowledged(&mut self, packet: u16) {
+        let of = |(number, done): &&mut (u16, bool)| *number == packet && !*done;
+        if let Some((_, done)) = self.sent.iter_mut().find(of) {
+            *done = true;
+        }
+    }
+    fn over(&self) -> usize {
+        self.sent.iter().take_while(|(_, done)| *done).count()
+    }
+    /// Whether all of them are acknowledged.
+    pub(super) fn is_over(&self) -> bool {
+        self.over() == self.rows.len()
+    }
+    /// Rows that are over.
+    pub(super) fn told(&self) -> Vec<i64> {
+        let over = self.rows.iter().take(self.over());
+        over.copied().flatten().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_over_up_to_the_first_that_is_missing() {
+        let mut batch = Batch::new(vec![None, Some(10), Some(12), Some(13)]);
+        for packet in [1, 2, 3] {
+            batch.sent(packet);
+        }
+        batch.acknowledged(1);
+        batch.acknowledged(3);
+        batch.acknowledged(9);
+        assert_eq!(batch.told(), [] as [i64; 0], "10 is missing");
+        batch.acknowledged(2);
+        assert_eq!(batch.told(), [10, 12]);
+        assert!(!batch.is_over(), "13 was not even sent");
+        // What waited for room goes out under a number that was free again.
+        batch.sent(1);
+        assert!(!batch.is_over());
+        batch.acknowledged(1);
+        assert!(batch.is_over());
+        assert_eq!(batch.told(), [10, 12, 13]);
+    }
+
+    #[test]
+    fn nothing_is_over_at_once() {
+        assert!(Batch::new(Vec::new()).is_over());
+        assert!(!Batch::new(vec![None]).is_over());
+    }
+}
