@@ -4,10 +4,11 @@ use std::io::{self, Write};
 use std::thread;
 use std::time::Duration;
 
-use thalweg_gateway::daemon::config::Config;
-use thalweg_gateway::daemon::{Daemon, StartError};
+use thalweg_gateway::daemon::config::{Config, NetworkConfig};
+use thalweg_gateway::daemon::{Daemon, StartError, Station};
 use thalweg_gateway::line::AddressError;
 use thalweg_gateway::store::StoreError;
+use thalweg_lab::field::RunError;
 use thalweg_lab::gateway::{Behind, Simulated};
 use thalweg_testbeds::{Site, Testbed};
 
@@ -32,22 +33,12 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<(), Failure> {
         // Standard error may be closed, and saying so there ends a thread.
         .log_internal_errors(false)
         .init();
-    let of = &config.network;
-    let testbed = Testbed::load(&of.testbed)?;
-    network::tell(&testbed.name, &testbed.assumed, args.say.verbosity());
-    let site = Site::new(testbed, of.seed);
-    let line = config.line().map_err(|why| named_port(&why))?;
+    let mut stations = Vec::new();
+    for of in config.networks() {
+        stations.push(station(of, args)?);
+    }
     let stop = Interrupt::on_signals();
-    let daemon = match line {
-        Some(address) => {
-            let behind = Behind::new(address, site, of.bytes).map_err(Failure::input)?;
-            Daemon::start(&config, behind)?
-        }
-        None => {
-            let network = Simulated::new(site, of.speed, of.bytes);
-            Daemon::start(&config, network.map_err(Failure::input)?)?
-        }
-    };
+    let daemon = Daemon::start_all(&config, stations)?;
     let address = daemon.address();
     let line = format!("thalweg: the page is at http://{address}/ (Ctrl-C ends it)");
     // Standard error may be closed.
@@ -63,12 +54,48 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<(), Failure> {
     }
 }
 
+/// The network that `of` names.
+fn station(of: &NetworkConfig, args: &GatewayArgs) -> Result<Station, Failure> {
+    let testbed = Testbed::load(&of.testbed)?;
+    network::tell(&testbed.name, &testbed.assumed, args.say.verbosity());
+    let site = Site::new(testbed, of.seed);
+    let line = of.line().map_err(|why| named_port(&why))?;
+    let refused = |why: RunError| match &of.name {
+        Some(name) => Failure::Input(format!("station \"{name}\": {why}")),
+        None => Failure::input(why),
+    };
+    Ok(match line {
+        Some(address) => {
+            let behind = Behind::new(address, site, of.bytes).map_err(refused)?;
+            Station::new(of, behind)
+        }
+        None => {
+            let network = Simulated::new(site, of.speed, of.bytes).map_err(refused)?;
+            Station::new(of, network.flooding_on(of.control))
+        }
+    })
+}
+
 /// The file's configuration, with what options say.
 fn config(args: &GatewayArgs) -> Result<Config, Failure> {
     let mut config = match &args.config {
         Some(path) => Config::read(path).map_err(Failure::input)?,
         None => Config::default(),
     };
+    let of_network = [
+        ("--port", args.port.is_some()),
+        ("--baud", args.baud.is_some()),
+        ("--testbed", args.testbed.is_some()),
+        ("--seed", args.seed.is_some()),
+        ("--speed", args.speed.is_some()),
+        ("--bytes", args.bytes.is_some()),
+    ];
+    let named = of_network.iter().find(|(_, is_named)| *is_named);
+    if let (Some((option, _)), false) = (named, config.stations.is_empty()) {
+        return Err(Failure::Input(format!(
+            "{option}: the configuration names stations; say it there"
+        )));
+    }
     let network = &mut config.network;
     if let Some(port) = &args.port {
         network.port = Some(port.clone());
@@ -94,7 +121,7 @@ fn config(args: &GatewayArgs) -> Result<Config, Failure> {
     if let Some(data) = &args.data {
         config.data.clone_from(data);
     }
-    config.line().map_err(|why| named_port(&why))?;
+    config.network.line().map_err(|why| named_port(&why))?;
     Ok(config)
 }
 
@@ -106,7 +133,7 @@ impl From<StartError> for Failure {
     fn from(error: StartError) -> Self {
         match error {
             StartError::Store(why @ StoreError::NotAFolder(_)) => Self::input(why),
-            why @ StartError::NoToken(_) => Self::input(why),
+            why @ (StartError::NoToken(_) | StartError::Stations(_)) => Self::input(why),
             why => Self::job(why),
         }
     }

@@ -68,3 +68,60 @@ pub trait Field: Clock {
     /// What `node` has spent so far, in joules; none where nobody knows.
     fn joules(&mut self, node: NodeId) -> Option<f64>;
 }
+
+/// A field around another: what it does not do itself is the inner one's.
+pub trait Around {
+    /// The field within.
+    type Inner: Field;
+
+    /// The field within.
+    fn inner(&self) -> &Self::Inner;
+    /// The same, to be changed.
+    fn inner_mut(&mut self) -> &mut Self::Inner;
+    /// As [`Field::next`].
+    ///
+    /// # Errors
+    /// As [`Field::next`].
+    fn advance(&mut self, until: FieldTime) -> Result<Told<Self::Inner>, FieldError>;
+    /// As [`Field::order`].
+    ///
+    /// # Errors
+    /// As [`Field::order`].
+    fn pass_on(
+        &mut self,
+        station: NodeId,
+        order: <Self::Inner as Field>::Order,
+    ) -> Result<(), FieldError> {
+        self.inner_mut().order(station, order)
+    }
+}
+
+/// What `F` tells.
+pub type Told<F> = News<<F as Field>::Event>;
+
+impl<A: Around> Clock for A {
+    fn when(&self, station: NodeId, local: Instant) -> FieldTime {
+        self.inner().when(station, local)
+    }
+}
+
+impl<A: Around> Field for A {
+    type Order = <A::Inner as Field>::Order;
+    type Event = <A::Inner as Field>::Event;
+
+    fn now(&self) -> FieldTime {
+        self.inner().now()
+    }
+    fn order(&mut self, station: NodeId, order: Self::Order) -> Result<(), FieldError> {
+        self.pass_on(station, order)
+    }
+    fn next(&mut self, until: FieldTime) -> Result<News<Self::Event>, FieldError> {
+        self.advance(until)
+    }
+    fn take(&mut self, station: NodeId, len: usize) -> Result<Vec<u8>, FieldError> {
+        self.inner_mut().take(station, len)
+    }
+    fn joules(&mut self, node: NodeId) -> Option<f64> {
+        self.inner_mut().joules(node)
+    }
+}

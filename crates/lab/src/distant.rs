@@ -7,12 +7,13 @@
 use crate::collect::{place, CollectError, Report, RETRY};
 use crate::field::{Repairs, RunError};
 use std::ops::ControlFlow;
-use thalweg_gateway::carry::pipeline::{settling, Fetch, Fetched, Order, Terms, Way, SETTLING};
+use thalweg_gateway::carry::account::{expected, Account};
+use thalweg_gateway::carry::pipeline::{settling, Fetch, Order, Terms, Way, SETTLING};
 use thalweg_gateway::field::{Field, FieldError, FieldTime, News};
 use thalweg_gateway::job::{run, Failure, Progress, Retry};
 use thalweg_gateway::known::{Ask, Known, CLEAN_CHANNELS};
 use thalweg_gateway::line::LineError;
-use thalweg_gateway::outcome::{over_plans, Core, Outcome};
+use thalweg_gateway::outcome::{over_plans, Outcome};
 use thalweg_gateway::recovery;
 use thalweg_gateway::registry::Pipelined;
 use thalweg_gateway::survey::{SurveyJob, Surveyed};
@@ -20,8 +21,7 @@ use thalweg_medium::random::stream;
 use thalweg_planner::{Place, Plan};
 use thalweg_protocols::mote::Event;
 use thalweg_testbeds::{Places, Site};
-use thalweg_units::{BitRate, Channel, ChannelSet, Duration, NodeId};
-use thalweg_wire::route::Scheme;
+use thalweg_units::{Channel, ChannelSet, Duration, NodeId};
 
 /// How long a base station that is away is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -119,10 +119,7 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
         };
         let (known, predicted) = (
             self.known.clone(),
-            match protocol.has_paths() {
-                true => first.prediction.clone(),
-                false => first.pip.prediction.clone(),
-            },
+            expected(&first, protocol.scheme).0.clone(),
         );
         let channels = first.channels.iter().map(|c| c.number()).collect();
         let next = |_: &Plan, tried: u32| {
@@ -189,49 +186,20 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
         let fetched = again(self.field, self.broken.take(), carry)?;
         let settled = fetched.failure.is_none() && settling(of.scheme).is_zero();
         self.broken = (!settled).then(|| self.field.now());
-        let core = self.core(plan, of, &terms, &fetched);
+        let account = Account {
+            protocol: of.name,
+            scheme: of.scheme,
+            network: &self.site.testbed.name,
+            ids,
+            seed: self.site.seed,
+        };
+        let core = account.of(plan, &fetched, (&terms, &self.site.board.timing));
         let extra = Repairs {
             retransmitted: None,
             wake_up_s: fetched.wake_up.as_secs_f64(),
             lame_chains: fetched.lame_chains,
         };
         Ok((Outcome { core, extra }, fetched.object))
-    }
-
-    fn core(&self, plan: &Plan, of: Pipelined, terms: &Terms, fetched: &Fetched) -> Core {
-        let ids = &self.known.place().ids;
-        let complete = fetched.complete.filter(|_| fetched.failure.is_none());
-        let bytes = complete.map_or(0, |c| u64::from(c.len));
-        let goodput = BitRate::of_bytes(bytes, fetched.duration);
-        let rate = terms.cycle(&self.site.board.timing).effective_rate();
-        let first_round = fetched.first_round.zip(fetched.complete);
-        Core {
-            protocol: of.name.to_owned(),
-            testbed: self.site.testbed.name.clone(),
-            source: ids[plan.source],
-            sink: ids[plan.sink],
-            bytes,
-            verified: fetched.failure.is_none(),
-            goodput_kbps: goodput.kbps(),
-            utilisation: Some(goodput.bps() / rate.bps()),
-            rounds: fetched.complete.map_or(0, |c| u32::from(c.rounds)),
-            first_round_reliability: first_round
-                .map(|(first, c)| f64::from(first) / f64::from(c.packets.max(1))),
-            active_nodes: fetched.active,
-            hops: plan.hops as u32,
-            paths: match of.scheme {
-                Scheme::P3 | Scheme::Thalweg => plan.path_count() as u32,
-                _ => 1,
-            },
-            energy_j: fetched.joules,
-            network_energy_j: fetched.network_joules,
-            cold: None,
-            waited_s: fetched.waited.as_secs_f64(),
-            duration_s: fetched.duration.as_secs_f64(),
-            attempts: fetched.attempts,
-            failure: fetched.failure.clone(),
-            seed: self.site.seed,
-        }
     }
 }
 

@@ -7,6 +7,7 @@
 use std::ops::ControlFlow::{Break, Continue};
 use std::sync::Arc;
 use thalweg_engine::Engine;
+use thalweg_gateway::carry::account::Account;
 use thalweg_gateway::carry::pipeline::{self, Fetch, Node, Terms, Way, MAX_NODES};
 use thalweg_gateway::field::{Clock, Field, FieldError, FieldTime, News};
 use thalweg_gateway::job::{run, Failure, Watch};
@@ -21,7 +22,7 @@ use thalweg_protocols::floodnet;
 use thalweg_protocols::object::ObjectStore;
 use thalweg_sim::{Board, Network, NetworkError, SimError};
 use thalweg_testbeds::Site;
-use thalweg_units::{BitRate, Duration, Instant, NodeId};
+use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::route::Scheme;
 
 /// Why a simulated network did not do what it should.
@@ -319,45 +320,28 @@ impl Motes {
         let others = plan.others.iter();
         let others = others.filter_map(|plan| Way::of(plan, scheme, terms, ids).ok());
         let others = others.collect();
-        let (source, sink) = (ids[plan.source], ids[plan.sink]);
         let mut job = Fetch::new(way, others, first, ids, terms);
         self.field.hear(&[plan.sink]);
         let fetched = run(&mut self.field, &mut job, watch);
         self.transfers = self.transfers.wrapping_add(job.attempts() as u16);
         let fetched = fetched?;
         let engine = self.field.net.engine(plan.source).pipeline();
-        let (stats, len) = (*engine.stats(), engine.store().info().len);
-        let verified = fetched.failure.is_none();
-        let bytes = if verified { u64::from(len) } else { 0 };
-        let goodput = BitRate::of_bytes(bytes, fetched.duration);
-        let rate = terms.cycle(&self.board.timing).effective_rate();
+        let stats = *engine.stats();
         let packets = f64::from(stats.packets.max(1));
+        let account = Account {
+            protocol: name_of(scheme),
+            scheme,
+            network: &self.name,
+            ids: self.field.ids(),
+            seed: self.seed,
+        };
+        let told = account.of(plan, &fetched, (terms, &self.board.timing));
         let rounds = fetched.complete.map_or(stats.rounds, |c| c.rounds);
+        // The source's engine knows it also of a transfer that broke off.
         let core = Core {
-            protocol: name_of(scheme).to_owned(),
-            testbed: self.name.clone(),
-            source,
-            sink,
-            bytes,
-            verified,
-            goodput_kbps: goodput.kbps(),
-            utilisation: Some(goodput.bps() / rate.bps()),
             rounds: u32::from(rounds),
             first_round_reliability: fetched.first_round.map(|f| f64::from(f) / packets),
-            active_nodes: fetched.active,
-            hops: plan.hops as u32,
-            paths: match scheme {
-                Scheme::P3 | Scheme::Thalweg => plan.path_count() as u32,
-                _ => 1,
-            },
-            energy_j: fetched.joules,
-            network_energy_j: fetched.network_joules,
-            cold: None,
-            waited_s: fetched.waited.as_secs_f64(),
-            duration_s: fetched.duration.as_secs_f64(),
-            attempts: fetched.attempts,
-            failure: fetched.failure,
-            seed: self.seed,
+            ..told
         };
         let extra = Repairs {
             retransmitted: (stats.data_sent > 0)

@@ -13,10 +13,11 @@ use std::time::{Duration as Wall, Instant as WallInstant};
 
 use thalweg_gateway::carry::pipeline::Node;
 use thalweg_gateway::daemon::network::{Facts, Network};
-use thalweg_gateway::field::{Clock, Field, FieldError, FieldTime, News};
+use thalweg_gateway::field::{Around, Field, FieldError, FieldTime, News, Told};
 use thalweg_medium::random::{derive, stream};
+use thalweg_protocols::floodnet;
 use thalweg_testbeds::Site;
-use thalweg_units::{Duration, Instant, NodeId};
+use thalweg_units::{Channel, Duration};
 
 use crate::collect::{clean_channels, place};
 use crate::field::{Motes, RunError, SimField};
@@ -35,6 +36,7 @@ pub struct Simulated {
     speed: f64,
     bytes: u32,
     spots: Option<Vec<thalweg_planner::Place>>,
+    control: Channel,
 }
 
 impl Simulated {
@@ -50,7 +52,14 @@ impl Simulated {
             speed,
             bytes,
             spots,
+            control: Channel::LAST,
         })
+    }
+
+    /// The same with floods on channel `control`.
+    #[must_use]
+    pub fn flooding_on(self, control: Channel) -> Self {
+        Self { control, ..self }
     }
 }
 
@@ -81,7 +90,9 @@ impl Network for Simulated {
     fn open(&mut self) -> Result<Self::Field, FieldError> {
         let broken = |why: RunError| FieldError::Broken(Box::new(why));
         let seed = derive(self.site.seed, "gateway", &[]);
-        let mut motes = Motes::open(&self.site, seed).map_err(broken)?;
+        let mut config = floodnet::Config::default().on(&self.site.board.timing);
+        config.glossy.channel = self.control;
+        let mut motes = Motes::open_with(&self.site, config, seed).map_err(broken)?;
         let testbed = &self.site.testbed;
         for (index, node) in testbed.nodes.iter().enumerate() {
             if node.id != testbed.sink {
@@ -128,23 +139,16 @@ impl<F: Field> Paced<F> {
     }
 }
 
-impl<F: Field> Clock for Paced<F> {
-    fn when(&self, station: NodeId, local: Instant) -> FieldTime {
-        self.field.when(station, local)
-    }
-}
+impl<F: Field> Around for Paced<F> {
+    type Inner = F;
 
-impl<F: Field> Field for Paced<F> {
-    type Order = F::Order;
-    type Event = F::Event;
-
-    fn now(&self) -> FieldTime {
-        self.field.now()
+    fn inner(&self) -> &F {
+        &self.field
     }
-    fn order(&mut self, station: NodeId, order: F::Order) -> Result<(), FieldError> {
-        self.field.order(station, order)
+    fn inner_mut(&mut self) -> &mut F {
+        &mut self.field
     }
-    fn next(&mut self, until: FieldTime) -> Result<News<F::Event>, FieldError> {
+    fn advance(&mut self, until: FieldTime) -> Result<Told<F>, FieldError> {
         loop {
             let slice = until.min(self.field.now() + SLICE);
             let news = self.field.next(slice)?;
@@ -154,11 +158,5 @@ impl<F: Field> Field for Paced<F> {
                 news => return Ok(news),
             }
         }
-    }
-    fn take(&mut self, station: NodeId, len: usize) -> Result<Vec<u8>, FieldError> {
-        self.field.take(station, len)
-    }
-    fn joules(&mut self, node: NodeId) -> Option<f64> {
-        self.field.joules(node)
     }
 }

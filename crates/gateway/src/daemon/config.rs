@@ -1,15 +1,17 @@
 //! The daemon's configuration, as a TOML file has it; every key has a default. `docs/examples/gateway.toml`
 //! explains each. Invariant: what is parsed can be run. Tests: at the end.
 
+mod station;
+
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer};
 
-use crate::line::{Address, AddressError};
 use crate::registry::Pipelined;
 use crate::store::plain;
+pub use station::NetworkConfig;
 
 /// Why a configuration is none.
 #[derive(Debug, thiserror::Error)]
@@ -48,8 +50,11 @@ pub struct Config {
     pub hosts: Vec<String>,
     /// How transfers are made.
     pub transfers: Transfers,
-    /// The network: behind a base station's line, or simulated.
+    /// The network, where there is one: behind a base station's line, or simulated.
     pub network: NetworkConfig,
+    /// The networks, where there are several.
+    #[serde(rename = "station")]
+    pub stations: Vec<NetworkConfig>,
 }
 
 /// How transfers are made.
@@ -61,33 +66,13 @@ pub struct Transfers {
     /// The links are measured anew before a transfer where they are older than this, in hours.
     #[serde(deserialize_with = "hours")]
     pub resurvey_after_h: f64,
+    /// Links that are older than that are also measured anew while no job waits.
+    pub survey_when_idle: bool,
     /// So many jobs wait at most.
     #[serde(deserialize_with = "queue")]
     pub queue: u32,
     /// Transfers begin only then, by UTC; at any time where none is named.
     pub windows: Vec<Window>,
-}
-
-/// The network.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct NetworkConfig {
-    /// Where its base station is, as [`Address::parse`] reads it; simulated where none is named.
-    #[serde(deserialize_with = "port")]
-    pub port: Option<String>,
-    /// The speed of the serial port.
-    #[serde(deserialize_with = "baud")]
-    pub baud: u32,
-    /// A testbed's name or file, which names the nodes and their board.
-    pub testbed: String,
-    /// What draws everything random.
-    pub seed: u64,
-    /// A simulation is so many times as fast as real time.
-    #[serde(deserialize_with = "speed")]
-    pub speed: f64,
-    /// Bytes of each node's object, about: of simulated ones, and for plans.
-    #[serde(deserialize_with = "bytes")]
-    pub bytes: u32,
 }
 
 impl Default for Config {
@@ -100,6 +85,7 @@ impl Default for Config {
             hosts: Vec::new(),
             transfers: Transfers::default(),
             network: NetworkConfig::default(),
+            stations: Vec::new(),
         }
     }
 }
@@ -109,21 +95,9 @@ impl Default for Transfers {
         Self {
             protocol: Pipelined::named("thalweg").unwrap_or(Pipelined::P3),
             resurvey_after_h: 6.0,
+            survey_when_idle: false,
             queue: 256,
             windows: Vec::new(),
-        }
-    }
-}
-
-impl Default for NetworkConfig {
-    fn default() -> Self {
-        Self {
-            port: None,
-            baud: 1_000_000,
-            testbed: "indriya".to_owned(),
-            seed: 1,
-            speed: 1.0,
-            bytes: 59_000,
         }
     }
 }
@@ -161,23 +135,25 @@ impl Config {
     }
 
     fn parse(text: &str) -> Result<Self, String> {
-        toml::from_str(text).map_err(|why| {
+        let config: Self = toml::from_str(text).map_err(|why: toml::de::Error| {
             let span = why.span().map_or(0, |span| span.start);
             let line = text.get(..span).unwrap_or_default().lines().count().max(1);
             let said = why.message().replace('\n', " ");
             format!("line {line}: {said}")
-        })
+        })?;
+        if !config.stations.is_empty() && config.network != NetworkConfig::default() {
+            return Err("`[network]` and `[[station]]`: one of them".to_owned());
+        }
+        station::check(&config.stations)?;
+        Ok(config)
     }
 
-    /// Where the base station is, if there is one.
-    ///
-    /// # Errors
-    /// [`AddressError`] where [`NetworkConfig::port`] is none.
-    pub fn line(&self) -> Result<Option<Address>, AddressError> {
-        let network = &self.network;
-        let port = network.port.as_deref();
-        port.map(|port| Address::parse(port, network.baud))
-            .transpose()
+    /// The networks: one, or several that have names.
+    pub fn networks(&self) -> &[NetworkConfig] {
+        match self.stations.is_empty() {
+            true => std::slice::from_ref(&self.network),
+            false => &self.stations,
+        }
     }
 
     /// Whether anybody but this machine may connect.
@@ -294,22 +270,6 @@ fn hours<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
 fn queue<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
     within(from, 1..=10_000, "expected 1 to 10000 jobs")
 }
-fn baud<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
-    within(from, 1_200..=12_000_000, "expected 1200 to 12000000 baud")
-}
-fn port<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
-    let text = String::deserialize(from)?;
-    // What it is read as does not depend on the speed.
-    let read = Address::parse(&text, 0).map(|_| Some(text));
-    read.map_err(serde::de::Error::custom)
-}
-fn speed<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
-    within(from, 0.01..=1_000.0, "expected a speed of 0.01 to 1000")
-}
-fn bytes<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
-    within(from, 1..=200_000, "expected 1 to 200000 bytes")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -329,13 +289,24 @@ mod tests {
         let told = |config: &Config| format!("{config:?}");
         assert_eq!(told(&example), told(&Config::default()));
         // Keys that have no default stand there as remarks; they are right as well.
-        let remarks = ["token", "token_file", "port"];
+        let remarks = [
+            "token",
+            "token_file",
+            "port",
+            "name",
+            "building",
+            "channels",
+        ];
         for key in remarks {
             let line = text.lines().find_map(|line| {
                 line.strip_prefix("# ")
                     .filter(|l| l.starts_with(&format!("{key} = ")))
             });
-            let table = if key == "port" { "[network]\n" } else { "" };
+            let table = if key.starts_with("token") {
+                ""
+            } else {
+                "[network]\n"
+            };
             Config::parse(&format!("{table}{}", line.unwrap())).unwrap();
         }
         let keys = text
@@ -344,7 +315,7 @@ mod tests {
             .map(|(key, _)| key.trim_start_matches("# "));
         let mut keys: Vec<&str> = keys.filter(|key| !key.contains(' ')).collect();
         keys.sort_unstable();
-        let known = "baud bytes data hosts listen port protocol queue resurvey_after_h seed speed testbed token token_file windows";
+        let known = "baud building bytes channels control data hosts listen name port protocol queue resurvey_after_h seed speed survey_when_idle testbed token token_file windows";
         assert_eq!(keys.join(" "), known);
     }
 
@@ -362,6 +333,14 @@ mod tests {
             ("[network]\nbaud = 300", "1200"),
             ("[network]\nspeed = 0", "0.01"),
             ("[network]\nbytes = 0", "200000"),
+            ("[network]\nchannels = []", "at least one channel"),
+            ("[network]\nchannels = [10]", "11"),
+            ("[network]\nname = \"a b\"", "letters, digits"),
+            (
+                "[network]\nseed = 2\n[[station]]\nname = \"a\"",
+                "one of them",
+            ),
+            ("[[station]]\nseed = 2", "station 1: expected a `name`"),
         ] {
             let why = Config::parse(text).unwrap_err();
             assert!(why.contains(said), "{text}: {why}");

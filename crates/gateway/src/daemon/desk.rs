@@ -1,5 +1,5 @@
-//! What the thread that runs jobs and those that answer requests share: the store, what is under way, and
-//! news for whoever watches.
+//! What the thread that runs a station's jobs and those that answer requests share: the store and news, which all
+//! stations have together, and what is under way at this one.
 //!
 //! Invariants: the one store is behind one lock, held for a query or a write; what is under way is in memory
 //! only, what it begins and ends with is a row. Nobody holds both locks. Time base: wall clock.
@@ -87,58 +87,25 @@ pub(super) enum Cancel {
     Unknown,
 }
 
-/// What all threads of the daemon share.
-pub(super) struct Desk {
-    pub(super) facts: Facts,
-    pub(super) transfers: Transfers,
+/// What all stations have together.
+pub(super) struct Common {
     store: Mutex<Store>,
-    live: Mutex<Live>,
-    wake: Condvar,
     news: broadcast::Sender<News>,
     pub(super) begun: Instant,
 }
 
-impl Desk {
-    pub(super) fn new(facts: Facts, transfers: Transfers, store: Store) -> Self {
+impl Common {
+    pub(super) fn new(store: Store) -> Self {
         Self {
-            facts,
-            transfers,
             store: Mutex::new(store),
-            live: Mutex::new(Live {
-                running: None,
-                surveyed: None,
-                line: Line::Closed,
-                stopping: false,
-            }),
-            wake: Condvar::new(),
             news: broadcast::Sender::new(NEWS),
             begun: Instant::now(),
         }
-    }
-
-    /// The network's name.
-    pub(super) fn network(&self) -> &str {
-        &self.facts.place.name
     }
     /// The store; nobody else has it meanwhile.
     pub(super) fn store(&self) -> MutexGuard<'_, Store> {
         // A thread that panicked left no transaction open: a guard rolled it back.
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-    fn live(&self) -> MutexGuard<'_, Live> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-    /// What runs, if anything does.
-    pub(super) fn running(&self) -> Option<Running> {
-        self.live().running.clone()
-    }
-    /// The links as they are known.
-    pub(super) fn surveyed(&self) -> Option<Arc<Surveyed>> {
-        self.live().surveyed.clone()
-    }
-    /// How the way to the base station is.
-    pub(super) fn line(&self) -> Line {
-        self.live().line.clone()
     }
     pub(super) fn watch(&self) -> broadcast::Receiver<News> {
         self.news.subscribe()
@@ -147,7 +114,6 @@ impl Desk {
     pub(super) fn watchers(&self) -> usize {
         self.news.receiver_count()
     }
-
     fn tell(&self, event: &'static str, data: &impl Serialize) {
         if let Ok(data) = serde_json::to_string(data) {
             // Nobody may be watching.
@@ -155,13 +121,6 @@ impl Desk {
                 event,
                 data: data.into(),
             });
-        }
-    }
-    /// Tells that a job is in another state than before.
-    fn tell_job(&self, id: JobId) {
-        let job = self.store().job(id).ok().flatten();
-        if let Some(job) = job {
-            self.tell("job", &view::job(&job, self.running().as_ref()));
         }
     }
     /// Writes a line into the log, and tells it.
@@ -178,6 +137,97 @@ impl Desk {
         };
         if let Some(line) = line {
             self.tell("log", &line);
+        }
+    }
+}
+
+/// Whether a station is the only one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Company {
+    /// It is: nobody need name it.
+    Alone,
+    /// There are others.
+    Others,
+}
+
+/// What all threads know of one station.
+pub(super) struct Desk {
+    pub(super) facts: Facts,
+    pub(super) transfers: Transfers,
+    pub(super) company: Company,
+    common: Arc<Common>,
+    live: Mutex<Live>,
+    wake: Condvar,
+}
+
+impl Desk {
+    pub(super) fn new(
+        facts: Facts,
+        transfers: Transfers,
+        company: Company,
+        common: Arc<Common>,
+    ) -> Self {
+        Self {
+            facts,
+            transfers,
+            company,
+            common,
+            live: Mutex::new(Live {
+                running: None,
+                surveyed: None,
+                line: Line::Closed,
+                stopping: false,
+            }),
+            wake: Condvar::new(),
+        }
+    }
+
+    /// The station's name, which is its network's.
+    pub(super) fn network(&self) -> &str {
+        &self.facts.place.name
+    }
+    /// The store; nobody else has it meanwhile.
+    pub(super) fn store(&self) -> MutexGuard<'_, Store> {
+        self.common.store()
+    }
+    fn live(&self) -> MutexGuard<'_, Live> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    /// What runs, if anything does.
+    pub(super) fn running(&self) -> Option<Running> {
+        self.live().running.clone()
+    }
+    /// The links as they are known.
+    pub(super) fn surveyed(&self) -> Option<Arc<Surveyed>> {
+        self.live().surveyed.clone()
+    }
+    /// How the way to the base station is.
+    pub(super) fn line(&self) -> Line {
+        self.live().line.clone()
+    }
+
+    fn tell(&self, event: &'static str, data: &impl Serialize) {
+        self.common.tell(event, data);
+    }
+    /// The same of what is this station's.
+    fn tell_of(&self, event: &'static str, mut data: serde_json::Value) {
+        data["station"] = self.network().into();
+        self.tell(event, &data);
+    }
+    /// Tells that a job is in another state than before.
+    fn tell_job(&self, id: JobId) {
+        let job = self.store().job(id).ok().flatten();
+        if let Some(job) = job {
+            self.tell("job", &view::job(&job, self.running().as_slice()));
+        }
+    }
+    /// Writes a line into the log, and tells it. Where there are several stations, it names this one.
+    pub(super) fn log(&self, level: Level, text: &str) {
+        match self.company {
+            Company::Alone => self.common.log(level, text),
+            Company::Others => self
+                .common
+                .log(level, &format!("{}: {text}", self.network())),
         }
     }
 
@@ -200,27 +250,21 @@ impl Desk {
         };
         let queued: Vec<StoredJob> = queued.into_iter().flatten().collect();
         for job in &queued {
-            self.tell("job", &view::job(job, None));
+            self.tell("job", &view::job(job, &[]));
         }
         self.wake.notify_all();
         Ok(queued)
     }
 
-    /// Asks that a job end.
+    /// Asks that a job that was queued or runs here end.
     ///
     /// # Errors
     /// [`StoreError`].
     pub(super) fn cancel(&self, id: JobId) -> Result<Cancel, StoreError> {
-        let (was_queued, job) = {
-            let mut store = self.store();
-            (store.cancel_queued(id)?, store.job(id)?)
-        };
+        let was_queued = self.store().cancel_queued(id)?;
         if was_queued {
             self.tell_job(id);
             return Ok(Cancel::Done);
-        }
-        if job.is_none() {
-            return Ok(Cancel::Unknown);
         }
         let mut live = self.live();
         match live.running.as_mut().filter(|running| running.id == id) {
@@ -233,12 +277,12 @@ impl Desk {
         }
     }
 
-    /// Asks all threads to end.
+    /// Asks its thread to end.
     pub(super) fn stop(&self) {
         self.live().stopping = true;
         self.wake.notify_all();
     }
-    /// Whether they are to end.
+    /// Whether it is to end.
     pub(super) fn is_stopping(&self) -> bool {
         self.live().stopping
     }
@@ -298,7 +342,7 @@ impl Desk {
             running.plan = Some(plan.clone());
             running.packets = packets;
         }
-        self.tell("plan", &serde_json::json!({ "hops": plan.hops }));
+        self.tell_of("plan", serde_json::json!({ "hops": plan.hops }));
     }
     /// The job that runs made progress.
     pub(super) fn progress(&self, progress: Progress) {
@@ -341,7 +385,7 @@ impl Desk {
     /// The links are known.
     pub(super) fn knows(&self, surveyed: Surveyed) {
         self.live().surveyed = Some(Arc::new(surveyed));
-        self.tell("network", &serde_json::json!({ "surveyed": true }));
+        self.tell_of("network", serde_json::json!({ "surveyed": true }));
     }
     /// The way to the base station is as `line` says.
     pub(super) fn line_is(&self, line: Line) {
@@ -352,7 +396,7 @@ impl Desk {
             changed
         };
         if changed {
-            self.tell("line", &line);
+            self.tell_of("line", serde_json::json!({ "line": line }));
             if let Line::Down(why) = &line {
                 self.log(
                     Level::Warning,

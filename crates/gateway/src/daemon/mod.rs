@@ -1,8 +1,8 @@
 //! The daemon beside a base station: jobs that outlive a restart, an API, a page.
 //!
-//! [`network::Network`] opens the field; `engine` runs one job after the other in a thread of its own;
-//! `desk` is what that thread and those that answer requests share; `http` and `page` answer. Time base:
-//! wall clock, and the field's for what the network does. Not done: several base stations at once. Tests:
+//! A [`Station`] is a network with its base station. [`network::Network`] opens its field; `engine` runs one job after
+//! the other in a thread of its own; `desk` is what that thread and those that answer requests share; `http` and `page`
+//! answer for all stations. Time base: wall clock, and the field's for what the network does. Tests:
 //! `crates/lab/tests/daemon/`.
 
 pub mod config;
@@ -14,7 +14,8 @@ pub mod network;
 mod page;
 mod running;
 mod serve;
+mod stations;
 mod view;
-mod watched;
 
 pub use serve::{Daemon, StartError};
+pub use stations::{Station, StationError};

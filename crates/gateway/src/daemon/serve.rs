@@ -17,10 +17,10 @@ use tokio::runtime;
 use tokio::sync::{watch, Semaphore};
 
 use super::config::Config;
-use super::desk::Desk;
+use super::http;
 use super::http::guard::Guard;
 use super::network::Network;
-use super::{engine, http};
+use super::stations::{Station, StationError, Stations};
 use crate::store::{plain, Level, Lock, Store, StoreError};
 
 /// So many connections are open at once; others wait.
@@ -49,6 +49,9 @@ pub enum StartError {
     /// The store.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The stations.
+    #[error(transparent)]
+    Stations(#[from] StationError),
     /// No threads.
     #[error("cannot begin: {}", plain(.0))]
     Threads(io::Error),
@@ -58,7 +61,7 @@ pub enum StartError {
 pub struct Daemon {
     address: SocketAddr,
     end: watch::Sender<bool>,
-    desk: Arc<Desk>,
+    stations: Arc<Stations>,
     threads: Vec<JoinHandle<()>>,
     _lock: Lock,
 }
@@ -69,6 +72,15 @@ impl Daemon {
     /// # Errors
     /// [`StartError`].
     pub fn start<N: Network>(config: &Config, network: N) -> Result<Self, StartError> {
+        let station = Station::new(&config.network, network);
+        Self::start_all(config, vec![station])
+    }
+
+    /// Begins to serve all of `stations`, each with a thread of its own.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub fn start_all(config: &Config, stations: Vec<Station>) -> Result<Self, StartError> {
         if config.is_open() && config.token.is_none() {
             return Err(StartError::NoToken(config.listen));
         }
@@ -79,13 +91,14 @@ impl Daemon {
         let address = listener.local_addr().map_err(refused)?;
         let store = Store::open(&config.data)?;
         let lock = store.lock_daemon()?;
-        let facts = network.facts();
-        let desk = Arc::new(Desk::new(facts, config.transfers.clone(), store));
-        let line = format!("the gateway begins: {}", desk.facts.about);
-        desk.log(Level::Info, &line);
-        let broken = engine::remember(&desk)?;
+        let all = Arc::new(Stations::new(&stations, config, store)?);
+        for desk in all.all() {
+            let line = format!("the gateway begins: {}", desk.facts.about);
+            desk.log(Level::Info, &line);
+        }
+        let workers = all.workers(stations)?;
         let (end, ends) = watch::channel(false);
-        let router = http::router(desk.clone(), Guard::new(config));
+        let router = http::router(all.clone(), Guard::new(config));
         let runtime = runtime::Builder::new_current_thread()
             .enable_all()
             .max_blocking_threads(BLOCKING)
@@ -99,24 +112,19 @@ impl Daemon {
             // Whoever watches is cut off.
             runtime.shutdown_timeout(END);
         });
-        let answers = answers.map_err(StartError::Threads)?;
-        let of_engine = desk.clone();
-        let jobs = named("jobs").spawn(move || engine::serve(network, of_engine, broken));
-        let daemon = Self {
+        // Whoever has begun ends with the daemon, also where another does not begin.
+        let mut daemon = Self {
             address,
             end,
-            desk,
-            threads: vec![answers],
+            stations: all,
+            threads: vec![answers.map_err(StartError::Threads)?],
             _lock: lock,
         };
-        match jobs {
-            Ok(jobs) => {
-                let mut daemon = daemon;
-                daemon.threads.push(jobs);
-                Ok(daemon)
-            }
-            Err(why) => Err(StartError::Threads(why)),
+        for worker in workers {
+            let jobs = named("jobs").spawn(move || worker.work());
+            daemon.threads.push(jobs.map_err(StartError::Threads)?);
         }
+        Ok(daemon)
     }
 
     /// Where it listens.
@@ -135,7 +143,7 @@ impl Daemon {
     }
 
     fn end(&mut self) {
-        self.desk.stop();
+        self.stations.stop();
         // Nobody listens where that thread has ended.
         let _ = self.end.send(true);
         for thread in self.threads.drain(..) {

@@ -33,8 +33,8 @@ pub(super) struct Job<'a> {
 }
 
 /// `job`; what runs tells how far it is.
-pub(super) fn job<'a>(job: &'a StoredJob, running: Option<&Running>) -> Job<'a> {
-    let running = running.filter(|running| running.id == job.id);
+pub(super) fn job<'a>(job: &'a StoredJob, running: &[Running]) -> Job<'a> {
+    let running = running.iter().find(|running| running.id == job.id);
     let moving = running.filter(|running| running.received > 0);
     let raw = |text: &Option<String>| text.clone().and_then(|t| RawValue::from_string(t).ok());
     Job {
@@ -145,6 +145,7 @@ pub(super) fn examples() -> (Value, Value) {
     let transfer = store.transfer(kept.transfer).unwrap().unwrap();
     let row = StoredJob {
         id: JobId(1),
+        station: "a".into(),
         work: Work::Fetch { from },
         state: JobState::Done,
         priority: 0,
@@ -156,6 +157,6 @@ pub(super) fn examples() -> (Value, Value) {
         transfer: Some(kept.transfer),
         error: None,
     };
-    let job = serde_json::to_value(job(&row, None)).unwrap();
+    let job = serde_json::to_value(job(&row, &[])).unwrap();
     (job, serde_json::to_value(object(&transfer)).unwrap())
 }

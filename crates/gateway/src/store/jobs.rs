@@ -93,6 +93,8 @@ pub struct NewJob<'a> {
 pub struct StoredJob {
     /// Its number.
     pub id: JobId,
+    /// The station that it is for, by the name of its network.
+    pub station: String,
     /// What it is to do.
     #[serde(flatten)]
     pub work: Work,
@@ -308,6 +310,7 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<StoredJob> {
     let state = known.ok_or_else(|| unreadable(row, "state", std::fmt::Error))?;
     Ok(StoredJob {
         id: JobId(row.get("id")?),
+        station: row.get("network")?,
         work,
         state,
         priority: row.get("priority")?,

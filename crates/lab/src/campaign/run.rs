@@ -9,6 +9,7 @@ use crate::field::{Motes, RunError};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
+use thalweg_gateway::carry::account::{expected, Account};
 use thalweg_gateway::carry::pipeline::{active_nodes, Terms};
 use thalweg_gateway::job::{Again, Failure, Progress, Retry};
 use thalweg_gateway::outcome::{Core, Outcome};
@@ -152,7 +153,8 @@ pub fn empty(
         for (source, why) in &wave.lost {
             tries.remove(source);
             let ids = motes.field.ids();
-            let mut core = core(settings, &site, (ids[*source], ids[sinks[0]]));
+            let ends = (ids[*source], ids[sinks[0]]);
+            let mut core = account(settings, &site, ids).unplanned(ends);
             core.failure = Some(why.to_string());
             let extra = InWave {
                 wave: campaign.waves,
@@ -179,7 +181,7 @@ pub fn empty(
             left: tries.len(),
         }))?;
         let waved = motes.wave(&wave.plans, settings.scheme, &settings.terms)?;
-        account(&mut campaign, &waved);
+        share_out(&mut campaign, &waved);
         for (plan, landed) in wave.plans.iter().zip(waved.parts) {
             let tried = tries.entry(plan.source).or_default();
             *tried += 1;
@@ -200,7 +202,7 @@ pub fn empty(
 }
 
 /// Shares the time of a wave among its parts.
-fn account(campaign: &mut Campaign, waved: &Waved) {
+fn share_out(campaign: &mut Campaign, waved: &Waved) {
     let Waved {
         ordered,
         end,
@@ -222,30 +224,13 @@ fn account(campaign: &mut Campaign, waved: &Waved) {
     campaign.busy_s += busy.sum::<f64>();
 }
 
-/// A transfer of which nothing is known yet but its ends.
-fn core(settings: &Settings, site: &Site, (source, sink): (NodeId, NodeId)) -> Core {
-    Core {
-        protocol: name_of(settings.scheme).to_owned(),
-        testbed: site.testbed.name.clone(),
-        source,
-        sink,
-        bytes: 0,
-        verified: false,
-        goodput_kbps: 0.0,
-        utilisation: None,
-        rounds: 0,
-        first_round_reliability: None,
-        active_nodes: 0,
-        hops: 0,
-        paths: 0,
-        // Meters are read for the whole campaign: others are on the air meanwhile.
-        energy_j: None,
-        network_energy_j: None,
-        cold: None,
-        waited_s: 0.0,
-        duration_s: 0.0,
-        attempts: 1,
-        failure: None,
+/// What is known of a transfer before it runs.
+fn account<'a>(settings: &Settings, site: &'a Site, ids: &'a [NodeId]) -> Account<'a> {
+    Account {
+        protocol: name_of(settings.scheme),
+        scheme: settings.scheme,
+        network: &site.testbed.name,
+        ids,
         seed: site.seed,
     }
 }
@@ -260,7 +245,7 @@ fn outcome(
     site: &Site,
 ) -> Outcome<InWave> {
     let ids = motes.field.ids();
-    let ends = (ids[plan.source], ids[plan.sink]);
+    let nothing = account(settings, site, ids).nothing(plan);
     let packets = motes.packets(plan.source, &settings.terms);
     let (object, offered) = (landed.object, objects.get(&plan.source));
     let verified = object.is_some();
@@ -270,10 +255,7 @@ fn outcome(
         _ => Duration::ZERO,
     };
     let bytes = offered.filter(|_| verified).map_or(0, |o| o.len() as u64);
-    let (prediction, paths) = match settings.scheme {
-        Scheme::P3 | Scheme::Thalweg => (&plan.prediction, plan.path_count()),
-        _ => (&plan.pip.prediction, 1),
-    };
+    let (prediction, _) = expected(plan, settings.scheme);
     let share = |f: u16| f64::from(f) / f64::from(packets.max(1));
     let core = Core {
         verified,
@@ -285,11 +267,10 @@ fn outcome(
         rounds: landed.rounds,
         duration_s: duration.as_secs_f64(),
         first_round_reliability: landed.first_round.map(share),
-        hops: plan.hops as u32,
-        paths: paths as u32,
         active_nodes: active_nodes(plan, settings.scheme).len() as u32,
         failure: landed.failure,
-        ..core(settings, site, ends)
+        // Meters are read for the whole campaign: others are on the air meanwhile.
+        ..nothing
     };
     let extra = InWave {
         wave: 0,

@@ -14,7 +14,7 @@ use thalweg_engine::Engine;
 use thalweg_gateway::carry::stages::Pace;
 use thalweg_gateway::carry::stream::{Fetch, Heard, Lane, LinkReport, Stream, Way};
 use thalweg_gateway::carry::{burst, fastforward, stages};
-use thalweg_gateway::field::{Clock, Field, FieldError, FieldTime, News};
+use thalweg_gateway::field::{Around, Field, FieldError, FieldTime, News, Told};
 use thalweg_gateway::job::{run, Watch};
 use thalweg_gateway::object::{Holds, Memory};
 use thalweg_gateway::outcome::{Core, Outcome};
@@ -23,7 +23,7 @@ use thalweg_protocols::burst::Burst;
 use thalweg_protocols::fastforward::{FastForward, STREAMS};
 use thalweg_protocols::p3dual;
 use thalweg_sim::{Board, Network};
-use thalweg_units::{BitRate, Duration, Instant, NodeId, SimTime};
+use thalweg_units::{BitRate, Duration, NodeId, SimTime};
 use thalweg_wire::{phy, stream};
 
 /// What is told of an object over a stream beside what is told of all.
@@ -370,24 +370,20 @@ struct Watched<'a, E: Engine> {
     is_over: bool,
 }
 
-impl<E: Engine> Clock for Watched<'_, E> {
-    fn when(&self, station: NodeId, local: Instant) -> FieldTime {
-        self.field.when(station, local)
-    }
-}
+impl<E: Counted> Around for Watched<'_, E> {
+    type Inner = SimField<E>;
 
-impl<E: Counted> Field for Watched<'_, E> {
-    type Order = E::Command;
-    type Event = E::Event;
-
-    fn now(&self) -> FieldTime {
-        self.field.now()
+    fn inner(&self) -> &SimField<E> {
+        &self.field
     }
-    fn order(&mut self, station: NodeId, order: E::Command) -> Result<(), FieldError> {
+    fn inner_mut(&mut self) -> &mut SimField<E> {
+        &mut self.field
+    }
+    fn pass_on(&mut self, station: NodeId, order: E::Command) -> Result<(), FieldError> {
         self.is_over = false;
         self.field.order(station, order)
     }
-    fn next(&mut self, until: FieldTime) -> Result<News<E::Event>, FieldError> {
+    fn advance(&mut self, until: FieldTime) -> Result<Told<SimField<E>>, FieldError> {
         let Some(recorder) = self.recorder else {
             return self.field.next(until);
         };
@@ -412,11 +408,5 @@ impl<E: Counted> Field for Watched<'_, E> {
                 return Ok(news);
             }
         }
-    }
-    fn take(&mut self, station: NodeId, len: usize) -> Result<Vec<u8>, FieldError> {
-        self.field.take(station, len)
-    }
-    fn joules(&mut self, node: NodeId) -> Option<f64> {
-        self.field.joules(node)
     }
 }

@@ -3,6 +3,7 @@
 
 mod client;
 mod pages;
+mod stations;
 mod strangers;
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,6 +16,7 @@ use thalweg_gateway::daemon::{Daemon, StartError};
 use thalweg_gateway::field::FieldError;
 use thalweg_gateway::registry::Pipelined;
 use thalweg_lab::gateway::{record, Simulated};
+use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::NodeId;
 
 fn whole(from: u16) -> Arc<[u8]> {
@@ -275,7 +277,10 @@ fn a_survey_after_a_cancelled_transfer_misses_nobody() {
     let mut config = config(dir.path());
     // Its survey begins with one flood: a relay that waits for packets yet is missing from it.
     config.transfers.protocol = Pipelined::named("p3-best").unwrap();
-    let daemon = Daemon::start(&config, network(10.0)).unwrap();
+    // Long enough to be cancelled under way, also where this machine is busy.
+    let site = Site::new(Testbed::load("floor21").unwrap(), SEED);
+    let network = Simulated::new(site, 10.0, 200_000).unwrap();
+    let daemon = Daemon::start(&config, network).unwrap();
     let to = daemon.address();
     let id = |asked: client::Answer| asked.json()["id"].as_i64().unwrap();
     let fetch = id(post(to, "{\"kind\": \"fetch\", \"from\": 17}"));
@@ -327,4 +332,37 @@ fn jobs_wait_for_their_window() {
             false => drop(until(to, id, |job| job["state"] == "done")),
         }
     }
+}
+
+#[test]
+fn old_links_are_measured_anew_while_nothing_is_asked_and_not_again_and_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut config = config(dir.path());
+    config.transfers.resurvey_after_h = 0.0;
+    config.transfers.survey_when_idle = true;
+    let daemon = Daemon::start(&config, network(500.0)).unwrap();
+    let to = daemon.address();
+    let jobs = || {
+        get(to, "/api/jobs").json()["jobs"]
+            .as_array()
+            .unwrap()
+            .len()
+    };
+    std::thread::sleep(Duration::from_millis(1_200));
+    assert_eq!(jobs(), 0, "nobody knows them yet: somebody has to ask");
+    let asked = post(to, "{\"kind\": \"survey\"}").json();
+    let first = asked["id"].as_i64().unwrap();
+    until(to, first, |job| job["state"] == "done");
+    let end = std::time::Instant::now() + client::PATIENCE;
+    while jobs() < 2 {
+        assert!(std::time::Instant::now() < end);
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let second = until(to, first + 1, |job| job["state"] == "done");
+    assert_eq!(
+        (&second["kind"], &second["priority"]),
+        (&"survey".into(), &(-128).into())
+    );
+    std::thread::sleep(Duration::from_millis(2_500));
+    assert_eq!(jobs(), 2, "once in a period");
 }

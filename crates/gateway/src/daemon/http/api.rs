@@ -10,7 +10,8 @@ use serde_json::{json, Value};
 use thalweg_units::NodeId;
 
 use super::{App, Refusal};
-use crate::daemon::desk::{now, Cancel, Desk, Line};
+use crate::daemon::desk::{now, Cancel, Company, Desk, Line};
+use crate::daemon::stations::Stations;
 use crate::daemon::view;
 use crate::store::{JobId, TransferId, Work};
 
@@ -29,9 +30,29 @@ pub(super) struct Part {
     limit: Option<u32>,
 }
 
+fn limit(asked: Option<u32>) -> u32 {
+    asked.unwrap_or(PAGE).clamp(1, 1_000)
+}
+
+/// Which jobs: of one station, or of all.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct JobsPart {
+    before: Option<i64>,
+    limit: Option<u32>,
+    station: Option<String>,
+}
+
+/// Of which station.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Of {
+    station: Option<String>,
+}
+
 impl Part {
     fn limit(&self) -> u32 {
-        self.limit.unwrap_or(PAGE).clamp(1, 1_000)
+        limit(self.limit)
     }
 }
 
@@ -43,6 +64,7 @@ struct Asked {
     from: Option<From>,
     #[serde(default)]
     priority: i8,
+    station: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -66,38 +88,44 @@ pub(super) async fn description() -> Response {
 }
 
 pub(super) async fn health(State(app): State<App>) -> Answer {
-    app.ask(|desk| {
-        let line = desk.line();
+    app.ask(|stations| {
         // A store that does not answer is no health.
-        desk.store().total()?;
-        let version = env!("CARGO_PKG_VERSION");
-        let status = if matches!(line, Line::Down(_)) {
-            "degraded"
-        } else {
-            "ok"
-        };
-        Ok(Json(json!({ "status": status, "version": version, "line": line })).into_response())
+        stations.common().store().total()?;
+        let lines = stations.all().iter().map(|desk| (desk, desk.line()));
+        let lines: Vec<_> = lines.collect();
+        let is_down = |(_, line): &(_, Line)| matches!(line, Line::Down(_));
+        let mut told = json!({
+            "status": if lines.iter().any(is_down) { "degraded" } else { "ok" },
+            "version": env!("CARGO_PKG_VERSION"),
+        });
+        let mut all = serde_json::Map::new();
+        for (desk, line) in &lines {
+            if desk.company == Company::Alone {
+                told["line"] = json!(line);
+            }
+            all.insert(desk.network().to_owned(), json!(line));
+        }
+        told["stations"] = all.into();
+        Ok(Json(told).into_response())
     })
     .await
 }
 
-pub(super) async fn jobs(State(app): State<App>, part: Query<Part>) -> Answer {
-    app.ask(move |desk| {
-        let (open, ended) = {
-            let store = desk.store();
-            let open = match part.before {
-                None => store.open_jobs(desk.network())?,
-                Some(_) => Vec::new(),
-            };
-            let before = part.before.map(JobId);
-            (
-                open,
-                store.ended_jobs(desk.network(), before, part.limit())?,
-            )
+pub(super) async fn jobs(State(app): State<App>, Query(part): Query<JobsPart>) -> Answer {
+    app.ask(move |stations| {
+        let of: Vec<&Desk> = match &part.station {
+            Some(name) => vec![stations.of(Some(name))?],
+            None => stations.desks(),
         };
-        let running = desk.running();
+        let open = match part.before {
+            None => stations.open_jobs(&of)?,
+            Some(_) => Vec::new(),
+        };
+        let before = part.before.map(JobId);
+        let ended = stations.ended_jobs(&of, before, limit(part.limit))?;
+        let running = stations.running();
         let all = open.iter().chain(&ended);
-        let all: Vec<_> = all.map(|job| view::job(job, running.as_ref())).collect();
+        let all: Vec<_> = all.map(|job| view::job(job, &running)).collect();
         Ok(Json(json!({ "jobs": all })).into_response())
     })
     .await
@@ -157,7 +185,9 @@ pub(super) async fn submit(State(app): State<App>, headers: HeaderMap, body: Byt
         (Kind::Survey, None) => Some(Vec::new()),
         (Kind::Survey, Some(_)) => return Err(wrong("a survey is of all nodes".to_owned())),
         (Kind::Fetch, Some(From::One(node))) => {
-            let jobs = app.ask(move |desk| queue(desk, ("fetch", &[node]), asked.priority));
+            let jobs = app.ask_one(asked.station, move |desk| {
+                queue(desk, ("fetch", &[node]), asked.priority)
+            });
             return one(&jobs.await?);
         }
         (Kind::Fetch, Some(From::Some(nodes))) if !nodes.is_empty() => Some(nodes),
@@ -172,7 +202,7 @@ pub(super) async fn submit(State(app): State<App>, headers: HeaderMap, body: Byt
         Kind::Survey => "survey",
         Kind::Fetch => "fetch",
     };
-    let jobs = app.ask(move |desk| {
+    let jobs = app.ask_one(asked.station, move |desk| {
         let from = from.unwrap_or_else(|| everyone(desk));
         queue(desk, (kind, &from), asked.priority)
     });
@@ -180,7 +210,7 @@ pub(super) async fn submit(State(app): State<App>, headers: HeaderMap, body: Byt
     if asked.kind == Kind::Survey {
         return one(&jobs);
     }
-    let jobs: Vec<_> = jobs.iter().map(|job| view::job(job, None)).collect();
+    let jobs: Vec<_> = jobs.iter().map(|job| view::job(job, &[])).collect();
     Ok((StatusCode::CREATED, Json(json!({ "jobs": jobs }))).into_response())
 }
 
@@ -193,25 +223,25 @@ fn one(jobs: &[crate::store::StoredJob]) -> Answer {
         ));
     };
     let at = [(header::LOCATION, format!("/api/jobs/{}", job.id.0))];
-    Ok((StatusCode::CREATED, at, Json(view::job(job, None))).into_response())
+    Ok((StatusCode::CREATED, at, Json(view::job(job, &[]))).into_response())
 }
 
 /// Job `id` as it is.
-fn told(desk: &Desk, id: i64) -> Result<Value, Refusal> {
-    let job = desk.store().job(JobId(id))?;
+fn told(stations: &Stations, id: i64) -> Result<Value, Refusal> {
+    let job = stations.common().store().job(JobId(id))?;
     let job = job.ok_or_else(|| Refusal::nothing(format!("there is no job {id}")))?;
-    let told = serde_json::to_value(view::job(&job, desk.running().as_ref()));
+    let told = serde_json::to_value(view::job(&job, &stations.running()));
     told.map_err(|why| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, why.to_string()))
 }
 
 pub(super) async fn job(State(app): State<App>, Path(id): Path<i64>) -> Answer {
-    let job = app.ask(move |desk| told(desk, id)).await?;
+    let job = app.ask(move |stations| told(stations, id)).await?;
     Ok(Json(job).into_response())
 }
 
 pub(super) async fn cancel(State(app): State<App>, Path(id): Path<i64>) -> Answer {
-    app.ask(move |desk| {
-        let status = match desk.cancel(JobId(id))? {
+    app.ask(move |stations| {
+        let status = match stations.cancel(JobId(id))? {
             Cancel::Done => StatusCode::OK,
             Cancel::Asked => StatusCode::ACCEPTED,
             Cancel::TooLate => {
@@ -219,15 +249,15 @@ pub(super) async fn cancel(State(app): State<App>, Path(id): Path<i64>) -> Answe
             }
             Cancel::Unknown => return Err(Refusal::nothing(format!("there is no job {id}"))),
         };
-        Ok((status, Json(told(desk, id)?)).into_response())
+        Ok((status, Json(told(stations, id)?)).into_response())
     })
     .await
 }
 
 pub(super) async fn objects(State(app): State<App>, part: Query<Part>) -> Answer {
-    app.ask(move |desk| {
+    app.ask(move |stations| {
         let before = part.before.map(TransferId);
-        let all = desk.store().latest(before, part.limit())?;
+        let all = stations.common().store().latest(before, part.limit())?;
         let all: Vec<_> = all.iter().map(view::object).collect();
         Ok(Json(json!({ "objects": all })).into_response())
     })
@@ -235,8 +265,8 @@ pub(super) async fn objects(State(app): State<App>, part: Query<Part>) -> Answer
 }
 
 pub(super) async fn object(State(app): State<App>, Path(id): Path<i64>) -> Answer {
-    app.ask(move |desk| {
-        let found = desk.store().transfer(TransferId(id))?;
+    app.ask(move |stations| {
+        let found = stations.common().store().transfer(TransferId(id))?;
         let found = found.filter(|found| found.object.is_some());
         let found = found.ok_or_else(|| Refusal::nothing(format!("there is no object {id}")))?;
         Ok(Json(view::object(&found)).into_response())
@@ -244,38 +274,50 @@ pub(super) async fn object(State(app): State<App>, Path(id): Path<i64>) -> Answe
     .await
 }
 
-pub(super) async fn network(State(app): State<App>) -> Answer {
-    app.ask(|desk| {
-        let (facts, surveyed) = (&desk.facts, desk.surveyed());
-        let survey = surveyed.map(|surveyed| {
-            let channel = surveyed.known.routing_channel();
-            let missing: Vec<u16> = surveyed.missing.iter().map(|n| n.get()).collect();
-            json!({
-                "age_s": now() - surveyed.at,
-                "took_s": surveyed.took_s,
-                "channel": channel.number(),
-                "links": surveyed.known.links().summary(channel).heard_pairs,
-                "missing": missing,
-            })
-        });
-        let told = json!({
-            "name": desk.network(),
-            "about": facts.about,
-            "sink": facts.sink.get(),
-            "nodes": facts.place.ids.len(),
-            "protocol": desk.transfers.protocol.name,
-            "line": desk.line(),
-            "survey": survey,
-        });
-        Ok(Json(told).into_response())
+/// A station: its network, the way to it, its last survey.
+fn described(desk: &Desk) -> Value {
+    let (facts, surveyed) = (&desk.facts, desk.surveyed());
+    let survey = surveyed.map(|surveyed| {
+        let channel = surveyed.known.routing_channel();
+        let missing: Vec<u16> = surveyed.missing.iter().map(|n| n.get()).collect();
+        json!({
+            "age_s": now() - surveyed.at,
+            "took_s": surveyed.took_s,
+            "channel": channel.number(),
+            "links": surveyed.known.links().summary(channel).heard_pairs,
+            "missing": missing,
+        })
+    });
+    json!({
+        "name": desk.network(),
+        "about": facts.about,
+        "sink": facts.sink.get(),
+        "nodes": facts.place.ids.len(),
+        "protocol": desk.transfers.protocol.name,
+        "line": desk.line(),
+        "survey": survey,
+    })
+}
+
+pub(super) async fn stations(State(app): State<App>) -> Answer {
+    app.ask(|stations| {
+        let all = stations.all().iter().map(|desk| described(desk));
+        let all: Vec<Value> = all.collect();
+        Ok(Json(json!({ "stations": all })).into_response())
     })
     .await
+}
+
+pub(super) async fn network(State(app): State<App>, of: Query<Of>) -> Answer {
+    let told = app.ask_one(of.0.station, |desk| Ok(described(desk)));
+    Ok(Json(told.await?).into_response())
 }
 
 /// A node, as the list tells it.
 #[derive(Debug, Serialize)]
 struct Node {
     id: u16,
+    station: String,
     is_sink: bool,
     place: Option<thalweg_planner::Place>,
     /// When it last delivered an object.
@@ -292,6 +334,7 @@ fn list(desk: &Desk, only: Option<NodeId>) -> Result<Vec<Node>, Refusal> {
         let last = last.iter().find(|(node, ..)| node == id);
         Node {
             id: id.get(),
+            station: desk.network().to_owned(),
             is_sink: *id == facts.sink,
             place: facts.spots.as_ref().and_then(|s| s.get(index).copied()),
             delivered_at: last.map(|(_, at, _)| at.clone()),
@@ -303,13 +346,13 @@ fn list(desk: &Desk, only: Option<NodeId>) -> Result<Vec<Node>, Refusal> {
     Ok(all.map(node).collect())
 }
 
-pub(super) async fn nodes(State(app): State<App>) -> Answer {
-    let nodes = app.ask(|desk| list(desk, None)).await?;
+pub(super) async fn nodes(State(app): State<App>, of: Query<Of>) -> Answer {
+    let nodes = app.ask_one(of.0.station, |desk| list(desk, None)).await?;
     Ok(Json(json!({ "nodes": nodes })).into_response())
 }
 
-pub(super) async fn node(State(app): State<App>, Path(id): Path<u16>) -> Answer {
-    app.ask(move |desk| {
+pub(super) async fn node(State(app): State<App>, Path(id): Path<u16>, of: Query<Of>) -> Answer {
+    app.ask_one(of.0.station, move |desk| {
         let nothing = || Refusal::nothing(format!("there is no node {id}"));
         let node = NodeId::new(id).map_err(|_| nothing())?;
         let of = list(desk, Some(node))?.pop().ok_or_else(nothing)?;
@@ -337,8 +380,8 @@ pub(super) async fn node(State(app): State<App>, Path(id): Path<u16>) -> Answer 
 }
 
 pub(super) async fn log(State(app): State<App>, part: Query<Part>) -> Answer {
-    app.ask(move |desk| {
-        let lines = desk.store().lines(part.before, part.limit())?;
+    app.ask(move |stations| {
+        let lines = stations.common().store().lines(part.before, part.limit())?;
         Ok(Json(json!({ "lines": lines })).into_response())
     })
     .await

@@ -54,8 +54,8 @@ pub(super) async fn content(
     Path(id): Path<i64>,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
-    let opened = app.ask(move |desk| {
-        let found = desk.store().transfer(TransferId(id))?;
+    let opened = app.ask(move |stations| {
+        let found = stations.common().store().transfer(TransferId(id))?;
         let nothing = || Refusal::nothing(format!("there is no object {id}"));
         let found = found.ok_or_else(nothing)?;
         let path = found.object.clone().ok_or_else(nothing)?;

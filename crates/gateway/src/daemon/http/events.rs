@@ -21,26 +21,25 @@ pub(super) async fn events(State(app): State<App>) -> Result<Response, Refusal> 
     let seat = app.watchers.clone().try_acquire_owned();
     let full = |_| Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "too many watch already");
     let seat = seat.map_err(full)?;
-    let news = app.desk.watch();
+    let news = app.stations.common().watch();
     // What runs at the moment comes first; what changes from here on follows.
-    let job = app.ask(|desk| {
-        let running = desk.running();
-        let job = match &running {
-            Some(running) => desk.store().job(running.id)?,
-            None => None,
-        };
-        let told = job.map(|job| serde_json::to_string(&view::job(&job, running.as_ref())));
-        Ok(told.and_then(Result::ok))
+    let jobs = app.ask(|stations| {
+        let running = stations.running();
+        let mut told = Vec::new();
+        for one in &running {
+            let job = stations.common().store().job(one.id)?;
+            let job = job.map(|job| serde_json::to_string(&view::job(&job, &running)));
+            told.extend(job.and_then(Result::ok));
+        }
+        Ok(told)
     });
-    let first = job
-        .await?
-        .map(|job| Event::default().event("job").data(job));
-    let first = stream::iter(first.map(Ok::<_, Infallible>));
-    let desk = app.desk.clone();
+    let event = |job| Ok::<_, Infallible>(Event::default().event("job").data(job));
+    let first = stream::iter(jobs.await?).map(event);
+    let stations = app.stations.clone();
     let rest = stream::unfold((news, seat), move |(mut news, seat)| {
-        let desk = desk.clone();
+        let stations = stations.clone();
         async move {
-            if desk.is_stopping() {
+            if stations.is_stopping() {
                 return None;
             }
             let event = match news.recv().await {

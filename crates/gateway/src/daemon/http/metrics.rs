@@ -1,54 +1,81 @@
 //! Metrics in the text format of Prometheus (exposition format 0.0.4).
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 
 use super::{App, Refusal};
-use crate::daemon::desk::{now, Line};
+use crate::daemon::desk::{now, Company, Desk, Line};
+use crate::daemon::stations::Stations;
 use crate::store::JobState;
 
 /// A metric: its name, its kind, what it is, and its values with their labels.
 type Metric = (&'static str, &'static str, &'static str, Vec<(String, f64)>);
 
-pub(super) async fn metrics(State(app): State<App>) -> Result<Response, Refusal> {
-    let text = app.ask(|desk| {
-        let (counts, (objects, bytes)) = {
-            let store = desk.store();
-            (store.count_jobs(desk.network())?, store.total()?)
-        };
+/// Labels: the station's, where there are several, and `own`.
+fn labels(desk: &Desk, own: &[String]) -> String {
+    let station = match desk.company {
+        Company::Alone => None,
+        Company::Others => Some(format!("station=\"{}\"", desk.network())),
+    };
+    let all: Vec<String> = station.into_iter().chain(own.iter().cloned()).collect();
+    match all.is_empty() {
+        true => String::new(),
+        false => format!("{{{}}}", all.join(",")),
+    }
+}
+
+/// A value of each station that has one.
+fn each(stations: &Stations, value: impl Fn(&Desk) -> Option<f64>) -> Vec<(String, f64)> {
+    let of = |desk: &Arc<Desk>| Some((labels(desk, &[]), value(desk)?));
+    stations.all().iter().filter_map(of).collect()
+}
+
+/// Jobs of each station, by state.
+fn jobs(stations: &Stations) -> Result<Vec<(String, f64)>, Refusal> {
+    let mut all = Vec::new();
+    for desk in stations.all() {
+        let counts = desk.store().count_jobs(desk.network())?;
         let states = JobState::ALL.iter().zip(counts);
-        let states = states.map(|(state, n)| (format!("{{state=\"{}\"}}", state.name()), n as f64));
+        let label = |state: &JobState| labels(desk, &[format!("state=\"{}\"", state.name())]);
+        all.extend(states.map(|(state, n)| (label(state), n as f64)));
+    }
+    Ok(all)
+}
+
+pub(super) async fn metrics(State(app): State<App>) -> Result<Response, Refusal> {
+    let text = app.ask(|stations| {
+        let (objects, bytes) = stations.common().store().total()?;
         let one = |value: f64| vec![(String::new(), value)];
-        let running = desk.running();
-        let surveyed = desk.surveyed();
-        let age = surveyed.map(|surveyed| (now() - surveyed.at) as f64);
         let all: [Metric; 9] = [
             (
                 "thalweg_up_seconds",
                 "counter",
                 "Since the daemon began.",
-                one(desk.begun.elapsed().as_secs_f64()),
+                one(stations.common().begun.elapsed().as_secs_f64()),
             ),
             (
                 "thalweg_line_up",
                 "gauge",
                 "1 where the base station is within reach.",
-                one(f64::from(u8::from(desk.line() == Line::Up))),
+                each(stations, |desk| {
+                    Some(f64::from(u8::from(desk.line() == Line::Up)))
+                }),
             ),
             (
                 "thalweg_nodes",
                 "gauge",
                 "Nodes of the network.",
-                one(desk.facts.place.ids.len() as f64),
+                each(stations, |desk| Some(desk.facts.place.ids.len() as f64)),
             ),
             (
                 "thalweg_jobs",
                 "gauge",
                 "Jobs that the store has, by state.",
-                states.collect(),
+                jobs(stations)?,
             ),
             (
                 "thalweg_objects",
@@ -66,19 +93,21 @@ pub(super) async fn metrics(State(app): State<App>) -> Result<Response, Refusal>
                 "thalweg_survey_age_seconds",
                 "gauge",
                 "Since links were measured.",
-                age.map_or(Vec::new(), one),
+                each(stations, |desk| Some((now() - desk.surveyed()?.at) as f64)),
             ),
             (
                 "thalweg_transfer_kbps",
                 "gauge",
                 "Goodput of the transfer that runs.",
-                one(running.map_or(0.0, |running| running.rate_kbps)),
+                each(stations, |desk| {
+                    Some(desk.running().map_or(0.0, |running| running.rate_kbps))
+                }),
             ),
             (
                 "thalweg_watchers",
                 "gauge",
                 "Open event streams.",
-                one(desk.watchers() as f64),
+                one(stations.common().watchers() as f64),
             ),
         ];
         let mut text = String::new();

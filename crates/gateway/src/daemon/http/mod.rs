@@ -22,6 +22,7 @@ use serde::Serialize;
 use tokio::sync::Semaphore;
 
 use super::desk::Desk;
+use super::stations::Stations;
 use crate::store::StoreError;
 use guard::Guard;
 
@@ -33,7 +34,7 @@ const WATCHERS: usize = 64;
 /// What every answer is made from.
 #[derive(Clone)]
 pub(super) struct App {
-    desk: Arc<Desk>,
+    stations: Arc<Stations>,
     guard: Arc<Guard>,
     watchers: Arc<Semaphore>,
 }
@@ -52,6 +53,7 @@ const API: &[Route] = &[
     ("get", "/api/objects", || get(api::objects)),
     ("get", "/api/objects/{id}", || get(api::object)),
     ("get", "/api/objects/{id}/content", || get(content::content)),
+    ("get", "/api/stations", || get(api::stations)),
     ("get", "/api/network", || get(api::network)),
     ("get", "/api/nodes", || get(api::nodes)),
     ("get", "/api/nodes/{id}", || get(api::node)),
@@ -77,9 +79,9 @@ const PAGES: &[Route] = &[
 ];
 
 /// All that is answered.
-pub(super) fn router(desk: Arc<Desk>, guard: Guard) -> Router {
+pub(super) fn router(stations: Arc<Stations>, guard: Guard) -> Router {
     let app = App {
-        desk,
+        stations,
         guard: Arc::new(guard),
         watchers: Arc::new(Semaphore::new(WATCHERS)),
     };
@@ -162,18 +164,38 @@ impl IntoResponse for Refusal {
 }
 
 impl App {
-    /// Asks the desk for what may take a while.
+    /// Asks the desk of the station called `name`, or of the only one, for what may take a while.
+    ///
+    /// # Errors
+    /// Those of `ask`; there is no such station.
+    async fn ask_one<T: Send + 'static>(
+        &self,
+        name: Option<String>,
+        ask: impl FnOnce(&Desk) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        self.ask(move |stations| ask(stations.of(name.as_deref())?))
+            .await
+    }
+    /// Asks all stations.
     ///
     /// # Errors
     /// Those of `ask`.
     async fn ask<T: Send + 'static>(
         &self,
-        ask: impl FnOnce(&Desk) -> Result<T, Refusal> + Send + 'static,
+        ask: impl FnOnce(&Stations) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let desk = self.desk.clone();
-        let answer = tokio::task::spawn_blocking(move || ask(&desk)).await;
+        let stations = self.stations.clone();
+        let answer = tokio::task::spawn_blocking(move || ask(&stations)).await;
         let broken = |_| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the daemon failed");
         answer.map_err(broken)?
+    }
+}
+
+impl Stations {
+    /// The one called `name`, or the only one.
+    fn of(&self, name: Option<&str>) -> Result<&Desk, Refusal> {
+        let unknown = |why| Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, why);
+        self.named(name).map_err(unknown)
     }
 }
 

@@ -9,8 +9,8 @@ use flate2::{write::GzEncoder, Compression};
 use serde::Deserialize;
 
 use super::{api, App, Refusal};
-use crate::daemon::desk::Desk;
 use crate::daemon::page;
+use crate::daemon::stations::Stations;
 use crate::store::{digest_of, JobId, TransferId};
 
 type Answer = Result<Response, Refusal>;
@@ -39,18 +39,32 @@ fn packed(kind: &'static str, text: &str, headers: &HeaderMap) -> Response {
 async fn shown(
     app: &App,
     headers: HeaderMap,
-    make: impl FnOnce(&Desk) -> Result<Option<String>, crate::store::StoreError> + Send + 'static,
+    make: impl FnOnce(&Stations) -> Result<Option<String>, crate::store::StoreError> + Send + 'static,
 ) -> Answer {
-    let page = app.ask(move |desk| {
-        let page = make(desk)?;
+    let page = app.ask(move |stations| {
+        let page = make(stations)?;
         Ok(page.map(|page| packed("text/html; charset=utf-8", &page, &headers)))
     });
     let nothing = || (StatusCode::NOT_FOUND, Html(page::nothing())).into_response();
     Ok(page.await?.unwrap_or_else(nothing))
 }
 
-pub(super) async fn network(State(app): State<App>, headers: HeaderMap) -> Answer {
-    shown(&app, headers, |desk| page::network(desk).map(Some)).await
+/// The station that is shown: the first where none is named.
+#[derive(Deserialize)]
+pub(super) struct Shown {
+    station: Option<String>,
+}
+
+pub(super) async fn network(
+    State(app): State<App>,
+    headers: HeaderMap,
+    of: Query<Shown>,
+) -> Answer {
+    shown(&app, headers, move |stations| {
+        let desk = stations.shown(of.station.as_deref());
+        desk.map(|desk| page::network(stations, desk)).transpose()
+    })
+    .await
 }
 /// What is older than this number.
 #[derive(Deserialize)]
@@ -62,8 +76,8 @@ pub(super) async fn transfers(
     headers: HeaderMap,
     older: Query<Older>,
 ) -> Answer {
-    shown(&app, headers, move |desk| {
-        page::transfers(desk, older.before).map(Some)
+    shown(&app, headers, move |stations| {
+        page::transfers(stations, older.before).map(Some)
     })
     .await
 }
@@ -72,8 +86,8 @@ pub(super) async fn objects(
     headers: HeaderMap,
     older: Query<Older>,
 ) -> Answer {
-    shown(&app, headers, move |desk| {
-        page::objects(desk, older.before).map(Some)
+    shown(&app, headers, move |stations| {
+        page::objects(stations, older.before).map(Some)
     })
     .await
 }
@@ -82,8 +96,8 @@ pub(super) async fn object(
     headers: HeaderMap,
     Path(id): Path<i64>,
 ) -> Answer {
-    shown(&app, headers, move |desk| {
-        page::object(desk, TransferId(id))
+    shown(&app, headers, move |stations| {
+        page::object(stations, TransferId(id))
     })
     .await
 }
@@ -91,24 +105,37 @@ pub(super) async fn node(
     State(app): State<App>,
     headers: HeaderMap,
     Path(id): Path<u16>,
+    of: Query<Shown>,
 ) -> Answer {
-    shown(&app, headers, move |desk| page::node(desk, id)).await
+    shown(&app, headers, move |stations| {
+        let desk = stations.shown(of.station.as_deref());
+        Ok(desk
+            .map(|desk| page::node(stations, desk, id))
+            .transpose()?
+            .flatten())
+    })
+    .await
 }
 pub(super) async fn log(State(app): State<App>, headers: HeaderMap, older: Query<Older>) -> Answer {
-    shown(&app, headers, move |desk| {
-        page::log(desk, older.before).map(Some)
+    shown(&app, headers, move |stations| {
+        page::log(stations, older.before).map(Some)
     })
     .await
 }
 
-/// A job that somebody asks for in a form: a survey, a node, or `all`.
+/// A job that somebody asks for in a form: a survey, a node, or `all`; before it and a colon the station, where there
+/// are several.
 #[derive(Deserialize)]
 pub(super) struct Wish {
     what: String,
 }
 
 pub(super) async fn submit(State(app): State<App>, Form(wish): Form<Wish>) -> Answer {
-    let queued = app.ask(move |desk| match wish.what.as_str() {
+    let (station, what) = match wish.what.split_once(':') {
+        Some((station, what)) => (Some(station.to_owned()), what.to_owned()),
+        None => (None, wish.what),
+    };
+    let queued = app.ask_one(station, move |desk| match what.as_str() {
         "survey" => api::queue(desk, ("survey", &[]), 0),
         "all" => api::queue(desk, ("fetch", &api::everyone(desk)), 0),
         node => {
@@ -123,7 +150,8 @@ pub(super) async fn submit(State(app): State<App>, Form(wish): Form<Wish>) -> An
 
 pub(super) async fn cancel(State(app): State<App>, Path(id): Path<i64>) -> Answer {
     // One that has ended meanwhile is seen to have.
-    app.ask(move |desk| Ok(desk.cancel(JobId(id))?)).await?;
+    app.ask(move |stations| Ok(stations.cancel(JobId(id))?))
+        .await?;
     Ok(Redirect::to("/transfers").into_response())
 }
 

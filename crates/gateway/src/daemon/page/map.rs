@@ -48,9 +48,9 @@ pub(super) fn hops(links: &LinkQualities, sink: usize, channel: Channel) -> Vec<
     hops
 }
 
-/// The network, with links on `channel` where they are known.
+/// The network, with links on `channel` where they are known; addresses of nodes end with `query`.
 pub(super) fn map(
-    facts: &Facts,
+    (facts, query): (&Facts, &str),
     known: Option<(&LinkQualities, Channel)>,
     marked: Marked<'_>,
 ) -> Map {
@@ -105,7 +105,7 @@ pub(super) fn map(
                 (_, true) => Some(SOURCE),
                 _ => None,
             },
-            leads_to: Some(format!("/nodes/{id}")),
+            leads_to: Some(format!("/nodes/{id}{query}")),
             hint: told,
             ..Node::new(id.to_string(), fill)
         }

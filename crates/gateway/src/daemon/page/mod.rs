@@ -12,9 +12,11 @@ mod transfers;
 
 use std::fmt::Write as _;
 
-use super::desk::{Desk, Line};
+use super::desk::{Company, Desk, Line};
+use super::stations::Stations;
 use crate::store::{Level, StoreError};
 use text::{escape, when};
+use thalweg_units::NodeId;
 
 pub(super) use network::network;
 pub(super) use node::node;
@@ -38,7 +40,11 @@ const PAGES: [(&str, &str); 4] = [
 ];
 
 /// A page of that title and content, `at` one of [`PAGES`].
-fn page(desk: &Desk, (at, title): (&str, &str), content: &str) -> Result<String, StoreError> {
+fn page(
+    stations: &Stations,
+    (at, title): (&str, &str),
+    content: &str,
+) -> Result<String, StoreError> {
     let mut links = String::new();
     for (path, name) in PAGES {
         let current = if path == at {
@@ -49,21 +55,33 @@ fn page(desk: &Desk, (at, title): (&str, &str), content: &str) -> Result<String,
         // Writing to a string cannot fail.
         let _ = write!(links, "<a href=\"{path}\"{current}>{name}</a> ");
     }
-    let line = match desk.line() {
-        Line::Down(why) => format!(
-            "<p class=\"notice\">The base station is out of reach: {}. It is tried again by itself.</p>",
-            escape(&why)
-        ),
-        Line::Up | Line::Closed => String::new(),
-    };
+    let mut line = String::new();
+    for desk in stations.all() {
+        let of = match desk.company {
+            Company::Alone => String::new(),
+            Company::Others => format!(" of {}", escape(desk.network())),
+        };
+        if let Line::Down(why) = desk.line() {
+            let _ = write!(
+                line,
+                "<p class=\"notice\">The base station{of} is out of reach: {}. It is tried again by itself.</p>",
+                escape(&why)
+            );
+        }
+    }
     let header = format!(
         "<header><a class=\"brand\" href=\"/\">Thalweg</a> <nav aria-label=\"Pages\">{links}</nav>\
          <p id=\"link\" role=\"status\"></p></header>\n{}",
-        transfers::strip(desk)?
+        transfers::strip(stations)?
     );
     let alert = format!("<div id=\"line\" data-live>{line}</div>");
     let main = format!("{alert}\n<h1>{}</h1>\n{content}", escape(title));
-    let foot = format!("<footer>{}</footer>", escape(&desk.facts.about));
+    let about = stations.all().iter().map(|desk| match desk.company {
+        Company::Alone => escape(&desk.facts.about),
+        Company::Others => escape(&format!("{}: {}", desk.network(), desk.facts.about)),
+    });
+    let about: Vec<String> = about.collect();
+    let foot = format!("<footer>{}</footer>", about.join("<br>"));
     Ok(document(title, &header, &main, &foot))
 }
 
@@ -105,8 +123,8 @@ pub(super) fn login(wrong: Option<&str>) -> String {
 }
 
 /// What happened.
-pub(super) fn log(desk: &Desk, before: Option<i64>) -> Result<String, StoreError> {
-    let lines = desk.store().lines(before, 200)?;
+pub(super) fn log(stations: &Stations, before: Option<i64>) -> Result<String, StoreError> {
+    let lines = stations.common().store().lines(before, 200)?;
     let mut rows = String::new();
     for line in &lines {
         let (class, name) = match line.level {
@@ -127,7 +145,7 @@ pub(super) fn log(desk: &Desk, before: Option<i64>) -> Result<String, StoreError
          <table><thead><tr><th>When (UTC)</th><th></th><th>What</th></tr></thead>\
          <tbody>{rows}</tbody></table></div>{more}</div>"
     );
-    page(desk, ("/log", "Log"), &content)
+    page(stations, ("/log", "Log"), &content)
 }
 
 /// A link to what is older than `last`, where the list was `full`.
@@ -138,26 +156,70 @@ fn more(path: &str, full: bool, last: Option<i64>) -> String {
     }
 }
 
-/// The form that asks for an object; `chosen` is the node that is named already.
-fn fetch_form(desk: &Desk, chosen: Option<u16>) -> String {
-    let mut options = String::new();
-    for node in desk.facts.sources() {
-        let node = node.get();
-        let selected = if Some(node) == chosen {
-            " selected"
-        } else {
-            ""
-        };
-        let _ = write!(
-            options,
-            "<option value=\"{node}\"{selected}>node {node}</option>"
-        );
+/// What is behind an address that is one station's, where there are several.
+fn query(desk: &Desk) -> String {
+    match desk.company {
+        Company::Alone => String::new(),
+        Company::Others => format!("?station={}", escape(desk.network())),
     }
-    let count = desk.facts.sources().count();
+}
+
+/// Node `id` of `station`, which leads to its page where that station is there still.
+fn node_link(stations: &Stations, id: NodeId, station: &str) -> String {
+    match stations.named(Some(station)) {
+        Ok(desk) => format!("<a href=\"/nodes/{id}{}\">node {id}</a>", query(desk)),
+        Err(_) => format!("node {id}"),
+    }
+}
+
+/// `what` of the station, as forms ask for it.
+fn wish(desk: &Desk, what: &str) -> String {
+    match desk.company {
+        Company::Alone => what.to_owned(),
+        Company::Others => format!("{}:{what}", escape(desk.network())),
+    }
+}
+
+/// The form that asks for an object of a station; `chosen` is the node that is named already.
+fn fetch_form(desks: &[&Desk], chosen: Option<u16>) -> String {
+    let mut options = String::new();
+    for desk in desks {
+        let of = (desks.len() > 1).then(|| format!(" of {}", escape(desk.network())));
+        let mut own = String::new();
+        for node in desk.facts.sources() {
+            let node = node.get();
+            let selected = if Some(node) == chosen {
+                " selected"
+            } else {
+                ""
+            };
+            let value = wish(desk, &node.to_string());
+            // What is chosen is shown without its group's name.
+            let of = of.as_deref().unwrap_or_default();
+            // Writing to a string cannot fail.
+            let _ = write!(
+                own,
+                "<option value=\"{value}\"{selected}>node {node}{of}</option>"
+            );
+        }
+        let (count, all) = (desk.facts.sources().count(), wish(desk, "all"));
+        let _ = write!(
+            own,
+            "<option value=\"{all}\">all {count} nodes{}</option>",
+            of.as_deref().unwrap_or_default()
+        );
+        let _ = match desk.company {
+            Company::Alone => write!(options, "{own}"),
+            Company::Others => write!(
+                options,
+                "<optgroup label=\"{}\">{own}</optgroup>",
+                escape(desk.network())
+            ),
+        };
+    }
     format!(
         "<form method=\"post\" action=\"/transfers\" class=\"row\"><label>Fetch the object of \
-         <select name=\"what\">{options}<option value=\"all\">all {count} nodes</option></select>\
-         </label> <button>Fetch</button></form>"
+         <select name=\"what\">{options}</select></label> <button>Fetch</button></form>"
     )
 }
 

@@ -3,23 +3,25 @@
 use std::fmt::Write as _;
 
 use super::map::{hops, map, Marked};
-use super::text::{count, seconds, when};
-use super::{fetch_form, page};
-use crate::daemon::desk::{now, Desk};
+use super::text::{count, escape, seconds, when};
+use super::{fetch_form, page, query, wish};
+use crate::daemon::desk::{now, Company, Desk, Line};
+use crate::daemon::stations::Stations;
 use crate::store::StoreError;
 
-pub(in crate::daemon) fn network(desk: &Desk) -> Result<String, StoreError> {
+pub(in crate::daemon) fn network(stations: &Stations, desk: &Desk) -> Result<String, StoreError> {
     let (facts, surveyed) = (&desk.facts, desk.surveyed());
     let running = desk.running();
     let plan = running.as_ref().and_then(|running| running.plan.clone());
     let known = surveyed.as_ref().map(|surveyed| &surveyed.known);
     let links = known.map(|known| (known.links(), known.routing_channel()));
     let marked = plan.as_deref().map_or(Marked::Nothing, Marked::Route);
-    let picture = map(facts, links, marked).to_svg();
+    let picture = map((facts, &query(desk)), links, marked).to_svg();
     let survey = |name: &str| {
         format!(
             "<form method=\"post\" action=\"/transfers\"><input type=\"hidden\" name=\"what\" \
-             value=\"survey\"><button class=\"plain\">{name}</button></form>"
+             value=\"{}\"><button class=\"plain\">{name}</button></form>",
+            wish(desk, "survey")
         )
     };
     let told = match &surveyed {
@@ -42,17 +44,45 @@ pub(in crate::daemon) fn network(desk: &Desk) -> Result<String, StoreError> {
     };
     let (nodes, sink) = (count(facts.place.ids.len(), "node"), facts.sink);
     let content = format!(
-        "<p class=\"lead\">{nodes}, base station {sink}. Each node holds an object; fetching brings it here \
+        "{}<p class=\"lead\">{nodes}, base station {sink}. Each node holds an object; fetching brings it here \
          over several hops.</p>\
          <div class=\"row\">{}</div>\
          <div id=\"survey\" class=\"row\" data-live>{told}</div>\
          <div id=\"map\" class=\"scroll map\" tabindex=\"0\" role=\"region\" aria-label=\"Map\" data-live>{picture}</div>\
          <p class=\"faint narrow\">The map is wider than this screen: move it sideways.</p>\
          {}",
-        fetch_form(desk, None),
+        choice(stations, desk),
+        fetch_form(&[desk], None),
         table(desk)?
     );
-    page(desk, ("/", "Network"), &content)
+    page(stations, ("/", "Network"), &content)
+}
+
+/// The stations, where there are several; `shown` is one of them.
+fn choice(stations: &Stations, shown: &Desk) -> String {
+    if stations.company() == Company::Alone {
+        return String::new();
+    }
+    let mut links = String::new();
+    for desk in stations.all() {
+        let name = escape(desk.network());
+        let current = if desk.network() == shown.network() {
+            " aria-current=\"page\""
+        } else {
+            ""
+        };
+        let down = match desk.line() {
+            Line::Down(_) => " (out of reach)",
+            Line::Up | Line::Closed => "",
+        };
+        // Writing to a string cannot fail.
+        let _ = write!(
+            links,
+            "<a href=\"/{}\"{current}>{name}{down}</a> ",
+            query(desk)
+        );
+    }
+    format!("<nav class=\"row\" aria-label=\"Stations\">Stations: {links}</nav>")
 }
 
 /// All nodes, in rows.
@@ -63,7 +93,7 @@ fn table(desk: &Desk) -> Result<String, StoreError> {
         let known = &surveyed.known;
         hops(known.links(), known.sink(), known.routing_channel())
     });
-    let mut rows = String::new();
+    let (mut rows, of) = (String::new(), query(desk));
     for (index, id) in facts.place.ids.iter().enumerate() {
         let hops = far.as_ref().map(|far| far.get(index).copied().flatten());
         let hops = match hops {
@@ -79,7 +109,7 @@ fn table(desk: &Desk) -> Result<String, StoreError> {
         // Writing to a string cannot fail.
         let _ = write!(
             rows,
-            "<tr><td><a href=\"/nodes/{id}\">node {id}</a></td><td>{hops}</td><td>{delivered}</td></tr>"
+            "<tr><td><a href=\"/nodes/{id}{of}\">node {id}</a></td><td>{hops}</td><td>{delivered}</td></tr>"
         );
     }
     Ok(format!(

@@ -6,8 +6,9 @@ use thalweg_units::NodeId;
 
 use super::map::{hops, map, Marked, GOOD};
 use super::text::{seconds, when};
-use super::{fetch_form, objects, page};
-use crate::daemon::desk::{now, Desk};
+use super::{fetch_form, objects, page, query};
+use crate::daemon::desk::{now, Company, Desk};
+use crate::daemon::stations::Stations;
 use crate::store::StoreError;
 
 /// So many surveys are looked back.
@@ -15,7 +16,11 @@ const SURVEYS: u32 = 8;
 /// So many objects are listed.
 const OBJECTS: u32 = 10;
 
-pub(in crate::daemon) fn node(desk: &Desk, id: u16) -> Result<Option<String>, StoreError> {
+pub(in crate::daemon) fn node(
+    stations: &Stations,
+    desk: &Desk,
+    id: u16,
+) -> Result<Option<String>, StoreError> {
     let (facts, surveyed) = (&desk.facts, desk.surveyed());
     let found = NodeId::new(id).ok();
     let found = found.and_then(|id| Some((id, facts.place.index_of(id).ok()?)));
@@ -72,18 +77,22 @@ pub(in crate::daemon) fn node(desk: &Desk, id: u16) -> Result<Option<String>, St
     let links = known.map(|known| (known.links(), known.routing_channel()));
     let form = match node == facts.sink {
         true => "<p>This is the base station: objects come here.</p>".to_owned(),
-        false => format!("<div class=\"row\">{}</div>", fetch_form(desk, Some(id))),
+        false => format!("<div class=\"row\">{}</div>", fetch_form(&[desk], Some(id))),
     };
     let content = format!(
         "{form}<dl>{told}</dl>\
          <div class=\"scroll map\" tabindex=\"0\" role=\"region\" aria-label=\"Map\">{}</div>{}{}\
          <h2>Objects</h2>{}",
-        map(facts, links, Marked::Node(index)).to_svg(),
+        map((facts, &query(desk)), links, Marked::Node(index)).to_svg(),
         neighbours(desk, index),
         over_time(desk, index)?,
-        objects::table(&brought)
+        objects::table(&brought, stations.company())
     );
-    page(desk, ("/", &format!("Node {id}")), &content).map(Some)
+    let title = match desk.company {
+        Company::Alone => format!("Node {id}"),
+        Company::Others => format!("Node {id} of {}", desk.network()),
+    };
+    page(stations, ("/", &title), &content).map(Some)
 }
 
 /// Who it hears and is heard by: on the channel that routes are sought on, and on the best.
@@ -107,14 +116,14 @@ fn neighbours(desk: &Desk, index: usize) -> String {
     if others.is_empty() {
         return "<h2>Links</h2><p>It hears nobody, or nobody hears it.</p>".to_owned();
     }
-    let mut rows = String::new();
+    let (mut rows, of) = (String::new(), query(desk));
     for (other, (on, ratio)) in others {
         let id = links.id(other);
         let power = links.rssi(other, index, on);
         let power = power.map_or("\u{2013}".to_owned(), |p| format!("{:.0} dBm", p.0));
         let _ = write!(
             rows,
-            "<tr><td><a href=\"/nodes/{id}\">node {id}</a></td><td>{:.2}</td><td>{:.2}</td>\
+            "<tr><td><a href=\"/nodes/{id}{of}\">node {id}</a></td><td>{:.2}</td><td>{:.2}</td>\
              <td>{ratio:.2} <small>on channel {on}</small></td><td>{power}</td></tr>",
             links.prr(index, other, channel),
             links.prr(other, index, channel)

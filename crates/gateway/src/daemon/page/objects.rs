@@ -7,9 +7,10 @@ use std::io::Read;
 use thalweg_draw::chart::{Chart, Mark, Point};
 
 use super::text::{bytes, count, escape, seconds, when};
-use super::{more, page, ROWS};
-use crate::daemon::desk::Desk;
+use super::{more, node_link, page, ROWS};
+use crate::daemon::desk::Company;
 use crate::daemon::kind::{kind_of, Kind};
+use crate::daemon::stations::Stations;
 use crate::store::{StoreError, StoredTransfer, TransferId};
 
 /// So much of an object is looked at, in bytes.
@@ -19,9 +20,12 @@ const SHOWN: usize = 12;
 /// So many points of a column are drawn.
 const DRAWN: usize = 600;
 
-pub(in crate::daemon) fn objects(desk: &Desk, before: Option<i64>) -> Result<String, StoreError> {
+pub(in crate::daemon) fn objects(
+    stations: &Stations,
+    before: Option<i64>,
+) -> Result<String, StoreError> {
     let (found, (total, size)) = {
-        let store = desk.store();
+        let store = stations.common().store();
         (store.latest(before.map(TransferId), ROWS)?, store.total()?)
     };
     let last = found.last().map(|t| t.id.0);
@@ -29,14 +33,14 @@ pub(in crate::daemon) fn objects(desk: &Desk, before: Option<i64>) -> Result<Str
         "<div id=\"objects\" data-live><p>{}, {}. Each is whole: length and SHA-256 are those at its node.</p>{}{}</div>",
         count(total as usize, "object"),
         bytes(size),
-        table(&found),
+        table(&found, stations.company()),
         more("/objects", found.len() == ROWS as usize, last)
     );
-    page(desk, ("/objects", "Objects"), &content)
+    page(stations, ("/objects", "Objects"), &content)
 }
 
 /// Objects in rows.
-pub(super) fn table(found: &[StoredTransfer]) -> String {
+pub(super) fn table(found: &[StoredTransfer], company: Company) -> String {
     if found.is_empty() {
         return "<p>None yet.</p>".to_owned();
     }
@@ -48,10 +52,14 @@ pub(super) fn table(found: &[StoredTransfer]) -> String {
             Some(file) => escape(file),
             None => format!("object {id}"),
         };
+        let of = match company {
+            Company::Alone => String::new(),
+            Company::Others => format!(" of {}", escape(&core.testbed)),
+        };
         // Writing to a string cannot fail.
         let _ = write!(
             rows,
-            "<tr><td><a href=\"/objects/{id}\">{name}</a></td><td>node {}</td><td>{}</td>\
+            "<tr><td><a href=\"/objects/{id}\">{name}</a></td><td>node {}{of}</td><td>{}</td>\
              <td>{:.0} kbit/s</td><td class=\"nowrap\">{}</td><td><code>{}</code></td>\
              <td><a href=\"/api/objects/{id}/content\" download aria-label=\"Download object {id}\">Download</a></td></tr>",
             core.source,
@@ -68,8 +76,11 @@ pub(super) fn table(found: &[StoredTransfer]) -> String {
     )
 }
 
-pub(in crate::daemon) fn object(desk: &Desk, id: TransferId) -> Result<Option<String>, StoreError> {
-    let found = desk.store().transfer(id)?;
+pub(in crate::daemon) fn object(
+    stations: &Stations,
+    id: TransferId,
+) -> Result<Option<String>, StoreError> {
+    let found = stations.common().store().transfer(id)?;
     let Some(found) = found.filter(|found| found.object.is_some()) else {
         return Ok(None);
     };
@@ -81,8 +92,8 @@ pub(in crate::daemon) fn object(desk: &Desk, id: TransferId) -> Result<Option<St
     fact(
         "From",
         format!(
-            "<a href=\"/nodes/{0}\">node {0}</a> of {1}",
-            core.source,
+            "{} of {}",
+            node_link(stations, core.source, &core.testbed),
             escape(&core.testbed)
         ),
     );
@@ -122,7 +133,7 @@ pub(in crate::daemon) fn object(desk: &Desk, id: TransferId) -> Result<Option<St
         Some(file) => file.clone(),
         None => format!("Object {number} of node {}", core.source),
     };
-    page(desk, ("/objects", &title), &content).map(Some)
+    page(stations, ("/objects", &title), &content).map(Some)
 }
 
 /// What the object looks like.

@@ -5,17 +5,25 @@ use std::fmt::Write as _;
 use thalweg_draw::chart::{Chart, Mark, Point};
 
 use super::text::{count, escape, seconds, when};
-use super::{fetch_form, more, page, ROWS};
-use crate::daemon::desk::Desk;
+use super::{fetch_form, more, node_link, page, query, ROWS};
+use crate::daemon::desk::Company;
 use crate::daemon::running::Running;
+use crate::daemon::stations::Stations;
 use crate::daemon::view::number;
 use crate::store::{JobId, JobState, StoreError, StoredJob, Work};
 
 /// What a job is to do, in words.
-fn name(job: &StoredJob) -> String {
+fn name(stations: &Stations, job: &StoredJob) -> String {
+    let of = match stations.company() {
+        Company::Alone => String::new(),
+        Company::Others => format!("{}: ", escape(&job.station)),
+    };
     match job.work {
-        Work::Survey => "measure links".to_owned(),
-        Work::Fetch { from } => format!("object of <a href=\"/nodes/{from}\">node {from}</a>"),
+        Work::Survey => format!("{of}measure links"),
+        Work::Fetch { from } => {
+            let node = node_link(stations, from, &job.station);
+            format!("{of}object of {node}")
+        }
     }
 }
 
@@ -52,45 +60,45 @@ fn bar(running: &Running) -> String {
 }
 
 /// What runs, on every page.
-pub(super) fn strip(desk: &Desk) -> Result<String, StoreError> {
-    let running = desk.running();
-    let job = match &running {
-        Some(running) => desk.store().job(running.id)?,
-        None => None,
-    };
-    let text = match (&running, &job) {
-        (Some(running), Some(job)) => format!(
-            "<a href=\"/transfers\">Job {}</a>: {} {}",
-            job.id.0,
-            name(job),
-            bar(running)
-        ),
-        _ if !desk.is_open() => "Nothing runs: it waits for its window.".to_owned(),
-        _ => "Nothing runs.".to_owned(),
-    };
+pub(super) fn strip(stations: &Stations) -> Result<String, StoreError> {
+    let mut text = String::new();
+    for running in &stations.running() {
+        let job = stations.common().store().job(running.id)?;
+        if let Some(job) = job {
+            // Writing to a string cannot fail.
+            let _ = write!(
+                text,
+                "<div><a href=\"/transfers\">Job {}</a>: {} {}</div>",
+                job.id.0,
+                name(stations, &job),
+                bar(running)
+            );
+        }
+    }
+    let is_open = stations.all().iter().any(|desk| desk.is_open());
+    if text.is_empty() {
+        text.push_str(match is_open {
+            true => "Nothing runs.",
+            false => "Nothing runs: it waits for its window.",
+        });
+    }
     Ok(format!(
         "<div id=\"now\" class=\"strip\" data-live>{text}</div>"
     ))
 }
 
-pub(in crate::daemon) fn transfers(desk: &Desk, before: Option<i64>) -> Result<String, StoreError> {
-    let (open, ended) = {
-        let store = desk.store();
-        let open = store.open_jobs(desk.network())?;
-        (
-            open,
-            store.ended_jobs(desk.network(), before.map(JobId), ROWS)?,
-        )
-    };
-    let running = desk.running();
-    let mut content = format!("<div class=\"row\">{}</div>", fetch_form(desk, None));
-    if !desk.transfers.windows.is_empty() {
-        let windows: Vec<String> = desk
-            .transfers
-            .windows
-            .iter()
-            .map(ToString::to_string)
-            .collect();
+pub(in crate::daemon) fn transfers(
+    stations: &Stations,
+    before: Option<i64>,
+) -> Result<String, StoreError> {
+    let desks = stations.desks();
+    let open = stations.open_jobs(&desks)?;
+    let ended = stations.ended_jobs(&desks, before.map(JobId), ROWS)?;
+    let mut content = format!("<div class=\"row\">{}</div>", fetch_form(&desks, None));
+    let windows = desks.first().map(|desk| desk.transfers.windows.iter());
+    let windows = windows.into_iter().flatten().map(ToString::to_string);
+    let windows: Vec<String> = windows.collect();
+    if !windows.is_empty() {
         let _ = write!(
             content,
             "<p>Jobs begin between {} (UTC).</p>",
@@ -100,9 +108,10 @@ pub(in crate::daemon) fn transfers(desk: &Desk, before: Option<i64>) -> Result<S
     content.push_str("<div id=\"jobs\" data-live>");
     let (now, queued): (Vec<&StoredJob>, Vec<&StoredJob>) =
         open.iter().partition(|job| job.state == JobState::Running);
+    let running = stations.running();
     for job in now {
-        if let Some(running) = running.as_ref().filter(|running| running.id == job.id) {
-            content.push_str(&card(job, running));
+        if let Some(running) = running.iter().find(|running| running.id == job.id) {
+            content.push_str(&card(stations, job, running));
         }
     }
     if !queued.is_empty() {
@@ -113,7 +122,7 @@ pub(in crate::daemon) fn transfers(desk: &Desk, before: Option<i64>) -> Result<S
                 content,
                 "<li><span>job {}: {}</span> {}</li>",
                 job.id.0,
-                name(job),
+                name(stations, job),
                 cancel(job.id, "Cancel")
             );
         }
@@ -127,20 +136,24 @@ pub(in crate::daemon) fn transfers(desk: &Desk, before: Option<i64>) -> Result<S
         }
     }
     content.push_str("<h2>Ended</h2>");
-    content.push_str(&history(&ended));
+    content.push_str(&history(stations, &ended));
     let last = ended.last().map(|job| job.id.0);
     content.push_str(&more("/transfers", ended.len() == ROWS as usize, last));
     content.push_str("</div>");
-    page(desk, ("/transfers", "Transfers"), &content)
+    page(stations, ("/transfers", "Transfers"), &content)
 }
 
 /// The job that runs, with what is expected of it.
-fn card(job: &StoredJob, running: &Running) -> String {
+fn card(stations: &Stations, job: &StoredJob, running: &Running) -> String {
     let id = job.id.0;
     let live = |key: &str, value: String| {
         format!("<span data-job=\"{id}\" data-key=\"{key}\">{value}</span>")
     };
     let expected = |key: &str| number(job.expected.as_ref(), key);
+    let of = stations
+        .named(Some(&job.station))
+        .map(query)
+        .unwrap_or_default();
     let mut facts = String::new();
     let mut fact = |name: &str, value: String| {
         // Writing to a string cannot fail.
@@ -171,14 +184,14 @@ fn card(job: &StoredJob, running: &Running) -> String {
             let way = [(hops, "hop"), (paths, "path")].map(|(n, name)| count(n as usize, name));
             fact(
                 "Route",
-                format!("{} <a href=\"/\">on the map</a>", way.join(", ")),
+                format!("{} <a href=\"/{of}\">on the map</a>", way.join(", ")),
             );
         }
     }
     format!(
         "<section class=\"card\" aria-label=\"What runs\"><h2>Job {id}: {}</h2><p class=\"wide\">{}</p>\
          <dl>{facts}</dl>{}{}</section>",
-        name(job),
+        name(stations, job),
         bar(running),
         course(running),
         cancel(job.id, "Cancel this job")
@@ -200,7 +213,7 @@ fn course(running: &Running) -> String {
 }
 
 /// Jobs that ended, in rows.
-pub(super) fn history(jobs: &[StoredJob]) -> String {
+pub(super) fn history(stations: &Stations, jobs: &[StoredJob]) -> String {
     if jobs.is_empty() {
         return "<p>None yet.</p>".to_owned();
     }
@@ -232,7 +245,7 @@ pub(super) fn history(jobs: &[StoredJob]) -> String {
             "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{brought}</td>\
              <td class=\"nowrap\">{}</td></tr>",
             job.id.0,
-            name(job),
+            name(stations, job),
             state(job.state),
             against(outcome("goodput_kbps"), expected("goodput_kbps"), rate),
             against(outcome("duration_s"), expected("time_s"), seconds),

@@ -1,0 +1,215 @@
+//! The thread of a base station: one job after the other, from the queue to the store.
+//!
+//! Invariants: an object is stored before its job is done; a job that the daemon's end interrupts is queued
+//! again; a way that is lost is opened anew, with a pause that grows. Time base: the field's.
+
+mod fetch;
+mod stop;
+mod survey;
+mod watched;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::desk::{Desk, Line, Surveyed, Turn};
+use super::network::Network;
+use crate::field::{Field, FieldError, FieldTime, News};
+use crate::job::Failure;
+use crate::recovery;
+use crate::store::{JobId, JobState, Level, StoreError, StoredJob, Work};
+use stop::{lost, Stop};
+
+/// From one look at the queue to the next, where nobody says that there is something.
+const LOOK: Duration = Duration::from_secs(1);
+/// The pauses before a lost way is opened again.
+const PAUSES: [u64; 6] = [1, 2, 4, 8, 15, 30];
+/// So much that was told before a job is left aside.
+const STALE: usize = 10_000;
+/// A job under which the way is lost so often fails.
+const LOSSES: u32 = 4;
+/// Runs the jobs of `network` until the desk says stop. `broken` as [`remember`] gives it.
+pub(super) fn serve<N: Network>(network: N, desk: Arc<Desk>, broken: Option<FieldTime>) {
+    let mut station = Station {
+        network,
+        field: None,
+        transfers: recovery::first_transfer(),
+        broken,
+        pauses: PAUSES.into_iter(),
+        losses: (JobId(0), 0),
+        refreshed: None,
+        desk,
+    };
+    while !station.desk.is_stopping() {
+        // Jobs stay in the queue as long as there is no way.
+        match station.field().map(drop) {
+            Err(Stop::Lost(why)) => {
+                station.lose(&why);
+                station.pause();
+                continue;
+            }
+            Err(Stop::Failed(why)) => tracing::error!("{why}"),
+            Ok(()) | Err(Stop::Unwanted) => {}
+        }
+        let turn = station.desk.turn();
+        match turn {
+            Ok(Turn::Stop) => return,
+            Ok(Turn::Idle) => {
+                station.idle();
+                station.desk.rest(LOOK);
+            }
+            Ok(Turn::Job(job)) => station.work(&job),
+            Err(why) => {
+                tracing::error!("{why}");
+                station.desk.rest(LOOK);
+            }
+        }
+    }
+}
+
+/// Takes up what was known and asked for before the daemon began. Where a job was under way, its relays may still wait
+/// for packets when the field begins.
+///
+/// # Errors
+/// [`StoreError`].
+pub(super) fn remember(desk: &Desk) -> Result<Option<FieldTime>, StoreError> {
+    let facts = &desk.facts;
+    let network = (desk.network(), facts.sink);
+    let found = (desk.store())
+        .surveys(network, facts.place.ids.len(), 1)?
+        .pop();
+    if let Some(found) = found {
+        let mut links = found.links;
+        if let Some(spots) = &facts.spots {
+            // One for each node.
+            let _ = links.set_places(spots.clone());
+        }
+        desk.knows(Surveyed {
+            known: survey::known(facts, links),
+            at: found.measured_at,
+            took_s: found.took_s,
+            missing: found.missing,
+        });
+    }
+    let resumed = desk.store().resume_jobs(desk.network())?;
+    let broken = (!resumed.is_empty()).then_some(FieldTime::ZERO);
+    for id in resumed {
+        let line = format!(
+            "job {}: begins again, since the daemon ended before it",
+            id.0
+        );
+        desk.log(Level::Info, &line);
+    }
+    Ok(broken)
+}
+
+struct Station<N: Network> {
+    network: N,
+    field: Option<N::Field>,
+    /// The number of the last transfer that was ordered.
+    transfers: u16,
+    /// When a transfer broke off that relays may not have given up yet.
+    broken: Option<FieldTime>,
+    pauses: std::array::IntoIter<u64, 6>,
+    /// A job, and how often the way was lost under it.
+    losses: (JobId, u32),
+    /// When links were last measured anew because nothing else was asked.
+    refreshed: Option<Instant>,
+    desk: Arc<Desk>,
+}
+
+impl<N: Network> Station<N> {
+    /// Runs `job`, and writes down how it ended.
+    fn work(&mut self, job: &StoredJob) {
+        let name = match job.work {
+            Work::Survey => format!("job {}: survey", job.id.0),
+            Work::Fetch { from } => format!("job {}: object of node {from}", job.id.0),
+        };
+        let ended = match job.work {
+            Work::Survey => self.survey(job, &name, 1.0),
+            Work::Fetch { from } => self.fetch(job, &name, from),
+        };
+        let desk = self.desk.clone();
+        let (state, why) = match ended {
+            Ok(()) => (JobState::Done, None),
+            Err(Stop::Failed(why)) => (JobState::Failed, Some(why)),
+            Err(Stop::Unwanted) => (desk.unwanted_as(), None),
+            Err(Stop::Lost(why)) => {
+                self.lose(&why);
+                match (desk.unwanted_as(), self.is_hopeless(job.id)) {
+                    (JobState::Cancelled, _) => (JobState::Cancelled, None),
+                    (_, true) => (JobState::Failed, Some(why.to_string())),
+                    (_, false) => (JobState::Queued, None),
+                }
+            }
+        };
+        let written = match (state, &why) {
+            (JobState::Queued, _) => desk.store().requeue_job(job.id),
+            (JobState::Cancelled, _) => {
+                desk.log(Level::Info, &format!("{name}: cancelled"));
+                let mut store = desk.store();
+                store.end_job(job.id, state, None, None)
+            }
+            (_, Some(why)) => {
+                desk.log(Level::Warning, &format!("{name}: {why}"));
+                let mut store = desk.store();
+                store.end_job(job.id, state, None, Some(why))
+            }
+            // Written with what it brought.
+            (_, None) => Ok(()),
+        };
+        if let Err(why) = written {
+            tracing::error!("{name}: {why}");
+        }
+        desk.ended(job.id);
+        if matches!(desk.line(), Line::Down(_)) {
+            self.pause();
+        }
+    }
+
+    /// Waits before a lost way is opened again, each time longer.
+    fn pause(&mut self) {
+        let pause = self.pauses.next().unwrap_or(PAUSES[PAUSES.len() - 1]);
+        self.desk.rest(Duration::from_secs(pause));
+    }
+
+    /// Whether the way was lost under a job as often as may be.
+    fn is_hopeless(&mut self, job: JobId) -> bool {
+        let before = match self.losses {
+            (of, losses) if of == job => losses,
+            _ => 0,
+        };
+        self.losses = (job, before + 1);
+        before + 1 >= LOSSES
+    }
+
+    /// The way to the base station is lost.
+    fn lose(&mut self, why: &FieldError) {
+        self.field = None;
+        // The next field's time begins anew.
+        self.broken = Some(FieldTime::ZERO);
+        self.desk.line_is(Line::Down(why.to_string()));
+    }
+
+    /// The way to the base station, opened where it is not. What it told before is of orders that were given before.
+    fn field(&mut self) -> Result<&mut N::Field, Stop> {
+        let mut field = match self.field.take() {
+            Some(field) => field,
+            None => self.network.open().map_err(Stop::Lost)?,
+        };
+        for _ in 0..STALE {
+            let now = field.now();
+            match field.next(now).map_err(Stop::Lost)? {
+                News::Nothing => break,
+                News::Silent(by) => return Err(lost(&Failure::Silent(by))),
+                News::Restarted(by) => {
+                    let line = format!("the base station, node {by}, started anew");
+                    self.desk.log(Level::Warning, &line);
+                }
+                News::Told(..) | News::Cancelled => {}
+            }
+        }
+        self.pauses = PAUSES.into_iter();
+        self.desk.line_is(Line::Up);
+        Ok(self.field.insert(field))
+    }
+}

@@ -1,0 +1,42 @@
+//! Why a job of the daemon ends without what was asked for.
+
+use crate::field::FieldError;
+use crate::job::Failure;
+use crate::known::AskError;
+use crate::store::StoreError;
+
+/// Why a job ended without what was asked for.
+pub(super) enum Stop {
+    /// Somebody did not want it, or the daemon ends.
+    Unwanted,
+    /// The way to the base station is lost.
+    Lost(FieldError),
+    /// It failed for good.
+    Failed(String),
+}
+
+impl From<Failure> for Stop {
+    fn from(why: Failure) -> Self {
+        match why {
+            Failure::Cancelled => Self::Unwanted,
+            Failure::Field(why) => Self::Lost(why),
+            Failure::Silent(_) | Failure::Restarted(_) => lost(&why),
+            why => Self::Failed(why.to_string()),
+        }
+    }
+}
+/// The base station is out of reach, for the reason `why`.
+pub(super) fn lost(why: &Failure) -> Stop {
+    Stop::Lost(FieldError::Broken(why.to_string().into()))
+}
+
+impl From<AskError> for Stop {
+    fn from(why: AskError) -> Self {
+        Self::Failed(why.to_string())
+    }
+}
+impl From<StoreError> for Stop {
+    fn from(why: StoreError) -> Self {
+        Self::Failed(why.to_string())
+    }
+}

@@ -1,0 +1,133 @@
+//! The daemon's surveys: links are measured, kept, and known from then on.
+//!
+//! Time base: the field's; the wall's clock for how old links are.
+
+use std::ops::ControlFlow::Continue;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use thalweg_planner::LinkQualities;
+use thalweg_units::ChannelSet;
+
+use super::stop::Stop;
+use super::watched::Watched;
+use super::Station;
+use crate::daemon::desk::{now, Surveyed};
+use crate::daemon::network::{Facts, Network};
+use crate::known::Known;
+use crate::recovery;
+use crate::store::{JobState, Level, StoredJob, Work};
+use crate::survey::SurveyJob;
+
+/// Links are measured for want of another job no more often.
+const SELDOM: Duration = Duration::from_secs(600);
+
+/// What came of a survey.
+#[derive(Serialize)]
+struct Measured {
+    duration_s: f64,
+    links: usize,
+    missing: Vec<u16>,
+}
+
+/// `links` as they are known of a network of `facts`.
+pub(super) fn known(facts: &Facts, links: LinkQualities) -> Known {
+    let (place, channels) = (facts.place.clone(), facts.channels.clone());
+    Known::new(place, links, facts.sink_index(), channels, facts.draw)
+}
+
+impl<N: Network> Station<N> {
+    /// Measures all links, which is `share` of the job.
+    pub(super) fn survey(&mut self, job: &StoredJob, name: &str, share: f64) -> Result<(), Stop> {
+        let desk = self.desk.clone();
+        let facts = &desk.facts;
+        let channels: ChannelSet = match &facts.channels {
+            Some(list) => list.iter().copied().collect(),
+            None => facts.place.channels,
+        };
+        let survey = desk.transfers.protocol.survey(channels);
+        let (ids, spots) = (&facts.place.ids, facts.spots.clone());
+        let make = || SurveyJob::new(survey, ids, spots.clone(), &facts.timing, facts.sink);
+        let before = desk.surveyed();
+        let missed = before.as_ref().map_or(&[][..], |before| &before.missing);
+        desk.begins((0.0, share));
+        let broken = self.broken;
+        let field = self.field()?;
+        let mut watched = Watched {
+            field,
+            stop: &|| desk.is_unwanted(),
+        };
+        let mut watch = |progress| {
+            desk.progress(progress);
+            Continue(())
+        };
+        let surveyed = recovery::survey(&mut watched, broken, missed, make, &mut watch)?;
+        self.broken = None;
+        let took_s = surveyed.time().as_secs_f64();
+        let (network, missing) = ((desk.network(), facts.sink), surveyed.missing);
+        let known = known(facts, surveyed.links);
+        let links = known.links().summary(known.routing_channel()).heard_pairs;
+        let line = format!(
+            "{name}: {links} links measured in {took_s:.1} s, {} tables missing",
+            missing.len()
+        );
+        {
+            let mut store = desk.store();
+            store.keep_survey(network, took_s, &missing, known.links())?;
+            if job.work == Work::Survey {
+                let measured = Measured {
+                    duration_s: took_s,
+                    links,
+                    missing: missing.iter().map(|node| node.get()).collect(),
+                };
+                let outcome = serde_json::to_string(&measured).unwrap_or_default();
+                store.end_job(job.id, JobState::Done, Some(&outcome), None)?;
+            }
+        }
+        desk.log(Level::Info, &line);
+        desk.knows(Surveyed {
+            known,
+            at: now(),
+            took_s,
+            missing,
+        });
+        Ok(())
+    }
+
+    /// Whether links are known that are not too old.
+    pub(super) fn is_known(&self) -> bool {
+        let surveyed = self.desk.surveyed();
+        surveyed.is_some_and(|surveyed| !self.is_old(&surveyed))
+    }
+
+    fn is_old(&self, surveyed: &Surveyed) -> bool {
+        let most = self.desk.transfers.resurvey_after_h * 3_600.0;
+        ((now() - surveyed.at) as f64) > most
+    }
+
+    /// While no job waits: asks for a survey where the links have grown old, so that the next transfer need not wait for
+    /// one. No more than once in the time that makes them old, whatever comes of it.
+    pub(super) fn idle(&mut self) {
+        let desk = &self.desk;
+        if !desk.transfers.survey_when_idle || !desk.is_open() {
+            return;
+        }
+        let Some(surveyed) = desk.surveyed().filter(|surveyed| self.is_old(surveyed)) else {
+            return;
+        };
+        let period = Duration::from_secs_f64(desk.transfers.resurvey_after_h * 3_600.0);
+        let is_early = |last: Instant| last.elapsed() < period.max(SELDOM);
+        if self.refreshed.is_some_and(is_early) {
+            return;
+        }
+        self.refreshed = Some(Instant::now());
+        let age_h = (now() - surveyed.at) as f64 / 3_600.0;
+        let line =
+            format!("the links are {age_h:.1} h old, and nothing is asked: they are measured anew");
+        desk.log(Level::Info, &line);
+        // Whatever somebody asks for goes first.
+        if let Err(why) = desk.submit(&[Work::Survey], i8::MIN) {
+            tracing::error!("{why}");
+        }
+    }
+}
