@@ -197,6 +197,7 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
         let extra = Repairs {
             retransmitted: None,
             wake_up_s: fetched.wake_up.as_secs_f64(),
+            lame_chains: fetched.lame_chains,
         };
         Ok((Outcome { core, extra }, fetched.object))
     }

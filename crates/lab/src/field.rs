@@ -166,6 +166,9 @@ pub struct Repairs {
     pub retransmitted: Option<f64>,
     /// Of the duration, up to the source's first packet, in seconds.
     pub wake_up_s: f64,
+    /// Chains that brought too little of what was looked at, over all attempts: spare ones took their places, or
+    /// the transfer went another way.
+    pub lame_chains: u32,
 }
 
 /// A transfer that has ended, and the object where it is whole.
@@ -344,6 +347,7 @@ impl Motes {
             retransmitted: (stats.data_sent > 0)
                 .then(|| f64::from(stats.retransmitted()) / f64::from(stats.data_sent)),
             wake_up_s: fetched.wake_up.as_secs_f64(),
+            lame_chains: fetched.lame_chains,
         };
         Ok((Outcome { core, extra }, fetched.object))
     }

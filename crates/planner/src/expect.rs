@@ -35,6 +35,21 @@ const SHIFTS: [(f64, f64); 5] = [
 /// have about as much to spare, and what is lost costs less than sinks that have nothing to do.
 const QUIET: f64 = 4.0;
 
+/// Changes of a link that are weighed, in standard deviations: so many steps to either side, of this size.
+const CHANGES: i32 = 16;
+const CHANGE_STEP: f64 = 0.25;
+
+/// Probability that of `frames` frames fewer than `enough` arrive, each with `delivery`.
+fn fewer_than(enough: u32, frames: u32, delivery: f64) -> f64 {
+    let (mut ways, mut sum) = (1.0, 0.0);
+    for arrived in 0..enough.min(frames + 1) {
+        let lost = f64::from(frames - arrived);
+        sum += ways * libm::pow(delivery, f64::from(arrived)) * libm::pow(1.0 - delivery, lost);
+        ways *= lost / f64::from(arrived + 1);
+    }
+    sum
+}
+
 /// How a radio receives, and how far a survey can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinkModel {
@@ -47,6 +62,8 @@ pub struct LinkModel {
     /// Standard deviation of what is not known of a link's mean in the coming run: its change since
     /// the survey, the receiver's floor and RSSI error.
     pub unknown: Db,
+    /// Share of frames that are lost however strong the link: others use the channel, and they do so in bursts.
+    pub outage: f64,
     /// How many frames the margin counts for beside the frames that were counted.
     pub prior_frames: f64,
     /// What is left of a sender one channel above, one below, and farther away.
@@ -62,6 +79,7 @@ impl LinkModel {
         register_noise: Dbm(-99.2),
         packet: Db(2.0),
         unknown: Db(2.0),
+        outage: 0.0,
         prior_frames: 30.0,
         leak: [Db(-46.0), Db(-31.0), Db(-54.0)],
     };
@@ -71,6 +89,23 @@ impl LinkModel {
         let (packet, unknown) = (self.packet.0, self.unknown.0);
         let spread = (packet * packet + unknown * unknown + KNEE_DB * KNEE_DB).sqrt();
         0.5 * libm::erfc(-(margin.0 - HALF_AT_DB) / (spread * std::f64::consts::SQRT_2))
+    }
+    /// Probability that of `frames` long frames of a link whose mean power lies `margin` above the floor fewer than
+    /// `enough` arrive: it may have become weaker, or a burst takes them.
+    pub fn lame_at(&self, margin: Db, frames: u32, enough: u32) -> f64 {
+        // Known apart from its change, a link has its packets' spread alone.
+        let known = Self {
+            unknown: Db(0.0),
+            ..*self
+        };
+        let steps = (-CHANGES..=CHANGES).map(|step| f64::from(step) * CHANGE_STEP);
+        let weighed = steps.map(|change| {
+            let weight = libm::exp(-0.5 * change * change);
+            let delivery = known.delivery_at(margin + Db(change * self.unknown.0));
+            (weight, weight * fewer_than(enough, frames, delivery))
+        });
+        let (all, weak) = weighed.fold((0.0, 0.0), |(a, b), (c, d)| (a + c, b + d));
+        1.0 - (1.0 - weak / all) * (1.0 - self.outage)
     }
     /// The margin with which nine of ten links have a ratio of .99 or more.
     pub fn sure_margin(&self) -> Db {
@@ -188,6 +223,24 @@ impl Expected {
         match tuned == sent {
             true => self.link(from, to, sent).is_some(),
             false => self.interference(from, to, tuned, sent) > QUIET * self.floor_mw,
+        }
+    }
+    /// Probability that of `frames` frames that `from` sends on `channel` fewer than `enough` arrive at `to`.
+    pub(crate) fn lame(
+        &self,
+        (from, to): (usize, usize),
+        channel: Channel,
+        (frames, enough): (u32, u32),
+    ) -> f64 {
+        match self.link(from, to, channel) {
+            None => 1.0,
+            Some(Reach {
+                power: Some(power), ..
+            }) => {
+                let margin = Db(10.0 * libm::log10(power / self.floor_mw));
+                self.model.lame_at(margin, frames, enough)
+            }
+            Some(Reach { delivery, .. }) => fewer_than(enough, frames, *delivery),
         }
     }
     /// Probability that a frame of `from` alone arrives at `to` against `interference` milliwatts.

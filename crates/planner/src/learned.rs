@@ -1,9 +1,10 @@
 //! What a survey tells of itself: how far its own numbers can be trusted.
 //!
-//! Two things are read off it. Links are reciprocal but for what measuring and time add, and a pair's directions are
+//! Three things are read off it. Links are reciprocal but for what measuring and time add, and a pair's directions are
 //! measured minutes apart: what they differ by beside the nodes' own offsets is what is not known of a link. And how
-//! many beacons arrived at each level tells how widely reception spreads around the radio's curve. Nothing else is
-//! known of the site. Not used yet: earlier surveys, what transfers saw. Tests: below.
+//! many beacons arrived at each level tells how widely reception spreads around the radio's curve. What
+//! strong links lose is lost to others on the channel. Nothing else is known of the site. Not used yet: earlier surveys,
+//! what transfers saw. Tests: below.
 
 use crate::expect::LinkModel;
 use crate::links::{LinkQualities, LinkQuality};
@@ -21,6 +22,8 @@ const OTHERWISE_LOST: f64 = 0.03;
 /// Beacons of a link from which their count tells of the curve. Links of which nothing came through are not known of, so
 /// that of fewer beacons those that are known have lost too little near the floor, whatever the spread.
 const COUNTED: u32 = 5;
+/// Margin from which a radio's curve loses nothing, in decibels.
+const STRONG_DB: f64 = 10.0;
 /// Links that are looked at for a fit; more say the same.
 const LOOKED_AT: usize = 4_000;
 
@@ -35,6 +38,7 @@ impl LinkModel {
         Self {
             unknown: between_directions(links).unwrap_or(model.unknown),
             packet: around_the_curve(links, &model).unwrap_or(model.packet),
+            outage: lost_by_strong_links(links, &model).unwrap_or(model.outage),
             ..model
         }
     }
@@ -77,6 +81,26 @@ fn between_directions(links: &LinkQualities) -> Option<Db> {
     Some(Db((0.5 * squares / found.len() as f64).sqrt()))
 }
 
+/// Of all frames of links far above the curve, the share that was lost. A link of which nothing came through is not
+/// known of, which leaves out the square of that share where two frames were sent.
+fn lost_by_strong_links(links: &LinkQualities, model: &LinkModel) -> Option<f64> {
+    let (mut sent, mut received) = (0.0, 0.0);
+    for channel in Channel::all() {
+        for from in 0..links.nodes() {
+            for (_, quality) in links.heard_from(from, channel) {
+                let Some((of, power)) = quality.sent.zip(model.power(&quality)) else {
+                    continue;
+                };
+                if (power - model.floor).0 >= STRONG_DB {
+                    sent += f64::from(of);
+                    received += quality.prr * f64::from(of);
+                }
+            }
+        }
+    }
+    (sent >= ENOUGH as f64).then(|| 1.0 - received / sent)
+}
+
 /// Standard deviation with which reception spreads around the radio's own curve: the one under which the counts are
 /// likeliest.
 fn around_the_curve(links: &LinkQualities, model: &LinkModel) -> Option<Db> {
@@ -89,7 +113,7 @@ fn around_the_curve(links: &LinkQualities, model: &LinkModel) -> Option<Db> {
                 };
                 let margin = power - model.floor;
                 // Far above the curve nothing is told of it.
-                if quality.prr > 0.0 && margin.0 < 10.0 && sent >= COUNTED {
+                if quality.prr > 0.0 && margin.0 < STRONG_DB && sent >= COUNTED {
                     let received = quality.prr * f64::from(sent);
                     counted.push((margin, received, f64::from(sent) - received));
                 }
@@ -186,6 +210,23 @@ mod tests {
                 model.packet
             );
         }
+    }
+
+    #[test]
+    fn what_strong_links_lose_is_the_outage() {
+        let mut links = LinkQualities::new(30);
+        for (from, to) in (0..900)
+            .map(|pair| (pair / 30, pair % 30))
+            .filter(|(a, b)| a != b)
+        {
+            let received = if (from + to) % 10 == 0 { 1 } else { 2 };
+            (links.record(from, to, Channel::LAST, received, 2, Some(Dbm(-70.0)))).unwrap();
+        }
+        let model = LinkModel::learned(&links, FLOOR);
+        assert!((model.outage - 0.05).abs() < 0.01, "{}", model.outage);
+        assert!((model.lame_at(Db(40.0), 8, 5) - model.outage).abs() < 1e-9);
+        assert!(model.lame_at(Db(-20.0), 8, 5) > 0.999);
+        assert!(model.lame_at(Db(2.0), 8, 5) > model.lame_at(Db(6.0), 8, 5));
     }
 
     #[test]

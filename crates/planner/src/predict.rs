@@ -50,8 +50,11 @@ pub struct Prediction {
     pub energy_j: Option<f64>,
     /// Goodput of a transfer that ends, in kbit/s of payload; 0 where none does.
     pub goodput_kbps: f64,
-    /// Source, sink and relays.
+    /// Source, sink and relays, and who stands by.
     pub active_nodes: usize,
+    /// Probability that a chain is lame from the beginning, so that reserves are needed; none where a plan has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reserves_needed: Option<f64>,
 }
 
 /// How frames fare between neighbouring stages of a plan. Stages count from the source, 0..=H.
@@ -266,6 +269,7 @@ pub(crate) fn predict(
         energy_j: None,
         goodput_kbps: 0.0,
         active_nodes,
+        reserves_needed: None,
     };
     let packets = f64::from(transfer.packets);
     if first_round < DEAD {
@@ -320,7 +324,12 @@ const RESTING_AWAKE: f64 = 0.124;
 impl Prediction {
     /// The same with so many nodes that `stand` by and are `spare`, and a look at the first packets. None of the reserves is
     /// expected to be needed.
-    pub(crate) fn with_reserves(self, stand: usize, spare: usize, transfer: &Transfer) -> Self {
+    pub(crate) fn with_reserves(
+        self,
+        (stand, spare): (usize, usize),
+        needed: f64,
+        transfer: &Transfer,
+    ) -> Self {
         if stand + spare == 0 {
             return self;
         }
@@ -351,6 +360,7 @@ impl Prediction {
                 .map(|(joules, time)| joules + awake_s(time) * listening_w),
             goodput_kbps: looked.map_or(0.0, |time| packets / time),
             active_nodes: self.active_nodes + stand + spare,
+            reserves_needed: Some(needed),
             ..self
         }
     }

@@ -77,6 +77,27 @@ pub(crate) fn standing_by(
     standing
 }
 
+/// Packets of a group that are looked at, and how many of them must arrive (`thalweg_protocols::thalweg::Looker`).
+const LOOK: (u32, u32) = (8, 5);
+
+/// Probability that at least one of a plan's `groups`, from source to sink, brings too little of what is looked at: links
+/// fare apart from each other, and one that is too weak makes its group lame.
+pub(crate) fn chance_of_need(
+    expected: &Expected,
+    groups: &[Vec<Vec<usize>>],
+    channels: &[Channel],
+) -> f64 {
+    let mut none = 1.0;
+    for group in groups {
+        for (hop, channel) in group.windows(2).zip(channels.iter().skip(1)) {
+            if let ([from], [to]) = (hop[0].as_slice(), hop[1].as_slice()) {
+                none *= 1.0 - expected.lame((*from, *to), *channel, LOOK);
+            }
+        }
+    }
+    1.0 - none
+}
+
 /// The same links without those that `plan` receives over: no receiver of it hears on its channel again.
 pub(crate) fn apart(links: &LinkQualities, plan: &Plan) -> LinkQualities {
     let receives = |node: usize, channel: Channel| {

@@ -260,7 +260,8 @@ fn chained(links: &LinkQualities, request: &RouteRequest, rng: &mut impl Rng) ->
     let count = |reserves: &[Vec<Member>]| reserves.iter().map(Vec::len).sum();
     let (stand, spare) = (count(&plan.standing_by), count(&spares));
     let prediction = plan.prediction;
-    let prediction = prediction.with_reserves(stand, spare, &request.transfer);
+    let needed = reserves::chance_of_need(&expected, &groups, &plan.channels);
+    let prediction = prediction.with_reserves((stand, spare), needed, &request.transfer);
     Some(Plan {
         spares,
         prediction,

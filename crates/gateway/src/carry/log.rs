@@ -31,6 +31,8 @@ pub(crate) struct Log {
     /// The round under way, from 1.
     pub(crate) round: u32,
     pub(crate) first_round: Option<u16>,
+    /// Chains that brought too little of what was looked at, over all attempts.
+    pub(crate) lame: u32,
     pub(crate) complete: Option<Complete>,
     /// When the last packet was there.
     pub(crate) last: Option<FieldTime>,
@@ -133,6 +135,7 @@ impl Log {
                 self.end = Some(End::Stopped);
                 self.failed = Some(at);
             }
+            pipeline::Event::Lame { chains } => self.lame += u32::from(chains),
             pipeline::Event::RoundSent { .. } => {}
         }
         None

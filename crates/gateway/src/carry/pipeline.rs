@@ -264,6 +264,8 @@ pub struct Fetched {
     pub first_round: Option<u16>,
     /// How often it was begun.
     pub attempts: u32,
+    /// Chains that brought too little of what was looked at, over all attempts.
+    pub lame_chains: u32,
     /// How many nodes took part.
     pub active: u32,
     /// Energy of all who took part, in joules.
@@ -464,6 +466,7 @@ impl Fetch {
                 .complete
                 .map_or(log.first_round, |c| Some(c.first_round)),
             attempts: self.attempt,
+            lame_chains: log.lame,
             joules,
             network_joules,
             active: self.active.len() as u32,

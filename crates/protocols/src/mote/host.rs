@@ -174,6 +174,7 @@ const ROUND_SENT: u8 = 0x32;
 const ROUND_REPORTED: u8 = 0x33;
 const COMPLETE: u8 = 0x34;
 const FINISHED: u8 = 0x35;
+const LAME: u8 = 0x36;
 
 /// Numbers of reasons are their places in these lists.
 const REASONS: [Refused; 4] = [
@@ -443,6 +444,7 @@ fn parse_pipeline(kind: u8, r: &mut Reader<'_>) -> Result<pipeline::Event, WireE
             last_packet: instant(r)?,
         }),
         FINISHED => Event::Finished(numbered(&ENDS, r)?),
+        LAME => Event::Lame { chains: r.u8()? },
         _ => return Err(WireError::Malformed),
     })
 }
@@ -474,6 +476,9 @@ fn emit_pipeline(event: &pipeline::Event, w: &mut Writer<'_>) -> Result<(), Wire
         }
         Event::Finished(end) => {
             w.u8(FINISHED)?.u8(number(&ENDS, end)?)?;
+        }
+        Event::Lame { chains } => {
+            w.u8(LAME)?.u8(*chains)?;
         }
     }
     Ok(())

@@ -81,6 +81,10 @@ pub trait Adaptation {
     }
     /// Destination: a packet of `_group` came.
     fn came(&mut self, _group: Group) {}
+    /// Destination: how many groups brought too little of the round that has just been tallied.
+    fn lame(&self) -> u8 {
+        0
+    }
     /// Source: whether the transfer is to end, since it does badly.
     fn gives_up(&self) -> bool {
         false

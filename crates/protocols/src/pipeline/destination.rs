@@ -226,6 +226,10 @@ impl Destination {
                 received,
                 packets,
             });
+            match cx.adaptation.lame() {
+                0 => {}
+                chains => cx.tell(Event::Lame { chains }),
+            }
         }
         self.check_complete(cx, round.saturating_add(1));
         if self.train.is_none() {

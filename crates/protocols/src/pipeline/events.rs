@@ -68,6 +68,12 @@ pub enum Event {
         /// Of how many.
         packets: u16,
     },
+    /// Destination: so many chains brought too little of what was looked at. Spare ones take their places, or the
+    /// transfer ends.
+    Lame {
+        /// How many.
+        chains: u8,
+    },
     /// Destination: everything is there. The transfer goes on until the source knows.
     Complete(Complete),
     /// This node's part is over and its radio sleeps.

@@ -105,6 +105,9 @@ impl Adaptation for Looker {
         self.judge([said & 1 != 0, said & 2 != 0]);
         Retune::Stay
     }
+    fn lame(&self) -> u8 {
+        self.said.into_iter().map(u8::from).sum()
+    }
     fn gives_up(&self) -> bool {
         self.gives_up
     }

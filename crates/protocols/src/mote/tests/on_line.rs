@@ -123,6 +123,7 @@ proptest! {
             Pipe::Progress { received: a },
             Pipe::RoundSent { round: a, sent: b },
             Pipe::RoundReported { round: a, received: b, packets: c },
+            Pipe::Lame { chains: s },
             Pipe::Complete(complete),
         ] {
             event_there_and_back(Event::Pipeline(event));
