@@ -39,15 +39,16 @@ impl Address {
         }
         let authority = uri.authority().ok_or_else(expected)?;
         let is_bare = uri.path() == "/" && uri.query().is_none();
-        // A port that is none is not the usual one.
-        let has_port = !authority.as_str().ends_with(':');
-        let host = authority.host().trim_matches(['[', ']']);
-        let is_named = !host.is_empty() && !authority.as_str().contains('@');
-        let port = match (authority.port(), authority.port_u16()) {
-            (None, _) => Some(PORT),
-            (Some(_), port) => port.filter(|port| *port > 0),
+        // Nothing stands before the host, and behind it nothing or a port.
+        let port = match authority.as_str().strip_prefix(authority.host()) {
+            Some("") => Some(PORT),
+            Some(rest) => {
+                (rest.strip_prefix(':').and_then(|port| port.parse().ok())).filter(|port| *port > 0)
+            }
+            None => None,
         };
-        match port.filter(|_| is_bare && has_port && is_named) {
+        let host = authority.host().trim_matches(['[', ']']);
+        match port.filter(|_| is_bare && !host.is_empty()) {
             Some(port) => Ok(Self {
                 host: host.to_owned(),
                 port,
