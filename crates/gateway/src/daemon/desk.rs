@@ -370,37 +370,23 @@ impl Desk {
         }
         self.tell_of("plan", serde_json::json!({ "hops": plan.hops }));
     }
+    /// Has `note` change what runs, unless somebody cancelled it: its number, where it is time to tell of it.
+    fn moved(&self, note: impl FnOnce(&mut Running)) -> Option<JobId> {
+        let mut live = self.live();
+        let running = (live.running.as_mut()).filter(|running| !running.cancelled)?;
+        note(running);
+        running.is_due(OFTEN).then_some(running.id)
+    }
     /// The job that runs made progress.
     pub(super) fn progress(&self, progress: Progress) {
-        let due = {
-            let mut live = self.live();
-            let Some(running) = &mut live.running else {
-                return;
-            };
-            if running.cancelled {
-                return;
-            }
-            running.note(progress);
-            running.is_due(OFTEN).then_some(running.id)
-        };
-        if let Some(id) = due {
+        if let Some(id) = self.moved(|running| running.note(progress)) {
             self.tell_job(id);
         }
     }
     /// The sources of the session that runs fare so, `at_s` seconds after it began.
     pub(super) fn flows(&self, at_s: f64, whole_s: Option<f64>, sources: &[Standing]) {
-        let due = {
-            let mut live = self.live();
-            let Some(running) = &mut live.running else {
-                return;
-            };
-            if running.cancelled {
-                return;
-            }
-            running.note_flows(at_s, whole_s, sources);
-            running.is_due(OFTEN).then_some(running.id)
-        };
-        if let Some(id) = due {
+        let note = |running: &mut Running| running.note_flows(at_s, whole_s, sources);
+        if let Some(id) = self.moved(note) {
             self.tell_job(id);
             self.tell("rates", &view::rates(id, at_s, sources));
         }
