@@ -476,7 +476,7 @@ pub(crate) struct ReproduceArgs {
     /// Papers (such as p3) and results (such as p3.fig5) [default: all].
     #[arg(value_name = "PAPER|ID", value_parser = values::name)]
     pub(crate) what: Vec<String>,
-    /// Few seeds and routes of each.
+    /// Few seeds and routes of each; what takes longest only where its result is named.
     #[arg(long)]
     pub(crate) quick: bool,
     /// Exit with status 1 where a result is outside its band and outside what a written exception excuses. Over

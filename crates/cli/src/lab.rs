@@ -182,6 +182,11 @@ impl Lab {
         ControlFlow::Continue(())
     }
 
+    /// Tells a line that is of no run.
+    pub(crate) fn note(&self, line: &str) {
+        self.telling().reporter.line(&format!("thalweg: {line}"));
+    }
+
     /// Tells of `id` alone from now on, of all that runs at once.
     pub(crate) fn tell_of(&self, id: &str) {
         self.telling().id = Some(id.to_owned());

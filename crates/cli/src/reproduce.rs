@@ -16,7 +16,7 @@ use crate::tables::text;
 
 /// Runs `thalweg reproduce`.
 pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
-    let experiments = chosen(&args.what)?;
+    let (experiments, left_out) = chosen(args)?;
     let outputs = Outputs::beside(args.force, []);
     if let Some(folder) = &args.report {
         make_folder(folder)?;
@@ -30,6 +30,10 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
         }
     }
     let lab = Lab::new(args.out.as_deref(), args.jobs, args.say.verbosity())?;
+    if !left_out.is_empty() {
+        let left_out = left_out.join(", ");
+        lab.note(&format!("not of the quick subset unless named: {left_out}"));
+    }
     let mut reports = Vec::new();
     let page = (args.report.as_ref()).map(|folder| ReportPage::new(folder, args.out.as_deref()));
     if let Some(page) = &page {
@@ -77,8 +81,10 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The built-in experiments that `what` names, each once, in their own order; all where it is empty.
-fn chosen(what: &[String]) -> Result<Vec<Experiment>, Failure> {
+/// The built-in experiments that are named, each once, in their own order, all where none is; and those
+/// that the quick subset leaves out.
+fn chosen(args: &ReproduceArgs) -> Result<(Vec<Experiment>, Vec<String>), Failure> {
+    let what = &args.what;
     let all = Experiment::built_in().map_err(Failure::job)?;
     let names = |e: &Experiment, name: &String| e.id == *name || e.paper.as_ref() == Some(name);
     if let Some(unknown) = what.iter().find(|name| !all.iter().any(|e| names(e, name))) {
@@ -90,7 +96,8 @@ fn chosen(what: &[String]) -> Result<Vec<Experiment>, Failure> {
     }
     let wanted = |e: &Experiment| what.is_empty() || what.iter().any(|name| names(e, name));
     let chosen = all.into_iter().filter(|e| e.paper.is_some() && wanted(e));
-    Ok(chosen.collect())
+    let (taken, left_out): (Vec<_>, Vec<_>) = chosen.partition(|e| !args.quick || e.is_quick(what));
+    Ok((taken, left_out.into_iter().map(|e| e.id).collect()))
 }
 
 /// How many results lie within their bands, each kind apart, and which do not; each result's text says why. Then what to

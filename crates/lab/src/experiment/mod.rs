@@ -65,7 +65,7 @@ pub use page::Page;
 pub use report::Report;
 pub use run::{Entry, Refused, Run, RunOption};
 pub use sites::{faithful_survey, Sites};
-pub use spec::{Experiment, Quick, SpecError};
+pub use spec::{Experiment, Quick, SpecError, Taken};
 
 use crate::field::RunError;
 use crate::forwarding::ChainError;

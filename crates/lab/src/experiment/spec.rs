@@ -52,6 +52,19 @@ pub struct Quick {
     pub seeds: u64,
     /// Routes (or links) of each; none leaves the run's own.
     pub routes: Option<u32>,
+    /// When it is taken.
+    pub taken: Taken,
+}
+
+/// When an experiment is of the quick subset.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Taken {
+    /// Always.
+    #[default]
+    Always,
+    /// Where it is asked for by its id: one seed alone takes longer than most other experiments together.
+    ByName,
 }
 
 impl Default for Quick {
@@ -59,6 +72,7 @@ impl Default for Quick {
         Self {
             seeds: 2,
             routes: None,
+            taken: Taken::Always,
         }
     }
 }
@@ -103,6 +117,10 @@ impl Experiment {
             of_paper.sort_by_key(|e| place(e).unwrap_or(usize::MAX));
         }
         Ok(all)
+    }
+    /// Whether the quick subset of all results of `asked` has it; nothing asked for is everything.
+    pub fn is_quick(&self, asked: &[String]) -> bool {
+        self.quick.taken == Taken::Always || asked.contains(&self.id)
     }
     /// The seeds that it runs with unless told others.
     pub fn default_seeds(&self) -> Vec<u64> {
@@ -244,6 +262,19 @@ mod tests {
             let paper = e.paper.as_deref().unwrap_or_default();
             let (_, result) = e.id.split_once('.').unwrap();
             assert_eq!(format!("{paper}/{result}"), *path);
+        }
+    }
+
+    /// What takes longest is left out, unless somebody names it; the rest always belongs to the quick subset.
+    #[test]
+    fn the_quick_subset_leaves_out_what_is_taken_by_name() {
+        let all = Experiment::built_in().unwrap();
+        let find = |id: &str| all.iter().find(|e| e.id == id).unwrap();
+        let (long, short) = (find("rcrt.fig1"), find("rcrt.fig10"));
+        let named = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>();
+        for (asked, has_long) in [(&[][..], false), (&["rcrt"], false), (&["rcrt.fig1"], true)] {
+            assert_eq!(long.is_quick(&named(asked)), has_long, "{asked:?}");
+            assert!(short.is_quick(&named(asked)), "{asked:?}");
         }
     }
 }
