@@ -95,11 +95,12 @@ impl Wish {
             Way::Pipeline(protocol) => {
                 let (to, channels) = ((self.to, protocol), self.channels.as_deref());
                 let network = Collector::open(site, to, channels, observer)?;
-                Surveyed::Pipeline(network, protocol)
+                Surveyed::Pipeline(Box::new(network), protocol)
             }
             Way::Stream(carrier) => {
                 let how = (carrier, self.payload.bytes());
-                Surveyed::Stream(streams::Surveyed::open(site, self.to, how, observer)?)
+                let network = streams::Surveyed::open(site, self.to, how, observer)?;
+                Surveyed::Stream(Box::new(network))
             }
         })
     }
@@ -114,9 +115,9 @@ enum Way {
 /// A network that has measured its links.
 pub enum Surveyed {
     /// For pipelines.
-    Pipeline(Collector, Pipelined),
+    Pipeline(Box<Collector>, Pipelined),
     /// For streams.
-    Stream(streams::Surveyed),
+    Stream(Box<streams::Surveyed>),
 }
 
 impl Surveyed {

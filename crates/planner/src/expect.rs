@@ -90,6 +90,19 @@ impl LinkModel {
         let spread = (packet * packet + unknown * unknown + KNEE_DB * KNEE_DB).sqrt();
         0.5 * libm::erfc(-(margin.0 - HALF_AT_DB) / (spread * std::f64::consts::SQRT_2))
     }
+    /// Probability that a long frame arrives over a link, from its margin and the beacons that were counted.
+    pub fn delivery(&self, quality: &LinkQuality) -> f64 {
+        let margin = self.power(quality).map(|power| power - self.floor);
+        match (margin, quality.sent) {
+            (Some(margin), Some(sent)) => {
+                let (sent, prior) = (f64::from(sent), self.prior_frames);
+                (self.delivery_at(margin) * prior + quality.prr * sent) / (prior + sent)
+            }
+            // A ratio that stands on nobody knows how many frames is taken as it is.
+            (_, None) => quality.prr,
+            (None, Some(sent)) => (quality.prr * f64::from(sent) + 0.5) / (f64::from(sent) + 1.0),
+        }
+    }
     /// Probability that of `frames` long frames of a link whose mean power lies `margin` above the floor fewer than
     /// `enough` arrive: it may have become weaker, or a burst takes them.
     pub fn lame_at(&self, margin: Db, frames: u32, enough: u32) -> f64 {
@@ -106,6 +119,10 @@ impl LinkModel {
         });
         let (all, weak) = weighed.fold((0.0, 0.0), |(a, b), (c, d)| (a + c, b + d));
         1.0 - (1.0 - weak / all) * (1.0 - self.outage)
+    }
+    /// The highest mean power that a survey's beacons may have missed: that with which half of the long frames arrive.
+    pub fn unheard(&self) -> Dbm {
+        self.floor + Db(HALF_AT_DB)
     }
     /// The margin with which nine of ten links have a ratio of .99 or more.
     pub fn sure_margin(&self) -> Db {
@@ -161,18 +178,7 @@ impl Expected {
     pub(crate) fn new(links: &LinkQualities, channels: ChannelSet, model: &LinkModel) -> Self {
         let reach = |quality: &LinkQuality| {
             let power = model.power(quality);
-            let margin = power.map(|power| power - model.floor);
-            let delivery = match (margin, quality.sent) {
-                (Some(margin), Some(sent)) => {
-                    let (sent, prior) = (f64::from(sent), model.prior_frames);
-                    (model.delivery_at(margin) * prior + quality.prr * sent) / (prior + sent)
-                }
-                // A ratio that stands on nobody knows how many frames is taken as it is.
-                (_, None) => quality.prr,
-                (None, Some(sent)) => {
-                    (quality.prr * f64::from(sent) + 0.5) / (f64::from(sent) + 1.0)
-                }
-            };
+            let delivery = model.delivery(quality);
             let power = power.map(|power| power.milliwatts().0);
             Reach { delivery, power }
         };

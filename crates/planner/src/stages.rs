@@ -196,10 +196,14 @@ impl StreamRequest {
                 .filter_map(|from| radio.level(*from, at, on))
                 .fold(f64::NEG_INFINITY, f64::max)
         };
-        // By how much what is wanted at the stage after `link` stands above what `by` sends.
+        // By how much what is wanted at the stage after `link` stands above what `by` sends, heard or not.
         let above = |link: usize, by: usize, on: Tuning| {
+            let disturbs = |at| match stages[by].iter().any(|n| *n != at) {
+                true => strongest(by, at, on).max(radio.unheard(on)),
+                false => f64::NEG_INFINITY,
+            };
             (stages[link + 1].iter())
-                .map(|at| strongest(link, *at, on) - strongest(by, *at, on))
+                .map(|at| strongest(link, *at, on) - disturbs(*at))
                 .fold(CLEAR_ENOUGH, f64::min)
         };
         let (mut links, mut worst): (Vec<Tuning>, f64) = (Vec::new(), 1.0);
@@ -269,6 +273,9 @@ mod tests {
         }
         fn reception(&self, from: usize, to: usize, _on: Tuning) -> f64 {
             f64::from(u8::from(self.column(from).abs_diff(self.column(to)) == 1))
+        }
+        fn unheard(&self, _on: Tuning) -> f64 {
+            -110.0
         }
         fn level(&self, from: usize, to: usize, _on: Tuning) -> Option<f64> {
             let away = self.column(from).abs_diff(self.column(to));

@@ -56,6 +56,8 @@ pub trait Radio {
     /// The level in dBm at which what the one sends arrives at the other; none where it is lost in
     /// the noise.
     fn level(&self, from: usize, to: usize, on: Tuning) -> Option<f64>;
+    /// The highest level in dBm that what is lost in the noise may have.
+    fn unheard(&self, on: Tuning) -> f64;
 }
 
 /// Links share a channel only where what disturbs is weaker than what is wanted by this, in dB: the
@@ -71,7 +73,7 @@ fn margin(radio: &impl Radio, one: (usize, usize), two: (usize, usize), on: Tuni
         let wanted = radio.level(from, to, on).unwrap_or(f64::NEG_INFINITY);
         let above = |x: usize| match radio.level(x, to, on) {
             _ if x == to => f64::NEG_INFINITY,
-            level => level.map_or(CLEAR_ENOUGH, |level| wanted - level),
+            level => wanted - level.unwrap_or_else(|| radio.unheard(on)),
         };
         by.map(above).into_iter().fold(CLEAR_ENOUGH, f64::min)
     };
@@ -330,6 +332,9 @@ mod tests {
         fn reception(&self, from: usize, to: usize, _on: Tuning) -> f64 {
             f64::from(u8::from(from.abs_diff(to) <= self.1))
         }
+        fn unheard(&self, _on: Tuning) -> f64 {
+            -110.0
+        }
         fn level(&self, from: usize, to: usize, _on: Tuning) -> Option<f64> {
             let away = from.abs_diff(to);
             (away <= 3 * self.1).then_some(-60.0 - 8.0 * away as f64)
@@ -361,6 +366,38 @@ mod tests {
         assert_eq!(few, Err(StreamError::FewChannels));
         let crowded = request(11, 0, 2).plan(&Row(12, 3), &[]);
         assert!(crowded.is_ok() || matches!(crowded, Err(StreamError::NoChannel { .. })));
+    }
+
+    /// Nodes that no other hears, and that may be as loud as what is just not heard.
+    struct Hidden(f64);
+
+    impl Radio for Hidden {
+        fn nodes(&self) -> usize {
+            6
+        }
+        fn reception(&self, from: usize, to: usize, on: Tuning) -> f64 {
+            Row(6, 1).reception(from, to, on)
+        }
+        fn level(&self, from: usize, to: usize, _on: Tuning) -> Option<f64> {
+            (from.abs_diff(to) <= 1).then_some(-85.0)
+        }
+        fn unheard(&self, _on: Tuning) -> f64 {
+            self.0
+        }
+    }
+
+    #[test]
+    fn who_was_not_heard_may_disturb() {
+        // Far below the noise, or just out of earshot: the first and the last link share a channel or may not.
+        let channels = |unheard: f64| {
+            let plan = request(5, 0, 2).plan(&Hidden(unheard), &[]);
+            plan.map(|plan| plan.links[0] == plan.links[4])
+        };
+        assert_eq!(channels(-120.0), Ok(true));
+        assert!(matches!(
+            channels(-95.0),
+            Err(StreamError::NoChannel { .. })
+        ));
     }
 
     #[test]

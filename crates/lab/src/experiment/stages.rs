@@ -13,7 +13,7 @@ use crate::streams::{self, Carrier, Ground, Onlookers, SetUp, Stream, Terms};
 use thalweg_gateway::carry::stream;
 use thalweg_medium::random::derive;
 use thalweg_planner::stages::StagePlan;
-use thalweg_planner::streams::StreamPlan;
+use thalweg_planner::streams::{Radios, StreamPlan};
 use thalweg_protocols::fastforward::MAX_PATH;
 use thalweg_testbeds::Loss;
 use thalweg_units::NodeId;
@@ -96,7 +96,10 @@ impl Kind for Stages {
 
     fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
         lab.go_on()?;
-        let ground = Ground::new(lab.sites.with_all_radios(&self.testbed, seed)?)?;
+        let site = lab.sites.with_all_radios(&self.testbed, seed)?;
+        let sink = site.testbed.index_of(site.testbed.sink).unwrap_or(0);
+        let heard = &mut |_: &str, _| lab.heard();
+        let (ground, _) = Ground::surveyed(site, Radios::Alternating, sink, heard)?;
         let plans = self.plans(&ground)?;
         rows_in_order(&self.path_loss, |loss| {
             rows_in_order(&plans, |plan| self.pair(&ground, *loss, plan, lab))
@@ -180,7 +183,7 @@ impl Stages {
             .flat_map(|how| self.paths.iter().map(move |n| (*how, n)));
         for (set_up, paths) in cases {
             let carrier = Carrier::Stages(set_up);
-            let stages = ground.stages(None, plan, *paths)?;
+            let stages = ground.stages(plan, *paths)?;
             let broadest = stages.paths();
             for carried in carry(carrier, stages)? {
                 let stream = &carried.stream;

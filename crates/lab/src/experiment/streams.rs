@@ -15,7 +15,7 @@ use std::sync::Arc;
 use thalweg_gateway::carry::stream;
 use thalweg_medium::random::derive;
 use thalweg_planner::stages::StagePlan;
-use thalweg_planner::streams::{bounds, StreamPlan, Transceiver};
+use thalweg_planner::streams::{bounds, Radios, StreamPlan, Transceiver};
 use thalweg_protocols::fastforward::MAX_PATH;
 use thalweg_sim::{boards, Bus};
 use thalweg_testbeds::Loss;
@@ -131,7 +131,10 @@ impl Kind for Streams {
 
     fn rows(&self, seed: u64, lab: &Lab<'_>) -> Result<Vec<Row>, ExperimentError> {
         lab.go_on()?;
-        let ground = Ground::new(lab.sites.with_all_radios(&self.testbed, seed)?)?;
+        let site = lab.sites.with_all_radios(&self.testbed, seed)?;
+        let sink = site.testbed.index_of(site.testbed.sink).unwrap_or(0);
+        let heard = &mut |_: &str, _| lab.heard();
+        let (ground, _) = Ground::surveyed(site, Radios::Alternating, sink, heard)?;
         rows_in_order(&self.cells(), |cell| match self.together.is_empty() {
             true => self.lengths(&ground, *cell, lab),
             false => self.side_by_side(&ground, *cell, lab),

@@ -180,7 +180,7 @@ impl Run<'_> {
                 let (plan, stream) = pip::run(ground, board, (plan, object), run, observer)?;
                 return Ok(vec![self.told((&plan, object), stream, None)]);
             }
-            Carrier::Burst => &ground.on_one_radio(plan, ground.links()),
+            Carrier::Burst => &ground.on_one_radio(plan),
             Carrier::FastForward(_) | Carrier::Stages(_) => plan,
         };
         let lane = |plan, object| {

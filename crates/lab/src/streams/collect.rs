@@ -1,9 +1,7 @@
 //! One object over a stream, from a node to the base station: the main job on nodes with two radios.
 
 use super::ground::path_of;
-use super::{
-    run, Carried, Carrier, CollectError, DualLinks, DualSurveyCost, Ground, Onlookers, Terms,
-};
+use super::{run, Carried, Carrier, CollectError, DualSurveyCost, Ground, Onlookers, Terms};
 use crate::collect::{place, Object, ProgressObserver, RETRY};
 use serde::Serialize;
 use thalweg_gateway::carry::stream;
@@ -43,7 +41,6 @@ const REPAIRS: u32 = 40;
 /// A network of nodes with two radios that has measured its links.
 pub struct Surveyed {
     ground: Ground,
-    links: DualLinks,
     cost: DualSurveyCost,
     terms: Terms,
     sink: usize,
@@ -62,10 +59,7 @@ impl Surveyed {
         observer: ProgressObserver<'_>,
     ) -> Result<Self, CollectError> {
         let sink = place(&site.testbed).index_of(to.unwrap_or(site.testbed.sink))?;
-        let ground = Ground::new(site)?;
-        let (links, cost) = DualLinks::measure(&ground.site, carrier.radios(), sink, observer)?;
-        let surveying = Duration::from_secs_f64(cost.seconds());
-        let ground = ground.later(surveying)?;
+        let (ground, cost) = Ground::surveyed(site, carrier.radios(), sink, observer)?;
         let stream = stream::Terms {
             payload_bytes: payload(payload_bytes),
             repairs: REPAIRS,
@@ -79,7 +73,6 @@ impl Surveyed {
         };
         Ok(Self {
             ground,
-            links,
             cost,
             terms,
             sink,
@@ -92,28 +85,28 @@ impl Surveyed {
     }
     fn plan(
         &self,
-        links: &DualLinks,
+        ground: &Ground,
         (source, paths): (Option<usize>, Option<u8>),
     ) -> Result<StagePlan, CollectError> {
         let path = match source {
-            Some(source) => self.path_from(links, source)?,
+            Some(source) => self.path_from(ground, source)?,
             None => self.longest_path()?,
         };
         match self.terms.carrier {
             Carrier::Stages(_) => {
                 let paths = usize::from(paths.unwrap_or(1));
-                self.ground.stages(Some(links), &path, paths)
+                ground.stages(&path, paths)
             }
             _ => Ok(StagePlan::from(&path)),
         }
     }
 
-    fn path_from(&self, links: &DualLinks, source: usize) -> Result<StreamPlan, CollectError> {
-        let mut request = self.ground.request(source, self.sink, None);
+    fn path_from(&self, ground: &Ground, source: usize) -> Result<StreamPlan, CollectError> {
+        let mut request = ground.request(source, self.sink, None);
         if self.terms.carrier.radios() == Radios::First {
             (request.radios, request.calling) = (Radios::First, None);
         }
-        self.ground.plan_from(links, &request)
+        ground.plan(&request, &[])
     }
 
     /// The path of most hops that the measured links allow.
@@ -125,7 +118,7 @@ impl Surveyed {
         });
         let mut longest: Option<StreamPlan> = None;
         for source in others {
-            match self.path_from(&self.links, source) {
+            match self.path_from(&self.ground, source) {
                 Ok(path)
                     if longest
                         .as_ref()
@@ -155,7 +148,7 @@ impl Surveyed {
     ) -> Result<Collected, CollectError> {
         let (ground, seed) = (&self.ground, self.ground.site.seed);
         let index = |node| place(self.testbed()).index_of(node);
-        let first = self.plan(&self.links, (from.map(index).transpose()?, paths))?;
+        let first = self.plan(ground, (from.map(index).transpose()?, paths))?;
         let source = path_of(&first).first().copied();
         let id = source.and_then(|n| self.testbed().id_of(n));
         let object = object.of(seed, id.unwrap_or(self.testbed().sink));
@@ -183,12 +176,12 @@ impl Surveyed {
             let outcome = carried.into_iter().next().ok_or(CollectError::Stopped)?;
             Ok((outcome, ()))
         };
-        let mut links = self.links.clone();
+        let mut onward = self.ground.clone();
         let next = |plan: &StagePlan, _: u32| {
             // Some node on the way may be gone, nobody says which: over others.
             let relays = plan.stages.iter().flatten().copied();
-            links.avoid(relays.filter(|n| Some(*n) != source && *n != self.sink));
-            self.plan(&links, (source, paths)).ok()
+            onward.avoid(relays.filter(|n| Some(*n) != source && *n != self.sink));
+            self.plan(&onward, (source, paths)).ok()
         };
         let (mut outcome, (), _) = over_plans(RETRY, Duration::ZERO, first, attempt, next)?;
         let cost = &self.cost;

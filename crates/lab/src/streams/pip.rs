@@ -5,7 +5,7 @@
 //! follows from the board (`thalweg_engine::BoardTiming::relaying`). Channels differ from hop to hop.
 //! That nodes know their part is given. Tests: `crates/lab/tests/streams/`, `crate::forwarding`.
 
-use super::ground::{links, path_of, Links};
+use super::ground::{links, path_of};
 use super::{CollectError, Ground, PipBoard, Stream};
 use crate::forwarding::{Bench, Pipe};
 use thalweg_engine::Passing;
@@ -18,8 +18,8 @@ use thalweg_units::{Duration, NodeId};
 use thalweg_wire::route::PayloadSize;
 use thalweg_wire::{phy, pipeline};
 
-/// Carries an object of packets of `payload_bytes` over the path of a plan, on channels that are clear for
-/// `board`; says over what plan, and what became of it.
+/// Carries an object of packets of `payload_bytes` over the path of a plan, on the channels that the first radios measured
+/// to be clear; says over what plan, and what became of it.
 pub(super) fn run(
     ground: &Ground,
     board: PipBoard,
@@ -42,9 +42,7 @@ pub(super) fn run(
         site: site.with_losses(&ground.site.losses.links, mpdu + phy::FCS_BYTES)?,
         seed,
     };
-    let boards = std::slice::from_ref(&bench.site.board);
-    let known = Links::of(&bench.site.environment, testbed.len(), boards);
-    let plan = ground.on_one_radio(plan, &known);
+    let plan = ground.on_one_radio(plan);
     let pipe = Pipe {
         nodes: path_of(&plan),
         channels: plan.links.iter().map(|on| on.place()).collect(),

@@ -12,11 +12,11 @@ use thalweg_gateway::job::Progress;
 use thalweg_gateway::survey::{Survey, SurveyCost};
 use thalweg_medium::random::derive;
 use thalweg_planner::streams::{Radio, Radios, StreamRequest};
-use thalweg_planner::LinkQualities;
+use thalweg_planner::{LinkModel, LinkQualities};
 use thalweg_protocols::fastforward::Config as FastForwardConfig;
 use thalweg_protocols::floodnet;
 use thalweg_testbeds::Site;
-use thalweg_units::{Channel, Channel900, ChannelSet, Db, Dbm, Tuning};
+use thalweg_units::{Channel, Channel900, ChannelSet, Tuning};
 
 /// Links of both bands, as measured.
 #[derive(Debug, Clone)]
@@ -30,7 +30,8 @@ pub struct DualLinks {
 struct Band {
     links: LinkQualities,
     channels: ChannelSet,
-    floor: Dbm,
+    /// What the survey tells of itself: ten beacons cannot tell a good link from a fair one, its level does.
+    model: LinkModel,
 }
 
 /// What it took to know the links.
@@ -56,10 +57,6 @@ impl DualSurveyCost {
     }
 }
 
-/// Where ten beacons cannot tell a good link from a fair one, its level does: what lies nearer to the floor
-/// than this counts by as much less (P3's margin, as in [`thalweg_planner::LinkRule`]).
-const MARGIN: Db = Db(6.0);
-
 impl DualLinks {
     /// Has the nodes of `site` measure the links on the channels that streams over `radios` may have, and
     /// report them to node `sink`. Losses that were injected come later.
@@ -83,7 +80,7 @@ impl DualLinks {
                 let nothing = Band {
                     links: LinkQualities::new(site.testbed.len()),
                     channels: ChannelSet::default(),
-                    floor: one.floor,
+                    model: LinkModel::UNKNOWN,
                 };
                 (nothing, None)
             }
@@ -130,9 +127,11 @@ impl Radio for DualLinks {
             return 0.0;
         }
         let band = self.band(on);
-        let above =
-            (band.links.rssi(from, to, on.place())).map_or(0.0, |rssi| rssi.0 - band.floor.0);
-        band.links.prr(from, to, on.place()) * (above / MARGIN.0).clamp(0.0, 1.0)
+        let quality = band.links.quality(from, to, on.place());
+        quality.map_or(0.0, |quality| band.model.delivery(&quality))
+    }
+    fn unheard(&self, on: Tuning) -> f64 {
+        self.band(on).model.unheard().0
     }
     fn level(&self, from: usize, to: usize, on: Tuning) -> Option<f64> {
         let rssi = self.band(on).links.rssi(from, to, on.place());
@@ -190,9 +189,9 @@ impl Measuring {
         let surveyed = session.survey(sink, Survey::of(channels), &mut told)?;
         let cost = surveyed.cost(flooding);
         let band = Band {
+            model: LinkModel::learned(&surveyed.links, site.board.chip.noise_floor),
             links: surveyed.links,
             channels,
-            floor: site.board.chip.noise_floor,
         };
         Ok((band, cost))
     }

@@ -16,7 +16,7 @@ fn over(
 }
 
 fn go(ground: &Ground, hops: usize, packets: usize) -> Streamed {
-    let plan = ground.stages(None, &path(ground, hops), 1).unwrap();
+    let plan = ground.stages(&path(ground, hops), 1).unwrap();
     let terms = terms(Carrier::Stages(SetUp::Told));
     over(ground, plan, packets, (&terms, 1))
 }
@@ -75,7 +75,7 @@ fn a_sink_out_of_reach_ends_in_silence() {
 }
 
 fn called(ground: &Ground, hops: usize, packets: usize, seed: u64) -> Streamed {
-    let plan = ground.stages(None, &path(ground, hops), 1).unwrap();
+    let plan = ground.stages(&path(ground, hops), 1).unwrap();
     let terms = terms(Carrier::Stages(SetUp::Called));
     over(ground, plan, packets, (&terms, seed))
 }

@@ -33,9 +33,7 @@ fn both_bands_are_measured_over_the_air() {
     let there = there.unwrap().0 + ground.site.board.tx_power.0;
     assert!((links.level(1, 0, on).unwrap() - there).abs() < 3.0);
     assert!(links.reception(1, 0, on) > 0.95);
-    let plan = ground
-        .plan_from(&links, &ground.request(6, 0, None))
-        .unwrap();
+    let plan = ground.plan(&ground.request(6, 0, None), &[]).unwrap();
     assert!(plan.links.windows(2).all(|w| !w[0].same_band(w[1])));
     let got = go(&ground, &plan, 50, &terms(FULL), 1);
     assert!(got.verified, "{got:?}");
