@@ -339,7 +339,7 @@ fn losses_are_on_links_that_are_there() {
 fn stages_over_two_radios_are_called_and_bring_the_object() {
     let dir = tempfile::tempdir().unwrap();
     let args =
-        "collect --testbed office12 --from 12 --protocol p3-dual --paths 2 --loss 3-1:0.1 --json";
+        "collect --testbed office12 --seed 2 --from 12 --protocol p3-dual --paths 2 --loss 3-1:0.1 --json";
     let args: Vec<&str> = args.split(' ').collect();
     let report: Value = serde_json::from_slice(&run(dir.path(), &args).stdout).unwrap();
     assert_eq!(report["verified"], true);
