@@ -67,7 +67,7 @@ pub(crate) fn run(args: &CollectArgs) -> Result<(), Failure> {
     let mut watch = Watch::new(args.protocol, args.say.verbosity());
     if let Some(most) = wish
         .part_bytes()
-        .filter(|most| wish.object.bytes() > *most as u64)
+        .filter(|most| wish.object.bytes() > u64::from(*most))
     {
         // A map is of one transfer, and so is what a node sends in a wave.
         let single = [

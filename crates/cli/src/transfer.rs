@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use thalweg_gateway::known::Ask;
 use thalweg_gateway::outcome::Core;
+use thalweg_gateway::parts::LARGEST;
 use thalweg_gateway::registry::{Family, Protocol};
 use thalweg_gateway::store::{CampaignId, Kept, NewTransfer, Store};
 use thalweg_lab::collect::Object;
@@ -24,7 +25,7 @@ use crate::values::MAX_PAYLOAD;
 /// The object of the paper's experiments: 500 packets of 118 bytes.
 const DEFAULT_BYTES: u32 = 59_000;
 /// The largest file that is read into memory to be sent; a transfer takes far less.
-const MAX_FILE: u64 = 64 << 20;
+const MAX_FILE: u64 = LARGEST as u64;
 
 /// What to ask of the planner for `bytes` bytes from `from`; a line that says why not, where `protocol` plans
 /// no routes for one radio.

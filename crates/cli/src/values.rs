@@ -1,6 +1,7 @@
 //! What may stand behind an option: each parser takes one value or says in one line what it wants.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use thalweg_gateway::parts::LARGEST;
 use thalweg_gateway::registry::{self, Protocol, Takes, PROTOCOLS};
 use thalweg_units::{Channel, Duration, NodeId};
 
@@ -79,8 +80,8 @@ pub(crate) fn speed(text: &str) -> Parsed<f64> {
 /// Bytes of an object that goes in one transfer.
 pub(crate) fn object_bytes(text: &str) -> Parsed<u32> {
     match bytes(text)? {
-        n @ 1..=200_000 => Ok(n),
-        _ => Err("expected 1 to 200000 bytes".to_owned()),
+        n @ 1..=LARGEST => Ok(n),
+        _ => Err("expected 1 byte to 64 MiB".to_owned()),
     }
 }
 

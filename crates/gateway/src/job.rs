@@ -117,6 +117,17 @@ pub enum Progress {
     },
 }
 
+impl Progress {
+    /// The same where `packets` of the object came before.
+    #[must_use]
+    pub fn after(mut self, packets: u32) -> Self {
+        if let Self::Packets { received, .. } = &mut self {
+            *received += packets;
+        }
+        self
+    }
+}
+
 /// Told of progress; may break off.
 pub type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 

@@ -8,6 +8,7 @@ pub use planned::{Other, Pip, Planned, Reserves, Stage};
 
 use crate::carry::pipeline::mean_pause;
 use crate::field::FieldTime;
+use crate::parts::LARGEST;
 use crate::registry::Pipelined;
 use rand_pcg::Pcg64Mcg;
 use thalweg_engine::BoardTiming;
@@ -62,6 +63,12 @@ pub enum AskError {
         payload: u8,
         /// The most packets.
         max: u32,
+    },
+    /// The object is larger than what is taken of a node.
+    #[error("an object of {bytes} bytes; at most {LARGEST} are taken")]
+    Oversized {
+        /// Bytes of the object.
+        bytes: u64,
     },
     /// The object has no byte.
     #[error("the object is empty; there is nothing to send")]
@@ -167,14 +174,18 @@ impl Ask {
     /// Packets that the object makes, of all its parts.
     ///
     /// # Errors
-    /// [`AskError::Empty`]; [`AskError::TooLarge`] beyond what anybody would wait for.
+    /// [`AskError::Empty`], [`AskError::Oversized`].
     pub fn packets(&self) -> Result<u32, AskError> {
+        let bytes = self.bytes;
+        if bytes > u64::from(LARGEST) {
+            return Err(AskError::Oversized { bytes });
+        }
         packets(self.bytes, self.payload.bytes(), u32::MAX)
     }
     /// Bytes of one transfer at most: an object that has more goes in parts. Never above what the baseline's
     /// frames hold.
-    pub fn part_bytes(&self) -> usize {
-        usize::from(MAX_PACKETS) * usize::from(self.payload.bytes())
+    pub fn part_bytes(&self) -> u32 {
+        u32::from(MAX_PACKETS) * u32::from(self.payload.bytes())
     }
 }
 

@@ -13,6 +13,7 @@ pub mod known;
 pub mod line;
 pub mod object;
 pub mod outcome;
+pub mod parts;
 pub mod recovery;
 pub mod registry;
 pub mod store;

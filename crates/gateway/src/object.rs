@@ -33,6 +33,10 @@ impl Memory {
         };
         self.offered = Some((object, info));
     }
+    /// Offers nothing any more.
+    pub fn withdraw(&mut self) {
+        self.offered = None;
+    }
     /// Takes what was received, cut to `len` bytes.
     pub fn take(&mut self, len: usize) -> Vec<u8> {
         let mut bytes = std::mem::take(&mut self.received);

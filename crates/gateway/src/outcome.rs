@@ -107,6 +107,12 @@ impl Core {
         });
     }
 
+    /// The transfer failed after all, for the reason `why`.
+    pub(crate) fn fails(&mut self, why: String) {
+        (self.bytes, self.verified, self.goodput_kbps) = (0, false, 0.0);
+        self.failure = Some(why);
+    }
+
     fn add_energy(&mut self, of: &Self) {
         let sum = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a + b);
         self.energy_j = sum(self.energy_j, of.energy_j);
@@ -123,10 +129,7 @@ impl Core {
         let over_time = |a: f64, b: f64| (a * before.duration_s + b * next.duration_s) / total;
         let over_bytes =
             |a: f64, b: f64| (a * bytes + b * next.bytes as f64) / (self.bytes.max(1) as f64);
-        self.goodput_kbps = match self.verified {
-            true => over_time(before.goodput_kbps, next.goodput_kbps),
-            false => 0.0,
-        };
+        let goodput = over_time(before.goodput_kbps, next.goodput_kbps);
         let (u, v) = (before.utilisation, next.utilisation);
         self.utilisation = u.zip(v).map(|(u, v)| over_time(u, v));
         let (r, s) = (before.first_round_reliability, next.first_round_reliability);
@@ -136,6 +139,10 @@ impl Core {
         self.add_energy(next);
         self.attempts += next.attempts;
         self.failure.clone_from(&next.failure);
+        (self.bytes, self.goodput_kbps) = match self.verified {
+            true => (self.bytes, goodput),
+            false => (0, 0.0),
+        };
     }
 
     /// Counts a transfer that failed before this one as part of it: its time, the pause of
@@ -179,6 +186,44 @@ pub fn over_plans<P, X, T, E>(
             None => return Ok((outcome, brought, tried)),
         }
     }
+}
+
+/// A transfer that brought its object, and one that did not, for tests.
+#[cfg(test)]
+pub(crate) fn whole_and_failed() -> (Core, Core) {
+    let whole = Core {
+        protocol: "p3".to_owned(),
+        testbed: "line5".to_owned(),
+        source: NodeId::new(5).unwrap(),
+        sink: NodeId::new(1).unwrap(),
+        bytes: 59_000,
+        verified: true,
+        goodput_kbps: 160.0,
+        utilisation: Some(0.8),
+        rounds: 2,
+        first_round_reliability: Some(0.9),
+        active_nodes: 5,
+        hops: 4,
+        paths: 1,
+        energy_j: Some(1.0),
+        network_energy_j: Some(10.0),
+        cold: None,
+        duration_s: 3.0,
+        waited_s: 0.0,
+        attempts: 1,
+        failure: None,
+        seed: 1,
+    };
+    let failed = Core {
+        bytes: 0,
+        verified: false,
+        goodput_kbps: 0.0,
+        duration_s: 5.0,
+        energy_j: Some(2.0),
+        network_energy_j: Some(20.0),
+        ..whole.clone()
+    };
+    (whole, failed)
 }
 
 #[cfg(test)]
@@ -227,7 +272,8 @@ mod tests {
         assert_eq!(both.duration_s, 2.0 * whole.duration_s + 1.0);
         assert_eq!((both.verified, both.attempts), (true, 2));
         both.goes_on(&failed, 0.0);
-        assert_eq!((both.verified, both.goodput_kbps), (false, 0.0));
+        assert_eq!((both.verified, both.bytes), (false, 0));
+        assert_eq!(both.goodput_kbps, 0.0);
     }
 
     #[test]
@@ -254,41 +300,5 @@ mod tests {
         assert_eq!(tried(12, 2), (false, 11, 2, 14.0));
         // There is no fourth plan.
         assert_eq!(tried(99, 9), (false, 12, 3, 23.0));
-    }
-
-    fn whole_and_failed() -> (Core, Core) {
-        let whole = Core {
-            protocol: "p3".to_owned(),
-            testbed: "line5".to_owned(),
-            source: NodeId::new(5).unwrap(),
-            sink: NodeId::new(1).unwrap(),
-            bytes: 59_000,
-            verified: true,
-            goodput_kbps: 160.0,
-            utilisation: Some(0.8),
-            rounds: 2,
-            first_round_reliability: Some(0.9),
-            active_nodes: 5,
-            hops: 4,
-            paths: 1,
-            energy_j: Some(1.0),
-            network_energy_j: Some(10.0),
-            cold: None,
-            duration_s: 3.0,
-            waited_s: 0.0,
-            attempts: 1,
-            failure: None,
-            seed: 1,
-        };
-        let failed = Core {
-            bytes: 0,
-            verified: false,
-            goodput_kbps: 0.0,
-            duration_s: 5.0,
-            energy_j: Some(2.0),
-            network_energy_j: Some(20.0),
-            ..whole.clone()
-        };
-        (whole, failed)
     }
 }

@@ -123,7 +123,8 @@ impl Wave {
     fn brings(&mut self, ordered: FieldTime, end: FieldTime) -> Waved {
         let parts = self.parts.iter_mut().map(|part| {
             let log = &mut part.log;
-            let verified = log.is_verified();
+            let object = log.part().map(|part| part.bytes);
+            let is_whole = object.is_some();
             Landed {
                 began: log.woke,
                 last: log.last,
@@ -132,8 +133,8 @@ impl Wave {
                 first_round: log
                     .complete
                     .map_or(log.first_round, |c| Some(c.first_round)),
-                object: log.bytes.take().filter(|_| verified),
-                failure: (!verified).then(|| part.failure.take().unwrap_or_else(|| log.failure())),
+                object,
+                failure: (!is_whole).then(|| part.failure.take().unwrap_or_else(|| log.failure())),
             }
         });
         Waved {

@@ -5,7 +5,7 @@
 //! handed out whole or not at all. Tests: `tests/line/`.
 
 use crate::collect::{place, CollectError, Report, RETRY};
-use crate::field::{Repairs, RunError};
+use crate::field::{Repairs, RunError, Transfer};
 use std::ops::ControlFlow;
 use thalweg_gateway::carry::account::{expected, Account};
 use thalweg_gateway::carry::pipeline::{settling, Fetch, Order, Terms, Way, SETTLING};
@@ -13,7 +13,8 @@ use thalweg_gateway::field::{Field, FieldError, FieldTime, News};
 use thalweg_gateway::job::{run, Failure, Progress, Retry};
 use thalweg_gateway::known::{Ask, Known, CLEAN_CHANNELS};
 use thalweg_gateway::line::LineError;
-use thalweg_gateway::outcome::{over_plans, Outcome};
+use thalweg_gateway::outcome::Outcome;
+use thalweg_gateway::parts::{self, Assembly, Turn};
 use thalweg_gateway::recovery;
 use thalweg_gateway::registry::Pipelined;
 use thalweg_gateway::survey::{SurveyJob, Surveyed};
@@ -29,6 +30,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const AGAIN: u32 = 3;
 /// From one look for the base station to the next.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// A plan, and what goes over it.
+type Over = (Plan, Pipelined);
 
 /// Told of a protocol, and how far it is; may break off.
 type Observer<'a> = &'a mut dyn FnMut(&str, Progress) -> ControlFlow<()>;
@@ -100,17 +104,6 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
         let first = self.known.plan(ask)?;
         let ids = &self.known.place().ids;
         let (source, sink) = (ids[first.source], ids[first.sink]);
-        let planned = Progress::Planned {
-            source,
-            sink,
-            paths: first.path_count() as u32,
-            hops: first.hops as u32,
-            packets: ask.packets()?,
-            part: (1, 1),
-        };
-        if observer("", planned).is_break() {
-            return Err(CollectError::Stopped);
-        }
         // As in a simulated network: P3 as published, over halves drawn anew.
         let anew = Ask {
             from: Some(source),
@@ -122,22 +115,36 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
             expected(&first, protocol.scheme).0.clone(),
         );
         let channels = first.channels.iter().map(|c| c.number()).collect();
-        let next = |_: &Plan, tried: u32| {
+        let next = |_: &Over, tried: u32| {
             let plan = || known.plan_attempt(&anew, u64::from(tried)).ok();
-            protocol.has_paths().then(plan).flatten()
+            let plan = protocol.has_paths().then(plan).flatten();
+            plan.map(|plan| (plan, Pipelined::P3))
         };
-        let attempt = |plan: &Plan, tried: u32| {
-            let of = if tried > 0 { Pipelined::P3 } else { protocol };
-            self.transfer(plan, of, ask, observer)
+        let attempt = |(plan, of): &Over, turn: Turn| {
+            if turn.tried == 0 {
+                let planned = turn.planned((source, sink), plan, ask.payload);
+                if observer("", planned).is_break() {
+                    return Err(CollectError::Stopped);
+                }
+            }
+            self.transfer(plan, *of, (ask, turn), observer)
         };
-        let fetched = over_plans(RETRY, SETTLING, first, attempt, next);
-        let (mut outcome, object, attempts) = fetched?;
+        let terms = parts::Terms {
+            part_bytes: ask.part_bytes(),
+            expected: ask.bytes,
+            retry: RETRY,
+            pause: SETTLING,
+        };
+        let (mut there, begin) = (Assembly::default(), (first, protocol));
+        let rest = |(_, of): &Over| settling(of.scheme);
+        let fetched = parts::fetch(&mut there, terms, begin, rest, attempt, next)?;
+        let mut outcome = fetched.outcome;
         let survey = self.surveyed.cost(self.known.routing_channel());
         outcome
             .core
             .after(survey.seconds(), survey.network_energy_j);
-        let tried = (1..attempts).map(|_| Pipelined::P3.name);
-        let tried = match attempts {
+        let tried = (1..fetched.plans).map(|_| Pipelined::P3.name);
+        let tried = match fetched.plans {
             1 => Vec::new(),
             _ => [protocol.name].into_iter().chain(tried).collect(),
         };
@@ -148,9 +155,9 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
             baseline: None,
             channels,
             survey,
-            parts: 1,
+            parts: fetched.parts as usize,
             tried,
-            object,
+            object: fetched.object,
         })
     }
 
@@ -158,10 +165,11 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
         &mut self,
         plan: &Plan,
         of: Pipelined,
-        ask: &Ask,
+        (ask, turn): (&Ask, Turn),
         observer: Observer<'_>,
-    ) -> Result<(Outcome<Repairs>, Option<Vec<u8>>), CollectError> {
+    ) -> Result<Transfer, CollectError> {
         let terms = of.terms(Terms {
+            range: turn.range,
             payload: ask.payload,
             retry: Retry::NEVER,
             ..Terms::default()
@@ -199,7 +207,7 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
             wake_up_s: fetched.wake_up.as_secs_f64(),
             lame_chains: fetched.lame_chains,
         };
-        Ok((Outcome { core, extra }, fetched.object))
+        Ok((Outcome { core, extra }, fetched.part))
     }
 }
 

@@ -48,7 +48,7 @@ impl Wish {
     }
 
     /// Bytes of one transfer at most; none where there is no such limit. Pipelines carry larger objects in parts.
-    pub fn part_bytes(&self) -> Option<usize> {
+    pub fn part_bytes(&self) -> Option<u32> {
         match self.protocol.family {
             Family::Pipeline(pipelined) => Some(self.ask(pipelined).part_bytes()),
             _ => None,

@@ -13,6 +13,7 @@ use thalweg_gateway::field::{Clock, Field, FieldError, FieldTime, News};
 use thalweg_gateway::job::{run, Failure, Watch};
 use thalweg_gateway::object::Holds;
 use thalweg_gateway::outcome::{Core, Outcome};
+use thalweg_gateway::parts::{Extra, Part};
 use thalweg_gateway::registry::name_of;
 use thalweg_gateway::survey::{Survey, SurveyJob, Surveyed};
 use thalweg_gateway::waves::{Wave, Waved};
@@ -157,6 +158,10 @@ impl<E: Engine + Holds> SimField<E> {
     pub fn offer(&mut self, source: usize, object: Arc<[u8]>) {
         self.net.engine_mut(source).memory().offer(object);
     }
+    /// Node `source` offers nothing any more.
+    pub fn withdraw(&mut self, source: usize) {
+        self.net.engine_mut(source).memory().withdraw();
+    }
 }
 
 /// What is told of a transfer over a pipeline beside what is told of all.
@@ -171,8 +176,18 @@ pub struct Repairs {
     pub lame_chains: u32,
 }
 
-/// A transfer that has ended, and the object where it is whole.
-pub type Transfer = (Outcome<Repairs>, Option<Vec<u8>>);
+/// A transfer that has ended, and what was asked for where all of it came.
+pub type Transfer = (Outcome<Repairs>, Option<Part>);
+
+impl Extra for Repairs {
+    fn goes_on(&mut self, next: &Self, (bytes, more): (u64, u64)) {
+        let (bytes, more) = (bytes as f64, more as f64);
+        let weighted = |(a, b): (f64, f64)| (a * bytes + b * more) / (bytes + more).max(1.0);
+        let shares = self.retransmitted.zip(next.retransmitted);
+        self.retransmitted = shares.map(weighted);
+        self.lame_chains += next.lame_chains;
+    }
+}
 
 /// A site's nodes with one radio: they survey their links, and carry pipelines one after the other.
 pub struct Motes {
@@ -349,6 +364,6 @@ impl Motes {
             wake_up_s: fetched.wake_up.as_secs_f64(),
             lame_chains: fetched.lame_chains,
         };
-        Ok((Outcome { core, extra }, fetched.object))
+        Ok((Outcome { core, extra }, fetched.part))
     }
 }

@@ -12,17 +12,18 @@ mod records;
 use std::thread;
 use std::time::{Duration as Wall, Instant as WallInstant};
 
-use thalweg_gateway::carry::pipeline::Node;
+use thalweg_gateway::carry::pipeline::{Node, Order};
 use thalweg_gateway::carry::session::Wish;
 use thalweg_gateway::daemon::network::{Facts, Network, Sessions, Tree};
 use thalweg_gateway::field::{Around, Field, FieldError, FieldTime, News, Told};
 use thalweg_medium::random::{derive, stream};
 use thalweg_protocols::floodnet;
 use thalweg_testbeds::Site;
-use thalweg_units::{Channel, Duration};
+use thalweg_units::{Channel, Duration, NodeId};
 
 use crate::collect::{clean_channels, place};
 use crate::field::{Motes, RunError, SimField};
+use crate::offers::{Change, Offers};
 use crate::rcrt::TreeField;
 
 pub use behind::Behind;
@@ -68,7 +69,7 @@ impl Simulated {
 }
 
 impl Network for Simulated {
-    type Field = Paced<SimField<Node>>;
+    type Field = Paced<Recorders>;
 
     fn facts(&self) -> Facts {
         let testbed = &self.site.testbed;
@@ -97,17 +98,18 @@ impl Network for Simulated {
         let seed = derive(self.site.seed, "gateway", &[]);
         let mut config = floodnet::Config::default().on(&self.site.board.timing);
         config.glossy.channel = self.control;
-        let mut motes = Motes::open_with(&self.site, config, seed).map_err(broken)?;
+        let motes = Motes::open_with(&self.site, config, seed).map_err(broken)?;
         let testbed = &self.site.testbed;
-        for (index, node) in testbed.nodes.iter().enumerate() {
-            if node.id != testbed.sink {
-                let record = record(self.site.seed, node.id, self.bytes as usize);
-                motes.offer(index, record);
-            }
-        }
         let mut field = motes.field;
         field.hear(&[testbed.sink_index()]);
-        Ok(Paced::new(field, self.speed))
+        let recorders = Recorders {
+            field,
+            ids: testbed.nodes.iter().map(|node| node.id).collect(),
+            seed: self.site.seed,
+            bytes: self.bytes as usize,
+            offers: Offers::default(),
+        };
+        Ok(Paced::new(recorders, self.speed))
     }
 
     fn session(&mut self, wish: &Wish) -> Result<Tree, FieldError> {
@@ -118,6 +120,47 @@ impl Network for Simulated {
         let field = TreeField::open(&self.site, &sources, gauge, run);
         let field = field.map_err(|why| FieldError::Broken(Box::new(why)))?;
         Ok(Tree::new(Paced::new(field, self.speed)))
+    }
+}
+
+/// Nodes each with a record of its own, which is made as it is asked for.
+pub struct Recorders {
+    field: SimField<Node>,
+    /// The nodes, by index.
+    ids: Vec<NodeId>,
+    seed: u64,
+    bytes: usize,
+    offers: Offers,
+}
+
+impl Around for Recorders {
+    type Inner = SimField<Node>;
+
+    fn inner(&self) -> &SimField<Node> {
+        &self.field
+    }
+    fn inner_mut(&mut self) -> &mut SimField<Node> {
+        &mut self.field
+    }
+    fn advance(&mut self, until: FieldTime) -> Result<Told<SimField<Node>>, FieldError> {
+        self.field.next(until)
+    }
+    fn pass_on(&mut self, station: NodeId, order: Order) -> Result<(), FieldError> {
+        for change in self.offers.asked(&order) {
+            let (Change::Offer(id) | Change::Withdraw(id)) = change;
+            // A source that the network does not have is nobody's.
+            let Some(index) = self.ids.iter().position(|node| *node == id) else {
+                continue;
+            };
+            match change {
+                Change::Offer(_) => {
+                    let record = record(self.seed, id, self.bytes);
+                    self.field.offer(index, record);
+                }
+                Change::Withdraw(_) => self.field.withdraw(index),
+            }
+        }
+        self.field.order(station, order)
     }
 }
 

@@ -16,6 +16,7 @@ pub mod forwarding;
 pub mod gateway;
 pub mod gather;
 pub mod maps;
+mod offers;
 pub mod rcrt;
 pub mod results;
 pub mod speed;

@@ -21,8 +21,8 @@ pub trait ObjectStore {
     fn read(&self, offset: u32, into: &mut [u8]);
     /// A transfer to this store begins: what an earlier one brought is of no use any more.
     fn begin(&mut self) {}
-    /// Keeps `bytes` at `offset`. They come in any order, each once unless they were refused. A
-    /// destination learns the object's length only after the first round, so the last packet's padding
+    /// Keeps `bytes` at `offset` of what the transfer brings: of its first byte it is 0, wherever in the object
+    /// that is. They come in any order, each once unless they were refused. A destination learns the object's length only after the first round, so the last packet's padding
     /// may be among them: what is received is cut to the length told on completion.
     ///
     /// # Errors
@@ -77,13 +77,13 @@ impl Pieces {
             bytes => self.range.within(object_len).div_ceil(u32::from(bytes)),
         }
     }
-    /// Where packet `number` is in the object, and how many of its first `bytes` are in it; the object
+    /// Where packet `number` is in the range, and how many of its first `bytes` are in it; the object
     /// has `object_len` bytes, as far as that is known.
     fn place(self, number: u16, bytes: usize, object_len: Option<u32>) -> (u32, usize) {
         let at = u32::from(number) * u32::from(self.bytes);
         let within = self.range.within(object_len.unwrap_or(u32::MAX));
         let left = usize::try_from(within.saturating_sub(at)).unwrap_or(usize::MAX);
-        (self.range.offset.saturating_add(at), left.min(bytes))
+        (at, left.min(bytes))
     }
     /// Packet `number` of what `store` has, in `room`; `None` where that is too small.
     pub fn read<'r>(
@@ -94,9 +94,9 @@ impl Pieces {
         room: &'r mut [u8],
     ) -> Option<&'r [u8]> {
         let payload = room.get_mut(..usize::from(self.bytes))?;
-        let (offset, filled) = self.place(number, payload.len(), object_len);
+        let (at, filled) = self.place(number, payload.len(), object_len);
         let (object, padding) = payload.split_at_mut(filled);
-        store.read(offset, object);
+        store.read(self.range.offset.saturating_add(at), object);
         padding.fill(0);
         Some(payload)
     }
@@ -111,7 +111,7 @@ impl Pieces {
         object_len: Option<u32>,
         store: &mut dyn ObjectStore,
     ) -> Result<(), NoRoom> {
-        let (offset, kept) = self.place(number, payload.len(), object_len);
-        store.write(offset, &payload[..kept])
+        let (at, kept) = self.place(number, payload.len(), object_len);
+        store.write(at, &payload[..kept])
     }
 }

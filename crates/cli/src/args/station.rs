@@ -86,7 +86,7 @@ pub(crate) struct BasestationArgs {
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "pty")]
     pub(crate) tcp: Option<String>,
     /// Random bytes of each node's object, such as 59000, 64k or 1Mi.
-    #[arg(long, value_name = "N", default_value = "59000", value_parser = values::bytes)]
+    #[arg(long, value_name = "N", default_value = "59000", value_parser = values::object_bytes)]
     pub(crate) bytes: u32,
     /// Write each node's object into this folder, as NODE.bin, to compare it with what arrives.
     #[arg(long, value_name = "DIR")]

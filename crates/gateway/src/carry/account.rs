@@ -77,8 +77,8 @@ impl Account<'_> {
         fetched: &Fetched,
         (terms, timing): (&Terms, &BoardTiming),
     ) -> Core {
-        let object = fetched.object.as_ref();
-        let bytes = object.map_or(0, |object| object.len() as u64);
+        let part = fetched.part.as_ref();
+        let bytes = part.map_or(0, |part| part.bytes.len() as u64);
         let goodput = BitRate::of_bytes(bytes, fetched.duration);
         let rate = terms.cycle(timing).effective_rate();
         let complete = fetched.complete;
@@ -86,7 +86,7 @@ impl Account<'_> {
         let first = fetched.first_round.map(f64::from);
         Core {
             bytes,
-            verified: object.is_some(),
+            verified: part.is_some(),
             goodput_kbps: goodput.kbps(),
             utilisation: Some(goodput.bps() / rate.bps()),
             rounds: complete.map_or(fetched.round, |complete| u32::from(complete.rounds)),

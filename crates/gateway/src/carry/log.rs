@@ -4,7 +4,9 @@
 use crate::field::{Clock, FieldTime};
 use crate::job::Progress;
 use crate::object::digest;
+use crate::parts::Part;
 use thalweg_protocols::mote;
+use thalweg_protocols::object::ObjectInfo;
 use thalweg_protocols::pipeline::{self, Complete, End, SetupError};
 use thalweg_units::{BitRate, Duration, Instant, NodeId};
 use thalweg_wire::phy::SFD_OFFSET;
@@ -63,13 +65,17 @@ impl Log {
         self.complete.is_none() && self.refused.is_none() && !matches!(self.end, Some(End::Stopped))
     }
 
-    /// What arrived is what the source has: length and digest came with its requests.
-    pub(crate) fn is_verified(&self) -> bool {
-        self.complete.is_some_and(|c| {
-            let whole =
-                |bytes: &Vec<u8>| bytes.len() == c.object_len as usize && digest(bytes) == c.digest;
-            self.bytes.as_ref().is_some_and(whole)
-        })
+    /// What arrived, where it is as long as the source said with its requests, and has the object's digest where it
+    /// is all of the object.
+    pub(crate) fn part(&mut self) -> Option<Part> {
+        let (bytes, told) = (self.bytes.take()?, self.complete?);
+        let object = ObjectInfo {
+            len: told.object_len,
+            digest: told.digest,
+        };
+        let is_there = bytes.len() == told.len as usize;
+        let is_right = told.len < told.object_len || digest(&bytes) == told.digest;
+        (is_there && is_right).then_some(Part { bytes, object })
     }
 
     pub(crate) fn note(

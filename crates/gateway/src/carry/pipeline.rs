@@ -8,6 +8,7 @@ use super::log::Log;
 use crate::field::{Clock, FieldTime};
 use crate::job::{Again, Failure, Job, Progress, Retry, Step};
 use crate::object::{Holds, Memory};
+use crate::parts::Part;
 use std::collections::VecDeque;
 use thalweg_engine::{BoardTiming, Passing};
 use thalweg_planner::closed_forms::Cycle;
@@ -17,8 +18,8 @@ use thalweg_protocols::pipeline::{Complete, End};
 use thalweg_units::{Duration, NodeId};
 use thalweg_wire::pipeline::{Format, Group};
 use thalweg_wire::route::{
-    Channels, Groups, Hopping, Look, Member, PayloadSize, Percent, Progress::Kept, Route, Scheme,
-    TrialRun,
+    Channels, Groups, Hopping, Look, Member, ObjectRange, PayloadSize, Percent, Progress::Kept,
+    Route, Scheme, TrialRun,
 };
 
 /// The most nodes that a sink's orders can name.
@@ -71,6 +72,8 @@ pub fn mean_pause(scheme: Scheme, mpdu_bytes: usize, timing: &BoardTiming) -> Du
 /// Terms of a transfer besides its route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terms {
+    /// Which bytes of the object.
+    pub range: ObjectRange,
     /// Payload of a packet.
     pub payload: PayloadSize,
     /// Reception ratio below which relays of the last but one stage keep silent.
@@ -87,9 +90,10 @@ pub struct Terms {
 }
 
 impl Default for Terms {
-    /// Packets of the largest size, a threshold of 50 %, ten minutes, three attempts.
+    /// The whole object, packets of the largest size, a threshold of 50 %, ten minutes, three attempts.
     fn default() -> Self {
         Self {
+            range: ObjectRange::ALL,
             payload: PayloadSize::MAX,
             threshold: Percent::new(50),
             deadline_s: 600,
@@ -161,6 +165,7 @@ pub fn route(
         let (source, sink) = (of(plan.source)?, of(plan.sink)?);
         let mut route = Route::new(transfer, source, sink, scheme, channels);
         (route.payload, route.deadline_s) = (terms.payload, terms.deadline_s);
+        route.range = terms.range;
         let relays: Vec<(usize, usize, Group)> = match scheme {
             Scheme::P3 => {
                 route.threshold = terms.threshold;
@@ -247,8 +252,8 @@ struct Turn {
 /// What a fetch brought.
 #[derive(Debug)]
 pub struct Fetched {
-    /// The object, where it is whole.
-    pub object: Option<Vec<u8>>,
+    /// The bytes that were asked for, where all are there.
+    pub part: Option<Part>,
     /// What the sink told when it had all of it.
     pub complete: Option<Complete>,
     /// From the first wake-up packet to the last data packet; to the end of the last attempt where the
@@ -293,7 +298,7 @@ enum State {
     Over,
 }
 
-/// Fetches the object that a route's source offers.
+/// Fetches the object that a route's source offers, or the part of it that the route names.
 #[derive(Debug)]
 pub struct Fetch {
     /// Of the attempt under way, or of the next.
@@ -454,9 +459,10 @@ impl Fetch {
             false => (self.spent(active), self.spent(|_| true)),
         };
         let log = &mut self.log;
-        let verified = log.is_verified();
+        let part = log.part();
+        let failure = part.is_none().then(|| log.failure());
         Fetched {
-            object: log.bytes.take().filter(|_| verified),
+            part,
             complete: log.complete,
             duration: log.duration(),
             waited: log.waited(),
@@ -470,7 +476,7 @@ impl Fetch {
             joules,
             network_joules,
             active: self.active.len() as u32,
-            failure: (!verified).then(|| log.failure()),
+            failure,
         }
     }
 }

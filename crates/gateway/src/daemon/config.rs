@@ -345,7 +345,7 @@ mod tests {
             ("[network]\nport = \"\"", "/dev/ttyUSB0"),
             ("[network]\nbaud = 300", "1200"),
             ("[network]\nspeed = 0", "0.01"),
-            ("[network]\nbytes = 0", "200000"),
+            ("[network]\nbytes = 0", "67108864"),
             ("[network]\nchannels = []", "at least one channel"),
             ("[network]\nchannels = [10]", "11"),
             ("[network]\nname = \"a b\"", "letters, digits"),

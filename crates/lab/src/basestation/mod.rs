@@ -13,12 +13,13 @@ pub use stream::{Listener, Pty};
 
 use crate::collect::Object;
 use crate::field::{carries_pipelines, RunError};
+use crate::offers::{Change, Offers};
 use std::collections::VecDeque;
 use std::io;
 use std::ops::ControlFlow::{Break, Continue};
 use std::time::{Duration as WallDuration, Instant as Wall};
 use store::{Piece, StationStore};
-use thalweg_gateway::carry::pipeline::MAX_NODES;
+use thalweg_gateway::carry::pipeline::{Order, MAX_NODES};
 use thalweg_gateway::line::Stream;
 use thalweg_protocols::floodnet;
 use thalweg_protocols::line::{Link, Told};
@@ -94,6 +95,10 @@ pub struct BaseStation {
     since: (Wall, SimTime),
     link: Link,
     waiting: VecDeque<Waiting>,
+    /// What other nodes have, and which of them have it in memory.
+    object: Object,
+    offers: Offers,
+    site: Site,
     /// The order that is coming in.
     order: Vec<u8>,
     /// Object bytes sent in this session, and how many may be.
@@ -106,7 +111,7 @@ pub struct BaseStation {
 }
 
 impl BaseStation {
-    /// Switches the nodes of `site` on; all but the base station offer their object.
+    /// Switches the nodes of `site` on; all but the base station have an object, which is made as it is asked for.
     ///
     /// # Errors
     /// [`RunError`].
@@ -128,7 +133,7 @@ impl BaseStation {
                     Some(_) => setup.room_bytes as usize,
                     None => usize::MAX,
                 }),
-                false => StationStore::offering(setup.object.of(site.seed, at.id)),
+                false => StationStore::offering(),
             };
             Node::new(at.id, config, board.timing, store)
         });
@@ -159,6 +164,9 @@ impl BaseStation {
             since: (now, SimTime::ZERO),
             link: Link::new(End::Station, setup.boot, Some(about), Instant::ZERO),
             waiting: VecDeque::new(),
+            object: setup.object.clone(),
+            offers: Offers::default(),
+            site: site.clone(),
             order: Vec::new(),
             sent: 0,
             until: 0,
@@ -450,9 +458,29 @@ impl BaseStation {
         let order = std::mem::take(&mut self.order);
         let why = match (order.len() > most, Command::parse(&order)) {
             (true, _) => Unread::TooLong,
-            (false, Ok(command)) => return self.net.command(self.node, command),
+            (false, Ok(command)) => return self.carry_out(command),
             (false, Err(_)) => Unread::Malformed,
         };
+        self.unread(number, why);
+    }
+
+    fn carry_out(&mut self, command: Order) {
+        for change in self.offers.asked(&command) {
+            let (Change::Offer(id) | Change::Withdraw(id)) = change;
+            // A source that the network does not have is nobody's.
+            let Some(node) = self.site.testbed.index_of(id).filter(|n| *n != self.node) else {
+                continue;
+            };
+            let object = match change {
+                Change::Offer(_) => Some(self.object.of(self.site.seed, id)),
+                Change::Withdraw(_) => None,
+            };
+            self.net.engine_mut(node).store_mut().offers(object);
+        }
+        self.net.command(self.node, command);
+    }
+
+    fn unread(&mut self, number: u16, why: Unread) {
         let mut room = [0; MAX_MESSAGE];
         if let Some(len) = written(&Message::Unread { number, why }, &mut room) {
             // A host whose window is full of what it does not read finds out by its job's patience.

@@ -37,10 +37,16 @@ pub(super) enum StationStore {
 }
 
 impl StationStore {
-    pub(super) fn offering(object: Arc<[u8]>) -> Self {
-        let mut memory = Memory::default();
-        memory.offer(object);
-        Self::Offers(memory)
+    pub(super) fn offering() -> Self {
+        Self::Offers(Memory::default())
+    }
+    /// Offers `object` from now on; nothing where it is none, or at the base station.
+    pub(super) fn offers(&mut self, object: Option<Arc<[u8]>>) {
+        match (self, object) {
+            (Self::Offers(memory), Some(object)) => memory.offer(object),
+            (Self::Offers(memory), None) => memory.withdraw(),
+            (Self::Spools { .. }, _) => {}
+        }
     }
     pub(super) const fn spooling(room: usize) -> Self {
         Self::Spools {

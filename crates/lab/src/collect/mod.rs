@@ -14,7 +14,8 @@ use std::sync::Arc;
 use thalweg_gateway::carry::pipeline::{settling, Terms, SETTLING};
 use thalweg_gateway::job::{Again, Failure, Progress, Retry};
 use thalweg_gateway::known::{Ask, AskError, Known, Place, CLEAN_CHANNELS};
-use thalweg_gateway::outcome::{over_plans, Outcome};
+use thalweg_gateway::outcome::Outcome;
+use thalweg_gateway::parts::{self, Assembly, Turn};
 use thalweg_gateway::registry::Pipelined;
 use thalweg_gateway::survey::{SurveyCost, Surveyed};
 use thalweg_medium::random::{derive, stream};
@@ -23,6 +24,10 @@ use thalweg_planner::{LinkQualities, Plan, Prediction, RelayOrder};
 use thalweg_sim::{BoardError, Capture, Software};
 use thalweg_testbeds::{Physics, Places, Site, SiteError, Testbed};
 use thalweg_units::{Channel, ChannelSet, Dbm, Duration, NodeId};
+use thalweg_wire::route::ObjectRange;
+
+/// A plan, and what goes over it.
+type Over = (Plan, Pipelined);
 
 /// A transfer that breaks off is begun again over another plan.
 pub(crate) const RETRY: Retry = Retry {
@@ -336,21 +341,21 @@ impl Collector {
         };
         ask.packets()?;
         let from = self.testbed().nodes[plan.source].id;
-        let payload = u64::from(protocol.terms(faithful).payload.bytes());
+        let payload = protocol.terms(faithful).payload;
         let sink = self.testbed().nodes[plan.sink].id;
         let seed = derive(self.site.seed, "transfer", &[u64::from(from.get())]);
         let mut motes = Motes::open(&self.site, seed)?;
         let whole = object.of(self.site.seed, from);
-        let parts: Vec<&[u8]> = whole.chunks(ask.part_bytes()).collect();
+        motes.offer(plan.source, whole);
         if capture.is_some() {
             motes.network().capture(capture)?;
         }
         let mut run =
-            |motes: &mut Motes, plan: &Plan, of: Pipelined, observer: ProgressObserver<'_>| {
-                let terms = of.terms(faithful);
+            |motes: &mut Motes, plan: &Plan, of: Pipelined, range, tell: ProgressObserver<'_>| {
+                let terms = of.terms(Terms { range, ..faithful });
                 let label = thalweg_gateway::registry::name_of(of.scheme);
-                let mut told = |progress| observer(label, progress);
-                let (mut outcome, object) = match &mut maps {
+                let mut told = |progress| tell(label, progress);
+                let (mut outcome, part) = match &mut maps {
                     None => motes.fetch(plan, of.scheme, &terms, &mut told)?,
                     Some(maps) => {
                         let (transfer, map) =
@@ -361,7 +366,7 @@ impl Collector {
                 };
                 outcome.core.seed = self.site.seed;
                 of.name.clone_into(&mut outcome.core.protocol);
-                Ok::<_, CollectError>((outcome, object))
+                Ok::<_, CollectError>((outcome, part))
             };
         // P3 as published, over as many paths as there are, halves drawn anew, since some node of the plan
         // before may be gone.
@@ -370,55 +375,42 @@ impl Collector {
             protocol: Pipelined::P3,
             ..*ask
         };
-        let next = |_: &Plan, tried: u32| {
+        let next = |_: &Over, tried: u32| {
             let next = || self.known.plan_attempt(&again, u64::from(tried)).ok();
-            protocol.has_paths().then(next).flatten()
+            let plan = protocol.has_paths().then(next).flatten();
+            plan.map(|plan| (plan, Pipelined::P3))
         };
-        let mut fetched: Option<Fetched> = None;
-        let mut way = (plan.clone(), protocol);
-        for (number, part) in (1u32..).zip(&parts) {
-            let pause = settling(way.1.scheme);
-            if fetched.is_some() {
-                motes.wait(pause)?;
-            }
-            let planned = Progress::Planned {
-                source: from,
-                sink,
-                paths: way.0.path_count() as u32,
-                hops: way.0.hops as u32,
-                packets: (part.len() as u64).div_ceil(payload) as u32,
-                part: (number, parts.len() as u32),
+        let rest = |(_, of): &Over| settling(of.scheme);
+        let mut before = None;
+        let attempt = |way: &Over, turn: Turn| {
+            let pause = match turn.tried {
+                0 => before.map_or(Duration::ZERO, settling),
+                _ => SETTLING,
             };
-            if observer("", planned).is_break() {
-                return Err(CollectError::Stopped);
-            }
-            motes.offer(plan.source, Arc::from(*part));
-            let (first, of) = way.clone();
-            // A part goes over the plan that brought the one before.
-            let attempt = |plan: &Plan, tried: u32| {
-                if tried > 0 {
-                    motes.wait(SETTLING)?;
-                    way = (plan.clone(), Pipelined::P3);
+            motes.wait(pause)?;
+            let (plan, of) = way;
+            before = Some(of.scheme);
+            if turn.tried == 0 {
+                let planned = turn.planned((from, sink), plan, payload);
+                if observer("", planned).is_break() {
+                    return Err(CollectError::Stopped);
                 }
-                let of = if tried > 0 { Pipelined::P3 } else { of };
-                run(&mut motes, plan, of, &mut *observer)
-            };
-            let (outcome, object, attempts) = over_plans(RETRY, SETTLING, first, attempt, next)?;
-            match &mut fetched {
-                None => fetched = Some((outcome, object, attempts)),
-                Some(before) => join(before, pause, (outcome, object, attempts)),
             }
-            if fetched.as_ref().is_some_and(|(o, ..)| !o.core.verified) {
-                break;
-            }
-        }
-        let Some((mut outcome, object, attempts)) = fetched else {
-            return Err(AskError::Empty.into());
+            run(&mut motes, plan, *of, turn.range, &mut *observer)
         };
+        let terms = parts::Terms {
+            part_bytes: ask.part_bytes(),
+            expected: ask.bytes,
+            retry: RETRY,
+            pause: SETTLING,
+        };
+        let (mut there, begin) = (Assembly::default(), (plan.clone(), protocol));
+        let fetched = parts::fetch(&mut there, terms, begin, rest, attempt, next)?;
+        let (mut outcome, attempts) = (fetched.outcome, fetched.plans);
         let mut baseline = None;
-        if protocol.has_paths() && parts.len() == 1 {
+        if protocol.has_paths() && fetched.parts == 1 {
             motes.wait(SETTLING)?;
-            baseline = Some(run(&mut motes, plan, Pipelined::PIP, observer)?.0);
+            baseline = Some(run(&mut motes, plan, Pipelined::PIP, ObjectRange::ALL, observer)?.0);
         }
         let survey = self.survey_cost();
         for outcome in [&mut outcome].into_iter().chain(&mut baseline) {
@@ -445,28 +437,11 @@ impl Collector {
             baseline,
             channels: plan.channels.iter().map(|c| c.number()).collect(),
             survey,
-            parts: parts.len(),
+            parts: fetched.parts as usize,
             tried,
-            object,
+            object: fetched.object,
         })
     }
-}
-
-/// What came of a transfer: the object where it is whole, and how many plans were tried.
-type Fetched = (Outcome<Repairs>, Option<Vec<u8>>, u32);
-
-/// Takes the transfer of the next part as one with those before, after a `pause`.
-fn join((before, object, attempts): &mut Fetched, pause: Duration, (next, part, tried): Fetched) {
-    let (bytes, more) = (before.core.bytes as f64, next.core.bytes as f64);
-    let weighted = |(a, b): (f64, f64)| (a * bytes + b * more) / (bytes + more).max(1.0);
-    let shares = before.extra.retransmitted.zip(next.extra.retransmitted);
-    before.extra.retransmitted = shares.map(weighted);
-    before.core.goes_on(&next.core, pause.as_secs_f64());
-    *object = object.take().zip(part).map(|(mut object, part)| {
-        object.extend_from_slice(&part);
-        object
-    });
-    *attempts = (*attempts).max(tried);
 }
 
 /// The first `bytes` bytes of the stream of (`seed`, `source`): one seed gives a node one object, in every

@@ -1,10 +1,11 @@
 //! A line as it should be, a slow one, and ends that do not fit each other.
 
-use crate::bench::{assert_whole, collect, line, setup, site, Place, Station};
+use crate::bench::{ask, assert_whole, collect, line, setup, site, Place, Station};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::Duration;
 use thalweg_gateway::field::{Field, FieldError};
+use thalweg_gateway::job::Progress;
 use thalweg_gateway::line::{Address, LineError};
 use thalweg_lab::basestation::Setup;
 use thalweg_protocols::mote::Command;
@@ -134,4 +135,28 @@ fn orders_to_other_nodes_and_over_a_dead_line_are_refused() {
         panic!("the order was taken");
     };
     assert!(matches!(why.downcast_ref(), Some(LineError::Down { .. })));
+}
+
+#[test]
+fn an_object_of_two_transfers_arrives_in_two_parts() {
+    // One packet more than a transfer has.
+    let bytes = ask(1, 1).part_bytes() + 1;
+    let site = site("pair");
+    let fast = Setup {
+        speed: 500.0,
+        ..setup(bytes)
+    };
+    let station = Station::start(&site, fast);
+    let mut field = line(Place::of(&station)).unwrap();
+    let source = farthest(&site, 1);
+    let mut planned = Vec::new();
+    let reports = collect(&mut field, &site, (&source, bytes), |progress| {
+        if let Progress::Planned { packets, part, .. } = progress {
+            planned.push((packets, part));
+        }
+    });
+    let reports = reports.unwrap();
+    assert_whole(&reports[0], bytes);
+    assert_eq!(reports[0].parts, 2);
+    assert_eq!(planned, [(16_384, (1, 2)), (1, (2, 2))]);
 }

@@ -178,10 +178,11 @@ pub(crate) fn fetch_watched(
     let (outcome, arrived) = result?;
     let outcome = outcome.core;
     match &arrived {
-        Some(bytes) => {
+        Some(part) => {
+            let bytes = &part.bytes[..];
             assert!(outcome.verified && outcome.failure.is_none(), "{outcome:?}");
             assert!(
-                bytes[..] == object[..],
+                bytes == &object[..],
                 "other bytes than the source's: {outcome:?}"
             );
             assert_eq!(digest(bytes), digest(object));

@@ -61,7 +61,9 @@ pub(super) struct Destination {
 impl Destination {
     pub(super) fn new(cx: &mut Context<'_>, now: Instant) -> Self {
         match (cx.session.progress, &cx.held) {
-            (Progress::Kept, Held::Unknown | Held::Of(_)) => {
+            (Progress::Kept, Held::Unknown(range) | Held::Of(range, _))
+                if *range == cx.session.range =>
+            {
                 cx.stats.received = cx.packets.count();
             }
             _ => Self::forget(cx),
@@ -165,7 +167,7 @@ impl Destination {
             return;
         }
         if *cx.held == Held::Nothing {
-            *cx.held = Held::Unknown;
+            *cx.held = Held::Unknown(cx.session.range);
         }
         cx.stats.received = cx.stats.received.saturating_add(1);
         self.last_packet = end;
@@ -197,10 +199,10 @@ impl Destination {
     ) {
         if self.told.is_none() {
             self.told = Some(told(request));
-            if matches!(*cx.held, Held::Of(before) if before != told(request)) {
+            if matches!(*cx.held, Held::Of(_, before) if before != told(request)) {
                 Self::forget(cx);
             }
-            *cx.held = Held::Of(told(request));
+            *cx.held = Held::Of(cx.session.range, told(request));
             cx.stats.packets = request.packets;
             // Packets that the transfer turns out not to have.
             while let Some(k) = cx.packets.first_from(request.packets) {

@@ -11,6 +11,7 @@ use thalweg_units::{Channel, ChannelSet};
 
 use super::within;
 use crate::line::{Address, AddressError};
+use crate::parts::LARGEST;
 
 /// So many stations at most.
 const MOST: usize = 16;
@@ -141,7 +142,11 @@ fn speed<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     within(from, 0.01..=1_000.0, "expected a speed of 0.01 to 1000")
 }
 fn bytes<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
-    within(from, 1..=200_000, "expected 1 to 200000 bytes")
+    within(
+        from,
+        1..=LARGEST,
+        "expected 1 to 67108864 bytes, which are 64 MiB",
+    )
 }
 
 fn name<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {

@@ -1,6 +1,7 @@
-//! The daemon's fetches: plan, transfer, other plans where it breaks off, the object into the store.
+//! The daemon's fetches: plan, a transfer for each part, other plans where it breaks off, the object into the store.
 //!
-//! Invariant: an object is stored with its job's end, or neither is. Time base: the field's.
+//! Invariants: an object is stored with its job's end, or neither is; parts of a job that lost the way are kept until
+//! it is tried again. Time base: the field's.
 
 use std::ops::ControlFlow::Continue;
 use std::sync::Arc;
@@ -17,7 +18,8 @@ use crate::daemon::network::Network;
 use crate::field::Field;
 use crate::job::{run, Again, Failure, Retry};
 use crate::known::Ask;
-use crate::outcome::{over_plans, Outcome};
+use crate::outcome::Outcome;
+use crate::parts::{self, Part, Turn};
 use crate::recovery;
 use crate::registry::Pipelined;
 use crate::store::{Level, NewTransfer, StoredJob};
@@ -27,14 +29,18 @@ const RETRY: Retry = Retry {
     attempts: 3,
     again: Again::NewPlan,
 };
-/// A transfer that has ended, and the object where it is whole.
-type Brought = (Outcome<()>, Option<Vec<u8>>);
+/// A plan, and what goes over it.
+type Over = (Arc<Plan>, Pipelined);
+/// A transfer that has ended, and what it brought.
+type Brought = (Outcome<()>, Option<Part>);
 
 impl<N: Network> Station<N> {
     /// Brings the object of node `from`.
     pub(super) fn fetch(&mut self, job: &StoredJob, name: &str, from: NodeId) -> Result<(), Stop> {
         let (surveyed, base) = self.surveyed(job, name)?;
         let desk = self.desk.clone();
+        let kept = self.parts.take().filter(|(of, _)| *of == job.id);
+        let mut there = kept.map(|(_, parts)| parts).unwrap_or_default();
         desk.begins((base, 1.0));
         let (known, protocol) = (&surveyed.known, desk.transfers.protocol);
         let ask = plan::ask(&desk, from)?;
@@ -44,19 +50,43 @@ impl<N: Network> Station<N> {
         };
         let first = Arc::new(known.plan(&ask)?);
         plan::expect(&desk, job, &first, &ask)?;
-        let attempt = |plan: &Arc<Plan>, tried: u32| {
-            let ask = if tried > 0 { &again } else { &ask };
-            if tried > 0 {
-                let line = format!("{name}: broke off; another plan is tried");
-                desk.log(Level::Warning, &line);
+        let attempt = |(plan, of): &Over, turn: Turn| {
+            match turn.tried {
+                0 if turn.of == 1 => {}
+                0 => {
+                    let line = format!("{name}: part {} of {}", turn.number, turn.of);
+                    desk.log(Level::Info, &line);
+                }
+                _ => {
+                    let line = format!("{name}: broke off; another plan is tried");
+                    desk.log(Level::Warning, &line);
+                }
             }
-            self.carry(plan, ask)
+            let protocol = *of;
+            self.carry(plan, &Ask { protocol, ..ask }, turn)
         };
-        let next = |_: &Arc<Plan>, tried: u32| {
+        let next = |_: &Over, tried: u32| {
             let plan = known.plan_attempt(&again, u64::from(tried)).ok();
-            plan.filter(|_| protocol.has_paths()).map(Arc::new)
+            let plan = plan.filter(|_| protocol.has_paths()).map(Arc::new);
+            plan.map(|plan| (plan, again.protocol))
         };
-        let (mut outcome, object, _) = over_plans(RETRY, SETTLING, first, attempt, next)?;
+        let terms = parts::Terms {
+            part_bytes: ask.part_bytes(),
+            expected: ask.bytes,
+            retry: RETRY,
+            pause: SETTLING,
+        };
+        let rest = |(_, of): &Over| settling(of.scheme);
+        let brought = parts::fetch(&mut there, terms, (first, protocol), rest, attempt, next);
+        let (mut outcome, object) = match brought {
+            Ok(brought) => (brought.outcome, brought.object),
+            Err(why) => {
+                if matches!(why, Stop::Lost(_)) {
+                    self.parts = Some((job.id, there));
+                }
+                return Err(why);
+            }
+        };
         outcome.core.protocol = protocol.name.to_owned();
         let core = &outcome.core;
         let report = serde_json::to_string(&outcome).unwrap_or_default();
@@ -85,10 +115,11 @@ impl<N: Network> Station<N> {
     }
 
     /// One transfer over `plan`.
-    fn carry(&mut self, plan: &Arc<Plan>, ask: &Ask) -> Result<Brought, Stop> {
+    fn carry(&mut self, plan: &Arc<Plan>, ask: &Ask, turn: Turn) -> Result<Brought, Stop> {
         let desk = self.desk.clone();
         let (ids, scheme) = (&desk.facts.place.ids, ask.protocol.scheme);
         let faithful = Terms {
+            range: turn.range,
             payload: ask.payload,
             ..Terms::default()
         };
@@ -97,8 +128,8 @@ impl<N: Network> Station<N> {
         let others = plan.others.iter();
         let others = others.filter_map(|plan| Way::of(plan, scheme, &terms, ids).ok());
         let others = others.collect();
-        let payload = u64::from(terms.payload.bytes());
-        desk.planned(plan, ask.bytes.div_ceil(payload) as u32);
+        let payload = u32::from(terms.payload.bytes());
+        desk.planned(plan, turn.bytes.div_ceil(u64::from(payload)) as u32);
         let first = self.transfers.wrapping_add(1);
         let mut fetch = Fetch::new(way, others, first, ids, &terms);
         let broken = self.broken;
@@ -111,12 +142,12 @@ impl<N: Network> Station<N> {
             recovery::settle(&mut watched, since)?;
         }
         let fetched = run(&mut watched, &mut fetch, &mut |progress| {
-            desk.progress(progress);
+            desk.progress(progress.after(turn.range.offset / payload));
             Continue(())
         });
         let ended = watched.now();
         self.transfers = self.transfers.wrapping_add(fetch.attempts() as u16);
-        let is_whole = matches!(&fetched, Ok(fetched) if fetched.object.is_some());
+        let is_whole = matches!(&fetched, Ok(fetched) if fetched.part.is_some());
         let settled = is_whole && settling(scheme).is_zero();
         self.broken = (!settled).then_some(ended);
         let account = Account {
@@ -129,7 +160,7 @@ impl<N: Network> Station<N> {
         match fetched {
             Ok(fetched) => {
                 let core = account.of(plan, &fetched, (&terms, &desk.facts.timing));
-                Ok((Outcome { core, extra: () }, fetched.object))
+                Ok((Outcome { core, extra: () }, fetched.part))
             }
             // As good as broken off.
             Err(why @ (Failure::Refused(_) | Failure::NoEnd(_))) => {

@@ -128,7 +128,7 @@ impl Transfers {
         let surveyed = task.drawn.known_to(task.variant);
         let survey_s = surveyed.time().as_secs_f64();
         outcome.core.after(survey_s, surveyed.joules);
-        let is_same = arrived.map(|arrived| arrived[..] == self.object(task)[..]);
+        let is_same = arrived.map(|arrived| arrived.bytes[..] == self.object(task)[..]);
         Ok(Fetched { outcome, is_same })
     }
 

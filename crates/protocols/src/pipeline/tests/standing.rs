@@ -8,7 +8,7 @@ use std::vec::Vec;
 use thalweg_engine::harness::{Fate, Net};
 use thalweg_units::Duration;
 use thalweg_wire::pipeline::{Head, Kind};
-use thalweg_wire::route::Progress;
+use thalweg_wire::route::{ObjectRange, Progress};
 
 /// 59,000 bytes take 2.3 s.
 const PACKETS: usize = 488;
@@ -111,6 +111,28 @@ fn a_source_that_offers_another_object_meanwhile_is_not_mixed_with_the_first() {
     let outcome = layout.run(&mut net, 10);
     let complete = outcome.assert_whole(&net, &other);
     assert_eq!(complete.first_round, 0, "nothing of the first counts");
+}
+
+#[test]
+fn a_part_as_long_as_the_one_before_is_not_mixed_with_it() {
+    let mut layout = thalweg(2);
+    let whole = object(600 * 118);
+    let part = |number: u32| ObjectRange {
+        offset: number * 300 * 118,
+        len: 300 * 118,
+    };
+    layout.route.range = part(0);
+    let mut net = layout.net(&whole, TELOSB, ideal);
+    let outcome = layout.run(&mut net, 10);
+    assert_eq!(outcome.complete().unwrap().1.len, 300 * 118);
+    // Length, digest and packets told are those of the first part.
+    layout.route.range = part(1);
+    let layout = resumed(&layout, &mut net);
+    let outcome = layout.run(&mut net, 10);
+    let (_, complete) = outcome.complete().unwrap();
+    assert_eq!((complete.first_round, complete.packets), (0, 292));
+    let came = &net.engine(layout.last()).store().bytes;
+    assert!(came[..300 * 118] == whole.bytes[300 * 118..], "other bytes");
 }
 
 /// Node `n` of the bench, which has `hops` hops: who stands by and who is spare comes after all relays.
