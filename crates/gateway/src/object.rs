@@ -37,6 +37,15 @@ impl Memory {
     pub fn withdraw(&mut self) {
         self.offered = None;
     }
+    /// What a start of its node anew leaves: the object that it offers, which is in flash. What it receives is in RAM, as is
+    /// the pipeline's list of packets, without which it would be of no use.
+    #[must_use]
+    pub fn kept(&mut self) -> Self {
+        Self {
+            offered: self.offered.take(),
+            received: Vec::new(),
+        }
+    }
     /// Takes what was received, cut to `len` bytes.
     pub fn take(&mut self, len: usize) -> Vec<u8> {
         let mut bytes = std::mem::take(&mut self.received);
@@ -107,5 +116,8 @@ mod tests {
         m.write(0, &[7, 8]).unwrap();
         m.begin();
         assert!(m.take(3).is_empty());
+        m.write(0, &[7, 8]).unwrap();
+        let mut kept = m.kept();
+        assert_eq!((kept.info().len, kept.take(3).len()), (3, 0));
     }
 }

@@ -4,7 +4,7 @@
 //! the simulator's, for experiments and reports. Time base: simulated time. Tests:
 //! `crates/lab/tests/robustness/`.
 
-use std::ops::ControlFlow::{Break, Continue};
+use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 use thalweg_engine::Engine;
 use thalweg_gateway::carry::account::Account;
@@ -21,9 +21,9 @@ use thalweg_medium::chip::CC2420;
 use thalweg_planner::{Place, Plan};
 use thalweg_protocols::floodnet;
 use thalweg_protocols::object::ObjectStore;
-use thalweg_sim::{Board, Network, NetworkError, SimError};
+use thalweg_sim::{Board, Network, NetworkError, Observer, SimError};
 use thalweg_testbeds::Site;
-use thalweg_units::{Duration, Instant, NodeId};
+use thalweg_units::{Duration, Instant, NodeId, SimTime};
 use thalweg_wire::route::Scheme;
 
 /// Why a simulated network did not do what it should.
@@ -113,6 +113,32 @@ impl<E: Engine> SimField<E> {
     }
 }
 
+/// Hears the first news of base stations.
+struct Ear<'a, V> {
+    heard: &'a [usize],
+    ids: &'a [NodeId],
+    news: News<V>,
+}
+
+impl<V> Ear<'_, V> {
+    fn hear(&mut self, node: usize, news: News<V>) -> ControlFlow<()> {
+        if !self.heard.is_empty() && !self.heard.contains(&node) {
+            return Continue(());
+        }
+        self.news = news;
+        Break(())
+    }
+}
+
+impl<V> Observer<V> for Ear<'_, V> {
+    fn told(&mut self, at: SimTime, node: usize, event: V) -> ControlFlow<()> {
+        self.hear(node, News::Told(at, self.ids[node], event))
+    }
+    fn started(&mut self, _at: SimTime, node: usize) -> ControlFlow<()> {
+        self.hear(node, News::Restarted(self.ids[node]))
+    }
+}
+
 impl<E: Engine> Clock for SimField<E> {
     fn when(&self, station: NodeId, local: Instant) -> FieldTime {
         let index = self.index(station);
@@ -133,16 +159,14 @@ impl<E: Engine + Holds> Field for SimField<E> {
         Ok(())
     }
     fn next(&mut self, until: FieldTime) -> Result<News<E::Event>, FieldError> {
-        let (mut news, heard, ids) = (News::Nothing, &self.heard, &self.ids);
-        let ran = self.net.run_until(until, |at, node, event| {
-            if !heard.is_empty() && !heard.contains(&node) {
-                return Continue(());
-            }
-            news = News::Told(at, ids[node], event);
-            Break(())
-        });
+        let mut ear = Ear {
+            heard: &self.heard,
+            ids: &self.ids,
+            news: News::Nothing,
+        };
+        let ran = self.net.run_with(until, &mut ear);
         ran.map_err(|why| FieldError::Broken(Box::new(why)))?;
-        Ok(news)
+        Ok(ear.news)
     }
     fn take(&mut self, station: NodeId, len: usize) -> Result<Vec<u8>, FieldError> {
         let node = self.index(station)?;
@@ -161,6 +185,15 @@ impl<E: Engine + Holds> SimField<E> {
     /// Node `source` offers nothing any more.
     pub fn withdraw(&mut self, source: usize) {
         self.net.engine_mut(source).memory().withdraw();
+    }
+    /// Has nodes that start anew do so as `engine` makes them, with what their memories keep.
+    pub fn starts_anew(&mut self, engine: impl Fn(NodeId) -> E + Send + 'static) {
+        let ids = self.ids.clone();
+        self.net.starts_anew(Box::new(move |node, before| {
+            let mut fresh = engine(ids[node]);
+            *fresh.memory() = before.memory().kept();
+            fresh
+        }));
     }
 }
 
@@ -236,9 +269,12 @@ impl Motes {
             })
         };
         let board = site.board.clone();
-        let node = |id| Node::new(id, config, board.timing, Default::default());
+        let timing = board.timing;
+        let node = move |id| Node::new(id, config, timing, Default::default());
+        let mut field = SimField::of(site, &board, node, seed)?;
+        field.starts_anew(node);
         Ok(Self {
-            field: SimField::of(site, &board, node, seed)?,
+            field,
             name: site.testbed.name.clone(),
             places: site.environment.ears.iter().map(place).collect(),
             board,
@@ -316,8 +352,8 @@ impl Motes {
         Ok(run(&mut self.field, &mut job, watch)?)
     }
 
-    /// Fetches the object that the plan's source offers. The outcome tells of a failure; what
-    /// arrived comes with it where it is whole.
+    /// Fetches the object that the plan's source offers. The outcome tells of a failure, a sink that started anew once
+    /// too often among them; what arrived comes with it where it is whole.
     ///
     /// # Errors
     /// [`RunError::Failed`] where nothing can be said of the transfer.
@@ -339,7 +375,10 @@ impl Motes {
         self.field.hear(&[plan.sink]);
         let fetched = run(&mut self.field, &mut job, watch);
         self.transfers = self.transfers.wrapping_add(job.attempts() as u16);
-        let fetched = fetched?;
+        let fetched = match fetched {
+            Err(why @ Failure::Restarted(_)) => job.gives_up(&why),
+            fetched => fetched?,
+        };
         let engine = self.field.net.engine(plan.source).pipeline();
         let stats = *engine.stats();
         let packets = f64::from(stats.packets.max(1));

@@ -1,6 +1,6 @@
 //! A node's own clock: offset, constant drift, tick; conversions both ways.
 //!
-//! Invariants: readings never decrease with true time; a time-out set for a local instant fires at
+//! Invariants: readings never decrease with true time, from one start of the node to the next; a time-out set for a local instant fires at
 //! the first nanosecond of true time at which the clock reads that instant or later. All in
 //! integers, so that no conversion depends on a machine's rounding. Does not model a drift that
 //! changes (temperature). Tests: at the end of this file.
@@ -35,6 +35,19 @@ impl ClockModel {
         let drift_ppm = self.drift_sigma_ppm * random::normal(&mut rng);
         Clock::new(offset, drift_ppm, self.tick)
     }
+
+    /// What becomes of `clock` of node `node` when the node starts for the time number `start`, from 0, at `at`: the
+    /// crystal stays, its count begins anew.
+    pub(crate) fn draw_anew(
+        &self,
+        clock: Clock,
+        (seed, node, start): (u64, u64, u32),
+        at: SimTime,
+    ) -> Clock {
+        let mut rng = random::stream(seed, "sim.clock", &[node, u64::from(start)]);
+        let reads = (random::uniform(&mut rng) * self.max_offset.as_nanos() as f64) as u64;
+        clock.set(at, reads)
+    }
 }
 
 /// Rate errors are held in units of 2^-40.
@@ -45,7 +58,8 @@ const MAX_DRIFT_PPM: f64 = 1_000.0;
 /// One node's clock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock {
-    offset: u64,
+    /// What it would have read at time zero, before rounding.
+    offset: i64,
     rate: i64,
     tick: u64,
 }
@@ -55,7 +69,7 @@ impl Clock {
         let ppm = drift_ppm.clamp(-MAX_DRIFT_PPM, MAX_DRIFT_PPM);
         let rate = (ppm * 1e-6 * (1u64 << RATE_BITS) as f64) as i64;
         Self {
-            offset: offset_ns,
+            offset: i64::try_from(offset_ns).unwrap_or(i64::MAX),
             rate,
             tick: tick.as_nanos().max(1),
         }
@@ -63,7 +77,14 @@ impl Clock {
     /// Whether it reads true time, which spares the arithmetic.
     #[inline]
     const fn is_perfect(&self) -> bool {
-        self.offset | self.rate.unsigned_abs() | (self.tick - 1) == 0
+        self.offset.unsigned_abs() | self.rate.unsigned_abs() | (self.tick - 1) == 0
+    }
+    /// The same clock set to read `reads` nanoseconds at `at`.
+    fn set(self, at: SimTime, reads: u64) -> Self {
+        let unset = Self { offset: 0, ..self };
+        let offset = i128::from(reads) - unset.value(i128::from(at.as_nanos()));
+        let offset = offset.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+        Self { offset, ..self }
     }
     /// The clock's value at `at`, before rounding to its tick.
     fn value(&self, at: i128) -> i128 {
@@ -162,6 +183,29 @@ mod tests {
         let (a, b, again) = (model.draw(3, 0), model.draw(3, 1), model.draw(3, 0));
         assert_ne!((a.offset, a.rate), (b.offset, b.rate));
         assert_eq!((a.offset, a.rate), (again.offset, again.rate));
+    }
+
+    #[test]
+    fn a_node_that_starts_anew_counts_anew_with_the_same_crystal() {
+        let model = ClockModel {
+            max_offset: Duration::from_millis(5),
+            drift_sigma_ppm: 10.0,
+            tick: Duration::from_nanos(250),
+        };
+        let (at, second) = (SimTime::from_nanos(70_000_000_123), Duration::from_secs(1));
+        let first = model.draw(3, 7);
+        let again = |start| model.draw_anew(first, (3, 7, start), at);
+        let (one, two) = (again(1), again(2));
+        assert!(one.read(at) < Instant::from_nanos(5_000_000));
+        assert_ne!(one.read(at), two.read(at));
+        assert_eq!((one.rate, one.tick), (first.rate, first.tick));
+        assert_eq!(
+            one.value(i128::from((at + second).as_nanos())) - one.value(i128::from(at.as_nanos())),
+            first.value(i128::from((at + second).as_nanos()))
+                - first.value(i128::from(at.as_nanos()))
+        );
+        let due = one.read(at) + second;
+        assert!(one.read(one.when(due)) >= due && one.when(due) > at);
     }
 
     proptest! {

@@ -27,6 +27,10 @@ pub struct Stats {
 pub trait Observer<V> {
     /// An engine's event for the layer above: when, by which node. The run ends where it breaks.
     fn told(&mut self, at: SimTime, node: usize, event: V) -> ControlFlow<()>;
+    /// A node has started anew: its engine has forgotten what it was at, its clock counts anew. The run ends where it breaks.
+    fn started(&mut self, _at: SimTime, _node: usize) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
     /// A frame has ended.
     fn aired(&mut self, _frame: &Aired<'_>) {}
 }

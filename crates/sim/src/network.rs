@@ -75,6 +75,20 @@ pub enum SimError {
         /// When.
         at: SimTime,
     },
+    /// A node has booted, and [`Network::starts_anew`] was not called.
+    #[error("node {node} starts anew, and nobody says with which engine")]
+    NoEngine {
+        /// Which.
+        node: usize,
+    },
+    /// An engine that begins anew wants what its node's radios do not do.
+    #[error("node {node}: {what}")]
+    Misfit {
+        /// Which node.
+        node: usize,
+        /// Which radio, and what it lacks.
+        what: Misfit,
+    },
     /// The packet capture failed; it is taken off.
     #[error(transparent)]
     Capture(#[from] CaptureError),
@@ -91,10 +105,14 @@ pub enum Stop {
     Idle,
 }
 
+/// Makes the engine of a node that starts anew, of the engine that it had: to take out what is in flash, not in RAM.
+pub type Anew<E> = Box<dyn FnMut(usize, &mut E) -> E + Send>;
+
 /// The network: engines on boards, in the air `A`.
 pub struct Network<E: Engine, A = Medium> {
     drivers: Vec<Driver<E>>,
     world: World<A>,
+    anew: Option<Anew<E>>,
     /// Events that the observer has not seen.
     told: VecDeque<(SimTime, usize, E::Event)>,
     failed: Option<SimError>,
@@ -163,28 +181,17 @@ impl<E: Engine, A: Air> Network<E, A> {
                 radios.push(Radio::new(board, seed, node as u64, which as u64, caps));
             }
         }
-        let mut world = World::new(air, radios, nodes);
+        let mut world = World::new(air, radios, nodes, seed);
         world.plan_background(seed);
         let mut drivers = Vec::with_capacity(nodes);
         for (node, engine) in engines.into_iter().enumerate() {
-            let radios: Vec<usize> = world.radios_of(node).collect();
-            let caps: Vec<Caps> = radios.iter().map(|r| world.radios[*r].caps).collect();
-            for (which, r) in radios.into_iter().enumerate() {
-                let wants = engine.wants(RadioId(which as u8));
-                if let Some(wants) = wants {
-                    world.radios[r].take_on(&wants);
-                    world.filters[r].address = wants.address;
-                    if let Some(address) = wants.address {
-                        world.name(node, address);
-                    }
-                }
-            }
-            let driver = Driver::new(engine, &caps);
+            let driver = drive(&mut world, node, engine);
             drivers.push(driver.map_err(|what| NetworkError::Misfit { node, what })?);
         }
         let mut network = Self {
             drivers,
             world,
+            anew: None,
             told: VecDeque::new(),
             failed: None,
         };
@@ -281,6 +288,10 @@ impl<E: Engine, A: Air> Network<E, A> {
     pub fn fault_at(&mut self, at: SimTime, n: usize, fault: Fault) {
         self.world.plan_fault(at, n, fault);
     }
+    /// Has `engine` make the engines of nodes that start anew, after [`Fault::Reboot`].
+    pub fn starts_anew(&mut self, engine: Anew<E>) {
+        self.anew = Some(engine);
+    }
     /// Writes what is on the air from now on to `to`, instead of to what it was written to before,
     /// which is flushed.
     ///
@@ -364,6 +375,12 @@ impl<E: Engine, A: Air> Network<E, A> {
                     self.world.radios[node].handles(now);
                     self.call(node, |driver, _, at| Some(driver.timer(at)));
                 }
+                Next::Booted { node } => {
+                    self.start_anew(node)?;
+                    if observer.started(self.world.now, node).is_break() {
+                        return Ok(Stop::Observer);
+                    }
+                }
                 Next::Aired { frame, lost } => {
                     let world = &mut self.world;
                     if let Some(kept) = world.frames.get(frame) {
@@ -396,6 +413,16 @@ impl<E: Engine, A: Air> Network<E, A> {
     #[cfg(test)]
     pub(crate) fn is_clean(&self) -> bool {
         self.world.is_clean()
+    }
+
+    /// Node `node` has booted: an engine begins, as one does at first.
+    fn start_anew(&mut self, node: usize) -> Result<(), SimError> {
+        let anew = self.anew.as_mut().ok_or(SimError::NoEngine { node })?;
+        let engine = anew(node, self.drivers[node].engine_mut());
+        let driver = drive(&mut self.world, node, engine);
+        self.drivers[node] = driver.map_err(|what| SimError::Misfit { node, what })?;
+        self.call(node, |driver, _, _| Some(driver.start()));
+        Ok(())
     }
 
     /// Tells engines what prompt boards have to tell.
@@ -431,6 +458,7 @@ impl<E: Engine, A: Air> Network<E, A> {
             world,
             told,
             failed,
+            ..
         } = self;
         let at = world.local(n);
         let Some(undrained) = what(&mut drivers[n], world, at) else {
@@ -441,6 +469,26 @@ impl<E: Engine, A: Air> Network<E, A> {
             Err(how) => *failed = Some(SimError::Livelock { node: n, how }),
         }
     }
+}
+
+/// The driver of `engine` on the radios of node `node`, set to what the engine wants.
+fn drive<E: Engine, A: Air>(
+    world: &mut World<A>,
+    node: usize,
+    engine: E,
+) -> Result<Driver<E>, Misfit> {
+    let radios: Vec<usize> = world.radios_of(node).collect();
+    let caps: Vec<Caps> = radios.iter().map(|r| world.radios[*r].caps).collect();
+    for (which, r) in radios.into_iter().enumerate() {
+        if let Some(wants) = engine.wants(RadioId(which as u8)) {
+            world.radios[r].take_on(&wants);
+            world.filters[r].address = wants.address;
+            if let Some(address) = wants.address {
+                world.name(node, address);
+            }
+        }
+    }
+    Driver::new(engine, &caps)
 }
 
 /// Where operations and events of node `n` go.

@@ -76,6 +76,12 @@ impl<T: Copy> Queue<T> {
         }
         self.heap[place] = entry;
     }
+    /// Takes out all that `keep` does not want.
+    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
+        self.heap.retain(|entry| keep(&entry.what));
+        // A sorted list is a heap.
+        self.heap.sort_unstable_by_key(|entry| entry.key);
+    }
     /// The next event, and when.
     pub(crate) fn peek(&self) -> Option<(SimTime, &T)> {
         self.heap.first().map(|entry| (entry.at(), &entry.what))
@@ -147,6 +153,10 @@ impl<T> Slab<T> {
     }
     pub(crate) fn get_mut(&mut self, name: u32) -> Option<&mut T> {
         self.slots.get_mut(name as usize)?.as_mut()
+    }
+    /// All that is kept.
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.slots.iter_mut().flatten()
     }
     /// How many are kept.
     #[cfg(test)]

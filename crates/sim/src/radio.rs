@@ -271,6 +271,20 @@ impl Radio {
             board,
         }
     }
+    /// The same radio when its node has started anew, with such a clock: as it was at first, but for what is around it and
+    /// for a frame on the air, which goes on to its end.
+    pub(crate) fn start_anew(&mut self, clock: Clock, seed: u64, node: u64, which: u64) {
+        let fresh = Self::new(Arc::clone(&self.board), seed, node, which, self.caps);
+        let before = std::mem::replace(self, fresh);
+        self.clock = clock;
+        self.tuning = before.tuning.wrapping_add(1);
+        (self.tokens, self.numbers) = (before.tokens, before.numbers);
+        (self.excursion, self.meter) = (before.excursion, before.meter);
+        (self.deaf_until, self.jammed) = (before.deaf_until, before.jammed);
+        // What fluctuates goes on, and is not drawn over again.
+        (self.sync, self.software) = (before.sync, before.software);
+        self.fluctuation = before.fluctuation;
+    }
     /// Sets it to what its engine wants.
     pub(crate) fn take_on(&mut self, wants: &Wants) {
         self.tx_power = wants.power.unwrap_or(self.tx_power);

@@ -11,6 +11,7 @@ use crate::hooks::{Activity, Kind, Span, SpanHook, Stats, TraceHook, Watch};
 use crate::mcu::Mcu;
 use crate::queue::{Queue, Rank, Slab};
 use crate::radio::{Filter, Mode, Radio};
+use crate::rules::start::Power;
 use std::collections::VecDeque;
 use thalweg_engine::Activity as RadioActivity;
 use thalweg_engine::{OpId, RadioEvent, RadioId, Refusal};
@@ -68,7 +69,7 @@ pub(crate) enum Telling {
     },
 }
 
-/// `node` is a node's number in `Timer`, `Work`, `Background` and `Look`, else a radio's (see
+/// `node` is a node's number in `Timer`, `Work`, `Background`, `Look` and `Boot`, else a radio's (see
 /// [`World::new`]).
 #[derive(Clone, Copy)]
 pub(crate) enum What {
@@ -129,6 +130,10 @@ pub(crate) enum What {
     Strike {
         planned: u32,
     },
+    /// A node may have booted.
+    Boot {
+        node: u32,
+    },
 }
 
 /// When a node wants its time-out, and the events in the queue that stand for it.
@@ -147,6 +152,8 @@ pub(crate) enum Next {
     Tell { radio: usize, telling: u32 },
     /// Node `n`'s time-out.
     Timeout { node: usize },
+    /// Node `n` has booted and wants an engine.
+    Booted { node: usize },
     /// A frame has ended; [`World::release`] it when it was looked at.
     Aired { frame: u32, lost: Option<Cause> },
     /// Nothing until the deadline.
@@ -175,7 +182,13 @@ pub(crate) struct World<A> {
     /// By radio.
     pub(crate) filters: Vec<Filter>,
     pub(crate) mcus: Vec<Mcu>,
-    timers: Vec<Timer>,
+    pub(crate) timers: Vec<Timer>,
+    /// By node.
+    pub(crate) powers: Vec<Power>,
+    /// How often each node has started, beside the first time.
+    pub(crate) starts: Vec<u32>,
+    /// What all random streams are derived from.
+    pub(crate) seed: u64,
     /// Node by address, of those whose engines have one.
     pub(crate) by_address: Vec<Option<u32>>,
     pub(crate) frames: Slab<Frame>,
@@ -197,7 +210,7 @@ pub(crate) struct World<A> {
 
 impl<A: Air> World<A> {
     /// `radios` holds the first radios of all `nodes` nodes, then all second ones.
-    pub(crate) fn new(air: A, radios: Vec<Radio>, nodes: usize) -> Self {
+    pub(crate) fn new(air: A, radios: Vec<Radio>, nodes: usize, seed: u64) -> Self {
         Self {
             now: SimTime::ZERO,
             stats: Stats::default(),
@@ -212,6 +225,9 @@ impl<A: Air> World<A> {
             radios,
             mcus: (0..nodes).map(|_| Mcu::default()).collect(),
             timers: vec![Timer::default(); nodes],
+            powers: vec![Power::On; nodes],
+            starts: vec![0; nodes],
+            seed,
             by_address: Vec::new(),
             frames: Slab::new(),
             on_air: Vec::new(),
@@ -312,6 +328,12 @@ impl<A: Air> World<A> {
                 What::Background { node } => self.background_due(node as usize),
                 What::Look { node } => self.begin_work(node as usize),
                 What::Strike { planned } => self.strike(planned as usize),
+                What::Boot { node } => {
+                    let node = node as usize;
+                    if self.boot(node) {
+                        return Ok(Next::Booted { node });
+                    }
+                }
                 What::Tell { node, telling } => {
                     let radio = node as usize;
                     return Ok(Next::Tell { radio, telling });
@@ -399,6 +421,18 @@ impl<A: Air> World<A> {
     }
     pub(crate) fn done(&mut self, n: usize, at: SimTime, id: OpId) {
         self.tell(n, at, Telling::Done(id));
+    }
+    /// Takes what is owed to radios that `is_own` says, or is to be told to them at once, into `untold`.
+    pub(crate) fn take_untold(&mut self, is_own: impl Fn(u32) -> bool, untold: &mut Vec<u32>) {
+        let mut keep = |&(radio, telling): &(u32, u32)| {
+            let own = is_own(radio);
+            if own {
+                untold.push(telling);
+            }
+            !own
+        };
+        self.held.retain(&mut keep);
+        self.prompt.retain(&mut keep);
     }
     /// What node `n` is owed is told now.
     pub(crate) fn tell_held(&mut self, n: usize) {

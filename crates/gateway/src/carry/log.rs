@@ -16,8 +16,10 @@ use thalweg_wire::phy::SFD_OFFSET;
 pub(crate) struct Log {
     /// Bytes of a packet's payload.
     payload_bytes: u64,
-    /// First symbol of the first wake-up packet by the sink's clock, and when it told so.
-    pub(crate) began: Option<(Instant, FieldTime)>,
+    /// When the sink told of the first wake-up packet.
+    began: Option<FieldTime>,
+    /// First symbol of that packet by the sink's clock; none where that has begun anew since.
+    by_clock: Option<Instant>,
     /// When the first attempt was ordered, and the first symbol of its first wake-up packet.
     ordered: Option<FieldTime>,
     first: Option<FieldTime>,
@@ -60,6 +62,12 @@ impl Log {
         (self.woke, self.heard) = (None, false);
     }
 
+    /// The sink has started anew: what it told that it had is gone, and its clock counts anew.
+    pub(crate) fn forgotten(&mut self, now: FieldTime) {
+        (self.complete, self.last, self.by_clock) = (None, None, None);
+        self.failed = Some(now);
+    }
+
     /// Whether the attempt ended without the object and without anybody having wanted that.
     pub(crate) fn is_broken(&self) -> bool {
         self.complete.is_none() && self.refused.is_none() && !matches!(self.end, Some(End::Stopped))
@@ -88,7 +96,9 @@ impl Log {
         match event {
             mote::Event::WakeUp { reference, start } => {
                 let first = reference.saturating_sub(SFD_OFFSET);
-                self.began.get_or_insert((first, at));
+                if self.began.is_none() {
+                    (self.began, self.by_clock) = (Some(at), Some(first));
+                }
                 self.first.get_or_insert(clock.when(sink, first));
                 self.woke = Some((clock.when(sink, first), clock.when(sink, start)));
                 self.wake_up = start.since(first);
@@ -111,7 +121,7 @@ impl Log {
             pipeline::Event::Progress { received } => {
                 (self.received, self.heard) = (u32::from(received), true);
                 let bytes = u64::from(self.received) * self.payload_bytes;
-                let since = (self.began).map_or(Duration::ZERO, |(_, began)| at.since(began));
+                let since = (self.began).map_or(Duration::ZERO, |began| at.since(began));
                 return Some(Progress::Packets {
                     round: self.round,
                     received: self.received,
@@ -147,14 +157,16 @@ impl Log {
         None
     }
 
-    /// From the first wake-up packet to the last data packet, by the sink's clock; to the end of
-    /// the last attempt where the object did not arrive.
+    /// From the first wake-up packet to the last data packet, by the sink's clock where that did not begin anew in
+    /// between; to the end of the last attempt where the object did not arrive.
     pub(crate) fn duration(&self) -> Duration {
-        match (self.began, self.complete, self.failed) {
-            (Some((began, _)), Some(complete), _) => complete.last_packet.since(began),
-            (Some((_, began)), None, Some(failed)) => failed.since(began),
-            _ => Duration::ZERO,
-        }
+        let (from, to) = match (self.complete, self.by_clock) {
+            (Some(complete), Some(first)) => return complete.last_packet.since(first),
+            (Some(_), None) => (self.first, self.last),
+            (None, _) => (self.began, self.failed),
+        };
+        from.zip(to)
+            .map_or(Duration::ZERO, |(from, to)| to.since(from))
     }
 
     /// Before that, from the order to the first wake-up packet.

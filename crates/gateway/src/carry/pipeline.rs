@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 use thalweg_engine::{BoardTiming, Passing};
 use thalweg_planner::closed_forms::Cycle;
 use thalweg_planner::{Group as PlanGroup, Plan};
+use thalweg_protocols::mote::rest::PERIOD;
 use thalweg_protocols::mote::{self, Command, Mote};
 use thalweg_protocols::pipeline::{Complete, End};
 use thalweg_units::{Duration, NodeId};
@@ -318,6 +319,8 @@ pub struct Fetch {
     /// Of the state: it ends by then.
     until: FieldTime,
     attempt: u32,
+    /// When the network was called last: one of the meetings at which those listen that have no part.
+    meeting: Option<FieldTime>,
     log: Log,
     /// What nodes had spent when floods began and at the end, in joules; none where the field does not tell.
     energy: [Vec<Option<f64>>; 2],
@@ -352,6 +355,7 @@ impl Fetch {
             state: State::Resting,
             until: FieldTime::ZERO,
             attempt: 0,
+            meeting: None,
             energy: [Vec::new(), Vec::new()],
             says: VecDeque::new(),
             failed: None,
@@ -363,6 +367,15 @@ impl Fetch {
     /// How often it was begun so far: each time the transfer has the next number.
     pub const fn attempts(&self) -> u32 {
         self.attempt
+    }
+
+    /// What it brought where it ended for the reason `why` alone.
+    pub fn gives_up(&mut self, why: &Failure) -> Fetched {
+        Fetched {
+            part: None,
+            failure: Some(why.to_string()),
+            ..self.brings()
+        }
     }
 
     /// An attempt is over.
@@ -381,6 +394,31 @@ impl Fetch {
         } else {
             self.state = State::Over;
         }
+    }
+
+    /// The sink has started anew, and knows neither the attempt nor what it had of the object. It is to call again, on the
+    /// same way. It has forgotten the meetings, too, and would call at once.
+    fn begin_again(&mut self, now: FieldTime) {
+        if self.attempt == 0 {
+            return;
+        }
+        let rest = match self.log.received {
+            0 => Duration::ZERO,
+            _ => settling(self.route.scheme),
+        };
+        self.log.forgotten(now);
+        self.turn.was_silent = false;
+        self.next_way();
+        (self.state, self.until) = (State::Resting, self.meeting_after(now + rest));
+    }
+
+    /// The first meeting of the network at `time` or later.
+    fn meeting_after(&self, time: FieldTime) -> FieldTime {
+        let Some(meeting) = self.meeting else {
+            return time;
+        };
+        let periods = time.since(meeting).as_nanos().div_ceil(PERIOD.as_nanos());
+        meeting + PERIOD * periods
     }
 
     /// The route of the next attempt. Thalweg's takes another way, and goes on with what is there.
@@ -493,6 +531,7 @@ impl Job for Fetch {
         match (self.state, event) {
             (State::Waking, mote::Event::WakeUp { .. }) => {
                 self.log.note(clock, at, by, event);
+                self.meeting = self.log.woke.map(|(first, _)| first);
                 self.says.push_back(Progress::WakingUp);
                 (self.state, self.until) = (State::Awake, at + self.patience);
             }
@@ -500,9 +539,11 @@ impl Job for Fetch {
             _ => self.says.extend(self.log.note(clock, at, by, event)),
         }
     }
-    fn lost(&mut self, _at: FieldTime, station: NodeId, why: Failure) {
-        if station == self.route.sink {
-            self.failed = Some(why);
+    fn lost(&mut self, at: FieldTime, station: NodeId, why: Failure) {
+        match why {
+            _ if station != self.route.sink => {}
+            Failure::Restarted(_) if self.retry.follows(self.attempt) => self.begin_again(at),
+            why => self.failed = Some(why),
         }
     }
     fn metered(&mut self, joules: Vec<Option<f64>>) {
@@ -538,7 +579,7 @@ impl Job for Fetch {
                 (self.state, self.until) = (State::Waking, now + self.patience);
                 Step::Order(self.route.sink, Command::Fetch(self.route))
             }
-            State::Awake if self.attempt == 1 => Step::Meter(self.nodes.clone()),
+            State::Awake if self.energy[0].is_empty() => Step::Meter(self.nodes.clone()),
             State::Awake => {
                 self.state = State::Following;
                 self.poll(now)

@@ -26,6 +26,7 @@ enum Kind {
     Dead,
     Deaf,
     Jammed(u8),
+    Reboot,
 }
 
 fn ladder(seed: u64, least_prr: f64) -> Ladder {
@@ -54,6 +55,8 @@ fn strikes() -> impl Strategy<Value = Vec<Strike>> {
         Just(Kind::Dead),
         Just(Kind::Deaf),
         (0..CHANNELS.len()).prop_map(|at| Kind::Jammed(CHANNELS[at])),
+        Just(Kind::Reboot),
+        Just(Kind::Reboot),
     ];
     let strike = (0..nodes, 0..2_500u64, 50..4_000u64, kind);
     let strike = strike.prop_map(|(node, after_ms, for_ms, kind)| Strike {
@@ -66,7 +69,7 @@ fn strikes() -> impl Strategy<Value = Vec<Strike>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, rng_seed: RngSeed::Fixed(802_154), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: std::env::var("CASES").ok().and_then(|c| c.parse().ok()).unwrap_or(64), rng_seed: RngSeed::Fixed(std::env::var("SEED").ok().and_then(|c| c.parse().ok()).unwrap_or(802_154)), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn ends_in_time_with_the_object_or_with_a_reason(
@@ -86,10 +89,13 @@ proptest! {
             let fault = match kind {
                 Kind::Dead => Fault::Dead,
                 Kind::Deaf => Fault::Deaf { until },
+                Kind::Reboot => Fault::Reboot { until },
                 Kind::Jammed(channel) => Fault::Jammed { channel: Channel::new(channel).unwrap() },
             };
             session.network().fault_at(at, node, fault);
-            session.network().fault_at(until, node, Fault::Healthy);
+            if !matches!(kind, Kind::Reboot) {
+                session.network().fault_at(until, node, Fault::Healthy);
+            }
         }
         let object = object(seed, bytes);
         let mut silent = |_| Continue(());

@@ -4,14 +4,16 @@
 use crate::fault::Fault;
 use crate::queue::Rank;
 use crate::radio::{Excursion, Mode};
+use crate::rules::start::Power;
 use crate::world::{What, World};
 use thalweg_medium::{Air, Deaf, EarId};
 use thalweg_units::SimTime;
 
 impl<A: Air> World<A> {
     pub(crate) fn fault(&mut self, n: usize, fault: Fault) {
+        let was = self.switch(n, fault);
         match fault {
-            Fault::Dead => {
+            Fault::Dead | Fault::Reboot { .. } => {
                 for r in self.radios_of(n) {
                     self.radios[r].dead = true;
                     self.stop_receiving(r);
@@ -41,16 +43,12 @@ impl<A: Air> World<A> {
                 }
             }
             Fault::Healthy => {
-                let was_dead = self.radios[n].dead;
                 for r in self.radios_of(n) {
-                    self.radios[r].dead = false;
                     self.radios[r].deaf_until = None;
                     self.radios[r].jammed = None;
-                    if !was_dead {
-                        self.undeafen(r);
-                    }
+                    self.undeafen(r);
                 }
-                if was_dead {
+                if was == Power::Held {
                     self.revive(n);
                 }
             }
@@ -80,6 +78,7 @@ impl<A: Air> World<A> {
 
     fn revive(&mut self, n: usize) {
         for r in self.radios_of(n) {
+            self.radios[r].dead = false;
             self.settle(r);
         }
         self.tell_held(n);

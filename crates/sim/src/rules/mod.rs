@@ -10,4 +10,5 @@ mod flight;
 mod operations;
 mod sensing;
 mod software;
+pub(crate) mod start;
 mod watch;

@@ -4,6 +4,7 @@ mod background;
 mod contract;
 mod dual;
 mod random_operations;
+mod restart;
 mod sensing;
 mod serial;
 mod whole;

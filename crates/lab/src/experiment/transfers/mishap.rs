@@ -10,7 +10,7 @@ use thalweg_gateway::registry::Pipelined;
 use thalweg_medium::random::{uniform, Stream};
 use thalweg_planner::Plan;
 use thalweg_sim::Fault;
-use thalweg_units::Duration;
+use thalweg_units::{Channel, Duration};
 
 /// One thing that goes wrong when half of the packets have arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,15 +28,22 @@ pub(in crate::experiment) enum Mishap {
     SinkChannelBad,
     /// The same at a relay on the path that PIP takes.
     RelayChannelBad,
+    /// A relay on that path starts anew: all that its RAM held is lost, and it is off for a second.
+    RelayReboots,
+    /// The same of the source, whose object is in flash.
+    SourceReboots,
+    /// The same of the sink, whose packets are not.
+    SinkReboots,
 }
 
-/// How long a node is deaf.
-const DEAF: Duration = Duration::from_secs(1);
+/// How long a node is deaf, or boots.
+const AWAY: Duration = Duration::from_secs(1);
 
 impl Mishap {
     /// Whether `plan` has whom it strikes.
     pub(super) fn can_strike(self, plan: &Plan) -> bool {
-        !matches!(self, Self::RelayDies | Self::RelayChannelBad) || plan.pip.path.len() > 2
+        use Mishap::{RelayChannelBad, RelayDies, RelayReboots};
+        !matches!(self, RelayDies | RelayChannelBad | RelayReboots) || plan.pip.path.len() > 2
     }
 
     /// Has it strike `session` at the time at which half of the packets are there without it, as
@@ -62,31 +69,32 @@ impl Mishap {
             Err(error) => return Err(error.into()),
         }
         let at = probe.network().now();
-        let until = at + DEAF;
+        let until = at + AWAY;
+        let jammed = |channel: Option<&Channel>| channel.map(|&channel| Fault::Jammed { channel });
+        let reboot = Some(Fault::Reboot { until });
+        let deaf = Some(Fault::Deaf { until });
         let (node, fault) = match self {
             Self::None => return Ok(()),
-            Self::RelayDies | Self::RelayChannelBad => {
-                let relays = &plan.pip.path[1..plan.pip.path.len() - 1];
-                let drawn = (uniform(rng) * relays.len() as f64) as usize;
-                let at = drawn.min(relays.len().saturating_sub(1));
-                let Some(&relay) = relays.get(at) else {
-                    return Ok(());
+            Self::SourceDeaf => (Some(plan.source), deaf),
+            Self::SourceReboots => (Some(plan.source), reboot),
+            Self::SinkDeaf => (Some(plan.sink), deaf),
+            Self::SinkReboots => (Some(plan.sink), reboot),
+            Self::SinkChannelBad => (Some(plan.sink), jammed(plan.channels.last())),
+            Self::RelayDies | Self::RelayReboots | Self::RelayChannelBad => {
+                let relays = plan.pip.path.len().saturating_sub(2);
+                let drawn = (uniform(rng) * relays as f64) as usize;
+                let stage = 1 + drawn.min(relays.saturating_sub(1));
+                let fault = match self {
+                    Self::RelayChannelBad => jammed(plan.channels.get(stage)),
+                    Self::RelayReboots => reboot,
+                    _ => Some(Fault::Dead),
                 };
-                match plan.channels.get(at + 1) {
-                    Some(&channel) if self == Self::RelayChannelBad => {
-                        (relay, Fault::Jammed { channel })
-                    }
-                    _ => (relay, Fault::Dead),
-                }
+                (plan.pip.path.get(stage).copied(), fault)
             }
-            Self::SinkChannelBad => match plan.channels.last() {
-                Some(&channel) => (plan.sink, Fault::Jammed { channel }),
-                None => return Ok(()),
-            },
-            Self::SinkDeaf => (plan.sink, Fault::Deaf { until }),
-            Self::SourceDeaf => (plan.source, Fault::Deaf { until }),
         };
-        session.network().fault_at(at, node, fault);
+        if let (Some(node), Some(fault)) = (node, fault) {
+            session.network().fault_at(at, node, fault);
+        }
         Ok(())
     }
 }

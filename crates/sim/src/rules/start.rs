@@ -1,0 +1,131 @@
+//! How a node starts anew after its power failed: what RAM and radio held is gone, and nothing of it comes later.
+//!
+//! Owns when a node boots, and the end of all that was under way. What it had put on the air goes on to
+//! its end, unanswered. The engine is the network's. Tests: `tests/restart.rs`.
+
+use crate::fault::Fault;
+use crate::mcu::{Job, Mcu};
+use crate::queue::Rank;
+use crate::radio::Filter;
+use crate::world::{Telling, Timer, What, World};
+use thalweg_medium::Air;
+use thalweg_units::SimTime;
+
+/// Whether a node runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Power {
+    /// It does.
+    #[default]
+    On,
+    /// Dead: it goes on where it stopped.
+    Held,
+    /// It has lost its state, and boots until then.
+    Booting(SimTime),
+    /// It has lost its state, and is dead.
+    Lost,
+}
+
+impl<A: Air> World<A> {
+    /// What of `fault` node `n` runs by from now on; whether it stops with it, or goes on.
+    pub(crate) fn switch(&mut self, n: usize, fault: Fault) -> Power {
+        let was = self.powers[n];
+        let is = match (fault, was) {
+            (Fault::Dead, Power::On | Power::Held) => Power::Held,
+            (Fault::Dead, Power::Booting(_) | Power::Lost) => Power::Lost,
+            (Fault::Reboot { until }, Power::On) => Power::Booting(until),
+            (Fault::Reboot { until }, Power::Booting(before)) => Power::Booting(until.max(before)),
+            (Fault::Reboot { .. }, Power::Held | Power::Lost) => Power::Lost,
+            (Fault::Healthy, Power::Held) => Power::On,
+            (Fault::Healthy, Power::Lost) => Power::Booting(self.now),
+            (Fault::Healthy | Fault::Deaf { .. } | Fault::Jammed { .. }, was) => was,
+        };
+        if let Power::Booting(until) = is {
+            if was != is {
+                let what = What::Boot { node: n as u32 };
+                self.queue.push(until.max(self.now), Rank::Turn, what);
+            }
+        }
+        self.powers[n] = is;
+        was
+    }
+
+    /// Node `n` may have booted; whether it has.
+    pub(crate) fn boot(&mut self, n: usize) -> bool {
+        match self.powers[n] {
+            Power::Booting(until) if until <= self.now => {}
+            _ => return false,
+        }
+        self.powers[n] = Power::On;
+        self.starts[n] += 1;
+        self.forget(n);
+        let clock = self.radios[n].clock;
+        let model = self.radios[n].board.clock;
+        let ids = (self.seed, n as u64, self.starts[n]);
+        let clock = model.draw_anew(clock, ids, self.now);
+        let radios = self.radios_of(n).enumerate().collect::<Vec<_>>();
+        for (which, r) in radios {
+            let node = n as u64;
+            self.radios[r].start_anew(clock, self.seed, node, which as u64);
+            self.filters[r] = Filter::default();
+        }
+        true
+    }
+
+    /// Takes out all that waits for node `n`, or would be told to it.
+    fn forget(&mut self, n: usize) {
+        let nodes = self.mcus.len().max(1);
+        let is_own = |r: u32| r as usize % nodes == n;
+        let mut untold = Vec::new();
+        self.queue.retain(|what| match *what {
+            What::Tell { node, telling } if is_own(node) => {
+                untold.push(telling);
+                false
+            }
+            What::Wake { node, .. }
+            | What::Strobe { node, .. }
+            | What::Tune { node, .. }
+            | What::AirStart { node, .. }
+            | What::Head { node, .. }
+            | What::Assess { node, .. }
+            | What::Timer { node }
+            | What::Work { node, .. }
+            | What::Look { node } => !is_own(node),
+            What::Tell { .. }
+            | What::AirEnd { .. }
+            | What::Undeafen { .. }
+            | What::Background { .. }
+            | What::Strike { .. }
+            | What::Boot { .. } => true,
+        });
+        self.take_untold(&is_own, &mut untold);
+        let mcu = std::mem::take(&mut self.mcus[n]);
+        let running = mcu.running.into_iter().map(|running| running.work);
+        for work in mcu.queues.into_iter().flatten().chain(running) {
+            if let Job::Read { telling, .. } | Job::Tell { telling } = work.job {
+                untold.push(telling);
+            }
+        }
+        self.mcus[n] = Mcu {
+            background: mcu.background,
+            begun: mcu.begun.wrapping_add(1),
+            ..Mcu::default()
+        };
+        for telling in untold {
+            self.leave_untold(telling);
+        }
+        for frame in self.frames.values_mut() {
+            if is_own(frame.from as u32) {
+                frame.op = None;
+            }
+        }
+        self.timers[n] = Timer::default();
+    }
+
+    fn leave_untold(&mut self, telling: u32) {
+        let kept = self.tellings.get(telling).copied();
+        self.tellings.free(telling);
+        if let Some(Telling::Head { frame, .. } | Telling::Frame { frame, .. }) = kept {
+            self.release(frame);
+        }
+    }
+}
