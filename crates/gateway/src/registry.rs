@@ -259,7 +259,7 @@ impl Pipelined {
     /// How links on `channels` are surveyed for it where nobody says: what plans chains makes do with less.
     pub fn survey(&self, channels: ChannelSet) -> Survey {
         match self.style {
-            Style::Chains => Survey::sweep(channels),
+            Style::Chains => Survey::short(channels),
             Style::Paths => Survey::of(channels),
         }
     }
@@ -327,7 +327,9 @@ pub const fn name_of(scheme: Scheme) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::known::CLEAN_CHANNELS;
     use crate::survey::SurveyKind;
+    use thalweg_units::Channel;
 
     #[test]
     fn names_are_their_own() {
@@ -369,12 +371,14 @@ mod tests {
             ["p3-slim", "p3-best", "thalweg"]
         );
         assert_eq!(of(&|p| p.terms(terms).tuning.is_some()), ["p3-tuned"]);
-        let sweeps = |p: Pipelined| p.survey(ChannelSet::ALL).kind == SurveyKind::Sweep;
+        let few: ChannelSet = CLEAN_CHANNELS.into_iter().flat_map(Channel::new).collect();
+        let sweeps = |p: Pipelined| p.survey(few).kind == SurveyKind::Sweep;
         assert_eq!(
             of(&sweeps),
             planned,
             "what is published surveys as published"
         );
+        assert!(Pipelined::all().all(|p| p.survey(ChannelSet::ALL).kind == SurveyKind::Published));
         let best = Pipelined::named("p3-best").unwrap();
         let cycle = best.request(&request).transfer.cycle;
         assert_eq!((cycle.payload_bytes, cycle.header_bytes), (121, 4));

@@ -40,7 +40,17 @@ pub struct Survey {
     pub interval: Duration,
 }
 
+/// A sweep's report has room for 20 neighbours or more on so many channels; on sixteen for nine, which plans no route.
+const SWEPT: usize = 6;
+
 impl Survey {
+    /// Two sweeps over `channels`; where these are too many for a sweep's reports, as published.
+    pub fn short(channels: ChannelSet) -> Self {
+        match channels.len() <= SWEPT {
+            true => Self::sweep(channels),
+            false => Self::of(channels),
+        }
+    }
     /// Ten beacons (N_b of P3, section IV-D1) every 10 ms on each of `channels`.
     pub fn of(channels: ChannelSet) -> Self {
         Self {

@@ -11,6 +11,7 @@ use crate::channels::{self, Assignment, REUSE_DISTANCE};
 use crate::expect::Expected;
 use crate::groups::{random_halves, Draft, Group, Member};
 use crate::links::LinkQualities;
+use crate::pairs::best_channels;
 use crate::paths::{self, PathSet, Quest};
 use crate::plan::{PipPlan, Plan, PlanError, Warning};
 use crate::predict::{predict, Feed, Patience};
@@ -173,13 +174,29 @@ fn plans_apart(
     others
 }
 
+/// Chains are sought for every order of their channels, which are too many of more channels than so many.
+const MOST_CHANNELS: usize = 6;
+
+/// The measured channels of `request`; the best of them where they are more than [`MOST_CHANNELS`].
+fn to_give_out(links: &LinkQualities, request: &RouteRequest) -> Vec<Channel> {
+    let measured = links.channels();
+    let wanted = |channel: &Channel| request.channels.contains(channel);
+    let channels = request.channels.iter().copied();
+    let channels: Vec<Channel> = channels.filter(|&on| measured.contains(on)).collect();
+    if channels.len() <= MOST_CHANNELS {
+        return channels;
+    }
+    let best = best_channels(links, &request.rule, Channel::COUNT);
+    best.into_iter()
+        .filter(wanted)
+        .take(MOST_CHANNELS)
+        .collect()
+}
+
 /// A plan of two lean chains, or of one where no more paths are allowed; none where what was measured
 /// allows none.
 fn chained(links: &LinkQualities, request: &RouteRequest, rng: &mut impl Rng) -> Option<Plan> {
-    let measured = links.channels();
-    let channels: Vec<Channel> = (request.channels.iter().copied())
-        .filter(|&channel| measured.contains(channel))
-        .collect();
+    let channels = to_give_out(links, request);
     let set: ChannelSet = channels.iter().copied().collect();
     let expected = Expected::new(links, set, &request.model);
     let hops = match request.hops {

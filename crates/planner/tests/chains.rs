@@ -182,3 +182,25 @@ fn neighbours_need_no_relays_and_lengths_can_be_asked_for() {
         check(&made);
     }
 }
+
+#[test]
+fn of_many_channels_the_best_are_given_out() {
+    let links = building(80, 4);
+    let (source, sink) = pairs(&links, 1, 4)[0];
+    let request = RouteRequest {
+        channels: Channel::all().collect(),
+        ..RouteRequest::planned(source, sink)
+    };
+    // Every order of sixteen channels over eight hops would be ten thousand millions.
+    for hops in [3, 8] {
+        let hops = Some(hops);
+        let request = RouteRequest {
+            hops,
+            ..request.clone()
+        };
+        let made = plan(&links, &request, &mut rng(1)).unwrap();
+        check(&made);
+        let used: BTreeSet<u8> = made.channels.iter().map(|c| c.number()).collect();
+        assert!((3..=6).contains(&used.len()), "{used:?}");
+    }
+}
