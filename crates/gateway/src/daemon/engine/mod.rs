@@ -192,9 +192,14 @@ impl<N: Network> Station<N> {
         if let Sessions::Lacking(why) = self.desk.facts.sessions {
             return Err(Stop::Failed(why.to_owned()));
         }
-        let tree = self.network.session(wish);
-        let tree = tree.map_err(|why| Stop::Failed(why.to_string()))?;
-        session::run(&self.desk, (job, name), wish, tree)
+        let desk = self.desk.clone();
+        self.field()?;
+        let Some(field) = &mut self.field else {
+            let why = "there is no way to the base station";
+            return Err(Stop::Failed(why.to_owned()));
+        };
+        let tree = self.network.session(field, wish)?;
+        session::run(&desk, (job, name), wish, tree)
     }
 
     /// Waits before a lost way is opened again, each time longer.
