@@ -309,8 +309,8 @@ proptest! {
         let mut job = fetch();
         match run(&mut field, &mut job, &mut |_| Continue(())) {
             Ok(fetched) => {
-                prop_assert_eq!(fetched.object.is_some(), fetched.failure.is_none());
-                prop_assert!(fetched.object.is_none_or(|bytes| bytes == OBJECT));
+                prop_assert_eq!(fetched.part.is_some(), fetched.failure.is_none());
+                prop_assert!(fetched.part.is_none_or(|part| part.bytes == OBJECT));
                 prop_assert_eq!(fetched.joules, None);
             }
             Err(why) => prop_assert!(is_typed(&why) && field.was_hurt, "{}", why),

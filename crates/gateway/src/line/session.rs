@@ -21,6 +21,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The longest wait for news: how fast the station's clock runs is only estimated.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// So often room for the order that ends it is looked for, each time after a [`TURN`].
+const STOPS: u32 = 100;
+const TURN: std::time::Duration = std::time::Duration::from_millis(10);
+
 /// What is ordered: no list of nodes.
 type Given<'a> = Order<'a, 0>;
 
@@ -91,9 +95,14 @@ const fn field_time(local: Instant) -> FieldTime {
 
 impl Drop for LineSession<'_> {
     fn drop(&mut self) {
-        // A station that is out of reach ends it by itself.
         let stop = Given::Mote(Command::Stop);
-        let _ = self.line.give(self.station, |w| stop.emit(w));
+        for _ in 0..STOPS {
+            match self.line.give(self.station, |w| stop.emit(w)) {
+                Err(LineError::Full { .. }) => std::thread::sleep(TURN),
+                // A station that is out of reach ends it by itself.
+                Ok(()) | Err(_) => return,
+            }
+        }
     }
 }
 
