@@ -502,7 +502,7 @@ impl BaseStation {
             (false, Ok(Given::Send(send))) => {
                 // One of a session that is over is nobody's.
                 let session = self.session.as_mut();
-                return Ok(session.map_or(Ok(()), |session| session.send(send))?);
+                return session.map_or(Ok(()), |session| session.send(send));
             }
         };
         self.unread(number, why);

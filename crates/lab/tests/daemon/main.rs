@@ -300,8 +300,8 @@ fn a_survey_after_a_cancelled_transfer_misses_nobody() {
 fn an_object_of_two_transfers_is_one_object() {
     let dir = tempfile::tempdir().unwrap();
     let site = Site::new(Testbed::load("pair").unwrap(), SEED);
-    let source = site.testbed.nodes.iter().map(|node| node.id);
-    let source = source.filter(|id| *id != site.testbed.sink).next().unwrap();
+    let mut nodes = site.testbed.nodes.iter().map(|node| node.id);
+    let source = nodes.find(|id| *id != site.testbed.sink).unwrap();
     // A transfer carries 1,933,312.
     let bytes = 2_000_000;
     let network = Simulated::new(site, 1_000.0, bytes).unwrap();

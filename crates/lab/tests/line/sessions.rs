@@ -1,10 +1,14 @@
 //! Sessions of RCRT over a line: what a source is told is there, is kept, whichever end goes away.
 
-use crate::bench::{assert_whole, collect, id, line, setup, site, Place, Station, SEED};
+use crate::bench::{
+    assert_whole, collect, id, line, setup, site, Bad, Done, Faults, Place, Station, SEED,
+};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow::Continue;
 use std::rc::Rc;
+use std::sync::atomic::Ordering;
+use std::sync::Arc;
 use thalweg_gateway::carry::session::{Came, Keeper, Session, Standing, Wish};
 use thalweg_gateway::field::{Around, Field, FieldError, FieldTime, News, Told};
 use thalweg_gateway::job::{run, Failure};
@@ -185,7 +189,7 @@ fn whichever_end_is_killed_what_a_source_forgot_is_safe() {
     let mut station = Some(station);
     let (ended, told, kept, _) = session(&mut host, 1_000, false, |came| {
         if came > 150 {
-            station.take().map(Station::kill);
+            drop(station.take());
         }
         true
     });
@@ -220,4 +224,27 @@ fn sessions_of_strangers_are_refused() {
     assert!(line.session(sink, &[]).is_err());
     assert!(line.session(id(4), &[(id(6), 1.0)]).is_err());
     assert!(line.session(sink, &[(id(6), 1.0)]).is_ok());
+}
+
+#[test]
+fn a_bad_line_changes_no_byte_of_a_session() {
+    let site = site("floor21");
+    let station = Station::start(&site, quick(1));
+    let done = Arc::new(Done::default());
+    let mut line = line(Bad {
+        place: Place::of(&station),
+        faults: Faults {
+            dropped: 15,
+            flipped: 15,
+            delayed: 10,
+        },
+        seed: SEED,
+        done: done.clone(),
+    })
+    .unwrap();
+    let (ended, _, kept, _) = session(&mut line, 100, false, |_| true);
+    ended.unwrap();
+    let came = packets(&kept);
+    let harmed = done.dropped.load(Ordering::Relaxed) + done.flipped.load(Ordering::Relaxed);
+    assert!(came > 100 && harmed > 5, "{came} packets, {harmed} harmed");
 }
