@@ -89,6 +89,13 @@ class Gateway:
         told = json.loads(body)
         return [job["id"] for job in told.get("jobs", [told])]
 
+    def session(self, sources):
+        """The job of a session of `sources` that lasts until it is cancelled, by its number."""
+        wish = {"kind": "session", "sources": sources, "demand": 4}
+        status, body = self.ask("POST", "/api/jobs", wish)
+        check(status == 201, f"a session is accepted: {status} {body[:200]}")
+        return json.loads(body)["id"]
+
     def jobs(self):
         """All jobs by their numbers."""
         return {job["id"]: job for job in self.json("/api/jobs?limit=1000")["jobs"]}

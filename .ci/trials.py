@@ -167,6 +167,71 @@ def kills(program, full):
         )
 
 
+def parts(program, full):
+    """A large object comes in parts, and the base station is killed under it."""
+    size, testbed = (20_000_000, "building100") if full else (4_500_000, "floor21")
+    with Bench(program, testbed, size, 40) as bench:
+        begun = time.monotonic()
+        ids = bench.gateway.fetch(bench.station.nodes()[-1])
+        until(lambda: b"part 2 of" in bench.gateway.get("/api/log"), "the second part", 300)
+        bench.station.kill()
+        bench.station.begin()
+        bench.whole(bench.ended(ids, 900))
+        log = bench.gateway.get("/api/log")
+        check(log.count(b"part 1 of") == 1, "the first part came once")
+        print(
+            f"parts: {size} bytes from {testbed}, byte for byte, over a base station that was killed under the second"
+            f" part, in {time.monotonic() - begun:.0f} s; the gateway takes {bench.gateway.resident_mb():.0f} MB",
+            flush=True,
+        )
+
+
+def sessions(program, full):
+    """A session goes on over kills of either side, and what a node forgot is there."""
+    count, drawn = (30, random.Random(30)) if full else (4, random.Random(4))
+    with Bench(program, "floor21", 3_000, 20) as bench:
+        begun, killed = time.monotonic(), {"gateway": 0, "station": 0}
+        nodes = bench.station.nodes()[::2]
+        job = bench.gateway.session(nodes)
+
+        def packets():
+            samples = bench.gateway.json(f"/api/jobs/{job}/rates")["samples"]
+            return sum(source["packets"] for source in samples[-1]["sources"]) if samples else 0
+
+        safe, lost = 0, 0
+        for _ in range(count):
+            before = packets()
+            safe = max(until(lambda: packets() if packets() > before + 50 else 0, "packets", 300), safe)
+            # A job that loses its base station four times fails, and says so.
+            victim = drawn.choice(["gateway", "station"]) if lost < 3 else "gateway"
+            lost = lost + 1 if victim == "station" else 0
+            killed[victim] += 1
+            part = bench.gateway if victim == "gateway" else bench.station
+            part.kill()
+            time.sleep(drawn.uniform(0.0, 0.3))
+            part.begin()
+        before = packets()
+        until(lambda: packets() > before + 50, "packets after the last kill", 300)
+        bench.gateway.ask("DELETE", f"/api/jobs/{job}")
+        bench.ended([job], 60)
+        total, ends = 0, {}
+        for told in reversed(bench.gateway.json("/api/objects?limit=1000")["objects"]):
+            # Each line begins with its number.
+            text = bench.gateway.get(f"/api/objects/{told['id']}/content")
+            numbers = [int(line.split(b",")[0]) for line in text.splitlines()]
+            first = numbers[0]
+            check(first in (0, ends.get(told["from"])), f"object {told['id']} begins at 0 or goes on: {first}")
+            check(numbers == list(range(first, first + len(numbers))), f"object {told['id']} has no gap")
+            ends[told["from"]] = first + len(numbers)
+            total += len(text)
+        check(total >= 64 * safe, f"{total} bytes of {safe} packets that were counted")
+        print(
+            f"sessions: one of {len(nodes)} nodes of floor21, the gateway killed {killed['gateway']} times, the base"
+            f" station {killed['station']} times, {total} bytes, in order, without a gap, in {time.monotonic() - begun:.0f} s",
+            flush=True,
+        )
+
+
 def load(program, full):
     """What the daemon takes: idle, and with events of nodes, watched by 50 browsers."""
     with Bench(program, "building100", 16_384, 20) as bench:
@@ -206,7 +271,7 @@ def load(program, full):
         check(events / max(spent, 0.01) >= 200, "a second of one core is enough for 200 events")
 
 
-TRIALS = {"line": every_node, "flaky": flaky, "kills": kills, "load": load}
+TRIALS = {"line": every_node, "flaky": flaky, "kills": kills, "parts": parts, "sessions": sessions, "load": load}
 
 
 def main():

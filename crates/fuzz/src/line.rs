@@ -1,8 +1,8 @@
 //! The line between host and base station: what parses is written back as it was, and no bytes bring a link
 //! out of step.
 
+use thalweg_protocols::line::station::{Event, Order};
 use thalweg_protocols::line::{Link, Told};
-use thalweg_protocols::mote::{Command, Event};
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::host::crc::crc32;
 use thalweg_wire::host::{cobs, End, Frame, Message, MAX_FRAME, MAX_MESSAGE, MAX_STUFFED};
@@ -59,9 +59,9 @@ fn message(bytes: &[u8]) {
 }
 
 fn order(bytes: &[u8]) {
-    if let Ok(order) = Command::<64>::parse(bytes) {
+    if let Ok(order) = Order::<64>::parse(bytes) {
         let again = written(|w| order.emit(w).expect("it was read"));
-        assert_eq!(Command::parse(&again), Ok(order));
+        assert_eq!(Order::parse(&again), Ok(order));
     }
 }
 

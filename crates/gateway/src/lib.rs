@@ -2,7 +2,7 @@
 //!
 //! A [`field::Field`] is the network as its base stations show it; a [`job::Job`] is a survey or a transfer
 //! without I/O, and [`job::run`] the one loop that runs it. [`registry`] lists the protocols, [`carry`]
-//! has a file for each family, [`known`] plans, [`store`] keeps. Reaches neither `sim` nor `medium` nor
+//! has a file for each family, [`known`] plans, [`parts`] makes one object of many transfers, [`store`] keeps. Reaches neither `sim` nor `medium` nor
 //! `testbeds`. Time base: the field's. Tests: beside the modules, `tests/`.
 
 pub mod carry;

@@ -16,6 +16,7 @@ use thalweg_gateway::carry::pipeline::{Node, Order};
 use thalweg_gateway::carry::session::Wish;
 use thalweg_gateway::daemon::network::{Facts, Network, Sessions, Tree};
 use thalweg_gateway::field::{Around, Field, FieldError, FieldTime, News, Told};
+use thalweg_gateway::job::Failure;
 use thalweg_medium::random::{derive, stream};
 use thalweg_protocols::floodnet;
 use thalweg_testbeds::Site;
@@ -112,13 +113,17 @@ impl Network for Simulated {
         Ok(Paced::new(recorders, self.speed))
     }
 
-    fn session(&mut self, wish: &Wish) -> Result<Tree, FieldError> {
+    fn session<'a>(
+        &'a mut self,
+        _field: &'a mut Self::Field,
+        wish: &Wish,
+    ) -> Result<Tree<'a>, Failure> {
         let seed = self.site.seed;
         let sources: Vec<_> = wish.nodes().map(|id| (id, wish.demand_of(id))).collect();
         let gauge = |id| Gauge::new(seed, id);
         let run = derive(seed, "session", &[]);
         let field = TreeField::open(&self.site, &sources, gauge, run);
-        let field = field.map_err(|why| FieldError::Broken(Box::new(why)))?;
+        let field = field.map_err(|why| Failure::Unfit(why.to_string()))?;
         Ok(Tree::new(Paced::new(field, self.speed)))
     }
 }

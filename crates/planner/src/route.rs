@@ -175,7 +175,7 @@ fn plans_apart(
 }
 
 /// Chains are sought for every order of their channels, which are too many of more channels than so many.
-const MOST_CHANNELS: usize = 6;
+const MOST_CHANNELS: usize = 5;
 
 /// The measured channels of `request`; the best of them where they are more than [`MOST_CHANNELS`].
 fn to_give_out(links: &LinkQualities, request: &RouteRequest) -> Vec<Channel> {

@@ -1,12 +1,14 @@
 //! Two processes and a pseudo-terminal: a daemon over a base station's line, and either of them is killed.
 
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use thalweg_lab::collect::Object;
+use thalweg_lab::gateway::Gauge;
 use thalweg_units::NodeId;
 
 use super::station::Station;
@@ -19,6 +21,15 @@ fn station(folder: &Path, speed: &str) -> Station {
     Station::start(folder, "floor21", speed, &BYTES.to_string())
 }
 
+/// What node `node` measures, in `bytes` bytes.
+fn measured(node: u64, bytes: usize) -> Vec<u8> {
+    let gauge = Gauge::new(1, NodeId::new(node as u16).unwrap());
+    let packets = (0..bytes.div_ceil(64) as u32).map(|sequence| gauge.packet(sequence));
+    let mut told = packets.collect::<String>().into_bytes();
+    told.truncate(bytes);
+    told
+}
+
 impl Gateway {
     fn behind(folder: &Path) -> Self {
         let port = folder.join("station");
@@ -26,7 +37,10 @@ impl Gateway {
         Self::over(&folder.join("data"), &["--port", port, "--bytes", "12000"])
     }
     fn fetch(&self) {
-        let asked = self.ask("POST", "/api/jobs", FETCH);
+        self.post(FETCH);
+    }
+    fn post(&self, job: &str) {
+        let asked = self.ask("POST", "/api/jobs", job);
         assert!(asked.starts_with("HTTP/1.1 201"), "{asked}");
     }
     fn json(&self, path: &str) -> Value {
@@ -46,6 +60,48 @@ impl Gateway {
         stream.read_to_end(&mut answer).unwrap();
         let end = answer.windows(4).position(|w| w == b"\r\n\r\n").unwrap();
         answer.split_off(end + 4)
+    }
+    /// Packets of the session that is job 1, until there are `wanted`.
+    fn packets(&self, wanted: u64) -> u64 {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let samples = self.json("/api/jobs/1/rates")["samples"].clone();
+            let last = samples
+                .as_array()
+                .and_then(|samples| samples.last().cloned());
+            let sources = last.unwrap_or_default()["sources"].clone();
+            let each = sources.as_array().into_iter().flatten();
+            let all = each.filter_map(|s| s["packets"].as_u64()).sum();
+            if all >= wanted {
+                return all;
+            }
+            assert!(
+                Instant::now() < end,
+                "{all} packets {}",
+                self.json("/api/log")
+            );
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+    /// Bytes of all objects of sessions. Each is what its node measured, from where it began or the one before ended.
+    fn session_bytes(&self) -> usize {
+        let objects = self.json("/api/objects")["objects"].clone();
+        let mut before = BTreeMap::new();
+        let mut bytes = 0;
+        for object in objects.as_array().unwrap().iter().rev() {
+            assert_eq!(object["protocol"], "rcrt");
+            let node = object["from"].as_u64().unwrap();
+            let content = self.content(object["id"].as_i64().unwrap());
+            let begun: &mut usize = before.entry(node).or_default();
+            if measured(node, *begun + content.len())[*begun..] != content {
+                *begun = 0;
+                let anew = measured(node, content.len());
+                assert!(anew == content, "{object}");
+            }
+            *begun += content.len();
+            bytes += content.len();
+        }
+        bytes
     }
     /// Job 1 comes to its end, with the one object that there is, which is what the node has.
     fn brings_it_once(&self) {
@@ -113,4 +169,67 @@ fn a_daemon_that_is_killed_goes_on_under_a_living_base_station() {
     // The links that the first measured serve the second.
     let log = second.json("/api/log").to_string();
     assert_eq!(log.matches("links measured").count(), 1, "{log}");
+}
+
+#[test]
+fn a_session_over_the_line_loses_nothing_whichever_end_is_killed() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = station(dir.path(), "40");
+    let gateway = Gateway::behind(dir.path());
+    gateway.post("{\"kind\": \"session\", \"sources\": [4, 6, 17], \"demand\": 4}");
+    let before = gateway.packets(100);
+    // SIGKILL.
+    drop(gateway);
+    let gateway = Gateway::behind(dir.path());
+    let kept = gateway.session_bytes();
+    assert!(
+        kept as u64 >= before * 64,
+        "{kept} bytes of {before} packets"
+    );
+    let before = gateway.packets(before + 100);
+    drop(first);
+    gateway.until_of("/healthz", "\"degraded\"");
+    let kept = gateway.session_bytes();
+    assert!(
+        kept as u64 >= before * 64,
+        "{kept} bytes of {before} packets"
+    );
+    let _second = station(dir.path(), "40");
+    gateway.packets(before + 100);
+    let ended = gateway.ask("DELETE", "/api/jobs/1", "");
+    assert!(ended.starts_with("HTTP/1.1 202"), "{ended}");
+    gateway.until("\"cancelled\"");
+    let job = gateway.json("/api/jobs/1");
+    let told = job["outcome"]["bytes"].as_u64().unwrap();
+    // Counts of the killed daemon may lack what came since its last sample.
+    assert!(gateway.session_bytes() as u64 >= told, "{job}");
+    // The network fetches as before.
+    gateway.fetch();
+    gateway.until_of("/api/jobs/2", "\"done\"");
+}
+
+#[test]
+fn parts_that_are_there_are_not_fetched_again_after_a_kill() {
+    // One packet less than two transfers have.
+    let (bytes, dir) = (3_866_000, tempfile::tempdir().unwrap());
+    let start = || Station::start(dir.path(), "floor21", "100", &bytes.to_string());
+    let first = start();
+    let port = dir.path().join("station");
+    let of = ["--port", port.to_str().unwrap(), "--bytes", "3866000"];
+    let gateway = Gateway::over(&dir.path().join("data"), &of);
+    gateway.fetch();
+    gateway.until_of("/api/log", "part 2 of 2");
+    drop(first);
+    gateway.until_of("/healthz", "\"degraded\"");
+    let _second = start();
+    gateway.until("\"ended_at\":\"");
+    let (job, log) = (
+        gateway.json("/api/jobs/1"),
+        gateway.json("/api/log").to_string(),
+    );
+    assert_eq!(job["state"], "done", "{job} {log}");
+    let sent = Object::Random { bytes }.of(1, NodeId::new(17).unwrap());
+    assert!(gateway.content(job["object"].as_i64().unwrap()) == sent[..]);
+    assert_eq!(log.matches("part 1 of 2").count(), 1, "{log}");
+    assert_eq!(log.matches("part 2 of 2").count(), 2, "{log}");
 }

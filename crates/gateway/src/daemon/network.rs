@@ -8,6 +8,7 @@ use thalweg_units::{Channel, Instant, NodeId};
 use crate::carry::pipeline::Order;
 use crate::carry::session::Wish;
 use crate::field::{Clock, Field, FieldError, FieldTime, News};
+use crate::job::Failure;
 use crate::known::{Draw, Place};
 
 /// What is known of a network before anything is measured.
@@ -43,22 +44,22 @@ pub enum Sessions {
 }
 
 /// A base station of a network of trees, which hands up packets and sends answers down.
-pub struct Tree(Box<dyn Field<Order = rcrt::Send, Event = rcrt::Handed>>);
+pub struct Tree<'a>(Box<dyn Field<Order = rcrt::Send, Event = rcrt::Handed> + 'a>);
 
-impl Tree {
+impl<'a> Tree<'a> {
     /// That which `field` leads to.
-    pub fn new(field: impl Field<Order = rcrt::Send, Event = rcrt::Handed> + 'static) -> Self {
+    pub fn new(field: impl Field<Order = rcrt::Send, Event = rcrt::Handed> + 'a) -> Self {
         Self(Box::new(field))
     }
 }
 
-impl Clock for Tree {
+impl Clock for Tree<'_> {
     fn when(&self, station: NodeId, local: Instant) -> FieldTime {
         self.0.when(station, local)
     }
 }
 
-impl Field for Tree {
+impl Field for Tree<'_> {
     type Order = rcrt::Send;
     type Event = rcrt::Handed;
 
@@ -104,12 +105,16 @@ pub trait Network: Send + 'static {
     /// # Errors
     /// [`FieldError`]; it is tried again.
     fn open(&mut self) -> Result<Self::Field, FieldError>;
-    /// Has the nodes send as `wish` says, and gives the way to their base station; they stop as it is dropped.
-    /// Asked only where [`Facts::sessions`] says that they can.
+    /// Has the nodes send as `wish` says, beside the way that is open, and gives the way to their base station; they
+    /// stop as it is dropped. Asked only where [`Facts::sessions`] says that they can.
     ///
     /// # Errors
-    /// [`FieldError`]; the session fails.
-    fn session(&mut self, _wish: &Wish) -> Result<Tree, FieldError> {
-        Err(FieldError::Broken("sessions are not carried".into()))
+    /// [`Failure`]; where the way was lost the session is tried again, else it fails.
+    fn session<'a>(
+        &'a mut self,
+        _field: &'a mut Self::Field,
+        _wish: &Wish,
+    ) -> Result<Tree<'a>, Failure> {
+        Err(Failure::Unfit("sessions are not carried".to_owned()))
     }
 }

@@ -56,8 +56,8 @@ impl Readings {
         }
     }
 
-    /// When the station's clock reads `local`; none before it was read.
-    pub(super) fn when(&self, local: Instant) -> Option<FieldTime> {
+    /// The newest reading, and seconds of the host for one of the station.
+    fn line(&self) -> Option<(Reading, f64)> {
         let (first, last) = (self.best.front()?, self.best.back()?);
         let (host, station) = (
             last.host.since(first.host),
@@ -67,10 +67,24 @@ impl Readings {
             true => host.as_secs_f64() / station.as_secs_f64(),
             false => 1.0,
         };
+        Some((*last, rate))
+    }
+    /// When the station's clock reads `local`; none before it was read.
+    pub(super) fn when(&self, local: Instant) -> Option<FieldTime> {
+        let (last, rate) = self.line()?;
         let scaled = |time: Duration| Duration::from_secs_f64(time.as_secs_f64() * rate);
         Some(match local >= last.station {
             true => last.host + scaled(local.since(last.station)),
             false => last.host.saturating_sub(scaled(last.station.since(local))),
+        })
+    }
+    /// What the station's clock reads at `host`; none before it was read.
+    pub(super) fn reads(&self, host: FieldTime) -> Option<Instant> {
+        let (last, rate) = self.line()?;
+        let scaled = |time: Duration| Duration::from_secs_f64(time.as_secs_f64() / rate);
+        Some(match host >= last.host {
+            true => last.station + scaled(host.since(last.host)),
+            false => last.station.saturating_sub(scaled(last.host.since(host))),
         })
     }
 
@@ -106,6 +120,9 @@ mod tests {
         assert_eq!(readings.best.len(), 10);
         let when = readings.when(Instant::from_nanos(ms(7_000 + 2 * 9_000)));
         let off = when.unwrap().as_secs_f64() - 9.0;
+        assert!(off.abs() < 1e-5, "{off}");
+        let reads = readings.reads(when.unwrap()).unwrap();
+        let off = reads.since(Instant::ZERO).as_secs_f64() - 25.0;
         assert!(off.abs() < 1e-5, "{off}");
         readings.forget();
         assert_eq!(readings.when(Instant::ZERO), None);

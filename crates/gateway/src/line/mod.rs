@@ -6,9 +6,11 @@
 //! docs/line.md. Tests: `crates/lab/tests/line/`.
 
 mod clock;
+mod session;
 mod stream;
 mod worker;
 
+pub use session::LineSession;
 pub use stream::{Address, AddressError, Open, Stream};
 
 use crate::field::{Clock, Field, FieldError, FieldTime, News};
@@ -17,8 +19,8 @@ use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError, SyncSender, TryS
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant as Wall};
-use thalweg_protocols::mote::host::max_order_bytes;
-use thalweg_protocols::mote::{Command, Event};
+use thalweg_protocols::line::station::{max_order_bytes, Event};
+use thalweg_protocols::mote::{self, Command};
 use thalweg_units::{Instant, NodeId};
 use thalweg_wire::host::{About, Unread, Version, VERSION};
 use thalweg_wire::{WireError, Writer};
@@ -28,8 +30,8 @@ use worker::Worker;
 const NODES: usize = crate::carry::pipeline::MAX_NODES;
 /// News that wait for somebody to ask; beyond, the station waits.
 const NEWS: usize = 1_024;
-/// Orders that wait for room on the line.
-const ORDERS: usize = 8;
+/// Orders that wait for room on the line: as many as a base station's node has room for messages of a session.
+const ORDERS: usize = 64;
 /// How often it is looked whether somebody asked to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -84,6 +86,9 @@ pub enum LineError {
         /// The longest that the station takes.
         room: u16,
     },
+    /// Another node is the base station.
+    #[error("node {0} is no base station")]
+    NoStation(NodeId),
     /// The base station made nothing of an order.
     #[error("the base station did not understand an order: {0:?}")]
     Unread(Unread),
@@ -94,7 +99,10 @@ pub enum LineError {
 
 impl From<LineError> for FieldError {
     fn from(error: LineError) -> Self {
-        Self::Broken(Box::new(error))
+        match error {
+            LineError::NoStation(node) => Self::NoStation(node),
+            error => Self::Broken(Box::new(error)),
+        }
     }
 }
 
@@ -219,9 +227,60 @@ impl LineField {
         shared.station.or(shared.last)
     }
 
-    fn known(&self, station: NodeId) -> Result<About, FieldError> {
+    fn known(&self, station: NodeId) -> Result<About, LineError> {
         let known = self.station().filter(|about| about.node == station);
-        known.ok_or(FieldError::NoStation(station))
+        known.ok_or(LineError::NoStation(station))
+    }
+
+    /// Gives `station` the order that `write` writes.
+    fn give(
+        &self,
+        station: NodeId,
+        write: impl FnOnce(&mut Writer<'_>) -> Result<(), WireError>,
+    ) -> Result<(), LineError> {
+        let about = self.known(station)?;
+        self.up()?;
+        let mut room = vec![0; max_order_bytes(NODES)];
+        let mut w = Writer::new(&mut room);
+        write(&mut w)?;
+        let bytes = w.len();
+        room.truncate(bytes);
+        let limit = about.limits.order_bytes;
+        if bytes > usize::from(limit) {
+            return Err(LineError::TooLong { bytes, room: limit });
+        }
+        let sent = self.orders.as_ref().map(|orders| orders.try_send(room));
+        match sent {
+            Some(Ok(())) => Ok(()),
+            Some(Err(TrySendError::Full(_))) => Err(LineError::Full {
+                address: self.address.clone(),
+            }),
+            Some(Err(TrySendError::Disconnected(_))) | None => Err(LineError::Ended),
+        }
+    }
+
+    /// What comes first: news, events with their time by the station's clock, or `until`.
+    fn hear(&mut self, until: FieldTime) -> Result<News<(Instant, Event)>, LineError> {
+        loop {
+            if (self.stopping)() {
+                return Ok(News::Cancelled);
+            }
+            let now = self.now();
+            let left = Duration::from_nanos(until.since(now).as_nanos()).min(LOOK);
+            return match self.news.recv_timeout(left) {
+                Ok(Heard::Told(local, event)) => {
+                    let by = self.station().map_or(NodeId::MAX, |about| about.node);
+                    let at = self.when(by, local).min(self.now());
+                    Ok(News::Told(at, by, (local, event)))
+                }
+                Ok(Heard::Restarted(node)) => Ok(News::Restarted(node)),
+                Ok(Heard::Silent(node)) => Ok(News::Silent(node)),
+                Ok(Heard::Unread(why)) => Err(LineError::Unread(why)),
+                Err(RecvTimeoutError::Timeout) if self.now() < until => continue,
+                Err(RecvTimeoutError::Timeout) => Ok(News::Nothing),
+                Err(RecvTimeoutError::Disconnected) => Err(LineError::Ended),
+            };
+        }
     }
 
     /// Whether there is a session, and if not, why.
@@ -258,55 +317,27 @@ impl Clock for LineField {
 
 impl Field for LineField {
     type Order = Order;
-    type Event = Event;
+    type Event = mote::Event;
 
     fn now(&self) -> FieldTime {
         since(self.opened)
     }
 
     fn order(&mut self, station: NodeId, order: Order) -> Result<(), FieldError> {
-        let about = self.known(station)?;
-        self.up()?;
-        let mut room = vec![0; max_order_bytes(NODES)];
-        let mut w = Writer::new(&mut room);
-        order.emit(&mut w).map_err(LineError::from)?;
-        let bytes = w.len();
-        room.truncate(bytes);
-        let limit = about.limits.order_bytes;
-        if bytes > usize::from(limit) {
-            return Err(LineError::TooLong { bytes, room: limit }.into());
-        }
-        let sent = self.orders.as_ref().map(|orders| orders.try_send(room));
-        match sent {
-            Some(Ok(())) => Ok(()),
-            Some(Err(TrySendError::Full(_))) => Err(LineError::Full {
-                address: self.address.clone(),
-            }
-            .into()),
-            Some(Err(TrySendError::Disconnected(_))) | None => Err(LineError::Ended.into()),
-        }
+        Ok(self.give(station, |w| order.emit(w))?)
     }
 
-    fn next(&mut self, until: FieldTime) -> Result<News<Event>, FieldError> {
+    fn next(&mut self, until: FieldTime) -> Result<News<mote::Event>, FieldError> {
         loop {
-            if (self.stopping)() {
-                return Ok(News::Cancelled);
-            }
-            let now = self.now();
-            let left = Duration::from_nanos(until.since(now).as_nanos()).min(LOOK);
-            return match self.news.recv_timeout(left) {
-                Ok(Heard::Told(at, event)) => {
-                    let by = self.station().map_or(NodeId::MAX, |about| about.node);
-                    let at = self.when(by, at).min(self.now());
-                    Ok(News::Told(at, by, event))
-                }
-                Ok(Heard::Restarted(node)) => Ok(News::Restarted(node)),
-                Ok(Heard::Silent(node)) => Ok(News::Silent(node)),
-                Ok(Heard::Unread(why)) => Err(LineError::Unread(why).into()),
-                Err(RecvTimeoutError::Timeout) if self.now() < until => continue,
-                Err(RecvTimeoutError::Timeout) => Ok(News::Nothing),
-                Err(RecvTimeoutError::Disconnected) => Err(LineError::Ended.into()),
-            };
+            return Ok(match self.hear(until)? {
+                News::Told(at, by, (_, Event::Mote(event))) => News::Told(at, by, event),
+                // Of a session that is over.
+                News::Told(..) => continue,
+                News::Restarted(node) => News::Restarted(node),
+                News::Silent(node) => News::Silent(node),
+                News::Cancelled => News::Cancelled,
+                News::Nothing => News::Nothing,
+            });
         }
     }
 

@@ -11,8 +11,9 @@ use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant as Wall, SystemTime};
+use thalweg_protocols::line::station::Event;
 use thalweg_protocols::line::{Link, Lost, Told};
-use thalweg_protocols::mote::{Command, Event};
+use thalweg_protocols::mote::Command;
 use thalweg_units::Instant;
 use thalweg_wire::host::{
     About, End, Message, OrderPart, MAX_MESSAGE, MAX_ORDER_PART, MAX_STUFFED,

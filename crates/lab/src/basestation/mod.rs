@@ -6,6 +6,7 @@
 //! bounded. The network stands still for it, but for object bytes on a line that is said to be slow: those are
 //! refused. Not modelled: a processor that line and radio share. Tests: `tests/line/`.
 
+mod session;
 mod store;
 mod stream;
 
@@ -14,28 +15,32 @@ pub use stream::{Listener, Pty};
 use crate::collect::Object;
 use crate::field::{carries_pipelines, RunError};
 use crate::offers::{Change, Offers};
+use session::Session;
 use std::collections::VecDeque;
 use std::io;
 use std::ops::ControlFlow::{Break, Continue};
 use std::time::{Duration as WallDuration, Instant as Wall};
 use store::{Piece, StationStore};
 use thalweg_gateway::carry::pipeline::{Order, MAX_NODES};
+use thalweg_gateway::field::FieldError;
 use thalweg_gateway::line::Stream;
 use thalweg_protocols::floodnet;
+use thalweg_protocols::line::station::{self, max_order_bytes, Event, Sources, MAX_EVENT_BYTES};
 use thalweg_protocols::line::{Link, Told};
-use thalweg_protocols::mote::host::{max_order_bytes, MAX_EVENT_BYTES};
-use thalweg_protocols::mote::{Command, Event, Mote};
+use thalweg_protocols::mote::{Command, Mote};
 use thalweg_sim::{Network, SimError};
 use thalweg_testbeds::Site;
 use thalweg_units::{Duration, Instant, NodeId, SimTime};
 use thalweg_wire::host::{
-    About, End, Limits, Message, Name, OrderPart, Unread, MAX_MESSAGE, MAX_OBJECT_BYTES,
+    About, Carries, End, Limits, Message, Name, OrderPart, Unread, MAX_MESSAGE, MAX_OBJECT_BYTES,
     MAX_STUFFED,
 };
 use thalweg_wire::Writer;
 
 /// Events that wait for the line; beyond, the network stands still.
 const QUEUE: usize = 4_096;
+/// Packets of a session that wait for the line; beyond, they are lost.
+const PACKETS: usize = 256;
 /// The longest that the line waits for the network.
 const TURN: WallDuration = WallDuration::from_millis(10);
 /// How long it is looked for bytes.
@@ -46,6 +51,8 @@ const BEHIND: WallDuration = WallDuration::from_millis(100);
 const OUT: usize = 4 * MAX_STUFFED;
 
 type Node = Mote<StationStore, 160, MAX_NODES>;
+/// An order as it comes in.
+type Given<'a> = station::Order<'a, MAX_NODES>;
 
 /// Why a simulated base station stopped.
 #[derive(Debug, thiserror::Error)]
@@ -53,6 +60,9 @@ pub enum BaseStationError {
     /// The simulator failed.
     #[error("simulation: {0}")]
     Sim(#[from] SimError),
+    /// A session's network failed.
+    #[error("simulation: {0}")]
+    Session(#[from] FieldError),
     /// The line failed.
     #[error("the line: {0}")]
     Line(#[from] io::Error),
@@ -99,6 +109,7 @@ pub struct BaseStation {
     object: Object,
     offers: Offers,
     site: Site,
+    session: Option<Session>,
     /// The order that is coming in.
     order: Vec<u8>,
     /// Object bytes sent in this session, and how many may be.
@@ -145,6 +156,10 @@ impl BaseStation {
         let about = About {
             boot: setup.boot,
             node: id,
+            carries: match crate::convergecast::stack(board) {
+                Ok(_) => Carries::PipelinesAndSessions,
+                Err(_) => Carries::Pipelines,
+            },
             board: Name::new(&name).unwrap_or(Name::EMPTY),
             limits: Limits {
                 nodes: MAX_NODES as u16,
@@ -167,6 +182,7 @@ impl BaseStation {
             object: setup.object.clone(),
             offers: Offers::default(),
             site: site.clone(),
+            session: None,
             order: Vec::new(),
             sent: 0,
             until: 0,
@@ -201,7 +217,7 @@ impl BaseStation {
             self.write(line)?;
             let mut room = [0; 2_048];
             let len = line.read(&mut room, READ)?;
-            self.read(&room[..len]);
+            self.read(&room[..len])?;
         }
         Ok(())
     }
@@ -212,7 +228,7 @@ impl BaseStation {
     }
 
     /// Lets the network follow the wall clock.
-    fn advance(&mut self) -> Result<(), SimError> {
+    fn advance(&mut self) -> Result<(), BaseStationError> {
         let began = Wall::now();
         let real = began.duration_since(self.since.0).as_secs_f64();
         let target = self.since.1 + Duration::from_secs_f64(real * self.speed);
@@ -239,7 +255,7 @@ impl BaseStation {
         is_kept && self.waiting.len() < QUEUE
     }
 
-    fn run_network(&mut self, until: SimTime) -> Result<(), SimError> {
+    fn run_network(&mut self, until: SimTime) -> Result<(), BaseStationError> {
         loop {
             let (mut told, station) = (None, self.node);
             self.net.run_until(until, |at, node, event| {
@@ -253,13 +269,26 @@ impl BaseStation {
             let pieces = self.net.engine_mut(station).store_mut().take();
             self.waiting.extend(pieces.map(Waiting::Piece));
             match told {
-                Some((at, event)) => {
-                    let at = self.net.local(station, at);
-                    self.waiting.push_back(Waiting::Event(at, event));
-                }
-                None => return Ok(()),
+                Some((at, event)) => self.tell(at, Event::Mote(event)),
+                None => break,
             }
         }
+        while let Some(session) = &mut self.session {
+            match session.next(until)? {
+                Some((at, handed)) if self.waiting.len() < PACKETS => {
+                    self.tell(at, Event::Handed(handed));
+                }
+                Some(_) => {}
+                None => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Has the host told of `event`, which came at `at` of the network's time.
+    fn tell(&mut self, at: SimTime, event: Event) {
+        let at = self.net.local(self.node, at);
+        self.waiting.push_back(Waiting::Event(at, event));
     }
 
     fn timeouts(&mut self) {
@@ -385,13 +414,13 @@ impl BaseStation {
         self.out.len().min(self.credit as usize)
     }
 
-    fn read(&mut self, bytes: &[u8]) {
+    fn read(&mut self, bytes: &[u8]) -> Result<(), FieldError> {
         let mut rest = bytes;
         let mut room = [0; MAX_MESSAGE];
         loop {
             let now = self.line_now();
             let len = match self.link.receive(now, &mut rest) {
-                None => return,
+                None => return Ok(()),
                 Some(Told::Message(message) | Told::Note(message)) => {
                     room[..message.len()].copy_from_slice(message);
                     message.len()
@@ -408,26 +437,27 @@ impl BaseStation {
                 Some(Told::Down(_) | Told::Foreign(_)) => continue,
             };
             if let Ok(message) = Message::parse(&room[..len]) {
-                self.hear(&message);
+                self.hear(&message)?;
             }
         }
     }
 
-    /// Forgets what waits: what an earlier host was to be told is nobody's.
+    /// Forgets what waits: what an earlier host was to be told is nobody's. Its session ends.
     fn begin(&mut self) {
         self.waiting.clear();
         self.order.clear();
+        self.session = None;
         (self.sent, self.until) = (0, 0);
         self.net.engine_mut(self.node).store_mut().clear();
     }
 
-    fn hear(&mut self, message: &Message<'_>) {
+    fn hear(&mut self, message: &Message<'_>) -> Result<(), FieldError> {
         match *message {
             Message::Order {
                 number,
                 part,
                 bytes,
-            } => self.ordered(number, part, bytes),
+            } => self.ordered(number, part, bytes)?,
             Message::Credit { until } => self.until = until,
             Message::TimeAsked { asked } => {
                 let heard = self.net.local_now(self.node);
@@ -444,24 +474,54 @@ impl BaseStation {
             | Message::Object { .. }
             | Message::TimeTold { .. } => {}
         }
+        Ok(())
     }
 
-    fn ordered(&mut self, number: u16, part: OrderPart, bytes: &[u8]) {
+    fn ordered(&mut self, number: u16, part: OrderPart, bytes: &[u8]) -> Result<(), FieldError> {
         let most = usize::from(self.about.limits.order_bytes);
         // One byte too many is remembered, and no more.
         let left = (most + 1).saturating_sub(self.order.len());
         self.order
             .extend_from_slice(&bytes[..bytes.len().min(left)]);
         if part == OrderPart::More {
-            return;
+            return Ok(());
         }
         let order = std::mem::take(&mut self.order);
-        let why = match (order.len() > most, Command::parse(&order)) {
+        let why = match (order.len() > most, Given::parse(&order)) {
             (true, _) => Unread::TooLong,
-            (false, Ok(command)) => return self.carry_out(command),
             (false, Err(_)) => Unread::Malformed,
+            (false, Ok(Given::Mote(command))) => {
+                self.session = None;
+                self.carry_out(command);
+                return Ok(());
+            }
+            (false, Ok(Given::Session(sources))) => {
+                self.begin_session(sources);
+                return Ok(());
+            }
+            (false, Ok(Given::Send(send))) => {
+                // One of a session that is over is nobody's.
+                let session = self.session.as_mut();
+                return session.map_or(Ok(()), |session| session.send(send));
+            }
         };
         self.unread(number, why);
+        Ok(())
+    }
+
+    fn begin_session(&mut self, sources: Sources<'_>) {
+        self.session = None;
+        self.carry_out(Command::Stop);
+        let now = self.net.now();
+        let begun = Session::begin(&self.site, self.about.node, sources, now);
+        let told = match begun {
+            Ok(session) => {
+                self.session = Some(session);
+                Event::Begun
+            }
+            Err(why) => Event::NotBegun(why),
+        };
+        self.tell(now, told);
     }
 
     fn carry_out(&mut self, command: Order) {

@@ -5,13 +5,15 @@
 
 use std::time::Duration;
 
-use thalweg_gateway::daemon::network::{Facts, Network, Sessions};
+use thalweg_gateway::carry::session::Wish;
+use thalweg_gateway::daemon::network::{Facts, Network, Sessions, Tree};
 use thalweg_gateway::field::FieldError;
 use thalweg_gateway::job::Failure;
 use thalweg_gateway::line::{LineError, LineField, Open};
 use thalweg_medium::random::stream;
 use thalweg_testbeds::Site;
 use thalweg_units::NodeId;
+use thalweg_wire::host::Carries;
 
 use crate::collect::place;
 use crate::distant::{clean, places};
@@ -25,6 +27,7 @@ pub struct Behind<O> {
     address: O,
     site: Site,
     sink: NodeId,
+    carries: Carries,
     bytes: u32,
     /// The way, until the daemon takes it.
     field: Option<LineField>,
@@ -53,6 +56,7 @@ impl<O: Open + Clone + Send + 'static> Behind<O> {
             address,
             site,
             sink,
+            carries: station.map_or(Carries::PipelinesAndSessions, |about| about.carries),
             bytes,
             field,
         })
@@ -78,9 +82,13 @@ impl<O: Open + Clone + Send + 'static> Network for Behind<O> {
             draw: (stream, self.site.seed),
             usual_bytes: u64::from(self.bytes),
             about: format!("{name}, {nodes} nodes behind {}", self.address.address()),
-            sessions: Sessions::Lacking(
-                "sessions of RCRT do not go over a base station's line: its messages carry pipelines and surveys alone",
-            ),
+            // Of one that was away at the start its greeting will say it.
+            sessions: match self.carries {
+                Carries::Pipelines => Sessions::Lacking(
+                    "the base station's firmware carries no sessions: pipelines and surveys alone",
+                ),
+                Carries::PipelinesAndSessions => Sessions::Carried,
+            },
         }
     }
 
@@ -99,5 +107,14 @@ impl<O: Open + Clone + Send + 'static> Network for Behind<O> {
             }
             _ => Ok(field),
         }
+    }
+
+    fn session<'a>(
+        &'a mut self,
+        field: &'a mut LineField,
+        wish: &Wish,
+    ) -> Result<Tree<'a>, Failure> {
+        let sources: Vec<_> = wish.nodes().map(|id| (id, wish.demand_of(id))).collect();
+        field.session(self.sink, &sources).map(Tree::new)
     }
 }

@@ -297,6 +297,31 @@ fn a_survey_after_a_cancelled_transfer_misses_nobody() {
 }
 
 #[test]
+fn an_object_of_two_transfers_is_one_object() {
+    let dir = tempfile::tempdir().unwrap();
+    let site = Site::new(Testbed::load("pair").unwrap(), SEED);
+    let mut nodes = site.testbed.nodes.iter().map(|node| node.id);
+    let source = nodes.find(|id| *id != site.testbed.sink).unwrap();
+    // A transfer carries 1,933,312.
+    let bytes = 2_000_000;
+    let network = Simulated::new(site, 1_000.0, bytes).unwrap();
+    let daemon = Daemon::start(&config(dir.path()), network).unwrap();
+    let to = daemon.address();
+    let job = post(to, &format!("{{\"kind\": \"fetch\", \"from\": {source}}}")).json();
+    let job = until(to, job["id"].as_i64().unwrap(), |job| {
+        job["ended_at"].is_string()
+    });
+    assert_eq!(job["state"], "done", "{job}");
+    let object = get(to, &format!("/api/objects/{}/content", job["object"])).body;
+    assert!(
+        object == record(SEED, source, bytes as usize)[..],
+        "other bytes"
+    );
+    let log = get(to, "/api/log").text();
+    assert!(log.contains("part 2 of 2"), "{log}");
+}
+
+#[test]
 fn jobs_wait_for_their_window() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("gateway.toml");

@@ -8,3 +8,4 @@ mod bad_line;
 mod bench;
 mod good_line;
 mod reboots;
+mod sessions;

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 use std::vec::Vec;
 use thalweg_units::NodeId;
-use thalweg_wire::host::{Limits, Name};
+use thalweg_wire::host::{Carries, Limits, Name};
 
 const STEP: Duration = Duration::from_millis(10);
 
@@ -15,6 +15,7 @@ fn about(boot: u32) -> About {
         boot,
         node: NodeId::new(7).unwrap(),
         board: Name::new("test").unwrap(),
+        carries: Carries::PipelinesAndSessions,
         limits: Limits {
             nodes: 4,
             order_bytes: 99,

@@ -12,7 +12,7 @@ use core::ops::{ControlFlow, DerefMut};
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::phy::SYMBOL;
 use thalweg_wire::pipeline::{Request, MAX_PACKETS};
-use thalweg_wire::route::{ObjectRange, Place};
+use thalweg_wire::route::Place;
 
 /// `Break` where the node's part is over.
 pub(super) type Flow = ControlFlow<End>;
@@ -47,10 +47,10 @@ pub(super) struct Hands {
 pub(super) enum Held {
     /// It has none.
     Nothing,
-    /// No request has told yet; they are of this part of its object.
-    Unknown(ObjectRange),
-    /// Requests told, of this part.
-    Of(ObjectRange, Request),
+    /// No request has told yet.
+    Unknown,
+    /// Requests told: the object, and the part of it (`destination::held_as`).
+    Of(Request),
 }
 
 impl Hands {

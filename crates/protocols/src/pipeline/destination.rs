@@ -13,7 +13,7 @@ use core::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::When;
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::pipeline::{Group, Head, Header, Kind, Nack, Purpose, Request, MAX_SLIM_PAYLOAD};
-use thalweg_wire::route::Progress;
+use thalweg_wire::route::{ObjectRange, Progress};
 use thalweg_wire::{FrameBuf, Reader};
 
 /// What the first request told, in it what is the same in all.
@@ -23,6 +23,16 @@ fn told(request: &Request) -> Request {
         purpose: Purpose::Report,
         ..*request
     }
+}
+
+/// What tells apart the packets of different objects, and of parts of one object: of a part, the object's digest is
+/// mixed with where it begins, which takes no RAM.
+fn held_as(told: &Request, range: ObjectRange) -> Request {
+    let mut held = *told;
+    for (byte, of) in held.digest.iter_mut().zip(range.offset.to_le_bytes()) {
+        *byte ^= of;
+    }
+    held
 }
 
 /// A NACK on its way.
@@ -61,9 +71,7 @@ pub(super) struct Destination {
 impl Destination {
     pub(super) fn new(cx: &mut Context<'_>, now: Instant) -> Self {
         match (cx.session.progress, &cx.held) {
-            (Progress::Kept, Held::Unknown(range) | Held::Of(range, _))
-                if *range == cx.session.range =>
-            {
+            (Progress::Kept, Held::Unknown | Held::Of(_)) => {
                 cx.stats.received = cx.packets.count();
             }
             _ => Self::forget(cx),
@@ -167,7 +175,7 @@ impl Destination {
             return;
         }
         if *cx.held == Held::Nothing {
-            *cx.held = Held::Unknown(cx.session.range);
+            *cx.held = Held::Unknown;
         }
         cx.stats.received = cx.stats.received.saturating_add(1);
         self.last_packet = end;
@@ -199,10 +207,11 @@ impl Destination {
     ) {
         if self.told.is_none() {
             self.told = Some(told(request));
-            if matches!(*cx.held, Held::Of(_, before) if before != told(request)) {
+            let held = held_as(&told(request), cx.session.range);
+            if matches!(*cx.held, Held::Of(before) if before != held) {
                 Self::forget(cx);
             }
-            *cx.held = Held::Of(cx.session.range, told(request));
+            *cx.held = Held::Of(held);
             cx.stats.packets = request.packets;
             // Packets that the transfer turns out not to have.
             while let Some(k) = cx.packets.first_from(request.packets) {

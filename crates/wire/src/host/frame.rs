@@ -9,7 +9,7 @@ use crate::{Reader, WireError, Writer};
 use thalweg_units::NodeId;
 
 /// The version of frames, messages, orders and events that this code speaks.
-pub const VERSION: Version = Version(1);
+pub const VERSION: Version = Version(2);
 /// The most bytes of a frame, its CRC included: one block of stuffing.
 pub const MAX_FRAME: usize = 254;
 /// The most bytes of a frame on the line, its delimiter included.
@@ -111,6 +111,15 @@ pub struct Limits {
     pub object_bytes: u32,
 }
 
+/// What a base station's network carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Carries {
+    /// Surveys, and transfers over pipelines.
+    Pipelines,
+    /// These, and sessions of RCRT.
+    PipelinesAndSessions,
+}
+
 /// What a base station tells of itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct About {
@@ -118,6 +127,8 @@ pub struct About {
     pub boot: u32,
     /// Its node.
     pub node: NodeId,
+    /// What its network carries.
+    pub carries: Carries,
     /// Its board.
     pub board: Name,
     /// What it has room for.
@@ -327,11 +338,17 @@ impl About {
             order_bytes: r.u16()?,
             object_bytes: r.u32()?,
         };
+        let carries = match r.u8()? {
+            0 => Carries::Pipelines,
+            1 => Carries::PipelinesAndSessions,
+            _ => return Err(WireError::Malformed),
+        };
         let len = usize::from(r.u8()?);
         let name = core::str::from_utf8(r.bytes(len)?).ok().and_then(Name::new);
         Ok(Self {
             boot,
             node,
+            carries,
             board: name.ok_or(WireError::Malformed)?,
             limits,
         })
@@ -345,6 +362,10 @@ impl About {
         w.u32(self.boot)?.u16(self.node.get())?;
         w.u16(nodes)?.u16(order_bytes)?.u32(object_bytes)?;
         let name = self.board.as_str().as_bytes();
+        w.u8(match self.carries {
+            Carries::Pipelines => 0,
+            Carries::PipelinesAndSessions => 1,
+        })?;
         w.u8(self.board.len)?.bytes(name).map(|_| ())
     }
 }
@@ -357,9 +378,14 @@ mod tests {
     fn about() -> impl Strategy<Value = About> {
         let limits = (any::<u16>(), any::<u16>(), any::<u32>());
         let node = 0..=NodeId::MAX.get();
-        (any::<u32>(), node, limits, "[ -~]{0,24}").prop_map(|(boot, node, limits, name)| About {
+        let told = (any::<u32>(), node, limits, any::<bool>(), "[ -~]{0,24}");
+        told.prop_map(|(boot, node, limits, sessions, name)| About {
             boot,
             node: NodeId::new(node).unwrap(),
+            carries: match sessions {
+                true => Carries::PipelinesAndSessions,
+                false => Carries::Pipelines,
+            },
             board: Name::new(&name).unwrap(),
             limits: Limits {
                 nodes: limits.0,

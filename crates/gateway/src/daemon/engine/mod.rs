@@ -32,6 +32,8 @@ const PAUSES: [u64; 6] = [1, 2, 4, 8, 15, 30];
 const STALE: usize = 10_000;
 /// A job under which the way is lost so often fails.
 const LOSSES: u32 = 4;
+/// A session that had the way for so long has its losses counted anew: it may last for months.
+const LASTED: Duration = Duration::from_secs(60);
 /// Runs the jobs of `network` until the desk says stop. `broken` as [`remember`] gives it.
 pub(super) fn serve<N: Network>(network: N, desk: Arc<Desk>, broken: Option<FieldTime>) {
     let mut station = Station {
@@ -137,6 +139,7 @@ impl<N: Network> Station<N> {
                 format!("job {}: session of {} nodes", job.id.0, wish.sources.len())
             }
         };
+        let begun = Instant::now();
         let ended = match &job.work {
             Work::Survey => self.survey(job, &name, 1.0),
             Work::Fetch { from } => self.fetch(job, &name, *from),
@@ -150,6 +153,9 @@ impl<N: Network> Station<N> {
             Err(Stop::Unwanted) => (desk.unwanted_as(), None),
             Err(Stop::Lost(why)) => {
                 self.lose(&why);
+                if matches!(job.work, Work::Session(_)) && begun.elapsed() >= LASTED {
+                    self.losses = (job.id, 0);
+                }
                 match (desk.unwanted_as(), self.is_hopeless(job.id)) {
                     (JobState::Cancelled, _) => (JobState::Cancelled, None),
                     (_, true) => (JobState::Failed, Some(why.to_string())),
@@ -192,9 +198,14 @@ impl<N: Network> Station<N> {
         if let Sessions::Lacking(why) = self.desk.facts.sessions {
             return Err(Stop::Failed(why.to_owned()));
         }
-        let tree = self.network.session(wish);
-        let tree = tree.map_err(|why| Stop::Failed(why.to_string()))?;
-        session::run(&self.desk, (job, name), wish, tree)
+        let desk = self.desk.clone();
+        self.field()?;
+        let Some(field) = &mut self.field else {
+            let why = "there is no way to the base station";
+            return Err(Stop::Failed(why.to_owned()));
+        };
+        let tree = self.network.session(field, wish)?;
+        session::run(&desk, (job, name), wish, tree)
     }
 
     /// Waits before a lost way is opened again, each time longer.

@@ -237,7 +237,7 @@ pub(super) fn run(
     desk: &Desk,
     (job, name): (&StoredJob, &str),
     wish: &Wish,
-    mut tree: Tree,
+    mut tree: Tree<'_>,
 ) -> Result<(), Stop> {
     // Of an interrupted one.
     close_all(desk)?;

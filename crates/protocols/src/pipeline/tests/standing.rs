@@ -130,7 +130,7 @@ fn a_part_as_long_as_the_one_before_is_not_mixed_with_it() {
     let layout = resumed(&layout, &mut net);
     let outcome = layout.run(&mut net, 10);
     let (_, complete) = outcome.complete().unwrap();
-    assert_eq!((complete.first_round, complete.packets), (0, 292));
+    assert_eq!((complete.first_round, complete.packets), (0, 300));
     let came = &net.engine(layout.last()).store().bytes;
     assert!(came[..300 * 118] == whole.bytes[300 * 118..], "other bytes");
 }
