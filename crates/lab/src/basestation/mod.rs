@@ -11,6 +11,7 @@ mod stream;
 
 pub use stream::{Listener, Pty};
 
+use crate::battery::Powered;
 use crate::collect::Object;
 use crate::field::{carries_pipelines, RunError};
 use std::collections::VecDeque;
@@ -84,6 +85,7 @@ enum Waiting {
 /// A network and its base station.
 pub struct BaseStation {
     net: Network<Node>,
+    powered: Option<Powered>,
     node: usize,
     about: About,
     speed: f64,
@@ -150,6 +152,7 @@ impl BaseStation {
         let now = Wall::now();
         Ok(Self {
             net,
+            powered: Powered::of(site),
             node,
             about,
             speed: setup.speed,
@@ -450,7 +453,12 @@ impl BaseStation {
         let order = std::mem::take(&mut self.order);
         let why = match (order.len() > most, Command::parse(&order)) {
             (true, _) => Unread::TooLong,
-            (false, Ok(command)) => return self.net.command(self.node, command),
+            (false, Ok(command)) => {
+                if let Some(powered) = &self.powered {
+                    powered.measure(&mut self.net);
+                }
+                return self.net.command(self.node, command);
+            }
             (false, Err(_)) => Unread::Malformed,
         };
         let mut room = [0; MAX_MESSAGE];
