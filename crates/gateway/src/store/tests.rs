@@ -447,7 +447,7 @@ fn a_store_of_the_first_format_is_read_on() {
     let back = "ALTER TABLE transfers DROP COLUMN file; DROP TABLE jobs; DROP TABLE surveys; DROP TABLE log;
         DROP TABLE samples; DROP TABLE streams; DROP INDEX transfers_by_session;
         ALTER TABLE transfers DROP COLUMN session;
-        DROP TABLE outbox;
+        DROP TABLE outbox; DROP TABLE spent;
         PRAGMA user_version = 1;";
     store.db.execute_batch(back).unwrap();
     drop(store);
@@ -499,9 +499,9 @@ fn jobs_of_the_third_format_keep_their_numbers_and_new_kinds_join_them() {
         store.submit(std::slice::from_ref(&plan), 9).unwrap(),
         [JobId(10)]
     );
-    let first = store.begin_job("a").unwrap().unwrap();
+    let first = super::jobs::tests::begin(&mut store, "a").unwrap();
     assert_eq!(first.work, plan.work);
-    let second = store.begin_job("a").unwrap().unwrap();
+    let second = super::jobs::tests::begin(&mut store, "a").unwrap();
     assert_eq!(
         (second.id, second.work),
         (JobId(9), Work::Fetch { from: node(4) })

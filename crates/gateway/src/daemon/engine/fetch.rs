@@ -13,6 +13,7 @@ use super::watched::Watched;
 use super::{plan, Station};
 use crate::carry::account::Account;
 use crate::carry::pipeline::{settling, Fetch, Terms, Way, SETTLING};
+use crate::daemon::limits::Wait;
 use crate::daemon::network::Network;
 use crate::field::Field;
 use crate::job::{run, Again, Failure, Retry};
@@ -36,13 +37,27 @@ impl<N: Network> Station<N> {
         let (surveyed, base) = self.surveyed(job, name)?;
         let desk = self.desk.clone();
         desk.begins((base, 1.0));
-        let (known, protocol) = (&surveyed.known, desk.transfers.protocol);
+        let protocol = desk.transfers.protocol;
+        let holds = desk.holds()?;
+        if let Some(wait) = holds.of_job(job) {
+            // What was just measured tells so.
+            return Err(Stop::Held(wait));
+        }
+        let left_alone = holds.nodes();
+        let known = &surveyed.known.without(&left_alone);
         let ask = plan::ask(&desk, from)?;
         let again = Ask {
             protocol: Pipelined::P3,
             ..ask
         };
-        let first = Arc::new(known.plan(&ask)?);
+        let first = match known.plan(&ask) {
+            Ok(plan) => Arc::new(plan),
+            Err(_) if !left_alone.is_empty() && surveyed.known.plan(&ask).is_ok() => {
+                desk.is_cut_off(job.id, &left_alone);
+                return Err(Stop::Held(Wait::CutOff(left_alone.into_iter().collect())));
+            }
+            Err(why) => return Err(why.into()),
+        };
         plan::expect(&desk, job, &first, &ask)?;
         let attempt = |plan: &Arc<Plan>, tried: u32| {
             let ask = if tried > 0 { &again } else { &ask };

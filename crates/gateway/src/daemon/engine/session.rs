@@ -237,7 +237,7 @@ pub(super) fn run(
     desk: &Desk,
     (job, name): (&StoredJob, &str),
     wish: &Wish,
-    mut tree: Tree,
+    tree: &mut Tree,
 ) -> Result<(), Stop> {
     // Of an interrupted one.
     close_all(desk)?;
@@ -250,7 +250,7 @@ pub(super) fn run(
     let session = Session::new(at, wish, left, keep);
     let mut session = session.map_err(|why| Stop::Failed(why.to_string()))?;
     let mut watched = Watched {
-        field: &mut tree,
+        field: tree,
         stop: &|| desk.is_unwanted(),
     };
     let ended = crate::job::run(&mut watched, &mut session, &mut |_| Continue(()));
