@@ -285,11 +285,10 @@ impl SurveyJob {
                     let _ = links.record(from, to, link.channel, received, sent, rssi);
                 }
             }
-            Event::Battery { node, level } if self.state == State::Collecting => {
-                // Nodes that it did not ask for have no place in what it brings.
-                if self.ids.contains(&node) {
-                    self.surveyed.batteries.push((node, level));
-                }
+            Event::Battery { node, level }
+                if self.state == State::Collecting && self.ids.contains(&node) =>
+            {
+                self.surveyed.batteries.push((node, level));
             }
             Event::Progress { complete, of } => {
                 self.standing = (complete, of);

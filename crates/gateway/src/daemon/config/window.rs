@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer};
 use thalweg_units::BatteryLevel;
 
 use super::within;
+pub use crate::daemon::limits::Limits;
 
 /// Minutes of a day.
 const DAY: u16 = 1_440;
@@ -57,47 +58,6 @@ impl<'de> Deserialize<'de> for Hours {
         let text = String::deserialize(from)?;
         let wrong = || Error::custom("a window is such as \"02:00-04:00\"");
         Self::parse(&text).ok_or_else(wrong)
-    }
-}
-
-/// What spares nodes and air. What is not limited is none.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Limits {
-    /// So many stations of a building are at work at once.
-    pub at_most: Option<u32>,
-    /// Nodes whose batteries have less are neither source nor relay.
-    pub least_battery: Option<BatteryLevel>,
-    /// Nor are nodes that have spent so many joules since midnight, UTC.
-    pub energy_j_per_day: Option<f64>,
-}
-
-impl Limits {
-    /// Whether some nodes may have to be left alone.
-    pub(in crate::daemon) const fn spares_nodes(&self) -> bool {
-        self.least_battery.is_some() || self.energy_j_per_day.is_some()
-    }
-    /// These, and of `others` what they leave open.
-    pub(in crate::daemon) fn or(self, others: Self) -> Self {
-        Self {
-            at_most: self.at_most.or(others.at_most),
-            least_battery: self.least_battery.or(others.least_battery),
-            energy_j_per_day: self.energy_j_per_day.or(others.energy_j_per_day),
-        }
-    }
-}
-
-impl fmt::Display for Limits {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(most) = self.at_most {
-            write!(to, ", at most {most} at a time")?;
-        }
-        if let Some(least) = self.least_battery {
-            write!(to, ", nodes from {least} on")?;
-        }
-        if let Some(most) = self.energy_j_per_day {
-            write!(to, ", at most {most} J per node and day")?;
-        }
-        Ok(())
     }
 }
 

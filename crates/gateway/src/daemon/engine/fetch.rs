@@ -116,7 +116,7 @@ impl<N: Network> Station<N> {
         desk.planned(plan, ask.bytes.div_ceil(payload) as u32);
         let first = self.transfers.wrapping_add(1);
         let mut fetch = Fetch::new(way, others, first, ids, &terms);
-        let broken = self.broken;
+        let (broken, before) = (self.broken, self.spent());
         let field = self.field()?;
         let mut watched = Watched {
             field,
@@ -134,6 +134,7 @@ impl<N: Network> Station<N> {
         let is_whole = matches!(&fetched, Ok(fetched) if fetched.object.is_some());
         let settled = is_whole && settling(scheme).is_zero();
         self.broken = (!settled).then_some(ended);
+        self.account(&before);
         let account = Account {
             protocol: ask.protocol.name,
             scheme,

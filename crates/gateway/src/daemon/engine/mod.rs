@@ -124,7 +124,7 @@ fn read_meters<F: Field>(field: &mut F, desk: &Desk) -> Vec<(NodeId, f64)> {
         .collect()
 }
 
-/// Writes down what nodes have spent, by the day on which it ends.
+/// Writes down what nodes have spent, on the day that it is.
 fn write_spent(desk: &Desk, spent: &[(NodeId, f64)]) {
     if spent.is_empty() {
         return;
@@ -161,14 +161,12 @@ impl<N: Network> Station<N> {
                 format!("job {}: session of {} nodes", job.id.0, wish.sources.len())
             }
         };
-        let before = self.spent();
         let ended = match &job.work {
             Work::Survey => self.survey(job, &name, 1.0),
             Work::Fetch { from } => self.fetch(job, &name, *from),
             Work::Plan { from } => self.plan(job, &name, *from),
             Work::Session(wish) => self.session(job, &name, wish),
         };
-        self.account(&before);
         let desk = self.desk.clone();
         let (state, why) = match ended {
             Ok(()) => (JobState::Done, None),
@@ -219,7 +217,8 @@ impl<N: Network> Station<N> {
         read_meters(field, &self.desk)
     }
 
-    /// Writes down what nodes have spent since their meters read `before`. Of a way that was lost meanwhile nobody knows.
+    /// Writes down what nodes have spent since their meters read `before`, and does so before a job ends. Of a way that was
+    /// lost meanwhile nobody knows.
     fn account(&mut self, before: &[(NodeId, f64)]) {
         let after = self.spent();
         let spent = after.iter().filter_map(|(node, after)| {
@@ -242,11 +241,8 @@ impl<N: Network> Station<N> {
             return Err(Stop::Failed(why.to_owned()));
         }
         let tree = self.network.session(wish);
-        let mut tree = tree.map_err(|why| Stop::Failed(why.to_string()))?;
-        let ended = session::run(&self.desk, (job, name), wish, &mut tree);
-        // Its nodes' meters began with it.
-        write_spent(&self.desk, &read_meters(&mut tree, &self.desk));
-        ended
+        let tree = tree.map_err(|why| Stop::Failed(why.to_string()))?;
+        session::run(&self.desk, (job, name), wish, tree)
     }
 
     /// Waits before a lost way is opened again, each time longer.

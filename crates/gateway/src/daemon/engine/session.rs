@@ -237,7 +237,7 @@ pub(super) fn run(
     desk: &Desk,
     (job, name): (&StoredJob, &str),
     wish: &Wish,
-    tree: &mut Tree,
+    mut tree: Tree,
 ) -> Result<(), Stop> {
     // Of an interrupted one.
     close_all(desk)?;
@@ -250,11 +250,13 @@ pub(super) fn run(
     let session = Session::new(at, wish, left, keep);
     let mut session = session.map_err(|why| Stop::Failed(why.to_string()))?;
     let mut watched = Watched {
-        field: tree,
+        field: &mut tree,
         stop: &|| desk.is_unwanted(),
     };
     let ended = crate::job::run(&mut watched, &mut session, &mut |_| Continue(()));
     let (mut keep, kept) = session.finish(watched.now());
+    // Its nodes' meters began with it.
+    super::write_spent(desk, &super::read_meters(&mut tree, desk));
     // What came is to be had, however the session ended.
     let closed = kept.map_err(Stop::Failed);
     let closed = closed.and_then(|()| keep.close().map_err(Stop::from));

@@ -76,7 +76,7 @@ impl<N: Network> Station<N> {
         let before = desk.surveyed();
         let missed = before.as_ref().map_or(&[][..], |before| &before.missing);
         desk.begins((0.0, share));
-        let broken = self.broken;
+        let (broken, before) = (self.broken, self.spent());
         let field = self.field()?;
         let mut watched = Watched {
             field,
@@ -86,7 +86,9 @@ impl<N: Network> Station<N> {
             desk.progress(progress);
             Continue(())
         };
-        let surveyed = recovery::survey(&mut watched, broken, missed, make, &mut watch)?;
+        let surveyed = recovery::survey(&mut watched, broken, missed, make, &mut watch);
+        self.account(&before);
+        let surveyed = surveyed?;
         self.broken = None;
         let took_s = surveyed.time().as_secs_f64();
         let missing = surveyed.missing;
