@@ -16,7 +16,7 @@ use tokio::sync::broadcast;
 
 use super::config::{Limits, Transfers};
 use super::gate::{Entry, Gate};
-use super::limits::{Condition, Health, Holds, Wait, Why};
+use super::limits::{Condition, Health, Holds, Wait};
 use super::mqtt::Telling;
 use super::network::Facts;
 use super::running::Running;
@@ -431,7 +431,7 @@ impl Desk {
         let (holds, starved) = (self.holds()?, Cell::new(false));
         let may = |job: &StoredJob| {
             let wait = holds.of_job(job);
-            let is_low = matches!(&wait, Some(Wait::Source(_, Why::Battery(..))));
+            let is_low = wait.as_ref().is_some_and(|w| holds.is_for_a_battery(w));
             starved.set(starved.get() || is_low);
             wait.is_none()
         };

@@ -40,7 +40,7 @@ impl Limits {
 impl fmt::Display for Limits {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(most) = self.at_most {
-            write!(to, ", at most {most} at a time")?;
+            write!(to, ", at most {most} stations at a time")?;
         }
         if let Some(least) = self.least_battery {
             write!(to, ", nodes from {least} on")?;
@@ -194,6 +194,16 @@ impl Holds {
         source.or_else(cut_off)
     }
 
+    /// Whether a battery that has more would end `wait`.
+    pub(super) fn is_for_a_battery(&self, wait: &Wait) -> bool {
+        let is_low = |node| matches!(self.left_alone.get(node), Some(Why::Battery(..)));
+        match wait {
+            Wait::Source(node, _) => is_low(node),
+            Wait::CutOff(nodes) => nodes.iter().any(is_low),
+            Wait::Window | Wait::Others(_) => false,
+        }
+    }
+
     /// Why `job` does not begin, where it is queued.
     pub(super) fn why(&self, job: &StoredJob) -> Option<Wait> {
         if job.state != JobState::Queued {
@@ -254,6 +264,8 @@ mod tests {
         assert_eq!(said(&holds, 3), None);
         holds.cut_off = [(JobId(3), [id(2), id(4)].into())].into();
         assert!(said(&holds, 3).unwrap().ends_with("leave alone: 2, 4"));
+        let of_battery = |from| holds.is_for_a_battery(&holds.why(&fetch(from)).unwrap());
+        assert_eq!([2, 3, 4].map(of_battery), [true, true, false]);
         // Not all of them are left alone any more.
         holds.left_alone.remove(&id(4));
         assert_eq!(said(&holds, 3), None);

@@ -167,7 +167,8 @@ mod tests {
             (Some(2), level(2_600))
         );
         assert_eq!(night.energy_j_per_day, Some(40.0));
-        let told = ", at most 2 at a time, nodes from 2.60 V on, at most 40 J per node and day";
+        let told =
+            ", at most 2 stations at a time, nodes from 2.60 V on, at most 40 J per node and day";
         assert_eq!(night.to_string(), told);
         let morning = at(4).unwrap();
         assert_eq!(

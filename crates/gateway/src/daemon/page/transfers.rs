@@ -113,19 +113,19 @@ fn rules(stations: &Stations) -> String {
         return String::new();
     };
     let (transfers, mut text) = (&desk.transfers, String::new());
-    let hours = |window: &Window| format!("{}{}", window.hours, window.limits);
+    let hours = |window: &Window| format!("{} UTC{}", window.hours, window.limits);
     let windows: Vec<String> = transfers.windows.iter().map(hours).collect();
     if !windows.is_empty() {
         // Writing to a string cannot fail.
-        let _ = write!(
-            text,
-            "<p>Jobs begin at {} (UTC).</p>",
-            windows.join("; at ")
-        );
+        let _ = write!(text, "<p>Jobs begin at {}.</p>", windows.join("; at "));
     }
     let always = transfers.limits().to_string();
     if let Some(limits) = always.strip_prefix(", ") {
-        let _ = write!(text, "<p>Limits: {limits}.</p>");
+        let when = match windows.is_empty() {
+            true => "Limits",
+            false => "Limits where a window has none of its own",
+        };
+        let _ = write!(text, "<p>{when}: {limits}.</p>");
     }
     text
 }
