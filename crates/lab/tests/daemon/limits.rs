@@ -8,7 +8,7 @@ use thalweg_gateway::daemon::config::{Config, NetworkConfig};
 use thalweg_gateway::daemon::{Daemon, Station};
 use thalweg_lab::gateway::Simulated;
 use thalweg_testbeds::{Site, Testbed};
-use thalweg_units::BatteryLevel;
+use thalweg_units::{BatteryLevel, NodeId};
 
 use super::client::{config, get, network, post, until, BYTES, PATIENCE, SEED};
 
@@ -132,6 +132,47 @@ fn a_node_with_a_low_battery_is_neither_source_nor_relay_until_it_has_more() {
         log.contains("jobs wait for batteries: they are measured anew"),
         "{log}"
     );
+}
+
+#[test]
+fn a_job_that_has_no_route_without_those_that_are_left_alone_waits_for_them() {
+    let node = |x_m: u32| {
+        format!(
+            "[[nodes]]\nid = {}\nx_m = {x_m}.0\ny_m = 0.0\n",
+            x_m / 16 + 1
+        )
+    };
+    let nodes: String = (0..5).map(|n| node(16 * n)).collect();
+    let battery = "[battery]\ncapacity_mah = 2500\nvolts = [2.4, 3.0]\n";
+    let text = format!("name = \"row\"\nsink = 1\n{nodes}{battery}");
+    let testbed = Testbed::from_toml(&text, "row").unwrap();
+    // Of some seed all on the way have less than the far end.
+    let level = |seed: u64, node: u16| {
+        let node = NodeId::new(node).unwrap();
+        testbed.batteries.unwrap().of(seed, node).level_after(0.0)
+    };
+    let highest = |seed: u64| (2..5).map(|node| level(seed, node)).max().unwrap();
+    let low_on_the_way =
+        |seed: &u64| highest(*seed).millivolts() + 50 < level(*seed, 5).millivolts();
+    let seed = (1..100).find(low_on_the_way).unwrap();
+    let row = || Simulated::new(Site::new(testbed.clone(), seed), 500.0, 2_000).unwrap();
+
+    let dir = tempfile::tempdir().unwrap();
+    let mut config = config(dir.path());
+    let least = highest(seed).millivolts() + 20;
+    config.transfers.least_battery_v = Some(BatteryLevel::of_millivolts(least));
+    let daemon = Daemon::start(&config, row()).unwrap();
+    let to = daemon.address();
+    let id = asked(to, &json!({"kind": "fetch", "from": 5}));
+    let job = until(to, id, |job| {
+        job["waits"].is_string() || job["ended_at"].is_string()
+    });
+    let why = job["waits"].as_str().unwrap_or_default();
+    assert!(why.contains("no route without nodes"), "seed {seed}: {job}");
+    daemon.stop();
+    config.transfers.least_battery_v = None;
+    let daemon = Daemon::start(&config, row()).unwrap();
+    until(daemon.address(), id, |job| job["state"] == "done");
 }
 
 #[test]
