@@ -98,6 +98,11 @@ fn a_node_with_a_low_battery_is_neither_source_nor_relay_until_it_has_more() {
     for node in &low {
         assert!(!through.contains(&node["id"].as_u64().unwrap()), "{plan}");
     }
+    let page = get(to, &format!("/jobs/{session}")).text();
+    assert!(
+        page.contains(&format!("It waits: node {poor} {said}.")),
+        "{page}"
+    );
     let page = get(to, "/transfers").text();
     assert!(
         page.contains(&format!("waits: node {poor} {said}")),
