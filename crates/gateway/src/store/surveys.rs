@@ -102,19 +102,47 @@ impl Store {
         let rows = ask().map_err(db_error(&self.database))?;
         Ok(rows.into_iter().flatten().collect())
     }
+
+    /// The batteries that nodes told in the `most` youngest surveys of a network, the youngest first, and when, in seconds
+    /// since 1970.
+    ///
+    /// # Errors
+    /// [`super::StoreError::Database`].
+    pub fn batteries(&self, (network, sink): (&str, NodeId), most: u32) -> Result<Vec<Told>> {
+        let ask = || {
+            let sql = "SELECT measured_at, batteries FROM surveys WHERE network = ?1 AND sink = ?2
+                ORDER BY id DESC LIMIT ?3";
+            let mut statement = self.db.prepare(sql)?;
+            let rows = statement.query_map(params![network, sink.get(), most], |row| {
+                Ok((row.get("measured_at")?, batteries(row)?))
+            })?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        ask().map_err(db_error(&self.database))
+    }
 }
 
-fn stored(row: &Row<'_>, nodes: usize) -> rusqlite::Result<Option<StoredSurvey>> {
-    let (missing, links): (String, String) = (row.get("missing")?, row.get("links")?);
-    let batteries: String = row.get("batteries")?;
-    let node = |text: &str| NodeId::new(text.parse().ok()?).ok();
-    let missing = missing.split_whitespace().filter_map(node).collect();
+/// When, in seconds since 1970, and the batteries that were told then.
+type Told = (i64, Vec<(NodeId, BatteryLevel)>);
+
+fn batteries(row: &Row<'_>) -> rusqlite::Result<Vec<(NodeId, BatteryLevel)>> {
+    let words: String = row.get("batteries")?;
     let battery = |word: &str| {
         let (of, millivolts) = word.split_once(':')?;
         let level = BatteryLevel::of_millivolts(millivolts.parse().ok()?);
         Some((node(of)?, level))
     };
-    let batteries = batteries.split_whitespace().filter_map(battery).collect();
+    Ok(words.split_whitespace().filter_map(battery).collect())
+}
+
+fn node(text: &str) -> Option<NodeId> {
+    NodeId::new(text.parse().ok()?).ok()
+}
+
+fn stored(row: &Row<'_>, nodes: usize) -> rusqlite::Result<Option<StoredSurvey>> {
+    let (missing, links): (String, String) = (row.get("missing")?, row.get("links")?);
+    let missing = missing.split_whitespace().filter_map(node).collect();
+    let batteries = batteries(row)?;
     let (id, measured_at, took_s) = (row.get("id")?, row.get("measured_at")?, row.get("took_s")?);
     Ok(read(&links, nodes).map(|links| StoredSurvey {
         id,
@@ -197,6 +225,8 @@ mod tests {
         let back = &all[0];
         let level = BatteryLevel::of_millivolts(2_610);
         assert_eq!(back.batteries, [(sink, level)]);
+        let told = store.batteries(("a", sink), 3).unwrap();
+        assert_eq!((told.len(), &told[0].1[..]), (3, &[(sink, level)][..]));
         assert_eq!(
             (back.took_s, &back.missing[..]),
             (f64::from(KEPT_SURVEYS + 1), &[lost][..])

@@ -87,11 +87,14 @@ pub(super) fn remember(desk: &Desk) -> Result<Option<FieldTime>, StoreError> {
     session::close_left(desk);
     let facts = &desk.facts;
     let network = (desk.network(), facts.sink);
-    let kept = (desk.store()).surveys(network, facts.place.ids.len(), KEPT_SURVEYS)?;
-    for survey in kept.iter().rev() {
-        desk.note_batteries(&survey.batteries, survey.measured_at);
+    let told = desk.store().batteries(network, KEPT_SURVEYS)?;
+    for (at, batteries) in told.iter().rev() {
+        desk.note_batteries(batteries, *at);
     }
-    if let Some(found) = kept.into_iter().next() {
+    let found = (desk.store())
+        .surveys(network, facts.place.ids.len(), 1)?
+        .pop();
+    if let Some(found) = found {
         let mut links = found.links;
         if let Some(spots) = &facts.spots {
             // One for each node.

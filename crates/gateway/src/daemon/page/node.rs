@@ -209,12 +209,10 @@ fn courses(brought: &[StoredTransfer]) -> String {
 /// A node's battery over the last surveys, and what it spent day by day.
 fn power(desk: &Desk, node: NodeId) -> Result<String, StoreError> {
     let network = (desk.network(), desk.facts.sink);
-    let nodes = desk.facts.place.ids.len();
-    let surveys = desk.store().surveys(network, nodes, SURVEYS)?;
-    let told = surveys.iter().rev().filter_map(|survey| {
-        let (_, level) = survey.batteries.iter().find(|(of, _)| *of == node)?;
-        let age = (now() - survey.measured_at).max(0) as f64;
-        Some((age, level.volts()))
+    let surveys = desk.store().batteries(network, SURVEYS)?;
+    let told = surveys.iter().rev().filter_map(|(at, batteries)| {
+        let (_, level) = batteries.iter().find(|(of, _)| *of == node)?;
+        Some(((now() - at).max(0) as f64, level.volts()))
     });
     let told: Vec<(f64, f64)> = told.collect();
     let today = day_of(now());
