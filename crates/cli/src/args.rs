@@ -205,6 +205,9 @@ pub(crate) struct CollectArgs {
         "protocol", "channels", "payload", "policy", "demand", "scenario", "paths", "hops", "loss", "age", "at", "seed",
         "port", "baud", "pcap", "explain", "force"])]
     pub(crate) gateway: Option<Address>,
+    /// Of a gateway with several stations, the one that has the nodes [default: with --all-nodes all of them].
+    #[arg(long, value_name = "NAME", requires = "gateway")]
+    pub(crate) station: Option<String>,
     /// The gateway's token, in a file [default: what THALWEG_TOKEN holds in the environment].
     #[arg(long, value_name = "FILE", requires = "gateway")]
     pub(crate) token_file: Option<PathBuf>,

@@ -296,6 +296,9 @@ pub(crate) struct Summary {
 /// One node's line.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Line {
+    /// The station whose node it is, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) station: Option<String>,
     pub(crate) source: u16,
     pub(crate) verified: bool,
     pub(crate) failure: Option<String>,
@@ -393,7 +396,10 @@ pub(crate) fn text(summary: &Summary) -> String {
     let whole = |value: Option<u32>| value.map_or_else(|| "-".to_owned(), |n| n.to_string());
     for line in &summary.nodes {
         table.row([
-            line.source.to_string(),
+            match &line.station {
+                Some(station) => format!("{} {}", one_line(station), line.source),
+                None => line.source.to_string(),
+            },
             whole(line.hops),
             whole(line.paths),
             whole(line.rounds),

@@ -122,6 +122,8 @@ fn config(args: &GatewayArgs) -> Result<Config, Failure> {
         config.data.clone_from(data);
     }
     config.network.line().map_err(|why| named_port(&why))?;
+    // Options may not suit what the file says.
+    config.check().map_err(Failure::Input)?;
     Ok(config)
 }
 

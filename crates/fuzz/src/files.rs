@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use thalweg_gateway::daemon::config::Config;
+use thalweg_gateway::daemon::config::{Config, Transfers};
 use thalweg_lab::experiment::Experiment;
 use thalweg_testbeds::{read_k7, read_matrix, Testbed};
 
@@ -53,11 +53,12 @@ pub fn config(bytes: &[u8]) {
             let windows = transfers
                 .windows
                 .iter()
-                .map(|w| format!("{:?}", w.to_string()));
+                .map(|w| format!("{:?}", w.hours.to_string()));
             let windows: Vec<String> = windows.collect();
             let again = format!("[transfers]\nwindows = [{}]", windows.join(", "));
             let again = Config::parse(&again).expect("it was read");
-            assert_eq!(again.transfers.windows, transfers.windows);
+            let hours = |of: &Transfers| of.windows.iter().map(|w| w.hours).collect::<Vec<_>>();
+            assert_eq!(hours(&again.transfers), hours(transfers));
         }
         Err(line) => {
             let has_place = line.starts_with("line ");

@@ -259,6 +259,16 @@ impl Known {
         }
     }
 
+    /// The same where `nodes` are neither source nor relay: channels, and what was learned of links, are those of all.
+    #[must_use]
+    pub fn without(&self, nodes: &[NodeId]) -> Self {
+        let index = |node: &NodeId| self.place.ids.iter().position(|id| id == node);
+        let out: Vec<usize> = nodes.iter().filter_map(index).collect();
+        Self {
+            links: self.links.without(&out),
+            ..self.clone()
+        }
+    }
     /// The same as measured at `at`.
     #[must_use]
     pub fn measured_at(self, at: FieldTime) -> Self {

@@ -12,7 +12,7 @@ use thalweg_protocols::floodnet::{self, Event};
 use thalweg_protocols::linkprobe::{Measure, NodeList};
 use thalweg_protocols::mote::{self, Command};
 use thalweg_protocols::sweep::{Sweep, FLOOR_DBM, SLOT};
-use thalweg_units::{Channel, ChannelSet, Duration, NodeId};
+use thalweg_units::{BatteryLevel, Channel, ChannelSet, Duration, NodeId};
 use thalweg_wire::phy;
 use thalweg_wire::sweep::Reports;
 
@@ -125,6 +125,8 @@ pub struct Surveyed {
     pub joules: Option<f64>,
     /// Nodes whose tables did not come in.
     pub missing: Vec<NodeId>,
+    /// The batteries of those that have one and told.
+    pub batteries: Vec<(NodeId, BatteryLevel)>,
 }
 
 /// The cost of a survey.
@@ -242,6 +244,7 @@ impl SurveyJob {
                 collecting: Duration::ZERO,
                 joules: None,
                 missing: Vec::new(),
+                batteries: Vec::new(),
             },
             meters: Meters::Unread,
             standing: (0, ids.len() as u16),
@@ -291,6 +294,11 @@ impl SurveyJob {
                     let links = &mut self.surveyed.links;
                     let _ = links.record(from, to, link.channel, received, sent, rssi);
                 }
+            }
+            Event::Battery { node, level }
+                if self.state == State::Collecting && self.ids.contains(&node) =>
+            {
+                self.surveyed.batteries.push((node, level));
             }
             Event::Progress { complete, of } => {
                 self.standing = (complete, of);

@@ -4,6 +4,7 @@
 //! the simulator's, for experiments and reports. Time base: simulated time. Tests:
 //! `crates/lab/tests/robustness/`.
 
+use crate::battery::Powered;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 use thalweg_engine::Engine;
@@ -76,7 +77,12 @@ pub struct SimField<E: Engine> {
     ids: Vec<NodeId>,
     /// The nodes whose events are told; all where none is named.
     heard: Vec<usize>,
+    /// What comes before each order.
+    before: Option<Before<E>>,
 }
+
+/// What nodes do by themselves before an order is given.
+type Before<E> = Box<dyn Fn(&mut Network<E>) + Send>;
 
 impl<E: Engine> SimField<E> {
     /// The nodes of `site`, each with `board` and what `engine` makes for it, switched on; `seed` draws what
@@ -97,7 +103,12 @@ impl<E: Engine> SimField<E> {
             net: Network::new(site.environment.clone(), boards, engines, seed)?,
             ids,
             heard: Vec::new(),
+            before: None,
         })
+    }
+    /// Has nodes do `what` before each order from now on.
+    fn before_orders(&mut self, what: impl Fn(&mut Network<E>) + Send + 'static) {
+        self.before = Some(Box::new(what));
     }
     /// The nodes' names, by index.
     pub fn ids(&self) -> &[NodeId] {
@@ -155,6 +166,9 @@ impl<E: Engine + Holds> Field for SimField<E> {
     }
     fn order(&mut self, station: NodeId, order: E::Command) -> Result<(), FieldError> {
         let node = self.index(station)?;
+        if let Some(before) = &self.before {
+            before(&mut self.net);
+        }
         self.net.command(node, order);
         Ok(())
     }
@@ -273,6 +287,9 @@ impl Motes {
         let node = move |id| Node::new(id, config, timing, Default::default());
         let mut field = SimField::of(site, &board, node, seed)?;
         field.starts_anew(node);
+        if let Some(powered) = Powered::of(site) {
+            field.before_orders(move |net| powered.measure(net));
+        }
         Ok(Self {
             field,
             name: site.testbed.name.clone(),

@@ -4,6 +4,7 @@
 //! [`thalweg_testbeds`]', pictures [`thalweg_draw`]'s, the object store [`thalweg_gateway`]'s.
 
 pub mod basestation;
+mod battery;
 pub mod campaign;
 pub mod collect;
 pub mod convergecast;

@@ -142,6 +142,11 @@ impl LinkQualities {
         let wrong = LinkError::Places { places, nodes };
         (places == nodes).then_some(()).ok_or(wrong)
     }
+    /// The same without links to and from the nodes of these indices, which can then be no part of a plan.
+    #[must_use]
+    pub fn without(&self, nodes: &[usize]) -> Self {
+        self.filtered(|from, to, _| !nodes.contains(&from) && !nodes.contains(&to))
+    }
     /// The links from node to node on a channel that `keeps` says.
     pub(crate) fn filtered(&self, keeps: impl Fn(usize, usize, Channel) -> bool) -> Self {
         let mut kept = self.clone();

@@ -10,6 +10,7 @@ use thalweg_medium::{BuildingModel, Placement, Position};
 use thalweg_sim::{boards, Board};
 use thalweg_units::{Channel, ChannelSet, NodeId};
 
+use crate::battery::Batteries;
 use crate::building::{Building, Crowd, Numbering};
 use crate::error::{Place, Problem, TestbedError};
 use crate::propagation;
@@ -33,6 +34,7 @@ struct File {
     /// Whether planners know where nodes are.
     #[serde(default)]
     places: Places,
+    battery: Option<Batteries>,
     building: Option<BuildingKeys>,
     nodes: Option<Vec<NodeKeys>>,
     links: Option<LinkKeys>,
@@ -181,6 +183,7 @@ impl Reader<'_> {
             sink,
             sink_by,
             places: file.places,
+            batteries: file.battery.map(|b| self.batteries(b)).transpose()?,
             physics,
             assumed,
         };
@@ -199,6 +202,23 @@ impl Reader<'_> {
             let line = crate::error::printable(&why.to_string());
             self.fail("board", Problem::Board(line))
         })
+    }
+
+    fn batteries(&self, keys: Batteries) -> Result<Batteries, TestbedError> {
+        if !keys.capacity_mah.is_within(1.0..=1e6) {
+            let expected = "1 to 1000000 mAh, or two such bounds, the lower first";
+            return self.wrong(
+                "battery.capacity_mah",
+                "the capacity",
+                keys.capacity_mah,
+                expected,
+            );
+        }
+        if !keys.volts.is_within(1.8..=4.35) {
+            let expected = "1.8 to 4.35 V, or two such bounds, the lower first";
+            return self.wrong("battery.volts", "the voltage", keys.volts, expected);
+        }
+        Ok(keys)
     }
 
     fn metres(&self, key: &str, value: f64, least: f64) -> Result<f64, TestbedError> {

@@ -201,6 +201,18 @@ fn every_error_names_the_key_or_line() {
             "key `building.first_id`",
         ),
         (&format!("name = \"a\"\n{building}\nfloors = 4"), "key `building.floors`"),
+        (
+            &format!("name = \"a\"\n{building}\n[battery]\ncapacity_mah = 9\nvolts = [3.0, 2.4]"),
+            "key `battery.volts`: the voltage is `[3, 2.4]`; expected 1.8 to 4.35 V",
+        ),
+        (
+            &format!("name = \"a\"\n{building}\n[battery]\ncapacity_mah = 0\nvolts = 3"),
+            "key `battery.capacity_mah`: the capacity is `0`; expected 1 to",
+        ),
+        (
+            &format!("name = \"a\"\n{building}\n[battery]\ncapacity_mah = \"x\"\nvolts = 3"),
+            "expected a number, or two bounds such as [2.4, 3.0]",
+        ),
         (&format!("name = \"a\"\n{building}\n[propagation]\nx = 1"), "key `propagation.x`"),
         (&format!("name = \"a\"\n{building}\n[links]\nfile = \"f\""), "key `links`"),
         ("name = \"a\"\n[links]\nfile = \"f.csv\"", "key `links.file`"),

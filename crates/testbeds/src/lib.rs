@@ -6,6 +6,7 @@
 //! Knows neither protocols nor plans. Formats: `docs/testbeds.md`. Tests: beside each file, `tests/`.
 
 mod assumed;
+mod battery;
 mod building;
 mod central;
 mod columns;
@@ -30,6 +31,7 @@ mod trace;
 mod hostile_tests;
 
 pub use assumed::Assumed;
+pub use battery::{Batteries, Battery};
 pub use building::{Building, Crowd, Numbering};
 pub use error::{Place, Problem, TestbedError, MAX_PROBLEMS};
 pub use k7::read_k7;

@@ -70,6 +70,7 @@ impl Testbed {
             sink: nodes.first().map_or(thalweg_units::NodeId::MAX, |n| n.id),
             sink_by: SinkBy::Central,
             places: Places::Unknown,
+            batteries: None,
             nodes,
             channels,
             physics: Physics::Measured(measured),

@@ -2,6 +2,7 @@
 //! seed makes it a [`crate::Site`]. A node's index is its place in [`Testbed::nodes`].
 
 use crate::assumed::Assumed;
+use crate::battery::Batteries;
 use crate::building::Building;
 use crate::central;
 use crate::trace::{Trace, TraceLink, Visits};
@@ -35,6 +36,8 @@ pub struct Testbed {
     pub sink_by: SinkBy,
     /// Whether planners know where its nodes are.
     pub places: Places,
+    /// The batteries of its nodes; mains where there are none.
+    pub batteries: Option<Batteries>,
     /// Whence its links come.
     pub physics: Physics,
     /// What its file leaves open, and what was made of it.

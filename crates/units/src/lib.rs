@@ -8,6 +8,7 @@
 
 mod address;
 mod band;
+mod battery;
 mod channel;
 mod power;
 mod rate;
@@ -15,6 +16,7 @@ mod time;
 
 pub use address::{NodeId, NodeIdError};
 pub use band::{Channel900, Tuning};
+pub use battery::BatteryLevel;
 pub use channel::{Channel, ChannelError, ChannelSet};
 pub use power::{Db, Dbm, MilliWatts};
 pub use rate::BitRate;

@@ -7,7 +7,7 @@
 use crate::buf::{Reader, WireError, Writer};
 use crate::flood::{Campaign, Kind};
 use crate::sweep::Terms;
-use thalweg_units::{Channel, NodeId};
+use thalweg_units::{BatteryLevel, Channel, NodeId};
 
 /// One level is so many decibels.
 pub const STEP_DB: i16 = 3;
@@ -16,6 +16,10 @@ pub const BELOW_FLOOR_DB: i16 = 9;
 /// Bits of a level; level 0 is "not received".
 const LEVEL_BITS: u32 = 4;
 const MAX_LEVEL: i16 = 15;
+/// Beside the number of rows: the voltage of the node's battery follows.
+const BATTERY_BIT: u8 = 0x80;
+/// So many rows can be told: terms under which there is room for more name a handful of nodes.
+const MAX_ROWS: u8 = BATTERY_BIT - 1;
 
 /// What was received of a neighbour on one channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,8 +44,10 @@ pub struct Row {
 pub struct Levels {
     /// Which measurement it is of.
     pub campaign: Campaign,
-    /// How many rows follow.
+    /// How many rows follow, at most 127.
     pub rows: u8,
+    /// The voltage of the node's battery, where it has one and knows.
+    pub battery: Option<BatteryLevel>,
 }
 
 /// Bits that tell one of `values`.
@@ -55,21 +61,27 @@ pub fn row_bits(terms: &Terms) -> usize {
     (bits(u32::from(terms.span) + 1) + cell * terms.channels.len() as u32) as usize
 }
 
-/// How many rows a report under `terms` has room for.
-pub fn most_rows(terms: &Terms) -> usize {
-    let room = usize::from(terms.report_bytes).saturating_sub(Levels::BYTES) * 8;
-    (room / row_bits(terms)).min(usize::from(u8::MAX))
+/// How many rows a report under `terms` has room for, beside what it tells of a battery.
+pub fn most_rows(terms: &Terms, battery: Option<BatteryLevel>) -> usize {
+    let head = Levels::BYTES + usize::from(battery.is_some());
+    let room = usize::from(terms.report_bytes).saturating_sub(head) * 8;
+    (room / row_bits(terms)).min(usize::from(MAX_ROWS))
 }
 
 impl Levels {
-    /// Bytes of the head, tag included.
+    /// Bytes of the head, tag included, where it tells of no battery; one more where it does.
     pub const BYTES: usize = 2;
 
     /// Reads the head; the rows are left in `r`.
     pub fn parse(r: &mut Reader<'_>) -> Result<Self, WireError> {
+        let (campaign, rows) = (Kind::Levels.parse(r)?, r.u8()?);
         Ok(Self {
-            campaign: Kind::Levels.parse(r)?,
-            rows: r.u8()?,
+            campaign,
+            rows: rows & !BATTERY_BIT,
+            battery: match rows & BATTERY_BIT {
+                0 => None,
+                _ => Some(BatteryLevel::of_code(r.u8()?)),
+            },
         })
     }
     /// Writes the head, and `rows` under `terms`: as many as the head says.
@@ -82,8 +94,14 @@ impl Levels {
         rows: impl IntoIterator<Item = Row>,
         w: &mut Writer<'_>,
     ) -> Result<(), WireError> {
+        if self.rows > MAX_ROWS {
+            return Err(WireError::Malformed);
+        }
         Kind::Levels.emit(self.campaign, w)?;
-        w.u8(self.rows)?;
+        match self.battery {
+            None => w.u8(self.rows)?,
+            Some(level) => w.u8(self.rows | BATTERY_BIT)?.u8(level.code())?,
+        };
         let (mut written, mut out) = (0, BitWriter { held: 0, bits: 0 });
         for row in rows {
             row.emit(terms, &mut out, w)?;
@@ -225,17 +243,19 @@ mod tests {
         fn a_report_comes_back_but_for_the_step(
             terms in terms(),
             rows in prop::collection::vec((any::<u16>(), prop::array::uniform16(cell())), 0..12),
+            level in prop::option::of(any::<u8>()),
         ) {
+            let battery = level.map(BatteryLevel::of_code);
             let terms = Terms { report_bytes: MAX_CONTENT as u8, floor: terms.floor.max(-100), ..terms };
             let rows = rows.into_iter().map(|(place, cells)| Row {
                 neighbour: NodeId::new(terms.first.get() + place % (terms.span + 1)).unwrap(),
                 cells,
             });
-            let rows: Vec<Row> = rows.take(most_rows(&terms)).collect();
-            let head = Levels { campaign: terms.campaign, rows: rows.len() as u8 };
+            let rows: Vec<Row> = rows.take(most_rows(&terms, battery)).collect();
+            let head = Levels { campaign: terms.campaign, rows: rows.len() as u8, battery };
             let content = FrameBuf::build(|w| head.emit(&terms, rows.iter().copied(), w)).unwrap();
             let bytes = (row_bits(&terms) * rows.len()).div_ceil(8);
-            prop_assert_eq!(content.len(), Levels::BYTES + bytes);
+            prop_assert_eq!(content.len(), Levels::BYTES + usize::from(level.is_some()) + bytes);
             let mut r = Reader::new(&content);
             prop_assert_eq!(Levels::parse(&mut r), Ok(head));
             for (number, row) in (0u8..).zip(&rows) {
@@ -292,7 +312,8 @@ mod tests {
             report_bytes: 58,
             floor: -86,
         };
-        assert_eq!((row_bits(&terms), most_rows(&terms)), (28, 16));
+        assert_eq!((row_bits(&terms), most_rows(&terms, None)), (28, 16));
+        assert_eq!(most_rows(&terms, Some(BatteryLevel::LOWEST)), 15);
         let stranger = Row {
             neighbour: id(0),
             cells: [None; Channel::COUNT],
@@ -300,6 +321,7 @@ mod tests {
         let head = Levels {
             campaign: terms.campaign,
             rows: 1,
+            battery: None,
         };
         let build = |rows: &[Row]| FrameBuf::build(|w| head.emit(&terms, rows.iter().copied(), w));
         assert_eq!(build(&[stranger]), Err(WireError::Malformed));

@@ -7,7 +7,10 @@
 use crate::beacon::{steps, TIME_STEP};
 use crate::buf::{Reader, WireError, Writer};
 use crate::flood::{Campaign, Kind, MAX_CONTENT};
-use thalweg_units::{Channel, ChannelSet, Duration, NodeId};
+use thalweg_units::{BatteryLevel, Channel, ChannelSet, Duration, NodeId};
+
+/// Beside the number of a report's frames: the voltage of the node's battery follows.
+const BATTERY_BIT: u8 = 0x80;
 
 /// The head of a schedule: when the slots are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,20 +88,27 @@ pub struct Report {
     pub campaign: Campaign,
     /// Which frame of the report this is, below `frames`.
     pub frame: u8,
-    /// How many frames the report has; at least one, which may be without rows.
+    /// How many frames the report has, 1 to 127; one may be without rows.
     pub frames: u8,
+    /// The voltage of the node's battery, where this frame tells it.
+    pub battery: Option<BatteryLevel>,
 }
 
 impl Report {
-    /// Bytes of the head, tag included.
+    /// Bytes of the head, tag included, where it tells of no battery; one more where it does.
     pub const BYTES: usize = 3;
 
     /// Reads the head; the rows are left in `r`.
     pub fn parse(r: &mut Reader<'_>) -> Result<Self, WireError> {
+        let (campaign, frame, frames) = (Kind::Report.parse(r)?, r.u8()?, r.u8()?);
         let repr = Self {
-            campaign: Kind::Report.parse(r)?,
-            frame: r.u8()?,
-            frames: r.u8()?,
+            campaign,
+            frame,
+            frames: frames & !BATTERY_BIT,
+            battery: match frames & BATTERY_BIT {
+                0 => None,
+                _ => Some(BatteryLevel::of_code(r.u8()?)),
+            },
         };
         match repr.frame < repr.frames {
             true => Ok(repr),
@@ -108,13 +118,17 @@ impl Report {
     /// Writes the head.
     ///
     /// # Errors
-    /// [`WireError::NoRoom`]; [`WireError::Malformed`] where `frame` is not below `frames`.
+    /// [`WireError::NoRoom`]; [`WireError::Malformed`] where `frame` is not below `frames`, or `frames` above 127.
     pub fn emit(&self, w: &mut Writer<'_>) -> Result<(), WireError> {
-        if self.frame >= self.frames {
+        if self.frame >= self.frames || self.frames >= BATTERY_BIT {
             return Err(WireError::Malformed);
         }
         Kind::Report.emit(self.campaign, w)?;
-        w.u8(self.frame)?.u8(self.frames)?;
+        w.u8(self.frame)?;
+        match self.battery {
+            None => w.u8(self.frames)?,
+            Some(level) => w.u8(self.frames | BATTERY_BIT)?.u8(level.code())?,
+        };
         Ok(())
     }
 }
@@ -201,17 +215,18 @@ mod tests {
 
         #[test]
         fn a_report_round_trips(
-            campaign: u8, frame in 0u8..255, more in 1u8..,
+            campaign: u8, frame in 0u8..127, more in 1u8..=127, level in prop::option::of(any::<u8>()),
             id in 0..=NodeId::MAX.get(), cells in prop::array::uniform16(heard()),
         ) {
             let campaign = Campaign::new(campaign);
-            let report = Report { campaign, frame, frames: frame.saturating_add(more) };
+            let battery = level.map(BatteryLevel::of_code);
+            let report = Report { campaign, frame, frames: (frame + more).min(127), battery };
             let row = Row { neighbour: NodeId::new(id).unwrap(), heard: cells };
             let content = FrameBuf::build(|w| {
                 report.emit(w)?;
                 row.emit(w)
             }).unwrap();
-            prop_assert_eq!(content.len(), Report::BYTES + row.bytes());
+            prop_assert_eq!(content.len(), Report::BYTES + usize::from(level.is_some()) + row.bytes());
             let mut r = Reader::new(&content);
             prop_assert_eq!(Report::parse(&mut r), Ok(report));
             prop_assert_eq!(Row::parse(&mut r), Ok(row));

@@ -15,7 +15,7 @@ use thalweg_units::NodeId;
 
 use super::follow::{show, Follower, News};
 use super::http::{Client, Trouble};
-use super::model::{Job, Jobs, Network, Object, State};
+use super::model::{Job, Jobs, Network, Object, State, Stations};
 use super::objects::{download, is_whole};
 use super::report::{self, Stored};
 use crate::address::Address;
@@ -38,17 +38,21 @@ pub(crate) fn run(args: &CollectArgs, address: &Address) -> Result<(), Failure> 
     }
     let client = Client::new(address, args.token_file.as_deref())?;
     let mut store = Store::open(&args.out)?;
-    let network: Network = client.get("/api/network")?;
+    let all: Stations = client.get("/api/stations")?;
+    let networks = chosen(args, all.stations)?;
     let interrupt = Interrupt::on_signals();
-    let asked = client.post("/api/jobs", &json!({ "kind": "fetch", "from": from }))?;
-    let jobs: Vec<Job> = match asked.get("jobs") {
-        None => vec![client.understood(asked)?],
-        Some(_) => {
-            let asked: Jobs = client.understood(asked)?;
-            let jobs = asked.jobs.into_iter().map(|job| client.understood(job));
-            jobs.collect::<Result<_, _>>()?
+    let mut jobs = Vec::new();
+    for network in &networks {
+        match ask(&client, network, &from) {
+            Ok(more) => jobs.extend(more),
+            Err(why) => {
+                // All or none, as far as the gateway can be reached.
+                let ids: Vec<i64> = jobs.iter().map(|job: &Job| job.id).collect();
+                let _ = cancel(&client, &ids);
+                return Err(why.into());
+            }
         }
-    };
+    }
     let mut bringing = Bringing {
         client: &client,
         follower: Follower::new(&client),
@@ -64,11 +68,12 @@ pub(crate) fn run(args: &CollectArgs, address: &Address) -> Result<(), Failure> 
         return Err(bringing.left_behind(why));
     }
     let Some((job, came)) = ended.first().filter(|_| ended.len() == 1) else {
-        return several(args, &network, &ended);
+        return several(args, &networks, &ended);
     };
+    let network = networks.first().ok_or_else(|| Failure::job("no station"))?;
     match came {
         Ok(stored) if args.json => output::print_json(&report::json(&client, job, stored)),
-        Ok(stored) => output::print(&report::text(&client, &network, job, stored)),
+        Ok(stored) => output::print(&report::text(&client, network, job, stored)),
         Err(why) => Err(Failure::Job(format!("{}: {why}", job.name()))),
     }
 }
@@ -84,6 +89,41 @@ fn wanted(args: &CollectArgs) -> Result<Value, Failure> {
         ([one], false) => Ok(json!(one)),
         (several, false) => Ok(json!(several)),
     }
+}
+
+/// The stations that are meant: the one that is named, or the only one; all where all nodes are meant.
+fn chosen(args: &CollectArgs, all: Vec<Network>) -> Result<Vec<Network>, Failure> {
+    let names: Vec<String> = all.iter().map(|of| one_line(&of.name)).collect();
+    let names = names.join(", ");
+    let Some(name) = &args.station else {
+        return match all.len() {
+            0 | 1 => Ok(all),
+            _ if args.all_nodes => Ok(all),
+            _ => Err(Failure::Input(format!(
+                "--station: the gateway has several; expected one of {names}"
+            ))),
+        };
+    };
+    let meant: Vec<Network> = all.into_iter().filter(|of| of.name == *name).collect();
+    match meant.is_empty() {
+        false => Ok(meant),
+        true => Err(Failure::Input(format!(
+            "--station {}: there is none; expected one of {names}",
+            one_line(name)
+        ))),
+    }
+}
+
+/// The jobs that bring what nodes `from` of `network` have.
+fn ask(client: &Client, network: &Network, from: &Value) -> Result<Vec<Job>, Trouble> {
+    let wish = json!({ "kind": "fetch", "from": from, "station": network.name });
+    let asked = client.post("/api/jobs", &wish)?;
+    if asked.get("jobs").is_none() {
+        return Ok(vec![client.understood(asked)?]);
+    }
+    let asked: Jobs = client.understood(asked)?;
+    let jobs = asked.jobs.into_iter().map(|job| client.understood(job));
+    jobs.collect()
 }
 
 /// What became of a job: where its object is, or why there is none.
@@ -309,13 +349,15 @@ fn cancel(client: &Client, ids: &[i64]) -> Result<Cancelled, String> {
 }
 
 /// What is printed of several jobs.
-fn several(args: &CollectArgs, network: &Network, ended: &[(Job, Came)]) -> Result<(), Failure> {
+fn several(args: &CollectArgs, networks: &[Network], ended: &[(Job, Came)]) -> Result<(), Failure> {
     let count = |job: &Job, key: &str| job.measured(key).map(|n| n as u32);
     let mut lines: Vec<Line> = Vec::new();
     for (job, came) in ended {
         let source = job.from.as_ref().and_then(Value::as_u64);
         let source = source.and_then(|node| NodeId::new(u16::try_from(node).ok()?).ok());
         lines.push(Line {
+            // Nodes of one station need not say whose they are.
+            station: job.station.clone().filter(|_| networks.len() > 1),
             source: source.map_or(0, NodeId::get),
             verified: came.is_ok(),
             failure: came.as_ref().err().cloned(),
@@ -329,14 +371,16 @@ fn several(args: &CollectArgs, network: &Network, ended: &[(Job, Came)]) -> Resu
             digest: came.as_ref().ok().map(|stored| stored.digest.clone()),
         });
     }
-    lines.sort_by_key(|line| line.source);
+    lines.sort_by(|a, b| (&a.station, a.source).cmp(&(&b.station, b.source)));
+    let sinks = networks.iter();
+    let sinks = sinks.map(|of| format!("{}: sink {}", one_line(&of.name), of.sink));
+    let sinks: Vec<String> = sinks.collect();
     let summary = Summary::of(lines);
     match args.json {
         true => output::print_json(&summary)?,
         false => output::print(&format!(
-            "{}: sink {}\n\n{}",
-            one_line(&network.name),
-            network.sink,
+            "{}\n\n{}",
+            sinks.join("; "),
             campaign::text(&summary)
         ))?,
     }

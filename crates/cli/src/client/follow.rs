@@ -141,7 +141,8 @@ impl<'a> Follower<'a> {
 /// Shows how far `job` is.
 pub(super) fn show(reporter: &mut Reporter, job: &Job) {
     if job.state == State::Queued {
-        reporter.step(&format!("job {}: waits in the queue", job.id), "");
+        let why = crate::failure::one_line(job.waits.as_deref().unwrap_or("waits in the queue"));
+        reporter.step(&format!("job {}: {why}", job.id), "");
         return;
     }
     let phase = job.phase.as_deref().unwrap_or_default();

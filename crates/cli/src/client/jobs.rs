@@ -71,7 +71,10 @@ fn show(client: &Client, id: i64, json: bool) -> Result<(), Failure> {
     let job: Job = client.understood(told)?;
     let text = |text: &Option<String>| text.as_deref().map(one_line);
     let share = number(Some(job.progress), 100.0, 0);
-    let state = match &job.phase {
+    let state = match job.phase.as_ref().or(job.waits.as_ref()) {
+        Some(why) if job.state == State::Queued => {
+            format!("{}: {}", job.state.name(), one_line(why))
+        }
         Some(phase) => format!("{}, {share} %: {}", job.state.name(), one_line(phase)),
         None => job.state.name().to_owned(),
     };

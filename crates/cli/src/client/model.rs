@@ -48,6 +48,12 @@ pub(super) struct Job {
     /// 0 to 1.
     pub(super) progress: f64,
     pub(super) phase: Option<String>,
+    /// Why it is still queued, where the gateway's limits are to blame.
+    #[serde(default)]
+    pub(super) waits: Option<String>,
+    /// Whose node it is of.
+    #[serde(default)]
+    pub(super) station: Option<String>,
     pub(super) received: Option<u32>,
     pub(super) packets: Option<u32>,
     pub(super) round: Option<u32>,
@@ -90,6 +96,7 @@ impl Job {
                 format!("object {object}, {rate} kbit/s")
             }
             (State::Running, ..) => one_line(self.phase.as_deref().unwrap_or_default()),
+            (State::Queued, ..) => one_line(self.waits.as_deref().unwrap_or_default()),
             _ => String::new(),
         }
     }
@@ -124,8 +131,14 @@ pub(super) struct Jobs {
     pub(super) jobs: Vec<Value>,
 }
 
-/// The network, as far as it is of use here.
+/// All stations of a gateway.
 #[derive(Debug, Deserialize)]
+pub(super) struct Stations {
+    pub(super) stations: Vec<Network>,
+}
+
+/// A station's network, as far as it is of use here.
+#[derive(Debug, Clone, Deserialize)]
 pub(super) struct Network {
     pub(super) name: String,
     pub(super) sink: u16,

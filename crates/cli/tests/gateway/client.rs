@@ -43,6 +43,49 @@ fn refused(folder: &Path, args: &str) -> (i32, String) {
 }
 
 #[test]
+fn of_several_stations_the_one_that_is_meant_is_asked_or_all() {
+    let dir = tempfile::tempdir().unwrap();
+    let here = dir.path();
+    let station = |name: &str| {
+        format!(
+            "[[station]]\nname = \"{name}\"\nbuilding = \"{name}\"\ntestbed = \"line5\"\nspeed = 500\nbytes = 2000\n"
+        )
+    };
+    let file = here.join("gateway.toml");
+    fs::write(&file, station("north") + &station("south")).unwrap();
+    let gateway = Gateway::of(&here.join("there"), &["--config", file.to_str().unwrap()]);
+    let collect = format!("collect --gateway http://{} -q", gateway.1);
+    let (status, line) = refused(here, &format!("{collect} --from 3"));
+    assert_eq!(status, 2);
+    let several = "--station: the gateway has several; expected one of north, south";
+    assert!(line.contains(several), "{line}");
+    let (status, line) = refused(here, &format!("{collect} --from 3 --station west"));
+    assert!(
+        status == 2 && line.contains("expected one of north, south"),
+        "{line}"
+    );
+    assert_eq!(refused(here, "collect --station north").0, 2);
+    let one = json(here, &format!("{collect} --from 3 --station south --json"));
+    assert_eq!(
+        (&one["testbed"], &one["source"]),
+        (&"south".into(), &3.into())
+    );
+    let all = json(here, &format!("{collect} --all-nodes --json"));
+    let nodes = all["nodes"].as_array().unwrap();
+    let of = |n: usize| (nodes[n]["station"].as_str(), nodes[n]["source"].as_u64());
+    assert_eq!((nodes.len(), &all["objects"]), (8, &8.into()));
+    assert_eq!(
+        (of(0), of(7)),
+        ((Some("north"), Some(2)), (Some("south"), Some(5)))
+    );
+    let text = said(here, &format!("{collect} --all-nodes --station north"));
+    assert!(
+        text.starts_with("north: sink 1\n") && text.contains("4 of 4 objects"),
+        "{text}"
+    );
+}
+
+#[test]
 fn an_object_is_fetched_through_a_daemon_and_stored_here_as_it_is_there() {
     let dir = tempfile::tempdir().unwrap();
     let here = dir.path();

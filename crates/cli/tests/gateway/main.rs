@@ -23,8 +23,12 @@ impl Gateway {
         Self::over(data, &["--speed", speed, "--bytes", "3000"])
     }
     fn over(data: &Path, network: &[&str]) -> Self {
+        let floor = ["--testbed", "floor21"];
+        Self::of(data, &[&floor, network].concat())
+    }
+    fn of(data: &Path, network: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_thalweg"))
-            .args(["gateway", "--testbed", "floor21"])
+            .arg("gateway")
             .args(network)
             .args(match network.contains(&"--listen") {
                 true => &[][..],
@@ -124,8 +128,12 @@ fn what_cannot_be_is_told_in_a_line() {
         said.contains("line 2") && said.contains("1 to 10000"),
         "{said}"
     );
-    std::fs::write(&file, "").unwrap();
+    let limited = "[transfers]\nenergy_j_per_day = 40\n";
+    std::fs::write(&file, limited).unwrap();
     assert_eq!(run(&["--config", path, "--check"]).0, Some(0));
+    let (status, said) = run(&["--config", path, "--check", "--port", "/dev/x"]);
+    assert_eq!(status, Some(2));
+    assert!(said.contains("energy_j_per_day"), "{said}");
     let (status, said) = run(&[
         "--config",
         path,

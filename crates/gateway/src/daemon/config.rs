@@ -2,17 +2,20 @@
 //! explains each. Invariant: what is parsed can be run. Tests: at the end.
 
 mod station;
+mod window;
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer};
+use thalweg_units::BatteryLevel;
 
 pub use super::mqtt::MqttConfig;
 use crate::registry::Pipelined;
 use crate::store::plain;
 pub use station::NetworkConfig;
+pub use window::{Hours, Limits, Window};
 
 /// Why a configuration is none.
 #[derive(Debug, thiserror::Error)]
@@ -74,8 +77,17 @@ pub struct Transfers {
     /// So many jobs wait at most.
     #[serde(deserialize_with = "queue")]
     pub queue: u32,
-    /// Transfers begin only then, by UTC; at any time where none is named.
+    /// Jobs begin only then, by UTC; at any time where none is named.
     pub windows: Vec<Window>,
+    /// So many stations of a building are at work at once, unless a window says otherwise.
+    #[serde(deserialize_with = "window::at_most")]
+    pub at_most: Option<u32>,
+    /// Nodes whose batteries have less are left alone, unless a window says otherwise.
+    #[serde(deserialize_with = "window::volts")]
+    pub least_battery_v: Option<BatteryLevel>,
+    /// Nodes that spent so many joules since midnight, UTC, are left alone, unless a window says otherwise.
+    #[serde(deserialize_with = "window::joules")]
+    pub energy_j_per_day: Option<f64>,
 }
 
 impl Default for Config {
@@ -102,7 +114,35 @@ impl Default for Transfers {
             survey_when_idle: false,
             queue: 256,
             windows: Vec::new(),
+            at_most: None,
+            least_battery_v: None,
+            energy_j_per_day: None,
         }
+    }
+}
+
+impl Transfers {
+    /// What holds where no window says otherwise.
+    pub(super) const fn limits(&self) -> Limits {
+        Limits {
+            at_most: self.at_most,
+            least_battery: self.least_battery_v,
+            energy_j_per_day: self.energy_j_per_day,
+        }
+    }
+    /// What holds at `second`, counted from 1970; none where no window is open. Of several that are open the first counts.
+    pub(super) fn limits_at(&self, second: u64) -> Option<Limits> {
+        let always = self.limits();
+        if self.windows.is_empty() {
+            return Some(always);
+        }
+        let open = self.windows.iter().find(|w| w.hours.is_open(second));
+        open.map(|window| window.limits.or(always))
+    }
+    /// Whether energy is limited, at any time.
+    fn limits_energy(&self) -> bool {
+        let mut windows = self.windows.iter();
+        self.energy_j_per_day.is_some() || windows.any(|w| w.limits.energy_j_per_day.is_some())
     }
 }
 
@@ -153,11 +193,27 @@ impl Config {
             let said = why.message().replace('\n', " ");
             format!("line {line}: {said}")
         })?;
-        if !config.stations.is_empty() && config.network != NetworkConfig::default() {
+        config.check()?;
+        Ok(config)
+    }
+
+    /// Whether its parts suit each other.
+    ///
+    /// # Errors
+    /// A line that says which do not.
+    pub fn check(&self) -> Result<(), String> {
+        if !self.stations.is_empty() && self.network != NetworkConfig::default() {
             return Err("`[network]` and `[[station]]`: one of them".to_owned());
         }
-        station::check(&config.stations)?;
-        Ok(config)
+        station::check(&self.stations)?;
+        let of_port = self.networks().iter().find(|of| of.port.is_some());
+        match of_port.filter(|_| self.transfers.limits_energy()) {
+            None => Ok(()),
+            Some(of) => Err(format!(
+                "energy_j_per_day: nodes behind a port{} do not tell what they spend; expected least_battery_v",
+                of.name.as_ref().map_or(String::new(), |name| format!(" (station \"{name}\")"))
+            )),
+        }
     }
 
     /// The networks: one, or several that have names.
@@ -214,51 +270,6 @@ impl<'de> Deserialize<'de> for Token {
     }
 }
 
-/// A part of every day, in minutes from midnight, UTC; may go over midnight.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Window {
-    from: u16,
-    to: u16,
-}
-
-impl Window {
-    /// `02:00-04:00`.
-    fn parse(text: &str) -> Option<Self> {
-        let minute = |text: &str| {
-            let (hour, minute) = text.trim().split_once(':')?;
-            let (hour, minute): (u16, u16) = (hour.parse().ok()?, minute.parse().ok()?);
-            let is_time = minute < 60 && (hour < 24 || (hour, minute) == (24, 0));
-            is_time.then(|| hour * 60 + minute)
-        };
-        let (from, to) = text.split_once('-')?;
-        let (from, to) = (minute(from)?, minute(to)?);
-        (from != to && from < 1_440).then_some(Self { from, to })
-    }
-    /// Whether it is open at `second`, counted from 1970.
-    pub(super) fn is_open(self, second: u64) -> bool {
-        let minute = ((second / 60) % 1_440) as u16;
-        match self.from < self.to {
-            true => (self.from..self.to).contains(&minute),
-            false => minute >= self.from || minute < self.to,
-        }
-    }
-}
-
-impl std::fmt::Display for Window {
-    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let [a, b] = [self.from, self.to].map(|m| format!("{:02}:{:02}", m / 60, m % 60));
-        write!(to, "{a}-{b}")
-    }
-}
-
-impl<'de> Deserialize<'de> for Window {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(from)?;
-        let wrong = || serde::de::Error::custom("a window is such as \"02:00-04:00\"");
-        Self::parse(&text).ok_or_else(wrong)
-    }
-}
-
 /// A number within `range`, or an error that says `wanted`.
 fn within<'de, D, T>(
     from: D,
@@ -301,11 +312,14 @@ mod tests {
         let told = |config: &Config| format!("{config:?}");
         assert_eq!(told(&example), told(&Config::default()));
         // Keys that have no default stand there as remarks; they are right as well.
-        let network = "[network]\n";
+        let (transfers, network) = ("[transfers]\n", "[network]\n");
         let mqtt = "[mqtt]\n";
         let remarks = [
             ("", "token"),
             ("", "token_file"),
+            (transfers, "at_most"),
+            (transfers, "least_battery_v"),
+            (transfers, "energy_j_per_day"),
             (network, "port"),
             (network, "name"),
             (network, "building"),
@@ -327,8 +341,8 @@ mod tests {
             .map(|(key, _)| key.trim_start_matches("# "));
         let mut keys: Vec<&str> = keys.filter(|key| !key.contains(' ')).collect();
         keys.sort_unstable();
-        let known = "baud building bytes channels control data discovery host hosts listen name password_file port port \
-            prefix protocol queue resurvey_after_h seed speed survey_when_idle testbed token token_file user windows";
+        let known = "at_most baud building bytes channels control data discovery energy_j_per_day host hosts \
+            least_battery_v listen name password_file port port prefix protocol queue resurvey_after_h seed speed survey_when_idle testbed token token_file user windows";
         assert_eq!(keys.join(" "), known);
     }
 
@@ -340,6 +354,28 @@ mod tests {
             ("colour = 1", "unknown field `colour`"),
             ("token = \"short\"", "at least 16"),
             ("[transfers]\nwindows = [\"2-4\"]", "02:00-04:00"),
+            (
+                "[transfers]\nwindows = [{ at_most = 2 }]",
+                "missing field `at`",
+            ),
+            (
+                "[transfers]\nwindows = [{ at = \"02:00-04:00\", volts = 2 }]",
+                "unknown field `volts`",
+            ),
+            (
+                "[transfers]\nwindows = [{ at = \"02:00-04:00\", at_most = 0 }]",
+                "expected 1 to 16 stations",
+            ),
+            ("[transfers]\nat_most = 17", "expected 1 to 16 stations"),
+            (
+                "[transfers]\nleast_battery_v = 26",
+                "expected 1.8 to 4.35 volts",
+            ),
+            ("[transfers]\nenergy_j_per_day = -1.0", "joules"),
+            (
+                "[transfers]\nenergy_j_per_day = 40\n[network]\nport = \"/dev/ttyUSB0\"",
+                "energy_j_per_day: nodes behind a port do not tell",
+            ),
             ("[transfers]\nprotocol = \"rcrt\"", "expected one of"),
             ("[network]\nport = \"tcp:nowhere\"", "tcp:HOST:PORT"),
             ("[network]\nport = \"\"", "/dev/ttyUSB0"),
@@ -375,24 +411,5 @@ mod tests {
         fs::write(&path, "token_file = \"none\"").unwrap();
         let why = Config::read(&path).unwrap_err().to_string();
         assert!(why.contains("none: cannot read"), "{why}");
-    }
-
-    #[test]
-    fn a_window_may_go_over_midnight() {
-        let open = |text: &str, hour: u64, minute: u64| {
-            let window = Window::parse(text).unwrap();
-            window.is_open(86_400 * 20_000 + hour * 3_600 + minute * 60)
-        };
-        assert!(open("02:00-04:00", 2, 0) && open("02:00-04:00", 3, 59));
-        assert!(!open("02:00-04:00", 4, 0) && !open("02:00-04:00", 1, 59));
-        assert!(open("22:30-01:00", 23, 0) && open("22:30-01:00", 0, 59));
-        assert!(!open("22:30-01:00", 22, 29) && !open("22:30-01:00", 1, 0));
-        assert_eq!(
-            Window::parse("7:05-24:00").unwrap().to_string(),
-            "07:05-24:00"
-        );
-        for wrong in ["", "1-2", "03:00-03:00", "25:00-26:00", "24:00-01:00"] {
-            assert_eq!(Window::parse(wrong), None, "{wrong}");
-        }
     }
 }

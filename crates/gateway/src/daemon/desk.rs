@@ -4,15 +4,19 @@
 //! Invariants: the one store is behind one lock, held for a query or a write; what is under way is in memory
 //! only, what it begins and ends with is a row. Nobody holds both locks. Time base: wall clock.
 
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 use thalweg_planner::Plan;
-use thalweg_units::NodeId;
+use thalweg_units::{BatteryLevel, NodeId};
 use tokio::sync::broadcast;
 
-use super::config::Transfers;
+use super::config::{Limits, Transfers};
+use super::gate::{Entry, Gate};
+use super::limits::{Condition, Health, Holds, Wait};
 use super::mqtt::Telling;
 use super::network::Facts;
 use super::running::Running;
@@ -21,7 +25,7 @@ use crate::carry::session::Standing;
 use crate::job::Progress;
 use crate::known::Known;
 use crate::store::{
-    JobId, JobState, Keep, Level, Message, NewJob, Store, StoreError, StoredJob, Work,
+    day_of, JobId, JobState, Keep, Level, Message, NewJob, Store, StoreError, StoredJob, Work,
 };
 
 /// So many news may wait for one who watches; whoever is slower is told to look anew.
@@ -57,6 +61,8 @@ pub(super) struct Surveyed {
     pub(super) at: i64,
     pub(super) took_s: f64,
     pub(super) missing: Vec<NodeId>,
+    /// The batteries of those that told.
+    pub(super) batteries: Vec<(NodeId, BatteryLevel)>,
 }
 
 /// What is under way.
@@ -66,6 +72,10 @@ struct Live {
     surveyed: Option<Arc<Surveyed>>,
     line: Line,
     stopping: bool,
+    /// The batteries of nodes as they told last, and when.
+    batteries: BTreeMap<NodeId, (BatteryLevel, i64)>,
+    /// Jobs that found no route without these nodes.
+    cut_off: BTreeMap<JobId, BTreeSet<NodeId>>,
 }
 
 /// What a job thread is to do next.
@@ -74,6 +84,10 @@ pub(super) enum Turn {
     Job(Box<StoredJob>),
     /// Nothing yet.
     Idle,
+    /// Nothing yet: what waits, waits for a battery that has more.
+    Starved,
+    /// Nothing yet: other stations are at work.
+    Later,
     /// End.
     Stop,
 }
@@ -97,6 +111,7 @@ pub(super) struct Common {
     pub(super) mqtt: Option<Arc<Telling>>,
     store: Mutex<Store>,
     news: broadcast::Sender<News>,
+    gate: Gate,
     pub(super) begun: Instant,
 }
 
@@ -106,6 +121,7 @@ impl Common {
             mqtt,
             store: Mutex::new(store),
             news: broadcast::Sender::new(NEWS),
+            gate: Gate::default(),
             begun: Instant::now(),
         }
     }
@@ -162,6 +178,7 @@ pub(super) struct Desk {
     pub(super) facts: Facts,
     pub(super) transfers: Transfers,
     pub(super) company: Company,
+    building: Option<String>,
     common: Arc<Common>,
     live: Mutex<Live>,
     wake: Condvar,
@@ -171,19 +188,22 @@ impl Desk {
     pub(super) fn new(
         facts: Facts,
         transfers: Transfers,
-        company: Company,
+        (company, building): (Company, Option<String>),
         common: Arc<Common>,
     ) -> Self {
         Self {
             facts,
             transfers,
             company,
+            building,
             common,
             live: Mutex::new(Live {
                 running: None,
                 surveyed: None,
                 line: Line::Closed,
                 stopping: false,
+                batteries: BTreeMap::new(),
+                cut_off: BTreeMap::new(),
             }),
             wake: Condvar::new(),
         }
@@ -225,7 +245,20 @@ impl Desk {
     fn tell_job(&self, id: JobId) {
         let job = self.store().job(id).ok().flatten();
         if let Some(job) = job {
-            self.tell("job", &view::job(&job, self.running().as_slice()));
+            self.tell_jobs(std::slice::from_ref(&job));
+        }
+    }
+    fn tell_jobs(&self, jobs: &[StoredJob]) {
+        let running = self.running();
+        let waits = |job: &StoredJob| job.state == JobState::Queued;
+        // A store that does not answer says so elsewhere.
+        let holds = (jobs.iter().any(waits))
+            .then(|| self.holds().ok())
+            .flatten();
+        for job in jobs {
+            let waits = holds.as_ref().and_then(|holds| holds.why(job));
+            let waits = waits.map(|why| why.to_string());
+            self.tell("job", &view::job(job, running.as_slice(), waits));
         }
     }
     /// The broker, where there is one.
@@ -275,9 +308,7 @@ impl Desk {
             queued.collect::<Result<Vec<_>, _>>()?
         };
         let queued: Vec<StoredJob> = queued.into_iter().flatten().collect();
-        for job in &queued {
-            self.tell("job", &view::job(job, &[]));
-        }
+        self.tell_jobs(&queued);
         self.wake.notify_all();
         Ok(queued)
     }
@@ -289,6 +320,7 @@ impl Desk {
     pub(super) fn cancel(&self, id: JobId) -> Result<Cancel, StoreError> {
         let was_queued = self.store().cancel_queued(id)?;
         if was_queued {
+            self.live().cut_off.remove(&id);
             self.tell_job(id);
             return Ok(Cancel::Done);
         }
@@ -327,12 +359,62 @@ impl Desk {
         }
     }
 
-    /// Whether transfers may begin now.
+    /// The limits that hold now; none where no window is open.
+    fn limits(&self) -> Option<Limits> {
+        self.transfers.limits_at(u64::try_from(now()).unwrap_or(0))
+    }
+    /// Whether jobs may begin now.
     pub(super) fn is_open(&self) -> bool {
-        let windows = &self.transfers.windows;
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        let now = since.map_or(0, |since| since.as_secs());
-        windows.is_empty() || windows.iter().any(|window| window.is_open(now))
+        self.limits().is_some()
+    }
+    /// What is known of nodes that limits look at.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub(super) fn condition(&self) -> Result<Condition, StoreError> {
+        let spent = self.store().spent_on(self.network(), day_of(now()))?;
+        Ok(Condition {
+            batteries: self.live().batteries.clone(),
+            spent: spent.into_iter().collect(),
+        })
+    }
+    /// Who is left alone now, and what waits for that.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub(super) fn holds(&self) -> Result<Holds, StoreError> {
+        let limits = self.limits();
+        let condition = match limits {
+            Some(limits) if limits.spares_nodes() => self.condition()?,
+            _ => Condition::default(),
+        };
+        let mut holds = Holds::of(limits, &condition, self.facts.sink);
+        holds.cut_off.clone_from(&self.live().cut_off);
+        let most = limits.and_then(|limits| limits.at_most);
+        let others = self.common.gate.others(&self.building, self.network());
+        if let Some(most) = most.filter(|most| others >= *most as usize) {
+            holds.shut = Some(Wait::Others(most));
+        }
+        Ok(holds)
+    }
+    /// How each of its nodes is, by index.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub(super) fn health(&self) -> Result<Vec<Health>, StoreError> {
+        let (condition, holds) = (self.condition()?, self.holds()?);
+        let ids = self.facts.place.ids.iter();
+        Ok(ids.map(|id| condition.of(*id, &holds)).collect())
+    }
+    /// Job `id` found no route without `nodes`.
+    pub(super) fn is_cut_off(&self, id: JobId, nodes: &[NodeId]) {
+        let nodes = nodes.iter().copied().collect();
+        self.live().cut_off.insert(id, nodes);
+    }
+    /// These batteries were told at `at`, in seconds since 1970.
+    pub(super) fn note_batteries(&self, told: &[(NodeId, BatteryLevel)], at: i64) {
+        let told = told.iter().map(|(node, level)| (*node, (*level, at)));
+        self.live().batteries.extend(told);
     }
 
     /// What comes next.
@@ -343,16 +425,44 @@ impl Desk {
         if self.is_stopping() {
             return Ok(Turn::Stop);
         }
-        if !self.is_open() {
-            return Ok(Turn::Idle);
-        }
-        let job = self.store().begin_job(self.network())?;
-        let Some(job) = job else {
+        let Some(limits) = self.limits() else {
             return Ok(Turn::Idle);
         };
-        self.live().running = Some(Running::new(job.id));
+        let (holds, starved) = (self.holds()?, Cell::new(false));
+        let may = |job: &StoredJob| {
+            let wait = holds.of_job(job);
+            let is_low = wait.as_ref().is_some_and(|w| holds.is_for_a_battery(w));
+            starved.set(starved.get() || is_low);
+            wait.is_none()
+        };
+        let next = self.store().next_job(self.network(), may)?;
+        let Some(next) = next else {
+            return Ok(match starved.get() {
+                true => Turn::Starved,
+                false => Turn::Idle,
+            });
+        };
+        let (common, place) = (&self.common, (&self.building, self.network()));
+        if common.gate.enter(place, limits.at_most, Instant::now()) == Entry::Full {
+            return Ok(Turn::Later);
+        }
+        let begun = self.store().begin_job(next.id);
+        let Some(job) = begun.inspect_err(|_| self.leave())? else {
+            // Somebody cancelled it meanwhile.
+            self.leave();
+            return Ok(Turn::Idle);
+        };
+        {
+            let mut live = self.live();
+            live.running = Some(Running::new(job.id));
+            live.cut_off.remove(&job.id);
+        }
         self.tell_job(job.id);
         Ok(Turn::Job(Box::new(job)))
+    }
+    /// It is at work no more.
+    fn leave(&self) {
+        self.common.gate.leave(&self.building, self.network());
     }
 
     /// What begins now is so much of the job that runs, as its first and last share.
@@ -394,6 +504,7 @@ impl Desk {
     /// Nothing runs any more: `id` has ended, or is queued again.
     pub(super) fn ended(&self, id: JobId) {
         self.live().running = None;
+        self.leave();
         self.tell_job(id);
     }
     /// How the job that runs ends: its state, where somebody did not want it.
@@ -410,7 +521,13 @@ impl Desk {
     }
     /// The links are known.
     pub(super) fn knows(&self, surveyed: Surveyed) {
-        self.live().surveyed = Some(Arc::new(surveyed));
+        self.note_batteries(&surveyed.batteries, surveyed.at);
+        {
+            let mut live = self.live();
+            live.surveyed = Some(Arc::new(surveyed));
+            // There may be other routes now.
+            live.cut_off.clear();
+        }
         self.tell_of("network", serde_json::json!({ "surveyed": true }));
     }
     /// The way to the base station is as `line` says.

@@ -6,14 +6,15 @@
 use std::sync::MutexGuard;
 
 use serde_json::json;
-use thalweg_planner::LinkQualities;
 use thalweg_units::NodeId;
 
 use super::desk::{now, Desk, Surveyed};
 use super::mqtt::messages::{self, Seen};
 use super::mqtt::{status, Broker, Source};
 use super::stations::Stations;
-use crate::store::{JobId, Kept, Level, Message, NewTransfer, Store, StoreError, StoredTransfer};
+use crate::store::{
+    JobId, Kept, Level, Message, NewSurvey, NewTransfer, Store, StoreError, StoredTransfer,
+};
 
 impl Desk {
     /// Stores `object` with the record of its transfer and the end of its job.
@@ -56,6 +57,7 @@ impl Desk {
             let seen = surveyed.map(|surveyed| Seen {
                 links: surveyed.known.links(),
                 missing: &surveyed.missing,
+                batteries: &surveyed.batteries,
                 at: surveyed.at,
             });
             let of = (&topics, &self.facts);
@@ -68,19 +70,18 @@ impl Desk {
     ///
     /// # Errors
     /// [`StoreError`]; then nothing is stored.
-    pub(super) fn keep_survey(
-        &self,
-        took_s: f64,
-        missing: &[NodeId],
-        links: &LinkQualities,
-    ) -> Result<(), StoreError> {
-        let at = now();
-        let seen = Some(Seen { links, missing, at });
+    pub(super) fn keep_survey(&self, survey: &NewSurvey<'_>) -> Result<(), StoreError> {
+        let seen = Some(Seen {
+            links: survey.links,
+            missing: survey.missing,
+            batteries: survey.batteries,
+            at: now(),
+        });
         {
             let mut store = self.store();
             let told = self.nodes(&store, seen)?;
             let network = (self.network(), self.facts.sink);
-            store.keep_survey(network, took_s, missing, links, &told)?;
+            store.keep_survey(network, survey, &told)?;
         }
         self.wake_mqtt();
         Ok(())
@@ -120,6 +121,7 @@ impl Desk {
             let seen = surveyed.as_ref().map(|surveyed| Seen {
                 links: &surveyed.links,
                 missing: &surveyed.missing,
+                batteries: &surveyed.batteries,
                 at: surveyed.measured_at,
             });
             let mut told = self.nodes(&store, seen)?;

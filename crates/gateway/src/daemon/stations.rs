@@ -4,6 +4,7 @@
 //! under its name, where a single network has its testbed's. Invariant: no two stations have one name. Time base: wall
 //! clock. Tests: `crates/lab/tests/daemon/`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use thalweg_units::Channel;
@@ -11,6 +12,7 @@ use thalweg_units::Channel;
 use super::config::{Config, NetworkConfig, Transfers};
 use super::desk::{Cancel, Common, Company, Desk};
 use super::engine;
+use super::limits::Holds;
 use super::mqtt::Telling;
 use super::network::{Facts, Network};
 use super::running::Running;
@@ -22,6 +24,7 @@ use crate::store::{JobId, Store, StoreError, StoredJob};
 pub struct Station {
     name: Option<String>,
     channels: Option<Vec<Channel>>,
+    building: Option<String>,
     network: Box<dyn Serve>,
 }
 
@@ -31,6 +34,7 @@ impl Station {
         Self {
             name: config.name.clone(),
             channels: config.channels.clone(),
+            building: config.building.clone(),
             network: Box::new(network),
         }
     }
@@ -88,6 +92,19 @@ pub enum StationError {
     Channels(#[from] AskError),
 }
 
+/// What limits mean for jobs that are queued, by their stations.
+pub(super) struct Waiting(BTreeMap<String, Holds>);
+
+impl Waiting {
+    /// Why `job` is still queued, where limits are to blame.
+    pub(super) fn why(&self, job: &StoredJob) -> Option<String> {
+        self.0
+            .get(&job.station)?
+            .why(job)
+            .map(|why| why.to_string())
+    }
+}
+
 /// All stations of a daemon.
 pub(super) struct Stations {
     common: Arc<Common>,
@@ -117,7 +134,8 @@ impl Stations {
                 return Err(StationError::Twice(name.clone()));
             }
             let transfers: Transfers = config.transfers.clone();
-            let desk = Desk::new(facts, transfers, company, common.clone());
+            let of = (company, station.building.clone());
+            let desk = Desk::new(facts, transfers, of, common.clone());
             desks.push(Arc::new(desk));
         }
         Ok(Self {
@@ -173,6 +191,15 @@ impl Stations {
             None => self.desks.first().map(|desk| &**desk),
             Some(_) => self.named(name).ok(),
         }
+    }
+    /// What limits mean for jobs that are queued, at present.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub(super) fn waiting(&self) -> Result<Waiting, StoreError> {
+        let of = |desk: &Arc<Desk>| Ok((desk.network().to_owned(), desk.holds()?));
+        let all = self.desks.iter().map(of);
+        Ok(Waiting(all.collect::<Result<_, StoreError>>()?))
     }
     /// Whether there are several.
     pub(super) fn company(&self) -> Company {

@@ -1,11 +1,14 @@
 //! Jobs, objects and nodes as the API tells them. Keys are stable; `api.json` describes them.
 
+use std::time::{Duration, SystemTime};
+
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::Value;
 
 use thalweg_planner::{LinkQualities, Place};
 
+use super::limits::Health;
 use super::network::Facts;
 use super::running::Running;
 use crate::carry::session::Standing;
@@ -20,6 +23,8 @@ pub(super) struct Job<'a> {
     progress: f64,
     /// What it is at.
     phase: Option<String>,
+    /// Why it is still queued, where limits are to blame.
+    waits: Option<String>,
     /// Packets that are there.
     received: Option<u32>,
     /// Of how many.
@@ -36,8 +41,8 @@ pub(super) struct Job<'a> {
     object: Option<i64>,
 }
 
-/// `job`; what runs tells how far it is.
-pub(super) fn job<'a>(job: &'a StoredJob, running: &[Running]) -> Job<'a> {
+/// `job`; what runs tells how far it is, and `waits` why it does not yet.
+pub(super) fn job<'a>(job: &'a StoredJob, running: &[Running], waits: Option<String>) -> Job<'a> {
     let running = running.iter().find(|running| running.id == job.id);
     let moving = running.filter(|running| running.received > 0);
     let raw = |text: &Option<String>| text.clone().and_then(|t| RawValue::from_string(t).ok());
@@ -49,6 +54,7 @@ pub(super) fn job<'a>(job: &'a StoredJob, running: &[Running]) -> Job<'a> {
             _ => 0.0,
         },
         phase: running.map(|running| running.phase.clone()),
+        waits,
         received: moving.map(|running| running.received),
         packets: moving.map(|running| running.packets),
         round: moving.map(|running| running.round),
@@ -162,6 +168,42 @@ pub(super) fn node(facts: &Facts, index: usize, last: Option<(&str, TransferId)>
     }
 }
 
+/// How a node is at present.
+#[derive(Debug, Serialize)]
+pub(super) struct NodeHealth {
+    /// When it was last heard of.
+    seen_at: Option<String>,
+    /// In volts; none of a node that told of no battery.
+    battery_v: Option<f64>,
+    /// When it told so.
+    battery_at: Option<String>,
+    /// What it has spent since midnight, UTC; none where nobody metered it.
+    energy_today_j: Option<f64>,
+    /// Why limits leave it alone, where they do.
+    left_alone: Option<String>,
+}
+
+/// A node among others.
+#[derive(Debug, Serialize)]
+pub(super) struct NodeNow {
+    #[serde(flatten)]
+    pub(super) node: Node,
+    pub(super) health: NodeHealth,
+}
+
+/// `node`, which is as `health` says and was last in a survey at `surveyed`, in seconds since 1970.
+pub(super) fn node_now(node: Node, health: &Health, surveyed: Option<i64>) -> NodeNow {
+    let health = NodeHealth {
+        // Such times sort as text.
+        seen_at: surveyed.map(utc).max(node.delivered_at.clone()),
+        battery_v: health.battery.map(|(level, _)| level.volts()),
+        battery_at: health.battery.map(|(_, at)| utc(at)),
+        energy_today_j: health.spent_j.map(|joules| (joules * 1e3).round() / 1e3),
+        left_alone: health.left_alone.map(|why| why.to_string()),
+    };
+    NodeNow { node, health }
+}
+
 /// A link of a node, and back.
 #[derive(Debug, Serialize)]
 pub(super) struct Link {
@@ -199,8 +241,16 @@ pub(super) fn number(json: Option<&String>, key: &str) -> Option<f64> {
     value.get(key)?.as_f64()
 }
 
+/// `seconds` since 1970, as the store writes times.
+pub(super) fn utc(seconds: i64) -> String {
+    let since = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
+    // A clock that is beyond the year 9999 is none.
+    let since = since.min(Duration::from_secs(253_402_300_799));
+    humantime::format_rfc3339_seconds(SystemTime::UNIX_EPOCH + since).to_string()
+}
+
 #[cfg(test)]
-pub(super) fn examples() -> ([Value; 2], Value, Value) {
+pub(super) fn examples() -> ([Value; 2], Value, Value, Value) {
     use crate::store::{NewTransfer, Store, Work};
     let dir = tempfile::tempdir().unwrap();
     let mut store = Store::open(dir.path()).unwrap();
@@ -270,8 +320,30 @@ pub(super) fn examples() -> ([Value; 2], Value, Value) {
         bytes: 0,
         repaired: 0,
     };
-    let value = |row| serde_json::to_value(job(row, &[])).unwrap();
+    let value = |row| serde_json::to_value(job(row, &[], None)).unwrap();
     let rates = serde_json::to_value(rates(JobId(1), 2.0, &[fares])).unwrap();
     let object = serde_json::to_value(object(&transfer)).unwrap();
-    ([value(&row), value(&session)], rates, object)
+    let node = Node {
+        id: 3,
+        station: "a".into(),
+        is_sink: false,
+        place: None,
+        delivered_at: None,
+        object: None,
+    };
+    let node = node_now(node, &Health::default(), None);
+    let node = serde_json::to_value(node).unwrap();
+    ([value(&row), value(&session)], rates, object, node)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::utc;
+
+    #[test]
+    fn times_are_as_the_store_writes_them() {
+        assert_eq!(utc(1_700_000_000), "2023-11-14T22:13:20Z");
+        assert_eq!(utc(-5), "1970-01-01T00:00:00Z");
+        assert_eq!(utc(i64::MAX), "9999-12-31T23:59:59Z");
+    }
 }

@@ -4,7 +4,7 @@
 //! process ended is queued again by [`Store::resume_jobs`]; of jobs that ended [`KEPT`] are kept. Time base:
 //! wall clock. Tests: at the end.
 
-use rusqlite::{params, OptionalExtension, Row};
+use rusqlite::{params, Row};
 use serde::{Serialize, Serializer};
 use thalweg_units::NodeId;
 
@@ -191,20 +191,40 @@ impl Store {
         ask().map_err(db_error(&self.database))
     }
 
-    /// Begins the first of `network`'s queue, if there is one.
+    /// The first of `network`'s queue that `may` begin, if there is one.
     ///
     /// # Errors
     /// [`StoreError::Database`].
-    pub fn begin_job(&mut self, network: &str) -> Result<Option<StoredJob>> {
+    pub fn next_job(
+        &self,
+        network: &str,
+        may: impl Fn(&StoredJob) -> bool,
+    ) -> Result<Option<StoredJob>> {
         let ask = || {
-            let sql = "UPDATE jobs SET state = 'running', begun_at = unixepoch() WHERE id =
-                (SELECT id FROM jobs WHERE network = ?1 AND state = 'queued'
-                 ORDER BY priority DESC, id LIMIT 1) RETURNING id";
-            (self.db.query_row(sql, [network], |row| row.get(0))).optional()
+            let sql = format!(
+                "SELECT *, {} FROM jobs WHERE network = ?1 AND state = 'queued'
+                 ORDER BY priority DESC, id",
+                times()
+            );
+            let mut statement = self.db.prepare(&sql)?;
+            let mut queue = statement.query_map([network], stored)?;
+            let first = queue.find(|job| job.as_ref().map_or(true, &may));
+            first.transpose()
         };
-        match ask().map_err(db_error(&self.database))? {
-            Some(id) => self.job(JobId(id)),
-            None => Ok(None),
+        ask().map_err(db_error(&self.database))
+    }
+
+    /// Begins job `id`: as it is then, if it was still queued.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn begin_job(&mut self, id: JobId) -> Result<Option<StoredJob>> {
+        let sql = "UPDATE jobs SET state = 'running', begun_at = unixepoch()
+            WHERE id = ?1 AND state = 'queued'";
+        let begun = self.db.execute(sql, [id.0]);
+        match begun.map_err(db_error(&self.database))? {
+            0 => Ok(None),
+            _ => self.job(id),
         }
     }
 
@@ -321,15 +341,19 @@ impl Store {
 
     fn select_jobs<P: rusqlite::Params>(&self, of: &str, p: P) -> Result<Vec<StoredJob>> {
         let ask = || {
-            let at = |c: &str| format!("strftime('%Y-%m-%dT%H:%M:%SZ', {c}, 'unixepoch') AS {c}_");
-            let times = ["asked_at", "begun_at", "ended_at"].map(at).join(", ");
-            let sql = format!("SELECT *, {times} FROM jobs {of}");
+            let sql = format!("SELECT *, {} FROM jobs {of}", times());
             let mut statement = self.db.prepare(&sql)?;
             let rows = statement.query_map(p, stored)?;
             rows.collect::<rusqlite::Result<Vec<_>>>()
         };
         ask().map_err(db_error(&self.database))
     }
+}
+
+/// The times of a row as text.
+fn times() -> String {
+    let at = |c: &str| format!("strftime('%Y-%m-%dT%H:%M:%SZ', {c}, 'unixepoch') AS {c}_");
+    ["asked_at", "begun_at", "ended_at"].map(at).join(", ")
 }
 
 fn stored(row: &Row<'_>) -> rusqlite::Result<StoredJob> {
@@ -363,8 +387,14 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<StoredJob> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+
+    /// Begins the first of the queue.
+    pub(in crate::store) fn begin(store: &mut Store, network: &str) -> Option<StoredJob> {
+        let next = store.next_job(network, |_| true).unwrap()?;
+        store.begin_job(next.id).unwrap()
+    }
 
     fn fetch(from: u16, priority: i8) -> NewJob<'static> {
         NewJob {
@@ -382,9 +412,9 @@ mod tests {
         let mut store = Store::open(dir.path()).unwrap();
         let jobs = [fetch(1, 0), fetch(2, 5), fetch(3, 5), fetch(4, -1)];
         let ids = store.submit(&jobs, 9).unwrap();
-        assert!(store.begin_job("b").unwrap().is_none(), "another network");
+        assert!(begin(&mut store, "b").is_none(), "another network");
         for expected in [1, 2, 0, 3] {
-            let job = store.begin_job("a").unwrap().unwrap();
+            let job = begin(&mut store, "a").unwrap();
             assert_eq!((job.id, job.state), (ids[expected], JobState::Running));
             assert!(job.begun_at.is_some() && job.ended_at.is_none());
             (store.end_job(job.id, JobState::Failed, None, Some("no route"))).unwrap();
@@ -393,7 +423,7 @@ mod tests {
             assert_eq!(ended.state, JobState::Failed, "what ended stays so");
             assert_eq!(ended.error.as_deref(), Some("no route"));
         }
-        assert!(store.begin_job("a").unwrap().is_none());
+        assert!(begin(&mut store, "a").is_none());
         let ended = store.ended_jobs("a", None, 2).unwrap();
         assert_eq!([ended[0].id, ended[1].id], [ids[3], ids[2]]);
         let older = store.ended_jobs("a", Some(ids[1]), 9).unwrap();
@@ -406,7 +436,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut store = Store::open(dir.path()).unwrap();
         let id = store.submit(&[fetch(5, 0)], 9).unwrap()[0];
-        store.begin_job("a").unwrap();
+        begin(&mut store, "a");
         let record = super::super::tests::record(5, b"abc");
         let new = super::super::NewTransfer {
             job: Some(id),
@@ -439,12 +469,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut store = Store::open(dir.path()).unwrap();
         let ids = store.submit(&[fetch(1, 0), fetch(2, 0)], 9).unwrap();
-        store.begin_job("a").unwrap();
+        begin(&mut store, "a");
         drop(store);
         let mut store = Store::open(dir.path()).unwrap();
         assert_eq!(store.resume_jobs("b").unwrap(), []);
         assert_eq!(store.resume_jobs("a").unwrap(), [ids[0]]);
-        assert_eq!(store.begin_job("a").unwrap().unwrap().id, ids[0]);
+        assert_eq!(begin(&mut store, "a").unwrap().id, ids[0]);
         assert!(!store.cancel_queued(ids[0]).unwrap(), "it runs");
         assert!(store.cancel_queued(ids[1]).unwrap());
         store.requeue_job(ids[1]).unwrap();

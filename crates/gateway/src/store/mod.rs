@@ -16,6 +16,7 @@ mod outbox;
 mod record;
 mod schema;
 mod sessions;
+mod spent;
 mod surveys;
 #[cfg(test)]
 mod tests;
@@ -40,7 +41,8 @@ pub use record::{
     Turn, TurnState,
 };
 pub use sessions::{next_sample, Sample, KEPT_SESSIONS};
-pub use surveys::{StoredSurvey, KEPT_SURVEYS};
+pub use spent::{day_of, KEPT_DAYS};
+pub use surveys::{NewSurvey, StoredSurvey, KEPT_SURVEYS};
 
 /// The database's file in the store's folder.
 pub const DATABASE: &str = "thalweg.db";

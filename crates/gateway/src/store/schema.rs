@@ -145,6 +145,16 @@ pub(super) const MIGRATIONS: &[&str] = &[
     ) STRICT;
     CREATE UNIQUE INDEX outbox_newest ON outbox (topic) WHERE newest = 1;
 ",
+    "
+    ALTER TABLE surveys ADD COLUMN batteries TEXT NOT NULL DEFAULT '';
+    CREATE TABLE spent (
+        network TEXT    NOT NULL,
+        node    INTEGER NOT NULL,
+        day     INTEGER NOT NULL,
+        joules  REAL    NOT NULL,
+        PRIMARY KEY (network, node, day)
+    ) STRICT, WITHOUT ROWID;
+",
 ];
 
 /// The newest format.

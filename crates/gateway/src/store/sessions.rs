@@ -288,7 +288,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut store = Store::open(dir.path()).unwrap();
         let job = session(&mut store);
-        let begun = store.begin_job("indriya").unwrap().unwrap();
+        let begun = crate::store::jobs::tests::begin(&mut store, "indriya").unwrap();
         assert_eq!(begun.work, Work::Session(wish()));
         let came = [(id(4), b"ab".to_vec()), (id(7), b"x".to_vec())];
         store.add_to_streams(job, 2.0, &came).unwrap();

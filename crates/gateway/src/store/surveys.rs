@@ -1,18 +1,31 @@
 //! Surveys: the links of a network as they were measured, so that a daemon that starts again need not ask its
-//! nodes anew. Links are kept as `from to channel ratio power` lines. Invariant: the last [`KEPT_SURVEYS`] of a
+//! nodes anew. Links are kept as `from to channel ratio power` lines, batteries as `node:millivolts` words. Invariant: the last [`KEPT_SURVEYS`] of a
 //! network are kept. Time base: wall clock. Tests: at the end.
 
 use std::fmt::Write as _;
 
 use rusqlite::{params, Row};
 use thalweg_planner::LinkQualities;
-use thalweg_units::{Channel, Dbm, NodeId};
+use thalweg_units::{BatteryLevel, Channel, Dbm, NodeId};
 
 use super::outbox::{self, Message};
 use super::{db_error, Result, Store};
 
 /// So many surveys of a network are kept.
 pub const KEPT_SURVEYS: u32 = 48;
+
+/// A survey to be kept.
+#[derive(Debug, Clone, Copy)]
+pub struct NewSurvey<'a> {
+    /// How long it took by the network's time, in seconds.
+    pub took_s: f64,
+    /// Nodes whose tables did not come in.
+    pub missing: &'a [NodeId],
+    /// The batteries of those that told.
+    pub batteries: &'a [(NodeId, BatteryLevel)],
+    /// The links.
+    pub links: &'a LinkQualities,
+}
 
 /// Links as they were measured.
 #[derive(Debug, Clone)]
@@ -25,35 +38,38 @@ pub struct StoredSurvey {
     pub took_s: f64,
     /// Nodes whose tables did not come in.
     pub missing: Vec<NodeId>,
+    /// The batteries of those that told.
+    pub batteries: Vec<(NodeId, BatteryLevel)>,
     /// The links.
     pub links: LinkQualities,
 }
 
 impl Store {
-    /// Keeps `links`, which `sink` of `network` was told in `took_s` seconds by all nodes but `missing`, with the
-    /// messages `tell`: all of it or nothing.
+    /// Keeps `survey`, which `sink` of `network` was told, with the messages `tell`: all of it or nothing.
     ///
     /// # Errors
     /// [`super::StoreError::Database`].
     pub fn keep_survey(
         &mut self,
         (network, sink): (&str, NodeId),
-        took_s: f64,
-        missing: &[NodeId],
-        links: &LinkQualities,
+        survey: &NewSurvey<'_>,
         tell: &[Message],
     ) -> Result<()> {
         let fail = db_error(&self.database);
-        let missing: Vec<String> = missing.iter().map(ToString::to_string).collect();
+        let missing: Vec<String> = survey.missing.iter().map(ToString::to_string).collect();
+        let batteries = survey.batteries.iter();
+        let batteries = batteries.map(|(node, level)| format!("{node}:{}", level.millivolts()));
+        let batteries: Vec<String> = batteries.collect();
         let tx = self.begin()?;
-        let sql = "INSERT INTO surveys (network, sink, took_s, missing, links)
-            VALUES (?1, ?2, ?3, ?4, ?5)";
+        let sql = "INSERT INTO surveys (network, sink, took_s, missing, batteries, links)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
         let values = params![
             network,
             sink.get(),
-            took_s,
+            survey.took_s,
             missing.join(" "),
-            written(links)
+            batteries.join(" "),
+            written(survey.links)
         ];
         tx.execute(sql, values).map_err(&fail)?;
         let sql = "DELETE FROM surveys WHERE network = ?1 AND sink = ?2 AND id NOT IN
@@ -86,20 +102,54 @@ impl Store {
         let rows = ask().map_err(db_error(&self.database))?;
         Ok(rows.into_iter().flatten().collect())
     }
+
+    /// The batteries that nodes told in the `most` youngest surveys of a network, the youngest first, and when, in seconds
+    /// since 1970.
+    ///
+    /// # Errors
+    /// [`super::StoreError::Database`].
+    pub fn batteries(&self, (network, sink): (&str, NodeId), most: u32) -> Result<Vec<Told>> {
+        let ask = || {
+            let sql = "SELECT measured_at, batteries FROM surveys WHERE network = ?1 AND sink = ?2
+                ORDER BY id DESC LIMIT ?3";
+            let mut statement = self.db.prepare(sql)?;
+            let rows = statement.query_map(params![network, sink.get(), most], |row| {
+                Ok((row.get("measured_at")?, batteries(row)?))
+            })?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        ask().map_err(db_error(&self.database))
+    }
+}
+
+/// When, in seconds since 1970, and the batteries that were told then.
+type Told = (i64, Vec<(NodeId, BatteryLevel)>);
+
+fn batteries(row: &Row<'_>) -> rusqlite::Result<Vec<(NodeId, BatteryLevel)>> {
+    let words: String = row.get("batteries")?;
+    let battery = |word: &str| {
+        let (of, millivolts) = word.split_once(':')?;
+        let level = BatteryLevel::of_millivolts(millivolts.parse().ok()?);
+        Some((node(of)?, level))
+    };
+    Ok(words.split_whitespace().filter_map(battery).collect())
+}
+
+fn node(text: &str) -> Option<NodeId> {
+    NodeId::new(text.parse().ok()?).ok()
 }
 
 fn stored(row: &Row<'_>, nodes: usize) -> rusqlite::Result<Option<StoredSurvey>> {
     let (missing, links): (String, String) = (row.get("missing")?, row.get("links")?);
-    let missing = missing
-        .split_whitespace()
-        .filter_map(|node| node.parse().ok());
-    let missing = missing.filter_map(|node| NodeId::new(node).ok()).collect();
+    let missing = missing.split_whitespace().filter_map(node).collect();
+    let batteries = batteries(row)?;
     let (id, measured_at, took_s) = (row.get("id")?, row.get("measured_at")?, row.get("took_s")?);
     Ok(read(&links, nodes).map(|links| StoredSurvey {
         id,
         measured_at,
         took_s,
         missing,
+        batteries,
         links,
     }))
 }
@@ -162,11 +212,21 @@ mod tests {
         links.record_prr(2, 1, channel, 0.25, None).unwrap();
         for took in 0..KEPT_SURVEYS + 2 {
             let network = ("a", sink);
-            (store.keep_survey(network, f64::from(took), &[lost], &links, &[])).unwrap();
+            let survey = NewSurvey {
+                took_s: f64::from(took),
+                missing: &[lost],
+                batteries: &[(sink, BatteryLevel::of_millivolts(2_610))],
+                links: &links,
+            };
+            store.keep_survey(network, &survey, &[]).unwrap();
         }
         let all = store.surveys(("a", sink), 3, 999).unwrap();
         assert_eq!(all.len(), KEPT_SURVEYS as usize);
         let back = &all[0];
+        let level = BatteryLevel::of_millivolts(2_610);
+        assert_eq!(back.batteries, [(sink, level)]);
+        let told = store.batteries(("a", sink), 3).unwrap();
+        assert_eq!((told.len(), &told[0].1[..]), (3, &[(sink, level)][..]));
         assert_eq!(
             (back.took_s, &back.missing[..]),
             (f64::from(KEPT_SURVEYS + 1), &[lost][..])

@@ -327,8 +327,9 @@ fn child_that_is_killed() {
 #[test]
 fn killed_at_any_instant_the_store_is_whole() {
     let dir = tempfile::tempdir().unwrap();
-    let mut kept = 0;
-    for round in 0..16u64 {
+    let (mut kept, mut round) = (0, 0u64);
+    // On a busy machine it takes longer until a child stores anything.
+    while round < 16 || kept == 0 && round < 80 {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args([
                 "--exact",
@@ -345,7 +346,7 @@ fn killed_at_any_instant_the_store_is_whole() {
         child.wait().unwrap();
         let now = check(dir.path());
         assert!(now >= kept, "a record was lost");
-        kept = now;
+        (kept, round) = (now, round + 1);
     }
     assert!(kept > 0, "no child lived long enough to store anything");
 }
@@ -447,7 +448,7 @@ fn a_store_of_the_first_format_is_read_on() {
     let back = "ALTER TABLE transfers DROP COLUMN file; DROP TABLE jobs; DROP TABLE surveys; DROP TABLE log;
         DROP TABLE samples; DROP TABLE streams; DROP INDEX transfers_by_session;
         ALTER TABLE transfers DROP COLUMN session;
-        DROP TABLE outbox;
+        DROP TABLE outbox; DROP TABLE spent;
         PRAGMA user_version = 1;";
     store.db.execute_batch(back).unwrap();
     drop(store);
@@ -499,9 +500,9 @@ fn jobs_of_the_third_format_keep_their_numbers_and_new_kinds_join_them() {
         store.submit(std::slice::from_ref(&plan), 9).unwrap(),
         [JobId(10)]
     );
-    let first = store.begin_job("a").unwrap().unwrap();
+    let first = super::jobs::tests::begin(&mut store, "a").unwrap();
     assert_eq!(first.work, plan.work);
-    let second = store.begin_job("a").unwrap().unwrap();
+    let second = super::jobs::tests::begin(&mut store, "a").unwrap();
     assert_eq!(
         (second.id, second.work),
         (JobId(9), Work::Fetch { from: node(4) })

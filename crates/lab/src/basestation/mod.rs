@@ -12,6 +12,7 @@ mod stream;
 
 pub use stream::{Listener, Pty};
 
+use crate::battery::Powered;
 use crate::collect::Object;
 use crate::field::{carries_pipelines, RunError};
 use crate::offers::{Change, Offers};
@@ -95,6 +96,7 @@ enum Waiting {
 /// A network and its base station.
 pub struct BaseStation {
     net: Network<Node>,
+    powered: Option<Powered>,
     node: usize,
     about: About,
     speed: f64,
@@ -170,6 +172,7 @@ impl BaseStation {
         let now = Wall::now();
         Ok(Self {
             net,
+            powered: Powered::of(site),
             node,
             about,
             speed: setup.speed,
@@ -536,6 +539,9 @@ impl BaseStation {
                 Change::Withdraw(_) => None,
             };
             self.net.engine_mut(node).store_mut().offers(object);
+        }
+        if let Some(powered) = &self.powered {
+            powered.measure(&mut self.net);
         }
         self.net.command(self.node, command);
     }

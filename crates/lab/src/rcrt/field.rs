@@ -28,6 +28,8 @@ type Net<S> = Network<Node<Open, Part<S>, DOWN, MAX_QUEUE>, Ether>;
 pub struct TreeField<S: Supply> {
     net: Net<S>,
     station: (usize, NodeId),
+    /// The nodes' names, by index.
+    ids: Vec<NodeId>,
     /// When which node begins to send, the last first.
     agenda: Vec<(SimTime, usize, Rate)>,
 }
@@ -88,6 +90,7 @@ impl<S: Supply> TreeField<S> {
         Ok(Self {
             net,
             station: (sink, testbed.sink),
+            ids: testbed.nodes.iter().map(|n| n.id).collect(),
             agenda,
         })
     }
@@ -150,7 +153,8 @@ impl<S: Supply> Field for TreeField<S> {
         // Packets are handed up at once.
         self.index(station).map(|_| Vec::new())
     }
-    fn joules(&mut self, _node: NodeId) -> Option<f64> {
-        None
+    fn joules(&mut self, node: NodeId) -> Option<f64> {
+        let index = self.ids.iter().position(|id| *id == node)?;
+        Some(self.net.joules(index))
     }
 }

@@ -3,6 +3,7 @@
 
 mod broker;
 mod client;
+mod limits;
 mod pages;
 mod sessions;
 mod stations;

@@ -4,7 +4,7 @@
 //! its number. Rows are not split; a frame takes as many as fit.
 
 use crate::linkprobe::LinkTable;
-use thalweg_units::{Channel, Dbm, NodeId};
+use thalweg_units::{BatteryLevel, Channel, Dbm, NodeId};
 use thalweg_wire::flood::{Campaign, MAX_CONTENT};
 use thalweg_wire::report::{Heard, Report, Row};
 use thalweg_wire::{FrameBuf, Reader, WireError};
@@ -12,8 +12,8 @@ use thalweg_wire::{FrameBuf, Reader, WireError};
 /// The most frames of one report; what does not fit into them is not sent.
 pub const MAX_FRAMES: u8 = 64;
 
-/// How many frames the report of `table` has, and the content of frame number `frame` where there
-/// is such a frame. The report of another campaign's table is one frame without rows.
+/// The content of frame number `frame` of the report of `table`, where there is such a frame; the first one also tells
+/// the voltage of the node's `battery`. The report of another campaign's table is one frame without rows.
 ///
 /// # Errors
 /// Never in fact: rows are counted before they are written.
@@ -22,12 +22,16 @@ pub fn report_frame<const N: usize>(
     campaign: Campaign,
     floor: u8,
     frame: u8,
+    battery: Option<BatteryLevel>,
 ) -> Result<Option<FrameBuf>, WireError> {
     let rows = || {
         let wanted = table.campaign() == Some(campaign);
         table.rows(floor).filter(move |_| wanted)
     };
-    let frames = frames_of(rows()).last().map_or(1, |(last, _)| last + 1);
+    let first = Report::BYTES + usize::from(battery.is_some());
+    let frames = frames_of(first, rows())
+        .last()
+        .map_or(1, |(last, _)| last + 1);
     if frame >= frames {
         return Ok(None);
     }
@@ -36,18 +40,19 @@ pub fn report_frame<const N: usize>(
             campaign,
             frame,
             frames,
+            battery: battery.filter(|_| frame == 0),
         };
         head.emit(w)?;
-        frames_of(rows())
+        frames_of(first, rows())
             .filter(|(in_frame, _)| *in_frame == frame)
             .try_for_each(|(_, row)| row.emit(w))
     })
     .map(Some)
 }
 
-/// Each row with the number of the frame that it goes into.
-fn frames_of(rows: impl Iterator<Item = Row>) -> impl Iterator<Item = (u8, Row)> {
-    rows.scan((0u8, Report::BYTES), |(frame, used), row| {
+/// Each row with the number of the frame that it goes into; the head of the first takes `first` bytes.
+fn frames_of(first: usize, rows: impl Iterator<Item = Row>) -> impl Iterator<Item = (u8, Row)> {
+    rows.scan((0u8, first), |(frame, used), row| {
         *used += row.bytes();
         if *used > MAX_CONTENT {
             (*frame, *used) = (*frame + 1, Report::BYTES + row.bytes());
@@ -82,12 +87,12 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    /// The links into `to` that the frame with this content tells of.
-    pub(crate) fn new(to: NodeId, content: FrameBuf) -> Self {
+    /// The links into `to` that the frame with this content tells of; its head is `report`.
+    pub(crate) fn new(to: NodeId, report: &Report, content: FrameBuf) -> Self {
         Self {
             to,
             content,
-            at: Report::BYTES,
+            at: Report::BYTES + usize::from(report.battery.is_some()),
             row: None,
             channel: 0,
         }
@@ -148,14 +153,19 @@ mod tests {
     }
 
     fn links(table: &LinkTable, floor: u8) -> (u8, Vec<Link>) {
+        told(table, floor, None)
+    }
+
+    fn told(table: &LinkTable, floor: u8, battery: Option<BatteryLevel>) -> (u8, Vec<Link>) {
         let mut links = Vec::new();
         for frame in 0..=MAX_FRAMES {
-            match report_frame(table, Campaign::new(4), floor, frame).unwrap() {
+            match report_frame(table, Campaign::new(4), floor, frame, battery).unwrap() {
                 Some(content) => {
                     assert!(content.len() <= MAX_CONTENT);
                     let report = Report::parse(&mut Reader::new(&content)).unwrap();
                     assert_eq!(report.frame, frame);
-                    links.extend(Links::new(id(99), content));
+                    assert_eq!(report.battery, battery.filter(|_| frame == 0));
+                    links.extend(Links::new(id(99), &report, content));
                 }
                 None => return (frame, links),
             }
@@ -174,6 +184,16 @@ mod tests {
                 let whole = -40.0 - f64::from(link.from.get());
                 assert_eq!((link.to, link.rssi), (id(99), Dbm(whole.max(-128.0))));
             }
+        }
+    }
+
+    #[test]
+    fn a_battery_is_told_once_beside_all_links() {
+        let level = BatteryLevel::of_millivolts(2_710);
+        for neighbours in [0, 1, 30, 160] {
+            let table = table(neighbours, 4);
+            let (_, without) = links(&table, 1);
+            assert_eq!(told(&table, 1, Some(level)).1, without, "{neighbours}");
         }
     }
 

@@ -4,7 +4,7 @@ use crate::collection::{Collect, Link, Missing};
 use crate::linkprobe::Measure;
 use crate::sweep::Sweep;
 use thalweg_engine::Refusal;
-use thalweg_units::{Duration, Instant, NodeId};
+use thalweg_units::{BatteryLevel, Duration, Instant, NodeId};
 use thalweg_wire::FrameBuf;
 
 /// An order to one node.
@@ -96,6 +96,13 @@ pub enum Event {
     },
     /// On the sink: one link, of a report that came in.
     Link(Link),
+    /// On the sink: the voltage of a node's battery, of a report that came in.
+    Battery {
+        /// Whose.
+        node: NodeId,
+        /// What it measured.
+        level: BatteryLevel,
+    },
     /// On the sink: a round of the collection is over.
     Progress {
         /// How many reports are complete.

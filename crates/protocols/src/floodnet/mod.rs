@@ -28,7 +28,7 @@ use core::ops::RangeInclusive;
 use sink::Task;
 use sweeps::asked_course;
 use thalweg_engine::{BoardTiming, Engine, OpId, RadioEvent, RadioId, Request, Wants, When};
-use thalweg_units::{Channel, Duration, Instant, NodeId};
+use thalweg_units::{BatteryLevel, Channel, Duration, Instant, NodeId};
 use thalweg_wire::beacon::{Announce, Beacon};
 use thalweg_wire::flood::{Campaign, Kind};
 use thalweg_wire::{phy, FrameBuf, Reader};
@@ -147,6 +147,7 @@ pub struct Floodnet<const NEIGHBOURS: usize = 160, const NODES: usize = 256> {
     /// A beacon was ordered and not answered yet.
     beacon_armed: bool,
     links: Option<Waiting>,
+    battery: Option<BatteryLevel>,
     events: Fifo<Event, 8>,
 }
 
@@ -170,8 +171,13 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             beacon_frame: FrameBuf::EMPTY,
             beacon_armed: false,
             links: None,
+            battery: None,
             events: Fifo::EMPTY,
         }
+    }
+    /// This node's battery was measured: its reports tell `level` from now on. A node that was never told so reports none.
+    pub const fn set_battery(&mut self, level: BatteryLevel) {
+        self.battery = Some(level);
     }
     /// Whether nothing is going on: no flood, no turn, no slots to come, no order of the sink. Only
     /// then should the radio be given to another engine.
@@ -391,7 +397,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             let course = asked_course(terms, long);
             return self.report_levels(now, slot, course);
         }
-        if let Ok(Some(content)) = report_frame(&self.table, campaign, floor, frame) {
+        if let Ok(Some(content)) = report_frame(&self.table, campaign, floor, frame, self.battery) {
             let n_tx = self.config.report_n_tx;
             // Fits: a report's frame is built to.
             let _ = self.flood.start(now, &content, n_tx, When::At(slot));

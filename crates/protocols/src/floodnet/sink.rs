@@ -5,7 +5,7 @@ use crate::collection::{report_frame, Collect, Ledger, Links};
 use crate::glossy::{flood_spacing, flood_time};
 use crate::linkprobe::{Measure, Sweep};
 use thalweg_engine::When;
-use thalweg_units::{Duration, Instant, NodeId};
+use thalweg_units::{BatteryLevel, Duration, Instant, NodeId};
 use thalweg_wire::flood::{Campaign, Kind, HEADER_BYTES};
 use thalweg_wire::report::{Report, Schedule};
 use thalweg_wire::sweep::Reports;
@@ -224,7 +224,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         else {
             return;
         };
-        let content = report_frame(&self.table, self.campaign, *floor, frame);
+        let content = report_frame(&self.table, self.campaign, *floor, frame, self.battery);
         let Some(content) = content.ok().flatten() else {
             *phase = Phase::Round { end: now };
             return;
@@ -233,7 +233,8 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         *phase = Phase::Own { frame, due };
         if let Ok(report) = Report::parse(&mut Reader::new(&content)) {
             ledger.accept(self.id, report.frame, report.frames);
-            self.links = Some(Waiting::Report(Links::new(self.id, content)));
+            self.links = Some(Waiting::Report(Links::new(self.id, &report, content)));
+            self.tell_battery(self.id, report.battery);
         }
     }
 
@@ -303,7 +304,15 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             return;
         };
         if report.campaign == self.campaign && ledger.accept(from, report.frame, report.frames) {
-            self.links = Some(Waiting::Report(Links::new(from, content)));
+            self.links = Some(Waiting::Report(Links::new(from, &report, content)));
+            self.tell_battery(from, report.battery);
+        }
+    }
+
+    /// Tells of a battery that `node` reported.
+    pub(super) fn tell_battery(&mut self, node: NodeId, level: Option<BatteryLevel>) {
+        if let Some(level) = level {
+            self.tell(Event::Battery { node, level });
         }
     }
 

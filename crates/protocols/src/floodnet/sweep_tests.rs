@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::vec::Vec;
 use thalweg_engine::harness::{Air, Fate, Net};
 use thalweg_engine::RadioOp;
-use thalweg_units::{ChannelSet, Dbm};
+use thalweg_units::{BatteryLevel, ChannelSet, Dbm};
 use thalweg_wire::sweep::{Beacon as SweepBeacon, Part, Reports, Terms};
 use thalweg_wire::{dispatch, flood, mac};
 
@@ -222,6 +222,32 @@ fn one_order_brings_all_links_with_a_beacon_and_a_report_of_each_node() {
         assert!(told >= MS(20) && told <= MS(60), "{told}");
         let slots = Config::default().levels_slot(&MOTE) * n as u64;
         assert!(outcome.collecting >= slots && outcome.collecting <= slots + MS(10));
+    }
+}
+
+#[test]
+fn batteries_are_told_with_the_reports_by_those_that_have_one() {
+    for reports in [Reports::Flooded, Reports::Inwards] {
+        let ids: Vec<u16> = (0..12).collect();
+        let mut net = numbered(12, ideal(LINE));
+        let level = |n: usize| BatteryLevel::of_millivolts(2_400 + 10 * n as u32);
+        for n in (0..12).filter(|n| n % 3 != 1) {
+            net.engine_mut(n).node.set_battery(level(n));
+        }
+        net.command(0, reporting(&ids, 1, reports));
+        net.run_for(Duration::from_secs(20));
+        let (mut told, mut links) = (Vec::new(), 0);
+        for (_, _, event) in net.take_events() {
+            match event {
+                Event::Battery { node, level } => told.push((usize::from(node.get()), level)),
+                Event::Link(_) => links += 1,
+                _ => {}
+            }
+        }
+        told.sort_unstable();
+        let all = (0..12).filter(|n| n % 3 != 1).map(|n| (n, level(n)));
+        assert_eq!(told, all.collect::<Vec<_>>());
+        assert_eq!(links, 2 * 11 * 4);
     }
 }
 

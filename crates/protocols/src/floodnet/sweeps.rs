@@ -137,7 +137,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         let Some(sweep) = self.measuring.sweep() else {
             return;
         };
-        let content = levels_frame(self.id, &self.table, sweep.terms());
+        let content = levels_frame(self.id, &self.table, sweep.terms(), self.battery);
         // The sink's own needs no air.
         let (Ok(content), true, false) = (content, at > now, self.has_order()) else {
             return;
@@ -294,7 +294,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             Reports::Inwards => end + terms.hop() * u64::from(self.flood.most_hops()),
         };
         collection.phase = Phase::Round { end };
-        if let Ok(content) = levels_frame(self.id, &self.table, sweep.terms()) {
+        if let Ok(content) = levels_frame(self.id, &self.table, sweep.terms(), self.battery) {
             self.sink_levels(self.id, content);
         }
     }
@@ -312,6 +312,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         };
         if ledger.accept(from, 0, 1) {
             self.links = Some(Waiting::Levels(Rows::new(from, terms, content)));
+            self.tell_battery(from, head.battery);
         }
     }
 }

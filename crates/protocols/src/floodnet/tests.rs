@@ -6,7 +6,7 @@ use crate::linkprobe::{Measure, NodeList};
 use std::collections::BTreeMap;
 use std::vec::Vec;
 use thalweg_engine::harness::{Air, Fate, Net};
-use thalweg_units::{ChannelSet, Dbm};
+use thalweg_units::{BatteryLevel, ChannelSet, Dbm};
 use thalweg_wire::{dispatch, mac};
 
 type Node = Floodnet<32, 160>;
@@ -115,6 +115,23 @@ fn tables(net: &Net<Node>, n: usize) -> Told {
         }
     }
     all
+}
+
+#[test]
+fn a_collection_tells_the_batteries_of_nodes_that_have_one() {
+    let mut net = net(6, ideal(LINE));
+    let level = BatteryLevel::of_millivolts(2_710);
+    for node in [0, 5] {
+        net.engine_mut(node).set_battery(level);
+    }
+    net.command(0, collect(6));
+    net.run_for(Duration::from_secs(10));
+    let battery = |(_, _, event)| match event {
+        Event::Battery { node, level } => Some((node, level)),
+        _ => None,
+    };
+    let told: Vec<_> = events(&mut net).into_iter().filter_map(battery).collect();
+    assert_eq!(told, [(id(0), level), (id(5), level)]);
 }
 
 #[test]

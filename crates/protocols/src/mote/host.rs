@@ -11,7 +11,7 @@ use crate::linkprobe::{Measure, NodeList};
 use crate::pipeline::{self, Complete, End, SetupError};
 use crate::sweep::Sweep;
 use thalweg_engine::Refusal;
-use thalweg_units::{Channel, ChannelSet, Dbm, Duration, Instant, NodeId};
+use thalweg_units::{BatteryLevel, Channel, ChannelSet, Dbm, Duration, Instant, NodeId};
 use thalweg_wire::beacon::{steps, TIME_STEP};
 use thalweg_wire::route::{Assembler, Route, Turn, MAX_SEGMENTS, MAX_SEGMENT_BYTES};
 use thalweg_wire::{Reader, WireError, Writer};
@@ -165,6 +165,7 @@ const COLLECTING: u8 = 0x16;
 const MISSING: u8 = 0x17;
 const COLLECTED: u8 = 0x18;
 const FLOODS_REFUSED: u8 = 0x19;
+const BATTERY: u8 = 0x1a;
 const WAKE_UP: u8 = 0x20;
 const JOINED: u8 = 0x21;
 const REFUSED: u8 = 0x22;
@@ -308,6 +309,10 @@ fn parse_floods(kind: u8, r: &mut Reader<'_>) -> Result<floodnet::Event, WireErr
             received: r.u8()?,
             rssi: Dbm(f64::from(i8::from_le_bytes([r.u8()?]))),
         }),
+        BATTERY => Event::Battery {
+            node: r.node()?,
+            level: BatteryLevel::of_code(r.u8()?),
+        },
         COLLECTING => Event::Progress {
             complete: r.u16()?,
             of: r.u16()?,
@@ -375,6 +380,9 @@ fn emit_floods(event: &floodnet::Event, w: &mut Writer<'_>) -> Result<(), WireEr
             w.u8(LINK)?.u16(link.from.get())?.u16(link.to.get())?;
             w.u8(link.channel.number())?.u8(link.received)?;
             w.bytes(&whole_dbm(link.rssi).to_le_bytes())?;
+        }
+        Event::Battery { node, level } => {
+            w.u8(BATTERY)?.u16(node.get())?.u8(level.code())?;
         }
         Event::Progress { complete, of } => {
             w.u8(COLLECTING)?.u16(complete)?.u16(of)?;

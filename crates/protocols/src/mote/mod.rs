@@ -28,7 +28,7 @@ use crate::pipeline::{self, End, Part, Pipeline};
 use core::mem;
 use rest::Grid;
 use thalweg_engine::{BoardTiming, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, Wants};
-use thalweg_units::{Duration, Instant, NodeId};
+use thalweg_units::{BatteryLevel, Duration, Instant, NodeId};
 use thalweg_wire::flood::HEADER_BYTES;
 use thalweg_wire::route::{Assembler, Route, Segment, Turn, MAX_SEGMENT_BYTES};
 use thalweg_wire::FrameBuf;
@@ -146,6 +146,11 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     /// Where the objects are.
     pub fn store_mut(&mut self) -> &mut S {
         self.pipeline.store_mut()
+    }
+    /// This node's battery was measured: reports of surveys tell `level` from now on. Whoever drives the node says so before
+    /// the first survey and as often as it measures; one without a battery is never told.
+    pub const fn set_battery(&mut self, level: BatteryLevel) {
+        self.floods.set_battery(level);
     }
     /// Whether no order is waiting or being carried out and the radio listens for floods.
     pub fn is_idle(&self) -> bool {

@@ -7,7 +7,7 @@
 
 use crate::collection::Link;
 use crate::linkprobe::LinkTable;
-use thalweg_units::{Channel, Dbm, NodeId};
+use thalweg_units::{BatteryLevel, Channel, Dbm, NodeId};
 use thalweg_wire::flood::Campaign;
 use thalweg_wire::levels::{most_rows, Cell, Levels, Row};
 use thalweg_wire::sweep::{Reports, Terms};
@@ -16,7 +16,8 @@ use thalweg_wire::{report, FrameBuf, Reader, WireError};
 /// So many neighbours are told of, if there are, whatever the floor: a network of few and long links needs them all.
 const FEWEST: usize = 8;
 
-/// The content of the flood that reports `own` node's `table` under `terms`; that of another campaign's table has no rows.
+/// The content of the flood that reports `own` node's `table` under `terms`, and its `battery`; that of another campaign's
+/// table has no rows.
 ///
 /// # Errors
 /// Never in fact: rows are counted before they are written.
@@ -24,6 +25,7 @@ pub(crate) fn levels_frame<const N: usize>(
     own: NodeId,
     table: &LinkTable<N>,
     terms: &Terms,
+    battery: Option<BatteryLevel>,
 ) -> Result<FrameBuf, WireError> {
     let mut strengths = [(i8::MIN, 0u16); N];
     let mut heard = 0;
@@ -39,7 +41,7 @@ pub(crate) fn levels_frame<const N: usize>(
     strengths.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
     let strong = strengths.partition_point(|(strength, _)| *strength >= terms.floor);
     let wanted = strong.max(FEWEST.min(heard));
-    let rows = most_rows(terms).min(wanted);
+    let rows = most_rows(terms, battery).min(wanted);
     if let (Reports::Inwards, Some(all)) = (terms.reports, strengths.get_mut(..wanted)) {
         if rows < wanted {
             let neighbour = |number: u16| table.rows(1).nth(number.into()).map(|row| row.neighbour);
@@ -53,6 +55,7 @@ pub(crate) fn levels_frame<const N: usize>(
     let head = Levels {
         campaign: terms.campaign,
         rows: rows as u8,
+        battery,
     };
     let row = |place: usize| {
         let place = match terms.reports {
@@ -175,7 +178,7 @@ mod tests {
     }
 
     fn told(table: &LinkTable<64>, terms: &Terms) -> Vec<Link> {
-        let content = levels_frame(NodeId::MAX, table, terms).unwrap();
+        let content = levels_frame(NodeId::MAX, table, terms, None).unwrap();
         assert!(content.len() <= usize::from(terms.report_bytes).max(Levels::BYTES));
         Rows::new(NodeId::MAX, *terms, content).collect()
     }
@@ -200,6 +203,24 @@ mod tests {
             .collect();
         assert_eq!(weak.len(), 26, "-70 to -95 dBm");
         assert!(weak.iter().all(|l| l.received == 1));
+    }
+
+    #[test]
+    fn a_battery_takes_a_byte_of_the_rows_room() {
+        let level = Some(BatteryLevel::of_millivolts(2_710));
+        for bytes in [24, 60, 117] {
+            let terms = terms(bytes);
+            let content = levels_frame(NodeId::MAX, &table(50), &terms, level).unwrap();
+            assert!(content.len() <= usize::from(bytes));
+            let head = Levels::parse(&mut Reader::new(&content)).unwrap();
+            assert_eq!(head.battery, level);
+            let links: Vec<Link> = Rows::new(NodeId::MAX, terms, content).collect();
+            let told = told(&table(50), &terms);
+            assert!(
+                links.len() + 4 >= told.len() && links[0] == told[0],
+                "{bytes}"
+            );
+        }
     }
 
     #[test]
@@ -245,7 +266,7 @@ mod tests {
                     table.record(NodeId::new(n).unwrap(), Channel::FIRST, rssi);
                 }
                 let own = NodeId::new(own).unwrap();
-                let content = levels_frame(own, &table, &terms).unwrap();
+                let content = levels_frame(own, &table, &terms, None).unwrap();
                 let links = Rows::new(own, terms, content);
                 links.map(|l| (l.from.get(), l.to.get())).collect()
             };

@@ -14,6 +14,7 @@ use super::watched::Watched;
 use super::{plan, Station};
 use crate::carry::account::Account;
 use crate::carry::pipeline::{settling, Fetch, Terms, Way, SETTLING};
+use crate::daemon::limits::Wait;
 use crate::daemon::network::Network;
 use crate::field::Field;
 use crate::job::{run, Again, Failure, Retry};
@@ -42,13 +43,27 @@ impl<N: Network> Station<N> {
         let kept = self.parts.take().filter(|(of, _)| *of == job.id);
         let mut there = kept.map(|(_, parts)| parts).unwrap_or_default();
         desk.begins((base, 1.0));
-        let (known, protocol) = (&surveyed.known, desk.transfers.protocol);
+        let protocol = desk.transfers.protocol;
+        let holds = desk.holds()?;
+        if let Some(wait) = holds.of_job(job) {
+            // What was just measured tells so.
+            return Err(Stop::Held(wait));
+        }
+        let left_alone = holds.nodes();
+        let known = &surveyed.known.without(&left_alone);
         let ask = plan::ask(&desk, from)?;
         let again = Ask {
             protocol: Pipelined::P3,
             ..ask
         };
-        let first = Arc::new(known.plan(&ask)?);
+        let first = match known.plan(&ask) {
+            Ok(plan) => Arc::new(plan),
+            Err(_) if !left_alone.is_empty() && surveyed.known.plan(&ask).is_ok() => {
+                desk.is_cut_off(job.id, &left_alone);
+                return Err(Stop::Held(Wait::CutOff(left_alone.into_iter().collect())));
+            }
+            Err(why) => return Err(why.into()),
+        };
         plan::expect(&desk, job, &first, &ask)?;
         let attempt = |(plan, of): &Over, turn: Turn| {
             match turn.tried {
@@ -132,7 +147,7 @@ impl<N: Network> Station<N> {
         desk.planned(plan, turn.bytes.div_ceil(u64::from(payload)) as u32);
         let first = self.transfers.wrapping_add(1);
         let mut fetch = Fetch::new(way, others, first, ids, &terms);
-        let broken = self.broken;
+        let (broken, before) = (self.broken, self.spent());
         let field = self.field()?;
         let mut watched = Watched {
             field,
@@ -150,6 +165,7 @@ impl<N: Network> Station<N> {
         let is_whole = matches!(&fetched, Ok(fetched) if fetched.part.is_some());
         let settled = is_whole && settling(scheme).is_zero();
         self.broken = (!settled).then_some(ended);
+        self.account(&before);
         let account = Account {
             protocol: ask.protocol.name,
             scheme,

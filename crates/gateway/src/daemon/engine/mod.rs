@@ -13,14 +13,14 @@ mod watched;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::desk::{Desk, Line, Surveyed, Turn};
+use super::desk::{now, Desk, Line, Surveyed, Turn};
 use super::network::{Network, Sessions};
 use crate::carry::session::Wish;
 use crate::field::{Field, FieldError, FieldTime, News};
 use crate::job::Failure;
 use crate::parts::Assembly;
 use crate::recovery;
-use crate::store::{JobId, JobState, Level, StoreError, StoredJob, Work};
+use crate::store::{day_of, JobId, JobState, Level, StoreError, StoredJob, Work, KEPT_SURVEYS};
 use stop::{lost, Stop};
 use thalweg_units::NodeId;
 
@@ -56,15 +56,23 @@ pub(super) fn serve<N: Network>(network: N, desk: Arc<Desk>, broken: Option<Fiel
                 continue;
             }
             Err(Stop::Failed(why)) => tracing::error!("{why}"),
-            Ok(()) | Err(Stop::Unwanted) => {}
+            Ok(()) | Err(Stop::Unwanted | Stop::Held(_)) => {}
         }
         let turn = station.desk.turn();
         match turn {
             Ok(Turn::Stop) => return,
             Ok(Turn::Idle) => {
-                station.idle();
+                if station.desk.transfers.survey_when_idle {
+                    station.refresh("nothing is asked");
+                }
                 station.desk.rest(LOOK);
             }
+            Ok(Turn::Starved) => {
+                // Nobody else would ask what those batteries have by now.
+                station.refresh("jobs wait for batteries");
+                station.desk.rest(LOOK);
+            }
+            Ok(Turn::Later) => station.desk.rest(LOOK),
             Ok(Turn::Job(job)) => station.work(&job),
             Err(why) => {
                 tracing::error!("{why}");
@@ -83,6 +91,10 @@ pub(super) fn remember(desk: &Desk) -> Result<Option<FieldTime>, StoreError> {
     session::close_left(desk);
     let facts = &desk.facts;
     let network = (desk.network(), facts.sink);
+    let told = desk.store().batteries(network, KEPT_SURVEYS)?;
+    for (at, batteries) in told.iter().rev() {
+        desk.note_batteries(batteries, *at);
+    }
     let found = (desk.store())
         .surveys(network, facts.place.ids.len(), 1)?
         .pop();
@@ -97,6 +109,7 @@ pub(super) fn remember(desk: &Desk) -> Result<Option<FieldTime>, StoreError> {
             at: found.measured_at,
             took_s: found.took_s,
             missing: found.missing,
+            batteries: found.batteries,
         });
     }
     let resumed = desk.store().resume_jobs(desk.network())?;
@@ -109,6 +122,24 @@ pub(super) fn remember(desk: &Desk) -> Result<Option<FieldTime>, StoreError> {
         desk.log(Level::Info, &line);
     }
     Ok(broken)
+}
+
+/// What each node of `field` has spent since that was opened, in joules; of those that tell.
+fn read_meters<F: Field>(field: &mut F, desk: &Desk) -> Vec<(NodeId, f64)> {
+    let ids = desk.facts.place.ids.iter();
+    ids.filter_map(|id| Some((*id, field.joules(*id)?)))
+        .collect()
+}
+
+/// Writes down what nodes have spent, on the day that it is.
+fn write_spent(desk: &Desk, spent: &[(NodeId, f64)]) {
+    if spent.is_empty() {
+        return;
+    }
+    let written = (desk.store()).add_spent(desk.network(), day_of(now()), spent);
+    if let Err(why) = written {
+        tracing::error!("{why}");
+    }
 }
 
 struct Station<N: Network> {
@@ -151,6 +182,10 @@ impl<N: Network> Station<N> {
             Ok(()) => (JobState::Done, None),
             Err(Stop::Failed(why)) => (JobState::Failed, Some(why)),
             Err(Stop::Unwanted) => (desk.unwanted_as(), None),
+            Err(Stop::Held(wait)) => {
+                desk.log(Level::Info, &format!("{name}: {wait}"));
+                (desk.unwanted_as(), None)
+            }
             Err(Stop::Lost(why)) => {
                 self.lose(&why);
                 if matches!(job.work, Work::Session(_)) && begun.elapsed() >= LASTED {
@@ -185,6 +220,26 @@ impl<N: Network> Station<N> {
         if matches!(desk.line(), Line::Down(_)) {
             self.pause();
         }
+    }
+
+    /// What each node has spent so far by its meter, in joules; of those that tell.
+    fn spent(&mut self) -> Vec<(NodeId, f64)> {
+        let Some(field) = &mut self.field else {
+            return Vec::new();
+        };
+        read_meters(field, &self.desk)
+    }
+
+    /// Writes down what nodes have spent since their meters read `before`, and does so before a job ends. Of a way that was
+    /// lost meanwhile nobody knows.
+    fn account(&mut self, before: &[(NodeId, f64)]) {
+        let after = self.spent();
+        let spent = after.iter().filter_map(|(node, after)| {
+            let (_, before) = before.iter().find(|(of, _)| of == node)?;
+            Some((*node, after - before)).filter(|(_, joules)| *joules > 0.0)
+        });
+        let spent: Vec<(NodeId, f64)> = spent.collect();
+        write_spent(&self.desk, &spent);
     }
 
     /// Plans how the object of node `from` would come.

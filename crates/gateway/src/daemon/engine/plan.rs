@@ -70,7 +70,9 @@ pub(super) fn run(
     surveyed: &Surveyed,
 ) -> Result<(), Stop> {
     let ask = ask(desk, from)?;
-    let plan = surveyed.known.plan(&ask)?;
+    let mut left_alone = desk.holds()?.nodes();
+    left_alone.retain(|node| *node != from);
+    let plan = surveyed.known.without(&left_alone).plan(&ask)?;
     expect(desk, job, &plan, &ask)?;
     let faithful = Terms {
         payload: ask.payload,

@@ -255,6 +255,8 @@ pub(super) fn run(
     };
     let ended = crate::job::run(&mut watched, &mut session, &mut |_| Continue(()));
     let (mut keep, kept) = session.finish(watched.now());
+    // Its nodes' meters began with it.
+    super::write_spent(desk, &super::read_meters(&mut tree, desk));
     // What came is to be had, however the session ended.
     let closed = kept.map_err(Stop::Failed);
     let closed = closed.and_then(|()| keep.close().map_err(Stop::from));

@@ -1,5 +1,6 @@
 //! Why a job of the daemon ends without what was asked for.
 
+use crate::daemon::limits::Wait;
 use crate::field::FieldError;
 use crate::job::Failure;
 use crate::known::AskError;
@@ -11,6 +12,8 @@ pub(super) enum Stop {
     Unwanted,
     /// The way to the base station is lost.
     Lost(FieldError),
+    /// Limits leave a node alone that it needs: it waits in the queue.
+    Held(Wait),
     /// It failed for good.
     Failed(String),
 }

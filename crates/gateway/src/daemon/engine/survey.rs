@@ -17,7 +17,7 @@ use crate::daemon::desk::{now, Surveyed};
 use crate::daemon::network::{Facts, Network};
 use crate::known::Known;
 use crate::recovery;
-use crate::store::{JobState, Level, StoredJob, Work};
+use crate::store::{JobState, Level, NewSurvey, StoredJob, Work};
 use crate::survey::SurveyJob;
 
 /// Of a job that has to measure links first, so much of the progress is the survey's.
@@ -76,7 +76,7 @@ impl<N: Network> Station<N> {
         let before = desk.surveyed();
         let missed = before.as_ref().map_or(&[][..], |before| &before.missing);
         desk.begins((0.0, share));
-        let broken = self.broken;
+        let (broken, before) = (self.broken, self.spent());
         let field = self.field()?;
         let mut watched = Watched {
             field,
@@ -86,7 +86,9 @@ impl<N: Network> Station<N> {
             desk.progress(progress);
             Continue(())
         };
-        let surveyed = recovery::survey(&mut watched, broken, missed, make, &mut watch)?;
+        let surveyed = recovery::survey(&mut watched, broken, missed, make, &mut watch);
+        self.account(&before);
+        let surveyed = surveyed?;
         self.broken = None;
         let took_s = surveyed.time().as_secs_f64();
         let missing = surveyed.missing;
@@ -96,26 +98,31 @@ impl<N: Network> Station<N> {
             "{name}: {links} links measured in {took_s:.1} s, {} tables missing",
             missing.len()
         );
-        desk.keep_survey(took_s, &missing, known.links())?;
-        {
-            let mut store = desk.store();
-            if job.work == Work::Survey {
-                let measured = Measured {
-                    duration_s: took_s,
-                    links,
-                    missing: missing.iter().map(|node| node.get()).collect(),
-                };
-                let outcome = serde_json::to_string(&measured).unwrap_or_default();
-                store.end_job(job.id, JobState::Done, Some(&outcome), None)?;
-            }
-        }
-        desk.log(Level::Info, &line);
+        let survey = NewSurvey {
+            took_s,
+            missing: &missing,
+            batteries: &surveyed.batteries,
+            links: known.links(),
+        };
+        desk.keep_survey(&survey)?;
+        let measured = Measured {
+            duration_s: took_s,
+            links,
+            missing: missing.iter().map(|node| node.get()).collect(),
+        };
+        // Whoever hears that it is done asks what is known.
         desk.knows(Surveyed {
             known,
             at: now(),
             took_s,
             missing,
+            batteries: surveyed.batteries,
         });
+        if job.work == Work::Survey {
+            let outcome = serde_json::to_string(&measured).unwrap_or_default();
+            (desk.store()).end_job(job.id, JobState::Done, Some(&outcome), None)?;
+        }
+        desk.log(Level::Info, &line);
         Ok(())
     }
 
@@ -130,11 +137,11 @@ impl<N: Network> Station<N> {
         ((now() - surveyed.at) as f64) > most
     }
 
-    /// While no job waits: asks for a survey where the links have grown old, so that the next transfer need not wait for
-    /// one. No more than once in the time that makes them old, whatever comes of it.
-    pub(super) fn idle(&mut self) {
+    /// While no job can begin, for the reason `because`: asks for a survey where the links have grown old, so that the next
+    /// transfer need not wait for one. No more than once in the time that makes them old, whatever comes of it.
+    pub(super) fn refresh(&mut self, because: &str) {
         let desk = &self.desk;
-        if !desk.transfers.survey_when_idle || !desk.is_open() {
+        if !desk.is_open() {
             return;
         }
         let Some(surveyed) = desk.surveyed().filter(|surveyed| self.is_old(surveyed)) else {
@@ -147,8 +154,7 @@ impl<N: Network> Station<N> {
         }
         self.refreshed = Some(Instant::now());
         let age_h = (now() - surveyed.at) as f64 / 3_600.0;
-        let line =
-            format!("the links are {age_h:.1} h old, and nothing is asked: they are measured anew");
+        let line = format!("the links are {age_h:.1} h old, and {because}: they are measured anew");
         desk.log(Level::Info, &line);
         // Whatever somebody asks for goes first.
         if let Err(why) = desk.submit(&[Work::Survey], i8::MIN) {

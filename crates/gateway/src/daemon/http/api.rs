@@ -168,7 +168,9 @@ pub(super) async fn jobs(State(app): State<App>, Query(part): Query<JobsPart>) -
         let ended = stations.ended_jobs(&of, before, limit(part.limit))?;
         let running = stations.running();
         let all = open.iter().chain(&ended);
-        let all: Vec<_> = all.map(|job| view::job(job, &running)).collect();
+        let waiting = stations.waiting()?;
+        let told = |job| view::job(job, &running, waiting.why(job));
+        let all: Vec<_> = all.map(told).collect();
         Ok(Json(json!({ "jobs": all })).into_response())
     })
     .await
@@ -271,7 +273,7 @@ pub(super) async fn submit(State(app): State<App>, headers: HeaderMap, body: Byt
     if kind == "survey" {
         return one(&jobs);
     }
-    let jobs: Vec<_> = jobs.iter().map(|job| view::job(job, &[])).collect();
+    let jobs: Vec<_> = jobs.iter().map(|job| view::job(job, &[], None)).collect();
     Ok((StatusCode::CREATED, Json(json!({ "jobs": jobs }))).into_response())
 }
 
@@ -284,14 +286,18 @@ fn one(jobs: &[crate::store::StoredJob]) -> Answer {
         ));
     };
     let at = [(header::LOCATION, format!("/api/jobs/{}", job.id.0))];
-    Ok((StatusCode::CREATED, at, Json(view::job(job, &[]))).into_response())
+    Ok((StatusCode::CREATED, at, Json(view::job(job, &[], None))).into_response())
 }
 
 /// Job `id` as it is.
 fn told(stations: &Stations, id: i64) -> Result<Value, Refusal> {
     let job = stations.common().store().job(JobId(id))?;
     let job = job.ok_or_else(|| Refusal::nothing(format!("there is no job {id}")))?;
-    let told = serde_json::to_value(view::job(&job, &stations.running()));
+    let told = serde_json::to_value(view::job(
+        &job,
+        &stations.running(),
+        stations.waiting()?.why(&job),
+    ));
     told.map_err(|why| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, why.to_string()))
 }
 
@@ -375,12 +381,16 @@ pub(super) async fn network(State(app): State<App>, of: Query<Of>) -> Answer {
 }
 
 /// All nodes, or the one called `only`.
-fn list(desk: &Desk, only: Option<NodeId>) -> Result<Vec<view::Node>, Refusal> {
+fn list(desk: &Desk, only: Option<NodeId>) -> Result<Vec<view::NodeNow>, Refusal> {
+    let (health, surveyed) = (desk.health()?, desk.surveyed());
     let last = desk.store().last_heard(desk.network())?;
     let node = |(index, id): (usize, &NodeId)| {
         let last = last.iter().find(|(node, ..)| node == id);
         let last = last.map(|(_, at, transfer)| (&**at, *transfer));
-        view::node(&desk.facts, index, last)
+        let heard = surveyed.as_ref().filter(|s| !s.missing.contains(id));
+        let health = health.get(index).copied().unwrap_or_default();
+        let node = view::node(&desk.facts, index, last);
+        view::node_now(node, &health, heard.map(|s| s.at))
     };
     let all = desk.facts.place.ids.iter().enumerate();
     let all = all.filter(|(_, id)| only.is_none_or(|only| **id == only));
@@ -400,7 +410,9 @@ pub(super) async fn node(State(app): State<App>, Path(id): Path<u16>, of: Query<
         let index = desk.facts.place.index_of(node).map_err(|_| nothing())?;
         let links = desk.surveyed();
         let links = links.map(|surveyed| view::links(&desk.facts, surveyed.known.links(), index));
-        Ok(Json(json!({ "node": of, "links": links })).into_response())
+        let view::NodeNow { node, health } = of;
+        let told = json!({ "node": node, "health": health, "links": links });
+        Ok(Json(told).into_response())
     })
     .await
 }

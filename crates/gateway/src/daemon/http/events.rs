@@ -28,7 +28,7 @@ pub(super) async fn events(State(app): State<App>) -> Result<Response, Refusal> 
         let mut told = Vec::new();
         for one in &running {
             let job = stations.common().store().job(one.id)?;
-            let job = job.map(|job| serde_json::to_string(&view::job(&job, &running)));
+            let job = job.map(|job| serde_json::to_string(&view::job(&job, &running, None)));
             told.extend(job.and_then(Result::ok));
         }
         Ok(told)

@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::{App, Refusal};
 use crate::daemon::desk::{now, Company, Desk, Line};
+use crate::daemon::limits::Health;
 use crate::daemon::mqtt::Broker;
 use crate::daemon::stations::Stations;
 use crate::store::JobState;
@@ -47,13 +48,28 @@ fn jobs(stations: &Stations) -> Result<Vec<(String, f64)>, Refusal> {
     Ok(all)
 }
 
+/// A value of each node of each station that has one.
+fn each_node(
+    stations: &Stations,
+    value: impl Fn(&Health) -> Option<f64>,
+) -> Result<Vec<(String, f64)>, Refusal> {
+    let mut all = Vec::new();
+    for desk in stations.all() {
+        for (id, health) in desk.facts.place.ids.iter().zip(desk.health()?) {
+            let label = || labels(desk, &[format!("node=\"{id}\"")]);
+            all.extend(value(&health).map(|value| (label(), value)));
+        }
+    }
+    Ok(all)
+}
+
 pub(super) async fn metrics(State(app): State<App>) -> Result<Response, Refusal> {
     let text = app.ask(|stations| {
         let (objects, bytes) = stations.common().store().total()?;
         let one = |value: f64| vec![(String::new(), value)];
         let mqtt = stations.common().mqtt.as_ref().map(|mqtt| mqtt.broker());
         let waiting = stations.common().store().count_waiting()?;
-        let all: [Metric; 11] = [
+        let all: [Metric; 14] = [
             (
                 "thalweg_up_seconds",
                 "counter",
@@ -105,6 +121,26 @@ pub(super) async fn metrics(State(app): State<App>) -> Result<Response, Refusal>
                 each(stations, |desk| {
                     Some(desk.running().map_or(0.0, |running| running.rate_kbps))
                 }),
+            ),
+            (
+                "thalweg_node_battery_volts",
+                "gauge",
+                "Batteries of nodes, as they told last.",
+                each_node(stations, |node| {
+                    node.battery.map(|(level, _)| level.volts())
+                })?,
+            ),
+            (
+                "thalweg_node_energy_today_joules",
+                "gauge",
+                "What nodes have spent since midnight, UTC, where they tell.",
+                each_node(stations, |node| node.spent_j)?,
+            ),
+            (
+                "thalweg_node_left_alone",
+                "gauge",
+                "1 of nodes that limits leave alone.",
+                each_node(stations, |node| node.left_alone.map(|_| 1.0))?,
             ),
             (
                 "thalweg_watchers",

@@ -243,7 +243,9 @@ mod tests {
         let told = |value: serde_json::Value| -> BTreeSet<String> {
             value.as_object().unwrap().keys().cloned().collect()
         };
-        let (jobs, rates, object) = view::examples();
+        let (jobs, rates, object, node) = view::examples();
+        assert_eq!(told(node["health"].clone()), keys("Health"));
+        assert_eq!(told(node), keys("Node"));
         let of_jobs = jobs.into_iter().flat_map(told).collect();
         assert_eq!(keys("Job"), of_jobs);
         assert_eq!(told(rates["sources"][0].clone()), keys("Rate"));

@@ -3,16 +3,14 @@
 //! An object's message is what the API says of it; its `id` is the message's number. A state is told with the
 //! number of its message. Tests: at the end.
 
-use std::time::{Duration, SystemTime};
-
 use serde::Serialize;
 use serde_json::json;
 use thalweg_planner::LinkQualities;
-use thalweg_units::NodeId;
+use thalweg_units::{BatteryLevel, NodeId};
 
 use super::topics::Topics;
 use crate::daemon::network::Facts;
-use crate::daemon::view;
+use crate::daemon::view::{self, utc};
 use crate::store::{Keep, Message, StoredTransfer, Waiting};
 
 /// A state has no more links than these, the best.
@@ -24,6 +22,8 @@ pub(in crate::daemon) struct Seen<'a> {
     pub(in crate::daemon) links: &'a LinkQualities,
     /// Nodes that did not answer.
     pub(in crate::daemon) missing: &'a [NodeId],
+    /// The batteries of those that have one.
+    pub(in crate::daemon) batteries: &'a [(NodeId, BatteryLevel)],
     /// When it was, in seconds since 1970.
     pub(in crate::daemon) at: i64,
 }
@@ -48,6 +48,7 @@ pub(in crate::daemon) fn node(
     let surveyed = seen.filter(|seen| !seen.missing.contains(&id));
     let surveyed = surveyed.map(|seen| utc(seen.at));
     let delivered = last.map(|last| last.stored_at.clone());
+    let battery = seen.and_then(|seen| seen.batteries.iter().find(|(node, _)| *node == id));
     let links = seen.map(|seen| view::links(facts, seen.links, index));
     let (links, left_out) = match links {
         Some(links) => {
@@ -60,6 +61,7 @@ pub(in crate::daemon) fn node(
         "node": view::node(facts, index, last.map(|last| (&*last.stored_at, last.id))),
         // Such times sort as text.
         "seen_at": surveyed.max(delivered),
+        "battery_v": battery.map(|(_, level)| level.volts()),
         "last_object": last.map(view::object),
         "links": links,
         "links_left_out": left_out,
@@ -148,14 +150,6 @@ fn written(what: &impl Serialize) -> String {
     serde_json::to_string(what).unwrap_or_default()
 }
 
-/// `seconds` since 1970, as the store writes times.
-fn utc(seconds: i64) -> String {
-    let since = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
-    // A clock that is beyond the year 9999 is none.
-    let since = since.min(Duration::from_secs(253_402_300_799));
-    humantime::format_rfc3339_seconds(SystemTime::UNIX_EPOCH + since).to_string()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,12 +194,5 @@ mod tests {
         assert_eq!(sent("t", "{\"id\":1}", Keep::All), "{\"id\":1}");
         let place = Topics::discovery("x");
         assert_eq!(sent(&place, "{\"a\":1}", Keep::Newest), "{\"a\":1}");
-    }
-
-    #[test]
-    fn times_are_as_the_store_writes_them() {
-        assert_eq!(utc(1_700_000_000), "2023-11-14T22:13:20Z");
-        assert_eq!(utc(-5), "1970-01-01T00:00:00Z");
-        assert_eq!(utc(i64::MAX), "9999-12-31T23:59:59Z");
     }
 }

@@ -52,6 +52,9 @@ pub(in crate::daemon) fn job(
         let _ = write!(content, "<p class=\"wide\">{}</p>", bar(running));
     }
     let _ = write!(content, "<dl>{facts}</dl>");
+    if let Some(why) = stations.waiting()?.why(&job) {
+        let _ = write!(content, "<p>It {}.</p>", escape(&why));
+    }
     if let Some(why) = &job.error {
         let _ = write!(content, "<p class=\"notice\">{}</p>", escape(why));
     }

@@ -6,6 +6,7 @@ use super::map::{hops, map, Marked, Route};
 use super::text::{count, escape, seconds, when};
 use super::{fetch_form, page, query, wish};
 use crate::daemon::desk::{now, Company, Desk, Line};
+use crate::daemon::limits::Health;
 use crate::daemon::stations::Stations;
 use crate::store::StoreError;
 
@@ -95,6 +96,10 @@ fn table(desk: &Desk) -> Result<String, StoreError> {
         hops(known.links(), known.sink(), known.routing_channel())
     });
     let (mut rows, of) = (String::new(), query(desk));
+    let health = desk.health()?;
+    let has = |of: fn(&Health) -> bool| health.iter().any(of);
+    let battery = has(|node| node.battery.is_some());
+    let spent = has(|node| node.spent_j.is_some());
     for (index, id) in facts.place.ids.iter().enumerate() {
         let hops = far.as_ref().map(|far| far.get(index).copied().flatten());
         let hops = match hops {
@@ -107,15 +112,28 @@ fn table(desk: &Desk) -> Result<String, StoreError> {
         let delivered = last.map_or("\u{2013}".to_owned(), |(_, at, transfer)| {
             format!("<a href=\"/objects/{}\">{}</a>", transfer.0, when(at))
         });
+        let health = health.get(index).copied().unwrap_or_default();
+        let cell = |is_told: bool, value: Option<String>| match is_told {
+            true => format!("<td>{}</td>", value.as_deref().unwrap_or("\u{2013}")),
+            false => String::new(),
+        };
+        let left_alone = health
+            .left_alone
+            .map_or("", |_| " <small>left alone</small>");
         // Writing to a string cannot fail.
         let _ = write!(
             rows,
-            "<tr><td><a href=\"/nodes/{id}{of}\">node {id}</a></td><td>{hops}</td><td>{delivered}</td></tr>"
+            "<tr><td><a href=\"/nodes/{id}{of}\">node {id}</a>{left_alone}</td><td>{hops}</td>{}{}<td>{delivered}</td></tr>",
+            cell(battery, health.battery.map(|(level, _)| level.to_string())),
+            cell(spent, health.spent_j.map(|joules| format!("{joules:.2} J"))),
         );
     }
+    let head = |is_told: bool, name: &'static str| if is_told { name } else { "" };
     Ok(format!(
         "<h2>Nodes</h2><div id=\"nodes\" data-live><div class=\"scroll tall\" tabindex=\"0\" role=\"region\" \
-         aria-label=\"Nodes\"><table><thead><tr><th>Node</th><th>Hops</th><th>Last object (UTC)</th></tr>\
-         </thead><tbody>{rows}</tbody></table></div></div>"
+         aria-label=\"Nodes\"><table><thead><tr><th>Node</th><th>Hops</th>{}{}<th>Last object (UTC)</th></tr>\
+         </thead><tbody>{rows}</tbody></table></div></div>",
+        head(battery, "<th>Battery</th>"),
+        head(spent, "<th>Energy today</th>"),
     ))
 }

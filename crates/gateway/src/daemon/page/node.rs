@@ -9,7 +9,7 @@ use super::text::{seconds, seconds_of, when};
 use super::{fetch_form, objects, page, query, series};
 use crate::daemon::desk::{now, Company, Desk};
 use crate::daemon::stations::Stations;
-use crate::store::{StoreError, StoredSurvey, StoredTransfer};
+use crate::store::{day_of, StoreError, StoredSurvey, StoredTransfer};
 
 /// So many surveys are looked back.
 const SURVEYS: u32 = 16;
@@ -58,6 +58,18 @@ pub(in crate::daemon) fn node(
         };
         fact("Last seen", seen);
     }
+    let health = desk.health()?.get(index).copied().unwrap_or_default();
+    if let Some((level, at)) = health.battery {
+        let ago = seconds((now() - at).max(0) as f64);
+        fact("Battery", format!("{level} <small>{ago} ago</small>"));
+    }
+    if let Some(joules) = health.spent_j {
+        fact("Energy today (UTC)", format!("{joules:.2} J"));
+    }
+    if let Some(why) = health.left_alone {
+        let why = format!("neither source nor relay: it {why}");
+        fact("Left alone", super::text::escape(&why));
+    }
     if let Some(last) = brought.first() {
         let at = when(&last.stored_at);
         fact(
@@ -87,10 +99,11 @@ pub(in crate::daemon) fn node(
     let content = format!(
         "{form}<dl>{told}</dl>\
          <div class=\"scroll map\" tabindex=\"0\" role=\"region\" aria-label=\"Map\">{}</div>{}{}\
-         <h2>Objects</h2>{}{}",
+         {}<h2>Objects</h2>{}{}",
         map((facts, &query(desk)), links, Marked::Node(index)).to_svg(),
         neighbours(desk, index),
         over_time(desk, index)?,
+        power(desk, node)?,
         courses(&brought),
         objects::table(&brought[..brought.len().min(OBJECTS)], stations.company())
     );
@@ -191,6 +204,46 @@ fn courses(brought: &[StoredTransfer]) -> String {
             "Energy of all nodes that took part in each."
         )
     )
+}
+
+/// A node's battery over the last surveys, and what it spent day by day.
+fn power(desk: &Desk, node: NodeId) -> Result<String, StoreError> {
+    let network = (desk.network(), desk.facts.sink);
+    let surveys = desk.store().batteries(network, SURVEYS)?;
+    let told = surveys.iter().rev().filter_map(|(at, batteries)| {
+        let (_, level) = batteries.iter().find(|(of, _)| *of == node)?;
+        Some(((now() - at).max(0) as f64, level.volts()))
+    });
+    let told: Vec<(f64, f64)> = told.collect();
+    let today = day_of(now());
+    let days = desk.store().spent_by(desk.network(), node)?;
+    let rows = days.iter().take(ROWS).map(|(day, joules)| {
+        let day = match today - day {
+            0 => "today".to_owned(),
+            1 => "yesterday".to_owned(),
+            days => format!("{days} days ago"),
+        };
+        format!("<tr><td>{day}</td><td>{joules:.2} J</td></tr>")
+    });
+    let rows: String = rows.collect();
+    let mut text = String::new();
+    if told.len() > 1 {
+        let lines = vec![(String::new(), told)];
+        let chart = series::before_now(("Battery", "V"), lines);
+        text.push_str("<h2>Battery</h2>");
+        text.push_str(&series::framed(
+            &chart,
+            "What it told of its battery, survey by survey.",
+        ));
+    }
+    if !rows.is_empty() {
+        text.push_str(&format!(
+            "<h2>Energy</h2><p class=\"faint\">What it has spent each day (UTC) in surveys, floods, as a source and as a \
+             relay.</p><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Energy\"><table><thead><tr>\
+             <th>Day</th><th>Spent</th></tr></thead><tbody>{rows}</tbody></table></div>"
+        ));
+    }
+    Ok(text)
 }
 
 /// Good links on each channel, survey by survey.

@@ -6,6 +6,7 @@ use thalweg_draw::chart::{Chart, Mark, Point};
 
 use super::text::{count, escape, seconds, seconds_of, when};
 use super::{fetch_form, more, node_link, page, query, series, session_form, ROWS};
+use crate::daemon::config::Window;
 use crate::daemon::desk::{now, Company};
 use crate::daemon::running::Running;
 use crate::daemon::stations::Stations;
@@ -106,6 +107,29 @@ pub(super) fn strip(stations: &Stations) -> Result<String, StoreError> {
     ))
 }
 
+/// When jobs begin, and what limits hold: those of all stations are the same.
+fn rules(stations: &Stations) -> String {
+    let Some(desk) = stations.all().first() else {
+        return String::new();
+    };
+    let (transfers, mut text) = (&desk.transfers, String::new());
+    let hours = |window: &Window| format!("{} UTC{}", window.hours, window.limits);
+    let windows: Vec<String> = transfers.windows.iter().map(hours).collect();
+    if !windows.is_empty() {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "<p>Jobs begin at {}.</p>", windows.join("; at "));
+    }
+    let always = transfers.limits().to_string();
+    if let Some(limits) = always.strip_prefix(", ") {
+        let when = match windows.is_empty() {
+            true => "Limits",
+            false => "Limits where a window has none of its own",
+        };
+        let _ = write!(text, "<p>{when}: {limits}.</p>");
+    }
+    text
+}
+
 pub(in crate::daemon) fn transfers(
     stations: &Stations,
     before: Option<i64>,
@@ -118,16 +142,7 @@ pub(in crate::daemon) fn transfers(
         fetch_form(&desks, None),
         session_form(&desks)
     );
-    let windows = desks.first().map(|desk| desk.transfers.windows.iter());
-    let windows = windows.into_iter().flatten().map(ToString::to_string);
-    let windows: Vec<String> = windows.collect();
-    if !windows.is_empty() {
-        let _ = write!(
-            content,
-            "<p>Jobs begin between {} (UTC).</p>",
-            windows.join(" and ")
-        );
-    }
+    content.push_str(&rules(stations));
     content.push_str("<div id=\"jobs\" data-live>");
     let (now, queued): (Vec<&StoredJob>, Vec<&StoredJob>) =
         open.iter().partition(|job| job.state == JobState::Running);
@@ -140,10 +155,15 @@ pub(in crate::daemon) fn transfers(
     if !queued.is_empty() {
         let _ = write!(content, "<h2>Waiting: {}</h2>", count(queued.len(), "job"));
         content.push_str("<ol class=\"queue\">");
+        let waiting = stations.waiting()?;
         for job in queued.iter().take(ROWS as usize) {
+            let why = waiting.why(job);
+            let why = why.map_or(String::new(), |why| {
+                format!(" <small>{}</small>", escape(&why))
+            });
             let _ = write!(
                 content,
-                "<li><span>job {}: {}</span> {}</li>",
+                "<li><span>job {}: {}{why}</span> {}</li>",
                 job.id.0,
                 name(stations, job),
                 cancel(job.id, "Cancel")

@@ -1,0 +1,109 @@
+//! How many stations of a building are at work at once: they share its air, and its nodes' patience.
+//!
+//! Who finds all places taken is next, in the order in which stations came; one that does not come back for a while
+//! loses its turn. Invariant: a station is at work at most once. Time base: wall clock. Tests: at the end.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Who has not asked for so long does not wait any more. Stations look at their queues each second.
+const GONE: Duration = Duration::from_secs(5);
+
+/// Stations of a building.
+#[derive(Debug, Default)]
+struct Building {
+    at_work: BTreeSet<String>,
+    /// Those that found no place, the first first, and when each asked last.
+    waiting: VecDeque<(String, Instant)>,
+}
+
+/// Whether a station may begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Entry {
+    /// It is at work.
+    Entered,
+    /// So many others are, or come before it.
+    Full,
+}
+
+/// The gates of all buildings. Stations without a building share one.
+#[derive(Debug, Default)]
+pub(super) struct Gate(Mutex<BTreeMap<Option<String>, Building>>);
+
+impl Gate {
+    fn all(&self) -> MutexGuard<'_, BTreeMap<Option<String>, Building>> {
+        // Each change is whole.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// `station` of `building` wants to be at work at `now`, where at most `most` may be; all where nobody says.
+    pub(super) fn enter(
+        &self,
+        (building, station): (&Option<String>, &str),
+        most: Option<u32>,
+        now: Instant,
+    ) -> Entry {
+        let mut all = self.all();
+        let of = all.entry(building.clone()).or_default();
+        let comes = |(_, at): &(String, Instant)| now.saturating_duration_since(*at) < GONE;
+        of.waiting.retain(comes);
+        let most = most.map_or(usize::MAX, |most| most as usize);
+        let free = most.saturating_sub(of.at_work.len());
+        let place = of.waiting.iter().position(|(name, _)| name == station);
+        if place.unwrap_or(of.waiting.len()) < free {
+            of.waiting.retain(|(name, _)| name != station);
+            of.at_work.insert(station.to_owned());
+            return Entry::Entered;
+        }
+        match place.and_then(|place| of.waiting.get_mut(place)) {
+            Some((_, at)) => *at = now,
+            None => of.waiting.push_back((station.to_owned(), now)),
+        }
+        Entry::Full
+    }
+
+    /// `station` of `building` is at work no more.
+    pub(super) fn leave(&self, building: &Option<String>, station: &str) {
+        if let Some(of) = self.all().get_mut(building) {
+            of.at_work.remove(station);
+        }
+    }
+
+    /// How many stations of `building` other than `station` are at work.
+    pub(super) fn others(&self, building: &Option<String>, station: &str) -> usize {
+        let all = self.all();
+        let of = all.get(building);
+        of.map_or(0, |of| {
+            of.at_work.iter().filter(|name| *name != station).count()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_that_wait_come_in_turn_and_another_building_is_another() {
+        let (gate, here) = (Gate::default(), Some("mill".to_owned()));
+        let begun = Instant::now();
+        let at = |s: u64| begun + Duration::from_secs(s);
+        let enter = |name, s| gate.enter((&here, name), Some(2), at(s));
+        assert_eq!(enter("a", 0), Entry::Entered);
+        assert_eq!(enter("b", 0), Entry::Entered);
+        assert_eq!(enter("c", 1), Entry::Full);
+        assert_eq!((gate.others(&here, "a"), gate.others(&here, "c")), (1, 2));
+        assert_eq!(gate.enter((&None, "z"), Some(1), at(1)), Entry::Entered);
+        gate.leave(&here, "a");
+        // It has had its turn: the place is for who waited.
+        assert_eq!(enter("a", 2), Entry::Full);
+        assert_eq!(enter("c", 2), Entry::Entered);
+        gate.leave(&here, "b");
+        assert_eq!(enter("b", 3), Entry::Full, "the other one waited longer");
+        // Who does not come back does not hold the others up.
+        assert_eq!(enter("b", 5), Entry::Full);
+        assert_eq!(enter("b", 9), Entry::Entered);
+        assert_eq!(gate.enter((&here, "d"), None, at(9)), Entry::Entered);
+    }
+}
