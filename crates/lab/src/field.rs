@@ -257,7 +257,7 @@ impl Motes {
         let timing = board.timing;
         let node = move |id| Node::new(id, config, timing, Default::default());
         let mut field = SimField::of(site, &board, node, seed)?;
-        field.starts_anew(node);
+        field.starts_anew(move |id| node(id).started_anew());
         Ok(Self {
             field,
             name: site.testbed.name.clone(),

@@ -12,7 +12,6 @@ use std::collections::VecDeque;
 use thalweg_engine::{BoardTiming, Passing};
 use thalweg_planner::closed_forms::Cycle;
 use thalweg_planner::{Group as PlanGroup, Plan};
-use thalweg_protocols::mote::rest::PERIOD;
 use thalweg_protocols::mote::{self, Command, Mote};
 use thalweg_protocols::pipeline::{Complete, End};
 use thalweg_units::{Duration, NodeId};
@@ -314,8 +313,6 @@ pub struct Fetch {
     /// Of the state: it ends by then.
     until: FieldTime,
     attempt: u32,
-    /// When the network was called last: one of the meetings at which those listen that have no part.
-    meeting: Option<FieldTime>,
     log: Log,
     /// What nodes had spent when floods began and at the end, in joules; none where the field does not tell.
     energy: [Vec<Option<f64>>; 2],
@@ -350,7 +347,6 @@ impl Fetch {
             state: State::Resting,
             until: FieldTime::ZERO,
             attempt: 0,
-            meeting: None,
             energy: [Vec::new(), Vec::new()],
             says: VecDeque::new(),
             failed: None,
@@ -392,7 +388,7 @@ impl Fetch {
     }
 
     /// The sink has started anew, and knows neither the attempt nor what it had of the object. It is to call again, on the
-    /// same way. It has forgotten the meetings, too, and would call at once.
+    /// same way.
     fn begin_again(&mut self, now: FieldTime) {
         if self.attempt == 0 {
             return;
@@ -404,16 +400,7 @@ impl Fetch {
         self.log.forgotten(now);
         self.turn.was_silent = false;
         self.next_way();
-        (self.state, self.until) = (State::Resting, self.meeting_after(now + rest));
-    }
-
-    /// The first meeting of the network at `time` or later.
-    fn meeting_after(&self, time: FieldTime) -> FieldTime {
-        let Some(meeting) = self.meeting else {
-            return time;
-        };
-        let periods = time.since(meeting).as_nanos().div_ceil(PERIOD.as_nanos());
-        meeting + PERIOD * periods
+        (self.state, self.until) = (State::Resting, now + rest);
     }
 
     /// The route of the next attempt. Thalweg's takes another way, and goes on with what is there.
@@ -525,7 +512,6 @@ impl Job for Fetch {
         match (self.state, event) {
             (State::Waking, mote::Event::WakeUp { .. }) => {
                 self.log.note(clock, at, by, event);
-                self.meeting = self.log.woke.map(|(first, _)| first);
                 self.says.push_back(Progress::WakingUp);
                 (self.state, self.until) = (State::Awake, at + self.patience);
             }
