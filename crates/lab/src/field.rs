@@ -361,7 +361,11 @@ impl Motes {
         let fetched = run(&mut self.field, &mut job, watch);
         self.transfers = self.transfers.wrapping_add(job.attempts() as u16);
         let fetched = match fetched {
-            Err(why @ Failure::Restarted(_)) => job.gives_up(&why),
+            Err(why @ Failure::Restarted(_)) => {
+                let net = &self.field.net;
+                let joules = (0..net.len()).map(|node| Some(net.joules(node)));
+                job.gives_up(&why, joules.collect())
+            }
             fetched => fetched?,
         };
         let engine = self.field.net.engine(plan.source).pipeline();

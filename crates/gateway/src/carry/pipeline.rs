@@ -360,8 +360,9 @@ impl Fetch {
         self.attempt
     }
 
-    /// What it brought where it ended for the reason `why` alone.
-    pub fn gives_up(&mut self, why: &Failure) -> Fetched {
+    /// What it brought where it ended for the reason `why` alone, when all nodes had spent so many `joules`.
+    pub fn gives_up(&mut self, why: &Failure, joules: Vec<Option<f64>>) -> Fetched {
+        self.energy[1] = joules;
         Fetched {
             object: None,
             failure: Some(why.to_string()),
@@ -393,9 +394,10 @@ impl Fetch {
         if self.attempt == 0 {
             return;
         }
-        let rest = match self.log.received {
-            0 => Duration::ZERO,
-            _ => settling(self.route.scheme),
+        // Whoever has joined goes on with it for a while, whether the sink has received anything yet or not.
+        let rest = match self.log.woke {
+            None => Duration::ZERO,
+            Some(_) => settling(self.route.scheme),
         };
         self.log.forgotten(now);
         self.turn.was_silent = false;
