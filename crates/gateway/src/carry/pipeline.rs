@@ -391,18 +391,12 @@ impl Fetch {
     /// The sink has started anew, and knows neither the attempt nor what it had of the object. It is to call again, on the
     /// same way.
     fn begin_again(&mut self, now: FieldTime) {
-        if self.attempt == 0 {
-            return;
-        }
         // Whoever has joined goes on with it for a while, whether the sink has received anything yet or not.
-        let rest = match self.log.woke {
-            None => Duration::ZERO,
-            Some(_) => settling(self.route.scheme),
-        };
+        let rest = self.log.woke.map(|_| settling(self.route.scheme));
         self.log.forgotten(now);
         self.turn.was_silent = false;
         self.next_way();
-        (self.state, self.until) = (State::Resting, now + rest);
+        (self.state, self.until) = (State::Resting, now + rest.unwrap_or_default());
     }
 
     /// The route of the next attempt. Thalweg's takes another way, and goes on with what is there.
@@ -523,7 +517,7 @@ impl Job for Fetch {
     }
     fn lost(&mut self, at: FieldTime, station: NodeId, why: Failure) {
         match why {
-            _ if station != self.route.sink => {}
+            _ if station != self.route.sink || self.attempt == 0 => {}
             Failure::Restarted(_) if self.retry.follows(self.attempt) => self.begin_again(at),
             why => self.failed = Some(why),
         }

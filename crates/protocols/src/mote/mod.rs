@@ -28,7 +28,6 @@ use crate::object::ObjectStore;
 use crate::pipeline::{self, End, Part, Pipeline};
 use core::mem;
 use rest::Grid;
-use rouse::Others;
 use thalweg_engine::{BoardTiming, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, Wants};
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::flood::HEADER_BYTES;
@@ -59,6 +58,13 @@ enum Duty {
 enum Order<const NODES: usize> {
     Floods(floodnet::Command<NODES>),
     Fetch { route: Route, room: Duration },
+}
+
+/// Whether other nodes may be asleep at times that this one does not know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Others {
+    Known,
+    MaySleep,
 }
 
 /// What the sink is at, of what is not its floods' alone.

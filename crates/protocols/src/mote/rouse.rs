@@ -5,20 +5,13 @@
 //! `tests/sleepers.rs`.
 
 use super::rest::{LISTEN, PERIOD};
-use super::{Mote, Order, Work};
+use super::{Mote, Order, Others, Work};
 use crate::floodnet;
 use crate::object::ObjectStore;
 use core::mem;
 use thalweg_engine::Engine;
 use thalweg_units::Instant;
 use thalweg_wire::FrameBuf;
-
-/// Whether nodes may be asleep at times that this node does not know.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Others {
-    Known,
-    MaySleep,
-}
 
 impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHBOURS, NODES> {
     /// The same node where it has started anew in a network that was in use: before its first order it rouses those that
