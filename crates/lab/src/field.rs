@@ -370,7 +370,8 @@ impl Motes {
         };
         let engine = self.field.net.engine(plan.source).pipeline();
         let stats = *engine.stats();
-        let packets = f64::from(stats.packets.max(1));
+        // Counts of a source that has started anew are of its last start alone.
+        let packets = f64::from(self.packets(plan.source, terms).max(1));
         let account = Account {
             protocol: name_of(scheme),
             scheme,

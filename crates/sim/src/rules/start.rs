@@ -82,7 +82,7 @@ impl<A: Air> World<A> {
             | What::Strike { .. }
             | What::Boot { .. } => true,
         });
-        self.take_untold(&is_own, &mut untold);
+        self.take_untold(is_own, &mut untold);
         let mcu = std::mem::take(&mut self.mcus[n]);
         let running = mcu.running.into_iter().map(|running| running.work);
         for work in mcu.queues.into_iter().flatten().chain(running) {
