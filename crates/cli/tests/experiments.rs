@@ -274,11 +274,11 @@ fn run_explains_losses_and_takes_another_network() {
 }
 
 #[test]
-fn a_relay_that_dies_ends_pip_and_shows_in_the_rows() {
+fn a_relay_that_dies_or_a_sink_that_starts_anew_ends_pip_and_shows_in_the_rows() {
     let dir = tempfile::tempdir().unwrap();
     let text = LINE.replace(
         "packets = 10",
-        "packets = 100\nmishaps = ['none', 'relay-dies']",
+        "packets = 100\nmishaps = ['none', 'relay-dies', 'sink-reboots', 'source-reboots']",
     );
     fs::write(dir.path().join("mine.toml"), text).unwrap();
     let (status, _, _) = thalweg(
@@ -288,12 +288,18 @@ fn a_relay_that_dies_ends_pip_and_shows_in_the_rows() {
     assert_eq!(status, 0);
     let rows = fs::read_to_string(dir.path().join("o/rows.json")).unwrap();
     let rows: Vec<serde_json::Value> = serde_json::from_str(&rows).unwrap();
-    let verified = |mishap: &str, protocol: &str| {
-        let row = rows
-            .iter()
-            .find(|r| r["mishap"] == mishap && r["protocol"] == protocol);
-        row.unwrap()["verified"] == 1
+    let row = |mishap: &str, protocol: &str| {
+        let mut rows = rows.iter();
+        let found = rows.find(|r| r["mishap"] == mishap && r["protocol"] == protocol);
+        found.unwrap()
     };
+    let verified = |mishap: &str, protocol: &str| row(mishap, protocol)["verified"] == 1;
     assert!(verified("none", "pip") && verified("none", "p3"));
     assert!(!verified("relay-dies", "pip"));
+    for node in ["sink", "source"] {
+        let mishap = format!("{node}-reboots");
+        assert!(verified(&mishap, "p3") && !verified(&mishap, "pip"));
+    }
+    let why = row("sink-reboots", "pip")["failure"].as_str().unwrap();
+    assert!(why.ends_with("started anew"), "{why}");
 }

@@ -286,7 +286,7 @@ impl Motes {
         let timing = board.timing;
         let node = move |id| Node::new(id, config, timing, Default::default());
         let mut field = SimField::of(site, &board, node, seed)?;
-        field.starts_anew(node);
+        field.starts_anew(move |id| node(id).started_anew());
         if let Some(powered) = Powered::of(site) {
             field.before_orders(move |net| powered.measure(net));
         }
@@ -393,12 +393,17 @@ impl Motes {
         let fetched = run(&mut self.field, &mut job, watch);
         self.transfers = self.transfers.wrapping_add(job.attempts() as u16);
         let fetched = match fetched {
-            Err(why @ Failure::Restarted(_)) => job.gives_up(&why),
+            Err(why @ Failure::Restarted(_)) => {
+                let net = &self.field.net;
+                let joules = (0..net.len()).map(|node| Some(net.joules(node)));
+                job.gives_up(&why, joules.collect())
+            }
             fetched => fetched?,
         };
         let engine = self.field.net.engine(plan.source).pipeline();
         let stats = *engine.stats();
-        let packets = f64::from(stats.packets.max(1));
+        // Counts of a source that has started anew are of its last start alone.
+        let packets = f64::from(self.packets(plan.source, terms).max(1));
         let account = Account {
             protocol: name_of(scheme),
             scheme,

@@ -29,3 +29,17 @@ pub enum Fault {
     /// Nothing, but for a boot under way. The engine goes on from the state it had, the radio in the mode it had.
     Healthy,
 }
+
+/// Whether a node runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Power {
+    /// It does.
+    #[default]
+    On,
+    /// Dead: it goes on where it stopped.
+    Held,
+    /// It has lost its state, and boots until then.
+    Booting(SimTime),
+    /// It has lost its state, and is dead.
+    Lost,
+}

@@ -6,12 +6,11 @@
 //! each telling is told once. Tests: `tests/`.
 
 use crate::capture::{Capture, CaptureError};
-use crate::fault::Fault;
+use crate::fault::{Fault, Power};
 use crate::hooks::{Activity, Kind, Span, SpanHook, Stats, TraceHook, Watch};
 use crate::mcu::Mcu;
 use crate::queue::{Queue, Rank, Slab};
 use crate::radio::{Filter, Mode, Radio};
-use crate::rules::start::Power;
 use std::collections::VecDeque;
 use thalweg_engine::Activity as RadioActivity;
 use thalweg_engine::{OpId, RadioEvent, RadioId, Refusal};

@@ -13,7 +13,6 @@ use std::collections::VecDeque;
 use thalweg_engine::{BoardTiming, Passing};
 use thalweg_planner::closed_forms::Cycle;
 use thalweg_planner::{Group as PlanGroup, Plan};
-use thalweg_protocols::mote::rest::PERIOD;
 use thalweg_protocols::mote::{self, Command, Mote};
 use thalweg_protocols::pipeline::{Complete, End};
 use thalweg_units::{Duration, NodeId};
@@ -319,8 +318,6 @@ pub struct Fetch {
     /// Of the state: it ends by then.
     until: FieldTime,
     attempt: u32,
-    /// When the network was called last: one of the meetings at which those listen that have no part.
-    meeting: Option<FieldTime>,
     log: Log,
     /// What nodes had spent when floods began and at the end, in joules; none where the field does not tell.
     energy: [Vec<Option<f64>>; 2],
@@ -355,7 +352,6 @@ impl Fetch {
             state: State::Resting,
             until: FieldTime::ZERO,
             attempt: 0,
-            meeting: None,
             energy: [Vec::new(), Vec::new()],
             says: VecDeque::new(),
             failed: None,
@@ -369,8 +365,9 @@ impl Fetch {
         self.attempt
     }
 
-    /// What it brought where it ended for the reason `why` alone.
-    pub fn gives_up(&mut self, why: &Failure) -> Fetched {
+    /// What it brought where it ended for the reason `why` alone, when all nodes had spent so many `joules`.
+    pub fn gives_up(&mut self, why: &Failure, joules: Vec<Option<f64>>) -> Fetched {
+        self.energy[1] = joules;
         Fetched {
             part: None,
             failure: Some(why.to_string()),
@@ -397,28 +394,14 @@ impl Fetch {
     }
 
     /// The sink has started anew, and knows neither the attempt nor what it had of the object. It is to call again, on the
-    /// same way. It has forgotten the meetings, too, and would call at once.
+    /// same way.
     fn begin_again(&mut self, now: FieldTime) {
-        if self.attempt == 0 {
-            return;
-        }
-        let rest = match self.log.received {
-            0 => Duration::ZERO,
-            _ => settling(self.route.scheme),
-        };
+        // Whoever has joined goes on with it for a while, whether the sink has received anything yet or not.
+        let rest = self.log.woke.map(|_| settling(self.route.scheme));
         self.log.forgotten(now);
         self.turn.was_silent = false;
         self.next_way();
-        (self.state, self.until) = (State::Resting, self.meeting_after(now + rest));
-    }
-
-    /// The first meeting of the network at `time` or later.
-    fn meeting_after(&self, time: FieldTime) -> FieldTime {
-        let Some(meeting) = self.meeting else {
-            return time;
-        };
-        let periods = time.since(meeting).as_nanos().div_ceil(PERIOD.as_nanos());
-        meeting + PERIOD * periods
+        (self.state, self.until) = (State::Resting, now + rest.unwrap_or_default());
     }
 
     /// The route of the next attempt. Thalweg's takes another way, and goes on with what is there.
@@ -531,7 +514,6 @@ impl Job for Fetch {
         match (self.state, event) {
             (State::Waking, mote::Event::WakeUp { .. }) => {
                 self.log.note(clock, at, by, event);
-                self.meeting = self.log.woke.map(|(first, _)| first);
                 self.says.push_back(Progress::WakingUp);
                 (self.state, self.until) = (State::Awake, at + self.patience);
             }
@@ -541,7 +523,7 @@ impl Job for Fetch {
     }
     fn lost(&mut self, at: FieldTime, station: NodeId, why: Failure) {
         match why {
-            _ if station != self.route.sink => {}
+            _ if station != self.route.sink || self.attempt == 0 => {}
             Failure::Restarted(_) if self.retry.follows(self.attempt) => self.begin_again(at),
             why => self.failed = Some(why),
         }

@@ -14,4 +14,5 @@ mod one_path;
 mod own;
 mod same_seed;
 mod sizes;
+mod starts;
 mod sweeps;

@@ -1,5 +1,5 @@
-//! Thalweg with whatever may go wrong at once: chains with reserves over lossy links, nodes that die and come back, that are
-//! deaf for a while, or have a channel drowned. What has to hold whatever happens, `bench::fetch` checks.
+//! Thalweg and P3 with whatever may go wrong at once, over lossy links: nodes that die and come back, start anew, are deaf for a
+//! while, or have a channel drowned. What has to hold whatever happens, `bench::fetch` checks.
 
 use crate::bench::{fetch, fetch_watched, object, terms, wait, Ladder, Reverse, CHANNELS};
 use proptest::prelude::*;
@@ -68,51 +68,95 @@ fn strikes() -> impl Strategy<Value = Vec<Strike>> {
     proptest::collection::vec(strike, 0..7)
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: std::env::var("CASES").ok().and_then(|c| c.parse().ok()).unwrap_or(64), rng_seed: RngSeed::Fixed(std::env::var("SEED").ok().and_then(|c| c.parse().ok()).unwrap_or(802_154)), failure_persistence: None, ..ProptestConfig::default() })]
+/// A transfer with `protocol` over links that lose up to a half, with what `strikes`; and the next one when all are well.
+fn ends(
+    (protocol, plan): (&str, fn(&Ladder) -> Plan),
+    (seed, least_prr, bytes): (u64, f64, usize),
+    strikes: Vec<Strike>,
+) {
+    let ladder = ladder(seed, least_prr);
+    let (plan, mut session) = (plan(&ladder), ladder.session());
+    let protocol = Pipelined::named(protocol).unwrap();
+    let terms = protocol.terms(terms());
+    let began = session.network().now();
+    for Strike {
+        node,
+        after_ms,
+        for_ms,
+        kind,
+    } in strikes
+    {
+        let at = began + Duration::from_millis(after_ms);
+        let until = at + Duration::from_millis(for_ms);
+        let (fault, mends) = match kind {
+            Kind::Dead => (Fault::Dead, true),
+            Kind::Deaf => (Fault::Deaf { until }, true),
+            Kind::Reboot => (Fault::Reboot { until }, false),
+            Kind::Jammed(channel) => {
+                let channel = Channel::new(channel).unwrap();
+                (Fault::Jammed { channel }, true)
+            }
+        };
+        session.network().fault_at(at, node, fault);
+        if mends {
+            session.network().fault_at(until, node, Fault::Healthy);
+        }
+    }
+    let object = object(seed, bytes);
+    let mut silent = |_| Continue(());
+    match fetch_watched(
+        &mut session,
+        &plan,
+        protocol.scheme,
+        &terms,
+        &object,
+        &mut silent,
+    ) {
+        Ok(_) => {}
+        // The sink's node was dead when it was given the order.
+        Err(RunError::Failed(Failure::Refused(_))) => {}
+        Err(other) => panic!("{other}"),
+    }
+    // Whatever came of it: once all are well the next transfer brings its object.
+    wait(&mut session, Duration::from_secs(8));
+    for node in 0..ladder.nodes() {
+        session.network().fault(node, Fault::Healthy);
+    }
+    let next = self::object(seed + 1, 20_000);
+    let outcome = fetch(&mut session, &plan, protocol.scheme, &terms, &next);
+    assert!(outcome.verified, "{outcome:?}");
+}
 
+fn cases(cases: u32) -> ProptestConfig {
+    ProptestConfig {
+        cases,
+        rng_seed: RngSeed::Fixed(802_154),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
+}
+
+fn objects() -> impl Strategy<Value = usize> {
+    prop_oneof![Just(1usize), Just(118), 1_000usize..40_000]
+}
+
+proptest! {
+    #![proptest_config(cases(64))]
     #[test]
     fn ends_in_time_with_the_object_or_with_a_reason(
-        seed in 0..1_000u64,
-        least_prr in 0.5..1.0f64,
-        bytes in prop_oneof![Just(1usize), Just(118), 1_000usize..40_000],
-        strikes in strikes(),
+        seed in 0..1_000u64, least_prr in 0.5..1.0f64, bytes in objects(), strikes in strikes(),
     ) {
-        let ladder = ladder(seed, least_prr);
-        let (plan, mut session) = (own_plan(&ladder), ladder.session());
-        let own = Pipelined::named("thalweg").unwrap();
-        let terms = own.terms(terms());
-        let began = session.network().now();
-        for Strike { node, after_ms, for_ms, kind } in strikes {
-            let at = began + Duration::from_millis(after_ms);
-            let until = at + Duration::from_millis(for_ms);
-            let fault = match kind {
-                Kind::Dead => Fault::Dead,
-                Kind::Deaf => Fault::Deaf { until },
-                Kind::Reboot => Fault::Reboot { until },
-                Kind::Jammed(channel) => Fault::Jammed { channel: Channel::new(channel).unwrap() },
-            };
-            session.network().fault_at(at, node, fault);
-            if !matches!(kind, Kind::Reboot) {
-                session.network().fault_at(until, node, Fault::Healthy);
-            }
-        }
-        let object = object(seed, bytes);
-        let mut silent = |_| Continue(());
-        match fetch_watched(&mut session, &plan, own.scheme, &terms, &object, &mut silent) {
-            Ok(_) => {}
-            // The sink's node was dead when it was given the order.
-            Err(RunError::Failed(Failure::Refused(_))) => {}
-            Err(other) => prop_assert!(false, "{other}"),
-        }
-        // Whatever came of it: once all are well the next transfer brings its object.
-        wait(&mut session, Duration::from_secs(8));
-        for node in 0..ladder.nodes() {
-            session.network().fault(node, Fault::Healthy);
-        }
-        let next = self::object(seed + 1, 20_000);
-        let outcome = fetch(&mut session, &plan, own.scheme, &terms, &next);
-        prop_assert!(outcome.verified, "{outcome:?}");
+        ends(("thalweg", own_plan), (seed, least_prr, bytes), strikes);
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(32))]
+    #[test]
+    fn so_does_p3(
+        seed in 0..1_000u64, least_prr in 0.8..1.0f64, bytes in objects(), strikes in strikes(),
+    ) {
+        ends(("p3", Ladder::plan), (seed, least_prr, bytes), strikes);
     }
 }
 

@@ -12,6 +12,7 @@ mod event;
 pub mod host;
 mod part;
 pub mod rest;
+mod rouse;
 #[cfg(test)]
 mod tests;
 
@@ -59,6 +60,13 @@ enum Order<const NODES: usize> {
     Fetch { route: Route, room: Duration },
 }
 
+/// Whether other nodes may be asleep at times that this one does not know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Others {
+    Known,
+    MaySleep,
+}
+
 /// What the sink is at, of what is not its floods' alone.
 #[allow(clippy::large_enum_variant)]
 #[derive(Debug)]
@@ -66,6 +74,8 @@ enum Work<const NODES: usize> {
     Nothing,
     /// The order waits until all nodes listen, at this instant.
     Waiting(Instant, Order<NODES>),
+    /// Floods rouse those that sleep, until this instant.
+    Rousing(Instant, Order<NODES>),
     Waking(WakeUp),
 }
 
@@ -110,6 +120,7 @@ pub struct Mote<S: ObjectStore, const NEIGHBOURS: usize = 160, const NODES: usiz
     assembler: Assembler,
     duty: Duty,
     grid: Option<Grid>,
+    others: Others,
     work: Work<NODES>,
     /// What was just heard, and is not answered yet.
     called: Option<Call>,
@@ -129,6 +140,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             assembler: Assembler::EMPTY,
             duty: Duty::Floods,
             grid: None,
+            others: Others::Known,
             work: Work::Nothing,
             called: None,
             sleep: false,
@@ -217,6 +229,9 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     fn carry_out(&mut self, now: Instant, order: Order<NODES>) {
         if let Duty::Asleep(_) | Duty::Window(_) = self.duty {
             self.take_floods(now);
+        }
+        if self.must_rouse() {
+            return self.rouse(now, order);
         }
         match order {
             Order::Floods(command) => self.floods.handle_command(now, command),
@@ -312,9 +327,10 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
                 }
             }
             floodnet::Event::FloodFinished { .. } => self.answer_call(now),
+            floodnet::Event::FloodDone { .. } if self.goes_on_rousing(now) => {}
             floodnet::Event::FloodDone { .. } => self.go_on_waking(now),
             floodnet::Event::Refused(why) => {
-                if let Work::Waking(_) = self.work {
+                if let Work::Waking(_) | Work::Rousing(..) = self.work {
                     self.work = Work::Nothing;
                 }
                 self.tell(match why {
@@ -392,7 +408,8 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             return;
         }
         // A sink that is at work leaves other sinks' transfers to others.
-        let is_free = !matches!(self.work, Work::Waking(_)) && !self.floods.has_order();
+        let is_at_work = matches!(self.work, Work::Waking(_) | Work::Rousing(..));
+        let is_free = !is_at_work && !self.floods.has_order();
         if let Some(call) = self.called.take().filter(|_| is_free) {
             self.take_part(now, call);
         }
@@ -484,7 +501,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         };
         let order = match self.work {
             Work::Waiting(at, _) => Some(at),
-            Work::Nothing | Work::Waking(_) => None,
+            Work::Nothing | Work::Rousing(..) | Work::Waking(_) => None,
         };
         duty.into_iter().chain(order).chain(self.call_due()).min()
     }

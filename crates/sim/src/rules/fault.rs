@@ -1,10 +1,9 @@
 //! What faults do to nodes. Does not model a half-sent frame: what is on the air when its sender dies
 //! goes on to its end. Tests: `tests/whole.rs`.
 
-use crate::fault::Fault;
+use crate::fault::{Fault, Power};
 use crate::queue::Rank;
 use crate::radio::{Excursion, Mode};
-use crate::rules::start::Power;
 use crate::world::{What, World};
 use thalweg_medium::{Air, Deaf, EarId};
 use thalweg_units::SimTime;

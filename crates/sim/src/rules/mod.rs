@@ -10,5 +10,5 @@ mod flight;
 mod operations;
 mod sensing;
 mod software;
-pub(crate) mod start;
+mod start;
 mod watch;

@@ -3,27 +3,12 @@
 //! Owns when a node boots, and the end of all that was under way. What it had put on the air goes on to
 //! its end, unanswered. The engine is the network's. Tests: `tests/restart.rs`.
 
-use crate::fault::Fault;
+use crate::fault::{Fault, Power};
 use crate::mcu::{Job, Mcu};
 use crate::queue::Rank;
 use crate::radio::Filter;
 use crate::world::{Telling, Timer, What, World};
 use thalweg_medium::Air;
-use thalweg_units::SimTime;
-
-/// Whether a node runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Power {
-    /// It does.
-    #[default]
-    On,
-    /// Dead: it goes on where it stopped.
-    Held,
-    /// It has lost its state, and boots until then.
-    Booting(SimTime),
-    /// It has lost its state, and is dead.
-    Lost,
-}
 
 impl<A: Air> World<A> {
     /// What of `fault` node `n` runs by from now on; whether it stops with it, or goes on.
@@ -97,7 +82,7 @@ impl<A: Air> World<A> {
             | What::Strike { .. }
             | What::Boot { .. } => true,
         });
-        self.take_untold(&is_own, &mut untold);
+        self.take_untold(is_own, &mut untold);
         let mcu = std::mem::take(&mut self.mcus[n]);
         let running = mcu.running.into_iter().map(|running| running.work);
         for work in mcu.queues.into_iter().flatten().chain(running) {

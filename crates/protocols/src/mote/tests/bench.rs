@@ -87,6 +87,11 @@ impl Watched {
             pending: None,
         }
     }
+    /// Node `n` starts anew in the network.
+    pub(super) fn start_anew(&mut self, n: usize) {
+        let fresh = Self::new(n);
+        self.mote = fresh.mote.started_anew();
+    }
     /// After a drain, only whoever has the radio may have something pending there.
     fn check(&self) {
         let Some(op) = self.pending else { return };

@@ -4,6 +4,7 @@ use super::bench::{
     across, among_neighbours, fetch, from_corner, grid, ideal, is_asleep, Watched, GRID, MS,
 };
 use crate::mote::rest::PERIOD;
+use crate::mote::{Command, Event, Refused};
 use std::cell::Cell;
 use std::rc::Rc;
 use thalweg_engine::harness::{Fate, Net};
@@ -25,6 +26,46 @@ fn a_sleeper_is_reached_at_the_next_meeting() {
             "after {wait} ms"
         );
     }
+}
+
+#[test]
+fn a_sink_that_has_forgotten_the_meetings_reaches_sleepers_all_the_same() {
+    for wait in (0..600).step_by(37) {
+        let mut net = grid(ideal());
+        fetch(&mut net, across(1)).unwrap();
+        assert!(is_asleep(&net, 3));
+        net.run_for(MS(3_100 + wait));
+        let sink = usize::from(from_corner(2).sink.get());
+        net.engine_mut(sink).start_anew(sink);
+        let before = net.now();
+        fetch(&mut net, from_corner(2)).unwrap_or_else(|| panic!("after {wait} ms"));
+        let took = net.now().since(before);
+        assert!(took > PERIOD && took < PERIOD + MS(560), "{took}");
+        // It knows the meetings from now on.
+        let before = net.now();
+        fetch(&mut net, from_corner(3)).unwrap();
+        assert!(net.now().since(before) < PERIOD + MS(500));
+    }
+}
+
+#[test]
+fn whoever_rouses_may_be_stopped_and_rouses_again() {
+    let mut net = grid(ideal());
+    fetch(&mut net, across(1)).unwrap();
+    net.run_for(MS(3_237));
+    let route = from_corner(2);
+    let sink = usize::from(route.sink.get());
+    net.engine_mut(sink).start_anew(sink);
+    net.command(sink, Command::Fetch(route));
+    net.run_for(MS(100));
+    net.command(sink, Command::Fetch(route));
+    net.command(sink, Command::Stop);
+    net.run_for(MS(20));
+    let told = net.take_events();
+    let busy =
+        |(_, node, event): &(_, usize, _)| *node == sink && *event == Event::Refused(Refused::Busy);
+    assert!(told.iter().any(busy), "{told:?}");
+    fetch(&mut net, from_corner(3)).unwrap();
 }
 
 #[test]
