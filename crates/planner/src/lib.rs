@@ -23,6 +23,7 @@ pub mod predict;
 pub mod request;
 mod reserves;
 mod route;
+mod seen;
 pub mod stages;
 pub mod streams;
 pub mod topology;
@@ -43,4 +44,5 @@ pub use request::{
     Transfer,
 };
 pub use route::plan;
+pub use seen::{Hop, Seen};
 pub use topology::{LinkRule, Topology};

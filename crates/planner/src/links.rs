@@ -80,7 +80,7 @@ pub enum LinkError {
 }
 
 /// The table of link qualities of one network. Sparse: only pairs that were heard of take room.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct LinkQualities {
     nodes: usize,
     /// Per channel and sender, sorted by receiver; a channel without data has no rows.
@@ -141,16 +141,6 @@ impl LinkQualities {
         let nodes = self.nodes;
         let wrong = LinkError::Places { places, nodes };
         (places == nodes).then_some(()).ok_or(wrong)
-    }
-    /// The links from node to node on a channel that `keeps` says.
-    pub(crate) fn filtered(&self, keeps: impl Fn(usize, usize, Channel) -> bool) -> Self {
-        let mut kept = self.clone();
-        for (channel, table) in Channel::all().zip(&mut kept.rows) {
-            for (from, row) in table.iter_mut().enumerate() {
-                row.retain(|(to, _)| keeps(from, *to, channel));
-            }
-        }
-        kept
     }
     /// Where every node is, if known.
     pub fn places(&self) -> Option<&[Place]> {

@@ -10,3 +10,4 @@ pub mod rcrt;
 pub mod session;
 pub mod stages;
 pub mod stream;
+pub mod ways;

@@ -5,6 +5,7 @@
 //! go to the sink alone; an object is handed out only where length and digest are the source's.
 
 use super::log::Log;
+use super::ways::{BadHop, Ways};
 use crate::field::{Clock, FieldTime};
 use crate::job::{Again, Failure, Job, Progress, Retry, Step};
 use crate::object::{Holds, Memory};
@@ -13,12 +14,11 @@ use thalweg_engine::{BoardTiming, Passing};
 use thalweg_planner::closed_forms::Cycle;
 use thalweg_planner::{Group as PlanGroup, Plan};
 use thalweg_protocols::mote::{self, Command, Mote};
-use thalweg_protocols::pipeline::{Complete, End};
+use thalweg_protocols::pipeline::Complete;
 use thalweg_units::{Duration, NodeId};
 use thalweg_wire::pipeline::{Format, Group};
 use thalweg_wire::route::{
-    Channels, Groups, Hopping, Look, Member, PayloadSize, Percent, Progress::Kept, Route, Scheme,
-    TrialRun,
+    Channels, Hopping, Member, PayloadSize, Percent, Route, Scheme, TrialRun,
 };
 
 /// The most nodes that a sink's orders can name.
@@ -235,15 +235,6 @@ impl Way {
     }
 }
 
-/// Which way an attempt takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Turn {
-    /// One of the ways, all of them over and over.
-    way: usize,
-    /// An attempt on it was silent: its source may still have been at another.
-    was_silent: bool,
-}
-
 /// What a fetch brought.
 #[derive(Debug)]
 pub struct Fetched {
@@ -266,6 +257,8 @@ pub struct Fetched {
     pub attempts: u32,
     /// Chains that brought too little of what was looked at, over all attempts.
     pub lame_chains: u32,
+    /// Hops that lost too much, of attempts that broke off.
+    pub bad_hops: Vec<BadHop>,
     /// How many nodes took part.
     pub active: u32,
     /// Energy of all who took part, in joules.
@@ -298,9 +291,9 @@ enum State {
 pub struct Fetch {
     /// Of the attempt under way, or of the next.
     route: Route,
-    /// Ways to try in turn.
-    ways: Vec<Way>,
-    turn: Turn,
+    ways: Ways,
+    /// Hops that were bad so far.
+    bad: Vec<BadHop>,
     /// The number of the first attempt's transfer.
     first: u16,
     /// All nodes of the network.
@@ -321,10 +314,9 @@ pub struct Fetch {
 }
 
 impl Fetch {
-    /// A fetch over `way`, and over the `others` in turn where it breaks off, in a network of the nodes `ids`. Transfers
-    /// are numbered from `first` on.
-    pub fn new(way: Way, others: Vec<Way>, first: u16, ids: &[NodeId], terms: &Terms) -> Self {
-        let mut route = way.route;
+    /// A fetch over `ways`, in a network of the nodes `ids`. Transfers are numbered from `first` on.
+    pub fn new(ways: Ways, first: u16, ids: &[NodeId], terms: &Terms) -> Self {
+        let mut route = ways.now().route;
         route.transfer = first;
         let retry = match (route.scheme, terms.retry.again) {
             (Scheme::P3, Again::SamePlan) => terms.retry,
@@ -334,12 +326,12 @@ impl Fetch {
             },
             _ => Retry::NEVER,
         };
-        let mut fetch = Self {
+        Self {
             patience: Duration::from_secs(u64::from(route.deadline_s)) + PATIENCE,
             log: Log::new(route.payload.bytes()),
             route,
-            ways: [way].into_iter().chain(others).collect(),
-            turn: Turn::default(),
+            ways,
+            bad: Vec::new(),
             first,
             nodes: ids.to_vec(),
             active: Vec::new(),
@@ -350,9 +342,7 @@ impl Fetch {
             energy: [Vec::new(), Vec::new()],
             says: VecDeque::new(),
             failed: None,
-        };
-        fetch.look();
-        fetch
+        }
     }
 
     /// How often it was begun so far: each time the transfer has the next number.
@@ -370,70 +360,22 @@ impl Fetch {
                 // Relays of the broken transfer are deaf to a wake-up until they give it up.
                 _ => settling(self.route.scheme),
             };
-            self.turn = self.next_turn();
-            self.next_way();
+            self.bad.extend(self.ways.next(&self.log.told));
+            if self.route.scheme == Scheme::Thalweg {
+                self.route = self.ways.now().route;
+            }
+            self.route.transfer = self.first.wrapping_add(self.attempt as u16);
             (self.state, self.until) = (State::Resting, now + rest);
         } else {
             self.state = State::Over;
         }
     }
 
-    /// The route of the next attempt. Thalweg's takes another way, and goes on with what is there.
-    fn next_way(&mut self) {
-        let transfer = self.first.wrapping_add(self.attempt as u16);
-        if self.route.scheme == Scheme::Thalweg {
-            if let Some(way) = self.way() {
-                self.route = way.route;
-            }
-            self.route.progress = Kept;
-            self.look();
-        }
-        self.route.transfer = transfer;
-    }
-
-    /// Has an attempt over lean chains look at them, and end where one is lame, as long as there is another way.
-    fn look(&mut self) {
-        let route = &mut self.route;
-        let is_lean = !route.spares().is_empty() || !route.standing_by().is_empty();
-        let is_last = self.turn.way + 1 >= self.ways.len();
-        if is_lean && route.groups() == Groups::Two && !is_last {
-            route.look = Look::First;
-        }
-    }
-
-    /// After an attempt that broke off: the next way, or the same once more where nothing was heard. Where packets came
-    /// until nothing came any more, the sink's channel may have gone bad: the next way that ends on another.
-    fn next_turn(&self) -> Turn {
-        let Turn { way, was_silent } = self.turn;
-        if !self.log.heard && !was_silent {
-            return Turn {
-                was_silent: true,
-                ..self.turn
-            };
-        }
-        let fell_silent = self.log.heard && self.log.end == Some(End::TimedOut);
-        let last = |route: &Route| route.channels.of(route.channels.hops());
-        let ends_elsewhere = |at: &usize| {
-            let other = &self.ways[(way + at) % self.ways.len()].route;
-            last(other) != last(&self.route)
-        };
-        let elsewhere = (1..self.ways.len()).find(ends_elsewhere);
-        Turn {
-            way: way + elsewhere.filter(|_| fell_silent).unwrap_or(1),
-            was_silent: false,
-        }
-    }
-
-    fn way(&self) -> Option<&Way> {
-        self.ways.get(self.turn.way % self.ways.len().max(1))
-    }
-
     /// Counts those of the way that is being ordered among the active.
     fn takes_part(&mut self) {
-        let nodes = self.way().map(|way| way.nodes.clone());
-        for node in nodes.into_iter().flatten() {
-            if !self.active.contains(&node) {
-                self.active.push(node);
+        for node in &self.ways.now().nodes {
+            if !self.active.contains(node) {
+                self.active.push(*node);
             }
         }
     }
@@ -467,6 +409,7 @@ impl Fetch {
                 .map_or(log.first_round, |c| Some(c.first_round)),
             attempts: self.attempt,
             lame_chains: log.lame,
+            bad_hops: core::mem::take(&mut self.bad),
             joules,
             network_joules,
             active: self.active.len() as u32,

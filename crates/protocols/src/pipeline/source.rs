@@ -47,12 +47,18 @@ pub(super) struct Source {
     sfd: Instant,
     group: Group,
     sent_in_round: u16,
+    /// Packets of the odd, and of the even group since it last asked for counts.
+    sent: [u8; 2],
+    /// What the request that is ordered asks for.
+    asks: Purpose,
     /// SFD of the first copy of the last request, and of the first request of this exchange.
     asked: Instant,
     exchange_began: Instant,
     tries: u8,
-    /// Different missing packets learned in this exchange.
+    /// Different missing packets that are known in this exchange.
     known: u16,
+    /// A part of its NACK came.
+    heard: bool,
     refusals: u8,
     deadline: Option<Instant>,
     /// What the last NACK missed.
@@ -83,10 +89,13 @@ impl Source {
             sfd: start,
             group: cx.session.first_group(0),
             sent_in_round: 0,
+            sent: [0; 2],
+            asks: Purpose::Report,
             asked: start,
             exchange_began: start,
             tries: 0,
             known: 0,
+            heard: false,
             refusals: 0,
             deadline: Some(start + cx.session.policy.deadline),
             missing: None,
@@ -129,7 +138,8 @@ impl Source {
             });
             // After a trial the rest of the object is known to be missing.
             let known = cx.packets.count();
-            (self.exchange_began, self.tries, self.known) = (self.sfd, 0, known);
+            (self.exchange_began, self.tries) = (self.sfd, 0);
+            (self.known, self.heard) = (known, false);
             return self.ask(cx);
         };
         self.doing = Doing::Data { number };
@@ -144,6 +154,11 @@ impl Source {
     /// Orders the first copy of a request for a report at `self.sfd`.
     fn ask(&mut self, cx: &mut Context<'_>) {
         self.asked = self.sfd;
+        // Whoever has taken a relay's place leaves requests for counts alone: the next try asks for none.
+        self.asks = match self.tries {
+            0 if cx.session.count_bytes > 0 => cx.adaptation.asks(self.round),
+            _ => Purpose::Report,
+        };
         let following = cx.cadence.copies() - 1;
         self.doing = Doing::Request { following };
         self.order_request(cx);
@@ -159,7 +174,7 @@ impl Source {
 
     fn order_request(&mut self, cx: &mut Context<'_>) {
         let (purpose, following) = match self.doing {
-            Doing::Request { following } => (Purpose::Report, following),
+            Doing::Request { following } => (self.asks, following),
             Doing::Release { following, .. } => (Purpose::Release, following),
             Doing::Data { .. } | Doing::Waiting { .. } => return,
         };
@@ -171,8 +186,15 @@ impl Source {
             purpose,
         };
         let bytes = cx.cadence.request_bytes();
+        let sent = match purpose {
+            Purpose::Count => core::mem::take(&mut self.sent[self.group.index()]),
+            Purpose::Report | Purpose::Release => 0,
+        };
         self.transmit(cx, Kind::Request, self.round, |w| {
             request.emit(w)?;
+            if w.len() < bytes {
+                w.u8(sent)?;
+            }
             (w.len()..bytes).try_for_each(|_| w.u8(0).map(|_| ()))
         });
     }
@@ -216,6 +238,10 @@ impl Source {
         }
         match self.doing {
             Doing::Data { number } => {
+                if sent {
+                    let of_group = &mut self.sent[self.group.index()];
+                    *of_group = of_group.saturating_add(1);
+                }
                 self.sfd += cx.cadence.data_period();
                 self.group = cx.session.next_group(self.group);
                 if sent {
@@ -274,7 +300,7 @@ impl Source {
             return;
         };
         let nack = Nack { vector, ..nack };
-        self.tries = 0;
+        (self.tries, self.heard) = (0, true);
         let rest = cx.cadence.nack_period(mpdu.len()) * u64::from(nack.following);
         let next = cx.align_heard(sfd + rest + cx.cadence.slot(mpdu.len()));
         for packet in nack.missing_packets() {
@@ -338,7 +364,8 @@ impl Source {
         if !matches!(self.doing, Doing::Waiting { until } if at >= until) {
             return;
         }
-        if self.known > 0 {
+        // What is left of a trial is known without a NACK, but not whether the pipeline carries it.
+        if self.heard && self.known > 0 {
             return self.next_round(cx, soon);
         }
         self.tries = self.tries.saturating_add(1);
