@@ -6,8 +6,7 @@
 //! counted corrects it. Other senders of the pipeline raise the floor. Tests: below.
 
 use crate::beats::{self, Lead};
-use crate::links::{LinkQualities, LinkQuality};
-use crate::seen::Hop;
+use crate::links::{Hop, LinkQualities, LinkQuality};
 use crate::topology::LinkRule;
 use thalweg_units::{Channel, ChannelSet, Db, Dbm};
 

@@ -30,6 +30,17 @@ pub struct LinkQuality {
     pub sent: Option<u32>,
 }
 
+/// A frame's way from one node to another on a channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hop {
+    /// Who sends.
+    pub from: usize,
+    /// Who receives.
+    pub to: usize,
+    /// On which channel.
+    pub channel: Channel,
+}
+
 /// A measurement that cannot be.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum LinkError {

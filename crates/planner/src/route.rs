@@ -204,7 +204,11 @@ fn chained(
     let chains = quest.best()?;
     let hops = chains.hops();
     let paths = chains.paths();
-    let groups = quest.thickened(&chains);
+    // Relays beside a chain's own mend what is known to be thin. Where links are less trusted, all would be.
+    let groups = match *seen == Seen::default() {
+        true => quest.thickened(&chains),
+        false => chains.stages(),
+    };
     let members = |stage: usize| -> Vec<Member> {
         let own = |group: usize| paths.get(group).and_then(|path| path.get(stage));
         let each = groups.iter().zip(Group::BOTH).enumerate();

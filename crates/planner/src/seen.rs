@@ -6,21 +6,10 @@
 //! its hops are suspected in proportion to how likely each was to be. Tests: tests/reserves.rs.
 
 use crate::expect::Expected;
-use crate::links::LinkQualities;
+use crate::links::{Hop, LinkQualities};
 use crate::request::RouteRequest;
 use crate::reserves::LOOK;
 use thalweg_units::{Channel, ChannelSet};
-
-/// A frame's way from one node to another on a channel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Hop {
-    /// Who sends.
-    pub from: usize,
-    /// Who receives.
-    pub to: usize,
-    /// On which channel.
-    pub channel: Channel,
-}
 
 /// What was seen of links since they were surveyed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

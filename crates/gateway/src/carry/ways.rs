@@ -5,7 +5,7 @@
 //! what has arrived; the last of a turn is not looked at, so that it does not end for being bad. Tests: at the end,
 //! `crates/lab/tests/robustness/own.rs`.
 
-use super::pipeline::{Terms, Way};
+use super::terms::{Terms, Way};
 use crate::job::Failure;
 use thalweg_planner::{Hop, Plan, Seen};
 use thalweg_protocols::pipeline::{Chain, End};
@@ -98,7 +98,7 @@ impl Ways {
     /// The way of `plan` for nodes called `ids`, and those that are made of it where it fails.
     ///
     /// # Errors
-    /// [`Failure::Unfit`], as [`super::pipeline::route`].
+    /// [`Failure::Unfit`], as [`super::terms::route`].
     pub fn of(plan: &Plan, scheme: Scheme, terms: &Terms, ids: &[NodeId]) -> Result<Self, Failure> {
         let again = (scheme == Scheme::Thalweg).then(|| Again {
             plan: plan.clone(),
@@ -347,6 +347,7 @@ mod tests {
         for group in [Group::Odd, Group::Even] {
             assert_ne!(relays(&ways, group), spare);
         }
+        let mut ways = self::ways();
         let before = ways.now().route.channels.of(0);
         ways.next(&told(&[], &[]));
         assert_ne!(ways.now().route.channels.of(0), before);

@@ -29,7 +29,7 @@ enum Doing {
     /// Packet `number` is ordered.
     Data { number: u16 },
     /// A copy of the request is ordered, `following` more come after it.
-    Request { following: u8 },
+    Request { following: u8, purpose: Purpose },
     /// The answer, or the rest of it, comes until then.
     Waiting { until: Instant },
     /// A copy of the release is ordered, `following` more come after it.
@@ -49,8 +49,6 @@ pub(super) struct Source {
     sent_in_round: u16,
     /// Packets of the odd, and of the even group since it last asked for counts.
     sent: [u8; 2],
-    /// What the request that is ordered asks for.
-    asks: Purpose,
     /// SFD of the first copy of the last request, and of the first request of this exchange.
     asked: Instant,
     exchange_began: Instant,
@@ -90,7 +88,6 @@ impl Source {
             group: cx.session.first_group(0),
             sent_in_round: 0,
             sent: [0; 2],
-            asks: Purpose::Report,
             asked: start,
             exchange_began: start,
             tries: 0,
@@ -155,12 +152,12 @@ impl Source {
     fn ask(&mut self, cx: &mut Context<'_>) {
         self.asked = self.sfd;
         // Whoever has taken a relay's place leaves requests for counts alone: the next try asks for none.
-        self.asks = match self.tries {
+        let purpose = match self.tries {
             0 if cx.session.count_bytes > 0 => cx.adaptation.asks(self.round),
             _ => Purpose::Report,
         };
         let following = cx.cadence.copies() - 1;
-        self.doing = Doing::Request { following };
+        self.doing = Doing::Request { following, purpose };
         self.order_request(cx);
     }
 
@@ -174,7 +171,7 @@ impl Source {
 
     fn order_request(&mut self, cx: &mut Context<'_>) {
         let (purpose, following) = match self.doing {
-            Doing::Request { following } => (self.asks, following),
+            Doing::Request { following, purpose } => (purpose, following),
             Doing::Release { following, .. } => (Purpose::Release, following),
             Doing::Data { .. } | Doing::Waiting { .. } => return,
         };
@@ -251,7 +248,7 @@ impl Source {
                 }
                 self.order_data(cx, number + u16::from(sent));
             }
-            Doing::Request { following: 0 } => {
+            Doing::Request { following: 0, .. } => {
                 let within = match cx.session.policy.ask_again {
                     AskAgain::AfterTrain => cx.cadence.answer_within(self.packets),
                     AskAgain::AfterItsBeginning => cx.cadence.answer_begins_within(self.packets),
@@ -260,9 +257,9 @@ impl Source {
                 self.doing = Doing::Waiting { until };
                 self.group = cx.session.next_group(self.group);
             }
-            Doing::Request { following } => {
+            Doing::Request { following, purpose } => {
                 let following = following - 1;
-                self.next_copy(cx, Doing::Request { following });
+                self.next_copy(cx, Doing::Request { following, purpose });
             }
             Doing::Release { following: 0, end } => return Break(end),
             Doing::Release { following, end } => {
