@@ -293,7 +293,7 @@ impl Pipelined {
         }
         cycle.header_bytes = terms.format.header_bytes();
         if self.scheme == Scheme::Thalweg {
-            request.reserves = Reserves::Standing { others: OTHERS };
+            request.reserves = Reserves::Standing;
         }
         request
     }
@@ -309,9 +309,6 @@ impl Pipelined {
         }
     }
 }
-
-/// Lean ways beside the first that a transfer of Thalweg may take.
-const OTHERS: usize = 2;
 
 /// The plain pipeline's name that runs by `scheme`.
 pub const fn name_of(scheme: Scheme) -> &'static str {

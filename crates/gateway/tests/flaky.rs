@@ -297,7 +297,7 @@ fn fetch() -> Fetch {
         route: route(1),
         nodes: vec![id(9), id(1)],
     };
-    Fetch::new(way, Vec::new(), 1, &[id(1), id(9)], &Terms::default())
+    Fetch::new(way.into(), 1, &[id(1), id(9)], &Terms::default())
 }
 
 proptest! {

@@ -8,7 +8,8 @@ use crate::collect::{place, CollectError, Report, RETRY};
 use crate::field::{Repairs, RunError, Transfer};
 use std::ops::ControlFlow;
 use thalweg_gateway::carry::account::{expected, Account};
-use thalweg_gateway::carry::pipeline::{settling, Fetch, Order, Terms, Way, SETTLING};
+use thalweg_gateway::carry::pipeline::{settling, Fetch, Order, Terms, SETTLING};
+use thalweg_gateway::carry::ways::Ways;
 use thalweg_gateway::field::{Field, FieldError, FieldTime, News};
 use thalweg_gateway::job::{run, Failure, Progress, Retry};
 use thalweg_gateway::known::{Ask, Known, CLEAN_CHANNELS};
@@ -175,18 +176,14 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
             ..Terms::default()
         });
         let ids = &self.known.place().ids;
-        let way = Way::of(plan, of.scheme, &terms, ids)?;
-        let others = plan.others.iter();
-        // One that does not fit a wake-up is none.
-        let others = others.filter_map(|plan| Way::of(plan, of.scheme, &terms, ids).ok());
-        let others: Vec<Way> = others.collect();
+        let ways = Ways::of(plan, of.scheme, &terms, ids)?;
         let first = &mut self.transfer;
         let mut watch = |progress| observer(of.name, progress);
         let carry = |field: &mut F, broken: Option<FieldTime>| {
             if let Some(since) = broken {
                 recovery::settle(field, since)?;
             }
-            let mut job = Fetch::new(way.clone(), others.clone(), *first, ids, &terms);
+            let mut job = Fetch::new(ways.clone(), *first, ids, &terms);
             // More than any of its attempts take.
             *first = first.wrapping_add(64);
             run(field, &mut job, &mut watch)
@@ -206,6 +203,7 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
             retransmitted: None,
             wake_up_s: fetched.wake_up.as_secs_f64(),
             lame_chains: fetched.lame_chains,
+            bad_hops: fetched.bad_hops,
         };
         Ok((Outcome { core, extra }, fetched.part))
     }

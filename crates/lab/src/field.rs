@@ -9,7 +9,8 @@ use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 use thalweg_engine::Engine;
 use thalweg_gateway::carry::account::Account;
-use thalweg_gateway::carry::pipeline::{self, Fetch, Node, Terms, Way, MAX_NODES};
+use thalweg_gateway::carry::pipeline::{self, Fetch, Node, Terms, MAX_NODES};
+use thalweg_gateway::carry::ways::{BadHop, Ways};
 use thalweg_gateway::field::{Clock, Field, FieldError, FieldTime, News};
 use thalweg_gateway::job::{run, Failure, Watch};
 use thalweg_gateway::object::Holds;
@@ -212,7 +213,7 @@ impl<E: Engine + Holds> SimField<E> {
 }
 
 /// What is told of a transfer over a pipeline beside what is told of all.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Repairs {
     /// Share of retransmissions in all data transmissions of the source, 0..=1.
     pub retransmitted: Option<f64>,
@@ -221,6 +222,9 @@ pub struct Repairs {
     /// Chains that brought too little of what was looked at, over all attempts: spare ones took their places, or
     /// the transfer went another way.
     pub lame_chains: u32,
+    /// Hops that lost too much, of attempts that broke off.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bad_hops: Vec<BadHop>,
 }
 
 /// A transfer that has ended, and what was asked for where all of it came.
@@ -383,12 +387,8 @@ impl Motes {
     ) -> Result<Transfer, RunError> {
         let ids = self.field.ids();
         let first = self.transfers.wrapping_add(1);
-        let way = Way::of(plan, scheme, terms, ids)?;
-        // One that does not fit a wake-up is none.
-        let others = plan.others.iter();
-        let others = others.filter_map(|plan| Way::of(plan, scheme, terms, ids).ok());
-        let others = others.collect();
-        let mut job = Fetch::new(way, others, first, ids, terms);
+        let ways = Ways::of(plan, scheme, terms, ids)?;
+        let mut job = Fetch::new(ways, first, ids, terms);
         self.field.hear(&[plan.sink]);
         let fetched = run(&mut self.field, &mut job, watch);
         self.transfers = self.transfers.wrapping_add(job.attempts() as u16);
@@ -424,6 +424,7 @@ impl Motes {
                 .then(|| f64::from(stats.retransmitted()) / f64::from(stats.data_sent)),
             wake_up_s: fetched.wake_up.as_secs_f64(),
             lame_chains: fetched.lame_chains,
+            bad_hops: fetched.bad_hops,
         };
         Ok((Outcome { core, extra }, fetched.part))
     }

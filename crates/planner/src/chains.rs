@@ -70,6 +70,12 @@ impl Chains {
     pub(crate) fn hops(&self) -> usize {
         self.channels.len().saturating_sub(1)
     }
+    /// The different ones.
+    pub(crate) fn paths(&self) -> Vec<Vec<usize>> {
+        let mut paths = self.groups.to_vec();
+        paths.dedup();
+        paths
+    }
     /// As stages of one relay each.
     pub(crate) fn stages(&self) -> Vec<Stages> {
         let list = |chain: &Vec<usize>| chain.iter().map(|&node| vec![node]).collect();

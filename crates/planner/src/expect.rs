@@ -6,7 +6,7 @@
 //! counted corrects it. Other senders of the pipeline raise the floor. Tests: below.
 
 use crate::beats::{self, Lead};
-use crate::links::{LinkQualities, LinkQuality};
+use crate::links::{Hop, LinkQualities, LinkQuality};
 use crate::topology::LinkRule;
 use thalweg_units::{Channel, ChannelSet, Db, Dbm};
 
@@ -210,6 +210,30 @@ impl Expected {
         let row = self.reached(from, channel);
         let at = row.binary_search_by_key(&to, |(to, _)| *to).ok()?;
         Some(&row[at].1)
+    }
+    /// Has `hop` deliver what `change` makes of what it was to deliver. What was never heard stays so.
+    pub(crate) fn change(&mut self, hop: Hop, change: impl FnOnce(f64) -> f64) {
+        let row = self.rows[hop.channel.index()].get_mut(hop.from);
+        let reach = row.and_then(|row| {
+            let at = row.binary_search_by_key(&hop.to, |(to, _)| *to).ok()?;
+            row.get_mut(at)
+        });
+        if let Some((_, reach)) = reach {
+            reach.delivery = change(reach.delivery).clamp(0.0, 1.0);
+        }
+    }
+    /// Has every link deliver what `change` makes of what it was to deliver.
+    pub(crate) fn change_all(&mut self, change: impl Fn(f64) -> f64) {
+        for (_, reach) in self.rows.iter_mut().flatten().flatten() {
+            reach.delivery = change(reach.delivery).clamp(0.0, 1.0);
+        }
+    }
+    /// Has nothing be known of `nodes`.
+    pub(crate) fn forget(&mut self, nodes: &[usize]) {
+        for (from, row) in (self.rows.iter_mut()).flat_map(|table| table.iter_mut().enumerate()) {
+            let is_gone = nodes.contains(&from);
+            row.retain(|(to, _)| !is_gone && !nodes.contains(to));
+        }
     }
     /// Power of `from` at `to` where `to` listens to `tuned` and `from` sends on `sent`, in
     /// milliwatts; nothing where nothing was heard.

@@ -23,6 +23,7 @@ pub mod predict;
 pub mod request;
 mod reserves;
 mod route;
+mod seen;
 pub mod stages;
 pub mod streams;
 pub mod topology;
@@ -30,7 +31,7 @@ pub mod topology;
 pub use channels::Assignment;
 pub use expect::LinkModel;
 pub use groups::{Group, Member};
-pub use links::{ChannelSummary, LinkError, LinkQualities, LinkQuality, Place};
+pub use links::{ChannelSummary, Hop, LinkError, LinkQualities, LinkQuality, Place};
 pub use pairs::{
     best_channels, channel_support, suggest_pairs, ChannelSupport, Floors, Pair, PairOrder,
     PairRequest,
@@ -43,4 +44,5 @@ pub use request::{
     Transfer,
 };
 pub use route::plan;
+pub use seen::Seen;
 pub use topology::{LinkRule, Topology};

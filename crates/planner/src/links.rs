@@ -30,6 +30,17 @@ pub struct LinkQuality {
     pub sent: Option<u32>,
 }
 
+/// A frame's way from one node to another on a channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hop {
+    /// Who sends.
+    pub from: usize,
+    /// Who receives.
+    pub to: usize,
+    /// On which channel.
+    pub channel: Channel,
+}
+
 /// A measurement that cannot be.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum LinkError {
@@ -80,7 +91,7 @@ pub enum LinkError {
 }
 
 /// The table of link qualities of one network. Sparse: only pairs that were heard of take room.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct LinkQualities {
     nodes: usize,
     /// Per channel and sender, sorted by receiver; a channel without data has no rows.

@@ -6,8 +6,10 @@
 
 use crate::groups::{Group, Member};
 use crate::predict::{Feed, Prediction};
+use crate::seen::Basis;
 use crate::topology::LinkRule;
 use serde::{Serialize, Serializer};
+use std::sync::Arc;
 use thalweg_units::Channel;
 
 /// Why there is no plan.
@@ -166,10 +168,12 @@ pub struct Plan {
     /// For stages 1..=H-1: the relays of chains that may take the place of the odd group's, or of the even's.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub spares: Vec<Vec<Member>>,
-    /// Plans to take where this one fails, in turn: many paths, then lean ones that share no reception with this one or
-    /// with each other.
+    /// Plans to take where this one fails, and others made anew do: many paths.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<Plan>,
+    /// What it was made of, where it may have to be made anew.
+    #[serde(skip)]
+    pub(crate) basis: Option<Arc<Basis>>,
 }
 
 fn numbers<S: Serializer>(channels: &[Channel], serializer: S) -> Result<S::Ok, S::Error> {

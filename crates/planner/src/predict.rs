@@ -313,17 +313,19 @@ pub(crate) fn predict(
     prediction
 }
 
-/// Of the time of a transfer, how much a node that stands by is awake (`thalweg_protocols::thalweg::Watcher`: windows of
-/// 18 of 50 cycles).
-const STANDING_AWAKE: f64 = 0.36;
+/// Cycles of a window in which a node that stands by is awake, and of the rest after it
+/// (`thalweg_protocols::thalweg::Watcher`).
+const STANDING: (f64, f64) = (17.0, 100.0);
 /// Transfers of fewer packets do not look at them (`thalweg_protocols::thalweg::Looker`).
 const LOOKED_AT: u32 = 64;
+/// Packets of a look.
+const LOOK: f64 = 16.0;
 /// The same of one that has no part in it (`thalweg_protocols::mote`: 62 ms at each of two meetings a second).
 const RESTING_AWAKE: f64 = 0.124;
 
 impl Prediction {
-    /// The same with so many nodes that `stand` by and are `spare`, and a look at the first packets. None of the reserves is
-    /// expected to be needed.
+    /// The same with so many nodes that `stand` by and are `spare`, and a look at the first packets. Where reserves are
+    /// `needed`, there is another look, and half of what was sent in the first is sent again.
     pub(crate) fn with_reserves(
         self,
         (stand, spare): (usize, usize),
@@ -341,17 +343,26 @@ impl Prediction {
             true => (0.0, 0.0),
             false => (1.0, exchange_s + pass_s),
         };
-        let looked = self.time_s.map(|time| time + look_s);
+        let period_s = cycle.period().as_secs_f64();
+        let mended_s = match looks > 0.0 {
+            true => needed * (look_s + LOOK / 2.0 * period_s),
+            false => 0.0,
+        };
+        let looked = self.time_s.map(|time| time + look_s + mended_s);
         let packets = f64::from(transfer.packets) * cycle.payload_bytes as f64 * 8e-3;
         let currents = &transfer.currents;
         let listening_w = currents.receive_ma * 1e-3 * currents.supply_v;
         let wake_up_s = transfer.wake_up.as_secs_f64();
-        // Spares listen for two exchanges, each with four cycles to spare, and rest then.
-        let spared_s = 2.0 * (exchange_s + pass_s + 4.0 * cycle.period().as_secs_f64());
+        // Spares listen until they hear of a look what became of it, and those that stand by all the time before.
+        let heard_s = exchange_s + pass_s;
+        let first_s = LOOK * period_s + heard_s;
+        let (window, rest) = STANDING;
         let awake_s = |time: f64| {
-            self.active_nodes as f64 * look_s
-                + stand as f64 * (wake_up_s + (time - wake_up_s) * STANDING_AWAKE)
-                + spare as f64 * (wake_up_s + spared_s + (time - wake_up_s) * RESTING_AWAKE)
+            let after_s = (time - wake_up_s - first_s).max(0.0);
+            let standing_s = wake_up_s + first_s + after_s * window / (window + rest);
+            self.active_nodes as f64 * (look_s + mended_s)
+                + stand as f64 * standing_s
+                + spare as f64 * (wake_up_s + heard_s + (time - wake_up_s) * RESTING_AWAKE)
         };
         Self {
             rounds: self.rounds.map(|rounds| rounds + looks),

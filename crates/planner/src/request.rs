@@ -54,11 +54,8 @@ pub enum Reserves {
     /// Nothing.
     #[default]
     None,
-    /// Nodes that stand by, and so many plans apart.
-    Standing {
-        /// Plans that share no reception with each other.
-        others: usize,
-    },
+    /// Nodes that stand by, spare chains, and many paths where lean chains fail.
+    Standing,
 }
 
 /// Which relays of the last stage speak to the sink, which has no receiver diversity.

@@ -1,13 +1,10 @@
-//! What a lean plan has ready for what it could not know: a node that stands by beside each relay, and whole plans that
-//! share no reception with it.
+//! What a lean plan has ready for what it could not know: a node that stands by beside each relay.
 //!
 //! Who stands by must hear the stage before on the relay's own channel, reach the stage after, and hear the relay there: it
 //! takes part when the relay is not heard to send on what it has heard itself. Tests: tests/reserves.rs.
 
 use crate::expect::Expected;
 use crate::groups::{Group, Member};
-use crate::links::LinkQualities;
-use crate::plan::Plan;
 use thalweg_units::Channel;
 
 /// What the links of a node that stands by deliver, at least.
@@ -77,8 +74,8 @@ pub(crate) fn standing_by(
     standing
 }
 
-/// Packets of a group that are looked at, and how many of them must arrive (`thalweg_protocols::thalweg::Looker`).
-const LOOK: (u32, u32) = (8, 5);
+/// Packets of a group that are looked at first, and how many of them must arrive (`thalweg_protocols::thalweg::Looker`).
+pub(crate) const LOOK: (u32, u32) = (8, 5);
 
 /// Probability that at least one of a plan's `groups`, from source to sink, brings too little of what is looked at: links
 /// fare apart from each other, and one that is too weak makes its group lame.
@@ -96,13 +93,4 @@ pub(crate) fn chance_of_need(
         }
     }
     1.0 - none
-}
-
-/// The same links without those that `plan` receives over: no receiver of it hears on its channel again.
-pub(crate) fn apart(links: &LinkQualities, plan: &Plan) -> LinkQualities {
-    let receives = |node: usize, channel: Channel| {
-        let at = plan.active_nodes().into_iter().find(|(n, _)| *n == node);
-        at.is_some_and(|(_, stage)| plan.channels.get(stage) == Some(&channel))
-    };
-    links.filtered(|_, to, channel| !receives(to, channel))
 }

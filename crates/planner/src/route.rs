@@ -6,7 +6,7 @@
 //! from in a fixed order: same links, request and generator, same plan. Tests: tests/plans.rs.
 
 use crate::assess::Layout;
-use crate::chains;
+use crate::chains::{self, Chains};
 use crate::channels::{self, Assignment, REUSE_DISTANCE};
 use crate::expect::Expected;
 use crate::groups::{random_halves, Draft, Group, Member};
@@ -17,8 +17,10 @@ use crate::plan::{PipPlan, Plan, PlanError, Warning};
 use crate::predict::{predict, Feed, Patience};
 use crate::request::{Diversity, Grouping, LastStage, PipChoice, Reserves, RouteRequest, Style};
 use crate::reserves;
+use crate::seen::{Basis, Seen};
 use crate::topology::{LinkRule, Topology};
 use rand::Rng;
+use std::sync::Arc;
 use thalweg_units::{Channel, ChannelSet};
 
 /// A set of paths and how it came about.
@@ -42,14 +44,16 @@ pub fn plan(
 ) -> Result<Plan, PlanError> {
     check(links, request)?;
     if request.style == Style::Chains {
-        if let Some(mut plan) = chained(links, request, rng) {
-            if let Reserves::Standing { others } = request.reserves {
-                // Where lean chains failed, many paths may do.
-                let apart = plans_apart(links, request, &plan, others, rng);
-                plan.others = over_paths(links, request, rng)
-                    .into_iter()
-                    .chain(apart)
-                    .collect();
+        let chained = chained(links, request, &Seen::default(), |expected, chains| {
+            let (paths, channels) = (chains.paths(), &chains.channels);
+            pip(expected, request, &paths, channels, rng)
+        });
+        if let Some(mut plan) = chained {
+            if request.reserves == Reserves::Standing {
+                // Where lean chains fail again and again, many paths may do.
+                plan.others.extend(over_paths(links, request, rng));
+                let (links, request) = (links.clone(), request.clone());
+                plan.basis = Some(Arc::new(Basis { links, request }));
             }
             return Ok(plan);
         }
@@ -146,6 +150,7 @@ fn over_paths(
         standing_by: Vec::new(),
         spares: Vec::new(),
         others: Vec::new(),
+        basis: None,
     })
 }
 
@@ -154,24 +159,13 @@ const BACK: f64 = 0.1;
 /// The same where links may have changed: a transfer whose way back is dead ends.
 const BACK_OF_STANDING: f64 = 0.4;
 
-/// Up to `count` plans of chains that share no reception with `first` or with each other.
-fn plans_apart(
-    links: &LinkQualities,
-    request: &RouteRequest,
-    first: &Plan,
-    count: usize,
-    rng: &mut impl Rng,
-) -> Vec<Plan> {
-    let mut others: Vec<Plan> = Vec::new();
-    let mut left = reserves::apart(links, first);
-    while others.len() < count {
-        let Some(other) = chained(&left, request, rng) else {
-            break;
-        };
-        left = reserves::apart(&left, &other);
-        others.push(other);
+impl Plan {
+    /// Lean chains between the same two nodes, after what was seen of links since this plan was made; none where there are
+    /// none, or this plan is not of lean chains with reserves.
+    pub fn anew(&self, seen: &Seen) -> Option<Self> {
+        let Basis { links, request } = self.basis.as_deref()?;
+        chained(links, request, seen, |_, _| self.pip.clone())
     }
-    others
 }
 
 /// Chains are sought for every order of their channels, which are too many of more channels than so many.
@@ -195,10 +189,15 @@ fn to_give_out(links: &LinkQualities, request: &RouteRequest) -> Vec<Channel> {
 
 /// A plan of two lean chains, or of one where no more paths are allowed; none where what was measured
 /// allows none.
-fn chained(links: &LinkQualities, request: &RouteRequest, rng: &mut impl Rng) -> Option<Plan> {
+fn chained(
+    links: &LinkQualities,
+    request: &RouteRequest,
+    seen: &Seen,
+    pip: impl FnOnce(&Expected, &Chains) -> PipPlan,
+) -> Option<Plan> {
     let channels = to_give_out(links, request);
     let set: ChannelSet = channels.iter().copied().collect();
-    let expected = Expected::new(links, set, &request.model);
+    let expected = seen.expected(links, set, request);
     let hops = match request.hops {
         Some(hops) => hops..=hops,
         None => 1..=request.max_hops,
@@ -216,14 +215,17 @@ fn chained(links: &LinkQualities, request: &RouteRequest, rng: &mut impl Rng) ->
         transfer: &request.transfer,
         back: match request.reserves {
             Reserves::None => BACK,
-            Reserves::Standing { .. } => BACK_OF_STANDING,
+            Reserves::Standing => BACK_OF_STANDING,
         },
     };
     let chains = quest.best()?;
     let hops = chains.hops();
-    let mut paths = chains.groups.to_vec();
-    paths.dedup();
-    let groups = quest.thickened(&chains);
+    let paths = chains.paths();
+    // Relays beside a chain's own mend what is known to be thin. Where links are less trusted, all would be.
+    let groups = match *seen == Seen::default() {
+        true => quest.thickened(&chains),
+        false => chains.stages(),
+    };
     let members = |stage: usize| -> Vec<Member> {
         let own = |group: usize| paths.get(group).and_then(|path| path.get(stage));
         let each = groups.iter().zip(Group::BOTH).enumerate();
@@ -242,14 +244,12 @@ fn chained(links: &LinkQualities, request: &RouteRequest, rng: &mut impl Rng) ->
         Feed::AlternateCycles => vec![Warning::OneGroup],
     };
     let prediction = chains::judged(&expected, &groups, &chains.channels, &request.transfer);
-    let pip = pip(&expected, request, &paths, &chains.channels, rng);
+    let pip = pip(&expected, &chains);
     let stages: Vec<Vec<Member>> = (1..hops).map(members).collect();
     let ends = (request.source, request.sink);
     let standing_by = match request.reserves {
         Reserves::None => Vec::new(),
-        Reserves::Standing { .. } => {
-            reserves::standing_by(&expected, ends, &stages, &chains.channels)
-        }
+        Reserves::Standing => reserves::standing_by(&expected, ends, &stages, &chains.channels),
     };
     let plan = Plan {
         source: request.source,
@@ -269,6 +269,7 @@ fn chained(links: &LinkQualities, request: &RouteRequest, rng: &mut impl Rng) ->
         standing_by,
         spares: Vec::new(),
         others: Vec::new(),
+        basis: None,
     };
     if request.reserves == Reserves::None {
         return Some(plan);

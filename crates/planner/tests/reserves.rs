@@ -1,25 +1,31 @@
-//! What a lean plan has ready: nodes that can take a relay's part, and plans that share no reception.
+//! What a lean plan has ready: nodes that can take a relay's part, and plans made anew by what was seen of links.
 #![allow(clippy::unwrap_used)] // helpers of tests fail by panicking
 
 mod common;
 
 use common::{building, rng};
 use std::collections::BTreeSet;
-use thalweg_planner::{plan, Plan, Reserves, RouteRequest};
+use thalweg_planner::{plan, Group, Hop, Plan, Reserves, RouteRequest, Seen};
 
 fn planned(source: usize, sink: usize) -> RouteRequest {
     RouteRequest {
-        reserves: Reserves::Standing { others: 2 },
+        reserves: Reserves::Standing,
         ..RouteRequest::planned(source, sink)
     }
 }
 
-/// Every node of `plan` that receives, with its channel.
-fn receptions(plan: &Plan) -> BTreeSet<(usize, u8)> {
-    let nodes = plan.active_nodes().into_iter();
-    nodes
-        .map(|(node, stage)| (node, plan.channels[stage].number()))
-        .collect()
+/// The hops of a group's chain.
+fn chain(plan: &Plan, group: Group) -> Vec<Hop> {
+    let relays = (1..plan.hops).flat_map(|stage| plan.relays(stage, group).next());
+    let nodes = [plan.source].into_iter().chain(relays).chain([plan.sink]);
+    let nodes: Vec<usize> = nodes.collect();
+    let hops = nodes.windows(2).zip(&plan.channels[1..]);
+    hops.map(|(pair, channel)| Hop {
+        from: pair[0],
+        to: pair[1],
+        channel: *channel,
+    })
+    .collect()
 }
 
 #[test]
@@ -54,19 +60,60 @@ fn who_stands_by_hears_what_its_relay_hears_and_the_relay_and_is_heard() {
 }
 
 #[test]
-fn other_plans_share_no_reception_but_the_first_which_goes_over_many_paths() {
+fn a_plan_made_anew_leaves_out_a_hop_that_was_seen_to_be_bad_and_keeps_good_ones() {
     let links = building(139, 4);
-    let made = plan(&links, &planned(3, 120), &mut rng(1)).unwrap();
-    let (paths, lean) = made.others.split_first().unwrap();
-    assert_eq!(lean.len(), 2);
-    let mut seen = receptions(&made);
-    // The source receives NACKs alone.
-    for other in lean {
-        for reception in receptions(other) {
-            assert!(seen.insert(reception), "{reception:?} again");
+    for (source, sink) in [(3, 120), (17, 133), (40, 99), (8, 71)] {
+        let made = plan(&links, &planned(source, sink), &mut rng(1)).unwrap();
+        let chains = [Group::Odd, Group::Even].map(|group| chain(&made, group));
+        for bad in 0..made.hops {
+            let mut seen = Seen::default();
+            for (at, hops) in chains.iter().enumerate() {
+                for (stage, hop) in hops.iter().enumerate() {
+                    let came = if (at, stage) == (0, bad) { 1 } else { 8 };
+                    seen.crossed(*hop, came, 8);
+                }
+            }
+            let anew = made.anew(&seen).unwrap();
+            let hops = [Group::Odd, Group::Even]
+                .map(|group| chain(&anew, group))
+                .concat();
+            assert!(!hops.contains(&chains[0][bad]), "hop {bad}");
+            let kept = chains
+                .concat()
+                .iter()
+                .filter(|hop| hops.contains(hop))
+                .count();
+            assert!(2 * kept >= made.hops, "{kept} of {}", 2 * made.hops);
         }
     }
+}
+
+#[test]
+fn a_chain_that_is_bad_somewhere_is_not_taken_again_nor_a_deaf_receiver() {
+    let links = building(139, 4);
+    let made = plan(&links, &planned(3, 120), &mut rng(1)).unwrap();
+    let odd = chain(&made, Group::Odd);
+    let mut seen = Seen::default();
+    seen.lame(odd.clone());
+    let anew = made.anew(&seen).unwrap();
+    for group in [Group::Odd, Group::Even] {
+        assert_ne!(chain(&anew, group), odd);
+    }
+    let last = *made.channels.last().unwrap();
+    seen.deaf(made.sink, last);
+    let anew = made.anew(&seen).unwrap();
+    assert_ne!(anew.channels.last(), Some(&last));
+}
+
+#[test]
+fn many_paths_are_the_last_resort_and_plans_without_reserves_have_none() {
+    let links = building(139, 4);
+    let made = plan(&links, &planned(3, 120), &mut rng(1)).unwrap();
+    let [paths] = &made.others[..] else {
+        panic!("{:?}", made.others.len());
+    };
     assert!(paths.path_count() > 2 && paths.standing_by.is_empty());
     let plain = plan(&links, &RouteRequest::planned(3, 120), &mut rng(1)).unwrap();
     assert!(plain.others.is_empty() && plain.standing_by.is_empty());
+    assert!(plain.anew(&Seen::default()).is_none());
 }

@@ -30,8 +30,9 @@ const HOP_AT: usize = 4;
 const HOP_BITS: u8 = 0x0f;
 const EVEN_BIT: u8 = 0x10;
 const TAG_SHIFT: u32 = 5;
-/// In the last byte of a request; the bit below it is reserved.
+/// In the last byte of a request: what it is for. Both together are nothing.
 const RELEASE_BIT: u8 = 0x80;
+const COUNT_BIT: u8 = 0x40;
 const FOLLOWING_BITS: u8 = 0x3f;
 /// First byte of a slim frame: the one-byte frame control of a multipurpose frame without
 /// addresses (IEEE 802.15.4-2015, 7.3.5: type 101, all else 0); its sequence number follows.
@@ -331,6 +332,8 @@ pub fn calls(mpdu: &[u8]) -> bool {
 pub enum Purpose {
     /// The destination shall send a NACK.
     Report,
+    /// The same, and each stage of the request's group writes how many packets it had ([`Counts`]).
+    Count,
     /// The transfer is over for the source: everyone may leave.
     Release,
 }
@@ -351,7 +354,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Reads the body; padding after it is allowed.
+    /// Reads the body; counts or padding come after it.
     pub fn parse(r: &mut Reader<'_>) -> Result<Self, WireError> {
         let packets = r.u16()?;
         let object_len = r.u32()?;
@@ -363,6 +366,7 @@ impl Request {
         }
         let purpose = match last & !FOLLOWING_BITS {
             0 => Purpose::Report,
+            COUNT_BIT => Purpose::Count,
             RELEASE_BIT => Purpose::Release,
             _ => return Err(WireError::Malformed),
         };
@@ -385,12 +389,64 @@ impl Request {
         }
         let purpose = match self.purpose {
             Purpose::Report => 0,
+            Purpose::Count => COUNT_BIT,
             Purpose::Release => RELEASE_BIT,
         };
         w.u16(self.packets)?.u32(self.object_len)?;
         w.bytes(&self.digest)?.u8(self.following | purpose)?;
         Ok(())
     }
+}
+
+/// How many packets of a group each stage of its chain had since it was last asked: the source sent so many, relays and
+/// the destination received them. Each is at most 255.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counts {
+    list: [u8; MAX_HOPS as usize + 1],
+    /// H; there are counts of stages 0..=H.
+    hops: u8,
+}
+
+impl Counts {
+    /// The counts of stages 0..=H.
+    ///
+    /// # Errors
+    /// [`WireError::Malformed`] where they are not two to [`MAX_HOPS`] + 1.
+    pub fn new(counts: &[u8]) -> Result<Self, WireError> {
+        let mut list = [0; MAX_HOPS as usize + 1];
+        let places = list.get_mut(..counts.len()).ok_or(WireError::Malformed)?;
+        places.copy_from_slice(counts);
+        let hops = counts.len().checked_sub(1).filter(|hops| *hops > 0);
+        let hops = hops.ok_or(WireError::Malformed)? as u8;
+        Ok(Self { list, hops })
+    }
+    /// What stages 0..H wrote into a request, after its body, and what the destination had.
+    ///
+    /// # Errors
+    /// [`WireError::Truncated`] where some are not there.
+    pub fn parse(r: &mut Reader<'_>, hops: u8, here: u8) -> Result<Self, WireError> {
+        let written = r.bytes(usize::from(hops))?;
+        let mut all = [0; MAX_HOPS as usize + 1];
+        let counts = all.get_mut(..=written.len()).ok_or(WireError::Malformed)?;
+        let (last, before) = counts.split_last_mut().ok_or(WireError::Malformed)?;
+        (*last, _) = (here, before.copy_from_slice(written));
+        Self::new(counts)
+    }
+    /// Of stages 0..=H.
+    pub fn stages(&self) -> &[u8] {
+        self.list.get(..=usize::from(self.hops)).unwrap_or_default()
+    }
+}
+
+/// Writes into an emitted request the count of `stage`, one before the destination.
+///
+/// # Errors
+/// [`WireError::Truncated`] where it has no room for that.
+pub fn set_count(mpdu: &mut [u8], stage: u8, count: u8) -> Result<(), WireError> {
+    let header_bytes = Format::of(mpdu).unwrap_or_default().header_bytes();
+    let at = header_bytes + REQUEST_BODY_BYTES + usize::from(stage);
+    *mpdu.get_mut(at).ok_or(WireError::Truncated)? = count;
+    Ok(())
 }
 
 /// The body of a NACK: a part of the bit vector of missing packets (P3, section IV-F).

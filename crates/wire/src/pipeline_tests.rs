@@ -88,7 +88,7 @@ proptest! {
     #[test]
     fn requests_round_trip(
         packets in 0..=MAX_PACKETS, object_len: u32, digest: [u8; 8], following in 0..=63u8,
-        purpose in prop_oneof![Just(Purpose::Report), Just(Purpose::Release)],
+        purpose in prop_oneof![Just(Purpose::Report), Just(Purpose::Count), Just(Purpose::Release)],
         padding in 0..20usize,
     ) {
         let request = Request { packets, object_len, digest, following, purpose };
@@ -99,6 +99,32 @@ proptest! {
         }).unwrap();
         prop_assert_eq!(frame.len(), REQUEST_BODY_BYTES + padding);
         prop_assert_eq!(Request::parse(&mut Reader::new(&frame)), Ok(request));
+    }
+
+    #[test]
+    fn every_stage_writes_its_count_into_a_request(
+        head in heads(), digest: [u8; 8], counts in proptest::collection::vec(any::<u8>(), 2..=usize::from(MAX_HOPS) + 1),
+        format in prop_oneof![Just(Format::Full), Just(Format::Slim)],
+    ) {
+        let request = Request { packets: 7, object_len: 700, digest, following: 1, purpose: Purpose::Count };
+        let (here, before) = counts.split_last().unwrap();
+        let mut frame = FrameBuf::build(|w| {
+            Header { head, number: 3 }.emit_as(format, w)?;
+            request.emit(w)?;
+            w.bytes(&counts[1..]).map(|_| ())
+        }).unwrap();
+        for (stage, count) in (0..).zip(before) {
+            set_count(&mut frame, stage, *count).unwrap();
+        }
+        let hops = before.len() as u8;
+        prop_assert_eq!(set_count(&mut frame, hops, 1), Err(WireError::Truncated));
+        let mut r = Reader::new(&frame);
+        Header::parse(&mut r).unwrap();
+        prop_assert_eq!(Request::parse(&mut r), Ok(request));
+        prop_assert_eq!(Counts::parse(&mut r.clone(), hops, *here), Counts::new(&counts));
+        let all = Counts::new(&counts).unwrap();
+        prop_assert_eq!(all.stages(), &counts[..]);
+        prop_assert_eq!(Counts::parse(&mut r, hops + 1, *here), Err(WireError::Truncated));
     }
 
     #[test]
@@ -125,6 +151,9 @@ proptest! {
         if let Ok(nack) = Nack::parse(Reader::new(&bytes)) {
             prop_assert!(nack.missing_packets().count() <= bytes.len() * 8);
         }
+        let _ = Counts::parse(&mut Reader::new(&bytes), hop, 7);
+        let _ = Counts::new(&bytes);
+        let _ = set_count(&mut bytes, hop, 7);
         let _ = set_hop(&mut bytes, hop);
     }
 }

@@ -1,6 +1,7 @@
 //! What a sink told of one transfer over a pipeline, all its attempts together. Time base: the sink's clock
 //! for what it measured, field time for the rest.
 
+use super::ways::Told;
 use crate::field::{Clock, FieldTime};
 use crate::job::Progress;
 use crate::object::digest;
@@ -30,8 +31,8 @@ pub(crate) struct Log {
     /// When the last attempt failed.
     pub(crate) failed: Option<FieldTime>,
     pub(crate) received: u32,
-    /// Whether the attempt under way brought anything: packets, or a request.
-    pub(crate) heard: bool,
+    /// Of the attempt under way, for the choice of the next way.
+    pub(crate) told: Told,
     /// The round under way, from 1.
     pub(crate) round: u32,
     pub(crate) first_round: Option<u16>,
@@ -59,7 +60,7 @@ impl Log {
     pub(crate) fn begin(&mut self, now: FieldTime) {
         self.ordered.get_or_insert(now);
         (self.received, self.first_round, self.end) = (0, None, None);
-        (self.woke, self.heard) = (None, false);
+        (self.woke, self.told) = (None, Told::default());
     }
 
     /// The sink has started anew: what it told that it had is gone, and its clock counts anew.
@@ -119,7 +120,7 @@ impl Log {
     ) -> Option<Progress> {
         match event {
             pipeline::Event::Progress { received } => {
-                (self.received, self.heard) = (u32::from(received), true);
+                (self.received, self.told.heard) = (u32::from(received), true);
                 let bytes = u64::from(self.received) * self.payload_bytes;
                 let since = (self.began).map_or(Duration::ZERO, |began| at.since(began));
                 return Some(Progress::Packets {
@@ -131,7 +132,7 @@ impl Log {
             pipeline::Event::RoundReported {
                 round, received, ..
             } => {
-                self.heard = true;
+                (self.told.heard, self.told.is_lame) = (true, false);
                 if round == 0 {
                     self.first_round = Some(received);
                 }
@@ -143,7 +144,7 @@ impl Log {
                 self.received = u32::from(complete.packets);
             }
             pipeline::Event::Finished(end) => {
-                self.end = Some(end);
+                (self.end, self.told.end) = (Some(end), Some(end));
                 self.failed = Some(at);
             }
             pipeline::Event::Refused(why) => {
@@ -151,7 +152,12 @@ impl Log {
                 self.end = Some(End::Stopped);
                 self.failed = Some(at);
             }
-            pipeline::Event::Lame { chains } => self.lame += u32::from(chains),
+            pipeline::Event::Lame { group, chain } => {
+                self.lame += 1;
+                self.told.is_lame = true;
+                self.told.lame.push((group, chain));
+            }
+            pipeline::Event::Counted { group, counts } => self.told.counted.push((group, counts)),
             pipeline::Event::RoundSent { .. } => {}
         }
         None

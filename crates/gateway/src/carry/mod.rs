@@ -10,3 +10,5 @@ pub mod rcrt;
 pub mod session;
 pub mod stages;
 pub mod stream;
+pub mod terms;
+pub mod ways;

@@ -1,26 +1,20 @@
-//! Packet pipelines over one radio (P3, PIP and what was made of them): the node, the terms, the route as a
-//! wake-up tells it, and the job that fetches an object.
+//! Packet pipelines over one radio (P3, PIP and what was made of them): the node, and the job that fetches an object.
 //!
 //! Time base: the sink's clock for what it measured, field time for how long it may take. Invariants: orders
 //! go to the sink alone; an object is handed out only where length and digest are the source's.
 
 use super::log::Log;
+pub use super::terms::{active_nodes, mean_pause, route, Terms, Way};
+use super::ways::{BadHop, Ways};
 use crate::field::{Clock, FieldTime};
 use crate::job::{Again, Failure, Job, Progress, Retry, Step};
 use crate::object::{Holds, Memory};
 use crate::parts::Part;
 use std::collections::VecDeque;
-use thalweg_engine::{BoardTiming, Passing};
-use thalweg_planner::closed_forms::Cycle;
-use thalweg_planner::{Group as PlanGroup, Plan};
 use thalweg_protocols::mote::{self, Command, Mote};
-use thalweg_protocols::pipeline::{Complete, End};
+use thalweg_protocols::pipeline::Complete;
 use thalweg_units::{Duration, NodeId};
-use thalweg_wire::pipeline::{Format, Group};
-use thalweg_wire::route::{
-    Channels, Groups, Hopping, Look, Member, ObjectRange, PayloadSize, Percent, Progress::Kept,
-    Route, Scheme, TrialRun,
-};
+use thalweg_wire::route::{Route, Scheme};
 
 /// The most nodes that a sink's orders can name.
 pub const MAX_NODES: usize = 1024;
@@ -54,201 +48,6 @@ impl Holds for Node {
     }
 }
 
-/// Between two frames of a relay that receives and sends by turns, on average, where frames have
-/// `mpdu_bytes`: half of what the scheme's period is longer than two frames on the air.
-pub fn mean_pause(scheme: Scheme, mpdu_bytes: usize, timing: &BoardTiming) -> Duration {
-    let passing = match scheme {
-        // Slots that are alike.
-        Scheme::P3 | Scheme::Thalweg | Scheme::Pip(Hopping::EveryCyclePair) => {
-            return timing.relaying(mpdu_bytes, Passing::Copied).forth
-        }
-        Scheme::Pip(Hopping::Fixed) => Passing::Copied,
-        Scheme::PipCit => Passing::Conditional,
-    };
-    let pauses = timing.relaying(mpdu_bytes, passing);
-    Duration::from_nanos((pauses.forth + pauses.back).as_nanos() / 2)
-}
-
-/// Terms of a transfer besides its route.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Terms {
-    /// Which bytes of the object.
-    pub range: ObjectRange,
-    /// Payload of a packet.
-    pub payload: PayloadSize,
-    /// Reception ratio below which relays of the last but one stage keep silent.
-    pub threshold: Option<Percent>,
-    /// After how many seconds a transfer is given up.
-    pub deadline_s: u16,
-    /// How often the sink begins a transfer over several paths that breaks off. PIP, which gives up
-    /// by design, has one attempt.
-    pub retry: Retry,
-    /// How frames begin. This and the next are for [`Scheme::P3`] alone.
-    pub format: Format,
-    /// Cycles of each rotation of the channels in a trial; `None` for channels as planned.
-    pub tuning: Option<TrialRun>,
-}
-
-impl Default for Terms {
-    /// The whole object, packets of the largest size, a threshold of 50 %, ten minutes, three attempts.
-    fn default() -> Self {
-        Self {
-            range: ObjectRange::ALL,
-            payload: PayloadSize::MAX,
-            threshold: Percent::new(50),
-            deadline_s: 600,
-            retry: Retry {
-                attempts: 3,
-                again: Again::SamePlan,
-            },
-            format: Format::Full,
-            tuning: None,
-        }
-    }
-}
-
-impl Terms {
-    /// The same in slim frames; packets of the largest size grow by what the headers lose.
-    #[must_use]
-    pub fn slim(self) -> Self {
-        let payload = if self.payload == PayloadSize::MAX {
-            PayloadSize::max_of(Format::Slim)
-        } else {
-            self.payload
-        };
-        Self {
-            payload,
-            format: Format::Slim,
-            ..self
-        }
-    }
-    /// The source's cycle on boards of `timing`, whose rate is the effective physical one.
-    pub fn cycle(&self, timing: &BoardTiming) -> Cycle {
-        let (payload_bytes, header_bytes) = (self.payload.bytes(), self.format.header_bytes());
-        let payload_bytes = usize::from(payload_bytes);
-        let pauses = timing.relaying(header_bytes + payload_bytes, Passing::Copied);
-        Cycle {
-            payload_bytes,
-            header_bytes,
-            gap: pauses.alone.min(pauses.forth),
-        }
-    }
-}
-
-/// Everyone who takes part, source, sink and those that stand by included, by index.
-pub fn active_nodes(plan: &Plan, scheme: Scheme) -> Vec<usize> {
-    let reserves = plan.standing_by.iter().chain(&plan.spares).flatten();
-    let reserves = reserves.map(|member| member.node);
-    match scheme {
-        Scheme::P3 | Scheme::Thalweg => (plan.active_nodes().into_iter())
-            .map(|(node, _)| node)
-            .chain(reserves)
-            .collect(),
-        Scheme::Pip(_) | Scheme::PipCit => plan.pip.path.clone(),
-    }
-}
-
-/// `plan` as the wake-up of transfer number `transfer` tells it to the nodes called `ids`.
-///
-/// # Errors
-/// [`Failure::Unfit`] where it does not fit.
-pub fn route(
-    plan: &Plan,
-    scheme: Scheme,
-    terms: &Terms,
-    ids: &[NodeId],
-    transfer: u16,
-) -> Result<Route, Failure> {
-    let of = |node: usize| ids.get(node).copied();
-    let made = || {
-        let channels = Channels::new(&plan.channels)?;
-        let (source, sink) = (of(plan.source)?, of(plan.sink)?);
-        let mut route = Route::new(transfer, source, sink, scheme, channels);
-        (route.payload, route.deadline_s) = (terms.payload, terms.deadline_s);
-        route.range = terms.range;
-        let relays: Vec<(usize, usize, Group)> = match scheme {
-            Scheme::P3 => {
-                route.threshold = terms.threshold;
-                (route.format, route.tuning) = (terms.format, terms.tuning);
-                by_stage(&plan.stages).collect()
-            }
-            Scheme::Thalweg => {
-                route.format = terms.format;
-                by_stage(&plan.stages).collect()
-            }
-            Scheme::Pip(_) | Scheme::PipCit => {
-                let path = &plan.pip.path;
-                let relays = path.get(1..path.len().checked_sub(1)?)?.iter().enumerate();
-                relays.map(|(at, n)| (*n, at + 1, Group::Odd)).collect()
-            }
-        };
-        for (node, stage, group) in relays {
-            let (node, stage) = (of(node)?, stage as u8);
-            route.add(Member { node, stage, group }).ok()?;
-        }
-        for (node, stage, group) in by_stage(&plan.standing_by) {
-            let (node, stage) = (of(node)?, stage as u8);
-            route.stand_by(Member { node, stage, group }).ok()?;
-        }
-        for (node, stage, group) in by_stage(&plan.spares) {
-            let (node, stage) = (of(node)?, stage as u8);
-            route.add_spare(Member { node, stage, group }).ok()?;
-        }
-        Some(route)
-    };
-    made().ok_or_else(|| {
-        let relays: usize = plan.stages.iter().map(Vec::len).sum();
-        let hops = plan.hops;
-        Failure::Unfit(format!(
-            "a route of {hops} hops and {relays} relays does not fit a wake-up message"
-        ))
-    })
-}
-
-/// Nodes of stages 1..H, each with its stage and group.
-fn by_stage(
-    stages: &[Vec<thalweg_planner::Member>],
-) -> impl Iterator<Item = (usize, usize, Group)> + '_ {
-    let group = |of: PlanGroup| match of {
-        PlanGroup::Odd => Group::Odd,
-        PlanGroup::Even => Group::Even,
-    };
-    let stages = stages.iter().enumerate();
-    stages.flat_map(move |(at, stage)| stage.iter().map(move |m| (m.node, at + 1, group(m.group))))
-}
-
-/// A route, and all who take part in it.
-#[derive(Debug, Clone)]
-pub struct Way {
-    /// What its wake-up tells.
-    pub route: Route,
-    /// Source, sink, relays and those that stand by.
-    pub nodes: Vec<NodeId>,
-}
-
-impl Way {
-    /// `plan` for nodes called `ids`; its transfers are numbered by who orders them.
-    ///
-    /// # Errors
-    /// [`Failure::Unfit`], as [`route`].
-    pub fn of(plan: &Plan, scheme: Scheme, terms: &Terms, ids: &[NodeId]) -> Result<Self, Failure> {
-        let nodes = active_nodes(plan, scheme);
-        Ok(Self {
-            route: route(plan, scheme, terms, ids, 0)?,
-            nodes: nodes.iter().filter_map(|n| ids.get(*n).copied()).collect(),
-        })
-    }
-}
-
-/// Which way an attempt takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Turn {
-    /// One of the ways, all of them over and over.
-    way: usize,
-    /// An attempt on it was silent: its source may still have been at another.
-    was_silent: bool,
-}
-
 /// What a fetch brought.
 #[derive(Debug)]
 pub struct Fetched {
@@ -271,6 +70,8 @@ pub struct Fetched {
     pub attempts: u32,
     /// Chains that brought too little of what was looked at, over all attempts.
     pub lame_chains: u32,
+    /// Hops that lost too much, of attempts that broke off.
+    pub bad_hops: Vec<BadHop>,
     /// How many nodes took part.
     pub active: u32,
     /// Energy of all who took part, in joules.
@@ -303,9 +104,9 @@ enum State {
 pub struct Fetch {
     /// Of the attempt under way, or of the next.
     route: Route,
-    /// Ways to try in turn.
-    ways: Vec<Way>,
-    turn: Turn,
+    ways: Ways,
+    /// Hops that were bad so far.
+    bad: Vec<BadHop>,
     /// The number of the first attempt's transfer.
     first: u16,
     /// All nodes of the network.
@@ -326,10 +127,9 @@ pub struct Fetch {
 }
 
 impl Fetch {
-    /// A fetch over `way`, and over the `others` in turn where it breaks off, in a network of the nodes `ids`. Transfers
-    /// are numbered from `first` on.
-    pub fn new(way: Way, others: Vec<Way>, first: u16, ids: &[NodeId], terms: &Terms) -> Self {
-        let mut route = way.route;
+    /// A fetch over `ways`, in a network of the nodes `ids`. Transfers are numbered from `first` on.
+    pub fn new(ways: Ways, first: u16, ids: &[NodeId], terms: &Terms) -> Self {
+        let mut route = ways.now().route;
         route.transfer = first;
         let retry = match (route.scheme, terms.retry.again) {
             (Scheme::P3, Again::SamePlan) => terms.retry,
@@ -339,12 +139,12 @@ impl Fetch {
             },
             _ => Retry::NEVER,
         };
-        let mut fetch = Self {
+        Self {
             patience: Duration::from_secs(u64::from(route.deadline_s)) + PATIENCE,
             log: Log::new(route.payload.bytes()),
             route,
-            ways: [way].into_iter().chain(others).collect(),
-            turn: Turn::default(),
+            ways,
+            bad: Vec::new(),
             first,
             nodes: ids.to_vec(),
             active: Vec::new(),
@@ -355,9 +155,7 @@ impl Fetch {
             energy: [Vec::new(), Vec::new()],
             says: VecDeque::new(),
             failed: None,
-        };
-        fetch.look();
-        fetch
+        }
     }
 
     /// How often it was begun so far: each time the transfer has the next number.
@@ -385,8 +183,8 @@ impl Fetch {
                 // Relays of the broken transfer are deaf to a wake-up until they give it up.
                 _ => settling(self.route.scheme),
             };
-            self.turn = self.next_turn();
-            self.next_way();
+            self.bad.extend(self.ways.next(&self.log.told));
+            self.next_route();
             (self.state, self.until) = (State::Resting, now + rest);
         } else {
             self.state = State::Over;
@@ -399,67 +197,24 @@ impl Fetch {
         // Whoever has joined goes on with it for a while, whether the sink has received anything yet or not.
         let rest = self.log.woke.map(|_| settling(self.route.scheme));
         self.log.forgotten(now);
-        self.turn.was_silent = false;
-        self.next_way();
+        self.ways.repeat();
+        self.next_route();
         (self.state, self.until) = (State::Resting, now + rest.unwrap_or_default());
     }
 
-    /// The route of the next attempt. Thalweg's takes another way, and goes on with what is there.
-    fn next_way(&mut self) {
-        let transfer = self.first.wrapping_add(self.attempt as u16);
+    /// The route of the next attempt.
+    fn next_route(&mut self) {
         if self.route.scheme == Scheme::Thalweg {
-            if let Some(way) = self.way() {
-                self.route = way.route;
-            }
-            self.route.progress = Kept;
-            self.look();
+            self.route = self.ways.now().route;
         }
-        self.route.transfer = transfer;
-    }
-
-    /// Has an attempt over lean chains look at them, and end where one is lame, as long as there is another way.
-    fn look(&mut self) {
-        let route = &mut self.route;
-        let is_lean = !route.spares().is_empty() || !route.standing_by().is_empty();
-        let is_last = self.turn.way + 1 >= self.ways.len();
-        if is_lean && route.groups() == Groups::Two && !is_last {
-            route.look = Look::First;
-        }
-    }
-
-    /// After an attempt that broke off: the next way, or the same once more where nothing was heard. Where packets came
-    /// until nothing came any more, the sink's channel may have gone bad: the next way that ends on another.
-    fn next_turn(&self) -> Turn {
-        let Turn { way, was_silent } = self.turn;
-        if !self.log.heard && !was_silent {
-            return Turn {
-                was_silent: true,
-                ..self.turn
-            };
-        }
-        let fell_silent = self.log.heard && self.log.end == Some(End::TimedOut);
-        let last = |route: &Route| route.channels.of(route.channels.hops());
-        let ends_elsewhere = |at: &usize| {
-            let other = &self.ways[(way + at) % self.ways.len()].route;
-            last(other) != last(&self.route)
-        };
-        let elsewhere = (1..self.ways.len()).find(ends_elsewhere);
-        Turn {
-            way: way + elsewhere.filter(|_| fell_silent).unwrap_or(1),
-            was_silent: false,
-        }
-    }
-
-    fn way(&self) -> Option<&Way> {
-        self.ways.get(self.turn.way % self.ways.len().max(1))
+        self.route.transfer = self.first.wrapping_add(self.attempt as u16);
     }
 
     /// Counts those of the way that is being ordered among the active.
     fn takes_part(&mut self) {
-        let nodes = self.way().map(|way| way.nodes.clone());
-        for node in nodes.into_iter().flatten() {
-            if !self.active.contains(&node) {
-                self.active.push(node);
+        for node in &self.ways.now().nodes {
+            if !self.active.contains(node) {
+                self.active.push(*node);
             }
         }
     }
@@ -494,6 +249,7 @@ impl Fetch {
                 .map_or(log.first_round, |c| Some(c.first_round)),
             attempts: self.attempt,
             lame_chains: log.lame,
+            bad_hops: core::mem::take(&mut self.bad),
             joules,
             network_joules,
             active: self.active.len() as u32,

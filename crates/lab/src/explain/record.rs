@@ -11,7 +11,7 @@ use std::sync::Arc;
 use thalweg_medium::{Cause, Deaf, EarId, Environment, Standing};
 use thalweg_sim::{AirTrace, Ending, Moment};
 use thalweg_units::{Channel, Duration, SimTime};
-use thalweg_wire::pipeline::{set_hop, Header, Kind, Purpose, Request};
+use thalweg_wire::pipeline::{set_count, set_hop, Header, Kind, Purpose, Request};
 use thalweg_wire::{FrameBuf, Reader};
 
 /// What became of a frame at a receiver.
@@ -198,6 +198,14 @@ impl Log {
         }
         let mut frame = FrameBuf::from_slice(air.mpdu).ok()?;
         set_hop(&mut frame, 0).ok()?;
+        let asked = (head.kind == Kind::Request).then(|| Request::parse(&mut body.clone()).ok());
+        let asked = asked.flatten().map(|request| request.purpose);
+        if asked == Some(Purpose::Count) {
+            // Stages write into it.
+            for stage in 0..self.layout.hops() as u8 {
+                set_count(&mut frame, stage, 0).ok()?;
+            }
+        }
         let begins = matches!(air.moment, Moment::Begins(_));
         if stage != origin || !begins {
             let journey = *self.under_way.get(&frame[..])?;
@@ -212,11 +220,8 @@ impl Log {
                 n
             }
         };
-        if head.kind == Kind::Request {
-            let request = Request::parse(&mut body).ok()?;
-            if request.purpose == Purpose::Report {
-                self.round = header.number.wrapping_add(1);
-            }
+        if asked.is_some_and(|purpose| purpose != Purpose::Release) {
+            self.round = header.number.wrapping_add(1);
         }
         let journey = self.journeys.len();
         self.journeys.push(Journey {

@@ -8,11 +8,12 @@ use super::{Command, Event, Refused};
 use crate::collection::{Collect, Link, Missing};
 use crate::floodnet;
 use crate::linkprobe::{Measure, NodeList};
-use crate::pipeline::{self, Complete, End, SetupError};
+use crate::pipeline::{self, Chain, Complete, End, SetupError};
 use crate::sweep::Sweep;
 use thalweg_engine::Refusal;
 use thalweg_units::{BatteryLevel, Channel, ChannelSet, Dbm, Duration, Instant, NodeId};
 use thalweg_wire::beacon::{steps, TIME_STEP};
+use thalweg_wire::pipeline::{Counts, Group};
 use thalweg_wire::route::{Assembler, Route, Turn, MAX_SEGMENTS, MAX_SEGMENT_BYTES};
 use thalweg_wire::{Reader, WireError, Writer};
 
@@ -176,8 +177,11 @@ const ROUND_REPORTED: u8 = 0x33;
 const COMPLETE: u8 = 0x34;
 const FINISHED: u8 = 0x35;
 const LAME: u8 = 0x36;
+const COUNTED: u8 = 0x37;
 
-/// Numbers of reasons are their places in these lists.
+/// Numbers of groups, chains and reasons are their places in these lists.
+const GROUPS: [Group; 2] = [Group::Odd, Group::Even];
+const CHAINS: [Chain; 2] = [Chain::Planned, Chain::Spare];
 const REASONS: [Refused; 4] = [
     Refused::Busy,
     Refused::NotSink,
@@ -452,7 +456,17 @@ fn parse_pipeline(kind: u8, r: &mut Reader<'_>) -> Result<pipeline::Event, WireE
             last_packet: instant(r)?,
         }),
         FINISHED => Event::Finished(numbered(&ENDS, r)?),
-        LAME => Event::Lame { chains: r.u8()? },
+        LAME => Event::Lame {
+            group: numbered(&GROUPS, r)?,
+            chain: numbered(&CHAINS, r)?,
+        },
+        COUNTED => Event::Counted {
+            group: numbered(&GROUPS, r)?,
+            counts: {
+                let stages = usize::from(r.u8()?);
+                Counts::new(r.bytes(stages)?)?
+            },
+        },
         _ => return Err(WireError::Malformed),
     })
 }
@@ -485,8 +499,14 @@ fn emit_pipeline(event: &pipeline::Event, w: &mut Writer<'_>) -> Result<(), Wire
         Event::Finished(end) => {
             w.u8(FINISHED)?.u8(number(&ENDS, end)?)?;
         }
-        Event::Lame { chains } => {
-            w.u8(LAME)?.u8(*chains)?;
+        Event::Lame { group, chain } => {
+            w.u8(LAME)?.u8(number(&GROUPS, group)?)?;
+            w.u8(number(&CHAINS, chain)?)?;
+        }
+        Event::Counted { group, counts } => {
+            w.u8(COUNTED)?.u8(number(&GROUPS, group)?)?;
+            let stages = counts.stages();
+            w.u8(stages.len() as u8)?.bytes(stages)?;
         }
     }
     Ok(())

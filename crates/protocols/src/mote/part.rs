@@ -48,6 +48,11 @@ pub fn part(
             (Look::None, Some(_)) => p3::SAID_BYTES,
             (Look::None, None) => 0,
         },
+        // Relays of one stage that send in step would write different counts.
+        count_bytes: match route.look {
+            Look::First if route.is_lean() => channels.hops(),
+            Look::First | Look::None => 0,
+        },
         progress: route.progress,
         start,
         policy: Policy {
@@ -78,12 +83,14 @@ pub fn part(
         (Scheme::Pip(Hopping::EveryCyclePair), _) => Adapted::Hopping(Hopper::new(fixed, &beat)),
         (Scheme::Pip(Hopping::Fixed) | Scheme::PipCit, _) => Adapted::Fixed(fixed),
         (Scheme::Thalweg, _) => match place {
-            Place::StandsBy { .. } => Adapted::Watches(Watcher::new(fixed, &beat)),
+            Place::StandsBy { .. } => Adapted::Watches(Watcher::new(fixed, route.look, &beat)),
             Place::Source | Place::Destination if route.look == Look::First => {
                 let spares = [Group::Odd, Group::Even].map(|group| route.has_spare(group));
                 Adapted::Looks(Looker::new(fixed, route.progress, spares, &beat))
             }
-            Place::Spare { .. } => Adapted::Spare(Spare::new(fixed, route.progress, &beat)),
+            Place::Spare { group, .. } => {
+                Adapted::Spare(Spare::new((fixed, group), route.progress, &beat))
+            }
             _ => Adapted::Fixed(fixed),
         },
     };

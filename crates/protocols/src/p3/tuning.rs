@@ -155,7 +155,7 @@ impl Adaptation for Tuner {
                     self.cycles.keep(sfd);
                 }
             }
-            Heard::Neighbour | Heard::Control | Heard::Peer => {}
+            Heard::Neighbour | Heard::Control | Heard::Count | Heard::Peer => {}
             Heard::Broken => return,
         }
         // The pipeline is here; what was heard came before a change.

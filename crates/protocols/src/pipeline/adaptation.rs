@@ -6,7 +6,7 @@
 //! the relays of a stage send the same bytes. Tests: beside the adaptations, `tests/`.
 
 use thalweg_units::{Channel, Duration, Instant};
-use thalweg_wire::pipeline::Group;
+use thalweg_wire::pipeline::{Group, Purpose};
 use thalweg_wire::route::Channels;
 
 /// Something that a node heard of its transfer.
@@ -20,6 +20,8 @@ pub enum Heard {
     Broken,
     /// Relay and destination: a whole request, or NACK, for this node.
     Control,
+    /// Relay: a request into which the relays of a chain write what they counted.
+    Count,
     /// Who stands by: the beginning of a packet that a relay of its own stage and group sends on.
     Peer,
 }
@@ -32,6 +34,15 @@ pub enum Retune {
     Stay,
     /// It turns to the channel; what is being received is lost.
     Now,
+}
+
+/// By which of its chains a group's packets go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Chain {
+    /// The relays of the plan.
+    Planned,
+    /// The spare ones.
+    Spare,
 }
 
 /// A first round that is shorter than the object.
@@ -81,9 +92,13 @@ pub trait Adaptation {
     }
     /// Destination: a packet of `_group` came.
     fn came(&mut self, _group: Group) {}
-    /// Destination: how many groups brought too little of the round that has just been tallied.
-    fn lame(&self) -> u8 {
-        0
+    /// Destination: by which chain the odd, and the even group brought too little of the round that has just been tallied.
+    fn lame(&self) -> [Option<Chain>; 2] {
+        [None; 2]
+    }
+    /// Source: what its request at the end of `_round` asks for.
+    fn asks(&self, _round: u16) -> Purpose {
+        Purpose::Report
     }
     /// Source: whether the transfer is to end, since it does badly.
     fn gives_up(&self) -> bool {

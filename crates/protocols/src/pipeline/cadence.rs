@@ -81,7 +81,8 @@ impl Cadence {
             Lengths::Whole => bytes.max(data_bytes),
             Lengths::Alike => data_bytes,
         };
-        let request_bytes = at_least(header_bytes + REQUEST_BODY_BYTES);
+        let request_bytes = header_bytes + REQUEST_BODY_BYTES + usize::from(session.count_bytes);
+        let request_bytes = at_least(request_bytes);
         let max_nack_bytes = header_bytes + usize::from(payload.max(MIN_NACK_BODY));
         let longest = data_bytes.max(request_bytes).max(max_nack_bytes);
         let copied = timing.relaying(longest, Passing::Copied);

@@ -12,7 +12,9 @@ use crate::object::NoRoom;
 use core::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::When;
 use thalweg_units::{Duration, Instant};
-use thalweg_wire::pipeline::{Group, Head, Header, Kind, Nack, Purpose, Request, MAX_SLIM_PAYLOAD};
+use thalweg_wire::pipeline::{
+    Counts, Group, Head, Header, Kind, Nack, Purpose, Request, MAX_SLIM_PAYLOAD,
+};
 use thalweg_wire::route::{ObjectRange, Progress};
 use thalweg_wire::{FrameBuf, Reader};
 
@@ -63,6 +65,10 @@ pub(super) struct Destination {
     /// In the round that was reported on last, only so many packets were sent: the first.
     tried: Option<u16>,
     train: Option<Train>,
+    /// Packets that the source may send, heard by nobody, before it asks again.
+    coming: u16,
+    /// Packets of the odd, and of the even group since their chains were last asked for counts.
+    came: [u8; 2],
     last_heard: Instant,
     last_packet: Instant,
     since_progress: u16,
@@ -83,6 +89,8 @@ impl Destination {
             complete: false,
             tried: None,
             train: None,
+            coming: 0,
+            came: [0; 2],
             last_heard: now.max(cx.session.start),
             last_packet: cx.session.start,
             since_progress: 0,
@@ -99,10 +107,10 @@ impl Destination {
     /// When it leaves, having `received` so many packets.
     pub(super) fn deadline(&self, policy: &Policy, received: u16) -> Instant {
         let packets = self.told.map_or(0, |told| told.packets);
-        let missing = u64::from(packets.saturating_sub(received));
+        let coming = u64::from(packets.saturating_sub(received).min(self.coming));
         let silence = match self.complete {
             true => policy.linger,
-            false => policy.inactivity + policy.patience_per_packet * missing,
+            false => policy.inactivity + policy.patience_per_packet * coming,
         };
         self.last_heard + silence
     }
@@ -130,6 +138,8 @@ impl Destination {
         }
         let what = match head.kind {
             Kind::Data if mpdu.len() == cx.cadence.data_bytes() => {
+                let came = &mut self.came[head.group.index()];
+                *came = came.saturating_add(1);
                 cx.adaptation.came(head.group);
                 self.data(cx, number, body.rest(), end);
                 Heard::Packet
@@ -148,6 +158,13 @@ impl Destination {
                     });
                 }
                 self.request(cx, number, head.group, &request, sfd);
+                if request.purpose == Purpose::Count {
+                    let here = core::mem::take(&mut self.came[head.group.index()]);
+                    if let Ok(counts) = Counts::parse(&mut body, cx.session.hops, here) {
+                        let group = head.group;
+                        cx.tell(Event::Counted { group, counts });
+                    }
+                }
                 Heard::Control
             }
             Kind::Data | Kind::Nack => return Continue(()),
@@ -237,9 +254,18 @@ impl Destination {
                 received,
                 packets,
             });
-            match cx.adaptation.lame() {
-                0 => {}
-                chains => cx.tell(Event::Lame { chains }),
+            let next = cx.adaptation.trial(round.saturating_add(1), packets);
+            self.coming = match cx.adaptation.gives_up() {
+                true => 0,
+                false => next.map_or(packets, |trial| trial.packets),
+            };
+            for (group, chain) in [Group::Odd, Group::Even]
+                .into_iter()
+                .zip(cx.adaptation.lame())
+            {
+                if let Some(chain) = chain {
+                    cx.tell(Event::Lame { group, chain });
+                }
             }
         }
         self.check_complete(cx, round.saturating_add(1));

@@ -1,7 +1,9 @@
 //! What a pipeline tells the layer above, and what it counted.
 
+use super::adaptation::Chain;
 use super::session::SetupError;
 use thalweg_units::Instant;
+use thalweg_wire::pipeline::{Counts, Group};
 
 /// How a node's part in a transfer ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,11 +70,19 @@ pub enum Event {
         /// Of how many.
         packets: u16,
     },
-    /// Destination: so many chains brought too little of what was looked at. Spare ones take their places, or the
-    /// transfer ends.
+    /// Destination: a chain brought too little of what was looked at. Another takes its place, or the transfer ends.
     Lame {
+        /// Whose.
+        group: Group,
+        /// Which.
+        chain: Chain,
+    },
+    /// Destination: how many packets of a group each stage of its planned chain had, of those that were looked at.
+    Counted {
+        /// Whose.
+        group: Group,
         /// How many.
-        chains: u8,
+        counts: Counts,
     },
     /// Destination: everything is there. The transfer goes on until the source knows.
     Complete(Complete),

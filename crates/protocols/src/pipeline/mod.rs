@@ -19,7 +19,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-pub use adaptation::{Adaptation, Beat, Cycles, Fixed, Heard, Retune, Tally, Trial};
+pub use adaptation::{Adaptation, Beat, Chain, Cycles, Fixed, Heard, Retune, Tally, Trial};
 pub use air::OPS;
 pub use cadence::{Cadence, NackShape};
 pub use context::Part;
@@ -207,7 +207,7 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Engine for Pipeline<S
             match (role, event) {
                 (Role::Relay(relay), RadioEvent::Head { bytes, sfd }) => relay.head(cx, bytes, sfd),
                 (Role::Relay(relay), RadioEvent::Frame { mpdu, sfd, .. }) => {
-                    relay.frame(cx, mpdu, sfd);
+                    return relay.frame(cx, mpdu, sfd)
                 }
                 (Role::Relay(relay), RadioEvent::Corrupt { sfd }) => relay.corrupt(cx, sfd),
                 (Role::Source(source), RadioEvent::Frame { mpdu, sfd, .. }) => {

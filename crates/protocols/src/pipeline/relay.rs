@@ -32,6 +32,8 @@ pub(super) struct Relay {
     packet_begun: bool,
     /// A packet is in the radio's hands.
     holds: bool,
+    /// Packets since it last wrote so into a request.
+    count: u8,
 }
 
 impl Relay {
@@ -45,6 +47,7 @@ impl Relay {
             complete: false,
             packet_begun: false,
             holds: false,
+            count: 0,
         }
     }
 
@@ -106,32 +109,38 @@ impl Relay {
         }
     }
 
-    pub(super) fn frame(&mut self, cx: &mut Context<'_>, mpdu: &[u8], sfd: Instant) {
+    pub(super) fn frame(&mut self, cx: &mut Context<'_>, mpdu: &[u8], sfd: Instant) -> Flow {
         let mut body = Reader::new(mpdu);
         let Ok(Header { head, number }) = Header::parse(&mut body) else {
-            return;
+            return Continue(());
         };
         if head.tag != cx.session.tag() || !self.wants(cx, &head, mpdu) {
-            return;
+            return Continue(());
         }
         let (what, towards) = match head.kind {
-            Kind::Data if mpdu.len() != cx.cadence.data_bytes() => return,
+            Kind::Data if mpdu.len() != cx.cadence.data_bytes() => return Continue(()),
             Kind::Data => {
                 self.packet_begun = false;
+                self.count = self.count.saturating_add(1);
                 (Heard::Packet, self.stage + 1)
             }
             Kind::Request => {
                 let Ok(request) = Request::parse(&mut body) else {
-                    return;
+                    return Continue(());
                 };
                 self.leaving = request.purpose == Purpose::Release;
-                if request.purpose == Purpose::Report {
+                if request.purpose != Purpose::Release {
                     cx.adaptation.round_over(number, None);
                 }
-                (Heard::Control, self.stage + 1)
+                match request.purpose {
+                    Purpose::Count => (Heard::Count, self.stage + 1),
+                    Purpose::Report | Purpose::Release => (Heard::Control, self.stage + 1),
+                }
             }
             Kind::Nack => {
-                let Ok(nack) = Nack::parse(body) else { return };
+                let Ok(nack) = Nack::parse(body) else {
+                    return Continue(());
+                };
                 if let Some((said, _)) = cx.session.split(nack.vector) {
                     let (away, following) = (self.stage, nack.following);
                     let due = (cx.cadence).round_after(mpdu.len(), away, following, self.stage);
@@ -149,11 +158,20 @@ impl Relay {
         cx.adaptation.heard(what, sfd);
         if !cx.adaptation.passes_on(what) {
             cx.stats.withheld += 1;
-            return;
+            return match self.leaving {
+                true => Break(End::Released),
+                false => Continue(()),
+            };
         }
         let Ok(mut frame) = FrameBuf::from_slice(mpdu) else {
-            return;
+            return Continue(());
         };
+        if what == Heard::Count {
+            let count = core::mem::take(&mut self.count);
+            if pipeline::set_count(&mut frame, self.stage, count).is_err() {
+                return Continue(());
+            }
+        }
         if pipeline::set_hop(&mut frame, self.stage).is_ok() {
             let next = sfd + cx.cadence.slot(mpdu.len());
             let channel = cx.adaptation.channel(towards, next);
@@ -168,6 +186,7 @@ impl Relay {
                 (Passing::Conditional, Kind::Data) => self.hold(cx, frame, channel),
             }
         }
+        Continue(())
     }
 
     /// `frame` waits in the radio for the next frame of the stage before, of whatever kind.

@@ -94,6 +94,8 @@ pub struct Session {
     pub format: Format,
     /// Bytes that the adaptation says in a NACK.
     pub said_bytes: u8,
+    /// Bytes of a request for what stages counted.
+    pub count_bytes: u8,
     /// What becomes of the packets that an earlier transfer brought.
     pub progress: Progress,
     /// When the SFD of the source's first packet ends, in this node's clock.

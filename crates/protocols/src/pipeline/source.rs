@@ -29,7 +29,7 @@ enum Doing {
     /// Packet `number` is ordered.
     Data { number: u16 },
     /// A copy of the request is ordered, `following` more come after it.
-    Request { following: u8 },
+    Request { following: u8, purpose: Purpose },
     /// The answer, or the rest of it, comes until then.
     Waiting { until: Instant },
     /// A copy of the release is ordered, `following` more come after it.
@@ -47,12 +47,16 @@ pub(super) struct Source {
     sfd: Instant,
     group: Group,
     sent_in_round: u16,
+    /// Packets of the odd, and of the even group since it last asked for counts.
+    sent: [u8; 2],
     /// SFD of the first copy of the last request, and of the first request of this exchange.
     asked: Instant,
     exchange_began: Instant,
     tries: u8,
-    /// Different missing packets learned in this exchange.
+    /// Different missing packets that are known in this exchange.
     known: u16,
+    /// A part of its NACK came.
+    heard: bool,
     refusals: u8,
     deadline: Option<Instant>,
     /// What the last NACK missed.
@@ -83,10 +87,12 @@ impl Source {
             sfd: start,
             group: cx.session.first_group(0),
             sent_in_round: 0,
+            sent: [0; 2],
             asked: start,
             exchange_began: start,
             tries: 0,
             known: 0,
+            heard: false,
             refusals: 0,
             deadline: Some(start + cx.session.policy.deadline),
             missing: None,
@@ -129,7 +135,8 @@ impl Source {
             });
             // After a trial the rest of the object is known to be missing.
             let known = cx.packets.count();
-            (self.exchange_began, self.tries, self.known) = (self.sfd, 0, known);
+            (self.exchange_began, self.tries) = (self.sfd, 0);
+            (self.known, self.heard) = (known, false);
             return self.ask(cx);
         };
         self.doing = Doing::Data { number };
@@ -144,8 +151,13 @@ impl Source {
     /// Orders the first copy of a request for a report at `self.sfd`.
     fn ask(&mut self, cx: &mut Context<'_>) {
         self.asked = self.sfd;
+        // Whoever has taken a relay's place leaves requests for counts alone: the next try asks for none.
+        let purpose = match self.tries {
+            0 if cx.session.count_bytes > 0 => cx.adaptation.asks(self.round),
+            _ => Purpose::Report,
+        };
         let following = cx.cadence.copies() - 1;
-        self.doing = Doing::Request { following };
+        self.doing = Doing::Request { following, purpose };
         self.order_request(cx);
     }
 
@@ -159,7 +171,7 @@ impl Source {
 
     fn order_request(&mut self, cx: &mut Context<'_>) {
         let (purpose, following) = match self.doing {
-            Doing::Request { following } => (Purpose::Report, following),
+            Doing::Request { following, purpose } => (purpose, following),
             Doing::Release { following, .. } => (Purpose::Release, following),
             Doing::Data { .. } | Doing::Waiting { .. } => return,
         };
@@ -171,8 +183,15 @@ impl Source {
             purpose,
         };
         let bytes = cx.cadence.request_bytes();
+        let sent = match purpose {
+            Purpose::Count => core::mem::take(&mut self.sent[self.group.index()]),
+            Purpose::Report | Purpose::Release => 0,
+        };
         self.transmit(cx, Kind::Request, self.round, |w| {
             request.emit(w)?;
+            if w.len() < bytes {
+                w.u8(sent)?;
+            }
             (w.len()..bytes).try_for_each(|_| w.u8(0).map(|_| ()))
         });
     }
@@ -216,6 +235,10 @@ impl Source {
         }
         match self.doing {
             Doing::Data { number } => {
+                if sent {
+                    let of_group = &mut self.sent[self.group.index()];
+                    *of_group = of_group.saturating_add(1);
+                }
                 self.sfd += cx.cadence.data_period();
                 self.group = cx.session.next_group(self.group);
                 if sent {
@@ -225,7 +248,7 @@ impl Source {
                 }
                 self.order_data(cx, number + u16::from(sent));
             }
-            Doing::Request { following: 0 } => {
+            Doing::Request { following: 0, .. } => {
                 let within = match cx.session.policy.ask_again {
                     AskAgain::AfterTrain => cx.cadence.answer_within(self.packets),
                     AskAgain::AfterItsBeginning => cx.cadence.answer_begins_within(self.packets),
@@ -234,9 +257,9 @@ impl Source {
                 self.doing = Doing::Waiting { until };
                 self.group = cx.session.next_group(self.group);
             }
-            Doing::Request { following } => {
+            Doing::Request { following, purpose } => {
                 let following = following - 1;
-                self.next_copy(cx, Doing::Request { following });
+                self.next_copy(cx, Doing::Request { following, purpose });
             }
             Doing::Release { following: 0, end } => return Break(end),
             Doing::Release { following, end } => {
@@ -274,7 +297,7 @@ impl Source {
             return;
         };
         let nack = Nack { vector, ..nack };
-        self.tries = 0;
+        (self.tries, self.heard) = (0, true);
         let rest = cx.cadence.nack_period(mpdu.len()) * u64::from(nack.following);
         let next = cx.align_heard(sfd + rest + cx.cadence.slot(mpdu.len()));
         for packet in nack.missing_packets() {
@@ -338,7 +361,8 @@ impl Source {
         if !matches!(self.doing, Doing::Waiting { until } if at >= until) {
             return;
         }
-        if self.known > 0 {
+        // What is left of a trial is known without a NACK, but not whether the pipeline carries it.
+        if self.heard && self.known > 0 {
             return self.next_round(cx, soon);
         }
         self.tries = self.tries.saturating_add(1);

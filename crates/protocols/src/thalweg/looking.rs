@@ -1,38 +1,104 @@
-//! A look at the first packets: which of the two chains brings them.
+//! Looks at the first packets: which of the chains bring them.
 //!
 //! After so many packets the source asks what is missing. The destination has counted those of each group, and a byte of
-//! its NACK names the groups that brought too few: half of the packets would be lost in every round. Where such a group
-//! has a spare chain, its packets call that from then on, and the next are looked after once more. Where it has none the
-//! transfer ends, and the gateway takes another way. Source and destination know the same. Time base: none. Tests: at
-//! the end.
+//! its NACK gives a verdict on each ([`Verdict`]): that its chain is good enough, that more packets must tell, that its other
+//! chain is to take over, or that the transfer is better ended and begun anew over another way. The source does what it is
+//! told, so both know the same. Time base: none. Tests: at the end.
 
-use crate::pipeline::{Adaptation, Beat, Fixed, Retune, Tally, Trial};
+use crate::pipeline::{Adaptation, Beat, Chain, Fixed, Retune, Tally, Trial};
 use thalweg_units::{Channel, Instant};
-use thalweg_wire::pipeline::Group;
+use thalweg_wire::pipeline::{Group, Purpose};
 use thalweg_wire::route::Progress;
 
-/// Packets that are looked after.
+/// Packets of a first look, and of one at a chain that has just taken over.
 pub(super) const LOOK: u16 = 16;
-/// Of a group's half of them, so many must arrive.
-const ENOUGH: u16 = 5;
+/// Packets of a look that is to tell more.
+pub(super) const LONG_LOOK: u16 = 32;
 /// Where a transfer has fewer, or fewer are missing, there is less to win than to lose.
 const WORTH: u16 = 64;
-/// Bytes that a NACK says: a bit for each group that is lame.
+/// The most looks of a transfer.
+const LOOKS: u8 = 4;
+/// Packets that could be sent while a transfer ends and begins anew over another way: .4 s until the network's next meeting,
+/// for the wake-up, a request and a look.
+const TO_BEGIN_ANEW: u32 = 96;
+/// Bytes that a NACK says: two bits for each group, the odd one's first, and a bit that they are verdicts.
 pub const SAID_BYTES: u8 = 1;
 
-/// What the destination has seen of the groups, and the source was told.
+/// What the destination thinks of a group's chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It brings enough.
+    Good,
+    /// More packets must tell.
+    Again,
+    /// The group's other chain is better tried.
+    Other,
+    /// It is better to begin anew over another way.
+    Over,
+}
+
+impl Verdict {
+    const ALL: [Self; 4] = [Self::Good, Self::Again, Self::Other, Self::Over];
+    const SAID_BIT: u8 = 0x10;
+
+    /// Those on the odd, and on the even group, where a NACK says any.
+    pub(super) fn read(said: &[u8]) -> Option<[Self; 2]> {
+        let said = said.first().filter(|said| *said & Self::SAID_BIT != 0)?;
+        Some([said, &(said >> 2)].map(|bits| Self::ALL[usize::from(bits & 3)]))
+    }
+    /// The same as a byte.
+    fn write(verdicts: Option<[Self; 2]>) -> u8 {
+        verdicts.map_or(0, |[odd, even]| {
+            Self::SAID_BIT | odd as u8 | (even as u8) << 2
+        })
+    }
+    /// How long the look is that follows these, if one does.
+    pub(super) fn next_look([odd, even]: [Self; 2]) -> Option<u16> {
+        match (odd, even) {
+            (Self::Over, _) | (_, Self::Over) | (Self::Good, Self::Good) => None,
+            (Self::Other, _) | (_, Self::Other) => Some(LOOK),
+            _ => Some(LONG_LOOK),
+        }
+    }
+}
+
+/// How a chain did in a look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Record {
+    of: u32,
+    lost: u32,
+}
+
+impl Record {
+    /// Whether it has lost at least `lost` of `of`.
+    const fn lost_share(self, (lost, of): (u32, u32)) -> bool {
+        self.lost * of >= lost * self.of
+    }
+    /// Whether to go on like this with so many packets takes longer than to begin anew. Half of what is sent goes over
+    /// this chain, so as many are lost in all rounds as make half its loss over half of what it brings and the other's.
+    const fn is_hopeless(self, missing: u16) -> bool {
+        missing as u32 * self.lost > TO_BEGIN_ANEW * (2 * self.of - self.lost)
+    }
+}
+
+/// What source and destination know of the groups' chains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Looker {
     fixed: Fixed,
-    look: Trial,
-    /// The round that is looked after.
-    round: u16,
-    /// Whether the odd, and the even group has a spare chain that was not called.
+    ends: Instant,
+    /// The round that is looked at, and its packets; none once all is well.
+    look: Option<(u16, u16)>,
+    /// How many there were.
+    looks: u8,
+    /// Whether the odd, and the even group has another chain.
     spares: [bool; 2],
+    using: [Chain; 2],
     came: [u16; 2],
-    /// Of the round before.
-    said: [bool; 2],
-    called: [bool; 2],
+    /// Destination: of the planned chains that another took over from.
+    before: [Option<Record>; 2],
+    /// Of the round before, where it was looked at.
+    said: Option<[Verdict; 2]>,
+    lame: [Option<Chain>; 2],
     gives_up: bool,
 }
 
@@ -42,31 +108,66 @@ impl Looker {
     pub fn new(fixed: Fixed, progress: Progress, spares: [bool; 2], beat: &Beat) -> Self {
         Self {
             fixed,
-            look: Trial {
-                packets: LOOK,
-                ends: beat.start,
-            },
-            round: u16::from(progress == Progress::Kept),
+            ends: beat.start,
+            look: Some((u16::from(progress == Progress::Kept), LOOK)),
+            looks: 0,
             spares,
+            using: [Chain::Planned; 2],
             came: [0; 2],
-            said: [false; 2],
-            called: [false; 2],
+            before: [None; 2],
+            said: None,
+            lame: [None; 2],
             gives_up: false,
         }
     }
 
-    /// The groups that `lacks` says brought too few packets in the round that was looked after.
-    fn judge(&mut self, lacks: [bool; 2]) {
-        if lacks == [false; 2] {
-            return;
+    /// The destination's verdict on a group that lost so many of a look, where so many packets are missing.
+    fn verdict(&mut self, group: usize, now: Record, missing: u16) -> Verdict {
+        let is_long = now.of > u32::from(LOOK / 2);
+        let has_other = self.spares[group] && self.using[group] == Chain::Planned;
+        let is_lame = match (is_long, has_other) {
+            // Chance takes many of a few.
+            (false, _) => now.lost_share((4, 8)),
+            (true, true) => now.lost_share((3, 16)),
+            (true, false) => now.lost_share((5, 16)),
+        };
+        let may_look = self.looks + 1 < LOOKS;
+        match (is_lame, has_other, self.before[group]) {
+            (true, true, _) if may_look => {
+                self.before[group] = Some(now);
+                Verdict::Other
+            }
+            // The chain before it was better.
+            (true, _, Some(before)) if before.lost * now.of < now.lost * before.of => {
+                match before.is_hopeless(missing) {
+                    true => Verdict::Over,
+                    false => {
+                        (self.spares[group], self.before[group]) = (false, None);
+                        Verdict::Other
+                    }
+                }
+            }
+            (true, ..) if now.is_hopeless(missing) => Verdict::Over,
+            (false, ..) if now.lost > 0 && !is_long && may_look => Verdict::Again,
+            _ => Verdict::Good,
         }
-        let spares = self.spares.iter_mut().zip(&mut self.called);
-        for (lacks, (spare, called)) in lacks.into_iter().zip(spares) {
-            self.gives_up |= lacks && !*spare;
-            *called |= lacks && *spare;
-            *spare &= !lacks;
+    }
+
+    /// Does what the verdicts say.
+    fn follow(&mut self, verdicts: [Verdict; 2]) {
+        for (using, verdict) in self.using.iter_mut().zip(verdicts) {
+            if verdict == Verdict::Other {
+                *using = match *using {
+                    Chain::Planned => Chain::Spare,
+                    Chain::Spare => Chain::Planned,
+                };
+            }
         }
-        self.round += 1;
+        self.gives_up |= verdicts.contains(&Verdict::Over);
+        self.looks = self.looks.saturating_add(1);
+        let next = Verdict::next_look(verdicts).filter(|_| self.looks < LOOKS);
+        let round = self.look.map_or(0, |(round, _)| round.saturating_add(1));
+        self.look = next.map(|packets| (round, packets));
     }
 }
 
@@ -78,10 +179,22 @@ impl Adaptation for Looker {
         self.fixed.listening()
     }
     fn trial(&self, round: u16, packets: u16) -> Option<Trial> {
-        (round == self.round && packets >= WORTH).then_some(self.look)
+        let (looked_at, of) = self.look?;
+        (round == looked_at && packets >= WORTH).then_some(Trial {
+            packets: of,
+            ends: self.ends,
+        })
     }
     fn calls(&self, group: Group) -> bool {
-        self.called[group.index()]
+        self.using[group.index()] == Chain::Spare
+    }
+    fn asks(&self, round: u16) -> Purpose {
+        let is_look = self.look.is_some_and(|(looked_at, _)| round == looked_at);
+        // Relays of two chains would write different counts at the same time.
+        match is_look && self.using == [Chain::Planned; 2] {
+            true => Purpose::Count,
+            false => Purpose::Report,
+        }
     }
     fn came(&mut self, group: Group) {
         let came = &mut self.came[group.index()];
@@ -89,24 +202,36 @@ impl Adaptation for Looker {
     }
     fn round_over(&mut self, round: u16, tally: Option<Tally>) {
         let came = core::mem::take(&mut self.came);
-        let all = came.iter().sum::<u16>() + tally.map_or(0, |tally| tally.missing);
-        self.said = [false; 2];
-        if round == self.round && all >= WORTH {
-            self.said = came.map(|came| came < ENOUGH);
-            self.judge(self.said);
+        (self.said, self.lame) = (None, [None; 2]);
+        let Some((_, packets)) = self.look.filter(|(looked_at, _)| *looked_at == round) else {
+            return;
+        };
+        let missing = tally.map_or(0, |tally| tally.missing);
+        if came.iter().sum::<u16>() + missing < WORTH {
+            return;
         }
+        let mut verdicts = [Verdict::Good; 2];
+        for (group, came) in came.into_iter().enumerate() {
+            let of = u32::from(packets / 2);
+            let lost = of.saturating_sub(u32::from(came));
+            verdicts[group] = self.verdict(group, Record { of, lost }, missing);
+            let is_lame = matches!(verdicts[group], Verdict::Other | Verdict::Over);
+            self.lame[group] = is_lame.then_some(self.using[group]);
+        }
+        self.said = Some(verdicts);
+        self.follow(verdicts);
     }
     fn say(&mut self, into: &mut [u8], _due: Option<Instant>) {
-        let [odd, even] = self.said;
-        into.fill(u8::from(odd) | u8::from(even) << 1);
+        into.fill(Verdict::write(self.said));
     }
     fn told(&mut self, said: &[u8], _due: Instant) -> Retune {
-        let said = said.first().copied().unwrap_or(0);
-        self.judge([said & 1 != 0, said & 2 != 0]);
+        if let Some(verdicts) = Verdict::read(said) {
+            self.follow(verdicts);
+        }
         Retune::Stay
     }
-    fn lame(&self) -> u8 {
-        self.said.into_iter().map(u8::from).sum()
+    fn lame(&self) -> [Option<Chain>; 2] {
+        self.lame
     }
     fn gives_up(&self) -> bool {
         self.gives_up
@@ -119,7 +244,14 @@ mod tests {
     use thalweg_units::Duration;
     use thalweg_wire::route::Channels;
 
-    fn pair(spares: [bool; 2], progress: Progress) -> [Looker; 2] {
+    /// A source and a destination of a transfer of 500 packets.
+    struct Pair {
+        both: [Looker; 2],
+        round: u16,
+        missing: u16,
+    }
+
+    fn pair(spares: [bool; 2], progress: Progress) -> Pair {
         let channels = Channels::new(&[26, 20].map(|n| Channel::new(n).unwrap())).unwrap();
         let beat = Beat {
             start: Instant::ZERO,
@@ -127,59 +259,116 @@ mod tests {
             ahead: Duration::ZERO,
             silence: Duration::from_millis(40),
         };
-        [0, 1].map(|stage| Looker::new(Fixed { channels, stage }, progress, spares, &beat))
+        let looker = |stage| Looker::new(Fixed { channels, stage }, progress, spares, &beat);
+        Pair {
+            both: [0, 1].map(looker),
+            round: 0,
+            missing: 500,
+        }
     }
 
-    /// A round that brings so many packets of each group, and the report on it.
-    fn over([source, destination]: &mut [Looker; 2], round: u16, came: [u16; 2], missing: u16) {
-        for (group, came) in [Group::Odd, Group::Even].into_iter().zip(came) {
-            (0..came).for_each(|_| destination.came(group));
+    impl Pair {
+        /// A round that brings so many packets of each group, and the report on it; how long the next look is.
+        fn brings(&mut self, came: [u16; 2]) -> Option<u16> {
+            let [source, destination] = &mut self.both;
+            for (group, came) in [Group::Odd, Group::Even].into_iter().zip(came) {
+                (0..came).for_each(|_| destination.came(group));
+            }
+            self.missing -= came.iter().sum::<u16>();
+            let (missing, received) = (self.missing, 500 - self.missing);
+            destination.round_over(self.round, Some(Tally { received, missing }));
+            let mut said = [0];
+            destination.say(&mut said, None);
+            let _ = source.told(&said, Instant::ZERO);
+            self.round += 1;
+            let next = [&*source, destination].map(|one| one.trial(self.round, 500));
+            assert_eq!(next[0], next[1], "both know the same");
+            for group in [Group::Odd, Group::Even] {
+                assert_eq!(source.calls(group), destination.calls(group));
+            }
+            assert_eq!(source.gives_up(), destination.gives_up());
+            next[0].map(|trial| trial.packets)
         }
-        let received = 500 - missing;
-        destination.round_over(round, Some(Tally { received, missing }));
-        let mut said = [0];
-        destination.say(&mut said, None);
-        let _ = source.told(&said, Instant::ZERO);
-        let next = round + 1;
-        assert_eq!(source.trial(next, 500), destination.trial(next, 500));
+        fn calls(&self) -> [bool; 2] {
+            [Group::Odd, Group::Even].map(|group| self.both[0].calls(group))
+        }
     }
 
     #[test]
-    fn a_chain_that_brings_half_is_good_enough() {
+    fn chains_that_bring_everything_are_looked_at_once() {
         let mut pair = pair([true; 2], Progress::Fresh);
-        assert!(pair[0].trial(0, 500).is_some());
-        assert_eq!(pair[0].trial(0, WORTH - 1), None);
-        over(&mut pair, 0, [5, 8], 487);
-        assert!(!pair[0].calls(Group::Odd) && !pair[0].gives_up());
-        assert_eq!(pair[0].trial(1, 500), None);
+        assert!(pair.both[0].trial(0, 500).is_some());
+        assert_eq!(pair.both[0].trial(0, WORTH - 1), None);
+        assert_eq!(pair.brings([8, 8]), None);
+        assert!(pair.calls() == [false; 2] && !pair.both[0].gives_up());
+    }
+
+    #[test]
+    fn one_that_loses_some_is_looked_at_for_longer_and_counts_are_asked_for() {
+        let mut good = pair([true; 2], Progress::Fresh);
+        assert_eq!(good.both[0].asks(0), Purpose::Count);
+        assert_eq!(good.brings([8, 7]), Some(LONG_LOOK));
+        assert_eq!(good.both[0].asks(1), Purpose::Count);
+        assert_eq!(good.brings([15, 14]), None);
+        assert!(good.calls() == [false; 2] && !good.both[0].gives_up());
+        assert_eq!(good.both[0].asks(2), Purpose::Report);
+        let mut bad = pair([true; 2], Progress::Fresh);
+        assert_eq!(bad.brings([6, 8]), Some(LONG_LOOK));
+        assert_eq!(bad.brings([12, 16]), Some(LOOK));
+        assert_eq!(bad.calls(), [true, false]);
+        assert_eq!(
+            bad.both[0].asks(2),
+            Purpose::Report,
+            "spare ones count apart"
+        );
     }
 
     #[test]
     fn a_lame_group_calls_its_spare_once_and_then_gives_up() {
         let mut pair = pair([true; 2], Progress::Fresh);
-        over(&mut pair, 0, [8, 4], 488);
-        assert!(pair[0].calls(Group::Even) && !pair[0].calls(Group::Odd));
-        assert!(pair[0].trial(1, 500).is_some() && !pair[0].gives_up());
-        over(&mut pair, 1, [8, 0], 480);
-        assert!(pair[0].gives_up());
+        assert_eq!(pair.brings([8, 4]), Some(LOOK));
+        assert_eq!(pair.both[1].lame(), [None, Some(Chain::Planned)]);
+        assert_eq!(pair.calls(), [false, true]);
+        assert_eq!(pair.brings([8, 0]), None);
+        assert_eq!(pair.both[1].lame(), [None, Some(Chain::Spare)]);
+        assert!(pair.both[0].gives_up());
     }
 
     #[test]
-    fn without_a_spare_it_gives_up_at_once() {
-        let mut pair = pair([true, false], Progress::Fresh);
-        over(&mut pair, 0, [8, 0], 492);
-        assert!(pair[0].gives_up() && !pair[0].calls(Group::Even));
+    fn the_better_of_two_bad_chains_is_kept_where_it_is_worth_it() {
+        let mut pair = pair([true; 2], Progress::Fresh);
+        assert_eq!(pair.brings([8, 6]), Some(LONG_LOOK));
+        assert_eq!(pair.brings([16, 13]), Some(LOOK));
+        assert_eq!(pair.calls(), [false, true]);
+        assert_eq!(pair.brings([8, 1]), Some(LOOK));
+        assert!(pair.calls() == [false; 2] && !pair.both[0].gives_up());
+        assert_eq!(pair.brings([8, 6]), None);
+        assert!(pair.calls() == [false; 2] && !pair.both[0].gives_up());
+    }
+
+    #[test]
+    fn without_a_spare_it_gives_up_at_once_unless_little_is_left() {
+        let mut many = pair([true, false], Progress::Fresh);
+        assert_eq!(many.brings([8, 0]), None);
+        assert!(many.both[0].gives_up() && !many.both[0].calls(Group::Even));
+        let mut few = pair([true, false], Progress::Fresh);
+        few.missing = 160;
+        assert_eq!(few.brings([8, 4]), None);
+        assert!(!few.both[0].gives_up());
     }
 
     #[test]
     fn nothing_is_judged_before_packets_were_sent_nor_where_few_are_missing() {
         let mut kept = pair([false; 2], Progress::Kept);
-        over(&mut kept, 0, [0, 0], 300);
-        assert!(kept[0].trial(1, 500).is_some() && !kept[0].gives_up());
-        over(&mut kept, 1, [8, 0], 292);
-        assert!(kept[0].gives_up());
+        assert_eq!(kept.both[0].asks(0), Purpose::Report);
+        assert_eq!(kept.brings([0, 0]), Some(LOOK));
+        assert!(!kept.both[0].gives_up());
+        kept.brings([8, 0]);
+        assert!(kept.both[0].gives_up());
         let mut few = pair([false; 2], Progress::Kept);
-        over(&mut few, 1, [8, 0], WORTH - 9);
-        assert!(!few[0].gives_up());
+        few.missing = WORTH - 1;
+        few.brings([0, 0]);
+        few.brings([8, 0]);
+        assert!(!few.both[0].gives_up());
     }
 }

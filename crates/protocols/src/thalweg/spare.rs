@@ -1,28 +1,43 @@
 //! A relay of a spare chain. It sleeps while the first packets are sent over other relays, and listens when the source
-//! knows what became of them. A packet that calls its group's spare chain makes it a relay; it leaves where none comes.
+//! is told what became of them: whether its chain is called, or another look follows, through which it sleeps as well.
+//! A packet that calls its group's spare chain makes it a relay; it leaves where none will come.
 //!
 //! Nobody has to tell the relays whose place it takes: packets that call are none of theirs. Time base: the node's clock.
 //! Tests: at the end.
 
-use super::looking::LOOK;
+use super::looking::{Verdict, LONG_LOOK, LOOK};
 use crate::pipeline::{Adaptation, Beat, Fixed, Heard, Retune};
 use thalweg_units::{Channel, Duration, Instant};
+use thalweg_wire::pipeline::Group;
 use thalweg_wire::route::Progress;
+
+/// Silences of an exchange that it waits for a call.
+const PATIENT: u64 = 2;
 
 /// A node of a spare chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spare {
     fixed: Fixed,
-    /// From when on a call may come.
-    wakes: Instant,
-    /// Until then, and never once it has come.
-    leaves: Option<Instant>,
-    is_awake: bool,
+    group: Group,
+    cycle: Duration,
+    silence: Duration,
+    at: At,
+}
+
+/// What it is at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum At {
+    /// Sleeps until a look is over, and listens then until so long.
+    Asleep(Instant, Instant),
+    /// Listens for what becomes of it, until then.
+    Listening(Instant),
+    /// Takes part.
+    Relaying,
 }
 
 impl Spare {
-    /// A node of the stage that `fixed` tells, by the schedule of `beat`.
-    pub fn new(fixed: Fixed, progress: Progress, beat: &Beat) -> Self {
+    /// A node of the stage that `fixed` tells, for `group`, by the schedule of `beat`.
+    pub fn new((fixed, group): (Fixed, Group), progress: Progress, beat: &Beat) -> Self {
         // One that keeps earlier packets begins with an exchange.
         let exchanges = match progress {
             Progress::Fresh => 0,
@@ -31,15 +46,16 @@ impl Spare {
         let look = beat.start + beat.cycle * u64::from(LOOK);
         Self {
             fixed,
-            wakes: look,
-            leaves: Some(look + beat.silence * (exchanges + 2)),
-            is_awake: false,
+            group,
+            cycle: beat.cycle,
+            silence: beat.silence,
+            at: At::Asleep(look, look + beat.silence * (exchanges + PATIENT)),
         }
     }
 
-    /// How long it waits for a look to end.
+    /// The longest that it hears nothing of a transfer that goes on.
     pub fn patience(beat: &Beat) -> Duration {
-        beat.cycle * u64::from(LOOK) + beat.silence * 3
+        beat.cycle * u64::from(LONG_LOOK) + beat.silence * (PATIENT + 1)
     }
 }
 
@@ -48,29 +64,58 @@ impl Adaptation for Spare {
         self.fixed.channel(stage, sfd)
     }
     fn listening(&self) -> Option<Channel> {
-        self.is_awake
-            .then(|| self.fixed.channels.of(self.fixed.stage))
+        match self.at {
+            At::Asleep(..) => None,
+            At::Listening(_) | At::Relaying => Some(self.fixed.channels.of(self.fixed.stage)),
+        }
     }
-    fn passes_on(&self, _what: Heard) -> bool {
-        self.leaves.is_none()
+    fn passes_on(&self, what: Heard) -> bool {
+        self.at == At::Relaying && what != Heard::Count
     }
     fn heard(&mut self, what: Heard, _sfd: Instant) {
         if what == Heard::Packet {
-            self.leaves = None;
+            self.at = At::Relaying;
+        }
+    }
+    fn told(&mut self, said: &[u8], due: Instant) -> Retune {
+        let verdicts = match (self.at, Verdict::read(said)) {
+            (At::Listening(_), Some(verdicts)) => verdicts,
+            _ => return Retune::Stay,
+        };
+        let is_called = verdicts[self.group.index()] == Verdict::Other;
+        self.at = match Verdict::next_look(verdicts) {
+            Some(_) if is_called => At::Listening(due + self.silence),
+            Some(packets) => {
+                let look = due + self.cycle * u64::from(packets);
+                At::Asleep(look, look + self.silence * PATIENT)
+            }
+            None => At::Listening(due),
+        };
+        match self.at {
+            At::Asleep(..) => Retune::Now,
+            At::Listening(_) | At::Relaying => Retune::Stay,
         }
     }
     fn leaves(&self) -> Option<Instant> {
-        self.leaves
+        match self.at {
+            At::Listening(until) => Some(until),
+            At::Asleep(..) | At::Relaying => None,
+        }
     }
     fn next(&self) -> Option<Instant> {
-        (!self.is_awake).then_some(self.wakes)
+        match self.at {
+            At::Asleep(wakes, _) => Some(wakes),
+            At::Listening(_) | At::Relaying => None,
+        }
     }
     fn advance(&mut self, at: Instant) -> Retune {
-        if self.is_awake || at < self.wakes {
-            return Retune::Stay;
+        match self.at {
+            At::Asleep(wakes, until) if wakes <= at => {
+                self.at = At::Listening(until);
+                Retune::Now
+            }
+            _ => Retune::Stay,
         }
-        self.is_awake = true;
-        Retune::Now
     }
 }
 
@@ -89,32 +134,63 @@ mod tests {
             silence: CYCLE * 10,
         }
     }
-    fn spare() -> Spare {
+    /// One of the even group, awake after the first look.
+    fn awake() -> (Spare, Instant) {
         let channels = Channels::new(&[26, 20, 25].map(|n| Channel::new(n).unwrap())).unwrap();
-        Spare::new(Fixed { channels, stage: 1 }, Progress::Fresh, &beat())
-    }
-
-    #[test]
-    fn it_sleeps_until_the_look_is_over_and_leaves_two_exchanges_later() {
-        let mut spare = spare();
+        let fixed = Fixed { channels, stage: 1 };
+        let mut spare = Spare::new((fixed, Group::Even), Progress::Fresh, &beat());
         assert_eq!(spare.listening(), None);
         let wakes = spare.next().unwrap();
         assert_eq!(wakes, beat().start + CYCLE * u64::from(LOOK));
         assert_eq!(spare.advance(wakes), Retune::Now);
         assert_eq!(spare.listening(), Some(Channel::new(20).unwrap()));
+        (spare, wakes)
+    }
+
+    #[test]
+    fn it_leaves_two_exchanges_after_the_look_where_it_hears_nothing() {
+        let (spare, wakes) = awake();
         assert_eq!(spare.leaves(), Some(wakes + CYCLE * 20));
         assert!(spare.leaves() <= Some(beat().start + Spare::patience(&beat())));
     }
 
     #[test]
     fn a_packet_makes_it_a_relay_and_control_does_not() {
-        let mut spare = spare();
-        let at = spare.next().unwrap();
-        let _ = spare.advance(at);
+        let (mut spare, at) = awake();
         spare.heard(Heard::Control, at);
         assert!(!spare.passes_on(Heard::Control));
         spare.heard(Heard::Packet, at);
         assert!(spare.passes_on(Heard::Packet) && spare.passes_on(Heard::Control));
         assert_eq!((spare.leaves(), spare.next()), (None, None));
+        assert!(!spare.passes_on(Heard::Count), "its count is another");
+    }
+
+    #[test]
+    fn it_does_what_the_verdicts_say() {
+        use Verdict::{Again, Good, Other, Over};
+        let due = |at: Instant| at + CYCLE;
+        let told = |odd: Verdict, even: Verdict| {
+            let (mut spare, at) = awake();
+            let _ = spare.told(&[0x10 | odd as u8 | (even as u8) << 2], due(at));
+            (spare, at)
+        };
+        for verdicts in [(Good, Good), (Over, Good), (Good, Over)] {
+            let (spare, at) = told(verdicts.0, verdicts.1);
+            assert_eq!(spare.leaves(), Some(due(at)), "{verdicts:?}");
+        }
+        for (odd, even, packets) in [(Good, Again, LONG_LOOK), (Other, Good, LOOK)] {
+            let (mut spare, at) = told(odd, even);
+            assert_eq!(spare.listening(), None, "it sleeps through the look");
+            let wakes = due(at) + CYCLE * u64::from(packets);
+            assert_eq!((spare.next(), spare.leaves()), (Some(wakes), None));
+            assert_eq!(spare.advance(wakes), Retune::Now);
+            assert_eq!(spare.leaves(), Some(wakes + CYCLE * 20));
+        }
+        let (spare, at) = told(Good, Other);
+        assert_eq!(spare.leaves(), Some(due(at) + CYCLE * 10), "a call comes");
+        let (mut spare, at) = awake();
+        let before = spare;
+        assert_eq!(spare.told(&[0], due(at)), Retune::Stay);
+        assert_eq!(spare, before, "no verdict");
     }
 }

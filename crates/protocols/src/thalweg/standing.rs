@@ -6,8 +6,10 @@
 //! since frames name stages and not nodes. Between windows it sleeps. Time base: the node's clock; a window takes the
 //! beat of the pipeline from the packets that it hears. Tests: at the end.
 
+use super::looking::{Verdict, LONG_LOOK};
 use crate::pipeline::{Adaptation, Beat, Fixed, Heard, Retune};
 use thalweg_units::{Channel, Duration, Instant};
+use thalweg_wire::route::Look;
 
 /// Packets that a window looks after.
 const LOOKED_AFTER: u8 = 8;
@@ -16,7 +18,16 @@ const MISSED: u8 = 3;
 /// Cycles after which a window closes whatever was heard.
 const WINDOW: u64 = 28;
 /// Cycles between the end of a window and the next.
-const REST: u64 = 32;
+const REST: u64 = 100;
+
+/// Whether those that stand by are told what became of the first packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdicts {
+    /// They wait for it after a window, to look after the next, or to be free for another transfer.
+    Awaited,
+    /// There is none to come.
+    Over,
+}
 
 /// What a node that stands by is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +38,10 @@ enum At {
     Turning(Instant),
     /// Listens there for the relay, until then.
     After(Instant),
+    /// Listens for a verdict on the first packets, until then.
+    Verdict(Instant),
+    /// The transfer is over, of which it may hear until then.
+    Leaving(Instant),
     /// Sleeps until then.
     Rest(Instant),
     /// Takes part.
@@ -38,6 +53,8 @@ enum At {
 pub struct Watcher {
     fixed: Fixed,
     cycle: Duration,
+    silence: Duration,
+    verdicts: Verdicts,
     /// How long before an SFD to retune.
     ahead: Duration,
     at: At,
@@ -53,12 +70,18 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// A node beside the relay of the stage that `fixed` tells, by the schedule of `beat`.
-    pub fn new(fixed: Fixed, beat: &Beat) -> Self {
+    /// A node beside the relay of the stage that `fixed` tells, by the schedule of `beat`, of a transfer whose first packets
+    /// have such a `look`.
+    pub fn new(fixed: Fixed, look: Look, beat: &Beat) -> Self {
         let stages_before = u64::from(fixed.stage);
         Self {
             fixed,
             cycle: beat.cycle,
+            silence: beat.silence,
+            verdicts: match look {
+                Look::First => Verdicts::Awaited,
+                Look::None => Verdicts::Over,
+            },
             ahead: beat.ahead,
             at: At::Before,
             closes: beat.start + beat.cycle * (stages_before + WINDOW),
@@ -92,18 +115,31 @@ impl Watcher {
         self.at = if self.missed >= MISSED {
             At::Relaying
         } else if self.looked_after >= LOOKED_AFTER {
-            At::Rest(now + self.cycle * REST)
+            self.closed(now)
         } else {
             At::Before
         };
+    }
+
+    /// After a window.
+    fn closed(&self, now: Instant) -> At {
+        match self.verdicts {
+            Verdicts::Awaited => {
+                At::Verdict(now + self.cycle * u64::from(LONG_LOOK) + self.silence)
+            }
+            Verdicts::Over => At::Rest(now + self.rest()),
+        }
+    }
+    fn rest(&self) -> Duration {
+        self.cycle * REST
     }
 
     /// When it does what is next.
     fn due(&self) -> Option<Instant> {
         match self.at {
             At::Before => Some(self.closes),
-            At::Turning(then) | At::After(then) | At::Rest(then) => Some(then),
-            At::Relaying => None,
+            At::Turning(then) | At::After(then) | At::Verdict(then) | At::Rest(then) => Some(then),
+            At::Leaving(_) | At::Relaying => None,
         }
     }
 }
@@ -115,13 +151,16 @@ impl Adaptation for Watcher {
     fn listening(&self) -> Option<Channel> {
         let Fixed { channels, stage } = self.fixed;
         match self.at {
-            At::Before | At::Turning(_) | At::Relaying => Some(channels.of(stage)),
+            At::Before | At::Turning(_) | At::Verdict(_) | At::Leaving(_) | At::Relaying => {
+                Some(channels.of(stage))
+            }
             At::After(_) => Some(channels.of(stage + 1)),
             At::Rest(_) => None,
         }
     }
-    fn passes_on(&self, _what: Heard) -> bool {
-        self.takes_part()
+    fn passes_on(&self, what: Heard) -> bool {
+        // Its count is another than the relay's, and both may send at the same time.
+        self.takes_part() && what != Heard::Count
     }
     fn heard(&mut self, what: Heard, sfd: Instant) {
         match (what, self.at) {
@@ -133,6 +172,31 @@ impl Adaptation for Watcher {
             _ => {}
         }
     }
+    fn told(&mut self, said: &[u8], due: Instant) -> Retune {
+        let before = self.listening();
+        let verdicts = match Verdict::read(said) {
+            Some(verdicts) if !self.takes_part() => verdicts,
+            _ => return Retune::Stay,
+        };
+        if verdicts.contains(&Verdict::Over) {
+            self.at = At::Leaving(due + self.silence);
+        } else if Verdict::next_look(verdicts).is_some() {
+            self.opens(due);
+        } else {
+            self.verdicts = Verdicts::Over;
+            self.at = At::Rest(due + self.rest());
+        }
+        match self.listening() == before {
+            true => Retune::Stay,
+            false => Retune::Now,
+        }
+    }
+    fn leaves(&self) -> Option<Instant> {
+        match self.at {
+            At::Leaving(then) => Some(then),
+            _ => None,
+        }
+    }
     fn next(&self) -> Option<Instant> {
         self.due()
     }
@@ -140,14 +204,19 @@ impl Adaptation for Watcher {
         let before = self.listening();
         while self.due().is_some_and(|due| due <= at) {
             match self.at {
-                At::Before => self.at = At::Rest(at + self.cycle * REST),
+                At::Before => self.at = self.closed(at),
+                At::Verdict(_) => {
+                    // Nobody told: there may be none.
+                    self.verdicts = Verdicts::Over;
+                    self.at = At::Rest(at + self.rest());
+                }
                 At::Turning(_) => {
                     let next = (self.packet + self.cycle * 2).saturating_sub(self.ahead);
                     self.at = At::After(next);
                 }
                 At::After(_) => self.looked(at),
                 At::Rest(_) => self.opens(at),
-                At::Relaying => {}
+                At::Leaving(_) | At::Relaying => {}
             }
         }
         match self.listening() == before {
@@ -170,13 +239,15 @@ mod tests {
             channels: Channels::new(&four).unwrap(),
             stage: 1,
         };
-        let beat = Beat {
+        Watcher::new(fixed, Look::None, &beat())
+    }
+    fn beat() -> Beat {
+        Beat {
             start: Instant::from_nanos(50_000_000),
             cycle: CYCLE,
             ahead: Duration::from_micros(400),
             silence: CYCLE * 10,
-        };
-        Watcher::new(fixed, &beat)
+        }
     }
 
     /// Hears packets, and the relay sends on those that `sends_on` says; how many until it takes part.
@@ -200,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_relay_that_does_its_part_is_left_alone_and_watched_in_a_third_of_the_time() {
+    fn a_relay_that_does_its_part_is_left_alone_and_watched_in_a_sixth_of_the_time() {
         let mut watcher = watcher();
         assert_eq!(packets(&mut watcher, |_| true), None);
         let mut awake = 0;
@@ -215,7 +286,7 @@ mod tests {
                 watcher.heard(Heard::Peer, at);
             }
         }
-        assert!((250..450).contains(&awake), "{awake}");
+        assert!((120..220).contains(&awake), "{awake}");
     }
 
     #[test]
@@ -235,11 +306,42 @@ mod tests {
     }
 
     #[test]
+    fn before_its_first_rest_it_is_told_what_became_of_the_first_packets() {
+        use Verdict::{Again, Good, Other, Over};
+        let told = |odd: Verdict, even: Verdict| {
+            let mut watcher = Watcher::new(watcher().fixed, Look::First, &beat());
+            let mut now = beat().start;
+            while !matches!(watcher.at, At::Verdict(_)) {
+                watcher.heard(Heard::Packet, now);
+                let _ = watcher.advance(now + CYCLE);
+                watcher.heard(Heard::Peer, now + CYCLE);
+                now += CYCLE * 2;
+                let _ = watcher.advance(now);
+            }
+            assert_eq!(watcher.listening(), Some(watcher.fixed.channels.of(1)));
+            let _ = watcher.told(&[0x10 | odd as u8 | (even as u8) << 2], now);
+            (watcher, now)
+        };
+        let (watcher, now) = told(Good, Good);
+        assert_eq!(watcher.at, At::Rest(now + CYCLE * REST));
+        let (watcher, now) = told(Good, Over);
+        assert_eq!(watcher.leaves(), Some(now + beat().silence));
+        for verdicts in [(Good, Again), (Other, Good)] {
+            let (mut watcher, now) = told(verdicts.0, verdicts.1);
+            assert_eq!(watcher.at, At::Before);
+            let _ = watcher.advance(now + CYCLE * WINDOW);
+            assert!(matches!(watcher.at, At::Verdict(_)), "another follows");
+            let _ = watcher.advance(now + CYCLE * 200);
+            assert!(matches!(watcher.at, At::Rest(_)), "nobody told");
+        }
+    }
+
+    #[test]
     fn who_hears_nothing_rests_and_looks_again() {
         let mut watcher = watcher();
         let mut windows = 0;
         let mut was_awake = true;
-        for cycle in 0..300u64 {
+        for cycle in 0..600u64 {
             let _ = watcher.advance(Instant::from_nanos(50_000_000) + CYCLE * cycle);
             let is_awake = watcher.listening().is_some();
             windows += u32::from(is_awake && !was_awake);

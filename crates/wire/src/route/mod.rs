@@ -194,6 +194,12 @@ impl Route {
         !between.is_empty() && between.all(at)
     }
 
+    /// Whether there is one relay of each group at every stage.
+    pub fn is_lean(&self) -> bool {
+        let relays = 2 * usize::from(self.channels.hops().saturating_sub(1));
+        self.groups() == Groups::Two && self.members().len() == relays
+    }
+
     /// The relays, in order of stage and group.
     pub fn members(&self) -> &[Member] {
         &self.members[..usize::from(self.count)]

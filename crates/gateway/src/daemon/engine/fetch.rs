@@ -13,7 +13,8 @@ use super::stop::Stop;
 use super::watched::Watched;
 use super::{plan, Station};
 use crate::carry::account::Account;
-use crate::carry::pipeline::{settling, Fetch, Terms, Way, SETTLING};
+use crate::carry::pipeline::{settling, Fetch, Terms, SETTLING};
+use crate::carry::ways::Ways;
 use crate::daemon::limits::Wait;
 use crate::daemon::network::Network;
 use crate::field::Field;
@@ -139,14 +140,11 @@ impl<N: Network> Station<N> {
             ..Terms::default()
         };
         let terms = ask.protocol.terms(faithful);
-        let way = Way::of(plan, scheme, &terms, ids)?;
-        let others = plan.others.iter();
-        let others = others.filter_map(|plan| Way::of(plan, scheme, &terms, ids).ok());
-        let others = others.collect();
+        let ways = Ways::of(plan, scheme, &terms, ids)?;
         let payload = u32::from(terms.payload.bytes());
         desk.planned(plan, turn.bytes.div_ceil(u64::from(payload)) as u32);
         let first = self.transfers.wrapping_add(1);
-        let mut fetch = Fetch::new(way, others, first, ids, &terms);
+        let mut fetch = Fetch::new(ways, first, ids, &terms);
         let (broken, before) = (self.broken, self.spent());
         let field = self.field()?;
         let mut watched = Watched {

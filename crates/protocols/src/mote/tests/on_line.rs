@@ -5,13 +5,13 @@ use crate::floodnet;
 use crate::linkprobe::{Measure, NodeList};
 use crate::mote::host::{max_order_bytes, MAX_EVENT_BYTES};
 use crate::mote::{Command, Event, Refused};
-use crate::pipeline::{self, Complete, End, SetupError};
+use crate::pipeline::{self, Chain, Complete, End, SetupError};
 use crate::sweep::Sweep;
 use proptest::prelude::*;
 use std::vec::Vec;
 use thalweg_engine::Refusal;
 use thalweg_units::{BatteryLevel, Channel, ChannelSet, Dbm, Duration, Instant, NodeId};
-use thalweg_wire::pipeline::Group;
+use thalweg_wire::pipeline::{Counts, Group};
 use thalweg_wire::route::{Channels, Member, Route, Scheme};
 use thalweg_wire::{WireError, Writer};
 
@@ -124,7 +124,10 @@ proptest! {
             Pipe::Progress { received: a },
             Pipe::RoundSent { round: a, sent: b },
             Pipe::RoundReported { round: a, received: b, packets: c },
-            Pipe::Lame { chains: s },
+            Pipe::Lame { group: Group::Odd, chain: Chain::Spare },
+            Pipe::Lame { group: Group::Even, chain: Chain::Planned },
+            Pipe::Counted { group: Group::Even, counts: Counts::new(&digest).unwrap() },
+            Pipe::Counted { group: Group::Odd, counts: Counts::new(&[s, t]).unwrap() },
             Pipe::Complete(complete),
         ] {
             event_there_and_back(Event::Pipeline(event));

@@ -1,0 +1,111 @@
+//! What a transfer that broke off told of the links that it used, and plans made anew by it.
+//!
+//! A survey knows every link a little, and of some time ago; the first packets of a transfer tell of a few links how they
+//! are now. Where each relay's count is known, a hop is as its packets fared, and links that nobody saw are less
+//! trusted: so good hops are kept. Where only a whole chain is known to be bad,
+//! its hops are suspected in proportion to how likely each was to be. Tests: tests/reserves.rs.
+
+use crate::expect::Expected;
+use crate::links::{Hop, LinkQualities};
+use crate::request::RouteRequest;
+use crate::reserves::LOOK;
+use thalweg_units::{Channel, ChannelSet};
+
+/// What was seen of links since they were surveyed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Seen {
+    /// Hops with the packets that arrived, and that were sent.
+    crossed: Vec<(Hop, u32, u32)>,
+    /// Chains of which one hop is bad, or more.
+    lame: Vec<Vec<Hop>>,
+    /// Receivers that heard nobody on a channel any more.
+    deaf: Vec<(usize, Channel)>,
+    /// Nodes that cannot be had now.
+    away: Vec<usize>,
+}
+
+/// What a link is expected to lose beside what the survey says, where nobody saw it since and another turned out to be bad.
+const UNSEEN: f64 = 0.04;
+/// Packets that what the survey tells counts for beside those that were seen: links are not what they were.
+const PRIOR: f64 = 2.0;
+/// What is left of the trust in a receiver that heard nobody.
+const DEAF: f64 = 0.3;
+/// The most suspicion that falls on one hop of a bad chain.
+const SUSPICION: f64 = 0.9;
+
+impl Seen {
+    /// Of `of` packets over `hop`, `came` arrived.
+    pub fn crossed(&mut self, hop: Hop, came: u32, of: u32) {
+        let came = came.min(of);
+        if of == 0 {
+            return;
+        }
+        match self.crossed.iter_mut().find(|(seen, ..)| *seen == hop) {
+            Some((_, all_came, all)) => (*all_came, *all) = (*all_came + came, *all + of),
+            None => self.crossed.push((hop, came, of)),
+        }
+    }
+    /// Too little came over a chain of these hops, and nobody knows where it was lost.
+    pub fn lame(&mut self, chain: Vec<Hop>) {
+        self.lame.push(chain);
+    }
+    /// Node `node` heard nothing any more on `channel`.
+    pub fn deaf(&mut self, node: usize, channel: Channel) {
+        self.deaf.push((node, channel));
+    }
+
+    /// Of all nodes these cannot be had for the next plan.
+    pub fn away(&mut self, nodes: Vec<usize>) {
+        self.away = nodes;
+    }
+
+    /// What to expect after that of the links that `request` may use.
+    pub(crate) fn expected(
+        &self,
+        links: &LinkQualities,
+        channels: ChannelSet,
+        request: &RouteRequest,
+    ) -> Expected {
+        let mut expected = Expected::new(links, channels, &request.model);
+        if *self == Self::default() {
+            return expected;
+        }
+        let unseen = 1.0 - UNSEEN;
+        expected.change_all(|before| before * unseen);
+        for (hop, came, of) in &self.crossed {
+            let (came, of) = (f64::from(*came), f64::from(*of));
+            expected.change(*hop, |before| {
+                (before * PRIOR / unseen + came) / (PRIOR + of)
+            });
+        }
+        for chain in &self.lame {
+            let bad = |hop: &Hop| match self.crossed.iter().any(|(seen, ..)| seen == hop) {
+                // Its packets tell of it.
+                true => 0.0,
+                false => expected.lame((hop.from, hop.to), hop.channel, LOOK),
+            };
+            let chances: Vec<f64> = chain.iter().map(bad).collect();
+            let all: f64 = chances.iter().sum();
+            for (hop, chance) in chain.iter().zip(chances) {
+                if all > 0.0 {
+                    let suspected = (chance / all).min(SUSPICION);
+                    expected.change(*hop, |before| before * (1.0 - suspected));
+                }
+            }
+        }
+        for &(to, channel) in &self.deaf {
+            for from in 0..expected.nodes() {
+                expected.change(Hop { from, to, channel }, |before| before * DEAF);
+            }
+        }
+        expected.forget(&self.away);
+        expected
+    }
+}
+
+/// What a plan was made of, for when it has to be made anew.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Basis {
+    pub(crate) links: LinkQualities,
+    pub(crate) request: RouteRequest,
+}
