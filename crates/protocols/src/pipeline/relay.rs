@@ -106,23 +106,23 @@ impl Relay {
         }
     }
 
-    pub(super) fn frame(&mut self, cx: &mut Context<'_>, mpdu: &[u8], sfd: Instant) {
+    pub(super) fn frame(&mut self, cx: &mut Context<'_>, mpdu: &[u8], sfd: Instant) -> Flow {
         let mut body = Reader::new(mpdu);
         let Ok(Header { head, number }) = Header::parse(&mut body) else {
-            return;
+            return Continue(());
         };
         if head.tag != cx.session.tag() || !self.wants(cx, &head, mpdu) {
-            return;
+            return Continue(());
         }
         let (what, towards) = match head.kind {
-            Kind::Data if mpdu.len() != cx.cadence.data_bytes() => return,
+            Kind::Data if mpdu.len() != cx.cadence.data_bytes() => return Continue(()),
             Kind::Data => {
                 self.packet_begun = false;
                 (Heard::Packet, self.stage + 1)
             }
             Kind::Request => {
                 let Ok(request) = Request::parse(&mut body) else {
-                    return;
+                    return Continue(());
                 };
                 self.leaving = request.purpose == Purpose::Release;
                 if request.purpose == Purpose::Report {
@@ -131,7 +131,9 @@ impl Relay {
                 (Heard::Control, self.stage + 1)
             }
             Kind::Nack => {
-                let Ok(nack) = Nack::parse(body) else { return };
+                let Ok(nack) = Nack::parse(body) else {
+                    return Continue(());
+                };
                 if let Some((said, _)) = cx.session.split(nack.vector) {
                     let (away, following) = (self.stage, nack.following);
                     let due = (cx.cadence).round_after(mpdu.len(), away, following, self.stage);
@@ -149,10 +151,14 @@ impl Relay {
         cx.adaptation.heard(what, sfd);
         if !cx.adaptation.passes_on(what) {
             cx.stats.withheld += 1;
-            return;
+            return match (head.kind, self.leaving) {
+                // Nobody waits for it to send a release on.
+                (Kind::Request, true) => Break(End::NotCalled),
+                _ => Continue(()),
+            };
         }
         let Ok(mut frame) = FrameBuf::from_slice(mpdu) else {
-            return;
+            return Continue(());
         };
         if pipeline::set_hop(&mut frame, self.stage).is_ok() {
             let next = sfd + cx.cadence.slot(mpdu.len());
@@ -168,6 +174,7 @@ impl Relay {
                 (Passing::Conditional, Kind::Data) => self.hold(cx, frame, channel),
             }
         }
+        Continue(())
     }
 
     /// `frame` waits in the radio for the next frame of the stage before, of whatever kind.

@@ -50,11 +50,14 @@ pub struct Watcher {
     packet: Instant,
     /// The relay was heard to send it on.
     heard: bool,
+    /// When the transfer is expected to be over.
+    over: Option<Instant>,
 }
 
 impl Watcher {
-    /// A node beside the relay of the stage that `fixed` tells, by the schedule of `beat`.
-    pub fn new(fixed: Fixed, beat: &Beat) -> Self {
+    /// A node beside the relay of the stage that `fixed` tells, by the schedule of `beat`. It leaves a transfer that is
+    /// expected to be `over`, where it does not take part by then.
+    pub fn new(fixed: Fixed, beat: &Beat, over: Option<Instant>) -> Self {
         let stages_before = u64::from(fixed.stage);
         Self {
             fixed,
@@ -66,6 +69,7 @@ impl Watcher {
             missed: 0,
             packet: beat.start,
             heard: false,
+            over,
         }
     }
 
@@ -123,6 +127,9 @@ impl Adaptation for Watcher {
     fn passes_on(&self, _what: Heard) -> bool {
         self.takes_part()
     }
+    fn leaves(&self) -> Option<Instant> {
+        self.over.filter(|_| !self.takes_part())
+    }
     fn heard(&mut self, what: Heard, sfd: Instant) {
         match (what, self.at) {
             (Heard::Packet, At::Before) => {
@@ -176,7 +183,7 @@ mod tests {
             ahead: Duration::from_micros(400),
             silence: CYCLE * 10,
         };
-        Watcher::new(fixed, &beat)
+        Watcher::new(fixed, &beat, None)
     }
 
     /// Hears packets, and the relay sends on those that `sends_on` says; how many until it takes part.
