@@ -136,6 +136,8 @@ pub struct Plan {
     pub sink: usize,
     /// H.
     pub hops: usize,
+    /// Packets of the transfer that is predicted.
+    pub packets: u32,
     /// Hops of a shortest path under the rule used.
     pub shortest: usize,
     /// Node-distinct paths of H hops, source and sink included.
@@ -195,6 +197,17 @@ impl Plan {
             .flatten()
             .filter(move |m| m.group == group);
         own.map(|m| m.node)
+    }
+    /// The same routes for a part of the object, of so many packets. What was predicted stays.
+    #[must_use]
+    pub fn for_part(mut self, packets: u32) -> Self {
+        self.packets = packets;
+        self.others = self
+            .others
+            .into_iter()
+            .map(|plan| plan.for_part(packets))
+            .collect();
+        self
     }
     /// M, the number of node-distinct paths.
     pub fn path_count(&self) -> usize {

@@ -9,13 +9,15 @@ use crate::field::{Clock, FieldTime};
 use crate::job::{Again, Failure, Job, Progress, Retry, Step};
 use crate::object::{Holds, Memory};
 use std::collections::VecDeque;
+use std::num::NonZeroU16;
 use thalweg_engine::{BoardTiming, Passing};
 use thalweg_planner::closed_forms::Cycle;
 use thalweg_planner::{Group as PlanGroup, Plan};
+use thalweg_protocols::mote::rest::PERIOD;
 use thalweg_protocols::mote::{self, Command, Mote};
 use thalweg_protocols::pipeline::{Complete, End};
 use thalweg_units::{Duration, NodeId};
-use thalweg_wire::pipeline::{Format, Group};
+use thalweg_wire::pipeline::{Format, Group, MAX_PACKETS};
 use thalweg_wire::route::{
     Channels, Groups, Hopping, Look, Member, PayloadSize, Percent, Progress::Kept, Route, Scheme,
     TrialRun,
@@ -168,7 +170,7 @@ pub fn route(
                 by_stage(&plan.stages).collect()
             }
             Scheme::Thalweg => {
-                route.format = terms.format;
+                (route.format, route.expected) = (terms.format, expected(plan.packets));
                 by_stage(&plan.stages).collect()
             }
             Scheme::Pip(_) | Scheme::PipCit => {
@@ -198,6 +200,12 @@ pub fn route(
             "a route of {hops} hops and {relays} relays does not fit a wake-up message"
         ))
     })
+}
+
+/// Packets that a wake-up may tell to be expected: none where there are none, or more than a transfer has.
+pub(crate) fn expected(packets: u32) -> Option<NonZeroU16> {
+    let packets = u16::try_from(packets).ok().and_then(NonZeroU16::new);
+    packets.filter(|packets| packets.get() <= MAX_PACKETS)
 }
 
 /// Nodes of stages 1..H, each with its stage and group.
@@ -313,6 +321,8 @@ pub struct Fetch {
     /// Of the state: it ends by then.
     until: FieldTime,
     attempt: u32,
+    /// Packets that the sink was known to have at the end of an attempt.
+    held: u32,
     log: Log,
     /// What nodes had spent when floods began and at the end, in joules; none where the field does not tell.
     energy: [Vec<Option<f64>>; 2],
@@ -347,6 +357,7 @@ impl Fetch {
             state: State::Resting,
             until: FieldTime::ZERO,
             attempt: 0,
+            held: 0,
             energy: [Vec::new(), Vec::new()],
             says: VecDeque::new(),
             failed: None,
@@ -365,7 +376,11 @@ impl Fetch {
         if self.log.complete.is_some() {
             self.state = State::Taking;
         } else if self.log.is_broken() && self.retry.follows(self.attempt) {
+            self.held = self.held.max(self.log.received);
+            let is_silent_again = self.turn.was_silent && !self.log.heard;
             let rest = match self.log.received {
+                // Its source may be at a round that nobody hears: close meetings would use up all attempts meanwhile.
+                0 if is_silent_again && self.route.scheme == Scheme::Thalweg => PERIOD,
                 0 => Duration::ZERO,
                 // Relays of the broken transfer are deaf to a wake-up until they give it up.
                 _ => settling(self.route.scheme),
@@ -386,6 +401,9 @@ impl Fetch {
                 self.route = way.route;
             }
             self.route.progress = Kept;
+            // Where more came than was expected, nobody knows how much is left.
+            let all = self.route.expected.map_or(0, NonZeroU16::get);
+            self.route.expected = expected(u32::from(all).saturating_sub(self.held));
             self.look();
         }
         self.route.transfer = transfer;

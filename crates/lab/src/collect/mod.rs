@@ -394,6 +394,9 @@ impl Collector {
             }
             motes.offer(plan.source, Arc::from(*part));
             let (first, of) = way.clone();
+            let packets =
+                (part.len() as u64).div_ceil(u64::from(of.terms(faithful).payload.bytes()));
+            let first = first.for_part(packets as u32);
             // A part goes over the plan that brought the one before.
             let attempt = |plan: &Plan, tried: u32| {
                 if tried > 0 {
