@@ -7,15 +7,17 @@
 
 use crate::carry::log::Log;
 use crate::carry::pipeline::{refused, Node, Order, PATIENCE};
+use crate::carry::terms::expected;
 use crate::field::{Clock, FieldTime};
 use crate::job::{Failure, Job, Step};
+use std::num::NonZeroU16;
 use thalweg_engine::BoardTiming;
 use thalweg_protocols::floodnet;
 use thalweg_protocols::glossy::{flood_spacing, flood_time};
 use thalweg_protocols::mote::{self, Command};
 use thalweg_units::{Duration, NodeId};
 use thalweg_wire::flood::HEADER_BYTES;
-use thalweg_wire::route::{Route, MAX_SEGMENT_BYTES};
+use thalweg_wire::route::{Groups, Look, Progress, Route, Scheme, MAX_SEGMENT_BYTES};
 
 /// Between the wake-up floods of two sinks, beyond the first's time to reach everyone.
 const APART: Duration = Duration::from_millis(8);
@@ -47,6 +49,35 @@ impl Part {
     }
 }
 
+/// How a transfer of a wave begins. Protocols that tell neither in a wake-up begin afresh, and look at nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Begins {
+    /// With the first packet.
+    Afresh,
+    /// The same, and ends where a chain does not bring the first packets: the others wait for it.
+    Looking,
+    /// With what its sink misses of so many packets that it has.
+    After(u32),
+}
+
+impl Begins {
+    /// `route` so.
+    pub fn of(self, mut route: Route) -> Route {
+        match self {
+            _ if route.scheme != Scheme::Thalweg => {}
+            Self::Afresh => {}
+            Self::Looking if route.groups() == Groups::Two => route.look = Look::First,
+            Self::Looking => {}
+            Self::After(received) => {
+                let all = route.expected.map_or(0, NonZeroU16::get);
+                route.progress = Progress::Kept;
+                route.expected = expected(u32::from(all).saturating_sub(received));
+            }
+        }
+        route
+    }
+}
+
 /// What one transfer of a wave brought.
 #[derive(Debug)]
 pub struct Landed {
@@ -56,6 +87,8 @@ pub struct Landed {
     pub last: Option<FieldTime>,
     /// When its sink was free again.
     pub ended: Option<FieldTime>,
+    /// Packets that were there then.
+    pub received: u32,
     /// Rounds, and packets that the first of them brought.
     pub rounds: u32,
     /// See above.
@@ -95,7 +128,10 @@ pub struct Wave {
 
 impl Wave {
     /// Fetches over `routes`, on boards of `timing`.
-    pub fn new(routes: Vec<Route>, timing: &BoardTiming) -> Self {
+    pub fn new(mut routes: Vec<Route>, timing: &BoardTiming) -> Self {
+        // What the first wake-up tells of meetings holds for all: the next wave follows the slowest.
+        let most = routes.iter().filter_map(|route| route.expected).max();
+        routes.iter_mut().for_each(|route| route.expected = most);
         let wake_ups = routes.iter().map(|r| wake_up(r, timing));
         let all = wake_ups.fold(Duration::ZERO, |sum, time| sum + time);
         let own = |r| Node::wake_up_time(r, &floodnet::Config::default(), timing);
@@ -129,6 +165,7 @@ impl Wave {
                 began: log.woke,
                 last: log.last,
                 ended: part.ended,
+                received: log.received,
                 rounds: log.complete.map_or(log.round, |c| u32::from(c.rounds)),
                 first_round: log
                     .complete

@@ -18,7 +18,7 @@ use thalweg_gateway::outcome::{Core, Outcome};
 use thalweg_gateway::parts::{Extra, Part};
 use thalweg_gateway::registry::name_of;
 use thalweg_gateway::survey::{Survey, SurveyJob, Surveyed};
-use thalweg_gateway::waves::{Wave, Waved};
+use thalweg_gateway::waves::{Begins, Wave, Waved};
 use thalweg_medium::chip::CC2420;
 use thalweg_planner::{Place, Plan};
 use thalweg_protocols::floodnet;
@@ -335,23 +335,24 @@ impl Motes {
         self.field.net.run_until(until, |_, _, _| Continue(()))?;
         Ok(())
     }
-    /// Fetches over all of `plans` at once.
+    /// Fetches over all of `plans` at once, each of which begins as it says.
     ///
     /// # Errors
     /// [`RunError::Failed`].
     pub fn wave(
         &mut self,
-        plans: &[Plan],
+        plans: &[(&Plan, Begins)],
         scheme: Scheme,
         terms: &Terms,
     ) -> Result<Waved, RunError> {
         let mut routes = Vec::with_capacity(plans.len());
-        for plan in plans {
+        for (plan, begins) in plans {
             self.transfers = self.transfers.wrapping_add(1);
             let ids = self.field.ids();
-            routes.push(pipeline::route(plan, scheme, terms, ids, self.transfers)?);
+            let route = pipeline::route(plan, scheme, terms, ids, self.transfers)?;
+            routes.push(begins.of(route));
         }
-        let sinks: Vec<usize> = plans.iter().map(|plan| plan.sink).collect();
+        let sinks: Vec<usize> = plans.iter().map(|(plan, _)| plan.sink).collect();
         self.field.hear(&sinks);
         let mut wave = Wave::new(routes, &self.board.timing);
         Ok(run(&mut self.field, &mut wave, &mut |_| Continue(()))?)

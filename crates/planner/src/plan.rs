@@ -138,6 +138,8 @@ pub struct Plan {
     pub sink: usize,
     /// H.
     pub hops: usize,
+    /// Packets of the transfer that is predicted.
+    pub packets: u32,
     /// Hops of a shortest path under the rule used.
     pub shortest: usize,
     /// Node-distinct paths of H hops, source and sink included.

@@ -4,6 +4,7 @@
 //! go to the sink alone; an object is handed out only where length and digest are the source's.
 
 use super::log::Log;
+use super::terms::expected;
 pub use super::terms::{active_nodes, mean_pause, route, Terms, Way};
 use super::ways::{BadHop, Ways};
 use crate::field::{Clock, FieldTime};
@@ -11,6 +12,8 @@ use crate::job::{Again, Failure, Job, Progress, Retry, Step};
 use crate::object::{Holds, Memory};
 use crate::parts::Part;
 use std::collections::VecDeque;
+use std::num::NonZeroU16;
+use thalweg_protocols::mote::rest::PERIOD;
 use thalweg_protocols::mote::{self, Command, Mote};
 use thalweg_protocols::pipeline::Complete;
 use thalweg_units::{Duration, NodeId};
@@ -119,6 +122,10 @@ pub struct Fetch {
     /// Of the state: it ends by then.
     until: FieldTime,
     attempt: u32,
+    /// Nothing was heard of the last attempt.
+    was_silent: bool,
+    /// Packets that the sink was known to have at the end of an attempt.
+    held: u32,
     log: Log,
     /// What nodes had spent when floods began and at the end, in joules; none where the field does not tell.
     energy: [Vec<Option<f64>>; 2],
@@ -152,6 +159,8 @@ impl Fetch {
             state: State::Resting,
             until: FieldTime::ZERO,
             attempt: 0,
+            was_silent: false,
+            held: 0,
             energy: [Vec::new(), Vec::new()],
             says: VecDeque::new(),
             failed: None,
@@ -178,7 +187,12 @@ impl Fetch {
         if self.log.complete.is_some() {
             self.state = State::Taking;
         } else if self.log.is_broken() && self.retry.follows(self.attempt) {
+            self.held = self.held.max(self.log.received);
+            let is_silent = !self.log.told.heard;
+            let is_silent_again = core::mem::replace(&mut self.was_silent, is_silent) && is_silent;
             let rest = match self.log.received {
+                // Its source may be at a round that nobody hears: close meetings would use up all attempts meanwhile.
+                0 if is_silent_again && self.route.scheme == Scheme::Thalweg => PERIOD,
                 0 => Duration::ZERO,
                 // Relays of the broken transfer are deaf to a wake-up until they give it up.
                 _ => settling(self.route.scheme),
@@ -197,6 +211,7 @@ impl Fetch {
         // Whoever has joined goes on with it for a while, whether the sink has received anything yet or not.
         let rest = self.log.woke.map(|_| settling(self.route.scheme));
         self.log.forgotten(now);
+        (self.held, self.was_silent) = (0, false);
         self.ways.repeat();
         self.next_route();
         (self.state, self.until) = (State::Resting, now + rest.unwrap_or_default());
@@ -205,7 +220,11 @@ impl Fetch {
     /// The route of the next attempt.
     fn next_route(&mut self) {
         if self.route.scheme == Scheme::Thalweg {
-            self.route = self.ways.now().route;
+            // Where more came than was expected, nobody knows how much is left.
+            let mut route = self.ways.now().route;
+            let all = route.expected.map_or(0, NonZeroU16::get);
+            route.expected = expected(u32::from(all).saturating_sub(self.held));
+            self.route = route;
         }
         self.route.transfer = self.first.wrapping_add(self.attempt as u16);
     }

@@ -1,11 +1,12 @@
 //! The terms of a transfer over a packet pipeline, and its route as a wake-up tells it. Tests: `crates/gateway/tests/flaky.rs`.
 
 use crate::job::{Again, Failure, Retry};
+use std::num::NonZeroU16;
 use thalweg_engine::{BoardTiming, Passing};
 use thalweg_planner::closed_forms::Cycle;
 use thalweg_planner::{Group as PlanGroup, Plan};
 use thalweg_units::{Duration, NodeId};
-use thalweg_wire::pipeline::{Format, Group};
+use thalweg_wire::pipeline::{Format, Group, MAX_PACKETS};
 use thalweg_wire::route::{
     Channels, Hopping, Member, ObjectRange, PayloadSize, Percent, Route, Scheme, TrialRun,
 };
@@ -78,6 +79,12 @@ impl Terms {
             ..self
         }
     }
+    /// What a wake-up tells to be expected of an object of `packets` packets: those that the range has of them.
+    fn expected_of(&self, packets: u32) -> Option<NonZeroU16> {
+        let payload = u32::from(self.payload.bytes()).max(1);
+        let left = packets.saturating_sub(self.range.offset / payload);
+        expected(left.min(self.range.len.div_ceil(payload)))
+    }
     /// The source's cycle on boards of `timing`, whose rate is the effective physical one.
     pub fn cycle(&self, timing: &BoardTiming) -> Cycle {
         let (payload_bytes, header_bytes) = (self.payload.bytes(), self.format.header_bytes());
@@ -129,7 +136,7 @@ pub fn route(
                 by_stage(&plan.stages).collect()
             }
             Scheme::Thalweg => {
-                route.format = terms.format;
+                (route.format, route.expected) = (terms.format, terms.expected_of(plan.packets));
                 by_stage(&plan.stages).collect()
             }
             Scheme::Pip(_) | Scheme::PipCit => {
@@ -159,6 +166,12 @@ pub fn route(
             "a route of {hops} hops and {relays} relays does not fit a wake-up message"
         ))
     })
+}
+
+/// Packets that a wake-up may tell to be expected: none where there are none, or more than a transfer has.
+pub(crate) fn expected(packets: u32) -> Option<NonZeroU16> {
+    let packets = u16::try_from(packets).ok().and_then(NonZeroU16::new);
+    packets.filter(|packets| packets.get() <= MAX_PACKETS)
 }
 
 /// Nodes of stages 1..H, each with its stage and group.

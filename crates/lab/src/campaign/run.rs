@@ -1,6 +1,7 @@
 //! A campaign from switching on to the last byte: survey, then wave after wave. Time base: simulated
 //! time. Invariants: a wave's sinks all ended their part before the next wave is ordered; a source that
-//! fails is tried again after all others, as often as [`RETRY`] says.
+//! fails is tried again, as often as [`RETRY`] says: after all others, or with Thalweg as soon as its nodes are free. Where
+//! there is one sink it goes on at once, with what has arrived.
 
 use super::report::{Campaign, InWave, Part};
 use super::CampaignError;
@@ -15,7 +16,7 @@ use thalweg_gateway::job::{Again, Failure, Progress, Retry};
 use thalweg_gateway::outcome::{Core, Outcome};
 use thalweg_gateway::registry::name_of;
 use thalweg_gateway::survey::Survey;
-use thalweg_gateway::waves::{Landed, Waved};
+use thalweg_gateway::waves::{Begins, Landed, Waved};
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::concurrent::{Reuse, WaveRequest, Waves};
 use thalweg_planner::{LinkModel, Plan, RouteRequest};
@@ -23,9 +24,14 @@ use thalweg_testbeds::{equip, Equipped, Losses, Site, Station};
 use thalweg_units::{BitRate, Channel, Duration, NodeId};
 use thalweg_wire::route::Scheme;
 
-/// After this, a node that did not hear that its transfer is over has left it: a little more than
-/// [`thalweg_protocols::p3::policy`]'s linger.
-const LINGER: Duration = Duration::from_millis(1_100);
+/// After this, a node that did not hear that its transfer of `scheme` is over has left it: a little more than
+/// [`thalweg_protocols::p3::policy`]'s linger, or than [`thalweg_protocols::thalweg::policy`]'s over ten hops.
+const fn linger(scheme: Scheme) -> Duration {
+    match scheme {
+        Scheme::Thalweg => Duration::from_millis(300),
+        Scheme::P3 | Scheme::Pip(_) | Scheme::PipCit => Duration::from_millis(1_100),
+    }
+}
 
 /// The least share of a transfer's predicted goodput alone that it must keep beside others.
 const LEAST_SHARE: f64 = 0.6;
@@ -138,15 +144,25 @@ pub fn empty(
     let mut rng = stream(seed, "waves", &[]);
     let mut active: Vec<usize> = Vec::new();
     let mut tries: BTreeMap<usize, u32> = sources.iter().map(|n| (*n, 0)).collect();
+    // Where there is one sink, a source whose transfer broke off, and what it brought: it goes on at once.
+    let mut broken: Option<(usize, u32)> = None;
+    let keeps = sinks.len() == 1 && settings.scheme == Scheme::Thalweg;
     while let Some(&least) = tries.values().min() {
-        let pending = tries.iter().filter(|(_, tried)| **tried == least);
+        let goes_on = broken.take();
+        // Who was only looked at comes back while there are others to fill its wave.
+        let is_next = |tried: u32| settings.scheme == Scheme::Thalweg || tried == least;
+        let pending = tries.iter().filter(|(_, tried)| is_next(**tried));
         let pending: Vec<usize> = pending.map(|(n, _)| *n).collect();
         // Who did not hear that its last transfer is over would miss this one's wake-up.
         let rested = |n: &usize| !active.contains(n);
-        let mut ready: Vec<usize> = pending.iter().copied().filter(rested).collect();
+        let mut ready: Vec<usize> = match goes_on {
+            Some((source, _)) => vec![source],
+            None => pending.iter().copied().filter(rested).collect(),
+        };
         if ready.is_empty() {
-            motes.wait(LINGER)?;
-            campaign.add(Part::Waiting, LINGER);
+            let linger = linger(settings.scheme);
+            motes.wait(linger)?;
+            campaign.add(Part::Waiting, linger);
             ready = pending;
         }
         let wave = waves.next(&ready, &mut rng);
@@ -180,18 +196,35 @@ pub fn empty(
             transfers: wave.plans.len(),
             left: tries.len(),
         }))?;
-        let waved = motes.wave(&wave.plans, settings.scheme, &settings.terms)?;
+        let several = wave.plans.len() > 1;
+        let is_last = |source| {
+            let tried = tries.get(&source).copied().unwrap_or(0);
+            !RETRY.follows(tried + 1)
+        };
+        let begins = |plan: &Plan| match goes_on {
+            Some((_, received)) => Begins::After(received),
+            // A chain that others of the wave disturb would hold them all up. The last time it takes what there is.
+            None if several && !is_last(plan.source) => Begins::Looking,
+            None => Begins::Afresh,
+        };
+        let plans: Vec<(&Plan, Begins)> = (wave.plans.iter())
+            .map(|plan| (plan, begins(plan)))
+            .collect();
+        let waved = motes.wave(&plans, settings.scheme, &settings.terms)?;
         share_out(&mut campaign, &waved);
         for (plan, landed) in wave.plans.iter().zip(waved.parts) {
             let tried = tries.entry(plan.source).or_default();
             *tried += 1;
             let tried = *tried;
             let object = landed.object.clone();
+            let received = landed.received;
             let mut row = outcome(&mut motes, plan, settings, landed, &objects, &site);
             (row.core.attempts, row.extra.wave) = (tried, campaign.waves);
             if row.core.verified || !RETRY.follows(tried) {
                 tries.remove(&plan.source);
                 told(turns(&row, object.as_deref()))?;
+            } else if keeps && received > 0 && goes_on.is_none() {
+                broken = Some((plan.source, received));
             }
             campaign.transfers.push(row);
         }

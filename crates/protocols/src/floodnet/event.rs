@@ -1,6 +1,7 @@
 //! What [`super::Floodnet`] is ordered and what it tells.
 
 use crate::collection::{Collect, Link, Missing};
+use crate::glossy::Insistence;
 use crate::linkprobe::Measure;
 use crate::sweep::Sweep;
 use thalweg_engine::Refusal;
@@ -20,6 +21,8 @@ pub enum Command<const NODES: usize = 256> {
     Flood {
         /// What is flooded.
         payload: FrameBuf,
+        /// When it is sent again.
+        insistence: Insistence,
     },
     /// Measure links.
     Measure(Measure<NODES>),

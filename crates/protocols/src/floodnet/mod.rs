@@ -440,7 +440,10 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Engine for Floodnet<NEIGHBOURS
                 self.drop_all();
                 self.flood.stop();
             }
-            Command::Flood { payload } => self.order_flood(now, &payload),
+            Command::Flood {
+                payload,
+                insistence,
+            } => self.order_flood(now, &payload, insistence),
             Command::Measure(measure) => self.order_measure(now, measure),
             Command::Collect(collect) => self.order_collect(now, collect),
             Command::Sweep(sweep) => self.order_sweep(now, sweep),

@@ -2,7 +2,7 @@
 
 use super::{lead, Config, Event, Floodnet, Refused, Waiting, LEAD};
 use crate::collection::{report_frame, Collect, Ledger, Links};
-use crate::glossy::{flood_spacing, flood_time};
+use crate::glossy::{flood_spacing, flood_time, Insistence};
 use crate::linkprobe::{Measure, Sweep};
 use thalweg_engine::When;
 use thalweg_units::{BatteryLevel, Duration, Instant, NodeId};
@@ -73,7 +73,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
         free
     }
 
-    pub(super) fn order_flood(&mut self, now: Instant, payload: &[u8]) {
+    pub(super) fn order_flood(&mut self, now: Instant, payload: &[u8], insistence: Insistence) {
         if !self.is_free() {
             return;
         }
@@ -86,6 +86,7 @@ impl<const NEIGHBOURS: usize, const NODES: usize> Floodnet<NEIGHBOURS, NODES> {
             .and_then(|content| self.start(now, &content, When::Now));
         match started {
             Ok(sequence) => {
+                self.flood.insist(insistence);
                 let mpdu_bytes = HEADER_BYTES + 1 + payload.len();
                 self.task = Task::Flooding {
                     sequence,

@@ -1,7 +1,7 @@
 use super::*;
 use crate::collection::{Collect, Link, Missing};
 use crate::glossy::testing::{id, ideal, lossy, Adjacent, GRID, LINE, MESH, MOTE};
-use crate::glossy::MissedSlot;
+use crate::glossy::{Insistence, MissedSlot};
 use crate::linkprobe::{Measure, NodeList};
 use std::collections::BTreeMap;
 use std::vec::Vec;
@@ -117,6 +117,13 @@ fn tables(net: &Net<Node>, n: usize) -> Told {
     all
 }
 
+fn flood<const NODES: usize>(payload: FrameBuf) -> Command<NODES> {
+    Command::Flood {
+        payload,
+        insistence: Insistence::Begins,
+    }
+}
+
 #[test]
 fn a_collection_tells_the_batteries_of_nodes_that_have_one() {
     let mut net = net(6, ideal(LINE));
@@ -138,7 +145,7 @@ fn a_collection_tells_the_batteries_of_nodes_that_have_one() {
 fn every_node_is_told_of_a_flood_and_of_its_time() {
     let mut net = net(6, ideal(LINE));
     let payload = FrameBuf::from_slice(&[7; 117]).unwrap();
-    net.command(0, Command::Flood { payload });
+    net.command(0, flood(payload));
     net.run_for(MS(200));
     let events = events(&mut net);
     let mut flooded = [None; 6];
@@ -174,12 +181,7 @@ fn every_node_is_told_of_a_flood_and_of_its_time() {
 fn three_floods_in_a_row_arrive_everywhere() {
     let mut net = net(6, ideal(LINE));
     for number in 0..3u8 {
-        net.command(
-            0,
-            Command::Flood {
-                payload: FrameBuf::from_slice(&[number; 110]).unwrap(),
-            },
-        );
+        net.command(0, flood(FrameBuf::from_slice(&[number; 110]).unwrap()));
         for _ in 0..100 {
             net.run_for(MS(1));
             if net.engine(0).is_idle() {
@@ -204,23 +206,13 @@ fn the_sink_does_one_thing_at_a_time() {
     let order = Command::Measure(measure(3, channels(&[26]), 2));
     net.command(0, order.clone());
     net.run_for(MS(5));
-    net.command(
-        0,
-        Command::Flood {
-            payload: FrameBuf::from_slice(&[1]).unwrap(),
-        },
-    );
+    net.command(0, flood(FrameBuf::from_slice(&[1]).unwrap()));
     net.command(0, order);
     net.run_for(MS(20));
-    net.command(
-        1,
-        Command::Flood {
-            payload: FrameBuf::from_slice(&[1]).unwrap(),
-        },
-    );
+    net.command(1, flood(FrameBuf::from_slice(&[1]).unwrap()));
     net.run_for(Duration::from_secs(1));
     let too_long = FrameBuf::from_slice(&[0; 118]).unwrap();
-    net.command(0, Command::Flood { payload: too_long });
+    net.command(0, flood(too_long));
     let refused: Vec<_> = events(&mut net)
         .into_iter()
         .filter_map(|(_, node, event)| match event {
@@ -248,12 +240,7 @@ fn a_stopped_node_drops_its_order_and_listens_again_when_told() {
     (0..3).for_each(|n| net.command(n, Command::Listen));
     net.run_for(MS(1));
     net.take_events();
-    net.command(
-        0,
-        Command::Flood {
-            payload: FrameBuf::from_slice(&[9]).unwrap(),
-        },
-    );
+    net.command(0, flood(FrameBuf::from_slice(&[9]).unwrap()));
     net.run_for(MS(100));
     let flooded = |e: &&(_, _, Event)| matches!(e.2, Event::Flooded { .. });
     assert_eq!(events(&mut net).iter().filter(flooded).count(), 3);

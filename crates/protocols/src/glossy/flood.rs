@@ -98,9 +98,19 @@ enum Role {
     Relay,
 }
 
+/// When an initiator that heard no neighbour send its frame on does so again by its own clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Insistence {
+    /// Until it has heard one: nobody has its first frame.
+    Begins,
+    /// After each of its frames. One that nobody gets may end the flood.
+    Throughout,
+}
+
 #[derive(Debug)]
 struct Active {
     role: Role,
+    insistence: Insistence,
     initiator: NodeId,
     sequence: u8,
     course: Course,
@@ -193,6 +203,12 @@ impl Flood {
         when: When,
     ) -> Result<u8, TooLong> {
         self.begin(now, content, Course::Outwards(n_tx), (0, when))
+    }
+    /// How the flood that this node has begun is sent again where nobody is heard to send it on.
+    pub fn insist(&mut self, insistence: Insistence) {
+        if let State::Active(active) = &mut self.state {
+            active.insistence = insistence;
+        }
     }
     /// The highest number of hops from which floods come inwards.
     pub fn most_hops(&self) -> u8 {
@@ -333,7 +349,12 @@ impl Flood {
         active.sent = active.sent.saturating_add(1);
         active.give_up = sfd + active.slot * PATIENCE_SLOTS;
         let echoes = active.course != Course::Inwards;
+        let insists = match active.insistence {
+            Insistence::Begins => active.heard == 0,
+            Insistence::Throughout => true,
+        };
         let unanswered = echoes && active.role == Role::Initiator && active.heard == 0;
+        let again = echoes && active.role == Role::Initiator && insists;
         active.counted += u8::from(!unanswered);
         let started = active.reference.is_none();
         let reference = *active.reference.get_or_insert(sfd);
@@ -349,7 +370,7 @@ impl Flood {
             return self.leave();
         }
         // A reception in the coming slot supersedes this with the same frame at the same instant.
-        if unanswered || self.config.missed == MissedSlot::ResendOnOwnClock {
+        if again || self.config.missed == MissedSlot::ResendOnOwnClock {
             let relay = (sfd.since(reference) + slot / 2) / slot + 2;
             self.send(relay, When::At(sfd + slot * 2));
         }
@@ -465,6 +486,7 @@ impl Flood {
         let slot = slot_time(HEADER_BYTES + repr.content.len(), &self.timing);
         self.state = State::Active(Active {
             role,
+            insistence: Insistence::Begins,
             initiator: repr.initiator,
             sequence: repr.sequence,
             course: repr.course,

@@ -13,7 +13,7 @@ pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use flood::{Event, Flood, Ring, TooLong, OPS};
+pub use flood::{Event, Flood, Insistence, Ring, TooLong, OPS};
 pub use thalweg_wire::flood::{Ntx, MAX_CONTENT};
 
 use thalweg_engine::{BoardTiming, Passing};

@@ -12,6 +12,7 @@ struct Node(Flood, Option<Ring>);
 
 enum Order {
     Start(Vec<u8>, When),
+    Insist(Insistence),
     Listen,
     Stop,
     Stand(Ring),
@@ -29,6 +30,7 @@ impl Engine for Node {
             Order::Start(content, when) => {
                 self.0.start(now, &content, Ntx::THREE, when).unwrap();
             }
+            Order::Insist(insistence) => self.0.insist(insistence),
             Order::Stand(ring) => self.1 = Some(ring),
             Order::Inwards(content, sfd) => {
                 let ring = self.1.unwrap();
@@ -429,4 +431,30 @@ fn a_flood_that_the_radio_refuses_is_told_of() {
     let begun = flood.start(Instant::ZERO, &[0; MAX_CONTENT + 1], Ntx::ONE, When::Now);
     assert_eq!(begun, Err(TooLong));
     assert!(!flood.is_active());
+}
+
+#[test]
+fn an_initiator_that_insists_outlives_the_loss_of_any_of_its_first_frames() {
+    for (insistence, lost, all) in [
+        (Insistence::Begins, 0, true),
+        (Insistence::Begins, 2, false),
+        (Insistence::Throughout, 1, true),
+        (Insistence::Throughout, 2, true),
+        (Insistence::Throughout, 3, true),
+    ] {
+        let mut links = ideal(LINE);
+        let mut net = net(7, Config::default(), move |air: Air<'_>| {
+            let relay = Repr::parse(air.mpdu).unwrap().relay;
+            match relay == lost {
+                true => Fate::Silent,
+                false => links(air),
+            }
+        });
+        start(&mut net, 60);
+        net.command(0, Order::Insist(insistence));
+        net.run_for(Duration::from_millis(100));
+        let (began, got) = received(&mut net);
+        assert_eq!(got.len() == 6, all, "{insistence:?}, slot {lost}: {got:?}");
+        assert!(got.iter().all(|(_, _, reference)| *reference == began[0]));
+    }
 }

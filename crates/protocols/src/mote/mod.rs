@@ -15,29 +15,28 @@ pub mod rest;
 mod rouse;
 #[cfg(test)]
 mod tests;
+mod waking;
 
 pub use event::{Command, Event, Refused};
 pub use part::{part, Adapted};
 
-use part::{first_frame, handover};
+use part::handover;
+use waking::{Call, First, WakeUp};
 
 use crate::fifo::Fifo;
 use crate::floodnet::{self, Floodnet};
 use crate::glossy::{flood_spacing, flood_time, slot_time};
 use crate::object::ObjectStore;
-use crate::pipeline::{self, End, Part, Pipeline};
+use crate::pipeline::{self, End, Pipeline};
 use core::mem;
-use rest::Grid;
+use rest::{Grid, Which};
 use thalweg_engine::{BoardTiming, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, Wants};
 use thalweg_units::{BatteryLevel, Duration, Instant, NodeId};
 use thalweg_wire::flood::HEADER_BYTES;
-use thalweg_wire::route::{Assembler, Route, Segment, Turn, MAX_SEGMENT_BYTES};
-use thalweg_wire::FrameBuf;
+use thalweg_wire::route::{Assembler, Route, MAX_SEGMENT_BYTES};
 
 /// The name of the operations of this layer; those of the engines below begin at 0x0100.
 const OWN: OpId = OpId(1);
-/// The step in which segments tell the time.
-const MILLISECOND: Duration = Duration::from_millis(1);
 
 /// Who has the radio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,36 +76,6 @@ enum Work<const NODES: usize> {
     /// Floods rouse those that sleep, until this instant.
     Rousing(Instant, Order<NODES>),
     Waking(WakeUp),
-}
-
-/// The sink's wake-up under way.
-#[derive(Debug)]
-struct WakeUp {
-    route: Route,
-    /// The next segment.
-    next: usize,
-    /// For how long the transfer waits for the wake-ups of other sinks.
-    room: Duration,
-    /// When the first flood of this wake-up, or of those that it joins, was ordered.
-    first: Option<Instant>,
-    /// When other sinks' transfers begin that this one is to begin with.
-    together: Option<Instant>,
-    /// When the source begins, once the first flood is out.
-    start: Option<Instant>,
-}
-
-/// A wake-up message that was heard.
-#[derive(Debug, Clone, Copy)]
-struct Call {
-    /// This node's in the transfer, where it has one.
-    part: Option<Part<Adapted>>,
-    /// When the source begins.
-    start: Instant,
-    /// The transfer's deadline.
-    until: Instant,
-    /// When the first flood was ordered, of all whose transfers begin then; none where only later
-    /// ones were heard.
-    first: Option<Instant>,
 }
 
 /// One node. `S` holds the objects; `NEIGHBOURS` and `NODES` as of [`Floodnet`].
@@ -192,8 +161,17 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         if self.duty == Duty::Transfer || self.has_order() || self.floods.is_busy() {
             return self.tell(Event::Refused(Refused::Busy));
         }
-        let at = self.grid.map_or(now, |grid| grid.meeting_after(now));
+        let at = self.meeting_for(now, &order);
         self.work = Work::Waiting(at, order);
+    }
+
+    /// When `order` may begin.
+    fn meeting_for(&self, now: Instant, order: &Order<NODES>) -> Instant {
+        let which = match order {
+            Order::Fetch { route, .. } if !route.tells_phase() => Which::Regular,
+            Order::Fetch { .. } | Order::Floods(_) => Which::All,
+        };
+        self.grid.map_or(now, |grid| grid.meeting_after(now, which))
     }
 
     /// An order to fetch together with others: at once where they have been called already, since
@@ -235,48 +213,24 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         }
         match order {
             Order::Floods(command) => self.floods.handle_command(now, command),
-            Order::Fetch { route, room } => {
+            Order::Fetch { mut route, room } => {
                 let needed = Self::wake_up_time(&route, &self.config, &self.timing);
                 let called = self.called.take();
                 let called = called.filter(|call| call.start.since(now) >= needed);
+                if route.tells_phase() {
+                    let phase = self.grid.map(|grid| grid.phase_at(now));
+                    route.phase = phase.unwrap_or_default();
+                }
                 self.work = Work::Waking(WakeUp {
                     route,
                     next: 0,
-                    room,
-                    first: called.map_or(Some(now), |call| call.first),
-                    together: called.map(|call| call.start),
+                    first: match called {
+                        None => First::Own { ordered: now, room },
+                        Some(Call { start, told, .. }) => First::Others { start, told },
+                    },
                     start: None,
                 });
                 self.flood_segment(now);
-            }
-        }
-    }
-
-    /// Floods the next segment of the wake-up message.
-    fn flood_segment(&mut self, now: Instant) {
-        let Work::Waking(wake_up) = &mut self.work else {
-            return;
-        };
-        let first = now + first_frame(&self.timing);
-        let until_start = match wake_up.start.or(wake_up.together) {
-            // Segments tell whole milliseconds, rounded up: half of one less is the nearest.
-            Some(start) => start.since(first).saturating_sub(MILLISECOND / 2),
-            None => Self::wake_up_time(&wake_up.route, &self.config, &self.timing) + wake_up.room,
-        };
-        let (route, next) = (&wake_up.route, wake_up.next);
-        let turn = match wake_up.together {
-            Some(_) => Turn::Later,
-            None => Turn::First,
-        };
-        match FrameBuf::build(|w| route.segment(next, turn, until_start, w)) {
-            Ok(payload) => {
-                wake_up.next += 1;
-                let flood = floodnet::Command::Flood { payload };
-                self.floods.handle_command(now, flood);
-            }
-            Err(_) => {
-                self.work = Work::Nothing;
-                self.tell(Event::Refused(Refused::BadRoute));
             }
         }
     }
@@ -342,96 +296,21 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         }
     }
 
-    /// A route is complete with `segment`, whose flood began at `reference`.
-    fn heard(&mut self, route: Route, segment: Segment, reference: Instant) {
-        let bytes = HEADER_BYTES + 1 + route.segment_bytes();
-        let ahead = first_frame(&self.timing);
-        let apart = flood_spacing(bytes, self.config.n_tx, &self.timing) + ahead;
-        let first = match segment.turn {
-            Turn::First => Some(reference.saturating_sub(apart * u64::from(segment.index) + ahead)),
-            Turn::Later => self.called.and_then(|call| call.first),
-        };
-        let start = reference + segment.until_start;
-        // Of transfers that begin together, the one that this node is needed for.
-        if self.called.is_none_or(|call| call.part.is_none()) {
-            self.called = Some(self.call(&route, start, first));
-        }
-    }
-
-    /// What `route`, whose source begins at `start`, calls this node to.
-    fn call(&self, route: &Route, start: Instant, first: Option<Instant>) -> Call {
-        Call {
-            part: part(route, self.id, start, &self.timing),
-            start,
-            until: start + Duration::from_secs(u64::from(route.deadline_s)),
-            first,
-        }
-    }
-
-    /// The sink's flood is out: the first of a wake-up fixes when the source begins.
-    fn began(&mut self, reference: Instant, start: Instant) {
-        let Work::Waking(wake_up) = &mut self.work else {
-            return;
-        };
-        if wake_up.start.is_none() {
-            wake_up.start = Some(start);
-            self.tell(Event::WakeUp { reference, start });
-        }
-    }
-
-    /// A flood of this sink is over: sends the next segment, or begins the transfer.
-    fn go_on_waking(&mut self, now: Instant) {
-        let Work::Waking(wake_up) = &self.work else {
-            return;
-        };
-        if wake_up.next < wake_up.route.segments() {
-            return self.flood_segment(now);
-        }
-        // Every flood has begun, so the first has.
-        let (route, first) = (&wake_up.route, wake_up.first);
-        let call = wake_up.start.map(|start| self.call(route, start, first));
-        self.work = Work::Nothing;
-        match call {
-            Some(call) => self.take_part(now, call),
-            None => self.tell(Event::Refused(Refused::BadRoute)),
-        }
-    }
-
-    /// Answers the wake-up message that is complete, if one is.
-    fn answer_call(&mut self, now: Instant) {
-        // Where there is room for another wake-up before it begins, another may come, and needs
-        // all nodes to carry it.
-        let bytes = HEADER_BYTES + 1 + MAX_SEGMENT_BYTES;
-        let (reach, n_tx) = (self.config.reach, self.config.n_tx);
-        let room = flood_time(bytes, reach, n_tx, &self.timing) + handover(&self.timing);
-        if self.called.is_some_and(|c| c.start.since(now) > room) {
-            return;
-        }
-        // A sink that is at work leaves other sinks' transfers to others.
-        let is_at_work = matches!(self.work, Work::Waking(_) | Work::Rousing(..));
-        let is_free = !is_at_work && !self.floods.has_order();
-        if let Some(call) = self.called.take().filter(|_| is_free) {
-            self.take_part(now, call);
-        }
-    }
-
     /// Joins a transfer, or goes to rest while it lasts.
     fn take_part(&mut self, now: Instant, call: Call) {
         let Call {
-            part, until, first, ..
+            part,
+            start,
+            deadline_s,
+            told,
         } = call;
+        let until = start + Duration::from_secs(u64::from(deadline_s));
         let before = self.grid.filter(|grid| !grid.is_over(now));
         // A later flood tells no meeting: the node keeps to those that it knows, or stays awake.
-        let first = first.or(before.map(|grid| grid.learned));
-        let grid = first.map(|first| {
-            // All hops that a transfer may have, where copying relays need longer for them.
-            let hop = match self.timing.software.is_serial() {
-                true => slot_time(HEADER_BYTES + 1 + MAX_SEGMENT_BYTES, &self.timing),
-                false => Duration::ZERO,
-            };
-            let reach = hop * (u64::from(self.config.reach) + 1);
-            Grid::new(first, until, before).reaching(reach)
-        });
+        let grid = match told {
+            Some(told) => Some(Grid::new(told, until, before)),
+            None => before.map(|grid| grid.prolonged(until)),
+        };
         self.grid = grid.or(self.grid);
         match part {
             Some(part) => {
@@ -448,17 +327,30 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             }
             None => {
                 let Some(grid) = grid else { return };
-                if let Work::Waiting(at, _) = &mut self.work {
-                    *at = grid.meeting_after(now);
+                if let Work::Waiting(_, order) = &self.work {
+                    let again = self.meeting_for(now, order);
+                    if let Work::Waiting(at, _) = &mut self.work {
+                        *at = again;
+                    }
                 }
                 self.rest(now, grid);
             }
         }
     }
 
+    /// How long it listens after a meeting.
+    fn listens(&self) -> Duration {
+        // All hops that a transfer may have, where copying relays need longer for them.
+        let hop = match self.timing.software.is_serial() {
+            true => slot_time(HEADER_BYTES + 1 + MAX_SEGMENT_BYTES, &self.timing),
+            false => Duration::ZERO,
+        };
+        rest::LISTEN.max(hop * (u64::from(self.config.reach) + 1))
+    }
+
     /// Sleeps until the next window, or listens on where none is to come or one is open.
     fn rest(&mut self, now: Instant, grid: Grid) {
-        match grid.window_after(now) {
+        match grid.window_after(now, self.listens()) {
             Some((opens, _)) if opens > now => {
                 self.floods.handle_command(now, floodnet::Command::Stop);
                 self.sleep = true;
@@ -473,7 +365,8 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     fn run(&mut self, now: Instant) {
         match self.duty {
             Duty::Asleep(until) if until <= now => {
-                let window = self.grid.and_then(|grid| grid.window_after(now));
+                let listens = self.listens();
+                let window = self.grid.and_then(|grid| grid.window_after(now, listens));
                 self.duty = window.map_or(Duty::Floods, |(_, closes)| Duty::Window(closes));
                 self.floods.handle_command(now, floodnet::Command::Listen);
             }
@@ -504,12 +397,6 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             Work::Nothing | Work::Rousing(..) | Work::Waking(_) => None,
         };
         duty.into_iter().chain(order).chain(self.call_due()).min()
-    }
-
-    /// When a call is to be answered even though no flood has ended since.
-    fn call_due(&self) -> Option<Instant> {
-        let ahead = handover(&self.timing);
-        self.called.map(|call| call.start.saturating_sub(ahead))
     }
 }
 

@@ -4,13 +4,13 @@ use crate::glossy;
 use crate::p3::{self, Selective, Tuner};
 use crate::pip::{self, Hopper};
 use crate::pipeline::{Adaptation, Cadence, Fixed, Part, Policy, Session};
-use crate::thalweg::{self, Looker, Spare, Watcher};
+use crate::thalweg::{self, Follows, Looker, Spare, Watcher};
 use core::ops::{Deref, DerefMut};
 use thalweg_engine::BoardTiming;
 use thalweg_units::{Duration, Instant, NodeId};
 use thalweg_wire::phy::{self, SFD_OFFSET};
 use thalweg_wire::pipeline::Group;
-use thalweg_wire::route::{Control, Groups, Hopping, Look, Place, Route, Scheme};
+use thalweg_wire::route::{Control, Groups, Hopping, Look, Place, Route, Scheme, TrialRun};
 
 /// The part of `node` in `route`, which begins at `start` of its clock, on boards of `timing`; `None`
 /// where it has none.
@@ -20,46 +20,9 @@ pub fn part(
     start: Instant,
     timing: &BoardTiming,
 ) -> Option<Part<Adapted>> {
-    let (channels, groups) = (route.channels, route.groups());
-    let tuning = route.tuning.filter(|_| groups == Groups::Two);
-    let policy = match (route.scheme, tuning) {
-        (Scheme::P3, None) => match route.control() {
-            Control::Published => p3::policy(),
-            Control::Compact => p3::compact_policy(),
-        },
-        (Scheme::P3, Some(_)) => p3::tuned_policy(),
-        (Scheme::Pip(Hopping::Fixed), _) => pip::policy(),
-        (Scheme::Pip(Hopping::EveryCyclePair), _) => pip::hopping_policy(),
-        (Scheme::PipCit, _) => pip::conditional_policy(),
-        // What it waits for follows from the schedule, below.
-        (Scheme::Thalweg, _) => p3::compact_policy(),
-    };
     let place = route.place_of(node)?;
-    let mut session = Session {
-        transfer: route.transfer,
-        place,
-        hops: channels.hops(),
-        groups,
-        payload: route.payload,
-        range: route.range,
-        format: route.format,
-        said_bytes: match (route.look, tuning) {
-            (Look::First, _) => thalweg::SAID_BYTES,
-            (Look::None, Some(_)) => p3::SAID_BYTES,
-            (Look::None, None) => 0,
-        },
-        // Relays of one stage that send in step would write different counts.
-        count_bytes: match route.look {
-            Look::First if route.is_lean() => channels.hops(),
-            Look::First | Look::None => 0,
-        },
-        progress: route.progress,
-        start,
-        policy: Policy {
-            deadline: Duration::from_secs(u64::from(route.deadline_s)),
-            ..policy
-        },
-    };
+    let (channels, tuning) = (route.channels, tuning(route));
+    let mut session = session(route, place, start);
     let cadence = Cadence::new(&session, timing);
     let beat = cadence.beat(&session);
     if route.scheme == Scheme::Thalweg {
@@ -83,7 +46,14 @@ pub fn part(
         (Scheme::Pip(Hopping::EveryCyclePair), _) => Adapted::Hopping(Hopper::new(fixed, &beat)),
         (Scheme::Pip(Hopping::Fixed) | Scheme::PipCit, _) => Adapted::Fixed(fixed),
         (Scheme::Thalweg, _) => match place {
-            Place::StandsBy { .. } => Adapted::Watches(Watcher::new(fixed, route.look, &beat)),
+            Place::StandsBy { .. } => {
+                let late = thalweg::follows(route, &session, &cadence).late;
+                Adapted::Watches(Watcher::new(
+                    (fixed, route.look),
+                    &beat,
+                    late.map(|late| start + late),
+                ))
+            }
             Place::Source | Place::Destination if route.look == Look::First => {
                 let spares = [Group::Odd, Group::Even].map(|group| route.has_spare(group));
                 Adapted::Looks(Looker::new(fixed, route.progress, spares, &beat))
@@ -99,6 +69,60 @@ pub fn part(
         cadence,
         adaptation,
     })
+}
+
+/// When something may have to follow a transfer over `route` on boards of `timing`, where its protocol says so.
+pub(super) fn follows(route: &Route, timing: &BoardTiming) -> Option<Follows> {
+    let session = session(route, Place::Destination, Instant::ZERO);
+    let cadence = Cadence::new(&session, timing);
+    let is_ours = route.scheme == Scheme::Thalweg;
+    is_ours.then(|| thalweg::follows(route, &session, &cadence))
+}
+
+/// P3's trial of channels, where there is one.
+fn tuning(route: &Route) -> Option<TrialRun> {
+    route.tuning.filter(|_| route.groups() == Groups::Two)
+}
+
+/// What whoever has `place` must know. How long Thalweg's nodes wait follows from the schedule, which follows from this.
+fn session(route: &Route, place: Place, start: Instant) -> Session {
+    let tuning = tuning(route);
+    let policy = match (route.scheme, tuning) {
+        (Scheme::P3, None) => match route.control() {
+            Control::Published => p3::policy(),
+            Control::Compact => p3::compact_policy(),
+        },
+        (Scheme::P3, Some(_)) => p3::tuned_policy(),
+        (Scheme::Pip(Hopping::Fixed), _) => pip::policy(),
+        (Scheme::Pip(Hopping::EveryCyclePair), _) => pip::hopping_policy(),
+        (Scheme::PipCit, _) => pip::conditional_policy(),
+        (Scheme::Thalweg, _) => p3::compact_policy(),
+    };
+    Session {
+        transfer: route.transfer,
+        place,
+        hops: route.channels.hops(),
+        groups: route.groups(),
+        payload: route.payload,
+        range: route.range,
+        format: route.format,
+        said_bytes: match (route.look, tuning) {
+            (Look::First, _) => thalweg::SAID_BYTES,
+            (Look::None, Some(_)) => p3::SAID_BYTES,
+            (Look::None, None) => 0,
+        },
+        // Relays of one stage that send in step would write different counts.
+        count_bytes: match route.look {
+            Look::First if route.is_lean() => route.channels.hops(),
+            Look::First | Look::None => 0,
+        },
+        progress: route.progress,
+        start,
+        policy: Policy {
+            deadline: Duration::from_secs(u64::from(route.deadline_s)),
+            ..policy
+        },
+    }
 }
 
 /// The adaptations of the protocols that a route can name.

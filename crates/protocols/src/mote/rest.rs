@@ -1,80 +1,178 @@
-//! When nodes that have no part in a transfer listen: around the *meetings*, a grid of instants
-//! that begins with the wake-up and ends with the transfer's deadline. So they sleep through it and
-//! can still be woken soon after its end, without being told when that is.
+//! When nodes that have no part in a transfer listen: around the *meetings*. Regular ones are a grid of instants that
+//! begins with the wake-up and ends with the transfer's deadline, so that sleepers can be woken without being told that
+//! the transfer is over. Beside them stand *stretches* of closer meetings where something may have to follow:
+//! when it is known that a transfer began badly, and from its expected end on.
 //!
-//! Time base: the node's clock. Invariants: all nodes that heard a wake-up know the same meetings,
-//! whichever of its segments they heard; a wake-up at a meeting of one grid begins the next in step
-//! with it, so who missed it still listens when the others do. Tests: at the end of this file.
+//! Time base: the node's clock. Invariants: all nodes that heard a wake-up know the same meetings, whichever of its
+//! segments they heard; regular meetings stay where they are when a wake-up begins at another, since it tells its phase.
+//! So who missed it still listens when the others do. Tests: at the end of this file.
 
+use crate::thalweg::Follows;
+use core::num::NonZeroU16;
 use thalweg_units::{Duration, Instant};
+use thalweg_wire::route::Phase;
 
-/// From one meeting to the next.
+/// From one regular meeting to the next.
 pub const PERIOD: Duration = Duration::from_millis(500);
+/// The same within a stretch.
+pub const CLOSE: Duration = Duration::from_millis(100);
+/// Meetings of the stretch after a transfer's beginning.
+const EARLY: u64 = 2;
+/// Meetings of the stretch after its expected end.
+const LATE: u64 = 12;
 /// How long a node listens after a meeting when clocks agree: a flood's frames reach ten hops away.
 pub const LISTEN: Duration = Duration::from_millis(60);
 /// How long it listens before one: what the wake-up's time stamps may be off.
 pub const GUARD: Duration = Duration::from_millis(2);
 /// Two clocks drift apart by one part in so many, 2 x 40 ppm.
 const DRIFT: u64 = 12_500;
+/// What a start may be off in segments that tell it in steps of as much.
+const TOLD: Duration = Duration::from_millis(1);
 
-/// The grid of the last transfers.
+/// Which meetings an order may begin at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Which {
+    /// The regular ones: the order does not tell at which it began.
+    Regular,
+    /// Any.
+    All,
+}
+
+/// What a wake-up told of the meetings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Told {
+    /// The wake-up's first frame. Clocks drift apart from then on.
+    learned: Instant,
+    /// How long after a regular meeting that was.
+    phase: Phase,
+    /// The first meetings of the stretches, in steps of the phase after that frame.
+    early: Option<NonZeroU16>,
+    late: Option<NonZeroU16>,
+}
+
+impl Told {
+    /// By a wake-up whose first frame was at `learned`, and in `phase`; `follows` is what may have to follow a transfer
+    /// that begins at `start`.
+    pub(super) fn new(
+        learned: Instant,
+        phase: Phase,
+        start: Instant,
+        follows: Option<Follows>,
+    ) -> Self {
+        // Nodes that heard another segment's time are off by less than half a millisecond.
+        let start = TOLD * ((start.since(learned) + TOLD / 2) / TOLD);
+        let stretch = |after: Duration| {
+            // Whole steps of the phase from a regular meeting, so that a wake-up there can tell its own. None beyond two
+            // minutes, which no transfer takes.
+            let steps = (start + after).as_nanos().div_ceil(Phase::STEP.as_nanos());
+            NonZeroU16::new(u16::try_from(steps).ok()?)
+        };
+        Self {
+            learned,
+            phase,
+            early: follows.and_then(|follows| follows.early).and_then(stretch),
+            late: follows.and_then(|follows| follows.late).and_then(stretch),
+        }
+    }
+}
+
+impl Told {
+    fn at(&self, steps: NonZeroU16) -> Instant {
+        self.learned + Phase::STEP * u64::from(steps.get())
+    }
+}
+
+/// The meetings of the last transfers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Grid {
-    /// When it was learned: the wake-up's first frame. Clocks drift apart from then on.
-    pub(super) learned: Instant,
+    told: Told,
     /// Its end: everyone listens always from then on.
     until: Instant,
-    /// How long to listen after a meeting.
-    listen: Duration,
 }
 
 impl Grid {
-    /// The grid of a wake-up whose first frame was at `first` and whose transfer ends at `until`,
-    /// by a node that has kept to `before`.
-    pub(super) fn new(learned: Instant, until: Instant, before: Option<Self>) -> Self {
+    /// The grid of a wake-up that told what `told` is, and whose transfer ends at `until`, by a node that has kept to
+    /// `before`.
+    pub(super) fn new(told: Told, until: Instant, before: Option<Self>) -> Self {
         // Who missed this wake-up keeps to the longer one.
         let until = before.map_or(until, |grid| grid.until.max(until));
-        Self {
-            learned,
-            until,
-            listen: LISTEN,
-        }
+        Self { told, until }
     }
-    /// The same whose windows are as long as a flood takes whose first frames take `reach`.
-    #[must_use]
-    pub(super) fn reaching(self, reach: Duration) -> Self {
-        let listen = LISTEN.max(reach);
-        Self { listen, ..self }
+    /// The same meetings until the end of a transfer whose wake-up told none.
+    pub(super) fn prolonged(self, until: Instant) -> Self {
+        Self::new(self.told, until, Some(self))
     }
     /// Whether everyone listens always.
     pub(super) fn is_over(&self, now: Instant) -> bool {
         now >= self.until
     }
     /// When a sink may begin floods, at `now` or later, so that all nodes hear them.
-    pub(super) fn meeting_after(&self, now: Instant) -> Instant {
+    pub(super) fn meeting_after(&self, now: Instant, which: Which) -> Instant {
         if self.is_over(now) {
             return now;
         }
-        let steps = (now.since(self.learned).as_nanos()).div_ceil(PERIOD.as_nanos());
-        self.learned + PERIOD * steps
+        let regular = self.regular_after(now);
+        match which {
+            Which::Regular => regular,
+            Which::All => self
+                .close_after(now)
+                .map_or(regular, |close| close.min(regular)),
+        }
     }
-    /// From when to when to listen: the first such time that ends after `now`. `None` from when on
-    /// everyone listens always.
-    pub(super) fn window_after(&self, now: Instant) -> Option<(Instant, Instant)> {
+    /// The phase of a wake-up at `at`.
+    pub(super) fn phase_at(&self, at: Instant) -> Phase {
+        match self.is_over(at) {
+            true => Phase::REGULAR,
+            false => Phase::after(at.since(self.told.learned) + self.told.phase.time()),
+        }
+    }
+    fn regular_after(&self, now: Instant) -> Instant {
+        let Told { learned, phase, .. } = self.told;
+        let since = (now.since(learned) + phase.time()).as_nanos();
+        let steps = since.div_ceil(PERIOD.as_nanos());
+        learned + (PERIOD * steps).saturating_sub(phase.time())
+    }
+    /// The first meeting of a stretch from `now` on.
+    fn close_after(&self, now: Instant) -> Option<Instant> {
+        let after = |(first, count): (Option<NonZeroU16>, u64)| {
+            let first = self.told.at(first?);
+            let steps = now.since(first).as_nanos().div_ceil(CLOSE.as_nanos());
+            (steps < count).then_some(first + CLOSE * steps)
+        };
+        let stretches = [(self.told.early, EARLY), (self.told.late, LATE)];
+        stretches.into_iter().filter_map(after).min()
+    }
+    /// From when to when to `listen` for so long after a meeting: the first such time that ends after `now`. `None` from
+    /// when on everyone listens always.
+    pub(super) fn window_after(
+        &self,
+        now: Instant,
+        listen: Duration,
+    ) -> Option<(Instant, Instant)> {
         let end = self.until.saturating_sub(self.slack(self.until));
-        let mut meeting = self.meeting_after(now.max(self.learned));
-        meeting = meeting.max(self.learned + PERIOD);
-        let before = meeting.saturating_sub(PERIOD);
-        if before > self.learned && before + self.listen + self.slack(before) > now {
-            meeting = before;
+        if now >= end {
+            return None;
+        }
+        // A window that is open still belongs to a meeting that has been, but none to the wake-up itself.
+        let learned = self.told.learned;
+        let open = (now.max(learned)).saturating_sub(listen + self.slack(now));
+        let open = open.max(learned + Phase::STEP);
+        let next = |from: Instant| {
+            let regular = self.regular_after(from);
+            self.close_after(from)
+                .map_or(regular, |close| close.min(regular))
+        };
+        let mut meeting = next(open);
+        while meeting + listen + self.slack(meeting) <= now {
+            meeting = next(meeting + Phase::STEP);
         }
         let slack = self.slack(meeting);
         let opens = meeting.saturating_sub(slack).min(end);
-        (now < end).then_some((opens, meeting + self.listen + slack))
+        Some((opens, meeting + listen + slack))
     }
     /// How far another node's clock may be off at `at`.
     fn slack(&self, at: Instant) -> Duration {
-        GUARD + at.since(self.learned) / DRIFT
+        GUARD + at.since(self.told.learned) / DRIFT
     }
 }
 
@@ -83,42 +181,79 @@ mod tests {
     use super::*;
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
+    const FIRST: Instant = Instant::from_nanos(123_456_789);
 
-    fn grid() -> Grid {
-        let first = Instant::from_nanos(123_456_789);
-        Grid::new(first, first + Duration::from_secs(10), None)
+    fn told(phase: u8) -> Told {
+        let follows = Follows {
+            early: Some(Duration::from_micros(141_234)),
+            late: Some(Duration::from_micros(2_341_567)),
+        };
+        let phase = Phase::new(phase).unwrap();
+        Told::new(FIRST, phase, FIRST + MS(31), Some(follows))
+    }
+    fn grid(deadline: Duration) -> Grid {
+        Grid::new(told(0), FIRST + deadline, None)
     }
 
     #[test]
-    fn meetings_are_whole_periods_apart_and_never_before_now() {
-        let grid = grid();
+    fn regular_meetings_are_whole_periods_apart_and_never_before_now() {
+        let grid = grid(MS(10_000));
         for us in (0..12_000_000).step_by(3_331) {
-            let now = grid.learned + Duration::from_micros(us);
-            let at = grid.meeting_after(now);
+            let now = FIRST + Duration::from_micros(us);
+            let at = grid.meeting_after(now, Which::Regular);
             assert!(at >= now && at.since(now) <= PERIOD);
             if now < grid.until {
-                assert_eq!(at.since(grid.learned).as_nanos() % PERIOD.as_nanos(), 0);
+                assert_eq!(at.since(FIRST).as_nanos() % PERIOD.as_nanos(), 0);
             }
+            let any = grid.meeting_after(now, Which::All);
+            assert!(any >= now && any <= at);
         }
     }
 
     #[test]
+    fn an_order_waits_little_where_something_may_have_to_follow() {
+        let grid = grid(MS(10_000));
+        let wait = |after: u64| {
+            let now = FIRST + Duration::from_micros(after);
+            grid.meeting_after(now, Which::All).since(now)
+        };
+        assert!(wait(31_000 + 141_234) <= Phase::STEP);
+        assert!(wait(31_000 + 2_341_567) <= Phase::STEP);
+        for later in (0..400_000).step_by(7_001) {
+            assert!(wait(2_372_567 + later) <= CLOSE, "{later} us");
+        }
+        assert!(wait(1_001_000) > CLOSE);
+    }
+
+    #[test]
     fn whatever_the_clocks_do_a_meeting_lies_in_a_window() {
-        let first = Instant::from_nanos(123_456_789);
-        let grid = Grid::new(first, first + Duration::from_secs(600), None);
-        for k in 1..1_200 {
+        let grid = grid(Duration::from_secs(600));
+        let regular = (1..1_200).map(|k| FIRST + PERIOD * k);
+        let first = |steps: Option<NonZeroU16>| grid.told.at(steps.unwrap());
+        let early = (0..EARLY).map(|k| first(grid.told.early) + CLOSE * k);
+        let late = (0..LATE).map(|k| first(grid.told.late) + CLOSE * k);
+        for told in regular.chain(early).chain(late) {
             for ppm in [-80_i64, -13, 0, 80] {
                 // The sink's meeting by a clock that runs so much faster.
-                let since = (PERIOD * k).as_nanos() as i64;
-                let at = first + Duration::from_nanos((since + since * ppm / 1_000_000) as u64);
-                let asleep = at.saturating_sub(MS(300));
-                match grid.window_after(asleep) {
-                    Some((opens, closes)) => {
-                        let within = opens <= at && closes >= at + MS(45);
-                        assert!(within, "meeting {k}, {ppm} ppm");
-                        assert!(closes.since(opens) < MS(170));
+                let since = told.since(FIRST).as_nanos() as i64;
+                let at = FIRST + Duration::from_nanos((since + since * ppm / 1_000_000) as u64);
+                for before in [1, 30, 300] {
+                    let mut now = at.saturating_sub(MS(before)).max(FIRST + MS(1));
+                    // Windows follow one another without a gap where they meet.
+                    let mut opened = None;
+                    loop {
+                        let Some((opens, closes)) = grid.window_after(now, LISTEN) else {
+                            assert!(at + MS(400) > grid.until);
+                            break;
+                        };
+                        assert!(closes.since(opens) < MS(170) && closes > now);
+                        opened = opened.filter(|_| opens <= now).or(Some(opens.max(now)));
+                        now = closes;
+                        if closes >= at + MS(45) {
+                            assert!(opened <= Some(at), "{told:?}, {ppm} ppm, {before} ms");
+                            break;
+                        }
                     }
-                    None => assert!(at + MS(400) > grid.until),
                 }
             }
         }
@@ -126,30 +261,52 @@ mod tests {
 
     #[test]
     fn a_window_that_is_open_is_not_left_out() {
-        let grid = grid();
-        let meeting = grid.learned + PERIOD * 4;
-        let (opens, closes) = grid.window_after(meeting + MS(10)).unwrap();
+        let grid = grid(MS(10_000));
+        let meeting = FIRST + PERIOD * 4;
+        let (opens, closes) = grid.window_after(meeting + MS(10), LISTEN).unwrap();
         assert!(opens < meeting && closes > meeting + MS(10));
-        let (opens, _) = grid.window_after(closes).unwrap();
+        let (opens, _) = grid.window_after(closes, LISTEN).unwrap();
         assert!(opens > closes);
     }
 
     #[test]
-    fn the_next_grid_is_in_step_and_does_not_end_before_the_last() {
-        let old = grid();
-        let first = old.meeting_after(old.learned + MS(1_234));
-        let new = Grid::new(first, first + Duration::from_secs(1), Some(old));
-        assert_eq!(new.until, old.until);
-        let late = first + MS(4_321);
-        assert_eq!(new.meeting_after(late), old.meeting_after(late));
+    fn the_next_grid_is_in_step_wherever_it_begins_and_does_not_end_before_the_last() {
+        let old = grid(MS(10_000));
+        for after in [234, 2_380, 2_500, 2_777] {
+            let first = old.meeting_after(FIRST + MS(after), Which::All);
+            let (phase, until) = (old.phase_at(first), first + MS(1_000));
+            let told = Told::new(first, phase, first + MS(31), None);
+            let new = Grid::new(told, until, Some(old));
+            assert_eq!(new.until, old.until);
+            let late = first + MS(4_321);
+            let of = |grid: &Grid| grid.meeting_after(late, Which::Regular);
+            assert_eq!(of(&new), of(&old), "{after} ms");
+        }
+        assert_eq!(old.phase_at(old.until), Phase::REGULAR);
+    }
+
+    #[test]
+    fn whichever_segment_a_node_heard_it_knows_the_same_meetings() {
+        for late in (0..1_000).step_by(37) {
+            // The later segment's time is off by up to half a millisecond.
+            let start = FIRST + MS(30) + Duration::from_micros(501 + late % 998);
+            let follows = Follows {
+                early: Some(Duration::from_micros(141_234)),
+                late: None,
+            };
+            let heard = Told::new(FIRST, Phase::REGULAR, start, Some(follows));
+            let other = Told::new(FIRST, Phase::REGULAR, FIRST + MS(31), Some(follows));
+            assert_eq!(heard, other);
+        }
     }
 
     #[test]
     fn a_grid_without_end_has_windows_that_meet() {
-        let grid = Grid::new(Instant::ZERO, Instant::MAX, None);
+        let told = Told::new(Instant::ZERO, Phase::REGULAR, Instant::ZERO, None);
+        let grid = Grid::new(told, Instant::MAX, None);
         let late = Instant::ZERO + Duration::from_secs(100_000);
-        let (opens, closes) = grid.window_after(late).unwrap();
+        let (opens, closes) = grid.window_after(late, LISTEN).unwrap();
         assert!(opens <= late && closes > late);
-        assert!(grid.window_after(Instant::MAX).is_none());
+        assert!(grid.window_after(Instant::MAX, LISTEN).is_none());
     }
 }

@@ -7,6 +7,7 @@
 use super::rest::{LISTEN, PERIOD};
 use super::{Mote, Order, Others, Work};
 use crate::floodnet;
+use crate::glossy::Insistence;
 use crate::object::ObjectStore;
 use core::mem;
 use thalweg_engine::Engine;
@@ -49,7 +50,10 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
 
     fn flood_nothing(&mut self, now: Instant) {
         let payload = FrameBuf::EMPTY;
-        let flood = floodnet::Command::Flood { payload };
+        let flood = floodnet::Command::Flood {
+            payload,
+            insistence: Insistence::Begins,
+        };
         self.floods.handle_command(now, flood);
     }
 }

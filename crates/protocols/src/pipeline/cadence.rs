@@ -259,6 +259,11 @@ impl Cadence {
         self.request_slot() * (hops + 2) + self.slot(self.max_nack_bytes) * hops + self.cycle() * 4
     }
 
+    /// From the SFD of the source's release to the end of the slot of its last copy at the destination.
+    pub fn release(&self) -> Duration {
+        let (hops, copies) = (u64::from(self.hops), u64::from(self.copies));
+        self.request_hop() * (hops - 1) + self.request_slot() * copies
+    }
     /// From the last data frame's SFD of a round to the first of the next, where the first NACK
     /// frames are heard and `nack_bytes` long in `frames` frames.
     pub fn exchange(&self, nack_bytes: usize, frames: u64) -> Duration {

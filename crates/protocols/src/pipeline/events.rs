@@ -16,7 +16,7 @@ pub enum End {
     GaveUp,
     /// The deadline passed, or nothing was heard for too long.
     TimedOut,
-    /// Of a spare chain: it was not called.
+    /// Of a spare chain, or who stands by: the transfer is over for it, or took no part of it.
     NotCalled,
     /// The radio refused everything.
     RadioFailed,

@@ -207,7 +207,7 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Engine for Pipeline<S
             match (role, event) {
                 (Role::Relay(relay), RadioEvent::Head { bytes, sfd }) => relay.head(cx, bytes, sfd),
                 (Role::Relay(relay), RadioEvent::Frame { mpdu, sfd, .. }) => {
-                    return relay.frame(cx, mpdu, sfd)
+                    return relay.frame(cx, mpdu, sfd);
                 }
                 (Role::Relay(relay), RadioEvent::Corrupt { sfd }) => relay.corrupt(cx, sfd),
                 (Role::Source(source), RadioEvent::Frame { mpdu, sfd, .. }) => {

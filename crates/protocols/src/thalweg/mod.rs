@@ -4,10 +4,12 @@
 //! stand by ([`Watcher`]), a look at the first packets ([`Looker`]), and chains that
 //! take the place of one that does not bring them ([`Spare`]).
 
+mod follow;
 mod looking;
 mod spare;
 mod standing;
 
+pub use follow::{follows, Follows};
 use looking::LOOK;
 pub use looking::{Looker, SAID_BYTES};
 

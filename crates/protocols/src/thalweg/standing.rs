@@ -67,12 +67,14 @@ pub struct Watcher {
     packet: Instant,
     /// The relay was heard to send it on.
     heard: bool,
+    /// When the transfer is expected to be over.
+    over: Option<Instant>,
 }
 
 impl Watcher {
     /// A node beside the relay of the stage that `fixed` tells, by the schedule of `beat`, of a transfer whose first packets
-    /// have such a `look`.
-    pub fn new(fixed: Fixed, look: Look, beat: &Beat) -> Self {
+    /// have such a `look`. It leaves a transfer that is expected to be `over`, where it does not take part by then.
+    pub fn new((fixed, look): (Fixed, Look), beat: &Beat, over: Option<Instant>) -> Self {
         let stages_before = u64::from(fixed.stage);
         Self {
             fixed,
@@ -89,6 +91,7 @@ impl Watcher {
             missed: 0,
             packet: beat.start,
             heard: false,
+            over,
         }
     }
 
@@ -193,8 +196,8 @@ impl Adaptation for Watcher {
     }
     fn leaves(&self) -> Option<Instant> {
         match self.at {
-            At::Leaving(then) => Some(then),
-            _ => None,
+            At::Leaving(then) => Some(self.over.map_or(then, |over| over.min(then))),
+            _ => self.over.filter(|_| !self.takes_part()),
         }
     }
     fn next(&self) -> Option<Instant> {
@@ -239,7 +242,7 @@ mod tests {
             channels: Channels::new(&four).unwrap(),
             stage: 1,
         };
-        Watcher::new(fixed, Look::None, &beat())
+        Watcher::new((fixed, Look::None), &beat(), None)
     }
     fn beat() -> Beat {
         Beat {
@@ -309,7 +312,7 @@ mod tests {
     fn before_its_first_rest_it_is_told_what_became_of_the_first_packets() {
         use Verdict::{Again, Good, Other, Over};
         let told = |odd: Verdict, even: Verdict| {
-            let mut watcher = Watcher::new(watcher().fixed, Look::First, &beat());
+            let mut watcher = Watcher::new((watcher().fixed, Look::First), &beat(), None);
             let mut now = beat().start;
             while !matches!(watcher.at, At::Verdict(_)) {
                 watcher.heard(Heard::Packet, now);

@@ -35,6 +35,8 @@ const RESERVES_BITS: u8 = 0x3f;
 /// Beside a reserve's stage: it is of a spare chain.
 const SPARE_BIT: u8 = 0x20;
 
+/// Of Thalweg: where among the meetings it begins, and how many packets are expected, 0 where nobody knows.
+const MEETING_BYTES: usize = 3;
 /// Bytes of a reserve: id, stage and group.
 const RESERVE_BYTES: usize = 3;
 /// Bytes of flags, payload, deadline and range.
@@ -75,7 +77,7 @@ impl Route {
     /// Bytes that say how it deviates from P3 as published; none where it does not.
     fn option_bytes(&self) -> usize {
         if self.scheme == Scheme::Thalweg {
-            return 1 + RESERVE_BYTES * self.reserves().len();
+            return MEETING_BYTES + 1 + RESERVE_BYTES * self.reserves().len();
         }
         match self.options() {
             0 => 0,
@@ -138,6 +140,8 @@ impl Route {
             Look::None => 0,
             Look::First => LOOK_BIT,
         };
+        w.u8(self.phase.steps())?;
+        w.u16(self.expected.map_or(0, NonZeroU16::get))?;
         w.u8(kept | look | (self.standing + self.spare))?;
         let standing_by = self.standing_by().iter().map(|member| (member, 0));
         let spares = self.spares().iter().map(|member| (member, SPARE_BIT));
@@ -213,8 +217,11 @@ impl Route {
             }
         }
         let mut standing = None;
+        let mut meeting = (Phase::REGULAR, None);
         if scheme == Scheme::Thalweg {
             format = Format::Slim;
+            meeting.0 = Phase::new(r.u8()?).ok_or(bad)?;
+            meeting.1 = NonZeroU16::new(r.u16()?);
             let told = r.u8()?;
             let count = usize::from(told & RESERVES_BITS);
             standing = Some((told, r.bytes(RESERVE_BYTES * count)?));
@@ -232,6 +239,7 @@ impl Route {
         (route.payload, route.deadline_s) = (payload, deadline_s);
         route.range = ObjectRange { offset, len };
         (route.threshold, route.format, route.tuning) = (threshold, format, tuning);
+        (route.phase, route.expected) = meeting;
         if let Some((told, members)) = standing {
             route.decode_reserves(told, members)?;
         }

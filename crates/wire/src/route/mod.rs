@@ -16,6 +16,7 @@ pub use terms::*;
 
 use crate::pipeline::{Format, Group, MAX_HOPS};
 use crate::{WireError, Writer};
+use core::num::NonZeroU16;
 use thalweg_units::{Duration, NodeId};
 
 /// The most relays of a route, with those that stand by.
@@ -63,6 +64,10 @@ pub struct Route {
     pub progress: Progress,
     /// What is done with the first packets. Only [`Scheme::Thalweg`] tells it.
     pub look: Look,
+    /// Where among the meetings the wake-up begins. Only [`Scheme::Thalweg`] tells it, and the next.
+    pub phase: Phase,
+    /// How many packets the transfer is expected to bring, where that is known: from it all nodes tell when it may be over.
+    pub expected: Option<NonZeroU16>,
     /// The relays, then those that stand by, then those of spare chains.
     members: [Member; MAX_MEMBERS],
     count: u8,
@@ -100,6 +105,8 @@ impl Route {
             tuning: None,
             progress: Progress::Fresh,
             look: Look::None,
+            phase: Phase::REGULAR,
+            expected: None,
             members: [NOBODY; MAX_MEMBERS],
             count: 0,
             standing: 0,
@@ -245,6 +252,11 @@ impl Route {
             Scheme::Pip(_) => Control::Published,
             Scheme::P3 | Scheme::Thalweg | Scheme::PipCit => Control::Compact,
         }
+    }
+
+    /// Whether its wake-up tells its [`Phase`], and may so be at any meeting.
+    pub fn tells_phase(&self) -> bool {
+        self.scheme == Scheme::Thalweg
     }
 
     /// Into how many segments the route is cut, 1..=3.

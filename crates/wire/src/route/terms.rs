@@ -2,7 +2,7 @@
 
 use super::MAX_STAGES;
 use crate::pipeline::{Format, Group, MAX_HOPS, MAX_PAYLOAD};
-use thalweg_units::{Channel, NodeId};
+use thalweg_units::{Channel, Duration, NodeId};
 
 /// Bytes of payload in each packet: 1..=118, or up to 121 with slim headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,6 +133,38 @@ pub enum Look {
     None,
     /// It does. Where one brings too few it calls a spare chain, and ends where there is none: another way is there.
     First,
+}
+
+/// Where among a network's meetings a wake-up begins: so many steps of 2 ms after one of those that come every 500 ms. Most
+/// are at one of these; nodes that sleep listen at a few others, and whoever heard one of those still knows the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Phase(u8);
+
+impl Phase {
+    /// At one of them.
+    pub const REGULAR: Self = Self(0);
+    /// One step.
+    pub const STEP: Duration = Duration::from_millis(2);
+    /// Steps from one of the regular meetings to the next.
+    pub const STEPS: u8 = 250;
+
+    /// `steps` after one of them; `None` from [`Phase::STEPS`] on.
+    pub fn new(steps: u8) -> Option<Self> {
+        (steps < Self::STEPS).then_some(Self(steps))
+    }
+    /// `after` one of them, rounded to the nearest step, of the last 500 ms.
+    pub fn after(after: Duration) -> Self {
+        let steps = (after + Self::STEP / 2) / Self::STEP;
+        Self((steps % u64::from(Self::STEPS)) as u8)
+    }
+    /// The number of steps.
+    pub const fn steps(self) -> u8 {
+        self.0
+    }
+    /// How long after a regular meeting.
+    pub fn time(self) -> Duration {
+        Self::STEP * u64::from(self.0)
+    }
 }
 
 /// How a transfer's control is made: its wake-up, requests and NACKs.

@@ -1,6 +1,7 @@
 extern crate std;
 use super::*;
 use crate::FrameBuf;
+use core::num::NonZeroU16;
 use proptest::prelude::*;
 use std::vec::Vec;
 use thalweg_units::Channel;
@@ -51,6 +52,8 @@ fn routes() -> impl Strategy<Value = Route> {
                 if run.is_some() {
                     route.look = Look::First;
                 }
+                route.phase = Phase::new(payload).unwrap();
+                route.expected = NonZeroU16::new(deadline_s);
             }
             (route.deadline_s, route.range) = (deadline_s, ObjectRange { offset, len });
             // Those that stand by take the room of others.
@@ -309,5 +312,16 @@ proptest! {
                 prop_assert!(route.members().len() <= MAX_MEMBERS);
             }
         }
+    }
+}
+
+#[test]
+fn a_phase_is_less_than_a_period_and_tells_it_to_the_step() {
+    assert_eq!(Phase::new(Phase::STEPS), None);
+    for ms in (0..3_000).step_by(2) {
+        let phase = Phase::after(Duration::from_millis(ms));
+        assert_eq!(phase.time(), Duration::from_millis(ms % 500));
+        let about = Phase::after(Duration::from_micros(ms * 1_000 + 999));
+        assert_eq!(about, phase);
     }
 }

@@ -3,6 +3,7 @@
 
 mod bench;
 mod hosts;
+mod meetings;
 mod nonsense;
 mod on_line;
 mod orders;

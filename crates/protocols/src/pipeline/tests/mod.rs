@@ -3,6 +3,7 @@
 mod bench;
 mod conditional;
 mod faults;
+mod follow;
 mod lossy;
 mod nonsense;
 mod standing;

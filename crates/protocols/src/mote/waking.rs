@@ -1,0 +1,200 @@
+//! Wake-ups: the sink's, segment after segment, and those that are heard.
+//!
+//! Owns: when floods of segments follow each other, when a transfer begins, and who answers which call. Time base: the
+//! node's clock. Tests: `tests/`.
+
+use super::part::{first_frame, follows, handover, part, Adapted};
+use super::rest::Told;
+use super::{Event, Mote, Refused, Work};
+use crate::floodnet;
+use crate::glossy::{flood_spacing, flood_time, Insistence};
+use crate::object::ObjectStore;
+use crate::pipeline::Part;
+use thalweg_engine::Engine;
+use thalweg_units::{Duration, Instant};
+use thalweg_wire::flood::HEADER_BYTES;
+use thalweg_wire::route::{Route, Scheme, Segment, Turn, MAX_SEGMENT_BYTES};
+use thalweg_wire::FrameBuf;
+
+/// The step in which segments tell the time.
+const MILLISECOND: Duration = Duration::from_millis(1);
+
+/// The sink's wake-up under way.
+#[derive(Debug)]
+pub(super) struct WakeUp {
+    pub(super) route: Route,
+    /// The next segment.
+    pub(super) next: u8,
+    /// The first flood of all whose transfers begin together.
+    pub(super) first: First,
+    /// When the source begins, once the first flood is out.
+    pub(super) start: Option<Instant>,
+}
+
+/// The first flood of all wake-ups whose transfers begin together.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum First {
+    /// It is this node's own.
+    Own {
+        /// When it was ordered.
+        ordered: Instant,
+        /// For how long the transfer waits for the wake-ups of other sinks.
+        room: Duration,
+    },
+    /// It is another sink's.
+    Others {
+        /// When its transfer begins, and this one is to begin.
+        start: Instant,
+        /// What it told of meetings; none where only later floods were heard.
+        told: Option<Told>,
+    },
+}
+
+/// A wake-up message that was heard.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Call {
+    /// This node's in the transfer, where it has one.
+    pub(super) part: Option<Part<Adapted>>,
+    /// When the source begins.
+    pub(super) start: Instant,
+    /// After how many seconds the transfer is given up.
+    pub(super) deadline_s: u16,
+    /// What the first flood told of meetings, of all whose transfers begin then; none where only later ones were heard.
+    pub(super) told: Option<Told>,
+}
+
+impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHBOURS, NODES> {
+    /// Floods the next segment of the wake-up message.
+    pub(super) fn flood_segment(&mut self, now: Instant) {
+        let Work::Waking(wake_up) = &mut self.work else {
+            return;
+        };
+        let first = now + first_frame(&self.timing);
+        let until_start = match (wake_up.first, wake_up.start) {
+            (First::Own { room, .. }, None) => {
+                Self::wake_up_time(&wake_up.route, &self.config, &self.timing) + room
+            }
+            // Segments tell whole milliseconds, rounded up: half of one less is the nearest.
+            (First::Own { .. }, Some(start)) | (First::Others { start, .. }, _) => {
+                start.since(first).saturating_sub(MILLISECOND / 2)
+            }
+        };
+        let (route, next) = (wake_up.route, usize::from(wake_up.next));
+        let turn = match wake_up.first {
+            First::Own { .. } => Turn::First,
+            First::Others { .. } => Turn::Later,
+        };
+        match FrameBuf::build(|w| route.segment(next, turn, until_start, w)) {
+            Ok(payload) => {
+                wake_up.next += 1;
+                let insistence = match route.scheme {
+                    Scheme::Thalweg => Insistence::Throughout,
+                    Scheme::P3 | Scheme::Pip(_) | Scheme::PipCit => Insistence::Begins,
+                };
+                let flood = floodnet::Command::Flood {
+                    payload,
+                    insistence,
+                };
+                self.floods.handle_command(now, flood);
+            }
+            Err(_) => {
+                self.work = Work::Nothing;
+                self.tell(Event::Refused(Refused::BadRoute));
+            }
+        }
+    }
+
+    /// A route is complete with `segment`, whose flood began at `reference`.
+    pub(super) fn heard(&mut self, route: Route, segment: Segment, reference: Instant) {
+        let bytes = HEADER_BYTES + 1 + route.segment_bytes();
+        let ahead = first_frame(&self.timing);
+        let apart = flood_spacing(bytes, self.config.n_tx, &self.timing) + ahead;
+        let start = reference + segment.until_start;
+        let told = match segment.turn {
+            Turn::First => {
+                let ahead = apart * u64::from(segment.index) + ahead;
+                Some(self.told(&route, reference.saturating_sub(ahead), start))
+            }
+            Turn::Later => self.called.and_then(|call| call.told),
+        };
+        // Of transfers that begin together, the one that this node is needed for.
+        if self.called.is_none_or(|call| call.part.is_none()) {
+            self.called = Some(self.call(&route, start, told));
+        }
+    }
+
+    /// What the wake-up of `route`, whose first flood was ordered at `first`, tells of meetings.
+    pub(super) fn told(&self, route: &Route, first: Instant, start: Instant) -> Told {
+        let follows = follows(route, &self.timing);
+        Told::new(first, route.phase, start, follows)
+    }
+
+    /// What `route`, whose source begins at `start`, calls this node to.
+    pub(super) fn call(&self, route: &Route, start: Instant, told: Option<Told>) -> Call {
+        Call {
+            part: part(route, self.id, start, &self.timing),
+            start,
+            deadline_s: route.deadline_s,
+            told,
+        }
+    }
+
+    /// The sink's flood is out: the first of a wake-up fixes when the source begins.
+    pub(super) fn began(&mut self, reference: Instant, start: Instant) {
+        let Work::Waking(wake_up) = &mut self.work else {
+            return;
+        };
+        if wake_up.start.is_none() {
+            wake_up.start = Some(start);
+            self.tell(Event::WakeUp { reference, start });
+        }
+    }
+
+    /// A flood of this sink is over: sends the next segment, or begins the transfer.
+    pub(super) fn go_on_waking(&mut self, now: Instant) {
+        let Work::Waking(wake_up) = &self.work else {
+            return;
+        };
+        if usize::from(wake_up.next) < wake_up.route.segments() {
+            return self.flood_segment(now);
+        }
+        // Every flood has begun, so the first has.
+        let (route, first) = (&wake_up.route, wake_up.first);
+        let call = wake_up.start.map(|start| {
+            let told = match first {
+                First::Own { ordered, .. } => Some(self.told(route, ordered, start)),
+                First::Others { told, .. } => told,
+            };
+            self.call(route, start, told)
+        });
+        self.work = Work::Nothing;
+        match call {
+            Some(call) => self.take_part(now, call),
+            None => self.tell(Event::Refused(Refused::BadRoute)),
+        }
+    }
+
+    /// Answers the wake-up message that is complete, if one is.
+    pub(super) fn answer_call(&mut self, now: Instant) {
+        // Where there is room for another wake-up before it begins, another may come, and needs
+        // all nodes to carry it.
+        let bytes = HEADER_BYTES + 1 + MAX_SEGMENT_BYTES;
+        let (reach, n_tx) = (self.config.reach, self.config.n_tx);
+        let room = flood_time(bytes, reach, n_tx, &self.timing) + handover(&self.timing);
+        if self.called.is_some_and(|c| c.start.since(now) > room) {
+            return;
+        }
+        // A sink that is at work leaves other sinks' transfers to others.
+        let is_at_work = matches!(self.work, Work::Waking(_) | Work::Rousing(..));
+        let is_free = !is_at_work && !self.floods.has_order();
+        if let Some(call) = self.called.take().filter(|_| is_free) {
+            self.take_part(now, call);
+        }
+    }
+
+    /// When a call is to be answered even though no flood has ended since.
+    pub(super) fn call_due(&self) -> Option<Instant> {
+        let ahead = handover(&self.timing);
+        self.called.map(|call| call.start.saturating_sub(ahead))
+    }
+}

@@ -1,0 +1,90 @@
+//! When a transfer of Thalweg's is over: no later than all nodes have told it from its wake-up.
+
+use super::bench::{ideal, object, start, thalweg, with_spares, Layout, TELOSB};
+use crate::pipeline::{Cadence, Command, End};
+use crate::thalweg::{follows, Follows};
+use core::num::NonZeroU16;
+use thalweg_units::{Duration, Instant};
+use thalweg_wire::route::{Look, Progress};
+
+const PACKETS: u16 = 200;
+
+fn told(layout: &Layout) -> Follows {
+    let session = layout.session(layout.last());
+    follows(&layout.route, &session, &Cadence::new(&session, &TELOSB))
+}
+
+fn expecting(mut layout: Layout, look: Look) -> Layout {
+    layout.route.expected = NonZeroU16::new(PACKETS);
+    layout.route.look = look;
+    layout
+}
+
+#[test]
+fn an_undisturbed_transfer_is_over_for_everyone_when_that_was_told() {
+    for hops in 1..=10 {
+        for look in [Look::None, Look::First] {
+            let layout = expecting(thalweg(hops), look);
+            let late = start() + told(&layout).late.unwrap();
+            let bytes = object(usize::from(PACKETS) * 118);
+            let mut net = layout.net(&bytes, TELOSB, ideal);
+            let outcome = layout.run(&mut net, 3);
+            outcome.assert_whole(&net, &bytes);
+            let ended = |n: usize| {
+                let ends = outcome.events.iter().filter(|(_, of, _)| *of == n);
+                ends.map(|(at, ..)| *at).max().unwrap()
+            };
+            let sink = ended(layout.last());
+            let spare = late.since(sink);
+            let within = Duration::from_millis(4)..Duration::from_millis(13);
+            assert!(within.contains(&spare), "{hops} hops, {look:?}: {spare}");
+            // Who stands by hears no release where it sleeps, and leaves by the clock.
+            let last = (0..=layout.last()).map(ended).max();
+            assert!(last <= Some(late), "{hops} hops, {look:?}: {last:?}");
+        }
+    }
+}
+
+#[test]
+fn one_that_keeps_packets_takes_as_long_as_it_misses_some() {
+    let layout = expecting(thalweg(4), Look::None);
+    let fresh = told(&layout).late.unwrap();
+    let mut kept = layout;
+    kept.route.progress = Progress::Kept;
+    let exchange = told(&kept).late.unwrap().saturating_sub(fresh);
+    assert!(exchange > Duration::from_millis(10) && exchange < Duration::from_millis(40));
+    kept.route.expected = None;
+    assert_eq!(told(&kept).late, None);
+}
+
+#[test]
+fn who_has_nobody_to_send_a_release_on_to_leaves_with_it() {
+    // Nobody brings the odd group's packets, and there is no other chain.
+    let layout = expecting(with_spares(4), Look::First);
+    let mut net = layout.net(&object(usize::from(PACKETS) * 118), TELOSB, ideal);
+    let spares = layout.route.members().len();
+    for n in [1, 1 + spares, 1 + 2 * spares] {
+        net.command(n, Command::Stop);
+    }
+    let outcome = layout.run(&mut net, 1);
+    let sink = |(at, n, _): &&(Instant, usize, _)| (*n == layout.last()).then_some(*at);
+    let over = outcome
+        .events
+        .iter()
+        .filter_map(|e| sink(&e))
+        .max()
+        .unwrap();
+    let called_late = start() + told(&layout).early.unwrap() + crate::mote::rest::CLOSE;
+    assert!(over < called_late, "{over:?}, {called_late:?}");
+    assert_eq!(outcome.end(layout.last()), Some(End::Released));
+    // Relays and spare relays of the group that the release reaches are free with it; who stands by, where it listens.
+    for n in (1..=spares).chain(1 + 2 * spares..layout.last()) {
+        let ends = outcome.events.iter().filter(|(_, of, _)| *of == n);
+        let ended = ends.map(|(at, ..)| *at).max();
+        let is_even = n % 2 == 0;
+        assert!(
+            !is_even || ended <= Some(over + Duration::from_millis(5)),
+            "node {n}"
+        );
+    }
+}

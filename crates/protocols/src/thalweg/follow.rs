@@ -1,0 +1,59 @@
+//! When something may have to follow a transfer, so that nodes which sleep through it listen: another way where it began
+//! badly, and whatever is next when it is over. All nodes tell it from the wake-up alone.
+//!
+//! Time base: after the SFD of the source's first packet. Not modelled: rounds after the first, which are short.
+//! Tests: at the end, `../mote/tests/meetings.rs`.
+
+use super::looking::LOOK;
+use super::TRIES;
+use crate::pipeline::{Cadence, Session};
+use core::num::NonZeroU16;
+use thalweg_units::Duration;
+use thalweg_wire::route::{Look, Progress, Route};
+
+/// From the end of a transfer to the next wake-up, at least: the sink tells it, and is told what is next.
+const HANDOVER: Duration = Duration::from_millis(4);
+
+/// When something may have to follow a transfer: after the source's first packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Follows {
+    /// A look found too little, or nothing came to look at, and all who take part have left; `None` where there is no look.
+    pub early: Option<Duration>,
+    /// One round has brought everything that was expected, and all who take part know; `None` where nobody knows what to
+    /// expect.
+    pub late: Option<Duration>,
+}
+
+/// When something may have to follow a transfer over `route`, of which `session` is anybody's, in slots of `cadence`.
+pub fn follows(route: &Route, session: &Session, cadence: &Cadence) -> Follows {
+    let packets = route.expected.map_or(0, NonZeroU16::get);
+    let copies = u64::from(cadence.copies());
+    let (shape, period) = (cadence.nack_shape(packets), cadence.data_period());
+    // From the last packet before an exchange to the first after it.
+    let exchange = |vector: usize, segments: u16| {
+        cadence.exchange(cadence.nack_bytes(vector), u64::from(segments) * copies)
+    };
+    // One that keeps earlier packets begins with an exchange.
+    let begins = match route.progress {
+        Progress::Fresh => Duration::ZERO,
+        Progress::Kept => exchange(shape.vector_bytes, shape.segments).saturating_sub(period),
+    };
+    let looked = usize::from(LOOK).div_ceil(8);
+    let look = begins
+        + period * (u64::from(LOOK) - 1)
+        + exchange(looked.min(shape.vector_bytes), 1)
+        + cadence.release();
+    let silence = cadence.beat(session).silence * u64::from(TRIES);
+    let looks = match route.look {
+        Look::None => Duration::ZERO,
+        Look::First => exchange(looked, 1).saturating_sub(period),
+    };
+    let late = route.expected.map(|packets| {
+        let rounds = period * (u64::from(packets.get()) - 1) + exchange(0, 1);
+        begins + looks + rounds + cadence.release() + HANDOVER
+    });
+    Follows {
+        early: (route.look == Look::First).then(|| silence.max(look) + HANDOVER),
+        late,
+    }
+}
