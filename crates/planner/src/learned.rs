@@ -23,7 +23,7 @@ const OTHERWISE_LOST: f64 = 0.03;
 /// that of fewer beacons those that are known have lost too little near the floor, whatever the spread.
 const COUNTED: u32 = 5;
 /// Margin from which a radio's curve loses nothing, in decibels.
-const STRONG_DB: f64 = 10.0;
+pub(crate) const STRONG_DB: f64 = 10.0;
 /// Links that are looked at for a fit; more say the same.
 const LOOKED_AT: usize = 4_000;
 

@@ -7,6 +7,7 @@
 
 mod assess;
 pub mod beats;
+mod change;
 mod chains;
 pub mod channels;
 pub mod closed_forms;
@@ -18,6 +19,7 @@ mod learned;
 mod links;
 pub mod pairs;
 pub mod paths;
+mod picture;
 pub mod plan;
 pub mod predict;
 pub mod request;
@@ -36,6 +38,7 @@ pub use pairs::{
     PairRequest,
 };
 pub use paths::{node_distinct_paths, PathSearch, PathSet, RelayOrder};
+pub use picture::{Dated, Picture, Sighting};
 pub use plan::{PipPlan, Plan, PlanError, Warning};
 pub use predict::{Feed, Prediction};
 pub use request::{
