@@ -11,7 +11,7 @@ use thalweg_gateway::carry::account::{expected, Account};
 use thalweg_gateway::carry::pipeline::{settling, Fetch, Order, Terms, Way, SETTLING};
 use thalweg_gateway::field::{Field, FieldError, FieldTime, News};
 use thalweg_gateway::job::{run, Failure, Progress, Retry};
-use thalweg_gateway::known::{Ask, Known, CLEAN_CHANNELS};
+use thalweg_gateway::known::{hops_seen, Ask, Known, CLEAN_CHANNELS};
 use thalweg_gateway::line::LineError;
 use thalweg_gateway::outcome::{over_plans, Outcome};
 use thalweg_gateway::recovery;
@@ -97,7 +97,8 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
     /// [`CollectError`] where nothing can be said of the transfer; a transfer that fails is a report.
     pub fn fetch(&mut self, ask: &Ask, observer: Observer<'_>) -> Result<Report, CollectError> {
         let protocol = ask.protocol;
-        let first = self.known.plan(ask)?;
+        let known = self.known.viewed_at(self.field.now());
+        let first = known.plan(ask)?;
         let ids = &self.known.place().ids;
         let (source, sink) = (ids[first.source], ids[first.sink]);
         let planned = Progress::Planned {
@@ -117,10 +118,7 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
             protocol: Pipelined::P3,
             ..*ask
         };
-        let (known, predicted) = (
-            self.known.clone(),
-            expected(&first, protocol.scheme).0.clone(),
-        );
+        let predicted = expected(&first, protocol.scheme).0.clone();
         let channels = first.channels.iter().map(|c| c.number()).collect();
         let next = |_: &Plan, tried: u32| {
             let plan = || known.plan_attempt(&anew, u64::from(tried)).ok();
@@ -148,6 +146,7 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
             baseline: None,
             channels,
             survey,
+            links_age_s: known.age().unwrap_or_default().as_secs_f64(),
             parts: 1,
             tried,
             object,
@@ -193,12 +192,15 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
             ids,
             seed: self.site.seed,
         };
+        let packets = ask.bytes.div_ceil(u64::from(terms.payload.bytes())) as u32;
         let core = account.of(plan, &fetched, (&terms, &self.site.board.timing));
         let extra = Repairs {
             retransmitted: None,
             wake_up_s: fetched.wake_up.as_secs_f64(),
             lame_chains: fetched.lame_chains,
         };
+        let seen = hops_seen(plan, packets, &fetched, self.field.now());
+        self.known.saw(&seen);
         Ok((Outcome { core, extra }, fetched.object))
     }
 }

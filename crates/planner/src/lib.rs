@@ -7,8 +7,8 @@
 
 mod assess;
 pub mod beats;
-mod change;
 mod chains;
+mod change;
 pub mod channels;
 pub mod closed_forms;
 pub mod concurrent;
@@ -38,12 +38,13 @@ pub use pairs::{
     PairRequest,
 };
 pub use paths::{node_distinct_paths, PathSearch, PathSet, RelayOrder};
-pub use picture::{Dated, Picture, Sighting};
+pub use picture::{Dated, Picture, Sighting, MOST as MOST_READINGS};
 pub use plan::{PipPlan, Plan, PlanError, Warning};
 pub use predict::{Feed, Prediction};
 pub use request::{
     Diversity, Grouping, LastStage, PipChoice, RadioCurrents, Reserves, RouteRequest, Style,
     Transfer,
 };
+pub use reserves::LOOK;
 pub use route::plan;
 pub use topology::{LinkRule, Topology};

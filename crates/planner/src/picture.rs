@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use thalweg_units::{Channel, Db, Dbm, Duration};
 
 /// So many surveys and sightings of a link count at most, the newest: each more would count less than a tenth.
-const MOST: usize = 8;
+pub const MOST: usize = 8;
 /// Frames of a transfer that count as frames of one survey; links change while more are sent.
 const COUNTED: u32 = 30;
 /// Of so many channels, a link's mean over channels tells of each.
@@ -132,7 +132,7 @@ impl<'a> Source<'a> {
 impl Picture {
     /// What `newest`, surveys before it and what transfers saw tell of links whose radios have this effective `floor`.
     pub fn of(newest: Dated<'_>, earlier: &[Dated<'_>], seen: &[Sighting], floor: Dbm) -> Self {
-        let model = LinkModel::learned(newest.links, floor);
+        let mut model = LinkModel::learned(newest.links, floor);
         let links = newest.links.clone();
         if earlier.is_empty() && seen.is_empty() {
             return Self { links, model };
@@ -142,6 +142,14 @@ impl Picture {
             .filter(|survey| survey.links.nodes() == links.nodes())
             .take(MOST)
             .collect();
+        // Others use channels in bursts: each survey saw some seconds of that.
+        let lost = surveys
+            .iter()
+            .filter_map(|survey| model.lost_by_strong(survey.links));
+        let (lost, of) = lost.fold((0.0, 0u32), |(lost, of), share| (lost + share, of + 1));
+        if of > 0 {
+            model.outage = lost / f64::from(of);
+        }
         let sources: Vec<Source<'_>> = surveys.iter().map(|s| Source::new(s, &model)).collect();
         let nugget = model.unknown.0.powi(2);
         let changes = match sources.len() {
@@ -372,7 +380,11 @@ fn solved(
         }
         rows.swap(at, pivot);
         let pivot = rows[at].clone();
-        for (other, row) in rows.iter_mut().enumerate().filter(|(other, _)| *other != at) {
+        for (other, row) in rows
+            .iter_mut()
+            .enumerate()
+            .filter(|(other, _)| *other != at)
+        {
             let _ = other;
             let factor = row[at] / pivot[at];
             for (value, of_pivot) in row.iter_mut().zip(&pivot).skip(at) {

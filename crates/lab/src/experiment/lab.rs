@@ -119,8 +119,7 @@ impl<'a> Lab<'a> {
         survey: Survey,
         begins: Duration,
     ) -> Result<Arc<Surveyed>> {
-        self.sites
-            .survey(of, survey, begins, &mut |_| self.heard())
+        self.sites.survey(of, survey, begins, &mut |_| self.heard())
     }
 }
 

@@ -9,14 +9,16 @@ use thalweg_planner::Plan;
 use thalweg_units::NodeId;
 
 use super::stop::Stop;
+use super::survey::wall;
 use super::watched::Watched;
 use super::{plan, Station};
 use crate::carry::account::Account;
 use crate::carry::pipeline::{settling, Fetch, Terms, Way, SETTLING};
+use crate::daemon::desk::{now, Surveyed};
 use crate::daemon::network::Network;
 use crate::field::Field;
 use crate::job::{run, Again, Failure, Retry};
-use crate::known::Ask;
+use crate::known::{hops_seen, Ask, HopSeen};
 use crate::outcome::{over_plans, Outcome};
 use crate::recovery;
 use crate::registry::Pipelined;
@@ -36,14 +38,17 @@ impl<N: Network> Station<N> {
         let (surveyed, base) = self.surveyed(job, name)?;
         let desk = self.desk.clone();
         desk.begins((base, 1.0));
-        let (known, protocol) = (&surveyed.known, desk.transfers.protocol);
+        let (known, protocol) = (
+            surveyed.known.viewed_at(wall(now())),
+            desk.transfers.protocol,
+        );
         let ask = plan::ask(&desk, from)?;
         let again = Ask {
             protocol: Pipelined::P3,
             ..ask
         };
         let first = Arc::new(known.plan(&ask)?);
-        plan::expect(&desk, job, &first, &ask)?;
+        plan::expect(&desk, job, (&known, &first), &ask)?;
         let attempt = |plan: &Arc<Plan>, tried: u32| {
             let ask = if tried > 0 { &again } else { &ask };
             if tried > 0 {
@@ -82,6 +87,21 @@ impl<N: Network> Station<N> {
         );
         desk.log(Level::Info, &line);
         Ok(())
+    }
+
+    /// Refreshes what is known of the links by what a transfer saw of them.
+    fn saw(&self, hops: &[HopSeen]) {
+        let Some(surveyed) = self.desk.surveyed().filter(|_| !hops.is_empty()) else {
+            return;
+        };
+        let mut known = surveyed.known.clone();
+        known.saw(hops);
+        self.desk.knows(Surveyed {
+            known,
+            at: surveyed.at,
+            took_s: surveyed.took_s,
+            missing: surveyed.missing.clone(),
+        });
     }
 
     /// One transfer over `plan`.
@@ -128,6 +148,8 @@ impl<N: Network> Station<N> {
         };
         match fetched {
             Ok(fetched) => {
+                let packets = ask.bytes.div_ceil(payload) as u32;
+                self.saw(&hops_seen(plan, packets, &fetched, wall(now())));
                 let core = account.of(plan, &fetched, (&terms, &desk.facts.timing));
                 Ok((Outcome { core, extra: () }, fetched.object))
             }

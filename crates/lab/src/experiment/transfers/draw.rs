@@ -207,18 +207,14 @@ impl Transfers {
     }
 
     /// What those know that plan paths, and those that plan chains where there are any.
-    fn surveys(
-        &self,
-        testbed: &str,
-        site: &Site,
-        world: World,
-        lab: &Lab<'_>,
-    ) -> Result<Surveys> {
+    fn surveys(&self, testbed: &str, site: &Site, world: World, lab: &Lab<'_>) -> Result<Surveys> {
         let of_all = self.survey_of_all(world.beacon_ms);
         let chained = || {
             let newest = |back: u32| {
                 let before = u64::from(back) * u64::from(self.apart_s);
-                let begins = self.last_survey().saturating_sub(Duration::from_secs(before));
+                let begins = self
+                    .last_survey()
+                    .saturating_sub(Duration::from_secs(before));
                 lab.survey_later((testbed, site), of_all, begins)
             };
             let surveys: Result<Vec<_>> = (0..world.surveys).map(newest).collect();
