@@ -4,7 +4,7 @@
 //! between two surveys. It is taken from the median of changes, since a few links change by far more than all others.
 //! Which pairs of nodes those are is told by their own changes on all channels: variances of pairs are spread around a common
 //! one as an inverse chi-square law, whose degrees of freedom follow from how far the logarithms scatter (Smyth, Stat. Appl.
-//! Genet. Mol. Biol. 3, 2004, section 6). Nothing is assumed of a site. Tests: `picture`, and below.
+//! Genet. Mol. Biol. 3, 2004, section 6). Nothing is assumed of a site. Tests: below, and in `picture`.
 
 use crate::expect::Tails;
 use std::collections::BTreeMap;
@@ -246,4 +246,58 @@ fn inverse_trigamma(value: f64) -> f64 {
         }
     }
     low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_have_the_values_of_tables() {
+        // Abramowitz and Stegun, table 6.1.
+        assert!((digamma(1.0) + 0.577_215_664_9).abs() < 1e-9);
+        assert!((trigamma(1.0) - 1.644_934_066_8).abs() < 1e-9);
+        assert!((inverse_trigamma(trigamma(3.0)) - 3.0).abs() < 1e-6);
+        assert_eq!(inverse_trigamma(-1.0), 0.5 * DEGREES.1);
+    }
+
+    #[test]
+    fn shares_of_a_student_law_have_its_variance() {
+        for degrees in [4.0, 8.0, 30.0] {
+            let shares = shares(degrees);
+            let all: f64 = shares.iter().map(|(share, _)| share).sum();
+            let variance: f64 = shares
+                .iter()
+                .map(|(share, times)| share * times * times)
+                .sum();
+            assert!((all - 1.0).abs() < 1e-9);
+            assert!(
+                (variance / (degrees / (degrees - 2.0)) - 1.0).abs() < 0.1,
+                "{variance}"
+            );
+            assert!(shares[2].1 > shares[0].1);
+        }
+        assert_eq!(shares(DEGREES.1), Tails::NORMAL.0);
+    }
+
+    #[test]
+    fn ages_between_those_that_were_measured_lie_between_them() {
+        let at = |lag_s: f64, by: f64| Change {
+            pair: (0, 1),
+            lag_s,
+            by,
+            is_next: false,
+        };
+        let mut seen = vec![at(3_600.0, 2.0); ENOUGH];
+        seen.extend(vec![at(86_400.0, 4.0); ENOUGH]);
+        let changes = Changes::of(seen, 0.5);
+        let [early, hour, between, day, late] =
+            [1.0, 3_600.0, 20_000.0, 86_400.0, 1e6].map(|lag| changes.semivariance(lag));
+        assert!(early == hour && hour < between && between < day && day == late);
+        assert!((day / hour - 4.0).abs() < 1e-9);
+        assert_eq!(
+            Changes::of(vec![at(60.0, 9.0); 3], 0.5).semivariance(60.0),
+            0.5
+        );
+    }
 }

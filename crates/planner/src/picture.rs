@@ -68,8 +68,10 @@ struct Reading {
 struct Merged {
     channel: Channel,
     level: f64,
-    /// Variance of what is not known of it.
+    /// Variance of what is not known of it in the coming transfer.
     variance: f64,
+    /// Of that, what readings are off by from what lasts of the link: their own changes and errors.
+    error: f64,
     prr: f64,
     sent: Option<u32>,
 }
@@ -258,6 +260,15 @@ fn changes(sources: &[Source<'_>]) -> Vec<Change> {
     found
 }
 
+/// What readings count for, of pairs like most.
+struct Weights {
+    weights: Vec<f64>,
+    /// Variance of what a reading now differs by from their mean.
+    variance: f64,
+    /// What their mean varies by more than it varies with what is to come: the variance of its errors.
+    error: f64,
+}
+
 /// How readings are weighed.
 struct Weighing<'a> {
     changes: &'a Changes,
@@ -274,7 +285,7 @@ impl Weighing<'_> {
     ) -> Option<Merged> {
         if !seen.is_empty() {
             let ages: Vec<f64> = readings.iter().map(|reading| reading.age_s).collect();
-            let (weights, _) = self.weights(&ages);
+            let Weights { weights, .. } = self.weights(&ages);
             let level = weighted(&weights, readings.iter().map(|reading| reading.level));
             let seen = seen
                 .iter()
@@ -285,12 +296,18 @@ impl Weighing<'_> {
         }
         readings.first()?;
         let ages: Vec<f64> = readings.iter().map(|reading| reading.age_s).collect();
-        let (weights, variance) = self.weights(&ages);
+        let Weights {
+            weights,
+            variance,
+            error,
+        } = self.weights(&ages);
+        let scale = self.changes.scale(from, to);
         let sent = readings.iter().filter_map(|reading| reading.sent);
         Some(Merged {
             channel,
             level: weighted(&weights, readings.iter().map(|reading| reading.level)),
-            variance: self.unknown(variance, self.changes.scale(from, to), readings.len()),
+            variance: self.unknown(variance, scale, readings.len()),
+            error: error * scale,
             prr: weighted(&weights, readings.iter().map(|reading| reading.prr)).clamp(0.0, 1.0),
             sent: sent.reduce(u32::saturating_add),
         })
@@ -307,12 +324,12 @@ impl Weighing<'_> {
     /// The same of a link like most.
     fn usual(&self, surveys: &[Dated<'_>]) -> Db {
         let ages: Vec<f64> = surveys.iter().map(|s| s.age.as_secs_f64()).collect();
-        let (_, variance) = self.weights(&ages);
+        let Weights { variance, .. } = self.weights(&ages);
         Db(self.unknown(variance, 1.0, ages.len()).sqrt())
     }
 
-    /// Weights of readings so old, and the variance of what a reading now differs by from their mean, of pairs like most.
-    fn weights(&self, ages: &[f64]) -> (Vec<f64>, f64) {
+    /// Weights of readings so old.
+    fn weights(&self, ages: &[f64]) -> Weights {
         let semi = |a: f64, b: f64| self.changes.semivariance((a - b).abs());
         let mut count = ages.len();
         let weights = loop {
@@ -326,7 +343,7 @@ impl Weighing<'_> {
                 false => 1.0,
             };
             let solved = solved(count + 1, system, right);
-            match solved.filter(|weights| weights[..count].iter().all(|w| *w >= 0.0)) {
+            match solved.filter(|found| found[..count].iter().all(|w| *w >= 0.0)) {
                 Some(mut weights) => {
                     weights.truncate(count);
                     break weights;
@@ -349,7 +366,11 @@ impl Weighing<'_> {
                 }
             }
         }
-        (weights, 2.0 * now - among)
+        Weights {
+            weights,
+            variance: 2.0 * now - among,
+            error: (now - among).max(0.0),
+        }
     }
 }
 
@@ -410,7 +431,7 @@ fn variance_of_channels(
         }
         let squares: f64 = channels.iter().map(|one| (one.level - mean).powi(2)).sum();
         between += squares / (channels.len() - 1) as f64;
-        errors += channels.iter().map(|one| one.variance).sum::<f64>() / channels.len() as f64;
+        errors += channels.iter().map(|one| one.error).sum::<f64>() / channels.len() as f64;
         count += 1;
     }
     (count >= ENOUGH).then(|| ((between - errors) / count as f64).max(0.0))
@@ -425,9 +446,9 @@ fn mean_level(channels: &[Merged]) -> f64 {
 fn towards_their_mean(channels: &mut [Merged], own: f64) {
     let mean = mean_level(channels);
     for one in channels {
-        let share = own / (own + one.variance).max(f64::MIN_POSITIVE);
+        let share = own / (own + one.error).max(f64::MIN_POSITIVE);
         one.level = mean + share * (one.level - mean);
-        one.variance *= share;
+        one.variance = (one.variance - (1.0 - share) * one.error).max(0.0);
     }
 }
 
@@ -477,5 +498,129 @@ impl LinkModel {
             }
         }
         low
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::{Rng as _, SeedableRng as _};
+    use rand_pcg::Pcg64Mcg;
+
+    const FLOOR: Dbm = Dbm(-95.5);
+    const NODES: usize = 14;
+    const HOUR: Duration = Duration::from_secs(3_600);
+
+    /// So many surveys, newest first, of links on four channels: each reading is off by a decibel, and pairs change from one
+    /// survey to the next by `by` decibels around their mean; those of node 0 by three times as much.
+    fn surveys(count: usize, by: f64) -> Vec<LinkQualities> {
+        let mut rng = Pcg64Mcg::seed_from_u64(11);
+        let mut normal = || (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0;
+        let mut all = vec![LinkQualities::new(NODES); count];
+        for a in 0..NODES {
+            for b in a + 1..NODES {
+                let pair = -74.0 + 2.0 * normal();
+                for channel in [11, 15, 20, 25].map(|n| Channel::new(n).unwrap()) {
+                    let mean = pair + 4.0 * normal();
+                    let by = if a == 0 { 3.0 * by } else { by };
+                    for links in &mut all {
+                        let level = mean + by * normal();
+                        for (from, to) in [(a, b), (b, a)] {
+                            let rssi = Some(Dbm(level + normal()));
+                            (links.record(from, to, channel, 2, 2, rssi)).unwrap();
+                        }
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    fn picture(surveys: &[LinkQualities], seen: &[Sighting]) -> Picture {
+        let dated = (1..).zip(surveys).map(|(hours, links)| Dated {
+            links,
+            age: HOUR * hours,
+        });
+        let dated: Vec<Dated<'_>> = dated.collect();
+        Picture::of(dated[0], &dated[1..], seen, FLOOR)
+    }
+
+    #[test]
+    fn one_survey_is_taken_as_it_is() {
+        let all = surveys(1, 3.0);
+        let one = picture(&all, &[]);
+        assert_eq!(one.model, LinkModel::learned(&all[0], FLOOR));
+        let quality = one.links.quality(3, 5, Channel::new(15).unwrap());
+        assert_eq!(quality, all[0].quality(3, 5, Channel::new(15).unwrap()));
+        assert_eq!(quality.unwrap().unknown, None);
+    }
+
+    #[test]
+    fn what_links_change_by_is_read_off_two_surveys() {
+        for by in [0.0, 2.0, 5.0] {
+            let of_two = picture(&surveys(2, by), &[]).model.unknown.0;
+            // Two readings, each off by its change and its own error, against the change of the transfer.
+            let truth = (1.5 * by * by + 0.5f64).sqrt();
+            assert!(
+                (of_two / truth - 1.0).abs() < 0.25,
+                "{by}: {of_two}, {truth}"
+            );
+        }
+    }
+
+    #[test]
+    fn pairs_that_change_more_are_trusted_less() {
+        let picture = picture(&surveys(3, 2.0), &[]);
+        let mean = |from: usize| {
+            let heard = picture.links.heard_from(from, Channel::new(15).unwrap());
+            let unknown: Vec<f64> = heard.map(|(_, q)| q.unknown.unwrap().0).collect();
+            unknown.iter().sum::<f64>() / unknown.len() as f64
+        };
+        let (restless, calm) = (mean(0), (2..NODES).map(mean).fold(0.0, f64::max));
+        assert!(restless > 1.3 * calm, "{restless} {calm}");
+    }
+
+    #[test]
+    fn what_a_transfer_lost_makes_a_link_weaker_and_what_it_brought_surer() {
+        let (all, channel) = (surveys(2, 3.0), Channel::new(20).unwrap());
+        let at = |received| {
+            let sighting = Sighting {
+                from: 2,
+                to: 4,
+                channel,
+                sent: 250,
+                received,
+                age: Duration::from_secs(60),
+            };
+            let picture = picture(&all, &[sighting]);
+            let quality = picture.links.quality(2, 4, channel).unwrap();
+            (quality, picture.model.delivery(&quality))
+        };
+        let before = picture(&all, &[]).links.quality(2, 4, channel).unwrap();
+        let ((whole, _), (lame, delivery)) = (at(250), at(10));
+        assert!(
+            whole.unknown.unwrap().0 < before.unknown.unwrap().0,
+            "{whole:?} {before:?}"
+        );
+        assert!((whole.rssi.unwrap().0 - before.rssi.unwrap().0).abs() < 1.0);
+        assert!(
+            lame.rssi.unwrap().0 < before.rssi.unwrap().0 - 4.0,
+            "{lame:?} {before:?}"
+        );
+        assert!(delivery < 0.9, "{delivery}");
+    }
+
+    #[test]
+    fn a_link_that_fell_silent_counts_as_weak() {
+        let mut all = surveys(2, 1.0);
+        let channel = Channel::new(25).unwrap();
+        let heard = all[0].quality(1, 2, channel).unwrap();
+        all[0] = all[0].filtered(|from, to, on| (from, to, on) != (1, 2, channel));
+        let now = picture(&all, &[]).links.quality(1, 2, channel).unwrap();
+        assert!(
+            now.rssi.unwrap().0 < heard.rssi.unwrap().0 - 5.0,
+            "{now:?} {heard:?}"
+        );
+        assert!(now.prr < 0.6);
     }
 }
