@@ -153,3 +153,133 @@ pub fn hops_seen(plan: &Plan, packets: u32, fetched: &Fetched, at: FieldTime) ->
     }
     seen
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::known::{Known, Place};
+    use thalweg_planner::{plan, RelayOrder, Reserves, RouteRequest};
+    use thalweg_units::{ChannelSet, NodeId};
+
+    const DAY: Duration = Duration::from_secs(86_400);
+
+    /// Ten nodes in two rows: each hears those of the next column well, and nobody else.
+    fn links() -> LinkQualities {
+        let mut links = LinkQualities::new(10);
+        let column = |node: usize| node.div_ceil(2);
+        for (a, b) in (0..100).map(|pair| (pair / 10, pair % 10)) {
+            for channel in [15, 20, 25, 26].map(|n| Channel::new(n).unwrap()) {
+                if column(a).abs_diff(column(b)) == 1 {
+                    (links.record(a, b, channel, 10, 10, Some(Dbm(-75.0)))).unwrap();
+                }
+            }
+        }
+        links
+    }
+
+    fn known() -> Known {
+        let place = Place {
+            name: "rows".to_owned(),
+            ids: (1..=10).map(|id| NodeId::new(id).unwrap()).collect(),
+            channels: ChannelSet::ALL,
+            order: RelayOrder::Random,
+            floor: Dbm(-95.5),
+            timing: None,
+        };
+        let draw = (drawn as super::super::Draw, 1);
+        Known::new(place, links(), 0, None, draw)
+    }
+
+    /// A stream for each seed.
+    fn drawn(seed: u64, _: &str, _: &[u64]) -> rand_pcg::Pcg64Mcg {
+        rand_pcg::Pcg64Mcg::new(u128::from(seed))
+    }
+
+    fn lean(reserves: Reserves) -> Plan {
+        let request = RouteRequest {
+            reserves,
+            ..RouteRequest::planned(9, 0)
+        };
+        plan(&links(), &request, &mut rand_pcg::Pcg64Mcg::new(1)).unwrap()
+    }
+
+    fn fetched(lame_chains: u32, first_round: Option<u16>) -> Fetched {
+        Fetched {
+            object: None,
+            complete: None,
+            duration: Duration::ZERO,
+            waited: Duration::ZERO,
+            wake_up: Duration::ZERO,
+            round: 1,
+            first_round,
+            attempts: 1,
+            lame_chains,
+            active: 2,
+            joules: None,
+            network_joules: None,
+            failure: None,
+        }
+    }
+
+    #[test]
+    fn a_plan_tells_how_old_its_links_are() {
+        let then = FieldTime::ZERO + DAY;
+        let known = known();
+        assert_eq!((known.age(), known.measured()), (None, None));
+        let known = known.measured_at(then);
+        assert_eq!(known.age(), Some(Duration::ZERO));
+        assert_eq!(known.viewed_at(then + DAY).age(), Some(DAY));
+        assert_eq!(known.viewed_at(then + DAY).measured(), Some(then));
+    }
+
+    #[test]
+    fn what_transfers_saw_refreshes_the_picture_and_outlives_a_survey() {
+        let (then, on) = (FieldTime::ZERO + DAY, Channel::new(20).unwrap());
+        let mut known = known().measured_at(then);
+        let hop = HopSeen {
+            from: 9,
+            to: 7,
+            channel: on,
+            sent: 250,
+            received: 20,
+            at: then + DAY,
+        };
+        known.saw(&[hop]);
+        let weaker = |known: &Known| {
+            let now = known.viewed_at(then + DAY);
+            let level = |links: &LinkQualities| links.rssi(9, 7, on).unwrap().0;
+            level(&links()) - level(now.links())
+        };
+        assert!(weaker(&known) > 3.0, "{}", weaker(&known));
+        let earlier = vec![Measured {
+            links: links(),
+            at: then,
+        }];
+        let anew = super::tests::known().after(earlier, then + DAY);
+        assert!(weaker(&anew).abs() < 0.2, "{}", weaker(&anew));
+        assert!(weaker(&anew.remembering(&known)) > 2.0);
+    }
+
+    #[test]
+    fn whole_groups_confirm_their_hops_and_lame_ones_are_suspect() {
+        let plan = lean(Reserves::None);
+        let at = FieldTime::ZERO;
+        let seen = hops_seen(&plan, 500, &fetched(0, Some(500)), at);
+        assert_eq!(seen.len(), 2 * plan.hops);
+        assert!(seen
+            .iter()
+            .all(|hop| (hop.sent, hop.received) == (250, 250)));
+        assert!(seen.iter().all(|hop| plan.channels.contains(&hop.channel)));
+        let lame = hops_seen(&plan, 500, &fetched(2, Some(500)), at);
+        assert!(lame.iter().all(|hop| hop.received < hop.sent), "{lame:?}");
+        assert!(hops_seen(&plan, 500, &fetched(0, None), at).is_empty());
+    }
+
+    #[test]
+    fn who_stands_by_leaves_it_open_who_sent() {
+        let mut plan = lean(Reserves::None);
+        plan.standing_by = plan.stages.clone();
+        let seen = hops_seen(&plan, 500, &fetched(0, Some(500)), FieldTime::ZERO);
+        assert!(seen.is_empty(), "{seen:?}");
+    }
+}
