@@ -7,7 +7,7 @@ use std::sync::Arc;
 use thalweg_gateway::carry::pipeline::Terms;
 use thalweg_gateway::known::{Known, Planned};
 use thalweg_gateway::registry::Pipelined;
-use thalweg_lab::collect::{check, measured, place, Collector};
+use thalweg_lab::collect::{check, measured, Collector};
 use thalweg_lab::maps;
 use thalweg_planner::Prediction;
 use thalweg_testbeds::{Site, Testbed};
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Failure> {
     let payload = ask.protocol.terms(sent).payload.bytes();
     network::tell(&testbed.name, &testbed.assumed, args.say.verbosity());
     let of = (bytes, payload);
-    let shown = Planned::new(&place(&testbed), ask.protocol.name, of, args.seed, &plan);
+    let shown = Planned::new(&known, ask.protocol.name, of, &plan);
     let printed = match args.json {
         true => print_json(&shown),
         false => {
@@ -94,8 +94,12 @@ fn text(plan: &Planned, protocol: Pipelined, ends: &str) -> String {
             )
         }
     };
+    let age = match plan.links_age_s {
+        Some(age_s) if age_s >= 1.0 => format!(", by links measured {age_s:.0} s ago"),
+        _ => String::new(),
+    };
     text.push_str(&format!(
-        "\nexpected of {} of {} bytes\n\n",
+        "\nexpected of {} of {} bytes{age}\n\n",
         plural(plan.packets, "packet", "packets"),
         plan.payload
     ));

@@ -23,10 +23,14 @@ pub(crate) fn report(report: &fetch::Report, ends: &str) -> String {
 fn pipeline(report: &Report, ends: &str) -> String {
     let (o, survey) = (&report.outcome.core, &report.survey);
     let channels: Vec<String> = report.channels.iter().map(ToString::to_string).collect();
+    let age = match report.links_age_s {
+        age_s if age_s >= 1.0 => format!(", {age_s:.0} s before the transfer"),
+        _ => String::new(),
+    };
     let text = format!(
         "{}, seed {}: node {} to node {}, {}, channels {}\n\
          {ends}\
-         links measured in {:.1} s, collected in {:.1} s\n\n",
+         links measured in {:.1} s, collected in {:.1} s{age}\n\n",
         o.testbed,
         o.seed,
         o.source,

@@ -1,9 +1,12 @@
 //! What is known of a network before a transfer: its links, whoever measured them and when, and the choices
 //! that hold for all its routes. Routes are planned here. Tests: at the end, `crates/lab/src/collect/`.
 
+mod history;
 mod planned;
 mod source;
 
+use history::History;
+pub use history::{hops_seen, HopSeen, Measured, MOST_SURVEYS};
 pub use planned::{Other, Pip, Planned, Reserves, Stage};
 
 use crate::carry::pipeline::mean_pause;
@@ -18,7 +21,7 @@ use thalweg_planner::pairs::best_channels;
 use thalweg_planner::{
     plan, LinkModel, LinkQualities, LinkRule, Plan, PlanError, RelayOrder, RouteRequest,
 };
-use thalweg_units::{Channel, ChannelSet, Dbm, NodeId};
+use thalweg_units::{Channel, ChannelSet, Dbm, Duration, NodeId};
 use thalweg_wire::pipeline::MAX_PACKETS;
 use thalweg_wire::route::{PayloadSize, MAX_MEMBERS};
 
@@ -217,9 +220,13 @@ pub const CLEAN_CHANNELS: [u8; 4] = [15, 20, 25, 26];
 pub struct Known {
     place: Place,
     links: LinkQualities,
-    /// When they were measured; none where somebody told them.
-    measured: Option<FieldTime>,
+    /// What they are made of; nothing where somebody told them.
+    history: History,
+    /// How long ago they were measured when a plan is made; none where somebody told them.
+    age: Option<Duration>,
     sink: usize,
+    /// The channels that were asked for.
+    wanted: Option<Vec<Channel>>,
     /// Pipeline channels, counted back from the sink.
     channels: Vec<Channel>,
     routing_channel: Channel,
@@ -244,12 +251,15 @@ impl Known {
         let _ = links.set_ids(place.ids.iter().map(|id| id.get()).collect());
         let model = LinkModel::learned(&links, place.floor);
         let rule = RouteRequest::new(0, sink).trusting(model).rule;
+        let wanted = channels.clone();
         let (channels, routing_channel) = choose_channels(&links, &rule, channels);
         Self {
             place,
             links,
-            measured: None,
+            history: History::default(),
+            age: None,
             sink,
+            wanted,
             channels,
             routing_channel,
             rule,
@@ -269,17 +279,55 @@ impl Known {
             ..self.clone()
         }
     }
-    /// The same as measured at `at`.
+    /// The same with its links as measured at `at`.
     #[must_use]
     pub fn measured_at(self, at: FieldTime) -> Self {
-        Self {
-            measured: Some(at),
-            ..self
-        }
+        self.after(Vec::new(), at)
     }
-    /// When its links were measured; none where somebody told them.
-    pub const fn measured(&self) -> Option<FieldTime> {
-        self.measured
+    /// The same, its links measured at `at`, and before as `earlier` has them: one picture of all, for `at`.
+    #[must_use]
+    pub fn after(self, earlier: Vec<Measured>, at: FieldTime) -> Self {
+        let links = self.links.clone();
+        let mut surveys = vec![Measured { links, at }];
+        surveys.extend(earlier);
+        let history = History::of(surveys);
+        Self { history, ..self }.viewed_at(at)
+    }
+    /// The same with what transfers saw by what was known `before`.
+    #[must_use]
+    pub fn remembering(mut self, before: &Self) -> Self {
+        self.history.remember(&before.history);
+        self
+    }
+    /// Notes how frames of transfers fared: each hop counts as if a survey had measured it then.
+    pub fn saw(&mut self, hops: &[HopSeen]) {
+        self.history.see(hops);
+    }
+    /// The same for plans that are made at `now`: links as they are known by then, and how far they can be trusted.
+    #[must_use]
+    pub fn viewed_at(&self, now: FieldTime) -> Self {
+        let mut known = self.clone();
+        known.age = self.history.age(now);
+        if let Some(picture) = self.history.picture(now, self.place.floor) {
+            let rule = RouteRequest::new(0, self.sink).trusting(picture.model).rule;
+            let wanted = self.wanted.clone();
+            let (channels, routing) = choose_channels(&picture.links, &rule, wanted);
+            (known.channels, known.routing_channel) = (channels, routing);
+            (known.links, known.model, known.rule) = (picture.links, picture.model, rule);
+        }
+        known
+    }
+    /// When its links were last measured; none where somebody told them.
+    pub fn measured(&self) -> Option<FieldTime> {
+        self.history.newest().map(|survey| survey.at)
+    }
+    /// How old its links are for plans that are made by it; none where somebody told them.
+    pub const fn age(&self) -> Option<Duration> {
+        self.age
+    }
+    /// The seed that draws what is left to chance.
+    pub const fn seed(&self) -> u64 {
+        self.seed
     }
     /// Who its nodes are.
     pub fn place(&self) -> &Place {

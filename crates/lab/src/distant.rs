@@ -12,7 +12,7 @@ use thalweg_gateway::carry::pipeline::{settling, Fetch, Order, Terms, SETTLING};
 use thalweg_gateway::carry::ways::Ways;
 use thalweg_gateway::field::{Field, FieldError, FieldTime, News};
 use thalweg_gateway::job::{run, Failure, Progress, Retry};
-use thalweg_gateway::known::{Ask, Known, CLEAN_CHANNELS};
+use thalweg_gateway::known::{hops_seen, Ask, Known, CLEAN_CHANNELS};
 use thalweg_gateway::line::LineError;
 use thalweg_gateway::outcome::Outcome;
 use thalweg_gateway::parts::{self, Assembly, Turn};
@@ -102,7 +102,8 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
     /// [`CollectError`] where nothing can be said of the transfer; a transfer that fails is a report.
     pub fn fetch(&mut self, ask: &Ask, observer: Observer<'_>) -> Result<Report, CollectError> {
         let protocol = ask.protocol;
-        let first = self.known.plan(ask)?;
+        let known = self.known.viewed_at(self.field.now());
+        let first = known.plan(ask)?;
         let ids = &self.known.place().ids;
         let (source, sink) = (ids[first.source], ids[first.sink]);
         // As in a simulated network: P3 as published, over halves drawn anew.
@@ -111,10 +112,7 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
             protocol: Pipelined::P3,
             ..*ask
         };
-        let (known, predicted) = (
-            self.known.clone(),
-            expected(&first, protocol.scheme).0.clone(),
-        );
+        let predicted = expected(&first, protocol.scheme).0.clone();
         let channels = first.channels.iter().map(|c| c.number()).collect();
         let next = |_: &Over, tried: u32| {
             let plan = || known.plan_attempt(&anew, u64::from(tried)).ok();
@@ -156,6 +154,7 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
             baseline: None,
             channels,
             survey,
+            links_age_s: known.age().unwrap_or_default().as_secs_f64(),
             parts: fetched.parts as usize,
             tried,
             object: fetched.object,
@@ -199,12 +198,16 @@ impl<'a, F: Field<Order = Order, Event = Event>> Distant<'a, F> {
             seed: self.site.seed,
         };
         let core = account.of(plan, &fetched, (&terms, &self.site.board.timing));
+        let payload = u64::from(terms.payload.bytes());
+        let packets = core.bytes.div_ceil(payload) as u32;
+        let seen = hops_seen((plan, ids), packets, &fetched, self.field.now());
         let extra = Repairs {
             retransmitted: None,
             wake_up_s: fetched.wake_up.as_secs_f64(),
             lame_chains: fetched.lame_chains,
             bad_hops: fetched.bad_hops,
         };
+        self.known.saw(&seen);
         Ok((Outcome { core, extra }, fetched.part))
     }
 }

@@ -8,6 +8,7 @@
 use crate::beats::{self, Lead};
 use crate::links::{Hop, LinkQualities, LinkQuality};
 use crate::topology::LinkRule;
+use std::f64::consts::SQRT_2;
 use thalweg_units::{Channel, ChannelSet, Db, Dbm};
 
 /// Margin over the effective floor at which half of the longest frames arrive (127 B at -96.6 dBm
@@ -50,6 +51,49 @@ fn fewer_than(enough: u32, frames: u32, delivery: f64) -> f64 {
     sum
 }
 
+/// The law of what is not known of links: normal, with a deviation that differs from link to link. So many shares of them,
+/// each with what its links' deviation is a multiple of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tails(pub(crate) [(f64, f64); 3]);
+
+impl Tails {
+    /// None: all links have the same deviation.
+    pub const NORMAL: Self = Self([(1.0, 1.0), (0.0, 1.0), (0.0, 1.0)]);
+
+    /// Share and multiple, of those that there are.
+    fn shares(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
+        self.0.iter().copied().filter(|(share, _)| *share > 0.0)
+    }
+    /// The mean of `of` over links whose deviation is `deviation` in the middle.
+    fn mean(&self, deviation: Db, of: impl Fn(Db) -> f64) -> f64 {
+        let each = self
+            .shares()
+            .map(|(share, times)| share * of(Db(deviation.0 * times)));
+        each.sum()
+    }
+    /// The multiple of a deviation below which nine of ten links have not become weaker.
+    fn quantile_90(&self) -> f64 {
+        if *self == Self::NORMAL {
+            return QUANTILE_90;
+        }
+        let within = |x: f64| {
+            let each = self
+                .shares()
+                .map(|(share, times)| share * 0.5 * libm::erfc(-x / times / SQRT_2));
+            each.sum::<f64>()
+        };
+        let (mut low, mut high) = (0.0, 20.0);
+        for _ in 0..40 {
+            let middle = 0.5 * (low + high);
+            match within(middle) < 0.9 {
+                true => low = middle,
+                false => high = middle,
+            }
+        }
+        low
+    }
+}
+
 /// How a radio receives, and how far a survey can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinkModel {
@@ -60,8 +104,10 @@ pub struct LinkModel {
     /// Standard deviation of received power from packet to packet.
     pub packet: Db,
     /// Standard deviation of what is not known of a link's mean in the coming run: its change since
-    /// the survey, the receiver's floor and RSSI error.
+    /// the survey, the receiver's floor and RSSI error. Links of which more is known have their own ([`LinkQuality::unknown`]).
     pub unknown: Db,
+    /// How that deviation differs from link to link.
+    pub tails: Tails,
     /// Share of frames that are lost however strong the link: others use the channel, and they do so in bursts.
     pub outage: f64,
     /// How many frames the margin counts for beside the frames that were counted.
@@ -79,6 +125,7 @@ impl LinkModel {
         register_noise: Dbm(-99.2),
         packet: Db(2.0),
         unknown: Db(2.0),
+        tails: Tails::NORMAL,
         outage: 0.0,
         prior_frames: 30.0,
         leak: [Db(-46.0), Db(-31.0), Db(-54.0)],
@@ -86,9 +133,19 @@ impl LinkModel {
 
     /// Probability that a long frame arrives whose mean power lies `margin` above the floor.
     pub fn delivery_at(&self, margin: Db) -> f64 {
-        let (packet, unknown) = (self.packet.0, self.unknown.0);
-        let spread = (packet * packet + unknown * unknown + KNEE_DB * KNEE_DB).sqrt();
-        0.5 * libm::erfc(-(margin.0 - HALF_AT_DB) / (spread * std::f64::consts::SQRT_2))
+        self.delivery_over(margin, self.unknown)
+    }
+    /// The same of a link of which `unknown` is not known.
+    pub(crate) fn delivery_over(&self, margin: Db, unknown: Db) -> f64 {
+        self.tails.mean(unknown, |unknown| {
+            let (packet, unknown) = (self.packet.0, unknown.0);
+            let spread = (packet * packet + unknown * unknown + KNEE_DB * KNEE_DB).sqrt();
+            0.5 * libm::erfc(-(margin.0 - HALF_AT_DB) / (spread * SQRT_2))
+        })
+    }
+    /// What is not known of a link of this quality.
+    pub(crate) fn unknown_of(&self, quality: &LinkQuality) -> Db {
+        quality.unknown.unwrap_or(self.unknown)
     }
     /// Probability that a long frame arrives over a link, from its margin and the beacons that were counted.
     pub fn delivery(&self, quality: &LinkQuality) -> f64 {
@@ -96,7 +153,8 @@ impl LinkModel {
         match (margin, quality.sent) {
             (Some(margin), Some(sent)) => {
                 let (sent, prior) = (f64::from(sent), self.prior_frames);
-                (self.delivery_at(margin) * prior + quality.prr * sent) / (prior + sent)
+                let expected = self.delivery_over(margin, self.unknown_of(quality));
+                (expected * prior + quality.prr * sent) / (prior + sent)
             }
             // A ratio that stands on nobody knows how many frames is taken as it is.
             (_, None) => quality.prr,
@@ -106,19 +164,23 @@ impl LinkModel {
     /// Probability that of `frames` long frames of a link whose mean power lies `margin` above the floor fewer than
     /// `enough` arrive: it may have become weaker, or a burst takes them.
     pub fn lame_at(&self, margin: Db, frames: u32, enough: u32) -> f64 {
-        // Known apart from its change, a link has its packets' spread alone.
-        let known = Self {
-            unknown: Db(0.0),
-            ..*self
-        };
-        let steps = (-CHANGES..=CHANGES).map(|step| f64::from(step) * CHANGE_STEP);
-        let weighed = steps.map(|change| {
-            let weight = libm::exp(-0.5 * change * change);
-            let delivery = known.delivery_at(margin + Db(change * self.unknown.0));
-            (weight, weight * fewer_than(enough, frames, delivery))
+        self.lame_over(margin, self.unknown, (frames, enough))
+    }
+    /// The same of a link of which `unknown` is not known.
+    pub(crate) fn lame_over(&self, margin: Db, unknown: Db, (frames, enough): (u32, u32)) -> f64 {
+        let weak = self.tails.mean(unknown, |unknown| {
+            // Known apart from its change, a link has its packets' spread alone.
+            let steps = (-CHANGES..=CHANGES).map(|step| f64::from(step) * CHANGE_STEP);
+            let weighed = steps.map(|change| {
+                let weight = libm::exp(-0.5 * change * change);
+                let margin = margin + Db(change * unknown.0);
+                let delivery = self.delivery_over(margin, Db(0.0));
+                (weight, weight * fewer_than(enough, frames, delivery))
+            });
+            let (all, weak) = weighed.fold((0.0, 0.0), |(a, b), (c, d)| (a + c, b + d));
+            weak / all
         });
-        let (all, weak) = weighed.fold((0.0, 0.0), |(a, b), (c, d)| (a + c, b + d));
-        1.0 - (1.0 - weak / all) * (1.0 - self.outage)
+        1.0 - (1.0 - weak) * (1.0 - self.outage)
     }
     /// The highest mean power that a survey's beacons may have missed: that with which half of the long frames arrive.
     pub fn unheard(&self) -> Dbm {
@@ -127,7 +189,7 @@ impl LinkModel {
     /// The margin with which nine of ten links have a ratio of .99 or more.
     pub fn sure_margin(&self) -> Db {
         let spread = (self.packet.0 * self.packet.0 + KNEE_DB * KNEE_DB).sqrt();
-        Db(HALF_AT_DB + QUANTILE_99 * spread + QUANTILE_90 * self.unknown.0)
+        Db(HALF_AT_DB + QUANTILE_99 * spread + self.tails.quantile_90() * self.unknown.0)
     }
     /// Mean power of a link without the register's own noise, where an RSSI is known.
     pub fn power(&self, quality: &LinkQuality) -> Option<Dbm> {
@@ -163,6 +225,8 @@ pub(crate) struct Reach {
     pub(crate) delivery: f64,
     /// Mean power in milliwatts, where known.
     pub(crate) power: Option<f64>,
+    /// Standard deviation of what is not known of it.
+    pub(crate) unknown: Db,
 }
 
 /// A table of [`Reach`] over all links of some channels.
@@ -180,7 +244,12 @@ impl Expected {
             let power = model.power(quality);
             let delivery = model.delivery(quality);
             let power = power.map(|power| power.milliwatts().0);
-            Reach { delivery, power }
+            let unknown = model.unknown_of(quality);
+            Reach {
+                delivery,
+                power,
+                unknown,
+            }
         };
         let row = |from: usize, channel: Channel| {
             let heard = links.heard_from(from, channel);
@@ -265,10 +334,12 @@ impl Expected {
         match self.link(from, to, channel) {
             None => 1.0,
             Some(Reach {
-                power: Some(power), ..
+                power: Some(power),
+                unknown,
+                ..
             }) => {
                 let margin = Db(10.0 * libm::log10(power / self.floor_mw));
-                self.model.lame_at(margin, frames, enough)
+                self.model.lame_over(margin, *unknown, (frames, enough))
             }
             Some(Reach { delivery, .. }) => fewer_than(enough, frames, *delivery),
         }
@@ -280,8 +351,9 @@ impl Expected {
         };
         let margin = Db(10.0 * libm::log10(power / self.floor_mw));
         let risen = 1.0 + INTERFERENCE_WEIGHT * interference / self.floor_mw;
-        let quiet = self.model.delivery_at(margin);
-        let loud = (self.model).delivery_at(margin - Db(10.0 * libm::log10(risen)));
+        let quiet = self.model.delivery_over(margin, reach.unknown);
+        let less = margin - Db(10.0 * libm::log10(risen));
+        let loud = self.model.delivery_over(less, reach.unknown);
         match quiet > 0.0 {
             true => reach.delivery * loud / quiet,
             false => 0.0,
@@ -320,7 +392,8 @@ impl Expected {
     /// Survival of beats over what is not known of the strongest sender's lead.
     fn survival(&self, lead: &Lead) -> f64 {
         let (packet, run) = (self.model.packet.0, self.model.unknown.0);
-        let spread = (2.0 * (packet * packet + run * run)).sqrt();
+        let squares = self.model.tails.mean(Db(run), |unknown| unknown.0.powi(2));
+        let spread = (2.0 * (packet * packet + squares)).sqrt();
         let share = |(shift, weight)| weight * lead.survival(shift * spread);
         SHIFTS.into_iter().map(share).sum()
     }

@@ -3,8 +3,8 @@
 //! Three things are read off it. Links are reciprocal but for what measuring and time add, and a pair's directions are
 //! measured minutes apart: what they differ by beside the nodes' own offsets is what is not known of a link. And how
 //! many beacons arrived at each level tells how widely reception spreads around the radio's curve. What
-//! strong links lose is lost to others on the channel. Nothing else is known of the site. Not used yet: earlier surveys,
-//! what transfers saw. Tests: below.
+//! strong links lose is lost to others on the channel. Nothing else is known of the site. What several
+//! surveys tell is in `picture`. Tests: below.
 
 use crate::expect::LinkModel;
 use crate::links::{LinkQualities, LinkQuality};
@@ -23,7 +23,7 @@ const OTHERWISE_LOST: f64 = 0.03;
 /// that of fewer beacons those that are known have lost too little near the floor, whatever the spread.
 const COUNTED: u32 = 5;
 /// Margin from which a radio's curve loses nothing, in decibels.
-const STRONG_DB: f64 = 10.0;
+pub(crate) const STRONG_DB: f64 = 10.0;
 /// Links that are looked at for a fit; more say the same.
 const LOOKED_AT: usize = 4_000;
 
@@ -38,9 +38,29 @@ impl LinkModel {
         Self {
             unknown: between_directions(links).unwrap_or(model.unknown),
             packet: around_the_curve(links, &model).unwrap_or(model.packet),
-            outage: lost_by_strong_links(links, &model).unwrap_or(model.outage),
+            outage: model.lost_by_strong(links).unwrap_or(model.outage),
             ..model
         }
+    }
+
+    /// Of all frames of links far above the curve, the share that was lost. A link of which nothing came through is not
+    /// known of, which leaves out the square of that share where two frames were sent.
+    pub(crate) fn lost_by_strong(&self, links: &LinkQualities) -> Option<f64> {
+        let (mut sent, mut received) = (0.0, 0.0);
+        for channel in Channel::all() {
+            for from in 0..links.nodes() {
+                for (_, quality) in links.heard_from(from, channel) {
+                    let Some((of, power)) = quality.sent.zip(self.power(&quality)) else {
+                        continue;
+                    };
+                    if (power - self.floor).0 >= STRONG_DB {
+                        sent += f64::from(of);
+                        received += quality.prr * f64::from(of);
+                    }
+                }
+            }
+        }
+        (sent >= ENOUGH as f64).then(|| 1.0 - received / sent)
     }
 }
 
@@ -79,26 +99,6 @@ fn between_directions(links: &LinkQualities) -> Option<Db> {
     let rest = |(a, b, d): &(usize, usize, f64)| d - (offset(*a) - offset(*b));
     let squares: f64 = found.iter().map(|found| rest(found).powi(2)).sum();
     Some(Db((0.5 * squares / found.len() as f64).sqrt()))
-}
-
-/// Of all frames of links far above the curve, the share that was lost. A link of which nothing came through is not
-/// known of, which leaves out the square of that share where two frames were sent.
-fn lost_by_strong_links(links: &LinkQualities, model: &LinkModel) -> Option<f64> {
-    let (mut sent, mut received) = (0.0, 0.0);
-    for channel in Channel::all() {
-        for from in 0..links.nodes() {
-            for (_, quality) in links.heard_from(from, channel) {
-                let Some((of, power)) = quality.sent.zip(model.power(&quality)) else {
-                    continue;
-                };
-                if (power - model.floor).0 >= STRONG_DB {
-                    sent += f64::from(of);
-                    received += quality.prr * f64::from(of);
-                }
-            }
-        }
-    }
-    (sent >= ENOUGH as f64).then(|| 1.0 - received / sent)
 }
 
 /// Standard deviation with which reception spreads around the radio's own curve: the one under which the counts are

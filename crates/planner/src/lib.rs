@@ -8,6 +8,7 @@
 mod assess;
 pub mod beats;
 mod chains;
+mod change;
 pub mod channels;
 pub mod closed_forms;
 pub mod concurrent;
@@ -18,6 +19,7 @@ mod learned;
 mod links;
 pub mod pairs;
 pub mod paths;
+mod picture;
 pub mod plan;
 pub mod predict;
 pub mod request;
@@ -37,12 +39,14 @@ pub use pairs::{
     PairRequest,
 };
 pub use paths::{node_distinct_paths, PathSearch, PathSet, RelayOrder};
+pub use picture::{Dated, Picture, Sighting, MOST as MOST_READINGS};
 pub use plan::{PipPlan, Plan, PlanError, Warning};
 pub use predict::{Feed, Prediction};
 pub use request::{
     Diversity, Grouping, LastStage, PipChoice, RadioCurrents, Reserves, RouteRequest, Style,
     Transfer,
 };
+pub use reserves::LOOK;
 pub use route::plan;
 pub use seen::Seen;
 pub use topology::{LinkRule, Topology};

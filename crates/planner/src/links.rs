@@ -4,7 +4,7 @@
 //! Not modelled: when a measurement was made; every table is one campaign. Tests: below.
 
 use serde::Serialize;
-use thalweg_units::{Channel, ChannelSet, Dbm};
+use thalweg_units::{Channel, ChannelSet, Db, Dbm};
 
 /// Where a node is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -28,6 +28,9 @@ pub struct LinkQuality {
     pub rssi: Option<Dbm>,
     /// How many beacons the ratio stands on; none where the source of the data does not say.
     pub sent: Option<u32>,
+    /// Standard deviation of what is not known of its level in the coming transfer, in decibels; none where that is the same
+    /// as of other links ([`crate::LinkModel::unknown`]).
+    pub unknown: Option<Db>,
 }
 
 /// A frame's way from one node to another on a channel.
@@ -198,6 +201,7 @@ impl LinkQualities {
             prr: f64::from(received) / f64::from(sent),
             rssi: rssi.filter(|_| received > 0),
             sent: Some(sent),
+            unknown: None,
         };
         if let Some(old) = self.quality(from, to, channel) {
             quality = merged(old, quality, received, sent);
@@ -219,10 +223,16 @@ impl LinkQualities {
         if !(0.0..=1.0).contains(&prr) {
             return Err(LinkError::Ratio { from, to, prr });
         }
-        let sent = None;
-        self.put(from, to, channel, LinkQuality { prr, rssi, sent })
+        let quality = LinkQuality {
+            prr,
+            rssi,
+            sent: None,
+            unknown: None,
+        };
+        self.put(from, to, channel, quality)
     }
-    fn put(
+    /// Replaces what is known of a link.
+    pub(crate) fn put(
         &mut self,
         from: usize,
         to: usize,
@@ -308,6 +318,7 @@ fn merged(old: LinkQuality, new: LinkQuality, received: u32, sent: u32) -> LinkQ
         prr: (old_received + received) / total,
         rssi,
         sent: Some(old.sent.unwrap_or(0).saturating_add(sent)),
+        unknown: None,
     }
 }
 

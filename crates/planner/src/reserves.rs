@@ -75,7 +75,7 @@ pub(crate) fn standing_by(
 }
 
 /// Packets of a group that are looked at first, and how many of them must arrive (`thalweg_protocols::thalweg::Looker`).
-pub(crate) const LOOK: (u32, u32) = (8, 5);
+pub const LOOK: (u32, u32) = (8, 5);
 
 /// Probability that at least one of a plan's `groups`, from source to sink, brings too little of what is looked at: links
 /// fare apart from each other, and one that is too weak makes its group lame.

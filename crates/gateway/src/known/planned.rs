@@ -5,7 +5,7 @@ use serde::Serialize;
 use thalweg_planner::{Group, Member, Plan, Prediction};
 use thalweg_units::{Channel, NodeId};
 
-use super::Place;
+use super::Known;
 
 /// What was planned.
 #[derive(Debug, Clone, Serialize)]
@@ -34,6 +34,8 @@ pub struct Planned {
     pub payload: u8,
     /// What drew what a plan leaves to chance.
     pub seed: u64,
+    /// How long ago its links were measured, in seconds; none where somebody told them.
+    pub links_age_s: Option<f64>,
     /// What to know before trusting it.
     pub warnings: Vec<String>,
     /// What to expect.
@@ -89,14 +91,14 @@ pub struct Other {
 }
 
 impl Planned {
-    /// `plan` in the network `place`, for an object of `bytes` bytes in packets of `payload`, drawn by `seed`.
+    /// `plan` as it was made of what is `known`, for an object of `bytes` bytes in packets of `payload`.
     pub fn new(
-        place: &Place,
+        known: &Known,
         protocol: &'static str,
         (bytes, payload): (u64, u8),
-        seed: u64,
         plan: &Plan,
     ) -> Self {
+        let place = known.place();
         let id = |index: usize| place.ids.get(index).map_or(u16::MAX, |id| NodeId::get(*id));
         let ids = |nodes: &[usize]| nodes.iter().map(|&node| id(node)).collect::<Vec<_>>();
         let paths = |plan: &Plan| plan.paths.iter().map(|path| ids(path)).collect();
@@ -135,7 +137,8 @@ impl Planned {
             protocol,
             packets: u32::try_from(packets).unwrap_or(u32::MAX),
             payload,
-            seed,
+            seed: known.seed(),
+            links_age_s: known.age().map(|age| age.as_secs_f64()),
             warnings: plan.warnings.iter().map(ToString::to_string).collect(),
             prediction: plan.prediction.clone(),
             pip: Pip {

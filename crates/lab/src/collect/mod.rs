@@ -159,6 +159,8 @@ pub struct Report {
     pub channels: Vec<u8>,
     /// What it took to know the links.
     pub survey: SurveyCost,
+    /// How long before the transfer they had been measured, in seconds.
+    pub links_age_s: f64,
     /// Transfers that the object took, each of a part; told where it is more than one.
     #[serde(skip_serializing_if = "is_one")]
     pub parts: usize,
@@ -250,6 +252,8 @@ pub struct Collector {
     /// As transfers find it: with its losses, which came after the survey.
     site: Site,
     known: Known,
+    /// How old what is known is when a transfer begins.
+    age: Duration,
     surveyed: Surveyed,
 }
 
@@ -284,9 +288,13 @@ impl Collector {
         let known = Known::new(place, links, sink, wanted, (stream, seed));
         let took = motes.network().now();
         let surveying = Duration::from_nanos(took.as_nanos());
-        let site = site.aged(surveying + site.age())?;
+        let age = site.age();
+        let site = site.aged(surveying + age)?;
+        // Its transfers begin then.
+        let known = known.measured_at(took).viewed_at(took + age);
         Ok(Self {
-            known: known.measured_at(took),
+            known,
+            age,
             site,
             surveyed,
         })
@@ -437,6 +445,7 @@ impl Collector {
             baseline,
             channels: plan.channels.iter().map(|c| c.number()).collect(),
             survey,
+            links_age_s: self.age.as_secs_f64(),
             parts: fetched.parts as usize,
             tried,
             object: fetched.object,

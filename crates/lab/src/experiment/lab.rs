@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
 use thalweg_gateway::survey::{Survey, Surveyed};
 use thalweg_testbeds::Site;
+use thalweg_units::Duration;
 
 /// Told of each part that is done: how many, of how many. It may break off.
 pub type ProgressObserver<'a> = &'a (dyn Fn(u64, u64) -> ControlFlow<()> + Sync);
@@ -100,7 +101,7 @@ impl<'a> Lab<'a> {
         self.sites.site(testbed, seed)
     }
 
-    /// The links of `site`, as measured under `survey` and collected at its sink. Losses that were
+    /// The links of `site`, as measured under `survey` where time begins and collected at its sink. Losses that were
     /// injected begin after the survey.
     pub(super) fn survey(
         &self,
@@ -108,8 +109,17 @@ impl<'a> Lab<'a> {
         site: &Site,
         survey: Survey,
     ) -> Result<Arc<Surveyed>> {
-        self.sites
-            .survey(testbed, site, survey, &mut |_| self.heard())
+        self.survey_later((testbed, site), survey, Duration::ZERO)
+    }
+
+    /// The same as measured so long after time begins.
+    pub(super) fn survey_later(
+        &self,
+        of: (&str, &Site),
+        survey: Survey,
+        begins: Duration,
+    ) -> Result<Arc<Surveyed>> {
+        self.sites.survey(of, survey, begins, &mut |_| self.heard())
     }
 }
 

@@ -16,8 +16,8 @@ use thalweg_units::{Channel, Duration};
 
 /// A testbed's name or file, and a seed.
 type Key = (String, u64);
-/// The site's key, then channels, beacons and interval.
-type SurveyKey = (Key, SurveyKind, u16, u8, u64);
+/// The site's key, then channels, beacons and interval, and when it began.
+type SurveyKey = (Key, SurveyKind, u16, u8, u64, u64);
 
 /// The site's key, and what ran there in full.
 pub(super) type RunKey = (Key, String);
@@ -118,21 +118,26 @@ impl Sites {
         told.insert(key, row.clone());
     }
 
-    /// The links of `site`, that of the testbed called `testbed`, as measured under `survey` and collected
-    /// at its sink. Losses that were injected begin after the survey.
+    /// The links of `site`, that of the testbed called `testbed`, as measured under `survey`, which begins so long after
+    /// time does, and collected at its sink. Losses that were injected begin after the survey.
     pub(super) fn survey(
         &self,
-        testbed: &str,
-        site: &Site,
+        (testbed, site): (&str, &Site),
         survey: Survey,
+        begins: Duration,
         watch: Watch<'_>,
     ) -> Result<Arc<Surveyed>> {
         let channels = survey.channels.iter().map(|c| 1 << c.index()).sum();
         let key = (testbed.to_owned(), site.seed);
         let Survey { kind, beacons, .. } = survey;
-        let key = (key, kind, channels, beacons, survey.interval.as_nanos());
+        let times = (survey.interval.as_nanos(), begins.as_nanos());
+        let key = (key, kind, channels, beacons, times.0, times.1);
         kept(&self.surveys, &key, || {
-            Ok(Arc::new(survey_once(&site.undisturbed(), survey, watch)?))
+            let site = match begins.is_zero() {
+                true => site.undisturbed(),
+                false => site.undisturbed().aged(begins)?,
+            };
+            Ok(Arc::new(survey_once(&site, survey, watch)?))
         })
     }
 }
@@ -163,7 +168,8 @@ mod tests {
         let prr = (site.environment).prr(EarId(1), EarId(0), on, 127, Dbm(0.0));
         assert!((prr - 0.5).abs() < 0.01, "{prr}");
         let go_on = &mut |_| ControlFlow::Continue(());
-        let surveyed = sites.survey("pair", &site, faithful_survey(on), go_on);
+        let survey = faithful_survey(on);
+        let surveyed = sites.survey(("pair", &site), survey, Duration::ZERO, go_on);
         let surveyed = surveyed.unwrap();
         assert_eq!(surveyed.links.prr(1, 0, on), 1.0);
         assert!(sites.site("line5", 1).is_ok());

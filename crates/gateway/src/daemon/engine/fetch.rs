@@ -10,16 +10,18 @@ use thalweg_planner::Plan;
 use thalweg_units::NodeId;
 
 use super::stop::Stop;
+use super::survey::wall;
 use super::watched::Watched;
 use super::{plan, Station};
 use crate::carry::account::Account;
 use crate::carry::pipeline::{settling, Fetch, Terms, SETTLING};
 use crate::carry::ways::Ways;
+use crate::daemon::desk::{now, Surveyed};
 use crate::daemon::limits::Wait;
 use crate::daemon::network::Network;
 use crate::field::Field;
 use crate::job::{run, Again, Failure, Retry};
-use crate::known::Ask;
+use crate::known::{hops_seen, Ask, HopSeen};
 use crate::outcome::Outcome;
 use crate::parts::{self, Part, Turn};
 use crate::recovery;
@@ -51,7 +53,8 @@ impl<N: Network> Station<N> {
             return Err(Stop::Held(wait));
         }
         let left_alone = holds.nodes();
-        let known = &surveyed.known.without(&left_alone);
+        let all = surveyed.known.viewed_at(wall(now()));
+        let known = &all.without(&left_alone);
         let ask = plan::ask(&desk, from)?;
         let again = Ask {
             protocol: Pipelined::P3,
@@ -59,13 +62,13 @@ impl<N: Network> Station<N> {
         };
         let first = match known.plan(&ask) {
             Ok(plan) => Arc::new(plan),
-            Err(_) if !left_alone.is_empty() && surveyed.known.plan(&ask).is_ok() => {
+            Err(_) if !left_alone.is_empty() && all.plan(&ask).is_ok() => {
                 desk.is_cut_off(job.id, &left_alone);
                 return Err(Stop::Held(Wait::CutOff(left_alone.into_iter().collect())));
             }
             Err(why) => return Err(why.into()),
         };
-        plan::expect(&desk, job, &first, &ask)?;
+        plan::expect(&desk, job, (known, &first), &ask)?;
         let attempt = |(plan, of): &Over, turn: Turn| {
             match turn.tried {
                 0 if turn.of == 1 => {}
@@ -130,6 +133,22 @@ impl<N: Network> Station<N> {
         Ok(())
     }
 
+    /// Refreshes what is known of the links by what a transfer saw of them.
+    fn saw(&self, hops: &[HopSeen]) {
+        let Some(surveyed) = self.desk.surveyed().filter(|_| !hops.is_empty()) else {
+            return;
+        };
+        let mut known = surveyed.known.clone();
+        known.saw(hops);
+        self.desk.knows(Surveyed {
+            known,
+            at: surveyed.at,
+            took_s: surveyed.took_s,
+            missing: surveyed.missing.clone(),
+            batteries: surveyed.batteries.clone(),
+        });
+    }
+
     /// One transfer over `plan`.
     fn carry(&mut self, plan: &Arc<Plan>, ask: &Ask, turn: Turn) -> Result<Brought, Stop> {
         let desk = self.desk.clone();
@@ -173,6 +192,9 @@ impl<N: Network> Station<N> {
         };
         match fetched {
             Ok(fetched) => {
+                let brought = fetched.part.as_ref().map_or(0, |part| part.bytes.len());
+                let packets = (brought as u32).div_ceil(payload);
+                self.saw(&hops_seen((plan, ids), packets, &fetched, wall(now())));
                 let core = account.of(plan, &fetched, (&terms, &desk.facts.timing));
                 Ok((Outcome { core, extra: () }, fetched.part))
             }

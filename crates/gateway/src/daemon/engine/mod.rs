@@ -18,6 +18,7 @@ use super::network::{Network, Sessions};
 use crate::carry::session::Wish;
 use crate::field::{Field, FieldError, FieldTime, News};
 use crate::job::Failure;
+use crate::known::MOST_SURVEYS;
 use crate::parts::Assembly;
 use crate::recovery;
 use crate::store::{day_of, JobId, JobState, Level, StoreError, StoredJob, Work, KEPT_SURVEYS};
@@ -95,17 +96,18 @@ pub(super) fn remember(desk: &Desk) -> Result<Option<FieldTime>, StoreError> {
     for (at, batteries) in told.iter().rev() {
         desk.note_batteries(batteries, *at);
     }
-    let found = (desk.store())
-        .surveys(network, facts.place.ids.len(), 1)?
-        .pop();
-    if let Some(found) = found {
+    let most = MOST_SURVEYS as u32;
+    let found = (desk.store()).surveys(network, facts.place.ids.len(), most)?;
+    let mut earlier = found.into_iter();
+    if let Some(found) = earlier.next() {
+        let earlier = earlier.collect();
         let mut links = found.links;
         if let Some(spots) = &facts.spots {
             // One for each node.
             let _ = links.set_places(spots.clone());
         }
         desk.knows(Surveyed {
-            known: survey::known(facts, links),
+            known: survey::known(facts, (links, found.measured_at), earlier),
             at: found.measured_at,
             took_s: found.took_s,
             missing: found.missing,

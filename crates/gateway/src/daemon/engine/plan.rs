@@ -7,10 +7,11 @@ use thalweg_units::NodeId;
 use thalweg_wire::route::PayloadSize;
 
 use super::stop::Stop;
+use super::survey::wall;
 use crate::carry::account::expected;
 use crate::carry::pipeline::Terms;
-use crate::daemon::desk::{Desk, Surveyed};
-use crate::known::{Ask, Planned};
+use crate::daemon::desk::{now, Desk, Surveyed};
+use crate::known::{Ask, Known, Planned};
 use crate::store::{JobState, Level, StoreError, StoredJob};
 
 /// So many of a node's last objects are looked at for how long the next may be.
@@ -25,6 +26,7 @@ struct Expected {
     hops: usize,
     paths: usize,
     energy_j: Option<f64>,
+    links_age_s: Option<f64>,
 }
 
 /// How the object of node `from` is asked for; it is taken to be as long as the last.
@@ -46,7 +48,7 @@ pub(super) fn ask(desk: &Desk, from: NodeId) -> Result<Ask, StoreError> {
 pub(super) fn expect(
     desk: &Desk,
     job: &StoredJob,
-    plan: &Plan,
+    (known, plan): (&Known, &Plan),
     ask: &Ask,
 ) -> Result<(), StoreError> {
     let (prediction, paths) = expected(plan, ask.protocol.scheme);
@@ -57,6 +59,7 @@ pub(super) fn expect(
         hops: plan.hops,
         paths,
         energy_j: prediction.energy_j,
+        links_age_s: known.age().map(|age| age.as_secs_f64()),
     };
     let expected = serde_json::to_string(&expected).unwrap_or_default();
     desk.store().expect_of_job(job.id, &expected)
@@ -72,20 +75,22 @@ pub(super) fn run(
     let ask = ask(desk, from)?;
     let mut left_alone = desk.holds()?.nodes();
     left_alone.retain(|node| *node != from);
-    let plan = surveyed.known.without(&left_alone).plan(&ask)?;
-    expect(desk, job, &plan, &ask)?;
+    let known = surveyed.known.viewed_at(wall(now())).without(&left_alone);
+    let plan = known.plan(&ask)?;
+    expect(desk, job, (&known, &plan), &ask)?;
     let faithful = Terms {
         payload: ask.payload,
         ..Terms::default()
     };
     let payload = ask.protocol.terms(faithful).payload.bytes();
-    let (place, seed) = (&desk.facts.place, desk.facts.draw.1);
-    let planned = Planned::new(place, ask.protocol.name, (ask.bytes, payload), seed, &plan);
+    let of = (ask.bytes, payload);
+    let planned = Planned::new(&known, ask.protocol.name, of, &plan);
     let outcome = serde_json::to_string(&planned).unwrap_or_default();
     desk.store()
         .end_job(job.id, JobState::Done, Some(&outcome), None)?;
+    let age_s = known.age().map_or(0.0, |age| age.as_secs_f64());
     let line = format!(
-        "{name}: {} hops, {} paths, {:.0} kbit/s expected",
+        "{name}: {} hops, {} paths, {:.0} kbit/s expected by links {age_s:.0} s old",
         plan.hops,
         plan.path_count(),
         plan.prediction.goodput_kbps

@@ -8,16 +8,17 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use thalweg_planner::LinkQualities;
-use thalweg_units::ChannelSet;
+use thalweg_units::{ChannelSet, Duration as Span};
 
 use super::stop::Stop;
 use super::watched::Watched;
 use super::Station;
 use crate::daemon::desk::{now, Surveyed};
 use crate::daemon::network::{Facts, Network};
-use crate::known::Known;
+use crate::field::FieldTime;
+use crate::known::{Known, Measured as MeasuredThen, MOST_SURVEYS};
 use crate::recovery;
-use crate::store::{JobState, Level, NewSurvey, StoredJob, Work};
+use crate::store::{JobState, Level, NewSurvey, StoredJob, StoredSurvey, Work};
 use crate::survey::SurveyJob;
 
 /// Of a job that has to measure links first, so much of the progress is the survey's.
@@ -33,10 +34,25 @@ struct Measured {
     missing: Vec<u16>,
 }
 
-/// `links` as they are known of a network of `facts`.
-pub(super) fn known(facts: &Facts, links: LinkQualities) -> Known {
+/// So many seconds since 1970 on the clock that links are dated by: the wall's, since fields' times end with them.
+pub(super) fn wall(at: i64) -> FieldTime {
+    FieldTime::ZERO + Span::from_secs(u64::try_from(at).unwrap_or(0))
+}
+
+/// `links` as measured at `at`, seconds since 1970, and what `earlier` surveys add, as they are known of a network of
+/// `facts`.
+pub(super) fn known(
+    facts: &Facts,
+    (links, at): (LinkQualities, i64),
+    earlier: Vec<StoredSurvey>,
+) -> Known {
     let (place, channels) = (facts.place.clone(), facts.channels.clone());
-    Known::new(place, links, facts.sink_index(), channels, facts.draw)
+    let known = Known::new(place, links, facts.sink_index(), channels, facts.draw);
+    let earlier = earlier.into_iter().map(|survey| MeasuredThen {
+        links: survey.links,
+        at: wall(survey.measured_at),
+    });
+    known.after(earlier.collect(), wall(at))
 }
 
 impl<N: Network> Station<N> {
@@ -76,7 +92,7 @@ impl<N: Network> Station<N> {
         let before = desk.surveyed();
         let missed = before.as_ref().map_or(&[][..], |before| &before.missing);
         desk.begins((0.0, share));
-        let (broken, before) = (self.broken, self.spent());
+        let (broken, spent) = (self.broken, self.spent());
         let field = self.field()?;
         let mut watched = Watched {
             field,
@@ -87,12 +103,19 @@ impl<N: Network> Station<N> {
             Continue(())
         };
         let surveyed = recovery::survey(&mut watched, broken, missed, make, &mut watch);
-        self.account(&before);
+        self.account(&spent);
         let surveyed = surveyed?;
         self.broken = None;
         let took_s = surveyed.time().as_secs_f64();
         let missing = surveyed.missing;
-        let known = known(facts, surveyed.links);
+        let network = (desk.network(), facts.sink);
+        let most = MOST_SURVEYS as u32 - 1;
+        let earlier = desk.store().surveys(network, facts.place.ids.len(), most)?;
+        let measured = surveyed.links.clone();
+        let mut known = known(facts, (surveyed.links, now()), earlier);
+        if let Some(before) = &before {
+            known = known.remembering(&before.known);
+        }
         let links = known.links().summary(known.routing_channel()).heard_pairs;
         let line = format!(
             "{name}: {links} links measured in {took_s:.1} s, {} tables missing",
@@ -102,7 +125,7 @@ impl<N: Network> Station<N> {
             took_s,
             missing: &missing,
             batteries: &surveyed.batteries,
-            links: known.links(),
+            links: &measured,
         };
         desk.keep_survey(&survey)?;
         let measured = Measured {

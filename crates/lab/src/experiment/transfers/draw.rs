@@ -13,7 +13,9 @@ use thalweg_medium::random::{derive, stream};
 use thalweg_planner::channels::spread_order;
 use thalweg_planner::pairs::{suggest_pairs, Pair, PairOrder, PairRequest};
 use thalweg_planner::Style;
-use thalweg_planner::{plan, LinkModel, Plan, PlanError, RouteRequest, Topology};
+use thalweg_planner::{
+    plan, Dated, LinkModel, LinkQualities, Picture, Plan, PlanError, RouteRequest, Topology,
+};
 use thalweg_testbeds::Site;
 use thalweg_units::{Db, Duration};
 
@@ -22,46 +24,80 @@ const MORE_HOPS: usize = 2;
 /// For a route of a given length, so many of lengths up to that are looked at.
 const LOOKED_AT: usize = 12;
 
+/// What those know that plan chains.
+#[derive(Clone)]
+struct Chained {
+    /// Newest first.
+    surveys: Vec<Arc<Surveyed>>,
+    /// What they come to for a transfer so long after the last of them began.
+    pictures: Vec<(Duration, Arc<Picture>)>,
+}
+
 /// What those know that plan paths, and those that plan chains.
-type Surveys = (Arc<Surveyed>, Option<Arc<Surveyed>>);
+type Surveys = (Arc<Surveyed>, Option<Chained>);
+
+/// Where surveys and transfers over the same routes differ.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct World {
+    /// Between the beacons of surveys.
+    pub(super) beacon_ms: u32,
+    /// By how much links change, where the experiment says so.
+    pub(super) change_db: Option<f64>,
+    /// Surveys that those plan by that plan chains.
+    pub(super) surveys: u32,
+}
 
 /// A seed's site with its routes.
 #[derive(Clone)]
 pub(in crate::experiment) struct Drawn {
     pub(in crate::experiment) site: Site,
-    /// Between the beacons of both surveys.
-    pub(super) beacon_ms: u32,
-    /// By how much links change, where the experiment says so.
-    pub(super) change_db: Option<f64>,
+    pub(super) world: World,
+    /// When the last survey began.
+    begins: Duration,
     /// What those that plan paths know of the links.
     routing: Arc<Surveyed>,
+    /// How far they trust it.
+    model: LinkModel,
     /// What those that plan chains know.
-    pipeline: Option<Arc<Surveyed>>,
-    /// How far each of them trusts it: those that plan paths, and chains.
-    models: [LinkModel; 2],
+    pipeline: Option<Chained>,
     pub(in crate::experiment) pairs: Vec<Pair>,
     /// The effective physical rate, from a single-hop run.
     pub(super) rate_kbps: f64,
 }
 
 impl Drawn {
-    /// The survey that `variant` plans from.
-    pub(super) fn known_to(&self, variant: Pipelined) -> &Surveyed {
+    /// The surveys that `variant` plans from.
+    fn known_to(&self, variant: Pipelined) -> &[Arc<Surveyed>] {
         match (variant.style, &self.pipeline) {
-            (Style::Chains, Some(surveyed)) => surveyed,
-            _ => &self.routing,
+            (Style::Chains, Some(chained)) => &chained.surveys,
+            _ => std::slice::from_ref(&self.routing),
+        }
+    }
+    /// What they took: seconds, and the energy of all nodes in joules.
+    pub(super) fn cost_to(&self, variant: Pipelined) -> (f64, Option<f64>) {
+        let surveys = self.known_to(variant).iter();
+        let seconds = surveys.clone().map(|one| one.time().as_secs_f64());
+        (seconds.sum(), surveys.map(|one| one.joules).sum())
+    }
+    /// The links that `variant` plans over for a transfer that was to begin at `wanted`, and how far it trusts them.
+    fn picture(&self, variant: Pipelined, wanted: Duration) -> (&LinkQualities, LinkModel) {
+        let found = self.pipeline.iter().flat_map(|of| &of.pictures);
+        let mut found = found.filter(|(age, _)| variant.style == Style::Chains && *age == wanted);
+        match found.next() {
+            Some((_, picture)) => (&picture.links, picture.model),
+            None => (&self.routing.links, self.model),
         }
     }
 
     /// The age at which transfers begin that were to begin at `wanted`: not before the surveys are over.
     pub(super) fn age(&self, wanted: Duration) -> Duration {
-        let surveying = self.pipeline.as_ref().map(|surveyed| surveyed.time());
-        let surveying = surveying.unwrap_or_default().max(self.routing.time());
-        wanted.max(surveying)
+        let surveys = self.pipeline.iter().flat_map(|of| &of.surveys);
+        let surveying = surveys.map(|one| one.time()).max();
+        wanted.max(surveying.unwrap_or_default().max(self.routing.time()))
     }
     /// The site of transfers that were to begin at `wanted`.
     pub(super) fn site_at(&self, wanted: Duration) -> Result<Site> {
-        Ok(self.site.aged(self.age(wanted))?)
+        Ok(self.site.aged(self.begins + self.age(wanted))?)
     }
 }
 
@@ -92,29 +128,29 @@ impl Transfers {
         if let Some(missing) = wanted.iter().find(|c| !site.testbed.channels.contains(**c)) {
             return Err(unfit(format!("channel {missing} is not available")));
         }
-        let beacon_ms = self.first_beacon_ms();
-        let (routing, pipeline) = self.surveys(&self.testbed, &site, beacon_ms, lab)?;
+        let world = self.first_world();
+        let (routing, pipeline) = self.surveys(&self.testbed, &site, world, lab)?;
         let count = self.routes as usize;
-        let models = trusted(&site, &routing, pipeline.as_deref());
+        let model = LinkModel::learned(&routing.links, site.board.chip.noise_floor);
         if self.ends == Ends::Farthest {
-            let pair = self.farthest(&site, &routing, models[0]);
+            let pair = self.farthest(&site, &routing, model);
             let pair = pair.ok_or_else(|| unfit("no node has a way to the sink".to_owned()))?;
             return Ok(Drawn {
                 rate_kbps: single_hop_rate(lab.sites, seed)?,
                 pairs: vec![pair],
                 site,
-                beacon_ms,
-                change_db: None,
+                world,
+                begins: self.last_survey(),
                 routing,
+                model,
                 pipeline,
-                models,
             });
         }
         let request = PairRequest {
             order: PairOrder::Random,
             floors: self.route.floors,
             min_hops: self.route.min_hops,
-            route: self.request((0, 0), None, models[0]),
+            route: self.request((0, 0), None, model),
             ..PairRequest::new(count)
         };
         let of_length = |hops: Option<usize>| {
@@ -143,11 +179,11 @@ impl Transfers {
         let rate_kbps = single_hop_rate(lab.sites, seed)?;
         Ok(Drawn {
             site,
-            beacon_ms,
-            change_db: None,
+            world,
+            begins: self.last_survey(),
             routing,
+            model,
             pipeline,
-            models,
             pairs,
             rate_kbps,
         })
@@ -171,48 +207,65 @@ impl Transfers {
     }
 
     /// What those know that plan paths, and those that plan chains where there are any.
-    fn surveys(
-        &self,
-        testbed: &str,
-        site: &Site,
-        beacon_ms: u32,
-        lab: &Lab<'_>,
-    ) -> Result<Surveys> {
-        let survey = |survey| lab.survey(testbed, site, survey);
+    fn surveys(&self, testbed: &str, site: &Site, world: World, lab: &Lab<'_>) -> Result<Surveys> {
+        let of_all = self.survey_of_all(world.beacon_ms);
+        let chained = || {
+            let newest = |back: u32| {
+                let before = u64::from(back) * u64::from(self.apart_s);
+                let begins = self
+                    .last_survey()
+                    .saturating_sub(Duration::from_secs(before));
+                lab.survey_later((testbed, site), of_all, begins)
+            };
+            let surveys: Result<Vec<_>> = (0..world.surveys).map(newest).collect();
+            self.chained(site, surveys?)
+        };
         if self.ends == Ends::Farthest {
-            let all = survey(self.survey_of_all(beacon_ms))?;
-            return Ok((all.clone(), Some(all)));
+            let all = lab.survey(testbed, site, of_all)?;
+            return Ok((all, Some(chained()?)));
         }
         let routing = [self.routing_channel()].into_iter().collect();
-        let routing = survey(Self::survey(routing, beacon_ms))?;
-        let all = self.protocols.iter().any(|v| v.style == Style::Chains);
-        let of_all = || survey(self.survey_of_all(beacon_ms));
-        Ok((routing, all.then(of_all).transpose()?))
+        let routing = lab.survey(testbed, site, Self::survey(routing, world.beacon_ms))?;
+        let any = self.protocols.iter().any(|v| v.style == Style::Chains);
+        Ok((routing, any.then(chained).transpose()?))
     }
 
-    /// The same routes, planned by surveys with `beacon_ms` between beacons, where links change by `change_db`.
-    pub(super) fn elsewhere(
-        &self,
-        drawn: &Drawn,
-        (beacon_ms, change_db): (u32, Option<f64>),
-        lab: &Lab<'_>,
-    ) -> Result<Drawn> {
-        if (beacon_ms, change_db) == (drawn.beacon_ms, drawn.change_db) {
+    /// What `surveys` come to, newest first.
+    fn chained(&self, site: &Site, surveys: Vec<Arc<Surveyed>>) -> Result<Chained> {
+        let picture = |age_s: &u32| {
+            let age = Duration::from_secs(u64::from(*age_s));
+            let apart = Duration::from_secs(u64::from(self.apart_s));
+            let dated = (0..).zip(&surveys).map(|(back, of)| Dated {
+                links: &of.links,
+                age: age + apart * back,
+            });
+            let dated: Vec<Dated<'_>> = dated.collect();
+            let (newest, earlier) = dated.split_first()?;
+            let floor = site.board.chip.noise_floor;
+            let picture = Picture::of(*newest, earlier, &[], floor);
+            Some((age, Arc::new(picture)))
+        };
+        let pictures = self.age_s.iter().filter_map(picture).collect();
+        Ok(Chained { surveys, pictures })
+    }
+
+    /// The same routes in another `world`.
+    pub(super) fn elsewhere(&self, drawn: &Drawn, world: World, lab: &Lab<'_>) -> Result<Drawn> {
+        if world == drawn.world {
             return Ok(drawn.clone());
         }
-        let (name, site) = match change_db {
+        let (name, site) = match world.change_db {
             None => (self.testbed.clone(), drawn.site.clone()),
             Some(db) => {
                 let name = format!("{}, changing by {db} dB", self.testbed);
                 (name, drawn.site.changing(Db(db)))
             }
         };
-        let (routing, pipeline) = self.surveys(&name, &site, beacon_ms, lab)?;
+        let (routing, pipeline) = self.surveys(&name, &site, world, lab)?;
         Ok(Drawn {
-            models: trusted(&site, &routing, pipeline.as_deref()),
+            model: LinkModel::learned(&routing.links, site.board.chip.noise_floor),
             site,
-            beacon_ms,
-            change_db,
+            world,
             routing,
             pipeline,
             ..drawn.clone()
@@ -226,11 +279,10 @@ impl Transfers {
         changed: &Site,
         lab: &Lab<'_>,
     ) -> Result<Drawn> {
-        let survey = self.survey_of_all(drawn.beacon_ms);
-        let pipeline = survey_once(changed, survey, &mut |_| lab.heard())?;
+        let survey = self.survey_of_all(drawn.world.beacon_ms);
+        let surveyed = survey_once(changed, survey, &mut |_| lab.heard())?;
         Ok(Drawn {
-            models: trusted(changed, &drawn.routing, Some(&pipeline)),
-            pipeline: Some(Arc::new(pipeline)),
+            pipeline: Some(self.chained(changed, vec![Arc::new(surveyed)])?),
             ..drawn.clone()
         })
     }
@@ -241,19 +293,16 @@ impl Transfers {
         drawn: &Drawn,
         route: usize,
         variant: Pipelined,
-        max_paths: Option<usize>,
+        (max_paths, age): (Option<usize>, Duration),
     ) -> std::result::Result<Plan, PlanError> {
         let pair = &drawn.pairs[route];
-        let [of_paths, of_chains] = drawn.models;
-        let mut request = self.request((pair.source, pair.sink), max_paths, of_paths);
+        let (links, model) = drawn.picture(variant, age);
+        let mut request = self.request((pair.source, pair.sink), max_paths, drawn.model);
         if !self.hops.is_empty() {
             request = exactly(request, pair.hops);
         }
-        if variant.style == Style::Chains {
-            request.model = of_chains;
-        }
+        request.model = model;
         let request = variant.request(&request);
-        let links = &drawn.known_to(variant).links;
         // One stream for a route and a cell, whatever the variant: `p3` and `pip` share the plan.
         let ids = [pair.source, pair.sink, max_paths.unwrap_or(0)].map(|n| n as u64);
         let mut rng = stream(derive(drawn.site.seed, "plan", &[]), &self.draw, &ids);
@@ -275,12 +324,6 @@ impl Transfers {
         request.max_hops = self.route.max_hops;
         request
     }
-}
-
-/// How far what surveys brought can be trusted, by what they tell themselves.
-fn trusted(site: &Site, routing: &Surveyed, pipeline: Option<&Surveyed>) -> [LinkModel; 2] {
-    let learned = |of: &Surveyed| LinkModel::learned(&of.links, site.board.chip.noise_floor);
-    [learned(routing), learned(pipeline.unwrap_or(routing))]
 }
 
 /// `request` for routes of exactly `hops` hops; over a single hop there is but one path.

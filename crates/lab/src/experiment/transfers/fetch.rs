@@ -4,7 +4,6 @@ use super::draw::Drawn;
 use super::mishap::Mishap;
 use super::{Cell, Transfers};
 use crate::collect::random_object;
-use crate::experiment::kind::{or_none, pairs};
 use crate::experiment::lab::Lab;
 use crate::experiment::Result;
 use crate::explain::{self, LossMap};
@@ -19,6 +18,7 @@ use thalweg_gateway::registry::Pipelined;
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::{Plan, PlanError};
 use thalweg_testbeds::Site;
+use thalweg_units::Duration;
 use thalweg_wire::route::Scheme;
 
 /// Columns of every transfer.
@@ -29,8 +29,11 @@ pub(in crate::experiment) const OUTCOME: &str =
 
 /// Columns of a transfer over a route that was drawn.
 pub(in crate::experiment) const ROUTE: &str =
-    "route protocol exact wrong shortest payload object_bytes beacon_ms change_db age_s rate_kbps utilisation \
+    "route protocol exact wrong shortest payload object_bytes beacon_ms change_db surveys age_s rate_kbps utilisation \
     utilisation_without_overhead predicted_kbps predicted_energy_j predicted_need max_paths route_hops mishap";
+
+/// What of a cell has a part in a plan: how many paths it may have, and how old its links are.
+type Shape = (Option<usize>, Option<Duration>);
 
 /// One transfer of an experiment.
 pub(in crate::experiment) struct Task<'a> {
@@ -57,7 +60,7 @@ impl Transfers {
         lab: &Lab<'_>,
     ) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
-        for world in pairs(&self.beacon_ms, &or_none(&self.change_db)) {
+        for world in self.worlds() {
             rows.extend(self.cell_rows(&self.elsewhere(drawn, world, lab)?, route)?);
         }
         Ok(rows)
@@ -65,16 +68,18 @@ impl Transfers {
 
     fn cell_rows(&self, drawn: &Drawn, route: usize) -> Result<Vec<Row>> {
         let mut rows = Vec::new();
-        // Of a cell, only the number of paths has a part in a plan.
-        let mut plans: BTreeMap<(&str, Option<usize>), std::result::Result<Plan, PlanError>> =
+        // Of a cell, only the number of paths has a part in a plan, and its age where links were measured more than once.
+        let is_aging = drawn.world.surveys > 1;
+        let mut plans: BTreeMap<(&str, Shape), std::result::Result<Plan, PlanError>> =
             BTreeMap::new();
         for cell in self.cells() {
             let mut cell_rows = Vec::new();
             let mut baseline: Option<Row> = None;
             for &variant in &self.protocols {
+                let aged = Some(cell.age).filter(|_| is_aging);
                 let plan = plans
-                    .entry((variant.name, cell.max_paths))
-                    .or_insert_with(|| self.plan(drawn, route, variant, cell.max_paths));
+                    .entry((variant.name, (cell.max_paths, aged)))
+                    .or_insert_with(|| self.plan(drawn, route, variant, cell.shape()));
                 let row = match plan {
                     Err(why) => self.unplanned(drawn, route, variant, cell, why),
                     // No transfer, so no number; metrics tell of how many rows they are.
@@ -125,9 +130,8 @@ impl Transfers {
     fn finish(&self, session: &mut Motes, task: &Task<'_>, terms: &Terms) -> Result<Fetched> {
         let (scheme, mut silent) = (task.variant.scheme, |_| Continue(()));
         let (mut outcome, arrived) = session.fetch(&task.plan, scheme, terms, &mut silent)?;
-        let surveyed = task.drawn.known_to(task.variant);
-        let survey_s = surveyed.time().as_secs_f64();
-        outcome.core.after(survey_s, surveyed.joules);
+        let (survey_s, joules) = task.drawn.cost_to(task.variant);
+        outcome.core.after(survey_s, joules);
         let is_same = arrived.map(|arrived| arrived.bytes[..] == self.object(task)[..]);
         Ok(Fetched { outcome, is_same })
     }
@@ -143,7 +147,7 @@ impl Transfers {
         variant: Pipelined,
     ) -> std::result::Result<Task<'a>, Unplanned> {
         let cell = self.first_cell();
-        match self.plan(drawn, route, variant, cell.max_paths) {
+        match self.plan(drawn, route, variant, cell.shape()) {
             Ok(plan) => Ok(Task {
                 drawn,
                 route,
@@ -191,10 +195,13 @@ impl Transfers {
             .with("protocol", variant.name)
             .with("payload", u32::from(cell.payload.bytes()))
             .with("object_bytes", cell.bytes)
-            .with("beacon_ms", drawn.beacon_ms)
+            .with("beacon_ms", drawn.world.beacon_ms)
             .with("age_s", drawn.age(cell.age).as_secs_f64())
             .with("rate_kbps", drawn.rate_kbps);
-        row.set_some("change_db", drawn.change_db);
+        row.set_some("change_db", drawn.world.change_db);
+        if self.surveys != [1] {
+            row.set("surveys", drawn.world.surveys);
+        }
         row.set_some("max_paths", cell.max_paths);
         if !self.hops.is_empty() {
             row.set("route_hops", drawn.pairs[route].hops);

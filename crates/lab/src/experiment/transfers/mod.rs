@@ -11,6 +11,7 @@ mod mishap;
 mod rate;
 
 pub(super) use draw::Drawn;
+use draw::World;
 pub(super) use fetch::{outcome_row, Task, Unplanned, OUTCOME, ROUTE};
 use mishap::Mishap;
 
@@ -90,7 +91,13 @@ keys! {
         /// How often a sweep goes over all nodes and channels, 1 to 15 (2).
         #[serde(default = "number::<2, _>")]
         pub sweeps: u8,
-        /// Seconds from the beginning of the survey to the transfer (300), which waits for the end of all surveys.
+        /// Surveys that those plan by that plan chains, 1 to 8 (1), one after the other.
+        #[serde(default = "list::<1, _>")]
+        pub surveys: Vec<u32>,
+        /// Seconds from the beginning of one of them to that of the next (3600).
+        #[serde(default = "number::<3600, _>")]
+        pub apart_s: u32,
+        /// Seconds from the beginning of the last survey to the transfer (300), which waits for the end of all surveys.
         #[serde(default = "list::<300, _>")]
         pub age_s: Vec<u32>,
         /// What goes wrong in the middle.
@@ -154,6 +161,13 @@ struct Cell {
     mishap: Mishap,
 }
 
+impl Cell {
+    /// What of it has a part in a plan.
+    fn shape(&self) -> (Option<usize>, Duration) {
+        (self.max_paths, self.age)
+    }
+}
+
 impl Kind for Transfers {
     fn columns() -> Vec<&'static str> {
         words(&[
@@ -188,6 +202,9 @@ impl Kind for Transfers {
         within("beacon_ms", &self.beacon_ms, 10..=6_553)?;
         within("change_db", &self.change_db, 0.0..=20.0)?;
         within("sweeps", &[self.sweeps], 1..=15)?;
+        some("surveys", &self.surveys)?;
+        within("surveys", &self.surveys, 1..=8)?;
+        within("apart_s", &[self.apart_s], 1..=1_000_000)?;
         some("age_s", &self.age_s)?;
         within("age_s", &self.age_s, 0..=10_000_000)
     }
@@ -291,9 +308,29 @@ impl Transfers {
             },
         }
     }
-    /// Between the beacons of the survey that routes are drawn from.
-    fn first_beacon_ms(&self) -> u32 {
-        self.beacon_ms.first().copied().unwrap_or(100)
+    /// When the last survey begins: all counts of surveys end with the same.
+    fn last_survey(&self) -> Duration {
+        let most = self.surveys.iter().copied().max().unwrap_or(1);
+        Duration::from_secs(u64::from(most.saturating_sub(1)) * u64::from(self.apart_s))
+    }
+    /// The worlds in which routes are run, in the order of the file.
+    fn worlds(&self) -> Vec<World> {
+        let worlds = pairs(&self.beacon_ms, &or_none(&self.change_db));
+        let worlds = pairs(&worlds, &self.surveys).into_iter();
+        let world = |((beacon_ms, change_db), surveys)| World {
+            beacon_ms,
+            change_db,
+            surveys,
+        };
+        worlds.map(world).collect()
+    }
+    /// That from whose survey routes are drawn: of the first spacing of beacons, where links change as the testbed's do.
+    fn first_world(&self) -> World {
+        World {
+            beacon_ms: self.beacon_ms.first().copied().unwrap_or(100),
+            change_db: None,
+            surveys: self.surveys.first().copied().unwrap_or(1),
+        }
     }
     fn routing_channel(&self) -> Channel {
         Channel::new(self.routing_channel).unwrap_or(Channel::LAST)
