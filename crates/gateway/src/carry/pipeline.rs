@@ -40,6 +40,9 @@ pub const PATIENCE: Duration = Duration::from_secs(30);
 /// nobody hears, and is then back within seconds.
 const RESUMED: u32 = 4;
 
+/// The rest after attempts in vain is doubled at most so often: to eight seconds.
+const MOST_DOUBLINGS: u32 = 4;
+
 /// The engine of every node.
 pub type Node = Mote<Memory, 160, MAX_NODES>;
 /// What its sink is ordered.
@@ -122,8 +125,8 @@ pub struct Fetch {
     /// Of the state: it ends by then.
     until: FieldTime,
     attempt: u32,
-    /// Nothing was heard of the last attempt.
-    was_silent: bool,
+    /// So many attempts, the last ones, brought nothing more.
+    vain: u32,
     /// Packets that the sink was known to have at the end of an attempt.
     held: u32,
     log: Log,
@@ -159,7 +162,7 @@ impl Fetch {
             state: State::Resting,
             until: FieldTime::ZERO,
             attempt: 0,
-            was_silent: false,
+            vain: 0,
             held: 0,
             energy: [Vec::new(), Vec::new()],
             says: VecDeque::new(),
@@ -187,13 +190,17 @@ impl Fetch {
         if self.log.complete.is_some() {
             self.state = State::Taking;
         } else if self.log.is_broken() && self.retry.follows(self.attempt) {
+            self.vain = match self.log.received > self.held {
+                true => 0,
+                false => self.vain + 1,
+            };
             self.held = self.held.max(self.log.received);
-            let is_silent = !self.log.told.heard;
-            let is_silent_again = core::mem::replace(&mut self.was_silent, is_silent) && is_silent;
-            let rest = match self.log.received {
-                // Its source may be at a round that nobody hears: close meetings would use up all attempts meanwhile.
-                0 if is_silent_again && self.route.scheme == Scheme::Thalweg => PERIOD,
-                0 => Duration::ZERO,
+            let rest = match (self.route.scheme, self.log.received) {
+                // Bursts at either end last for seconds: close meetings would use up all attempts meanwhile.
+                (Scheme::Thalweg, _) if self.vain > 1 => {
+                    PERIOD * (1 << (self.vain - 2).min(MOST_DOUBLINGS))
+                }
+                (_, 0) => Duration::ZERO,
                 // Relays of the broken transfer are deaf to a wake-up until they give it up.
                 _ => settling(self.route.scheme),
             };
@@ -211,7 +218,7 @@ impl Fetch {
         // Whoever has joined goes on with it for a while, whether the sink has received anything yet or not.
         let rest = self.log.woke.map(|_| settling(self.route.scheme));
         self.log.forgotten(now);
-        (self.held, self.was_silent) = (0, false);
+        (self.held, self.vain) = (0, 0);
         self.ways.repeat();
         self.next_route();
         (self.state, self.until) = (State::Resting, now + rest.unwrap_or_default());
