@@ -38,7 +38,7 @@ pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// For each attempt of another protocol, so many of one that keeps what is there: its source may be at a round that
 /// nobody hears, and is then back within seconds.
-const RESUMED: u32 = 4;
+const RESUMED: u32 = 8;
 
 /// The rest after attempts in vain is doubled at most so often: to eight seconds.
 const MOST_DOUBLINGS: u32 = 4;

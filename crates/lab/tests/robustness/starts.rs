@@ -102,7 +102,7 @@ fn a_sink_that_starts_anew_again_and_again_ends_typed() {
     let terms = on(Scheme::Thalweg);
     let outcome = fetch(&mut session, &plan, Scheme::Thalweg, &terms, &object);
     assert!(outcome.failure.is_some_and(|why| why.contains("anew")));
-    assert_eq!(outcome.attempts, 12);
+    assert_eq!(outcome.attempts, 24);
 }
 
 #[test]
