@@ -36,6 +36,15 @@ impl Gateway {
         let port = port.to_str().unwrap();
         Self::over(&folder.join("data"), &["--port", port, "--bytes", "12000"])
     }
+    /// The same where nodes that have spent 0.01 J are left alone.
+    fn sparing(folder: &Path) -> Self {
+        let file = folder.join("gateway.toml");
+        std::fs::write(&file, "[transfers]\nenergy_j_per_day = 0.01\n").unwrap();
+        let port = folder.join("station");
+        let [file, port] = [&file, &port].map(|path| path.to_str().unwrap());
+        let of = ["--config", file, "--port", port, "--bytes", "12000"];
+        Self::over(&folder.join("data"), &of)
+    }
     fn fetch(&self) {
         self.post(FETCH);
     }
@@ -133,6 +142,24 @@ fn an_object_is_fetched_over_the_line_and_a_daemon_waits_for_its_base_station() 
     assert_eq!(gateway.json("/healthz")["status"], "ok");
     let about = gateway.json("/api/network")["about"].to_string();
     assert!(about.contains("21 nodes behind"), "{about}");
+}
+
+#[test]
+fn nodes_behind_a_line_rest_when_they_can_have_spent_their_share() {
+    let dir = tempfile::tempdir().unwrap();
+    let _station = station(dir.path(), "4");
+    let gateway = Gateway::sparing(dir.path());
+    gateway.post("{\"kind\": \"survey\"}");
+    gateway.until("\"done\"");
+    // Half a second by this clock at 62 mW.
+    let node = || gateway.json("/api/nodes/17")["health"].clone();
+    let spent = node()["energy_today_j"].as_f64().unwrap();
+    assert!((0.01..5.0).contains(&spent), "{}", node());
+    assert!(node()["left_alone"].is_string(), "{}", node());
+    gateway.fetch();
+    gateway.until_of("/api/jobs/2", "J today");
+    let page = gateway.ask("GET", "/nodes/17", "");
+    assert!(page.contains("at most each day"), "{page}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::ops::ControlFlow::Continue;
 use std::sync::Arc;
 
 use thalweg_planner::Plan;
-use thalweg_units::NodeId;
+use thalweg_units::{Duration as Span, NodeId};
 
 use super::stop::Stop;
 use super::survey::wall;
@@ -173,6 +173,7 @@ impl<N: Network> Station<N> {
         if let Some(since) = broken {
             recovery::settle(&mut watched, since)?;
         }
+        let began = watched.now();
         let fetched = run(&mut watched, &mut fetch, &mut |progress| {
             desk.progress(progress.after(turn.range.offset / payload));
             Continue(())
@@ -182,7 +183,13 @@ impl<N: Network> Station<N> {
         let is_whole = matches!(&fetched, Ok(fetched) if fetched.part.is_some());
         let settled = is_whole && settling(scheme).is_zero();
         self.broken = (!settled).then_some(ended);
-        self.account(&before);
+        // Who has not heard that it is over listens for so much longer.
+        let rest = match settled {
+            true => Span::ZERO,
+            false => SETTLING,
+        };
+        let lasted = ended.since(began) + rest;
+        self.account(&before, (fetch.active(), lasted));
         let account = Account {
             protocol: ask.protocol.name,
             scheme,
