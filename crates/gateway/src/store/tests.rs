@@ -56,7 +56,7 @@ fn object(n: u64, len: usize) -> Vec<u8> {
 
 impl Store {
     /// All transfers, the oldest first, baselines included.
-    fn transfers(&self) -> rusqlite::Result<Vec<StoredTransfer>> {
+    fn transfers(&self) -> Result<Vec<StoredTransfer>> {
         self.query("ORDER BY id", [])
     }
 }
