@@ -13,6 +13,7 @@ mod jobs;
 mod log;
 mod object;
 mod outbox;
+mod parts;
 mod record;
 mod schema;
 mod sessions;

@@ -1,7 +1,7 @@
 //! The daemon's fetches: plan, a transfer for each part, other plans where it breaks off, the object into the store.
 //!
-//! Invariants: an object is stored with its job's end, or neither is; parts of a job that lost the way are kept until
-//! it is tried again. Time base: the field's.
+//! Invariants: an object is stored with its job's end, or neither is; parts are stored as they come, until their job
+//! ends. Time base: the field's.
 
 use std::ops::ControlFlow::Continue;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::field::Field;
 use crate::job::{run, Again, Failure, Retry};
 use crate::known::{hops_seen, Ask, HopSeen};
 use crate::outcome::Outcome;
-use crate::parts::{self, Part, Turn};
+use crate::parts::{self, Assembly, Part, Turn};
 use crate::recovery;
 use crate::registry::Pipelined;
 use crate::store::{Level, NewTransfer, StoredJob};
@@ -43,8 +43,7 @@ impl<N: Network> Station<N> {
     pub(super) fn fetch(&mut self, job: &StoredJob, name: &str, from: NodeId) -> Result<(), Stop> {
         let (surveyed, base) = self.surveyed(job, name)?;
         let desk = self.desk.clone();
-        let kept = self.parts.take().filter(|(of, _)| *of == job.id);
-        let mut there = kept.map(|(_, parts)| parts).unwrap_or_default();
+        let mut there = Assembly::of_kept(desk.store().parts(job.id)?);
         desk.begins((base, 1.0));
         let protocol = desk.transfers.protocol;
         let holds = desk.holds()?;
@@ -82,7 +81,11 @@ impl<N: Network> Station<N> {
                 }
             }
             let protocol = *of;
-            self.carry(plan, &Ask { protocol, ..ask }, turn)
+            let (outcome, part) = self.carry(plan, &Ask { protocol, ..ask }, turn)?;
+            if let Some(part) = &part {
+                (desk.store()).keep_part(job.id, turn.range.offset, part)?;
+            }
+            Ok::<Brought, Stop>((outcome, part))
         };
         let next = |_: &Over, tried: u32| {
             let plan = known.plan_attempt(&again, u64::from(tried)).ok();
@@ -96,16 +99,8 @@ impl<N: Network> Station<N> {
             pause: SETTLING,
         };
         let rest = |(_, of): &Over| settling(of.scheme);
-        let brought = parts::fetch(&mut there, terms, (first, protocol), rest, attempt, next);
-        let (mut outcome, object) = match brought {
-            Ok(brought) => (brought.outcome, brought.object),
-            Err(why) => {
-                if matches!(why, Stop::Lost(_)) {
-                    self.parts = Some((job.id, there));
-                }
-                return Err(why);
-            }
-        };
+        let brought = parts::fetch(&mut there, terms, (first, protocol), rest, attempt, next)?;
+        let (mut outcome, object) = (brought.outcome, brought.object);
         outcome.core.protocol = protocol.name.to_owned();
         let core = &outcome.core;
         let report = serde_json::to_string(&outcome).unwrap_or_default();

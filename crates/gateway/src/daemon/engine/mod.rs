@@ -19,7 +19,6 @@ use crate::carry::session::Wish;
 use crate::field::{Field, FieldError, FieldTime, News};
 use crate::job::Failure;
 use crate::known::MOST_SURVEYS;
-use crate::parts::Assembly;
 use crate::recovery;
 use crate::store::{day_of, JobId, JobState, Level, StoreError, StoredJob, Work, KEPT_SURVEYS};
 use stop::{lost, Stop};
@@ -44,7 +43,6 @@ pub(super) fn serve<N: Network>(network: N, desk: Arc<Desk>, broken: Option<Fiel
         broken,
         pauses: PAUSES.into_iter(),
         losses: (JobId(0), 0),
-        parts: None,
         refreshed: None,
         desk,
     };
@@ -162,8 +160,6 @@ struct Station<N: Network> {
     pauses: std::array::IntoIter<u64, 6>,
     /// A job, and how often the way was lost under it.
     losses: (JobId, u32),
-    /// What is there of the object of a job under which the way was lost.
-    parts: Option<(JobId, Assembly)>,
     /// When links were last measured anew because nothing else was asked.
     refreshed: Option<Instant>,
     desk: Arc<Desk>,
