@@ -16,6 +16,7 @@ mod outbox;
 mod parts;
 mod record;
 mod schema;
+mod seen;
 mod sessions;
 mod spent;
 mod surveys;
@@ -41,6 +42,7 @@ pub use record::{
     Campaign, CampaignId, Condition, Fate, JobId, Kept, NewTransfer, StoredTransfer, TransferId,
     Turn, TurnState,
 };
+pub use seen::{StoredHop, KEPT_HOPS};
 pub use sessions::{next_sample, Sample, KEPT_SESSIONS};
 pub use spent::{day_of, KEPT_DAYS};
 pub use surveys::{NewSurvey, StoredSurvey, KEPT_SURVEYS};

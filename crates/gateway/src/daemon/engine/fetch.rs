@@ -12,16 +12,16 @@ use thalweg_units::{Duration as Span, NodeId};
 use super::stop::Stop;
 use super::survey::wall;
 use super::watched::Watched;
-use super::{plan, Station};
+use super::{plan, seen, Station};
 use crate::carry::account::Account;
 use crate::carry::pipeline::{settling, Fetch, Terms, SETTLING};
 use crate::carry::ways::Ways;
-use crate::daemon::desk::{now, Surveyed};
+use crate::daemon::desk::now;
 use crate::daemon::limits::Wait;
 use crate::daemon::network::Network;
 use crate::field::Field;
 use crate::job::{run, Again, Failure, Retry};
-use crate::known::{hops_seen, Ask, HopSeen};
+use crate::known::{hops_seen, Ask};
 use crate::outcome::Outcome;
 use crate::parts::{self, Assembly, Part, Turn};
 use crate::recovery;
@@ -128,22 +128,6 @@ impl<N: Network> Station<N> {
         Ok(())
     }
 
-    /// Refreshes what is known of the links by what a transfer saw of them.
-    fn saw(&self, hops: &[HopSeen]) {
-        let Some(surveyed) = self.desk.surveyed().filter(|_| !hops.is_empty()) else {
-            return;
-        };
-        let mut known = surveyed.known.clone();
-        known.saw(hops);
-        self.desk.knows(Surveyed {
-            known,
-            at: surveyed.at,
-            took_s: surveyed.took_s,
-            missing: surveyed.missing.clone(),
-            batteries: surveyed.batteries.clone(),
-        });
-    }
-
     /// One transfer over `plan`.
     fn carry(&mut self, plan: &Arc<Plan>, ask: &Ask, turn: Turn) -> Result<Brought, Stop> {
         let desk = self.desk.clone();
@@ -196,7 +180,8 @@ impl<N: Network> Station<N> {
             Ok(fetched) => {
                 let brought = fetched.part.as_ref().map_or(0, |part| part.bytes.len());
                 let packets = (brought as u32).div_ceil(payload);
-                self.saw(&hops_seen((plan, ids), packets, &fetched, wall(now())));
+                let hops = hops_seen((plan, ids), packets, &fetched, wall(now()));
+                seen::note(&desk, &hops);
                 let core = account.of(plan, &fetched, (&terms, &desk.facts.timing));
                 Ok((Outcome { core, extra: () }, fetched.part))
             }

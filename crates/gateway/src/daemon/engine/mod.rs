@@ -5,6 +5,7 @@
 
 mod fetch;
 mod plan;
+mod seen;
 mod session;
 mod stop;
 mod survey;
@@ -104,8 +105,10 @@ pub(super) fn remember(desk: &Desk) -> Result<Option<FieldTime>, StoreError> {
             // One for each node.
             let _ = links.set_places(spots.clone());
         }
+        let mut known = survey::known(facts, (links, found.measured_at), earlier);
+        known.saw(&seen::kept(desk)?);
         desk.knows(Surveyed {
-            known: survey::known(facts, (links, found.measured_at), earlier),
+            known,
             at: found.measured_at,
             took_s: found.took_s,
             missing: found.missing,
