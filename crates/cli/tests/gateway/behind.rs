@@ -230,6 +230,9 @@ fn a_session_over_the_line_loses_nothing_whichever_end_is_killed() {
     let told = job["outcome"]["bytes"].as_u64().unwrap();
     // Counts of the killed daemon may lack what came since its last sample.
     assert!(gateway.session_bytes() as u64 >= told, "{job}");
+    // All listened, also those that are no source.
+    let spent = &gateway.json("/api/nodes/5")["health"]["energy_today_j"];
+    assert!(spent.as_f64() > Some(0.05), "{spent}");
     // The network fetches as before.
     gateway.fetch();
     gateway.until_of("/api/jobs/2", "\"done\"");
