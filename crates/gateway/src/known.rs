@@ -6,7 +6,7 @@ mod planned;
 mod source;
 
 use history::History;
-pub use history::{hops_seen, HopSeen, Measured, MOST_SURVEYS};
+pub use history::{hops_seen, HopSeen, Measured, MOST_SEEN, MOST_SURVEYS};
 pub use planned::{Other, Pip, Planned, Reserves, Stage};
 
 use crate::carry::pipeline::mean_pause;

@@ -27,6 +27,15 @@ pub struct Part {
     pub object: ObjectInfo,
 }
 
+impl Part {
+    /// Whether others follow it, where it begins at `offset`: its object is one that is taken, and not whole with it.
+    pub fn is_followed(&self, offset: u32) -> bool {
+        let end = u64::from(offset) + self.bytes.len() as u64;
+        let len = self.object.len;
+        len <= LARGEST && !self.bytes.is_empty() && end < u64::from(len)
+    }
+}
+
 /// Why an object does not come, though its parts do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PartError {
@@ -49,6 +58,18 @@ pub struct Assembly {
 }
 
 impl Assembly {
+    /// What `kept` parts make, each with where it begins, in their order. Nothing, where they do not follow each other or
+    /// are of several objects.
+    pub fn of_kept(kept: impl IntoIterator<Item = (u32, Part)>) -> Self {
+        let mut there = Self::default();
+        for (offset, part) in kept {
+            let follows = u64::from(offset) == there.bytes() && part.is_followed(offset);
+            if !follows || there.add(part).is_err() {
+                return Self::default();
+            }
+        }
+        there
+    }
     /// Bytes of the object that are there.
     pub fn bytes(&self) -> u64 {
         self.bytes.len() as u64
@@ -173,6 +194,8 @@ pub fn fetch<P: Clone, X: Extra, E>(
     let most = terms.part_bytes.max(1);
     let in_parts = |bytes: u64| bytes.div_ceil(u64::from(most)).max(1) as u32;
     let (mut way, mut anew, mut plans) = (first, 0, 0);
+    // Of what lay somewhere meanwhile, only the whole object's digest says whether it is what came.
+    let has_lain = assembly.bytes() > 0;
     let mut so_far: Option<Outcome<X>> = None;
     let mut wasted: Option<(Core, Duration)> = None;
     loop {
@@ -212,7 +235,10 @@ pub fn fetch<P: Clone, X: Extra, E>(
                 continue;
             }
             Some(Ok(object)) => object,
-            Some(Err(PartError::Changed)) if anew < ANEW => {
+            Some(Err(why))
+                if anew < ANEW
+                    && (why == PartError::Changed || (why == PartError::Digest && has_lain)) =>
+            {
                 anew += 1;
                 wasted = Some((outcome.core, rest(&way)));
                 continue;
@@ -343,6 +369,37 @@ mod tests {
             0,
             "nothing is kept of an object that is whole"
         );
+    }
+
+    #[test]
+    fn kept_parts_are_gone_on_with_where_they_are_of_one_object() {
+        let object = object(250);
+        let kept = |at: u32| {
+            let range = ObjectRange {
+                offset: at,
+                len: 100,
+            };
+            (at, part(&object, range))
+        };
+        let there = |kept: &[(u32, Part)]| Assembly::of_kept(kept.to_vec()).bytes();
+        assert_eq!(there(&[kept(0), kept(100)]), 200);
+        assert_eq!(there(&[kept(0), kept(200)]), 0, "a gap, and the last");
+        assert_eq!(there(&[kept(100)]), 0, "not the first");
+        let mut other = kept(100);
+        other.1.object.digest[7] ^= 1;
+        assert_eq!(there(&[kept(0), other]), 0, "two objects");
+        // One that was damaged meanwhile: the digest of the whole shows it, and all is fetched again.
+        let mut damaged = kept(0);
+        damaged.1.bytes[7] ^= 1;
+        let mut there = Assembly::of_kept([damaged]);
+        let mut offsets = Vec::new();
+        let brought = fetched(&mut there, |_, turn| {
+            offsets.push(turn.range.offset);
+            came(Some(part(&object, turn.range)))
+        });
+        let brought = brought.unwrap();
+        assert_eq!(brought.object.as_deref(), Some(&object[..]));
+        assert_eq!(offsets, [100, 200, 0, 100, 200]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use std::time::{Duration as Wall, Instant as WallInstant};
 
 use thalweg_gateway::carry::pipeline::{Node, Order};
 use thalweg_gateway::carry::session::Wish;
-use thalweg_gateway::daemon::network::{Facts, Network, Sessions, Tree};
+use thalweg_gateway::daemon::network::{Facts, Network, Sessions, Spending, Tree};
 use thalweg_gateway::field::{Around, Field, FieldError, FieldTime, News, Told};
 use thalweg_gateway::job::Failure;
 use thalweg_medium::random::{derive, stream};
@@ -91,6 +91,7 @@ impl Network for Simulated {
                 ),
             },
             sessions: Sessions::Carried,
+            spending: Spending::Metered,
         }
     }
 

@@ -36,6 +36,15 @@ impl Gateway {
         let port = port.to_str().unwrap();
         Self::over(&folder.join("data"), &["--port", port, "--bytes", "12000"])
     }
+    /// The same where nodes that have spent 0.01 J are left alone.
+    fn sparing(folder: &Path) -> Self {
+        let file = folder.join("gateway.toml");
+        std::fs::write(&file, "[transfers]\nenergy_j_per_day = 0.01\n").unwrap();
+        let port = folder.join("station");
+        let [file, port] = [&file, &port].map(|path| path.to_str().unwrap());
+        let of = ["--config", file, "--port", port, "--bytes", "12000"];
+        Self::over(&folder.join("data"), &of)
+    }
     fn fetch(&self) {
         self.post(FETCH);
     }
@@ -136,6 +145,24 @@ fn an_object_is_fetched_over_the_line_and_a_daemon_waits_for_its_base_station() 
 }
 
 #[test]
+fn nodes_behind_a_line_rest_when_they_can_have_spent_their_share() {
+    let dir = tempfile::tempdir().unwrap();
+    let _station = station(dir.path(), "4");
+    let gateway = Gateway::sparing(dir.path());
+    gateway.post("{\"kind\": \"survey\"}");
+    gateway.until("\"done\"");
+    // Half a second by this clock at 62 mW.
+    let node = || gateway.json("/api/nodes/17")["health"].clone();
+    let spent = node()["energy_today_j"].as_f64().unwrap();
+    assert!((0.01..5.0).contains(&spent), "{}", node());
+    assert!(node()["left_alone"].is_string(), "{}", node());
+    gateway.fetch();
+    gateway.until_of("/api/jobs/2", "J today");
+    let page = gateway.ask("GET", "/nodes/17", "");
+    assert!(page.contains("at most each day"), "{page}");
+}
+
+#[test]
 fn a_base_station_that_is_killed_in_the_middle_ends_no_job() {
     let dir = tempfile::tempdir().unwrap();
     let first = station(dir.path(), "0.6");
@@ -203,6 +230,9 @@ fn a_session_over_the_line_loses_nothing_whichever_end_is_killed() {
     let told = job["outcome"]["bytes"].as_u64().unwrap();
     // Counts of the killed daemon may lack what came since its last sample.
     assert!(gateway.session_bytes() as u64 >= told, "{job}");
+    // All listened, also those that are no source.
+    let spent = &gateway.json("/api/nodes/5")["health"]["energy_today_j"];
+    assert!(spent.as_f64() > Some(0.05), "{spent}");
     // The network fetches as before.
     gateway.fetch();
     gateway.until_of("/api/jobs/2", "\"done\"");
@@ -216,12 +246,27 @@ fn parts_that_are_there_are_not_fetched_again_after_a_kill() {
     let first = start();
     let port = dir.path().join("station");
     let of = ["--port", port.to_str().unwrap(), "--bytes", "3866000"];
-    let gateway = Gateway::over(&dir.path().join("data"), &of);
+    let begin = || Gateway::over(&dir.path().join("data"), &of);
+    let gateway = begin();
     gateway.fetch();
     gateway.until_of("/api/log", "part 2 of 2");
     drop(first);
     gateway.until_of("/healthz", "\"degraded\"");
     let _second = start();
+    let begun = |gateway: &Gateway| {
+        gateway
+            .ask("GET", "/api/log", "")
+            .matches("part 2 of 2")
+            .count()
+    };
+    let end = Instant::now() + PATIENCE;
+    while begun(&gateway) < 2 {
+        assert!(Instant::now() < end, "{}", gateway.json("/api/log"));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // Now the daemon.
+    drop(gateway);
+    let gateway = begin();
     gateway.until("\"ended_at\":\"");
     let (job, log) = (
         gateway.json("/api/jobs/1"),
@@ -231,5 +276,5 @@ fn parts_that_are_there_are_not_fetched_again_after_a_kill() {
     let sent = Object::Random { bytes }.of(1, NodeId::new(17).unwrap());
     assert!(gateway.content(job["object"].as_i64().unwrap()) == sent[..]);
     assert_eq!(log.matches("part 1 of 2").count(), 1, "{log}");
-    assert_eq!(log.matches("part 2 of 2").count(), 2, "{log}");
+    assert_eq!(log.matches("part 2 of 2").count(), 3, "{log}");
 }

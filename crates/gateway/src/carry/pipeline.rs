@@ -175,6 +175,11 @@ impl Fetch {
         self.attempt
     }
 
+    /// Who took part in any attempt so far.
+    pub fn active(&self) -> &[NodeId] {
+        &self.active
+    }
+
     /// What it brought where it ended for the reason `why` alone, when all nodes had spent so many `joules`.
     pub fn gives_up(&mut self, why: &Failure, joules: Vec<Option<f64>>) -> Fetched {
         self.energy[1] = joules;

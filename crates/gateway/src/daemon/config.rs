@@ -139,11 +139,6 @@ impl Transfers {
         let open = self.windows.iter().find(|w| w.hours.is_open(second));
         open.map(|window| window.limits.or(always))
     }
-    /// Whether energy is limited, at any time.
-    fn limits_energy(&self) -> bool {
-        let mut windows = self.windows.iter();
-        self.energy_j_per_day.is_some() || windows.any(|w| w.limits.energy_j_per_day.is_some())
-    }
 }
 
 impl Config {
@@ -205,15 +200,7 @@ impl Config {
         if !self.stations.is_empty() && self.network != NetworkConfig::default() {
             return Err("`[network]` and `[[station]]`: one of them".to_owned());
         }
-        station::check(&self.stations)?;
-        let of_port = self.networks().iter().find(|of| of.port.is_some());
-        match of_port.filter(|_| self.transfers.limits_energy()) {
-            None => Ok(()),
-            Some(of) => Err(format!(
-                "energy_j_per_day: nodes behind a port{} do not tell what they spend; expected least_battery_v",
-                of.name.as_ref().map_or(String::new(), |name| format!(" (station \"{name}\")"))
-            )),
-        }
+        station::check(&self.stations)
     }
 
     /// The networks: one, or several that have names.
@@ -372,10 +359,6 @@ mod tests {
                 "expected 1.8 to 4.35 volts",
             ),
             ("[transfers]\nenergy_j_per_day = -1.0", "joules"),
-            (
-                "[transfers]\nenergy_j_per_day = 40\n[network]\nport = \"/dev/ttyUSB0\"",
-                "energy_j_per_day: nodes behind a port do not tell",
-            ),
             ("[transfers]\nprotocol = \"rcrt\"", "expected one of"),
             ("[network]\nport = \"tcp:nowhere\"", "tcp:HOST:PORT"),
             ("[network]\nport = \"\"", "/dev/ttyUSB0"),

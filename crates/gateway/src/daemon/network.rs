@@ -32,6 +32,21 @@ pub struct Facts {
     pub about: String,
     /// Whether its nodes carry sessions.
     pub sessions: Sessions,
+    /// How it is known what its nodes spend.
+    pub spending: Spending,
+}
+
+/// How it is known what a network's nodes spend.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Spending {
+    /// Their meters are read ([`Field::joules`]).
+    Metered,
+    /// Nobody reads meters. A node that takes part in a job counts as on for as long as that lasts, which is the most that
+    /// it can spend.
+    AtMost {
+        /// What a node that is on draws, in watts, above 0: its board's.
+        watts: f64,
+    },
 }
 
 /// Whether a network's nodes carry sessions of RCRT.

@@ -11,7 +11,7 @@ use thalweg_units::{Channel, Dbm, Duration, NodeId};
 /// So many surveys have a part in a picture.
 pub const MOST_SURVEYS: usize = thalweg_planner::MOST_READINGS;
 /// So many hops of transfers are remembered.
-const MOST_SEEN: usize = 4_096;
+pub const MOST_SEEN: usize = 4_096;
 
 /// Links as they were measured.
 #[derive(Debug, Clone)]

@@ -27,8 +27,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Database`].
     pub fn with_objects(&self) -> Result<Vec<StoredTransfer>> {
-        let rows = self.query("WHERE object IS NOT NULL ORDER BY id", []);
-        rows.map_err(db_error(&self.database))
+        self.query("WHERE object IS NOT NULL ORDER BY id", [])
     }
 
     /// The `most` youngest of them that are older than number `before`, the youngest first.
@@ -38,8 +37,7 @@ impl Store {
     pub fn latest(&self, before: Option<TransferId>, most: u32) -> Result<Vec<StoredTransfer>> {
         let before = before.map_or(i64::MAX, |id| id.0);
         let of = "WHERE object IS NOT NULL AND id < ?1 ORDER BY id DESC LIMIT ?2";
-        let rows = self.query(of, (before, most));
-        rows.map_err(db_error(&self.database))
+        self.query(of, (before, most))
     }
 
     /// The same of one network's node.
@@ -54,8 +52,7 @@ impl Store {
     ) -> Result<Vec<StoredTransfer>> {
         let of =
             "WHERE object IS NOT NULL AND testbed = ?1 AND source = ?2 ORDER BY id DESC LIMIT ?3";
-        let rows = self.query(of, (testbed, source.get(), most));
-        rows.map_err(db_error(&self.database))
+        self.query(of, (testbed, source.get(), most))
     }
 
     /// When each node of a network last delivered an object: node, time, number of the transfer.
@@ -63,20 +60,15 @@ impl Store {
     /// # Errors
     /// [`StoreError::Database`].
     pub fn last_heard(&self, testbed: &str) -> Result<Vec<(NodeId, String, TransferId)>> {
-        let ask = || {
-            let sql = "SELECT source, strftime('%Y-%m-%dT%H:%M:%SZ', max(stored_at), 'unixepoch') AS at, max(id) AS id
-                FROM transfers WHERE object IS NOT NULL AND testbed = ?1 GROUP BY source ORDER BY source";
-            let mut statement = self.db.prepare(sql)?;
-            let rows = statement.query_map([testbed], |row| {
-                Ok((
-                    node(row, "source")?,
-                    row.get("at")?,
-                    TransferId(row.get("id")?),
-                ))
-            })?;
-            rows.collect::<rusqlite::Result<Vec<_>>>()
-        };
-        ask().map_err(db_error(&self.database))
+        let sql = "SELECT source, strftime('%Y-%m-%dT%H:%M:%SZ', max(stored_at), 'unixepoch') AS at, max(id) AS id
+            FROM transfers WHERE object IS NOT NULL AND testbed = ?1 GROUP BY source ORDER BY source";
+        self.rows(sql, [testbed], |row| {
+            Ok((
+                node(row, "source")?,
+                row.get("at")?,
+                TransferId(row.get("id")?),
+            ))
+        })
     }
 
     /// How many objects there are, and their bytes.

@@ -181,14 +181,9 @@ impl Store {
     /// # Errors
     /// [`StoreError::Database`].
     pub fn resume_jobs(&mut self, network: &str) -> Result<Vec<JobId>> {
-        let ask = || {
-            let sql = "UPDATE jobs SET state = 'queued', begun_at = NULL
-                WHERE network = ?1 AND state = 'running' RETURNING id";
-            let mut statement = self.db.prepare(sql)?;
-            let rows = statement.query_map([network], |row| Ok(JobId(row.get(0)?)))?;
-            rows.collect::<rusqlite::Result<Vec<_>>>()
-        };
-        ask().map_err(db_error(&self.database))
+        let sql = "UPDATE jobs SET state = 'queued', begun_at = NULL
+            WHERE network = ?1 AND state = 'running' RETURNING id";
+        self.rows(sql, [network], |row| Ok(JobId(row.get(0)?)))
     }
 
     /// The first of `network`'s queue that `may` begin, if there is one.
@@ -340,13 +335,8 @@ impl Store {
     }
 
     fn select_jobs<P: rusqlite::Params>(&self, of: &str, p: P) -> Result<Vec<StoredJob>> {
-        let ask = || {
-            let sql = format!("SELECT *, {} FROM jobs {of}", times());
-            let mut statement = self.db.prepare(&sql)?;
-            let rows = statement.query_map(p, stored)?;
-            rows.collect::<rusqlite::Result<Vec<_>>>()
-        };
-        ask().map_err(db_error(&self.database))
+        let sql = format!("SELECT *, {} FROM jobs {of}", times());
+        self.rows(&sql, p, stored)
     }
 }
 

@@ -68,27 +68,21 @@ impl Store {
     /// # Errors
     /// [`super::StoreError::Database`].
     pub fn lines(&self, before: Option<i64>, most: u32) -> Result<Vec<Line>> {
-        let ask = || {
-            let sql =
-                "SELECT id, strftime('%Y-%m-%dT%H:%M:%SZ', at, 'unixepoch') AS at, level, text
-                FROM log WHERE id < ?1 ORDER BY id DESC LIMIT ?2";
-            let mut statement = self.db.prepare(sql)?;
-            let rows = statement.query_map(params![before.unwrap_or(i64::MAX), most], |row| {
-                let level: String = row.get("level")?;
-                Ok(Line {
-                    id: row.get("id")?,
-                    at: row.get("at")?,
-                    level: match level.as_str() {
-                        "info" => Level::Info,
-                        "warning" => Level::Warning,
-                        _ => return Err(unreadable(row, "level", std::fmt::Error)),
-                    },
-                    text: row.get("text")?,
-                })
-            })?;
-            rows.collect::<rusqlite::Result<Vec<_>>>()
-        };
-        ask().map_err(db_error(&self.database))
+        let sql = "SELECT id, strftime('%Y-%m-%dT%H:%M:%SZ', at, 'unixepoch') AS at, level, text
+            FROM log WHERE id < ?1 ORDER BY id DESC LIMIT ?2";
+        self.rows(sql, params![before.unwrap_or(i64::MAX), most], |row| {
+            let level: String = row.get("level")?;
+            Ok(Line {
+                id: row.get("id")?,
+                at: row.get("at")?,
+                level: match level.as_str() {
+                    "info" => Level::Info,
+                    "warning" => Level::Warning,
+                    _ => return Err(unreadable(row, "level", std::fmt::Error)),
+                },
+                text: row.get("text")?,
+            })
+        })
     }
 }
 

@@ -13,8 +13,10 @@ mod jobs;
 mod log;
 mod object;
 mod outbox;
+mod parts;
 mod record;
 mod schema;
+mod seen;
 mod sessions;
 mod spent;
 mod surveys;
@@ -40,6 +42,7 @@ pub use record::{
     Campaign, CampaignId, Condition, Fate, JobId, Kept, NewTransfer, StoredTransfer, TransferId,
     Turn, TurnState,
 };
+pub use seen::{StoredHop, KEPT_HOPS};
 pub use sessions::{next_sample, Sample, KEPT_SESSIONS};
 pub use spent::{day_of, KEPT_DAYS};
 pub use surveys::{NewSurvey, StoredSurvey, KEPT_SURVEYS};
@@ -181,16 +184,29 @@ impl Store {
     /// # Errors
     /// [`StoreError::Database`].
     pub fn transfer(&self, id: TransferId) -> Result<Option<StoredTransfer>> {
-        let rows = self.query("WHERE id = ?1", [id.0]);
-        Ok(rows.map_err(db_error(&self.database))?.pop())
+        Ok(self.query("WHERE id = ?1", [id.0])?.pop())
     }
 
     /// Transfers as `of`, the rest of a query, has them.
-    fn query<P: rusqlite::Params>(&self, of: &str, p: P) -> rusqlite::Result<Vec<StoredTransfer>> {
+    fn query<P: rusqlite::Params>(&self, of: &str, p: P) -> Result<Vec<StoredTransfer>> {
         let columns = "*, strftime('%Y-%m-%dT%H:%M:%SZ', stored_at, 'unixepoch') AS at";
-        let mut statement = (self.db).prepare(&format!("SELECT {columns} FROM transfers {of}"))?;
-        let rows = statement.query_map(p, |row| stored(row, &self.objects))?;
-        rows.collect()
+        let sql = format!("SELECT {columns} FROM transfers {of}");
+        self.rows(&sql, p, |row| stored(row, &self.objects))
+    }
+
+    /// What `read` makes of each row that the query `sql` gives with `values`.
+    fn rows<T>(
+        &self,
+        sql: &str,
+        values: impl rusqlite::Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>> {
+        let ask = || {
+            let mut statement = self.db.prepare(sql)?;
+            let rows = statement.query_map(values, read)?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
+        };
+        ask().map_err(db_error(&self.database))
     }
 
     fn begin(&self) -> Result<Transaction<'_>> {

@@ -60,25 +60,20 @@ impl Store {
     /// # Errors
     /// [`super::StoreError::Database`].
     pub fn waiting(&self, most: u32) -> Result<Vec<Waiting>> {
-        let ask = || {
-            let sql = "SELECT id, topic, payload, newest FROM outbox ORDER BY id LIMIT ?1";
-            let mut statement = self.db.prepare(sql)?;
-            let rows = statement.query_map([most], |row| {
-                Ok(Waiting {
-                    id: row.get("id")?,
-                    message: Message {
-                        topic: row.get("topic")?,
-                        payload: row.get("payload")?,
-                        keep: match row.get("newest")? {
-                            true => Keep::Newest,
-                            false => Keep::All,
-                        },
+        let sql = "SELECT id, topic, payload, newest FROM outbox ORDER BY id LIMIT ?1";
+        self.rows(sql, [most], |row| {
+            Ok(Waiting {
+                id: row.get("id")?,
+                message: Message {
+                    topic: row.get("topic")?,
+                    payload: row.get("payload")?,
+                    keep: match row.get("newest")? {
+                        true => Keep::Newest,
+                        false => Keep::All,
                     },
-                })
-            })?;
-            rows.collect::<rusqlite::Result<Vec<_>>>()
-        };
-        ask().map_err(db_error(&self.database))
+                },
+            })
+        })
     }
 
     /// The messages of numbers `ids` were acknowledged, and go.

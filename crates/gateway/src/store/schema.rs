@@ -155,6 +155,31 @@ pub(super) const MIGRATIONS: &[&str] = &[
         PRIMARY KEY (network, node, day)
     ) STRICT, WITHOUT ROWID;
 ",
+    // A job has parts as long as it is open, however it ends.
+    "
+    CREATE TABLE parts (
+        job    INTEGER NOT NULL,
+        offset INTEGER NOT NULL,
+        len    INTEGER NOT NULL,
+        digest BLOB    NOT NULL,
+        bytes  BLOB    NOT NULL,
+        PRIMARY KEY (job, offset)
+    ) STRICT;
+    CREATE TRIGGER parts_of_an_ended_job AFTER UPDATE OF state ON jobs
+        WHEN NEW.state NOT IN ('queued', 'running')
+        BEGIN DELETE FROM parts WHERE job = NEW.id; END;
+    CREATE TABLE seen (
+        id       INTEGER PRIMARY KEY AUTOINCREMENT,
+        network  TEXT    NOT NULL,
+        at       INTEGER NOT NULL,
+        sender   INTEGER NOT NULL,
+        receiver INTEGER NOT NULL,
+        channel  INTEGER NOT NULL,
+        sent     INTEGER NOT NULL,
+        received INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX seen_by_network ON seen (network, id);
+",
 ];
 
 /// The newest format.

@@ -95,31 +95,26 @@ impl Store {
     /// # Errors
     /// [`super::StoreError::Database`].
     pub fn samples(&self, job: JobId) -> Result<Vec<Sample>> {
-        let ask = || {
-            let sql = "SELECT at_s, sources FROM samples WHERE job = ?1 ORDER BY at_s";
-            let mut statement = self.db.prepare(sql)?;
-            let rows = statement.query_map([job.0], |row| {
-                let text: String = row.get("sources")?;
-                let sources: Vec<Written> =
-                    serde_json::from_str(&text).map_err(|why| unreadable(row, "sources", why))?;
-                let one = |(source, rate, packets, bytes, repaired)| {
-                    let source = NodeId::new(source).ok()?;
-                    Some(Standing {
-                        source,
-                        rate,
-                        packets,
-                        bytes,
-                        repaired,
-                    })
-                };
-                Ok(Sample {
-                    at_s: row.get("at_s")?,
-                    sources: sources.into_iter().filter_map(one).collect(),
+        let sql = "SELECT at_s, sources FROM samples WHERE job = ?1 ORDER BY at_s";
+        self.rows(sql, [job.0], |row| {
+            let text: String = row.get("sources")?;
+            let sources: Vec<Written> =
+                serde_json::from_str(&text).map_err(|why| unreadable(row, "sources", why))?;
+            let one = |(source, rate, packets, bytes, repaired)| {
+                let source = NodeId::new(source).ok()?;
+                Some(Standing {
+                    source,
+                    rate,
+                    packets,
+                    bytes,
+                    repaired,
                 })
-            })?;
-            rows.collect::<rusqlite::Result<Vec<_>>>()
-        };
-        ask().map_err(db_error(&self.database))
+            };
+            Ok(Sample {
+                at_s: row.get("at_s")?,
+                sources: sources.into_iter().filter_map(one).collect(),
+            })
+        })
     }
 
     /// Adds what came of sources, `at_s` seconds after the session began, to what came of them before: all or none.
@@ -151,16 +146,11 @@ impl Store {
     /// # Errors
     /// [`super::StoreError::Database`].
     pub fn open_streams(&self, network: &str) -> Result<Vec<(JobId, NodeId)>> {
-        let ask = || {
-            let sql = "SELECT DISTINCT job, source FROM streams
-                WHERE job IN (SELECT id FROM jobs WHERE network = ?1) ORDER BY job, source";
-            let mut statement = self.db.prepare(sql)?;
-            let rows = statement.query_map([network], |row| {
-                Ok((JobId(row.get("job")?), node(row, "source")?))
-            })?;
-            rows.collect::<rusqlite::Result<Vec<_>>>()
-        };
-        ask().map_err(db_error(&self.database))
+        let sql = "SELECT DISTINCT job, source FROM streams
+            WHERE job IN (SELECT id FROM jobs WHERE network = ?1) ORDER BY job, source";
+        self.rows(sql, [network], |row| {
+            Ok((JobId(row.get("job")?), node(row, "source")?))
+        })
     }
 
     /// What came of `source` in session `job` and is no object yet, and how many seconds that took.
@@ -191,11 +181,10 @@ impl Store {
     /// # Errors
     /// [`super::StoreError::Database`].
     pub fn objects_of_session(&self, job: JobId, most: u32) -> Result<Vec<StoredTransfer>> {
-        let rows = self.query(
+        self.query(
             "WHERE session = ?1 ORDER BY id DESC LIMIT ?2",
             params![job.0, most],
-        );
-        rows.map_err(db_error(&self.database))
+        )
     }
 
     /// Makes an object, as [`Self::keep`] does, of what [`Self::stream`] gives.

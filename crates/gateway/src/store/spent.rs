@@ -43,16 +43,10 @@ impl Store {
     /// # Errors
     /// [`super::StoreError::Database`].
     pub fn spent_on(&self, network: &str, day: i64) -> Result<Vec<(NodeId, f64)>> {
-        let ask = || {
-            let sql =
-                "SELECT node, joules FROM spent WHERE network = ?1 AND day = ?2 ORDER BY node";
-            let mut statement = self.db.prepare(sql)?;
-            let rows = statement.query_map(params![network, day], |row| {
-                Ok((node(row, "node")?, row.get("joules")?))
-            })?;
-            rows.collect::<rusqlite::Result<Vec<_>>>()
-        };
-        ask().map_err(db_error(&self.database))
+        let sql = "SELECT node, joules FROM spent WHERE network = ?1 AND day = ?2 ORDER BY node";
+        self.rows(sql, params![network, day], |row| {
+            Ok((node(row, "node")?, row.get("joules")?))
+        })
     }
 
     /// What `of` of `network` has spent day by day, the last first, in joules.
@@ -60,16 +54,11 @@ impl Store {
     /// # Errors
     /// [`super::StoreError::Database`].
     pub fn spent_by(&self, network: &str, of: NodeId) -> Result<Vec<(i64, f64)>> {
-        let ask = || {
-            let sql = "SELECT day, joules FROM spent WHERE network = ?1 AND node = ?2
-                ORDER BY day DESC";
-            let mut statement = self.db.prepare(sql)?;
-            let rows = statement.query_map(params![network, of.get()], |row| {
-                Ok((row.get("day")?, row.get("joules")?))
-            })?;
-            rows.collect::<rusqlite::Result<Vec<_>>>()
-        };
-        ask().map_err(db_error(&self.database))
+        let sql = "SELECT day, joules FROM spent WHERE network = ?1 AND node = ?2
+            ORDER BY day DESC";
+        self.rows(sql, params![network, of.get()], |row| {
+            Ok((row.get("day")?, row.get("joules")?))
+        })
     }
 }
 

@@ -91,15 +91,10 @@ impl Store {
         nodes: usize,
         most: u32,
     ) -> Result<Vec<StoredSurvey>> {
-        let ask = || {
-            let sql = "SELECT * FROM surveys WHERE network = ?1 AND sink = ?2
-                ORDER BY id DESC LIMIT ?3";
-            let mut statement = self.db.prepare(sql)?;
-            let values = params![network, sink.get(), most];
-            let rows = statement.query_map(values, |row| stored(row, nodes))?;
-            rows.collect::<rusqlite::Result<Vec<_>>>()
-        };
-        let rows = ask().map_err(db_error(&self.database))?;
+        let sql = "SELECT * FROM surveys WHERE network = ?1 AND sink = ?2
+            ORDER BY id DESC LIMIT ?3";
+        let values = params![network, sink.get(), most];
+        let rows = self.rows(sql, values, |row| stored(row, nodes))?;
         Ok(rows.into_iter().flatten().collect())
     }
 
@@ -109,16 +104,11 @@ impl Store {
     /// # Errors
     /// [`super::StoreError::Database`].
     pub fn batteries(&self, (network, sink): (&str, NodeId), most: u32) -> Result<Vec<Told>> {
-        let ask = || {
-            let sql = "SELECT measured_at, batteries FROM surveys WHERE network = ?1 AND sink = ?2
-                ORDER BY id DESC LIMIT ?3";
-            let mut statement = self.db.prepare(sql)?;
-            let rows = statement.query_map(params![network, sink.get(), most], |row| {
-                Ok((row.get("measured_at")?, batteries(row)?))
-            })?;
-            rows.collect::<rusqlite::Result<Vec<_>>>()
-        };
-        ask().map_err(db_error(&self.database))
+        let sql = "SELECT measured_at, batteries FROM surveys WHERE network = ?1 AND sink = ?2
+            ORDER BY id DESC LIMIT ?3";
+        self.rows(sql, params![network, sink.get(), most], |row| {
+            Ok((row.get("measured_at")?, batteries(row)?))
+        })
     }
 }
 

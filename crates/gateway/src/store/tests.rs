@@ -56,7 +56,7 @@ fn object(n: u64, len: usize) -> Vec<u8> {
 
 impl Store {
     /// All transfers, the oldest first, baselines included.
-    fn transfers(&self) -> rusqlite::Result<Vec<StoredTransfer>> {
+    fn transfers(&self) -> Result<Vec<StoredTransfer>> {
         self.query("ORDER BY id", [])
     }
 }
@@ -448,7 +448,7 @@ fn a_store_of_the_first_format_is_read_on() {
     let back = "ALTER TABLE transfers DROP COLUMN file; DROP TABLE jobs; DROP TABLE surveys; DROP TABLE log;
         DROP TABLE samples; DROP TABLE streams; DROP INDEX transfers_by_session;
         ALTER TABLE transfers DROP COLUMN session;
-        DROP TABLE outbox; DROP TABLE spent;
+        DROP TABLE outbox; DROP TABLE spent; DROP TABLE parts; DROP TABLE seen;
         PRAGMA user_version = 1;";
     store.db.execute_batch(back).unwrap();
     drop(store);

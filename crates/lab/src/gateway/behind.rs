@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use thalweg_gateway::carry::session::Wish;
-use thalweg_gateway::daemon::network::{Facts, Network, Sessions, Tree};
+use thalweg_gateway::daemon::network::{Facts, Network, Sessions, Spending, Tree};
 use thalweg_gateway::field::FieldError;
 use thalweg_gateway::job::Failure;
 use thalweg_gateway::line::{LineError, LineField, Open};
@@ -88,6 +88,9 @@ impl<O: Open + Clone + Send + 'static> Network for Behind<O> {
                     "the base station's firmware carries no sessions: pipelines and surveys alone",
                 ),
                 Carries::PipelinesAndSessions => Sessions::Carried,
+            },
+            spending: Spending::AtMost {
+                watts: self.site.board.currents.most_w(),
             },
         }
     }

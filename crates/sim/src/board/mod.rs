@@ -169,6 +169,16 @@ pub struct Currents {
     pub mcu_low_power_ma: f64,
 }
 
+impl Currents {
+    /// The most that a node draws, in watts: its microcontroller runs, and its one radio is in the state that costs most.
+    pub const fn most_w(&self) -> f64 {
+        let radio_ma = (self.radio_receive_ma.max(self.radio_transmit_ma))
+            .max(self.radio_calibrate_ma)
+            .max(self.radio_idle_ma);
+        (radio_ma + self.mcu_active_ma) * 1e-3 * self.supply_v
+    }
+}
+
 impl Board {
     /// The board without its second radio, for protocols that use one.
     #[must_use]

@@ -1,29 +1,29 @@
 //! The daemon's fetches: plan, a transfer for each part, other plans where it breaks off, the object into the store.
 //!
-//! Invariants: an object is stored with its job's end, or neither is; parts of a job that lost the way are kept until
-//! it is tried again. Time base: the field's.
+//! Invariants: an object is stored with its job's end, or neither is; parts are stored as they come, until their job
+//! ends. Time base: the field's.
 
 use std::ops::ControlFlow::Continue;
 use std::sync::Arc;
 
 use thalweg_planner::Plan;
-use thalweg_units::NodeId;
+use thalweg_units::{Duration as Span, NodeId};
 
 use super::stop::Stop;
 use super::survey::wall;
 use super::watched::Watched;
-use super::{plan, Station};
+use super::{plan, seen, Station};
 use crate::carry::account::Account;
 use crate::carry::pipeline::{settling, Fetch, Terms, SETTLING};
 use crate::carry::ways::Ways;
-use crate::daemon::desk::{now, Surveyed};
+use crate::daemon::desk::now;
 use crate::daemon::limits::Wait;
 use crate::daemon::network::Network;
 use crate::field::Field;
 use crate::job::{run, Again, Failure, Retry};
-use crate::known::{hops_seen, Ask, HopSeen};
+use crate::known::{hops_seen, Ask};
 use crate::outcome::Outcome;
-use crate::parts::{self, Part, Turn};
+use crate::parts::{self, Assembly, Part, Turn};
 use crate::recovery;
 use crate::registry::Pipelined;
 use crate::store::{Level, NewTransfer, StoredJob};
@@ -43,8 +43,7 @@ impl<N: Network> Station<N> {
     pub(super) fn fetch(&mut self, job: &StoredJob, name: &str, from: NodeId) -> Result<(), Stop> {
         let (surveyed, base) = self.surveyed(job, name)?;
         let desk = self.desk.clone();
-        let kept = self.parts.take().filter(|(of, _)| *of == job.id);
-        let mut there = kept.map(|(_, parts)| parts).unwrap_or_default();
+        let mut there = Assembly::of_kept(desk.store().parts(job.id)?);
         desk.begins((base, 1.0));
         let protocol = desk.transfers.protocol;
         let holds = desk.holds()?;
@@ -82,7 +81,11 @@ impl<N: Network> Station<N> {
                 }
             }
             let protocol = *of;
-            self.carry(plan, &Ask { protocol, ..ask }, turn)
+            let (outcome, part) = self.carry(plan, &Ask { protocol, ..ask }, turn)?;
+            if let Some(part) = &part {
+                (desk.store()).keep_part(job.id, turn.range.offset, part)?;
+            }
+            Ok::<Brought, Stop>((outcome, part))
         };
         let next = |_: &Over, tried: u32| {
             let plan = known.plan_attempt(&again, u64::from(tried)).ok();
@@ -96,16 +99,8 @@ impl<N: Network> Station<N> {
             pause: SETTLING,
         };
         let rest = |(_, of): &Over| settling(of.scheme);
-        let brought = parts::fetch(&mut there, terms, (first, protocol), rest, attempt, next);
-        let (mut outcome, object) = match brought {
-            Ok(brought) => (brought.outcome, brought.object),
-            Err(why) => {
-                if matches!(why, Stop::Lost(_)) {
-                    self.parts = Some((job.id, there));
-                }
-                return Err(why);
-            }
-        };
+        let brought = parts::fetch(&mut there, terms, (first, protocol), rest, attempt, next)?;
+        let (mut outcome, object) = (brought.outcome, brought.object);
         outcome.core.protocol = protocol.name.to_owned();
         let core = &outcome.core;
         let report = serde_json::to_string(&outcome).unwrap_or_default();
@@ -133,22 +128,6 @@ impl<N: Network> Station<N> {
         Ok(())
     }
 
-    /// Refreshes what is known of the links by what a transfer saw of them.
-    fn saw(&self, hops: &[HopSeen]) {
-        let Some(surveyed) = self.desk.surveyed().filter(|_| !hops.is_empty()) else {
-            return;
-        };
-        let mut known = surveyed.known.clone();
-        known.saw(hops);
-        self.desk.knows(Surveyed {
-            known,
-            at: surveyed.at,
-            took_s: surveyed.took_s,
-            missing: surveyed.missing.clone(),
-            batteries: surveyed.batteries.clone(),
-        });
-    }
-
     /// One transfer over `plan`.
     fn carry(&mut self, plan: &Arc<Plan>, ask: &Ask, turn: Turn) -> Result<Brought, Stop> {
         let desk = self.desk.clone();
@@ -173,6 +152,7 @@ impl<N: Network> Station<N> {
         if let Some(since) = broken {
             recovery::settle(&mut watched, since)?;
         }
+        let began = watched.now();
         let fetched = run(&mut watched, &mut fetch, &mut |progress| {
             desk.progress(progress.after(turn.range.offset / payload));
             Continue(())
@@ -182,7 +162,13 @@ impl<N: Network> Station<N> {
         let is_whole = matches!(&fetched, Ok(fetched) if fetched.part.is_some());
         let settled = is_whole && settling(scheme).is_zero();
         self.broken = (!settled).then_some(ended);
-        self.account(&before);
+        // Who has not heard that it is over listens for so much longer.
+        let rest = match settled {
+            true => Span::ZERO,
+            false => SETTLING,
+        };
+        let lasted = ended.since(began) + rest;
+        self.account(&before, (fetch.active(), lasted));
         let account = Account {
             protocol: ask.protocol.name,
             scheme,
@@ -194,7 +180,8 @@ impl<N: Network> Station<N> {
             Ok(fetched) => {
                 let brought = fetched.part.as_ref().map_or(0, |part| part.bytes.len());
                 let packets = (brought as u32).div_ceil(payload);
-                self.saw(&hops_seen((plan, ids), packets, &fetched, wall(now())));
+                let hops = hops_seen((plan, ids), packets, &fetched, wall(now()));
+                seen::note(&desk, &hops);
                 let core = account.of(plan, &fetched, (&terms, &desk.facts.timing));
                 Ok((Outcome { core, extra: () }, fetched.part))
             }

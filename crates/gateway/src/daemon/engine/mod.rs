@@ -5,6 +5,7 @@
 
 mod fetch;
 mod plan;
+mod seen;
 mod session;
 mod stop;
 mod survey;
@@ -14,16 +15,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::desk::{now, Desk, Line, Surveyed, Turn};
-use super::network::{Network, Sessions};
+use super::network::{Network, Sessions, Spending};
 use crate::carry::session::Wish;
 use crate::field::{Field, FieldError, FieldTime, News};
 use crate::job::Failure;
 use crate::known::MOST_SURVEYS;
-use crate::parts::Assembly;
 use crate::recovery;
 use crate::store::{day_of, JobId, JobState, Level, StoreError, StoredJob, Work, KEPT_SURVEYS};
 use stop::{lost, Stop};
-use thalweg_units::NodeId;
+use thalweg_units::{Duration as Span, NodeId};
 
 /// From one look at the queue to the next, where nobody says that there is something.
 const LOOK: Duration = Duration::from_secs(1);
@@ -44,7 +44,6 @@ pub(super) fn serve<N: Network>(network: N, desk: Arc<Desk>, broken: Option<Fiel
         broken,
         pauses: PAUSES.into_iter(),
         losses: (JobId(0), 0),
-        parts: None,
         refreshed: None,
         desk,
     };
@@ -106,8 +105,10 @@ pub(super) fn remember(desk: &Desk) -> Result<Option<FieldTime>, StoreError> {
             // One for each node.
             let _ = links.set_places(spots.clone());
         }
+        let mut known = survey::known(facts, (links, found.measured_at), earlier);
+        known.saw(&seen::kept(desk)?);
         desk.knows(Surveyed {
-            known: survey::known(facts, (links, found.measured_at), earlier),
+            known,
             at: found.measured_at,
             took_s: found.took_s,
             missing: found.missing,
@@ -133,12 +134,20 @@ fn read_meters<F: Field>(field: &mut F, desk: &Desk) -> Vec<(NodeId, f64)> {
         .collect()
 }
 
-/// Writes down what nodes have spent, on the day that it is.
-fn write_spent(desk: &Desk, spent: &[(NodeId, f64)]) {
+/// Writes down what nodes have spent, on the day that it is: in joules as `metered` says or, where nobody reads meters,
+/// what those that took part can have spent at most.
+fn write_spent(desk: &Desk, metered: Vec<(NodeId, f64)>, (on, lasted): (&[NodeId], Span)) {
+    let spent = match desk.facts.spending {
+        Spending::Metered => metered,
+        Spending::AtMost { watts } => {
+            let most = watts * lasted.as_secs_f64();
+            on.iter().map(|node| (*node, most)).collect()
+        }
+    };
     if spent.is_empty() {
         return;
     }
-    let written = (desk.store()).add_spent(desk.network(), day_of(now()), spent);
+    let written = (desk.store()).add_spent(desk.network(), day_of(now()), &spent);
     if let Err(why) = written {
         tracing::error!("{why}");
     }
@@ -154,8 +163,6 @@ struct Station<N: Network> {
     pauses: std::array::IntoIter<u64, 6>,
     /// A job, and how often the way was lost under it.
     losses: (JobId, u32),
-    /// What is there of the object of a job under which the way was lost.
-    parts: Option<(JobId, Assembly)>,
     /// When links were last measured anew because nothing else was asked.
     refreshed: Option<Instant>,
     desk: Arc<Desk>,
@@ -232,16 +239,16 @@ impl<N: Network> Station<N> {
         read_meters(field, &self.desk)
     }
 
-    /// Writes down what nodes have spent since their meters read `before`, and does so before a job ends. Of a way that was
-    /// lost meanwhile nobody knows.
-    fn account(&mut self, before: &[(NodeId, f64)]) {
+    /// Writes down what nodes have spent since their meters read `before`, and does so before a job ends; without meters,
+    /// what those of `on` spend at most. Of a way that was lost meanwhile no meter is read.
+    fn account(&mut self, before: &[(NodeId, f64)], on: (&[NodeId], Span)) {
         let after = self.spent();
         let spent = after.iter().filter_map(|(node, after)| {
             let (_, before) = before.iter().find(|(of, _)| of == node)?;
             Some((*node, after - before)).filter(|(_, joules)| *joules > 0.0)
         });
-        let spent: Vec<(NodeId, f64)> = spent.collect();
-        write_spent(&self.desk, &spent);
+        let spent = spent.collect();
+        write_spent(&self.desk, spent, on);
     }
 
     /// Plans how the object of node `from` would come.

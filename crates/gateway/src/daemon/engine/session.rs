@@ -246,8 +246,8 @@ pub(super) fn run(
     if left.is_some_and(|left| left == Duration::ZERO) {
         return end(desk, (job, name), &keep, Ok(()));
     }
-    let at = (desk.facts.sink, tree.now());
-    let session = Session::new(at, wish, left, keep);
+    let began = tree.now();
+    let session = Session::new((desk.facts.sink, began), wish, left, keep);
     let mut session = session.map_err(|why| Stop::Failed(why.to_string()))?;
     let mut watched = Watched {
         field: &mut tree,
@@ -255,8 +255,10 @@ pub(super) fn run(
     };
     let ended = crate::job::run(&mut watched, &mut session, &mut |_| Continue(()));
     let (mut keep, kept) = session.finish(watched.now());
-    // Its nodes' meters began with it.
-    super::write_spent(desk, &super::read_meters(&mut tree, desk));
+    // Its nodes' meters began with it. Any of them may relay, and listens.
+    let on = (&desk.facts.place.ids[..], tree.now().since(began));
+    let metered = super::read_meters(&mut tree, desk);
+    super::write_spent(desk, metered, on);
     // What came is to be had, however the session ended.
     let closed = kept.map_err(Stop::Failed);
     let closed = closed.and_then(|()| keep.close().map_err(Stop::from));

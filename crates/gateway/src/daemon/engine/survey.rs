@@ -15,7 +15,7 @@ use super::watched::Watched;
 use super::Station;
 use crate::daemon::desk::{now, Surveyed};
 use crate::daemon::network::{Facts, Network};
-use crate::field::FieldTime;
+use crate::field::{Field, FieldTime};
 use crate::known::{Known, Measured as MeasuredThen, MOST_SURVEYS};
 use crate::recovery;
 use crate::store::{JobState, Level, NewSurvey, StoredJob, StoredSurvey, Work};
@@ -102,8 +102,10 @@ impl<N: Network> Station<N> {
             desk.progress(progress);
             Continue(())
         };
+        let began = watched.now();
         let surveyed = recovery::survey(&mut watched, broken, missed, make, &mut watch);
-        self.account(&spent);
+        let lasted = watched.now().since(began);
+        self.account(&spent, (ids, lasted));
         let surveyed = surveyed?;
         self.broken = None;
         let took_s = surveyed.time().as_secs_f64();

@@ -133,7 +133,7 @@ pub(super) async fn metrics(State(app): State<App>) -> Result<Response, Refusal>
             (
                 "thalweg_node_energy_today_joules",
                 "gauge",
-                "What nodes have spent since midnight, UTC, where they tell.",
+                "What nodes have spent since midnight, UTC, or at most where no meter is read.",
                 each_node(stations, |node| node.spent_j)?,
             ),
             (

@@ -8,6 +8,7 @@ use super::map::{hops, map, Marked, GOOD};
 use super::text::{seconds, seconds_of, when};
 use super::{fetch_form, objects, page, query, series};
 use crate::daemon::desk::{now, Company, Desk};
+use crate::daemon::network::Spending;
 use crate::daemon::stations::Stations;
 use crate::store::{day_of, StoreError, StoredSurvey, StoredTransfer};
 
@@ -237,9 +238,17 @@ fn power(desk: &Desk, node: NodeId) -> Result<String, StoreError> {
         ));
     }
     if !rows.is_empty() {
+        let what = match desk.facts.spending {
+            Spending::Metered => {
+                "What it has spent each day (UTC) in surveys, floods, as a source and as a relay."
+            }
+            Spending::AtMost { .. } => {
+                "What it can have spent at most each day (UTC) in surveys and sessions, as a source and as a relay. Nobody \
+                 reads its meter: it counts as on for as long as that lasted."
+            }
+        };
         text.push_str(&format!(
-            "<h2>Energy</h2><p class=\"faint\">What it has spent each day (UTC) in surveys, floods, as a source and as a \
-             relay.</p><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Energy\"><table><thead><tr>\
+            "<h2>Energy</h2><p class=\"faint\">{what}</p><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Energy\"><table><thead><tr>\
              <th>Day</th><th>Spent</th></tr></thead><tbody>{rows}</tbody></table></div>"
         ));
     }

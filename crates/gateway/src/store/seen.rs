@@ -1,0 +1,101 @@
+//! How frames of transfers fared over hops, as base stations were told: what is known of links beside surveys.
+//!
+//! Nodes are kept by their names, so that a network that has others goes on with what is left. Invariant: the last
+//! [`KEPT_HOPS`] of a network are kept. Time base: wall clock. Tests: at the end.
+
+use rusqlite::params;
+use thalweg_units::{Channel, NodeId};
+
+use super::{db_error, node, unreadable, Result, Store};
+use crate::known::MOST_SEEN;
+
+/// So many hops of a network are kept: as many as a picture of its links is made of.
+pub const KEPT_HOPS: usize = MOST_SEEN;
+
+/// A hop of a transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoredHop {
+    /// Who sent.
+    pub from: NodeId,
+    /// Who received.
+    pub to: NodeId,
+    /// On which channel.
+    pub channel: Channel,
+    /// Frames that were sent.
+    pub sent: u32,
+    /// Frames that were received.
+    pub received: u32,
+    /// When, in seconds since 1970.
+    pub at: i64,
+}
+
+impl Store {
+    /// Adds what a transfer saw of hops of `network`, and forgets the oldest of too many.
+    ///
+    /// # Errors
+    /// [`super::StoreError::Database`].
+    pub fn add_seen(&mut self, network: &str, hops: &[StoredHop]) -> Result<()> {
+        let fail = db_error(&self.database);
+        let tx = self.begin()?;
+        for hop in hops {
+            let sql = "INSERT INTO seen (network, at, sender, receiver, channel, sent, received)
+                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+            let (from, to, channel) = (hop.from.get(), hop.to.get(), hop.channel.number());
+            let values = params![network, hop.at, from, to, channel, hop.sent, hop.received];
+            tx.execute(sql, values).map_err(&fail)?;
+        }
+        let sql = "DELETE FROM seen WHERE network = ?1 AND id NOT IN
+            (SELECT id FROM seen WHERE network = ?1 ORDER BY id DESC LIMIT ?2)";
+        tx.execute(sql, params![network, KEPT_HOPS as u32])
+            .map_err(&fail)?;
+        tx.commit().map_err(&fail)
+    }
+
+    /// What transfers saw of hops of `network`, the oldest first.
+    ///
+    /// # Errors
+    /// [`super::StoreError::Database`].
+    pub fn seen(&self, network: &str) -> Result<Vec<StoredHop>> {
+        let sql = "SELECT * FROM seen WHERE network = ?1 ORDER BY id";
+        self.rows(sql, [network], |row| {
+            let channel = Channel::new(row.get("channel")?);
+            Ok(StoredHop {
+                from: node(row, "sender")?,
+                to: node(row, "receiver")?,
+                channel: channel.map_err(|why| unreadable(row, "channel", why))?,
+                sent: row.get("sent")?,
+                received: row.get("received")?,
+                at: row.get("at")?,
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hops_come_back_in_their_order_and_the_oldest_of_a_network_go() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = Store::open(dir.path()).unwrap();
+        let hop = |at: i64| StoredHop {
+            from: NodeId::new(7).unwrap(),
+            to: NodeId::new(3).unwrap(),
+            channel: Channel::LAST,
+            sent: 250,
+            received: 20,
+            at,
+        };
+        store.add_seen("b", &[hop(1)]).unwrap();
+        let many: Vec<StoredHop> = (0..KEPT_HOPS as i64).map(hop).collect();
+        store.add_seen("a", &many).unwrap();
+        store.add_seen("a", &[hop(9_998), hop(9_999)]).unwrap();
+        drop(store);
+        let store = Store::open(dir.path()).unwrap();
+        let seen = store.seen("a").unwrap();
+        assert_eq!(seen.len(), KEPT_HOPS);
+        assert_eq!((seen[0], seen[KEPT_HOPS - 1]), (hop(2), hop(9_999)));
+        assert_eq!(store.seen("b").unwrap(), [hop(1)]);
+    }
+}
