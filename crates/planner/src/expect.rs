@@ -316,11 +316,12 @@ impl Expected {
         let power = self.link(from, to, sent).and_then(|reach| reach.power);
         power.map_or(0.0, |power| power * self.model.leak_factor(tuned, sent))
     }
-    /// Whether `from`, sending on `sent`, is heard by `to` at all where it listens to the same channel, or
-    /// raises its floor by more than [`QUIET`] where it listens to `tuned`.
+    /// Whether `from`, sending on `sent`, reaches `to` where that listens to the same channel, or raises its floor by more
+    /// than [`QUIET`] where it listens to `tuned`. Who was heard on any channel reaches on all of them: the few beacons of a
+    /// survey that missed it on one are no proof that its data raise nobody's floor there.
     pub(crate) fn disturbs(&self, from: usize, to: usize, tuned: Channel, sent: Channel) -> bool {
         match tuned == sent {
-            true => self.link(from, to, sent).is_some(),
+            true => Channel::all().any(|channel| self.link(from, to, channel).is_some()),
             false => self.interference(from, to, tuned, sent) > QUIET * self.floor_mw,
         }
     }

@@ -2,10 +2,11 @@
 //! IV-D3) or several at once into one or more base stations.
 //!
 //! Everything happens on one simulated time line, in one network, as the gateway's orders have it:
-//! survey, collection, then waves of transfers (`run.rs`) planned by [`thalweg_planner::concurrent`]. What
+//! survey, collection, then waves of transfers (`run.rs`; who is left over at the end: `alone.rs`) planned by [`thalweg_planner::concurrent`]. What
 //! is told of it: `report.rs`. Where base stations stand: [`thalweg_testbeds::equip`]. The gateway's own
 //! computing time is not counted. Tests: `tests.rs`.
 
+mod alone;
 mod network;
 mod report;
 mod run;

@@ -1,8 +1,10 @@
 //! A campaign from switching on to the last byte: survey, then wave after wave. Time base: simulated
 //! time. Invariants: a wave's sinks all ended their part before the next wave is ordered; a source that
 //! fails is tried again, as often as [`RETRY`] says: after all others, or with Thalweg as soon as its nodes are free. Where
-//! there is one sink it goes on at once, with what has arrived.
+//! there is one sink it goes on at once, with what has arrived. Whom all that did not help has the network for itself at the
+//! end (`alone.rs`).
 
+use super::alone::{self, Left};
 use super::report::{Campaign, InWave, Part};
 use super::CampaignError;
 use crate::collect::Object;
@@ -19,7 +21,7 @@ use thalweg_gateway::survey::Survey;
 use thalweg_gateway::waves::{Begins, Landed, Waved};
 use thalweg_medium::random::{derive, stream};
 use thalweg_planner::concurrent::{Reuse, WaveRequest, Waves};
-use thalweg_planner::{LinkModel, Plan, RouteRequest};
+use thalweg_planner::{LinkModel, Plan, Reserves, RouteRequest};
 use thalweg_testbeds::{equip, Equipped, Losses, Site, Station};
 use thalweg_units::{BitRate, Channel, Duration, NodeId};
 use thalweg_wire::route::Scheme;
@@ -147,6 +149,10 @@ pub fn empty(
     // Where there is one sink, a source whose transfer broke off, and what it brought: it goes on at once.
     let mut broken: Option<(usize, u32)> = None;
     let keeps = sinks.len() == 1 && settings.scheme == Scheme::Thalweg;
+    // No other protocol makes its way anew.
+    let has_ways = settings.scheme == Scheme::Thalweg;
+    // Sources whose tries are used up, to be fetched from at the end.
+    let mut left: Vec<(usize, u32)> = Vec::new();
     while let Some(&least) = tries.values().min() {
         let goes_on = broken.take();
         // Who was only looked at comes back while there are others to fill its wave.
@@ -222,13 +228,38 @@ pub fn empty(
             (row.core.attempts, row.extra.wave) = (tried, campaign.waves);
             if row.core.verified || !RETRY.follows(tried) {
                 tries.remove(&plan.source);
-                told(turns(&row, object.as_deref()))?;
+                match has_ways && !row.core.verified {
+                    true => left.push((plan.source, tried)),
+                    false => told(turns(&row, object.as_deref()))?,
+                }
             } else if keeps && received > 0 && goes_on.is_none() {
                 broken = Some((plan.source, received));
             }
             campaign.transfers.push(row);
         }
         campaign.waves += 1;
+    }
+    let count = left.len();
+    for (done, (source, tried)) in left.into_iter().enumerate() {
+        told(observer(Progress::Wave {
+            number: campaign.waves,
+            transfers: 1,
+            left: count - done,
+        }))?;
+        let left = Left {
+            tried,
+            object: objects.get(&source).map(|object| &**object),
+            plans: waves.by_itself(source, Reserves::Standing, &mut rng),
+            scheme: settings.scheme,
+            terms: settings.terms,
+            pause: linger(settings.scheme),
+        };
+        let object = alone::fetch(&mut motes, left, &mut campaign, observer)?;
+        let id = motes.field.ids()[source];
+        let mut of_source = campaign.transfers.iter().rev();
+        if let Some(row) = of_source.find(|row| row.core.source == id) {
+            told(turns(row, object.as_deref()))?;
+        }
     }
     campaign.network_energy_j = joules(&mut motes);
     Ok(campaign)

@@ -1,9 +1,10 @@
 //! Campaigns on one floor: small, whole, and the same every time.
 
-use super::{CampaignError, Mode, Part, Settings, Sources};
+use super::{CampaignError, InWave, Mode, Part, Settings, Sources};
 use crate::collect::Object;
 use std::ops::ControlFlow::{self, Break, Continue};
 use thalweg_gateway::job::Progress;
+use thalweg_gateway::outcome::Outcome;
 use thalweg_gateway::registry::Pipelined;
 use thalweg_testbeds::{Site, Testbed};
 use thalweg_units::ChannelSet;
@@ -91,6 +92,40 @@ fn pip_runs_over_one_path_and_is_counted_as_it_ends() {
             assert!(!extra.wrong && extra.predicted_kbps < 110.0 || t.hops == 1);
         }
     }
+}
+
+#[test]
+fn who_fails_in_all_its_waves_is_fetched_from_alone_at_the_end() {
+    let site = floor(1);
+    let thalweg = Pipelined::named("thalweg").unwrap();
+    let object = random(40_000);
+    let mut settings =
+        mode("both-ends-1-reuse").settings(&site, thalweg, ChannelSet::ALL, object.clone());
+    settings.sources = Sources::Spread(3);
+    // No wave has time for such an object.
+    settings.terms.deadline_s = 1;
+    let (mut turns, mut whole) = (Vec::new(), 0);
+    let mut over = |turn: &Outcome<InWave>, bytes: Option<&[u8]>| {
+        turns.push(turn.core.source);
+        let offered = object.of(1, turn.core.source);
+        whole += usize::from(bytes == Some(&offered[..]));
+        Continue(())
+    };
+    let campaign = super::empty(&site, &settings, &mut |_| Continue(()), &mut over).unwrap();
+    turns.sort_unstable();
+    turns.dedup();
+    assert_eq!((turns.len(), whole), (3, 3));
+    let (good, failed): (Vec<_>, Vec<_>) =
+        (campaign.transfers.iter()).partition(|t| t.core.verified);
+    assert_eq!((good.len(), failed.len()), (3, 9));
+    for one in good {
+        assert!(one.core.attempts > 3 && !one.extra.wrong && one.core.seed == 1);
+        let wave = one.extra.wave;
+        let beside = campaign.transfers.iter().filter(|t| t.extra.wave == wave);
+        assert_eq!(beside.count(), 1);
+    }
+    let row = campaign.row("both-ends-1-reuse", 2);
+    assert_eq!(row.number("delivered_share"), Some(1.0));
 }
 
 #[test]

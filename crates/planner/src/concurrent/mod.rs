@@ -14,7 +14,7 @@ use crate::expect::Expected;
 use crate::links::LinkQualities;
 use crate::pairs::channel_support;
 use crate::plan::{Plan, PlanError};
-use crate::request::{RouteRequest, Style};
+use crate::request::{Reserves, RouteRequest, Style};
 use crate::route::plan;
 use crate::topology::Topology;
 use earshot::{free_links, without, Earshot};
@@ -35,7 +35,7 @@ pub enum Reuse {
     #[default]
     Never,
     /// Where the survey saw no beacon of those who send data on it to one transfer's stage arrive at
-    /// those who listen on it in the other.
+    /// those who listen on it in the other; for lean chains, no beacon on any channel.
     OutOfEarshot,
 }
 
@@ -193,6 +193,33 @@ impl<'a> Waves<'a> {
             }
         }
         wave
+    }
+
+    /// Plans of `source` with nothing beside it, with so many `reserves`, into every sink that it reaches: the nearest
+    /// first. `rng` draws what routes draw.
+    pub fn by_itself(&self, source: usize, reserves: Reserves, rng: &mut impl Rng) -> Vec<Plan> {
+        let sinks = &self.request.sinks;
+        let reached = (0..sinks.len()).filter_map(|at| self.nearest(source, &[at]));
+        let mut reached: Vec<(usize, usize)> = reached.collect();
+        reached.sort_unstable();
+        let mut channels = self.request.channels.clone();
+        channels.truncate(REUSE_DISTANCE);
+        let mut measured = channels.clone();
+        measured.push(self.request.route.routing_channel);
+        let into = |(_, at): (usize, usize)| {
+            let sink = sinks[at];
+            let others = |node: usize| node != sink && sinks.contains(&node);
+            let free = without(self.links, &measured, others);
+            let route = RouteRequest {
+                source,
+                sink,
+                reserves,
+                channels: channels.clone(),
+                ..self.request.route.clone()
+            };
+            plan(&free, &route, rng).ok()
+        };
+        reached.into_iter().filter_map(into).collect()
     }
 
     fn unreachable(&self, source_node: usize) -> PlanError {
