@@ -6,6 +6,7 @@
 //! counted corrects it. Other senders of the pipeline raise the floor. Tests: below.
 
 use crate::beats::{self, Lead};
+use crate::bursts::Bursts;
 use crate::links::{Hop, LinkQualities, LinkQuality};
 use crate::topology::LinkRule;
 use std::f64::consts::SQRT_2;
@@ -41,7 +42,7 @@ const CHANGES: i32 = 16;
 const CHANGE_STEP: f64 = 0.25;
 
 /// Probability that of `frames` frames fewer than `enough` arrive, each with `delivery`.
-fn fewer_than(enough: u32, frames: u32, delivery: f64) -> f64 {
+pub(crate) fn fewer_than(enough: u32, frames: u32, delivery: f64) -> f64 {
     let (mut ways, mut sum) = (1.0, 0.0);
     for arrived in 0..enough.min(frames + 1) {
         let lost = f64::from(frames - arrived);
@@ -108,8 +109,8 @@ pub struct LinkModel {
     pub unknown: Db,
     /// How that deviation differs from link to link.
     pub tails: Tails,
-    /// Share of frames that are lost however strong the link: others use the channel, and they do so in bursts.
-    pub outage: f64,
+    /// What is lost however strong the link: others use the channel, and they do so in bursts.
+    pub bursts: Bursts,
     /// How many frames the margin counts for beside the frames that were counted.
     pub prior_frames: f64,
     /// What is left of a sender one channel above, one below, and farther away.
@@ -126,7 +127,7 @@ impl LinkModel {
         packet: Db(2.0),
         unknown: Db(2.0),
         tails: Tails::NORMAL,
-        outage: 0.0,
+        bursts: Bursts::NONE,
         prior_frames: 30.0,
         leak: [Db(-46.0), Db(-31.0), Db(-54.0)],
     };
@@ -164,23 +165,26 @@ impl LinkModel {
     /// Probability that of `frames` long frames of a link whose mean power lies `margin` above the floor fewer than
     /// `enough` arrive: it may have become weaker, or a burst takes them.
     pub fn lame_at(&self, margin: Db, frames: u32, enough: u32) -> f64 {
-        self.lame_over(margin, self.unknown, (frames, enough))
+        let weak = self.over_changes(margin, self.unknown, |delivery| {
+            fewer_than(enough, frames, delivery)
+        });
+        1.0 - (1.0 - weak) * (1.0 - self.bursts.outage())
     }
-    /// The same of a link of which `unknown` is not known.
-    pub(crate) fn lame_over(&self, margin: Db, unknown: Db, (frames, enough): (u32, u32)) -> f64 {
-        let weak = self.tails.mean(unknown, |unknown| {
+    /// The mean of what `of` makes of a link's delivery over all that it may have become since the survey: of one whose mean
+    /// power lay `margin` above the floor, and of which `unknown` is not known.
+    fn over_changes(&self, margin: Db, unknown: Db, of: impl Fn(f64) -> f64) -> f64 {
+        self.tails.mean(unknown, |unknown| {
             // Known apart from its change, a link has its packets' spread alone.
             let steps = (-CHANGES..=CHANGES).map(|step| f64::from(step) * CHANGE_STEP);
             let weighed = steps.map(|change| {
                 let weight = libm::exp(-0.5 * change * change);
                 let margin = margin + Db(change * unknown.0);
                 let delivery = self.delivery_over(margin, Db(0.0));
-                (weight, weight * fewer_than(enough, frames, delivery))
+                (weight, weight * of(delivery))
             });
-            let (all, weak) = weighed.fold((0.0, 0.0), |(a, b), (c, d)| (a + c, b + d));
-            weak / all
-        });
-        1.0 - (1.0 - weak) * (1.0 - self.outage)
+            let (all, sum) = weighed.fold((0.0, 0.0), |(a, b), (c, d)| (a + c, b + d));
+            sum / all
+        })
     }
     /// The highest mean power that a survey's beacons may have missed: that with which half of the long frames arrive.
     pub fn unheard(&self) -> Dbm {
@@ -325,25 +329,31 @@ impl Expected {
             false => self.interference(from, to, tuned, sent) > QUIET * self.floor_mw,
         }
     }
-    /// Probability that of `frames` frames that `from` sends on `channel` fewer than `enough` arrive at `to`.
-    pub(crate) fn lame(
-        &self,
-        (from, to): (usize, usize),
-        channel: Channel,
-        (frames, enough): (u32, u32),
-    ) -> f64 {
-        match self.link(from, to, channel) {
-            None => 1.0,
+    /// What is known of bursts.
+    pub(crate) fn bursts(&self) -> Bursts {
+        self.model.bursts
+    }
+    /// The mean of what `of` makes of the delivery of `hop` over all that it may have become since the survey, without
+    /// bursts.
+    pub(crate) fn over_changes(&self, hop: Hop, of: impl Fn(f64) -> f64) -> f64 {
+        match self.link(hop.from, hop.to, hop.channel) {
+            None => of(0.0),
             Some(Reach {
                 power: Some(power),
                 unknown,
                 ..
             }) => {
                 let margin = Db(10.0 * libm::log10(power / self.floor_mw));
-                self.model.lame_over(margin, *unknown, (frames, enough))
+                self.model.over_changes(margin, *unknown, of)
             }
-            Some(Reach { delivery, .. }) => fewer_than(enough, frames, *delivery),
+            Some(Reach { delivery, .. }) => of(*delivery),
         }
+    }
+    /// Probability that of `frames` frames over `hop` fewer than `enough` arrive: it may have become weaker, or a burst takes
+    /// them.
+    pub(crate) fn lame(&self, hop: Hop, (frames, enough): (u32, u32)) -> f64 {
+        let weak = self.over_changes(hop, |delivery| fewer_than(enough, frames, delivery));
+        1.0 - (1.0 - weak) * (1.0 - self.bursts().outage())
     }
     /// Probability that a frame of `from` alone arrives at `to` against `interference` milliwatts.
     pub(crate) fn alone(&self, reach: &Reach, interference: f64) -> f64 {

@@ -3,9 +3,10 @@
 //! Three things are read off it. Links are reciprocal but for what measuring and time add, and a pair's directions are
 //! measured minutes apart: what they differ by beside the nodes' own offsets is what is not known of a link. And how
 //! many beacons arrived at each level tells how widely reception spreads around the radio's curve. What
-//! strong links lose is lost to others on the channel. Nothing else is known of the site. What several
-//! surveys tell is in `picture`. Tests: below.
+//! strong links lose is lost to others on the channel (`bursts`). Nothing else is known of the site. What
+//! several surveys tell is in `picture`. Tests: below.
 
+use crate::bursts::Bursts;
 use crate::expect::LinkModel;
 use crate::links::{LinkQualities, LinkQuality};
 use thalweg_units::{Channel, Db, Dbm};
@@ -38,29 +39,19 @@ impl LinkModel {
         Self {
             unknown: between_directions(links).unwrap_or(model.unknown),
             packet: around_the_curve(links, &model).unwrap_or(model.packet),
-            outage: model.lost_by_strong(links).unwrap_or(model.outage),
+            bursts: model.bursts_in([links]).unwrap_or(model.bursts),
             ..model
         }
     }
 
-    /// Of all frames of links far above the curve, the share that was lost. A link of which nothing came through is not
-    /// known of, which leaves out the square of that share where two frames were sent.
-    pub(crate) fn lost_by_strong(&self, links: &LinkQualities) -> Option<f64> {
-        let (mut sent, mut received) = (0.0, 0.0);
-        for channel in Channel::all() {
-            for from in 0..links.nodes() {
-                for (_, quality) in links.heard_from(from, channel) {
-                    let Some((of, power)) = quality.sent.zip(self.power(&quality)) else {
-                        continue;
-                    };
-                    if (power - self.floor).0 >= STRONG_DB {
-                        sent += f64::from(of);
-                        received += quality.prr * f64::from(of);
-                    }
-                }
-            }
-        }
-        (sent >= ENOUGH as f64).then(|| 1.0 - received / sent)
+    /// What links far above the curve tell of bursts.
+    pub(crate) fn bursts_in<'a>(
+        &self,
+        surveys: impl IntoIterator<Item = &'a LinkQualities>,
+    ) -> Option<Bursts> {
+        Bursts::learned(surveys, |quality| {
+            (self.power(quality)).is_some_and(|power| (power - self.floor).0 >= STRONG_DB)
+        })
     }
 }
 
@@ -223,8 +214,9 @@ mod tests {
             (links.record(from, to, Channel::LAST, received, 2, Some(Dbm(-70.0)))).unwrap();
         }
         let model = LinkModel::learned(&links, FLOOR);
-        assert!((model.outage - 0.05).abs() < 0.01, "{}", model.outage);
-        assert!((model.lame_at(Db(40.0), 8, 5) - model.outage).abs() < 1e-9);
+        let outage = model.bursts.outage();
+        assert!((outage - 0.05).abs() < 0.01, "{outage}");
+        assert!((model.lame_at(Db(40.0), 8, 5) - outage).abs() < 1e-9);
         assert!(model.lame_at(Db(-20.0), 8, 5) > 0.999);
         assert!(model.lame_at(Db(2.0), 8, 5) > model.lame_at(Db(6.0), 8, 5));
     }

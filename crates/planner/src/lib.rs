@@ -7,6 +7,7 @@
 
 mod assess;
 pub mod beats;
+mod bursts;
 mod chains;
 mod change;
 pub mod channels;
@@ -30,6 +31,7 @@ pub mod stages;
 pub mod streams;
 pub mod topology;
 
+pub use bursts::Bursts;
 pub use channels::Assignment;
 pub use expect::LinkModel;
 pub use groups::{Group, Member};

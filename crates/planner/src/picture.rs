@@ -145,13 +145,8 @@ impl Picture {
             .take(MOST)
             .collect();
         // Others use channels in bursts: each survey saw some seconds of that.
-        let lost = surveys
-            .iter()
-            .filter_map(|survey| model.lost_by_strong(survey.links));
-        let (lost, of) = lost.fold((0.0, 0u32), |(lost, of), share| (lost + share, of + 1));
-        if of > 0 {
-            model.outage = lost / f64::from(of);
-        }
+        let tables = surveys.iter().map(|survey| survey.links);
+        model.bursts = model.bursts_in(tables).unwrap_or(model.bursts);
         let sources: Vec<Source<'_>> = surveys.iter().map(|s| Source::new(s, &model)).collect();
         let nugget = model.unknown.0.powi(2);
         let changes = match sources.len() {
@@ -472,7 +467,7 @@ impl LinkModel {
             (share * (1.0 - share) / sent + 0.25 / (sent * sent)).sqrt() / (1.0 + 1.0 / sent),
         );
         // What others take of the channel is no fault of the link.
-        let kept = 1.0 - self.outage;
+        let kept = 1.0 - self.bursts.outage();
         let low = self.margin_of((middle - wide) / kept.max(0.5));
         let high = self.margin_of((middle + wide) / kept.max(0.5));
         let level = level.clamp(self.floor.0 + low, self.floor.0 + high.max(low));

@@ -52,7 +52,7 @@ pub struct Prediction {
     pub goodput_kbps: f64,
     /// Source, sink and relays, and who stands by.
     pub active_nodes: usize,
-    /// Probability that a chain is lame from the beginning, so that reserves are needed; none where a plan has none.
+    /// Probability that a look finds a chain lame, so that reserves or another way are needed; none where a plan has no reserves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reserves_needed: Option<f64>,
 }
@@ -320,16 +320,42 @@ const STANDING: (f64, f64) = (17.0, 100.0);
 const LOOKED_AT: u32 = 64;
 /// Packets of a look.
 const LOOK: f64 = 16.0;
-/// The same of one that has no part in it (`thalweg_protocols::mote`: 62 ms at each of two meetings a second).
+/// The same of a longer one.
+const LONG_LOOK: f64 = 32.0;
+/// Cycles that pass while a transfer ends and begins anew over another way (`thalweg_protocols::thalweg::Looker`).
+const TO_BEGIN_ANEW: f64 = 96.0;
+/// Listening at the meetings that follow a look, in seconds: two of 62 ms (`thalweg_protocols::mote`).
+const EARLY_S: f64 = 0.124;
+/// Share of the time, of one that has no part in it (`thalweg_protocols::mote`: 62 ms at each of two meetings a second).
 const RESTING_AWAKE: f64 = 0.124;
+
+/// How likely looks call for more.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Need {
+    /// A longer look.
+    pub(crate) again: f64,
+    /// A spare chain, or another way.
+    pub(crate) called: f64,
+    /// Another way, since a burst hits the spare chain, too.
+    pub(crate) other_way: f64,
+}
+
+impl Need {
+    /// There are no looks.
+    pub(crate) const NONE: Self = Self {
+        again: 0.0,
+        called: 0.0,
+        other_way: 0.0,
+    };
+}
 
 impl Prediction {
     /// The same with so many nodes that `stand` by and are `spare`, and a look at the first packets. Where reserves are
-    /// `needed`, there is another look, and half of what was sent in the first is sent again.
+    /// needed, there is another look, half of what was sent in the first is sent again, and a spare chain relays to the end.
     pub(crate) fn with_reserves(
         self,
         (stand, spare): (usize, usize),
-        needed: f64,
+        need: Need,
         transfer: &Transfer,
     ) -> Self {
         if stand + spare == 0 {
@@ -337,32 +363,50 @@ impl Prediction {
         }
         let hops = self.hop_delivery.first().map_or(0, Vec::len) as u64;
         let cycle = &transfer.cycle;
-        let exchange_s = cycle.short_exchange_time(hops).as_secs_f64();
-        let pass_s = cycle.period().as_secs_f64() * p3_pass_cycles(0, hops) as f64;
-        let (looks, look_s) = match transfer.packets < LOOKED_AT {
-            true => (0.0, 0.0),
-            false => (1.0, exchange_s + pass_s),
-        };
         let period_s = cycle.period().as_secs_f64();
-        let mended_s = match looks > 0.0 {
-            true => needed * (look_s + LOOK / 2.0 * period_s),
+        let exchange_s = cycle.short_exchange_time(hops).as_secs_f64();
+        let pass_s = period_s * p3_pass_cycles(0, hops) as f64;
+        let is_looked_at = transfer.packets >= LOOKED_AT;
+        let Need {
+            again,
+            called,
+            other_way,
+        } = match is_looked_at {
+            true => need,
+            false => Need::NONE,
+        };
+        let looks = match is_looked_at {
+            true => 1.0 + again + called,
             false => 0.0,
         };
+        // Spares listen until they hear of a look what became of it, and those that stand by all the time before.
+        let heard_s = exchange_s + pass_s;
+        let look_s = looks * heard_s;
+        let anew_s = other_way * TO_BEGIN_ANEW * period_s;
+        let mended_s = called * LOOK / 2.0 * period_s + anew_s;
         let looked = self.time_s.map(|time| time + look_s + mended_s);
         let packets = f64::from(transfer.packets) * cycle.payload_bytes as f64 * 8e-3;
         let currents = &transfer.currents;
         let listening_w = currents.receive_ma * 1e-3 * currents.supply_v;
         let wake_up_s = transfer.wake_up.as_secs_f64();
-        // Spares listen until they hear of a look what became of it, and those that stand by all the time before.
-        let heard_s = exchange_s + pass_s;
         let first_s = LOOK * period_s + heard_s;
+        let again_s = again * (LONG_LOOK * period_s + heard_s) + called * first_s;
+        let early_s = match is_looked_at {
+            true => EARLY_S,
+            false => 0.0,
+        };
         let (window, rest) = STANDING;
         let awake_s = |time: f64| {
-            let after_s = (time - wake_up_s - first_s).max(0.0);
-            let standing_s = wake_up_s + first_s + after_s * window / (window + rest);
+            let after_s = (time - wake_up_s - first_s - again_s).max(0.0);
+            let standing_s = wake_up_s + first_s + again_s + after_s * window / (window + rest);
+            let spare_s =
+                wake_up_s + heard_s + again_s + early_s + (time - wake_up_s) * RESTING_AWAKE;
+            let (stand, spare) = (stand as f64, spare as f64);
             self.active_nodes as f64 * (look_s + mended_s)
-                + stand as f64 * standing_s
-                + spare as f64 * (wake_up_s + heard_s + (time - wake_up_s) * RESTING_AWAKE)
+                + stand * standing_s
+                + spare * spare_s
+                + called * spare / 2.0 * after_s
+                + (stand + spare) * anew_s
         };
         Self {
             rounds: self.rounds.map(|rounds| rounds + looks),
@@ -371,7 +415,7 @@ impl Prediction {
                 .map(|(joules, time)| joules + awake_s(time) * listening_w),
             goodput_kbps: looked.map_or(0.0, |time| packets / time),
             active_nodes: self.active_nodes + stand + spare,
-            reserves_needed: Some(needed),
+            reserves_needed: Some(need.called),
             ..self
         }
     }

@@ -1,10 +1,12 @@
 //! What a lean plan has ready for what it could not know: a node that stands by beside each relay.
 //!
 //! Who stands by must hear the stage before on the relay's own channel, reach the stage after, and hear the relay there: it
-//! takes part when the relay is not heard to send on what it has heard itself. Tests: tests/reserves.rs.
+//! takes part when the relay is not heard to send on what it has heard itself. Tests: below, tests/reserves.rs.
 
-use crate::expect::Expected;
+use crate::expect::{fewer_than, Expected};
 use crate::groups::{Group, Member};
+use crate::links::Hop;
+use crate::predict::Need;
 use thalweg_units::Channel;
 
 /// What the links of a node that stands by deliver, at least.
@@ -76,21 +78,66 @@ pub(crate) fn standing_by(
 
 /// Packets of a group that are looked at first, and how many of them must arrive (`thalweg_protocols::thalweg::Looker`).
 pub const LOOK: (u32, u32) = (8, 5);
+/// The same of a longer look, which follows where any of the first were lost.
+const LONG_LOOK: (u32, u32) = (16, 14);
+/// Of the first packets, with fewer of which it is better to begin anew where no other chain is better: a transfer of 500
+/// then misses so many that rounds take longer (the same).
+const HOPELESS: u32 = 6;
 
-/// Probability that at least one of a plan's `groups`, from source to sink, brings too little of what is looked at: links
-/// fare apart from each other, and one that is too weak makes its group lame.
-pub(crate) fn chance_of_need(
-    expected: &Expected,
-    groups: &[Vec<Vec<usize>>],
-    channels: &[Channel],
-) -> f64 {
-    let mut none = 1.0;
+/// What a look makes of a chain that delivers so much: whether another follows, and whether the chain is lame.
+fn looked(delivery: f64) -> (f64, f64) {
+    let ((first, enough), (long, most)) = (LOOK, LONG_LOOK);
+    let lame = fewer_than(enough, first, delivery);
+    let again = 1.0 - lame - libm::pow(delivery, f64::from(first));
+    (again, lame + again * fewer_than(most, long, delivery))
+}
+
+/// How likely a plan's `groups`, from source to sink, bring too little of what is looked at. Links become weaker apart from
+/// each other, and one that is too weak makes its group lame; a burst hits both groups wherever it is.
+pub(crate) fn need(expected: &Expected, groups: &[Vec<Vec<usize>>], channels: &[Channel]) -> Need {
+    let (mut sure, mut sound) = (1.0, 1.0);
     for group in groups {
-        for (hop, channel) in group.windows(2).zip(channels.iter().skip(1)) {
-            if let ([from], [to]) = (hop[0].as_slice(), hop[1].as_slice()) {
-                none *= 1.0 - expected.lame((*from, *to), *channel, LOOK);
+        for (pair, &channel) in group.windows(2).zip(channels.iter().skip(1)) {
+            if let ([from], [to]) = (pair[0].as_slice(), pair[1].as_slice()) {
+                let (from, to) = (*from, *to);
+                let hop = Hop { from, to, channel };
+                sure *= 1.0 - expected.over_changes(hop, |delivery| looked(delivery).0);
+                sound *= 1.0 - expected.over_changes(hop, |delivery| looked(delivery).1);
             }
         }
     }
-    1.0 - none
+    let mut need = Need {
+        again: 1.0 - sure,
+        called: 1.0 - sound,
+        other_way: 0.0,
+    };
+    let bursts = expected.bursts();
+    let hops = channels.len().saturating_sub(1);
+    let any = |of_group: f64| 1.0 - libm::pow(1.0 - of_group, groups.len() as f64);
+    for (inside, chance) in bursts.together(hops).into_iter().enumerate().skip(1) {
+        let delivery = libm::pow(1.0 - bursts.hit, inside as f64);
+        let (again, lame) = looked(delivery);
+        let called = chance * any(lame) * sound;
+        need.again += chance * any(again) * sure;
+        need.called += called;
+        need.other_way += called * fewer_than(HOPELESS, LOOK.0, delivery);
+    }
+    need
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_longer_look_follows_chains_that_lose_a_few() {
+        let (again, lame) = looked(1.0);
+        assert!(again.abs() < 1e-12 && lame.abs() < 1e-12);
+        let (again, lame) = looked(0.9);
+        assert!(
+            (0.5..0.6).contains(&again) && (0.1..0.15).contains(&lame),
+            "{again} {lame}"
+        );
+        assert!(looked(0.7).1 > 0.8 && looked(0.1).1 > 0.999);
+    }
 }

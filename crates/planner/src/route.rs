@@ -280,7 +280,7 @@ fn chained(
     let count = |reserves: &[Vec<Member>]| reserves.iter().map(Vec::len).sum();
     let (stand, spare) = (count(&plan.standing_by), count(&spares));
     let prediction = plan.prediction;
-    let needed = reserves::chance_of_need(&expected, &groups, &plan.channels);
+    let needed = reserves::need(&expected, &groups, &plan.channels);
     let prediction = prediction.with_reserves((stand, spare), needed, &request.transfer);
     Some(Plan {
         spares,

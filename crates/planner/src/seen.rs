@@ -82,7 +82,7 @@ impl Seen {
             let bad = |hop: &Hop| match self.crossed.iter().any(|(seen, ..)| seen == hop) {
                 // Its packets tell of it.
                 true => 0.0,
-                false => expected.lame((hop.from, hop.to), hop.channel, LOOK),
+                false => expected.lame(*hop, LOOK),
             };
             let chances: Vec<f64> = chain.iter().map(bad).collect();
             let all: f64 = chances.iter().sum();
