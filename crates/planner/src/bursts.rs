@@ -3,7 +3,8 @@
 //! Model: a receiver is in a burst or not. Outside it a strong link loses nothing, inside it each frame is lost with the same
 //! probability. Two frames of a link at one time and two frames at neighbours then tell all three numbers by their moments
 //! (below). The numbers are of all links of a survey: one link alone has too few beacons. Not modelled: how long a burst lasts; it
-//! outlasts a node's turn of beacons, and a look. Tests: below.
+//! outlasts a node's turn of beacons, and a look. A sweep's few beacons are not sent in turns: of them only the outage
+//! is known, and a burst is taken to take all. Tests: below.
 
 use crate::links::{LinkQualities, LinkQuality};
 use std::collections::BTreeMap;
@@ -11,6 +12,8 @@ use thalweg_units::Channel;
 
 /// Of fewer beacons nothing is learned.
 const ENOUGH: f64 = 40.0;
+/// Beacons on a channel that are sent in a row, and so are in one burst or in none.
+const TURN: u32 = 5;
 
 /// Bursts of foreign traffic, as receivers meet them.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,7 +42,8 @@ impl Bursts {
     /// What links of `surveys` that are `strong` lost; none where too few beacons were sent over these.
     ///
     /// Of one link's beacons, `m1 = share hit` are lost, and of pairs of them `m2 = share hit^2`. Of pairs of beacons of one
-    /// sender at two neighbours, on two channels, `m11 = share shared hit^2`: beacons that both hear at once are one loss. A link of which nothing came through is not known of.
+    /// sender at two neighbours, on two channels, `m11 = share shared hit^2`: beacons that both hear at once are one loss. A
+    /// link of which nothing came through is not known of. Where no beacons were sent in turns there are no pairs.
     pub(crate) fn learned<'a>(
         surveys: impl IntoIterator<Item = &'a LinkQualities>,
         strong: impl Fn(&LinkQuality) -> bool,
@@ -52,6 +56,9 @@ impl Bursts {
             for heard in &senders {
                 for (at, a) in heard.iter().enumerate() {
                     one.add(a.all);
+                    if !a.in_turns {
+                        continue;
+                    }
                     own.add([0, 1].map(|n| a.all[n].powi(2) - a.all[n]));
                     let neighbours = &senders[a.by];
                     let is_near =
@@ -66,6 +73,13 @@ impl Bursts {
             return None;
         }
         let (m1, m2) = (one.share(), own.share());
+        if own.of <= 0.0 {
+            return Some(Self {
+                share: m1,
+                hit: 1.0,
+                shared: m1,
+            });
+        }
         if m2 <= 0.0 {
             // Never two together: as good as never in one.
             return Some(Self {
@@ -132,6 +146,8 @@ impl Share {
 /// Beacons of a sender over a strong link, lost and sent.
 struct Heard {
     by: usize,
+    /// Whether all of them were sent in turns.
+    in_turns: bool,
     all: [f64; 2],
     by_channel: [[f64; 2]; Channel::COUNT],
 }
@@ -155,9 +171,11 @@ fn heard(links: &LinkQualities, from: usize, strong: impl Fn(&LinkQuality) -> bo
             let counts = [(1.0 - quality.prr) * f64::from(sent), f64::from(sent)];
             let heard = found.entry(to).or_insert_with(|| Heard {
                 by: to,
+                in_turns: true,
                 all: [0.0; 2],
                 by_channel: [[0.0; 2]; Channel::COUNT],
             });
+            heard.in_turns &= sent >= TURN;
             for (n, count) in counts.into_iter().enumerate() {
                 heard.all[n] += count;
                 heard.by_channel[channel.index()][n] += count;
@@ -174,9 +192,9 @@ mod tests {
     use rand_pcg::Pcg64Mcg;
     use thalweg_units::Dbm;
 
-    /// A survey of ten beacons on each of four channels, whose receivers stand on `floors` floors. Bursts hit a floor for a
+    /// A survey of `beacons` on each of four channels, whose receivers stand on `floors` floors. Bursts hit a floor for a
     /// sender's turn in a `share` of all, and then a `hit` of the frames, at all receivers of the floor alike.
-    fn survey(floors: usize, share: f64, hit: f64) -> LinkQualities {
+    fn survey(beacons: u32, floors: usize, share: f64, hit: f64) -> LinkQualities {
         let mut rng = Pcg64Mcg::seed_from_u64(11);
         let nodes = 100;
         let mut links = LinkQualities::new(nodes);
@@ -185,14 +203,14 @@ mod tests {
             for channel in [15, 20, 25, 26].map(|n| Channel::new(n).unwrap()) {
                 let lost: Vec<u32> = (inside.iter())
                     .map(|inside| {
-                        (0..10)
+                        (0..beacons)
                             .filter(|_| *inside && rng.random::<f64>() < hit)
                             .count() as u32
                     })
                     .collect();
                 for to in (0..nodes).filter(|to| *to != from) {
-                    let received = 10 - lost[to % floors];
-                    (links.record(from, to, channel, received, 10, Some(Dbm(-70.0)))).unwrap();
+                    let received = beacons - lost[to % floors];
+                    (links.record(from, to, channel, received, beacons, Some(Dbm(-70.0)))).unwrap();
                 }
             }
         }
@@ -207,7 +225,7 @@ mod tests {
             (2, 0.2, 0.4, 0.6),
             (2, 0.2, 0.05, 0.6),
         ] {
-            let links = survey(floors, share, hit);
+            let links = survey(10, floors, share, hit);
             let bursts = Bursts::learned([&links], |_| true).unwrap();
             assert!((bursts.share / share - 1.0).abs() < 0.3, "{bursts:?}");
             assert!((bursts.hit / hit - 1.0).abs() < 0.2, "{bursts:?}");
@@ -217,10 +235,17 @@ mod tests {
 
     #[test]
     fn a_quiet_survey_knows_of_none_and_a_short_one_nothing() {
-        let quiet = Bursts::learned([&survey(1, 0.0, 0.1)], |_| true).unwrap();
+        let quiet = Bursts::learned([&survey(10, 1, 0.0, 0.1)], |_| true).unwrap();
         assert_eq!(quiet.outage(), 0.0);
         assert_eq!(quiet.together(3)[0], 1.0);
         assert_eq!(Bursts::learned([&LinkQualities::new(3)], |_| true), None);
+    }
+
+    #[test]
+    fn beacons_that_are_not_sent_in_turns_tell_the_outage_alone() {
+        let bursts = Bursts::learned([&survey(2, 2, 0.2, 0.2)], |_| true).unwrap();
+        assert!((bursts.outage() - 0.04).abs() < 0.01, "{bursts:?}");
+        assert_eq!((bursts.hit, bursts.shared), (1.0, bursts.share));
     }
 
     #[test]

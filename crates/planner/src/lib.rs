@@ -26,6 +26,7 @@ pub mod predict;
 pub mod request;
 mod reserves;
 mod route;
+pub mod rules;
 mod seen;
 pub mod stages;
 pub mod streams;

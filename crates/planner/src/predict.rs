@@ -8,6 +8,7 @@
 
 use crate::closed_forms::{p3_pass_cycles, pip_pass_cycles};
 use crate::request::Transfer;
+use crate::rules;
 use serde::Serialize;
 
 /// Senders and receivers of a stage up to which sets of holders are followed one by one; above,
@@ -313,22 +314,6 @@ pub(crate) fn predict(
     prediction
 }
 
-/// Cycles of a window in which a node that stands by is awake, and of the rest after it
-/// (`thalweg_protocols::thalweg::Watcher`).
-const STANDING: (f64, f64) = (17.0, 100.0);
-/// Transfers of fewer packets do not look at them (`thalweg_protocols::thalweg::Looker`).
-const LOOKED_AT: u32 = 64;
-/// Packets of a look.
-const LOOK: f64 = 16.0;
-/// The same of a longer one.
-const LONG_LOOK: f64 = 32.0;
-/// Cycles that pass while a transfer ends and begins anew over another way (`thalweg_protocols::thalweg::Looker`).
-const TO_BEGIN_ANEW: f64 = 96.0;
-/// Listening at the meetings that follow a look, in seconds: two of 62 ms (`thalweg_protocols::mote`).
-const EARLY_S: f64 = 0.124;
-/// Share of the time, of one that has no part in it (`thalweg_protocols::mote`: 62 ms at each of two meetings a second).
-const RESTING_AWAKE: f64 = 0.124;
-
 /// How likely looks call for more.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Need {
@@ -366,7 +351,7 @@ impl Prediction {
         let period_s = cycle.period().as_secs_f64();
         let exchange_s = cycle.short_exchange_time(hops).as_secs_f64();
         let pass_s = period_s * p3_pass_cycles(0, hops) as f64;
-        let is_looked_at = transfer.packets >= LOOKED_AT;
+        let is_looked_at = transfer.packets >= rules::LOOKED_AT;
         let Need {
             again,
             called,
@@ -382,25 +367,25 @@ impl Prediction {
         // Spares listen until they hear of a look what became of it, and those that stand by all the time before.
         let heard_s = exchange_s + pass_s;
         let look_s = looks * heard_s;
-        let anew_s = other_way * TO_BEGIN_ANEW * period_s;
-        let mended_s = called * LOOK / 2.0 * period_s + anew_s;
+        let anew_s = other_way * f64::from(rules::TO_BEGIN_ANEW) * period_s;
+        let mended_s = called * f64::from(rules::LOOK) / 2.0 * period_s + anew_s;
         let looked = self.time_s.map(|time| time + look_s + mended_s);
         let packets = f64::from(transfer.packets) * cycle.payload_bytes as f64 * 8e-3;
         let currents = &transfer.currents;
         let listening_w = currents.receive_ma * 1e-3 * currents.supply_v;
         let wake_up_s = transfer.wake_up.as_secs_f64();
-        let first_s = LOOK * period_s + heard_s;
-        let again_s = again * (LONG_LOOK * period_s + heard_s) + called * first_s;
+        let first_s = f64::from(rules::LOOK) * period_s + heard_s;
+        let again_s = again * (f64::from(rules::LONG_LOOK) * period_s + heard_s) + called * first_s;
         let early_s = match is_looked_at {
-            true => EARLY_S,
+            true => rules::EARLY_S,
             false => 0.0,
         };
-        let (window, rest) = STANDING;
+        let (window, rest) = (rules::WINDOW, f64::from(rules::REST));
         let awake_s = |time: f64| {
             let after_s = (time - wake_up_s - first_s - again_s).max(0.0);
             let standing_s = wake_up_s + first_s + again_s + after_s * window / (window + rest);
             let spare_s =
-                wake_up_s + heard_s + again_s + early_s + (time - wake_up_s) * RESTING_AWAKE;
+                wake_up_s + heard_s + again_s + early_s + (time - wake_up_s) * rules::RESTING_AWAKE;
             let (stand, spare) = (stand as f64, spare as f64);
             self.active_nodes as f64 * (look_s + mended_s)
                 + stand * standing_s

@@ -7,6 +7,7 @@ use crate::expect::{fewer_than, Expected};
 use crate::groups::{Group, Member};
 use crate::links::Hop;
 use crate::predict::Need;
+use crate::rules;
 use thalweg_units::Channel;
 
 /// What the links of a node that stands by deliver, at least.
@@ -77,9 +78,9 @@ pub(crate) fn standing_by(
 }
 
 /// Packets of a group that are looked at first, and how many of them must arrive (`thalweg_protocols::thalweg::Looker`).
-pub const LOOK: (u32, u32) = (8, 5);
+pub const LOOK: (u32, u32) = (rules::LOOK / 2, 5);
 /// The same of a longer look, which follows where any of the first were lost.
-const LONG_LOOK: (u32, u32) = (16, 14);
+const LONG_LOOK: (u32, u32) = (rules::LONG_LOOK / 2, 14);
 /// Of the first packets, with fewer of which it is better to begin anew where no other chain is better: a transfer of 500
 /// then misses so many that rounds take longer (the same).
 const HOPELESS: u32 = 6;

@@ -12,3 +12,18 @@ pub mod stages;
 pub mod stream;
 pub mod terms;
 pub mod ways;
+
+#[cfg(test)]
+mod tests {
+    use thalweg_planner::rules;
+    use thalweg_protocols::thalweg;
+
+    #[test]
+    fn plans_count_with_the_protocols_rules() {
+        assert_eq!(rules::LOOKED_AT, u32::from(thalweg::WORTH));
+        assert_eq!(rules::LOOK, u32::from(thalweg::LOOK));
+        assert_eq!(rules::LONG_LOOK, u32::from(thalweg::LONG_LOOK));
+        assert_eq!(rules::TO_BEGIN_ANEW, thalweg::TO_BEGIN_ANEW);
+        assert_eq!(u64::from(rules::REST), thalweg::REST);
+    }
+}

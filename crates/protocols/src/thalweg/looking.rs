@@ -11,16 +11,16 @@ use thalweg_wire::pipeline::{Group, Purpose};
 use thalweg_wire::route::Progress;
 
 /// Packets of a first look, and of one at a chain that has just taken over.
-pub(super) const LOOK: u16 = 16;
+pub const LOOK: u16 = 16;
 /// Packets of a look that is to tell more.
-pub(super) const LONG_LOOK: u16 = 32;
+pub const LONG_LOOK: u16 = 32;
 /// Where a transfer has fewer, or fewer are missing, there is less to win than to lose.
-const WORTH: u16 = 64;
+pub const WORTH: u16 = 64;
 /// The most looks of a transfer.
 const LOOKS: u8 = 4;
 /// Packets that could be sent while a transfer ends and begins anew over another way: .4 s until the network's next meeting,
 /// for the wake-up, a request and a look.
-const TO_BEGIN_ANEW: u32 = 96;
+pub const TO_BEGIN_ANEW: u32 = 96;
 /// Bytes that a NACK says: two bits for each group, the odd one's first, and a bit that they are verdicts.
 pub const SAID_BYTES: u8 = 1;
 

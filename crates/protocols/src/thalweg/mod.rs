@@ -10,11 +10,10 @@ mod spare;
 mod standing;
 
 pub use follow::{follows, Follows};
-use looking::LOOK;
-pub use looking::{Looker, SAID_BYTES};
+pub use looking::{Looker, LONG_LOOK, LOOK, SAID_BYTES, TO_BEGIN_ANEW, WORTH};
 
 pub use spare::Spare;
-pub use standing::Watcher;
+pub use standing::{Watcher, REST};
 
 use crate::pipeline::{AskAgain, Beat, GiveUp, Lengths, Policy};
 use thalweg_engine::Passing;

@@ -18,7 +18,7 @@ const MISSED: u8 = 3;
 /// Cycles after which a window closes whatever was heard.
 const WINDOW: u64 = 28;
 /// Cycles between the end of a window and the next.
-const REST: u64 = 100;
+pub const REST: u64 = 100;
 
 /// Whether those that stand by are told what became of the first packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
