@@ -17,7 +17,7 @@ use thalweg_protocols::glossy::{flood_spacing, flood_time};
 use thalweg_protocols::mote::{self, Command};
 use thalweg_units::{Duration, NodeId};
 use thalweg_wire::flood::HEADER_BYTES;
-use thalweg_wire::route::{Groups, Look, Progress, Route, Scheme, MAX_SEGMENT_BYTES};
+use thalweg_wire::route::{Groups, Look, Progress, Route, Scheme};
 
 /// Between the wake-up floods of two sinks, beyond the first's time to reach everyone.
 const APART: Duration = Duration::from_millis(8);
@@ -25,7 +25,7 @@ const APART: Duration = Duration::from_millis(8);
 /// From a sink's order to the next sink's: until the floods of `route` have reached everyone.
 fn wake_up(route: &Route, timing: &BoardTiming) -> Duration {
     let config = floodnet::Config::default();
-    let bytes = HEADER_BYTES + 1 + MAX_SEGMENT_BYTES;
+    let bytes = HEADER_BYTES + 1 + route.segment_bytes();
     let before = route.segments().saturating_sub(1) as u64;
     flood_spacing(bytes, config.n_tx, timing) * before
         + flood_time(bytes, config.reach, config.n_tx, timing)

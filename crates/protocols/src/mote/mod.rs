@@ -303,6 +303,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             start,
             deadline_s,
             told,
+            ..
         } = call;
         let until = start + Duration::from_secs(u64::from(deadline_s));
         let before = self.grid.filter(|grid| !grid.is_over(now));

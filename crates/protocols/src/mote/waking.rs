@@ -13,7 +13,7 @@ use crate::pipeline::Part;
 use thalweg_engine::Engine;
 use thalweg_units::{Duration, Instant};
 use thalweg_wire::flood::HEADER_BYTES;
-use thalweg_wire::route::{Route, Scheme, Segment, Turn, MAX_SEGMENT_BYTES};
+use thalweg_wire::route::{Route, Scheme, Segment, Turn, LEAST_SEGMENT_BYTES};
 use thalweg_wire::FrameBuf;
 
 /// The step in which segments tell the time.
@@ -50,6 +50,15 @@ pub(super) enum First {
     },
 }
 
+/// Whether other sinks' wake-ups may still come before a transfer begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Others {
+    /// There is no time for one.
+    None,
+    /// They may, and need all nodes to carry them.
+    MayCome,
+}
+
 /// A wake-up message that was heard.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Call {
@@ -59,6 +68,7 @@ pub(super) struct Call {
     pub(super) start: Instant,
     /// After how many seconds the transfer is given up.
     pub(super) deadline_s: u16,
+    pub(super) others: Others,
     /// What the first flood told of meetings, of all whose transfers begin then; none where only later ones were heard.
     pub(super) told: Option<Told>,
 }
@@ -117,9 +127,29 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             }
             Turn::Later => self.called.and_then(|call| call.told),
         };
+        let others = self.others_after(&route, segment);
         // Of transfers that begin together, the one that this node is needed for.
-        if self.called.is_none_or(|call| call.part.is_none()) {
-            self.called = Some(self.call(&route, start, told));
+        match &mut self.called {
+            Some(call) if call.part.is_some() => call.others = others,
+            _ => self.called = Some(self.call(&route, start, others, told)),
+        }
+    }
+
+    /// Whether others may follow the wake-up of `route`, whose `segment` was heard.
+    fn others_after(&self, route: &Route, segment: Segment) -> Others {
+        let (config, timing) = (&self.config, &self.timing);
+        let spacing = flood_spacing(
+            HEADER_BYTES + 1 + route.segment_bytes(),
+            config.n_tx,
+            timing,
+        );
+        let own = Self::wake_up_time(route, config, timing);
+        let own = own.saturating_sub(spacing * u64::from(segment.index));
+        let least = HEADER_BYTES + 1 + LEAST_SEGMENT_BYTES;
+        let one_more = flood_time(least, config.reach, config.n_tx, timing);
+        match segment.until_start >= own + one_more {
+            true => Others::MayCome,
+            false => Others::None,
         }
     }
 
@@ -130,11 +160,18 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     }
 
     /// What `route`, whose source begins at `start`, calls this node to.
-    pub(super) fn call(&self, route: &Route, start: Instant, told: Option<Told>) -> Call {
+    pub(super) fn call(
+        &self,
+        route: &Route,
+        start: Instant,
+        others: Others,
+        told: Option<Told>,
+    ) -> Call {
         Call {
             part: part(route, self.id, start, &self.timing),
             start,
             deadline_s: route.deadline_s,
+            others,
             told,
         }
     }
@@ -165,7 +202,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
                 First::Own { ordered, .. } => Some(self.told(route, ordered, start)),
                 First::Others { told, .. } => told,
             };
-            self.call(route, start, told)
+            self.call(route, start, Others::None, told)
         });
         self.work = Work::Nothing;
         match call {
@@ -176,12 +213,10 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
 
     /// Answers the wake-up message that is complete, if one is.
     pub(super) fn answer_call(&mut self, now: Instant) {
-        // Where there is room for another wake-up before it begins, another may come, and needs
-        // all nodes to carry it.
-        let bytes = HEADER_BYTES + 1 + MAX_SEGMENT_BYTES;
-        let (reach, n_tx) = (self.config.reach, self.config.n_tx);
-        let room = flood_time(bytes, reach, n_tx, &self.timing) + handover(&self.timing);
-        if self.called.is_some_and(|c| c.start.since(now) > room) {
+        let waits = self
+            .called
+            .is_some_and(|call| call.others == Others::MayCome);
+        if waits && self.call_due().is_some_and(|due| now < due) {
             return;
         }
         // A sink that is at work leaves other sinks' transfers to others.

@@ -44,6 +44,9 @@ const TERMS_BYTES: usize = 12;
 /// Bytes of a node that is told by itself: id, stage and group, channel.
 const NODE_BYTES: usize = 4;
 
+/// No route takes fewer: its terms, source, sink and the channels of both.
+pub(super) const LEAST_BYTES: usize = TERMS_BYTES + 4 + 2;
+
 /// How a route tells who takes part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Listing {

@@ -31,6 +31,8 @@ pub const MAX_SEGMENT_BYTES: usize = 110;
 pub const SEGMENT_KIND: u8 = 0x10;
 
 const SEGMENT_HEADER_BYTES: usize = 6;
+/// No segment is shorter: of a wake-up over one hop.
+pub const LEAST_SEGMENT_BYTES: usize = SEGMENT_HEADER_BYTES + encoding::LEAST_BYTES;
 const CHUNK: usize = MAX_SEGMENT_BYTES - SEGMENT_HEADER_BYTES;
 const MAX_ENCODED: usize = CHUNK * MAX_SEGMENTS;
 const MAX_STAGES: usize = MAX_HOPS as usize + 1;

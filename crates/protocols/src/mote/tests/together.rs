@@ -2,8 +2,10 @@
 
 use super::bench::{
     among_neighbours, channels, from_corner, grid, id, ideal, is_asleep, is_end, object, Order,
-    Watched, MS,
+    Watched, MS, TELOSB,
 };
+use crate::floodnet;
+use crate::glossy::flood_time;
 use crate::mote::{Command, Event, Refused};
 use crate::pipeline;
 use std::cell::Cell;
@@ -11,8 +13,9 @@ use std::rc::Rc;
 use std::vec::Vec;
 use thalweg_engine::harness::{Fate, Net};
 use thalweg_units::{Channel, Instant};
+use thalweg_wire::flood::HEADER_BYTES;
 use thalweg_wire::pipeline::Group;
-use thalweg_wire::route::{Channels, Member, Route, Scheme};
+use thalweg_wire::route::{Channels, Member, Route, Scheme, MAX_SEGMENT_BYTES};
 
 const ROOM: u64 = 70;
 
@@ -81,6 +84,39 @@ fn two_rows_are_woken_in_turn_and_begin_as_one() {
             assert!(received[..expected.len()] == expected);
         }
         assert!((4..8).all(|n| is_asleep(&net, n)), "wave {wave}");
+    }
+}
+
+#[test]
+fn short_wake_ups_leave_short_room_and_everyone_carries_the_second() {
+    let route = row(1, 0);
+    let (config, timing) = (floodnet::Config::default(), TELOSB);
+    let bytes = HEADER_BYTES + 1 + route.segment_bytes();
+    let apart = flood_time(bytes, config.reach, config.n_tx, &timing) + MS(8);
+    let longest = HEADER_BYTES + 1 + MAX_SEGMENT_BYTES;
+    assert!(apart < flood_time(longest, config.reach, config.n_tx, &timing));
+    let mut net = grid(ideal());
+    net.command(0, Command::FetchTogether { route, room: apart });
+    net.run_for(apart);
+    net.command(
+        8,
+        Command::FetchTogether {
+            route: row(2, 8),
+            room: apart,
+        },
+    );
+    let events = told(&mut net, 600);
+    assert!(completed(&events, 0) && completed(&events, 8));
+    // Where nobody else can come, nobody waits for the beginning.
+    net.command(0, Command::Fetch(row(3, 0)));
+    let mut first = Vec::new();
+    while start_of(&first).is_none() {
+        first = told(&mut net, 1);
+    }
+    let start = start_of(&first).unwrap();
+    while !is_asleep(&net, 7) {
+        net.run_for(MS(1));
+        assert!(net.now() < start);
     }
 }
 
