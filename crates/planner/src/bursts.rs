@@ -1,12 +1,14 @@
 //! What a survey tells of bursts: how much of the time a receiver is in one, what it loses then, and who is in it with it.
 //!
 //! Model: a receiver is in a burst or not. Outside it a strong link loses nothing, inside it each frame is lost with the same
-//! probability. Two frames of a link at one time and two frames at neighbours then tell all three numbers by their moments
-//! (below). The numbers are of all links of a survey: one link alone has too few beacons. Not modelled: how long a burst lasts; it
-//! outlasts a node's turn of beacons, and a look. A sweep's few beacons are not sent in turns: of them only the outage
-//! is known, and a burst is taken to take all. Tests: below.
+//! probability. Two frames at one time at a receiver, and at two neighbours, then tell all three numbers by their moments: of all
+//! frames `m1 = share hit` are lost, of pairs of a receiver `m2 = share hit^2`, of pairs of neighbours `m11 = share shared hit^2`. The
+//! numbers are of all links of a survey: one link alone has too few beacons. Which beacons were at one time depends on how
+//! they were sent: in turns ([`Turns`]), or in sweeps ([`Sweeps`]). Not modelled: how long a burst lasts; it outlasts a node's
+//! turn on a channel, a sweep of one, and a look. Tests: below.
 
 use crate::links::{LinkQualities, LinkQuality};
+use crate::rules;
 use std::collections::BTreeMap;
 use thalweg_units::Channel;
 
@@ -39,61 +41,43 @@ impl Bursts {
         self.share * self.hit
     }
 
-    /// What links of `surveys` that are `strong` lost; none where too few beacons were sent over these.
-    ///
-    /// Of one link's beacons, `m1 = share hit` are lost, and of pairs of them `m2 = share hit^2`. Of pairs of beacons of one
-    /// sender at two neighbours, on two channels, `m11 = share shared hit^2`: beacons that both hear at once are one loss. A
-    /// link of which nothing came through is not known of. Where no beacons were sent in turns there are no pairs.
+    /// What links of `surveys` that are `strong` lost; none where too few beacons were sent over these. Where some of the
+    /// surveys were sent in turns, these tell it.
     pub(crate) fn learned<'a>(
         surveys: impl IntoIterator<Item = &'a LinkQualities>,
         strong: impl Fn(&LinkQuality) -> bool,
     ) -> Option<Self> {
-        let (mut one, mut own, mut near) = <(Share, Share, Share)>::default();
+        let (mut turns, mut sweeps) = <(Turns, Sweeps)>::default();
         for links in surveys {
-            let senders: Vec<Vec<Heard>> = (0..links.nodes())
+            let heard: Vec<Vec<Heard>> = (0..links.nodes())
                 .map(|from| heard(links, from, &strong))
                 .collect();
-            for heard in &senders {
-                for (at, a) in heard.iter().enumerate() {
-                    one.add(a.all);
-                    if !a.in_turns {
-                        continue;
-                    }
-                    own.add([0, 1].map(|n| a.all[n].powi(2) - a.all[n]));
-                    let neighbours = &senders[a.by];
-                    let is_near =
-                        |b: &&Heard| neighbours.binary_search_by_key(&b.by, |c| c.by).is_ok();
-                    for b in heard[at + 1..].iter().filter(is_near) {
-                        near.add([0, 1].map(|n| a.all[n] * b.all[n] - a.together(b)[n]));
-                    }
-                }
+            let is_swept = |heard: &Heard| !heard.in_turns;
+            match heard.iter().flatten().any(is_swept) {
+                true => sweeps.add(&heard),
+                false => turns.add(&heard),
             }
         }
-        if one.of < ENOUGH {
-            return None;
-        }
-        let (m1, m2) = (one.share(), own.share());
-        if own.of <= 0.0 {
-            return Some(Self {
-                share: m1,
-                hit: 1.0,
-                shared: m1,
-            });
-        }
+        turns.bursts().or_else(|| sweeps.bursts())
+    }
+
+    /// By the share of all frames that are lost, of pairs of a receiver's that both are, and how much likelier it is that
+    /// one of each of two neighbours' both are.
+    fn of(m1: f64, m2: f64, near: f64) -> Self {
         if m2 <= 0.0 {
             // Never two together: as good as never in one.
-            return Some(Self {
+            return Self {
                 share: f64::from(u8::from(m1 > 0.0)),
                 hit: m1,
                 shared: 1.0,
-            });
+            };
         }
         let share = (m1 * m1 / m2).clamp(0.0, 1.0);
-        Some(Self {
+        Self {
             share,
             hit: (m1 / share).clamp(0.0, 1.0),
-            shared: (near.share() / m2).clamp(share, 1.0),
-        })
+            shared: near.clamp(share, 1.0),
+        }
     }
 
     /// Probability that of so many stages, one after the other, 0, 1, 2, ... are in a burst at one time: each stage is the
@@ -121,6 +105,105 @@ impl Bursts {
             .map(|[outside, inside]| outside + inside)
             .collect()
     }
+}
+
+/// Pairs of beacons that were sent in turns. A turn is short, but of several channels one after the other: a burst may end
+/// between two of them.
+#[derive(Default)]
+struct Turns {
+    /// Of one beacon.
+    one: Share,
+    /// Of two of one link, on one channel, and on two.
+    own: Share,
+    across: Share,
+    /// Of two of one sender at two neighbours, on two channels: what both hear at once is one loss.
+    near: Share,
+}
+
+impl Turns {
+    /// Adds a survey's beacons by sender. A link of which nothing came through is not known of.
+    fn add(&mut self, senders: &[Vec<Heard>]) {
+        let pairs = |[lost, sent]: [f64; 2]| [lost, sent].map(|n| n * n - n);
+        for heard in senders {
+            for (at, a) in heard.iter().enumerate() {
+                self.one.add(a.all);
+                a.by_channel.iter().for_each(|on| self.own.add(pairs(*on)));
+                let apart = a.together(a);
+                self.across
+                    .add([0, 1].map(|n| a.all[n] * a.all[n] - apart[n]));
+                for b in heard[at + 1..].iter().filter(|b| are_near(senders, a, b)) {
+                    let apart = a.together(b);
+                    self.near
+                        .add([0, 1].map(|n| a.all[n] * b.all[n] - apart[n]));
+                }
+            }
+        }
+    }
+    fn bursts(&self) -> Option<Bursts> {
+        let near = self.near.share() / self.across.share();
+        let near = if near.is_finite() { near } else { 0.0 };
+        (self.one.of >= ENOUGH).then(|| Bursts::of(self.one.share(), self.own.share(), near))
+    }
+}
+
+/// The same of sweeps. In a sweep all nodes send one beacon after the other, within a third of a second on a channel. The next
+/// comes a second later, in other bursts; a link's count does not say in which of them it lost a beacon.
+#[derive(Default)]
+struct Sweeps {
+    one: Share,
+    /// Beacons of a link on a channel, and links: how many sweeps there were.
+    count: Share,
+    /// Of two senders at one receiver, on one channel.
+    own: Share,
+    /// Of two senders at two neighbours, on one channel.
+    near: Share,
+}
+
+impl Sweeps {
+    fn add(&mut self, senders: &[Vec<Heard>]) {
+        for channel in Channel::all().map(Channel::index) {
+            // By receiver: all senders, and the squares of each.
+            let mut at = vec![[[0.0; 2]; 2]; senders.len()];
+            let on = |heard: &Heard| heard.by_channel[channel];
+            for heard in senders.iter().flatten() {
+                let count = on(heard);
+                if count[1] > 0.0 {
+                    self.one.add(count);
+                    self.count.add([count[1], 1.0]);
+                }
+                for n in 0..2 {
+                    at[heard.by][0][n] += count[n];
+                    at[heard.by][1][n] += count[n] * count[n];
+                }
+            }
+            for [all, squares] in &at {
+                self.own.add([0, 1].map(|n| all[n] * all[n] - squares[n]));
+            }
+            for (a, heard) in senders.iter().enumerate() {
+                for b in heard.iter().map(|heard| heard.by).filter(|b| a < *b) {
+                    self.near.add([0, 1].map(|n| at[a][0][n] * at[b][0][n]));
+                }
+            }
+        }
+    }
+    fn bursts(&self) -> Option<Bursts> {
+        if self.one.of < ENOUGH {
+            return None;
+        }
+        let (m1, sweeps) = (self.one.share(), self.count.share());
+        // Of pairs one in so many is of one sweep.
+        let of_one = |pairs: &Share| (sweeps * pairs.share() - (sweeps - 1.0) * m1 * m1).max(0.0);
+        let (m2, m11) = (of_one(&self.own), of_one(&self.near));
+        let near = if m2 > 0.0 { m11 / m2 } else { 0.0 };
+        let bursts = Bursts::of(m1, m2, near);
+        let hit = (bursts.hit * rules::EXPOSED).min(1.0);
+        Some(Bursts { hit, ..bursts })
+    }
+}
+
+/// Whether two receivers of a sender are each other's neighbours.
+fn are_near(senders: &[Vec<Heard>], a: &Heard, b: &Heard) -> bool {
+    senders[a.by].binary_search_by_key(&b.by, |c| c.by).is_ok()
 }
 
 /// So much of so much.
@@ -192,10 +275,10 @@ mod tests {
     use rand_pcg::Pcg64Mcg;
     use thalweg_units::Dbm;
 
-    /// A survey of `beacons` on each of four channels, whose receivers stand on `floors` floors. Bursts hit a floor for a
+    /// A survey of ten beacons on each of four channels, whose receivers stand on `floors` floors. Bursts hit a floor for a
     /// sender's turn in a `share` of all, and then a `hit` of the frames, at all receivers of the floor alike.
-    fn survey(beacons: u32, floors: usize, share: f64, hit: f64) -> LinkQualities {
-        let mut rng = Pcg64Mcg::seed_from_u64(11);
+    fn survey(rng: &mut Pcg64Mcg, floors: usize, share: f64, hit: f64) -> LinkQualities {
+        let beacons = 10;
         let nodes = 100;
         let mut links = LinkQualities::new(nodes);
         for from in 0..nodes {
@@ -219,14 +302,17 @@ mod tests {
 
     #[test]
     fn how_often_how_strong_and_how_wide_bursts_are_is_read_off_counts() {
+        let mut rng = Pcg64Mcg::seed_from_u64(11);
         for (floors, share, hit, shared) in [
             (1, 0.3, 0.1, 1.0),
             (2, 0.2, 0.2, 0.6),
             (2, 0.2, 0.4, 0.6),
             (2, 0.2, 0.05, 0.6),
         ] {
-            let links = survey(10, floors, share, hit);
-            let bursts = Bursts::learned([&links], |_| true).unwrap();
+            let surveys: Vec<_> = (0..24)
+                .map(|_| survey(&mut rng, floors, share, hit))
+                .collect();
+            let bursts = Bursts::learned(&surveys, |_| true).unwrap();
             assert!((bursts.share / share - 1.0).abs() < 0.3, "{bursts:?}");
             assert!((bursts.hit / hit - 1.0).abs() < 0.2, "{bursts:?}");
             assert!((bursts.shared - shared).abs() < 0.1, "{bursts:?}");
@@ -235,17 +321,42 @@ mod tests {
 
     #[test]
     fn a_quiet_survey_knows_of_none_and_a_short_one_nothing() {
-        let quiet = Bursts::learned([&survey(10, 1, 0.0, 0.1)], |_| true).unwrap();
+        let mut rng = Pcg64Mcg::seed_from_u64(11);
+        let quiet = Bursts::learned([&survey(&mut rng, 1, 0.0, 0.1)], |_| true).unwrap();
         assert_eq!(quiet.outage(), 0.0);
         assert_eq!(quiet.together(3)[0], 1.0);
         assert_eq!(Bursts::learned([&LinkQualities::new(3)], |_| true), None);
     }
 
+    /// Two sweeps over four channels, each of which a burst may take on each of two floors: a `share` of them, and then a `hit`
+    /// of the beacons.
+    fn swept(rng: &mut Pcg64Mcg, share: f64, hit: f64) -> LinkQualities {
+        let nodes = 20;
+        let mut links = LinkQualities::new(nodes);
+        for channel in [15, 20, 25, 26].map(|n| Channel::new(n).unwrap()) {
+            let inside = [[(); 2]; 2].map(|floors| floors.map(|()| rng.random::<f64>() < share));
+            for from in 0..nodes {
+                for to in (0..nodes).filter(|to| *to != from) {
+                    let takes = |sweep: &[bool; 2]| sweep[to % 2] && rng.random::<f64>() < hit;
+                    let received = inside.iter().map(takes).filter(|lost| !lost).count() as u32;
+                    (links.record(from, to, channel, received, 2, Some(Dbm(-70.0)))).unwrap();
+                }
+            }
+        }
+        links
+    }
+
     #[test]
-    fn beacons_that_are_not_sent_in_turns_tell_the_outage_alone() {
-        let bursts = Bursts::learned([&survey(2, 2, 0.2, 0.2)], |_| true).unwrap();
-        assert!((bursts.outage() - 0.04).abs() < 0.01, "{bursts:?}");
-        assert_eq!((bursts.hit, bursts.shared), (1.0, bursts.share));
+    fn sweeps_tell_them_by_their_senders() {
+        let mut rng = Pcg64Mcg::seed_from_u64(12);
+        for (share, hit) in [(0.1, 0.05), (0.04, 0.04), (0.2, 0.2)] {
+            let surveys: Vec<_> = (0..300).map(|_| swept(&mut rng, share, hit)).collect();
+            let bursts = Bursts::learned(&surveys, |_| true).unwrap();
+            assert!((bursts.share / share - 1.0).abs() < 0.3, "{bursts:?}");
+            let hit = hit * rules::EXPOSED;
+            assert!((bursts.hit / hit - 1.0).abs() < 0.2, "{bursts:?}");
+            assert!((bursts.shared - 0.5).abs() < 0.15, "{bursts:?}");
+        }
     }
 
     #[test]

@@ -210,8 +210,8 @@ mod tests {
             .map(|pair| (pair / 30, pair % 30))
             .filter(|(a, b)| a != b)
         {
-            let received = if (from + to) % 10 == 0 { 1 } else { 2 };
-            (links.record(from, to, Channel::LAST, received, 2, Some(Dbm(-70.0)))).unwrap();
+            let received = 9 + (from + to) as u32 % 2;
+            (links.record(from, to, Channel::LAST, received, 10, Some(Dbm(-70.0)))).unwrap();
         }
         let model = LinkModel::learned(&links, FLOOR);
         let outage = model.bursts.outage();

@@ -1,4 +1,4 @@
-//! Rules of Thalweg's transfers that a plan counts with. They are the protocol's (`thalweg_protocols::thalweg`), which a planner
+//! Rules of Thalweg's transfers and of sweeps that a plan counts with. They are the protocols' (`thalweg_protocols::thalweg`, `sweep`), which a planner
 //! does not know; a test of `thalweg_gateway::carry`, which knows both, holds one against the other.
 
 /// Transfers of fewer packets do not look at them.
@@ -17,3 +17,8 @@ pub(crate) const WINDOW: f64 = 17.0;
 pub(crate) const EARLY_S: f64 = 0.124;
 /// Share of the time that a node without part in a transfer is awake: 62 ms at each of two meetings a second.
 pub(crate) const RESTING_AWAKE: f64 = 0.124;
+/// Bytes of a sweep's beacon.
+pub const SWEPT_BYTES: usize = 32;
+/// So many times as long as such a beacon's is a long frame's exposure to others: its time on the air and that of a frame of theirs,
+/// about a millisecond (Wi-Fi's, RADIO_MODEL).
+pub(crate) const EXPOSED: f64 = (133.0 * 0.032 + 1.0) / ((SWEPT_BYTES + 6) as f64 * 0.032 + 1.0);
