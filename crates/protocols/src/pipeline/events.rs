@@ -18,6 +18,8 @@ pub enum End {
     TimedOut,
     /// Of a spare chain, or who stands by: the transfer is over for it, or took no part of it.
     NotCalled,
+    /// Of a spare chain: the first packets have come, and it is not wanted.
+    NotNeeded,
     /// The radio refused everything.
     RadioFailed,
     /// The layer above ordered it.
