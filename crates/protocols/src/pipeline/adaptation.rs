@@ -5,7 +5,7 @@
 //! nodes of a transfer that heard the same answer the same, so that neighbours meet on one channel and
 //! the relays of a stage send the same bytes. Tests: beside the adaptations, `tests/`.
 
-use super::events::End;
+use super::end::End;
 use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::pipeline::{Group, Purpose};
 use thalweg_wire::route::Channels;

@@ -12,6 +12,7 @@ mod air;
 mod cadence;
 mod context;
 mod destination;
+mod end;
 mod events;
 mod relay;
 mod session;
