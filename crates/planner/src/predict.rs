@@ -364,7 +364,7 @@ impl Prediction {
             true => 1.0 + again + called,
             false => 0.0,
         };
-        // Spares listen until they hear of a look what became of it, and those that stand by all the time before.
+        // Reserves listen after a look until they hear what became of it, and those that stand by in a window before.
         let heard_s = exchange_s + pass_s;
         let look_s = looks * heard_s;
         let anew_s = other_way * f64::from(rules::TO_BEGIN_ANEW) * period_s;
@@ -376,16 +376,13 @@ impl Prediction {
         let wake_up_s = transfer.wake_up.as_secs_f64();
         let first_s = f64::from(rules::LOOK) * period_s + heard_s;
         let again_s = again * (f64::from(rules::LONG_LOOK) * period_s + heard_s) + called * first_s;
-        let early_s = match is_looked_at {
-            true => rules::EARLY_S,
-            false => 0.0,
-        };
         let (window, rest) = (rules::WINDOW, f64::from(rules::REST));
         let awake_s = |time: f64| {
             let after_s = (time - wake_up_s - first_s - again_s).max(0.0);
-            let standing_s = wake_up_s + first_s + again_s + after_s * window / (window + rest);
-            let spare_s =
-                wake_up_s + heard_s + again_s + early_s + (time - wake_up_s) * rules::RESTING_AWAKE;
+            let told_s = wake_up_s + look_s;
+            let standing_s =
+                told_s + looks * window * period_s + after_s * window / (window + rest);
+            let spare_s = told_s + (time - wake_up_s) * rules::resting_awake(hops);
             let (stand, spare) = (stand as f64, spare as f64);
             self.active_nodes as f64 * (look_s + mended_s)
                 + stand * standing_s

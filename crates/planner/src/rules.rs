@@ -11,12 +11,21 @@ pub const LONG_LOOK: u32 = 32;
 pub const TO_BEGIN_ANEW: u32 = 96;
 /// Cycles between two windows of a node that stands by.
 pub const REST: u32 = 100;
-/// Cycles of a window in which it is awake.
-pub(crate) const WINDOW: f64 = 17.0;
-/// Listening at the meetings that follow a look, in seconds: two of 62 ms.
-pub(crate) const EARLY_S: f64 = 0.124;
-/// Share of the time that a node without part in a transfer is awake: 62 ms at each of two meetings a second.
-pub(crate) const RESTING_AWAKE: f64 = 0.124;
+/// Cycles of a window in which it is awake: three packets, and until the first.
+pub(crate) const WINDOW: f64 = 7.0;
+/// Listening at a meeting for any sink, in seconds, guards included.
+const WHOLE_S: f64 = 0.064;
+/// The same for one that is known: guards, and slots of so many seconds, of which three are to spare.
+const GUARDS_S: f64 = 0.004;
+const SLOT_S: f64 = 0.004_4;
+const MARGIN: f64 = 3.0;
+
+/// Share of the time that a spare relay of a chain of `hops` is awake without a part: at two meetings a second, of which one in
+/// four is for any sink. Half of the hops lie between it and the sink.
+pub(crate) fn resting_awake(hops: u64) -> f64 {
+    let near_s = GUARDS_S + SLOT_S * (hops as f64 / 2.0 + MARGIN);
+    2.0 * (0.25 * WHOLE_S + 0.75 * near_s.min(WHOLE_S))
+}
 /// Bytes of a sweep's beacon.
 pub const SWEPT_BYTES: usize = 32;
 /// So many times as long as such a beacon's is a long frame's exposure to others: its time on the air and that of a frame of theirs,

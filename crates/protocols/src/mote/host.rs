@@ -197,7 +197,7 @@ const SETUP_ERRORS: [SetupError; 7] = [
     SetupError::PayloadTooLarge,
     SetupError::SaysTooMuch,
 ];
-const ENDS: [End; 7] = [
+const ENDS: [End; 8] = [
     End::Complete,
     End::Released,
     End::GaveUp,
@@ -205,6 +205,7 @@ const ENDS: [End; 7] = [
     End::NotCalled,
     End::RadioFailed,
     End::Stopped,
+    End::NotNeeded,
 ];
 /// Of floods; the fourth has a refusal of the radio behind it.
 const FLOODS_BUSY: u8 = 0;

@@ -13,6 +13,7 @@ pub mod host;
 mod part;
 pub mod rest;
 mod rouse;
+mod sinks;
 #[cfg(test)]
 mod tests;
 mod waking;
@@ -29,7 +30,8 @@ use crate::glossy::{flood_spacing, flood_time, slot_time};
 use crate::object::ObjectStore;
 use crate::pipeline::{self, End, Pipeline};
 use core::mem;
-use rest::{Grid, Which};
+use rest::{Grid, Listening, Which};
+use sinks::Sinks;
 use thalweg_engine::{BoardTiming, Engine, OpId, RadioEvent, RadioId, RadioOp, Request, Wants};
 use thalweg_units::{BatteryLevel, Duration, Instant, NodeId};
 use thalweg_wire::flood::HEADER_BYTES;
@@ -90,6 +92,7 @@ pub struct Mote<S: ObjectStore, const NEIGHBOURS: usize = 160, const NODES: usiz
     duty: Duty,
     grid: Option<Grid>,
     others: Others,
+    sinks: Sinks,
     work: Work<NODES>,
     /// What was just heard, and is not answered yet.
     called: Option<Call>,
@@ -110,6 +113,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             duty: Duty::Floods,
             grid: None,
             others: Others::Known,
+            sinks: Sinks::NONE,
             work: Work::Nothing,
             called: None,
             sleep: false,
@@ -168,6 +172,8 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     /// When `order` may begin.
     fn meeting_for(&self, now: Instant, order: &Order<NODES>) -> Instant {
         let which = match order {
+            // Who hears it far away does not know how long to listen for it.
+            Order::Fetch { .. } | Order::Floods(_) if !self.sinks.know_me() => Which::Whole,
             Order::Fetch { route, .. } if !route.tells_phase() => Which::Regular,
             Order::Fetch { .. } | Order::Floods(_) => Which::All,
         };
@@ -244,8 +250,13 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             if over && self.duty == Duty::Transfer {
                 self.take_floods(now);
                 // The others are still at it.
-                let is_spare = event == Finished(End::NotCalled);
-                if let Some(grid) = self.grid.filter(|_| is_spare) {
+                let grid = self.grid.and_then(|grid| match event {
+                    Finished(End::NotCalled) => Some(grid),
+                    Finished(End::NotNeeded) => Some(grid.begun_well()),
+                    _ => None,
+                });
+                if let Some(grid) = grid {
+                    self.grid = Some(grid);
                     self.rest(now, grid);
                 }
             }
@@ -268,11 +279,13 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             floodnet::Event::Flooded {
                 initiator,
                 reference,
+                relay,
                 ..
             } => {
                 let Ok(segment) = self.assembler.push(self.floods.payload()) else {
                     return;
                 };
+                self.sinks.heard(self.id, initiator, relay);
                 let start = reference + segment.until_start;
                 if initiator == self.id {
                     self.began(reference, start);
@@ -340,13 +353,20 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     }
 
     /// How long it listens after a meeting.
-    fn listens(&self) -> Duration {
+    fn listens(&self) -> Listening {
+        // No order's frames are longer.
+        let slot = slot_time(HEADER_BYTES + 1 + MAX_SEGMENT_BYTES, &self.timing);
         // All hops that a transfer may have, where copying relays need longer for them.
         let hop = match self.timing.software.is_serial() {
-            true => slot_time(HEADER_BYTES + 1 + MAX_SEGMENT_BYTES, &self.timing),
+            true => slot,
             false => Duration::ZERO,
         };
-        rest::LISTEN.max(hop * (u64::from(self.config.reach) + 1))
+        let whole = rest::LISTEN.max(hop * (u64::from(self.config.reach) + 1));
+        let near = |slots: u8| slot * (u64::from(slots) + rest::MARGIN);
+        Listening {
+            whole,
+            near: self.sinks.slots().map_or(whole, near).min(whole),
+        }
     }
 
     /// Sleeps until the next window, or listens on where none is to come or one is open.

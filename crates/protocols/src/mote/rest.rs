@@ -20,8 +20,13 @@ pub const CLOSE: Duration = Duration::from_millis(100);
 const EARLY: u64 = 2;
 /// Meetings of the stretch after its expected end.
 const LATE: u64 = 12;
-/// How long a node listens after a meeting when clocks agree: a flood's frames reach ten hops away.
+/// How long a node listens after a meeting when clocks agree, if any sink may call: a flood's frames reach ten hops away.
 pub const LISTEN: Duration = Duration::from_millis(60);
+/// One in so many regular meetings is for any sink; at the others those call whose distance all nodes know.
+pub const WHOLE: u64 = 4;
+/// For a sink whose distance is known a node listens for so many slots more than its last floods took: one loses a
+/// frame, and comes two slots later with the next, or takes another way.
+pub(super) const MARGIN: u64 = 3;
 /// How long it listens before one: what the wake-up's time stamps may be off.
 pub const GUARD: Duration = Duration::from_millis(2);
 /// Two clocks drift apart by one part in so many, 2 x 40 ppm.
@@ -32,10 +37,21 @@ const TOLD: Duration = Duration::from_millis(1);
 /// Which meetings an order may begin at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Which {
+    /// The regular ones at which nodes listen for any sink.
+    Whole,
     /// The regular ones: the order does not tell at which it began.
     Regular,
     /// Any.
     All,
+}
+
+/// How long to listen after a meeting when clocks agree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Listening {
+    /// For any sink.
+    pub(super) whole: Duration,
+    /// For those whose distance is known; no longer than that.
+    pub(super) near: Duration,
 }
 
 /// What a wake-up told of the meetings.
@@ -102,6 +118,11 @@ impl Grid {
     pub(super) fn prolonged(self, until: Instant) -> Self {
         Self::new(self.told, until, Some(self))
     }
+    /// The same for who was told that a transfer began well: nothing follows its beginning.
+    pub(super) fn begun_well(mut self) -> Self {
+        self.told.early = None;
+        self
+    }
     /// Whether everyone listens always.
     pub(super) fn is_over(&self, now: Instant) -> bool {
         now >= self.until
@@ -111,8 +132,9 @@ impl Grid {
         if self.is_over(now) {
             return now;
         }
-        let regular = self.regular_after(now);
+        let regular = self.regular_after(now, 1);
         match which {
+            Which::Whole => self.regular_after(now, WHOLE),
             Which::Regular => regular,
             Which::All => self
                 .close_after(now)
@@ -126,11 +148,13 @@ impl Grid {
             false => Phase::after(at.since(self.told.learned) + self.told.phase.time()),
         }
     }
-    fn regular_after(&self, now: Instant) -> Instant {
+    /// The first of every so many regular meetings from `now` on. They count from the one at, or before, the wake-up.
+    fn regular_after(&self, now: Instant, every: u64) -> Instant {
         let Told { learned, phase, .. } = self.told;
-        let since = (now.since(learned) + phase.time()).as_nanos();
-        let steps = since.div_ceil(PERIOD.as_nanos());
-        learned + (PERIOD * steps).saturating_sub(phase.time())
+        let since = now.since(learned) + phase.time();
+        let period = PERIOD * every;
+        let steps = since.as_nanos().div_ceil(period.as_nanos());
+        learned + (period * steps).saturating_sub(phase.time())
     }
     /// The first meeting of a stretch from `now` on.
     fn close_after(&self, now: Instant) -> Option<Instant> {
@@ -142,12 +166,12 @@ impl Grid {
         let stretches = [(self.told.early, EARLY), (self.told.late, LATE)];
         stretches.into_iter().filter_map(after).min()
     }
-    /// From when to when to `listen` for so long after a meeting: the first such time that ends after `now`. `None` from
+    /// From when to when to listen for so long after a meeting: the first such time that ends after `now`. `None` from
     /// when on everyone listens always.
     pub(super) fn window_after(
         &self,
         now: Instant,
-        listen: Duration,
+        listening: Listening,
     ) -> Option<(Instant, Instant)> {
         let end = self.until.saturating_sub(self.slack(self.until));
         if now >= end {
@@ -155,16 +179,19 @@ impl Grid {
         }
         // A window that is open still belongs to a meeting that has been, but none to the wake-up itself.
         let learned = self.told.learned;
-        let open = (now.max(learned)).saturating_sub(listen + self.slack(now));
+        let open = (now.max(learned)).saturating_sub(listening.whole + self.slack(now));
         let open = open.max(learned + Phase::STEP);
         let next = |from: Instant| {
-            let regular = self.regular_after(from);
-            self.close_after(from)
-                .map_or(regular, |close| close.min(regular))
+            let meeting = self.meeting_after(from, Which::All);
+            let listen = match meeting == self.regular_after(from, WHOLE) {
+                true => listening.whole,
+                false => listening.near,
+            };
+            (meeting, listen)
         };
-        let mut meeting = next(open);
+        let (mut meeting, mut listen) = next(open);
         while meeting + listen + self.slack(meeting) <= now {
-            meeting = next(meeting + Phase::STEP);
+            (meeting, listen) = next(meeting + Phase::STEP);
         }
         let slack = self.slack(meeting);
         let opens = meeting.saturating_sub(slack).min(end);
@@ -191,6 +218,10 @@ mod tests {
         let phase = Phase::new(phase).unwrap();
         Told::new(FIRST, phase, FIRST + MS(31), Some(follows))
     }
+    const LISTENING: Listening = Listening {
+        whole: LISTEN,
+        near: Duration::from_millis(17),
+    };
     fn grid(deadline: Duration) -> Grid {
         Grid::new(told(0), FIRST + deadline, None)
     }
@@ -242,14 +273,17 @@ mod tests {
                     // Windows follow one another without a gap where they meet.
                     let mut opened = None;
                     loop {
-                        let Some((opens, closes)) = grid.window_after(now, LISTEN) else {
+                        let Some((opens, closes)) = grid.window_after(now, LISTENING) else {
                             assert!(at + MS(400) > grid.until);
                             break;
                         };
                         assert!(closes.since(opens) < MS(170) && closes > now);
                         opened = opened.filter(|_| opens <= now).or(Some(opens.max(now)));
                         now = closes;
-                        if closes >= at + MS(45) {
+                        let is_whole =
+                            told.since(FIRST).as_nanos() % (PERIOD * WHOLE).as_nanos() == 0;
+                        let heard = if is_whole { MS(45) } else { LISTENING.near };
+                        if closes >= at + heard {
                             assert!(opened <= Some(at), "{told:?}, {ppm} ppm, {before} ms");
                             break;
                         }
@@ -263,9 +297,9 @@ mod tests {
     fn a_window_that_is_open_is_not_left_out() {
         let grid = grid(MS(10_000));
         let meeting = FIRST + PERIOD * 4;
-        let (opens, closes) = grid.window_after(meeting + MS(10), LISTEN).unwrap();
+        let (opens, closes) = grid.window_after(meeting + MS(10), LISTENING).unwrap();
         assert!(opens < meeting && closes > meeting + MS(10));
-        let (opens, _) = grid.window_after(closes, LISTEN).unwrap();
+        let (opens, _) = grid.window_after(closes, LISTENING).unwrap();
         assert!(opens > closes);
     }
 
@@ -305,8 +339,8 @@ mod tests {
         let told = Told::new(Instant::ZERO, Phase::REGULAR, Instant::ZERO, None);
         let grid = Grid::new(told, Instant::MAX, None);
         let late = Instant::ZERO + Duration::from_secs(100_000);
-        let (opens, closes) = grid.window_after(late, LISTEN).unwrap();
+        let (opens, closes) = grid.window_after(late, LISTENING).unwrap();
         assert!(opens <= late && closes > late);
-        assert!(grid.window_after(Instant::MAX, LISTEN).is_none());
+        assert!(grid.window_after(Instant::MAX, LISTENING).is_none());
     }
 }

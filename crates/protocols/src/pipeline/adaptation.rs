@@ -5,6 +5,7 @@
 //! nodes of a transfer that heard the same answer the same, so that neighbours meet on one channel and
 //! the relays of a stage send the same bytes. Tests: beside the adaptations, `tests/`.
 
+use super::end::End;
 use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::pipeline::{Group, Purpose};
 use thalweg_wire::route::Channels;
@@ -82,8 +83,8 @@ pub trait Adaptation {
     fn calls(&self, _group: Group) -> bool {
         false
     }
-    /// When this node leaves the transfer, in which it has no part.
-    fn leaves(&self) -> Option<Instant> {
+    /// When this node leaves the transfer, in which it has no part, and how it ends then.
+    fn leaves(&self) -> Option<(Instant, End)> {
         None
     }
     /// Relay: whether it sends on the packet, or the control frame, that it has just heard.

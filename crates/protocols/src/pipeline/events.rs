@@ -1,28 +1,10 @@
 //! What a pipeline tells the layer above, and what it counted.
 
 use super::adaptation::Chain;
+pub use super::end::End;
 use super::session::SetupError;
 use thalweg_units::Instant;
 use thalweg_wire::pipeline::{Counts, Group};
-
-/// How a node's part in a transfer ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
-    /// Source: the destination confirmed everything. Destination: everything is there.
-    Complete,
-    /// Relay, or a destination that misses packets: the source said that it is over.
-    Released,
-    /// Source: too many requests in a row stayed unanswered (PIP).
-    GaveUp,
-    /// The deadline passed, or nothing was heard for too long.
-    TimedOut,
-    /// Of a spare chain, or who stands by: the transfer is over for it, or took no part of it.
-    NotCalled,
-    /// The radio refused everything.
-    RadioFailed,
-    /// The layer above ordered it.
-    Stopped,
-}
 
 /// An object is complete at the destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,6 +12,7 @@ mod air;
 mod cadence;
 mod context;
 mod destination;
+mod end;
 mod events;
 mod relay;
 mod session;
@@ -119,8 +120,8 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Pipeline<S, A> {
         // Listens in any case.
         let _ = part.adaptation.advance(now);
         // Who joins too late for a part has none.
-        if part.adaptation.leaves().is_some_and(|leaves| leaves <= now) {
-            self.finish(End::NotCalled);
+        if let Some((_, end)) = part.adaptation.leaves().filter(|leaves| leaves.0 <= now) {
+            self.finish(end);
             return Ok(());
         }
         let mut cx = self.hands.context(&mut part, &mut self.store);
@@ -228,8 +229,8 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Engine for Pipeline<S
                 let retune = cx.adaptation.advance(at);
                 cx.retune(retune);
             }
-            if cx.adaptation.leaves().is_some_and(|leaves| at >= leaves) {
-                return Break(End::NotCalled);
+            if let Some((_, end)) = cx.adaptation.leaves().filter(|leaves| leaves.0 <= at) {
+                return Break(end);
             }
             let late = at >= cx.session.ends();
             match role {
@@ -264,7 +265,8 @@ impl<S: ObjectStore, A: DerefMut<Target = dyn Adaptation>> Engine for Pipeline<S
                 Some(deadline.min(session.ends()))
             }
         };
-        let adaptation = [part.adaptation.next(), part.adaptation.leaves()];
+        let leaves = part.adaptation.leaves().map(|(leaves, _)| leaves);
+        let adaptation = [part.adaptation.next(), leaves];
         role.into_iter()
             .chain(adaptation.into_iter().flatten())
             .min()

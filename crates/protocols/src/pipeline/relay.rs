@@ -8,7 +8,7 @@
 use super::adaptation::Heard;
 use super::air::{Order, TxAnswer};
 use super::context::{Context, Flow};
-use super::events::End;
+use super::end::End;
 use core::ops::ControlFlow::{Break, Continue};
 use thalweg_engine::{Passing, When};
 use thalweg_units::{Channel, Duration, Instant};

@@ -6,7 +6,7 @@
 //! Tests: at the end.
 
 use super::looking::{Verdict, LONG_LOOK, LOOK};
-use crate::pipeline::{Adaptation, Beat, Fixed, Heard, Retune};
+use crate::pipeline::{Adaptation, Beat, End, Fixed, Heard, Retune};
 use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::pipeline::Group;
 use thalweg_wire::route::Progress;
@@ -31,6 +31,8 @@ enum At {
     Asleep(Instant, Instant),
     /// Listens for what becomes of it, until then.
     Listening(Instant),
+    /// Is not wanted: sleeps until the transfer goes on, and leaves it.
+    Leaving(Instant),
     /// Takes part.
     Relaying,
 }
@@ -65,7 +67,7 @@ impl Adaptation for Spare {
     }
     fn listening(&self) -> Option<Channel> {
         match self.at {
-            At::Asleep(..) => None,
+            At::Asleep(..) | At::Leaving(_) => None,
             At::Listening(_) | At::Relaying => Some(self.fixed.channels.of(self.fixed.stage)),
         }
     }
@@ -89,23 +91,25 @@ impl Adaptation for Spare {
                 let look = due + self.cycle * u64::from(packets);
                 At::Asleep(look, look + self.silence * PATIENT)
             }
-            None => At::Listening(due),
+            None if verdicts.contains(&Verdict::Over) => At::Listening(due),
+            None => At::Leaving(due),
         };
         match self.at {
-            At::Asleep(..) => Retune::Now,
+            At::Asleep(..) | At::Leaving(_) => Retune::Now,
             At::Listening(_) | At::Relaying => Retune::Stay,
         }
     }
-    fn leaves(&self) -> Option<Instant> {
+    fn leaves(&self) -> Option<(Instant, End)> {
         match self.at {
-            At::Listening(until) => Some(until),
+            At::Listening(until) => Some((until, End::NotCalled)),
+            At::Leaving(then) => Some((then, End::NotNeeded)),
             At::Asleep(..) | At::Relaying => None,
         }
     }
     fn next(&self) -> Option<Instant> {
         match self.at {
             At::Asleep(wakes, _) => Some(wakes),
-            At::Listening(_) | At::Relaying => None,
+            At::Listening(_) | At::Leaving(_) | At::Relaying => None,
         }
     }
     fn advance(&mut self, at: Instant) -> Retune {
@@ -150,8 +154,9 @@ mod tests {
     #[test]
     fn it_leaves_two_exchanges_after_the_look_where_it_hears_nothing() {
         let (spare, wakes) = awake();
-        assert_eq!(spare.leaves(), Some(wakes + CYCLE * 20));
-        assert!(spare.leaves() <= Some(beat().start + Spare::patience(&beat())));
+        let leaves = wakes + CYCLE * 20;
+        assert_eq!(spare.leaves(), Some((leaves, End::NotCalled)));
+        assert!(leaves <= beat().start + Spare::patience(&beat()));
     }
 
     #[test]
@@ -174,9 +179,14 @@ mod tests {
             let _ = spare.told(&[0x10 | odd as u8 | (even as u8) << 2], due(at));
             (spare, at)
         };
-        for verdicts in [(Good, Good), (Over, Good), (Good, Over)] {
-            let (spare, at) = told(verdicts.0, verdicts.1);
-            assert_eq!(spare.leaves(), Some(due(at)), "{verdicts:?}");
+        for (odd, even, end) in [
+            (Good, Good, End::NotNeeded),
+            (Over, Good, End::NotCalled),
+            (Good, Over, End::NotCalled),
+        ] {
+            let (spare, at) = told(odd, even);
+            assert_eq!(spare.leaves(), Some((due(at), end)));
+            assert_eq!(spare.listening().is_none(), end == End::NotNeeded);
         }
         for (odd, even, packets) in [(Good, Again, LONG_LOOK), (Other, Good, LOOK)] {
             let (mut spare, at) = told(odd, even);
@@ -184,10 +194,11 @@ mod tests {
             let wakes = due(at) + CYCLE * u64::from(packets);
             assert_eq!((spare.next(), spare.leaves()), (Some(wakes), None));
             assert_eq!(spare.advance(wakes), Retune::Now);
-            assert_eq!(spare.leaves(), Some(wakes + CYCLE * 20));
+            assert_eq!(spare.leaves(), Some((wakes + CYCLE * 20, End::NotCalled)));
         }
         let (spare, at) = told(Good, Other);
-        assert_eq!(spare.leaves(), Some(due(at) + CYCLE * 10), "a call comes");
+        let leaves = Some((due(at) + CYCLE * 10, End::NotCalled));
+        assert_eq!(spare.leaves(), leaves, "a call comes");
         let (mut spare, at) = awake();
         let before = spare;
         assert_eq!(spare.told(&[0], due(at)), Retune::Stay);

@@ -6,13 +6,14 @@
 //! since frames name stages and not nodes. Between windows it sleeps. Time base: the node's clock; a window takes the
 //! beat of the pipeline from the packets that it hears. Tests: at the end.
 
-use super::looking::{Verdict, LONG_LOOK};
-use crate::pipeline::{Adaptation, Beat, Fixed, Heard, Retune};
+use super::looking::{Verdict, LOOK};
+use super::TRIES;
+use crate::pipeline::{Adaptation, Beat, End, Fixed, Heard, Retune};
 use thalweg_units::{Channel, Duration, Instant};
 use thalweg_wire::route::Look;
 
-/// Packets that a window looks after.
-const LOOKED_AFTER: u8 = 8;
+/// Packets that the relay sends on, in one window, after which it is left alone.
+const SENT_ON: u8 = 3;
 /// Packets not sent on, in one window, after which the node takes part.
 const MISSED: u8 = 3;
 /// Cycles after which a window closes whatever was heard.
@@ -23,8 +24,8 @@ pub const REST: u64 = 100;
 /// Whether those that stand by are told what became of the first packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdicts {
-    /// They wait for it after a window, to look after the next, or to be free for another transfer.
-    Awaited,
+    /// They wait for it after a window, to look after the next, or to be free for another transfer. None comes before this.
+    Awaited(Instant),
     /// There is none to come.
     Over,
 }
@@ -38,7 +39,9 @@ enum At {
     Turning(Instant),
     /// Listens there for the relay, until then.
     After(Instant),
-    /// Listens for a verdict on the first packets, until then.
+    /// Sleeps until a verdict on the first packets may come.
+    Look(Instant),
+    /// Listens for it, until then.
     Verdict(Instant),
     /// The transfer is over, of which it may hear until then.
     Leaving(Instant),
@@ -60,8 +63,8 @@ pub struct Watcher {
     at: At,
     /// When the window closes.
     closes: Instant,
-    /// Of this window: packets looked after, and those that the relay did not send on.
-    looked_after: u8,
+    /// Of this window: packets that the relay sent on, and those that it did not.
+    sent_on: u8,
     missed: u8,
     /// The SFD of the packet that is being looked after.
     packet: Instant,
@@ -81,13 +84,13 @@ impl Watcher {
             cycle: beat.cycle,
             silence: beat.silence,
             verdicts: match look {
-                Look::First => Verdicts::Awaited,
+                Look::First => Verdicts::Awaited(beat.start + beat.cycle * u64::from(LOOK)),
                 Look::None => Verdicts::Over,
             },
             ahead: beat.ahead,
             at: At::Before,
             closes: beat.start + beat.cycle * (stages_before + WINDOW),
-            looked_after: 0,
+            sent_on: 0,
             missed: 0,
             packet: beat.start,
             heard: false,
@@ -108,16 +111,18 @@ impl Watcher {
     fn opens(&mut self, now: Instant) {
         self.at = At::Before;
         self.closes = now + self.cycle * WINDOW;
-        (self.looked_after, self.missed) = (0, 0);
+        (self.sent_on, self.missed) = (0, 0);
     }
 
     /// The packet was sent on, or not.
     fn looked(&mut self, now: Instant) {
-        self.looked_after += 1;
-        self.missed += u8::from(!self.heard);
+        match self.heard {
+            true => self.sent_on += 1,
+            false => self.missed += 1,
+        }
         self.at = if self.missed >= MISSED {
             At::Relaying
-        } else if self.looked_after >= LOOKED_AFTER {
+        } else if self.sent_on >= SENT_ON {
             self.closed(now)
         } else {
             At::Before
@@ -127,11 +132,14 @@ impl Watcher {
     /// After a window.
     fn closed(&self, now: Instant) -> At {
         match self.verdicts {
-            Verdicts::Awaited => {
-                At::Verdict(now + self.cycle * u64::from(LONG_LOOK) + self.silence)
-            }
+            Verdicts::Awaited(from) if from > now => At::Look(from),
+            Verdicts::Awaited(_) => At::Verdict(self.verdict_by(now)),
             Verdicts::Over => At::Rest(now + self.rest()),
         }
+    }
+    /// Until when it listens for a verdict that may come from `now` on: the source asks as often as this.
+    fn verdict_by(&self, now: Instant) -> Instant {
+        now + self.silence * u64::from(TRIES)
     }
     fn rest(&self) -> Duration {
         self.cycle * REST
@@ -141,7 +149,11 @@ impl Watcher {
     fn due(&self) -> Option<Instant> {
         match self.at {
             At::Before => Some(self.closes),
-            At::Turning(then) | At::After(then) | At::Verdict(then) | At::Rest(then) => Some(then),
+            At::Turning(then)
+            | At::After(then)
+            | At::Look(then)
+            | At::Verdict(then)
+            | At::Rest(then) => Some(then),
             At::Leaving(_) | At::Relaying => None,
         }
     }
@@ -158,7 +170,7 @@ impl Adaptation for Watcher {
                 Some(channels.of(stage))
             }
             At::After(_) => Some(channels.of(stage + 1)),
-            At::Rest(_) => None,
+            At::Look(_) | At::Rest(_) => None,
         }
     }
     fn passes_on(&self, what: Heard) -> bool {
@@ -183,7 +195,8 @@ impl Adaptation for Watcher {
         };
         if verdicts.contains(&Verdict::Over) {
             self.at = At::Leaving(due + self.silence);
-        } else if Verdict::next_look(verdicts).is_some() {
+        } else if let Some(packets) = Verdict::next_look(verdicts) {
+            self.verdicts = Verdicts::Awaited(due + self.cycle * u64::from(packets));
             self.opens(due);
         } else {
             self.verdicts = Verdicts::Over;
@@ -194,11 +207,12 @@ impl Adaptation for Watcher {
             false => Retune::Now,
         }
     }
-    fn leaves(&self) -> Option<Instant> {
-        match self.at {
+    fn leaves(&self) -> Option<(Instant, End)> {
+        let leaves = match self.at {
             At::Leaving(then) => Some(self.over.map_or(then, |over| over.min(then))),
             _ => self.over.filter(|_| !self.takes_part()),
-        }
+        };
+        leaves.map(|leaves| (leaves, End::NotCalled))
     }
     fn next(&self) -> Option<Instant> {
         self.due()
@@ -208,6 +222,7 @@ impl Adaptation for Watcher {
         while self.due().is_some_and(|due| due <= at) {
             match self.at {
                 At::Before => self.at = self.closed(at),
+                At::Look(then) => self.at = At::Verdict(self.verdict_by(then)),
                 At::Verdict(_) => {
                     // Nobody told: there may be none.
                     self.verdicts = Verdicts::Over;
@@ -231,6 +246,7 @@ impl Adaptation for Watcher {
 
 #[cfg(test)]
 mod tests {
+    use super::super::looking::LONG_LOOK;
     use super::*;
     use thalweg_wire::route::Channels;
 
@@ -274,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_relay_that_does_its_part_is_left_alone_and_watched_in_a_sixth_of_the_time() {
+    fn a_relay_that_does_its_part_is_left_alone_and_watched_in_a_sixteenth_of_the_time() {
         let mut watcher = watcher();
         assert_eq!(packets(&mut watcher, |_| true), None);
         let mut awake = 0;
@@ -289,14 +305,14 @@ mod tests {
                 watcher.heard(Heard::Peer, at);
             }
         }
-        assert!((120..220).contains(&awake), "{awake}");
+        assert!((50..80).contains(&awake), "{awake}");
     }
 
     #[test]
     fn a_relay_that_dies_is_replaced_within_a_rest_and_a_few_packets() {
         let dead_from = 60;
         let then = packets(&mut watcher(), |packet| packet < dead_from);
-        let most = dead_from + REST as u32 / 2 + u32::from(LOOKED_AFTER);
+        let most = dead_from + REST as u32 / 2 + u32::from(SENT_ON + MISSED);
         assert!(
             then.is_some_and(|then| (dead_from + 3..=most).contains(&then)),
             "{then:?}"
@@ -315,24 +331,39 @@ mod tests {
             let mut watcher = Watcher::new((watcher().fixed, Look::First), &beat(), None);
             let mut now = beat().start;
             while !matches!(watcher.at, At::Verdict(_)) {
-                watcher.heard(Heard::Packet, now);
+                if watcher.at == At::Before {
+                    watcher.heard(Heard::Packet, now);
+                }
                 let _ = watcher.advance(now + CYCLE);
                 watcher.heard(Heard::Peer, now + CYCLE);
                 now += CYCLE * 2;
                 let _ = watcher.advance(now);
             }
             assert_eq!(watcher.listening(), Some(watcher.fixed.channels.of(1)));
+            assert_eq!(now, beat().start + CYCLE * u64::from(LOOK));
             let _ = watcher.told(&[0x10 | odd as u8 | (even as u8) << 2], now);
             (watcher, now)
         };
         let (watcher, now) = told(Good, Good);
         assert_eq!(watcher.at, At::Rest(now + CYCLE * REST));
         let (watcher, now) = told(Good, Over);
-        assert_eq!(watcher.leaves(), Some(now + beat().silence));
+        let leaves = Some((now + beat().silence, End::NotCalled));
+        assert_eq!(watcher.leaves(), leaves);
         for verdicts in [(Good, Again), (Other, Good)] {
             let (mut watcher, now) = told(verdicts.0, verdicts.1);
             assert_eq!(watcher.at, At::Before);
             let _ = watcher.advance(now + CYCLE * WINDOW);
+            let look = match verdicts {
+                (Good, Again) => LONG_LOOK,
+                _ => LOOK,
+            };
+            let is_over = look < WINDOW as u16;
+            assert_eq!(
+                matches!(watcher.at, At::Verdict(_)),
+                is_over,
+                "another follows"
+            );
+            let _ = watcher.advance(now + CYCLE * u64::from(LONG_LOOK));
             assert!(matches!(watcher.at, At::Verdict(_)), "another follows");
             let _ = watcher.advance(now + CYCLE * 200);
             assert!(matches!(watcher.at, At::Rest(_)), "nobody told");

@@ -11,3 +11,4 @@ mod sleepers;
 mod stops;
 mod together;
 mod whole;
+mod windows;

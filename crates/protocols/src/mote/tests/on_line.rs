@@ -158,6 +158,7 @@ fn every_reason_and_end_round_trips() {
         End::NotCalled,
         End::RadioFailed,
         End::Stopped,
+        End::NotNeeded,
     ] {
         event_there_and_back(Event::Pipeline(pipeline::Event::Finished(end)));
     }

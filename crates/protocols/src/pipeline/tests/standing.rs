@@ -151,7 +151,7 @@ fn over_good_links_spares_sleep_through_the_look_and_leave_after_it() {
     assert_eq!((complete.rounds, complete.first_round), (2, PACKETS as u16));
     for relay in 1..=6 {
         let spare = spare_of(relay, 4);
-        assert_eq!(outcome.end(spare), Some(End::NotCalled), "node {spare}");
+        assert_eq!(outcome.end(spare), Some(End::NotNeeded), "node {spare}");
         assert_eq!(net.engine(spare).stats().forwarded, 0, "node {spare}");
     }
 }
