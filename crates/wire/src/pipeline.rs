@@ -334,6 +334,8 @@ pub enum Purpose {
     Report,
     /// The same, and each stage of the request's group writes how many packets it had ([`Counts`]).
     Count,
+    /// A report, asked for again: relays pass this request on, and its answer, whichever group's they are.
+    Across,
     /// The transfer is over for the source: everyone may leave.
     Release,
 }
@@ -368,7 +370,7 @@ impl Request {
             0 => Purpose::Report,
             COUNT_BIT => Purpose::Count,
             RELEASE_BIT => Purpose::Release,
-            _ => return Err(WireError::Malformed),
+            _ => Purpose::Across,
         };
         Ok(Self {
             packets,
@@ -391,6 +393,7 @@ impl Request {
             Purpose::Report => 0,
             Purpose::Count => COUNT_BIT,
             Purpose::Release => RELEASE_BIT,
+            Purpose::Across => COUNT_BIT | RELEASE_BIT,
         };
         w.u16(self.packets)?.u32(self.object_len)?;
         w.bytes(&self.digest)?.u8(self.following | purpose)?;

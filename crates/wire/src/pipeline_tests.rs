@@ -88,7 +88,7 @@ proptest! {
     #[test]
     fn requests_round_trip(
         packets in 0..=MAX_PACKETS, object_len: u32, digest: [u8; 8], following in 0..=63u8,
-        purpose in prop_oneof![Just(Purpose::Report), Just(Purpose::Count), Just(Purpose::Release)],
+        purpose in prop_oneof![Just(Purpose::Report), Just(Purpose::Count), Just(Purpose::Across), Just(Purpose::Release)],
         padding in 0..20usize,
     ) {
         let request = Request { packets, object_len, digest, following, purpose };

@@ -6,7 +6,7 @@
 use super::log::Log;
 use super::terms::expected;
 pub use super::terms::{active_nodes, mean_pause, route, Terms, Way};
-use super::ways::{BadHop, Ways};
+use super::ways::{BadHop, Ways, TURNS};
 use crate::field::{Clock, FieldTime};
 use crate::job::{Again, Failure, Job, Progress, Retry, Step};
 use crate::object::{Holds, Memory};
@@ -38,10 +38,10 @@ pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// For each attempt of another protocol, so many of one that keeps what is there: its source may be at a round that
 /// nobody hears, and is then back within seconds.
-const RESUMED: u32 = 8;
+const RESUMED: u32 = 16;
 
-/// The rest after attempts in vain is doubled at most so often: to eight seconds.
-const MOST_DOUBLINGS: u32 = 4;
+/// The longest rest after attempts in vain: so many periods of the network's meetings, four seconds.
+const LONGEST_REST: u32 = 8;
 
 /// The engine of every node.
 pub type Node = Mote<Memory, 160, MAX_NODES>;
@@ -201,9 +201,10 @@ impl Fetch {
             };
             self.held = self.held.max(self.log.received);
             let rest = match (self.route.scheme, self.log.received) {
-                // Bursts at either end last for seconds: close meetings would use up all attempts meanwhile.
-                (Scheme::Thalweg, _) if self.vain > 1 => {
-                    PERIOD * (1 << (self.vain - 2).min(MOST_DOUBLINGS))
+                // Another way is the better cure, as long as there are any. Where none helps, an end may be off or deaf for
+                // seconds, and close meetings would use up all attempts meanwhile.
+                (Scheme::Thalweg, _) if self.vain >= TURNS => {
+                    PERIOD * u64::from((self.vain - TURNS + 1).min(LONGEST_REST))
                 }
                 (_, 0) => Duration::ZERO,
                 // Relays of the broken transfer are deaf to a wake-up until they give it up.

@@ -13,8 +13,11 @@ use thalweg_units::{Channel, NodeId};
 use thalweg_wire::pipeline::{Counts, Group};
 use thalweg_wire::route::{Groups, Look, Member, Progress, Route, Scheme};
 
-/// Turns from one at which nothing ends for being bad to the next: lean chains, a way made anew, many paths, one made anew.
-const TURNS: u32 = 4;
+/// Turns from one at which nothing ends for being bad to the next. A chain that loses half costs seconds, and ways made anew
+/// are mostly good: there are several of them before.
+pub(crate) const TURNS: u32 = 8;
+/// Turns from one over many paths to the next: the plan's own way or one made anew, one made anew, many paths, one made anew.
+const FROM_PATHS_TO_PATHS: u32 = 4;
 /// A hop that loses one packet in so many, or more, is a bad one.
 const BAD: u32 = 4;
 
@@ -66,8 +69,6 @@ pub(crate) struct Told {
 #[derive(Debug, Clone)]
 pub struct Ways {
     now: Way,
-    /// The attempt before was on the same way, and silent: its source may still have been at another.
-    was_silent: bool,
     turn: u32,
     again: Option<Again>,
 }
@@ -87,7 +88,6 @@ impl From<Way> for Ways {
     fn from(now: Way) -> Self {
         Self {
             now,
-            was_silent: false,
             turn: 0,
             again: None,
         }
@@ -133,14 +133,12 @@ impl Ways {
 
     /// Has the next attempt be on the same way, and keep what is there.
     pub(crate) fn repeat(&mut self) {
-        self.was_silent = false;
         if self.now.route.scheme == Scheme::Thalweg {
             self.now.route.progress = Progress::Kept;
         }
     }
 
-    /// After an attempt that broke off: another way that keeps what is there, or the same once more where nothing was
-    /// heard of it and its source may still be at the one before. Gives the hops that were bad.
+    /// After an attempt that broke off: another way that keeps what is there. Gives the hops that were bad.
     pub(crate) fn next(&mut self, told: &Told) -> Vec<BadHop> {
         if self.now.route.scheme == Scheme::Thalweg {
             self.now.route.progress = Progress::Kept;
@@ -157,15 +155,10 @@ impl Ways {
         let asleep = asleep.iter().filter_map(|member| again.index(member.node));
         let asleep = asleep.collect();
         again.seen.away(asleep);
-        if !told.heard && !self.was_silent && self.turn > 0 {
-            self.was_silent = true;
-        } else {
-            self.was_silent = false;
-            self.turn += 1;
-            if let Some(way) = again.way(self.turn % TURNS) {
-                self.now = way;
-                self.now.route.progress = Progress::Kept;
-            }
+        self.turn += 1;
+        if let Some(way) = again.way(self.turn) {
+            self.now = way;
+            self.now.route.progress = Progress::Kept;
         }
         self.look();
         bad
@@ -173,13 +166,13 @@ impl Ways {
 }
 
 impl Again {
-    /// The way of turn `turn` of [`TURNS`]; none where there is none.
+    /// The way of turn `turn`; none where there is none.
     fn way(&self, turn: u32) -> Option<Way> {
         let fits = |plan: &Plan| Way::of(plan, self.scheme, &self.terms, &self.ids).ok();
         let anew = || self.plan.anew(&self.seen).and_then(|plan| fits(&plan));
         let paths = || self.plan.others.iter().find_map(fits);
-        match turn {
-            turn if turn + 2 == TURNS => paths().or_else(anew),
+        match turn % FROM_PATHS_TO_PATHS {
+            2 => paths().or_else(anew),
             _ => anew().or_else(paths),
         }
     }
@@ -233,6 +226,7 @@ impl Again {
             }
             // It was asked, and no answer came through by either way back: both end at the source.
             Some(End::Released) if !told.is_lame => {
+                lame.extend(both.map(|group| self.hops_back(route, group)));
                 deaf = source.map(|source| (source, channel(0)));
             }
             _ => {}
@@ -246,6 +240,17 @@ impl Again {
 
     fn index(&self, node: NodeId) -> Option<usize> {
         self.ids.iter().position(|id| *id == node)
+    }
+
+    /// The hops of the way back over a group's planned chain.
+    fn hops_back(&self, route: &Route, group: Group) -> Vec<Hop> {
+        let hops = self.hops(route, group, Chain::Planned);
+        let back = hops.iter().zip(0..).map(|(hop, stage)| Hop {
+            from: hop.to,
+            to: hop.from,
+            channel: route.channels.of(stage),
+        });
+        back.collect()
     }
 
     /// The hops of a group's chain; none where its relays are not one at each stage.
@@ -362,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sink_that_fell_silent_gets_another_channel_and_a_silent_source_another_call() {
+    fn a_sink_that_fell_silent_gets_another_channel_and_a_silent_source_another_way() {
         let mut ways = ways();
         let last = |ways: &Ways| ways.now().route.channels.of(3);
         let before = last(&ways);
@@ -373,10 +378,7 @@ mod tests {
         };
         ways.next(&silent(true));
         assert_ne!(last(&ways), before);
-        // Its source may still be at the way before.
         let route = ways.now().route;
-        ways.next(&silent(false));
-        assert_eq!(ways.now().route, route);
         ways.next(&silent(false));
         assert_ne!(ways.now().route, route);
     }
@@ -390,10 +392,15 @@ mod tests {
             turns.push((route.members().len() > 4, route.look));
             ways.next(&told(&[(Group::Odd, Chain::Planned)], &[]));
         }
+        let [lean, many] = [false, true].map(|many| (many, Look::First));
         let once = [
-            (false, Look::First),
-            (false, Look::First),
-            (true, Look::First),
+            lean,
+            lean,
+            many,
+            lean,
+            lean,
+            lean,
+            many,
             (false, Look::None),
         ];
         assert_eq!(turns, [once, once].concat());

@@ -134,7 +134,7 @@ fn purpose(mpdu: &[u8]) -> Option<&'static str> {
         pipeline::Kind::Data => None,
         pipeline::Kind::Nack => Some("nack"),
         pipeline::Kind::Request => match Request::parse(&mut reader).ok()?.purpose {
-            Purpose::Report | Purpose::Count => Some("request"),
+            Purpose::Report | Purpose::Count | Purpose::Across => Some("request"),
             Purpose::Release => Some("release"),
         },
     }

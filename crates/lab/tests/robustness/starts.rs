@@ -92,7 +92,7 @@ fn pip_has_one_attempt_and_says_why_it_failed() {
 fn a_sink_that_starts_anew_again_and_again_ends_typed() {
     let ladder = ladder(4);
     let (plan, mut session) = (own_plan(&ladder), ladder.session());
-    for k in 1..40 {
+    for k in 1..80 {
         let at = SimTime::ZERO + MS(400 * k);
         let until = at + MS(100);
         let reboot = Fault::Reboot { until };
@@ -102,7 +102,7 @@ fn a_sink_that_starts_anew_again_and_again_ends_typed() {
     let terms = on(Scheme::Thalweg);
     let outcome = fetch(&mut session, &plan, Scheme::Thalweg, &terms, &object);
     assert!(outcome.failure.is_some_and(|why| why.contains("anew")));
-    assert_eq!(outcome.attempts, 24);
+    assert_eq!(outcome.attempts, 48);
 }
 
 #[test]

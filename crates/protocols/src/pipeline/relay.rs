@@ -16,6 +16,15 @@ use thalweg_wire::pipeline::{self, Group, Head, Header, Kind, Nack, Purpose, Req
 use thalweg_wire::route::{Groups, Place};
 use thalweg_wire::{FrameBuf, Reader};
 
+/// Whose NACKs a relay passes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answers {
+    /// Those of its group.
+    OfGroup,
+    /// Those of both.
+    OfBoth,
+}
+
 /// A relay's state.
 #[derive(Debug)]
 pub(super) struct Relay {
@@ -24,6 +33,8 @@ pub(super) struct Relay {
     /// When anything of this transfer was last heard.
     last_heard: Instant,
     patience: Duration,
+    /// As the last request said.
+    answers: Answers,
     /// The frame under way is a release: leave when it is sent.
     leaving: bool,
     /// A NACK said that nothing is missing.
@@ -43,6 +54,7 @@ impl Relay {
             group,
             last_heard: now.max(cx.session.start),
             patience: cx.session.policy.inactivity,
+            answers: Answers::OfGroup,
             leaving: false,
             complete: false,
             packet_begun: false,
@@ -63,9 +75,15 @@ impl Relay {
         }
     }
 
-    /// Whether a frame that begins with `head` comes from a neighbouring stage, for this group.
+    /// Whether a frame that begins with `head` comes from a neighbouring stage, for this group, or may be for both.
     fn wants(&self, cx: &Context<'_>, head: &Head, mpdu: &[u8]) -> bool {
-        let group = cx.session.groups == Groups::One || head.group == self.group;
+        let group = match head.kind {
+            _ if cx.session.groups == Groups::One || head.group == self.group => true,
+            Kind::Data => false,
+            // The rest of it tells.
+            Kind::Request => cx.session.policy.ask_again.purpose() == Purpose::Across,
+            Kind::Nack => self.answers == Answers::OfBoth,
+        };
         group && self.is_neighbour(head) && Self::is_meant(cx, head, mpdu)
     }
     /// Data goes over relays, or over the spare chain that it calls; control over whoever is there.
@@ -128,13 +146,22 @@ impl Relay {
                 let Ok(request) = Request::parse(&mut body) else {
                     return Continue(());
                 };
+                self.answers = match request.purpose {
+                    Purpose::Across => Answers::OfBoth,
+                    _ if cx.session.groups == Groups::Two && head.group != self.group => {
+                        return Continue(());
+                    }
+                    _ => Answers::OfGroup,
+                };
                 self.leaving = request.purpose == Purpose::Release;
                 if request.purpose != Purpose::Release {
                     cx.adaptation.round_over(number, None);
                 }
                 match request.purpose {
                     Purpose::Count => (Heard::Count, self.stage + 1),
-                    Purpose::Report | Purpose::Release => (Heard::Control, self.stage + 1),
+                    Purpose::Report | Purpose::Across | Purpose::Release => {
+                        (Heard::Control, self.stage + 1)
+                    }
                 }
             }
             Kind::Nack => {

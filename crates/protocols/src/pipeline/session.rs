@@ -4,7 +4,7 @@ use crate::object::Pieces;
 use core::fmt;
 use thalweg_engine::Passing;
 use thalweg_units::{Duration, Instant};
-use thalweg_wire::pipeline::{Format, Group, Tag, MAX_PACKETS, NACK_BODY_BYTES};
+use thalweg_wire::pipeline::{Format, Group, Purpose, Tag, MAX_PACKETS, NACK_BODY_BYTES};
 use thalweg_wire::route::{Groups, ObjectRange, PayloadSize, Place, Progress};
 
 /// NACKs of transfers with a smaller payload than this are as long as if it were so large: a
@@ -35,6 +35,18 @@ pub enum AskAgain {
     /// When its first frames would be: for nodes that do not wait for a whole train before they
     /// look for the pipeline elsewhere.
     AfterItsBeginning,
+    /// The same, and over the relays of both groups ([`Purpose::Across`]): a hop of each may carry nothing.
+    AcrossGroups,
+}
+
+impl AskAgain {
+    /// What a request is for that is sent again.
+    pub(super) const fn purpose(self) -> Purpose {
+        match self {
+            Self::AfterTrain | Self::AfterItsBeginning => Purpose::Report,
+            Self::AcrossGroups => Purpose::Across,
+        }
+    }
 }
 
 /// How long frames are.

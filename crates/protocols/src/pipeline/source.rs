@@ -154,7 +154,8 @@ impl Source {
         // Whoever has taken a relay's place leaves requests for counts alone: the next try asks for none.
         let purpose = match self.tries {
             0 if cx.session.count_bytes > 0 => cx.adaptation.asks(self.round),
-            _ => Purpose::Report,
+            0 => Purpose::Report,
+            _ => cx.session.policy.ask_again.purpose(),
         };
         let following = cx.cadence.copies() - 1;
         self.doing = Doing::Request { following, purpose };
@@ -185,7 +186,7 @@ impl Source {
         let bytes = cx.cadence.request_bytes();
         let sent = match purpose {
             Purpose::Count => core::mem::take(&mut self.sent[self.group.index()]),
-            Purpose::Report | Purpose::Release => 0,
+            Purpose::Report | Purpose::Across | Purpose::Release => 0,
         };
         self.transmit(cx, Kind::Request, self.round, |w| {
             request.emit(w)?;
@@ -251,7 +252,9 @@ impl Source {
             Doing::Request { following: 0, .. } => {
                 let within = match cx.session.policy.ask_again {
                     AskAgain::AfterTrain => cx.cadence.answer_within(self.packets),
-                    AskAgain::AfterItsBeginning => cx.cadence.answer_begins_within(self.packets),
+                    AskAgain::AfterItsBeginning | AskAgain::AcrossGroups => {
+                        cx.cadence.answer_begins_within(self.packets)
+                    }
                 };
                 let until = (self.asked + within).saturating_sub(SFD_OFFSET);
                 self.doing = Doing::Waiting { until };

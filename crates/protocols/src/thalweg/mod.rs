@@ -33,7 +33,7 @@ pub fn policy(beat: &Beat) -> Policy {
             tries: TRIES,
             packets: IN_VAIN,
         },
-        ask_again: AskAgain::AfterItsBeginning,
+        ask_again: AskAgain::AcrossGroups,
         lengths: Lengths::AsNeeded,
         passing: Passing::Copied,
         inactivity,

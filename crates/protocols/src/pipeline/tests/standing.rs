@@ -257,6 +257,45 @@ fn a_source_that_hears_no_report_on_its_look_does_not_send_the_rest_in_vain() {
     assert_eq!(outcome.end(layout.last()), Some(End::Released));
 }
 
+/// Relay 3 does not reach relay 1 with NACKs, nor the destination relay 4: the answer
+/// dies on either group's way back.
+#[test]
+fn an_answer_that_dies_on_each_groups_way_back_comes_over_relays_of_both() {
+    let layout = with_spares(3);
+    let last = layout.last();
+    let mut net = layout.net(&bytes(), TELOSB, move |air| {
+        let is_nack = Head::parse(air.mpdu).is_ok_and(|head| head.kind == Kind::Nack);
+        match is_nack && [(3, 1), (last, 4)].contains(&(air.from, air.to)) {
+            true => Fate::Silent,
+            false => Fate::Heard,
+        }
+    });
+    let outcome = layout.run(&mut net, 10);
+    let complete = outcome.assert_whole(&net, &bytes());
+    assert_eq!((complete.rounds, complete.first_round), (2, PACKETS as u16));
+    assert_eq!(outcome.end(0), Some(End::Complete));
+    // The look's request and the last one are sent twice each.
+    assert_eq!(net.engine(0).stats().unanswered, 2);
+}
+
+#[test]
+fn a_request_that_dies_on_each_groups_way_comes_over_relays_of_both() {
+    let layout = with_spares(3);
+    let last = layout.last();
+    // Relay 1 hears no request, nor does the destination hear one of relay 4.
+    let mut net = layout.net(&bytes(), TELOSB, move |air| {
+        let is_request = Head::parse(air.mpdu).is_ok_and(|head| head.kind == Kind::Request);
+        match is_request && [(0, 1), (4, last)].contains(&(air.from, air.to)) {
+            true => Fate::Silent,
+            false => Fate::Heard,
+        }
+    });
+    let outcome = layout.run(&mut net, 10);
+    let complete = outcome.assert_whole(&net, &bytes());
+    assert_eq!((complete.rounds, complete.first_round), (2, PACKETS as u16));
+    assert!(net.engine(0).stats().unanswered > 0);
+}
+
 #[test]
 fn a_destination_that_ended_a_transfer_waits_for_no_round() {
     let layout = with_spares(3);
