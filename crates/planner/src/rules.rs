@@ -13,7 +13,9 @@ pub const TO_BEGIN_ANEW: u32 = 96;
 pub const REST: u32 = 100;
 /// Cycles of a window in which it is awake: three packets, and until the first.
 pub(crate) const WINDOW: f64 = 7.0;
-/// Listening at a meeting for any sink, in seconds, guards included.
+/// One regular meeting in so many is for any sink.
+pub const WHOLE: u64 = 4;
+/// Listening at such a meeting, in seconds, guards included.
 const WHOLE_S: f64 = 0.064;
 /// The same for one that is known: guards, and slots of so many seconds, of which three are to spare.
 const GUARDS_S: f64 = 0.004;
@@ -24,7 +26,8 @@ const MARGIN: f64 = 3.0;
 /// four is for any sink. Half of the hops lie between it and the sink.
 pub(crate) fn resting_awake(hops: u64) -> f64 {
     let near_s = GUARDS_S + SLOT_S * (hops as f64 / 2.0 + MARGIN);
-    2.0 * (0.25 * WHOLE_S + 0.75 * near_s.min(WHOLE_S))
+    let whole = 1.0 / WHOLE as f64;
+    2.0 * (whole * WHOLE_S + (1.0 - whole) * near_s.min(WHOLE_S))
 }
 /// Bytes of a sweep's beacon.
 pub const SWEPT_BYTES: usize = 32;

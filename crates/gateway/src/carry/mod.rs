@@ -16,6 +16,7 @@ pub mod ways;
 #[cfg(test)]
 mod tests {
     use thalweg_planner::rules;
+    use thalweg_protocols::mote::rest;
     use thalweg_protocols::{sweep, thalweg};
 
     #[test]
@@ -25,6 +26,7 @@ mod tests {
         assert_eq!(rules::LONG_LOOK, u32::from(thalweg::LONG_LOOK));
         assert_eq!(rules::TO_BEGIN_ANEW, thalweg::TO_BEGIN_ANEW);
         assert_eq!(u64::from(rules::REST), thalweg::REST);
+        assert_eq!(rules::WHOLE, rest::WHOLE);
         assert_eq!(rules::SWEPT_BYTES, usize::from(sweep::BEACON_BYTES));
     }
 }

@@ -52,7 +52,7 @@ pub(super) enum First {
 
 /// Whether other sinks' wake-ups may still come before a transfer begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Others {
+pub(super) enum Further {
     /// There is no time for one.
     None,
     /// They may, and need all nodes to carry them.
@@ -68,7 +68,7 @@ pub(super) struct Call {
     pub(super) start: Instant,
     /// After how many seconds the transfer is given up.
     pub(super) deadline_s: u16,
-    pub(super) others: Others,
+    pub(super) further: Further,
     /// What the first flood told of meetings, of all whose transfers begin then; none where only later ones were heard.
     pub(super) told: Option<Told>,
 }
@@ -127,16 +127,16 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
             }
             Turn::Later => self.called.and_then(|call| call.told),
         };
-        let others = self.others_after(&route, segment);
+        let further = self.further_after(&route, segment);
         // Of transfers that begin together, the one that this node is needed for.
         match &mut self.called {
-            Some(call) if call.part.is_some() => call.others = others,
-            _ => self.called = Some(self.call(&route, start, others, told)),
+            Some(call) if call.part.is_some() => call.further = further,
+            _ => self.called = Some(self.call(&route, start, further, told)),
         }
     }
 
     /// Whether others may follow the wake-up of `route`, whose `segment` was heard.
-    fn others_after(&self, route: &Route, segment: Segment) -> Others {
+    fn further_after(&self, route: &Route, segment: Segment) -> Further {
         let (config, timing) = (&self.config, &self.timing);
         let spacing = flood_spacing(
             HEADER_BYTES + 1 + route.segment_bytes(),
@@ -148,8 +148,8 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         let least = HEADER_BYTES + 1 + LEAST_SEGMENT_BYTES;
         let one_more = flood_time(least, config.reach, config.n_tx, timing);
         match segment.until_start >= own + one_more {
-            true => Others::MayCome,
-            false => Others::None,
+            true => Further::MayCome,
+            false => Further::None,
         }
     }
 
@@ -164,14 +164,14 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
         &self,
         route: &Route,
         start: Instant,
-        others: Others,
+        further: Further,
         told: Option<Told>,
     ) -> Call {
         Call {
             part: part(route, self.id, start, &self.timing),
             start,
             deadline_s: route.deadline_s,
-            others,
+            further,
             told,
         }
     }
@@ -202,7 +202,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
                 First::Own { ordered, .. } => Some(self.told(route, ordered, start)),
                 First::Others { told, .. } => told,
             };
-            self.call(route, start, Others::None, told)
+            self.call(route, start, Further::None, told)
         });
         self.work = Work::Nothing;
         match call {
@@ -215,7 +215,7 @@ impl<S: ObjectStore, const NEIGHBOURS: usize, const NODES: usize> Mote<S, NEIGHB
     pub(super) fn answer_call(&mut self, now: Instant) {
         let waits = self
             .called
-            .is_some_and(|call| call.others == Others::MayCome);
+            .is_some_and(|call| call.further == Further::MayCome);
         if waits && self.call_due().is_some_and(|due| now < due) {
             return;
         }
