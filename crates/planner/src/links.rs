@@ -161,6 +161,14 @@ impl LinkQualities {
     pub fn without(&self, nodes: &[usize]) -> Self {
         self.filtered(|from, to, _| !nodes.contains(&from) && !nodes.contains(&to))
     }
+    /// The same with links known to no better than `least`.
+    pub(crate) fn known_to(&self, least: Db) -> Self {
+        let mut links = self.clone();
+        for (_, quality) in links.rows.iter_mut().flatten().flatten() {
+            quality.unknown = quality.unknown.map(|unknown| Db(unknown.0.max(least.0)));
+        }
+        links
+    }
     /// The links from node to node on a channel that `keeps` says.
     pub(crate) fn filtered(&self, keeps: impl Fn(usize, usize, Channel) -> bool) -> Self {
         let mut kept = self.clone();

@@ -5,11 +5,11 @@
 //! trusted: so good hops are kept. Where only a whole chain is known to be bad,
 //! its hops are suspected in proportion to how likely each was to be. Tests: tests/reserves.rs.
 
-use crate::expect::Expected;
+use crate::expect::{Expected, LinkModel};
 use crate::links::{Hop, LinkQualities};
 use crate::request::RouteRequest;
 use crate::reserves::LOOK;
-use thalweg_units::{Channel, ChannelSet};
+use thalweg_units::{Channel, ChannelSet, Db};
 
 /// What was seen of links since they were surveyed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -26,6 +26,8 @@ pub struct Seen {
 
 /// What a link is expected to lose beside what the survey says, where nobody saw it since and another turned out to be bad.
 const UNSEEN: f64 = 0.04;
+/// How far links are known at least once one turned out to be bad: they have changed by more than the survey tells.
+const UNKNOWN: Db = Db(5.0);
 /// Packets that what the survey tells counts for beside those that were seen: links are not what they were.
 const PRIOR: f64 = 2.0;
 /// What is left of the trust in a receiver that heard nobody.
@@ -66,10 +68,15 @@ impl Seen {
         channels: ChannelSet,
         request: &RouteRequest,
     ) -> Expected {
-        let mut expected = Expected::new(links, channels, &request.model);
         if *self == Self::default() {
-            return expected;
+            return Expected::new(links, channels, &request.model);
         }
+        let model = LinkModel {
+            unknown: Db(request.model.unknown.0.max(UNKNOWN.0)),
+            ..request.model
+        };
+        let links = links.known_to(UNKNOWN);
+        let mut expected = Expected::new(&links, channels, &model);
         let unseen = 1.0 - UNSEEN;
         expected.change_all(|before| before * unseen);
         for (hop, came, of) in &self.crossed {

@@ -13,13 +13,16 @@ use thalweg_units::{Channel, NodeId};
 use thalweg_wire::pipeline::{Counts, Group};
 use thalweg_wire::route::{Groups, Look, Member, Progress, Route, Scheme};
 
-/// Turns from one at which nothing ends for being bad to the next. A chain that loses half costs seconds, and ways made anew
-/// are mostly good: there are several of them before.
+/// Turns from one over many paths, at which nothing ends for being bad, to the next. A group that loses half costs seconds, and
+/// ways made anew are mostly good: there are several of them before.
 pub(crate) const TURNS: u32 = 8;
-/// Turns from one over many paths to the next: the plan's own way or one made anew, one made anew, many paths, one made anew.
-const FROM_PATHS_TO_PATHS: u32 = 4;
 /// A hop that loses one packet in so many, or more, is a bad one.
 const BAD: u32 = 4;
+
+/// Whether a turn is the last of its [`TURNS`].
+const fn is_last(turn: u32) -> bool {
+    turn % TURNS == TURNS - 1
+}
 
 /// A hop that lost too much, as relays counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -124,7 +127,7 @@ impl Ways {
     /// Has an attempt look at its chains, and end where one is lame, as long as there is another way.
     fn look(&mut self) {
         let route = &mut self.now.route;
-        let ends = self.again.is_some() && self.turn % TURNS != TURNS - 1;
+        let ends = self.again.is_some() && !is_last(self.turn);
         route.look = match route.groups() == Groups::Two && ends {
             true => Look::First,
             false => Look::None,
@@ -171,9 +174,9 @@ impl Again {
         let fits = |plan: &Plan| Way::of(plan, self.scheme, &self.terms, &self.ids).ok();
         let anew = || self.plan.anew(&self.seen).and_then(|plan| fits(&plan));
         let paths = || self.plan.others.iter().find_map(fits);
-        match turn % FROM_PATHS_TO_PATHS {
-            2 => paths().or_else(anew),
-            _ => anew().or_else(paths),
+        match is_last(turn) {
+            true => paths().or_else(anew),
+            false => anew().or_else(paths),
         }
     }
 
@@ -392,17 +395,8 @@ mod tests {
             turns.push((route.members().len() > 4, route.look));
             ways.next(&told(&[(Group::Odd, Chain::Planned)], &[]));
         }
-        let [lean, many] = [false, true].map(|many| (many, Look::First));
-        let once = [
-            lean,
-            lean,
-            many,
-            lean,
-            lean,
-            lean,
-            many,
-            (false, Look::None),
-        ];
+        let mut once = [(false, Look::First); TURNS as usize];
+        once[TURNS as usize - 1] = (true, Look::None);
         assert_eq!(turns, [once, once].concat());
     }
 

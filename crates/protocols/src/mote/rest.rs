@@ -17,7 +17,7 @@ pub const PERIOD: Duration = Duration::from_millis(500);
 /// The same within a stretch.
 pub const CLOSE: Duration = Duration::from_millis(100);
 /// Meetings of the stretch after a transfer's beginning.
-const EARLY: u64 = 2;
+const EARLY: u64 = 4;
 /// Meetings of the stretch after its expected end.
 const LATE: u64 = 12;
 /// How long a node listens after a meeting when clocks agree, if any sink may call: a flood's frames reach ten hops away.
@@ -64,6 +64,8 @@ pub(super) struct Told {
     /// The first meetings of the stretches, in steps of the phase after that frame.
     early: Option<NonZeroU16>,
     late: Option<NonZeroU16>,
+    /// From one early meeting to the next, in the same steps.
+    apart: u16,
 }
 
 impl Told {
@@ -77,17 +79,17 @@ impl Told {
     ) -> Self {
         // Nodes that heard another segment's time are off by less than half a millisecond.
         let start = TOLD * ((start.since(learned) + TOLD / 2) / TOLD);
-        let stretch = |after: Duration| {
-            // Whole steps of the phase from a regular meeting, so that a wake-up there can tell its own. None beyond two
-            // minutes, which no transfer takes.
-            let steps = (start + after).as_nanos().div_ceil(Phase::STEP.as_nanos());
-            NonZeroU16::new(u16::try_from(steps).ok()?)
-        };
+        // Whole steps of the phase from a regular meeting, so that a wake-up there can tell its own.
+        let steps = |time: Duration| time.as_nanos().div_ceil(Phase::STEP.as_nanos());
+        // None beyond two minutes, which no transfer takes.
+        let stretch = |after: Duration| NonZeroU16::new(u16::try_from(steps(start + after)).ok()?);
+        let early = follows.and_then(|follows| follows.early);
         Self {
             learned,
             phase,
-            early: follows.and_then(|follows| follows.early).and_then(stretch),
+            early: early.and_then(|early| stretch(early.first)),
             late: follows.and_then(|follows| follows.late).and_then(stretch),
+            apart: early.map_or(0, |early| steps(early.each).try_into().unwrap_or(u16::MAX)),
         }
     }
 }
@@ -95,6 +97,10 @@ impl Told {
 impl Told {
     fn at(&self, steps: NonZeroU16) -> Instant {
         self.learned + Phase::STEP * u64::from(steps.get())
+    }
+    /// From one early meeting to the next.
+    fn apart(&self) -> Duration {
+        Phase::STEP * u64::from(self.apart.max(1))
     }
 }
 
@@ -158,12 +164,13 @@ impl Grid {
     }
     /// The first meeting of a stretch from `now` on.
     fn close_after(&self, now: Instant) -> Option<Instant> {
-        let after = |(first, count): (Option<NonZeroU16>, u64)| {
+        let after = |(first, count, apart): (Option<NonZeroU16>, u64, Duration)| {
             let first = self.told.at(first?);
-            let steps = now.since(first).as_nanos().div_ceil(CLOSE.as_nanos());
-            (steps < count).then_some(first + CLOSE * steps)
+            let steps = now.since(first).as_nanos().div_ceil(apart.as_nanos());
+            (steps < count).then_some(first + apart * steps)
         };
-        let stretches = [(self.told.early, EARLY), (self.told.late, LATE)];
+        let told = &self.told;
+        let stretches = [(told.early, EARLY, told.apart()), (told.late, LATE, CLOSE)];
         stretches.into_iter().filter_map(after).min()
     }
     /// From when to when to listen for so long after a meeting: the first such time that ends after `now`. `None` from
@@ -206,13 +213,18 @@ impl Grid {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::thalweg::Early;
 
     const MS: fn(u64) -> Duration = Duration::from_millis;
     const FIRST: Instant = Instant::from_nanos(123_456_789);
+    const EARLY_ONES: Early = Early {
+        first: Duration::from_micros(141_234),
+        each: Duration::from_micros(97_123),
+    };
 
     fn told(phase: u8) -> Told {
         let follows = Follows {
-            early: Some(Duration::from_micros(141_234)),
+            early: Some(EARLY_ONES),
             late: Some(Duration::from_micros(2_341_567)),
         };
         let phase = Phase::new(phase).unwrap();
@@ -248,7 +260,10 @@ mod tests {
             let now = FIRST + Duration::from_micros(after);
             grid.meeting_after(now, Which::All).since(now)
         };
-        assert!(wait(31_000 + 141_234) <= Phase::STEP);
+        for looks in 0..EARLY {
+            let over = 31_000 + 141_234 + looks * 97_123;
+            assert!(wait(over) <= EARLY_ONES.each && wait(over + looks * 877) <= Phase::STEP);
+        }
         assert!(wait(31_000 + 2_341_567) <= Phase::STEP);
         for later in (0..400_000).step_by(7_001) {
             assert!(wait(2_372_567 + later) <= CLOSE, "{later} us");
@@ -261,7 +276,7 @@ mod tests {
         let grid = grid(Duration::from_secs(600));
         let regular = (1..1_200).map(|k| FIRST + PERIOD * k);
         let first = |steps: Option<NonZeroU16>| grid.told.at(steps.unwrap());
-        let early = (0..EARLY).map(|k| first(grid.told.early) + CLOSE * k);
+        let early = (0..EARLY).map(|k| first(grid.told.early) + grid.told.apart() * k);
         let late = (0..LATE).map(|k| first(grid.told.late) + CLOSE * k);
         for told in regular.chain(early).chain(late) {
             for ppm in [-80_i64, -13, 0, 80] {
@@ -325,7 +340,7 @@ mod tests {
             // The later segment's time is off by up to half a millisecond.
             let start = FIRST + MS(30) + Duration::from_micros(501 + late % 998);
             let follows = Follows {
-                early: Some(Duration::from_micros(141_234)),
+                early: Some(EARLY_ONES),
                 late: None,
             };
             let heard = Told::new(FIRST, Phase::REGULAR, start, Some(follows));

@@ -153,7 +153,10 @@ impl Source {
         self.asked = self.sfd;
         // Whoever has taken a relay's place leaves requests for counts alone: the next try asks for none.
         let purpose = match self.tries {
-            0 if cx.session.count_bytes > 0 => cx.adaptation.asks(self.round),
+            // A counter that has run out tells nothing.
+            0 if cx.session.count_bytes > 0 && !self.sent.contains(&u8::MAX) => {
+                cx.adaptation.asks(self.round)
+            }
             0 => Purpose::Report,
             _ => cx.session.policy.ask_again.purpose(),
         };

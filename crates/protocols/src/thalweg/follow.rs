@@ -14,11 +14,20 @@ use thalweg_wire::route::{Look, Progress, Route};
 /// From the end of a transfer to the next wake-up, at least: the sink tells it, and is told what is next.
 const HANDOVER: Duration = Duration::from_millis(4);
 
+/// When looks are over that end a transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Early {
+    /// The first of them.
+    pub first: Duration,
+    /// What each further one takes, at most.
+    pub each: Duration,
+}
+
 /// When something may have to follow a transfer: after the source's first packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Follows {
     /// A look found too little, or nothing came to look at, and all who take part have left; `None` where there is no look.
-    pub early: Option<Duration>,
+    pub early: Option<Early>,
     /// One round has brought everything that was expected, and all who take part know; `None` where nobody knows what to
     /// expect.
     pub late: Option<Duration>,
@@ -53,7 +62,10 @@ pub fn follows(route: &Route, session: &Session, cadence: &Cadence) -> Follows {
         begins + looks + rounds + cadence.release() + HANDOVER
     });
     Follows {
-        early: (route.look == Look::First).then(|| silence.max(look) + HANDOVER),
+        early: (route.look == Look::First).then(|| Early {
+            first: silence.max(look) + HANDOVER,
+            each: period * (u64::from(LOOK) - 1) + exchange(shape.vector_bytes, shape.segments),
+        }),
         late,
     }
 }

@@ -21,6 +21,8 @@ const LOOKS: u8 = 4;
 /// Packets that could be sent while a transfer ends and begins anew over another way: .4 s until the network's next meeting,
 /// for the wake-up, a request and a look.
 pub const TO_BEGIN_ANEW: u32 = 96;
+/// A chain that loses as much, of many packets, is lame where there is no other.
+const LAME: (u32, u32) = (5, 16);
 /// Bytes that a NACK says: two bits for each group, the odd one's first, and a bit that they are verdicts.
 pub const SAID_BYTES: u8 = 1;
 
@@ -79,6 +81,10 @@ impl Record {
     const fn is_hopeless(self, missing: u16) -> bool {
         missing as u32 * self.lost > TO_BEGIN_ANEW * (2 * self.of - self.lost)
     }
+    /// The same of a whole round, of which what is missing was lost.
+    const fn is_in_vain(self) -> bool {
+        self.lost * self.lost > TO_BEGIN_ANEW * (self.of - self.lost)
+    }
 }
 
 /// What source and destination know of the groups' chains.
@@ -129,7 +135,7 @@ impl Looker {
             // Chance takes many of a few.
             (false, _) => now.lost_share((4, 8)),
             (true, true) => now.lost_share((3, 16)),
-            (true, false) => now.lost_share((5, 16)),
+            (true, false) => now.lost_share(LAME),
         };
         let may_look = self.looks + 1 < LOOKS;
         match (is_lame, has_other, self.before[group]) {
@@ -151,6 +157,26 @@ impl Looker {
             (false, ..) if now.lost > 0 && !is_long && may_look => Verdict::Again,
             _ => Verdict::Good,
         }
+    }
+
+    /// A round after the looks, of which so many came of each group: chains that were good may not be so any more.
+    fn judge_round(&mut self, came: [u16; 2], missing: u16) {
+        let of = came.iter().sum::<u16>().saturating_add(missing);
+        let round = Record {
+            of: u32::from(of),
+            lost: u32::from(missing),
+        };
+        if of < WORTH || self.gives_up || !round.is_in_vain() {
+            return;
+        }
+        for (group, came) in came.into_iter().enumerate() {
+            let of = u32::from(of / 2);
+            let lost = of.saturating_sub(u32::from(came));
+            let is_lame = Record { of, lost }.lost_share(LAME);
+            self.lame[group] = is_lame.then_some(self.using[group]);
+        }
+        self.said = Some([Verdict::Over; 2]);
+        self.gives_up = true;
     }
 
     /// Does what the verdicts say.
@@ -189,9 +215,12 @@ impl Adaptation for Looker {
         self.using[group.index()] == Chain::Spare
     }
     fn asks(&self, round: u16) -> Purpose {
-        let is_look = self.look.is_some_and(|(looked_at, _)| round == looked_at);
+        let may_end = match self.look {
+            Some((looked_at, _)) => round == looked_at,
+            None => true,
+        };
         // Relays of two chains would write different counts at the same time.
-        match is_look && self.using == [Chain::Planned; 2] {
+        match may_end && self.using == [Chain::Planned; 2] {
             true => Purpose::Count,
             false => Purpose::Report,
         }
@@ -203,10 +232,13 @@ impl Adaptation for Looker {
     fn round_over(&mut self, round: u16, tally: Option<Tally>) {
         let came = core::mem::take(&mut self.came);
         (self.said, self.lame) = (None, [None; 2]);
+        let missing = tally.map_or(0, |tally| tally.missing);
+        if self.look.is_none() {
+            return self.judge_round(came, missing);
+        }
         let Some((_, packets)) = self.look.filter(|(looked_at, _)| *looked_at == round) else {
             return;
         };
-        let missing = tally.map_or(0, |tally| tally.missing);
         if came.iter().sum::<u16>() + missing < WORTH {
             return;
         }
@@ -311,7 +343,11 @@ mod tests {
         assert_eq!(good.both[0].asks(1), Purpose::Count);
         assert_eq!(good.brings([15, 14]), None);
         assert!(good.calls() == [false; 2] && !good.both[0].gives_up());
-        assert_eq!(good.both[0].asks(2), Purpose::Report);
+        assert_eq!(
+            good.both[0].asks(2),
+            Purpose::Count,
+            "it may end the transfer"
+        );
         let mut bad = pair([true; 2], Progress::Fresh);
         assert_eq!(bad.brings([6, 8]), Some(LONG_LOOK));
         assert_eq!(bad.brings([12, 16]), Some(LOOK));
@@ -321,6 +357,28 @@ mod tests {
             Purpose::Report,
             "spare ones count apart"
         );
+    }
+
+    #[test]
+    fn chains_that_get_bad_later_end_the_transfer_where_much_is_left() {
+        let after_look = || {
+            let mut pair = pair([true; 2], Progress::Fresh);
+            pair.brings([8, 8]);
+            pair
+        };
+        // 170 of 484 were lost: as many more are lost of them as take .4 s. Then one more.
+        let mut bearable = after_look();
+        assert_eq!(bearable.brings([72, 242]), None);
+        assert!(!bearable.both[0].gives_up() && bearable.both[1].lame() == [None; 2]);
+        let mut bad = after_look();
+        assert_eq!(bad.brings([66, 242]), None);
+        assert!(bad.both[0].gives_up());
+        assert_eq!(bad.both[1].lame(), [Some(Chain::Planned), None]);
+        // What is left after a round that brought most is too little to begin anew for.
+        let mut few = after_look();
+        few.brings([242, 182]);
+        few.brings([0, 5]);
+        assert!(!few.both[0].gives_up());
     }
 
     #[test]

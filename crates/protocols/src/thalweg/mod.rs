@@ -9,7 +9,7 @@ mod looking;
 mod spare;
 mod standing;
 
-pub use follow::{follows, Follows};
+pub use follow::{follows, Early, Follows};
 pub use looking::{Looker, LONG_LOOK, LOOK, SAID_BYTES, TO_BEGIN_ANEW, WORTH};
 
 pub use spare::Spare;

@@ -74,7 +74,8 @@ fn who_has_nobody_to_send_a_release_on_to_leaves_with_it() {
         .filter_map(|e| sink(&e))
         .max()
         .unwrap();
-    let called_late = start() + told(&layout).early.unwrap() + crate::mote::rest::CLOSE;
+    let early = told(&layout).early.unwrap();
+    let called_late = start() + early.first + early.each;
     assert!(over < called_late, "{over:?}, {called_late:?}");
     assert_eq!(outcome.end(layout.last()), Some(End::Released));
     // Relays and spare relays of the group that the release reaches are free with it; who stands by, where it listens.

@@ -337,27 +337,30 @@ fn a_destination_that_is_deaf_for_a_second_waits_for_the_rounds_end() {
 
 #[test]
 fn rounds_that_bring_nothing_end_the_transfer_though_control_gets_through() {
-    let layout = with_spares(3);
-    let last = layout.last();
-    // From the hundredth frame that the destination gets on, no packet is among them.
-    let mut frames = 0;
-    let mut net = layout.net(&bytes(), TELOSB, move |air| {
-        let is_data = Head::parse(air.mpdu).is_ok_and(|head| head.kind == Kind::Data);
-        frames += u32::from(air.to == last);
-        match air.to == last && is_data && frames > 100 {
-            true => Fate::Silent,
-            false => Fate::Heard,
-        }
-    });
-    let outcome = layout.run(&mut net, 10);
-    assert_eq!(outcome.complete(), None);
-    assert_eq!(outcome.end(0), Some(End::GaveUp));
-    assert!((0..=last).all(|n| !net.engine(n).is_active()));
-    // The rest of the first round, and another that is in vain.
-    let rounds = outcome.events.iter().filter(|(_, n, told)| {
-        *n == 0 && matches!(told, Event::RoundSent { sent, .. } if *sent > 100)
-    });
-    assert_eq!(rounds.count(), 2);
+    // Where much is left the round that went badly is the last; of little another is tried.
+    for (until, rounds) in [(100, 1), (450, 2)] {
+        let layout = with_spares(3);
+        let last = layout.last();
+        // From that frame on which the destination gets, no packet is among them.
+        let mut frames = 0;
+        let mut net = layout.net(&bytes(), TELOSB, move |air| {
+            let is_data = Head::parse(air.mpdu).is_ok_and(|head| head.kind == Kind::Data);
+            frames += u32::from(air.to == last);
+            match air.to == last && is_data && frames > until {
+                true => Fate::Silent,
+                false => Fate::Heard,
+            }
+        });
+        let outcome = layout.run(&mut net, 10);
+        assert_eq!(outcome.complete(), None);
+        assert_eq!(outcome.end(0), Some(End::GaveUp));
+        assert!((0..=last).all(|n| !net.engine(n).is_active()));
+        // After the look.
+        let sent = outcome.events.iter().filter(|(_, n, told)| {
+            *n == 0 && matches!(told, Event::RoundSent { round, .. } if *round > 0)
+        });
+        assert_eq!(sent.count(), rounds, "{until}");
+    }
 }
 
 proptest! {
