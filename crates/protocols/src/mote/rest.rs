@@ -18,8 +18,10 @@ pub const PERIOD: Duration = Duration::from_millis(500);
 pub const CLOSE: Duration = Duration::from_millis(100);
 /// Meetings of the stretch after a transfer's beginning.
 const EARLY: u64 = 4;
-/// Meetings of the stretch after its expected end.
+/// Meetings of the stretch after its expected end, for a short one.
 const LATE: u64 = 12;
+/// A long one takes up to one part in so many longer, for what bursts cost: the stretch lasts as much longer.
+const LONGER: u64 = 32;
 /// How long a node listens after a meeting when clocks agree, if any sink may call: a flood's frames reach ten hops away.
 pub const LISTEN: Duration = Duration::from_millis(60);
 /// One in so many regular meetings is for any sink; at the others those call whose distance all nodes know.
@@ -97,6 +99,11 @@ impl Told {
 impl Told {
     fn at(&self, steps: NonZeroU16) -> Instant {
         self.learned + Phase::STEP * u64::from(steps.get())
+    }
+    /// How many late meetings there are.
+    fn late_ones(&self) -> u64 {
+        let after = self.late.map_or(0, |steps| u64::from(steps.get()));
+        LATE + Phase::STEP * after / (CLOSE * LONGER)
     }
     /// From one early meeting to the next.
     fn apart(&self) -> Duration {

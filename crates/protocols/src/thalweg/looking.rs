@@ -166,7 +166,9 @@ impl Looker {
             of: u32::from(of),
             lost: u32::from(missing),
         };
-        if of < WORTH || self.gives_up || !round.is_in_vain() {
+        // Of a long one even a small share takes long, but another way was looked at for no more than a few packets.
+        let is_bad = round.is_in_vain() && round.lost_share(LAME);
+        if of < WORTH || self.gives_up || !is_bad {
             return;
         }
         for (group, came) in came.into_iter().enumerate() {
@@ -307,7 +309,7 @@ mod tests {
                 (0..came).for_each(|_| destination.came(group));
             }
             self.missing -= came.iter().sum::<u16>();
-            let (missing, received) = (self.missing, 500 - self.missing);
+            let (missing, received) = (self.missing, 500_u16.saturating_sub(self.missing));
             destination.round_over(self.round, Some(Tally { received, missing }));
             let mut said = [0];
             destination.say(&mut said, None);
@@ -374,6 +376,11 @@ mod tests {
         assert_eq!(bad.brings([66, 242]), None);
         assert!(bad.both[0].gives_up());
         assert_eq!(bad.both[1].lame(), [Some(Chain::Planned), None]);
+        // A twelfth of a long one is lost: a burst that is over, more likely than not.
+        let mut long = after_look();
+        long.missing = 15_000;
+        long.brings([6_300, 7_500]);
+        assert!(!long.both[0].gives_up());
         // What is left after a round that brought most is too little to begin anew for.
         let mut few = after_look();
         few.brings([242, 182]);
