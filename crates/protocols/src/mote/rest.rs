@@ -177,7 +177,10 @@ impl Grid {
             (steps < count).then_some(first + apart * steps)
         };
         let told = &self.told;
-        let stretches = [(told.early, EARLY, told.apart()), (told.late, LATE, CLOSE)];
+        let stretches = [
+            (told.early, EARLY, told.apart()),
+            (told.late, told.late_ones(), CLOSE),
+        ];
         stretches.into_iter().filter_map(after).min()
     }
     /// From when to when to listen for so long after a meeting: the first such time that ends after `now`. `None` from
@@ -276,6 +279,21 @@ mod tests {
             assert!(wait(2_372_567 + later) <= CLOSE, "{later} us");
         }
         assert!(wait(1_001_000) > CLOSE);
+    }
+
+    #[test]
+    fn of_a_long_transfer_that_burst_after_burst_prolongs_the_end_meets_soon() {
+        let late = Duration::from_secs(68);
+        let follows = Follows {
+            early: None,
+            late: Some(late),
+        };
+        let told = Told::new(FIRST, Phase::REGULAR, FIRST, Some(follows));
+        let grid = Grid::new(told, FIRST + MS(600_000), None);
+        for later in (0..late.as_nanos() / LONGER).step_by(7_000_001) {
+            let now = FIRST + late + Duration::from_nanos(later);
+            assert!(grid.meeting_after(now, Which::All).since(now) <= CLOSE);
+        }
     }
 
     #[test]
