@@ -16,7 +16,7 @@ testbed = 'line5'
 routes = 2
 packets = 500
 protocols = ['p3', 'pip']
-route = { min_hops = 2, max_hops = 4, min_paths = 1, floors = 'any' }
+route = { min_hops = 1, max_hops = 4, min_paths = 1, floors = 'any' }
 [[metric]]
 name = 'goodput_mean'
 of = 'goodput_kbps'
